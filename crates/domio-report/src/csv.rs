@@ -96,15 +96,11 @@ fn of_bars(bars: &Bars) -> Vec<Row> {
     rest.extend(["compared", "printed"]);
     let mut rows = head(&["group", "series", "quantity", "unit"], &rest);
     for group in &bars.groups {
-        let of_group = |p: &&Printed| p.at.is_empty() || p.at.contains(&group.name);
-        let printed: Vec<String> = bars
-            .published
-            .iter()
-            .filter(of_group)
-            .map(|p| p.value.to_string())
-            .collect();
         for (i, (series, bar)) in bars.series.iter().zip(&group.bars).enumerate() {
             let compared = compared_with_first(group.mark(i));
+            let here = |p: &&Printed| p.is_at(&group.name) && p.is_of(series);
+            let printed = bars.published.iter().filter(here);
+            let printed: Vec<String> = printed.map(|p| p.value.to_string()).collect();
             let mut row = vec![group.name.clone(), series.clone()];
             row.extend(named(&bars.value));
             row.extend(estimate(bar.as_ref()));

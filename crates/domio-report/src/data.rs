@@ -143,10 +143,24 @@ pub struct Bars {
 pub struct Printed {
     /// Names of the groups that it is of; empty for all.
     pub at: Vec<String>,
+    /// Name of the series; `None` for all of a group.
+    pub of: Option<String>,
     /// The value.
     pub value: f64,
     /// How it is written.
     pub text: String,
+}
+
+impl Printed {
+    /// Whether the value is of the group called `group`.
+    pub fn is_at(&self, group: &str) -> bool {
+        self.at.is_empty() || self.at.iter().any(|at| at == group)
+    }
+
+    /// Whether the value is of the series called `series`.
+    pub fn is_of(&self, series: &str) -> bool {
+        self.of.as_ref().is_none_or(|of| of == series)
+    }
 }
 
 /// The bars of one group.

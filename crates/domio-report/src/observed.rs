@@ -7,9 +7,13 @@ use domio_core::{DomainId, Instant, PcpuId, Runstate, VcpuName};
 use domio_run::observe::Seen;
 use std::collections::BTreeMap;
 
-/// Most curves of one chart and most vcpus of a timeline: more cannot be told apart.
-const CURVES_MAX: usize = 8;
+/// Most curves of one chart, of which some are grey, and most vcpus of a timeline.
+const CURVES_MAX: usize = 40;
 const ROWS_MAX: usize = 40;
+/// Most charts of one domain each.
+const CHARTS_MAX: usize = 8;
+/// The part of the waits behind which a tail begins.
+const TAIL: f64 = 0.99;
 
 /// What a timeline shows.
 const MOMENTS: &str = "What runs on each pcpu, and what each vcpu does";
@@ -58,10 +62,15 @@ pub fn compared(seen: &[(String, Seen)], names: &[(DomainId, String)]) -> Vec<Se
             .filter_map(|(policy, s)| Some((policy.as_str(), s.wake_to_run_us.get(id)?.as_slice())))
             .collect();
         let caption = format!("{domain}, from a wake-up until it runs");
-        (!lists.is_empty()).then(|| curves(&caption, "wake to run", &lists))
+        let tails = lists
+            .iter()
+            .filter_map(|(_, waits)| domio_stats::quantile(waits, TAIL));
+        let worst = tails.fold(0.0, f64::max);
+        (!lists.is_empty()).then(|| (worst, curves(&caption, "wake to run", &lists)))
     };
-    let waits: Vec<Figure> = names.iter().filter_map(of_domain).collect();
-    let left_out = waits.len().saturating_sub(CURVES_MAX);
+    let waits: Vec<(f64, Figure)> = names.iter().filter_map(of_domain).collect();
+    let left_out = waits.len().saturating_sub(CHARTS_MAX);
+    let waits = worst_of(waits, CHARTS_MAX);
     let moments = seen
         .iter()
         .filter_map(|(policy, seen)| moments_of(&format!("Under {policy}"), seen, names));
@@ -79,9 +88,8 @@ pub fn compared(seen: &[(String, Seen)], names: &[(DomainId, String)]) -> Vec<Se
     };
     let text = match left_out {
         0 => String::new(),
-        n => format!("The first {CURVES_MAX} domains; {n} more are left out."),
+        n => format!("The {CHARTS_MAX} domains that wait longest; {n} more are left out."),
     };
-    let waits = waits.into_iter().take(CURVES_MAX).collect();
     let moments = section(
         title,
         format!("{MOMENTS}, in the first replication."),
@@ -106,6 +114,20 @@ pub fn curves(caption: &str, quantity: &str, curves: &[(&str, &[f64])]) -> Figur
     Figure::new(caption, Chart::Cdf(cdf))
 }
 
+/// The `most` with the largest numbers, in their order.
+fn worst_of<T>(all: Vec<(f64, T)>, most: usize) -> Vec<T> {
+    let mut ranked: Vec<(usize, f64, T)> = all
+        .into_iter()
+        .enumerate()
+        .map(|(place, (bad, one))| (place, bad, one))
+        .collect();
+    // Stable, so that equal ones stay in their order.
+    ranked.sort_by(|a, b| b.1.total_cmp(&a.1));
+    ranked.truncate(most);
+    ranked.sort_by_key(|(place, ..)| *place);
+    ranked.into_iter().map(|(.., one)| one).collect()
+}
+
 fn lengths(
     caption: &str,
     quantity: &str,
@@ -116,12 +138,16 @@ fn lengths(
         let series = CdfSeries::of(&name(*id, names), values);
         (series.count > 0).then_some(series)
     };
-    let mut series: Vec<CdfSeries> = by_domain.iter().filter_map(curve).collect();
+    let series = by_domain.iter().filter_map(curve);
+    let tail = |s: CdfSeries| (s.quantile(TAIL).unwrap_or(0.0), s);
+    let series: Vec<(f64, CdfSeries)> = series.map(tail).collect();
     let left_out = series.len().saturating_sub(CURVES_MAX);
-    series.truncate(CURVES_MAX);
+    let series = worst_of(series, CURVES_MAX);
     let caption = match left_out {
         0 => caption.to_owned(),
-        n => format!("{caption}; the first {CURVES_MAX} domains, {n} more are left out"),
+        n => format!(
+            "{caption}; the {CURVES_MAX} domains with the longest tails, {n} more are left out"
+        ),
     };
     (!series.is_empty()).then(|| {
         let value = Quantity::new(quantity, "us");
@@ -299,6 +325,29 @@ mod tests {
         };
         assert_eq!(cdf.series.len(), 2);
         assert!(compared(&[], &names).is_empty());
+    }
+
+    #[test]
+    fn of_many_domains_those_that_wait_longest_are_shown() {
+        let all: Vec<(f64, u32)> = [3.0, 9.0, 1.0, 9.0, 4.0].into_iter().zip(0..).collect();
+        assert_eq!(worst_of(all.clone(), 3), [1, 3, 4]);
+        assert_eq!(worst_of(all, 9), [0, 1, 2, 3, 4]);
+        let names: Vec<(DomainId, String)> =
+            (0..50).map(|i| (DomainId(i), format!("d{i}"))).collect();
+        let waits = names
+            .iter()
+            .map(|(id, _)| (*id, vec![1.0, f64::from(id.0 % 45)]));
+        let figure = lengths("Waits", "wait", &waits.collect(), &names).unwrap();
+        assert!(
+            figure.caption.ends_with("10 more are left out"),
+            "{}",
+            figure.caption
+        );
+        let Chart::Cdf(cdf) = &figure.chart else {
+            panic!("no distribution");
+        };
+        let shown = |name: &str| cdf.series.iter().any(|s| s.name == name);
+        assert!(cdf.series.len() == CURVES_MAX && shown("d44") && !shown("d0"));
     }
 
     #[test]

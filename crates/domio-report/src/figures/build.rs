@@ -260,6 +260,7 @@ impl Published {
     fn printed(&self) -> Printed {
         Printed {
             at: self.at.clone(),
+            of: self.of.clone(),
             value: self.value,
             text: self.text.clone(),
         }

@@ -147,6 +147,21 @@ mod tests {
             let mut names: Vec<&str> = drawn.map(|e| e.key.as_str()).collect();
             names.dedup();
             assert!(names.iter().all(|name| draws(&papers, name)));
+            for figure in &paper.figures {
+                let units: Vec<&str> = match &figure.drawing {
+                    Drawing::Panels(panels) => panels.iter().map(|p| &*p.axis.unit).collect(),
+                    Drawing::Bars(plot) | Drawing::Stack(plot) | Drawing::Lines { plot, .. } => {
+                        vec![&plot.axis.unit]
+                    }
+                    Drawing::Cdf(list) | Drawing::Sequence { list, .. } => vec![&list.axis.unit],
+                };
+                let known = units.iter().all(|unit| !unit.is_empty());
+                assert!(
+                    known,
+                    "{} of {} has an axis without a unit",
+                    figure.number, paper.paper
+                );
+            }
         }
         assert!(!draws(&papers, "no.such.experiment"));
     }

@@ -202,8 +202,16 @@ impl Reader<'_> {
             Some(along) => along.get_ref().at.iter().map(|at| at.to_string()).collect(),
             None => groups.iter().map(|g| g.name.clone()).collect(),
         };
+        let series = if by_experiment { &values } else { experiments };
+        let series: Vec<String> = series.iter().map(|s| s.name.clone()).collect();
+        // A line has a point at its place: nothing has to be told apart there.
+        let series = if raw.along.is_some() {
+            &[][..]
+        } else {
+            &series
+        };
         Ok(Plot {
-            published: self.published(None, &axis.unit, &places)?,
+            published: self.published(None, &axis.unit, (&places, series))?,
             axis,
             values,
             by_experiment,
@@ -329,7 +337,7 @@ impl Reader<'_> {
                 key: r.value.clone(),
                 name: r.name.clone(),
             }),
-            published: self.published(Some(name), &raw.unit, columns)?,
+            published: self.published(Some(name), &raw.unit, (columns, &[]))?,
         })
     }
 
@@ -338,7 +346,7 @@ impl Reader<'_> {
         &self,
         panel: Option<&str>,
         unit: &str,
-        places: &[String],
+        (places, series): (&[String], &[String]),
     ) -> Result<Vec<Published>, Mistake> {
         let mut list = Vec::new();
         for spanned in &self.raw.published {
@@ -360,8 +368,16 @@ impl Reader<'_> {
                     return mistake(spanned.span(), what);
                 }
             }
+            if let Some(of) = raw.of.as_ref().filter(|of| !series.contains(of)) {
+                let what = match series {
+                    [] => "\"of\" is for bars".to_owned(),
+                    known => format!("there is no bar \"{of}\"; there are {}", known.join(", ")),
+                };
+                return mistake(spanned.span(), what);
+            }
             list.push(Published {
                 at,
+                of: raw.of.clone(),
                 value: raw.value,
                 text: raw.text.clone().unwrap_or_else(|| told(raw.value, unit)),
             });

@@ -168,6 +168,8 @@ pub struct MarkSpec {
 pub struct Published {
     /// Name of its column, group or place; empty for all of them.
     pub at: Vec<String>,
+    /// Which bar of the group has the value; `None` for all, and where a place has one value.
+    pub of: Option<String>,
     /// The value, in the unit of the axis.
     pub value: f64,
     /// How it is written in the figure.

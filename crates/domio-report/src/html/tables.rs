@@ -61,8 +61,12 @@ fn marked(group: &BarGroup, series: usize) -> String {
 /// What a paper prints of a group.
 fn printed(bars: &Bars, group: &BarGroup) -> String {
     let here = bars.published.iter();
-    let here = here.filter(|p| p.at.is_empty() || p.at.contains(&group.name));
-    here.map(|p| p.text.as_str()).collect::<Vec<_>>().join(" ")
+    let here = here.filter(|p| p.is_at(&group.name));
+    let told = here.map(|p| match &p.of {
+        Some(series) => format!("{series}: {}", p.text),
+        None => p.text.clone(),
+    });
+    told.collect::<Vec<_>>().join(", ")
 }
 
 fn series_by_groups(bars: &Bars) -> DataTable {
@@ -335,6 +339,7 @@ mod tests {
             }],
             published: vec![Printed {
                 at: Vec::new(),
+                of: None,
                 value: 3.0,
                 text: "3".into(),
             }],

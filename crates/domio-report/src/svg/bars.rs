@@ -5,11 +5,10 @@
 
 use crate::data::{BarGroup, Bars};
 use crate::figure;
+use crate::svg::legend::{Legend, Swatch, largest};
 use crate::svg::scale::{Scale, Tick, spans_decades};
 use crate::svg::shape::{self, Area};
-use crate::svg::{
-    Drawn, SMALL, Swatch, at, colour, fit, hatch, legend, legend_height, text_width, title_below,
-};
+use crate::svg::{Drawn, SMALL, at, colour, fit, hatch, text_width, title_below};
 use domio_stats::Estimate;
 use maud::{Markup, html};
 
@@ -18,6 +17,8 @@ const GAP: f64 = 12.0;
 const NAME_SIZE: f64 = 13.0;
 /// Height of a name above its bars.
 const NAME_LINE: f64 = 17.0;
+/// Least width of a bar.
+const SEEN: f64 = 1.5;
 /// Part of the width that names may take beside their bars.
 const NAME_PART: f64 = 0.28;
 
@@ -28,7 +29,8 @@ pub fn draw(bars: &Bars, width: f64) -> Drawn {
     let beside = widest <= width * NAME_PART;
     let left = if beside { widest + 14.0 } else { 6.0 };
     let name_room = if beside { 0.0 } else { NAME_LINE };
-    let head = legend_height(&bars.series, 0.0, width) + 6.0;
+    let legend = legend_of(bars);
+    let head = legend.height(0.0, width) + 6.0;
     let printed = bars.published.iter().any(|p| p.value.is_finite());
     let top =
         head + if bars.reference.is_some() { 18.0 } else { 0.0 } + if printed { 20.0 } else { 0.0 };
@@ -57,16 +59,29 @@ pub fn draw(bars: &Bars, width: f64) -> Drawn {
         bars.groups.iter().zip(tops)
     };
     let content = html! {
-        (legend(&bars.series, 0.0, width, Swatch::Box))
+        (legend.draw(0.0, width, Swatch::Box))
         @if printed { (printed_legend(head + 4.0)) }
         (axis(bars, frame))
-        @for (group, y) in groups() { (draw_group(group, bars, frame, y)) }
+        @for (group, y) in groups() { (draw_group(group, bars, &legend, frame, y)) }
         @if !log { (frame.down("base", frame.scale.place(0.0))) }
         (reference(bars, frame))
         // Last, so that nothing is drawn through a figure.
         @for (group, y) in groups() { (values_of_group(group, frame, y)) }
     };
     (bottom + 46.0, content)
+}
+
+/// The legend of the series that have a bar.
+fn legend_of(bars: &Bars) -> Legend {
+    let longest = |series: usize| {
+        let of_series = bars
+            .groups
+            .iter()
+            .filter_map(|g| g.bars.get(series)?.as_ref());
+        largest(of_series.map(|e| e.mean.abs()))
+    };
+    let badness: Vec<Option<f64>> = (0..bars.series.len()).map(longest).collect();
+    Legend::new(&bars.series, &badness, "the longest bars")
 }
 
 /// Where the bars are.
@@ -189,7 +204,7 @@ fn drawn(estimate: &Estimate) -> Option<[f64; 2]> {
     })
 }
 
-fn draw_group(group: &BarGroup, bars: &Bars, frame: Frame, top: f64) -> Markup {
+fn draw_group(group: &BarGroup, bars: &Bars, legend: &Legend, frame: Frame, top: f64) -> Markup {
     let height = bars.series.len().max(1) as f64 * BAR;
     let first = frame.bar_top(top, 0);
     let (class, place) = match frame.name_room {
@@ -199,15 +214,21 @@ fn draw_group(group: &BarGroup, bars: &Bars, frame: Frame, top: f64) -> Markup {
     let name = fit(&group.name, NAME_SIZE, frame.width);
     let measured = group.bars.iter().enumerate();
     let middle = first + height / 2.0;
-    let here = |at: &[String]| at.is_empty() || at.contains(&group.name);
+    let series = |of: &Option<String>| bars.series.iter().position(|s| Some(s) == of.as_ref());
+    // Beside its own bar, or in the middle of all.
+    let beside = |of: &Option<String>| match series(of) {
+        Some(i) => frame.bar_top(top, i) + BAR / 2.0,
+        None => middle,
+    };
     html! {
         (shape::short_text(class, place, &name, &group.name))
         @for (i, estimate) in measured.filter_map(|(i, bar)| Some((i, bar.as_ref()?))) {
             @let tip = describe(group, bars, i, estimate);
-            (draw_bar(i, estimate, frame, frame.bar_top(top, i), &tip))
+            (draw_bar(legend.look(i), estimate, frame, frame.bar_top(top, i), &tip))
         }
-        @for printed in bars.published.iter().filter(|p| here(&p.at)) {
-            (shape::diamond((frame.scale.place(printed.value), middle), &printed.text))
+        @for printed in bars.published.iter().filter(|p| p.is_at(&group.name)) {
+            @let place = (frame.scale.place(printed.value), beside(&printed.of));
+            (shape::diamond(place, &printed.text))
         }
     }
 }
@@ -229,7 +250,8 @@ fn draw_bar(series: usize, estimate: &Estimate, frame: Frame, top: f64, tip: &st
     let bar = Area {
         x: zero.min(end),
         y: top + 1.0,
-        width: (end - zero).abs(),
+        // A bar of nothing shows that something was measured.
+        width: (end - zero).abs().max(SEEN),
         height: BAR - 2.0,
     };
     html! {
@@ -328,6 +350,7 @@ mod tests {
             reference: Some(("1/7".into(), 14.29)),
             published: vec![Printed {
                 at: vec!["d1".into()],
+                of: None,
                 value: 30.0,
                 text: "30 <in print>".into(),
             }],
@@ -347,6 +370,23 @@ mod tests {
             svg.contains(" −<") && svg.contains("worse than the first"),
             "{svg}"
         );
+    }
+
+    #[test]
+    fn what_is_printed_of_one_bar_is_beside_the_bar() {
+        let mut bars = bars();
+        let height = |bars: &Bars| -> f64 {
+            let svg = draw(bars, WIDE).1.into_string();
+            // The first one is the legend's.
+            let path = svg.split("class=\"published\" d=\"M").nth(2).unwrap();
+            let y = path.split_once(',').unwrap().1.split_once(' ').unwrap().0;
+            y.parse().unwrap()
+        };
+        let middle = height(&bars);
+        bars.published[0].of = Some("credit2".into());
+        assert_eq!(height(&bars), middle + BAR / 2.0, "the second of two");
+        bars.published[0].of = Some("credit <1>".into());
+        assert_eq!(height(&bars), middle - BAR / 2.0);
     }
 
     #[test]

@@ -6,17 +6,18 @@
 
 use crate::data::{Cdf, CdfSeries};
 use crate::figure;
+use crate::svg::legend::{Legend, Swatch};
 use crate::svg::scale::Scale;
 use crate::svg::shape;
-use crate::svg::{
-    Drawn, SMALL, Swatch, at, colour, legend, legend_height, text_width, title_above, title_below,
-};
-use maud::html;
+use crate::svg::{Drawn, SMALL, at, colour, text_width, title_above, title_below};
+use maud::{Markup, html};
 
 const LEFT: f64 = 64.0;
 const MARGIN: f64 = 24.0;
 /// Height of the plot for each step of the vertical axis.
 const STEP: f64 = 66.0;
+/// The part of the observations behind which a tail begins.
+const TAIL: f64 = 0.99;
 /// Most steps: 99.9999 % of a million.
 const STEPS_MAX: u32 = 6;
 
@@ -24,7 +25,9 @@ const STEPS_MAX: u32 = 6;
 pub fn draw(cdf: &Cdf, width: f64) -> Drawn {
     let names: Vec<String> = cdf.series.iter().map(|s| s.name.clone()).collect();
     let right = width - MARGIN;
-    let head = legend_height(&names, 0.0, width);
+    let badness: Vec<Option<f64>> = cdf.series.iter().map(|s| s.quantile(TAIL)).collect();
+    let legend = Legend::new(&names, &badness, "the longest tails");
+    let head = legend.height(0.0, width);
     let top = head + 30.0;
     let tail = Tail::of(cdf, top);
     let bottom = tail.bottom;
@@ -37,7 +40,7 @@ pub fn draw(cdf: &Cdf, width: f64) -> Drawn {
     let title = figure::heading(&cdf.value.name, &cdf.value.unit) + ", logarithmic";
     let middle = ((LEFT + right) / 2.0, bottom + 36.0);
     let content = html! {
-        (legend(&names, 0.0, width, Swatch::Line))
+        (legend.draw(0.0, width, Swatch::Line))
         (title_above("part that is below, wider towards 100 %", head + 14.0, width))
         g class="axis" {
             @for (i, tick) in x.ticks_across().into_iter().enumerate() {
@@ -56,13 +59,30 @@ pub fn draw(cdf: &Cdf, width: f64) -> Drawn {
             }
             (title_below(&title, middle, width))
         }
-        @for (i, series) in cdf.series.iter().enumerate() {
-            path class={ "curve " (colour(i)) } d=(curve(series, x, tail)) {
-                title { (series.name) ", n = " (series.count) }
-            }
-        }
+        @for i in legend.order() { (draw_series(&cdf.series[i], legend.look(i), x, tail)) }
     };
     (bottom + 46.0, content)
+}
+
+/// The curve, and a dot at its end, the largest observation: all observations may be the same, and
+/// the curve no longer than a dash.
+fn draw_series(series: &CdfSeries, look: usize, x: Scale, tail: Tail) -> Markup {
+    let Some((largest, _)) = series.steps.last() else {
+        return html! {};
+    };
+    let below = series
+        .steps
+        .len()
+        .checked_sub(2)
+        .map_or(1.0, |i| series.steps[i].1);
+    let end = (x.place(*largest), tail.place(below));
+    let tip = format!("{}, n = {}", series.name, series.count);
+    html! {
+        path class={ "curve " (colour(look)) } d=(curve(series, x, tail)) { title { (tip) } }
+        circle class={ "fill " (colour(look)) } cx=(at(end.0)) cy=(at(end.1)) r="3.5" {
+            title { (tip) }
+        }
+    }
 }
 
 /// The vertical axis: minus the logarithm of the part that is not below.
@@ -110,10 +130,20 @@ fn x_scale(cdf: &Cdf, right: f64) -> Scale {
     Scale::log_of(values, LEFT, right)
 }
 
+/// A single value is a line from the bottom to the top: all observations are there.
+///
 /// A staircase: level until the next value, then up to the part below the value after that. The
 /// largest value ends it, at the part below that. Steps too small to see are joined.
 fn curve(series: &CdfSeries, x: Scale, y: Tail) -> String {
     const SEEN: f64 = 0.5;
+    if let [(only, _)] = series.steps.as_slice() {
+        return format!(
+            "M{},{} V{}",
+            at(x.place(*only)),
+            at(y.bottom),
+            at(y.place(1.0))
+        );
+    }
     let mut path = String::new();
     let mut drawn = (f64::NEG_INFINITY, 0.0);
     let mut below = 0.0;
@@ -163,7 +193,8 @@ mod tests {
         for width in [WIDE, NARROW] {
             let (height, content) = draw(&cdf, width);
             let svg = content.into_string();
-            assert_eq!(svg.matches("class=\"curve").count(), 6);
+            // Two curves and two entries: what has no observation has neither.
+            assert_eq!(svg.matches("class=\"curve").count(), 4);
             assert!(svg.len() < 60_000, "{} bytes", svg.len());
             assert!(svg.contains(">0.01<") && svg.contains(">1000<"), "{svg}");
             assert!(!svg.contains("NaN") && !svg.contains("inf"));

@@ -2,11 +2,10 @@
 
 use crate::data::{Line, Lines};
 use crate::figure;
+use crate::svg::legend::{Legend, Swatch, largest};
 use crate::svg::scale::Scale;
 use crate::svg::shape;
-use crate::svg::{
-    Drawn, Swatch, at, colour, grid, legend, legend_height, title_above, title_below,
-};
+use crate::svg::{Drawn, at, colour, grid, title_above, title_below};
 use maud::{Markup, html};
 
 const LEFT: f64 = 56.0;
@@ -22,7 +21,10 @@ pub fn draw(lines: &Lines, width: f64) -> Drawn {
     } else {
         20.0
     };
-    let legends = legend_height(&names, 0.0, width);
+    let means = |l: &Line| largest(l.points.iter().filter_map(|p| p.y).map(|e| e.mean));
+    let badness: Vec<Option<f64>> = lines.lines.iter().map(means).collect();
+    let legend = Legend::new(&names, &badness, "the highest");
+    let legends = legend.height(0.0, width);
     let head = legends + printed;
     let top = head + 26.0;
     let bottom = top + PLOT;
@@ -41,7 +43,7 @@ pub fn draw(lines: &Lines, width: f64) -> Drawn {
     let along = figure::heading(&lines.along.name, &lines.along.unit);
     let middle = ((LEFT + right) / 2.0, bottom + 36.0);
     let content = html! {
-        (legend(&names, 0.0, width, Swatch::Line))
+        (legend.draw(0.0, width, Swatch::Line))
         @if printed > 0.0 {
             g class="legend" {
                 (shape::diamond((9.0, legends + 8.0), "a diamond"))
@@ -54,7 +56,7 @@ pub fn draw(lines: &Lines, width: f64) -> Drawn {
             (title_below(&along, middle, width))
         }
         (shape::line("base", (LEFT, bottom), (right, bottom)))
-        @for (i, line) in lines.lines.iter().enumerate() { (draw_line(i, line, lines, x, y)) }
+        @for i in legend.order() { (draw_line(legend.look(i), &lines.lines[i], lines, x, y)) }
         @for (place, value, text) in &lines.published {
             (shape::diamond((x.place(*place), y.place(*value)), text))
         }

@@ -12,7 +12,10 @@ pub mod cdf;
 pub mod document;
 #[cfg(test)]
 mod inspect;
+pub mod legend;
 pub mod lines;
+#[cfg(test)]
+mod marks;
 pub mod panels;
 pub mod scale;
 pub mod sequence;
@@ -24,7 +27,6 @@ use crate::data::Chart;
 use crate::finding;
 use crate::svg::scale::Scale;
 use maud::{Markup, html};
-use shape::Area;
 
 /// Width of a picture for pages, paper and files, in its own units, which are about a pixel each.
 pub const WIDE: f64 = 760.0;
@@ -32,7 +34,7 @@ pub const WIDE: f64 = 760.0;
 /// Width of a picture for telephones.
 pub const NARROW: f64 = 360.0;
 
-/// Number of colours and patterns; series beyond it start again.
+/// Number of colours and patterns. Of more series the worst have colours: see [`legend`].
 pub const COLOURS: usize = 8;
 
 /// The picture of `chart` that is `width` wide; `None` for tables, which have none.
@@ -116,82 +118,11 @@ pub fn at(x: f64) -> String {
     }
 }
 
-/// How a legend shows a series.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Swatch {
-    /// A filled box, hatched.
-    Box,
-    /// A line, dashed.
-    Line,
-}
-
 /// Size of small text: ticks, legends, values.
 pub const SMALL: f64 = 12.0;
 
 /// Size of the titles of axes.
 pub const TITLE: f64 = 13.0;
-
-/// Room of the swatch before a name in a legend.
-const SWATCH: f64 = 26.0;
-
-/// Rows of a legend of `names` between two places, as (row, x) by name; and the number of rows.
-fn legend_places(names: &[String], from: f64, until: f64) -> (Vec<(usize, f64)>, usize) {
-    let (mut row, mut x) = (0, from);
-    let mut places = Vec::new();
-    for name in names {
-        let width = SWATCH + text_width(name, SMALL);
-        if x > from && x + width > until {
-            row += 1;
-            x = from;
-        }
-        places.push((row, x));
-        x += width + 18.0;
-    }
-    (places, if names.is_empty() { 0 } else { row + 1 })
-}
-
-/// Height of the legend of `names`; zero for fewer than two, which need none.
-pub fn legend_height(names: &[String], from: f64, until: f64) -> f64 {
-    match names.len() {
-        0 | 1 => 0.0,
-        _ => legend_places(names, from, until).1 as f64 * 20.0 + 8.0,
-    }
-}
-
-/// The legend of `names`, between two places at the top; nothing for fewer than two.
-pub fn legend(names: &[String], from: f64, until: f64, swatch: Swatch) -> Markup {
-    let (places, _) = legend_places(names, from, until);
-    let entry = |i: usize, name: &str, (row, x): (usize, f64)| {
-        let y = row as f64 * 20.0 + 10.0;
-        let swatch = match swatch {
-            Swatch::Box => {
-                let sample = Area {
-                    x,
-                    y: y - 6.0,
-                    width: 18.0,
-                    height: 12.0,
-                };
-                let fill = format!("fill {}", colour(i));
-                html! { (sample.filled(&fill, "")) (sample.hatched(&hatch(i))) }
-            }
-            Swatch::Line => {
-                let curve = format!("curve {}", colour(i));
-                shape::line(&curve, (x, y), (x + 20.0, y))
-            }
-        };
-        let shown = fit(name, SMALL, until - x - SWATCH);
-        html! { (swatch) (shape::text("start", (x + SWATCH, y + 4.0), &shown)) }
-    };
-    html! {
-        @if names.len() > 1 {
-            g class="legend" {
-                @for (i, (name, place)) in names.iter().zip(places).enumerate() {
-                    (entry(i, name, place))
-                }
-            }
-        }
-    }
-}
 
 /// The title of a vertical axis, above its upper end: upright letters are read more easily.
 pub fn title_above(title: &str, y: f64, width: f64) -> Markup {
@@ -303,18 +234,5 @@ mod tests {
         assert_eq!(at(3.0), "3");
         assert_eq!(at(-0.01), "0");
         assert_eq!(at(1.26), "1.3");
-    }
-
-    #[test]
-    fn a_legend_stays_inside_the_picture() {
-        let names: Vec<String> = (0..30).map(|i| format!("policy number {i}")).collect();
-        for width in [WIDE, NARROW] {
-            let (places, rows) = legend_places(&names, 10.0, width);
-            assert!(rows > 3);
-            for (name, (row, x)) in names.iter().zip(places) {
-                assert!(row < rows && x + SWATCH + text_width(name, SMALL) <= width);
-            }
-        }
-        assert_eq!(legend_height(&names[..1], 0.0, WIDE), 0.0);
     }
 }

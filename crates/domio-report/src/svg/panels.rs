@@ -473,19 +473,32 @@ fn describe(panel: &Panel, cell: &PanelCell, column: &str) -> String {
 
 /// What a line of the legend shows.
 enum Key {
-    Mean,
+    Mean { interval: bool },
     Range,
     Mark(MarkShape, usize),
     Published,
 }
 
+/// The keys of what the panel has: a kind of mark that no column has is left out.
 fn keys(panel: &Panel) -> Vec<(Key, String)> {
-    let mut keys = vec![(Key::Mean, format!("{}, with 95 % interval", panel.mean))];
-    if !panel.range.is_empty() {
+    let measured = || panel.cells.iter().filter(|cell| cell.mean.is_some());
+    let mut keys = Vec::new();
+    if measured().next().is_some() {
+        let interval = measured().any(|c| c.mean.is_some_and(|mean| mean.ci95.is_some()));
+        let name = match interval {
+            true => format!("{}, with 95 % interval", panel.mean),
+            false => panel.mean.clone(),
+        };
+        keys.push((Key::Mean { interval }, name));
+    }
+    if measured().any(|cell| cell.range.is_some()) {
         keys.push((Key::Range, panel.range.clone()));
     }
     for (i, (shape, name)) in panel.marks.iter().enumerate() {
-        keys.push((Key::Mark(*shape, i), name.clone()));
+        let has = |cell: &PanelCell| cell.marks.get(i).is_some_and(|marks| !marks.is_empty());
+        if measured().any(has) {
+            keys.push((Key::Mark(*shape, i), name.clone()));
+        }
     }
     if panel.cells.iter().any(|cell| !cell.published.is_empty()) {
         keys.push((Key::Published, PUBLISHED.to_owned()));
@@ -533,13 +546,13 @@ fn legend(panel: &Panel, top: f64, width: f64) -> (Markup, usize) {
 
 fn swatch(key: &Key, panel: &Panel, (x, y): Xy) -> Markup {
     match key {
-        Key::Mean if panel.log => html! {
-            (shape::line("sure", (x, y + 8.0), (x, y - 8.0)))
+        Key::Mean { interval } if panel.log => html! {
+            @if *interval { (shape::line("sure", (x, y + 8.0), (x, y - 8.0))) }
             (triangle((x, y), ""))
         },
-        Key::Mean => html! {
+        Key::Mean { interval } => html! {
             (shape::line("mean", (x - 9.0, y), (x + 7.0, y)))
-            (whisker((y + 5.0, y - 5.0), x + 7.0))
+            @if *interval { (whisker((y + 5.0, y - 5.0), x + 7.0)) }
         },
         Key::Range => draw_range(panel, (x, 22.0), y + 7.0, y - 7.0, ""),
         Key::Mark(shape, series) => mark(*shape, *series, (x, y), ""),

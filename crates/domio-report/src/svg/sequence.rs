@@ -2,11 +2,10 @@
 
 use crate::data::Sequence;
 use crate::figure;
+use crate::svg::legend::{Legend, Swatch, largest};
 use crate::svg::scale::Scale;
 use crate::svg::shape::{self, Area};
-use crate::svg::{
-    Drawn, SMALL, Swatch, at, colour, fit, grid, legend, legend_height, title_above, title_below,
-};
+use crate::svg::{Drawn, SMALL, at, colour, fit, grid, title_above, title_below};
 use maud::{Markup, html};
 
 const LEFT: f64 = 56.0;
@@ -22,7 +21,10 @@ pub fn draw(sequence: &Sequence, width: f64) -> Drawn {
         .map(|(name, _)| name.clone())
         .collect();
     let right = width - MARGIN;
-    let head = legend_height(&names, 0.0, width);
+    let highest = |(_, values): &(String, Vec<f64>)| largest(values.iter().copied());
+    let badness: Vec<Option<f64>> = sequence.series.iter().map(highest).collect();
+    let legend = Legend::new(&names, &badness, "the highest");
+    let head = legend.height(0.0, width);
     let top = head + 26.0;
     let bottom = top + PLOT;
     let y = y_scale(sequence, bottom, top);
@@ -36,7 +38,7 @@ pub fn draw(sequence: &Sequence, width: f64) -> Drawn {
         title += ", logarithmic";
     }
     let content = html! {
-        (legend(&names, 0.0, width, Swatch::Line))
+        (legend.draw(0.0, width, Swatch::Line))
         (title_above(&title, head + 14.0, width))
         g class="axis" {
             (grid(x, y, [LEFT, right], [top, bottom]))
@@ -44,8 +46,17 @@ pub fn draw(sequence: &Sequence, width: f64) -> Drawn {
         }
         @for ([low, high], _) in &sequence.published { (band(y, [LEFT, right], *low, *high)) }
         (shape::line("base", (LEFT, bottom), (right, bottom)))
-        @for (i, (name, values)) in sequence.series.iter().enumerate() {
-            path class={ "curve " (colour(i)) } d=(curve(values, x, y)) { title { (name) } }
+        @for i in legend.order() {
+            @let (name, values) = &sequence.series[i];
+            @let look = colour(legend.look(i));
+            path class={ "curve " (look) } d=(curve(values, x, y)) { title { (name) } }
+            // A curve of one observation has no length.
+            @if let [only] = values.as_slice() {
+                @let place = (x.place(1.0), y.place(*only));
+                circle class={ "fill " (look) } cx=(at(place.0)) cy=(at(place.1)) r="3.5" {
+                    title { (name) }
+                }
+            }
         }
         @for ([_, high], text) in &sequence.published {
             @let above = (y.place(*high) - 5.0).max(top + 10.0);

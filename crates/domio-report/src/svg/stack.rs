@@ -2,11 +2,10 @@
 
 use crate::data::{Stack, StackBar};
 use crate::figure;
+use crate::svg::legend::{Legend, Swatch};
 use crate::svg::scale::Scale;
 use crate::svg::shape::{self, Area};
-use crate::svg::{
-    Drawn, SMALL, Swatch, colour, fit, hatch, legend, legend_height, text_width, title_below,
-};
+use crate::svg::{Drawn, SMALL, colour, fit, hatch, text_width, title_below};
 use maud::{Markup, html};
 
 const BAR: f64 = 22.0;
@@ -16,6 +15,8 @@ const NAME_SIZE: f64 = 13.0;
 const NAME_LINE: f64 = 17.0;
 /// Part of the width that names may take beside their bars.
 const NAME_PART: f64 = 0.28;
+/// Least width of a part that is there.
+const SEEN: f64 = 1.0;
 /// Room for half of the last tick's label.
 const MARGIN: f64 = 24.0;
 
@@ -26,7 +27,13 @@ pub fn draw(stack: &Stack, width: f64) -> Drawn {
     let beside = widest <= width * NAME_PART;
     let left = if beside { widest + 14.0 } else { 6.0 };
     let name_room = if beside { 0.0 } else { NAME_LINE };
-    let top = legend_height(&stack.parts, 0.0, width) + 6.0;
+    let sum = |part: usize| {
+        let lengths = stack.bars.iter().filter_map(|bar| known(bar).nth(part));
+        Some(lengths.sum::<f64>()).filter(|sum| *sum > 0.0)
+    };
+    let badness: Vec<Option<f64>> = (0..stack.parts.len()).map(sum).collect();
+    let legend = Legend::new(&stack.parts, &badness, "the largest");
+    let top = legend.height(0.0, width) + 6.0;
     let row = name_room + BAR + GAP;
     let bottom = top + row * stack.bars.len() as f64;
     let sums = stack.bars.iter().map(|b| known(b).sum::<f64>());
@@ -36,7 +43,7 @@ pub fn draw(stack: &Stack, width: f64) -> Drawn {
     let down = |class, x| shape::line(class, (x, top), (x, bottom));
     let tops = (0..).map(|i| top + row * f64::from(i) + name_room + GAP / 2.0);
     let content = html! {
-        (legend(&stack.parts, 0.0, width, Swatch::Box))
+        (legend.draw(0.0, width, Swatch::Box))
         g class="axis" {
             @for tick in scale.ticks_across() {
                 (down("grid", tick.place))
@@ -51,7 +58,7 @@ pub fn draw(stack: &Stack, width: f64) -> Drawn {
                 false => ("name", (0.0, y - 5.0)),
             };
             (shape::short_text(class, place, &name, &bar.name))
-            (draw_bar(bar, stack, scale, y))
+            (draw_bar(bar, stack, &legend, scale, y))
         }
         (down("base", scale.place(0.0)))
     };
@@ -64,7 +71,7 @@ fn known(bar: &StackBar) -> impl Iterator<Item = f64> {
     bar.lengths.iter().map(drawn)
 }
 
-fn draw_bar(bar: &StackBar, stack: &Stack, scale: Scale, top: f64) -> Markup {
+fn draw_bar(bar: &StackBar, stack: &Stack, legend: &Legend, scale: Scale, top: f64) -> Markup {
     let mut end = 0.0;
     let parts: Vec<(usize, f64, Area)> = known(bar)
         .enumerate()
@@ -74,7 +81,7 @@ fn draw_bar(bar: &StackBar, stack: &Stack, scale: Scale, top: f64) -> Markup {
             let area = Area {
                 x: from,
                 y: top,
-                width: scale.place(end) - from,
+                width: (scale.place(end) - from).max(SEEN),
                 height: BAR,
             };
             (i, length, area)
@@ -83,8 +90,9 @@ fn draw_bar(bar: &StackBar, stack: &Stack, scale: Scale, top: f64) -> Markup {
         .collect();
     html! {
         @for (i, length, area) in &parts {
-            (area.filled(&format!("fill {}", colour(*i)), &describe(bar, stack, *i, *length)))
-            (area.hatched(&hatch(*i)))
+            @let look = legend.look(*i);
+            (area.filled(&format!("fill {}", colour(look)), &describe(bar, stack, *i, *length)))
+            (area.hatched(&hatch(look)))
         }
         // Last, so that nothing is drawn through a figure.
         @for (_, length, area) in &parts {
@@ -125,7 +133,8 @@ mod tests {
     fn parts_follow_one_another() {
         let scale = Scale::linear(0.0, 100.0, 0.0, 100.0);
         let stack = stack(&[60.0, 0.0, 40.0]);
-        let svg = draw_bar(&stack.bars[0], &stack, scale, 0.0).into_string();
+        let legend = Legend::new(&stack.parts, &[Some(60.0), None, Some(40.0)], "");
+        let svg = draw_bar(&stack.bars[0], &stack, &legend, scale, 0.0).into_string();
         let at = |x: f64, width: f64| {
             let (x, width) = (crate::svg::at(x), crate::svg::at(width));
             format!("x=\"{x}\" y=\"0\" width=\"{width}\"")

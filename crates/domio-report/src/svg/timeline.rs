@@ -5,11 +5,10 @@
 
 use crate::data::{Span, Timeline, TimelineRow, Wait};
 use crate::figure;
+use crate::svg::legend::{Legend, Swatch};
 use crate::svg::scale::Scale;
 use crate::svg::shape::{self, Area};
-use crate::svg::{
-    Drawn, SMALL, Swatch, colour, fit, hatch, legend, legend_height, text_width, title_below,
-};
+use crate::svg::{Drawn, SMALL, colour, fit, hatch, text_width, title_below};
 use domio_core::Runstate;
 use maud::{Markup, html};
 
@@ -27,7 +26,8 @@ pub fn draw(timeline: &Timeline, width: f64) -> Drawn {
     let most = width * NAME_PART;
     let left = names.fold(30.0, f64::max).min(most) + 12.0;
     let right = width - MARGIN;
-    let owners = legend_height(&timeline.owners, 0.0, width);
+    let legend = legend_of(timeline);
+    let owners = legend.height(0.0, width);
     let (states, state_lines) = state_legend(timeline, owners + 10.0, width);
     let top = owners + STATE_LINE * state_lines as f64 + 4.0;
     let bottom = top + ROW * timeline.rows.len() as f64;
@@ -41,7 +41,7 @@ pub fn draw(timeline: &Timeline, width: f64) -> Drawn {
     let title = figure::heading("time since the measurement began", unit.name);
     let middle = ((left + right) / 2.0, bottom + 36.0);
     let content = html! {
-        (legend(&timeline.owners, 0.0, width, Swatch::Box))
+        (legend.draw(0.0, width, Swatch::Box))
         (states)
         g class="axis" {
             @for tick in x.ticks_across() {
@@ -54,13 +54,37 @@ pub fn draw(timeline: &Timeline, width: f64) -> Drawn {
             @let y = top + ROW * i as f64;
             @let short = fit(&row.name, NAME_SIZE, most);
             (shape::short_text("end", (left - 8.0, y + ROW / 2.0 + 4.0), &short, &row.name))
-            (draw_row(row, timeline, x, unit, y))
+            (draw_row(row, timeline, &legend, (x, unit), y))
             @for wait in timeline.worst.iter().filter(|w| w.row == row.name) {
                 (mark_wait(wait, x, unit, y))
             }
         }
     };
     (bottom + 46.0, content)
+}
+
+/// Spans of which something is shown.
+fn shown(timeline: &Timeline) -> impl Iterator<Item = &Span> {
+    let spans = timeline.rows.iter().flat_map(|row| &row.spans);
+    spans.filter(|s| s.until_ns > timeline.from_ns && s.from_ns < timeline.until_ns)
+}
+
+/// The legend of the domains that run: only running has a colour.
+fn legend_of(timeline: &Timeline) -> Legend {
+    let waits = |owner: usize| {
+        let own = || shown(timeline).filter(|s| s.owner == owner);
+        if !own().any(|s| s.state == Runstate::Running) {
+            return None;
+        }
+        let waits = own().filter(|s| s.state == Runstate::Runnable);
+        let lengths = waits.map(|s| {
+            let until = s.until_ns.min(timeline.until_ns);
+            until.saturating_sub(s.from_ns.max(timeline.from_ns))
+        });
+        Some(lengths.sum::<u64>() as f64)
+    };
+    let badness: Vec<Option<f64>> = (0..timeline.owners.len()).map(waits).collect();
+    Legend::new(&timeline.owners, &badness, "the longest waits")
 }
 
 /// A frame around the wait that the timeline is about.
@@ -140,13 +164,19 @@ fn stretches(row: &TimelineRow, timeline: &Timeline, x: Scale, unit: TimeUnit) -
     out
 }
 
-fn draw_row(row: &TimelineRow, timeline: &Timeline, x: Scale, unit: TimeUnit, y: f64) -> Markup {
+fn draw_row(
+    row: &TimelineRow,
+    timeline: &Timeline,
+    legend: &Legend,
+    (x, unit): (Scale, TimeUnit),
+    y: f64,
+) -> Markup {
     html! {
         @for stretch in stretches(row, timeline, x, unit) {
             @let width = (stretch.until - stretch.from).max(0.4);
             @let tip = describe(&stretch, row, timeline, unit);
             @let Span { owner, state, .. } = stretch.first;
-            (draw_state(state, owner, (stretch.from, y), width, &tip))
+            (draw_state(state, legend.look(owner), (stretch.from, y), width, &tip))
         }
     }
 }
@@ -204,7 +234,9 @@ fn state_legend(timeline: &Timeline, y: f64, width: f64) -> (Markup, usize) {
         .then_some((None, "the longest wait"));
     let (mut line, mut x) = (0, 0.0);
     let mut entries = Vec::new();
-    for (state, word) in WORDS.into_iter().chain(worst) {
+    let there = |state: &Option<Runstate>| shown(timeline).any(|s| Some(s.state) == *state);
+    let states = WORDS.into_iter().filter(|(state, _)| there(state));
+    for (state, word) in states.chain(worst) {
         let wide = 26.0 + text_width(word, SMALL);
         if x > 0.0 && x + wide > width {
             (line, x) = (line + 1, 0.0);

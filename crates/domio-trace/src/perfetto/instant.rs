@@ -1,47 +1,104 @@
 //! Instants: what records tell that the runstates do not show, with their fields.
 
 use std::io::Write;
+use std::sync::Arc;
 
-use domio_core::{Declared, Kind, Names, Record, Says};
+use domio_core::{ActorId, Declared, Field, Kind, Names, Record, Says, Unit};
 
+use super::flow::{Arrows, Step};
+use super::intern::NameOf;
 use super::proto::{DebugAnnotation, TrackEvent};
-use super::{INSTANT, PerfettoWriter, vcpu_track};
+use super::{INSTANT, PerfettoWriter};
 use crate::describe::{Value, unit_suffix, value};
 
 impl<W: Write> PerfettoWriter<W> {
     /// An instant with the fields of `record`, on the track of the vcpu that the record is about,
-    /// or else on the pcpu's.
+    /// or else on the pcpu's. An item that moves is where the step is done, with an arrow from the
+    /// step before.
     pub(super) fn instant(&mut self, names: &Names, record: &Record, declared: &Declared) {
-        let vcpu = names.vcpu(record.actor);
-        let track = match vcpu.filter(|vcpu| self.thread(*vcpu).is_some()) {
-            Some(vcpu) => vcpu_track(vcpu.word()),
-            None => self.pcpu(record.pcpu),
+        let step = Step::of(names, record, declared);
+        let vcpu = match &step {
+            Some(step) => step.vcpu(names, record),
+            None => names.vcpu(record.actor),
         };
-        let annotations = declared.fields.iter().map(|field| {
-            let name = match unit_suffix(field.unit) {
-                Some(unit) => format!("{} {unit}", field.name),
-                None => field.name.to_owned(),
-            };
-            let (int_value, string_value) = match value(names, record, field) {
-                Value::Number(number) => (Some(number), None),
-                Value::Name(name) => (None, Some(name.into_owned())),
-            };
-            DebugAnnotation {
-                int_value,
-                string_value,
-                name,
+        let track = self.track_of(vcpu, record.pcpu);
+        let arrows = match &step {
+            Some(step) => {
+                self.queues(names, record, step);
+                self.follow(record, step)
             }
+            None => Arrows::default(),
+        };
+        let told = self.called(names, record, declared);
+        let fields = declared.fields.iter().zip(&told.fields);
+        let annotations = fields.map(|(field, name)| {
+            let mut annotation = DebugAnnotation {
+                name: *name,
+                ..DebugAnnotation::default()
+            };
+            match value(names, record, field) {
+                Value::Number(number) => annotation.int_value = Some(number),
+                // There are few places, runstates and actors. In a damaged file other names may be
+                // any number of them.
+                Value::Name(name) if is_known(names, record, field) => {
+                    annotation.string_number = Some(self.number(NameOf::Value, &name));
+                }
+                Value::Name(name) => annotation.string_value = Some(name.into_owned()),
+            }
+            annotation
         });
-        self.event(
-            record.at,
-            TrackEvent {
-                r#type: INSTANT,
-                track,
-                name: Some(declared.name.to_owned()),
-                annotations: annotations.collect(),
-                ..TrackEvent::default()
-            },
-        );
+        let annotations = annotations.collect();
+        let event = TrackEvent {
+            r#type: INSTANT,
+            track,
+            name: Some(told.name),
+            categories: vec![told.category],
+            annotations,
+            ..TrackEvent::default()
+        };
+        self.event(record.at, arrows.on(event));
+    }
+}
+
+/// Whether the value of `field` is one of a few names.
+fn is_known(names: &Names, record: &Record, field: &Field) -> bool {
+    match field.unit {
+        Unit::Actor => names.actor(ActorId(field.value(record) as u32)).is_some(),
+        unit => matches!(unit, Unit::Place | Unit::Runstate),
+    }
+}
+
+/// Numbers of the names of a declared record.
+#[derive(Clone, Debug)]
+pub(super) struct Called {
+    name: u64,
+    category: u64,
+    fields: Vec<u64>,
+}
+
+impl<W: Write> PerfettoWriter<W> {
+    /// The numbers of the names of `declared`, which are looked up once.
+    fn called(&mut self, names: &Names, record: &Record, declared: &Declared) -> Arc<Called> {
+        let key = (record.class, record.number);
+        if let Some(called) = self.called.get(&key) {
+            return called.clone();
+        }
+        let class = names.class(record.class).map_or("", |class| class.name);
+        let field = |field: &Field| match unit_suffix(field.unit) {
+            Some(unit) => format!("{} {unit}", field.name),
+            None => field.name.to_owned(),
+        };
+        let fields: Vec<String> = declared.fields.iter().map(field).collect();
+        let called = Arc::new(Called {
+            name: self.number(NameOf::Event, declared.name),
+            category: self.number(NameOf::Category, class),
+            fields: fields
+                .iter()
+                .map(|name| self.number(NameOf::Field, name))
+                .collect(),
+        });
+        self.called.insert(key, called.clone());
+        called
     }
 }
 
@@ -60,7 +117,7 @@ pub(super) fn is_instant(record: &Record, declared: &Declared) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::FURTHER_IDS;
-    use super::super::tests::{packets, some_names};
+    use super::super::tests::{Called as Known, packets, some_names};
     use super::*;
     use crate::TraceHeader;
     use domio_core::{ActorId, Class, ClassId, Field, Instant, PcpuId, Place, Sink, Stage, Unit};
@@ -96,33 +153,30 @@ mod tests {
             Record::new(at, pcpu, Kind::Wake, v),
         ];
         let packets = packets(&names, &records, &TraceHeader::default());
+        let called = Known::of(&packets);
         let events = packets.iter().filter_map(|p| p.track_event.as_ref());
+        let events = events.filter(|e| e.r#type == INSTANT);
         let shown = |event: &TrackEvent| {
-            assert_eq!(event.r#type, INSTANT);
-            let values = event.annotations.iter().map(|a| match &a.string_value {
-                Some(name) => format!("{}: {name}", a.name),
-                None => format!("{}: {}", a.name, a.int_value.unwrap()),
-            });
-            let name = event.name.clone().unwrap();
-            (
-                event.track >> 32,
-                name,
-                values.collect::<Vec<_>>().join(", "),
-            )
+            let value = |a: &DebugAnnotation| match a.string_number.map(|n| &called.values[&n]) {
+                Some(name) => format!("{}: {name}", called.fields[&a.name]),
+                None => format!("{}: {}", called.fields[&a.name], a.int_value.unwrap()),
+            };
+            let values: Vec<String> = event.annotations.iter().map(value).collect();
+            let category = called.categories[&event.categories[0]].as_str();
+            let name = called.events[&event.name.unwrap()].as_str();
+            (event.track >> 32, category, name, values.join(", "))
         };
         let shown: Vec<_> = events.map(shown).collect();
+        let job = "turnaround ns: 4294967303, executed ns: 9, task: 2";
         let expected = [
-            (
-                3,
-                "job-done",
-                "turnaround ns: 4294967303, executed ns: 9, task: 2",
-            ),
-            (1, "lost", "records: 7"),
-            (3, "evtchn-serve", "port: 9"),
-            (3, "moved", "to: tx ring, left ns: 300"),
-            (1, "moved", "to: 1, left ns: 300"),
+            (3, "sched", "job-done", job),
+            (1, "sched", "lost", "records: 7"),
+            (3, "sched", "evtchn-serve", "port: 9"),
+            (3, "device", "moved", "to: tx ring, left ns: 300"),
+            (1, "device", "moved", "to: 1, left ns: 300"),
+            (1, "wake", "wake d1v1500", ""),
         ];
-        let expected = expected.map(|(t, name, text)| (t, name.to_owned(), text.to_owned()));
+        let expected = expected.map(|(t, class, name, text)| (t, class, name, text.to_owned()));
         assert_eq!(shown, expected);
         let tid = packets
             .iter()

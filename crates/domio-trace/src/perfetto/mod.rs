@@ -6,21 +6,38 @@
 //! | vcpu | thread of that process, with one slice for each runstate |
 //! | pcpu | cpu of the scheduling view, and a track with one slice for each vcpu that runs |
 //! | other record that is declared | instant with its fields, on the track of its actor |
+//! | wake-up of a vcpu that sleeps | instant on the pcpu's track, with an arrow to the run |
+//! | way of an item, as a packet | arrow through the instants of its steps |
 //! | work of a driver domain for another | counter of the time so far, below the driver domain |
+//! | credit that a policy tells of | counter below the vcpu |
+//! | items that wait in a ring, a driver domain or a device | counter below the guest |
+//! | vcpus in run queues | counter below the pcpus |
+//!
+//! Categories are `runstate`, `pcpu` and `wake`, and the class of other records.
 //!
 //! The scheduling view (tables `sched` and `thread_state`) comes from
 //! `GenericKernelTaskStateEvent`, which Perfetto knows since 2025; the slices come from
 //! `TrackEvent`, which every version knows. Idle vcpus are gaps.
 
+mod counter;
+mod flow;
 mod instant;
+mod intern;
 mod proto;
-mod work;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
+use std::sync::Arc;
 
-use domio_core::{DomainId, Instant, Names, PcpuId, Record, Runstate, Sink, VcpuName};
+use domio_core::{
+    ClassId, Declared, DomainId, Instant, Kind, Names, PcpuId, Record, Runstate, Sink, VcpuName,
+};
 use prost::Message;
+
+use counter::Counters;
+use flow::{Arrows, Items};
+use instant::Called;
+use intern::{Interned, NameOf};
 
 use crate::describe::Undeclared;
 use crate::{TraceHeader, VCPUS_MAX};
@@ -33,6 +50,8 @@ use proto::{
 const SEQUENCE: u32 = 1;
 /// First packet of a sequence: what the reader remembers of it is void.
 const INCREMENTAL_STATE_CLEARED: u32 = 1;
+/// The packet has numbers of names that came before.
+const NEEDS_INCREMENTAL_STATE: u32 = 2;
 /// Children are ordered by rank.
 const EXPLICIT_ORDER: i32 = 3;
 
@@ -63,8 +82,13 @@ pub struct PerfettoWriter<W: Write> {
     vcpus: BTreeMap<u32, Thread>,
     /// Whether a slice is open on the track of the pcpu; `None` before the track exists.
     pcpus: Vec<Option<Option<u32>>>,
-    /// Time that driver domains worked for others so far, by track.
-    work: BTreeMap<u64, u64>,
+    interned: Interned,
+    /// Numbers of the names of declared records.
+    called: BTreeMap<(ClassId, u8), Arc<Called>>,
+    counters: Counters,
+    items: Items,
+    /// Number of the latest arrow.
+    flows: u64,
     further: i32,
     latest: Instant,
     undeclared: Undeclared,
@@ -75,7 +99,25 @@ pub struct PerfettoWriter<W: Write> {
 struct Thread {
     tid: i32,
     name: String,
-    is_open: bool,
+    /// The runstate whose slice is open.
+    state: Option<Runstate>,
+    /// Whether it was preempted, and has to wait without having been woken.
+    preempted: bool,
+    /// The arrow of the wake-up since which it has not run.
+    wake: Option<u64>,
+}
+
+impl Thread {
+    /// Whether a wake-up that comes now leads to the next run. The record may be written before the
+    /// change of the runstate, or after.
+    fn sleeps(&self) -> bool {
+        self.wake.is_none()
+            && match self.state {
+                Some(Runstate::Running) => false,
+                Some(Runstate::Runnable) => !self.preempted,
+                Some(Runstate::Blocked | Runstate::Offline) | None => true,
+            }
+    }
 }
 
 impl<W: Write> PerfettoWriter<W> {
@@ -88,7 +130,11 @@ impl<W: Write> PerfettoWriter<W> {
             domains: BTreeSet::new(),
             vcpus: BTreeMap::new(),
             pcpus: Vec::new(),
-            work: BTreeMap::new(),
+            interned: Interned::default(),
+            called: BTreeMap::new(),
+            counters: Counters::default(),
+            items: Items::default(),
+            flows: 0,
             further: FURTHER_IDS,
             latest: Instant::ZERO,
             undeclared: Undeclared::new(),
@@ -117,10 +163,11 @@ impl<W: Write> PerfettoWriter<W> {
     /// # Errors
     /// The first error of any write since the start.
     pub fn finish(mut self) -> io::Result<W> {
+        self.settle(None);
         let open: Vec<u64> = self
             .vcpus
             .iter()
-            .filter(|(_, t)| t.is_open)
+            .filter(|(_, t)| t.state.is_some())
             .map(|(word, _)| vcpu_track(*word))
             .collect();
         for track in open {
@@ -167,22 +214,23 @@ impl<W: Write> PerfettoWriter<W> {
         self.put_at(
             at,
             TracePacket {
+                sequence_flags: Some(NEEDS_INCREMENTAL_STATE),
                 track_event: Some(event),
                 ..TracePacket::default()
             },
         );
     }
 
-    fn slice_begin(&mut self, at: Instant, track: u64, name: &str) {
-        self.event(
-            at,
-            TrackEvent {
-                r#type: SLICE_BEGIN,
-                track,
-                name: Some(name.to_owned()),
-                ..TrackEvent::default()
-            },
-        );
+    fn slice_begin(&mut self, at: Instant, track: u64, names: [&str; 2], arrows: Arrows) {
+        let [category, name] = names;
+        let event = TrackEvent {
+            r#type: SLICE_BEGIN,
+            track,
+            name: Some(self.number(NameOf::Event, name)),
+            categories: vec![self.number(NameOf::Category, category)],
+            ..TrackEvent::default()
+        };
+        self.event(at, arrows.on(event));
     }
 
     fn slice_end(&mut self, at: Instant, track: u64) {
@@ -258,23 +306,27 @@ impl<W: Write> PerfettoWriter<W> {
             Thread {
                 tid,
                 name,
-                is_open: false,
+                state: None,
+                preempted: false,
+                wake: None,
             },
         );
     }
 
-    /// The vcpu goes to `new`; idle vcpus are left out.
-    fn change(&mut self, at: Instant, pcpu: PcpuId, vcpu: VcpuName, new: Runstate) {
+    /// The vcpu goes from `old` to `new`; idle vcpus are left out.
+    fn change(&mut self, at: Instant, pcpu: PcpuId, vcpu: VcpuName, [old, new]: [Runstate; 2]) {
         let Some(thread) = self.thread(vcpu) else {
             return;
         };
-        let was_open = std::mem::replace(&mut thread.is_open, true);
+        let before = thread.state.replace(new);
         let Thread { tid, name, .. } = thread.clone();
         let track = vcpu_track(vcpu.word());
-        if was_open {
+        if before.is_some() {
             self.slice_end(at, track);
         }
-        self.slice_begin(at, track, new.name());
+        let arrows = self.woken(vcpu, old, new);
+        self.waits(at, before, new);
+        self.slice_begin(at, track, ["runstate", new.name()], arrows);
         let state = match new {
             Runstate::Running => TaskState::Running,
             Runstate::Runnable => TaskState::Runnable,
@@ -315,7 +367,7 @@ impl<W: Write> PerfettoWriter<W> {
             self.slice_end(at, track);
         }
         if let Some(name) = name {
-            self.slice_begin(at, track, name);
+            self.slice_begin(at, track, ["pcpu", name], Arrows::default());
         }
     }
 
@@ -346,14 +398,15 @@ impl<W: Write> Sink for PerfettoWriter<W> {
     fn record(&mut self, names: &Names, record: &Record) {
         let (at, pcpu) = (record.at, record.pcpu);
         self.latest = self.latest.max(at);
+        self.settle(Some(at));
         for (actor, old, new) in record.changes().into_iter().flatten() {
             let Some(vcpu) = names.vcpu(actor) else {
                 continue;
             };
             // A mark opens the track of a vcpu that was not seen before, and changes nothing else.
-            let known = old == new && self.thread(vcpu).is_some_and(|t| t.is_open);
+            let known = old == new && self.thread(vcpu).is_some_and(|t| t.state.is_some());
             if !vcpu.is_idle() && !known {
-                self.change(at, pcpu, vcpu, new);
+                self.change(at, pcpu, vcpu, [old, new]);
             }
         }
         if let Some((owner, ns)) = record.done_for() {
@@ -364,8 +417,28 @@ impl<W: Write> Sink for PerfettoWriter<W> {
             }
         } else if !self.undeclared.see(names, record)
             && let Some(declared) = names.declared(record)
-            && instant::is_instant(record, declared)
         {
+            self.tell(names, record, declared);
+        }
+    }
+}
+
+impl<W: Write> PerfettoWriter<W> {
+    /// What a record tells besides runstates.
+    fn tell(&mut self, names: &Names, record: &Record, declared: &Declared) {
+        match record.kind() {
+            Some(Kind::Wake) => {
+                if let Some(vcpu) = names.vcpu(record.actor).filter(|vcpu| !vcpu.is_idle()) {
+                    self.wake(record, vcpu);
+                }
+            }
+            Some(Kind::Lost) => {
+                self.items.clear();
+                self.forget_queues(record.at);
+            }
+            _ => self.credit(names, record, declared),
+        }
+        if instant::is_instant(record, declared) {
             self.instant(names, record, declared);
         }
     }
@@ -393,97 +466,4 @@ const fn vcpu_track(word: u32) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::DomainInfo;
-    use Runstate::{Blocked, Runnable, Running};
-    use domio_core::ActorId;
-
-    /// Vcpu 0 of domains 0 to 2, idle, and one with an index beyond the thread ids of its domain.
-    pub(super) fn some_names() -> Names {
-        let mut names = Names::new();
-        for domain in [0, 1, 2, 32767] {
-            names.add_actor(VcpuName::new(DomainId(domain), 0));
-        }
-        names.add_actor(VcpuName::new(DomainId(1), 1500));
-        names
-    }
-
-    pub(super) fn packets(
-        names: &Names,
-        records: &[Record],
-        header: &TraceHeader,
-    ) -> Vec<TracePacket> {
-        let mut w = PerfettoWriter::new(Vec::new(), Some(header));
-        for r in records {
-            w.record(names, r);
-        }
-        assert_eq!(w.undeclared().total(), 0);
-        let bytes = w.finish().unwrap();
-        Trace::decode(&bytes[..]).unwrap().packets
-    }
-
-    fn change(ns: u64, pcpu: u16, actor: u32, old: Runstate, new: Runstate) -> Record {
-        let at = Instant::from_nanos(ns);
-        Record::runstate(at, PcpuId(pcpu), ActorId(actor), old, new)
-    }
-
-    #[test]
-    fn slices_nest_and_threads_belong_to_their_domain() {
-        let header = TraceHeader {
-            domains: vec![DomainInfo {
-                id: 1,
-                name: "web".to_owned(),
-                ..DomainInfo::default()
-            }],
-            ..TraceHeader::default()
-        };
-        let (at, prev) = (Instant::from_nanos(30), (ActorId(1), Blocked));
-        let switch = Record::switch(at, PcpuId(0), prev, ActorId(2), [0; 3]);
-        let records = [
-            change(10, 0, 1, Blocked, Runnable),
-            change(20, 0, 1, Runnable, Running),
-            change(25, 0, 2, Blocked, Runnable),
-            switch,
-            change(50, 0, 3, Runnable, Running),
-        ];
-        let packets = packets(&some_names(), &records, &header);
-        let processes: Vec<_> = packets
-            .iter()
-            .filter_map(|p| p.track_descriptor.as_ref()?.process.as_ref())
-            .map(|p| (p.pid, p.process_name.as_str()))
-            .collect();
-        assert_eq!(processes, [(2000, "web (d1)"), (3000, "d2")]);
-
-        let mut depth = BTreeMap::new();
-        for p in &packets {
-            assert_eq!(p.sequence, Some(SEQUENCE));
-            let Some(e) = &p.track_event else { continue };
-            let open = depth.entry(e.track).or_insert(0);
-            *open += match e.r#type {
-                SLICE_BEGIN => 1,
-                SLICE_END => -1,
-                other => panic!("type {other}"),
-            };
-            assert!((0..=1).contains(open), "{e:?}");
-        }
-        assert!(depth.values().all(|open| *open == 0), "{depth:?}");
-        assert_eq!(depth.len(), 3, "two vcpus and a pcpu; idle has no track");
-
-        let states: Vec<_> = packets
-            .iter()
-            .filter_map(|p| Some((p.timestamp?, p.task_state.as_ref()?)))
-            .map(|(at, s)| (at, s.tid, s.state, s.cpu))
-            .collect();
-        assert_eq!(
-            states,
-            [
-                (10, 2000, 2, 0),
-                (20, 2000, 3, 0),
-                (25, 3000, 2, 0),
-                (30, 2000, 4, 0),
-                (30, 3000, 3, 0),
-            ]
-        );
-    }
-}
+mod tests;

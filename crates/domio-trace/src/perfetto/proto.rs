@@ -21,6 +21,8 @@ pub(super) struct TracePacket {
     pub(super) sequence: Option<u32>,
     #[prost(message, optional, tag = "11")]
     pub(super) track_event: Option<TrackEvent>,
+    #[prost(message, optional, tag = "12")]
+    pub(super) interned_data: Option<InternedData>,
     #[prost(uint32, optional, tag = "13")]
     pub(super) sequence_flags: Option<u32>,
     #[prost(message, optional, tag = "60")]
@@ -74,35 +76,87 @@ pub(super) struct ThreadDescriptor {
 /// `CounterDescriptor`
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct CounterDescriptor {
+    #[prost(string, repeated, tag = "2")]
+    pub(super) categories: Vec<String>,
     #[prost(int32, required, tag = "3")]
     pub(super) unit: i32,
+    #[prost(string, optional, tag = "6")]
+    pub(super) unit_name: Option<String>,
 }
 
-/// `TrackEvent`
+impl CounterDescriptor {
+    /// A counter of `category` in `unit`.
+    pub(super) fn of(category: &str, unit: i32) -> Self {
+        CounterDescriptor {
+            categories: vec![category.to_owned()],
+            unit,
+            unit_name: None,
+        }
+    }
+}
+
+/// `InternedData`
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct InternedData {
+    #[prost(message, repeated, tag = "1")]
+    pub(super) event_categories: Vec<InternedName>,
+    #[prost(message, repeated, tag = "2")]
+    pub(super) event_names: Vec<InternedName>,
+    /// `debug_annotation_names`
+    #[prost(message, repeated, tag = "3")]
+    pub(super) annotation_names: Vec<InternedName>,
+    /// `debug_annotation_string_values`
+    #[prost(message, repeated, tag = "29")]
+    pub(super) annotation_values: Vec<InternedName>,
+}
+
+/// `EventCategory`, `EventName`, `DebugAnnotationName` and `InternedString`, which are alike.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct InternedName {
+    /// `iid`
+    #[prost(uint64, required, tag = "1")]
+    pub(super) number: u64,
+    #[prost(string, required, tag = "2")]
+    pub(super) name: String,
+}
+
+/// `TrackEvent`. Names are numbers of [`InternedData`].
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct TrackEvent {
+    /// `category_iids`
+    #[prost(uint64, repeated, packed = "false", tag = "3")]
+    pub(super) categories: Vec<u64>,
     #[prost(message, repeated, tag = "4")]
     pub(super) annotations: Vec<DebugAnnotation>,
     #[prost(int32, required, tag = "9")]
     pub(super) r#type: i32,
+    /// `name_iid`
+    #[prost(uint64, optional, tag = "10")]
+    pub(super) name: Option<u64>,
     /// `track_uuid`
     #[prost(uint64, required, tag = "11")]
     pub(super) track: u64,
-    #[prost(string, optional, tag = "23")]
-    pub(super) name: Option<String>,
     #[prost(int64, optional, tag = "30")]
     pub(super) counter_value: Option<i64>,
+    #[prost(fixed64, repeated, packed = "false", tag = "47")]
+    pub(super) flow_ids: Vec<u64>,
+    #[prost(fixed64, repeated, packed = "false", tag = "48")]
+    pub(super) terminating_flow_ids: Vec<u64>,
 }
 
-/// `DebugAnnotation`: one of the two values.
+/// `DebugAnnotation`: one of the three values.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct DebugAnnotation {
+    /// `name_iid`
+    #[prost(uint64, required, tag = "1")]
+    pub(super) name: u64,
     #[prost(int64, optional, tag = "4")]
     pub(super) int_value: Option<i64>,
     #[prost(string, optional, tag = "6")]
     pub(super) string_value: Option<String>,
-    #[prost(string, required, tag = "10")]
-    pub(super) name: String,
+    /// `string_value_iid`
+    #[prost(uint64, optional, tag = "17")]
+    pub(super) string_number: Option<u64>,
 }
 
 /// `GenericKernelTaskStateEvent`

@@ -19,6 +19,7 @@ mod inputs;
 mod mon;
 mod newcomers;
 mod papers;
+mod perfetto;
 mod poor_traces;
 mod readme;
 mod recorded;

@@ -262,6 +262,7 @@ pub struct RawRemark {
 pub struct RawPublished {
     pub panel: Option<String>,
     pub at: Option<Spanned<OneOrMany<String>>>,
+    pub of: Option<String>,
     pub value: f64,
     pub until: Option<f64>,
     pub text: Option<String>,

@@ -92,6 +92,11 @@ fn mistakes_have_their_line_and_a_hint() {
             "\"h\" is not in the figure; it has g",
         ),
         (
+            &format!("{bars}values = \"g.v\"\npublished = [{{ of = \"z\", value = 1 }}]\n"),
+            10,
+            "there is no bar \"z\"",
+        ),
+        (
             &format!("{bars}values = \"g.v\"\nnames = [\"a\", \"b\"]\n"),
             10,
             "2 names for 1 values",

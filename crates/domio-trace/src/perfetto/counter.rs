@@ -1,0 +1,291 @@
+//! Counters: driver domains' work, credit, and lengths of queues.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use domio_core::{Declared, DomainId, Instant, Names, Record, Runstate, Says, Stage, VcpuName};
+
+use super::flow::Step;
+use super::proto::{CounterDescriptor, TracePacket, TrackDescriptor, TrackEvent};
+use super::{COUNTER, PCPUS_TRACK, PerfettoWriter, domain_track, vcpu_track};
+use crate::VCPUS_MAX;
+
+/// `CounterDescriptor.Unit`: a number of things.
+const UNIT_COUNT: i32 = 2;
+/// `CounterDescriptor.Unit`: nanoseconds.
+const UNIT_TIME_NS: i32 = 1;
+/// Places of one guest's items in one class.
+const PLACES_MAX: u64 = 256;
+
+/// Values of counters so far.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Counters {
+    /// By track.
+    values: BTreeMap<u64, i64>,
+    /// Vcpus that wait for a pcpu.
+    waiting: i64,
+    /// Since when `waiting` is not what was written.
+    changed: Option<Instant>,
+}
+
+/// What a counter is.
+struct Described {
+    track: u64,
+    parent: u64,
+    name: String,
+    unit: CounterDescriptor,
+}
+
+impl<W: Write> PerfettoWriter<W> {
+    fn count(&mut self, at: Instant, track: u64, value: i64) {
+        self.counters.values.insert(track, value);
+        self.event(
+            at,
+            TrackEvent {
+                r#type: COUNTER,
+                track,
+                counter_value: Some(value),
+                ..TrackEvent::default()
+            },
+        );
+    }
+
+    /// The value of the counter, whose track is described at first sight; `None` when there are as
+    /// many as there may be.
+    fn counter(&mut self, track: u64, of: impl FnOnce(&Self) -> Described) -> Option<i64> {
+        if let Some(value) = self.counters.values.get(&track) {
+            return Some(*value);
+        }
+        if self.counters.values.len() >= VCPUS_MAX {
+            return None;
+        }
+        let told = of(self);
+        self.put(TracePacket {
+            track_descriptor: Some(TrackDescriptor {
+                uuid: told.track,
+                parent_uuid: Some(told.parent),
+                name: Some(told.name),
+                counter: Some(told.unit),
+                ..TrackDescriptor::default()
+            }),
+            ..TracePacket::default()
+        });
+        Some(0)
+    }
+
+    /// `driver` has worked for `ns` more on behalf of `owner`. The counter holds the sum so far,
+    /// whose slope is the share of a pcpu.
+    pub(super) fn work(&mut self, at: Instant, driver: DomainId, owner: DomainId, ns: u64) {
+        let track = work_track(driver, owner);
+        let described = |writer: &Self| Described {
+            track,
+            parent: domain_track(driver),
+            name: format!("work for {}", writer.domain_name(owner)),
+            unit: CounterDescriptor::of("work", UNIT_TIME_NS),
+        };
+        if let Some(sum) = self.counter(track, described) {
+            let ns = i64::try_from(ns).unwrap_or(i64::MAX);
+            self.count(at, track, sum.saturating_add(ns));
+        }
+    }
+
+    /// The credit that the record says its actor has left.
+    pub(super) fn credit(&mut self, names: &Names, record: &Record, declared: &Declared) {
+        let Says::Credit { credit, .. } = declared.says else {
+            return;
+        };
+        let field = declared.fields.get(usize::from(credit));
+        let vcpu = names.vcpu(record.actor).filter(|vcpu| !vcpu.is_idle());
+        let (Some(field), Some(vcpu)) = (field, vcpu) else {
+            return;
+        };
+        if self.thread(vcpu).is_none() {
+            return;
+        }
+        let track = credit_track(vcpu);
+        let described = |_: &Self| Described {
+            track,
+            parent: vcpu_track(vcpu.word()),
+            name: format!("credit of {vcpu}"),
+            unit: CounterDescriptor {
+                unit_name: Some("credits".to_owned()),
+                ..CounterDescriptor::of("credit", UNIT_COUNT)
+            },
+        };
+        if self.counter(track, described).is_some() {
+            self.count(record.at, track, field.signed(record));
+        }
+    }
+
+    /// An item is at another place: the queues of both have other lengths.
+    pub(super) fn queues(&mut self, names: &Names, record: &Record, step: &Step) {
+        let Some(guest) = names.vcpu(record.actor) else {
+            return;
+        };
+        if step.places[0] == step.places[1] {
+            return;
+        }
+        for (end, change) in [(0, -1), (1, 1)] {
+            let place = step.places[end];
+            if is_queue(step.stages[end]) && place < PLACES_MAX {
+                self.queue(names, record, (guest.domain, place), change);
+            }
+        }
+    }
+
+    fn queue(
+        &mut self,
+        names: &Names,
+        record: &Record,
+        (guest, place): (DomainId, u64),
+        change: i64,
+    ) {
+        let track = 7 << 32 | u64::from(record.class.0) << 24 | u64::from(guest.0) << 8 | place;
+        let described = |_: &Self| {
+            let class = names.class(record.class);
+            let name = class.and_then(|c| c.places.get(place as usize));
+            Described {
+                track,
+                parent: domain_track(guest),
+                name: format!(
+                    "{}: {}",
+                    class.map_or("", |c| c.items),
+                    name.map_or("", |p| p.name)
+                ),
+                unit: CounterDescriptor::of("queue", UNIT_COUNT),
+            }
+        };
+        if let Some(length) = self.counter(track, described) {
+            // What came before the trace began was not counted.
+            self.count(record.at, track, (length + change).max(0));
+        }
+    }
+
+    /// All queues of items are empty as far as anybody knows.
+    pub(super) fn forget_queues(&mut self, at: Instant) {
+        let filled = self.counters.values.range(7 << 32..8 << 32);
+        let filled: Vec<u64> = filled.filter(|(_, n)| **n > 0).map(|(t, _)| *t).collect();
+        for track in filled {
+            self.count(at, track, 0);
+        }
+    }
+
+    /// A vcpu goes from `old` (`None`: nobody knows) to `new`.
+    pub(super) fn waits(&mut self, at: Instant, old: Option<Runstate>, new: Runstate) {
+        let waits = |state| i64::from(state == Some(Runstate::Runnable));
+        let change = waits(Some(new)) - waits(old);
+        if change != 0 {
+            self.counters.waiting += change;
+            self.counters.changed = Some(at);
+        }
+    }
+
+    /// Writes how many vcpus wait, if that has changed and will not change at the same time again.
+    pub(super) fn settle(&mut self, now: Option<Instant>) {
+        let Some(at) = self.counters.changed.filter(|at| Some(*at) != now) else {
+            return;
+        };
+        self.counters.changed = None;
+        let described = |_: &Self| Described {
+            track: RUN_QUEUES_TRACK,
+            parent: PCPUS_TRACK,
+            name: "vcpus in run queues".to_owned(),
+            unit: CounterDescriptor::of("queue", UNIT_COUNT),
+        };
+        let (waiting, known) = (
+            self.counters.waiting,
+            self.counter(RUN_QUEUES_TRACK, described),
+        );
+        if known.is_some_and(|known| known != waiting) {
+            self.count(at, RUN_QUEUES_TRACK, waiting);
+        }
+    }
+}
+
+/// Whether items wait at `stage` for a driver domain or a device: what a guest has in its own
+/// hands is its own matter.
+fn is_queue(stage: Stage) -> bool {
+    match stage {
+        Stage::Device | Stage::DriverIn | Stage::ToGuest | Stage::FromGuest | Stage::DriverOut => {
+            true
+        }
+        Stage::Outside | Stage::GuestIn | Stage::GuestOut => false,
+    }
+}
+
+/// Track of the number of vcpus that wait.
+const RUN_QUEUES_TRACK: u64 = 6 << 32;
+
+const fn work_track(driver: DomainId, owner: DomainId) -> u64 {
+    4 << 32 | (driver.0 as u64) << 16 | owner.0 as u64
+}
+
+const fn credit_track(vcpu: VcpuName) -> u64 {
+    5 << 32 | vcpu.word() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{DomainInfo, TraceHeader};
+    use domio_core::{Names, PcpuId, Record, Runstate, Sink, VcpuName};
+    use prost::Message;
+
+    #[test]
+    fn work_is_a_counter_below_the_driver_domain() {
+        let header = TraceHeader {
+            domains: vec![DomainInfo {
+                id: 3,
+                name: "web".to_owned(),
+                ..DomainInfo::default()
+            }],
+            ..TraceHeader::default()
+        };
+        let mut names = Names::new();
+        let driver = names.add_actor(VcpuName::new(DomainId(0), 0));
+        let pcpu = PcpuId(0);
+        let at = Instant::from_nanos;
+        let work =
+            |ns, owner, took| Record::driver_work(at(ns), pcpu, driver, DomainId(owner), took);
+        let mut writer = PerfettoWriter::new(Vec::new(), Some(&header));
+        for record in [
+            // Done before the trace began.
+            work(5, 3, 1_000),
+            Record::runstate(at(5), pcpu, driver, Runstate::Running, Runstate::Running),
+            work(100, 3, 40),
+            work(100, 4, 50),
+            work(300, 3, 2),
+        ] {
+            writer.record(&names, &record);
+        }
+        let bytes = writer.finish().unwrap();
+        let trace = super::super::Trace::decode(&bytes[..]).unwrap();
+        let mut counters = Vec::new();
+        let mut values = Vec::new();
+        for packet in &trace.packets {
+            let track = packet.track_descriptor.as_ref();
+            if let Some(track) = track.filter(|t| t.counter.is_some()) {
+                assert_eq!(track.parent_uuid, Some(domain_track(DomainId(0))));
+                assert_eq!(track.counter, Some(CounterDescriptor::of("work", 1)));
+                counters.push((track.uuid, track.name.as_deref().unwrap()));
+            }
+            let event = packet.track_event.as_ref();
+            if let Some(event) = event.filter(|e| e.r#type == COUNTER) {
+                values.push((packet.timestamp, event.track, event.counter_value));
+            }
+        }
+        let (web, other) = (counters[0].0, counters[1].0);
+        assert_eq!(
+            counters,
+            [(web, "work for web (d3)"), (other, "work for d4")]
+        );
+        assert_eq!(
+            values,
+            [
+                (Some(100), web, Some(40)),
+                (Some(100), other, Some(50)),
+                (Some(300), web, Some(42)),
+            ]
+        );
+    }
+}

@@ -1,0 +1,214 @@
+//! Arrows: from a wake-up to the run that it leads to, and along the way of each item that moves
+//! between a guest and the world outside.
+//!
+//! Records of items have no number of the item. Items of one flow (fields that the declaration has
+//! besides places, driver and time) leave a place in the order in which they came, so that a queue
+//! of numbers for each flow and place follows them.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io::Write;
+
+use domio_core::{ActorId, Declared, Names, PcpuId, Record, Runstate, Says, Stage, VcpuName};
+
+use super::PerfettoWriter;
+use super::intern::NameOf;
+use super::proto::TrackEvent;
+use super::{INSTANT, vcpu_track};
+
+/// Items of which a place is known. A damaged trace has items that never leave: those are no longer
+/// followed.
+const ITEMS_MAX: usize = 1 << 20;
+
+/// Numbers of the arrows that pass through an event.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(super) struct Arrows {
+    /// One that goes on after the event.
+    pub(super) passes: Option<u64>,
+    /// One that ends there.
+    pub(super) ends: Option<u64>,
+}
+
+impl Arrows {
+    /// `event` with these arrows.
+    pub(super) fn on(self, event: TrackEvent) -> TrackEvent {
+        TrackEvent {
+            flow_ids: self.passes.into_iter().collect(),
+            terminating_flow_ids: self.ends.into_iter().collect(),
+            ..event
+        }
+    }
+}
+
+/// What tells the items of one flow at one place: class, actor, flow, place.
+type Spot = (u8, u32, u128, u64);
+
+/// Where items are.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Items {
+    places: BTreeMap<Spot, VecDeque<u64>>,
+    count: usize,
+}
+
+impl Items {
+    /// Forgets all items: after lost records nobody knows where they are.
+    pub(super) fn clear(&mut self) {
+        self.places.clear();
+        self.count = 0;
+    }
+
+    fn take(&mut self, spot: &Spot) -> Option<u64> {
+        let queue = self.places.get_mut(spot)?;
+        let number = queue.pop_front()?;
+        self.count -= 1;
+        // Flows come and go: what is empty does not stay.
+        if queue.is_empty() {
+            self.places.remove(spot);
+        }
+        Some(number)
+    }
+
+    fn bring(&mut self, spot: Spot, number: u64) {
+        if self.count < ITEMS_MAX {
+            self.places.entry(spot).or_default().push_back(number);
+            self.count += 1;
+        }
+    }
+}
+
+/// A step of an item, as its record tells.
+pub(super) struct Step {
+    /// Numbers of the places that the item leaves and enters.
+    pub(super) places: [u64; 2],
+    /// Their stages.
+    pub(super) stages: [Stage; 2],
+    /// The vcpu of the driver domain.
+    driver: ActorId,
+    /// The fields that tell one flow from another, as bits of the words.
+    flow: u128,
+}
+
+impl Step {
+    /// What `record` says, if it says that an item moved, between places that exist.
+    pub(super) fn of(names: &Names, record: &Record, declared: &Declared) -> Option<Self> {
+        let Says::Moved {
+            from,
+            to,
+            driver,
+            ago,
+        } = declared.says
+        else {
+            return None;
+        };
+        let class = names.class(record.class)?;
+        let places = [from, to].map(|field| declared.value(record, field));
+        let stage = |place: u64| Some(class.places.get(usize::try_from(place).ok()?)?.stage);
+        let told = [from, to, driver, ago];
+        let others = declared.fields.iter().zip(0_u8..);
+        let others = others.filter(|(_, i)| !told.contains(i));
+        let flow = others.fold(0, |all, (field, _)| {
+            all | u128::from(field.value(record)) << field.bit
+        });
+        Some(Step {
+            places,
+            stages: [stage(places[0])?, stage(places[1])?],
+            driver: ActorId(declared.value(record, driver) as u32),
+            flow,
+        })
+    }
+
+    /// The vcpu that does the step: the driver domain's, where one of the places is in the driver
+    /// domain or its device.
+    pub(super) fn vcpu(&self, names: &Names, record: &Record) -> Option<VcpuName> {
+        let in_driver = |stage| matches!(stage, Stage::Device | Stage::DriverIn | Stage::DriverOut);
+        match self.stages.into_iter().any(in_driver) {
+            true => names.vcpu(self.driver),
+            false => names.vcpu(record.actor),
+        }
+    }
+}
+
+impl<W: Write> PerfettoWriter<W> {
+    fn new_flow(&mut self) -> u64 {
+        self.flows += 1;
+        self.flows
+    }
+
+    /// Lets the item of `step` go on, and says which arrow passes through the event.
+    pub(super) fn follow(&mut self, record: &Record, step: &Step) -> Arrows {
+        let spot = |place| (record.class.0, record.actor.0, step.flow, place);
+        let [from, to] = step.places.map(spot);
+        let [leaves, enters] = step.stages.map(|stage| stage == Stage::Outside);
+        let known = match leaves {
+            true => None,
+            false => self.items.take(&from),
+        };
+        if enters {
+            // An item that was never seen before has no way that could be shown.
+            return Arrows {
+                passes: None,
+                ends: known,
+            };
+        }
+        let number = known.unwrap_or_else(|| self.new_flow());
+        self.items.bring(to, number);
+        Arrows {
+            passes: Some(number),
+            ends: None,
+        }
+    }
+
+    /// The vcpu is woken by what runs on `pcpu`. A wake-up of one that does not sleep changes
+    /// nothing and is not shown.
+    pub(super) fn wake(&mut self, record: &Record, vcpu: VcpuName) {
+        let Some(thread) = self.thread(vcpu) else {
+            return;
+        };
+        if !thread.sleeps() {
+            return;
+        }
+        let name = format!("wake {}", thread.name);
+        let number = self.new_flow();
+        if let Some(thread) = self.thread(vcpu) {
+            thread.wake = Some(number);
+        }
+        let track = self.pcpu(record.pcpu);
+        let arrow = Arrows {
+            passes: Some(number),
+            ends: None,
+        };
+        let event = TrackEvent {
+            r#type: INSTANT,
+            track,
+            name: Some(self.number(NameOf::Event, &name)),
+            categories: vec![self.number(NameOf::Category, "wake")],
+            ..TrackEvent::default()
+        };
+        self.event(record.at, arrow.on(event));
+    }
+
+    /// The arrow of the wake-up that ends when the vcpu goes to `new`.
+    pub(super) fn woken(&mut self, vcpu: VcpuName, old: Runstate, new: Runstate) -> Arrows {
+        let Some(thread) = self.vcpus.get_mut(&vcpu.word()) else {
+            return Arrows::default();
+        };
+        thread.preempted = new == Runstate::Runnable && old == Runstate::Running;
+        let ends = match new {
+            Runstate::Running => thread.wake.take(),
+            // Asleep again without a run.
+            Runstate::Blocked | Runstate::Offline => {
+                thread.wake = None;
+                None
+            }
+            Runstate::Runnable => None,
+        };
+        Arrows { passes: None, ends }
+    }
+
+    /// The track of the vcpu, or that of the pcpu where there is none.
+    pub(super) fn track_of(&mut self, vcpu: Option<VcpuName>, pcpu: PcpuId) -> u64 {
+        match vcpu.filter(|vcpu| self.thread(*vcpu).is_some()) {
+            Some(vcpu) => vcpu_track(vcpu.word()),
+            None => self.pcpu(pcpu),
+        }
+    }
+}
