@@ -189,7 +189,8 @@ fn pools_keep_their_policy_when_the_host_gets_another() {
 
 #[test]
 fn threads_of_single_cores_have_no_siblings() {
-    let plain = "run.duration_s = 1\nscheduler.policy = \"credit\"\n[[domain]]\nname = \"g\"\n";
+    let plain = "run.duration_s = 1\nscheduler.policy = \"credit\"\n\
+                 [[domain]]\nname = \"g\"\nworkload = \"burn\"\n";
     let scenario = good(&format!("{plain}[host]\nsibling_percent = 70\n"));
     let notice = "`sibling_percent` has no effect: the cores of the host have one thread each";
     assert_eq!(scenario.notices(), [notice]);
