@@ -113,12 +113,12 @@ mod tests {
     #[test]
     fn a_row_tells_where_a_vcpu_ran() {
         let flat = Topology::flat(4).unwrap();
-        let rows = [("web v0".to_owned(), told(&[(1, 30), (3, 70)], flat, None))];
+        let rows = [("web.0".to_owned(), told(&[(1, 30), (3, 70)], flat, None))];
         let text = plain(&render(&rows, 4, Some(2_000_000_000), &View::default()));
         let row = text.lines().last().unwrap().split_whitespace();
         assert_eq!(
             row.collect::<Vec<_>>().join(" "),
-            "web v0 2 3: 70.0, 1: 30.0 2.5"
+            "web.0 2 3: 70.0, 1: 30.0 2.5"
         );
         assert!(!text.contains("node") && !text.contains("soft"), "{text}");
         assert_eq!(render(&rows, 1, Some(2_000_000_000), &View::default()), "");
@@ -130,14 +130,14 @@ mod tests {
         let topology = Topology::new(2, 1, 2).unwrap();
         let soft = Some(CpuSet::of(PcpuId(0)));
         let ran = told(&[(0, 20), (3, 80)], topology, soft);
-        let rows = [("web v0".to_owned(), ran)];
+        let rows = [("web.0".to_owned(), ran)];
         let shown = |view| plain(&render(&rows, 4, Some(1_000_000_000), &view));
         let row = |text: &str| {
             let row = text.lines().find(|line| line.starts_with("web"));
             let words = row.unwrap_or_default().split_whitespace();
             words.collect::<Vec<_>>().join(" ")
         };
-        let most = "web v0 2 3: 80.0, 0: 20.0 5.0 20.0 1: 80.0, 0: 20.0";
+        let most = "web.0 2 3: 80.0, 0: 20.0 5.0 20.0 1: 80.0, 0: 20.0";
         assert_eq!(row(&shown(View::default())), format!("{most} 5.0 5.0"));
         let narrow = shown(View::of_width(80));
         assert_eq!(row(&narrow), most);

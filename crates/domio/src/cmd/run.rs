@@ -340,7 +340,7 @@ fn to_text(
 ) -> String {
     let view = out::view();
     let vcpus = residence(built, samples).into_iter();
-    let vcpus = vcpus.map(|v| (format!("{} v{}", v.domain, v.vcpu), v.residence));
+    let vcpus = vcpus.map(|v| (format!("{}.{}", v.domain, v.vcpu), v.residence));
     let pcpus = built.host.topology.pcpus();
     let elapsed = built.duration.as_nanos() * samples.len() as u64;
     let parts = [

@@ -205,7 +205,7 @@ task = [{ workload = \"burn\", vcpu = \"all\" }]
     let text = String::from_utf8(text.stdout).unwrap();
     assert!(text.contains("Where vcpus ran:"), "{text}");
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("one v0 1 0: 100.0"), "{text}");
+    assert!(words.contains("one.0 1 0: 100.0"), "{text}");
     assert!(
         text.lines().all(|line| line.chars().count() <= 80),
         "{text}"
