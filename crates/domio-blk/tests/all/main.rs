@@ -4,4 +4,5 @@
 mod beside;
 mod disks;
 mod lone;
+mod recordings;
 mod site;
