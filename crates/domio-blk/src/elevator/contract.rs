@@ -1,7 +1,9 @@
 //! What an elevator is: the hooks that the request layer calls.
 
-use super::cx::{Cx, QueueTimer};
-use super::request::{Bio, RequestId, Requests, Submitter, Way};
+use super::cx::{ElevatorCx, QueueTimer};
+use super::request::{Bio, IoWay, Jiffies, RequestId, Requests, Submitter};
+use super::tunables::{Tunable, Tuning};
+use alloc::boxed::Box;
 
 /// At which end of a request a bio was merged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,7 +27,7 @@ pub enum MayQueue {
 ///
 /// The request layer owns all requests and the dispatch list; an elevator owns what it keeps of
 /// each, from `insert` until it hands the request on to the dispatch list. It sees the clock and
-/// the requests through [`Cx`] and asks for everything through the context.
+/// the requests through [`ElevatorCx`] and asks for everything through the context.
 ///
 /// Order of the calls for a request: `prepare`, `insert`; handed on in some `dispatch` (or in a
 /// later `insert`, when another request takes its place); `activate` when the driver sees it;
@@ -46,42 +48,42 @@ pub trait Elevator: Send {
     }
 
     /// A bio has been merged into `rq`, and `rq` with no neighbour.
-    fn merged(&mut self, cx: &mut Cx<'_>, rq: RequestId, merge: Merge) {
+    fn merged(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId, merge: Merge) {
         let _ = (cx, rq, merge);
     }
 
     /// `rq` has taken over what was in `next`, which started where `rq` ended: forget `next`.
-    fn merged_requests(&mut self, cx: &mut Cx<'_>, rq: RequestId, next: RequestId);
+    fn merged_requests(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId, next: RequestId);
 
     /// A request was made, for what will be inserted.
-    fn prepare(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+    fn prepare(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId) {
         let _ = (cx, rq);
     }
 
     /// A request is given back.
-    fn release(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+    fn release(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId) {
         let _ = (cx, rq);
     }
 
     /// A new request.
-    fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId);
+    fn insert(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId);
 
     /// The dispatch list is empty: hand requests on, and say how many. 0 means that the driver
     /// gets none now.
-    fn dispatch(&mut self, cx: &mut Cx<'_>) -> usize;
+    fn dispatch(&mut self, cx: &mut ElevatorCx<'_>) -> usize;
 
     /// The driver sees `rq` for the first time.
-    fn activate(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+    fn activate(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId) {
         let _ = (cx, rq);
     }
 
     /// The driver has put `rq` back at the head of the dispatch list, and will see it anew.
-    fn deactivate(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+    fn deactivate(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId) {
         let _ = (cx, rq);
     }
 
     /// The device has finished `rq`.
-    fn completed(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+    fn completed(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId) {
         let _ = (cx, rq);
     }
 
@@ -96,18 +98,35 @@ pub trait Elevator: Send {
 
     /// Whether `submitter` may take a request of this direction. `sync` is the flag of the bio,
     /// which reads don't carry.
-    fn may_queue(&mut self, submitter: Submitter, way: Way, sync: bool) -> MayQueue {
+    fn may_queue(&mut self, submitter: Submitter, way: IoWay, sync: bool) -> MayQueue {
         let _ = (submitter, way, sync);
         MayQueue::May
     }
 
     /// A timer of the elevator has fired.
-    fn timer(&mut self, cx: &mut Cx<'_>, timer: QueueTimer) {
+    fn timer(&mut self, cx: &mut ElevatorCx<'_>, timer: QueueTimer) {
         let _ = (cx, timer);
     }
 
     /// The submitter is gone; its requests are still served.
-    fn exit(&mut self, cx: &mut Cx<'_>, submitter: Submitter) {
+    fn exit(&mut self, cx: &mut ElevatorCx<'_>, submitter: Submitter) {
         let _ = (cx, submitter);
     }
+}
+
+/// An elevator that can be asked for by name.
+#[derive(Clone, Copy, Debug)]
+pub struct ElevatorInfo {
+    /// Name in `/sys/block/DISK/queue/scheduler` and on the command line.
+    pub name: &'static str,
+    /// A short form of the name, where there is one.
+    pub alias: Option<&'static str>,
+    /// One line.
+    pub summary: &'static str,
+    /// Where the rules come from.
+    pub source: &'static str,
+    /// What can be set, in the order of [`Tuning`].
+    pub tunables: &'static [Tunable],
+    /// Makes one, for a queue that is empty at the given time.
+    pub make: fn(&Tuning, Jiffies) -> Box<dyn Elevator>,
 }

@@ -27,15 +27,15 @@ pub enum QueueWork {
 /// What a queue asks of its caller.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum QueueAction {
-    /// Call `Queue::timer` once this jiffy has begun.
+    /// Call `DiskQueue::timer` once this jiffy has begun.
     Arm(QueueTimer, Jiffies),
     /// Don't.
     Cancel(QueueTimer),
-    /// Call `Queue::work` next.
+    /// Call `DiskQueue::work` next.
     Work(QueueWork),
-    /// The device gets this request; call `Queue::complete` when the device has finished.
+    /// The device gets this request; call `DiskQueue::complete` when the device has finished.
     Start(RequestId),
-    /// Call `Queue::resume` for this submitter.
+    /// Call `DiskQueue::resume` for this submitter.
     Wake(super::request::Submitter),
 }
 
@@ -81,8 +81,8 @@ impl Default for Core {
 
 impl Core {
     /// A context at the time `now`.
-    pub fn cx(&mut self, now: Jiffies) -> Cx<'_> {
-        Cx { now, core: self }
+    pub fn cx(&mut self, now: Jiffies) -> ElevatorCx<'_> {
+        ElevatorCx { now, core: self }
     }
 
     /// Arms a timer, or moves it.
@@ -174,13 +174,13 @@ fn bucket(sector: u64) -> usize {
 }
 
 /// What an elevator sees and may ask for in one call.
-pub struct Cx<'a> {
+pub struct ElevatorCx<'a> {
     /// Ticks since the start.
     pub now: Jiffies,
     core: &'a mut Core,
 }
 
-impl Cx<'_> {
+impl ElevatorCx<'_> {
     /// All requests.
     pub fn requests(&mut self) -> &mut Requests {
         &mut self.core.requests

@@ -7,11 +7,10 @@
 //! was, or with the oldest request when there is no such place or its deadline has passed. Whatever
 //! is handed on clears the place of the *other* direction's sweep.
 
-use super::contract::{Elevator, Merge};
-use super::cx::Cx;
+use super::contract::{Elevator, ElevatorInfo, Merge};
+use super::cx::ElevatorCx;
 use super::list::List;
-use super::registry::ElevatorInfo;
-use super::request::{Bio, Jiffies, RequestId, Requests, Way};
+use super::request::{Bio, IoWay, Jiffies, RequestId, Requests};
 use super::sorted::Sorted;
 use super::tunables::{Tunable, Tuning};
 use alloc::boxed::Box;
@@ -104,14 +103,14 @@ impl Deadline {
     }
 
     /// Sorts a request in. One that starts at the same sector is handed on to make room.
-    fn sort(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+    fn sort(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId) {
         let way = cx.view()[rq].way.index();
         while let Err(alias) = self.sorted[way].insert(cx.requests(), rq) {
             self.hand_on(cx, alias);
         }
     }
 
-    fn forget(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+    fn forget(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId) {
         let way = cx.view()[rq].way.index();
         if self.next[way] == Some(rq) {
             self.next[way] = self.sorted[way].next(cx.view(), rq);
@@ -121,7 +120,7 @@ impl Deadline {
     }
 
     /// Hands a request on; the sweep goes on behind this one, and in this direction alone.
-    fn hand_on(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+    fn hand_on(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId) {
         let way = cx.view()[rq].way.index();
         self.next = [None; 2];
         self.next[way] = self.sorted[way].next(cx.view(), rq);
@@ -131,27 +130,27 @@ impl Deadline {
     }
 
     /// Chooses the direction of a new batch.
-    fn choose(&mut self) -> Option<Way> {
+    fn choose(&mut self) -> Option<IoWay> {
         let [reads, writes] = self.fifo.map(|list| !list.is_empty());
         if reads {
             if !writes {
-                return Some(Way::Read);
+                return Some(IoWay::Read);
             }
             let starved = self.starved >= self.writes_starved;
             self.starved += 1;
             if !starved {
-                return Some(Way::Read);
+                return Some(IoWay::Read);
             }
         }
         if !writes {
             return None;
         }
         self.starved = 0;
-        Some(Way::Write)
+        Some(IoWay::Write)
     }
 
     /// The first request of a batch of this direction.
-    fn start(&self, cx: &Cx<'_>, way: Way) -> Option<RequestId> {
+    fn start(&self, cx: &ElevatorCx<'_>, way: IoWay) -> Option<RequestId> {
         let oldest = self.fifo[way.index()].first()?;
         let expired = cx.now > cx.view()[oldest].expires;
         let next = self.next[way.index()].filter(|_| !expired);
@@ -167,7 +166,7 @@ impl Elevator for Deadline {
         self.sorted[bio.way.index()].find(bio.end())
     }
 
-    fn merged(&mut self, cx: &mut Cx<'_>, rq: RequestId, merge: Merge) {
+    fn merged(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId, merge: Merge) {
         if merge == Merge::Front {
             let way = cx.view()[rq].way.index();
             self.sorted[way].remove(cx.view(), rq);
@@ -175,7 +174,7 @@ impl Elevator for Deadline {
         }
     }
 
-    fn merged_requests(&mut self, cx: &mut Cx<'_>, rq: RequestId, next: RequestId) {
+    fn merged_requests(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId, next: RequestId) {
         let expires = cx.view()[next].expires;
         if expires < cx.view()[rq].expires {
             let fifo = &mut self.fifo[cx.view()[rq].way.index()];
@@ -187,15 +186,15 @@ impl Elevator for Deadline {
         self.forget(cx, next);
     }
 
-    fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+    fn insert(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId) {
         self.sort(cx, rq);
         let way = cx.view()[rq].way.index();
         cx.requests()[rq].expires = cx.now + self.expire[way];
         self.fifo[way].push_back(&mut cx.requests().queue, rq);
     }
 
-    fn dispatch(&mut self, cx: &mut Cx<'_>) -> usize {
-        let going_on = self.next[Way::Write.index()].or(self.next[Way::Read.index()]);
+    fn dispatch(&mut self, cx: &mut ElevatorCx<'_>) -> usize {
+        let going_on = self.next[IoWay::Write.index()].or(self.next[IoWay::Read.index()]);
         if let Some(rq) = going_on {
             if self.last_sector != cx.view()[rq].sector {
                 self.batching += self.fifo_batch;

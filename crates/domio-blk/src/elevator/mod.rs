@@ -2,7 +2,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`contract`] | the trait [`Elevator`], which the request layer calls |
+//! | [`contract`] | the trait [`Elevator`], and what is said of each |
 //! | [`cx`] | what an elevator sees and may ask for |
 //! | [`request`], [`list`], [`sorted`] | bios and requests, and how they are kept |
 //! | [`tunables`], [`registry`] | what can be set; every elevator by name |
@@ -25,8 +25,8 @@ pub mod request;
 pub mod sorted;
 pub mod tunables;
 
-pub use contract::{Elevator, MayQueue, Merge};
-pub use cx::{Core, Cx, QueueAction, QueueTimer, QueueWork};
-pub use registry::{ElevatorInfo, elevators, find_elevator};
-pub use request::{Bio, IoPrio, Jiffies, Request, RequestId, Requests, Submitter, Way};
+pub use contract::{Elevator, ElevatorInfo, MayQueue, Merge};
+pub use cx::{Core, ElevatorCx, QueueAction, QueueTimer, QueueWork};
+pub use registry::{elevators, find_elevator};
+pub use request::{Bio, IoPrio, IoWay, Jiffies, Request, RequestId, Requests, Submitter};
 pub use tunables::{Tunable, Tuning, jiffies_of_ms};

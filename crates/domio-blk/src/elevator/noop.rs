@@ -3,10 +3,9 @@
 //! The dispatch list is empty when the layer asks, and gets one request at a time, so its sweep
 //! never changes the order.
 
-use super::contract::Elevator;
-use super::cx::Cx;
+use super::contract::{Elevator, ElevatorInfo};
+use super::cx::ElevatorCx;
 use super::list::List;
-use super::registry::ElevatorInfo;
 use super::request::{RequestId, Requests};
 use alloc::boxed::Box;
 
@@ -27,15 +26,15 @@ struct Noop {
 }
 
 impl Elevator for Noop {
-    fn merged_requests(&mut self, cx: &mut Cx<'_>, _rq: RequestId, next: RequestId) {
+    fn merged_requests(&mut self, cx: &mut ElevatorCx<'_>, _rq: RequestId, next: RequestId) {
         self.fifo.remove(&mut cx.requests().queue, next);
     }
 
-    fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+    fn insert(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId) {
         self.fifo.push_back(&mut cx.requests().queue, rq);
     }
 
-    fn dispatch(&mut self, cx: &mut Cx<'_>) -> usize {
+    fn dispatch(&mut self, cx: &mut ElevatorCx<'_>) -> usize {
         let Some(rq) = self.fifo.first() else {
             return 0;
         };

@@ -1,27 +1,7 @@
 //! The list of elevators.
 
-use super::contract::Elevator;
-use super::request::Jiffies;
-use super::tunables::{Tunable, Tuning};
+use super::contract::ElevatorInfo;
 use super::{anticipatory, cfq, deadline, noop};
-use alloc::boxed::Box;
-
-/// An elevator that can be asked for by name.
-#[derive(Clone, Copy, Debug)]
-pub struct ElevatorInfo {
-    /// Name in `/sys/block/DISK/queue/scheduler` and on the command line.
-    pub name: &'static str,
-    /// A short form of the name, where there is one.
-    pub alias: Option<&'static str>,
-    /// One line.
-    pub summary: &'static str,
-    /// Where the rules come from.
-    pub source: &'static str,
-    /// What can be set, in the order of [`Tuning`].
-    pub tunables: &'static [Tunable],
-    /// Makes one, for a queue that is empty at the given time.
-    pub make: fn(&Tuning, Jiffies) -> Box<dyn Elevator>,
-}
 
 static ELEVATORS: &[ElevatorInfo] = &[noop::INFO, deadline::INFO, anticipatory::INFO, cfq::INFO];
 

@@ -11,14 +11,14 @@ pub type Jiffies = i64;
 
 /// Which way data goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Way {
+pub enum IoWay {
     /// From the device.
     Read,
     /// To the device.
     Write,
 }
 
-impl Way {
+impl IoWay {
     /// Place in arrays by direction: reads first.
     pub const fn index(self) -> usize {
         self as usize
@@ -63,7 +63,7 @@ pub struct Bio {
     /// Segments of memory, none of which joins one of another bio.
     pub segments: u32,
     /// Direction.
-    pub way: Way,
+    pub way: IoWay,
     /// The sync flag (`BIO_RW_SYNC`): of writes past the page cache.
     pub sync: bool,
     /// Metadata of a file system.
@@ -84,7 +84,7 @@ impl Bio {
 
     /// Whether elevators regard this bio as synchronous: reads are, and writes with the flag.
     pub const fn is_sync(&self) -> bool {
-        matches!(self.way, Way::Read) || self.sync
+        matches!(self.way, IoWay::Read) || self.sync
     }
 }
 
@@ -109,7 +109,7 @@ pub struct Request {
     /// Segments of memory.
     pub segments: u32,
     /// Direction.
-    pub way: Way,
+    pub way: IoWay,
     /// The sync flag of the bio that this request was made for.
     pub sync: bool,
     /// The metadata flag of that bio.
@@ -144,7 +144,7 @@ impl Request {
 
     /// Whether elevators regard this request as synchronous.
     pub const fn is_sync(&self) -> bool {
-        matches!(self.way, Way::Read) || self.sync
+        matches!(self.way, IoWay::Read) || self.sync
     }
 
     /// Whether something may still be merged into this request.

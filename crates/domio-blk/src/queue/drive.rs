@@ -1,12 +1,12 @@
 //! Plug, dispatch list, the driver's loop, completions.
 
-use super::Queue;
+use super::DiskQueue;
 use crate::elevator::{Jiffies, QueueAction, QueueTimer, QueueWork, RequestId};
 
 /// Longest time of a plug, in thousandths of a second.
 const PLUG_MS: i64 = 3;
 
-impl Queue {
+impl DiskQueue {
     /// Whether neither the dispatch list nor the elevator has a request.
     pub(super) fn is_empty(&self) -> bool {
         self.core.dispatch.is_empty() && self.elevator.is_empty()

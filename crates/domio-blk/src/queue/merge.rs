@@ -4,10 +4,10 @@
 //! requests that end where the bio starts; the elevator's, that start where the bio ends. A request
 //! that comes up against a limit is not merged into any more.
 
-use super::Queue;
+use super::DiskQueue;
 use crate::elevator::{Bio, Jiffies, Merge, RequestId};
 
-impl Queue {
+impl DiskQueue {
     /// Merges `bio` into a request, if one takes it.
     pub(super) fn merge(&mut self, now: Jiffies, bio: &Bio) -> bool {
         let Some((rq, merge)) = self.find_merge(bio) else {

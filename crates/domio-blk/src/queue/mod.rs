@@ -9,7 +9,7 @@
 //! ```
 //!
 //! The queue knows no clock and no device: the caller gives the time (in jiffies) with each call
-//! and carries out the [`QueueAction`]s that the call has left in [`Queue::take_action`].
+//! and carries out the [`QueueAction`]s that the call has left in [`DiskQueue::take_action`].
 //!
 //! Inserting into a queue that is neither empty nor plugged does not run the driver: the request
 //! waits for a completion, or for the elevator to ask.
@@ -73,7 +73,7 @@ pub enum Submitted {
 }
 
 /// A disk's queue.
-pub struct Queue {
+pub struct DiskQueue {
     limits: QueueLimits,
     elevator: Box<dyn Elevator>,
     core: Core,
@@ -87,10 +87,10 @@ pub struct Queue {
     taken: usize,
 }
 
-impl Queue {
+impl DiskQueue {
     /// An empty queue in front of an idle device.
     pub fn new(limits: QueueLimits, elevator: Box<dyn Elevator>) -> Self {
-        Queue {
+        DiskQueue {
             limits,
             elevator,
             core: Core::default(),
@@ -119,7 +119,8 @@ impl Queue {
         action
     }
 
-    /// A bio is submitted. A reader that goes to sleep for the data calls [`Queue::unplug`] next.
+    /// A bio is submitted. For a reader that goes to sleep for the data, call
+    /// [`DiskQueue::unplug`] next.
     pub fn submit(&mut self, now: Jiffies, bio: &Bio) -> Submitted {
         if !self.is_empty() && self.merge(now, bio) {
             if bio.sync {

@@ -1,10 +1,10 @@
 //! How many requests there may be: counts, congestion, batching, and who sleeps.
 //!
-//! Each direction has `nr_requests`. The submitter that takes the last one is a *batcher*: for 20 ms
-//! it may take 32 more. Others sleep, and each request that is given back wakes one of them, as a
-//! batcher. Half as many again as `nr_requests` is the limit for all.
+//! Each direction has `nr_requests`. The submitter that takes the last one is a *batcher*: for
+//! 20 ms it may take 32 more. Others sleep, and each request that is given back wakes one of them,
+//! as a batcher. Half as many again as `nr_requests` is the limit for all.
 
-use super::Queue;
+use super::DiskQueue;
 use crate::elevator::{Bio, Jiffies, MayQueue, QueueAction, Submitter};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -24,7 +24,7 @@ struct Batcher {
 
 /// Counts of requests, by direction, and those who wait for one.
 #[derive(Default)]
-pub struct Room {
+pub(super) struct Room {
     counts: [u32; 2],
     full: [bool; 2],
     congested: [bool; 2],
@@ -75,9 +75,9 @@ impl Batcher {
     }
 }
 
-impl Queue {
+impl DiskQueue {
     /// Whether a direction is congested: writers that care wait before they submit more.
-    pub fn is_congested(&self, way: crate::elevator::Way) -> bool {
+    pub fn is_congested(&self, way: crate::elevator::IoWay) -> bool {
         self.room.congested[way.index()]
     }
 

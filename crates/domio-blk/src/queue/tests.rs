@@ -1,12 +1,12 @@
 //! Consequences of the rules, on a queue with a disk that is told when to finish.
 
 use super::*;
-use crate::elevator::{IoPrio, QueueTimer, QueueWork, RequestId, Tuning, Way, find_elevator};
+use crate::elevator::{IoPrio, IoWay, QueueTimer, QueueWork, RequestId, Tuning, find_elevator};
 use alloc::vec;
 use alloc::vec::Vec;
 
 struct Bench {
-    queue: Queue,
+    queue: DiskQueue,
     now: Jiffies,
     /// Requests in the device.
     held: Vec<RequestId>,
@@ -22,7 +22,7 @@ fn bench(elevator: &str, limits: QueueLimits) -> Bench {
     let info = find_elevator(elevator).unwrap();
     let tuning = Tuning::defaults(info.tunables, limits.hz);
     Bench {
-        queue: Queue::new(limits, (info.make)(&tuning, 1000)),
+        queue: DiskQueue::new(limits, (info.make)(&tuning, 1000)),
         now: 1000,
         held: Vec::new(),
         started: Vec::new(),
@@ -34,7 +34,7 @@ fn bench(elevator: &str, limits: QueueLimits) -> Bench {
 }
 
 impl Bench {
-    fn bio(&mut self, who: u32, way: Way, sector: u64) -> Bio {
+    fn bio(&mut self, who: u32, way: IoWay, sector: u64) -> Bio {
         self.tag += 1;
         Bio {
             sector,
@@ -50,14 +50,14 @@ impl Bench {
     }
 
     fn write(&mut self, who: u32, sector: u64) -> Submitted {
-        let bio = self.bio(who, Way::Write, sector);
+        let bio = self.bio(who, IoWay::Write, sector);
         let submitted = self.queue.submit(self.now, &bio);
         self.look();
         submitted
     }
 
     fn read(&mut self, who: u32, sector: u64) -> Submitted {
-        let bio = self.bio(who, Way::Read, sector);
+        let bio = self.bio(who, IoWay::Read, sector);
         let submitted = self.queue.submit(self.now, &bio);
         self.look();
         submitted
@@ -190,7 +190,7 @@ fn a_request_that_met_a_limit_takes_nothing_any_more() {
     assert_eq!(bench.write(0, 100), Submitted::Queued);
     assert_eq!(bench.write(0, 108), Submitted::Merged);
     assert_eq!(bench.write(0, 116), Submitted::Queued);
-    let mut small = bench.bio(0, Way::Write, 96);
+    let mut small = bench.bio(0, IoWay::Write, 96);
     small.sectors = 4;
     assert_eq!(bench.queue.submit(1000, &small), Submitted::Queued);
 }
@@ -226,7 +226,7 @@ fn who_takes_the_last_request_is_a_batcher_and_others_sleep() {
     assert_eq!(bench.write(0, 7000), Submitted::Asleep);
     // Reads have requests of their own.
     assert_eq!(bench.read(1, 8000), Submitted::Queued);
-    assert!(bench.queue.is_congested(Way::Write) && !bench.queue.is_congested(Way::Read));
+    assert!(bench.queue.is_congested(IoWay::Write) && !bench.queue.is_congested(IoWay::Read));
     for _ in 0..5 {
         assert_eq!(bench.woken, []);
         bench.finish();
@@ -258,13 +258,13 @@ fn the_congestion_thresholds_are_the_kernels() {
     let mut on = 0;
     for i in 1..=120 {
         bench.write(0, i * 100);
-        if on == 0 && bench.queue.is_congested(Way::Write) {
+        if on == 0 && bench.queue.is_congested(IoWay::Write) {
             on = i;
         }
     }
     assert_eq!(on, 113);
     let mut left = 120;
-    while bench.queue.is_congested(Way::Write) {
+    while bench.queue.is_congested(IoWay::Write) {
         bench.finish();
         left -= 1;
     }
@@ -324,9 +324,9 @@ fn conserve(elevator: &str, seed: u64) {
         match chance(10) {
             0..6 => {
                 let who = chance(4) as u32;
-                let way = [Way::Read, Way::Write][chance(2) as usize];
+                let way = [IoWay::Read, IoWay::Write][chance(2) as usize];
                 let mut bio = bench.bio(who, way, chance(60) * 8);
-                bio.sync = way == Way::Write && chance(4) == 0;
+                bio.sync = way == IoWay::Write && chance(4) == 0;
                 bio.meta = chance(8) == 0;
                 bio.tag = bios.len() as u64;
                 if !asleep[who as usize] {

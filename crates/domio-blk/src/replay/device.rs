@@ -16,7 +16,7 @@ pub struct ServiceTimes {
 
 /// Which of the commands that it holds the device serves next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Pick {
+pub enum DiskPick {
     /// The one that has been there longest.
     Fifo,
     /// The one nearest to the head; the one that has been there longest of those.
@@ -35,9 +35,9 @@ struct Command {
 }
 
 /// The device.
-pub struct Disk {
+pub(super) struct Disk {
     times: ServiceTimes,
-    pick: Pick,
+    pick: DiskPick,
     head: u64,
     arrived: u64,
     waiting: Vec<Command>,
@@ -47,7 +47,7 @@ pub struct Disk {
 
 impl Disk {
     /// An idle device with the head at sector 0.
-    pub fn new(times: ServiceTimes, pick: Pick) -> Self {
+    pub fn new(times: ServiceTimes, pick: DiskPick) -> Self {
         Disk {
             times,
             pick,
@@ -86,10 +86,12 @@ impl Disk {
     }
 
     fn start(&mut self, now_us: u64) {
-        while !self.waiting.is_empty() && (self.pick == Pick::Parallel || self.serving.is_empty()) {
+        while !self.waiting.is_empty()
+            && (self.pick == DiskPick::Parallel || self.serving.is_empty())
+        {
             let at = match self.pick {
-                Pick::Fifo | Pick::Parallel => 0,
-                Pick::Near => self.nearest(),
+                DiskPick::Fifo | DiskPick::Parallel => 0,
+                DiskPick::Near => self.nearest(),
             };
             let command = self.waiting.remove(at);
             let seek = if command.sector == self.head {

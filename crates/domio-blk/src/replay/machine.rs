@@ -4,11 +4,11 @@
 //! that was asked for runs, then the processes that were woken.
 
 use super::device::Disk;
-use super::script::{Script, Step, When};
+use super::script::{IoScript, IoStep, When};
 use crate::elevator::{
-    Bio, IoPrio, Jiffies, QueueAction, QueueTimer, QueueWork, RequestId, Submitter, Way,
+    Bio, IoPrio, IoWay, Jiffies, QueueAction, QueueTimer, QueueWork, RequestId, Submitter,
 };
-use crate::queue::{Queue, Submitted};
+use crate::queue::{DiskQueue, Submitted};
 use alloc::collections::{BTreeMap, BinaryHeap, VecDeque};
 use alloc::vec::Vec;
 use core::cmp::Reverse;
@@ -35,9 +35,9 @@ struct Process {
 }
 
 struct Machine<'a> {
-    script: &'a Script,
+    script: &'a IoScript,
     out: &'a mut dyn Write,
-    queue: Queue,
+    queue: DiskQueue,
     disk: Disk,
     now_us: u64,
     processes: Vec<Process>,
@@ -58,12 +58,12 @@ struct Machine<'a> {
 ///
 /// # Errors
 /// Those of `out`.
-pub fn replay(script: &Script, out: &mut dyn Write) -> fmt::Result {
+pub fn replay(script: &IoScript, out: &mut dyn Write) -> fmt::Result {
     let elevator = (script.elevator.make)(&script.tuning, FIRST_TICK);
     let mut machine = Machine {
         script,
         out,
-        queue: Queue::new(script.limits, elevator),
+        queue: DiskQueue::new(script.limits, elevator),
         disk: Disk::new(script.times, script.pick),
         now_us: 0,
         processes: Vec::new(),
@@ -227,8 +227,8 @@ impl Machine<'_> {
     fn bio(&self, line: u32) -> Option<Bio> {
         let process = &self.processes[self.of_line[line as usize]];
         match self.script.lines[line as usize].step {
-            Step::Exit => None,
-            Step::Io {
+            IoStep::Exit => None,
+            IoStep::Io {
                 way,
                 sync,
                 sector,
@@ -240,7 +240,7 @@ impl Machine<'_> {
                 sectors,
                 segments,
                 way,
-                sync: sync && way == Way::Write,
+                sync: sync && way == IoWay::Write,
                 meta,
                 submitter: process.submitter,
                 prio: process.prio,
@@ -258,8 +258,8 @@ impl Machine<'_> {
         }
         let process = &self.processes[at];
         let line = self.script.lines[process.lines[process.gone - 1] as usize];
-        if let Step::Io {
-            way: Way::Read,
+        if let IoStep::Io {
+            way: IoWay::Read,
             sync: true,
             ..
         } = line.step
@@ -324,10 +324,10 @@ impl Machine<'_> {
     }
 }
 
-fn kind(way: Way, sync: bool) -> &'static str {
+fn kind(way: IoWay, sync: bool) -> &'static str {
     match (way, sync) {
-        (Way::Read, _) => "RS",
-        (Way::Write, true) => "WS",
-        (Way::Write, false) => "WA",
+        (IoWay::Read, _) => "RS",
+        (IoWay::Write, true) => "WS",
+        (IoWay::Write, false) => "WA",
     }
 }

@@ -15,6 +15,6 @@ mod device;
 mod machine;
 mod script;
 
-pub use device::{Pick, ServiceTimes};
+pub use device::{DiskPick, ServiceTimes};
 pub use machine::replay;
-pub use script::{Script, ScriptError};
+pub use script::{IoScript, IoScriptError};

@@ -1,7 +1,7 @@
 //! The script, and the reader.
 
-use super::device::{Pick, ServiceTimes};
-use crate::elevator::{ElevatorInfo, IoPrio, Tuning, Way, find_elevator};
+use super::device::{DiskPick, ServiceTimes};
+use crate::elevator::{ElevatorInfo, IoPrio, IoWay, Tuning, find_elevator};
 use crate::queue::QueueLimits;
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -22,14 +22,14 @@ const SEGMENT: u32 = 8;
 
 /// What is wrong with a script.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ScriptError {
+pub struct IoScriptError {
     /// Line, from 1; 0 for the script as a whole.
     pub line: usize,
     /// What is wrong and what would be right, without a full stop.
     pub problem: String,
 }
 
-impl fmt::Display for ScriptError {
+impl fmt::Display for IoScriptError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.line > 0 {
             write!(f, "line {}: ", self.line)?;
@@ -38,7 +38,7 @@ impl fmt::Display for ScriptError {
     }
 }
 
-impl core::error::Error for ScriptError {}
+impl core::error::Error for IoScriptError {}
 
 /// When a line goes (µs).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,11 +53,11 @@ pub enum When {
 
 /// What a process does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Step {
+pub enum IoStep {
     /// Asks for sectors.
     Io {
         /// Direction.
-        way: Way,
+        way: IoWay,
         /// A read is waited for; a write goes past the page cache.
         sync: bool,
         /// First sector.
@@ -81,12 +81,12 @@ pub struct ScriptLine {
     /// The process.
     pub pid: u32,
     /// What.
-    pub step: Step,
+    pub step: IoStep,
 }
 
 /// A script that was read.
 #[derive(Clone, Debug)]
-pub struct Script {
+pub struct IoScript {
     /// The elevator.
     pub elevator: &'static ElevatorInfo,
     /// Its tunables.
@@ -96,19 +96,22 @@ pub struct Script {
     /// How long the device takes.
     pub times: ServiceTimes,
     /// Which command the device serves next.
-    pub pick: Pick,
+    pub pick: DiskPick,
     /// Processes that have a class or a nice value.
     pub prios: Vec<(u32, IoPrio)>,
     /// What is done; a line's name is its place here, from 1.
     pub lines: Vec<ScriptLine>,
 }
 
-impl Script {
+impl IoScript {
     /// Reads a script. `elevator` takes the place of the one that the script names.
     ///
     /// # Errors
     /// What is wrong, with the line.
-    pub fn read(text: &str, elevator: Option<&'static ElevatorInfo>) -> Result<Self, ScriptError> {
+    pub fn read(
+        text: &str,
+        elevator: Option<&'static ElevatorInfo>,
+    ) -> Result<Self, IoScriptError> {
         let mut reader = Reader {
             limits: QueueLimits::disk(250, 1),
             ..Reader::default()
@@ -123,7 +126,7 @@ impl Script {
                 ["proc", rest @ ..] => reader.process(rest),
                 words => reader.line(words),
             };
-            read.map_err(|problem| ScriptError {
+            read.map_err(|problem| IoScriptError {
                 line: i + 1,
                 problem,
             })?;
@@ -142,7 +145,7 @@ struct Reader {
     elevator: Option<&'static ElevatorInfo>,
     limits: QueueLimits,
     times: ServiceTimes,
-    pick: Pick,
+    pick: DiskPick,
     tuned: Vec<(usize, String, i64)>,
     prios: Vec<(u32, IoPrio)>,
     lines: Vec<ScriptLine>,
@@ -154,7 +157,7 @@ impl Default for Reader {
             elevator: None,
             limits: QueueLimits::disk(250, 1),
             times: ServiceTimes::default(),
-            pick: Pick::Fifo,
+            pick: DiskPick::Fifo,
             tuned: Vec::new(),
             prios: Vec::new(),
             lines: Vec::new(),
@@ -181,9 +184,9 @@ impl Reader {
             "seek_us" => self.times.seek_us = number(value, 0, 1_000_000_000)?,
             "pick" => {
                 self.pick = match value {
-                    "fifo" => Pick::Fifo,
-                    "near" => Pick::Near,
-                    "parallel" => Pick::Parallel,
+                    "fifo" => DiskPick::Fifo,
+                    "near" => DiskPick::Near,
+                    "parallel" => DiskPick::Parallel,
                     _ => {
                         let expected = "expected fifo, near or parallel";
                         return Err(format!("pick is `{value}`; {expected}"));
@@ -230,11 +233,11 @@ impl Reader {
 
     fn line(&mut self, words: &[&str]) -> Result<(), String> {
         let (when, pid, step) = match words {
-            [when, pid, "X"] => (when, pid, Step::Exit),
+            [when, pid, "X"] => (when, pid, IoStep::Exit),
             [when, pid, way, sync, sector, sectors, meta @ ..] => {
                 let way = match *way {
-                    "R" => Way::Read,
-                    "W" => Way::Write,
+                    "R" => IoWay::Read,
+                    "W" => IoWay::Write,
                     _ => return Err(format!("`{way}` is neither R, W nor X")),
                 };
                 let sync = match *sync {
@@ -250,7 +253,7 @@ impl Reader {
                 let sector = number(sector, 0, SECTORS - LONGEST)?;
                 let sectors = number(sectors, 1, LONGEST)? as u32;
                 let segments = sectors.div_ceil(SEGMENT);
-                let step = Step::Io {
+                let step = IoStep::Io {
                     way,
                     sync,
                     sector,
@@ -278,19 +281,19 @@ impl Reader {
         Ok(())
     }
 
-    fn finish(self, elevator: Option<&'static ElevatorInfo>) -> Result<Script, ScriptError> {
-        let elevator = elevator.or(self.elevator).ok_or_else(|| ScriptError {
+    fn finish(self, elevator: Option<&'static ElevatorInfo>) -> Result<IoScript, IoScriptError> {
+        let elevator = elevator.or(self.elevator).ok_or_else(|| IoScriptError {
             line: 0,
             problem: String::from("no `set elevator NAME`"),
         })?;
         let mut tuning = Tuning::defaults(elevator.tunables, self.limits.hz);
         for (line, name, value) in self.tuned {
-            tuning.write(&name, value).map_err(|e| ScriptError {
+            tuning.write(&name, value).map_err(|e| IoScriptError {
                 line,
                 problem: format!("{}: `{name}`: {e}", elevator.name),
             })?;
         }
-        Ok(Script {
+        Ok(IoScript {
             elevator,
             tuning,
             limits: self.limits,

@@ -4,17 +4,17 @@
 //! `DOMIO_ELEVATOR_RECORDINGS`, or `shared/elevator-golden` beside the repository.
 
 use domio_blk::elevator::{
-    Bio, Cx, Elevator, ElevatorInfo, Jiffies, MayQueue, Merge, QueueTimer, RequestId, Requests,
-    Submitter, Tuning, Way, find_elevator,
+    Bio, Elevator, ElevatorCx, ElevatorInfo, IoWay, Jiffies, MayQueue, Merge, QueueTimer,
+    RequestId, Requests, Submitter, Tuning, find_elevator,
 };
-use domio_blk::replay::{Script, replay};
+use domio_blk::replay::{IoScript, replay};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A script, its name, and what the kernel answered.
 struct Recording {
     name: String,
-    script: Script,
+    script: IoScript,
     answer: String,
 }
 
@@ -37,7 +37,7 @@ fn recordings(root: &Path) -> Vec<Recording> {
     scripts.sort();
     let read = |path: &PathBuf| {
         let name = path.strip_prefix(root).unwrap().display().to_string();
-        let script = Script::read(&fs::read_to_string(path).unwrap(), None);
+        let script = IoScript::read(&fs::read_to_string(path).unwrap(), None);
         Recording {
             script: script.unwrap_or_else(|e| panic!("{name}: {e}")),
             answer: fs::read_to_string(path.with_extension("out")).unwrap(),
@@ -48,7 +48,7 @@ fn recordings(root: &Path) -> Vec<Recording> {
 }
 
 /// Where the answer to `script` leaves the kernel's, if it does.
-fn difference(script: &Script, kernel: &str) -> Option<String> {
+fn difference(script: &IoScript, kernel: &str) -> Option<String> {
     let mut ours = String::new();
     replay(script, &mut ours).unwrap();
     if ours == kernel {
@@ -87,7 +87,7 @@ fn all_recordings_are_answered_as_the_kernel_did() {
 }
 
 /// Names of shipped recordings of `elevator` that notice what `damage` does to the script.
-fn noticed(elevator: &str, damage: impl Fn(&mut Script)) -> Vec<String> {
+fn noticed(elevator: &str, damage: impl Fn(&mut IoScript)) -> Vec<String> {
     let mut noticed = Vec::new();
     for mut r in recordings(&shipped()) {
         if r.script.elevator.name == elevator {
@@ -169,30 +169,30 @@ impl Elevator for Broken {
     fn allow_merge(&self, requests: &Requests, rq: RequestId, bio: &Bio) -> bool {
         self.1 == Lacks::AllowMerge || self.0.allow_merge(requests, rq, bio)
     }
-    fn merged(&mut self, cx: &mut Cx<'_>, rq: RequestId, merge: Merge) {
+    fn merged(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId, merge: Merge) {
         if self.1 != Lacks::Merged {
             self.0.merged(cx, rq, merge);
         }
     }
-    fn merged_requests(&mut self, cx: &mut Cx<'_>, rq: RequestId, next: RequestId) {
+    fn merged_requests(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId, next: RequestId) {
         self.0.merged_requests(cx, rq, next);
     }
-    fn prepare(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+    fn prepare(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId) {
         self.0.prepare(cx, rq);
     }
-    fn release(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+    fn release(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId) {
         self.0.release(cx, rq);
     }
-    fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+    fn insert(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId) {
         self.0.insert(cx, rq);
     }
-    fn dispatch(&mut self, cx: &mut Cx<'_>) -> usize {
+    fn dispatch(&mut self, cx: &mut ElevatorCx<'_>) -> usize {
         self.0.dispatch(cx)
     }
-    fn activate(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+    fn activate(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId) {
         self.0.activate(cx, rq);
     }
-    fn completed(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+    fn completed(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId) {
         self.0.completed(cx, rq);
     }
     fn former(&self, requests: &Requests, rq: RequestId) -> Option<RequestId> {
@@ -206,18 +206,18 @@ impl Elevator for Broken {
     fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
-    fn may_queue(&mut self, submitter: Submitter, way: Way, sync: bool) -> MayQueue {
+    fn may_queue(&mut self, submitter: Submitter, way: IoWay, sync: bool) -> MayQueue {
         match self.1 {
             Lacks::MayQueue => MayQueue::Must,
             _ => self.0.may_queue(submitter, way, sync),
         }
     }
-    fn timer(&mut self, cx: &mut Cx<'_>, timer: QueueTimer) {
+    fn timer(&mut self, cx: &mut ElevatorCx<'_>, timer: QueueTimer) {
         if self.1 != Lacks::Timer {
             self.0.timer(cx, timer);
         }
     }
-    fn exit(&mut self, cx: &mut Cx<'_>, submitter: Submitter) {
+    fn exit(&mut self, cx: &mut ElevatorCx<'_>, submitter: Submitter) {
         if self.1 != Lacks::Exit {
             self.0.exit(cx, submitter);
         }

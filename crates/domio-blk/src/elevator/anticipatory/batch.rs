@@ -5,7 +5,7 @@
 //! A batch of writes has its time and a number of requests, which adapts so that the writes are
 //! through in about that time; the time counts only where the device was idle at the change.
 
-use super::super::cx::{Cx, QueueTimer};
+use super::super::cx::{ElevatorCx, QueueTimer};
 use super::super::request::{Jiffies, RequestId};
 use super::{
     ANTIC_EXPIRE, ASYNC, Anticipatory, READ_BATCH, READ_EXPIRE, SYNC, Status, WRITE_BATCH,
@@ -13,7 +13,7 @@ use super::{
 };
 
 /// Where the batches are.
-pub struct Batch {
+pub(super) struct Batch {
     /// Kind of the batch: [`ASYNC`] or [`SYNC`].
     kind: usize,
     expires: Jiffies,
@@ -78,7 +78,7 @@ impl Batch {
 
 impl Anticipatory {
     /// Hands at most one request on.
-    pub(super) fn serve(&mut self, cx: &mut Cx<'_>) -> usize {
+    pub(super) fn serve(&mut self, cx: &mut ElevatorCx<'_>) -> usize {
         let [writes, reads] = [ASYNC, SYNC].map(|kind| !self.fifo[kind].is_empty());
         if self.batch.kind == ASYNC && !reads && (self.batch.writes_left == 0 || !writes) {
             self.batch.idled = true;
@@ -113,7 +113,7 @@ impl Anticipatory {
     }
 
     /// Ends the batch. Reads and writes take turns when both wait.
-    fn change(&mut self, cx: &Cx<'_>, reads: bool, writes: bool) {
+    fn change(&mut self, cx: &ElevatorCx<'_>, reads: bool, writes: bool) {
         let batch = &mut self.batch;
         let before = batch.kind;
         batch.kind = if reads && !(writes && before == SYNC) {
@@ -134,7 +134,7 @@ impl Anticipatory {
     }
 
     /// Hands `rq` on, unless the device is to be drained first.
-    fn begin(&mut self, cx: &mut Cx<'_>, rq: Option<RequestId>) -> usize {
+    fn begin(&mut self, cx: &mut ElevatorCx<'_>, rq: Option<RequestId>) -> usize {
         if self.batch.changed {
             if self.in_flight > 0 {
                 return 0;
@@ -153,7 +153,7 @@ impl Anticipatory {
 
     /// Whether the oldest request of a kind is past its deadline. Looks once in the time of a
     /// deadline only.
-    fn oldest_is_due(&mut self, cx: &Cx<'_>, kind: usize) -> bool {
+    fn oldest_is_due(&mut self, cx: &ElevatorCx<'_>, kind: usize) -> bool {
         let expire = self.tuning.get([WRITE_EXPIRE, READ_EXPIRE][kind]);
         if cx.now - self.fifo_checked[kind] < expire {
             return false;
@@ -164,7 +164,7 @@ impl Anticipatory {
     }
 
     /// What a completion of a kind means for the batches.
-    pub(super) fn completed_in_batch(&mut self, cx: &mut Cx<'_>, kind: usize) {
+    pub(super) fn completed_in_batch(&mut self, cx: &mut ElevatorCx<'_>, kind: usize) {
         let tuning = self.tuning;
         let batch = &mut self.batch;
         if batch.changed && self.in_flight == 1 {
@@ -183,7 +183,7 @@ impl Anticipatory {
     }
 
     /// Stops waiting; the queue is run soon.
-    pub(super) fn break_off(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn break_off(&mut self, cx: &mut ElevatorCx<'_>) {
         if self.wait.is_on() {
             if self.wait.status == Status::ForNext {
                 cx.cancel(QueueTimer::First);

@@ -11,12 +11,11 @@
 mod batch;
 mod wait;
 
-use super::contract::{Elevator, MayQueue, Merge};
-use super::cx::{Cx, QueueTimer};
+use super::contract::{Elevator, ElevatorInfo, MayQueue, Merge};
+use super::cx::{ElevatorCx, QueueTimer};
 use super::history::Average;
 use super::list::List;
-use super::registry::ElevatorInfo;
-use super::request::{Bio, Jiffies, Request, RequestId, Requests, Submitter, Way};
+use super::request::{Bio, IoWay, Jiffies, Request, RequestId, Requests, Submitter};
 use super::sorted::Sorted;
 use super::tunables::{Tunable, Tuning};
 use alloc::boxed::Box;
@@ -160,14 +159,14 @@ impl Anticipatory {
     }
 
     /// Sorts a request in. One that starts at the same sector is handed on to make room.
-    fn sort(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+    fn sort(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId) {
         let kind = kind(&cx.view()[rq]);
         while let Err(alias) = self.sorted[kind].insert(cx.requests(), rq) {
             self.hand_on(cx, alias);
         }
     }
 
-    fn forget(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+    fn forget(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId) {
         let request = cx.view()[rq];
         let kind = kind(&request);
         self.context(request.submitter).queued -= 1;
@@ -184,7 +183,7 @@ impl Anticipatory {
         self.better(requests, next, prev)
     }
 
-    fn hand_on(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+    fn hand_on(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId) {
         let request = cx.view()[rq];
         let kind = kind(&request);
         self.break_off(cx);
@@ -249,14 +248,14 @@ impl Elevator for Anticipatory {
         self.sorted[bio.way.index()].find(bio.end())
     }
 
-    fn merged(&mut self, cx: &mut Cx<'_>, rq: RequestId, merge: Merge) {
+    fn merged(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId, merge: Merge) {
         if merge == Merge::Front {
             self.sorted[kind(&cx.view()[rq])].remove(cx.view(), rq);
             self.sort(cx, rq);
         }
     }
 
-    fn merged_requests(&mut self, cx: &mut Cx<'_>, rq: RequestId, next: RequestId) {
+    fn merged_requests(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId, next: RequestId) {
         let request = cx.view()[next];
         if request.expires < cx.view()[rq].expires {
             let fifo = &mut self.fifo[kind(&cx.view()[rq])];
@@ -269,7 +268,7 @@ impl Elevator for Anticipatory {
         self.ended(&request, cx.now);
     }
 
-    fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+    fn insert(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId) {
         let request = cx.view()[rq];
         let kind = kind(&request);
         self.learn(cx.now, request.submitter, &request);
@@ -284,21 +283,21 @@ impl Elevator for Anticipatory {
         }
     }
 
-    fn dispatch(&mut self, cx: &mut Cx<'_>) -> usize {
+    fn dispatch(&mut self, cx: &mut ElevatorCx<'_>) -> usize {
         self.serve(cx)
     }
 
-    fn activate(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+    fn activate(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId) {
         let submitter = cx.view()[rq].submitter;
         self.context(submitter).dispatched -= 1;
     }
 
-    fn deactivate(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+    fn deactivate(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId) {
         let submitter = cx.view()[rq].submitter;
         self.context(submitter).dispatched += 1;
     }
 
-    fn completed(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+    fn completed(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId) {
         let request = cx.view()[rq];
         self.completed_in_batch(cx, kind(&request));
         if self.wait.on == Some(request.submitter) {
@@ -323,7 +322,7 @@ impl Elevator for Anticipatory {
         self.fifo.iter().all(List::is_empty)
     }
 
-    fn may_queue(&mut self, submitter: Submitter, _way: Way, _sync: bool) -> MayQueue {
+    fn may_queue(&mut self, submitter: Submitter, _way: IoWay, _sync: bool) -> MayQueue {
         if self.wait.is_on() && self.wait.on == Some(submitter) {
             MayQueue::Must
         } else {
@@ -331,11 +330,11 @@ impl Elevator for Anticipatory {
         }
     }
 
-    fn timer(&mut self, cx: &mut Cx<'_>, _timer: QueueTimer) {
+    fn timer(&mut self, cx: &mut ElevatorCx<'_>, _timer: QueueTimer) {
         self.waited_enough(cx);
     }
 
-    fn exit(&mut self, _cx: &mut Cx<'_>, submitter: Submitter) {
+    fn exit(&mut self, _cx: &mut ElevatorCx<'_>, submitter: Submitter) {
         self.context(submitter).alive = false;
     }
 }

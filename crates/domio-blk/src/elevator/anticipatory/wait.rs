@@ -1,7 +1,7 @@
 //! The wait after a read for the next one of the same process: when to begin, when to break it off,
 //! and what is learnt about processes.
 
-use super::super::cx::{Cx, QueueTimer};
+use super::super::cx::{ElevatorCx, QueueTimer};
 use super::super::history::Average;
 use super::super::request::{Jiffies, Request, RequestId, Submitter};
 use super::{ANTIC_EXPIRE, Anticipatory, Context, NEW};
@@ -20,7 +20,7 @@ const HALF: u64 = 128;
 
 /// Where the wait is.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum Status {
+pub(super) enum Status {
     /// There is none.
     #[default]
     Off,
@@ -34,7 +34,7 @@ pub enum Status {
 
 /// The wait, and what all processes together have taught.
 #[derive(Default)]
-pub struct Wait {
+pub(super) struct Wait {
     pub status: Status,
     /// Whose request was handed on last, if it was a read.
     pub on: Option<Submitter>,
@@ -110,7 +110,7 @@ impl Anticipatory {
     }
 
     /// Whether to wait rather than to hand `rq` on.
-    pub(super) fn may_wait(&mut self, cx: &Cx<'_>, rq: Option<RequestId>) -> bool {
+    pub(super) fn may_wait(&mut self, cx: &ElevatorCx<'_>, rq: Option<RequestId>) -> bool {
         if self.wait.on.is_none() || self.wait.status == Status::Over {
             return false;
         }
@@ -192,7 +192,7 @@ impl Anticipatory {
     }
 
     /// Keeps the disk waiting.
-    pub(super) fn start_waiting(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn start_waiting(&mut self, cx: &mut ElevatorCx<'_>) {
         if self.wait.status == Status::Off {
             if self.wait.on.is_none() || self.wait.finished {
                 self.wait_for_next(cx);
@@ -203,14 +203,14 @@ impl Anticipatory {
     }
 
     /// Lets the time run.
-    pub(super) fn wait_for_next(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn wait_for_next(&mut self, cx: &mut ElevatorCx<'_>) {
         let until = self.wait.since + self.tuning.get(ANTIC_EXPIRE);
         cx.arm(QueueTimer::First, until);
         self.wait.status = Status::ForNext;
     }
 
     /// The time is over.
-    pub(super) fn waited_enough(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn waited_enough(&mut self, cx: &mut ElevatorCx<'_>) {
         if !self.wait.is_on() {
             return;
         }

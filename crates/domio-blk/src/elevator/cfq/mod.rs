@@ -14,10 +14,9 @@
 mod serve;
 mod state;
 
-use super::contract::{Elevator, MayQueue, Merge};
-use super::cx::{Cx, QueueTimer};
-use super::registry::ElevatorInfo;
-use super::request::{Bio, Jiffies, RequestId, Requests, Submitter, Way};
+use super::contract::{Elevator, ElevatorInfo, MayQueue, Merge};
+use super::cx::{ElevatorCx, QueueTimer};
+use super::request::{Bio, IoWay, Jiffies, RequestId, Requests, Submitter};
 use super::tunables::{Tunable, Tuning};
 use alloc::boxed::Box;
 use domio_core::ParamSpec;
@@ -157,7 +156,7 @@ impl Cfq {
     }
 
     /// Runs the queue soon, if anything waits.
-    fn kick(&self, cx: &mut Cx<'_>) {
+    fn kick(&self, cx: &mut ElevatorCx<'_>) {
         if self.all.busy() > 0 {
             cx.kick();
         }
@@ -165,7 +164,7 @@ impl Cfq {
 
     /// Sorts a request into its queue, and the queue into the tree. One that starts at the same
     /// sector is handed on to make room.
-    fn sort(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+    fn sort(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId) {
         let at = cx.view()[rq].private;
         while let Err(alias) = self.line(at).sorted.insert(cx.requests(), rq) {
             self.hand_on(cx, alias);
@@ -178,7 +177,7 @@ impl Cfq {
     }
 
     /// Takes a request out of its queue.
-    fn forget(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+    fn forget(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId) {
         let at = cx.view()[rq].private;
         if self.line(at).next == Some(rq) {
             let (next, prev) = self.line(at).sorted.around(cx.view(), rq);
@@ -194,7 +193,7 @@ impl Cfq {
         }
     }
 
-    fn hand_on(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+    fn hand_on(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId) {
         self.forget(cx, rq);
         let line = self.line(cx.view()[rq].private);
         line.dispatched += 1;
@@ -254,7 +253,7 @@ impl Elevator for Cfq {
         (rq.is_sync() || !bio.is_sync()) && self.all.of_bio(bio) == Some(rq.private)
     }
 
-    fn merged(&mut self, cx: &mut Cx<'_>, rq: RequestId, merge: Merge) {
+    fn merged(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId, merge: Merge) {
         if merge == Merge::Front {
             let at = cx.view()[rq].private;
             self.line(at).sorted.remove(cx.view(), rq);
@@ -264,11 +263,11 @@ impl Elevator for Cfq {
 
     /// The kernel would give `rq` the place of `next` in the FIFO if `next` were older; but by then
     /// the layer has given `rq` the earlier start, so that it never does.
-    fn merged_requests(&mut self, cx: &mut Cx<'_>, _rq: RequestId, next: RequestId) {
+    fn merged_requests(&mut self, cx: &mut ElevatorCx<'_>, _rq: RequestId, next: RequestId) {
         self.forget(cx, next);
     }
 
-    fn prepare(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+    fn prepare(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId) {
         let request = cx.view()[rq];
         let sync = request.is_sync();
         let at = self.all.get(request.submitter, request.prio, sync, cx.now);
@@ -276,33 +275,33 @@ impl Elevator for Cfq {
         cx.requests()[rq].private = at;
     }
 
-    fn release(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+    fn release(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId) {
         let at = cx.view()[rq].private;
         self.put(cx, at);
     }
 
-    fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+    fn insert(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId) {
         self.sort(cx, rq);
         let line = &mut self.all.lines[cx.view()[rq].private as usize];
         line.fifo.push_back(&mut cx.requests().queue, rq);
         self.enqueued(cx, rq);
     }
 
-    fn dispatch(&mut self, cx: &mut Cx<'_>) -> usize {
+    fn dispatch(&mut self, cx: &mut ElevatorCx<'_>) -> usize {
         self.serve(cx)
     }
 
-    fn activate(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+    fn activate(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId) {
         self.in_driver += 1;
         self.deep |= self.in_driver > DEEP;
         self.last_position = cx.view()[rq].end();
     }
 
-    fn deactivate(&mut self, _cx: &mut Cx<'_>, _rq: RequestId) {
+    fn deactivate(&mut self, _cx: &mut ElevatorCx<'_>, _rq: RequestId) {
         self.in_driver -= 1;
     }
 
-    fn completed(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+    fn completed(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId) {
         let request = cx.view()[rq];
         let (at, sync) = (request.private, request.is_sync());
         self.in_driver -= 1;
@@ -340,7 +339,7 @@ impl Elevator for Cfq {
 
     /// Once in a slice, a queue that the disk is kept waiting for gets a request beyond the limits.
     /// Looks by the flag alone, which reads don't carry: a read asks about the async queue.
-    fn may_queue(&mut self, submitter: Submitter, _way: Way, sync: bool) -> MayQueue {
+    fn may_queue(&mut self, submitter: Submitter, _way: IoWay, sync: bool) -> MayQueue {
         let Some(at) = self.all.of(submitter, sync) else {
             return MayQueue::May;
         };
@@ -352,7 +351,7 @@ impl Elevator for Cfq {
         MayQueue::May
     }
 
-    fn timer(&mut self, cx: &mut Cx<'_>, timer: QueueTimer) {
+    fn timer(&mut self, cx: &mut ElevatorCx<'_>, timer: QueueTimer) {
         if timer == IDLE_SLICE {
             self.waited_enough(cx);
         } else {
@@ -360,7 +359,7 @@ impl Elevator for Cfq {
         }
     }
 
-    fn exit(&mut self, cx: &mut Cx<'_>, submitter: Submitter) {
+    fn exit(&mut self, cx: &mut ElevatorCx<'_>, submitter: Submitter) {
         if self.all.context(submitter).is_none() {
             return;
         }

@@ -1,6 +1,6 @@
 //! Slices: which queue is served, for how long, and what it hands on.
 
-use super::super::cx::Cx;
+use super::super::cx::ElevatorCx;
 use super::super::request::{Jiffies, RequestId};
 use super::super::tunables::jiffies_of_ms;
 use super::state::Class;
@@ -17,7 +17,7 @@ const IDLE_GRACE: i64 = 10;
 
 impl Cfq {
     /// Gives a reference to a queue back; the last one ends the slice of a queue that is active.
-    pub(super) fn put(&mut self, cx: &mut Cx<'_>, at: u32) {
+    pub(super) fn put(&mut self, cx: &mut ElevatorCx<'_>, at: u32) {
         if self.all.put(at) && self.active == Some(at) {
             self.expire(cx, false);
             self.kick(cx);
@@ -30,7 +30,7 @@ impl Cfq {
     }
 
     /// Ends the active queue's slice. `timed_out` keeps what is left of it, or is owed.
-    pub(super) fn expire(&mut self, cx: &mut Cx<'_>, timed_out: bool) {
+    pub(super) fn expire(&mut self, cx: &mut ElevatorCx<'_>, timed_out: bool) {
         let Some(at) = self.active.take() else {
             return;
         };
@@ -47,7 +47,7 @@ impl Cfq {
     }
 
     /// Makes the first queue of the tree the active one; the idle class waits for its time.
-    fn activate_next(&mut self, cx: &mut Cx<'_>) -> Option<u32> {
+    fn activate_next(&mut self, cx: &mut ElevatorCx<'_>) -> Option<u32> {
         let mut next = self.all.first();
         if let Some(at) = next
             && self.line(at).class == Some(Class::Idle)
@@ -74,7 +74,7 @@ impl Cfq {
     }
 
     /// The queue to be served now; `None` also while the disk is kept waiting.
-    fn select(&mut self, cx: &mut Cx<'_>) -> Option<u32> {
+    fn select(&mut self, cx: &mut ElevatorCx<'_>) -> Option<u32> {
         if let Some(at) = self.active {
             if !self.slice_used(at, cx.now) {
                 let waits = cx.is_armed(IDLE_SLICE);
@@ -93,7 +93,7 @@ impl Cfq {
 
     /// Hands requests on, in rounds, until there is no queue to serve or the one there is has
     /// enough in flight.
-    pub(super) fn serve(&mut self, cx: &mut Cx<'_>) -> usize {
+    pub(super) fn serve(&mut self, cx: &mut ElevatorCx<'_>) -> usize {
         let mut moved = 0;
         if self.all.busy() == 0 {
             return 0;
@@ -122,7 +122,7 @@ impl Cfq {
     }
 
     /// Hands on up to `most` requests of a queue.
-    fn round(&mut self, cx: &mut Cx<'_>, at: u32, most: i64) -> usize {
+    fn round(&mut self, cx: &mut ElevatorCx<'_>, at: u32, most: i64) -> usize {
         let mut moved = 0;
         while moved < most && !self.line(at).sorted.is_empty() {
             let rq = self.expired(cx, at).or(self.line(at).next);
@@ -143,7 +143,7 @@ impl Cfq {
     }
 
     /// The oldest request of a queue, if it has waited too long. Looks once in a slice.
-    fn expired(&mut self, cx: &Cx<'_>, at: u32) -> Option<RequestId> {
+    fn expired(&mut self, cx: &ElevatorCx<'_>, at: u32) -> Option<RequestId> {
         let tuning = self.tuning;
         let line = self.line(at);
         if core::mem::replace(&mut line.fifo_checked, true) {
@@ -159,7 +159,7 @@ impl Cfq {
     }
 
     /// What a completion means for the slice that it falls into.
-    pub(super) fn completed_in_slice(&mut self, cx: &mut Cx<'_>, at: u32, sync: bool) {
+    pub(super) fn completed_in_slice(&mut self, cx: &mut ElevatorCx<'_>, at: u32, sync: bool) {
         let tuning = self.tuning;
         let line = self.line(at);
         if core::mem::take(&mut line.slice_new) {
@@ -174,7 +174,7 @@ impl Cfq {
     }
 
     /// Keeps the disk waiting for the active queue's process, if this is worth it.
-    fn wait(&mut self, cx: &mut Cx<'_>, at: u32) {
+    fn wait(&mut self, cx: &mut ElevatorCx<'_>, at: u32) {
         let mut idle = self.tuning.get(SLICE_IDLE);
         if idle == 0 || !self.line(at).idle_window {
             return;
@@ -191,7 +191,7 @@ impl Cfq {
     }
 
     /// The disk was kept waiting long enough.
-    pub(super) fn waited_enough(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn waited_enough(&mut self, cx: &mut ElevatorCx<'_>) {
         let mut timed_out = true;
         if let Some(at) = self.active {
             timed_out = false;
@@ -210,7 +210,7 @@ impl Cfq {
     }
 
     /// The idle class's time may have come.
-    pub(super) fn idle_class_due(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn idle_class_due(&mut self, cx: &mut ElevatorCx<'_>) {
         let end = self.idle_class_from();
         if cx.now < end {
             cx.arm(IDLE_CLASS, end);
@@ -221,7 +221,7 @@ impl Cfq {
 
     /// Learns from a new request, and lets it begin at once where the disk waits for it or where it
     /// goes before the active queue.
-    pub(super) fn enqueued(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+    pub(super) fn enqueued(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId) {
         let request = cx.view()[rq];
         let at = request.private;
         self.line(at).meta += u32::from(request.meta);
@@ -265,7 +265,7 @@ impl Cfq {
     }
 
     /// Whether a new request of the queue `new` ends the active queue's slice.
-    fn preempts(&self, cx: &Cx<'_>, new: u32, rq: RequestId) -> bool {
+    fn preempts(&self, cx: &ElevatorCx<'_>, new: u32, rq: RequestId) -> bool {
         let Some(active) = self.active else {
             return false;
         };

@@ -12,11 +12,11 @@ use alloc::vec::Vec;
 const NORMAL: u8 = 4;
 
 /// Number of levels of a class.
-pub const LEVELS: usize = 8;
+const LEVELS: usize = 8;
 
 /// Classes in the order in which the tree serves them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Class {
+pub(super) enum Class {
     RealTime,
     BestEffort,
     Idle,
@@ -34,7 +34,7 @@ fn own(prio: IoPrio) -> (Class, u8) {
 
 /// A queue of requests: of one process (sync), or of all processes of a class and level (async).
 #[derive(Default)]
-pub struct Line {
+pub(super) struct Line {
     pub sorted: Sorted,
     pub fifo: List,
     /// The best request to go on with.
@@ -69,7 +69,7 @@ pub struct Line {
 
 /// A process's I/O context on this disk.
 #[derive(Clone, Copy, Debug)]
-pub struct Context {
+pub(super) struct Context {
     pub alive: bool,
     /// Queues by type: async, sync.
     pub lines: [Option<u32>; 2],
@@ -81,7 +81,7 @@ pub struct Context {
 
 /// All queues, contexts and the tree.
 #[derive(Default)]
-pub struct Lines {
+pub(super) struct Lines {
     pub lines: Vec<Line>,
     free: Vec<u32>,
     contexts: Vec<Option<Context>>,
