@@ -2,6 +2,9 @@
 //!
 //! | module | holds |
 //! |---|---|
+//! | [`elevator`] | what orders the requests of a disk: the elevators of Linux 2.6.24 |
+//! | [`queue`] | the request layer around an elevator |
+//! | [`replay`] | scripts of requests, and what elevator and request layer did with them |
 //! | [`loopback`] | virtual disks in the driver domain's memory: the example of a device model |
 #![no_std]
 
@@ -11,4 +14,7 @@ extern crate alloc;
 #[path = "../../domio-core/src/keys/declare.rs"]
 mod declare;
 
+pub mod elevator;
 pub mod loopback;
+pub mod queue;
+pub mod replay;

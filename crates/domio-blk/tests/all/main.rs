@@ -1,7 +1,9 @@
 //! Loop-back disks on whole hosts: beside a network, with several processes, guests that go, files
-//! that end, and the time that a read takes.
+//! that end, and the time that a read takes. Elevators against recordings, and scripts.
 
 mod beside;
 mod disks;
 mod lone;
+mod recordings;
+mod scripts;
 mod site;

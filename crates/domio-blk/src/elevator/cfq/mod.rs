@@ -1,0 +1,376 @@
+//! CFQ: each process gets slices of the disk's time (Linux 2.6.24, `block/cfq-iosched.c`).
+//!
+//! A process has a queue of its own for what it waits for (reads, writes past the page cache); the
+//! other writes of all processes of a class and level share one queue. One queue is active at a
+//! time and hands on up to `quantum` requests in a round. At the end of its requests the disk is
+//! kept waiting for a moment, when the process is known to come back soon. The clock of a slice
+//! starts with the first completion in it.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `state` | queues, contexts of processes, the tree of queues that wait |
+//! | `serve` | slices: which queue is served, for how long, and what it hands on |
+
+mod serve;
+mod state;
+
+use super::contract::{Elevator, ElevatorInfo, MayQueue, Merge};
+use super::cx::{ElevatorCx, QueueTimer};
+use super::request::{Bio, IoWay, Jiffies, RequestId, Requests, Submitter};
+use super::tunables::{Tunable, Tuning};
+use alloc::boxed::Box;
+use domio_core::ParamSpec;
+use state::{Class, Lines};
+
+/// What this elevator is.
+pub const INFO: ElevatorInfo = ElevatorInfo {
+    name: "cfq",
+    alias: None,
+    summary: "slices of the disk's time for each process",
+    source: "Linux 2.6.24, block/cfq-iosched.c",
+    tunables: &TUNABLES,
+    make: |tuning, now| Box::new(Cfq::new(tuning, now)),
+};
+
+const MANY: i64 = 1_000_000;
+
+static TUNABLES: [Tunable; 9] = [
+    Tunable::plain(ParamSpec::int(
+        "quantum",
+        "requests",
+        (1, MANY),
+        4,
+        "Most requests that a queue hands on in one round",
+    )),
+    Tunable::time(
+        "fifo_expire_sync",
+        1,
+        (1, 8),
+        "Age of a request at which its sync queue serves this one first, once in a slice",
+    ),
+    Tunable::time("fifo_expire_async", 1, (1, 4), "The same of async queues"),
+    Tunable::plain(ParamSpec::int(
+        "back_seek_max",
+        "KiB",
+        (0, 1 << 30),
+        16 * 1024,
+        "Furthest way back that counts as a short one",
+    )),
+    Tunable::plain(ParamSpec::int(
+        "back_seek_penalty",
+        "",
+        (1, MANY),
+        2,
+        "How often a way back counts",
+    )),
+    Tunable::time("slice_sync", 1, (1, 10), "Slice of a sync queue of level 4"),
+    Tunable::time(
+        "slice_async",
+        1,
+        (1, 25),
+        "Slice of an async queue of level 4",
+    )
+    .at_least_a_tick(),
+    Tunable::plain(ParamSpec::int(
+        "slice_async_rq",
+        "requests",
+        (1, MANY),
+        2,
+        "Requests in one round that end an async queue's slice: twice this at level 7, sixteen \
+         times at level 0",
+    )),
+    Tunable::time(
+        "slice_idle",
+        0,
+        (1, 125),
+        "How long the disk is kept waiting for a process; 0 for never",
+    )
+    .at_least_a_tick(),
+];
+
+const QUANTUM: usize = 0;
+const FIFO_EXPIRE_SYNC: usize = 1;
+const FIFO_EXPIRE_ASYNC: usize = 2;
+const BACK_SEEK_MAX: usize = 3;
+const BACK_SEEK_PENALTY: usize = 4;
+const SLICE_SYNC: usize = 5;
+const SLICE_ASYNC: usize = 6;
+const SLICE_ASYNC_RQ: usize = 7;
+const SLICE_IDLE: usize = 8;
+
+/// Fires when the disk was kept waiting long enough.
+const IDLE_SLICE: QueueTimer = QueueTimer::First;
+
+/// Fires when the idle class may be served.
+const IDLE_CLASS: QueueTimer = QueueTimer::Second;
+
+/// Mean distance (sectors) beyond which a process is taken for a random one.
+const SEEKY: u64 = 8 * 1024;
+
+/// Requests in the driver from which on the device is taken for one with a queue. The driver looks
+/// at one request more than the device holds, so a few are no proof.
+const DEEP: i64 = 4;
+
+/// Slice (ticks) of a queue by its type and level.
+fn slice(tuning: &Tuning, sync: bool, level: u8) -> Jiffies {
+    let base = tuning.get(if sync { SLICE_SYNC } else { SLICE_ASYNC });
+    base + base / 5 * (4 - i64::from(level))
+}
+
+/// The elevator's state.
+struct Cfq {
+    tuning: Tuning,
+    all: Lines,
+    active: Option<u32>,
+    /// Whose request was handed on first in this slice.
+    active_context: Option<Submitter>,
+    /// Requests that the driver has seen and not completed.
+    in_driver: i64,
+    /// Requests of sync queues handed on and not completed.
+    sync_flight: i64,
+    /// The device has been seen to hold several requests; stays so.
+    deep: bool,
+    /// Where the last request that the driver saw ends.
+    last_position: u64,
+    /// When a request of another class than idle was completed last.
+    last_end: Jiffies,
+}
+
+impl Cfq {
+    fn new(tuning: &Tuning, now: Jiffies) -> Self {
+        Cfq {
+            tuning: *tuning,
+            all: Lines::default(),
+            active: None,
+            active_context: None,
+            in_driver: 0,
+            sync_flight: 0,
+            deep: false,
+            last_position: 0,
+            last_end: now,
+        }
+    }
+
+    fn line(&mut self, at: u32) -> &mut state::Line {
+        &mut self.all.lines[at as usize]
+    }
+
+    /// Runs the queue soon, if anything waits.
+    fn kick(&self, cx: &mut ElevatorCx<'_>) {
+        if self.all.busy() > 0 {
+            cx.kick();
+        }
+    }
+
+    /// Sorts a request into its queue, and the queue into the tree. One that starts at the same
+    /// sector is handed on to make room.
+    fn sort(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId) {
+        let at = cx.view()[rq].private;
+        while let Err(alias) = self.line(at).sorted.insert(cx.requests(), rq) {
+            self.hand_on(cx, alias);
+        }
+        if !self.line(at).busy {
+            self.all.add(at, &self.tuning, cx.now);
+        }
+        let next = self.better(cx.view(), self.all.lines[at as usize].next, Some(rq));
+        self.line(at).next = next;
+    }
+
+    /// Takes a request out of its queue.
+    fn forget(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId) {
+        let at = cx.view()[rq].private;
+        if self.line(at).next == Some(rq) {
+            let (next, prev) = self.line(at).sorted.around(cx.view(), rq);
+            self.line(at).next = self.better(cx.view(), next, prev);
+        }
+        let meta = cx.view()[rq].meta;
+        let line = self.line(at);
+        line.fifo.remove(&mut cx.requests().queue, rq);
+        line.sorted.remove(cx.view(), rq);
+        line.meta -= u32::from(meta);
+        if line.sorted.is_empty() {
+            self.all.remove(at);
+        }
+    }
+
+    fn hand_on(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId) {
+        self.forget(cx, rq);
+        let line = self.line(cx.view()[rq].private);
+        line.dispatched += 1;
+        self.sync_flight += i64::from(line.sync);
+        cx.dispatch_sorted(rq);
+    }
+
+    /// The better one of two requests of a queue: sync before async, metadata before other data,
+    /// then by the way from where the device is, backward ways counting more.
+    fn better(
+        &self,
+        requests: &Requests,
+        a: Option<RequestId>,
+        b: Option<RequestId>,
+    ) -> Option<RequestId> {
+        let (Some(first), Some(second)) = (a, b) else {
+            return a.or(b);
+        };
+        if first == second {
+            return b;
+        }
+        let (x, y) = (&requests[first], &requests[second]);
+        let prefers = |x: bool, y: bool| (x != y).then_some(x);
+        let first_wins = prefers(x.is_sync(), y.is_sync())
+            .or_else(|| prefers(x.meta, y.meta))
+            .unwrap_or_else(|| match (self.way_to(x.sector), self.way_to(y.sector)) {
+                (Some(x_way), Some(y_way)) if x_way != y_way => x_way < y_way,
+                (Some(_), Some(_)) => x.sector >= y.sector,
+                (Some(_), None) => true,
+                (None, Some(_)) => false,
+                (None, None) => x.sector <= y.sector,
+            });
+        Some(if first_wins { first } else { second })
+    }
+
+    /// Sectors from where the device is; `None` for what a sweep meets only after its turn.
+    fn way_to(&self, sector: u64) -> Option<u64> {
+        let back = 2 * self.tuning.get(BACK_SEEK_MAX) as u64;
+        let penalty = self.tuning.get(BACK_SEEK_PENALTY) as u64;
+        let last = self.last_position;
+        match sector.checked_sub(last) {
+            Some(ahead) => Some(ahead),
+            None if sector + back >= last => Some((last - sector) * penalty),
+            None => None,
+        }
+    }
+}
+
+impl Elevator for Cfq {
+    fn front_merge(&mut self, _requests: &Requests, bio: &Bio) -> Option<RequestId> {
+        let at = self.all.of_bio(bio)?;
+        self.line(at).sorted.find(bio.end())
+    }
+
+    fn allow_merge(&self, requests: &Requests, rq: RequestId, bio: &Bio) -> bool {
+        let rq = &requests[rq];
+        (rq.is_sync() || !bio.is_sync()) && self.all.of_bio(bio) == Some(rq.private)
+    }
+
+    fn merged(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId, merge: Merge) {
+        if merge == Merge::Front {
+            let at = cx.view()[rq].private;
+            self.line(at).sorted.remove(cx.view(), rq);
+            self.sort(cx, rq);
+        }
+    }
+
+    /// The kernel would give `rq` the place of `next` in the FIFO if `next` were older; but by then
+    /// the layer has given `rq` the earlier start, so that it never does.
+    fn merged_requests(&mut self, cx: &mut ElevatorCx<'_>, _rq: RequestId, next: RequestId) {
+        self.forget(cx, next);
+    }
+
+    fn prepare(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId) {
+        let request = cx.view()[rq];
+        let sync = request.is_sync();
+        let at = self.all.get(request.submitter, request.prio, sync, cx.now);
+        self.line(at).refs += 1;
+        cx.requests()[rq].private = at;
+    }
+
+    fn release(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId) {
+        let at = cx.view()[rq].private;
+        self.put(cx, at);
+    }
+
+    fn insert(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId) {
+        self.sort(cx, rq);
+        let line = &mut self.all.lines[cx.view()[rq].private as usize];
+        line.fifo.push_back(&mut cx.requests().queue, rq);
+        self.enqueued(cx, rq);
+    }
+
+    fn dispatch(&mut self, cx: &mut ElevatorCx<'_>) -> usize {
+        self.serve(cx)
+    }
+
+    fn activate(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId) {
+        self.in_driver += 1;
+        self.deep |= self.in_driver > DEEP;
+        self.last_position = cx.view()[rq].end();
+    }
+
+    fn deactivate(&mut self, _cx: &mut ElevatorCx<'_>, _rq: RequestId) {
+        self.in_driver -= 1;
+    }
+
+    fn completed(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId) {
+        let request = cx.view()[rq];
+        let (at, sync) = (request.private, request.is_sync());
+        self.in_driver -= 1;
+        let line = self.line(at);
+        line.dispatched -= 1;
+        let (of_sync, class) = (line.sync, line.class);
+        self.sync_flight -= i64::from(of_sync);
+        if class != Some(Class::Idle) {
+            self.last_end = cx.now;
+        }
+        if sync {
+            self.all.known(request.submitter).last_end = cx.now;
+        }
+        if self.active == Some(at) {
+            self.completed_in_slice(cx, at, sync);
+        }
+        if self.in_driver == 0 {
+            self.kick(cx);
+        }
+    }
+
+    fn former(&self, requests: &Requests, rq: RequestId) -> Option<RequestId> {
+        let line = &self.all.lines[requests[rq].private as usize];
+        line.sorted.prev(requests, rq)
+    }
+
+    fn latter(&self, requests: &Requests, rq: RequestId) -> Option<RequestId> {
+        let line = &self.all.lines[requests[rq].private as usize];
+        line.sorted.next(requests, rq)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.all.busy() == 0
+    }
+
+    /// Once in a slice, a queue that the disk is kept waiting for gets a request beyond the limits.
+    /// Looks by the flag alone, which reads don't carry: a read asks about the async queue.
+    fn may_queue(&mut self, submitter: Submitter, _way: IoWay, sync: bool) -> MayQueue {
+        let Some(at) = self.all.of(submitter, sync) else {
+            return MayQueue::May;
+        };
+        let line = self.line(at);
+        if line.waiting && !line.granted {
+            line.granted = true;
+            return MayQueue::Must;
+        }
+        MayQueue::May
+    }
+
+    fn timer(&mut self, cx: &mut ElevatorCx<'_>, timer: QueueTimer) {
+        if timer == IDLE_SLICE {
+            self.waited_enough(cx);
+        } else {
+            self.idle_class_due(cx);
+        }
+    }
+
+    fn exit(&mut self, cx: &mut ElevatorCx<'_>, submitter: Submitter) {
+        if self.all.context(submitter).is_none() {
+            return;
+        }
+        let context = self.all.known(submitter);
+        context.alive = false;
+        for at in core::mem::take(&mut context.lines).into_iter().flatten() {
+            if self.active == Some(at) {
+                self.expire(cx, false);
+                self.kick(cx);
+            }
+            self.put(cx, at);
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! Deadline: sweeps within a direction, and no request waits for ever (Linux 2.6.24,
+//! `block/deadline-iosched.c`).
+//!
+//! Each direction has its requests twice: by sector, and in order of arrival with a deadline. A
+//! batch goes on along the sectors only while requests are contiguous; then the direction is chosen
+//! anew, reads first, but writes after `writes_starved` times. A direction starts where its sweep
+//! was, or with the oldest request when there is no such place or its deadline has passed. Whatever
+//! is handed on clears the place of the *other* direction's sweep.
+
+use super::contract::{Elevator, ElevatorInfo, Merge};
+use super::cx::ElevatorCx;
+use super::list::List;
+use super::request::{Bio, IoWay, Jiffies, RequestId, Requests};
+use super::sorted::Sorted;
+use super::tunables::{Tunable, Tuning};
+use alloc::boxed::Box;
+use domio_core::{ParamKind, ParamSpec};
+
+/// What this elevator is.
+pub const INFO: ElevatorInfo = ElevatorInfo {
+    name: "deadline",
+    alias: None,
+    summary: "sweeps, reads before writes, and a deadline for each request",
+    source: "Linux 2.6.24, block/deadline-iosched.c",
+    tunables: &TUNABLES,
+    make: |tuning, _| Box::new(Deadline::new(tuning)),
+};
+
+static TUNABLES: [Tunable; 5] = [
+    Tunable::time(
+        "read_expire",
+        0,
+        (1, 2),
+        "Deadline of a read after it was queued",
+    ),
+    Tunable::time(
+        "write_expire",
+        0,
+        (5, 1),
+        "Deadline of a write after it was queued",
+    ),
+    Tunable::plain(ParamSpec::int(
+        "writes_starved",
+        "",
+        (0, 1_000_000),
+        2,
+        "How often reads are chosen while writes wait",
+    )),
+    Tunable::plain(ParamSpec {
+        name: "front_merges",
+        unit: "",
+        kind: ParamKind::Flag,
+        default: 1,
+        doc: "Whether a bio is merged in front of a request that is not the last one found",
+    }),
+    Tunable::plain(ParamSpec::int(
+        "fifo_batch",
+        "",
+        (0, 1_000_000),
+        16,
+        "Most contiguous requests of a batch",
+    )),
+];
+
+const READ_EXPIRE: usize = 0;
+const WRITE_EXPIRE: usize = 1;
+const WRITES_STARVED: usize = 2;
+const FRONT_MERGES: usize = 3;
+const FIFO_BATCH: usize = 4;
+
+/// The elevator's state; pairs are indexed by direction, reads first.
+struct Deadline {
+    sorted: [Sorted; 2],
+    fifo: [List; 2],
+    /// Where each sweep goes on.
+    next: [Option<RequestId>; 2],
+    /// Requests of the batch so far.
+    batching: i64,
+    /// How often reads were chosen while writes waited.
+    starved: i64,
+    /// Where the last request handed on ends.
+    last_sector: u64,
+    expire: [Jiffies; 2],
+    writes_starved: i64,
+    front_merges: bool,
+    fifo_batch: i64,
+}
+
+impl Deadline {
+    fn new(tuning: &Tuning) -> Self {
+        Deadline {
+            sorted: Default::default(),
+            fifo: Default::default(),
+            next: [None; 2],
+            batching: 0,
+            starved: 0,
+            last_sector: 0,
+            expire: [tuning.get(READ_EXPIRE), tuning.get(WRITE_EXPIRE)],
+            writes_starved: tuning.get(WRITES_STARVED),
+            front_merges: tuning.get(FRONT_MERGES) != 0,
+            fifo_batch: tuning.get(FIFO_BATCH),
+        }
+    }
+
+    /// Sorts a request in. One that starts at the same sector is handed on to make room.
+    fn sort(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId) {
+        let way = cx.view()[rq].way.index();
+        while let Err(alias) = self.sorted[way].insert(cx.requests(), rq) {
+            self.hand_on(cx, alias);
+        }
+    }
+
+    fn forget(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId) {
+        let way = cx.view()[rq].way.index();
+        if self.next[way] == Some(rq) {
+            self.next[way] = self.sorted[way].next(cx.view(), rq);
+        }
+        self.sorted[way].remove(cx.view(), rq);
+        self.fifo[way].remove(&mut cx.requests().queue, rq);
+    }
+
+    /// Hands a request on; the sweep goes on behind this one, and in this direction alone.
+    fn hand_on(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId) {
+        let way = cx.view()[rq].way.index();
+        self.next = [None; 2];
+        self.next[way] = self.sorted[way].next(cx.view(), rq);
+        self.last_sector = cx.view()[rq].end();
+        self.forget(cx, rq);
+        cx.dispatch_last(rq);
+    }
+
+    /// Chooses the direction of a new batch.
+    fn choose(&mut self) -> Option<IoWay> {
+        let [reads, writes] = self.fifo.map(|list| !list.is_empty());
+        if reads {
+            if !writes {
+                return Some(IoWay::Read);
+            }
+            let starved = self.starved >= self.writes_starved;
+            self.starved += 1;
+            if !starved {
+                return Some(IoWay::Read);
+            }
+        }
+        if !writes {
+            return None;
+        }
+        self.starved = 0;
+        Some(IoWay::Write)
+    }
+
+    /// The first request of a batch of this direction.
+    fn start(&self, cx: &ElevatorCx<'_>, way: IoWay) -> Option<RequestId> {
+        let oldest = self.fifo[way.index()].first()?;
+        let expired = cx.now > cx.view()[oldest].expires;
+        let next = self.next[way.index()].filter(|_| !expired);
+        Some(next.unwrap_or(oldest))
+    }
+}
+
+impl Elevator for Deadline {
+    fn front_merge(&mut self, _requests: &Requests, bio: &Bio) -> Option<RequestId> {
+        if !self.front_merges {
+            return None;
+        }
+        self.sorted[bio.way.index()].find(bio.end())
+    }
+
+    fn merged(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId, merge: Merge) {
+        if merge == Merge::Front {
+            let way = cx.view()[rq].way.index();
+            self.sorted[way].remove(cx.view(), rq);
+            self.sort(cx, rq);
+        }
+    }
+
+    fn merged_requests(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId, next: RequestId) {
+        let expires = cx.view()[next].expires;
+        if expires < cx.view()[rq].expires {
+            let fifo = &mut self.fifo[cx.view()[rq].way.index()];
+            let requests = cx.requests();
+            fifo.remove(&mut requests.queue, rq);
+            fifo.insert_after(&mut requests.queue, Some(next), rq);
+            requests[rq].expires = expires;
+        }
+        self.forget(cx, next);
+    }
+
+    fn insert(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId) {
+        self.sort(cx, rq);
+        let way = cx.view()[rq].way.index();
+        cx.requests()[rq].expires = cx.now + self.expire[way];
+        self.fifo[way].push_back(&mut cx.requests().queue, rq);
+    }
+
+    fn dispatch(&mut self, cx: &mut ElevatorCx<'_>) -> usize {
+        let going_on = self.next[IoWay::Write.index()].or(self.next[IoWay::Read.index()]);
+        if let Some(rq) = going_on {
+            if self.last_sector != cx.view()[rq].sector {
+                self.batching += self.fifo_batch;
+            }
+            if self.batching < self.fifo_batch {
+                self.batching += 1;
+                self.hand_on(cx, rq);
+                return 1;
+            }
+        }
+        let Some(rq) = self.choose().and_then(|way| self.start(cx, way)) else {
+            return 0;
+        };
+        self.batching = 1;
+        self.hand_on(cx, rq);
+        1
+    }
+
+    fn former(&self, requests: &Requests, rq: RequestId) -> Option<RequestId> {
+        self.sorted[requests[rq].way.index()].prev(requests, rq)
+    }
+
+    fn latter(&self, requests: &Requests, rq: RequestId) -> Option<RequestId> {
+        self.sorted[requests[rq].way.index()].next(requests, rq)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.fifo.iter().all(List::is_empty)
+    }
+}

@@ -1,0 +1,17 @@
+//! The list of elevators.
+
+use super::contract::ElevatorInfo;
+use super::{anticipatory, cfq, deadline, noop};
+
+static ELEVATORS: &[ElevatorInfo] = &[noop::INFO, deadline::INFO, anticipatory::INFO, cfq::INFO];
+
+/// Every elevator.
+pub fn elevators() -> &'static [ElevatorInfo] {
+    ELEVATORS
+}
+
+/// The elevator of that name or alias.
+pub fn find_elevator(name: &str) -> Option<&'static ElevatorInfo> {
+    let found = |e: &&ElevatorInfo| e.name == name || e.alias == Some(name);
+    ELEVATORS.iter().find(found)
+}

@@ -1,0 +1,89 @@
+//! Requests in order of their first sector.
+
+use super::request::{RequestId, Requests};
+use alloc::vec::Vec;
+
+/// Requests of different first sectors, in order.
+///
+/// A vector: queues are short (192 requests of a direction at most), and the vector keeps its room.
+#[derive(Clone, Default, Debug)]
+pub struct Sorted(Vec<(u64, RequestId)>);
+
+impl Sorted {
+    /// Puts a request at its sector.
+    ///
+    /// # Errors
+    /// The request that starts at the same sector; nothing changes then.
+    pub fn insert(&mut self, requests: &mut Requests, id: RequestId) -> Result<(), RequestId> {
+        let key = requests[id].sector;
+        match self.place(key) {
+            Ok(at) => Err(self.0[at].1),
+            Err(at) => {
+                self.0.insert(at, (key, id));
+                requests[id].key = key;
+                Ok(())
+            }
+        }
+    }
+
+    /// Takes a request out, also one that has grown in front since.
+    pub fn remove(&mut self, requests: &Requests, id: RequestId) {
+        let at = self.at(requests, id);
+        self.0.remove(at);
+    }
+
+    /// The request that starts at `sector`.
+    pub fn find(&self, sector: u64) -> Option<RequestId> {
+        self.place(sector).ok().map(|at| self.0[at].1)
+    }
+
+    /// The first request.
+    pub fn first(&self) -> Option<RequestId> {
+        self.0.first().map(|(_, id)| *id)
+    }
+
+    /// The request behind `id`.
+    pub fn next(&self, requests: &Requests, id: RequestId) -> Option<RequestId> {
+        let at = self.at(requests, id);
+        self.0.get(at + 1).map(|(_, id)| *id)
+    }
+
+    /// The request before `id`.
+    pub fn prev(&self, requests: &Requests, id: RequestId) -> Option<RequestId> {
+        let at = self.at(requests, id).checked_sub(1)?;
+        Some(self.0[at].1)
+    }
+
+    /// What a sweep weighs against each other once `id` is gone: the request behind, or the first
+    /// one at the end; and the request before.
+    pub fn around(
+        &self,
+        requests: &Requests,
+        id: RequestId,
+    ) -> (Option<RequestId>, Option<RequestId>) {
+        let wrapped = || self.first().filter(|first| *first != id);
+        let next = self.next(requests, id).or_else(wrapped);
+        (next, self.prev(requests, id))
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Forgets all.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    fn place(&self, sector: u64) -> Result<usize, usize> {
+        self.0.binary_search_by_key(&sector, |(key, _)| *key)
+    }
+
+    fn at(&self, requests: &Requests, id: RequestId) -> usize {
+        let at = self.place(requests[id].key);
+        let at = at.unwrap_or_else(|_| panic!("{id:?} is not sorted"));
+        assert!(self.0[at].1 == id, "{id:?} has another's place");
+        at
+    }
+}

@@ -1,0 +1,20 @@
+//! Scripts of requests, run against an elevator and the request layer in virtual time.
+//!
+//! A script (`testdata/elevators/README.md` has the format) says which elevator, disk and clock
+//! there are, and which process asks for what, and when. The answer has a line for each thing that
+//! happens: who submits, sleeps, wakes and exits, what the driver takes, what the device finishes.
+//! The answers that a kernel gave can be held against these.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `script` | the script, and the reader |
+//! | `device` | the small device behind the driver |
+//! | `machine` | clock, processes, and the order of what happens at one time |
+
+mod device;
+mod machine;
+mod script;
+
+pub use device::{DiskPick, ServiceTimes};
+pub use machine::replay;
+pub use script::{IoScript, IoScriptError};
