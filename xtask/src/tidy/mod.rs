@@ -42,6 +42,7 @@ struct Rule {
 const RULES: &[Rule] = &[
     policy::RULE,
     policy::CONTROLLER_RULE,
+    policy::ELEVATOR_RULE,
     engine::RULE,
     deterministic::RULE,
     deterministic::FLOAT_RULE,

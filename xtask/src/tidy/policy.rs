@@ -1,5 +1,6 @@
 //! A policy depends on `domio-core` alone and touches only itself and the context that it is
-//! handed; a controller likewise, with the observation and the answers. That is what lets the same
+//! handed; a controller likewise, with the observation and the answers; an elevator likewise, with
+//! the requests. That is what lets the same
 //! file drive a simulated host, a test and a real one.
 
 use super::source::Path;
@@ -18,6 +19,21 @@ pub const CONTROLLER_RULE: Rule = Rule {
     demand: "a controller names domio_core, core, alloc, the contract and itself, and nothing else",
     check: |tree, findings| check(&CONTROLLERS, tree, findings),
 };
+
+pub const ELEVATOR_RULE: Rule = Rule {
+    name: "elevator-alone",
+    demand: "an elevator names domio_core, core, alloc, what is below the elevators in their \
+             folder, and itself",
+    check: check_elevators,
+};
+
+/// The folder of elevators.
+const ELEVATORS: &str = "crates/domio-blk/src/elevator/";
+
+/// Modules of this folder that are no elevator, and that an elevator may name.
+const BELOW_ELEVATORS: [&str; 7] = [
+    "contract", "cx", "history", "list", "request", "sorted", "tunables",
+];
 
 /// What is to stand alone, and the crate that holds all of its sort.
 struct Sort {
@@ -89,6 +105,43 @@ fn check(sort: &Sort, tree: &Tree, findings: &mut Findings) {
                     sort.one,
                     open.join(", "),
                     sort.instead
+                );
+                findings.fail(path, used.line, message);
+            }
+        }
+    }
+}
+
+fn check_elevators(tree: &Tree, findings: &mut Findings) {
+    for (path, source) in tree.rust(ELEVATORS) {
+        let inside = &path[ELEVATORS.len()..];
+        let module = inside.split(['/', '.']).next().unwrap_or_default();
+        // The registry and the root name all elevators.
+        if ["mod", "registry"].contains(&module) {
+            continue;
+        }
+        let depth = inside.matches('/').count() + usize::from(!inside.ends_with("/mod.rs"));
+        let own = usize::from(inside.contains('/'));
+        for used in source.paths().iter().filter(|p| !p.test) {
+            let up = used.segments.iter().take_while(|s| *s == "super").count();
+            let (first, next) = (&used.segments[0], used.segments.get(up));
+            let next = next.map_or("*", String::as_str);
+            let outside = match first.as_str() {
+                "crate" => true,
+                // Up to the folder of the elevators, and no further.
+                "super" if up == depth => next != module && !BELOW_ELEVATORS.contains(&next),
+                "super" => up > depth || own == 0,
+                _ => {
+                    (first == "std" || first.starts_with("domio"))
+                        && !CRATES.contains(&first.as_str())
+                }
+            };
+            if outside {
+                let message = format!(
+                    "the elevator `{module}` names `{}`; it may name domio_core, core, alloc, \
+                     {} of its folder and itself: ask for what it needs through ElevatorCx",
+                    used.segments.join("::"),
+                    BELOW_ELEVATORS.join(", ")
                 );
                 findings.fail(path, used.line, message);
             }
@@ -187,6 +240,37 @@ mod tests {
         let suite = "crates/domio-control/src/broken/bug.rs";
         let text = "//! A bug.\nuse crate::guard::Guard;\n";
         assert_eq!(found(&[(suite, text)]), [""; 0]);
+    }
+
+    #[test]
+    fn an_elevator_that_looks_elsewhere_is_caught() {
+        let folder = "crates/domio-blk/src/elevator";
+        let found_with = |file: &str, code: &str| {
+            let path = format!("{folder}/{file}");
+            found(&[(path.as_str(), &format!("//! A lift.\n{code}\n"))])
+        };
+        for (file, code) in [
+            ("lift.rs", "use std::vec::Vec;"),
+            ("lift.rs", "use domio_sim::Queue;"),
+            ("lift.rs", "use crate::queue::DiskQueue;"),
+            ("lift.rs", "use super::noop::INFO;"),
+            ("lift.rs", "use super::super::queue::DiskQueue;"),
+            ("lift/mod.rs", "use super::registry::find_elevator;"),
+            ("lift/door.rs", "use super::super::cfq::INFO;"),
+            ("lift/door.rs", "use super::super::super::queue::DiskQueue;"),
+        ] {
+            let place = format!("elevator-alone {folder}/{file}:2");
+            assert!(found_with(file, code).contains(&place), "{file} {code}");
+        }
+        for (file, code) in [
+            ("lift.rs", "use super::cx::ElevatorCx;"),
+            ("lift.rs", "use domio_core::ParamSpec;"),
+            ("lift/mod.rs", "use super::contract::Elevator;"),
+            ("lift/door.rs", "use super::super::request::Bio;"),
+            ("lift/door.rs", "use super::Lift;"),
+        ] {
+            assert_eq!(found_with(file, code), [""; 0], "{file} {code}");
+        }
     }
 
     #[test]
