@@ -93,7 +93,7 @@ impl Siblings {
         }
     }
 
-    #[inline(never)]
+    #[cold]
     fn slowed(&mut self, pcpu: PcpuId, vcpu: VcpuId, time: Duration) -> Duration {
         let thread = &mut self.threads[pcpu.index()];
         let done = u128::from(time.as_nanos()) * u128::from(thread.speed) + u128::from(thread.rest);
@@ -110,14 +110,18 @@ impl Siblings {
     /// How long `work` takes on `pcpu` at its present speed.
     #[inline(always)]
     pub fn time_for(&self, pcpu: PcpuId, work: Duration) -> Duration {
-        match self.threads.get(pcpu.index()) {
-            None => work,
-            Some(thread) => {
-                let left = u128::from(work.as_nanos()) * u128::from(FULL);
-                let left = left.saturating_sub(u128::from(thread.rest));
-                Duration::from_nanos(left.div_ceil(u128::from(thread.speed)) as u64)
-            }
+        match self.any() {
+            true => self.slowed_time(pcpu, work),
+            false => work,
         }
+    }
+
+    #[cold]
+    fn slowed_time(&self, pcpu: PcpuId, work: Duration) -> Duration {
+        let thread = &self.threads[pcpu.index()];
+        let left = u128::from(work.as_nanos()) * u128::from(FULL);
+        let left = left.saturating_sub(u128::from(thread.rest));
+        Duration::from_nanos(left.div_ceil(u128::from(thread.speed)) as u64)
     }
 
     /// What `vcpu` has lost since this was asked last.
@@ -136,7 +140,7 @@ impl<S: Sink> Hypervisor<S> {
         }
     }
 
-    #[inline(never)]
+    #[cold]
     fn change_speeds(&mut self, queue: &mut Queue, pcpu: PcpuId, busy: bool, now: Instant) {
         let core = *self.policy.tables.topology.siblings(pcpu);
         self.siblings.threads[pcpu.index()].busy = busy;
@@ -163,13 +167,18 @@ impl<S: Sink> Hypervisor<S> {
     }
 
     /// Tells what `vcpu`, which was on `pcpu`, has lost to other threads since that was told last.
-    #[inline]
+    #[inline(always)]
     pub fn tell_slowed(&mut self, pcpu: PcpuId, vcpu: VcpuId, now: Instant) {
         if self.siblings.any() {
-            let lost = self.siblings.take_lost(vcpu);
-            if !lost.is_zero() {
-                self.trace.slowed(now, pcpu, vcpu, lost);
-            }
+            self.tell_lost(pcpu, vcpu, now);
+        }
+    }
+
+    #[cold]
+    fn tell_lost(&mut self, pcpu: PcpuId, vcpu: VcpuId, now: Instant) {
+        let lost = self.siblings.take_lost(vcpu);
+        if !lost.is_zero() {
+            self.trace.slowed(now, pcpu, vcpu, lost);
         }
     }
 }

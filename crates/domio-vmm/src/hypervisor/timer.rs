@@ -333,9 +333,10 @@ impl<S: Sink> Hypervisor<S> {
         let Some((timer, handled)) = self.pcpus.domain_timers.expired(domain) else {
             return;
         };
-        let pool = self.machine.pool_of(domain) & self.policy.tables.online;
-        let lowest = || pool.first().expect("a pool has a pcpu online");
-        let pcpu = handled.unwrap_or_else(lowest);
+        let pcpu = handled.unwrap_or_else(|| {
+            let pool = self.machine.pool_of(domain) & self.policy.tables.online;
+            pool.first().expect("a pool has a pcpu online")
+        });
         if handled.is_some() {
             self.pcpus.no_longer_handled(pcpu);
         } else if !self.machine.free
