@@ -29,4 +29,5 @@ pub mod twin;
 
 pub use agreement::{Agreement, ComparedQuantiles, DomainAgreement, Followed, Parting};
 pub use limits::{AgreementLimits, Compared, Doubt, Judgement, Widening};
+pub use load::OpenFile;
 pub use recording::{Recording, RecordingError};

@@ -8,8 +8,7 @@ use domio_replay::NamedRecords;
 use domio_scenario::MAX_VCPUS;
 use domio_trace::order::in_order;
 use domio_trace::{ReadOptions, TraceReader};
-use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 impl Description {
@@ -53,41 +52,72 @@ fn assumed(json: &serde_json::Value, scheduler: &str) -> Vec<String> {
     assumed
 }
 
-/// The files of a recording.
-const FILES: [&str; 2] = ["trace.bin", "scenario.json"];
+/// What the file of a description is called.
+const DESCRIPTION: &str = "scenario.json";
+
+/// What the file of a trace is called, as recorded and packed; the first that is there is read.
+const TRACES: [&str; 3] = ["trace.bin", "trace.bin.gz", "trace.bin.zst"];
+
+/// How the file of a trace is opened, for whoever unpacks files that are packed.
+pub type OpenFile<'o> = &'o dyn Fn(&Path) -> io::Result<Box<dyn Read>>;
 
 /// Whether there is no such file. One that may not be looked at is there.
 fn is_absent(path: &Path) -> bool {
     matches!(path.try_exists(), Ok(false))
 }
 
+/// The trace in `folder`, if there is one.
+fn trace_in(folder: &Path) -> Option<PathBuf> {
+    let mut all = TRACES.iter().map(|name| folder.join(name));
+    all.find(|trace| !is_absent(trace))
+}
+
+/// The last part of `path`.
+fn name_of(path: &Path) -> String {
+    path.file_name().map_or_else(
+        || path.display().to_string(),
+        |name| name.to_string_lossy().into_owned(),
+    )
+}
+
 impl Recording {
-    /// Reads the recording in folder `path` (`trace.bin` and `scenario.json`).
+    /// Reads the recording in folder `path`: a trace, which may be packed, and `scenario.json`. Or
+    /// the one whose trace is the file `path`, with `scenario.json` beside it.
     ///
     /// # Errors
     /// [`RecordingError`] when a file is missing or damaged, the trace goes back in time or holds
     /// no runstate record, or its description is of another host.
-    pub fn load(path: &Path) -> Result<Recording, RecordingError> {
-        if let Some(missing) = FILES.into_iter().find(|file| is_absent(&path.join(file))) {
-            return Err(RecordingError::Incomplete {
-                folder: path.to_path_buf(),
-                missing,
-            });
+    pub fn load(path: &Path, open: OpenFile<'_>) -> Result<Recording, RecordingError> {
+        let is_file = path.is_file();
+        let folder = match (is_file, path.parent()) {
+            (true, Some(folder)) if folder != Path::new("") => folder,
+            (true, _) => Path::new("."),
+            (false, _) => path,
+        };
+        let incomplete = |missing| RecordingError::Incomplete {
+            folder: folder.to_path_buf(),
+            missing,
+        };
+        let in_folder = || trace_in(folder).ok_or_else(|| incomplete(TRACES[0]));
+        let trace = match is_file {
+            true => path.to_path_buf(),
+            false => in_folder()?,
+        };
+        let file = folder.join(DESCRIPTION);
+        if is_absent(&file) {
+            return Err(incomplete(DESCRIPTION));
         }
-        let file = path.join("scenario.json");
+        let opened = open(&trace).map_err(|source| RecordingError::Io {
+            path: trace.clone(),
+            source,
+        })?;
         let text = std::fs::read(&file).map_err(|source| RecordingError::Io {
             path: file.clone(),
             source,
         })?;
-        let name = path.file_name().map_or_else(
-            || path.display().to_string(),
-            |name| name.to_string_lossy().into_owned(),
-        );
-        let trace = path.join("trace.bin");
-        let opened = File::open(&trace).map_err(|source| RecordingError::Io {
-            path: trace.clone(),
-            source,
-        })?;
+        // A usual name tells nothing.
+        let is_usual = TRACES.contains(&name_of(path).as_str()) && folder != Path::new(".");
+        let name = name_of(if is_usual { folder } else { path });
         Recording::read(name, [file, trace], &text, opened)
     }
 
@@ -146,28 +176,31 @@ impl Recording {
 
     /// Reads every recording below `path`, by name, or the one that `path` itself is. Each is
     /// judged by itself: what is wrong with one says nothing about the others. A folder that holds
-    /// one of the two files is one of them.
+    /// a trace or a description is one of them.
     ///
     /// # Errors
     /// When `path` cannot be listed, or there is no recording. Those of a recording are as of
     /// [`Recording::load`].
-    pub fn load_all(path: &Path) -> Result<Vec<Result<Recording, RecordingError>>, RecordingError> {
-        if !is_absent(&path.join("trace.bin")) {
-            return Ok(vec![Recording::load(path)]);
+    pub fn load_all(
+        path: &Path,
+        open: OpenFile<'_>,
+    ) -> Result<Vec<Result<Recording, RecordingError>>, RecordingError> {
+        if path.is_file() || trace_in(path).is_some() {
+            return Ok(vec![Recording::load(path, open)]);
         }
         let unreadable = |source| RecordingError::Io {
             path: path.to_path_buf(),
             source,
         };
-        let begun = |folder: &Path| FILES.iter().any(|file| !is_absent(&folder.join(file)));
+        let is_described = |folder: &Path| !is_absent(&folder.join(DESCRIPTION));
         let mut folders = Vec::new();
         for entry in std::fs::read_dir(path).map_err(unreadable)? {
             let folder = entry.map_err(unreadable)?.path();
-            if folder.is_dir() && begun(&folder) {
+            if folder.is_dir() && (trace_in(&folder).is_some() || is_described(&folder)) {
                 folders.push(folder);
             }
         }
-        if begun(path) {
+        if is_described(path) {
             folders.push(path.to_path_buf());
         }
         folders.sort();
@@ -176,10 +209,8 @@ impl Recording {
                 path: path.to_path_buf(),
             });
         }
-        Ok(folders
-            .iter()
-            .map(|folder| Recording::load(folder))
-            .collect())
+        let load = |folder: &PathBuf| Recording::load(folder, open);
+        Ok(folders.iter().map(load).collect())
     }
 
     fn check(&self) -> Result<(), RecordingError> {

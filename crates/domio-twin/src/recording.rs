@@ -134,10 +134,10 @@ pub enum RecordingError {
         /// What is wrong and what would be right.
         problem: String,
     },
-    /// A folder holds only one of the two files.
+    /// A folder holds a trace or a description, and not both.
     #[error(
-        "{} has no {missing}; a recording is a folder with trace.bin and scenario.json: put it \
-         there, or take the folder away",
+        "{} has no {missing}; a recording is a folder with trace.bin, packed or not, and \
+         scenario.json: put it there, or take the folder away",
         folder.display()
     )]
     Incomplete {
@@ -159,7 +159,8 @@ pub enum RecordingError {
     },
     /// No recording was found.
     #[error(
-        "no recording in {}: expected folders that hold trace.bin and scenario.json",
+        "no recording in {}: expected folders that hold trace.bin, trace.bin.gz or trace.bin.zst, \
+         and scenario.json",
         path.display()
     )]
     None {

@@ -176,7 +176,8 @@ fn recorded(mix: &Mix, number: usize) -> Recording {
         "params": { "ratelimit_us": limit }, "domains": domains.collect::<Vec<_>>(),
     });
     std::fs::write(folder.join("scenario.json"), description.to_string()).unwrap();
-    let recording = Recording::load(&folder).unwrap();
+    let recording =
+        Recording::load(&folder, &|path| Ok(Box::new(std::fs::File::open(path)?))).unwrap();
     std::fs::remove_dir_all(&folder).unwrap();
     recording
 }

@@ -494,9 +494,9 @@ the others are compared all the same.";
 /// Arguments of `validate`.
 #[derive(Debug, Args)]
 pub struct Validate {
-    /// Shipped recordings, or folders of a recording (trace.bin and scenario.json) or of several;
-    /// all shipped ones if none is named
-    #[arg(value_name = "RECORDING", value_hint = ValueHint::DirPath)]
+    /// Shipped recordings, folders of a recording (trace.bin, packed or not, and scenario.json) or
+    /// of several, or traces with scenario.json beside; all shipped ones if none is named
+    #[arg(value_name = "RECORDING", value_hint = ValueHint::AnyPath)]
     pub recordings: Vec<PathBuf>,
     /// Look for the start state that explains the recorded decisions one by one
     #[arg(long)]

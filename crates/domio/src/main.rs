@@ -29,7 +29,7 @@ fn main() -> ExitCode {
     out::set_colour(cli.global.color);
     out::set_view(&cli.global);
     out::set_quiet(cli.global.quiet);
-    out::exit_code(run(&cli).and_then(out::sorted))
+    out::exit_code(run(&cli).and_then(out::seen))
 }
 
 fn run(cli: &Cli) -> anyhow::Result<Status> {

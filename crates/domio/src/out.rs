@@ -145,13 +145,13 @@ pub fn view() -> &'static View {
     VIEW.get_or_init(View::default)
 }
 
-/// Refuses `--sort` after a command whose tables had no such column. What they say is right, and
-/// stays.
+/// Refuses `--sort` and `--columns` after a command whose tables had no such column. What they say
+/// is right, and stays.
 ///
 /// # Errors
-/// When no table was sorted.
-pub fn sorted(status: Status) -> anyhow::Result<Status> {
-    match view().unsorted() {
+/// When no table was sorted, or had a column that was asked for.
+pub fn seen(status: Status) -> anyhow::Result<Status> {
+    match view().unmet() {
         Some(wrong) => Err(anyhow::anyhow!(wrong)),
         None => Ok(status),
     }

@@ -177,6 +177,9 @@ impl Table {
         let unknown = shown.choose(&view.columns);
         let sorted = view.sort.as_ref().is_some_and(|sort| shown.sort(sort));
         view.met.table(self.titles(), sorted);
+        let is_here = |word: &&String| self.columns.iter().any(|c| names(word, &c.title));
+        let found = view.columns.iter().filter(is_here);
+        found.for_each(|word| view.is_found(word));
         let titles: Vec<String> = self.titles().skip(1).collect();
         let told = format!("no such column; there are {}", titles.join("; "));
         let told = unknown.then(|| folded(&told, view.width.into(), ""));

@@ -1,7 +1,7 @@
 //! How tables are shown: how wide, which columns, in which order.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What the reader of a table asked for.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -25,6 +25,8 @@ pub struct Met(Arc<Mutex<Tables>>);
 struct Tables {
     /// Whether one had the column to sort by.
     sorted: bool,
+    /// Words of `--columns` that named something.
+    found: BTreeSet<String>,
     titles: BTreeSet<String>,
 }
 
@@ -39,9 +41,13 @@ impl Eq for Met {}
 impl Met {
     /// A table has columns with these titles, and was sorted or not.
     pub(super) fn table(&self, titles: impl Iterator<Item = String>, sorted: bool) {
-        let mut tables = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tables = self.tables();
         tables.sorted |= sorted;
         tables.titles.extend(titles);
+    }
+
+    fn tables(&self) -> MutexGuard<'_, Tables> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -70,22 +76,33 @@ impl View {
         }
     }
 
-    /// What is wrong with the order that was asked for, after all tables: none had such a column.
-    pub fn unsorted(&self) -> Option<String> {
-        let asked = &self.sort.as_ref()?.column;
-        let met = self.met.0.lock();
-        let tables = met.unwrap_or_else(PoisonError::into_inner);
+    /// What of the wishes no table could fulfil, after all tables; `None` when all is well.
+    pub fn unmet(&self) -> Option<String> {
+        let tables = self.met.tables();
+        let is_unknown = |word: &&String| !tables.found.contains(*word);
+        let unsorted = self.sort.as_ref().filter(|_| !tables.sorted);
+        let (option, asked) = match unsorted {
+            Some(sort) => ("--sort", &sort.column),
+            None => ("--columns", self.columns.iter().find(is_unknown)?),
+        };
         let titles: Vec<&str> = tables.titles.iter().map(String::as_str).collect();
-        match (tables.sorted, titles.is_empty()) {
-            (true, _) => None,
-            (false, true) => Some(format!(
-                "--sort {asked}: the command printed no table to sort; leave it out"
-            )),
-            (false, false) => Some(format!(
-                "--sort {asked}: no table has such a column; name one of: {}",
+        Some(match titles.is_empty() {
+            true => format!("{option} {asked}: the command printed no table; leave it out"),
+            false => format!(
+                "{option} {asked}: no table has such a column; name one of: {}",
                 titles.join("; ")
-            )),
-        }
+            ),
+        })
+    }
+
+    /// The word `asked` of the columns named something other than a column, as a whole table.
+    pub fn is_found(&self, asked: &str) {
+        self.met.tables().found.insert(asked.to_owned());
+    }
+
+    /// Rows were sorted as is asked, by something that is no column.
+    pub fn is_sorted(&self) {
+        self.met.tables().sorted = true;
     }
 
     /// Whether `asked` names what is called `title`: each of its words is there.
@@ -156,25 +173,45 @@ mod tests {
         }
     }
 
+    fn of(title: &str) -> Table {
+        let mut table = Table::new([Column::words("domain"), Column::figures(title)]);
+        table.row(["a".to_owned().into(), "1".to_owned().into()]);
+        table
+    }
+
     #[test]
     fn an_order_that_no_table_has_is_told() {
         let view = View {
             sort: Some("share".parse().unwrap()),
             ..View::default()
         };
-        let of = |title: &str| {
-            let mut table = Table::new([Column::words("domain"), Column::figures(title)]);
-            table.row(["a".to_owned().into(), "1".to_owned().into()]);
-            table
-        };
-        assert!(view.unsorted().unwrap().contains("no table to sort"));
+        assert!(view.unmet().unwrap().contains("printed no table"));
         of("waits\n[us]").render(&view);
-        let told = view.unsorted().unwrap();
+        let told = view.unmet().unwrap();
         assert!(told.contains("one of: domain; waits"), "{told}");
         // One of several tables is enough.
         of("share").render_all(&view);
-        assert_eq!(view.unsorted(), None);
-        assert_eq!(View::default().unsorted(), None);
+        assert_eq!(view.unmet(), None);
+        assert_eq!(View::default().unmet(), None);
+    }
+
+    #[test]
+    fn a_word_for_columns_that_no_table_has_is_told() {
+        let view = View {
+            columns: ["share", "waits", "whole"].map(str::to_owned).into(),
+            ..View::default()
+        };
+        let is_of = |word: &str| {
+            let told = view.unmet();
+            told.is_some_and(|told| told.starts_with(&format!("--columns {word}: ")))
+        };
+        assert!(view.unmet().unwrap().contains("printed no table"));
+        of("waits\n[us]").render(&view);
+        assert!(is_of("share"), "each word has to name something");
+        of("share").render_all(&view);
+        assert!(is_of("whole"));
+        view.clone().is_found("whole");
+        assert_eq!(view.unmet(), None);
     }
 
     #[test]

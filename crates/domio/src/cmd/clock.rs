@@ -2,6 +2,7 @@
 
 use crate::input::Stream;
 use crate::out;
+use anyhow::bail;
 use domio_trace::{DEFAULT_TSC_HZ, Format, ReadOptions, TraceReader, frequency};
 use std::path::Path;
 
@@ -53,6 +54,20 @@ pub fn find(path: &Path) -> Option<u64> {
          1 GHz: give the host's frequency with --cpu-hz"
     ));
     Some(DEFAULT_TSC_HZ)
+}
+
+/// Refuses `--cpu-hz` for a trace called `name` in `format`, where its times count nothing.
+///
+/// # Errors
+/// When `cpu_hz` would change nothing.
+pub fn has_effect(cpu_hz: Option<u64>, format: Format, name: &str) -> anyhow::Result<()> {
+    if cpu_hz.is_some() && format == Format::Own {
+        bail!(
+            "{name} is in domio's own format, whose times are nanoseconds, and --cpu-hz changes \
+             nothing; leave it out"
+        );
+    }
+    Ok(())
 }
 
 /// The file beside `path` that tells the frequency, and what it tells.

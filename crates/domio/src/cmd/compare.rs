@@ -225,6 +225,7 @@ fn asked<'t>(
         true => tables.to_vec(),
         false => tables.iter().filter(wanted).copied().collect(),
     };
+    words.iter().for_each(|word| view.is_found(word));
     let mut view = view.clone();
     view.columns.retain(|word| !is_table(&word));
     let sorts_by_figure = |sort: &Sort| {
@@ -233,7 +234,10 @@ fn asked<'t>(
             .into_iter()
             .any(|title| View::is_title(&sort.column, title))
     };
-    view.sort = view.sort.filter(|sort| !sorts_by_figure(sort));
+    if view.sort.as_ref().is_some_and(sorts_by_figure) {
+        view.is_sorted();
+        view.sort = None;
+    }
     (shown, view)
 }
 

@@ -34,7 +34,7 @@ pub fn run(command: &args::Trace, global: &Global) -> anyhow::Result<Status> {
 /// Opens the trace.
 ///
 /// # Errors
-/// When there is no file, or it is no trace.
+/// When there is no file, it is no trace, or it has no clock that could be given.
 pub fn open(input: &TraceInput, global: &Global) -> anyhow::Result<Reader> {
     let options = ReadOptions {
         tsc_hz: input.cpu_hz.or_else(|| clock::find(&input.file)),
@@ -43,7 +43,9 @@ pub fn open(input: &TraceInput, global: &Global) -> anyhow::Result<Reader> {
     };
     let context = || format!("cannot read the trace {}", input::name(&input.file));
     let file = input::trace(&input.file).with_context(context)?;
-    TraceReader::new(reading(global, file), &options).with_context(context)
+    let reader = TraceReader::new(reading(global, file), &options).with_context(context)?;
+    clock::has_effect(input.cpu_hz, reader.format(), &input::name(&input.file))?;
+    Ok(reader)
 }
 
 /// Hands all records to `sink` and returns where the file ends too early, if it does. One of which

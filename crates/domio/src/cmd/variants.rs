@@ -16,7 +16,7 @@ use domio_run::simulate::domains;
 use domio_run::{Sample, driver_work, measure};
 use domio_scenario::{Built, Scenario};
 use domio_sched::Policy;
-use domio_trace::{ReadOptions, TraceReader};
+use domio_trace::{Format, ReadOptions, TraceReader};
 use std::path::{Path, PathBuf};
 
 /// One row of a comparison.
@@ -47,6 +47,8 @@ pub struct Recording {
     pub sample: Sample,
     /// Ids and names of its domains.
     pub domains: Vec<(DomainId, String)>,
+    /// That of its file.
+    pub format: Format,
 }
 
 impl Variant {
@@ -152,6 +154,13 @@ pub fn all(args: &Compare) -> anyhow::Result<Vec<Variant>> {
         bail!(
             "there is nothing to compare with; give a second --policy, a second value of a --set, \
              or a second scenario or recording"
+        );
+    }
+    let counts = |v: &Variant| matches!(&v.what, What::Recording(recording) if recording.format != Format::Own);
+    if args.cpu_hz.is_some() && !variants.iter().any(counts) {
+        bail!(
+            "--cpu-hz is of xentrace files, and none of {} is one; leave it out",
+            args.scenarios.join(", ")
         );
     }
     name_all(&mut variants, &args.labels)?;
@@ -371,7 +380,11 @@ fn measured(
     let domains: Vec<(DomainId, String)> = domains.map(|id| (id, name(id))).collect();
     let mut sample = measure::sample(&summary, &domains);
     driver_work::note(&mut sample, &summary);
-    Ok(Recording { sample, domains })
+    Ok(Recording {
+        sample,
+        domains,
+        format: reader.format(),
+    })
 }
 
 #[cfg(test)]

@@ -34,6 +34,53 @@ const WITHOUT_EFFECT: &[(&[&str], &[&str])] = &[
         &["--sort nonsense", "no table has such a column"],
     ),
     (
+        &["policy", "list", "--columns", "policy,nonsense"],
+        &[
+            "--columns nonsense",
+            "no table has such a column",
+            "what it does",
+        ],
+    ),
+    (
+        &["policy", "list", "--json", "--columns", "policy"],
+        &["--columns policy", "printed no table"],
+    ),
+    (
+        &[
+            "compare",
+            "burn7",
+            "--policy",
+            "credit",
+            "--policy",
+            "sedf",
+            "--set",
+            "run.duration_s=1",
+            "--columns",
+            "share,sedf,nonsense",
+        ],
+        &["--columns nonsense", "no table has such a column", "sedf"],
+    ),
+    (
+        &["explain", "own.bin", "--cpu-hz", "1GHz"],
+        &["own.bin", "--cpu-hz", "leave it out"],
+    ),
+    (
+        &["trace", "summary", "own.bin", "--cpu-hz", "1GHz"],
+        &["own.bin", "--cpu-hz", "leave it out"],
+    ),
+    (
+        &["mon", "own.bin", "--cpu-hz", "1GHz", "--json"],
+        &["own.bin", "--cpu-hz", "leave it out"],
+    ),
+    (
+        &["compare", "own.bin", "burn7", "--cpu-hz", "1GHz"],
+        &["none of own.bin, burn7", "--cpu-hz", "leave it out"],
+    ),
+    (
+        &["scenario", "from-trace", "own.bin", "--cpu-hz", "1GHz"],
+        &["own.bin", "--cpu-hz", "leave it out"],
+    ),
+    (
         &["mon", "burn7", "--pcpu", "99", "--json"],
         &["--pcpu 99", "pcpus 0 to 0"],
     ),
@@ -102,6 +149,15 @@ fn values_without_effect_are_refused() {
     let recordings = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/xen-traces");
     let trace = recordings.join("c1-cap30/trace.bin");
     fs::copy(trace, folder.path().join("t.bin")).unwrap();
+    let own = [
+        "run",
+        "burn7",
+        "--set",
+        "run.duration_s=1",
+        "--trace",
+        "own.bin",
+    ];
+    domio(&folder).args(own).assert().success();
     for (args, parts) in WITHOUT_EFFECT {
         let refused = domio(&folder).args(*args).assert().code(2);
         for part in *parts {

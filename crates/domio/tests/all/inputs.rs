@@ -160,6 +160,49 @@ fn packed_files_are_read_through() {
     );
 }
 
+/// A folder whose trace is packed is a recording, and a packed trace with its description beside it.
+#[test]
+fn packed_recordings_are_validated() {
+    let folder = folder();
+    let trace = fs::read(recording()).unwrap();
+    let description = fs::read(recording().with_file_name("scenario.json")).unwrap();
+    let validated = |named: &str| json_of(&folder, &["validate", named, "--json"])["traces"].take();
+    let plain = validated(&recording().parent().unwrap().display().to_string());
+    for (packing, packed) in [("gz", gzip(&trace)), ("zst", zstd(&trace))] {
+        fs::create_dir_all(folder.path().join(packing)).unwrap();
+        let trace = format!("{packing}/trace.bin.{packing}");
+        let other = format!("{packing}/host-3.{packing}");
+        put(&folder, &trace, &packed);
+        put(&folder, &format!("{packing}/scenario.json"), &description);
+        put(&folder, &other, &packed);
+        let named = [
+            (packing, packing),
+            (&trace, packing),
+            (&other, &format!("host-3.{packing}")),
+        ];
+        for (named, name) in named {
+            let mut told = validated(named);
+            assert_eq!(told[0]["name"], name);
+            told[0]["name"] = plain[0]["name"].clone();
+            assert_eq!(told, plain, "{named}");
+        }
+    }
+    put(&folder, "alone.gz", &gzip(&trace));
+    let refused = |named: &str, words| refuses(&folder, &["validate", named], words);
+    refused(
+        "alone.gz",
+        ". has no scenario.json; a recording is a folder with",
+    );
+    refused("gz/scenario.json", "cannot read the trace");
+    put(&folder, "gz/s.toml", SCENARIO.as_bytes());
+    refused("gz/s.toml", "this is a scenario, where a trace is expected");
+    put(&folder, "gz/cut.gz", &gzip(&trace)[..300]);
+    refused(
+        "gz/cut.gz",
+        "the gzip file ends too early; copy or pack it again",
+    );
+}
+
 #[test]
 fn damage_of_a_packed_file_is_told_as_such() {
     let folder = folder();

@@ -89,9 +89,11 @@ impl Source {
             interrupt::ends_input();
             let file = Growing::new(file, args.until_idle.map(Duration::from_secs));
             let reader = TraceReader::new(file, &options).with_context(context)?;
+            clock::has_effect(args.cpu_hz, reader.format(), &name)?;
             return Ok(Source::Growing(Trace { reader, name }));
         }
         let reader = TraceReader::new(reading(global, file), &options).with_context(context)?;
+        clock::has_effect(args.cpu_hz, reader.format(), &name)?;
         Ok(Source::Trace(Trace { reader, name }))
     }
 }

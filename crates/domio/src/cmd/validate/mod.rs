@@ -3,6 +3,7 @@
 mod text;
 
 use crate::args::{Global, Validate};
+use crate::input;
 use crate::out::{self, Status};
 use crate::progress::progress;
 use crate::suggest;
@@ -12,6 +13,7 @@ use domio_lab::AllCores;
 use domio_run::Replicator;
 use domio_twin::{Agreement, Judgement, Recording, RecordingError, shipped};
 use serde_json::json;
+use std::io::{self, Read};
 use std::path::Path;
 
 /// Simulates every recording that is named, or all that ship, and compares. Those that cannot be
@@ -73,7 +75,7 @@ pub fn run(args: &Validate, global: &Global) -> anyhow::Result<Status> {
 fn load(named: &Path) -> anyhow::Result<Vec<Result<Recording, RecordingError>>> {
     let name = named.to_string_lossy();
     if named.exists() {
-        return Recording::load_all(named).with_context(|| {
+        return Recording::load_all(named, &unpacked).with_context(|| {
             format!(
                 "cannot read recordings from {name}; \
                  name a folder with trace.bin and scenario.json, or one of such folders"
@@ -90,6 +92,15 @@ fn load(named: &Path) -> anyhow::Result<Vec<Result<Recording, RecordingError>>> 
          trace.bin and scenario.json, one of such folders, or a shipped recording ({})",
         names.join(", ")
     ))
+}
+
+/// The trace at `path`, unpacked.
+fn unpacked(path: &Path) -> io::Result<Box<dyn Read>> {
+    let trace = input::trace(path).map_err(|error| match error.downcast::<io::Error>() {
+        Ok(error) => error,
+        Err(told) => io::Error::new(io::ErrorKind::InvalidData, format!("{told:#}")),
+    })?;
+    Ok(Box::new(trace))
 }
 
 /// What went well of `results`; the errors of the others are told.
