@@ -9,6 +9,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`packet`] | what a packet is, and what it costs on a line |
+//! | [`offload`] | frames larger than a packet: what TSO cuts and GRO joins |
 //! | [`queue`] | bounded queues, named places of drop, books that have to balance |
 //! | [`link`] | a full-duplex link: exact serialisation, latency, a queue, loss for tests |
 //! | [`nic`] | a network card: rings, drops, interrupt moderation |
@@ -147,6 +148,7 @@ pub mod keys;
 pub mod link;
 pub mod neighbor;
 pub mod nic;
+pub mod offload;
 pub mod packet;
 pub mod peer;
 pub mod queue;

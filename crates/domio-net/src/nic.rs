@@ -28,6 +28,12 @@
 //! it when it found the ring empty; what came in between is new then, and what it left in the ring
 //! after an interrupt told of it is not.
 //!
+//! # Offloads
+//!
+//! With [TSO](NicConfig::tso) a packet to send may be a [frame](crate::offload), which has one
+//! descriptor and goes on the line as packets, one after the other. With [GRO](NicConfig::gro) the
+//! driver takes packets of one stream as one frame ([`Nic::take_frame`]).
+//!
 //! # The bus
 //!
 //! A card may share a [bus](NicConfig::bus) between its two directions: a packet is on the bus for
@@ -42,6 +48,7 @@ use std::collections::VecDeque;
 use domio_core::Instant;
 
 use crate::link::Direction;
+use crate::offload;
 use crate::packet::Packet;
 use crate::queue::{Accounted, Counts, DropPlace, Ledger, Queue};
 
@@ -71,6 +78,10 @@ pub struct Nic {
     /// How many of `sent`, from the front, an interrupt has told of.
     tx_told: usize,
     handed_over: u64,
+    /// Packets that frames were cut to, besides one for each frame.
+    cut: u64,
+    /// Packets that were joined to one before.
+    joined: u64,
     masked: bool,
     last_interrupt: Option<Instant>,
     interrupts: u64,
@@ -103,6 +114,8 @@ impl Nic {
             sent: VecDeque::with_capacity(usize::from(config.tx_ring)),
             tx_told: 0,
             handed_over: 0,
+            cut: 0,
+            joined: 0,
             masked: false,
             last_interrupt: None,
             interrupts: 0,
@@ -151,6 +164,31 @@ impl Nic {
         Some(received.packet)
     }
 
+    /// The driver takes the oldest buffer that is filled by `now`, and, with
+    /// [GRO](NicConfig::gro), those behind it that continue its stream; up to `most`, which is at
+    /// least 1. Tells how many buffers were taken.
+    pub fn take_frame(&mut self, now: Instant, most: u16) -> Option<(Packet, u16)> {
+        let (mut frame, mut taken, mut at) = (self.take(now)?, 1, 0);
+        while self.config.gro
+            && taken < most
+            && let Some(next) = self.filled.get(at).filter(|next| next.at <= now)
+        {
+            if !offload::same_stream(&frame, &next.packet) {
+                at += 1;
+                continue;
+            }
+            let Some(joined) = offload::join(&frame, &next.packet) else {
+                break;
+            };
+            frame = joined;
+            self.filled.take(at);
+            self.rx_told -= usize::from(at < self.rx_told);
+            self.joined += 1;
+            taken += 1;
+        }
+        Some((frame, taken))
+    }
+
     /// Received packets that the driver has not taken, the oldest first.
     pub fn waiting(&self) -> impl Iterator<Item = &Packet> {
         self.filled.iter().map(|received| &received.packet)
@@ -166,8 +204,8 @@ impl Nic {
         posted
     }
 
-    /// The driver gives a packet to be sent on `line`, which takes no packets from anybody else.
-    /// Returns when it will have left.
+    /// The driver gives a packet to be sent on `line`, which takes no packets from anybody else. A
+    /// frame is cut. Returns when all of it will have left.
     ///
     /// # Errors
     /// The packet, when no descriptor is free: the driver has to keep it until it has reaped some.
@@ -181,9 +219,14 @@ impl Nic {
             return Err(packet);
         }
         let ready = self.pass_bus(now, packet.frame_bytes());
-        let leaves = line.carry(ready, packet);
+        let mut leaves = ready;
+        for part in offload::cut(packet) {
+            leaves = line.carry(ready, part);
+        }
+        let parts = u64::from(offload::parts(&packet));
         self.sent.push_back(leaves);
-        self.handed_over += 1;
+        self.handed_over += parts;
+        self.cut += parts - 1;
         Ok(leaves)
     }
 
@@ -308,222 +351,11 @@ impl Accounted for Nic {
         ledger
             .add(&self.filled)
             .dropped(Self::RX_RING, self.no_buffer);
+        // Frames are made of packets, and packets of frames.
+        ledger.sent(self.cut);
+        ledger.delivered(self.joined);
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::link::{LinkConfig, Rate};
-    use crate::packet::{Body, FlowId, Numbered, Station};
-    use domio_core::Duration;
-
-    fn packet(seq: u32) -> Packet {
-        Packet {
-            from: Station(0),
-            to: Station(1),
-            flow: FlowId(0),
-            body: Body::Udp(Numbered { seq, bytes: 1472 }),
-        }
-    }
-
-    fn us(us: u64) -> Instant {
-        Instant::ZERO + Duration::from_micros(us)
-    }
-
-    fn line() -> Direction {
-        Direction::new(LinkConfig {
-            rate: Rate::GBIT_1,
-            latency: Duration::ZERO,
-            queue: 0,
-        })
-    }
-
-    #[test]
-    fn each_packet_restarts_the_timer_of_a_tg3() {
-        let mut nic = Nic::new(NicConfig::TG3);
-        // 3, 10 and 18 us: 20 us after the last one. The fourth comes too late for that.
-        for (i, at) in [3, 10, 18].into_iter().enumerate() {
-            nic.receive(us(at), packet(i as u32));
-            assert_eq!(nic.interrupt_at(us(at)), Some(us(at + 20)));
-        }
-        assert_eq!(nic.interrupt_at(us(38)), Some(us(38)));
-        nic.interrupt(us(38));
-        nic.receive(us(39), packet(3));
-        // The fourth, whose timer ends at 59 us, and three more, 18 us apart: 113 us.
-        for (i, at) in [57, 75, 93].into_iter().enumerate() {
-            nic.receive(us(at), packet(4 + i as u32));
-        }
-        assert_eq!(nic.interrupt_at(us(93)), Some(us(113)));
-        // The fifth asks at once.
-        nic.receive(us(99), packet(7));
-        assert_eq!(nic.interrupt_at(us(99)), Some(us(99)));
-    }
-
-    #[test]
-    fn sent_packets_restart_their_timer_as_well() {
-        let mut nic = Nic::new(NicConfig::TG3);
-        let mut line = line();
-        // Two leave at 12.304 and 24.608 us: 72 us after the second. One that leaves 80 us later
-        // than that changes nothing.
-        for seq in 0..2 {
-            nic.transmit(us(0), packet(seq), &mut line).expect("room");
-        }
-        let asked = Instant::from_nanos(24_608) + Duration::from_micros(72);
-        assert_eq!(nic.interrupt_at(us(0)), Some(asked));
-        nic.transmit(us(92), packet(2), &mut line).expect("room");
-        assert_eq!(nic.interrupt_at(us(92)), Some(asked));
-    }
-
-    #[test]
-    fn both_directions_share_the_bus() {
-        // 1,518 bytes at 800 Mb/s take 15.18 us, on the line 12.304.
-        let mut nic = Nic::new(NicConfig {
-            bus: Some(Rate::bits_per_second(800_000_000)),
-            ..NicConfig::PLAIN
-        });
-        let mut line = line();
-        let ns = Instant::from_nanos;
-        nic.receive(us(0), packet(0));
-        nic.receive(ns(12_304), packet(1));
-        assert_eq!(nic.interrupt_at(us(0)), Some(ns(15_180)));
-        assert_eq!(nic.take(ns(15_179)), None, "it is on the bus");
-        nic.interrupt(ns(15_180));
-        assert_eq!(nic.take(ns(15_180)), Some(packet(0)));
-        assert_eq!(nic.interrupt_at(ns(15_180)), Some(ns(30_360)), "the second");
-        // One to send waits for the second, and goes on the line then: 45.54 + 12.304 us.
-        let leaves = nic.transmit(us(20), packet(2), &mut line);
-        assert_eq!(leaves, Ok(ns(57_844)));
-    }
-
-    #[test]
-    fn the_timer_of_an_untagged_chip_is_absolute() {
-        let mut nic = Nic::new(NicConfig::TG3_UNTAGGED);
-        assert_eq!(nic.interrupt_at(us(0)), None);
-        for (i, at) in [3, 10, 18].into_iter().enumerate() {
-            assert!(nic.receive(us(at), packet(i as u32)));
-            assert_eq!(
-                nic.interrupt_at(us(at)),
-                Some(us(53)),
-                "50 us after the first"
-            );
-        }
-        nic.interrupt(us(53));
-        assert_eq!(nic.interrupt_at(us(53)), None, "told once");
-        nic.receive(us(60), packet(3));
-        assert_eq!(nic.interrupt_at(us(60)), Some(us(110)));
-    }
-
-    #[test]
-    fn enough_packets_do_not_wait() {
-        let mut nic = Nic::new(NicConfig::TG3_UNTAGGED);
-        for i in 0..5 {
-            nic.receive(us(u64::from(i)), packet(i));
-        }
-        assert_eq!(nic.interrupt_at(us(4)), Some(us(4)));
-    }
-
-    #[test]
-    fn moderation_limits_the_rate_of_interrupts() {
-        // A packet every 12.304 us for a second, each taken at its interrupt.
-        let rate = |config: NicConfig| {
-            let mut nic = Nic::new(config);
-            let mut now = Instant::ZERO;
-            for i in 0..81_274 {
-                let next = now + Duration::from_nanos(12_304);
-                nic.receive(now, packet(i));
-                if let Some(at) = nic.interrupt_at(now).filter(|at| *at < next) {
-                    nic.interrupt(at);
-                    while nic.take(now).is_some() {
-                        nic.post(1);
-                    }
-                }
-                now = next;
-            }
-            assert_eq!(nic.rx_counts().dropped, 0);
-            nic.interrupts()
-        };
-        assert_eq!(rate(NicConfig::PLAIN), 81_274);
-        // The fifth packet comes 49.2 us after the first.
-        assert_eq!(rate(NicConfig::TG3), 81_274 / 5);
-        let e1000 = rate(NicConfig::E1000);
-        assert!((7_900..=8_001).contains(&e1000), "{e1000}");
-    }
-
-    #[test]
-    fn packets_without_a_buffer_are_dropped_and_counted() {
-        let mut nic = Nic::new(NicConfig {
-            rx_ring: 4,
-            ..NicConfig::PLAIN
-        });
-        let fates: Vec<bool> = (0..6).map(|i| nic.receive(us(0), packet(i))).collect();
-        assert_eq!(fates, [true, true, true, true, false, false]);
-        // Taking frees no buffer; posting does, and no more than were taken.
-        assert_eq!(nic.take(us(0)), Some(packet(0)));
-        assert!(!nic.receive(us(1), packet(6)));
-        assert_eq!((nic.post(3), nic.post(3)), (1, 0));
-        assert!(nic.receive(us(2), packet(7)));
-        let counts = nic.rx_counts();
-        assert_eq!((counts.entered, counts.left, counts.dropped), (8, 1, 3));
-        let mut ledger = Ledger::new();
-        ledger.add(&nic).sent(8);
-        ledger.delivered(1);
-        assert_eq!(
-            (ledger.dropped_at(Nic::RX_RING), ledger.check()),
-            (3, Ok(()))
-        );
-    }
-
-    #[test]
-    fn a_transmit_descriptor_is_free_when_it_was_reaped() {
-        let mut nic = Nic::new(NicConfig {
-            tx_ring: 2,
-            tx: Coalesce::since_first(Duration::from_micros(100), 2),
-            ..NicConfig::PLAIN
-        });
-        let mut line = line();
-        let leaves = [12_304, 24_608].map(Instant::from_nanos);
-        assert_eq!(nic.transmit(us(0), packet(0), &mut line), Ok(leaves[0]));
-        assert_eq!(
-            nic.interrupt_at(us(0)),
-            Some(leaves[0] + Duration::from_micros(100))
-        );
-        assert_eq!(nic.transmit(us(0), packet(1), &mut line), Ok(leaves[1]));
-        assert_eq!(
-            nic.interrupt_at(us(0)),
-            Some(leaves[1]),
-            "two will have left"
-        );
-        assert_eq!(nic.transmit(us(0), packet(2), &mut line), Err(packet(2)));
-        assert_eq!(nic.reap(us(12)), 0);
-        assert_eq!((nic.reap(us(13)), nic.tx_free()), (1, 1));
-        nic.interrupt(us(25));
-        assert_eq!(nic.interrupt_at(us(25)), None);
-        assert_eq!((nic.reap(us(25)), nic.tx_free()), (1, 2));
-        assert_eq!(nic.transmitted(), 2);
-    }
-
-    #[test]
-    fn a_polling_driver_hears_of_what_came_while_it_polled() {
-        let mut nic = Nic::new(NicConfig::PLAIN);
-        nic.receive(us(0), packet(0));
-        nic.interrupt(us(0));
-        nic.mask();
-        nic.receive(us(1), packet(1));
-        assert_eq!(nic.interrupt_at(us(1)), None);
-        assert_eq!(
-            (nic.take(us(1)), nic.take(us(1)), nic.take(us(1))),
-            (Some(packet(0)), Some(packet(1)), None)
-        );
-        nic.unmask();
-        assert_eq!(nic.interrupt_at(us(2)), None, "it was polled");
-        nic.mask();
-        nic.receive(us(3), packet(2));
-        nic.unmask();
-        assert_eq!(
-            nic.interrupt_at(us(5)),
-            Some(us(5)),
-            "it came after the last poll"
-        );
-    }
-}
+mod tests;

@@ -82,7 +82,7 @@ pub struct Segment {
     pub ack: u64,
     /// Bytes from `ack` on that the other side may send.
     pub window: u32,
-    /// Bytes of data.
+    /// Bytes of data: more than [`MSS`] in a frame of [`offload`](crate::offload).
     pub len: u16,
     /// Control bits.
     pub flags: Flags,
@@ -264,6 +264,12 @@ impl Flags {
     #[inline]
     pub const fn contains(self, other: Flags) -> bool {
         self.0 & other.0 == other.0
+    }
+
+    /// The bits that are not in `other`.
+    #[inline]
+    pub const fn without(self, other: Flags) -> Flags {
+        Flags(self.0 & !other.0)
     }
 
     /// The bits of both.

@@ -83,6 +83,13 @@ impl<T> Queue<T> {
         Some(item)
     }
 
+    /// Takes the one at `index`, counted from the front.
+    pub fn take(&mut self, index: usize) -> Option<T> {
+        let item = self.items.remove(index)?;
+        self.counts.left += 1;
+        Some(item)
+    }
+
     /// The first, which stays.
     #[inline]
     pub fn front(&self) -> Option<&T> {

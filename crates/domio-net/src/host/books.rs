@@ -46,7 +46,7 @@ impl Accounted for Network {
         }
         for (vif, guest) in self.vifs.iter().zip(&self.guests) {
             ledger.add(guest);
-            ledger.holds(u64::from(vif.tx.requests()) + u64::from(vif.rx.responses()));
+            ledger.holds(vif.in_rings());
         }
     }
 }

@@ -28,13 +28,13 @@ use crate::class::RECORDS;
 use crate::icmp::{Echo, Ping};
 use crate::link::{Link, Loss};
 use crate::neighbor::{Neighbor, Timing};
-use crate::nic::Nic;
+use crate::nic::{Nic, NicConfig};
+use crate::offload::SEGMENTS_MAX;
 use crate::packet::{FlowId, Station};
 use crate::peer::{Peer, PeerTimer, PeerTimerKind, Service, TcpEnd};
-use crate::tcp::{Connection, Timer};
+use crate::tcp::{Connection, TcpConfig, Timer};
 use crate::udp::{UdpSink, UdpSource};
 use crate::web::{Client, Listener, WORKLOADS_MAX, WebConfig};
-use crate::writers::WriterCosts;
 
 impl Blueprint for NetworkConfig {
     const RECORDS: Option<&'static Class> = Some(&RECORDS);
@@ -114,7 +114,8 @@ impl Network {
                 parts.remote_timers,
                 parts.flows,
                 parts.clients,
-            ),
+            )
+            .joins(config.nic.gro),
             card,
             bridges,
             drivers,
@@ -275,7 +276,16 @@ impl<'a, 'b> Parts<'a, 'b> {
         self.files.push(File::Web(web));
         stack.sockets.push(Socket::new(flow, Serves::Kernel));
         let station = Station(i + 1);
-        let listener = Listener::new(web, config, (station, REMOTE));
+        let (far, near) = with_offloads(&self.config.nic, config.tcp);
+        let served = WebConfig {
+            tcp: near,
+            ..*config
+        };
+        let config = &WebConfig {
+            tcp: far,
+            ..*config
+        };
+        let listener = Listener::new(web, &served, (station, REMOTE));
         stack.webs.push(WebServer::new(web, flow, listener));
         let random = self
             .random
@@ -287,8 +297,7 @@ impl<'a, 'b> Parts<'a, 'b> {
 
     /// Adds another flow of interface `i`.
     fn add_flow(&mut self, i: u16, flow: FlowId, kind: FlowKind, stack: &mut Stack) {
-        let writers = self.config.remote_writers;
-        let (far, near) = ends(kind, writers, flow, Station(i + 1));
+        let (far, near) = ends(kind, self.config, flow, Station(i + 1));
         self.remote.add(flow, far);
         stack.peer.add(flow, near);
         self.files.push(File::Flow(i, stack.sockets.len() as u16));
@@ -419,41 +428,55 @@ const TIMERS: [PeerTimerKind; 3] = [
     PeerTimerKind::Tcp(Timer::DelayedAck),
 ];
 
+/// `tcp` as the kernels at both ends of a line have it, the remote host's and the guest's, if they
+/// have the offloads that `nic` says.
+fn with_offloads(nic: &NicConfig, tcp: TcpConfig) -> (TcpConfig, TcpConfig) {
+    let far = TcpConfig {
+        counts_segments: tcp.counts_segments || nic.tso || nic.gro,
+        ..tcp
+    };
+    let frame = if nic.tso { SEGMENTS_MAX } else { tcp.frame };
+    (far, TcpConfig { frame, ..far })
+}
+
 /// Both ends of a flow with the guest at `station`: the remote host's and the guest's.
 fn ends(
     kind: FlowKind,
-    processes: WriterCosts,
+    network: &NetworkConfig,
     id: FlowId,
     station: Station,
 ) -> (Service, Service) {
     let tcp = |end| Service::Tcp(Box::new(end));
+    let connections = |config| {
+        let (far, near) = with_offloads(&network.nic, config);
+        (Connection::new(&far), Connection::new(&near))
+    };
     match kind {
-        FlowKind::StreamIn(config) => (
-            tcp(
-                TcpEnd::client(Connection::new(&config.tcp), station, u64::MAX)
-                    .writes_in_pieces(config.piece),
-            ),
-            tcp(TcpEnd::server(Connection::new(&config.tcp), REMOTE, 0).reads_when_told()),
-        ),
-        FlowKind::StreamOut(config) => (
-            tcp(TcpEnd::server(Connection::new(&config.tcp), station, 0)),
-            tcp(TcpEnd::client(Connection::new(&config.tcp), REMOTE, u64::MAX).writes_when_told()),
-        ),
-        FlowKind::Request(config) => (
-            tcp(TcpEnd::client(
-                Connection::new(&config.tcp),
-                station,
-                config.bytes,
-            )),
-            tcp(
-                TcpEnd::server(Connection::new(&config.tcp), REMOTE, u64::MAX)
-                    .reads_when_told()
-                    .writes_when_told(),
-            ),
-        ),
+        FlowKind::StreamIn(config) => {
+            let (far, near) = connections(config.tcp);
+            (
+                tcp(TcpEnd::client(far, station, u64::MAX).writes_in_pieces(config.piece)),
+                tcp(TcpEnd::server(near, REMOTE, 0).reads_when_told()),
+            )
+        }
+        FlowKind::StreamOut(config) => {
+            let (far, near) = connections(config.tcp);
+            (
+                tcp(TcpEnd::server(far, station, 0)),
+                tcp(TcpEnd::client(near, REMOTE, u64::MAX).writes_when_told()),
+            )
+        }
+        FlowKind::Request(config) => {
+            let (far, near) = connections(config.tcp);
+            let server = TcpEnd::server(near, REMOTE, u64::MAX);
+            (
+                tcp(TcpEnd::client(far, station, config.bytes)),
+                tcp(server.reads_when_told().writes_when_told()),
+            )
+        }
         FlowKind::Ping(config) => {
             let ping = Ping::new(config, REMOTE, station, id);
-            let turnaround = processes.answer(config.bytes);
+            let turnaround = network.remote_writers.answer(config.bytes);
             (
                 Service::Ping(ping.with_turnaround(turnaround)),
                 Service::Echo(Echo::new()),

@@ -27,10 +27,15 @@ enum Piece {
     /// Freeing so many packets that were sent.
     Reap(u16),
     /// Freeing a packet whose guest is sent nothing.
-    TurnAway,
+    TurnAway {
+        /// Buffers of the card that it had.
+        buffers: u16,
+    },
     /// Taking a packet from the card, or from the guest of an interface, through the bridge.
     Forward {
         origin: Origin,
+        /// Buffers of the card that it had.
+        buffers: u16,
         packet: Packet,
         to: Forward,
     },
@@ -62,13 +67,16 @@ impl Driver {
     pub fn driver_rx(&mut self, ways: &mut Ways<'_>, kernel: &mut KernelIo<'_, '_>) -> Progress {
         match self.piece.take() {
             Some(Piece::Reap(n)) => ways.card.reap(n, ways.backs, ways.vifs, kernel),
-            Some(Piece::TurnAway) => {
-                ways.card.nic.post(1);
+            Some(Piece::TurnAway { buffers }) => {
+                ways.card.nic.post(buffers);
             }
-            Some(Piece::Forward { origin, packet, to }) => {
-                if origin == Origin::Card {
-                    ways.card.nic.post(1);
-                }
+            Some(Piece::Forward {
+                origin,
+                buffers,
+                packet,
+                to,
+            }) => {
+                ways.card.nic.post(buffers);
                 ways.forward((origin, packet, to), kernel);
             }
             // The softirq begins.
@@ -133,19 +141,24 @@ impl Driver {
             let time = ways.card.reap_cost(sent, &ways.site.costs, kernel);
             return Some(Progress::Run(time, Owner::Shared));
         }
-        let packet = ways.card.nic.take(now)?;
+        let most = self.quota.min(self.budget) as u16;
+        let (packet, buffers) = ways.card.nic.take_frame(now, most)?;
         if let Some(ends) = receiver(ways.vifs, &packet) {
+            // Those that were joined to the first are no packets of their own any more.
+            for _ in 1..buffers {
+                record::moved(kernel.io, ends, &packet, InCard, Outside);
+            }
             record::moved(kernel.io, ends, &packet, InCard, DriverIn);
         }
-        let rx = ways.site.costs.nic_rx;
+        self.budget -= u32::from(buffers);
+        self.quota -= u32::from(buffers);
+        let rx = ways.site.costs.nic_rx * u64::from(buffers);
         if let Some(ends) = ways.turns_away(&packet, kernel) {
             record::moved(kernel.io, ends, &packet, DriverIn, Outside);
-            self.budget -= 1;
-            self.quota -= 1;
-            self.piece = Some(Piece::TurnAway);
+            self.piece = Some(Piece::TurnAway { buffers });
             return Some(Progress::Run(rx, Owner::Domain(ends.guest)));
         }
-        Some(self.begin_forward((Origin::Card, packet), rx, ways, kernel))
+        Some(self.begin_forward((Origin::Card, packet), (buffers, rx), ways, kernel))
     }
 
     /// The next packet of the backlog.
@@ -155,24 +168,31 @@ impl Driver {
         kernel: &mut KernelIo<'_, '_>,
     ) -> Option<Progress> {
         let (vif, packet) = self.softnet.backlog.pop()?;
-        Some(self.begin_forward((Origin::Guest(vif), packet), Duration::ZERO, ways, kernel))
+        self.budget -= 1;
+        self.quota -= 1;
+        let taken = (0, Duration::ZERO);
+        Some(self.begin_forward((Origin::Guest(vif), packet), taken, ways, kernel))
     }
 
     /// Begins to take a packet of a guest's interface, or of the card, through the bridge, after it
-    /// was taken from where it was, which costs `taken`. The way through the bridge is for who
-    /// sends, where that is a guest, and what follows for who gets the packet, where that is one.
+    /// was taken from where it was, which costs `taken` and leaves so many `buffers` empty. The way
+    /// through the bridge is for who sends, where that is a guest, and what follows for who gets the
+    /// packet, where that is one.
     fn begin_forward(
         &mut self,
         (origin, packet): (Origin, Packet),
-        taken: Duration,
+        (buffers, taken): (u16, Duration),
         ways: &mut Ways<'_>,
         kernel: &mut KernelIo<'_, '_>,
     ) -> Progress {
-        self.budget -= 1;
-        self.quota -= 1;
         let site = ways.site;
         let to = ways.bridge.forward(origin.port(site), &packet);
-        self.piece = Some(Piece::Forward { origin, packet, to });
+        self.piece = Some(Piece::Forward {
+            origin,
+            buffers,
+            packet,
+            to,
+        });
         let out = match to {
             Forward::To(CARD) => site.outward_cost(&packet),
             Forward::To(_) => queue_cost(site, &packet),

@@ -10,6 +10,7 @@ use super::record;
 use super::site::Site;
 use super::vif::Vif;
 use crate::class::NetPlace::{GuestIn, GuestOut, RxRing, TxRing};
+use crate::offload::{slots_in, slots_out};
 use crate::packet::{Packet, Station};
 use crate::queue::{Accounted, DropPlace, Ledger, Queue};
 
@@ -73,8 +74,9 @@ pub(super) enum Taker {
 enum Poll {
     /// It has not looked at the ring.
     Begin,
-    /// It has taken `taken` packets, of which `left` have not gone to the stack.
-    Packets { taken: u32, left: u32 },
+    /// It has taken `taken` packets. Of those that were in the ring `slots` slots are left, and it
+    /// takes `left` more packets at most.
+    Packets { taken: u32, left: u32, slots: u32 },
     /// All of them have, and buffers were looked at.
     Refilled { taken: u32 },
 }
@@ -240,24 +242,38 @@ impl Netfront {
                         return None;
                     }
                     // What is in the ring now; what comes from now on is for another poll.
-                    let n = vif.rx.responses().min(WEIGHT).min(self.budget);
-                    self.budget -= n;
-                    self.poll = Poll::Packets { taken: n, left: n };
+                    let slots = vif.rx.responses();
+                    let left = WEIGHT.min(self.budget);
+                    let n = slots.min(left);
+                    self.poll = Poll::Packets {
+                        taken: 0,
+                        left,
+                        slots,
+                    };
                     if mode == RxMode::Flip && n > 0 {
                         return Some((Piece::Remap, costs.remapping(n), Owner::Nobody));
                     }
                 }
-                Poll::Packets { taken, left: 0 } => {
+                Poll::Packets { taken, left: 0, .. }
+                | Poll::Packets {
+                    taken, slots: 0, ..
+                } => {
                     self.poll = Poll::Refilled { taken };
                     self.buffers.lower_target(vif.rx.unfilled());
                     if let Some(n) = self.buffers.refill(vif.rx.outstanding(), vif.rx.unfilled()) {
                         return Some((Piece::Refill(n), costs.refilling(n, mode), Owner::Nobody));
                     }
                 }
-                Poll::Packets { taken, left } => {
-                    let left = left - 1;
-                    self.poll = Poll::Packets { taken, left };
-                    return Some(self.take_packet(vif, costs, taker, kernel));
+                Poll::Packets { taken, left, slots } => {
+                    self.budget -= 1;
+                    let packet = vif.take_received();
+                    let packet = packet.expect("a poll takes no more packets than it has seen");
+                    self.poll = Poll::Packets {
+                        taken: taken + 1,
+                        left: left - 1,
+                        slots: slots - u32::from(slots_in(&packet)),
+                    };
+                    return Some(self.take_packet(packet, vif, costs, taker, kernel));
                 }
                 Poll::Refilled { taken } => {
                     self.poll = Poll::Begin;
@@ -303,9 +319,7 @@ impl Netfront {
             && let Some(packet) = self.queue.pop()
         {
             record::moved(kernel.io, vif.ends, &packet, GuestOut, TxRing);
-            vif.tx
-                .put_request(packet)
-                .expect("it has room below the stop");
+            vif.put_sent(packet);
         }
         self.tell |= vif.tx.push_requests();
         // It reaps whenever it has sent (`network_start_xmit`), so that netback seldom has to tell
@@ -325,18 +339,17 @@ impl Netfront {
         if self.is_sent_by_another(vcpu) {
             return None;
         }
-        let room = TX_STOP.saturating_sub(vif.tx.outstanding());
-        let n = (self.queue.len() as u32).min(room);
+        let n = self.fitting(vif);
         if n > 0 {
             let contexts = self.sending.map_or(0, |(_, contexts)| contexts);
             self.sending = Some((vcpu, contexts + 1));
-            let first = self.queue.iter().take(n as usize);
+            let first = self.queue.iter().take(n);
             let own = first.filter(|p| p.from == self.station);
             let with_data = own.filter(|p| p.has_data()).count();
             let protocols = costs.stack_send * with_data as u64;
-            let sending = costs.front_tx * u64::from(n) + protocols;
+            let sending = costs.front_tx * n as u64 + protocols;
             let reaping = costs.front_reap * u64::from(vif.tx.responses());
-            let owner = self.senders(n as usize, kernel);
+            let owner = self.senders(n, kernel);
             return Some((Piece::Transmit, sending + reaping, owner));
         }
         if let Some(first) = self.queue.front()
@@ -346,6 +359,17 @@ impl Netfront {
         }
         let tell = std::mem::take(&mut self.tell);
         tell.then_some((Piece::Notify, costs.send_event, Owner::Nobody))
+    }
+
+    /// How many packets of the queue the ring has room for.
+    fn fitting(&self, vif: &Vif) -> usize {
+        let mut used = vif.tx.outstanding();
+        let fits = |packet: &&Packet| {
+            let fits = used < TX_STOP;
+            used += u32::from(slots_out(packet));
+            fits
+        };
+        self.queue.iter().take_while(fits).count()
     }
 
     /// For whom the first `n` packets of the queue are sent: the guests behind whose packets are
@@ -370,17 +394,15 @@ impl Netfront {
         self.behind.get(place).copied()
     }
 
-    /// Takes the next packet of a poll from the ring: the piece of work with the packet, and its
-    /// time.
+    /// A poll has taken `packet` from the ring: the piece of work with the packet, and its time.
     fn take_packet(
         &self,
+        packet: Packet,
         vif: &mut Vif,
         costs: &NetCosts,
         taker: impl Fn(&Packet) -> Taker,
         kernel: &mut KernelIo<'_, '_>,
     ) -> Next {
-        let packet = vif.rx.take_response();
-        let packet = packet.expect("a poll takes no more packets than it has seen");
         record::moved(kernel.io, vif.ends, &packet, RxRing, GuestIn);
         // The process that reads pays for copying the rest of a packet, and if it waits for the
         // stack's work.

@@ -8,6 +8,7 @@ use super::line::Line;
 use super::neighbors::Neighbors;
 use super::record::{self, Ends};
 use super::web_client::WebClient;
+use crate::offload::{join, same_stream};
 use crate::packet::{Body, FlowId, Packet, Station};
 use crate::peer::{Peer, PeerActions, PeerTimer, PeerTimerKind};
 use crate::queue::{Accounted, Ledger};
@@ -23,6 +24,12 @@ pub(super) struct Outside {
     pub flows: Vec<Ends>,
     /// Clients of web servers, by number of the workload.
     pub webs: Vec<WebClient>,
+    /// Its kernel joins packets of a stream that one interrupt tells of (GRO).
+    joins: bool,
+    /// What the interrupt that it handles tells of.
+    arrived: Vec<Packet>,
+    /// Packets that were joined to one before.
+    joined: u64,
 }
 
 impl Outside {
@@ -41,6 +48,31 @@ impl Outside {
             timers,
             flows,
             webs,
+            joins: false,
+            arrived: Vec::new(),
+            joined: 0,
+        }
+    }
+
+    /// Its kernel joins packets of a stream that one interrupt tells of, if `joins`.
+    #[must_use]
+    pub fn joins(self, joins: bool) -> Self {
+        Outside { joins, ..self }
+    }
+
+    /// Takes from `line` what has arrived by `now`.
+    fn take_arrived(&mut self, line: &mut Line, now: Instant) {
+        while let Some(packet) = line.arrived_out(now) {
+            let mut before = self.arrived.iter_mut().rev();
+            if self.joins
+                && let Some(last) = before.find(|last| same_stream(last, &packet))
+                && let Some(joined) = join(last, &packet)
+            {
+                *last = joined;
+                self.joined += 1;
+            } else {
+                self.arrived.push(packet);
+            }
         }
     }
 
@@ -49,7 +81,9 @@ impl Outside {
     pub fn arrive(&mut self, line: &mut Line, io: &mut Io<'_>) {
         let now = io.now;
         line.handle_remote(now);
-        while let Some(packet) = line.arrived_out(now) {
+        self.take_arrived(line, now);
+        let mut arrived = std::mem::take(&mut self.arrived);
+        for packet in arrived.drain(..) {
             if packet.body == Body::ArpReply {
                 self.neighbors.answered(packet.from, line, io);
                 continue;
@@ -64,6 +98,7 @@ impl Outside {
             }
             self.act(line, io, |peer, out| peer.receive(now, &packet, out));
         }
+        self.arrived = arrived;
         line.expect_arrival(io);
     }
 
@@ -184,6 +219,7 @@ impl PeerActions for RemoteOut<'_, '_> {
 impl Accounted for Outside {
     fn account(&self, ledger: &mut Ledger) {
         ledger.add(&self.peer).add(&self.neighbors);
+        ledger.delivered(self.joined);
         for web in &self.webs {
             ledger.add(&web.client);
         }

@@ -24,7 +24,7 @@ use super::driver::CARD;
 use super::guest::Guest;
 use super::netback::{Netback, queue_cost};
 use super::record;
-use super::vif::{Page, Vif, is_to_all, next_on_way, payer};
+use super::vif::{Page, Vif, is_to_all, next_on_way};
 use crate::bridge::{Bridge, BridgePort, Forward};
 use crate::class::NetPlace::{DriverIn, GuestIn, Outside};
 use crate::packet::Packet;
@@ -229,10 +229,8 @@ impl Ways<'_> {
 
     /// Outward: to the card, or to the netfront of the interface that leads there.
     fn send_outward(&mut self, origin: Origin, packet: Packet, kernel: &mut KernelIo<'_, '_>) {
-        let page = origin.guest().map(|vif| Page {
-            vif,
-            payer: payer(self.vifs, vif, &packet),
-        });
+        let page = origin.guest();
+        let page = page.map(|vif| Page::of(self.vifs, vif, &packet));
         let Some(uplink) = self.site.uplink else {
             return self
                 .card
@@ -253,8 +251,8 @@ impl Ways<'_> {
 
     /// The page of `packet`, which was the guest's of `vif`, is free.
     fn release(&mut self, vif: u16, packet: &Packet, kernel: &mut KernelIo<'_, '_>) {
-        let payer = payer(self.vifs, vif, packet);
-        release(Page { vif, payer }, self.backs, self.vifs, kernel);
+        let page = Page::of(self.vifs, vif, packet);
+        release(page, self.backs, self.vifs, kernel);
     }
 
     /// The domain's netfront has taken `packet`, which is for somebody behind the domain, from the

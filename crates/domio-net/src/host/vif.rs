@@ -7,6 +7,7 @@ use domio_vmm::ring::{NET_RX, NET_TX, Ring};
 
 use super::costs::NetCosts;
 use super::record::Ends;
+use crate::offload::{slots_in, slots_out};
 use crate::packet::{Packet, Station};
 
 /// An interface. That of number `i` has station `i + 1`, and the bridge's port of that number.
@@ -20,9 +21,12 @@ pub(super) struct Vif {
     /// The interface by which the driver domain reaches the outside, where that has no card.
     pub uplink: Option<u16>,
     /// Packets from the guest.
-    pub tx: Ring<Packet, ()>,
-    /// Packets to the guest, in buffers that it posts.
-    pub rx: Ring<(), Packet>,
+    /// Further slots of a packet follow the first.
+    pub tx: Ring<Option<Packet>, ()>,
+    /// Packets to the guest, in buffers that it posts; likewise.
+    pub rx: Ring<(), Option<Packet>>,
+    /// Packets in both rings.
+    in_rings: u64,
     /// Netback has seen the guest come up and not go.
     pub up: bool,
     /// Netback's port, in the driver domain, while the guest is up.
@@ -46,12 +50,63 @@ impl Vif {
             uplink,
             tx: Ring::new(NET_TX),
             rx: Ring::new(NET_RX),
+            in_rings: 0,
             up: false,
             back_port: None,
             front_port: None,
             counted: Counted::default(),
             passed: Passed::default(),
         }
+    }
+
+    /// Packets that are in the rings and were not taken.
+    pub fn in_rings(&self) -> u64 {
+        self.in_rings
+    }
+
+    /// Netfront puts `packet` into the ring, which has room for the packet's slots.
+    pub fn put_sent(&mut self, packet: Packet) {
+        self.in_rings += 1;
+        let more = std::iter::repeat_n(None, usize::from(slots_out(&packet)) - 1);
+        for slot in std::iter::once(Some(packet)).chain(more) {
+            let put = self.tx.put_request(slot);
+            put.expect("it has room below the stop");
+        }
+    }
+
+    /// The packet that netback takes next, which stays.
+    pub fn next_sent(&self) -> Option<&Packet> {
+        self.tx.peek_request()?.as_ref()
+    }
+
+    /// Netback takes the next packet, with all of its slots.
+    pub fn take_sent(&mut self) -> Option<Packet> {
+        let packet = self.tx.take_request()??;
+        self.in_rings -= 1;
+        for _ in 1..slots_out(&packet) {
+            self.tx.take_request();
+        }
+        Some(packet)
+    }
+
+    /// Netback puts `packet` into buffers that were taken for it.
+    pub fn put_received(&mut self, packet: Packet) {
+        self.in_rings += 1;
+        let more = std::iter::repeat_n(None, usize::from(slots_in(&packet)) - 1);
+        for slot in std::iter::once(Some(packet)).chain(more) {
+            let put = self.rx.put_response(slot);
+            put.expect("its requests were taken");
+        }
+    }
+
+    /// Netfront takes the next packet, with all of its slots.
+    pub fn take_received(&mut self) -> Option<Packet> {
+        let packet = self.rx.take_response()??;
+        self.in_rings -= 1;
+        for _ in 1..slots_in(&packet) {
+            self.rx.take_response();
+        }
+        Some(packet)
     }
 
     /// The hypercall with which netback sends the event to the guest.
@@ -67,13 +122,26 @@ impl Vif {
     }
 }
 
-/// A page of a packet that a guest sent.
+/// The pages of a packet that a guest sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Page {
-    /// The interface by which it came, whose guest has granted it.
+    /// The interface by which they came, whose guest has granted them.
     pub vif: u16,
-    /// For whom the driver domain has it.
+    /// For whom the driver domain has them.
     pub payer: DomainId,
+    /// Slots of the ring that the packet took and that are not answered.
+    pub slots: u16,
+}
+
+impl Page {
+    /// Those of `packet`, which came by `vif`.
+    pub fn of(vifs: &[Vif], vif: u16, packet: &Packet) -> Page {
+        Page {
+            vif,
+            payer: payer(vifs, vif, packet),
+            slots: slots_out(packet),
+        }
+    }
 }
 
 /// For whom a driver domain works on `packet` from the guest of `vif`: the guest that sent it,

@@ -101,6 +101,25 @@ static FLOW_CONTROL: [WordOf<bool>; 2] = [
     ),
 ];
 
+static TSO: [WordOf<bool>; 2] = [
+    WordOf::new(
+        "on",
+        true,
+        "In frames of up to 64 KiB, which pass netfront, netback and the bridge as one packet; the \
+         card cuts them. A frame takes a slot of the ring for each page.",
+    ),
+    WordOf::new("off", false, "In packets of the line."),
+];
+
+static GRO: [WordOf<bool>; 2] = [
+    WordOf::new(
+        "on",
+        true,
+        "They are joined to one frame of up to 64 KiB, which goes on as one packet.",
+    ),
+    WordOf::new("off", false, "Each goes on alone."),
+];
+
 const THE_CARDS: Need = Need::Optional("the card's");
 
 const fn count(min: i64) -> Typed<u16> {
@@ -120,6 +139,11 @@ keys! {
         gap: Duration = time("us", 0), THE_CARDS, "Least time between two interrupts.";
         flow_control: bool = word(&FLOW_CONTROL), THE_CARDS,
             "What becomes of packets that find no buffer.";
+        tso: bool = word(&TSO), THE_CARDS,
+            "How TCP of the guests hands data down (`ethtool -K`).";
+        gro: bool = word(&GRO), THE_CARDS,
+            "What the driver domain does with packets of a stream that have come together, and the \
+             remote host with those that one interrupt tells of (`remote_gap`).";
     }
 }
 
@@ -139,7 +163,9 @@ pub(super) fn network_card(table: &dyn Given, card: &mut NicConfig) -> Option<()
     put(&keys.rx_delay, &mut card.rx.delay)?;
     put(&keys.tx_delay, &mut card.tx.delay)?;
     put(&keys.gap, &mut card.gap)?;
-    put(&keys.flow_control, &mut card.flow_control)
+    put(&keys.flow_control, &mut card.flow_control)?;
+    put(&keys.tso, &mut card.tso)?;
+    put(&keys.gro, &mut card.gro)
 }
 
 #[cfg(test)]

@@ -60,13 +60,13 @@ static NICS: [WordOf<NicConfig>; 6] = [
         "i40e",
         NicConfig::I40E,
         "Intel's of 10 to 40 Gb/s (ixgbe likewise), as Linux 5 sets it up: one queue with rings of \
-         512; 20000 interrupts a second at most.",
+         512; 20000 interrupts a second at most; TSO and GRO on.",
     ),
     WordOf::new(
         "mlx5",
         NicConfig::MLX5,
         "Mellanox's of 10 to 100 Gb/s, as Linux 5 sets it up: one queue with rings of 1024; an \
-         interrupt 16 us after the first packet or after 32 packets; flow control.",
+         interrupt 16 us after the first packet or after 32 packets; flow control; TSO and GRO on.",
     ),
 ];
 

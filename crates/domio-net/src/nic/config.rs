@@ -61,6 +61,10 @@ pub struct NicConfig {
     /// Rate at which the card moves packets to and from memory, both directions together; none for
     /// a bus that nobody has to wait for.
     pub bus: Option<Rate>,
+    /// TCP of the guests hands down [frames](crate::offload) of up to 64 KiB, which the card cuts.
+    pub tso: bool,
+    /// The driver domain's kernel joins packets of one stream that it takes in one poll.
+    pub gro: bool,
 }
 
 impl NicConfig {
@@ -73,6 +77,8 @@ impl NicConfig {
         gap: Duration::ZERO,
         flow_control: false,
         bus: None,
+        tso: false,
+        gro: false,
     };
 
     /// Broadcom's tg3 as Linux 2.6 sets it up: `TG3_DEF_RX_RING_PENDING` 200 of 512 descriptors,
@@ -89,6 +95,8 @@ impl NicConfig {
         gap: Duration::ZERO,
         flow_control: true,
         bus: None,
+        tso: false,
+        gro: false,
     };
 
     /// A tg3 without tagged status, the chips 5700 and 5788: `LOW_RXCOL_TICKS` 50 us and
@@ -112,13 +120,16 @@ impl NicConfig {
         gap: Duration::from_micros(125),
         flow_control: true,
         bus: None,
+        tso: false,
+        gro: false,
     };
 
     /// Intel's ixgbe (10 Gb/s) and i40e (10 to 40 Gb/s) as Linux 5.x sets them up, one queue of
     /// each: 512 descriptors each way (`IXGBE_DEFAULT_RXD`, `I40E_DEFAULT_NUM_DESCRIPTORS`); 50 us
     /// from one interrupt to the next (`IXGBE_20K_ITR`, `drivers/net/ethernet/intel/ixgbe/ixgbe.h`;
     /// `I40E_ITR_20K`, `i40e/i40e_txrx.h`). Both drivers adapt that to the traffic, which is left
-    /// out. i40e has no flow control unless `ethtool` asks for it, and nor has this.
+    /// out. i40e has no flow control unless `ethtool` asks for it, and nor has this. Both drivers
+    /// switch TSO and GRO on.
     pub const I40E: NicConfig = NicConfig {
         rx_ring: 512,
         tx_ring: 512,
@@ -127,6 +138,8 @@ impl NicConfig {
         gap: Duration::from_micros(50),
         flow_control: false,
         bus: None,
+        tso: true,
+        gro: true,
     };
 
     /// Mellanox's ConnectX-4 and later (10 to 100 Gb/s) as Linux 5.x sets them up, one queue of
@@ -134,6 +147,7 @@ impl NicConfig {
     /// an interrupt 16 us after the first new packet or after 32 of them
     /// (`MLX5E_PARAMS_DEFAULT_RX_CQ_MODERATION_USEC`, `_PKTS` and those of TX,
     /// `drivers/net/ethernet/mellanox/mlx5/core/en.h`). Adapting that to the traffic is left out.
+    /// TSO and GRO are on.
     pub const MLX5: NicConfig = NicConfig {
         rx_ring: 1024,
         tx_ring: 1024,
@@ -142,6 +156,8 @@ impl NicConfig {
         gap: Duration::ZERO,
         flow_control: true,
         bus: None,
+        tso: true,
+        gro: true,
     };
 }
 

@@ -16,6 +16,12 @@ pub struct TcpConfig {
     pub initial_window: u32,
     /// How the congestion window grows.
     pub control: Control,
+    /// Most full segments that are handed down as one [frame](crate::offload), at least 1: 1
+    /// without TSO, [`SEGMENTS_MAX`](crate::offload::SEGMENTS_MAX) at most.
+    pub frame: u16,
+    /// An acknowledgement of several segments lets the congestion window grow as several would, as
+    /// Linux since 3.18 does. Otherwise it counts once.
+    pub counts_segments: bool,
     /// Data that arrives before its turn is acknowledged too (RFC 2018), if the other end
     /// understands that.
     pub selective: bool,
@@ -78,6 +84,8 @@ impl TcpConfig {
         mss: MSS,
         initial_window: 3,
         control: Control::Reno,
+        frame: 1,
+        counts_segments: false,
         selective: true,
         send_buffer: 256 * 1024,
         receive_buffer: 256 * 1024,

@@ -44,6 +44,8 @@ pub struct Congestion {
     bic: Option<Bic>,
     /// The other end tells what it has: see [`Congestion::select`].
     selective: bool,
+    /// See [`Congestion::count_segments`].
+    counts_segments: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -89,7 +91,16 @@ impl Congestion {
             undo: None,
             bic,
             selective: false,
+            counts_segments: false,
         }
+    }
+
+    /// An acknowledgement of several segments counts as often from now on, where it would count
+    /// once (`tcp_slow_start`, `tcp_cong_avoid_ai` in Linux since 3.18). More than half of the
+    /// window under way counts as filling the window (`tcp_is_cwnd_limited`): who sends in large
+    /// frames leaves some of it.
+    pub fn count_segments(&mut self) {
+        self.counts_segments = true;
     }
 
     /// What is lost is known from now on, and need not be concluded from duplicate
@@ -146,8 +157,12 @@ impl Congestion {
                 bic.acknowledged(acked);
             }
             // A window that the sender does not fill says nothing of the path (RFC 2861).
-            if before >= self.window {
-                self.grow(now);
+            let filled = match self.counts_segments {
+                true => before.saturating_mul(2) > self.window,
+                false => before >= self.window,
+            };
+            if filled {
+                self.grow_by(now, acked);
             }
             return AckProgress::Normal;
         }
@@ -282,6 +297,18 @@ impl Congestion {
         self.threshold = self.threshold.max(self.borne());
         self.window = (self.window >> timeouts.min(31)).max(restart);
         self.counted = 0;
+    }
+
+    /// The window grows for an acknowledgement of `acked` segments. BIC has its own way to count
+    /// them in congestion avoidance.
+    fn grow_by(&mut self, now: Instant, acked: u32) {
+        self.grow(now);
+        if self.counts_segments {
+            let mut more = 1..acked;
+            while (self.window < self.threshold || self.bic.is_none()) && more.next().is_some() {
+                self.grow(now);
+            }
+        }
     }
 
     fn grow(&mut self, now: Instant) {

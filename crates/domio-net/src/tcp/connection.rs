@@ -84,11 +84,12 @@ impl Connection {
     pub fn new(config: &TcpConfig) -> Self {
         assert!(
             config.mss > 0
+                && config.frame > 0
                 && config.initial_window > 0
                 && config.send_buffer > 0
                 && config.receive_buffer > 0
                 && config.window > 0,
-            "mss, initial window and buffers of a connection are at least 1: {config:?}"
+            "mss, frame, initial window and buffers of a connection are at least 1: {config:?}"
         );
         Connection {
             state: State::Closed,

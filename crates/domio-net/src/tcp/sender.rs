@@ -12,7 +12,7 @@
 //! After a timeout everything is sent again from `una` as the window opens (go-back-N); what the
 //! other end has already is skipped, for its acknowledgements cover it.
 
-use domio_core::Instant;
+use domio_core::{Duration, Instant};
 
 use super::config::TcpConfig;
 use super::congestion::{AckProgress, Congestion};
@@ -24,6 +24,8 @@ use crate::packet::{Flags, Segment};
 #[derive(Clone, Debug)]
 pub struct Sender {
     mss: u16,
+    /// Most full segments of a piece of new data.
+    frame: u16,
     nodelay: bool,
     buffer: u64,
     restart_window: u32,
@@ -64,6 +66,9 @@ pub struct Sender {
 /// `tcp_reordering`).
 const REORDERING: u64 = 3;
 
+/// How long after the last one a piece may wait to become a larger frame.
+const DEFER_MAX: Duration = Duration::from_millis(1);
+
 /// What an acknowledgement did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Acknowledged {
@@ -95,8 +100,13 @@ pub enum Expired {
 
 impl Sender {
     pub fn new(config: &TcpConfig) -> Self {
+        let mut congestion = Congestion::new(config.control, config.initial_window);
+        if config.counts_segments {
+            congestion.count_segments();
+        }
         Sender {
             mss: config.mss,
+            frame: config.frame.min(u16::MAX / config.mss),
             nodelay: config.nodelay,
             buffer: u64::from(config.send_buffer),
             restart_window: config.initial_window,
@@ -108,7 +118,7 @@ impl Sender {
             edge: 1,
             edge_from: 0,
             window_max: 0,
-            congestion: Congestion::new(config.control, config.initial_window),
+            congestion,
             board: None,
             rto: Rto::new(config),
             again_since: None,
@@ -305,14 +315,15 @@ impl Sender {
         if flight == 0 {
             self.note_idleness(now);
         }
-        if flight >= self.congestion.window() {
+        let room = self.congestion.window().saturating_sub(flight);
+        if room == 0 {
             return None;
         }
         if let Some(piece) = self.lost(now) {
             return Some(piece);
         }
         self.skip();
-        let numbers = self.sendable()?;
+        let numbers = self.sendable(self.most(now, room))?;
         Some(self.emit(now, numbers))
     }
 
@@ -415,11 +426,34 @@ impl Sender {
         }
     }
 
-    /// Numbers of the next segment by what was written and by the other end's window; `None` when
-    /// it would be empty, or small for no good reason (RFC 1122 4.2.3.4). A FIN goes with the last
-    /// byte, or alone where that was sent before, and Nagle does not hold it back (`tcp_send_fin`
-    /// in Linux's `net/ipv4/tcp_output.c`).
-    fn sendable(&self) -> Option<u64> {
+    /// Most bytes of the next piece, where the congestion window has room for `room` segments. What
+    /// is sent again goes out segment by segment. Less than a frame, with more to come, waits while
+    /// both windows have less than a third left and the last piece is not a millisecond old, for the
+    /// next acknowledgements open them (`tcp_tso_should_defer` in Linux's `net/ipv4/tcp_output.c`).
+    fn most(&self, now: Instant, room: u32) -> u64 {
+        let mss = u64::from(self.mss);
+        if self.frame == 1 || self.nxt < self.max {
+            return mss;
+        }
+        let frame = u64::from(self.frame) * mss;
+        let room = (u64::from(room) * mss).min(self.edge.saturating_sub(self.nxt));
+        let waiting = self.end - self.nxt.min(self.end);
+        let third =
+            (u64::from(self.congestion.window()) * mss).min(self.edge.saturating_sub(self.una)) / 3;
+        let recent = now.saturating_since(self.last_sent) < DEFER_MAX;
+        let defers = self.nxt > self.una && recent && !self.congestion.in_recovery();
+        if defers && room < frame.min(waiting) && room < third {
+            return 0;
+        }
+        frame.min(room.max(mss))
+    }
+
+    /// Numbers of the next piece, of `most` bytes at most, by what was written and by the other
+    /// end's window; `None` when it would be empty, or small for no good reason (RFC 1122 4.2.3.4).
+    /// A FIN goes with the last byte, or alone where that was sent before, and Nagle does not hold
+    /// it back (`tcp_send_fin` in Linux's `net/ipv4/tcp_output.c`). Nagle does hold back what is
+    /// left of a frame behind its last full segment (`tcp_mss_split_point`).
+    fn sendable(&self, most: u64) -> Option<u64> {
         if self.una == 0 || self.nxt > self.end {
             return None;
         }
@@ -430,12 +464,16 @@ impl Sender {
         let room = self.edge.saturating_sub(self.nxt);
         let gap = self.board.as_ref().and_then(|board| board.gap(self.nxt).1);
         let missing = gap.map_or(u64::MAX, |end| end - self.nxt);
-        let len = waiting.min(room).min(missing).min(u64::from(self.mss));
-        let full = len == u64::from(self.mss);
+        let mut len = waiting.min(room).min(missing).min(most);
+        let mss = u64::from(self.mss);
+        let full = len >= mss;
         // Everything that was written: Nagle lets it go when nothing is under way.
         let all = len == waiting && (self.nodelay || self.closes || self.nxt == self.una);
         let again = self.nxt < self.max;
         let half_window = len < waiting && len * 2 >= self.window_max;
+        if full && !all {
+            len -= len % mss;
+        }
         let fin = u64::from(self.closes && len == waiting);
         (len > 0 && (full || all || again || half_window)).then_some(len + fin)
     }

@@ -352,6 +352,8 @@ fn setup() -> impl Strategy<Value = Setup> {
                     bus: (rx_us % 2 == 0).then_some(Rate::GBIT_1),
                     gap: Duration::from_micros(gap_us),
                     flow_control: false,
+                    tso: false,
+                    gro: false,
                 },
                 line: LinkConfig {
                     rate,

@@ -226,7 +226,9 @@ fn setup() -> impl Strategy<Value = Setup> {
     let nics = prop_oneof![
         Just(NicConfig::PLAIN),
         Just(NicConfig::TG3),
-        Just(NicConfig::E1000)
+        Just(NicConfig::E1000),
+        Just(NicConfig::I40E),
+        Just(NicConfig::MLX5)
     ];
     let abi = || prop::sample::select(abis());
     (

@@ -7,6 +7,7 @@ mod ends;
 mod heard;
 mod host;
 mod loss;
+mod offload;
 mod owner;
 mod pages;
 mod path;

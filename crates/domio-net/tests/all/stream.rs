@@ -39,7 +39,11 @@ fn writer() -> impl Strategy<Value = Application> {
 fn config() -> impl Strategy<Value = TcpConfig> {
     (
         prop_oneof![Just(1_448_u16), 1_u16..2_000],
-        1_u32..11,
+        (
+            1_u32..11,
+            prop_oneof![Just(1_u16), 2_u16..46],
+            any::<bool>(),
+        ),
         1_u32..100_000,
         1_u32..100_000,
         any::<bool>(),
@@ -48,8 +52,11 @@ fn config() -> impl Strategy<Value = TcpConfig> {
         prop_oneof![Just(Control::Reno), Just(Control::Bic)],
     )
         .prop_map(
-            |(mss, initial_window, send, receive, nodelay, ack_ms, quick_acks, control)| {
+            |(mss, window_and_frames, send, receive, nodelay, ack_ms, quick_acks, control)| {
+                let (initial_window, frame, counts_segments) = window_and_frames;
                 TcpConfig {
+                    frame,
+                    counts_segments,
                     // Segments of a byte would take for ever.
                     mss: mss.max(100),
                     initial_window,

@@ -104,7 +104,8 @@ const CONTROLLER: Figures = &[
     ("adjust", us(3)),
 ];
 
-/// The network path: every packet is a frame of the line, without offloads.
+/// The network path: prices are those of packets of the line. A frame of a card with TSO and GRO
+/// costs what a packet does, and the grants and copies of its pages.
 const NETWORK: Figures = &[
     // An interrupt as an event to dom0, with the driver's handler, which starts NAPI.
     ("nic_irq", ns(700)),

@@ -113,7 +113,7 @@ impl Limits {
         let credit = &mut self.limits[usize::from(vif)].credit;
         let due = credit.timer.is_some_and(|at| at <= now);
         if due {
-            let first = vifs[usize::from(vif)].tx.peek_request();
+            let first = vifs[usize::from(vif)].next_sent();
             credit.refill(now, first.map_or(0, |p| u64::from(p.frame_bytes())));
         }
         due

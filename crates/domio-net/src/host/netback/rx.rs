@@ -13,6 +13,7 @@ use super::super::site::{Site, schedule};
 use super::super::vif::{Vif, payee};
 use super::lines::BackLines;
 use crate::class::NetPlace::{DriverIn, Outside, RxRing};
+use crate::offload::{pages_in, slots_in};
 use crate::packet::Packet;
 use crate::queue::{Accounted, DropPlace, Ledger, Queue};
 
@@ -194,7 +195,7 @@ impl ToGuests {
             self.ring_drops += 1;
             return false;
         }
-        lane.reserved += 1;
+        lane.reserved += u32::from(slots_in(&packet));
         if lane.is_full(v) {
             v.rx.want_requests(lane.reserved + RX_FREE);
             if lane.is_full(v) {
@@ -331,12 +332,17 @@ impl ToGuests {
     /// Packets for the next batch, each with a buffer of its guest.
     fn gather(&mut self, vifs: &mut [Vif]) {
         // The largest packet has to fit behind the last one.
-        while self.batch.len() < BATCH_MAX - SLOTS_MAX
+        let mut slots = 0;
+        while slots < BATCH_MAX - SLOTS_MAX
             && let Some((vif, packet)) = self.waiting.pop_front()
         {
-            self.lanes[usize::from(vif)].reserved -= 1;
-            let request = vifs[usize::from(vif)].rx.take_request();
-            assert!(request.is_some(), "packets reserve the requests they take");
+            let needs = slots_in(&packet);
+            slots += usize::from(needs);
+            self.lanes[usize::from(vif)].reserved -= u32::from(needs);
+            for _ in 0..needs {
+                let request = vifs[usize::from(vif)].rx.take_request();
+                assert!(request.is_some(), "packets reserve the requests they take");
+            }
             self.batch.push((vif, packet));
         }
     }
@@ -350,9 +356,9 @@ impl ToGuests {
     ) -> Duration {
         let costs = &config.costs;
         let add = |batch: &mut Batch, packet: &Packet| match config.rx_mode {
-            RxMode::Flip => batch.transfers += 1,
+            RxMode::Flip => batch.transfers += u32::from(pages_in(packet)),
             RxMode::Copy => {
-                batch.copies += 1;
+                batch.copies += u32::from(pages_in(packet));
                 batch.copied_bytes += u64::from(packet.frame_bytes());
             }
         };
@@ -399,7 +405,7 @@ impl ToGuests {
                 sent: 0,
                 received: 1,
             });
-            v.rx.put_response(packet).expect("its request was taken");
+            v.put_received(packet);
             if v.rx.push_responses() && !self.notify.contains(&vif) {
                 self.notify.push(vif);
             }

@@ -13,10 +13,12 @@ use super::super::vif::{Page, Vif, payer};
 use super::gate::Outgoing;
 use super::limit::Limits;
 use crate::class::NetPlace::{DriverOut, Outside, TxRing};
+use crate::offload::{pages_out, slots_out};
 use crate::packet::Packet;
 use crate::queue::{Accounted, DropPlace, Ledger};
 
-/// Packets from guests that the driver domain may have at a time, of all interfaces together.
+/// Slots of packets from guests that the driver domain may have at a time, of all interfaces
+/// together.
 const PENDING_MAX: u16 = 256;
 /// Slots that the largest packet takes: no batch begins with fewer free.
 const SLOTS_MAX: u16 = 18;
@@ -43,14 +45,14 @@ pub(in super::super) struct FromGuests {
     list: VecDeque<u16>,
     batch: Vec<(u16, Packet)>,
     stage: Stage,
-    /// Packets taken from guests and not answered.
+    /// Slots taken from guests' rings and not answered.
     pending: u16,
     /// Pages of packets that are sent, to be unmapped and answered.
     dealloc: VecDeque<Page>,
     answering: VecDeque<Page>,
     /// The one whose notification is under way.
     sending: Option<u16>,
-    /// Packets that are taken from rings to be dropped, by interface.
+    /// Slots of packets that are taken from rings to be dropped, by interface.
     dropping: VecDeque<(u16, u32)>,
     /// Packets that were dropped as soon as they were taken.
     guarded: u64,
@@ -168,24 +170,30 @@ impl FromGuests {
 
     /// Begins to unmap the pages of all packets that are sent; what that and the answers cost.
     fn unmap(&mut self, config: &Site, kernel: &mut KernelIo<'_, '_>) -> Duration {
-        let n = self.dealloc.len();
         self.answering.append(&mut self.dealloc);
         let mut batch = Batch::new(config.driver);
-        batch.unmaps = n as u32;
-        if kernel.owners() {
-            for page in &self.answering {
-                // One page each, whoever it is of.
-                kernel.share(page.payer, Duration::from_nanos(1));
+        let mut answers = 0;
+        for page in &self.answering {
+            batch.unmaps += u32::from(pages_out(page.slots));
+            answers += u64::from(page.slots);
+            if kernel.owners() {
+                // The same for each slot, whoever it is of.
+                kernel.share(page.payer, Duration::from_nanos(u64::from(page.slots)));
             }
         }
-        config.costs.grants.of(&batch) + config.costs.back_answer * n as u64
+        config.costs.grants.of(&batch) + config.costs.back_answer * answers
     }
 
     /// Answers the requests whose packets are sent, in their order, up to one whose guest wants to
     /// be told; that is told before the next is answered (`make_tx_response`).
     fn answer(&mut self, vifs: &mut [Vif]) -> Option<u16> {
-        while let Some(Page { vif, .. }) = self.answering.pop_front() {
+        while let Some(page) = self.answering.front_mut() {
+            let vif = page.vif;
+            page.slots -= 1;
             self.pending -= 1;
+            if page.slots == 0 {
+                self.answering.pop_front();
+            }
             if put_answer(&mut vifs[usize::from(vif)]) {
                 return Some(vif);
             }
@@ -221,14 +229,14 @@ impl FromGuests {
 
     /// Takes everything from the ring of `vif`, to be dropped.
     fn take_to_drop(&mut self, vif: u16, v: &mut Vif, io: &mut Io<'_>) {
-        let mut n = 0;
-        while let Some(packet) = v.tx.take_request() {
+        let mut slots = 0;
+        while let Some(packet) = v.take_sent() {
             record::moved(io, v.ends, &packet, TxRing, Outside);
-            n += 1;
+            self.guarded += 1;
+            slots += u32::from(slots_out(&packet));
         }
-        if n > 0 {
-            self.guarded += u64::from(n);
-            self.dropping.push_back((vif, n));
+        if slots > 0 {
+            self.dropping.push_back((vif, slots));
         }
         self.list_if_more(vif, v);
     }
@@ -255,7 +263,7 @@ impl FromGuests {
                 }
                 Outgoing::Waits(until) => {
                     if until < Instant::MAX
-                        && let Some(first) = v.tx.peek_request()
+                        && let Some(first) = v.next_sent()
                     {
                         record::held_back(kernel.io, v.ends, first, until);
                         limits.set_timer(vifs, kernel);
@@ -263,7 +271,7 @@ impl FromGuests {
                     continue;
                 }
             }
-            let Some(first) = v.tx.peek_request() else {
+            let Some(first) = v.next_sent() else {
                 self.list_if_more(vif, v);
                 continue;
             };
@@ -275,7 +283,7 @@ impl FromGuests {
                 limits.set_timer(vifs, kernel);
                 continue;
             }
-            if let Some(packet) = v.tx.take_request() {
+            if let Some(packet) = v.take_sent() {
                 limits.pass_out(vif);
                 self.take(vif, packet, v, kernel.io);
             }
@@ -295,7 +303,7 @@ impl FromGuests {
         });
         v.passed.packets_out += 1;
         v.passed.bytes_out += u64::from(packet.frame_bytes());
-        self.pending += 1;
+        self.pending += slots_out(&packet);
         self.batch.push((vif, packet));
     }
 
@@ -305,12 +313,16 @@ impl FromGuests {
         let mut batch = Batch::new(config.driver);
         let mut cost = Duration::ZERO;
         for (vif, packet) in &self.batch {
-            batch.maps += 1;
+            let pages = pages_out(slots_out(packet));
+            batch.maps += u32::from(pages);
             let header = u64::from(packet.frame_bytes()).min(HEADER);
             let own = costs.back_tx + costs.copy(header);
             cost += own;
             if kernel.owners() {
-                kernel.share(payer(vifs, *vif, packet), own + costs.grants.map);
+                kernel.share(
+                    payer(vifs, *vif, packet),
+                    own + costs.grants.map * u64::from(pages),
+                );
             }
         }
         cost + costs.grants.of(&batch)
@@ -326,8 +338,7 @@ impl FromGuests {
             if !softnet.backlog.push((vif, packet)) {
                 let ends = vifs[usize::from(vif)].ends;
                 record::moved(kernel.io, ends, &packet, DriverOut, Outside);
-                let payer = payer(vifs, vif, &packet);
-                self.release(Page { vif, payer }, kernel);
+                self.release(Page::of(vifs, vif, &packet), kernel);
             }
         }
         self.batch = batch;
