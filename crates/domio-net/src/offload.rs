@@ -1,8 +1,8 @@
 //! Segmentation offload and aggregation: TCP frames that are larger than a packet of the line.
 //!
-//! A kernel with TSO (`ethtool -K tso on`) hands up to 64 KiB of a stream down as one frame, and the
-//! card cuts the frame into packets of the line. A kernel with GRO (`gro on`) joins packets of one
-//! stream that it takes from the card in one poll. Between the card and TCP a frame is one
+//! A kernel with TSO (`ethtool -K tso on`) hands up to 64 KiB of a stream down as one frame, and
+//! the card cuts the frame into packets of the line. A kernel with GRO (`gro on`) joins packets
+//! of a stream that it takes from the card in one poll. Between the card and TCP a frame is one
 //! [`Packet`] whose segment has more data than [`MSS`]. Datagrams, pings and acknowledgements
 //! without data are never frames.
 //!

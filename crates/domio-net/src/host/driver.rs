@@ -176,8 +176,8 @@ impl Driver {
 
     /// Begins to take a packet of a guest's interface, or of the card, through the bridge, after it
     /// was taken from where it was, which costs `taken` and leaves so many `buffers` empty. The way
-    /// through the bridge is for who sends, where that is a guest, and what follows for who gets the
-    /// packet, where that is one.
+    /// through the bridge is for who sends, where that is a guest, and what follows for who gets
+    /// the packet, where that is one.
     fn begin_forward(
         &mut self,
         (origin, packet): (Origin, Packet),

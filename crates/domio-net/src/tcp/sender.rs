@@ -428,8 +428,9 @@ impl Sender {
 
     /// Most bytes of the next piece, where the congestion window has room for `room` segments. What
     /// is sent again goes out segment by segment. Less than a frame, with more to come, waits while
-    /// both windows have less than a third left and the last piece is not a millisecond old, for the
-    /// next acknowledgements open them (`tcp_tso_should_defer` in Linux's `net/ipv4/tcp_output.c`).
+    /// both windows have less than a third left and the last piece is not a millisecond old, for
+    /// the next acknowledgements open them (`tcp_tso_should_defer` in Linux's
+    /// `net/ipv4/tcp_output.c`).
     fn most(&self, now: Instant, room: u32) -> u64 {
         let mss = u64::from(self.mss);
         if self.frame == 1 || self.nxt < self.max {

@@ -102,8 +102,8 @@ fn fast(nic: NicConfig, kind: FlowKind) -> (u64, u64, u64) {
     (bytes, packets, ns * 1024 * 1024 / bytes)
 }
 
-/// 10 Gb/s each way, with offloads and without: with them a packet of the interface has the bytes of
-/// several, no less gets through, and a MiB takes the driver domain a good deal less. Frames are
+/// 10 Gb/s each way, with offloads and without: with them a packet of the interface has the bytes
+/// of several, no less gets through, and a MiB takes the driver domain a good deal less. Frames are
 /// whole from a guest; to a guest they are what has come since the driver looked.
 #[test]
 fn a_frame_costs_what_a_packet_does() {
