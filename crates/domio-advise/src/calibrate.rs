@@ -10,7 +10,7 @@ use domio_net::host::{FlowConfig, FlowKind, NetworkConfig};
 use domio_net::udp::UdpConfig;
 use domio_run::driver_work::OwnersOnly;
 use domio_run::simulate::simulate_heard;
-use domio_run::{Heard, RunFault};
+use domio_run::{Heard, RunFault, Sample, Subject};
 use domio_scenario::{Built, DeviceConfig};
 use domio_stats::Estimate;
 use serde::Serialize;
@@ -71,6 +71,43 @@ pub struct Use {
     pub guest: f64,
     /// Packets that were dropped on the way.
     pub lost: u64,
+}
+
+impl CalibrationPoint {
+    /// What the measurement is kept as; `of` is the scenario.
+    pub fn subject(&self, of: &Subject) -> Subject {
+        let CalibrationPoint {
+            direction,
+            bytes,
+            rate,
+        } = self;
+        let way = match direction {
+            PacketWay::Receive => "receive",
+            PacketWay::Send => "send",
+        };
+        let name = format!("calibrate {}", of.name);
+        let settings = format!("{way} {bytes} bytes, {rate} packets/s");
+        Subject::new(&name, &settings, &[of.fingerprint.as_bytes()])
+    }
+}
+
+impl Use {
+    /// The figures as they are kept.
+    pub fn sample(&self) -> Sample {
+        Sample::new()
+            .with("driver_percent", self.driver)
+            .with("guest_percent", self.guest)
+            .with("lost_packets", self.lost as f64)
+    }
+
+    /// The figures that were kept as `sample`; `None` when it is of something else.
+    pub fn of(sample: &Sample) -> Option<Self> {
+        Some(Use {
+            driver: sample.get("driver_percent")?,
+            guest: sample.get("guest_percent")?,
+            lost: sample.get("lost_packets")? as u64,
+        })
+    }
 }
 
 /// Both directions of one row of a benchmark.
@@ -178,6 +215,11 @@ impl Bench {
             driver,
             guest,
         })
+    }
+
+    /// Seed of all random streams.
+    pub fn seed(&self) -> u64 {
+        self.built.seed
     }
 
     /// The host with the datagrams of `point`.

@@ -473,6 +473,9 @@ pub struct Calibrate {
     /// What to change in the scenario and how often to measure.
     #[command(flatten)]
     pub how: How,
+    /// Where finished measurements are kept.
+    #[command(flatten)]
+    pub keeping: Keeping,
 }
 
 const VALIDATE_EXAMPLES: &str = "\

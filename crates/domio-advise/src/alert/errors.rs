@@ -1,6 +1,7 @@
 //! What a domain got in each window, from trace records, and how far that is from its allocation.
 
 use domio_core::{ActorId, DomainId, Instant, Names, Record, Runstate, Sink};
+use domio_run::Sample;
 use domio_stats::Estimate;
 use serde::Serialize;
 
@@ -8,6 +9,11 @@ const SECOND: u64 = 1_000_000_000;
 
 /// Domains that are told apart.
 const DOMAINS: usize = 4;
+
+/// What the list of a domain is called where figures are kept.
+fn executed(domain: usize) -> String {
+    format!("d{domain}.executed_ns")
+}
 
 /// How long vcpus of each domain executed in each second: a sink for the records of the measured
 /// time.
@@ -39,6 +45,30 @@ impl AlertBins {
         windows
             .map(|w| w.iter().sum::<u64>() as f64 / whole * 100.0)
             .collect()
+    }
+
+    /// What was measured, as it is kept: nanoseconds by second, a list for each domain.
+    pub fn sample(&self) -> Sample {
+        let mut sample = Sample::new();
+        for (domain, bins) in self.bins.iter().enumerate() {
+            // A second's nanoseconds on all pcpus are exact in a float.
+            let bins = bins.iter().map(|ns| *ns as f64).collect();
+            sample.set_list(&executed(domain), bins);
+        }
+        sample
+    }
+
+    /// What was kept as `sample`.
+    pub fn of(sample: &Sample) -> Self {
+        let bins = (0..DOMAINS).map(|domain| {
+            let list = sample.list(&executed(domain)).iter();
+            list.map(|ns| *ns as u64).collect()
+        });
+        AlertBins {
+            begin: Instant::ZERO,
+            bins: bins.collect(),
+            running: Vec::new(),
+        }
     }
 
     fn add(&mut self, domain: DomainId, from: Instant, until: Instant) {

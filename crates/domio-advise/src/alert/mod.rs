@@ -24,13 +24,14 @@ pub mod worst;
 
 use allocation::{AlertMode, NoAllocation, Terms, Way};
 use domio_core::{Duration, Instant};
-use domio_run::simulate::simulate_heard;
-use domio_run::{Heard, Replicator, RunFault};
+use domio_run::simulate::simulate;
+use domio_run::{Replicator, RunFault, Sample, SampleJob, SampleKey, Subject};
 use domio_scenario::{Built, NoReplay, Scenario, ScenarioErrors};
 use domio_sched::Policy;
 use errors::{AlertBins, WindowErrors};
 use host::{DOM0, GUEST, scenario};
 use serde::Serialize;
+use std::sync::{Mutex, PoisonError};
 use worst::AlertWorst;
 
 /// Lengths of the windows of the paper's slides, and 1 and 60 s (seconds).
@@ -192,6 +193,58 @@ struct Job<'s> {
     subject: &'s AlertSubject,
     allocation: u32,
     built: Built,
+    kept_as: Subject,
+}
+
+/// What the simulation of one allocation is kept as.
+fn kept_as(
+    plan: &AlertPlan,
+    subject: &AlertSubject,
+    allocation: u32,
+    scenario: &Scenario,
+) -> Subject {
+    let name = format!("alert {}", subject.label);
+    let settings = format!("dom1 at {allocation} %, {} s", plan.seconds);
+    let fingerprint = Subject::of_scenario(scenario, &[]).fingerprint;
+    Subject::new(&name, &settings, &[fingerprint.as_bytes()])
+}
+
+/// What was measured in each job; what was kept is not simulated again.
+fn samples(
+    plan: &AlertPlan,
+    jobs: &[Job<'_>],
+    replicator: &impl Replicator,
+) -> Result<Vec<Sample>, AlertFault> {
+    let fault = Mutex::new(None);
+    let make = |job: &Job<'_>| {
+        let bins = AlertBins::new(Instant::ZERO + job.built.warmup, plan.seconds);
+        let ended = simulate(&job.built, 0, bins).map_err(|ended| {
+            let told = ended.to_string();
+            let mut fault = fault.lock().unwrap_or_else(PoisonError::into_inner);
+            fault.get_or_insert(ended);
+            told
+        })?;
+        Ok(ended.sink.sample())
+    };
+    let make = &make;
+    let wanted = jobs.iter().map(|job| SampleJob {
+        name: job.subject.policy.descriptor.name,
+        key: Some(SampleKey {
+            subject: &job.kept_as,
+            seed: job.built.seed,
+            replication: 0,
+        }),
+        make: Box::new(move || make(job)),
+    });
+    let wanted: Vec<SampleJob<'_>> = wanted.collect();
+    let all: Result<Vec<Sample>, String> = replicator.samples(&wanted).into_iter().collect();
+    drop(wanted);
+    let fault = fault.into_inner().unwrap_or_else(PoisonError::into_inner);
+    match (all, fault) {
+        (Ok(all), _) => Ok(all),
+        (Err(_), Some(fault)) => Err(fault.into()),
+        (Err(told), None) => Err(AlertFault::TooMuch(told)),
+    }
 }
 
 /// Tests every subject with every allocation of `plan`; `replicator` does the simulations.
@@ -206,17 +259,19 @@ pub fn run(
     let mut jobs = Vec::new();
     for subject in subjects {
         for &allocation in &plan.allocations {
-            let built = build(&scenario(plan, subject, allocation)?)?;
+            let scenario = scenario(plan, subject, allocation)?;
             jobs.push(Job {
                 subject,
                 allocation,
-                built,
+                built: build(&scenario)?,
+                kept_as: kept_as(plan, subject, allocation, &scenario),
             });
         }
     }
-    let name = |job: &Job<'_>| job.subject.policy.descriptor.name;
-    let points = replicator.map(&jobs, name, |job, heard| point(plan, job, heard));
-    let points: Result<Vec<AlertPoint>, AlertFault> = points.into_iter().collect();
+    let samples = samples(plan, &jobs, replicator)?;
+    let points = jobs.iter().zip(&samples);
+    let points = points.map(|(job, sample)| point(plan, job, &AlertBins::of(sample)));
+    let points: Result<Vec<AlertPoint>, AlertFault> = points.collect();
     let mut points = points?.into_iter();
     let outcome = |subject: &AlertSubject| {
         let descriptor = subject.policy.descriptor;
@@ -238,10 +293,7 @@ fn build(scenario: &Scenario) -> Result<Built, AlertFault> {
     scenario.build(&NoReplay).map_err(AlertFault::Scenario)
 }
 
-fn point(plan: &AlertPlan, job: &Job<'_>, heard: Heard<'_>) -> Result<AlertPoint, AlertFault> {
-    let begin = Instant::ZERO + job.built.warmup;
-    let bins = AlertBins::new(begin, plan.seconds);
-    let bins = simulate_heard(&job.built, 0, bins, heard)?.sink;
+fn point(plan: &AlertPlan, job: &Job<'_>, bins: &AlertBins) -> Result<AlertPoint, AlertFault> {
     let allocated = f64::from(job.allocation);
     let whole = |domain| bins.shares(domain, plan.seconds)[0];
     let descriptor = job.subject.policy.descriptor;

@@ -7,7 +7,7 @@ use domio_core::{Declared, DomainId, Instant, Names, Record, Runstate, Says, Sta
 
 use super::flow::Step;
 use super::proto::{CounterDescriptor, TracePacket, TrackDescriptor, TrackEvent};
-use super::{COUNTER, PCPUS_TRACK, PerfettoWriter, domain_track, vcpu_track};
+use super::{COUNTER, PCPUS_TRACK, PerfettoWriter, counter_track, domain_track, vcpu_track};
 use crate::VCPUS_MAX;
 
 /// `CounterDescriptor.Unit`: a number of things.
@@ -20,49 +20,73 @@ const PLACES_MAX: u64 = 256;
 /// Values of counters so far.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Counters {
-    /// By track.
-    values: BTreeMap<u64, i64>,
-    /// Vcpus that wait for a pcpu.
-    waiting: i64,
-    /// Since when `waiting` is not what was written.
-    changed: Option<Instant>,
+    by_key: BTreeMap<u64, Counter>,
+    /// Counters with a value that may have to be written, and the time of the values.
+    unsettled: Vec<u64>,
+    changed: Instant,
+}
+
+/// One counter.
+#[derive(Clone, Copy, Debug)]
+struct Counter {
+    track: u64,
+    value: i64,
+    /// What a reader of the file takes the value for.
+    written: Option<i64>,
+    unsettled: bool,
 }
 
 /// What a counter is.
 struct Described {
-    track: u64,
     parent: u64,
     name: String,
     unit: CounterDescriptor,
+    /// Its value before the first that is written; `None` when nobody knows.
+    begins: Option<i64>,
 }
 
 impl<W: Write> PerfettoWriter<W> {
-    fn count(&mut self, at: Instant, track: u64, value: i64) {
-        self.counters.values.insert(track, value);
-        self.event(
-            at,
-            TrackEvent {
-                r#type: COUNTER,
-                track,
-                counter_value: Some(value),
-                ..TrackEvent::default()
-            },
-        );
+    /// Sets the counter `key`, which is described at first sight, to what `next` makes of its
+    /// value. There are no more counters than there may be.
+    fn count(
+        &mut self,
+        at: Instant,
+        key: u64,
+        described: impl FnOnce(&Self) -> Described,
+        next: impl FnOnce(i64) -> i64,
+    ) {
+        if !self.counters.by_key.contains_key(&key) && !self.describe_counter(key, described) {
+            return;
+        }
+        let counters = &mut self.counters;
+        let Some(counter) = counters.by_key.get_mut(&key) else {
+            return;
+        };
+        counter.value = next(counter.value);
+        counters.changed = at;
+        if !counter.unsettled {
+            counter.unsettled = true;
+            counters.unsettled.push(key);
+        }
     }
 
-    /// The value of the counter, whose track is described at first sight; `None` when there are as
-    /// many as there may be.
-    fn counter(&mut self, track: u64, of: impl FnOnce(&Self) -> Described) -> Option<i64> {
-        if let Some(value) = self.counters.values.get(&track) {
-            return Some(*value);
+    /// Returns whether there was room for one more.
+    fn describe_counter(&mut self, key: u64, described: impl FnOnce(&Self) -> Described) -> bool {
+        let count = self.counters.by_key.len();
+        if count >= VCPUS_MAX {
+            return false;
         }
-        if self.counters.values.len() >= VCPUS_MAX {
-            return None;
-        }
-        let told = of(self);
+        let told = described(self);
+        let counter = Counter {
+            track: counter_track(count as u64),
+            value: 0,
+            written: told.begins,
+            unsettled: false,
+        };
+        self.counters.by_key.insert(key, counter);
         self.put(TracePacket {
             track_descriptor: Some(TrackDescriptor {
-                uuid: told.track,
+                uuid: counter.track,
                 parent_uuid: Some(told.parent),
                 name: Some(told.name),
                 counter: Some(told.unit),
@@ -70,23 +94,57 @@ impl<W: Write> PerfettoWriter<W> {
             }),
             ..TracePacket::default()
         });
-        Some(0)
+        true
+    }
+
+    /// Writes the values that have changed and will not change at the same time again: a counter
+    /// has one value at a time, and the same value only once in a row.
+    pub(super) fn settle(&mut self, now: Option<Instant>) {
+        let at = self.counters.changed;
+        if self.counters.unsettled.is_empty() || Some(at) == now {
+            return;
+        }
+        let mut unsettled = std::mem::take(&mut self.counters.unsettled);
+        for key in unsettled.drain(..) {
+            let Some(counter) = self.counters.by_key.get_mut(&key) else {
+                continue;
+            };
+            counter.unsettled = false;
+            if counter.written.replace(counter.value) == Some(counter.value) {
+                continue;
+            }
+            let event = TrackEvent {
+                r#type: COUNTER,
+                track: counter.track,
+                counter_value: Some(counter.value),
+                ..TrackEvent::default()
+            };
+            // No name of it has a number, so that nothing that came before is needed.
+            self.put_at(
+                at,
+                TracePacket {
+                    track_event: Some(event),
+                    ..TracePacket::default()
+                },
+            );
+        }
+        // Its memory serves the next time.
+        self.counters.unsettled = unsettled;
     }
 
     /// `driver` has worked for `ns` more on behalf of `owner`. The counter holds the sum so far,
     /// whose slope is the share of a pcpu.
     pub(super) fn work(&mut self, at: Instant, driver: DomainId, owner: DomainId, ns: u64) {
-        let track = work_track(driver, owner);
         let described = |writer: &Self| Described {
-            track,
             parent: domain_track(driver),
             name: format!("work for {}", writer.domain_name(owner)),
             unit: CounterDescriptor::of("work", UNIT_TIME_NS),
+            begins: None,
         };
-        if let Some(sum) = self.counter(track, described) {
-            let ns = i64::try_from(ns).unwrap_or(i64::MAX);
-            self.count(at, track, sum.saturating_add(ns));
-        }
+        let ns = i64::try_from(ns).unwrap_or(i64::MAX);
+        self.count(at, work_key(driver, owner), described, |sum| {
+            sum.saturating_add(ns)
+        });
     }
 
     /// The credit that the record says its actor has left.
@@ -102,19 +160,17 @@ impl<W: Write> PerfettoWriter<W> {
         if self.thread(vcpu).is_none() {
             return;
         }
-        let track = credit_track(vcpu);
         let described = |_: &Self| Described {
-            track,
             parent: vcpu_track(vcpu.word()),
             name: format!("credit of {vcpu}"),
             unit: CounterDescriptor {
                 unit_name: Some("credits".to_owned()),
                 ..CounterDescriptor::of("credit", UNIT_COUNT)
             },
+            begins: None,
         };
-        if self.counter(track, described).is_some() {
-            self.count(record.at, track, field.signed(record));
-        }
+        let credit = field.signed(record);
+        self.count(record.at, credit_key(vcpu), described, |_| credit);
     }
 
     /// An item is at another place: the queues of both have other lengths.
@@ -140,12 +196,11 @@ impl<W: Write> PerfettoWriter<W> {
         (guest, place): (DomainId, u64),
         change: i64,
     ) {
-        let track = 7 << 32 | u64::from(record.class.0) << 24 | u64::from(guest.0) << 8 | place;
+        let key = 7 << 32 | u64::from(record.class.0) << 24 | u64::from(guest.0) << 8 | place;
         let described = |_: &Self| {
             let class = names.class(record.class);
             let name = class.and_then(|c| c.places.get(place as usize));
             Described {
-                track,
                 parent: domain_track(guest),
                 name: format!(
                     "{}: {}",
@@ -153,20 +208,23 @@ impl<W: Write> PerfettoWriter<W> {
                     name.map_or("", |p| p.name)
                 ),
                 unit: CounterDescriptor::of("queue", UNIT_COUNT),
+                begins: Some(0),
             }
         };
-        if let Some(length) = self.counter(track, described) {
-            // What came before the trace began was not counted.
-            self.count(record.at, track, (length + change).max(0));
-        }
+        // What came before the trace began was not counted.
+        self.count(record.at, key, described, |length| (length + change).max(0));
     }
 
     /// All queues of items are empty as far as anybody knows.
     pub(super) fn forget_queues(&mut self, at: Instant) {
-        let filled = self.counters.values.range(7 << 32..8 << 32);
-        let filled: Vec<u64> = filled.filter(|(_, n)| **n > 0).map(|(t, _)| *t).collect();
-        for track in filled {
-            self.count(at, track, 0);
+        let counters = &mut self.counters;
+        for (key, counter) in counters.by_key.range_mut(7 << 32..8 << 32) {
+            counter.value = 0;
+            counters.changed = at;
+            if !counter.unsettled {
+                counter.unsettled = true;
+                counters.unsettled.push(*key);
+            }
         }
     }
 
@@ -174,31 +232,16 @@ impl<W: Write> PerfettoWriter<W> {
     pub(super) fn waits(&mut self, at: Instant, old: Option<Runstate>, new: Runstate) {
         let waits = |state| i64::from(state == Some(Runstate::Runnable));
         let change = waits(Some(new)) - waits(old);
-        if change != 0 {
-            self.counters.waiting += change;
-            self.counters.changed = Some(at);
-        }
-    }
-
-    /// Writes how many vcpus wait, if that has changed and will not change at the same time again.
-    pub(super) fn settle(&mut self, now: Option<Instant>) {
-        let Some(at) = self.counters.changed.filter(|at| Some(*at) != now) else {
+        if change == 0 {
             return;
-        };
-        self.counters.changed = None;
+        }
         let described = |_: &Self| Described {
-            track: RUN_QUEUES_TRACK,
             parent: PCPUS_TRACK,
             name: "vcpus in run queues".to_owned(),
             unit: CounterDescriptor::of("queue", UNIT_COUNT),
+            begins: Some(0),
         };
-        let (waiting, known) = (
-            self.counters.waiting,
-            self.counter(RUN_QUEUES_TRACK, described),
-        );
-        if known.is_some_and(|known| known != waiting) {
-            self.count(at, RUN_QUEUES_TRACK, waiting);
-        }
+        self.count(at, RUN_QUEUES, described, |waiting| waiting + change);
     }
 }
 
@@ -213,14 +256,14 @@ fn is_queue(stage: Stage) -> bool {
     }
 }
 
-/// Track of the number of vcpus that wait.
-const RUN_QUEUES_TRACK: u64 = 6 << 32;
+/// Of the number of vcpus that wait.
+const RUN_QUEUES: u64 = 6 << 32;
 
-const fn work_track(driver: DomainId, owner: DomainId) -> u64 {
+const fn work_key(driver: DomainId, owner: DomainId) -> u64 {
     4 << 32 | (driver.0 as u64) << 16 | owner.0 as u64
 }
 
-const fn credit_track(vcpu: VcpuName) -> u64 {
+const fn credit_key(vcpu: VcpuName) -> u64 {
     5 << 32 | vcpu.word() as u64
 }
 
@@ -259,7 +302,7 @@ mod tests {
             writer.record(&names, &record);
         }
         let bytes = writer.finish().unwrap();
-        let trace = super::super::Trace::decode(&bytes[..]).unwrap();
+        let trace = super::super::proto::Trace::decode(&bytes[..]).unwrap();
         let mut counters = Vec::new();
         let mut values = Vec::new();
         for packet in &trace.packets {

@@ -164,7 +164,7 @@ mod tests {
             let values: Vec<String> = event.annotations.iter().map(value).collect();
             let category = called.categories[&event.categories[0]].as_str();
             let name = called.events[&event.name.unwrap()].as_str();
-            (event.track >> 32, category, name, values.join(", "))
+            (event.track & 7, category, name, values.join(", "))
         };
         let shown: Vec<_> = events.map(shown).collect();
         let job = "turnaround ns: 4294967303, executed ns: 9, task: 2";

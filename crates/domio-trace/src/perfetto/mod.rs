@@ -42,8 +42,8 @@ use intern::{Interned, NameOf};
 use crate::describe::Undeclared;
 use crate::{TraceHeader, VCPUS_MAX};
 use proto::{
-    ProcessDescriptor, TaskState, TaskStateEvent, ThreadDescriptor, Trace, TracePacket,
-    TrackDescriptor, TrackEvent,
+    ProcessDescriptor, TaskState, TaskStateEvent, ThreadDescriptor, TracePacket, TrackDescriptor,
+    TrackEvent,
 };
 
 /// All packets are one sequence.
@@ -62,7 +62,7 @@ const INSTANT: i32 = 3;
 const COUNTER: i32 = 4;
 
 /// Track of which the pcpus' tracks are children.
-const PCPUS_TRACK: u64 = 1;
+const PCPUS_TRACK: u64 = 5;
 
 /// Process and thread ids go in thousands, so that d3v2 is thread 4002 of process 4000; 0 would
 /// mean Perfetto's idle process.
@@ -193,13 +193,11 @@ impl<W: Write> PerfettoWriter<W> {
         }
         packet.sequence = Some(SEQUENCE);
         self.buffer.clear();
-        // A file is one message with all packets; messages of one packet each, end to end, are the
-        // same bytes.
-        Trace {
-            packets: vec![packet],
-        }
-        .encode(&mut self.buffer)
-        .expect("a vector has room");
+        // A file is one message with all packets: each is a field of it.
+        self.buffer.push(proto::PACKET);
+        packet
+            .encode_length_delimited(&mut self.buffer)
+            .expect("a vector has room");
         self.error = self.out.write_all(&self.buffer).err();
     }
 
@@ -453,16 +451,23 @@ fn domain_names(header: &TraceHeader) -> BTreeMap<u16, String> {
         .collect()
 }
 
+// Numbers of tracks are in every event, and the smaller the shorter: the kind of the track is in
+// the lowest three bits.
+
 const fn pcpu_track(pcpu: PcpuId) -> u64 {
-    1 << 32 | pcpu.0 as u64
+    (pcpu.0 as u64) << 3 | 1
 }
 
 const fn domain_track(domain: DomainId) -> u64 {
-    2 << 32 | domain.0 as u64
+    (domain.0 as u64) << 3 | 2
 }
 
 const fn vcpu_track(word: u32) -> u64 {
-    3 << 32 | word as u64
+    (word as u64) << 3 | 3
+}
+
+const fn counter_track(count: u64) -> u64 {
+    count << 3 | 4
 }
 
 #[cfg(test)]

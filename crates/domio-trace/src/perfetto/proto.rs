@@ -3,7 +3,11 @@
 
 use prost::Message;
 
+/// What comes before each packet in a file: field 1 of `Trace`, a message.
+pub(super) const PACKET: u8 = 1 << 3 | 2;
+
 /// A whole file.
+#[cfg(test)]
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct Trace {
     #[prost(message, repeated, tag = "1")]

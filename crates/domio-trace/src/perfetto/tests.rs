@@ -1,5 +1,6 @@
 //! Packets of the writer, decoded, against the records that they are of.
 
+use super::proto::Trace;
 use super::*;
 use crate::DomainInfo;
 use Runstate::{Blocked, Runnable, Running};

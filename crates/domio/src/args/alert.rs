@@ -1,5 +1,6 @@
 //! Arguments of `alert`.
 
+use super::keeping::Keeping;
 use super::{key_and_value, seed};
 use crate::complete;
 use clap::{Args, ValueEnum, ValueHint};
@@ -78,6 +79,9 @@ pub struct Alert {
     /// Overwrite a file that domio did not write as the same kind
     #[arg(long)]
     pub force: bool,
+    /// Where finished simulations are kept.
+    #[command(flatten)]
+    pub keeping: Keeping,
 }
 
 /// What dom0 does.

@@ -4,6 +4,7 @@ use crate::args::{self, Alert, Global};
 use crate::cmd::choice::Choice;
 use crate::cmd::run::{failed, refuse_doubled};
 use crate::files::{FileKind, Files, Output, Target};
+use crate::keeping;
 use crate::out::{self, Status};
 use crate::progress::progress;
 use anyhow::{Context, anyhow, bail};
@@ -12,7 +13,7 @@ use domio_advise::alert::{
     self, AlertDom0, AlertFault, AlertOutcome, AlertPlan, AlertSubject, WINDOWS, picture, text,
 };
 use domio_core::Duration;
-use domio_lab::AllCores;
+use domio_lab::Keeping;
 use domio_report::svg::document::document;
 use domio_run::simulate::{simulate, trace_header};
 use domio_scenario::NoReplay;
@@ -27,7 +28,14 @@ pub fn run(args: &Alert, global: &Global) -> anyhow::Result<Status> {
     }
     let plan = plan(args)?;
     let targets = Targets::of(args)?;
-    let outcomes = alert::run(&plan, &subjects, &AllCores(&*progress(global))).map_err(told)?;
+    let keeper = keeping::keeper(&args.keeping)?;
+    let replicator = Keeping {
+        keeper: &keeper,
+        progress: &*progress(global),
+    };
+    let outcomes = alert::run(&plan, &subjects, &replicator);
+    keeping::tell(&keeper, &args.keeping);
+    let outcomes = outcomes.map_err(told)?;
     match args.json {
         true => out::json_as("alert", &Json::of(&plan, &outcomes))?,
         false => {

@@ -2,17 +2,17 @@
 
 use crate::args::{Calibrate, Global};
 use crate::cmd::run::{build, failed, load};
+use crate::keeping;
 use crate::out::{self, Status};
 use crate::progress::progress;
-use anyhow::anyhow;
+use anyhow::{Context, anyhow};
 use domio_advise::calibrate::{
     Bench, Calibration, CalibrationPoint, CalibrationRow, FIXED_RATE, FIXED_SIZE, SizeEffect, Use,
     points,
 };
-use domio_lab::AllCores;
 use domio_report::text::{Cell, Column, Table};
-use domio_run::Replicator;
 use domio_run::simulate::RunFault;
+use domio_run::{Sample, SampleKey, Subject};
 
 /// Runs both benchmarks and prints what they say.
 pub fn run(args: &Calibrate, global: &Global) -> anyhow::Result<Status> {
@@ -20,17 +20,37 @@ pub fn run(args: &Calibrate, global: &Global) -> anyhow::Result<Status> {
     let bench = Bench::new(build(&scenario)?)
         .map_err(|why| anyhow!("{} cannot be calibrated: {why}", args.scenario))?;
     let count = args.how.replications;
-    let jobs: Vec<(CalibrationPoint, u32)> = points()
+    let kept_as = domio_lab::store::subject(&scenario).ok();
+    let points: Vec<(CalibrationPoint, Option<Subject>)> = points()
         .into_iter()
+        .map(|point| (point, kept_as.as_ref().map(|of| point.subject(of))))
+        .collect();
+    let jobs: Vec<(&(CalibrationPoint, Option<Subject>), u32)> = points
+        .iter()
         .flat_map(|point| (0..count).map(move |n| (point, n)))
         .collect();
-    let measured = AllCores(&*progress(global)).map(
+    let keeper = keeping::keeper(&args.keeping)?;
+    let measured = keeper.on_all_cores(
         &jobs,
+        |((_, subject), n)| {
+            Some(SampleKey {
+                subject: subject.as_ref()?,
+                seed: bench.seed(),
+                replication: *n,
+            })
+        },
         |_| "measurements",
-        |(point, n), heard| bench.measure(*point, *n, heard),
+        &*progress(global),
+        |((point, _), n), heard| Ok((bench.measure(*point, *n, heard)?.sample(), ())),
     );
-    let measured: Result<Vec<Use>, RunFault> = measured.into_iter().collect();
+    keeping::tell(&keeper, &args.keeping);
+    let measured = measured.into_iter().map(|result| Ok(result?.0));
+    let measured: Result<Vec<Sample>, RunFault> = measured.collect();
     let measured = measured.map_err(|fault| failed(&fault))?;
+    let measured: Option<Vec<Use>> = measured.iter().map(Use::of).collect();
+    let measured = measured.context(
+        "kept measurements lack a figure; repeat the command with --no-results, which uses none",
+    )?;
     let uses: Vec<Vec<Use>> = measured
         .chunks(count.max(1) as usize)
         .map(<[Use]>::to_vec)

@@ -208,16 +208,26 @@ fn changes(rows: &[Row]) -> Vec<(u64, &str, &str, &str)> {
 /// How many vcpus are runnable, each time that the number changes.
 fn runnable(changes: &[(u64, &str, &str, &str)]) -> Vec<(u64, i64)> {
     let mut counts: Vec<(u64, i64)> = Vec::new();
-    let (mut count, mut shown) = (0, 0);
-    for (i, (at, _, old, new)) in changes.iter().enumerate() {
+    let mut count = 0;
+    for (at, _, old, new) in changes {
         count += i64::from(*new == "runnable") - i64::from(*old == "runnable");
-        let is_last = changes.get(i + 1).is_none_or(|next| next.0 != *at);
-        if is_last && count != shown {
-            counts.push((*at, count));
-            shown = count;
+        counts.push((*at, count));
+    }
+    shown_of(&counts, Some(0))
+}
+
+/// What a counter that is at `begins` shows of `values`, times and values in order: of each instant
+/// the last value, where it is another than before.
+fn shown_of(values: &[(u64, i64)], begins: Option<i64>) -> Vec<(u64, i64)> {
+    let mut shown = Vec::new();
+    let mut last = begins;
+    for (i, (at, value)) in values.iter().enumerate() {
+        let is_last = values.get(i + 1).is_none_or(|next| next.0 != *at);
+        if is_last && last.replace(*value) != Some(*value) {
+            shown.push((*at, *value));
         }
     }
-    counts
+    shown
 }
 
 /// A real recording of Xen 4.17 under credit2.
@@ -239,12 +249,17 @@ fn wake_ups_credits_and_run_queues_are_those_of_the_records() {
         let credit = row.fields[name].parse::<i64>().unwrap();
         (!row.vcpu.is_empty()).then_some((row.at, credit))
     };
-    let credits: Vec<(u64, i64)> = rows.iter().filter_map(credit).collect();
-    assert!(credits.len() > 1_000, "{}", credits.len());
-    assert_eq!(
-        shown.counts(|name| name.starts_with("credit of d")),
-        credits
-    );
+    let mut credits: BTreeMap<&str, Vec<(u64, i64)>> = BTreeMap::new();
+    for row in &rows {
+        let of = credits.entry(&row.vcpu).or_default();
+        of.extend(credit(row));
+    }
+    let count = credits.values().map(Vec::len).sum::<usize>();
+    assert!(count > 1_000, "{count}");
+    for (vcpu, credits) in credits {
+        let name = format!("credit of {vcpu}");
+        assert_eq!(shown.counts(|n| n == name), shown_of(&credits, None));
+    }
 
     let changes = changes(&rows);
     let counts = runnable(&changes);
@@ -343,19 +358,24 @@ fn packets_and_their_queues_are_those_of_the_records() {
     assert!(ways >= begun.count() && ended > 300, "{ways}, {ended}");
 
     for place in ["tx ring", "driver, out", "card", "driver, in", "rx ring"] {
-        let mut lengths: BTreeMap<&str, i64> = BTreeMap::new();
-        let mut expected = Vec::new();
+        let mut lengths: BTreeMap<&str, Vec<(u64, i64)>> = BTreeMap::new();
         for row in &moves {
             for (end, change) in [("from", -1), ("to", 1)] {
                 if row.fields[end] == place {
-                    let length = lengths.entry(&row.vcpu).or_default();
-                    *length = (*length + change).max(0);
-                    expected.push((row.at, *length));
+                    let guest = lengths.entry(&row.vcpu).or_default();
+                    let length = guest.last().map_or(0, |(_, length)| *length);
+                    guest.push((row.at, (length + change).max(0)));
                 }
             }
         }
+        let lengths = lengths.values().map(|of| shown_of(of, Some(0)));
+        let mut expected: Vec<(u64, i64)> = lengths.flatten().collect();
         assert!(expected.len() > 100, "{place}: {}", expected.len());
-        let name = format!("packets: {place}");
-        assert_eq!(shown.counts(|n| n == name), expected, "{place}");
+        // Guests' counters have the same name.
+        expected.sort_unstable();
+        let mut counts = shown.counts(|name| name == format!("packets: {place}"));
+        assert!(counts.is_sorted_by_key(|(at, _)| *at), "{place}");
+        counts.sort_unstable();
+        assert_eq!(counts, expected, "{place}");
     }
 }

@@ -568,3 +568,52 @@ fn rows(path: &Path) -> BTreeSet<String> {
     let rows = query.query_map([], |row| row.get::<_, String>(0)).unwrap();
     rows.map(Result::unwrap).collect()
 }
+
+/// Allocations and measurements are taken from the file like replications, with the same output.
+#[test]
+fn allocations_and_measurements_are_kept() {
+    let folder = folder();
+    let alert = [
+        "alert",
+        "--policy",
+        "credit",
+        "--duration",
+        "10",
+        "--cap-range",
+    ];
+    let short = ["--set", "run.duration_ms=300", "--json"];
+    let calibrate = [&["calibrate"][..], &short].concat();
+    let took = |n: u32| format!("took {n} replications from out/results.sqlite\n");
+    let first = [&alert[..], &["10,20"]].concat();
+    let more = [&alert[..], &["10,20,30"]].concat();
+    run(&folder, &first);
+    let (_, told) = run(&folder, &more);
+    assert_eq!(told, took(2));
+    for (args, count) in [(&more, 3), (&calibrate, 0), (&calibrate, 44)] {
+        let (kept, told) = run(&folder, args);
+        assert_eq!(
+            told,
+            if count == 0 {
+                String::new()
+            } else {
+                took(count)
+            }
+        );
+        let (anew, _) = run(&folder, &[&args[..], &["--no-results"]].concat());
+        assert!(kept == anew, "{args:?}");
+    }
+    // Another length is another measurement.
+    let (_, told) = run(
+        &folder,
+        &[
+            "alert",
+            "--policy",
+            "credit",
+            "--duration",
+            "11",
+            "--cap-range",
+            "10",
+        ],
+    );
+    assert_eq!(told, "");
+}
