@@ -160,7 +160,8 @@ fn packed_files_are_read_through() {
     );
 }
 
-/// A folder whose trace is packed is a recording, and a packed trace with its description beside it.
+/// A folder whose trace is packed is a recording, and so is a packed trace with its description
+/// beside it.
 #[test]
 fn packed_recordings_are_validated() {
     let folder = folder();

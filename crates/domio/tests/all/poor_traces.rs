@@ -119,11 +119,14 @@ fn runstates_alone_are_enough() {
             .assert()
             .success();
         for command in [&["summary"][..], &["convert", "--to", "csv"]] {
+            // A trace of domio has nanoseconds already.
+            let clock = ["--cpu-hz", "1000000000"];
+            let clock = &clock[..if name == "t.domio" { 0 } else { 2 }];
             domio(&folder)
                 .arg("trace")
                 .args(command)
                 .arg(name)
-                .args(["--cpu-hz", "1000000000"])
+                .args(clock)
                 .assert()
                 .success()
                 .stderr(contains("warning").not());
