@@ -129,7 +129,7 @@ const NEXT: [(&str, &str); 17] = [
     ),
     (
         "elevator",
-        "domio elevator replay SCRIPT --elevator NAME runs the same requests under another elevator.",
+        "domio elevator replay SCRIPT --elevator NAME runs the requests under another elevator.",
     ),
     ("scenario", "domio run FILE simulates a scenario."),
 ];
