@@ -7,6 +7,7 @@ mod alert;
 mod claims;
 mod dom0_share;
 mod drawn;
+mod elevator;
 mod from_trace;
 mod help;
 mod keeping;
@@ -20,6 +21,7 @@ pub use alert::{Alert, Dom0 as AlertDom0, Mode as AlertMode};
 pub use claims::{ClaimCommand, ClaimList, ClaimShow};
 pub use dom0_share::{Dom0Share, Numbers as Dom0Numbers};
 pub use drawn::Drawn;
+pub use elevator::{Elevator, ElevatorList, ElevatorReplay, ElevatorShow};
 pub use from_trace::ScenarioFromTrace;
 pub use help::command;
 pub use keeping::{
@@ -179,6 +181,9 @@ pub enum Command {
     /// Controllers, which change settings while a host runs
     #[command(subcommand, after_long_help = registered::CONTROLLER_EXAMPLES)]
     Controller(Controller),
+    /// Elevators, which order the requests of a disk
+    #[command(subcommand, after_long_help = elevator::ELEVATOR_EXAMPLES)]
+    Elevator(Elevator),
     /// Scenario files
     #[command(subcommand, after_long_help = SCENARIO_EXAMPLES)]
     Scenario(Scenario),

@@ -1,6 +1,6 @@
-//! What shells offer when Tab is pressed: names of scenarios, policies, controllers, claims and
-//! schemas. The script of `domio completions` asks the program for them, so that new ones are known
-//! as soon as the program has them.
+//! What shells offer when Tab is pressed: names of scenarios, policies, controllers, elevators,
+//! claims and schemas. The script of `domio completions` asks the program for them, so that new
+//! ones are known as soon as the program has them.
 
 use crate::args;
 use crate::schema::SCHEMAS;
@@ -78,6 +78,14 @@ pub fn controllers() -> ArgValueCompleter {
     })
 }
 
+/// Elevators.
+pub fn elevators() -> ArgValueCompleter {
+    ArgValueCompleter::new(|current: &OsStr| {
+        let all = domio_blk::elevator::elevators().iter();
+        beginning(current, all.map(|e| e.name))
+    })
+}
+
 /// Ids of claims, and their first words, up to each dot.
 pub fn claims() -> ArgValueCompleter {
     ArgValueCompleter::new(|current: &OsStr| {
@@ -122,6 +130,7 @@ mod tests {
         );
         assert_eq!(offered(&policies(), "banana:x"), [""; 0]);
         assert_eq!(offered(&controllers(), "cap"), ["cap-follows-demand"]);
+        assert_eq!(offered(&elevators(), "c"), ["cfq"]);
         assert_eq!(offered(&schemas(), "trace-s"), ["trace-summary"]);
         let claims = offered(&claims(), "ongaro.fig2");
         assert_eq!(claims[0], "ongaro.fig2");

@@ -49,6 +49,7 @@ fn run(cli: &Cli) -> anyhow::Result<Status> {
         Command::Validate(args) => cmd::validate::run(args, global),
         Command::Policy(command) => cmd::policy::run(command),
         Command::Controller(command) => cmd::controller::run(command),
+        Command::Elevator(command) => cmd::elevator::run(command),
         Command::Scenario(command) => cmd::scenario::run(command, global),
         Command::Schema(args) => cmd::schema::run(args),
         Command::Completions(args) => cmd::completions::run(args),

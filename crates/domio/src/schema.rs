@@ -52,6 +52,8 @@ pub const SCHEMAS: &[Schema] = schemas![
     "policy-check" 1,
     "controller-list" 1,
     "controller-show" 1,
+    "elevator-list" 1,
+    "elevator-show" 1,
     "scenario-check" 1,
     "scenario-list" 1,
     "scenario-show" 1,

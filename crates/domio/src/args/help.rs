@@ -65,7 +65,7 @@ const LETTERS: [(&str, char); 6] = [
 const MANY: usize = 6;
 
 /// What a reader wants next, by command.
-const NEXT: [(&str, &str); 16] = [
+const NEXT: [(&str, &str); 17] = [
     (
         "domio",
         "domio run small-host simulates a host that ships with the program; \
@@ -126,6 +126,10 @@ const NEXT: [(&str, &str); 16] = [
     (
         "controller",
         "domio run debt-collector simulates a host with a controller.",
+    ),
+    (
+        "elevator",
+        "domio elevator replay SCRIPT --elevator NAME runs the requests under another elevator.",
     ),
     ("scenario", "domio run FILE simulates a scenario."),
 ];

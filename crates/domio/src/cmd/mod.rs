@@ -11,6 +11,7 @@ pub mod completions;
 pub mod conformance;
 pub mod controller;
 pub mod dom0_share;
+pub mod elevator;
 pub mod explain;
 mod from_trace;
 pub mod machines;

@@ -1,4 +1,4 @@
-//! What the commands that list and show policies and controllers have in common.
+//! What the commands that list and show policies, controllers and elevators have in common.
 
 use crate::out::{self, Status};
 use crate::suggest;

@@ -17,6 +17,9 @@ pub enum FileKind {
     /// A trace in the format of Xen's tools. A recording of a host looks the same, and nobody can
     /// make that again: each is taken for one.
     Xentrace,
+    /// What an elevator did with a script. A recording of a kernel looks the same, and nobody can
+    /// make that again: each is taken for one.
+    Answer,
     /// A trace for ui.perfetto.dev.
     Perfetto,
     /// A table whose first line is this.
@@ -34,7 +37,7 @@ impl FileKind {
     fn name(&self) -> &'static str {
         match self {
             FileKind::Trace => "trace in domio's own format",
-            FileKind::Xentrace => "file that could be made again",
+            FileKind::Xentrace | FileKind::Answer => "file that could be made again",
             FileKind::Perfetto => "trace that domio wrote for Perfetto",
             FileKind::Csv(_) => "table with the same columns",
             FileKind::Svg => "picture that domio drew",
@@ -48,7 +51,7 @@ impl FileKind {
         match self {
             FileKind::Trace => TraceReader::new(head, &ReadOptions::default())
                 .is_ok_and(|reader| reader.format() == Format::Own),
-            FileKind::Xentrace => false,
+            FileKind::Xentrace | FileKind::Answer => false,
             FileKind::Perfetto => begins_as_perfetto(head),
             FileKind::Csv(first) => head.split(|b| *b == b'\n').next() == Some(first.as_bytes()),
             FileKind::Svg => {
@@ -102,7 +105,7 @@ mod tests {
         let header = TraceHeader::default();
         let own = TraceWriter::new(Vec::new(), &header).unwrap().finish();
         let xen = XentraceWriter::new(Vec::new(), 1_000_000_000).unwrap();
-        let files: [(FileKind, Vec<u8>); 6] = [
+        let files: [(FileKind, Vec<u8>); 7] = [
             (FileKind::Trace, own.unwrap()),
             (
                 FileKind::Perfetto,
@@ -120,6 +123,7 @@ mod tests {
                 b"\n# Made by `domio scenario from-trace x.bin`.\n".to_vec(),
             ),
             (FileKind::Xentrace, xen.finish().unwrap()),
+            (FileKind::Answer, b"0 submit 1 1 RS 0 8\n".to_vec()),
         ];
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("there");
@@ -131,7 +135,8 @@ mod tests {
             };
             std::fs::write(&path, content).unwrap();
             for (kind, _) in &files {
-                let is_own = kind == of && *kind != FileKind::Xentrace;
+                let never = [FileKind::Xentrace, FileKind::Answer];
+                let is_own = kind == of && !never.contains(kind);
                 let refused = kind.refuses(&path).unwrap();
                 assert_eq!(
                     refused.is_none(),

@@ -10,7 +10,7 @@ const SHORT: [&str; 4] = ["--set", "run.duration_s=1", "--set", "run.warmup_s=0"
 #[test]
 fn every_help_text() {
     let folder = folder();
-    let commands: [&[&str]; 32] = [
+    let commands: [&[&str]; 36] = [
         &[],
         &["reproduce"],
         &["claim"],
@@ -35,6 +35,10 @@ fn every_help_text() {
         &["controller"],
         &["controller", "list"],
         &["controller", "show"],
+        &["elevator"],
+        &["elevator", "list"],
+        &["elevator", "show"],
+        &["elevator", "replay"],
         &["scenario"],
         &["scenario", "check"],
         &["scenario", "schema"],

@@ -10,6 +10,7 @@ mod determinism;
 mod dom0_share;
 mod driver_work;
 mod effects;
+mod elevators;
 mod explain;
 mod explain_trace;
 mod figures;

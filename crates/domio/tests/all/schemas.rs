@@ -223,6 +223,11 @@ fn outputs_of_lists() {
     );
     let show = ["controller", "show", "cap-follows-demand", "--json"];
     fits(&folder, "controller-show", &show);
+    fits(&folder, "elevator-list", &["elevator", "list", "--json"]);
+    for elevator in ["noop", "deadline", "as"] {
+        let show = ["elevator", "show", elevator, "--json"];
+        fits(&folder, "elevator-show", &show);
+    }
     fits(&folder, "scenario-list", &["scenario", "list", "--json"]);
     fits(
         &folder,
