@@ -5,7 +5,7 @@ use crate::plan::Replay;
 use crate::problem::{Code, Problem, Problems, ScenarioErrors};
 use crate::scenario::Scenario;
 use domio_core::{Duration, ParamValues};
-use domio_sched::{Policy, Pool, Pools, Scheduler};
+use domio_sched::{Cores, Policy, Pool, Pools, Scheduler};
 use domio_vmm::bus::Assembly;
 use domio_vmm::config::{HostConfig, Workload};
 
@@ -54,6 +54,8 @@ pub struct Built {
     /// Policies of the pools with the values of their parameters, in the order of
     /// [`HostConfig::pools`]; none for a host without.
     pub pools: Vec<(Policy, ParamValues)>,
+    /// Whether the policies decide for whole cores.
+    pub cores: bool,
     /// Time to simulate before measuring begins.
     pub warmup: Duration,
     /// Time to measure after it.
@@ -66,12 +68,19 @@ impl Built {
     /// A fresh scheduler for the host, or those of its pools in one.
     pub fn scheduler(&self) -> Box<dyn Scheduler> {
         let topology = &self.host.topology;
+        let make = |policy: &Policy, params: &ParamValues| -> Box<dyn Scheduler> {
+            let scheduler = (policy.make)(params, topology);
+            match self.cores {
+                true => Box::new(Cores::new(scheduler, topology)),
+                false => scheduler,
+            }
+        };
         if self.pools.is_empty() {
-            return (self.policy.make)(&self.params, topology);
+            return make(&self.policy, &self.params);
         }
         let pools = self.pools.iter().zip(&self.host.pools);
         let pools = pools.map(|((policy, params), pool)| Pool {
-            scheduler: (policy.make)(params, topology),
+            scheduler: make(policy, params),
             pcpus: pool.pcpus,
             domains: pool.domains.clone(),
         });
@@ -126,6 +135,7 @@ impl Scenario {
                 policy: plan.policy,
                 params: plan.params,
                 pools: plan.pools.clone(),
+                cores: plan.cores,
                 warmup: plan.warmup,
                 duration: plan.duration,
                 seed: plan.seed,

@@ -30,6 +30,8 @@ pub struct Plan {
     /// Policies of the pools with the values of their parameters, in the order of
     /// [`HostConfig::pools`]; none for a host without.
     pub pools: Vec<(Policy, ParamValues)>,
+    /// Whether policies decide for whole cores ([`domio_sched::Cores`]).
+    pub cores: bool,
     /// The host. Tasks that replay a recording have no demands yet: see `replays`.
     pub host: HostConfig,
     /// The devices, in the order in which they come to the bus: networks, then disks. Those that

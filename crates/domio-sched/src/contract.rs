@@ -28,7 +28,9 @@ use crate::state::StateRows;
 use alloc::vec::Vec;
 use core::fmt;
 pub use domio_core::Conflict;
-use domio_core::{Class, DomainId, Duration, Instant, ParamSpec, ParamValues, PcpuId, VcpuId};
+use domio_core::{
+    Class, CpuSet, DomainId, Duration, Instant, ParamSpec, ParamValues, PcpuId, VcpuId,
+};
 
 /// Why a vcpu became runnable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -100,6 +102,8 @@ pub struct Needs {
     pub context_saved: bool,
     /// Calls of [`Scheduler::packets`]. For a policy that does without, a host need not count.
     pub packets: bool,
+    /// Passes that pcpus make together ([`Scheduler::together`]).
+    pub together: bool,
 }
 
 impl Needs {
@@ -110,6 +114,7 @@ impl Needs {
         park: false,
         context_saved: false,
         packets: false,
+        together: false,
     };
 
     /// What two policies need together.
@@ -120,6 +125,7 @@ impl Needs {
             park: self.park || other.park,
             context_saved: self.context_saved || other.context_saved,
             packets: self.packets || other.packets,
+            together: self.together || other.together,
         }
     }
 }
@@ -407,6 +413,17 @@ pub trait Scheduler: Send {
     /// `vcpu`, which is current, yielded; a pass follows. Default: nothing, as in Xen before 4.1.
     fn yielded(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
         let _ = (cx, vcpu);
+    }
+
+    /// The pcpus that make the pass that begins on `pcpu`, which is one of them. Where there are
+    /// more, the host has all of them come, by an IPI, and wait for each other. It then calls
+    /// [`Scheduler::schedule`] for each at one instant, `pcpu` first and the others in ascending
+    /// order, and all of them return to their guests when the slowest is done. What was asked for
+    /// on any of them until then is served by that pass. Called if [`Needs::together`] says so, for
+    /// a pcpu that nobody waits for. Default: `pcpu` alone.
+    fn together(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) -> CpuSet {
+        let _ = cx;
+        CpuSet::of(pcpu)
     }
 
     /// The scheduler softirq on `pcpu`: who runs next? `prev` is current until the answer is

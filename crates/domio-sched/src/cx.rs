@@ -239,6 +239,25 @@ impl<'a> Cx<'a> {
         answer
     }
 
+    /// Makes `call` at the same time with a context of these tables, and has its requests put into
+    /// `effects`. The work that it reports is reported here.
+    pub(crate) fn within<R>(
+        &mut self,
+        tables: &mut Tables,
+        effects: &mut Vec<Effect>,
+        call: impl FnOnce(&mut Cx<'_>) -> R,
+    ) -> R {
+        core::mem::swap(&mut self.tables.work, &mut tables.work);
+        let answer = call(&mut Cx::new(self.now, tables, effects, self.tracing));
+        core::mem::swap(&mut self.tables.work, &mut tables.work);
+        answer
+    }
+
+    /// The host's tables.
+    pub(crate) fn tables(&self) -> &Tables {
+        self.tables
+    }
+
     /// The time of this call.
     #[inline]
     pub fn now(&self) -> Instant {

@@ -15,6 +15,7 @@ pub mod broken;
 pub mod bvt;
 pub mod conformance;
 pub mod contract;
+pub mod cores;
 pub mod credit;
 pub mod credit2;
 pub mod cx;
@@ -34,6 +35,7 @@ pub mod work;
 pub use contract::{
     Conflict, Descriptor, GroupId, Needs, PacketsMoved, Pick, Prev, Promises, Scheduler, Stop, Wake,
 };
+pub use cores::Cores;
 pub use cx::{Affinity, Cx, Effect, Pause, PcpuView, Tables, VcpuView};
 pub use pools::{Pool, Pools};
 pub use registry::{Policy, find, policies};

@@ -196,6 +196,11 @@ impl Scheduler for Pools {
         self.of(cx, vcpu, |s, cx| s.yielded(cx, vcpu));
     }
 
+    fn together(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) -> CpuSet {
+        let all = self.on(cx, pcpu, |s, cx| s.together(cx, pcpu));
+        all.unwrap_or(CpuSet::of(pcpu))
+    }
+
     fn schedule(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, prev: Prev) -> Pick {
         let pick = self.on(cx, pcpu, |s, cx| s.schedule(cx, pcpu, prev));
         pick.unwrap_or(Pick::IDLE)

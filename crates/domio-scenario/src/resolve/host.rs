@@ -3,7 +3,9 @@
 use crate::check::{self, Cx, Fields};
 use crate::problem::{Code, Problem};
 use domio_core::cpuset::MAX_PCPUS;
-use domio_core::keys::{KeySection, Keys, Need, Nested, Words, int, nested, time, word_text};
+use domio_core::keys::{
+    KeySection, Keys, Need, Nested, WordOf, Words, int, nested, time, word, word_text,
+};
 use domio_core::{Duration, Topology, XenVersion};
 use domio_vmm::config::KernelCosts;
 use domio_vmm::machine::{HOST_COSTS, HOST_KERNEL, Hardware, host_costs, host_kernel};
@@ -47,12 +49,31 @@ keys! {
             "How fast a pcpu works while another thread of its core is busy, in percent of its \
              full speed; 100: threads do not slow each other. Of more than two busy threads each \
              adds as much as the second.";
+        sched_gran: Gran = word(&GRANS), Need::Word("cpu"),
+            "What a policy schedules (`sched-gran` of Xen's command line).";
         costs: Nested = nested(&HOST_COSTS), Need::Optional("the profile's"),
             "What the hypervisor's work costs.";
         kernel: Nested = nested(&HOST_KERNEL), Need::Optional("the profile's"),
             "What the work of kernels with a network or a disk costs.";
     }
 }
+
+/// What a policy schedules.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Gran {
+    Cpu,
+    Core,
+}
+
+static GRANS: [WordOf<Gran>; 2] = [
+    WordOf::new("cpu", Gran::Cpu, "Vcpus, each on a pcpu."),
+    WordOf::new(
+        "core",
+        Gran::Core,
+        "Units, each on a core: as many successive vcpus of a domain as a core has threads. No two \
+         domains are on one core at a time. Since Xen 4.13.",
+    ),
+];
 
 impl HostKeys {
     /// The machine, where it is one without costs and nobody has said so.

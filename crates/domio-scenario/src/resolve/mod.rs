@@ -9,6 +9,7 @@ mod asked;
 mod body;
 mod chain;
 mod controller;
+mod cores;
 mod device;
 mod disk;
 mod disks;
@@ -184,6 +185,15 @@ pub(crate) fn resolve(cx: &mut Cx<'_>, root: &Node, members: &[MemberKey]) -> Op
     unused::unused(cx, host_keys.presumed_free(), &devices, &resolved);
     scheduler::hears_nothing(cx, policy.as_ref(), &resolved);
 
+    let cores = cores::whole_cores(
+        cx,
+        &host,
+        &host_keys,
+        topology.as_ref(),
+        &pools,
+        &resolved,
+        &actions,
+    );
     let host_pools = pool::configs(&pools, &resolved);
     let domains = resolved.domains.into_iter().map(|d| d.config).collect();
     let mut config = HostConfig {
@@ -208,6 +218,7 @@ pub(crate) fn resolve(cx: &mut Cx<'_>, root: &Node, members: &[MemberKey]) -> Op
         policy: policy?,
         params: params?,
         pools: pools.into_iter().map(|p| (p.policy, p.params)).collect(),
+        cores: cores?,
         host: config,
         devices: devices.into_iter().map(|d| d.config).collect(),
         replays: resolved.replays,

@@ -6,6 +6,7 @@ mod chain;
 mod common;
 mod conflicts;
 mod controllers;
+mod cores;
 mod debts;
 mod decisions;
 mod devices;

@@ -60,6 +60,7 @@ use crate::hypervisor::pcpu::{Cause, Pcpus};
 use crate::hypervisor::policy::Policy;
 use crate::hypervisor::served::ServedAccounts;
 use crate::hypervisor::siblings::Siblings;
+use crate::hypervisor::together::Meetings;
 use crate::hypervisor::trace::{Classes, Trace};
 use crate::hypervisor::vcpu::Vcpus;
 use alloc::boxed::Box;
@@ -130,6 +131,7 @@ impl<S: Sink, D: Device> Host<S, D> {
                 vcpus: Vcpus::default(),
                 served: ServedAccounts::new(owners, controlled),
                 siblings,
+                meetings: Meetings::default(),
                 trace: Trace::new(sink, names, config.topology.pcpus(), classes),
                 fault: None,
             },

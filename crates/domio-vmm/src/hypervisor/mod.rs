@@ -25,6 +25,7 @@
 //! | | `roam` | processes that go from one vcpu to another |
 //! | `served` | `served` | for how long driver domains have worked for whom |
 //! | `siblings` | `siblings` | threads of a core that slow each other |
+//! | `meetings` | `together` | pcpus that wait for others to make a pass together |
 //! | `trace` | `trace` | records |
 //!
 //! | file | what happens |
@@ -53,6 +54,7 @@ pub(crate) mod served;
 pub(crate) mod siblings;
 mod softirq;
 pub(crate) mod timer;
+pub(crate) mod together;
 pub(crate) mod trace;
 pub(crate) mod vcpu;
 mod wake;
@@ -68,6 +70,7 @@ use pcpu::{Cause, Pcpus};
 use policy::Policy;
 use served::ServedAccounts;
 use siblings::Siblings;
+use together::Meetings;
 use trace::Trace;
 use vcpu::Vcpus;
 
@@ -88,6 +91,7 @@ pub(crate) struct Hypervisor<S: Sink> {
     pub vcpus: Vcpus,
     pub served: ServedAccounts,
     pub siblings: Siblings,
+    pub meetings: Meetings,
     pub trace: Trace<S>,
     /// What ends the run.
     pub fault: Option<Box<StopCause>>,

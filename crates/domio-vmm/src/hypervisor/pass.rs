@@ -21,16 +21,55 @@ pub(crate) struct Back {
 
 impl Back {
     /// No guest executes yet.
-    const NOT_YET: Back = Back {
+    pub(super) const NOT_YET: Back = Back {
         to: None,
         ticked: None,
     };
+}
+
+/// What a pass has decided.
+#[derive(Clone, Copy)]
+pub(super) struct Decided {
+    pub current: Option<VcpuId>,
+    pub next: Option<VcpuId>,
+    /// For how long the current one has run.
+    pub ran: Duration,
+    /// Time for the policy's work.
+    pub worked: Duration,
 }
 
 impl<S: Sink> Hypervisor<S> {
     /// The scheduler softirq on `pcpu`: asks the policy and begins to carry its answer out.
     #[inline(always)]
     pub fn pass(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) -> Back {
+        if self.policy.together {
+            return self.come_together(queue, pcpu, now);
+        }
+        self.pass_alone(queue, pcpu, now)
+    }
+
+    /// As [`Hypervisor::pass`], for this pcpu alone.
+    #[inline(always)]
+    pub(super) fn pass_alone(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) -> Back {
+        let Some(decided) = self.decide(queue, pcpu, now) else {
+            return Back::NOT_YET;
+        };
+        if decided.next == decided.current {
+            self.keep(queue, pcpu, now, decided)
+        } else {
+            let Decided { current, next, .. } = decided;
+            self.switch(queue, pcpu, now, decided.worked, current, next)
+        }
+    }
+
+    /// Asks the policy who runs next on `pcpu`; `None` when the run ends here.
+    #[inline(always)]
+    pub(super) fn decide(
+        &mut self,
+        queue: &mut Queue,
+        pcpu: PcpuId,
+        now: Instant,
+    ) -> Option<Decided> {
         self.policy.passes += 1;
         let current = self.policy.current(pcpu);
         let p = &mut self.pcpus[pcpu];
@@ -40,7 +79,7 @@ impl<S: Sink> Hypervisor<S> {
             p.passes_at_instant += 1;
             if p.passes_at_instant > max_passes(self.vcpus.len()) {
                 self.complain_of_passes(pcpu);
-                return Back::NOT_YET;
+                return None;
             }
         } else {
             p.last_pass = now;
@@ -77,17 +116,18 @@ impl<S: Sink> Hypervisor<S> {
         match time_slice {
             Some(Duration::ZERO) => {
                 self.refuse(pcpu, current, next, time_slice);
-                return Back::NOT_YET;
+                return None;
             }
             Some(slice) => queue.arm(p.slice_timer, now + slice),
             None => queue.disarm(p.slice_timer),
         }
         p.slice = time_slice.unwrap_or(Duration::MAX);
-        if next == current {
-            self.keep(queue, pcpu, now, worked, prev.ran, next)
-        } else {
-            self.switch(queue, pcpu, now, worked, current, next)
-        }
+        Some(Decided {
+            current,
+            next,
+            ran: prev.ran,
+            worked,
+        })
     }
 
     /// A slice timer that becomes the first of the timers of `pcpu` raises their softirq, which
@@ -168,28 +208,31 @@ impl<S: Sink> Hypervisor<S> {
         ));
     }
 
-    #[inline(never)]
-    fn keep(
-        &mut self,
-        queue: &mut Queue,
-        pcpu: PcpuId,
-        now: Instant,
-        worked: Duration,
-        ran: Duration,
-        next: Option<VcpuId>,
-    ) -> Back {
+    /// Whether the current vcpu of `pcpu` may stay, which the policy wants. Notes that it does.
+    #[inline(always)]
+    pub(super) fn stays(&mut self, pcpu: PcpuId, now: Instant, decided: &Decided) -> bool {
+        let next = decided.next;
         if let Some(vcpu) = next
             && !(self.policy.view(vcpu).runnable() && self.policy.tables.may_run_on(vcpu, pcpu))
         {
             self.refuse(pcpu, next, next, None);
-            return Back::NOT_YET;
+            return false;
         }
         if self.trace.on()
             && let Some(vcpu) = next
         {
             let slice = self.pcpus[pcpu].slice;
-            self.trace.goes_on(now, pcpu, vcpu, ran, slice);
+            self.trace.goes_on(now, pcpu, vcpu, decided.ran, slice);
         }
+        true
+    }
+
+    #[inline(never)]
+    fn keep(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant, decided: Decided) -> Back {
+        if !self.stays(pcpu, now, &decided) {
+            return Back::NOT_YET;
+        }
+        let Decided { next, worked, .. } = decided;
         let keep = self.machine.profile.keep + worked;
         let p = &mut self.pcpus[pcpu];
         p.prev = next;
@@ -202,6 +245,31 @@ impl<S: Sink> Hypervisor<S> {
         }
     }
 
+    /// `pcpu` is to have `next`, who the policy wants there. Returns whether it may.
+    #[inline(always)]
+    pub(super) fn takes(
+        &mut self,
+        pcpu: PcpuId,
+        prev: Option<VcpuId>,
+        next: Option<VcpuId>,
+    ) -> bool {
+        if let Some(vcpu) = next {
+            let Some(view) = self.policy.tables.vcpus.get(vcpu.index()) else {
+                self.refuse(pcpu, prev, next, None);
+                return false;
+            };
+            if !view.runnable() || view.on_pcpu || !self.policy.tables.may_run_on(vcpu, pcpu) {
+                self.refuse(pcpu, prev, next, None);
+                return false;
+            }
+            let view = self.policy.view_mut(vcpu);
+            view.on_pcpu = true;
+            view.pcpu = pcpu;
+        }
+        self.policy.tables.pcpus[pcpu].current = next;
+        true
+    }
+
     #[inline(always)]
     fn switch(
         &mut self,
@@ -212,20 +280,9 @@ impl<S: Sink> Hypervisor<S> {
         prev: Option<VcpuId>,
         next: Option<VcpuId>,
     ) -> Back {
-        if let Some(vcpu) = next {
-            let Some(view) = self.policy.tables.vcpus.get(vcpu.index()) else {
-                self.refuse(pcpu, prev, next, None);
-                return Back::NOT_YET;
-            };
-            if !view.runnable() || view.on_pcpu || !self.policy.tables.may_run_on(vcpu, pcpu) {
-                self.refuse(pcpu, prev, next, None);
-                return Back::NOT_YET;
-            }
-            let view = self.policy.view_mut(vcpu);
-            view.on_pcpu = true;
-            view.pcpu = pcpu;
+        if !self.takes(pcpu, prev, next) {
+            return Back::NOT_YET;
         }
-        self.policy.tables.pcpus[pcpu].current = next;
         let cost = self.switch_cost(pcpu, prev, next) + worked;
         if cost.is_zero() {
             self.switched(queue, pcpu, now, prev, next)
@@ -241,7 +298,12 @@ impl<S: Sink> Hypervisor<S> {
     /// What a switch from `prev` to `next` takes on `pcpu`. The context of the vcpu that ran last
     /// stays loaded while the pcpu idles.
     #[inline]
-    fn switch_cost(&self, pcpu: PcpuId, prev: Option<VcpuId>, next: Option<VcpuId>) -> Duration {
+    pub(super) fn switch_cost(
+        &self,
+        pcpu: PcpuId,
+        prev: Option<VcpuId>,
+        next: Option<VcpuId>,
+    ) -> Duration {
         let lazy = match (prev, next) {
             (_, None) => true,
             (None, Some(vcpu)) => {

@@ -14,6 +14,8 @@ pub(crate) struct Policy {
     pub effects: Vec<Effect>,
     /// It wants to know when a vcpu that was switched out may run elsewhere.
     pub tells_saved: bool,
+    /// It has pcpus make passes together.
+    pub together: bool,
     /// Decisions so far.
     pub passes: u64,
 }
@@ -25,6 +27,7 @@ impl Policy {
             tables,
             effects: Vec::with_capacity(64),
             tells_saved: scheduler.needs().context_saved,
+            together: scheduler.needs().together,
             passes: 0,
             scheduler,
         }

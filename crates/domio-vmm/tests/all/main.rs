@@ -4,6 +4,7 @@
 
 mod common;
 mod controllers;
+mod cores;
 mod costs;
 mod faults;
 mod golden;
