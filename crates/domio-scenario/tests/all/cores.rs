@@ -33,7 +33,7 @@ fn changed(from: &str, to: &str) -> Result<Scenario, String> {
 
 #[track_caller]
 fn refused(scenario: Result<Scenario, String>, words: &str) {
-    let text = scenario.err().expect("refused");
+    let text = scenario.expect_err("refused");
     assert!(text.contains(words), "{text}");
     // The place is the value of `sched_gran`.
     assert!(text.contains(":14: "), "{text}");

@@ -65,7 +65,7 @@ impl<S: Sink> Hypervisor<S> {
         let at = under_way.map(|(_, of)| of).position(|of| of == all);
         let at = at.expect("who waits is in a meeting");
         let (first, _) = meetings.under_way.swap_remove(at);
-        meetings.waiting = meetings.waiting & !*all;
+        meetings.waiting &= !*all;
         let others = all.iter().filter(|other| *other != first);
         let mut decided: Vec<(PcpuId, Decided)> = Vec::with_capacity(all.len());
         for pcpu in core::iter::once(first).chain(others) {
