@@ -156,7 +156,7 @@ pub fn all(args: &Compare) -> anyhow::Result<Vec<Variant>> {
              or a second scenario or recording"
         );
     }
-    let counts = |v: &Variant| matches!(&v.what, What::Recording(recording) if recording.format != Format::Own);
+    let counts = |v: &Variant| matches!(&v.what, What::Recording(r) if r.format != Format::Own);
     if args.cpu_hz.is_some() && !variants.iter().any(counts) {
         bail!(
             "--cpu-hz is of xentrace files, and none of {} is one; leave it out",

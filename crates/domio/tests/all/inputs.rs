@@ -160,7 +160,7 @@ fn packed_files_are_read_through() {
     );
 }
 
-/// A folder whose trace is packed is a recording, and a packed trace with its description beside it.
+/// A folder whose trace is packed is a recording, and a packed trace with its description beside.
 #[test]
 fn packed_recordings_are_validated() {
     let folder = folder();
