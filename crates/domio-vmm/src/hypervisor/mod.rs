@@ -53,6 +53,7 @@ mod roam;
 pub(crate) mod served;
 pub(crate) mod siblings;
 mod softirq;
+mod speeds;
 pub(crate) mod timer;
 pub(crate) mod together;
 pub(crate) mod trace;

@@ -7,15 +7,10 @@
 //! costs of the hypervisor itself are time on the clock, as on a real Xen: nobody is charged less
 //! for a slow pcpu. The difference is what records of this class tell.
 
-use super::Hypervisor;
-use crate::event::Queue;
-use crate::hypervisor::pcpu::Phase;
 use crate::profile::Profile;
 use alloc::vec;
 use alloc::vec::Vec;
-use domio_core::{
-    Adds, Class, Declared, Duration, Field, Instant, PcpuId, Sink, Tally, Topology, Unit, VcpuId,
-};
+use domio_core::{Adds, Class, Declared, Duration, Field, PcpuId, Tally, Topology, Unit, VcpuId};
 
 /// What a host tells of threads that slow each other: "slowed", about a vcpu that has executed, has
 /// lost so many ns of work to other threads of its core since the last such record. Written when
@@ -33,7 +28,7 @@ const FULL: u64 = 1_000_000;
 
 /// The speed of each of `busy` threads of a core, in millionths of the full one, where one of two
 /// has `percent`: each thread that joins adds as much to the core as the second one.
-fn speed(busy: u64, percent: u8) -> u64 {
+pub(super) fn speed(busy: u64, percent: u8) -> u64 {
     let added = 2 * u64::from(percent) - 100;
     match busy {
         0 | 1 => FULL,
@@ -43,19 +38,19 @@ fn speed(busy: u64, percent: u8) -> u64 {
 
 /// A thread of a core.
 #[derive(Clone, Copy)]
-struct Thread {
-    busy: bool,
+pub(super) struct Thread {
+    pub busy: bool,
     /// In millionths of the full speed.
-    speed: u64,
+    pub speed: u64,
     /// Work that makes no whole nanosecond yet, in millionths of one.
     rest: u64,
 }
 
 /// The threads of all pcpus, where they slow each other.
 pub(crate) struct Siblings {
-    percent: u8,
+    pub(super) percent: u8,
     /// By pcpu; empty where no thread slows another.
-    threads: Vec<Thread>,
+    pub(super) threads: Vec<Thread>,
     /// By vcpu: work lost since that was told last.
     lost: Vec<Duration>,
 }
@@ -125,61 +120,9 @@ impl Siblings {
     }
 
     /// What `vcpu` has lost since this was asked last.
-    fn take_lost(&mut self, vcpu: VcpuId) -> Duration {
+    pub(super) fn take_lost(&mut self, vcpu: VcpuId) -> Duration {
         let lost = self.lost.get_mut(vcpu.index());
         lost.map_or(Duration::ZERO, core::mem::take)
-    }
-}
-
-impl<S: Sink> Hypervisor<S> {
-    /// `pcpu` begins to be busy or ceases: from now on all threads of its core have another speed.
-    #[inline]
-    pub fn turn_thread(&mut self, queue: &mut Queue, pcpu: PcpuId, busy: bool, now: Instant) {
-        if self.siblings.any() {
-            self.change_speeds(queue, pcpu, busy, now);
-        }
-    }
-
-    #[cold]
-    fn change_speeds(&mut self, queue: &mut Queue, pcpu: PcpuId, busy: bool, now: Instant) {
-        let core = *self.policy.tables.topology.siblings(pcpu);
-        self.siblings.threads[pcpu.index()].busy = busy;
-        let threads = &self.siblings.threads;
-        let count = core.iter().filter(|p| threads[p.index()].busy).count();
-        let speed = speed(count as u64, self.siblings.percent);
-        for other in core.iter() {
-            let executes = self.pcpus[other].exec_from <= now;
-            if other != pcpu && executes && self.pcpus[other].phase == Phase::Guest {
-                // Work until now is done at the old speed; how long the rest takes is found out
-                // anew.
-                self.halt(queue, other, now);
-                self.pcpus.execute_later(queue, other, now);
-            }
-            self.siblings.threads[other.index()].speed = speed;
-        }
-    }
-
-    /// The current vcpu of `pcpu` has `work` to do, and executes from `now` on.
-    #[inline(always)]
-    pub fn run_for(&self, queue: &mut Queue, pcpu: PcpuId, now: Instant, work: Duration) {
-        let time = self.siblings.time_for(pcpu, work);
-        queue.arm(self.pcpus[pcpu].done, now + time);
-    }
-
-    /// Tells what `vcpu`, which was on `pcpu`, has lost to other threads since that was told last.
-    #[inline(always)]
-    pub fn tell_slowed(&mut self, pcpu: PcpuId, vcpu: VcpuId, now: Instant) {
-        if self.siblings.any() {
-            self.tell_lost(pcpu, vcpu, now);
-        }
-    }
-
-    #[cold]
-    fn tell_lost(&mut self, pcpu: PcpuId, vcpu: VcpuId, now: Instant) {
-        let lost = self.siblings.take_lost(vcpu);
-        if !lost.is_zero() {
-            self.trace.slowed(now, pcpu, vcpu, lost);
-        }
     }
 }
 

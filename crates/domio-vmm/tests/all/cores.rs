@@ -217,7 +217,8 @@ fn threads_wait_for_each_other() {
     };
     let run = run(&host, for_cores("credit", &host), at_ms(31), 1);
     assert!(run.completed());
-    // From cause to pass 1 and 0 us on pcpu 0, 5 + 2 until pcpu 1 is there, 3 for the slower switch.
+    // From cause to pass 1 and 0 us on pcpu 0, 5 + 2 until pcpu 1 is there, 3 for the slower
+    // switch.
     let expected = [
         "11 p0 idlev0 runnable, d1v0 running",
         "11 p1 idlev1 runnable, d1v1 running",

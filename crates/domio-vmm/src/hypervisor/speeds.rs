@@ -1,0 +1,60 @@
+//! When threads of a core change their speed, and what vcpus have lost by it
+//! ([`Siblings`](super::siblings::Siblings)).
+
+use super::Hypervisor;
+use super::siblings::speed;
+use crate::event::Queue;
+use crate::hypervisor::pcpu::Phase;
+use domio_core::{Duration, Instant, PcpuId, Sink, VcpuId};
+
+impl<S: Sink> Hypervisor<S> {
+    /// `pcpu` begins to be busy or ceases: from now on all threads of its core have another speed.
+    #[inline]
+    pub fn turn_thread(&mut self, queue: &mut Queue, pcpu: PcpuId, busy: bool, now: Instant) {
+        if self.siblings.any() {
+            self.change_speeds(queue, pcpu, busy, now);
+        }
+    }
+
+    #[cold]
+    fn change_speeds(&mut self, queue: &mut Queue, pcpu: PcpuId, busy: bool, now: Instant) {
+        let core = *self.policy.tables.topology.siblings(pcpu);
+        self.siblings.threads[pcpu.index()].busy = busy;
+        let threads = &self.siblings.threads;
+        let count = core.iter().filter(|p| threads[p.index()].busy).count();
+        let speed = speed(count as u64, self.siblings.percent);
+        for other in core.iter() {
+            let executes = self.pcpus[other].exec_from <= now;
+            if other != pcpu && executes && self.pcpus[other].phase == Phase::Guest {
+                // Work until now is done at the old speed; how long the rest takes is found out
+                // anew.
+                self.halt(queue, other, now);
+                self.pcpus.execute_later(queue, other, now);
+            }
+            self.siblings.threads[other.index()].speed = speed;
+        }
+    }
+
+    /// The current vcpu of `pcpu` has `work` to do, and executes from `now` on.
+    #[inline(always)]
+    pub fn run_for(&self, queue: &mut Queue, pcpu: PcpuId, now: Instant, work: Duration) {
+        let time = self.siblings.time_for(pcpu, work);
+        queue.arm(self.pcpus[pcpu].done, now + time);
+    }
+
+    /// Tells what `vcpu`, which was on `pcpu`, has lost to other threads since that was told last.
+    #[inline(always)]
+    pub fn tell_slowed(&mut self, pcpu: PcpuId, vcpu: VcpuId, now: Instant) {
+        if self.siblings.any() {
+            self.tell_lost(pcpu, vcpu, now);
+        }
+    }
+
+    #[cold]
+    fn tell_lost(&mut self, pcpu: PcpuId, vcpu: VcpuId, now: Instant) {
+        let lost = self.siblings.take_lost(vcpu);
+        if !lost.is_zero() {
+            self.trace.slowed(now, pcpu, vcpu, lost);
+        }
+    }
+}
