@@ -162,7 +162,12 @@ impl WebServer {
                 let port = listener.port(place);
                 Err(Answer::Return(port.map_or(0, |port| client.asked(port))))
             }
-            What::Accept | What::Sync => Err(Answer::Return(0)),
+            What::Accept
+            | What::Sync
+            | What::Create { .. }
+            | What::Remove
+            | What::Size
+            | What::SyncAll => Err(Answer::Return(0)),
         }
     }
 

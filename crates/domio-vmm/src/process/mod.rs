@@ -132,6 +132,19 @@ pub enum What {
     /// Closes a connection that was accepted: the process uses the file no more. Returns 0. Files
     /// of other kinds stay open.
     Close,
+    /// Makes an empty file in a directory of the file system that the named file belongs to. Returns
+    /// the number of the new file, which belongs to the same model; 0 where there is no file system.
+    Create {
+        /// Number of the directory, from 0.
+        directory: u32,
+    },
+    /// Removes the file. Returns 0.
+    Remove,
+    /// Returns the size of the file (bytes); 0 for sockets.
+    Size,
+    /// Blocks until everything that was written to the file system has reached the disk. Sockets
+    /// return at once.
+    SyncAll,
 }
 
 /// A system call on a file.

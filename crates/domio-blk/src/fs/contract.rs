@@ -1,0 +1,78 @@
+//! How a file system is driven: tasks, their calls, and the steps that a call consists of.
+
+use crate::elevator::{Bio, Submitter};
+use domio_core::Duration;
+
+/// What a process asks of a file system.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FileOp {
+    /// Makes an empty file in a directory (by number from 0). Returns the number of the file, from 1.
+    Create {
+        /// Number of the directory.
+        directory: u32,
+    },
+    /// Removes a file. Returns 0.
+    Remove {
+        /// Number of the file.
+        file: u32,
+    },
+    /// Reads. Returns the bytes that there were: 0 at the end of the file.
+    Read {
+        /// Number of the file.
+        file: u32,
+        /// Where in the file (bytes).
+        offset: u64,
+        /// Most bytes.
+        bytes: u64,
+    },
+    /// Writes; a file grows when written behind its end. Returns the bytes written.
+    Write {
+        /// Number of the file.
+        file: u32,
+        /// Where in the file (bytes).
+        offset: u64,
+        /// How many bytes.
+        bytes: u64,
+    },
+    /// Returns when everything of the file that was written is on the disk (`fsync`).
+    Flush {
+        /// Number of the file.
+        file: u32,
+    },
+    /// Returns when everything that was written is on the disk (`sync`).
+    Sync,
+    /// Returns the size of the file (bytes).
+    Size {
+        /// Number of the file.
+        file: u32,
+    },
+}
+
+/// The next thing that a task does in a call, or a thread of the file system in its turn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FsStep {
+    /// Executes for this long, then asks for the next step.
+    Run(Duration),
+    /// Submits this bio with the tag that is in it; if the request layer has no room, the task
+    /// sleeps until it has. Then the next step.
+    Submit(Bio),
+    /// Takes the plug out of the request layer, as who waits for data does. Then the next step.
+    Unplug,
+    /// Sleeps until the file system wakes this task.
+    Sleep,
+    /// The call returns this value; a thread has nothing more to do until it is woken.
+    Done(u64),
+}
+
+/// What a file system sees of the request layer below.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Congestion {
+    /// Readers should hold back (`bdi_read_congested`).
+    pub read: bool,
+    /// Writers should hold back (`bdi_write_congested`).
+    pub write: bool,
+}
+
+/// Who is to be called next: a process that slept in a call, or a thread of the file system.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Woken(pub Submitter);
