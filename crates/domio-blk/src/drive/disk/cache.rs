@@ -4,39 +4,33 @@ use crate::drive::Range;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-/// Segments that were read, the one used last at the end.
+/// Segments that were read, the one used last at the end. Each takes the room of a whole segment,
+/// however little it holds.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Segments {
     segments: VecDeque<Range>,
-    sectors: u64,
 }
 
 impl Segments {
-    /// Keeps what was read: at most the last `longest` sectors, and of all segments those used
-    /// last, as many as fit into `room`.
-    pub fn put(&mut self, read: Range, longest: u64, room: u64) {
+    /// Keeps what was read: at most the last `longest` sectors, and of all segments the `most`
+    /// that were used last.
+    pub fn put(&mut self, read: Range, longest: u64, most: usize) {
         let start = read.start.max(read.end.saturating_sub(longest));
         let read = Range { start, ..read };
         self.forget(read);
-        self.sectors += read.len();
         self.segments.push_back(read);
-        self.shrink(room);
+        self.shrink(most);
     }
 
-    /// Makes room for others.
-    pub fn shrink(&mut self, room: u64) {
-        while self.sectors > room {
-            let Some(oldest) = self.segments.pop_front() else {
-                return;
-            };
-            self.sectors -= oldest.len();
-        }
+    /// Keeps the segments that were used last.
+    pub fn shrink(&mut self, most: usize) {
+        let over = self.segments.len().saturating_sub(most);
+        self.segments.drain(..over);
     }
 
     /// Drops segments with any sector of `range`.
     pub fn forget(&mut self, range: Range) {
         self.segments.retain(|segment| !segment.meets(range));
-        self.sectors = self.segments.iter().map(|segment| segment.len()).sum();
     }
 
     /// How far the data from the start of `range` on is there: the end of a segment, or the start
@@ -182,8 +176,8 @@ mod tests {
     #[test]
     fn segments_used_last_stay() {
         let mut segments = Segments::default();
-        segments.put(Range::new(0, 40), 50, 100);
-        segments.put(Range::new(1000, 80), 50, 100);
+        segments.put(Range::new(0, 40), 50, 2);
+        segments.put(Range::new(1000, 80), 50, 2);
         assert_eq!(
             segments.reach(Range::new(1000, 8)),
             1000,
@@ -191,7 +185,7 @@ mod tests {
         );
         assert_eq!(segments.reach(Range::new(1040, 8)), 1080);
         assert_eq!(segments.reach(Range::new(8, 8)), 40);
-        segments.put(Range::new(2000, 50), 50, 100);
+        segments.put(Range::new(2000, 50), 50, 2);
         assert_eq!(segments.reach(Range::new(1040, 8)), 1040);
         assert_eq!(segments.reach(Range::new(8, 8)), 40);
         segments.forget(Range::new(39, 1));

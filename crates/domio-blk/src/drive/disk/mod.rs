@@ -153,6 +153,12 @@ impl MechanicalDisk {
         }
     }
 
+    /// Segments that were read for which there is room beside the writes.
+    fn free_segments(&self) -> usize {
+        let room = self.room();
+        ((room.sectors - self.dirty.sectors()) / room.longest) as usize
+    }
+
     /// The cache serves `command`, which came at `since`, from `now` on, and not before `data`.
     fn serve(&mut self, now: Instant, since: Instant, data: Instant, command: Command) {
         let config = self.config();
@@ -216,7 +222,7 @@ impl MechanicalDisk {
             self.crowded.pop_front();
             self.serve(now, since, now, command);
         }
-        self.segments.shrink(room.sectors - self.dirty.sectors());
+        self.segments.shrink(self.free_segments());
         self.work(now);
     }
 
@@ -288,9 +294,8 @@ impl MechanicalDisk {
             start: ahead.start,
             end,
         };
-        let room = self.room();
-        let free = room.sectors - self.dirty.sectors();
-        self.segments.put(read, room.longest, free);
+        let (longest, most) = (self.room().longest, self.free_segments());
+        self.segments.put(read, longest, most);
     }
 
     /// The firmware chooses, and the arm begins to move.
