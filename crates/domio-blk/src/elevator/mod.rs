@@ -7,7 +7,8 @@
 //! | [`request`], [`list`], [`sorted`] | bios and requests, and how they are kept |
 //! | [`tunables`], [`registry`] | what can be set; every elevator by name |
 //! | [`history`] | decaying averages of think times and seek distances |
-//! | `noop`, `deadline`, `anticipatory`, `cfq` | the elevators |
+//! | `noop`, `deadline`, `anticipatory`, `cfq` | the elevators of Linux 2.6.24 |
+//! | `lease` | one for the layer below virtual disks, ours |
 //!
 //! An elevator depends on `domio-core` and on this folder alone, so that the same one runs in a
 //! guest, in the driver domain and against a recording.
@@ -18,6 +19,7 @@ pub mod contract;
 pub mod cx;
 pub mod deadline;
 pub mod history;
+pub mod lease;
 pub mod list;
 pub mod noop;
 pub mod registry;

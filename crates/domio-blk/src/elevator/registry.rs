@@ -1,9 +1,15 @@
 //! The list of elevators.
 
 use super::contract::ElevatorInfo;
-use super::{anticipatory, cfq, deadline, noop};
+use super::{anticipatory, cfq, deadline, lease, noop};
 
-static ELEVATORS: &[ElevatorInfo] = &[noop::INFO, deadline::INFO, anticipatory::INFO, cfq::INFO];
+static ELEVATORS: &[ElevatorInfo] = &[
+    noop::INFO,
+    deadline::INFO,
+    anticipatory::INFO,
+    cfq::INFO,
+    lease::INFO,
+];
 
 /// Every elevator.
 pub fn elevators() -> &'static [ElevatorInfo] {
