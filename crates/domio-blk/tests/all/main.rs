@@ -7,3 +7,4 @@ mod lone;
 mod recordings;
 mod scripts;
 mod site;
+mod split;
