@@ -3,7 +3,8 @@
 use super::contract::ElevatorInfo;
 use super::{anticipatory, cfq, deadline, noop};
 
-static ELEVATORS: &[ElevatorInfo] = &[noop::INFO, deadline::INFO, anticipatory::INFO, cfq::INFO];
+pub(crate) static ELEVATORS: &[ElevatorInfo] =
+    &[noop::INFO, deadline::INFO, anticipatory::INFO, cfq::INFO];
 
 /// Every elevator.
 pub fn elevators() -> &'static [ElevatorInfo] {

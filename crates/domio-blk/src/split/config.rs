@@ -66,6 +66,9 @@ pub trait DriveBlueprint: Debug + Send + Sync {
     /// A drive. Random streams are those of `seed` and `replication`.
     fn make(&self, seed: u64, replication: u32) -> Box<dyn Drive>;
 
+    /// Number of sectors of the drives.
+    fn sectors(&self) -> u64;
+
     /// The same blueprint.
     fn copy(&self) -> Box<dyn DriveBlueprint>;
 }

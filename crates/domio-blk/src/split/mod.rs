@@ -15,7 +15,8 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `config`, `keys` | what disks are made of, and how a scenario says so |
+//! | `config` | what disks are made of |
+//! | [`keys`], `elevator_keys` | how a scenario asks for disks and elevators |
 //! | `class` | records |
 //! | `layer` | a request layer in a kernel: clock, timers, `kblockd` |
 //! | `guest`, `raw`, `bio` | calls of processes, and the pieces of I/O that they are cut into |
@@ -28,8 +29,10 @@ mod bio;
 mod class;
 mod config;
 mod disk;
+mod elevator_keys;
 mod front;
 mod guest;
+pub mod keys;
 mod layer;
 mod raw;
 mod serve;

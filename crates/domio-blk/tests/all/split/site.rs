@@ -49,6 +49,10 @@ impl DriveBlueprint for Fixed {
         })
     }
 
+    fn sectors(&self) -> u64 {
+        self.sectors
+    }
+
     fn copy(&self) -> Box<dyn DriveBlueprint> {
         Box::new(self.clone())
     }
