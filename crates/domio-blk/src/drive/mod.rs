@@ -3,6 +3,8 @@
 //! A drive is free of the simulator, as elevators are: the owner gives the time with each call, asks
 //! [`Drive::next`] when to come back, and takes finished commands out of [`Drive::advance`].
 
+pub mod constant;
+
 use crate::elevator::IoWay;
 use alloc::vec::Vec;
 use core::fmt::Debug;

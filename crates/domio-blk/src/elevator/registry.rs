@@ -3,7 +3,7 @@
 use super::contract::ElevatorInfo;
 use super::{anticipatory, cfq, deadline, lease, noop};
 
-static ELEVATORS: &[ElevatorInfo] = &[
+pub(crate) static ELEVATORS: &[ElevatorInfo] = &[
     noop::INFO,
     deadline::INFO,
     anticipatory::INFO,

@@ -91,14 +91,29 @@ impl DiskQueue {
 
     /// The device has finished `rq`. The queue is run, whether or not it was plugged.
     pub fn complete(&mut self, now: Jiffies, rq: RequestId) {
-        self.busy -= 1;
-        self.in_flight -= 1;
-        self.elevator.completed(&mut self.core.cx(now), rq);
-        self.give_back(now, rq);
+        self.finish(now, rq);
         self.pull_plug();
         if !self.is_empty() {
             self.drive(now);
         }
+    }
+
+    /// The device has finished `rq`, and the queue is not run: for drivers that end several requests
+    /// and call [`DiskQueue::restart`] then.
+    pub fn finish(&mut self, now: Jiffies, rq: RequestId) {
+        self.busy -= 1;
+        self.in_flight -= 1;
+        self.elevator.completed(&mut self.core.cx(now), rq);
+        self.give_back(now, rq);
+    }
+
+    /// Runs the driver, as a driver does that knows no plug (blkfront): a plug stays in.
+    pub fn restart(&mut self, now: Jiffies) {
+        let plugged = core::mem::take(&mut self.plugged);
+        if !self.is_empty() {
+            self.drive(now);
+        }
+        self.plugged |= plugged;
     }
 
     /// The device has not taken `rq`, or has given it back unfinished: the driver tries again with

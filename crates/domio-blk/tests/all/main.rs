@@ -8,3 +8,4 @@ mod lone;
 mod recordings;
 mod scripts;
 mod site;
+mod split;

@@ -4,7 +4,7 @@ use crate::figure;
 use crate::text::{Cell, Column, Table, Tone, View};
 use domio_core::DomainId;
 use domio_meter::{
-    AccountJson, DomainJson, DriverSumsJson, JobsJson, NetworkJson, SummaryJson, WebJson,
+    AccountJson, DiskJson, DomainJson, DriverSumsJson, JobsJson, NetworkJson, SummaryJson, WebJson,
 };
 
 /// Domains, pcpus and what the trace covers. `name` gives the name of a domain, where one is known.
@@ -58,6 +58,22 @@ pub fn render(summary: &SummaryJson, name: impl Fn(u16) -> Option<String>, view:
         "response,\n95 %",
     ];
     let webs = per_domain(summary, &name, heads, |d| d.web.as_ref().map(web_figures));
+    let heads = [
+        "read and\nwritten [MB/s]",
+        "reads",
+        "read,\nmean",
+        "read,\n99 %",
+        "writes",
+        "write,\nmean",
+        "write,\n99 %",
+        "commands",
+        "in the\ndrive",
+        "queued,\nmean",
+        "seek,\nmean",
+        "rotation,\nmean",
+        "transfer,\nmean",
+    ];
+    let disks = per_domain(summary, &name, heads, |d| d.disk.as_ref().map(disk_figures));
     let mut pcpus = Table::new([
         Column::words("pcpu").whole(),
         Column::figures("busy\n[% of time]"),
@@ -74,7 +90,8 @@ pub fn render(summary: &SummaryJson, name: impl Fn(u16) -> Option<String>, view:
         true => String::new(),
         false => format!("{}\n", table.render(view)),
     };
-    let [unknown, jobs, networks, webs] = [&unknown, &jobs, &networks, &webs].map(if_any);
+    let [unknown, jobs, networks, webs, disks] =
+        [&unknown, &jobs, &networks, &webs, &disks].map(if_any);
     let work: String = summary
         .driver_work
         .iter()
@@ -98,7 +115,7 @@ pub fn render(summary: &SummaryJson, name: impl Fn(u16) -> Option<String>, view:
     };
     format!(
         "Time and waits, from the first record to the last, {} s:\n\n\
-         {}\n{unknown}{jain}{jobs}{networks}{webs}{work}{}\n{} records in {} s{lost}\n{}",
+         {}\n{unknown}{jain}{jobs}{networks}{webs}{disks}{work}{}\n{} records in {} s{lost}\n{}",
         figure::number(summary.seconds),
         domains.render(view),
         pcpus.render(view),
@@ -192,6 +209,24 @@ fn network_figures(network: &NetworkJson) -> [String; 7] {
         us(network.round_trip_us.p50),
         us(network.round_trip_us.p95),
         us(network.round_trip_us.p99),
+    ]
+}
+
+fn disk_figures(disk: &DiskJson) -> [String; 13] {
+    [
+        figure::number(disk.mb_per_second),
+        disk.reads.to_string(),
+        us(disk.read_us.mean),
+        us(disk.read_us.p99),
+        disk.writes.to_string(),
+        us(disk.write_us.mean),
+        us(disk.write_us.p99),
+        disk.commands.to_string(),
+        figure::number(disk.in_drives),
+        us(disk.queued_us),
+        us(disk.seek_us),
+        us(disk.rotation_us),
+        us(disk.transfer_us),
     ]
 }
 

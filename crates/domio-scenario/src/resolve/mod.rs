@@ -20,6 +20,7 @@ mod flow;
 mod guard;
 pub(crate) mod guest;
 mod host;
+mod host_disks;
 mod late;
 mod names;
 mod network;
@@ -52,6 +53,7 @@ use crate::check::unknown::TOP_LEVEL;
 use crate::check::{self, Cx, Fields};
 use crate::plan::Plan;
 use crate::value::{Node, Table};
+use domio_blk::split::keys::{BLKBACK, GUESTS as GUESTS_LAYER, HOST_DISK};
 use domio_core::ParamValues;
 use domio_core::keys::{
     KeySection, Keys, Need, Nested, Slot, int, nested, nested_any, nested_list, text,
@@ -87,6 +89,12 @@ keys! {
         network: Nested = nested_any(&NETWORK),
             Need::Optional("the default one if a domain has a vif, else none"),
             "Which card and which line; with two brackets, `[[network]]`, any number of them.";
+        disk: Nested = nested_any(&HOST_DISK), Need::Optional("none"),
+            "Which disk; with two brackets, `[[disk]]`, any number of them.";
+        guests: Nested = nested(&GUESTS_LAYER), Need::Optional("`noop`, 250 ticks a second"),
+            "Request layers of guests with virtual disks.";
+        blkback: Nested = nested(&BLKBACK), Need::Optional("64 requests"),
+            "What blkbacks of a driver domain share.";
         controller: Nested = nested_list(&CONTROLLER), Need::Optional("nobody looks"),
             "What looks at the host now and then, and changes settings.";
         domain: Nested = nested_list(&DOMAIN), Need::Required, "Who runs; at least one.";
@@ -110,6 +118,9 @@ pub(crate) static SECTIONS: &[&KeySection] = &[
     &VIF,
     &NETWORK,
     &disk::DISK,
+    &HOST_DISK,
+    &GUESTS_LAYER,
+    &BLKBACK,
     &ACTION,
     &CONTROLLER,
     &ROOT,
@@ -162,7 +173,10 @@ pub(crate) fn resolve(cx: &mut Cx<'_>, root: &Node, members: &[MemberKey]) -> Op
     };
     // Networks come to the bus first.
     let mut devices = network::networks(cx, &top, &keys.network, &on);
-    devices.extend(disks::disks(cx, machine, &resolved));
+    let slots = [&keys.disk, &keys.guests, &keys.blkback];
+    let host_disks = host_disks::host_disks(cx, &top, slots);
+    host_disks.place(cx, &mut resolved);
+    devices.extend(disks::disks(cx, machine, &host_disks, &resolved));
     let kernel = host::kernel(cx, &host, &host_keys);
     let abi = version.and_then(|version| network::default_abi(cx, &top, version));
     let kernel = kernel.unwrap_or(KernelCosts::FREE);

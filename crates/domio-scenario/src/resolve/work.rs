@@ -85,13 +85,15 @@ pub(super) struct Flow {
 }
 
 /// A way through a disk.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct DiskCopy {
     pub direction: CopyDirection,
     /// Bytes of a block.
     pub block: u64,
     /// How much; `None` for the whole disk.
     pub bytes: Option<u64>,
+    /// The disk, if it is named: the name and where it stands.
+    pub disk: Option<(String, Span)>,
     /// Where that much was asked for, or the workload's word.
     pub span: Span,
 }

@@ -1,0 +1,4 @@
+//! Virtual disks through both block layers.
+
+mod conserved;
+mod site;
