@@ -36,9 +36,9 @@ pub enum DiskPlace {
 /// The places, by number.
 static PLACES: [Place; 7] = [
     Place::new("outside", Stage::Outside),
-    Place::new("guest's queue", Stage::GuestOut),
+    Place::new("guest's queue", Stage::GuestQueue),
     Place::new("ring", Stage::FromGuest),
-    Place::new("driver's queue", Stage::DriverOut),
+    Place::new("disk's queue", Stage::DriverQueue),
     Place::new("drive", Stage::Device),
     Place::new("driver, back", Stage::DriverIn),
     Place::new("ring, back", Stage::ToGuest),

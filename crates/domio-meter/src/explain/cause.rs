@@ -119,6 +119,10 @@ pub enum ItemQueue {
     Device,
     /// The rings between guest and driver domain and the queues before them, likewise.
     Rings,
+    /// A queue of the guest that orders and holds back.
+    GuestQueue,
+    /// Such a queue of the driver domain.
+    DriverQueue,
     /// The ring from the guest and the queue before it, while the guest's rate is used up.
     Limit,
     /// The driver domain works.
@@ -129,12 +133,20 @@ pub enum ItemQueue {
     Unknown,
 }
 
+/// The name of the place of `class` that is at this stage.
+fn named(class: &Class, stage: Stage, otherwise: &'static str) -> &'static str {
+    let place = class.places.iter().find(|place| place.stage == stage);
+    place.map_or(otherwise, |place| place.name)
+}
+
 impl ItemQueue {
     /// All, in the order in which tables show them.
-    pub const ALL: [ItemQueue; 9] = [
+    pub const ALL: [ItemQueue; 11] = [
         ItemQueue::GuestRunq,
         ItemQueue::DriverRunq,
         ItemQueue::Scan,
+        ItemQueue::GuestQueue,
+        ItemQueue::DriverQueue,
         ItemQueue::Device,
         ItemQueue::Rings,
         ItemQueue::Limit,
@@ -149,6 +161,8 @@ impl ItemQueue {
             Cause::RunQueue(Side::Guest, _) => ItemQueue::GuestRunq,
             Cause::RunQueue(Side::Driver, _) => ItemQueue::DriverRunq,
             Cause::Scan => ItemQueue::Scan,
+            Cause::Held if stage == Some(Stage::GuestQueue) => ItemQueue::GuestQueue,
+            Cause::Held if stage == Some(Stage::DriverQueue) => ItemQueue::DriverQueue,
             Cause::Busy | Cause::Held if stage == Some(Stage::Device) => ItemQueue::Device,
             Cause::Busy | Cause::Held => ItemQueue::Rings,
             Cause::Limit => ItemQueue::Limit,
@@ -166,17 +180,20 @@ impl ItemQueue {
         )
     }
 
-    /// Its name in tables, for items of `class`: the device has the name of its place.
+    /// Whether it is a queue that orders and holds back, which only some classes have.
+    pub const fn holds_back(self) -> bool {
+        matches!(self, ItemQueue::GuestQueue | ItemQueue::DriverQueue)
+    }
+
+    /// Its name in tables, for items of `class`: device and queues have the names of their places.
     pub fn name(self, class: &Class) -> &'static str {
         match self {
             ItemQueue::GuestRunq => "run queue, guest",
             ItemQueue::DriverRunq => "run queue, driver domain",
             ItemQueue::Scan => "event-channel scan",
-            ItemQueue::Device => {
-                let is_device = |place: &&Place| place.stage == Stage::Device;
-                let device = class.places.iter().find(is_device);
-                device.map_or("device", |place| place.name)
-            }
+            ItemQueue::Device => named(class, Stage::Device, "device"),
+            ItemQueue::GuestQueue => named(class, Stage::GuestQueue, "queue, guest"),
+            ItemQueue::DriverQueue => named(class, Stage::DriverQueue, "queue, driver domain"),
             ItemQueue::Rings => "ring",
             ItemQueue::Limit => "rate limit",
             ItemQueue::DriverWork => "work, driver domain",
@@ -191,6 +208,8 @@ impl ItemQueue {
             ItemQueue::GuestRunq => "run_queue_guest",
             ItemQueue::DriverRunq => "run_queue_driver",
             ItemQueue::Scan => "event_channel_scan",
+            ItemQueue::GuestQueue => "queue_guest",
+            ItemQueue::DriverQueue => "queue_driver",
             ItemQueue::Device => "device",
             ItemQueue::Rings => "ring",
             ItemQueue::Limit => "rate_limit",

@@ -376,8 +376,10 @@ fn items(items: &ItemWaits) -> ItemsJson {
         under_way: items.under_way,
         total_ns: items.total(),
         queues_ns: ItemQueue::ALL
+            .into_iter()
+            .filter(|queue| !queue.holds_back() || time(*queue) > 0)
             .map(|queue| (queue.key(), time(queue)))
-            .into(),
+            .collect(),
         waits: waits.collect(),
     }
 }

@@ -4,7 +4,7 @@ use super::Explained;
 use super::shares::{Behind, Shares, percent};
 use crate::data::{Chart, DataTable, Figure, Section};
 use crate::figure;
-use domio_core::Class;
+use domio_core::{Class, Stage};
 use domio_meter::{ItemQueue, ItemWaits, capitalised};
 
 impl<'a> Explained<'a> {
@@ -35,7 +35,8 @@ impl<'a> Explained<'a> {
             guests.any(|(_, items)| items.queues().contains_key(&queue))
         };
         let shown = |queue: &ItemQueue| {
-            !matches!(queue, ItemQueue::Limit | ItemQueue::Unknown) || found(*queue)
+            let always = !matches!(queue, ItemQueue::Limit | ItemQueue::Unknown);
+            (always && !queue.holds_back()) || found(*queue)
         };
         let queues: Vec<ItemQueue> = ItemQueue::ALL.into_iter().filter(shown).collect();
         let row = |(name, items): (String, &ItemWaits)| {
@@ -65,6 +66,9 @@ impl<'a> Explained<'a> {
     /// What each guest's items waited for most, one sentence each.
     pub fn item_verdicts(&self, class: &'static Class) -> Vec<String> {
         let noun = capitalised(class.items);
+        // Behind a queue that holds back, the device's time is its own.
+        let mut places = class.places.iter();
+        let own_device = places.any(|place| place.stage == Stage::DriverQueue);
         let verdict = |(name, items): (String, &ItemWaits)| match items.largest_wait() {
             Some((queue, time)) => {
                 let part = percent(time, items.total());
@@ -72,6 +76,12 @@ impl<'a> Explained<'a> {
                     ItemQueue::GuestRunq => "for their guest in the run queue".to_owned(),
                     ItemQueue::DriverRunq => "for the driver domain in the run queue".to_owned(),
                     ItemQueue::Scan => "for the event-channel scan of the driver domain".to_owned(),
+                    ItemQueue::GuestQueue | ItemQueue::DriverQueue => {
+                        format!("in the {}", queue.name(class))
+                    }
+                    ItemQueue::Device if own_device => {
+                        format!("in the {}", queue.name(class))
+                    }
                     ItemQueue::Device => format!(
                         "in the {}, for a driver domain that runs or sleeps",
                         queue.name(class)
