@@ -3,7 +3,7 @@
 use super::request::{RequestId, Requests};
 use alloc::vec::Vec;
 
-/// Requests of different first sectors, in order.
+/// Requests in order of their first sectors.
 ///
 /// A vector: queues are short (192 requests of a direction at most), and the vector keeps its room.
 #[derive(Clone, Default, Debug)]
@@ -24,6 +24,14 @@ impl Sorted {
                 Ok(())
             }
         }
+    }
+
+    /// Puts a request at its sector, behind others that start there.
+    pub fn insert_behind(&mut self, requests: &mut Requests, id: RequestId) {
+        let key = requests[id].sector;
+        let at = self.0.partition_point(|(other, _)| *other <= key);
+        self.0.insert(at, (key, id));
+        requests[id].key = key;
     }
 
     /// Takes a request out, also one that has grown in front since.
@@ -81,9 +89,12 @@ impl Sorted {
     }
 
     fn at(&self, requests: &Requests, id: RequestId) -> usize {
-        let at = self.place(requests[id].key);
-        let at = at.unwrap_or_else(|_| panic!("{id:?} is not sorted"));
-        assert!(self.0[at].1 == id, "{id:?} has another's place");
-        at
+        let key = requests[id].key;
+        let first = self.0.partition_point(|(other, _)| *other < key);
+        let same = self.0[first..]
+            .iter()
+            .take_while(|(other, _)| *other == key);
+        let among = same.map(|(_, other)| *other).position(|other| other == id);
+        first + among.unwrap_or_else(|| panic!("{id:?} is not sorted"))
     }
 }
