@@ -55,8 +55,12 @@ pub enum Promise {
         /// Of a write.
         write_ms: i64,
     },
-    /// Queues of processes take turns; none waits for ever, and no time is stated.
-    Turns,
+    /// Queues take turns: of a handful of processes that want more than the device can do, none
+    /// waits longer, but for the idle class.
+    Turns {
+        /// Longest wait for the turn.
+        wait_ms: i64,
+    },
 }
 
 /// Orders the requests of one disk.

@@ -24,7 +24,7 @@ pub const INFO: ElevatorInfo = ElevatorInfo {
     summary: "tokens for reads and writes, by the latencies that the device has",
     source: "Linux 6.1, block/kyber-iosched.c",
     tunables: &TUNABLES,
-    promise: Promise::Turns,
+    promise: Promise::Turns { wait_ms: 500 },
     make: |tuning, _| Box::new(Kyber::new(tuning)),
 };
 

@@ -16,7 +16,7 @@ impl Sorted {
     /// The request that starts at the same sector; nothing changes then.
     pub fn insert(&mut self, requests: &mut Requests, id: RequestId) -> Result<(), RequestId> {
         let key = requests[id].sector;
-        match self.place(key) {
+        match self.0.binary_search_by_key(&key, |(other, _)| *other) {
             Ok(at) => Err(self.0[at].1),
             Err(at) => {
                 self.0.insert(at, (key, id));
@@ -40,9 +40,11 @@ impl Sorted {
         self.0.remove(at);
     }
 
-    /// The request that starts at `sector`.
+    /// The request that starts at `sector`: the first of several.
     pub fn find(&self, sector: u64) -> Option<RequestId> {
-        self.place(sector).ok().map(|at| self.0[at].1)
+        let at = self.0.partition_point(|(other, _)| *other < sector);
+        let (key, id) = self.0.get(at)?;
+        (*key == sector).then_some(*id)
     }
 
     /// The first request.
@@ -82,10 +84,6 @@ impl Sorted {
     /// Forgets all.
     pub fn clear(&mut self) {
         self.0.clear();
-    }
-
-    fn place(&self, sector: u64) -> Result<usize, usize> {
-        self.0.binary_search_by_key(&sector, |(key, _)| *key)
     }
 
     fn at(&self, requests: &Requests, id: RequestId) -> usize {

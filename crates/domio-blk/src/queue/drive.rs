@@ -109,7 +109,8 @@ impl DiskQueue {
     }
 
     /// The device has not taken `rq`, or has given it back unfinished: the driver tries again with
-    /// the next run of the queue, with this request first.
+    /// the next run of the queue, with this request first. That is after a completion, or, when the
+    /// device holds nothing, when the plug goes out that is put in now.
     pub fn requeue(&mut self, now: Jiffies, rq: RequestId) {
         self.busy -= 1;
         self.in_flight -= 1;
@@ -119,6 +120,8 @@ impl DiskQueue {
         core.dispatch.push_front(&mut core.requests.queue, rq);
         if self.multi.is_some() {
             core.ask(QueueWork::Kick);
+        } else if self.busy == 0 {
+            self.plug(now);
         }
     }
 

@@ -1,5 +1,6 @@
 //! Loop-back disks on whole hosts: beside a network, with several processes, guests that go, files
-//! that end, and the time that a read takes. Elevators against recordings, and scripts.
+//! that end, and the time that a read takes. Elevators against recordings and against
+//! slow twins, and scripts.
 
 mod beside;
 mod disks;
@@ -7,3 +8,4 @@ mod lone;
 mod recordings;
 mod scripts;
 mod site;
+mod twins;

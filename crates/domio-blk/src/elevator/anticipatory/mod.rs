@@ -30,10 +30,7 @@ pub const INFO: ElevatorInfo = ElevatorInfo {
     summary: "sweeps, and a moment's wait for the next read of the same process",
     source: "Linux 2.6.24, block/as-iosched.c",
     tunables: &TUNABLES,
-    promise: Promise::Expiry {
-        read_ms: 125,
-        write_ms: 250,
-    },
+    promise: Promise::Turns { wait_ms: 5000 },
     make: |tuning, now| Box::new(Anticipatory::new(tuning, now)),
 };
 
