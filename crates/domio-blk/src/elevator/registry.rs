@@ -1,10 +1,18 @@
 //! The list of elevators.
 
 use super::contract::ElevatorInfo;
-use super::{anticipatory, cfq, deadline, noop};
+use super::{anticipatory, bfq, cfq, deadline, kyber, mq_deadline, none, noop};
 
-pub(crate) static ELEVATORS: &[ElevatorInfo] =
-    &[noop::INFO, deadline::INFO, anticipatory::INFO, cfq::INFO];
+pub(crate) static ELEVATORS: &[ElevatorInfo] = &[
+    noop::INFO,
+    deadline::INFO,
+    anticipatory::INFO,
+    cfq::INFO,
+    none::INFO,
+    mq_deadline::INFO,
+    kyber::INFO,
+    bfq::INFO,
+];
 
 /// Every elevator.
 pub fn elevators() -> &'static [ElevatorInfo] {

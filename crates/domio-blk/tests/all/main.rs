@@ -1,5 +1,6 @@
 //! Loop-back disks on whole hosts: beside a network, with several processes, guests that go, files
-//! that end, and the time that a read takes. Elevators against recordings, and scripts.
+//! that end, and the time that a read takes. Elevators against recordings and against
+//! slow twins, and scripts.
 
 mod beside;
 mod disks;
@@ -8,3 +9,4 @@ mod recordings;
 mod scripts;
 mod site;
 mod split;
+mod twins;
