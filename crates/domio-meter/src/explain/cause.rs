@@ -74,6 +74,16 @@ impl ItemWaits {
         }
         behind
     }
+    /// Time in a queue that holds back and in the device behind, by whose items the device had.
+    pub fn beside(&self) -> BTreeMap<Option<DomainId>, u64> {
+        let mut beside = BTreeMap::new();
+        for ((_, cause), time) in &self.times {
+            if let Cause::Beside(whom) = cause {
+                *beside.entry(*whom).or_default() += time;
+            }
+        }
+        beside
+    }
 }
 
 /// One of the two domains that bring an item further.
@@ -99,6 +109,10 @@ pub enum Cause {
     Work(Side),
     /// The guest had used up its rate, and the time had not come when it gets more.
     Limit,
+    /// A queue of the driver domain held the item back, or the device had the item: meanwhile the
+    /// device had items of this domain, or nobody's. Time with items of several domains is divided
+    /// by their numbers.
+    Beside(Option<DomainId>),
     /// Nobody was asked to take it further: the device moderated its interrupt, or the guest had
     /// posted no buffers.
     Held,
@@ -162,7 +176,8 @@ impl ItemQueue {
             Cause::RunQueue(Side::Driver, _) => ItemQueue::DriverRunq,
             Cause::Scan => ItemQueue::Scan,
             Cause::Held if stage == Some(Stage::GuestQueue) => ItemQueue::GuestQueue,
-            Cause::Held if stage == Some(Stage::DriverQueue) => ItemQueue::DriverQueue,
+            Cause::Beside(_) if stage == Some(Stage::Device) => ItemQueue::Device,
+            Cause::Beside(_) => ItemQueue::DriverQueue,
             Cause::Busy | Cause::Held if stage == Some(Stage::Device) => ItemQueue::Device,
             Cause::Busy | Cause::Held => ItemQueue::Rings,
             Cause::Limit => ItemQueue::Limit,

@@ -356,6 +356,7 @@ fn items(items: &ItemWaits) -> ItemsJson {
             Cause::Work(side) => ("work", Some(side), None),
             Cause::Limit => ("rate_limit", None, None),
             Cause::Held => ("held", None, None),
+            Cause::Beside(whom) => ("beside", None, whom),
             Cause::Unknown => ("unknown", None, None),
         };
         ItemWaitJson {

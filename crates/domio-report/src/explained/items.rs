@@ -63,6 +63,18 @@ impl<'a> Explained<'a> {
         Shares::behind(rows, |id| self.domain(id))
     }
 
+    /// Beside whose items each guest's were in the queue of the driver domain that holds back, and in
+    /// the device behind that queue, in percent of their time. Nobody's: the device had nothing to do.
+    pub fn items_beside(&self, class: &'static Class) -> Shares {
+        let row = |(name, items): (String, &ItemWaits)| Behind {
+            name,
+            times: items.beside(),
+            whole: items.total(),
+        };
+        let rows = self.guests(class).map(row).collect();
+        Shares::behind(rows, |id| self.domain(id))
+    }
+
     /// What each guest's items waited for most, one sentence each.
     pub fn item_verdicts(&self, class: &'static Class) -> Vec<String> {
         let noun = capitalised(class.items);
@@ -117,6 +129,14 @@ impl<'a> Explained<'a> {
             if !behind.parts.is_empty() {
                 figures.push(behind.picture(
                     "Of it, what they spent in run queues, by the domain that ran meanwhile",
+                    &whole,
+                ));
+            }
+            let beside = self.items_beside(class);
+            if !beside.parts.is_empty() {
+                figures.push(beside.picture(
+                    "Of it, what they spent in the driver domain's queue and the device, by whose were \
+                     in the device meanwhile",
                     &whole,
                 ));
             }
