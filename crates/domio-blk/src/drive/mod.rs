@@ -6,8 +6,19 @@
 //! | module | holds |
 //! |---|---|
 //! | [`disk`] | a mechanical disk |
+//! | [`flash`] | a flash drive: SSD, NVMe |
+//! | [`array`](mod@array) | an array of disks behind a network |
+//! | `registry` | drives by name |
+//! | `keys` | how a table asks for a drive |
 
+pub mod array;
 pub mod disk;
+pub mod flash;
+mod keys;
+mod registry;
+
+pub use keys::DRIVE;
+pub use registry::{DRIVES, DriveConfig, DriveProfile, find_drive};
 
 pub mod constant;
 

@@ -4,6 +4,7 @@
 
 mod beside;
 mod disks;
+mod drives;
 mod lone;
 mod recordings;
 mod scripts;

@@ -184,8 +184,11 @@ impl MechanicalConfig {
                 "a seek or a revolution of over a second",
             ),
             (
-                self.head_switch.max(self.cylinder_switch) > second,
-                "a switch of over a second",
+                self.head_switch
+                    .max(self.cylinder_switch)
+                    .max(self.write_settle)
+                    > second,
+                "a switch or a settling of over a second",
             ),
             (
                 self.seek.constants().is_none(),

@@ -260,7 +260,7 @@ impl MechanicalDisk {
         let data = from + Duration::from_nanos(far.saturating_sub(way));
         // At the limit the heads have stopped, and the platters turned on.
         let stop = mechanics.geometry.way_behind(ahead.limit - 1);
-        let stopped = from + Duration::from_nanos(stop.saturating_sub(way)) < now;
+        let stopped = from + Duration::from_nanos(stop.saturating_sub(way)) <= now;
         if (stopped && range.end > ahead.limit) || choice_at.is_some_and(|at| at < data) {
             return None;
         }
