@@ -34,6 +34,10 @@ impl DriveBlueprint for ConstantDrive {
         self.sectors
     }
 
+    fn is_rotational(&self) -> bool {
+        false
+    }
+
     fn copy(&self) -> Box<dyn DriveBlueprint> {
         Box::new(*self)
     }

@@ -2,6 +2,7 @@
 
 use crate::drive::Drive;
 use crate::elevator::{ElevatorInfo, Tuning};
+use crate::fs::config::{FsConfig, FsCosts};
 use crate::queue::{DiskQueue, QueueLimits};
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -16,6 +17,8 @@ pub struct SplitConfig {
     pub driver: DomainId,
     /// What the work costs.
     pub costs: SplitCosts,
+    /// What calls on guests' file systems cost.
+    pub file_costs: FsCosts,
     /// The disks of the host.
     pub disks: Vec<HostDiskConfig>,
     /// Disks of guests; the place here is the highest byte of a file's number.
@@ -69,6 +72,9 @@ pub trait DriveBlueprint: Debug + Send + Sync {
     /// Number of sectors of the drives.
     fn sectors(&self) -> u64;
 
+    /// Whether the drives have an arm and turn.
+    fn is_rotational(&self) -> bool;
+
     /// The same blueprint.
     fn copy(&self) -> Box<dyn DriveBlueprint>;
 }
@@ -104,12 +110,12 @@ impl LayerConfig {
     }
 
     /// The queue, in front of a device that takes `sectors` and `segments` in a request and has room
-    /// for `depth` requests.
+    /// for `depth` requests. `rotational` is what the kernel thinks of the device.
     ///
     /// # Panics
     /// When the elevator has no such tunable, or a value is out of the tunable's range.
     #[track_caller]
-    pub fn make(&self, (sectors, segments): (u32, u32), depth: u32) -> DiskQueue {
+    pub fn make(&self, (sectors, segments): (u32, u32), depth: u32, rotational: bool) -> DiskQueue {
         let mut tuning = Tuning::defaults(self.elevator.tunables, self.hz);
         for (name, value) in &self.tuned {
             let written = tuning.write(name, *value);
@@ -119,6 +125,7 @@ impl LayerConfig {
             requests: self.requests,
             sectors,
             segments,
+            rotational,
             ..QueueLimits::disk(self.hz, depth)
         };
         DiskQueue::new(limits, (self.elevator.make)(&tuning, 0))
@@ -140,6 +147,8 @@ pub struct VbdConfig {
     pub layer: LayerConfig,
     /// What serves the requests.
     pub back: BackKind,
+    /// The file system of the disk, if there is one.
+    pub files: Option<FsConfig>,
 }
 
 /// What serves the requests of a guest's disk in the driver domain.

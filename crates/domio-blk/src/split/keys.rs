@@ -2,27 +2,25 @@
 //! for the driver domain's pool (`[blkback]`), and for a virtual disk: `kind = "vbd"` of
 //! `[domain.disk]`.
 
+use super::drive_keys::{DISK_MAX, DRIVES};
 use super::elevator_keys::{elevator, elevator_at};
 use super::raw::SECTOR;
 use super::{
-    BackKind, DriveBlueprint, HostDiskConfig, LayerConfig, PoolConfig, SplitConfig, SplitCosts,
-    VbdConfig, WakeOrder,
+    BackKind, HostDiskConfig, LayerConfig, PoolConfig, SplitConfig, SplitCosts, VbdConfig,
+    WakeOrder,
 };
-use crate::drive::constant::ConstantDrive;
 use crate::elevator::ElevatorInfo;
-use alloc::boxed::Box;
+use crate::fs::config::{FsConfig, FsCosts};
+use crate::fs::keys::{FILE_SYSTEM, FILE_SYSTEM_COSTS, fs_costs};
 use alloc::string::String;
 use alloc::vec::Vec;
+use domio_core::DomainId;
 use domio_core::keys::{
-    Given, Key, KeyReader, KeySection, Keys, Misfit, Need, WordOf, Words, bytes, domain_name, int,
-    name, time, word, word_text,
+    Given, Key, KeyReader, KeySection, Keys, Misfit, Need, Nested, WordOf, Words, bytes,
+    domain_name, int, name, nested, word, word_text,
 };
-use domio_core::{DomainId, Duration};
 use domio_vmm::bus::{DiskAsked, DiskKind};
 use domio_vmm::machine::Hardware;
-
-/// Largest disk (bytes): a PiB.
-const DISK_MAX: u64 = 1 << 50;
 
 /// Ticks a second that Linux can be built with.
 const HZ: (i64, i64) = (100, 1000);
@@ -46,33 +44,6 @@ keys! {
             "Requests of each direction in the driver domain's layer before submitters sleep.";
         hz: i64 = int(HZ.0, HZ.1), Need::Int(250),
             "Ticks a second of the driver domain's kernel (`CONFIG_HZ`): its elevator counts in them.";
-    }
-}
-
-/// Makes a drive of its keys; `None` when one of them is bad.
-type ReadDrive = fn(&dyn Given) -> Option<Box<dyn DriveBlueprint>>;
-
-static DRIVES: [WordOf<ReadDrive>; 1] = [WordOf::with_keys(
-    "constant",
-    |table| {
-        let keys = ConstantKeys::read(table);
-        Some(Box::new(ConstantDrive {
-            sectors: keys.size.get()? / SECTOR,
-            depth: keys.depth.get()?,
-            latency: keys.latency.get()?,
-            channels: keys.channels.get()?,
-        }))
-    },
-    "Serves each command in the same time, wherever the data are.",
-    ConstantKeys::KEYS,
-)];
-
-keys! {
-    struct ConstantKeys {
-        size: u64 = bytes(SECTOR, DISK_MAX), Need::Word("500G"), "How large it is.";
-        latency: Duration = time("us", 1), Need::TimeNs(1_000_000), "What each command takes.";
-        channels: u32 = int(1, 1024), Need::Int(1), "Commands that it serves at once.";
-        depth: u32 = int(1, 4096), Need::Int(31), "Commands that it holds.";
     }
 }
 
@@ -182,6 +153,9 @@ keys! {
             "Requests of each direction before submitters sleep.";
         hz: i64 = int(HZ.0, HZ.1), Need::Optional("as `[guests]` says"),
             "Ticks a second of the guest's kernel.";
+        file_system: Nested = nested(&FILE_SYSTEM),
+            Need::Optional("none, or the usual one where a workload needs it"),
+            "The file system on it, and the memory of the guest that caches files.";
         backend: String = domain_name(), Need::Optional("the domain with id 0"),
             "The driver domain that has the disk.";
     }
@@ -240,6 +214,15 @@ impl SplitCosts {
     }
 }
 
+/// What calls on file systems cost on `machine`; nothing where that is not known.
+fn file_costs(machine: &Hardware) -> FsCosts {
+    let table = machine.table(&FILE_SYSTEM_COSTS);
+    let free = FsCosts::default();
+    table.map_or(free, |_| {
+        machine.figures(&FILE_SYSTEM_COSTS, fs_costs, free)
+    })
+}
+
 /// A virtual disk, as a domain asks for it, before it has its place on a disk of the host.
 #[derive(Clone, Debug)]
 pub struct VbdAsked {
@@ -249,6 +232,7 @@ pub struct VbdAsked {
     elevator: Option<(&'static ElevatorInfo, Vec<(&'static str, i64)>)>,
     requests: Option<u32>,
     hz: Option<i64>,
+    files: Option<FsConfig>,
     placed: Option<VbdPlace>,
 }
 
@@ -277,6 +261,11 @@ impl VbdAsked {
     /// Whether it has its place.
     pub fn is_placed(&self) -> bool {
         self.placed.is_some()
+    }
+
+    /// A workload uses files: if nothing was said of the file system, the disk has the usual one.
+    pub fn need_files(&mut self) {
+        self.files.get_or_insert(FsConfig::guest(self.bytes));
     }
 
     /// Gives it its place.
@@ -308,6 +297,7 @@ impl DiskKind for SplitConfig {
         SplitConfig {
             driver,
             costs: machine.map_or(SplitCosts::FREE, SplitCosts::on),
+            file_costs: machine.map_or(FsCosts::default(), file_costs),
             disks: Vec::new(),
             vbds: Vec::new(),
             pool: PoolConfig::XEN,
@@ -328,6 +318,11 @@ impl DiskKind for SplitConfig {
             disk: place.disk,
             start: place.start,
             sectors,
+            files: disk.files.map(|files| FsConfig {
+                hz: layer.hz as u32,
+                costs: self.file_costs,
+                ..files
+            }),
             layer,
             back: disk.back,
         });
@@ -359,13 +354,20 @@ fn vbd(table: &mut dyn KeyReader, keys: &VbdKeys) -> Option<VbdAsked> {
         true => Some(elevator_at(table, &keys.elevator)?),
         false => None,
     };
+    let bytes = keys.size.get()?;
+    // The clock is the kernel's, which is known later.
+    let files = match table.tables(&keys.file_system, &FILE_SYSTEM).first() {
+        Some(own) => Some(FsConfig::asked(&**own, bytes, 250)?),
+        None => None,
+    };
     Some(VbdAsked {
-        bytes: keys.size.get()?,
+        bytes,
         at: keys.at.if_given()?,
         back,
         elevator,
         requests: keys.nr_requests.if_given()?,
         hz: keys.hz.if_given()?,
+        files,
         placed: None,
     })
 }

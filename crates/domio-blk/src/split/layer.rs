@@ -69,8 +69,9 @@ impl Layer {
         }
     }
 
-    /// Ticks until `now`.
-    pub fn jiffies(&self, now: Instant) -> Jiffies {
+    /// Tells the queue the time, and returns the ticks until then: to be called before the queue is.
+    pub fn jiffies(&mut self, now: Instant) -> Jiffies {
+        self.queue.tell_ns(now.as_nanos().cast_signed());
         self.ticks.at(now)
     }
 

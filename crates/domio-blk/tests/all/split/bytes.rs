@@ -3,7 +3,7 @@
 
 use super::site::*;
 use crate::site::{Records, Told, at, domain, machine, us};
-use domio_blk::elevator::IoWay;
+use domio_blk::elevator::{IoWay, elevators};
 use domio_blk::split::{
     BackKind, DiskRecord, PoolConfig, RECORDS, SplitConfig, VbdConfig, WakeOrder,
 };
@@ -97,13 +97,13 @@ const SECTORS: u64 = 8_000;
 
 fn case(seed: u64) -> Case {
     let mut random = RandomStream::new(seed, 0, "case");
-    let elevators = ["noop", "deadline", "anticipatory", "cfq"];
+    let elevators = elevators();
     let mut drive = fixed(us(50 + random.below(3_000)));
     drive.depth = 1 + random.below(40) as u32;
     drive.servers = 1 + random.below(4) as usize;
     let mut config = disks(&drive, &[], ["noop", "noop"], BackKind::Phy);
     let hz = |random: &mut RandomStream| [100, 250, 1000][random.below(3) as usize];
-    config.disks[0].layer = layer(elevators[random.below(4) as usize]);
+    config.disks[0].layer = layer(elevators[random.below(elevators.len() as u64) as usize].name);
     config.disks[0].layer.hz = hz(&mut random);
     config.disks[0].layer.requests = [8, 128][random.below(2) as usize];
     config.pool = PoolConfig {
@@ -123,7 +123,7 @@ fn case(seed: u64) -> Case {
                     threads: 1 + random.below(4) as u32,
                 },
             ][random.below(4) as usize];
-            let mut layer = layer(elevators[random.below(4) as usize]);
+            let mut layer = layer(elevators[random.below(elevators.len() as u64) as usize].name);
             layer.hz = hz(&mut random);
             layer.requests = [8, 128][random.below(2) as usize];
             config.vbds.push(VbdConfig {
@@ -133,6 +133,7 @@ fn case(seed: u64) -> Case {
                 sectors: SECTORS,
                 layer,
                 back,
+                files: None,
             });
             own.push((disk, 1 + random.below(6)));
         }

@@ -2,6 +2,7 @@
 
 mod bytes;
 mod conserved;
+mod files;
 mod gone;
 mod owners;
 mod site;
