@@ -20,8 +20,6 @@ mod registry;
 pub use keys::DRIVE;
 pub use registry::{DRIVES, DriveConfig, DriveProfile, find_drive};
 
-pub mod constant;
-
 use crate::elevator::IoWay;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;

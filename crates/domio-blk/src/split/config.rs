@@ -1,6 +1,6 @@
 //! What disks of a driver domain are made of.
 
-use crate::drive::Drive;
+use crate::drive::{Drive, DriveConfig};
 use crate::elevator::{ElevatorInfo, Tuning};
 use crate::fs::config::{FsConfig, FsCosts};
 use crate::queue::{DiskQueue, QueueLimits};
@@ -24,21 +24,21 @@ pub struct SplitConfig {
     /// Disks of guests; the place here is the highest byte of a file's number.
     pub vbds: Vec<VbdConfig>,
     /// Requests that all blkbacks of the driver domain may have under way.
-    pub pool: PoolConfig,
+    pub pool: PendingPool,
 }
 
 /// Blkback's pending requests, which all disks share.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct PoolConfig {
+pub struct PendingPool {
     /// How many there are (module parameter `reqs`).
     pub entries: u32,
     /// In which order threads go on that have found none.
     pub order: WakeOrder,
 }
 
-impl PoolConfig {
+impl PendingPool {
     /// 64 entries, first come, first served.
-    pub const XEN: PoolConfig = PoolConfig {
+    pub const XEN: PendingPool = PendingPool {
         entries: 64,
         order: WakeOrder::Fifo,
     };
@@ -69,14 +69,25 @@ pub trait DriveBlueprint: Debug + Send + Sync {
     /// A drive. Random streams are those of `seed` and `replication`.
     fn make(&self, seed: u64, replication: u32) -> Box<dyn Drive>;
 
-    /// Number of sectors of the drives.
-    fn sectors(&self) -> u64;
-
     /// Whether the drives have an arm and turn.
     fn is_rotational(&self) -> bool;
 
     /// The same blueprint.
     fn copy(&self) -> Box<dyn DriveBlueprint>;
+}
+
+impl DriveBlueprint for DriveConfig {
+    fn make(&self, _: u64, _: u32) -> Box<dyn Drive> {
+        self.build()
+    }
+
+    fn is_rotational(&self) -> bool {
+        !matches!(self, DriveConfig::Flash(_))
+    }
+
+    fn copy(&self) -> Box<dyn DriveBlueprint> {
+        Box::new(*self)
+    }
 }
 
 impl Clone for Box<dyn DriveBlueprint> {
@@ -109,8 +120,8 @@ impl LayerConfig {
         }
     }
 
-    /// The queue, in front of a device that takes `sectors` and `segments` in a request and has room
-    /// for `depth` requests. `rotational` is what the kernel thinks of the device.
+    /// The queue, in front of a device that takes `sectors` and `segments` in a request and has
+    /// room for `depth` requests. `rotational` is what the kernel thinks of the device.
     ///
     /// # Panics
     /// When the elevator has no such tunable, or a value is out of the tunable's range.

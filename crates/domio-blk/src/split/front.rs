@@ -199,8 +199,8 @@ impl Front {
         }
     }
 
-    /// Goes on with `task`, whose next steps come from `next`. Each piece is for whom `origin` makes
-    /// of it.
+    /// Goes on with `task`, whose next steps come from `next`. Each piece is for whom `origin`
+    /// makes of it.
     pub fn go_on(
         &mut self,
         task: &mut Task,

@@ -2,25 +2,30 @@
 //! for the driver domain's pool (`[blkback]`), and for a virtual disk: `kind = "vbd"` of
 //! `[domain.disk]`.
 
-use super::drive_keys::{DISK_MAX, DRIVES};
 use super::elevator_keys::{elevator, elevator_at};
 use super::raw::SECTOR;
 use super::{
-    BackKind, HostDiskConfig, LayerConfig, PoolConfig, SplitConfig, SplitCosts, VbdConfig,
+    BackKind, HostDiskConfig, LayerConfig, PendingPool, SplitConfig, SplitCosts, VbdConfig,
     WakeOrder,
 };
+use crate::drive::{DRIVES, DriveConfig};
 use crate::elevator::ElevatorInfo;
 use crate::fs::config::{FsConfig, FsCosts};
 use crate::fs::keys::{FILE_SYSTEM, FILE_SYSTEM_COSTS, fs_costs};
+use alloc::boxed::Box;
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use domio_core::DomainId;
 use domio_core::keys::{
-    Given, Key, KeyReader, KeySection, Keys, Misfit, Need, Nested, WordOf, Words, bytes,
-    domain_name, int, name, nested, word, word_text,
+    Given, Key, KeyReader, KeySection, Keys, Misfit, MisfitKind, Need, Nested, WordOf, Words,
+    bytes, domain_name, int, name, nested, word, word_text,
 };
 use domio_vmm::bus::{DiskAsked, DiskKind};
 use domio_vmm::machine::Hardware;
+
+/// Largest disk (bytes): a PiB.
+const DISK_MAX: u64 = 1 << 50;
 
 /// Ticks a second that Linux can be built with.
 const HZ: (i64, i64) = (100, 1000);
@@ -28,22 +33,24 @@ const HZ: (i64, i64) = (100, 1000);
 /// `[[disk]]`.
 pub static HOST_DISK: KeySection = KeySection::plain(
     "[[disk]]",
-    "A disk of the host, with the request layer of the driver domain whose guests use the disk: the \
-     request layer of Linux 2.6.24. `[disk]` with single brackets will do for one.",
+    "A disk of the host, with the request layer of the driver domain whose guests use the disk. \
+     The elevator says which layer that is: that of Linux 2.6.24, or the multi-queue layer of 6.1. \
+     `[disk]` with single brackets will do for one.",
     HostDiskKeys::KEYS,
 )
-.by("drive", &DRIVES);
+.by("profile", &DRIVES);
 
 keys! {
     struct HostDiskKeys {
         name: String = name(), Need::Word("sda"), "What the driver domain calls it.";
-        "drive" = word_text(Words::Of(&DRIVES)), Need::Required, "What it is.";
+        profile: String = word_text(Words::Of(&DRIVES)), Need::Required,
+            "The drive whose figures hold where no other key says otherwise.";
         elevator: &'static ElevatorInfo = elevator(), Need::Word("cfq"),
             "The driver domain's elevator: a name, or a table.";
         nr_requests: u32 = int(4, 100_000), Need::Int(128),
             "Requests of each direction in the driver domain's layer before submitters sleep.";
         hz: i64 = int(HZ.0, HZ.1), Need::Int(250),
-            "Ticks a second of the driver domain's kernel (`CONFIG_HZ`): its elevator counts in them.";
+            "Ticks a second of the driver domain's kernel (`CONFIG_HZ`), in which elevators count.";
     }
 }
 
@@ -57,16 +64,25 @@ pub struct HostDisk {
 }
 
 /// The disk that `table` describes; `None` when something is wrong with a key.
-pub fn host_disk(table: &mut dyn KeyReader, drive: &str) -> Option<HostDisk> {
+pub fn host_disk(table: &mut dyn KeyReader) -> Option<HostDisk> {
     let keys = HostDiskKeys::read(&*table);
-    let read = WordOf::find(&DRIVES, drive)?;
-    let drive = read(table)?;
+    let profile = keys.profile.get()?;
+    let drive = DriveConfig::read(&*table)?;
+    if let Some(fault) = drive.fault() {
+        let misfit = Misfit::value(MisfitKind::Conflict, &keys.profile, profile);
+        table.tell(misfit.says(
+            format!("the keys make {fault}"),
+            "figures that go together",
+            "leave keys of the drive out: the profile's figures go together",
+        ));
+        return None;
+    }
     let (elevator, tuned) = elevator_at(table, &keys.elevator)?;
     Some(HostDisk {
-        sectors: drive.sectors(),
+        sectors: drive.build().sectors(),
         config: HostDiskConfig {
             name: keys.name.get()?,
-            drive,
+            drive: Box::new(drive),
             layer: LayerConfig {
                 elevator,
                 tuned,
@@ -80,7 +96,7 @@ pub fn host_disk(table: &mut dyn KeyReader, drive: &str) -> Option<HostDisk> {
 /// `[guests]`.
 pub static GUESTS: KeySection = KeySection::plain(
     "[guests]",
-    "Request layers of guests whose disks say nothing else: the request layer of Linux 2.6.24.",
+    "Request layers of guests whose disks say nothing else.",
     GuestsKeys::KEYS,
 );
 
@@ -129,9 +145,9 @@ static WAKE_ORDERS: [WordOf<WakeOrder>; 2] = [
 ];
 
 /// The pool; `None` when something is wrong with a key.
-pub fn pool(table: &dyn Given) -> Option<PoolConfig> {
+pub fn pool(table: &dyn Given) -> Option<PendingPool> {
     let keys = BlkbackKeys::read(table);
-    Some(PoolConfig {
+    Some(PendingPool {
         entries: keys.reqs.get()?,
         order: keys.wake.get()?,
     })
@@ -300,7 +316,7 @@ impl DiskKind for SplitConfig {
             file_costs: machine.map_or(FsCosts::default(), file_costs),
             disks: Vec::new(),
             vbds: Vec::new(),
-            pool: PoolConfig::XEN,
+            pool: PendingPool::XEN,
         }
     }
 
@@ -375,7 +391,7 @@ fn vbd(table: &mut dyn KeyReader, keys: &VbdKeys) -> Option<VbdAsked> {
 impl SplitConfig {
     /// Gives the device its disks: those of `disks` that virtual disks of the device are on, under
     /// the numbers that the virtual disks know.
-    pub fn equip(&mut self, disks: &[HostDisk], pool: PoolConfig) {
+    pub fn equip(&mut self, disks: &[HostDisk], pool: PendingPool) {
         let mut number = Vec::new();
         for (i, disk) in disks.iter().enumerate() {
             let used = self.vbds.iter().any(|vbd| vbd.disk == i);

@@ -8,8 +8,8 @@
 //! ```
 //!
 //! All work of the driver domain is done on its vcpu 0, each piece on behalf of a guest
-//! ([`Owner`](domio_vmm::bus::Owner)). Blkfront works on vcpu 0 of the guest; processes submit where
-//! they execute.
+//! ([`Owner`](domio_vmm::bus::Owner)). Blkfront works on vcpu 0 of the guest; processes submit
+//! where they execute.
 //!
 //! A file of the device is `disk << 24 | inode`. Inode 0 is the disk itself, past the page cache;
 //! inodes from 1 on are files of the disk's file system.
@@ -17,7 +17,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `config` | what disks are made of |
-//! | [`keys`], `drive_keys`, `elevator_keys` | how a scenario asks for disks |
+//! | [`keys`], `elevator_keys` | how a scenario asks for disks |
 //! | `class` | records |
 //! | `layer` | a request layer in a kernel: clock, timers, `kblockd` |
 //! | `guest`, `raw`, `bio` | calls of processes, and the pieces of I/O that they are cut into |
@@ -31,7 +31,6 @@ mod bio;
 mod class;
 mod config;
 mod disk;
-mod drive_keys;
 mod elevator_keys;
 mod files;
 mod front;
@@ -43,7 +42,7 @@ mod serve;
 
 pub use class::{DiskPlace, DiskRecord, RECORDS};
 pub use config::{
-    BackKind, DriveBlueprint, HostDiskConfig, LayerConfig, PoolConfig, SplitConfig, SplitCosts,
+    BackKind, DriveBlueprint, HostDiskConfig, LayerConfig, PendingPool, SplitConfig, SplitCosts,
     VbdConfig, WakeOrder,
 };
 
@@ -131,7 +130,7 @@ impl Line {
 pub struct Split {
     driver: DomainId,
     costs: SplitCosts,
-    pool: PoolConfig,
+    pool: PendingPool,
     disks: Vec<HostDisk>,
     vbds: Vec<Vbd>,
     threads: Vec<Thread>,

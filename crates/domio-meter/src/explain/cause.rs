@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use domio_core::{Class, DomainId, Place, Stage};
+use domio_core::{Class, DomainId, Stage};
 
 /// Time of the items of one class (packets, requests) of one guest, both directions together.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -234,7 +234,8 @@ impl Paths {
 struct InDevices(Vec<(ActorId, DomainId, u64)>);
 
 impl InDevices {
-    /// Divides `time` among the domains with items in devices of `driver`; nobody, if there are none.
+    /// Divides `time` among the domains with items in devices of `driver`; nobody, if there are
+    /// none.
     fn divide(&self, driver: ActorId, time: u64, mut add: impl FnMut(Option<DomainId>, u64)) {
         let own = || self.0.iter().filter(|(of, ..)| *of == driver);
         let all: u64 = own().map(|(.., items)| items).sum();

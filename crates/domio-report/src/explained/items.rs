@@ -63,8 +63,9 @@ impl<'a> Explained<'a> {
         Shares::behind(rows, |id| self.domain(id))
     }
 
-    /// Beside whose items each guest's were in the queue of the driver domain that holds back, and in
-    /// the device behind that queue, in percent of their time. Nobody's: the device had nothing to do.
+    /// Beside whose items each guest's were in the queue of the driver domain that holds back, and
+    /// in the device behind that queue, in percent of their time. Nobody's: the device had nothing
+    /// to do.
     pub fn items_beside(&self, class: &'static Class) -> Shares {
         let row = |(name, items): (String, &ItemWaits)| Behind {
             name,
@@ -135,8 +136,8 @@ impl<'a> Explained<'a> {
             let beside = self.items_beside(class);
             if !beside.parts.is_empty() {
                 figures.push(beside.picture(
-                    "Of it, what they spent in the driver domain's queue and the device, by whose were \
-                     in the device meanwhile",
+                    "Of it, what they spent in the driver domain's queue and the device, by \
+                     whose were in the device meanwhile",
                     &whole,
                 ));
             }

@@ -1,11 +1,11 @@
-//! What reaches the drive is what guests asked for: each byte of a write goes to its place once, in an
-//! order that processes allow, whatever was merged; on random hosts.
+//! What reaches the drive is what guests asked for: each byte of a write goes to its place once, in
+//! an order that processes allow, whatever was merged; on random hosts.
 
 use super::site::*;
 use crate::site::{Records, Told, at, domain, machine, us};
 use domio_blk::elevator::{IoWay, elevators};
 use domio_blk::split::{
-    BackKind, DiskRecord, PoolConfig, RECORDS, SplitConfig, VbdConfig, WakeOrder,
+    BackKind, DiskRecord, PendingPool, RECORDS, SplitConfig, VbdConfig, WakeOrder,
 };
 use domio_core::{DomainId, Duration, Instant};
 use domio_sim::RandomStream;
@@ -106,7 +106,7 @@ fn case(seed: u64) -> Case {
     config.disks[0].layer = layer(elevators[random.below(elevators.len() as u64) as usize].name);
     config.disks[0].layer.hz = hz(&mut random);
     config.disks[0].layer.requests = [8, 128][random.below(2) as usize];
-    config.pool = PoolConfig {
+    config.pool = PendingPool {
         entries: 1 + random.below(64) as u32,
         order: [WakeOrder::Fifo, WakeOrder::Random][random.below(2) as usize],
     };
@@ -258,8 +258,8 @@ fn much_is_merged() {
     assert!(commands * 4 < pieces * 3, "{commands} of {pieces}");
 }
 
-/// The checks are worth something: they find a command that lost a sector, one that wrote twice, and
-/// one that came too late.
+/// The checks are worth something: they find a command that lost a sector, one that wrote twice,
+/// and one that came too late.
 #[test]
 fn what_is_wrong_is_found() {
     let (case, _) = run_case(1);

@@ -6,8 +6,8 @@ use domio_blk::split::BackKind;
 use domio_vmm::Profile;
 use domio_vmm::process::programs::CopyDirection::{Read, Write};
 
-/// A guest that is destroyed leaves nothing behind that others wait for, and one that comes later has
-/// its disk.
+/// A guest that is destroyed leaves nothing behind that others wait for, and one that comes later
+/// has its disk.
 #[test]
 fn others_go_on_when_a_guest_is_gone() {
     for back in [

@@ -5,7 +5,7 @@ use domio_blk::drive::{Command, Drive, FinishedCommand, ServiceTime};
 use domio_blk::elevator::{IoWay, find_elevator};
 use domio_blk::fs::config::FsCosts;
 use domio_blk::split::{
-    BackKind, DriveBlueprint, HostDiskConfig, LayerConfig, PoolConfig, Split, SplitConfig,
+    BackKind, DriveBlueprint, HostDiskConfig, LayerConfig, PendingPool, Split, SplitConfig,
     SplitCosts, VbdConfig,
 };
 use domio_core::{DomainId, Duration, Instant, ParamValues};
@@ -48,10 +48,6 @@ impl DriveBlueprint for Fixed {
             free: vec![Instant::ZERO; self.servers],
             ends: Vec::new(),
         })
-    }
-
-    fn sectors(&self) -> u64 {
-        self.sectors
     }
 
     fn is_rotational(&self) -> bool {
@@ -183,7 +179,7 @@ pub fn disks(
             layer: layer(host),
         }],
         vbds: (0..).zip(guests).map(vbd).collect(),
-        pool: PoolConfig::XEN,
+        pool: PendingPool::XEN,
     }
 }
 
