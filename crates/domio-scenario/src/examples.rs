@@ -36,6 +36,7 @@ static EXAMPLES: &[(&str, &str)] = shipped![
     "web-servers",
     "share-guard",
     "calibrate",
+    "two-elevators",
 ];
 
 /// Every shipped scenario: its name and its text. They lie in the folder `scenarios` too.

@@ -388,8 +388,8 @@ fn tables_mut<'t>(root: &'t mut Table, key: &str) -> Vec<&'t mut Table> {
     }
 }
 
-/// `node`, which is at `key`: where the key takes the name of an elevator or a table, and has a name,
-/// the table of that name, so that a tunable can be put into it.
+/// `node`, which is at `key`: where the key takes the name of an elevator or a table, and has a
+/// name, the table of that name, so that a tunable can be put into it.
 fn named_table<'n>(key: &str, node: &'n mut Node) -> &'n mut Node {
     if key == "elevator" && node.as_text().is_some() {
         let name = Entry {

@@ -15,7 +15,7 @@
 //!   most.
 //! - A request that has waited for `expire` goes next, whoever holds the lease.
 
-use super::contract::{Elevator, ElevatorInfo, Merge};
+use super::contract::{Elevator, ElevatorInfo, Merge, Promise};
 use super::cx::ElevatorCx;
 use super::list::List;
 use super::request::{Jiffies, RequestId, Requests, Submitter};
@@ -30,6 +30,10 @@ pub const INFO: ElevatorInfo = ElevatorInfo {
     summary: "one virtual disk has the arm at a time; time of the drive is charged to its user",
     source: "domio; after the guess in section 3 of Boutcher and Chandra 2009",
     tunables: &TUNABLES,
+    promise: Promise::Expiry {
+        read_ms: 2000,
+        write_ms: 2000,
+    },
     make: |tuning, now| Box::new(Lease::new(tuning, now)),
 };
 

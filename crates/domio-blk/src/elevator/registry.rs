@@ -1,13 +1,17 @@
 //! The list of elevators.
 
 use super::contract::ElevatorInfo;
-use super::{anticipatory, cfq, deadline, lease, noop};
+use super::{anticipatory, bfq, cfq, deadline, kyber, lease, mq_deadline, none, noop};
 
 pub(crate) static ELEVATORS: &[ElevatorInfo] = &[
     noop::INFO,
     deadline::INFO,
     anticipatory::INFO,
     cfq::INFO,
+    none::INFO,
+    mq_deadline::INFO,
+    kyber::INFO,
+    bfq::INFO,
     lease::INFO,
 ];
 

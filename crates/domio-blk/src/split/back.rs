@@ -6,7 +6,7 @@
 //! sleepers are woken when the empty pool gets an entry (`drivers/xen/blkback/blkback.c` of Linux
 //! 2.6.18).
 
-use super::config::{BackKind, PoolConfig, VbdConfig, WakeOrder};
+use super::config::{BackKind, PendingPool, VbdConfig, WakeOrder};
 use super::disk::Issuing;
 use super::front::Entry;
 use crate::elevator::{Bio, IoPrio, IoWay, Submitter};
@@ -93,7 +93,7 @@ pub(super) struct Backlog {
 
 impl Backlog {
     /// Nothing under way.
-    pub fn new(pool: PoolConfig, random: RandomStream) -> Self {
+    pub fn new(pool: PendingPool, random: RandomStream) -> Self {
         Backlog {
             slots: Vec::new(),
             free: Vec::new(),

@@ -9,6 +9,8 @@ use domio_core::Instant;
 pub(super) enum Origin {
     /// The call with this number, past the page cache.
     Call(u64),
+    /// The file system, which calls the piece by this tag.
+    Files(u64),
 }
 
 /// A piece of I/O.

@@ -36,9 +36,9 @@ pub enum DiskPlace {
 /// The places, by number.
 static PLACES: [Place; 7] = [
     Place::new("outside", Stage::Outside),
-    Place::new("guest's queue", Stage::GuestOut),
+    Place::new("guest's queue", Stage::GuestQueue),
     Place::new("ring", Stage::FromGuest),
-    Place::new("driver's queue", Stage::DriverOut),
+    Place::new("disk's queue", Stage::DriverQueue),
     Place::new("drive", Stage::Device),
     Place::new("driver, back", Stage::DriverIn),
     Place::new("ring, back", Stage::ToGuest),
@@ -53,7 +53,8 @@ pub enum DiskRecord {
     /// word 1 = sectors; words 2 and 3 = first sector of the guest's disk.
     Submitted = 0,
     /// A piece goes from one [`DiskPlace`] to another: bits 24 to 27 and 28 to 31 of word 0 = from
-    /// and to; word 1 = actor of the driver domain; words 2 and 3 = ns that the piece has been there.
+    /// and to; word 1 = actor of the driver domain; words 2 and 3 = ns that the piece has been
+    /// there.
     Moved = 1,
     /// A piece that reads is over: word 0 = bytes, words 2 and 3 = ns since it was submitted.
     Read = 2,

@@ -1,7 +1,8 @@
 //! What disks of a driver domain are made of.
 
-use crate::drive::Drive;
+use crate::drive::{Drive, DriveConfig};
 use crate::elevator::{ElevatorInfo, Tuning};
+use crate::fs::config::{FsConfig, FsCosts};
 use crate::queue::{DiskQueue, QueueLimits};
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -16,26 +17,28 @@ pub struct SplitConfig {
     pub driver: DomainId,
     /// What the work costs.
     pub costs: SplitCosts,
+    /// What calls on guests' file systems cost.
+    pub file_costs: FsCosts,
     /// The disks of the host.
     pub disks: Vec<HostDiskConfig>,
     /// Disks of guests; the place here is the highest byte of a file's number.
     pub vbds: Vec<VbdConfig>,
     /// Requests that all blkbacks of the driver domain may have under way.
-    pub pool: PoolConfig,
+    pub pool: PendingPool,
 }
 
 /// Blkback's pending requests, which all disks share.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct PoolConfig {
+pub struct PendingPool {
     /// How many there are (module parameter `reqs`).
     pub entries: u32,
     /// In which order threads go on that have found none.
     pub order: WakeOrder,
 }
 
-impl PoolConfig {
+impl PendingPool {
     /// 64 entries, first come, first served.
-    pub const XEN: PoolConfig = PoolConfig {
+    pub const XEN: PendingPool = PendingPool {
         entries: 64,
         order: WakeOrder::Fifo,
     };
@@ -66,11 +69,25 @@ pub trait DriveBlueprint: Debug + Send + Sync {
     /// A drive. Random streams are those of `seed` and `replication`.
     fn make(&self, seed: u64, replication: u32) -> Box<dyn Drive>;
 
-    /// Number of sectors of the drives.
-    fn sectors(&self) -> u64;
+    /// Whether the drives have an arm and turn.
+    fn is_rotational(&self) -> bool;
 
     /// The same blueprint.
     fn copy(&self) -> Box<dyn DriveBlueprint>;
+}
+
+impl DriveBlueprint for DriveConfig {
+    fn make(&self, _: u64, _: u32) -> Box<dyn Drive> {
+        self.build()
+    }
+
+    fn is_rotational(&self) -> bool {
+        !matches!(self, DriveConfig::Flash(_))
+    }
+
+    fn copy(&self) -> Box<dyn DriveBlueprint> {
+        Box::new(*self)
+    }
 }
 
 impl Clone for Box<dyn DriveBlueprint> {
@@ -103,13 +120,13 @@ impl LayerConfig {
         }
     }
 
-    /// The queue, in front of a device that takes `sectors` and `segments` in a request and has room
-    /// for `depth` requests.
+    /// The queue, in front of a device that takes `sectors` and `segments` in a request and has
+    /// room for `depth` requests. `rotational` is what the kernel thinks of the device.
     ///
     /// # Panics
     /// When the elevator has no such tunable, or a value is out of the tunable's range.
     #[track_caller]
-    pub fn make(&self, (sectors, segments): (u32, u32), depth: u32) -> DiskQueue {
+    pub fn make(&self, (sectors, segments): (u32, u32), depth: u32, rotational: bool) -> DiskQueue {
         let mut tuning = Tuning::defaults(self.elevator.tunables, self.hz);
         for (name, value) in &self.tuned {
             let written = tuning.write(name, *value);
@@ -119,6 +136,7 @@ impl LayerConfig {
             requests: self.requests,
             sectors,
             segments,
+            rotational,
             ..QueueLimits::disk(self.hz, depth)
         };
         DiskQueue::new(limits, (self.elevator.make)(&tuning, 0))
@@ -140,6 +158,8 @@ pub struct VbdConfig {
     pub layer: LayerConfig,
     /// What serves the requests.
     pub back: BackKind,
+    /// The file system of the disk, if there is one.
+    pub files: Option<FsConfig>,
 }
 
 /// What serves the requests of a guest's disk in the driver domain.

@@ -93,7 +93,7 @@ impl HostDisk {
     }
 
     /// Requests that were started and that nobody pays for: whoever asks does from now on.
-    pub fn to_pay(&mut self) -> Issuing {
+    pub fn begin_paying(&mut self) -> Issuing {
         let new = self.layer.started.len() - self.paying;
         self.paying += new;
         Issuing(new)

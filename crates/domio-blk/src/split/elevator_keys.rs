@@ -55,7 +55,7 @@ pub static ELEVATOR_WORDS: [WordOf<&'static ElevatorInfo>; COUNT] = {
 pub static ELEVATOR: KeySection = KeySection::plain(
     "elevator = { ... }",
     "An elevator with tunables of its own, under the names that they have in \
-     `/sys/block/DISK/queue/iosched`. Times are in milliseconds, and the kernel rounds them up to its \
+     `/sys/block/DISK/queue/iosched`. Times are in milliseconds; the kernel rounds them up to its \
      ticks.",
     ElevatorKeys::KEYS,
 )

@@ -8,8 +8,8 @@ use super::bio::{Origin, Piece, Pieces};
 use super::class::{DiskPlace, Ends};
 use super::config::SplitCosts;
 use super::layer::Layer;
-use crate::elevator::{Bio, RequestId, Submitter};
-use crate::fs::contract::FsStep;
+use crate::elevator::{Bio, IoWay, RequestId, Submitter};
+use crate::fs::contract::{Congestion, FsStep};
 use crate::queue::Submitted;
 use alloc::vec::Vec;
 use domio_core::Duration;
@@ -132,6 +132,14 @@ impl Front {
         }
     }
 
+    /// What a file system sees of the queue.
+    pub fn congestion(&self) -> Congestion {
+        Congestion {
+            read: self.layer.queue.is_congested(IoWay::Read),
+            write: self.layer.queue.is_congested(IoWay::Write),
+        }
+    }
+
     /// Carries out what the queue asked for. What it started goes into the ring, which has room for
     /// as much as the queue may start.
     fn act(&mut self, kernel: &mut KernelIo<'_, '_>) -> Pushing {
@@ -143,7 +151,7 @@ impl Front {
                 id,
                 sector: rq.sector,
                 sectors: rq.sectors,
-                writes: rq.way == crate::elevator::IoWay::Write,
+                writes: rq.way == IoWay::Write,
             };
             let fits = self.ring.put_request(entry);
             fits.expect("the queue starts no more than the ring holds");
@@ -191,8 +199,8 @@ impl Front {
         }
     }
 
-    /// Goes on with `task`, whose next steps come from `next`. Each piece is for whom `origin` makes
-    /// of it.
+    /// Goes on with `task`, whose next steps come from `next`. Each piece is for whom `origin`
+    /// makes of it.
     pub fn go_on(
         &mut self,
         task: &mut Task,

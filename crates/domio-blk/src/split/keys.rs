@@ -5,19 +5,22 @@
 use super::elevator_keys::{elevator, elevator_at};
 use super::raw::SECTOR;
 use super::{
-    BackKind, DriveBlueprint, HostDiskConfig, LayerConfig, PoolConfig, SplitConfig, SplitCosts,
-    VbdConfig, WakeOrder,
+    BackKind, HostDiskConfig, LayerConfig, PendingPool, SplitConfig, SplitCosts, VbdConfig,
+    WakeOrder,
 };
-use crate::drive::constant::ConstantDrive;
+use crate::drive::{DRIVES, DriveConfig};
 use crate::elevator::ElevatorInfo;
+use crate::fs::config::{FsConfig, FsCosts};
+use crate::fs::keys::{FILE_SYSTEM, FILE_SYSTEM_COSTS, fs_costs};
 use alloc::boxed::Box;
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+use domio_core::DomainId;
 use domio_core::keys::{
-    Given, Key, KeyReader, KeySection, Keys, Misfit, Need, WordOf, Words, bytes, domain_name, int,
-    name, time, word, word_text,
+    Given, Key, KeyReader, KeySection, Keys, Misfit, MisfitKind, Need, Nested, WordOf, Words,
+    bytes, domain_name, int, name, nested, word, word_text,
 };
-use domio_core::{DomainId, Duration};
 use domio_vmm::bus::{DiskAsked, DiskKind};
 use domio_vmm::machine::Hardware;
 
@@ -30,49 +33,24 @@ const HZ: (i64, i64) = (100, 1000);
 /// `[[disk]]`.
 pub static HOST_DISK: KeySection = KeySection::plain(
     "[[disk]]",
-    "A disk of the host, with the request layer of the driver domain whose guests use the disk: the \
-     request layer of Linux 2.6.24. `[disk]` with single brackets will do for one.",
+    "A disk of the host, with the request layer of the driver domain whose guests use the disk. \
+     The elevator says which layer that is: that of Linux 2.6.24, or the multi-queue layer of 6.1. \
+     `[disk]` with single brackets will do for one.",
     HostDiskKeys::KEYS,
 )
-.by("drive", &DRIVES);
+.by("profile", &DRIVES);
 
 keys! {
     struct HostDiskKeys {
         name: String = name(), Need::Word("sda"), "What the driver domain calls it.";
-        "drive" = word_text(Words::Of(&DRIVES)), Need::Required, "What it is.";
+        profile: String = word_text(Words::Of(&DRIVES)), Need::Required,
+            "The drive whose figures hold where no other key says otherwise.";
         elevator: &'static ElevatorInfo = elevator(), Need::Word("cfq"),
             "The driver domain's elevator: a name, or a table.";
         nr_requests: u32 = int(4, 100_000), Need::Int(128),
             "Requests of each direction in the driver domain's layer before submitters sleep.";
         hz: i64 = int(HZ.0, HZ.1), Need::Int(250),
-            "Ticks a second of the driver domain's kernel (`CONFIG_HZ`): its elevator counts in them.";
-    }
-}
-
-/// Makes a drive of its keys; `None` when one of them is bad.
-type ReadDrive = fn(&dyn Given) -> Option<Box<dyn DriveBlueprint>>;
-
-static DRIVES: [WordOf<ReadDrive>; 1] = [WordOf::with_keys(
-    "constant",
-    |table| {
-        let keys = ConstantKeys::read(table);
-        Some(Box::new(ConstantDrive {
-            sectors: keys.size.get()? / SECTOR,
-            depth: keys.depth.get()?,
-            latency: keys.latency.get()?,
-            channels: keys.channels.get()?,
-        }))
-    },
-    "Serves each command in the same time, wherever the data are.",
-    ConstantKeys::KEYS,
-)];
-
-keys! {
-    struct ConstantKeys {
-        size: u64 = bytes(SECTOR, DISK_MAX), Need::Word("500G"), "How large it is.";
-        latency: Duration = time("us", 1), Need::TimeNs(1_000_000), "What each command takes.";
-        channels: u32 = int(1, 1024), Need::Int(1), "Commands that it serves at once.";
-        depth: u32 = int(1, 4096), Need::Int(31), "Commands that it holds.";
+            "Ticks a second of the driver domain's kernel (`CONFIG_HZ`), in which elevators count.";
     }
 }
 
@@ -86,16 +64,25 @@ pub struct HostDisk {
 }
 
 /// The disk that `table` describes; `None` when something is wrong with a key.
-pub fn host_disk(table: &mut dyn KeyReader, drive: &str) -> Option<HostDisk> {
+pub fn host_disk(table: &mut dyn KeyReader) -> Option<HostDisk> {
     let keys = HostDiskKeys::read(&*table);
-    let read = WordOf::find(&DRIVES, drive)?;
-    let drive = read(table)?;
+    let profile = keys.profile.get()?;
+    let drive = DriveConfig::read(&*table)?;
+    if let Some(fault) = drive.fault() {
+        let misfit = Misfit::value(MisfitKind::Conflict, &keys.profile, profile);
+        table.tell(misfit.says(
+            format!("the keys make {fault}"),
+            "figures that go together",
+            "leave keys of the drive out: the profile's figures go together",
+        ));
+        return None;
+    }
     let (elevator, tuned) = elevator_at(table, &keys.elevator)?;
     Some(HostDisk {
-        sectors: drive.sectors(),
+        sectors: drive.build().sectors(),
         config: HostDiskConfig {
             name: keys.name.get()?,
-            drive,
+            drive: Box::new(drive),
             layer: LayerConfig {
                 elevator,
                 tuned,
@@ -109,7 +96,7 @@ pub fn host_disk(table: &mut dyn KeyReader, drive: &str) -> Option<HostDisk> {
 /// `[guests]`.
 pub static GUESTS: KeySection = KeySection::plain(
     "[guests]",
-    "Request layers of guests whose disks say nothing else: the request layer of Linux 2.6.24.",
+    "Request layers of guests whose disks say nothing else.",
     GuestsKeys::KEYS,
 );
 
@@ -158,9 +145,9 @@ static WAKE_ORDERS: [WordOf<WakeOrder>; 2] = [
 ];
 
 /// The pool; `None` when something is wrong with a key.
-pub fn pool(table: &dyn Given) -> Option<PoolConfig> {
+pub fn pool(table: &dyn Given) -> Option<PendingPool> {
     let keys = BlkbackKeys::read(table);
-    Some(PoolConfig {
+    Some(PendingPool {
         entries: keys.reqs.get()?,
         order: keys.wake.get()?,
     })
@@ -182,6 +169,9 @@ keys! {
             "Requests of each direction before submitters sleep.";
         hz: i64 = int(HZ.0, HZ.1), Need::Optional("as `[guests]` says"),
             "Ticks a second of the guest's kernel.";
+        file_system: Nested = nested(&FILE_SYSTEM),
+            Need::Optional("none, or the usual one where a workload needs it"),
+            "The file system on it, and the memory of the guest that caches files.";
         backend: String = domain_name(), Need::Optional("the domain with id 0"),
             "The driver domain that has the disk.";
     }
@@ -240,6 +230,15 @@ impl SplitCosts {
     }
 }
 
+/// What calls on file systems cost on `machine`; nothing where that is not known.
+fn file_costs(machine: &Hardware) -> FsCosts {
+    let table = machine.table(&FILE_SYSTEM_COSTS);
+    let free = FsCosts::default();
+    table.map_or(free, |_| {
+        machine.figures(&FILE_SYSTEM_COSTS, fs_costs, free)
+    })
+}
+
 /// A virtual disk, as a domain asks for it, before it has its place on a disk of the host.
 #[derive(Clone, Debug)]
 pub struct VbdAsked {
@@ -249,6 +248,7 @@ pub struct VbdAsked {
     elevator: Option<(&'static ElevatorInfo, Vec<(&'static str, i64)>)>,
     requests: Option<u32>,
     hz: Option<i64>,
+    files: Option<FsConfig>,
     placed: Option<VbdPlace>,
 }
 
@@ -277,6 +277,11 @@ impl VbdAsked {
     /// Whether it has its place.
     pub fn is_placed(&self) -> bool {
         self.placed.is_some()
+    }
+
+    /// A workload uses files: if nothing was said of the file system, the disk has the usual one.
+    pub fn need_files(&mut self) {
+        self.files.get_or_insert(FsConfig::guest(self.bytes));
     }
 
     /// Gives it its place.
@@ -308,9 +313,10 @@ impl DiskKind for SplitConfig {
         SplitConfig {
             driver,
             costs: machine.map_or(SplitCosts::FREE, SplitCosts::on),
+            file_costs: machine.map_or(FsCosts::default(), file_costs),
             disks: Vec::new(),
             vbds: Vec::new(),
-            pool: PoolConfig::XEN,
+            pool: PendingPool::XEN,
         }
     }
 
@@ -328,6 +334,11 @@ impl DiskKind for SplitConfig {
             disk: place.disk,
             start: place.start,
             sectors,
+            files: disk.files.map(|files| FsConfig {
+                hz: layer.hz as u32,
+                costs: self.file_costs,
+                ..files
+            }),
             layer,
             back: disk.back,
         });
@@ -359,13 +370,20 @@ fn vbd(table: &mut dyn KeyReader, keys: &VbdKeys) -> Option<VbdAsked> {
         true => Some(elevator_at(table, &keys.elevator)?),
         false => None,
     };
+    let bytes = keys.size.get()?;
+    // The clock is the kernel's, which is known later.
+    let files = match table.tables(&keys.file_system, &FILE_SYSTEM).first() {
+        Some(own) => Some(FsConfig::asked(&**own, bytes, 250)?),
+        None => None,
+    };
     Some(VbdAsked {
-        bytes: keys.size.get()?,
+        bytes,
         at: keys.at.if_given()?,
         back,
         elevator,
         requests: keys.nr_requests.if_given()?,
         hz: keys.hz.if_given()?,
+        files,
         placed: None,
     })
 }
@@ -373,7 +391,7 @@ fn vbd(table: &mut dyn KeyReader, keys: &VbdKeys) -> Option<VbdAsked> {
 impl SplitConfig {
     /// Gives the device its disks: those of `disks` that virtual disks of the device are on, under
     /// the numbers that the virtual disks know.
-    pub fn equip(&mut self, disks: &[HostDisk], pool: PoolConfig) {
+    pub fn equip(&mut self, disks: &[HostDisk], pool: PendingPool) {
         let mut number = Vec::new();
         for (i, disk) in disks.iter().enumerate() {
             let used = self.vbds.iter().any(|vbd| vbd.disk == i);

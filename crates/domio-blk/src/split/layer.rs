@@ -47,8 +47,8 @@ pub(super) struct Layer {
 }
 
 impl Layer {
-    /// `queue` in the kernel of `vcpu`, whose clock has `hz` ticks a second. `timers` are the tokens
-    /// of the three timers, `kblockd` that of the work.
+    /// `queue` in the kernel of `vcpu`, whose clock has `hz` ticks a second. `timers` are the
+    /// tokens of the three timers, `kblockd` that of the work.
     pub fn new(
         queue: DiskQueue,
         hz: i64,
@@ -69,13 +69,15 @@ impl Layer {
         }
     }
 
-    /// Ticks until `now`.
-    pub fn jiffies(&self, now: Instant) -> Jiffies {
+    /// Tells the queue the time, and returns the ticks until then: to be called before the queue
+    /// is.
+    pub fn jiffies(&mut self, now: Instant) -> Jiffies {
+        self.queue.tell_ns(now.as_nanos().cast_signed());
         self.ticks.at(now)
     }
 
-    /// Carries out what the queue asks for: timers and work at once; what is started or woken is left
-    /// to the driver.
+    /// Carries out what the queue asks for: timers and work at once; what is started or woken is
+    /// left to the driver.
     pub fn act(&mut self, kernel: &mut KernelIo<'_, '_>) {
         while let Some(action) = self.queue.take_action() {
             match action {

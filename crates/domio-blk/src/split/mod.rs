@@ -8,18 +8,20 @@
 //! ```
 //!
 //! All work of the driver domain is done on its vcpu 0, each piece on behalf of a guest
-//! ([`Owner`](domio_vmm::bus::Owner)). Blkfront works on vcpu 0 of the guest; processes submit where
-//! they execute.
+//! ([`Owner`](domio_vmm::bus::Owner)). Blkfront works on vcpu 0 of the guest; processes submit
+//! where they execute.
 //!
-//! A file of the device is `disk << 24 | inode`. Inode 0 is the disk itself, past the page cache.
+//! A file of the device is `disk << 24 | inode`. Inode 0 is the disk itself, past the page cache;
+//! inodes from 1 on are files of the disk's file system.
 //!
 //! | module | holds |
 //! |---|---|
 //! | `config` | what disks are made of |
-//! | [`keys`], `elevator_keys` | how a scenario asks for disks and elevators |
+//! | [`keys`], `elevator_keys` | how a scenario asks for disks |
 //! | `class` | records |
 //! | `layer` | a request layer in a kernel: clock, timers, `kblockd` |
 //! | `guest`, `raw`, `bio` | calls of processes, and the pieces of I/O that they are cut into |
+//! | `files` | the file system of a disk, its threads and calls |
 //! | `front` | blkfront, and who runs the guest's queue |
 //! | `back`, `serve` | threads of back-ends, the pool, completions |
 //! | `disk` | a disk of the host: queue, drive, interrupt |
@@ -30,6 +32,7 @@ mod class;
 mod config;
 mod disk;
 mod elevator_keys;
+mod files;
 mod front;
 mod guest;
 pub mod keys;
@@ -39,7 +42,7 @@ mod serve;
 
 pub use class::{DiskPlace, DiskRecord, RECORDS};
 pub use config::{
-    BackKind, DriveBlueprint, HostDiskConfig, LayerConfig, PoolConfig, SplitConfig, SplitCosts,
+    BackKind, DriveBlueprint, HostDiskConfig, LayerConfig, PendingPool, SplitConfig, SplitCosts,
     VbdConfig, WakeOrder,
 };
 
@@ -55,6 +58,7 @@ use domio_vmm::bus::{
 };
 use domio_vmm::process::{Answer, Call, Interest, Pid};
 use domio_vmm::ring::BLOCK;
+use files::Files;
 use front::Front;
 use guest::Vbd;
 use layer::Layer;
@@ -77,13 +81,20 @@ enum Line {
     Disk,
     /// A timer of a disk's queue.
     DiskTimer(usize),
+    /// A thread of a guest's file system.
+    FileThread(usize),
+    /// The timer of a guest's file system.
+    FileTimer,
 }
+
+/// Bits of a file's number below the number of the disk.
+const INODE: u32 = 24;
 
 /// Bits of a token below the line.
 const LINE: u32 = 16;
 
 impl Line {
-    const ALL: [Line; 11] = [
+    const ALL: [Line; 15] = [
         Line::Front,
         Line::Back,
         Line::GuestWork,
@@ -95,6 +106,10 @@ impl Line {
         Line::DiskTimer(0),
         Line::DiskTimer(1),
         Line::DiskTimer(2),
+        Line::FileThread(0),
+        Line::FileThread(1),
+        Line::FileThread(2),
+        Line::FileTimer,
     ];
 
     /// The token of number `index`.
@@ -115,7 +130,7 @@ impl Line {
 pub struct Split {
     driver: DomainId,
     costs: SplitCosts,
-    pool: PoolConfig,
+    pool: PendingPool,
     disks: Vec<HostDisk>,
     vbds: Vec<Vbd>,
     threads: Vec<Thread>,
@@ -144,7 +159,9 @@ impl Split {
                 drive.sectors()
             );
             // A SATA disk under libata (disk-spec 1.3).
-            let queue = disk.layer.make((1024, 128), drive.depth());
+            let queue = disk
+                .layer
+                .make((1024, 128), drive.depth(), disk.drive.is_rotational());
             let timers = [0, 1, 2].map(|timer| Line::DiskTimer(timer).token(i));
             let own = Line::Disk.token(i);
             let vcpu = VcpuName::new(config.driver, 0);
@@ -162,7 +179,8 @@ impl Split {
         for (i, vbd) in config.vbds.iter().enumerate() {
             assert!(vbd.domain != config.driver, "a driver domain has no vbd");
             assert!(vbd.disk < disks.len(), "there is no disk {}", vbd.disk);
-            let queue = vbd.layer.make(vbd.back.request_limits(), BLOCK);
+            // A virtual disk does not turn (`QUEUE_FLAG_VIRT`).
+            let queue = vbd.layer.make(vbd.back.request_limits(), BLOCK, false);
             let timers = [0, 1, 2].map(|timer| Line::GuestTimer(timer).token(i));
             let vcpu = VcpuName::new(vbd.domain, 0);
             let own = Line::GuestWork.token(i);
@@ -178,7 +196,12 @@ impl Split {
                 threads.push(Thread::new(i, Submitter(t as u32), item));
             }
             let front = Front::new((i, ends), layer, BLOCK, config.costs);
-            vbds.push(Vbd::new(vbd.clone(), front, first..threads.len()));
+            let files = vbd.files.as_ref().map(|files| {
+                let own = [0, 1, 2].map(|thread| Line::FileThread(thread).token(i));
+                Files::new(files, attach, own, Line::FileTimer.token(i))
+            });
+            let threads = first..threads.len();
+            vbds.push(Vbd::new(i, vbd.clone(), front, files, threads));
         }
         let random = RandomStream::new(seed, replication, "blkback/pool");
         Split {
@@ -238,6 +261,7 @@ impl Device for Split {
                 let back = io.connect(self.driver, domain, front, 0, Line::Back.token(i));
                 vbd.front.port = Some(front);
                 vbd.back_port = Some(back.expect("the driver domain is up, with free ports"));
+                vbd.boot(io);
             }
         }
     }
@@ -283,6 +307,7 @@ impl Device for Split {
         match Line::of(token) {
             (Line::Thread, thread) => self.thread(thread, kernel),
             (Line::Disk, disk) => self.disk_kblockd(disk, kernel),
+            (Line::FileThread(thread), vbd) => self.vbds[vbd].fs_thread(thread, kernel),
             (_, vbd) => self.vbds[vbd].kblockd(kernel),
         }
     }
@@ -291,15 +316,17 @@ impl Device for Split {
         match Line::of(token) {
             (Line::DiskTimer(timer), disk) => self.disks[disk].layer.timer(timer, kernel),
             (Line::GuestTimer(timer), vbd) => self.vbds[vbd].front.timer(timer, kernel),
+            (Line::FileTimer, vbd) => self.vbds[vbd].fs_timer(kernel),
             (line, _) => unreachable!("{line:?} is no timer"),
         }
     }
 
     fn call(&mut self, call: Call, by: Pid, kernel: &mut KernelIo<'_, '_>) -> Answer {
-        let (vbd, inode) = (call.file.file >> 24, call.file.file & 0x00ff_ffff);
+        let file = call.file.file;
+        let (vbd, inode) = (file >> INODE, file & ((1 << INODE) - 1));
         match self.vbds.get_mut(vbd as usize) {
-            Some(vbd) if inode == 0 => vbd.call(call.what, by, kernel),
-            _ => Answer::Return(0),
+            Some(vbd) => vbd.call(call.what, inode, by, kernel),
+            None => Answer::Return(0),
         }
     }
 

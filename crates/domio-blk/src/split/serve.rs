@@ -37,7 +37,7 @@ impl Split {
             thread.woken = true;
             kernel.queue_work(thread.item);
         }
-        disk.to_pay()
+        disk.begin_paying()
     }
 
     /// The time that it takes to hand commands on, which are the last that `disk` has started.
@@ -234,8 +234,8 @@ impl Split {
         Some(self.paying(disk, issuing, kernel))
     }
 
-    /// The I/O of a request is over: its response goes into the ring. Returns whether the guest is to
-    /// be notified.
+    /// The I/O of a request is over: its response goes into the ring. Returns whether the guest is
+    /// to be notified.
     fn respond(&mut self, number: u32, kernel: &mut KernelIo<'_, '_>) -> bool {
         let Pending { thread, entry } = self.backlog.get(number);
         let own = &mut self.threads[thread];
@@ -338,8 +338,8 @@ impl Split {
         }
     }
 
-    /// The I/O in a request of a disk's queue is over: blkback answers at once, threads of processes
-    /// when they execute.
+    /// The I/O in a request of a disk's queue is over: blkback answers at once, threads of
+    /// processes when they execute.
     fn over(&mut self, disk: usize, id: RequestId, kernel: &mut KernelIo<'_, '_>) {
         self.moved(disk, id, DiskPlace::Drive, DiskPlace::Answering, kernel);
         let mut tags = core::mem::take(&mut self.tags);

@@ -1,11 +1,14 @@
 //! Loop-back disks on whole hosts: beside a network, with several processes, guests that go, files
-//! that end, and the time that a read takes. Elevators against recordings, scripts, and `lease`.
+//! that end, and the time that a read takes. Elevators against recordings and against slow twins,
+//! scripts, `lease`, drives.
 
 mod beside;
 mod disks;
+mod drives;
 mod lease;
 mod lone;
 mod recordings;
 mod scripts;
 mod site;
 mod split;
+mod twins;

@@ -7,6 +7,36 @@ use domio_meter::{
     AccountJson, DiskJson, DomainJson, DriverSumsJson, JobsJson, NetworkJson, SummaryJson, WebJson,
 };
 
+/// Heads of the table of web servers.
+const WEB_HEADS: [&str; 9] = [
+    "replies\n[1/s]",
+    "timed\nout",
+    "refused",
+    "reset",
+    "not\nbegun",
+    "connect,\n50 %",
+    "first byte,\n50 %",
+    "response,\n50 %",
+    "response,\n95 %",
+];
+
+/// Heads of the table of virtual disks.
+const DISK_HEADS: [&str; 13] = [
+    "read and\nwritten [MB/s]",
+    "reads",
+    "read,\nmean",
+    "read,\n99 %",
+    "writes",
+    "write,\nmean",
+    "write,\n99 %",
+    "commands",
+    "in the\ndrive",
+    "queued,\nmean",
+    "seek,\nmean",
+    "rotation,\nmean",
+    "transfer,\nmean",
+];
+
 /// Domains, pcpus and what the trace covers. `name` gives the name of a domain, where one is known.
 pub fn render(summary: &SummaryJson, name: impl Fn(u16) -> Option<String>, view: &View) -> String {
     let real = |id: u16| id != DomainId::IDLE.0;
@@ -46,34 +76,12 @@ pub fn render(summary: &SummaryJson, name: impl Fn(u16) -> Option<String>, view:
     let networks = per_domain(summary, &name, heads, |d| {
         d.network.as_ref().map(network_figures)
     });
-    let heads = [
-        "replies\n[1/s]",
-        "timed\nout",
-        "refused",
-        "reset",
-        "not\nbegun",
-        "connect,\n50 %",
-        "first byte,\n50 %",
-        "response,\n50 %",
-        "response,\n95 %",
-    ];
-    let webs = per_domain(summary, &name, heads, |d| d.web.as_ref().map(web_figures));
-    let heads = [
-        "read and\nwritten [MB/s]",
-        "reads",
-        "read,\nmean",
-        "read,\n99 %",
-        "writes",
-        "write,\nmean",
-        "write,\n99 %",
-        "commands",
-        "in the\ndrive",
-        "queued,\nmean",
-        "seek,\nmean",
-        "rotation,\nmean",
-        "transfer,\nmean",
-    ];
-    let disks = per_domain(summary, &name, heads, |d| d.disk.as_ref().map(disk_figures));
+    let webs = per_domain(summary, &name, WEB_HEADS, |d| {
+        d.web.as_ref().map(web_figures)
+    });
+    let disks = per_domain(summary, &name, DISK_HEADS, |d| {
+        d.disk.as_ref().map(disk_figures)
+    });
     let mut pcpus = Table::new([
         Column::words("pcpu").whole(),
         Column::figures("busy\n[% of time]"),

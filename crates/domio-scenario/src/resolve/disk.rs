@@ -7,7 +7,7 @@ use crate::devices::{DISKS, DiskPart};
 use crate::problem::{Code, Problem, list};
 use crate::source::Span;
 use domio_core::keys::{
-    KeySection, Keys, Need, Nested, Slot, WordOf, Words, bytes, name, word, word_text,
+    KeySection, Keys, Need, Nested, Slot, WordOf, Words, bytes, flag, name, word, word_text,
 };
 use domio_vmm::process::programs::CopyDirection;
 
@@ -64,6 +64,10 @@ keys! {
         block: u64 = bytes(1, BLOCK_MAX), Need::Word("64K"), "Bytes of a block (`bs=`).";
         bytes: u64 = bytes(1, DISK_MAX), Need::Optional("the whole disk"),
             "How much in all; no more than the disk has.";
+        file: bool = flag(), Need::Int(0),
+            "Whether it writes a new file, through the page cache, instead of the disk itself.";
+        fsync: bool = flag(), Need::Int(0),
+            "Whether it waits at the end until what was written is on the disk (`conv=fsync`).";
         device: String = name(), Need::Optional("the first one"),
             "Name of the domain's disk.";
     }
@@ -77,6 +81,8 @@ fn copy(fields: &Fields<'_>) -> Option<Work> {
         direction: keys.direction.get()?,
         block: keys.block.get()?,
         bytes: keys.bytes.if_given()?,
+        new_file: keys.file.get()?,
+        syncs: keys.fsync.get()?,
         disk: match keys.device.if_given()? {
             Some(name) => Some((name, fields.span(&keys.device))),
             None => None,

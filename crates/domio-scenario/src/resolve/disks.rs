@@ -159,7 +159,13 @@ fn process(device: u16, (domain, file, bytes, task, copy): &Way) -> Process {
         file: *file,
     };
     let wanted = copy.bytes.unwrap_or(*bytes);
-    let program = FileCopy::new(file, copy.direction, copy.block, wanted);
+    let mut program = FileCopy::new(file, copy.direction, copy.block, wanted);
+    if copy.new_file {
+        program = program.into_new_file();
+    }
+    if copy.syncs {
+        program = program.synced();
+    }
     Process {
         domain: *domain,
         vcpu: task.vcpu,

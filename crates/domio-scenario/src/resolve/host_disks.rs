@@ -1,8 +1,8 @@
-//! `[[disk]]`, `[guests]` and `[blkback]`: the disks of the host, and the place of each virtual disk on
-//! one of them.
+//! `[[disk]]`, `[guests]` and `[blkback]`: the disks of the host, and the place of each virtual
+//! disk on one of them.
 
-use super::disk::Disk;
-use super::resolved::Resolved;
+use super::disk::{self, Disk};
+use super::resolved::{Domain, Resolved};
 use super::shared::InTable;
 use crate::check::{self, Cx, Fields};
 use crate::problem::{Code, Problem, list, quote};
@@ -11,8 +11,9 @@ use crate::suggest::did_you_mean;
 use domio_blk::split::keys::{
     BLKBACK, GUESTS, HOST_DISK, HostDisk, VbdPlace, guests, host_disk, pool,
 };
-use domio_blk::split::{LayerConfig, PoolConfig};
+use domio_blk::split::{LayerConfig, PendingPool};
 use domio_core::keys::{KeySection, Nested, Slot};
+use domio_vmm::process::programs::CopyDirection;
 use std::collections::BTreeMap;
 
 /// What virtual disks need to know of the host.
@@ -22,7 +23,7 @@ pub(super) struct HostDisks {
     /// Their names, and where each stands.
     names: Vec<(String, Span)>,
     guests: Option<LayerConfig>,
-    pub pool: PoolConfig,
+    pub pool: PendingPool,
 }
 
 /// The disks that `top` has at `disks`, and what it says of guests and of blkback.
@@ -35,7 +36,7 @@ pub(super) fn host_disks(
         disks: Vec::new(),
         names: Vec::new(),
         guests: None,
-        pool: PoolConfig::XEN,
+        pool: PendingPool::XEN,
     };
     for (node, table, path) in top.tables(disk) {
         let own = check::table(cx, table, node.span, &HOST_DISK, &path, None);
@@ -58,14 +59,14 @@ pub(super) fn host_disks(
             );
         }
         all.names.push((name.to_owned(), span));
-        let drive = own.variant.map(|variant| variant.word);
-        let read = |drive| host_disk(&mut InTable { cx, fields: &own }, drive);
-        all.disks.push(drive.and_then(read));
+        let disk = own.variant.is_some().then_some(());
+        let disk = disk.and_then(|()| host_disk(&mut InTable { cx, fields: &own }));
+        all.disks.push(disk);
     }
     let own = table(cx, top, of_guests, &GUESTS);
     all.guests = guests(&mut InTable { cx, fields: &own });
     let own = table(cx, top, blkback, &BLKBACK);
-    all.pool = pool(&own).unwrap_or(PoolConfig::XEN);
+    all.pool = pool(&own).unwrap_or(PendingPool::XEN);
     all
 }
 
@@ -93,6 +94,9 @@ impl HostDisks {
         // The first free sector of each disk, and the domain whose guests use the disk.
         let mut free = vec![0; self.disks.len()];
         let mut backends: BTreeMap<usize, (Option<String>, Span)> = BTreeMap::new();
+        for domain in &mut resolved.domains {
+            need_files(cx, domain);
+        }
         let domains = resolved.domains.iter_mut();
         for disk in domains.flat_map(|domain| &mut domain.disks) {
             if disk.part.vbd().is_none() {
@@ -156,7 +160,7 @@ impl HostDisks {
                     Problem::new(Code::MissingKey, disk.span, "the host has no disk")
                         .key("disk")
                         .expected("a [[disk]]")
-                        .hint("add [[disk]] with `name = \"sda\"` and `drive = \"constant\"`"),
+                        .hint("add [[disk]] with `name = \"sda\"` and `profile = \"sata-2008\"`"),
                 );
             }
             return (!self.names.is_empty()).then_some(0);
@@ -180,6 +184,37 @@ impl HostDisks {
             );
         }
         found
+    }
+}
+
+/// Disks whose files a workload of `domain` uses have file systems.
+fn need_files(cx: &mut Cx<'_>, domain: &mut Domain) {
+    for (_, copy) in domain.copies.iter().filter(|(_, copy)| copy.new_file) {
+        let place = disk::place_of(&domain.disks, copy);
+        let Some(disk) = place.and_then(|place| domain.disks.get_mut(place)) else {
+            continue;
+        };
+        if copy.direction == CopyDirection::Read {
+            cx.push(
+                Problem::new(Code::Conflict, copy.span, "a new file has nothing to read")
+                    .key("domain.direction")
+                    .found("read")
+                    .expected("`direction = \"write\"` with `file`")
+                    .hint("without `file` the workload reads the disk itself"),
+            );
+            continue;
+        }
+        if let Some(asked) = disk.part.vbd() {
+            asked.need_files();
+            continue;
+        }
+        cx.push(
+            Problem::new(Code::Conflict, copy.span, "the disk has no file system")
+                .key("domain.file")
+                .expected("a disk of `kind = \"vbd\"`")
+                .related(disk.span, "the disk")
+                .hint("without `file` the workload goes through the disk itself"),
+        );
     }
 }
 

@@ -53,6 +53,7 @@ use crate::check::unknown::TOP_LEVEL;
 use crate::check::{self, Cx, Fields};
 use crate::plan::Plan;
 use crate::value::{Node, Table};
+use device::Device;
 use domio_blk::split::keys::{BLKBACK, GUESTS as GUESTS_LAYER, HOST_DISK};
 use domio_core::ParamValues;
 use domio_core::keys::{
@@ -60,9 +61,11 @@ use domio_core::keys::{
 };
 use domio_net::keys::{NETWORK, VIF};
 use domio_sched::Policy;
+use domio_vmm::Hardware;
 use domio_vmm::config::{HostConfig, KernelCosts};
 use host::{HostKeys, RUN, RunKeys};
 use pool::InPools;
+use resolved::Resolved;
 use shared::Chosen;
 
 /// The document.
@@ -173,10 +176,7 @@ pub(crate) fn resolve(cx: &mut Cx<'_>, root: &Node, members: &[MemberKey]) -> Op
     };
     // Networks come to the bus first.
     let mut devices = network::networks(cx, &top, &keys.network, &on);
-    let slots = [&keys.disk, &keys.guests, &keys.blkback];
-    let host_disks = host_disks::host_disks(cx, &top, slots);
-    host_disks.place(cx, &mut resolved);
-    devices.extend(disks::disks(cx, machine, &host_disks, &resolved));
+    devices.extend(keys.disks(cx, &top, machine, &mut resolved));
     let kernel = host::kernel(cx, &host, &host_keys);
     let abi = version.and_then(|version| network::default_abi(cx, &top, version));
     let kernel = kernel.unwrap_or(KernelCosts::FREE);
@@ -238,6 +238,22 @@ pub(crate) fn resolve(cx: &mut Cx<'_>, root: &Node, members: &[MemberKey]) -> Op
         replays: resolved.replays,
         vary: vary?,
     })
+}
+
+impl RootKeys {
+    /// The devices with the disks of the host and of guests.
+    fn disks(
+        &self,
+        cx: &mut Cx<'_>,
+        top: &Fields<'_>,
+        machine: Option<&'static Hardware>,
+        resolved: &mut Resolved,
+    ) -> Vec<Device> {
+        let slots = [&self.disk, &self.guests, &self.blkback];
+        let host = host_disks::host_disks(cx, top, slots);
+        host.place(cx, resolved);
+        disks::disks(cx, machine, &host, resolved)
+    }
 }
 
 /// The fields of the table at `slot`, or of an empty one.

@@ -92,6 +92,10 @@ pub(super) struct DiskCopy {
     pub block: u64,
     /// How much; `None` for the whole disk.
     pub bytes: Option<u64>,
+    /// Goes through a new file of the disk's file system.
+    pub new_file: bool,
+    /// Waits at the end until what was written is on the disk.
+    pub syncs: bool,
     /// The disk, if it is named: the name and where it stands.
     pub disk: Option<(String, Span)>,
     /// Where that much was asked for, or the workload's word.

@@ -148,9 +148,9 @@ const DISK: Figures = &[
     ("send_event", ns(500)),
 ];
 
-/// A 1.6 GHz Opteron 242 under Xen 3.1 with Linux 2.6.24 in all domains. No figure is known: all are
-/// engineering estimates inside the ranges of disk-spec 2.3 (5 to 15 us to notify the driver domain,
-/// 10 to 25 us in the driver domain for a request, 5 to 15 us for a response).
+/// A 1.6 GHz Opteron 242 under Xen 3.1 with Linux 2.6.24 in all domains. No figure is known: all
+/// are engineering estimates inside the ranges of disk-spec 2.3 (5 to 15 us to notify the driver
+/// domain, 10 to 25 us in the driver domain for a request, 5 to 15 us for a response).
 const VBD: Figures = &[
     // 6,000 cycles of `__make_request`, a search for a request to merge with, and an elevator.
     ("submit", ns(4_000)),

@@ -2,6 +2,7 @@
 
 use super::site::*;
 use crate::site::{KIB, MIB, REQUEST, domain, jobs, machine, ms, us, vcpu};
+use domio_blk::elevator::elevators;
 use domio_blk::split::BackKind;
 use domio_vmm::Profile;
 use domio_vmm::process::programs::CopyDirection::{Read, Write};
@@ -15,7 +16,7 @@ const BACKS: [BackKind; 3] = [
 #[test]
 fn a_disk_is_read_and_written_block_by_block() {
     for back in BACKS {
-        for elevator in ["noop", "deadline", "anticipatory", "cfq"] {
+        for elevator in elevators().iter().map(|elevator| elevator.name) {
             for (direction, block, bytes) in [
                 (Read, 4 * KIB, 200 * KIB),
                 (Write, 4 * KIB, 200 * KIB),

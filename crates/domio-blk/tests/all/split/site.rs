@@ -3,8 +3,9 @@
 use crate::site::{Records, at, domain};
 use domio_blk::drive::{Command, Drive, FinishedCommand, ServiceTime};
 use domio_blk::elevator::{IoWay, find_elevator};
+use domio_blk::fs::config::FsCosts;
 use domio_blk::split::{
-    BackKind, DriveBlueprint, HostDiskConfig, LayerConfig, PoolConfig, Split, SplitConfig,
+    BackKind, DriveBlueprint, HostDiskConfig, LayerConfig, PendingPool, Split, SplitConfig,
     SplitCosts, VbdConfig,
 };
 use domio_core::{DomainId, Duration, Instant, ParamValues};
@@ -49,8 +50,8 @@ impl DriveBlueprint for Fixed {
         })
     }
 
-    fn sectors(&self) -> u64 {
-        self.sectors
+    fn is_rotational(&self) -> bool {
+        false
     }
 
     fn copy(&self) -> Box<dyn DriveBlueprint> {
@@ -166,17 +167,19 @@ pub fn disks(
         sectors,
         layer: layer(guest),
         back,
+        files: None,
     };
     SplitConfig {
         driver: DomainId(0),
         costs: COSTS,
+        file_costs: FsCosts::default(),
         disks: vec![HostDiskConfig {
             name: "sda".to_owned(),
             drive: Box::new(drive.clone()),
             layer: layer(host),
         }],
         vbds: (0..).zip(guests).map(vbd).collect(),
-        pool: PoolConfig::XEN,
+        pool: PendingPool::XEN,
     }
 }
 
