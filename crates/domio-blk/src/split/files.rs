@@ -13,7 +13,7 @@ use crate::fs::contract::{FIRST_PROCESS, FileOp, FsStep};
 use alloc::vec::Vec;
 use domio_core::{Duration, Instant, VcpuName};
 use domio_vmm::bus::{Attach, Io, KernelIo, KernelTimer, Owner, Progress, Token, WorkItem};
-use domio_vmm::process::What;
+use domio_vmm::process::{Prepare, What};
 
 /// Threads of a file system.
 pub(super) const THREADS: usize = FIRST_PROCESS.0 as usize;
@@ -42,6 +42,8 @@ pub(super) struct Files {
     /// When the timer is due.
     due: Option<Instant>,
     tick: Duration,
+    /// What was there before, and the number of the first file of each.
+    prepared: Vec<(Prepare, u32)>,
 }
 
 impl Files {
@@ -64,7 +66,25 @@ impl Files {
             timer: attach.kernel_timer(timer),
             due: None,
             tick: Duration::from_nanos(1_000_000_000 / u64::from(config.hz)),
+            prepared: Vec::new(),
         }
+    }
+
+    /// Number of the first of the files that `prepare` asks for. They are made the first time.
+    pub fn prepared(&mut self, prepare: &Prepare) -> u32 {
+        if let Some((_, first)) = self.prepared.iter().find(|(known, _)| known == prepare) {
+            return *first;
+        }
+        let mut first = None;
+        for place in 0..prepare.files {
+            let directory = place % prepare.directories;
+            let file = self.fs.populate(directory, prepare.size(place), place);
+            let first = *first.get_or_insert(file);
+            assert_eq!(file, first + place, "prepared files have numbers in a row");
+        }
+        let first = first.expect("there is a file to prepare");
+        self.prepared.push((*prepare, first));
+        first
     }
 
     /// The next step of the task `submitter`, which sleeps or does not.
@@ -136,7 +156,7 @@ pub(super) fn file_op(what: What, file: u32) -> Option<FileOp> {
         },
         What::Sync => FileOp::Flush { file },
         What::Size => FileOp::Size { file },
-        What::Accept | What::Asked | What::Close => return None,
+        What::Accept | What::Asked | What::Close | What::Prepare(_) => return None,
     })
 }
 

@@ -149,6 +149,12 @@ impl Vbd {
         by: Pid,
         kernel: &mut KernelIo<'_, '_>,
     ) -> Answer {
+        if let What::Prepare(prepare) = what {
+            let files = self.files.as_mut();
+            let first = files.map(|files| files.prepared(&prepare));
+            let number = (self.number as u64) << super::INODE;
+            return Answer::Return(first.map_or(0, |file| number | u64::from(file)));
+        }
         let place = self.calls.calls.iter().position(|call| call.by == by);
         let Some(place) = place.or_else(|| self.begin(what, inode, by, kernel)) else {
             return Answer::Return(0);

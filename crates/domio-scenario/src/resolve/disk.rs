@@ -1,7 +1,7 @@
 //! The disks of a domain, and the workload that goes through one.
 
 use super::shared::InTable;
-use super::work::{DiskCopy, Make, Task, Work};
+use super::work::{DiskCopy, DiskProgram, DiskWork, Make, Task, Work};
 use crate::check::{self, Cx, Fields};
 use crate::devices::{DISKS, DiskPart};
 use crate::problem::{Code, Problem, list};
@@ -77,12 +77,14 @@ keys! {
 fn copy(fields: &Fields<'_>) -> Option<Work> {
     let keys: Dd = fields.read();
     let asks = fields.field(&keys.bytes).or_else(|| fields.selected());
-    Some(Work::Copy(DiskCopy {
-        direction: keys.direction.get()?,
-        block: keys.block.get()?,
-        bytes: keys.bytes.if_given()?,
-        new_file: keys.file.get()?,
-        syncs: keys.fsync.get()?,
+    Some(Work::Disk(DiskWork {
+        program: DiskProgram::Copy(DiskCopy {
+            direction: keys.direction.get()?,
+            block: keys.block.get()?,
+            bytes: keys.bytes.if_given()?,
+            new_file: keys.file.get()?,
+            syncs: keys.fsync.get()?,
+        }),
         disk: match keys.device.if_given()? {
             Some(name) => Some((name, fields.span(&keys.device))),
             None => None,
@@ -113,7 +115,7 @@ pub(super) struct Disk {
 }
 
 /// The place in `disks` of the one that `copy` goes through.
-pub(super) fn place_of(disks: &[Disk], copy: &DiskCopy) -> Option<usize> {
+pub(super) fn place_of(disks: &[Disk], copy: &DiskWork) -> Option<usize> {
     match &copy.disk {
         None => (!disks.is_empty()).then_some(0),
         Some((name, _)) => disks.iter().position(|disk| disk.name == *name),
@@ -129,7 +131,7 @@ pub(super) fn disks(
     tasks: &[Task],
 ) -> Option<Vec<Disk>> {
     let mut copies = tasks.iter().filter_map(|task| match &task.work {
-        Work::Copy(copy) => Some(copy),
+        Work::Disk(copy) => Some(copy),
         Work::Demand(_) | Work::Replay(_) | Work::Flow(_) => None,
     });
     let Some(field) = fields.field(slot) else {
@@ -176,7 +178,7 @@ pub(super) fn disks(
             continue;
         };
         let bytes = disks[place].bytes;
-        if let Some(wanted) = copy.bytes.filter(|wanted| *wanted > bytes) {
+        if let Some(wanted) = copy.bytes().filter(|wanted| *wanted > bytes) {
             good = false;
             cx.push(
                 Problem::new(
@@ -228,7 +230,7 @@ fn one(cx: &mut Cx<'_>, own: &Fields<'_>, place: usize, span: Span) -> Option<(D
 }
 
 /// A workload names a disk that its domain has not.
-fn no_disk(copy: &DiskCopy, disks: &[Disk], fields: &Fields<'_>) -> Problem {
+fn no_disk(copy: &DiskWork, disks: &[Disk], fields: &Fields<'_>) -> Problem {
     let (name, span) = match &copy.disk {
         Some((name, span)) => (name.as_str(), *span),
         None => ("", copy.span),

@@ -5,14 +5,14 @@ use super::disk::{self, Disk};
 use super::driver::{self, Users};
 use super::host_disks::HostDisks;
 use super::resolved::Resolved;
-use super::work::{DiskCopy, Task};
+use super::work::{DiskProgram, DiskWork, Task};
 use crate::check::Cx;
 use crate::devices::DeviceConfig;
 use crate::source::Span;
 use domio_vmm::Hardware;
 use domio_vmm::config::{TaskConfig, Workload};
 use domio_vmm::process::FileId;
-use domio_vmm::process::programs::FileCopy;
+use domio_vmm::process::programs::{Ffsb, FileCopy, PostMark};
 
 /// Disks that ask for their driver domain in the same words: how, and of which domains they are.
 type Together<'a> = (Option<&'a (String, Span)>, Vec<(usize, usize, &'a Disk)>);
@@ -115,7 +115,7 @@ fn put(
 }
 
 /// A way through a disk: the domain, the file, the bytes of the disk.
-type Way = (usize, u32, u64, Task, DiskCopy);
+type Way = (usize, u32, u64, Task, DiskWork);
 
 /// The device with these disks.
 fn device(disks: Disks, host: &HostDisks, resolved: &Resolved) -> Device {
@@ -134,7 +134,7 @@ fn device(disks: Disks, host: &HostDisks, resolved: &Resolved) -> Device {
         let domain = &resolved.domains[*user];
         let own = &domain.disks[*place];
         let file = own.part.file(number);
-        let through = |copy: &DiskCopy| disk::place_of(&domain.disks, copy) == Some(*place);
+        let through = |copy: &DiskWork| disk::place_of(&domain.disks, copy) == Some(*place);
         let ways = domain.copies.iter().filter(|(_, copy)| through(copy));
         copies
             .extend(ways.map(|(task, copy)| (*user, file, own.bytes, task.clone(), copy.clone())));
@@ -146,35 +146,54 @@ fn device(disks: Disks, host: &HostDisks, resolved: &Resolved) -> Device {
         evtchn: Vec::new(),
         packets: false,
         processes: Box::new(move |device| {
-            let process = |way: &Way| process(device, way);
-            copies.iter().map(process).collect()
+            let all = copies.iter();
+            all.flat_map(|way| processes(device, way)).collect()
         }),
     }
 }
 
-/// The process that goes through a disk of the device with this number on the bus.
-fn process(device: u16, (domain, file, bytes, task, copy): &Way) -> Process {
+/// The processes that use a disk of the device with this number on the bus.
+fn processes(device: u16, (domain, file, bytes, task, work): &Way) -> Vec<Process> {
     let file = FileId {
         device,
         file: *file,
     };
-    let wanted = copy.bytes.unwrap_or(*bytes);
-    let mut program = FileCopy::new(file, copy.direction, copy.block, wanted);
-    if copy.new_file {
-        program = program.into_new_file();
-    }
-    if copy.syncs {
-        program = program.synced();
-    }
-    Process {
+    let process = |name: String, workload| Process {
         domain: *domain,
         vcpu: task.vcpu,
         may_roam: task.may_roam(),
         task: TaskConfig {
-            name: task.name.clone(),
+            name,
             priority: task.priority,
             roams: false,
-            workload: Workload::program(program),
+            workload,
         },
+    };
+    match &work.program {
+        DiskProgram::Copy(copy) => {
+            let wanted = copy.bytes.unwrap_or(*bytes);
+            let mut program = FileCopy::new(file, copy.direction, copy.block, wanted);
+            if copy.new_file {
+                program = program.into_new_file();
+            }
+            if copy.syncs {
+                program = program.synced();
+            }
+            vec![process(task.name.clone(), Workload::program(program))]
+        }
+        DiskProgram::PostMark(config) => {
+            let program = PostMark::new(file, *config);
+            vec![process(task.name.clone(), Workload::program(program))]
+        }
+        DiskProgram::Ffsb(config) => {
+            let thread = |n: u32| {
+                let name = match config.threads {
+                    1 => task.name.clone(),
+                    _ => format!("{}-{n}", task.name),
+                };
+                process(name, Workload::program(Ffsb::new(file, *config)))
+            };
+            (1..=config.threads).map(thread).collect()
+        }
     }
 }

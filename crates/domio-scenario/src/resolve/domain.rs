@@ -148,7 +148,7 @@ fn expand(
         let (vifs, disks) = (body.vifs.clone(), body.disks.clone());
         let controlled = body.controlled.clone();
         let copies = body.tasks.iter().filter_map(|task| match &task.work {
-            Work::Copy(copy) => Some((task.clone(), copy.clone())),
+            Work::Disk(copy) => Some((task.clone(), copy.clone())),
             Work::Demand(_) | Work::Replay(_) | Work::Flow(_) => None,
         });
         let copies = copies.collect();
@@ -306,7 +306,7 @@ fn config(
                     });
                     vcpu.tasks.push(config(Workload::Idle));
                 }
-                Work::Flow(_) | Work::Copy(_) => {}
+                Work::Flow(_) | Work::Disk(_) => {}
             }
         }
     }

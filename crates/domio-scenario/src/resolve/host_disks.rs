@@ -4,6 +4,7 @@
 use super::disk::{self, Disk};
 use super::resolved::{Domain, Resolved};
 use super::shared::InTable;
+use super::work::DiskProgram;
 use crate::check::{self, Cx, Fields};
 use crate::problem::{Code, Problem, list, quote};
 use crate::source::Span;
@@ -189,14 +190,16 @@ impl HostDisks {
 
 /// Disks whose files a workload of `domain` uses have file systems.
 fn need_files(cx: &mut Cx<'_>, domain: &mut Domain) {
-    for (_, copy) in domain.copies.iter().filter(|(_, copy)| copy.new_file) {
-        let place = disk::place_of(&domain.disks, copy);
+    for (_, work) in domain.copies.iter().filter(|(_, work)| work.needs_files()) {
+        let place = disk::place_of(&domain.disks, work);
         let Some(disk) = place.and_then(|place| domain.disks.get_mut(place)) else {
             continue;
         };
-        if copy.direction == CopyDirection::Read {
+        if let DiskProgram::Copy(copy) = &work.program
+            && copy.direction == CopyDirection::Read
+        {
             cx.push(
-                Problem::new(Code::Conflict, copy.span, "a new file has nothing to read")
+                Problem::new(Code::Conflict, work.span, "a new file has nothing to read")
                     .key("domain.direction")
                     .found("read")
                     .expected("`direction = \"write\"` with `file`")
@@ -209,7 +212,7 @@ fn need_files(cx: &mut Cx<'_>, domain: &mut Domain) {
             continue;
         }
         cx.push(
-            Problem::new(Code::Conflict, copy.span, "the disk has no file system")
+            Problem::new(Code::Conflict, work.span, "the disk has no file system")
                 .key("domain.file")
                 .expected("a disk of `kind = \"vbd\"`")
                 .related(disk.span, "the disk")

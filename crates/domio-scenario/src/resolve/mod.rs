@@ -16,6 +16,7 @@ mod disks;
 mod domain;
 mod driver;
 mod equip;
+mod files;
 mod flow;
 mod guard;
 pub(crate) mod guest;

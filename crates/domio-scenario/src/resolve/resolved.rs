@@ -3,7 +3,7 @@
 use super::disk::Disk;
 use super::shared::GivenParams;
 use super::vif::Vif;
-use super::work::{DiskCopy, Task};
+use super::work::{DiskWork, Task};
 use crate::plan::Replay;
 use crate::source::Span;
 use domio_core::ParamValues;
@@ -19,7 +19,7 @@ pub(super) struct Domain {
     pub vifs: Vec<Vif>,
     pub disks: Vec<Disk>,
     /// Tasks that go through a disk.
-    pub copies: Vec<(Task, DiskCopy)>,
+    pub copies: Vec<(Task, DiskWork)>,
     /// By controller: parameters that it has of the domain, if any were given.
     pub controlled: Vec<Option<Controlled>>,
 }
