@@ -81,7 +81,7 @@ impl DiskQueue {
             return Submitted::Asleep;
         }
         self.multi().take_tag(limit);
-        self.into_plug(now, bio);
+        self.plug_in(now, bio);
         Submitted::Queued
     }
 
@@ -90,11 +90,11 @@ impl DiskQueue {
         let awake = &mut self.multi().awake;
         let at = awake.iter().position(|b| b.submitter == submitter);
         let bio = awake.remove(at.expect("only who was woken goes on"));
-        self.into_plug(now, &bio);
+        self.plug_in(now, &bio);
         Submitted::Queued
     }
 
-    fn into_plug(&mut self, now: Jiffies, bio: &Bio) {
+    fn plug_in(&mut self, now: Jiffies, bio: &Bio) {
         let rq = self.core.requests.make(bio, now);
         self.core.requests[rq].start_ns = self.core.ns(now);
         self.elevator.prepare(&mut self.core.cx(now), rq);

@@ -38,7 +38,7 @@ pub const INFO: ElevatorInfo = ElevatorInfo {
     summary: "turns by budgets of sectors, shares by weight",
     source: "Linux 6.1, block/bfq-iosched.c",
     tunables: &TUNABLES,
-    promise: Promise::Turns { wait_ms: 1500 },
+    promise: Promise::Turns { wait_ms: 4000 },
     make: |tuning, _| Box::new(Bfq::new(tuning)),
 };
 
