@@ -2,8 +2,8 @@
 //!
 //! A process collects its requests in a plug of its own, which is emptied when the process sleeps,
 //! when it gives the processor back (the work [`QueueWork::Unplug`]), or with the 32nd request. A
-//! request has a tag from the time at which it is made. Without a free tag the process sleeps, and a
-//! tag that is given back goes straight to who has slept longest of those that may take it.
+//! request has a tag from the time at which it is made. Without a free tag the process sleeps, and
+//! a tag that is given back goes straight to who has slept longest of those that may take it.
 //!
 //! An insertion runs the queue, unlike in Linux 2.6.24; the elevator is asked for a request only
 //! while the device has room.
@@ -158,8 +158,8 @@ impl DiskQueue {
         }
     }
 
-    /// What comes from a plug is merged behind a request of the elevator, if the two are contiguous:
-    /// the one found or made last, or one of the table.
+    /// What comes from a plug is merged behind a request of the elevator, if the two are
+    /// contiguous: the one found or made last, or one of the table.
     fn join_behind(&mut self, now: Jiffies, rq: RequestId) -> bool {
         let request = self.core.requests[rq];
         let bio = request.as_bio();
