@@ -1,7 +1,7 @@
 //! What is looked for in the log of a run.
 
 use super::history::{IoHistory, SECTORS};
-use super::world::{Command, IoEvent, IoRun};
+use super::world::{HeldRequest, IoEvent, IoRun};
 use crate::elevator::{ElevatorInfo, IoPrio, IoWay, Promise};
 use crate::queue::Submitted;
 use alloc::collections::BTreeMap;
@@ -152,7 +152,7 @@ impl Look<'_> {
         }
     }
 
-    fn count(&mut self, i: usize, times: &mut [u32], command: &Command) {
+    fn count(&mut self, i: usize, times: &mut [u32], command: &HeldRequest) {
         for tag in &command.tags {
             times[*tag as usize] += 1;
             if times[*tag as usize] > 1 {
@@ -161,7 +161,7 @@ impl Look<'_> {
         }
     }
 
-    fn covers(&mut self, i: usize, command: &Command) {
+    fn covers(&mut self, i: usize, command: &HeldRequest) {
         let mut end = command.sector;
         let mut whole = true;
         for tag in &command.tags {

@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 
 /// A request as the device sees it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Command {
+pub struct HeldRequest {
     /// Place in the slab.
     pub rq: u32,
     /// Direction.
@@ -32,11 +32,11 @@ pub enum IoEvent {
     /// Who slept went on.
     Resume(Submitter, Submitted),
     /// The device got a request.
-    Start(Command),
+    Start(HeldRequest),
     /// The device has finished a request.
-    Complete(Command),
+    Complete(HeldRequest),
     /// The device has given a request back.
-    Requeue(Command),
+    Requeue(HeldRequest),
     /// A timer was armed for a jiffy.
     Arm(QueueTimer, Jiffies),
     /// A timer was stopped.
@@ -205,9 +205,9 @@ impl World<'_> {
         self.carry_out();
     }
 
-    fn command(&self, rq: RequestId) -> Command {
+    fn command(&self, rq: RequestId) -> HeldRequest {
         let request = self.queue.requests()[rq];
-        Command {
+        HeldRequest {
             rq: rq.index() as u32,
             way: request.way,
             sector: request.sector,

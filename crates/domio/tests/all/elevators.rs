@@ -199,7 +199,8 @@ fn wrong_scripts_are_2_with_file_line_and_reason() {
         ),
         (
             "set elevator cfk\n",
-            "line 1: no elevator `cfk`; there are noop, deadline, anticipatory, cfq",
+            "line 1: no elevator `cfk`; there are noop, deadline, anticipatory, cfq, none, \
+             mq-deadline, kyber, bfq",
         ),
         ("0 1 R sync 0 8\n", "no `set elevator NAME`"),
     ] {
@@ -242,7 +243,7 @@ fn other_files_are_called_what_they_are() {
 fn an_unknown_elevator_is_2_and_says_what_there_is() {
     let folder = folder();
     put(&folder, "script.in", recording("noop/10-merges").0);
-    let words = "error: no elevator is called \"deadlin\"; near matches: deadline; \
+    let words = "error: no elevator is called \"deadlin\"; near matches: deadline, mq-deadline; \
                  `domio elevator list` lists them";
     refuses(&folder, &["show", "deadlin"], words);
     refuses(
