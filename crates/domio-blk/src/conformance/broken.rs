@@ -7,7 +7,7 @@ use crate::elevator::{
 use alloc::boxed::Box;
 
 /// A broken elevator and the checker that catches its mistake.
-pub struct Broken {
+pub struct BrokenElevator {
     /// The elevator.
     pub info: ElevatorInfo,
     /// Name of the checker.
@@ -35,7 +35,7 @@ const fn info(
 
 macro_rules! broken {
     ($name:literal, $caught:literal, $mistake:ident, $summary:literal) => {
-        Broken {
+        BrokenElevator {
             info: info($name, $summary, |_, _| fifo(Mistake::$mistake)),
             caught_by: $caught,
         }
@@ -43,7 +43,7 @@ macro_rules! broken {
 }
 
 /// All of them.
-pub const ALL: &[Broken] = &[
+pub const ALL: &[BrokenElevator] = &[
     broken!("loses", "alive", Loses, "forgets every 50th request"),
     broken!(
         "waits-for-more",

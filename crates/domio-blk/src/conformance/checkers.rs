@@ -1,7 +1,7 @@
 //! What is looked for in the log of a run.
 
-use super::history::{History, SECTORS};
-use super::world::{Command, Event, Run};
+use super::history::{IoHistory, SECTORS};
+use super::world::{Command, IoEvent, IoRun};
 use crate::elevator::{ElevatorInfo, IoPrio, IoWay, Promise};
 use crate::queue::Submitted;
 use alloc::collections::BTreeMap;
@@ -47,13 +47,18 @@ pub struct Found {
 
 struct Look<'a> {
     elevator: &'a ElevatorInfo,
-    history: &'a History,
-    run: &'a Run,
+    history: &'a IoHistory,
+    run: &'a IoRun,
     found: Vec<Found>,
 }
 
 /// At most one finding of each checker.
-pub fn observe(elevator: &ElevatorInfo, history: &History, run: &Run, again: &Run) -> Vec<Found> {
+pub fn observe(
+    elevator: &ElevatorInfo,
+    history: &IoHistory,
+    run: &IoRun,
+    again: &IoRun,
+) -> Vec<Found> {
     let mut look = Look {
         elevator,
         history,
@@ -111,12 +116,12 @@ impl Look<'_> {
         let mut held = 0;
         for (i, entry) in self.run.log.iter().enumerate() {
             match &entry.event {
-                Event::Start(command) => {
+                IoEvent::Start(command) => {
                     held += 1;
                     self.count(i, &mut started, command);
                     self.covers(i, command);
                 }
-                Event::Complete(command) => {
+                IoEvent::Complete(command) => {
                     held -= 1;
                     self.count(i, &mut completed, command);
                     let from = command.sector as usize;
@@ -124,7 +129,7 @@ impl Look<'_> {
                     let sectors = map.iter_mut().skip(from).take(command.sectors as usize);
                     sectors.for_each(|sector| *sector += 1);
                 }
-                Event::Requeue(command) => {
+                IoEvent::Requeue(command) => {
                     held -= 1;
                     for tag in &command.tags {
                         started[*tag as usize] = 0;
@@ -196,13 +201,13 @@ impl Look<'_> {
         let mut sleeping = BTreeMap::new();
         for (i, entry) in self.run.log.iter().enumerate() {
             match &entry.event {
-                Event::Submit(bio, Submitted::Queued) => {
+                IoEvent::Submit(bio, Submitted::Queued) => {
                     made.insert(bio.tag, (i, entry.us));
                 }
-                Event::Submit(bio, Submitted::Asleep) => {
+                IoEvent::Submit(bio, Submitted::Asleep) => {
                     sleeping.insert(bio.submitter.0, bio.tag);
                 }
-                Event::Resume(who, Submitted::Queued) => {
+                IoEvent::Resume(who, Submitted::Queued) => {
                     if let Some(tag) = sleeping.remove(&who.0) {
                         made.insert(tag, (i, entry.us));
                     }
@@ -219,8 +224,8 @@ impl Look<'_> {
         let mut back: Vec<u64> = Vec::new();
         for (i, entry) in self.run.log.iter().enumerate() {
             match &entry.event {
-                Event::Requeue(command) => back.extend(&command.tags),
-                Event::Start(command) if !command.tags.iter().any(|tag| back.contains(tag)) => {
+                IoEvent::Requeue(command) => back.extend(&command.tags),
+                IoEvent::Start(command) if !command.tags.iter().any(|tag| back.contains(tag)) => {
                     let of = command.tags.iter().filter_map(|tag| made.get(tag));
                     let Some((first, _)) = of.min() else { continue };
                     if *first < last {
@@ -250,7 +255,7 @@ impl Look<'_> {
     fn waits(&mut self) {
         let made = self.made();
         for (i, entry) in self.run.log.iter().enumerate() {
-            let Event::Start(command) = &entry.event else {
+            let IoEvent::Start(command) = &entry.event else {
                 continue;
             };
             let oldest = command

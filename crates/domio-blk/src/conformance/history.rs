@@ -9,7 +9,7 @@ use domio_suite::Rng;
 
 /// Something that happens. Steps of a process that sleeps are left out.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Step {
+pub enum HistoryStep {
     /// A process submits these, and does not stop between them. Tags are given by the run.
     Submit(Vec<Bio>),
     /// The queue is unplugged: a process is about to wait.
@@ -26,7 +26,7 @@ pub enum Step {
 
 /// A history. At its end the device serves whatever is left.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct History {
+pub struct IoHistory {
     /// What it is about.
     pub name: String,
     /// Ticks a second.
@@ -43,7 +43,7 @@ pub struct History {
     /// Waits are held against promises in these histories alone.
     pub service_us: Option<u64>,
     /// What happens.
-    pub steps: Vec<Step>,
+    pub steps: Vec<HistoryStep>,
 }
 
 /// First sector beyond the disk.
@@ -66,8 +66,8 @@ fn bio(who: u32, way: IoWay, sector: u64, sectors: u32) -> Bio {
     }
 }
 
-fn base(name: &str) -> History {
-    History {
+fn base(name: &str) -> IoHistory {
+    IoHistory {
         name: String::from(name),
         hz: 1000,
         depth: 1,
@@ -80,7 +80,7 @@ fn base(name: &str) -> History {
 }
 
 /// The hand-written histories.
-pub fn library() -> Vec<History> {
+pub fn library() -> Vec<IoHistory> {
     let mut all = vec![merges(), requeues(), exits(), sleepers(), alike()];
     for (hz, depth) in [(100, 1), (250, 4), (1000, 32), (250, 64)] {
         all.push(flood(hz, depth, IoWay::Read));
@@ -90,19 +90,19 @@ pub fn library() -> Vec<History> {
 }
 
 /// Every other bio, then those between, backwards.
-fn merges() -> History {
+fn merges() -> IoHistory {
     let mut history = base("gaps are filled");
     let sectors = (0..40)
         .step_by(2)
         .chain((0..40).rev().filter(|i| i % 2 == 1));
     for i in sectors {
         let one = bio(i as u32 % 2, IoWay::Write, 8 * i, 8);
-        history.steps.push(Step::Submit(vec![one]));
+        history.steps.push(HistoryStep::Submit(vec![one]));
     }
     history
 }
 
-fn requeues() -> History {
+fn requeues() -> IoHistory {
     let mut history = base("requests come back");
     history.depth = 4;
     for i in 0..60u32 {
@@ -110,18 +110,18 @@ fn requeues() -> History {
         let one = bio(i % 4, way, u64::from(i * 37 % 200) * 16, 8);
         history
             .steps
-            .extend([Step::Submit(vec![one]), Step::Unplug]);
+            .extend([HistoryStep::Submit(vec![one]), HistoryStep::Unplug]);
         if i % 2 == 0 {
-            history.steps.push(Step::Requeue(i as usize));
+            history.steps.push(HistoryStep::Requeue(i as usize));
         }
         history
             .steps
-            .extend([Step::Pass(1500), Step::Finish(i as usize)]);
+            .extend([HistoryStep::Pass(1500), HistoryStep::Finish(i as usize)]);
     }
     history
 }
 
-fn exits() -> History {
+fn exits() -> IoHistory {
     let mut history = base("processes exit with requests under way");
     history.hz = 250;
     for i in 0..60u32 {
@@ -133,50 +133,55 @@ fn exits() -> History {
         );
         history
             .steps
-            .extend([Step::Submit(vec![one]), Step::Unplug]);
-        history.steps.push(Step::Exit(Submitter(i % 3)));
-        history.steps.extend([Step::Pass(700), Step::Finish(0)]);
+            .extend([HistoryStep::Submit(vec![one]), HistoryStep::Unplug]);
+        history.steps.push(HistoryStep::Exit(Submitter(i % 3)));
+        history
+            .steps
+            .extend([HistoryStep::Pass(700), HistoryStep::Finish(0)]);
     }
     history
 }
 
-fn sleepers() -> History {
+fn sleepers() -> IoHistory {
     let mut history = base("there are fewer requests than processes want");
     history.requests = 4;
     history.depth = 2;
     for i in 0..200u32 {
         let one = bio(i % PROCESSES, IoWay::Write, u64::from(i * 11 % 250) * 16, 8);
-        history.steps.push(Step::Submit(vec![one]));
+        history.steps.push(HistoryStep::Submit(vec![one]));
         if i % 5 == 0 {
-            history.steps.push(Step::Finish(0));
+            history.steps.push(HistoryStep::Finish(0));
         }
     }
     history
 }
 
 /// Several requests that start at one sector.
-fn alike() -> History {
+fn alike() -> IoHistory {
     let mut history = base("the same sectors again");
     for i in 0..40u32 {
         let way = [IoWay::Read, IoWay::Write][(i % 2) as usize];
-        history
-            .steps
-            .push(Step::Submit(vec![bio(i % 3, way, 80, 8 + 8 * (i % 2))]));
+        history.steps.push(HistoryStep::Submit(vec![bio(
+            i % 3,
+            way,
+            80,
+            8 + 8 * (i % 2),
+        )]));
     }
     history
 }
 
 /// One process wants more than the device can do; others come now and then.
-fn flood(hz: i64, depth: u32, way: IoWay) -> History {
+fn flood(hz: i64, depth: u32, way: IoWay) -> IoHistory {
     let mut history = base(&format!("a flood of {way:?}s, {hz} Hz, depth {depth}"));
     (history.hz, history.depth) = (hz, depth);
     history.service_us = Some(1000);
     let mut rng = Rng::new(hz as u64 + u64::from(depth));
     for i in 0..6000u64 {
         let one = bio(0, way, rng.below(200) * 8, 8);
-        history.steps.push(Step::Submit(vec![one]));
+        history.steps.push(HistoryStep::Submit(vec![one]));
         if i % 5 == 0 {
-            history.steps.push(Step::Unplug);
+            history.steps.push(HistoryStep::Unplug);
         }
         if i % 97 == 0 {
             let other = [IoWay::Read, IoWay::Write][(i % 2) as usize];
@@ -184,15 +189,15 @@ fn flood(hz: i64, depth: u32, way: IoWay) -> History {
             let one = bio(who, other, 4000 - rng.below(100) * 16, 8);
             history
                 .steps
-                .extend([Step::Submit(vec![one]), Step::Unplug]);
+                .extend([HistoryStep::Submit(vec![one]), HistoryStep::Unplug]);
         }
-        history.steps.push(Step::Pass(600));
+        history.steps.push(HistoryStep::Pass(600));
     }
     history
 }
 
 /// The random history of a seed.
-pub fn random(seed: u64) -> History {
+pub fn random(seed: u64) -> IoHistory {
     let mut rng = Rng::new(seed);
     let mut history = base("random");
     history.hz = *rng.pick(&[100, 250, 1000]);
@@ -207,13 +212,15 @@ pub fn random(seed: u64) -> History {
             0..6 => {
                 let who = rng.below(u64::from(PROCESSES)) as u32;
                 let many = if rng.one_in(8) { rng.between(2, 40) } else { 1 };
-                Step::Submit((0..many).map(|_| random_bio(&mut rng, who, span)).collect())
+                HistoryStep::Submit((0..many).map(|_| random_bio(&mut rng, who, span)).collect())
             }
-            6 => Step::Unplug,
-            7 => Step::Pass(rng.below(30_000)),
-            8 if rng.one_in(4) => Step::Exit(Submitter(rng.below(u64::from(PROCESSES)) as u32)),
-            8 => Step::Requeue(rng.below(64) as usize),
-            _ => Step::Finish(rng.below(64) as usize),
+            6 => HistoryStep::Unplug,
+            7 => HistoryStep::Pass(rng.below(30_000)),
+            8 if rng.one_in(4) => {
+                HistoryStep::Exit(Submitter(rng.below(u64::from(PROCESSES)) as u32))
+            }
+            8 => HistoryStep::Requeue(rng.below(64) as usize),
+            _ => HistoryStep::Finish(rng.below(64) as usize),
         });
     }
     history.steps = steps;

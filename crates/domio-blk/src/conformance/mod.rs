@@ -20,8 +20,8 @@ pub mod world;
 
 pub use checkers::CHECKERS;
 pub use domio_suite::{CheckerInfo, Finding, Report};
-pub use history::{History, Step};
-pub use world::{Entry, Event, Run, run};
+pub use history::{HistoryStep, IoHistory};
+pub use world::{IoEntry, IoEvent, IoRun, run};
 
 use crate::elevator::ElevatorInfo;
 use alloc::format;
@@ -65,7 +65,7 @@ pub fn check(elevator: &ElevatorInfo, seeds: Range<u64>) -> Report {
     report
 }
 
-fn tail(run: &Run, entries: usize) -> String {
+fn tail(run: &IoRun, entries: usize) -> String {
     let entries = entries.min(run.log.len());
     let mut text = String::new();
     for entry in &run.log[entries.saturating_sub(TAIL)..entries] {

@@ -1,6 +1,6 @@
 //! Runs a history: a queue with an elevator, a clock, and a device that does as it is told.
 
-use super::history::{History, PROCESSES, Step};
+use super::history::{HistoryStep, IoHistory, PROCESSES};
 use crate::elevator::{
     Bio, ElevatorInfo, IoWay, Jiffies, QueueAction, QueueTimer, QueueWork, RequestId, Submitter,
     Tuning,
@@ -26,7 +26,7 @@ pub struct Command {
 
 /// What happened.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Event {
+pub enum IoEvent {
     /// A bio was submitted.
     Submit(Bio, Submitted),
     /// Who slept went on.
@@ -49,18 +49,18 @@ pub enum Event {
 
 /// An event with its time.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Entry {
+pub struct IoEntry {
     /// When (us).
     pub us: u64,
     /// What.
-    pub event: Event,
+    pub event: IoEvent,
 }
 
 /// What a run has left.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Run {
+pub struct IoRun {
     /// All that happened.
-    pub log: Vec<Entry>,
+    pub log: Vec<IoEntry>,
     /// Bios by tag.
     pub bios: Vec<Bio>,
     /// Bios had been submitted and not completed, the device had nothing to do, and no timer was
@@ -71,7 +71,7 @@ pub struct Run {
 }
 
 struct World<'a> {
-    history: &'a History,
+    history: &'a IoHistory,
     queue: DiskQueue,
     us: u64,
     held: Vec<RequestId>,
@@ -85,7 +85,7 @@ struct World<'a> {
     /// I/O context of each process; another one after an exit.
     contexts: Vec<u32>,
     open: usize,
-    run: Run,
+    run: IoRun,
 }
 
 const TIMERS: [QueueTimer; 3] = [QueueTimer::Unplug, QueueTimer::First, QueueTimer::Second];
@@ -100,7 +100,7 @@ const REST_US: u64 = 20_000_000;
 const FIRST: Jiffies = 1000;
 
 /// Runs `history` with the elevator at its defaults.
-pub fn run(elevator: &ElevatorInfo, history: &History) -> Run {
+pub fn run(elevator: &ElevatorInfo, history: &IoHistory) -> IoRun {
     let limits = QueueLimits {
         requests: history.requests,
         sectors: history.sectors,
@@ -121,7 +121,7 @@ pub fn run(elevator: &ElevatorInfo, history: &History) -> Run {
         asleep: Vec::new(),
         contexts: (0..PROCESSES).collect(),
         open: 0,
-        run: Run {
+        run: IoRun {
             log: Vec::new(),
             bios: Vec::new(),
             stuck: None,
@@ -151,32 +151,32 @@ impl World<'_> {
         self.queue.tell_ns(ns);
     }
 
-    fn log(&mut self, event: Event) {
+    fn log(&mut self, event: IoEvent) {
         let us = self.us;
-        self.run.log.push(Entry { us, event });
+        self.run.log.push(IoEntry { us, event });
     }
 
-    fn step(&mut self, step: &Step) {
+    fn step(&mut self, step: &HistoryStep) {
         match step {
-            Step::Submit(bios) => {
+            HistoryStep::Submit(bios) => {
                 for bio in bios {
                     self.submit(bio);
                 }
             }
-            Step::Unplug => self.queue.unplug(self.now()),
-            Step::Pass(us) => self.pass(*us),
-            Step::Finish(_) | Step::Requeue(_) if self.held.is_empty() => {}
-            Step::Finish(at) => self.finish(at % self.held.len()),
-            Step::Requeue(at) => {
+            HistoryStep::Unplug => self.queue.unplug(self.now()),
+            HistoryStep::Pass(us) => self.pass(*us),
+            HistoryStep::Finish(_) | HistoryStep::Requeue(_) if self.held.is_empty() => {}
+            HistoryStep::Finish(at) => self.finish(at % self.held.len()),
+            HistoryStep::Requeue(at) => {
                 let rq = self.held.remove(at % self.held.len());
-                self.log(Event::Requeue(self.command(rq)));
+                self.log(IoEvent::Requeue(self.command(rq)));
                 self.queue.requeue(self.now(), rq);
             }
-            Step::Exit(who) => {
+            HistoryStep::Exit(who) => {
                 let at = who.index();
                 let context = Submitter(self.contexts[at]);
                 if !self.asleep.contains(&context) {
-                    self.log(Event::Exit(context));
+                    self.log(IoEvent::Exit(context));
                     self.queue.exit(self.now(), context);
                     self.contexts[at] += PROCESSES;
                 }
@@ -198,7 +198,7 @@ impl World<'_> {
         self.run.bios.push(bio);
         self.open += 1;
         let submitted = self.queue.submit(self.now(), &bio);
-        self.log(Event::Submit(bio, submitted));
+        self.log(IoEvent::Submit(bio, submitted));
         if submitted == Submitted::Asleep {
             self.asleep.push(submitter);
         }
@@ -220,7 +220,7 @@ impl World<'_> {
         let rq = self.held.remove(at);
         let command = self.command(rq);
         self.open = self.open.saturating_sub(command.tags.len());
-        self.log(Event::Complete(command));
+        self.log(IoEvent::Complete(command));
         self.done_us = self.next_done();
         self.queue.complete(self.now(), rq);
     }
@@ -245,7 +245,7 @@ impl World<'_> {
                     self.us = self.us.max(at);
                     self.tell();
                     self.timers[i] = None;
-                    self.log(Event::Timer(TIMERS[i]));
+                    self.log(IoEvent::Timer(TIMERS[i]));
                     self.queue.timer(self.now(), TIMERS[i]);
                 }
                 (_, Some(done)) => {
@@ -265,17 +265,17 @@ impl World<'_> {
         while let Some(action) = self.queue.take_action() {
             match action {
                 QueueAction::Arm(timer, at) => {
-                    self.log(Event::Arm(timer, at));
+                    self.log(IoEvent::Arm(timer, at));
                     self.timers[timer as usize] = Some(at.max(self.now() + 1));
                 }
                 QueueAction::Cancel(timer) => {
-                    self.log(Event::Cancel(timer));
+                    self.log(IoEvent::Cancel(timer));
                     self.timers[timer as usize] = None;
                 }
                 QueueAction::Work(work) => self.work.push_back(work),
                 QueueAction::Wake(who) => self.woken.push_back(who),
                 QueueAction::Start(rq) => {
-                    self.log(Event::Start(self.command(rq)));
+                    self.log(IoEvent::Start(self.command(rq)));
                     self.held.push(rq);
                     if self.done_us.is_none() {
                         self.done_us = self.next_done();
@@ -292,7 +292,7 @@ impl World<'_> {
                 self.queue.work(self.now(), work);
             } else if let Some(who) = self.woken.pop_front() {
                 let submitted = self.queue.resume(self.now(), who);
-                self.log(Event::Resume(who, submitted));
+                self.log(IoEvent::Resume(who, submitted));
                 if submitted != Submitted::Asleep {
                     self.asleep.retain(|one| *one != who);
                 }

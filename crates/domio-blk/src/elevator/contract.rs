@@ -55,10 +55,11 @@ pub enum Promise {
         /// Of a write.
         write_ms: i64,
     },
-    /// Queues take turns: of a handful of processes that want more than the device can do, none
-    /// waits longer, but for the idle class.
+    /// Queues take turns: of six processes, one of which wants more than a device can do that takes
+    /// a millisecond a request, none waits longer, but for the idle class. No figure of the kernel
+    /// but one of the conformance suite.
     Turns {
-        /// Longest wait for the turn.
+        /// Longest wait for the turn (ms).
         wait_ms: i64,
     },
 }

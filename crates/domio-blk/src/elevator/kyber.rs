@@ -1,13 +1,13 @@
 //! Kyber: reads and writes have tokens of the device, as many as their latencies allow (Linux 6.1,
 //! `block/kyber-iosched.c`).
 //!
-//! Requests of a direction go in order of arrival, in batches of 16 reads and 8 writes. Latencies are
-//! counted in eight buckets, each a quarter of the target wide. A tenth of a second after a completion
-//! the buckets are looked at: while some direction's device latencies are bad, tokens are given
-//! by how near a direction is to its target.
+//! Requests of a direction go in order of arrival, in batches of 16 reads and 8 writes. Latencies
+//! are counted in eight buckets, each a quarter of the target wide. A tenth of a second after a
+//! completion the buckets are looked at: while some direction's device latencies are bad, tokens
+//! are given by how near a direction is to its target.
 //!
-//! One list stands for the lists of all processors. What moves from there to the hardware queue takes
-//! no bio any more.
+//! One list stands for the lists of all processors. What moves from there to the hardware queue
+//! takes no bio any more.
 
 use super::contract::{Elevator, ElevatorInfo, Layer, MergeIn, Promise};
 use super::cx::{ElevatorCx, QueueTimer};

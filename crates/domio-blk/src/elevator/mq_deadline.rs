@@ -1,11 +1,11 @@
 //! Deadline of the multi-queue layer: sweeps in batches, deadlines, and three classes (Linux 6.1,
 //! `block/mq-deadline.c`).
 //!
-//! Unlike its ancestor, a batch goes on along the sectors whether or not requests are contiguous, and
-//! each direction keeps the place of its sweep while the other one is served. A class is served only
-//! when those above have neither waiting requests nor requests in the device; of the lower classes,
-//! what has waited for `prio_aging_expire` goes first. Batch and direction are the device's, not the
-//! class's.
+//! Unlike its ancestor, a batch goes on along the sectors whether or not requests are contiguous,
+//! and each direction keeps the place of its sweep while the other one is served. A class is
+//! served only when those above have neither waiting requests nor requests in the device; of the
+//! lower classes, what has waited for `prio_aging_expire` goes first. Batch and direction are the
+//! device's, not the class's.
 
 use super::contract::{Elevator, ElevatorInfo, Layer, Merge, Promise};
 use super::cx::ElevatorCx;

@@ -1,8 +1,8 @@
 //! None: no elevator. What leaves a process's plug goes to the driver in order of arrival (Linux
 //! 6.1, `block/blk-mq.c`, `blk-mq-sched.c`).
 //!
-//! A request takes a tag of the driver when it is made, so that there are never more than the device
-//! holds. One list stands for the lists of all processors.
+//! A request takes a tag of the driver when it is made, so that there are never more than the
+//! device holds. One list stands for the lists of all processors.
 
 use super::contract::{Elevator, ElevatorInfo, Layer, MergeIn, Promise};
 use super::cx::ElevatorCx;

@@ -61,8 +61,8 @@ impl DiskQueue {
     }
 
     /// The driver's loop. The multi-queue layer asks for a request when there is a tag of the
-    /// driver for it. Linux 2.6.24: while there is no plug, looks at the next request, and takes it if the
-    /// device has room. What was looked at stays first in any case.
+    /// driver for it. Linux 2.6.24: while there is no plug, looks at the next request, and takes
+    /// it if the device has room. What was looked at stays first in any case.
     pub(super) fn drive(&mut self, now: Jiffies) {
         let chosen_ahead = self.multi.is_none();
         while !self.plugged && (chosen_ahead || self.busy < self.limits.depth) {

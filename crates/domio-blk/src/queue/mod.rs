@@ -1,5 +1,5 @@
-//! The request layer for one disk, as in Linux 2.6.24: merging, allocation, plugging, the dispatch list
-//! and the driver's loop (`block/ll_rw_blk.c`, `block/elevator.c`, `drivers/scsi/scsi_lib.c`).
+//! The request layer for one disk, as in Linux 2.6.24: merging, allocation, plugging, the dispatch
+//! list and the driver's loop (`block/ll_rw_blk.c`, `block/elevator.c`, `drivers/scsi/scsi_lib.c`).
 //!
 //! ```text
 //!  submit ─▶ merge? ─▶ request? ─▶ plug ─▶ elevator ─▶ dispatch list ─▶ driver ─▶ Start

@@ -2,8 +2,8 @@
 //!
 //! A process collects its requests in a plug of its own, which is emptied when the process sleeps,
 //! when it gives the processor back (the work [`QueueWork::Unplug`]), or with the 32nd request. A
-//! request has a tag from the time at which it is made. Without a free tag the process sleeps, and a
-//! tag that is given back goes straight to who has slept longest of those that may take it.
+//! request has a tag from the time at which it is made. Without a free tag the process sleeps, and
+//! a tag that is given back goes straight to who has slept longest of those that may take it.
 //!
 //! An insertion runs the queue, unlike in Linux 2.6.24; the elevator is asked for a request only
 //! while the device has room.
@@ -81,7 +81,7 @@ impl DiskQueue {
             return Submitted::Asleep;
         }
         self.multi().take_tag(limit);
-        self.into_plug(now, bio);
+        self.plug_in(now, bio);
         Submitted::Queued
     }
 
@@ -90,11 +90,11 @@ impl DiskQueue {
         let awake = &mut self.multi().awake;
         let at = awake.iter().position(|b| b.submitter == submitter);
         let bio = awake.remove(at.expect("only who was woken goes on"));
-        self.into_plug(now, &bio);
+        self.plug_in(now, &bio);
         Submitted::Queued
     }
 
-    fn into_plug(&mut self, now: Jiffies, bio: &Bio) {
+    fn plug_in(&mut self, now: Jiffies, bio: &Bio) {
         let rq = self.core.requests.make(bio, now);
         self.core.requests[rq].start_ns = self.core.ns(now);
         self.elevator.prepare(&mut self.core.cx(now), rq);
@@ -158,8 +158,8 @@ impl DiskQueue {
         }
     }
 
-    /// What comes from a plug is merged behind a request of the elevator, if the two are contiguous:
-    /// the one found or made last, or one of the table.
+    /// What comes from a plug is merged behind a request of the elevator, if the two are
+    /// contiguous: the one found or made last, or one of the table.
     fn join_behind(&mut self, now: Jiffies, rq: RequestId) -> bool {
         let request = self.core.requests[rq];
         let bio = request.as_bio();

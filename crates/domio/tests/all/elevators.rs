@@ -47,13 +47,28 @@ fn elevators_are_listed_and_shown() {
     let list = json_of(&folder, &["elevator", "list", "--json"]);
     let names = list.as_array().unwrap().iter();
     let names: Vec<&str> = names.filter_map(|e| e["name"].as_str()).collect();
-    assert_eq!(names, ["noop", "deadline", "anticipatory", "cfq"]);
+    assert_eq!(
+        names,
+        [
+            "noop",
+            "deadline",
+            "anticipatory",
+            "cfq",
+            "none",
+            "mq-deadline",
+            "kyber",
+            "bfq",
+        ]
+    );
     let table = domio(&folder).args(["elevator", "list"]).assert().success();
     let table = String::from_utf8(table.get_output().stdout.clone()).unwrap();
     assert!(table.starts_with("elevator "), "{table}");
     for name in names {
-        let row = table.lines().find(|line| line.starts_with(name)).unwrap();
-        assert!(row.contains("Linux 2.6.24"), "{row}");
+        let of_name = |line: &&str| line.split_whitespace().next() == Some(name);
+        let row = table.lines().find(of_name).unwrap();
+        let old = ["noop", "deadline", "anticipatory", "cfq"].contains(&name);
+        let kernel = if old { "Linux 2.6.24" } else { "Linux 6.1" };
+        assert!(row.contains(kernel), "{row}");
         let show = domio(&folder).args(["elevator", "show", name]).assert();
         show.success().stdout(starts_with(format!("{name}: ")));
     }

@@ -1,7 +1,7 @@
-//! B-WF2Q+: each class has a virtual time, which sectors drive forward, divided by the weights of its
-//! busy queues. A queue's turn starts where its last one finished, or now; it would finish a budget
-//! later, divided by the queue's weight. Of the queues whose start has come, the one that finishes
-//! first is next.
+//! B-WF2Q+: each class has a virtual time, which sectors drive forward, divided by the weights of
+//! its busy queues. A queue's turn starts where its last one finished, or now; it would finish a
+//! budget later, divided by the queue's weight. Of the queues whose start has come, the one that
+//! finishes first is next.
 
 use super::super::request::{Jiffies, Requests};
 use super::Bfq;

@@ -29,7 +29,7 @@ use super::tunables::{Tunable, Tuning};
 use alloc::boxed::Box;
 use domio_core::{ParamKind, ParamSpec};
 use queue::Queues;
-use rate::Rate;
+use rate::DeviceRate;
 
 /// What this elevator is.
 pub const INFO: ElevatorInfo = ElevatorInfo {
@@ -38,7 +38,7 @@ pub const INFO: ElevatorInfo = ElevatorInfo {
     summary: "turns by budgets of sectors, shares by weight",
     source: "Linux 6.1, block/bfq-iosched.c",
     tunables: &TUNABLES,
-    promise: Promise::Turns { wait_ms: 1500 },
+    promise: Promise::Turns { wait_ms: 4000 },
     make: |tuning, _| Box::new(Bfq::new(tuning)),
 };
 
@@ -126,7 +126,7 @@ struct Bfq {
     active: Option<u32>,
     turn: serve::Turn,
     budgets_assigned: u32,
-    rate: Rate,
+    rate: DeviceRate,
     /// Requests that the driver has seen and not completed.
     in_driver: u32,
     depth: serve::Depth,
@@ -156,7 +156,7 @@ impl Bfq {
             active: None,
             turn: serve::Turn::default(),
             budgets_assigned: 0,
-            rate: Rate::new(timeout_ns),
+            rate: DeviceRate::new(timeout_ns),
             in_driver: 0,
             depth: serve::Depth::default(),
             last_position: 0,

@@ -20,7 +20,7 @@ const MANY: u32 = 19;
 
 /// A queue.
 #[derive(Default)]
-pub struct Queue {
+pub struct BfqQueue {
     /// Requests that wait, by sector.
     pub sorted: Sorted,
     /// The same, by arrival.
@@ -57,7 +57,7 @@ pub struct Queue {
     pub last_done_ns: Option<i64>,
 }
 
-impl Queue {
+impl BfqQueue {
     /// Whether requests are far from each other.
     pub fn is_seeky(&self) -> bool {
         self.far.count_ones() > MANY
@@ -89,7 +89,7 @@ impl Queue {
 /// All queues. Places are used again once process and requests are gone.
 #[derive(Default)]
 pub struct Queues {
-    all: Vec<Queue>,
+    all: Vec<BfqQueue>,
     free: Vec<u32>,
     /// By submitter.
     sync: Vec<Option<u32>>,
@@ -109,12 +109,12 @@ fn class(prio: IoPrio) -> (usize, u8) {
 
 impl Queues {
     /// Every queue with its place.
-    pub fn iter(&self) -> impl Iterator<Item = (u32, &Queue)> {
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &BfqQueue)> {
         (0..).zip(&self.all)
     }
 
     /// Those that are busy.
-    pub fn busy(&self) -> impl Iterator<Item = (u32, &Queue)> {
+    pub fn busy(&self) -> impl Iterator<Item = (u32, &BfqQueue)> {
         self.iter().filter(|(_, queue)| queue.busy)
     }
 
@@ -134,13 +134,13 @@ impl Queues {
         }
         let (class, level) = class(bio.prio);
         let sync = bio.is_sync();
-        let queue = Queue {
+        let queue = BfqQueue {
             sync,
             class,
             weight: (8 - u64::from(level)) * 10,
             alive: true,
             max_budget: if sync { 2 * max_budget / 3 } else { max_budget },
-            ..Queue::default()
+            ..BfqQueue::default()
         };
         let at = match self.free.pop() {
             Some(at) => {
@@ -183,15 +183,15 @@ impl Queues {
 }
 
 impl core::ops::Index<u32> for Queues {
-    type Output = Queue;
+    type Output = BfqQueue;
 
-    fn index(&self, at: u32) -> &Queue {
+    fn index(&self, at: u32) -> &BfqQueue {
         &self.all[at as usize]
     }
 }
 
 impl core::ops::IndexMut<u32> for Queues {
-    fn index_mut(&mut self, at: u32) -> &mut Queue {
+    fn index_mut(&mut self, at: u32) -> &mut BfqQueue {
         &mut self.all[at as usize]
     }
 }

@@ -11,7 +11,7 @@ const PAUSE_NS: i64 = 100_000_000;
 const UNKNOWN: u64 = 16 * 1024;
 
 /// The rate, and the observation that goes on.
-pub struct Rate {
+pub struct DeviceRate {
     timeout_ns: i64,
     peak: u64,
     since_ns: i64,
@@ -22,9 +22,9 @@ pub struct Rate {
     end: u64,
 }
 
-impl Rate {
+impl DeviceRate {
     pub fn new(timeout_ns: i64) -> Self {
-        Rate {
+        DeviceRate {
             timeout_ns,
             peak: UNKNOWN,
             since_ns: 0,

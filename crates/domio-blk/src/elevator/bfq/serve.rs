@@ -94,7 +94,8 @@ impl Bfq {
         }
     }
 
-    /// A queue's next request is another one, or a longer one. A turn that goes on keeps its budget.
+    /// A queue's next request is another one, or a longer one. A turn that goes on keeps its
+    /// budget.
     pub(super) fn next_changed(&mut self, cx: &ElevatorCx<'_>, at: u32) {
         if self.queues[at].busy && self.active != Some(at) {
             self.plan(cx.view(), at);

@@ -30,7 +30,7 @@ pub const INFO: ElevatorInfo = ElevatorInfo {
     summary: "slices of the disk's time for each process",
     source: "Linux 2.6.24, block/cfq-iosched.c",
     tunables: &TUNABLES,
-    promise: Promise::Turns { wait_ms: 1500 },
+    promise: Promise::Turns { wait_ms: 4000 },
     make: |tuning, now| Box::new(Cfq::new(tuning, now)),
 };
 

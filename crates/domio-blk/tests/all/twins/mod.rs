@@ -8,11 +8,11 @@ mod kyber;
 mod mq_deadline;
 mod none;
 
-use domio_blk::conformance::{History, history, run};
+use domio_blk::conformance::{IoHistory, history, run};
 use domio_blk::elevator::{Elevator, ElevatorInfo, Jiffies, Tuning, find_elevator};
 
 /// The histories: hand-written ones and many random ones.
-fn histories() -> impl Iterator<Item = History> {
+fn histories() -> impl Iterator<Item = IoHistory> {
     history::library()
         .into_iter()
         .chain((1000..1300).map(history::random))
