@@ -3,16 +3,18 @@
 use crate::figures::{DomainFigure, Figures};
 use crate::{DomainSummary, Quantiles};
 
-const READ_BYTES: &str = "disk_read_bytes";
-const READ_TIME: &str = "disk_read_time";
-const WRITTEN_BYTES: &str = "disk_written_bytes";
-const WRITE_TIME: &str = "disk_write_time";
-const COMMANDS: &str = "disk_commands";
+const READ_BYTES: &str = "vbd_read_bytes";
+const READ_TIME: &str = "vbd_read_time";
+const WRITTEN_BYTES: &str = "vbd_written_bytes";
+const WRITE_TIME: &str = "vbd_write_time";
+const COMMANDS: &str = "vbd_commands";
+/// Commands in the drive when each command came, that one included.
+const DEPTH: &str = "vbd_depth";
 const PARTS: [&str; 4] = [
-    "disk_queued_us",
-    "disk_seek_us",
-    "disk_rotation_us",
-    "disk_transfer_us",
+    "vbd_queued_us",
+    "vbd_seek_us",
+    "vbd_rotation_us",
+    "vbd_transfer_us",
 ];
 
 /// What the virtual disks of a domain did.
@@ -28,6 +30,8 @@ pub struct DiskSummary {
     pub writes: Quantiles,
     /// Commands that the drives have finished for the domain.
     pub commands: u64,
+    /// Sum over commands of how many the drive had when each came, that one included.
+    pub depths: u64,
     /// Microseconds that these waited in the drives while others were served.
     pub queued_us: u64,
     /// Microseconds of arms that moved.
@@ -60,6 +64,7 @@ impl DomainSummary {
             reads: figures.samples(READ_TIME),
             writes: figures.samples(WRITE_TIME),
             commands: figures.sum(COMMANDS),
+            depths: figures.sum(DEPTH),
             queued_us,
             seek_us,
             rotation_us,
@@ -70,6 +75,13 @@ impl DomainSummary {
 
 /// Whether a [`DiskSummary`] has the figure.
 pub(crate) fn is_disk(figure: &DomainFigure) -> bool {
-    let sums = [READ_BYTES, READ_TIME, WRITTEN_BYTES, WRITE_TIME, COMMANDS];
+    let sums = [
+        READ_BYTES,
+        READ_TIME,
+        WRITTEN_BYTES,
+        WRITE_TIME,
+        COMMANDS,
+        DEPTH,
+    ];
     sums.contains(&figure.name) || PARTS.contains(&figure.name)
 }

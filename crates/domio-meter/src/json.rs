@@ -151,6 +151,8 @@ pub struct DiskJson {
     pub commands: u64,
     /// How many commands of the domain the drives had, on average over the time.
     pub in_drives: f64,
+    /// How many commands a drive had when one of the domain's came, that one included, on average.
+    pub depth: Option<f64>,
     /// Mean time that a command waited in the drive while others were served.
     pub queued_us: Option<f64>,
     /// Mean time that the arm moved for a command.
@@ -367,6 +369,7 @@ fn disk(summary: &Summary, d: &DiskSummary) -> DiskJson {
         write_us: micros(&d.writes),
         commands: d.commands,
         in_drives: summary.per_second(d.in_drives_us()) / 1e6,
+        depth: mean(d.depths),
         queued_us: mean(d.queued_us),
         seek_us: mean(d.seek_us),
         rotation_us: mean(d.rotation_us),

@@ -65,7 +65,7 @@ pub struct Measure {
 
 /// The figures of a domain, in the order of tables. Those without a value in a run (no wake-up, no
 /// completed run, no job, no network) are not in its sample.
-pub const MEASURES: [Measure; 41] = [
+pub const MEASURES: [Measure; 42] = [
     Measure {
         key: "share_pct",
         title: "share",
@@ -386,6 +386,11 @@ pub const MEASURES: [Measure; 41] = [
         ("disk_in_drive", "in the drive", ""),
         (Better::Neither, Felt::Never),
         |s, d| Some(s.per_second(d.in_drives_us()) / 1e6),
+    ),
+    disk(
+        ("disk_depth", "depth found", ""),
+        (Better::Neither, Felt::Never),
+        |_, d| (d.commands > 0).then(|| d.depths as f64 / d.commands as f64),
     ),
     disk(
         ("disk_seek_ms", "seek, mean", "ms"),

@@ -149,7 +149,7 @@ impl DiskPart {
     /// The part of a disk of the host that it is, if it is one.
     pub fn vbd(&mut self) -> Option<&mut VbdAsked> {
         match self {
-            DiskPart::Split(asked) => Some(asked),
+            DiskPart::Split(asked) => Some(&mut **asked),
             _ => None,
         }
     }

@@ -116,16 +116,16 @@ pub static RECORDS: Class = Class::new(
             DiskRecord::Read,
             "read",
             &[
-                Tally::new("disk_read_bytes", Adds::Sum(0)),
-                Tally::new("disk_read_time", Adds::Sample(1)),
+                Tally::new("vbd_read_bytes", Adds::Sum(0)),
+                Tally::new("vbd_read_time", Adds::Sample(1)),
             ],
         ),
         over(
             DiskRecord::Written,
             "written",
             &[
-                Tally::new("disk_written_bytes", Adds::Sum(0)),
-                Tally::new("disk_write_time", Adds::Sample(1)),
+                Tally::new("vbd_written_bytes", Adds::Sum(0)),
+                Tally::new("vbd_write_time", Adds::Sample(1)),
             ],
         ),
         Declared::new(
@@ -139,11 +139,11 @@ pub static RECORDS: Class = Class::new(
             ],
         )
         .figures(&[
-            Tally::new("disk_commands", Adds::One),
-            Tally::new("disk_queued_us", Adds::Sum(0)),
-            Tally::new("disk_seek_us", Adds::Sum(1)),
-            Tally::new("disk_rotation_us", Adds::Sum(2)),
-            Tally::new("disk_transfer_us", Adds::Sum(3)),
+            Tally::new("vbd_commands", Adds::One),
+            Tally::new("vbd_queued_us", Adds::Sum(0)),
+            Tally::new("vbd_seek_us", Adds::Sum(1)),
+            Tally::new("vbd_rotation_us", Adds::Sum(2)),
+            Tally::new("vbd_transfer_us", Adds::Sum(3)),
         ]),
         Declared::new(
             DiskRecord::RingFull as u8,
@@ -163,7 +163,7 @@ pub static RECORDS: Class = Class::new(
                 Field::long("sector", 2, Unit::Number),
             ],
         )
-        .figures(&[Tally::new("disk_depth", Adds::Sum(0))]),
+        .figures(&[Tally::new("vbd_depth", Adds::Sum(0))]),
     ],
 )
 .with_places("pieces of I/O", &PLACES);

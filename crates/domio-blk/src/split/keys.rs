@@ -296,13 +296,13 @@ impl DiskKind for SplitConfig {
          layers and elevators of guest and driver domain.";
     const KEYS: &'static [Key] = VbdKeys::KEYS;
     const COSTS: &'static KeySection = &VBD_COSTS;
-    type Disk = VbdAsked;
+    type Disk = Box<VbdAsked>;
 
-    fn asked(table: &mut dyn KeyReader) -> DiskAsked<VbdAsked> {
+    fn asked(table: &mut dyn KeyReader) -> DiskAsked<Box<VbdAsked>> {
         let keys = VbdKeys::read(&*table);
         let disk = vbd(table, &keys);
         DiskAsked {
-            disk,
+            disk: disk.map(Box::new),
             size: keys.size,
             backend: keys.backend,
             on: Some(keys.on),
@@ -320,7 +320,7 @@ impl DiskKind for SplitConfig {
         }
     }
 
-    fn add(&mut self, domain: DomainId, disk: VbdAsked) {
+    fn add(&mut self, domain: DomainId, disk: Box<VbdAsked>) {
         let sectors = disk.sectors();
         let place = disk.placed.expect("a virtual disk has its place");
         let mut layer = place.guests;

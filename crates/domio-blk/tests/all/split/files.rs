@@ -39,7 +39,7 @@ impl Program for Keeper {
         self.step += 1;
         let of = |file: u32| FileId { device: 0, file };
         if step < 2 * self.files {
-            if step % 2 == 0 {
+            if step.is_multiple_of(2) {
                 return raw(0).does(What::Create { directory: 0 });
             }
             let file = cx.returned as u32;
