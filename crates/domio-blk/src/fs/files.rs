@@ -116,8 +116,27 @@ impl File {
     /// Takes blocks for `page`, which has none, and for the metadata that lead to it; `goal` is
     /// where a file without blocks starts. Returns the block of the page.
     pub fn extend(&mut self, layout: &mut Layout, page: u64, goal: u32) -> u32 {
+        self.extend_by(layout, page, 1, goal).0
+    }
+
+    /// As [`File::extend`] for `page` and pages behind it, `most` at most. Returns the block of the
+    /// page, and how many pages have got blocks in a row.
+    pub fn extend_by(
+        &mut self,
+        layout: &mut Layout,
+        page: u64,
+        most: u64,
+        goal: u32,
+    ) -> (u32, u64) {
         let mut goal = self.goal(page).unwrap_or(goal);
-        if let Some(part) = page.checked_sub(DIRECT).map(|p| (p / INDIRECT) as usize) {
+        // Up to where other metadata lead.
+        let alike = match page.checked_sub(DIRECT) {
+            None => DIRECT - page,
+            Some(behind) => INDIRECT - behind % INDIRECT,
+        };
+        let most = most.min(alike);
+        if let Some(behind) = page.checked_sub(DIRECT) {
+            let part = (behind / INDIRECT) as usize;
             if part > 0 && self.double == NONE {
                 self.double = layout.take_block(goal);
                 goal = self.double + 1;
@@ -130,16 +149,16 @@ impl File {
                 goal = self.indirect[part] + 1;
             }
         }
-        let block = layout.take_block(goal);
+        let (block, taken) = layout.take_run(goal, most as u32);
         let at = self.extents.partition_point(|e| e.first <= page);
         if let Some(last) = at.checked_sub(1).and_then(|i| self.extents.get_mut(i)) {
             let count = u64::from(last.count);
             if last.first + count == page && last.block + last.count == block {
-                last.count += 1;
-                return block;
+                last.count += taken;
+                return (block, u64::from(taken));
             }
         }
-        let (first, count) = (page, 1);
+        let (first, count) = (page, taken);
         self.extents.insert(
             at,
             Extent {
@@ -148,7 +167,7 @@ impl File {
                 count,
             },
         );
-        block
+        (block, u64::from(taken))
     }
 
     /// All blocks of data, as runs: first block and number.

@@ -50,6 +50,10 @@ impl Bitmap {
         self.free -= 1;
     }
 
+    fn is_taken(&self, bit: u32) -> bool {
+        self.words[(bit / 64) as usize] & 1 << (bit % 64) != 0
+    }
+
     fn give(&mut self, bit: u32) {
         let word = &mut self.words[(bit / 64) as usize];
         let mask = 1 << (bit % 64);
@@ -209,6 +213,24 @@ impl Layout {
             }
         }
         panic!("the file system is full");
+    }
+
+    /// Takes blocks in a row, as many calls of [`Layout::take_block`] would: from the first free one
+    /// on, `most` at most and as long as they are free in the group. Returns the first and how many.
+    ///
+    /// # Panics
+    /// When the disk is full.
+    #[track_caller]
+    pub fn take_run(&mut self, goal: u32, most: u32) -> (u32, u32) {
+        let first = self.take_block(goal);
+        let blocks = &mut self.groups[(first / GROUP_BLOCKS) as usize].blocks;
+        let bit = first % GROUP_BLOCKS;
+        let mut count = 1;
+        while count < most && bit + count < GROUP_BLOCKS && !blocks.is_taken(bit + count) {
+            blocks.take(bit + count);
+            count += 1;
+        }
+        (first, count)
     }
 
     /// Gives a block back.

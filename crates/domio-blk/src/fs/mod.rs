@@ -159,8 +159,11 @@ impl FileSystem {
         let inode = self.layout.take_inode(group);
         let file = self.files.create(directory, entry, inode);
         let goal = self.layout.first_goal(group, colour);
-        for page in 0..bytes.div_ceil(PAGE) {
-            self.files[file].extend(&mut self.layout, page, goal);
+        let pages = bytes.div_ceil(PAGE);
+        let mut page = 0;
+        while page < pages {
+            let file = &mut self.files[file];
+            page += file.extend_by(&mut self.layout, page, pages - page, goal).1;
         }
         self.files[file].size = bytes;
         file

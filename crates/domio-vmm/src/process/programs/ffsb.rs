@@ -55,24 +55,25 @@ pub struct FfsbConfig {
 }
 
 impl FfsbConfig {
-    /// Two thirds of the operations read and one third writes: 16 KiB at random places, in blocks of
-    /// 4 KiB, of a thousand files of 10 MB.
+    /// Half of the operations read and half write: 16 KiB at one place, in blocks of 4 KiB, of a
+    /// thousand files of 10 MB. FFSB has defaults for the order of blocks (one after the other), the
+    /// block, `fsync` and the delay; it has none for weights, sizes and files.
     pub const DEFAULT: FfsbConfig = FfsbConfig {
         threads: 1,
         files: 1000,
         dirs: 10,
         size: (10 << 20, 10 << 20),
         weights: FfsbWeights {
-            read: 2,
+            read: 1,
             readall: 0,
             write: 1,
             append: 0,
             create: 0,
             delete: 0,
         },
-        read_random: true,
+        read_random: false,
         read: (16 << 10, 4 << 10),
-        write_random: true,
+        write_random: false,
         write: (16 << 10, 4 << 10),
         fsync: false,
         delay: Duration::ZERO,
