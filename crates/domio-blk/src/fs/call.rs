@@ -52,7 +52,7 @@ pub(super) enum Sync {
 
 impl CallFrame {
     /// The first frame of a call.
-    pub fn new(op: FileOp) -> Frame {
+    pub fn frame(op: FileOp) -> Frame {
         Frame::Call(match op {
             FileOp::Create { directory } => CallFrame::Create(directory, Create::Hold),
             FileOp::Remove { file } => CallFrame::Remove(RemoveFrame::new(file)),
@@ -172,7 +172,7 @@ impl FileSystem {
         match *step {
             Flush::Write => {
                 *step = Flush::Commit;
-                Flow::Call(PassFrame::new(Which::File(file), u32::MAX))
+                Flow::Call(PassFrame::frame(Which::File(file), u32::MAX))
             }
             Flush::Commit => {
                 *step = Flush::Wait;
@@ -195,7 +195,7 @@ impl FileSystem {
         match *step {
             Sync::Write => {
                 *step = Sync::Commit;
-                Flow::Call(PassFrame::new(Which::All, u32::MAX))
+                Flow::Call(PassFrame::frame(Which::All, u32::MAX))
             }
             Sync::Commit => {
                 *step = Sync::WriteHome;
@@ -209,7 +209,7 @@ impl FileSystem {
             }
             Sync::WriteHome => {
                 *step = Sync::Wait;
-                Flow::Call(PassFrame::new(Which::All, u32::MAX))
+                Flow::Call(PassFrame::frame(Which::All, u32::MAX))
             }
             Sync::Wait => {
                 *step = Sync::Done;

@@ -17,7 +17,8 @@ use domio_core::Duration;
 /// What a process asks of a file system.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FileOp {
-    /// Makes an empty file in a directory (by number from 0). Returns the number of the file, from 1.
+    /// Makes an empty file in a directory (by number from 0). Returns the number of the file, from
+    /// 1.
     Create {
         /// Number of the directory.
         directory: u32,
@@ -77,7 +78,7 @@ pub enum FsStep {
 
 /// What a file system sees of the request layer below.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Congestion {
+pub struct QueueCongestion {
     /// Readers should hold back (`bdi_read_congested`).
     pub read: bool,
     /// Writers should hold back (`bdi_write_congested`).

@@ -4,6 +4,7 @@
 //! bitmaps and the inode table; the rest is data. The descriptors of all groups are behind the
 //! inode table of group 0, and the journal fills whole groups from group 1 on.
 
+use alloc::vec;
 use alloc::vec::Vec;
 
 /// Blocks of a group.
@@ -37,8 +38,7 @@ struct Bitmap {
 
 impl Bitmap {
     fn new(bits: u32) -> Self {
-        let mut words = Vec::new();
-        words.resize(bits.div_ceil(64) as usize, 0);
+        let words = vec![0; bits.div_ceil(64) as usize];
         Bitmap { words, free: bits }
     }
 
@@ -215,8 +215,10 @@ impl Layout {
         panic!("the file system is full");
     }
 
-    /// Takes blocks in a row, as many calls of [`Layout::take_block`] would: from the first free one
-    /// on, `most` at most and as long as they are free in the group. Returns the first and how many.
+    /// Takes blocks in a row, as many calls of [`Layout::take_block`] would: from the first free
+    /// one
+    /// on, `most` at most and as long as they are free in the group. Returns the first and how
+    /// many.
     ///
     /// # Panics
     /// When the disk is full.

@@ -1,4 +1,5 @@
-//! A guest's file system: page cache, ext3 with its ordered journal, and the threads that write back.
+//! A guest's file system: page cache, ext3 with its ordered journal, and the threads that write
+//! back.
 //!
 //! ```text
 //!  call ─▶ page cache ──▶ miss: bios, the process waits for the data
@@ -10,8 +11,10 @@
 //!            pdflush, or the writer itself
 //! ```
 //!
-//! The file system is free of the simulator: it is told the time, says what to submit to the request
-//! layer, and who sleeps until what. [`contract`] tells how its owner drives it. The rules are those
+//! The file system is free of the simulator: it is told the time, says what to submit to the
+//! request
+//! layer, and who sleeps until what. [`contract`] tells how its owner drives it. The rules are
+//! those
 //! of Linux 2.6.24; `docs/file-system.md` tells what is simpler here.
 //!
 //! | module | holds |
@@ -53,7 +56,7 @@ use alloc::vec::Vec;
 use cache::{Cache, READING, WRITEBACK};
 use call::CallFrame;
 use config::{FsConfig, PAGE};
-use contract::{Congestion, FileOp, KJOURNALD, PDFLUSH};
+use contract::{FileOp, KJOURNALD, PDFLUSH, QueueCongestion};
 use domio_core::{Duration, Instant};
 use files::Files;
 use flight::{Flight, InFlight};
@@ -90,7 +93,7 @@ pub struct FileSystem {
     /// Time between two ticks.
     tick: Duration,
     now: Instant,
-    congestion: Congestion,
+    congestion: QueueCongestion,
     layout: Layout,
     cache: Cache,
     files: Files,
@@ -123,7 +126,7 @@ impl FileSystem {
             config,
             tick,
             now: Instant::ZERO,
-            congestion: Congestion::default(),
+            congestion: QueueCongestion::default(),
             layout: Layout::new(blocks, journal),
             cache: Cache::new(pages),
             files: Files::new(),
@@ -178,7 +181,7 @@ impl FileSystem {
         assert!(task.0 >= contract::FIRST_PROCESS.0, "{task:?} is a thread");
         self.now = now;
         self.need_task(task.0);
-        self.enter(task.0, CallFrame::new(op));
+        self.enter(task.0, CallFrame::frame(op));
         self.spend(task.0, self.config.costs.call);
     }
 
@@ -187,7 +190,7 @@ impl FileSystem {
     /// # Panics
     /// When no bio on the way has this tag.
     #[track_caller]
-    pub fn bio_done(&mut self, now: Instant, tag: u64, congestion: Congestion) {
+    pub fn bio_done(&mut self, now: Instant, tag: u64, congestion: QueueCongestion) {
         self.now = now;
         self.congestion = congestion;
         match self.flight.take(tag) {
@@ -211,7 +214,7 @@ impl FileSystem {
     }
 
     /// A write is done: who waits for room goes on if there is some.
-    fn written(&mut self, congestion: Congestion) {
+    fn written(&mut self, congestion: QueueCongestion) {
         if !congestion.write {
             self.wake(Event::Room);
         }

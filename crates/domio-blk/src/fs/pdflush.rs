@@ -114,7 +114,7 @@ impl FileSystem {
                     return self.old_done(t, frame, began);
                 }
                 *frame = PdflushFrame::OldPassed(began, most);
-                return Flow::Call(PassFrame::new(Which::Old(before), CHUNK));
+                return Flow::Call(PassFrame::frame(Which::Old(before), CHUNK));
             }
             PdflushFrame::OldPassed(began, most) => {
                 self.flushers.working = NONE;
@@ -136,7 +136,7 @@ impl FileSystem {
                     return Flow::Wait(Wait::Room(self.tick_after(CONGESTION)));
                 }
                 *frame = PdflushFrame::BackgroundPassed;
-                return Flow::Call(PassFrame::new(Which::Background, CHUNK));
+                return Flow::Call(PassFrame::frame(Which::Background, CHUNK));
             }
             PdflushFrame::BackgroundPassed => {
                 self.flushers.working = NONE;

@@ -125,7 +125,8 @@ mod tests {
             (9, 32),
             (64, 32),
         ] {
-            let window = Readahead::OPENED.window(0, wanted, false, MAX);
+            let mut opened = Readahead::OPENED;
+            let window = opened.window(0, wanted, false, MAX);
             assert_eq!((window.first, window.pages), (0, size), "{wanted} pages");
         }
     }
@@ -162,7 +163,8 @@ mod tests {
 
     #[test]
     fn a_marker_without_a_window_starts_behind_the_marker() {
-        let window = Readahead::OPENED.window(10, 1, true, MAX);
+        let mut opened = Readahead::OPENED;
+        let window = opened.window(10, 1, true, MAX);
         assert_eq!((window.first, window.pages), (11, 8));
     }
 }

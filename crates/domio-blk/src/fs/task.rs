@@ -14,7 +14,7 @@ use super::write_back::{Pass, PassFrame};
 use super::{FileSystem, InFlight};
 use crate::elevator::{Bio, IoWay, Submitter};
 use crate::fs::config::PAGE_SECTORS;
-use crate::fs::contract::{Congestion, FsStep};
+use crate::fs::contract::{FsStep, QueueCongestion};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use domio_core::{Duration, Instant};
@@ -208,7 +208,7 @@ impl FileSystem {
     /// # Panics
     /// When the task sleeps or is in no call.
     #[track_caller]
-    pub fn step(&mut self, now: Instant, task: Submitter, congestion: Congestion) -> FsStep {
+    pub fn step(&mut self, now: Instant, task: Submitter, congestion: QueueCongestion) -> FsStep {
         let t = task.0;
         self.now = now;
         self.congestion = congestion;

@@ -97,7 +97,7 @@ impl FileSystem {
         }
         self.throttle.exceeded = true;
         frame.passed = true;
-        Flow::Call(PassFrame::new(Which::Throttled, chunk))
+        Flow::Call(PassFrame::frame(Which::Throttled, chunk))
     }
 
     fn balanced(&mut self) -> Flow {

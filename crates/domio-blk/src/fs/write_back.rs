@@ -70,7 +70,7 @@ pub(super) struct PassFrame {
 
 impl PassFrame {
     /// Writes `left` pages at most.
-    pub fn new(which: Which, left: u32) -> Frame {
+    pub fn frame(which: Which, left: u32) -> Frame {
         Frame::Pass(PassFrame {
             which,
             left,

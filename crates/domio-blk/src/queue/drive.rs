@@ -105,7 +105,8 @@ impl DiskQueue {
         }
     }
 
-    /// The device has finished `rq`, and the queue is not run: for drivers that end several requests
+    /// The device has finished `rq`, and the queue is not run: for drivers that end several
+    /// requests
     /// and call [`DiskQueue::restart`] then.
     pub fn finish(&mut self, now: Jiffies, rq: RequestId) {
         self.busy -= 1;

@@ -9,7 +9,7 @@ use super::class::{DiskPlace, Ends};
 use super::config::SplitCosts;
 use super::layer::Layer;
 use crate::elevator::{Bio, IoWay, RequestId, Submitter};
-use crate::fs::contract::{Congestion, FsStep};
+use crate::fs::contract::{FsStep, QueueCongestion};
 use crate::queue::Submitted;
 use alloc::vec::Vec;
 use domio_core::Duration;
@@ -133,8 +133,8 @@ impl Front {
     }
 
     /// What a file system sees of the queue.
-    pub fn congestion(&self) -> Congestion {
-        Congestion {
+    pub fn congestion(&self) -> QueueCongestion {
+        QueueCongestion {
             read: self.layer.queue.is_congested(IoWay::Read),
             write: self.layer.queue.is_congested(IoWay::Write),
         }

@@ -27,7 +27,8 @@ struct Did {
 }
 
 /// Runs for `ticks`. A drive that holds `depth` commands serves one at a time, first those where
-/// the arm is. `sectors` is the size of the requests of each virtual disk, which take a tick more for each 8.
+/// the arm is. `sectors` is the size of the requests of each virtual disk, which take a tick more
+/// for each 8.
 fn run(name: &str, sectors: &[u32], depth: u32, ticks: Jiffies) -> Did {
     run_with(name, &[], sectors, depth, ticks)
 }

@@ -15,7 +15,8 @@
 //! | `drawn_ms` | of no domain: what the replication drew for a key of `[[vary]]` |
 //!
 //! Over all domains of a figure, or over all round trips: `count`, `sum`, `average`, `deviation`,
-//! `lowest`, `highest`, `spread` (highest less lowest), `fairness` (Jain's index), and `p50`, `p95`, `p99`.
+//! `lowest`, `highest`, `spread` (highest less lowest), `fairness` (Jain's index), and `p50`,
+//! `p95`, `p99`.
 
 use super::cell::PaperCell;
 use super::file::FigureFile;

@@ -20,17 +20,17 @@ pub(super) static ON_FILES: [WordOf<Make>; 2] = [
     WordOf::with_keys(
         "postmark",
         postmark,
-        "PostMark 1.53: one process that reads, appends to, creates and deletes small files, as a mail \
-         server does. Each transaction is a job. Files are in the file system of the domain's disk, \
-         which has `kind = \"vbd\"`.",
+        "PostMark 1.53: one process that reads, appends to, creates and deletes small files, as a \
+         mail server does. Each transaction is a job. Files are in the file system of the domain's \
+         disk, which has `kind = \"vbd\"`.",
         PostMarkKeys::KEYS,
     ),
     WordOf::with_keys(
         "ffsb",
         ffsb,
-        "FFSB 6.0: threads that read and write files which were made before. Each call on a block is a \
-         transaction, and a job. Operations are chosen by weight; a thread appends to and deletes files \
-         that it has created. The disk has `kind = \"vbd\"`.",
+        "FFSB 6.0: threads that read and write files which were made before. Each call on a block \
+         is a transaction, and a job. Operations are chosen by weight; a thread appends to and \
+         deletes files that it has created. The disk has `kind = \"vbd\"`.",
         FfsbKeys::KEYS,
     ),
 ];
@@ -46,7 +46,8 @@ keys! {
         size_high: u64 = bytes(1, FILE_MAX), Need::Word("10000"),
             "Largest file (`set size`).";
         subdirectories: u32 = int(1, 100_000), Need::Int(1),
-            "Directories that files are spread over (`set subdirectories`; PostMark's 0 is 1 here).";
+            "Directories that files are spread over (`set subdirectories`; PostMark's 0 is 1 \
+               here).";
         bias_read: u64 = int(0, 10), Need::Int(5),
             "Of 10 transactions so many read, the others append (`set bias read`).";
         bias_create: u64 = int(0, 10), Need::Int(5),
@@ -90,17 +91,23 @@ keys! {
         max_filesize: u64 = bytes(8192, FILE_MAX), Need::Word("10M"), "Largest file.";
         read_weight: u64 = int(0, 1_000_000), Need::Int(1), "How often a part of a file is read.";
         readall_weight: u64 = int(0, 1_000_000), Need::Int(0), "How often a whole file is read.";
-        write_weight: u64 = int(0, 1_000_000), Need::Int(1), "How often a part of a file is written over.";
+        write_weight: u64 = int(0, 1_000_000), Need::Int(1), "How often a part of a file is \
+           written over.";
         append_weight: u64 = int(0, 1_000_000), Need::Int(0), "How often a file is appended to.";
-        create_weight: u64 = int(0, 1_000_000), Need::Int(0), "How often a file is created and written.";
+        create_weight: u64 = int(0, 1_000_000), Need::Int(0), "How often a file is created and \
+           written.";
         delete_weight: u64 = int(0, 1_000_000), Need::Int(0), "How often a file is deleted.";
-        read_random: bool = flag(), Need::Int(0), "Whether each block is read at a place of its own.";
+        read_random: bool = flag(), Need::Int(0), "Whether each block is read at a place of its \
+           own.";
         read_size: u64 = bytes(1, CALL_MAX), Need::Word("16K"), "Bytes of a read operation.";
         read_blocksize: u64 = bytes(1, 4096), Need::Word("4K"), "Bytes of a call that reads.";
-        write_random: bool = flag(), Need::Int(0), "Whether each block is written at a place of its own.";
-        write_size: u64 = bytes(1, CALL_MAX), Need::Word("16K"), "Bytes of a write or append operation.";
+        write_random: bool = flag(), Need::Int(0), "Whether each block is written at a place of \
+           its own.";
+        write_size: u64 = bytes(1, CALL_MAX), Need::Word("16K"), "Bytes of a write or append \
+           operation.";
         write_blocksize: u64 = bytes(1, 4096), Need::Word("4K"), "Bytes of a call that writes.";
-        fsync_file: bool = flag(), Need::Int(0), "Whether an operation that writes ends with `fsync`.";
+        fsync_file: bool = flag(), Need::Int(0), "Whether an operation that writes ends with \
+           `fsync`.";
         op_delay: Duration = time("ms", 0), Need::TimeNs(0), "Sleep after each operation.";
         device: String = name(), Need::Optional("the first one"), "Name of the domain's disk.";
     }

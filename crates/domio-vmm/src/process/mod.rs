@@ -132,8 +132,10 @@ pub enum What {
     /// Closes a connection that was accepted: the process uses the file no more. Returns 0. Files
     /// of other kinds stay open.
     Close,
-    /// Makes an empty file in a directory of the file system that the named file belongs to. Returns
-    /// the number of the new file, which belongs to the same model; 0 where there is no file system.
+    /// Makes an empty file in a directory of the file system that the named file belongs to.
+    /// Returns
+    /// the number of the new file, which belongs to the same model; 0 where there is no file
+    /// system.
     Create {
         /// Number of the directory, from 0.
         directory: u32,

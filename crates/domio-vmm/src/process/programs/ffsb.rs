@@ -56,7 +56,8 @@ pub struct FfsbConfig {
 
 impl FfsbConfig {
     /// Half of the operations read and half write: 16 KiB at one place, in blocks of 4 KiB, of a
-    /// thousand files of 10 MB. FFSB has defaults for the order of blocks (one after the other), the
+    /// thousand files of 10 MB. FFSB has defaults for the order of blocks (one after the other),
+    /// the
     /// block, `fsync` and the delay; it has none for weights, sizes and files.
     pub const DEFAULT: FfsbConfig = FfsbConfig {
         threads: 1,

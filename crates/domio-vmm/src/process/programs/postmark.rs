@@ -1,4 +1,5 @@
-//! PostMark 1.53: small files that are read, appended to, created and deleted, as a mail server does
+//! PostMark 1.53: small files that are read, appended to, created and deleted, as a mail server
+//! does
 //! (Katcher 1997; rules after its source, disk-spec 4.1).
 
 use crate::process::{Context, FileId, Op, Prepare, Program, What};
@@ -26,7 +27,8 @@ pub struct PostMarkConfig {
     pub bias_read: u64,
     /// Of 10 transactions, so many create; the others delete (`set bias create`).
     pub bias_create: u64,
-    /// Whether the files of the beginning are there before the process starts, on the disk and in no
+    /// Whether the files of the beginning are there before the process starts, on the disk and in
+    /// no
     /// cache.
     pub prepared: bool,
 }
