@@ -5,6 +5,7 @@
 mod beside;
 mod disks;
 mod drives;
+mod files;
 mod lease;
 mod lone;
 mod recordings;
