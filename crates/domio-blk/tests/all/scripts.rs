@@ -15,7 +15,7 @@ fn what_is_wrong_is_told_with_the_line() {
         (
             "set elevator lift",
             "line 2: no elevator `lift`; there are noop, deadline, anticipatory, cfq, none, \
-             mq-deadline, kyber, bfq",
+             mq-deadline, kyber, bfq, lease",
         ),
         (
             "set hz 300",

@@ -58,6 +58,7 @@ fn elevators_are_listed_and_shown() {
             "mq-deadline",
             "kyber",
             "bfq",
+            "lease",
         ]
     );
     let table = domio(&folder).args(["elevator", "list"]).assert().success();
@@ -200,7 +201,7 @@ fn wrong_scripts_are_2_with_file_line_and_reason() {
         (
             "set elevator cfk\n",
             "line 1: no elevator `cfk`; there are noop, deadline, anticipatory, cfq, none, \
-             mq-deadline, kyber, bfq",
+             mq-deadline, kyber, bfq, lease",
         ),
         ("0 1 R sync 0 8\n", "no `set elevator NAME`"),
     ] {
