@@ -68,7 +68,11 @@ fn elevators_are_listed_and_shown() {
         let of_name = |line: &&str| line.split_whitespace().next() == Some(name);
         let row = table.lines().find(of_name).unwrap();
         let old = ["noop", "deadline", "anticipatory", "cfq"].contains(&name);
-        let kernel = if old { "Linux 2.6.24" } else { "Linux 6.1" };
+        let kernel = match name {
+            "lease" => "domio",
+            _ if old => "Linux 2.6.24",
+            _ => "Linux 6.1",
+        };
         assert!(row.contains(kernel), "{row}");
         let show = domio(&folder).args(["elevator", "show", name]).assert();
         show.success().stdout(starts_with(format!("{name}: ")));
