@@ -1,5 +1,5 @@
-//! A guest's file system on a request layer and a disk, without a host around them: nothing is lost,
-//! nobody sleeps for ever, and limits hold, whatever processes do.
+//! A guest's file system on a request layer and a disk, without a host around them: nothing is
+//! lost, nobody sleeps for ever, and limits hold, whatever processes do.
 
 use domio_blk::elevator::IoWay;
 use domio_blk::elevator::{QueueAction, QueueTimer, RequestId, Submitter, Tuning, find_elevator};
@@ -326,27 +326,7 @@ fn processes_do_what_they_like(seed: u64, elevator: &str) {
             let file = free
                 .get(random.below(free.len().max(1) as u64) as usize)
                 .copied();
-            let op = match (random.below(12), file) {
-                (0..=1, _) | (_, None) => FileOp::Create {
-                    directory: random.below(4) as u32,
-                },
-                (2..=5, Some(file)) => FileOp::Write {
-                    file,
-                    offset: random.below(files[&file] + 1),
-                    bytes: 1 + random.below(300_000),
-                },
-                (6..=8, Some(file)) => FileOp::Read {
-                    file,
-                    offset: random.below(files[&file] + 1),
-                    bytes: 1 + random.below(200_000),
-                },
-                (9, Some(file)) => FileOp::Size { file },
-                (10, Some(file)) => FileOp::Flush { file },
-                (_, Some(file)) => {
-                    files.remove(&file);
-                    FileOp::Remove { file }
-                }
-            };
+            let op = some_call(&mut random, &mut files, file);
             calls += 1;
             busy.insert(*task, op);
             bench.begin(*task, op);
@@ -381,6 +361,31 @@ fn processes_do_what_they_like(seed: u64, elevator: &str) {
     bench.call(FIRST_PROCESS.0, FileOp::Sync);
     let used = bench.fs.used();
     assert_eq!((used.dirty, used.written), (0, 0));
+}
+
+/// Some call, on `file` if there is one; a file that is removed leaves `files`.
+fn some_call(random: &mut Random, files: &mut BTreeMap<u32, u64>, file: Option<u32>) -> FileOp {
+    match (random.below(12), file) {
+        (0..=1, _) | (_, None) => FileOp::Create {
+            directory: random.below(4) as u32,
+        },
+        (2..=5, Some(file)) => FileOp::Write {
+            file,
+            offset: random.below(files[&file] + 1),
+            bytes: 1 + random.below(300_000),
+        },
+        (6..=8, Some(file)) => FileOp::Read {
+            file,
+            offset: random.below(files[&file] + 1),
+            bytes: 1 + random.below(200_000),
+        },
+        (9, Some(file)) => FileOp::Size { file },
+        (10, Some(file)) => FileOp::Flush { file },
+        (_, Some(file)) => {
+            files.remove(&file);
+            FileOp::Remove { file }
+        }
+    }
 }
 
 /// The file that a call is on.
