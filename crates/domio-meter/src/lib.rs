@@ -46,6 +46,7 @@
 mod account;
 mod charge;
 mod check;
+mod disk;
 mod distribution;
 mod explain;
 mod figures;
@@ -63,6 +64,7 @@ mod xenbaked;
 
 pub use charge::{DriverUse, PacketCharge, PacketWeight, charges, split};
 pub use check::{CheckReport, TraceChecker, TraceFinding, TraceProblem};
+pub use disk::DiskSummary;
 pub use distribution::Quantiles;
 pub use explain::{
     BEHIND_MAX, Cause, CauseJson, DomainWaits, DomainWaitsJson, Explainer, Explanation,
@@ -72,8 +74,8 @@ pub use explain::{
 };
 pub use figures::{DomainFigure, FigureValue};
 pub use json::{
-    AccountJson, DomainJson, FigureJson, JobsJson, MicrosJson, NetworkJson, PcpuJson, SamplesJson,
-    SummaryJson, VcpuJson,
+    AccountJson, DiskJson, DomainJson, FigureJson, JobsJson, MicrosJson, NetworkJson, PcpuJson,
+    SamplesJson, SummaryJson, VcpuJson,
 };
 pub use meter::{EXACT_SAMPLES_MAX, Meter};
 pub use moves::at_backend;

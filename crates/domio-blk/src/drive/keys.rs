@@ -91,7 +91,8 @@ keys! {
         read_ahead: u32 = int(0, 1 << 20), OF_PROFILE,
             "Sectors that the heads read on while nobody needs them elsewhere.";
         segment: u32 = int(1, 1 << 20), OF_PROFILE,
-            "Sectors of the longest segment that was read, and of the longest write out of the cache.";
+            "Sectors of the longest segment that was read, and of the longest write out of the \
+               cache.";
         write_cache: bool = flag(), OF_PROFILE,
             "Whether a write is finished when it is in the cache.";
         extents: u32 = int(1, 1 << 16), OF_PROFILE, "Separate places of writes in the cache.";

@@ -1,7 +1,8 @@
-//! Drives: what executes commands behind a request layer. A disk with an arm, a flash drive, an array.
+//! Drives: what executes commands behind a request layer. A disk with an arm, a flash drive, an
+//! array.
 //!
-//! A drive is free of the simulator, as elevators are: the owner gives the time with each call, asks
-//! [`Drive::next`] when to come back, and takes finished commands out of [`Drive::advance`].
+//! A drive is free of the simulator, as elevators are: the owner gives the time with each call,
+//! asks [`Drive::next`] when to come back, and takes finished commands out of [`Drive::advance`].
 //!
 //! | module | holds |
 //! |---|---|

@@ -10,10 +10,6 @@ use domio_core::keys::{Keys, WordOf};
 
 /// What a drive is made of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "a few exist, and none is moved in a run"
-)]
 pub enum DriveConfig {
     /// A mechanical disk.
     Mechanical(MechanicalConfig),

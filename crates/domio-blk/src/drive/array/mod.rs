@@ -1,11 +1,11 @@
 //! An array of mechanical disks behind a network: a LUN with a cache in front.
 //!
-//! A command takes the network's delay to the array and back. A read of data that the cache has, and
-//! a write for which the cache has room, take the time of a hit. Other reads wait for the disks,
-//! each of which orders its own queue. Writes go to the disks at once, and their room in the cache
-//! is free again when all copies, or data and parity, are written. The disks' own write caches are
-//! off. A write of a part of a row of RAID-5 reads old data and old parity first; a whole row needs
-//! no reads.
+//! A command takes the network's delay to the array and back. A read of data that the cache has,
+//! and a write for which the cache has room, take the time of a hit. Other reads wait for the
+//! disks, each of which orders its own queue. Writes go to the disks at once, and their room in the
+//! cache is free again when all copies, or data and parity, are written. The disks' own write
+//! caches are off. A write of a part of a row of RAID-5 reads old data and old parity first; a
+//! whole row needs no reads.
 //!
 //! The cache has pages of 4 KiB, each with the one place that its number modulo their count gives.
 

@@ -43,7 +43,7 @@ impl SeekTimes {
             };
             // √((d − 1) / N) with 24 bits behind the point.
             let part = (u128::from(beyond) << 48) / cylinders_wide;
-            let rooted = u128::from(root) * (part as u64).isqrt() as u128 >> 24;
+            let rooted = (u128::from(root) * (part as u64).isqrt() as u128) >> 24;
             let lined = u128::from(line) * u128::from(beyond) / cylinders_wide;
             self.next.as_nanos() as u32 + ((rooted + lined) / 3) as u32
         };

@@ -117,6 +117,7 @@ fn in_order_of_arrival_every_depth_is_as_fast_as_depth_1() {
     for depth in [2, 8, 31] {
         let found = reads(fifo, depth, u64::MAX, 3000);
         assert_within(0.5, found.iops(), alone, &format!("depth {depth}"));
+        // What the cache has need not wait for the platters.
         let platters = found.done.iter().filter(|finished| !finished.cached);
         assert!(
             platters.is_sorted_by_key(|finished| finished.tag),
