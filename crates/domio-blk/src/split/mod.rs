@@ -8,7 +8,7 @@
 //! ```
 //!
 //! All work of the driver domain is done on its vcpu 0, each piece on behalf of a guest
-//! ([`Owner`](domio_vmm::bus::Owner)). Blkfront works on vcpu 0 of the guest; processes submit
+//! ([`Owner`]). Blkfront works on vcpu 0 of the guest; processes submit
 //! where they execute.
 //!
 //! A file of the device is `disk << 24 | inode`. Inode 0 is the disk itself, past the page cache;
