@@ -53,8 +53,8 @@ fn varies(distribution: &Distribution) -> bool {
     !matches!(distribution, Distribution::Constant(_))
 }
 
-/// Whether any guest draws random numbers. Programs on files come with their disks, so that the text
-/// tells of them.
+/// Whether any guest draws random numbers. Programs on files come with their disks, so that the
+/// text tells of them.
 fn draws(built: &Built, text: &str) -> bool {
     let on_files = ["postmark", "ffsb"].map(|word| format!("workload = \"{word}\""));
     if on_files.iter().any(|workload| text.contains(workload)) {
