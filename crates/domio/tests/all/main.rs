@@ -21,6 +21,7 @@ mod mon;
 mod newcomers;
 mod papers;
 mod perfetto;
+mod pools;
 mod poor_traces;
 mod readme;
 mod recorded;
