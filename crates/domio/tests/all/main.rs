@@ -17,6 +17,7 @@ mod figures;
 mod files;
 mod frequency;
 mod inputs;
+mod interrupts;
 mod mon;
 mod newcomers;
 mod papers;
