@@ -455,3 +455,56 @@ fn allocations_and_measurements_are_kept() {
     );
     assert_eq!(told, "");
 }
+
+/// Explanations of scenarios are taken from the file like replications, with the same output.
+#[test]
+fn explanations_of_scenarios_are_kept() {
+    let folder = folder();
+    let took = |n: u32| match n {
+        0 => String::new(),
+        1 => "took 1 replication from out/results.sqlite\n".to_owned(),
+        n => format!("took {n} replications from out/results.sqlite\n"),
+    };
+    // Packets and the work of a driver domain; vcpus alone.
+    for (scenario, length) in [("driver-domain-streams", "300"), ("small-host", "2000")] {
+        let length = format!("run.duration_ms={length}");
+        let explain = ["explain", scenario, "--set", &length];
+        let more = [&explain[..], &["--replications", "3"]].concat();
+        let as_json = [&more[..], &["--json"]].concat();
+        for (args, count) in [(&explain[..], 0), (&explain, 1), (&more, 1), (&as_json, 3)] {
+            let (kept, told) = run(&folder, args);
+            assert_eq!(told, took(count), "{args:?}");
+            let (anew, told) = run(&folder, &[args, &["--no-results"]].concat());
+            assert!(kept == anew && told.is_empty(), "{args:?}: {told}");
+        }
+        // Another policy and another seed are others.
+        for other in [["--policy", "round-robin"], ["--seed", "2"]] {
+            let (_, told) = run(&folder, &[&explain[..], &other].concat());
+            assert_eq!(told, "");
+        }
+    }
+    let (shown, _) = run(&folder, &["results", "show", "explain small-host"]);
+    let shown = String::from_utf8(shown).unwrap();
+    assert!(shown.contains("d1v0.runnable_ns"), "{shown}");
+    // A trace is explained anew.
+    let trace = [
+        "run",
+        "small-host",
+        "--set",
+        "run.duration_s=1",
+        "--trace",
+        "t",
+    ];
+    run(&folder, &trace);
+    for told in [
+        run(&folder, &["explain", "t"]).1,
+        run(&folder, &["explain", "t"]).1,
+    ] {
+        assert_eq!(told, "");
+    }
+    domio(&folder)
+        .args(["explain", "t", "--results", "kept.sqlite"])
+        .assert()
+        .code(2)
+        .stderr(contains("--results is of a scenario, and t is a trace"));
+}
