@@ -117,6 +117,43 @@ mod tests {
         assert!(of(Why::NotTickled) * 10 < all, "{causes:?}");
     }
 
+    /// Under core scheduling the policy knows the first threads of cores alone. A vcpu of a second
+    /// thread is woken there, and waits for the pass that all threads of the core make together.
+    #[test]
+    fn who_waits_for_a_core_to_meet_waits_for_a_pass() {
+        let text = r#"
+            run.duration_s = 2
+            host = { cores = 2, threads = 2, sched_gran = "core", profile = "xeon-e5" }
+            scheduler.policy = "POLICY"
+            [[domain]]
+            name = "pair"
+            vcpus = 2
+              [[domain.task]]
+              workload = "on-off"
+              vcpu = 0
+              on_us = 300
+              off = { distribution = "exponential", mean_ms = 9 }
+              [[domain.task]]
+              workload = "on-off"
+              vcpu = 1
+              on_us = 300
+              off = { distribution = "exponential", mean_ms = 9 }
+        "#;
+        for policy in ["credit", "credit2"] {
+            let text = text.replace("POLICY", policy);
+            let policies = domio_sched::policies();
+            let scenario = Scenario::parse("t.toml", text.as_bytes(), policies).unwrap();
+            let explanation = explain(&scenario.build(&NoReplay).unwrap(), 0).unwrap();
+            assert_eq!(explanation.vcpus.len(), 2);
+            for vcpu in &explanation.vcpus {
+                let pass = vcpu.by_cause().get(&Why::Pass).copied().unwrap_or(0);
+                // A vcpu that wakes while the other one runs takes its thread without a tickle.
+                let all = vcpu.runnable();
+                assert!(pass * 10 > all * 9 && all > 0, "{policy}: {vcpu:?}");
+            }
+        }
+    }
+
     /// A host without a network, and one with packets and work of driver domains.
     #[test]
     fn an_explanation_is_kept_whole() {
