@@ -1,8 +1,8 @@
 //! Core scheduling: for how long threads idled because the other vcpus of a unit had nothing to
 //! do, as values of a [`Sample`].
 //!
-//! A unit has all threads of its core. A thread whose vcpu is blocked idles, although vcpus of other
-//! domains may wait. Xen shows the time as that of an idle vcpu, which is part of the unit.
+//! A unit has all threads of its core. A thread whose vcpu is blocked idles, although vcpus of
+//! other domains may wait. Xen shows the time as that of an idle vcpu, which is part of the unit.
 
 use crate::measure::CORE_IDLE;
 use crate::sample::Sample;

@@ -124,8 +124,8 @@ impl Packets {
         self.counters.unsettled = unsettled;
     }
 
-    /// The counter of `track` is `value` from `at` on: with the event that is held, if that has room
-    /// and its time, or else in an event of its own.
+    /// The counter of `track` is `value` from `at` on: with the event that is held, if that has
+    /// room and its time, or else in an event of its own.
     fn counted(&mut self, at: Instant, track: u64, value: i64) {
         // Readers keep values up to the first zero, and take all others for zeros.
         let has_room = |event: &TrackEvent| {

@@ -155,7 +155,7 @@ fn sum(
         let (sample, made) = result.map_err(|fault: RunFault| failed(&fault))?;
         let one = made.or_else(|| kept::of(&sample, residence::places(built)));
         sum.add(&one.context(
-            "a kept explanation lacks a part; repeat the command with --no-results, which uses none",
+            "a kept explanation lacks a part; --no-results makes the command explain anew",
         )?);
     }
     Ok(sum)
