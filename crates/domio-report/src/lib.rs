@@ -17,6 +17,7 @@ pub mod finding;
 pub mod html;
 pub mod machines;
 pub mod observed;
+pub mod residence;
 pub mod samples;
 pub mod svg;
 pub mod text;

@@ -1,5 +1,7 @@
 //! One replication of a host, simulated for what its guests and their packets wait for.
 
+pub mod kept;
+
 use crate::replication::Replication;
 use crate::residence;
 use crate::simulate::RunFault;
@@ -44,7 +46,7 @@ impl Sink for Unmarked {
 mod tests {
     use super::*;
     use crate::simulate::simulate;
-    use domio_meter::{MapWindow, Why};
+    use domio_meter::{MapWindow, Residence, Why};
     use domio_scenario::{NoReplay, Scenario};
 
     /// The trace of a scenario says what the scenario does of who waited behind whom.
@@ -113,6 +115,77 @@ mod tests {
         assert!(of(Why::Pass) > 0, "{causes:?}");
         assert!(of(Why::RateLimit) * 2 > all, "{causes:?}");
         assert!(of(Why::NotTickled) * 10 < all, "{causes:?}");
+    }
+
+    /// Under core scheduling the policy knows the first threads of cores alone. A vcpu of a second
+    /// thread is woken there, and waits for the pass that all threads of the core make together.
+    #[test]
+    fn who_waits_for_a_core_to_meet_waits_for_a_pass() {
+        let text = r#"
+            run.duration_s = 2
+            host = { cores = 2, threads = 2, sched_gran = "core", profile = "xeon-e5" }
+            scheduler.policy = "POLICY"
+            [[domain]]
+            name = "pair"
+            vcpus = 2
+              [[domain.task]]
+              workload = "on-off"
+              vcpu = 0
+              on_us = 300
+              off = { distribution = "exponential", mean_ms = 9 }
+              [[domain.task]]
+              workload = "on-off"
+              vcpu = 1
+              on_us = 300
+              off = { distribution = "exponential", mean_ms = 9 }
+        "#;
+        for policy in ["credit", "credit2"] {
+            let text = text.replace("POLICY", policy);
+            let policies = domio_sched::policies();
+            let scenario = Scenario::parse("t.toml", text.as_bytes(), policies).unwrap();
+            let explanation = explain(&scenario.build(&NoReplay).unwrap(), 0).unwrap();
+            assert_eq!(explanation.vcpus.len(), 2);
+            for vcpu in &explanation.vcpus {
+                let pass = vcpu.by_cause().get(&Why::Pass).copied().unwrap_or(0);
+                // A vcpu that wakes while the other one runs takes its thread without a tickle.
+                let all = vcpu.runnable();
+                assert!(pass * 10 > all * 9 && all > 0, "{policy}: {vcpu:?}");
+            }
+        }
+    }
+
+    /// A host without a network, and one with packets and work of driver domains.
+    #[test]
+    fn an_explanation_is_kept_whole() {
+        let texts = [
+            include_bytes!("../../../scenarios/small-host.toml").as_slice(),
+            include_bytes!("../../../scenarios/driver-domain-streams.toml"),
+        ];
+        for (i, text) in texts.into_iter().enumerate() {
+            let scenario = Scenario::parse("s", text, domio_sched::policies()).unwrap();
+            let mut built = scenario.build(&NoReplay).unwrap();
+            built.warmup = domio_core::Duration::from_millis(600);
+            built.duration = domio_core::Duration::from_millis(300);
+            let mut explanation = explain(&built, 0).unwrap();
+            assert_eq!(explanation.items.is_empty(), i == 0);
+            assert_eq!(explanation.driver_work.is_empty(), i == 0);
+            assert!(explanation.map.is_some() && explanation.tells.policy.is_some());
+            // No stay goes on after the end.
+            for vcpu in &mut explanation.vcpus {
+                let residence = &vcpu.residence;
+                vcpu.residence = Residence::of(residence.ran(), residence.moves());
+            }
+            // More than a float has digits for.
+            explanation.left_out = u64::MAX - 1;
+            explanation.records = (1 << 53) + 1;
+            let mut sample = kept::sample(&explanation);
+            let places = residence::places(&built);
+            assert!(kept::of(&sample, places.clone()) == Some(explanation));
+            let mut list = sample.list("explanation").to_vec();
+            list.pop();
+            sample.set_list("explanation", list);
+            assert!(kept::of(&sample, places).is_none());
+        }
     }
 
     #[test]

@@ -15,6 +15,7 @@
 //! with all cores and with results that are kept.
 
 pub mod allocation;
+mod core_idle;
 pub mod driver_work;
 pub mod explain;
 pub mod felt;

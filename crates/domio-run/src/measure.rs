@@ -63,9 +63,16 @@ pub struct Measure {
     of: Figure,
 }
 
+/// Key of the time of threads that idle in cores that a domain has.
+pub(crate) const CORE_IDLE: &str = "core_idle_pct";
+
 /// The figures of a domain, in the order of tables. Those without a value in a run (no wake-up, no
 /// completed run, no job, no network) are not in its sample.
+<<<<<<< HEAD
 pub const MEASURES: [Measure; 42] = [
+=======
+pub const MEASURES: [Measure; 33] = [
+>>>>>>> w-left
     Measure {
         key: "share_pct",
         title: "share",
@@ -94,6 +101,16 @@ pub const MEASURES: [Measure; 42] = [
         group: MeasureGroup::Processor,
         // Part of the share: time on a pcpu in which other threads of the core kept it from work.
         of: Figure::Domain(|s, d| Some(s.percent(d.lost_to_siblings()?))),
+    },
+    Measure {
+        key: CORE_IDLE,
+        title: "idle beside it",
+        unit: "% of one pcpu",
+        better: Better::Lower,
+        felt: Felt::Never,
+        group: MeasureGroup::Processor,
+        // Threads of cores that it has under core scheduling, without a vcpu that has work.
+        of: Figure::Noted,
     },
     Measure {
         key: "runs_per_s",
@@ -446,8 +463,13 @@ enum Figure {
     Domain(fn(&Summary, &DomainSummary) -> Option<f64>),
     /// From those of its web servers.
     Web(fn(&Summary, &WebSummary) -> Option<f64>),
+<<<<<<< HEAD
     /// From those of its virtual disks.
     Disk(fn(&Summary, &DiskSummary) -> Option<f64>),
+=======
+    /// A sink of its own notes it in samples.
+    Noted,
+>>>>>>> w-left
 }
 
 fn micros(ns: Option<u64>) -> Option<f64> {
@@ -475,7 +497,11 @@ impl Measure {
         match self.of {
             Figure::Domain(of) => of(summary, domain),
             Figure::Web(of) => of(summary, &domain.web()?),
+<<<<<<< HEAD
             Figure::Disk(of) => of(summary, &domain.disk()?),
+=======
+            Figure::Noted => None,
+>>>>>>> w-left
         }
     }
 }

@@ -1,5 +1,6 @@
 //! One replication of a scenario: simulate it, measure it, hand its trace on.
 
+use crate::core_idle::CoreIdle;
 use crate::replication::Replication;
 use crate::replicator::{Heard, WHOLE};
 use crate::sample::Sample;
@@ -132,12 +133,26 @@ pub fn measured<S: Sink>(
     heard: Heard<'_>,
 ) -> Result<(Sample, S), RunFault> {
     const { assert!(S::OWNERS, "the figures have the owners of work") };
-    let result = simulate_heard(built, replication, sink, heard)?;
+    if built.cores {
+        let sink = CoreIdle::new(built.host.topology.threads_per_core(), sink);
+        let result = simulate_heard(built, replication, sink, heard)?;
+        let (mut sample, idle) = noted(built, result);
+        let sink = idle.note(&mut sample, &domains(built), built.duration);
+        return Ok((sample, sink));
+    }
+    Ok(noted(
+        built,
+        simulate_heard(built, replication, sink, heard)?,
+    ))
+}
+
+/// Figures of what one replication gave, and its sink.
+fn noted<S>(built: &Built, result: Simulated<S>) -> (Sample, S) {
     let mut sample = measure::sample(&result.summary, &domains(built));
     measure::note_drops(&mut sample, &result.dropped);
     driver_work::note(&mut sample, &result.summary);
     residence::note(&mut sample, &result.summary);
-    Ok((sample, result.sink))
+    (sample, result.sink)
 }
 
 struct Recorder<S> {

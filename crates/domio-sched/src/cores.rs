@@ -189,7 +189,14 @@ impl Cores {
                 about,
                 words,
                 ..
-            } => cx.note(pcpu, number, about, &words),
+            } => {
+                // The thread that executes the policy writes, whatever thread the policy sees.
+                let writes = match pcpu == self.tables.here {
+                    true => cx.tables().here,
+                    false => pcpu,
+                };
+                cx.note(writes, number, about, &words);
+            }
         }
     }
 

@@ -448,6 +448,9 @@ pub struct Explain {
     /// What to draw.
     #[command(flatten)]
     pub drawn: Drawn,
+    /// Where explanations of a scenario are kept.
+    #[command(flatten)]
+    pub keeping: Keeping,
 }
 
 const CALIBRATE_EXAMPLES: &str = "\

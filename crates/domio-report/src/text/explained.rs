@@ -10,6 +10,9 @@ use domio_meter::{LongWait, ResidenceJson, capitalised};
 /// What is before the second and later lines of a sentence.
 pub(super) const INDENT: &str = "  ";
 
+/// Rows of a list of waits in the narrowest lines, where each takes several; wider ones have all.
+const ROWS_NARROW: usize = 10;
+
 /// Tables of packets and requests where there are any, and tables of vcpus by cause and by who ran.
 /// Where vcpus ran comes next. Then the longest waits, the map, and the work of driver domains. A
 /// sentence for each who waited most, and what the trace does not tell, come last.
@@ -206,10 +209,19 @@ fn longest(explained: Explained<'_>, waits: &[&LongWait], view: &View) -> String
         _ => Column::words(*head).whole(),
     });
     let mut table = Table::new(columns);
-    for wait in waits {
+    // Which rows a wish to sort puts first is known when all are there.
+    let shown = match view.width <= View::NARROWEST && view.sort.is_none() {
+        true => ROWS_NARROW,
+        false => waits.len(),
+    };
+    for wait in waits.iter().take(shown) {
         table.row(explained.cells(wait).into_iter().map(Cell::from));
     }
-    table.render(view)
+    let table = table.render(view);
+    match waits.len().saturating_sub(shown) {
+        0 => table,
+        more => format!("{table}{more} more with COLUMNS=120, --json or --report\n"),
+    }
 }
 
 /// What the figures cover, in a line.
@@ -290,6 +302,29 @@ mod tests {
         assert!(render(&explanation).contains("7 records were lost"));
         explanation.items.clear();
         assert!(!render(&explanation).contains("Packets"));
+    }
+
+    #[test]
+    fn narrow_lines_have_the_ten_longest_waits() {
+        let (mut explanation, names) = (explanation(), names());
+        let wait = explanation.worst[0].clone();
+        explanation.worst = vec![wait.clone(); 20];
+        explanation.worst_woken.clear();
+        explanation.unfinished.clear();
+        let rows = |view: &View| {
+            let text = plain(&render(Explained::new(&explanation, &names), view));
+            let (_, list) = text.split_once("longest waits of all:").unwrap();
+            let more = list.contains("\n10 more with COLUMNS=120, --json or --report\n");
+            let begins = Explained::new(&explanation, &names).seconds(wait.begin);
+            (list.matches(&begins).count(), more)
+        };
+        assert_eq!(rows(&View::of_width(80)), (10, true));
+        assert_eq!(rows(&View::of_width(81)), (20, false));
+        let sorted = View {
+            sort: "length:asc".parse().ok(),
+            ..View::of_width(80)
+        };
+        assert_eq!(rows(&sorted), (20, false));
     }
 
     #[test]

@@ -1,10 +1,8 @@
-//! Where vcpus ran, as a table.
+//! Where vcpus ran, as a table of the terminal.
 
+use crate::residence::{Places, TITLE};
 use crate::text::{Cell, Column, Table, Tone, View};
-use domio_meter::{PlacesJson, ResidenceJson};
-
-/// Pcpus or nodes that a cell names, those with most time first.
-const NAMED: usize = 3;
+use domio_meter::ResidenceJson;
 
 /// A row a vcpu that ran, of its name and where it ran within `elapsed_ns`, which is left out where
 /// moves are not known; nothing on a host of one pcpu (`pcpus`), where there is nothing to tell.
@@ -14,82 +12,20 @@ pub fn render(
     elapsed_ns: Option<u64>,
     view: &View,
 ) -> String {
-    let ran = || vcpus.iter().filter(|(_, r)| !r.pcpus.ran.is_empty());
-    if pcpus < 2 || ran().next().is_none() {
+    let Some(places) = Places::of(vcpus, pcpus, elapsed_ns) else {
         return String::new();
-    }
-    let seconds = elapsed_ns.map_or(0.0, |ns| ns as f64 / 1e9);
-    let rate = |moves: u64| match seconds > 0.0 {
-        true => format!("{:.1}", moves as f64 / seconds),
-        false => "-".to_owned(),
     };
-    let several = |part: &dyn Fn(&ResidenceJson) -> Option<usize>| {
-        ran().filter_map(|(_, r)| part(r)).any(|last| last > 0)
-    };
-    let last = |places: &Option<PlacesJson>| places.as_ref()?.ran.last().map(|p| p.number);
-    let nodes = several(&|r| last(&r.nodes));
-    // Cores that are pcpus say nothing new.
-    let cores = ran().any(|(_, r)| r.cores.as_ref().is_some_and(|c| *c != r.pcpus));
-    let soft = ran().any(|(_, r)| r.inside_soft_percent.is_some());
-    let mut columns = vec![
-        Column::words("vcpu").whole(),
-        Column::figures("pcpus\nused"),
-        Column::words("pcpu: % of its time").whole(),
-    ];
-    let moving = elapsed_ns.is_some();
-    let optional = [
-        (moving, Column::figures("moves\n[1/s]")),
-        (soft, Column::figures("inside\nsoft [%]")),
-        (nodes, Column::words("node: %").whole()),
-        (nodes && moving, Column::figures("to another\nnode [1/s]")),
-        (cores && moving, Column::figures("to another\ncore [1/s]")),
-    ];
-    columns.extend(
-        optional
-            .into_iter()
-            .filter_map(|(is, column)| is.then_some(column)),
-    );
+    let columns = places.columns.iter().map(|column| match column.is_figure {
+        true => Column::figures(column.title),
+        false => Column::words(column.title).whole(),
+    });
     let mut table = Table::new(columns);
-    for (name, residence) in ran() {
-        let moves = |places: &Option<PlacesJson>| {
-            let places = places.as_ref();
-            places.map_or("-".to_owned(), |places| rate(places.moves))
-        };
-        let inside = residence.inside_soft_percent;
-        let inside = inside.map_or("-".to_owned(), |percent| format!("{percent:.1}"));
-        let mut cells: Vec<Cell> = vec![
-            Cell::new(name.clone(), Tone::Strong),
-            residence.pcpus.ran.len().to_string().into(),
-            most(&residence.pcpus).into(),
-        ];
-        let on_nodes = residence.nodes.as_ref().map_or("-".to_owned(), most);
-        let optional = [
-            (moving, rate(residence.pcpus.moves)),
-            (soft, inside),
-            (nodes, on_nodes),
-            (nodes && moving, moves(&residence.nodes)),
-            (cores && moving, moves(&residence.cores)),
-        ];
-        cells.extend(
-            optional
-                .into_iter()
-                .filter_map(|(is, cell)| is.then_some(cell.into())),
-        );
-        table.row(cells);
+    for row in places.rows {
+        let mut cells = row.into_iter();
+        let name = cells.next().map(|name| Cell::new(name, Tone::Strong));
+        table.row(name.into_iter().chain(cells.map(Cell::from)));
     }
-    format!("Where vcpus ran:\n\n{}", table.render(view))
-}
-
-/// Where most of the time was: `4: 61.0, 5: 39.0`.
-fn most(places: &PlacesJson) -> String {
-    let mut ran = places.ran.clone();
-    ran.sort_by_key(|place| (std::cmp::Reverse(place.ns), place.number));
-    let words = ran.iter().take(NAMED);
-    let words: Vec<String> = words
-        .map(|p| format!("{}: {:.1}", p.number, p.percent))
-        .collect();
-    let more = if ran.len() > NAMED { ", ..." } else { "" };
-    format!("{}{more}", words.join(", "))
+    format!("{TITLE}:\n\n{}", table.render(view))
 }
 
 #[cfg(test)]

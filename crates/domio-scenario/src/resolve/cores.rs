@@ -15,12 +15,10 @@ const SINCE: XenVersion = XenVersion::V4_13;
 /// Whether policies decide for whole cores. Tells of what does not go together with that.
 pub(super) fn whole_cores(
     cx: &mut Cx<'_>,
-    host: &Fields<'_>,
-    keys: &HostKeys,
+    (host, keys): (&Fields<'_>, &HostKeys),
     topology: Option<&Topology>,
     pools: &[Pool],
-    resolved: &Resolved,
-    actions: &[(Instant, Action)],
+    (resolved, actions): (&Resolved, &[(Instant, Action)]),
 ) -> Option<bool> {
     if keys.sched_gran.get()? == Gran::Cpu {
         return Some(false);

@@ -140,17 +140,9 @@ pub(crate) fn resolve(cx: &mut Cx<'_>, root: &Node, members: &[MemberKey]) -> Op
     let run: RunKeys = section(cx, &top, &keys.run, &RUN, None).read();
     let host = section(cx, &top, &keys.host, &HOST, None);
     let host_keys: HostKeys = host.read();
-    let policy = scheduler::policy_of(cx, &top, [&keys.scheduler, &keys.domain]);
-    let scheduler = section(cx, &top, &keys.scheduler, &SCHEDULER, policy.as_ref());
     let topology = host::topology(cx, &host, &host_keys);
-    let params = policy.map(|p| {
-        let values = scheduler.values(ParamValues::defaults(p.descriptor.params));
-        scheduler::params_agree(cx, &scheduler, &p, &values);
-        values
-    });
-
-    let chosen = policy.as_ref().zip(params.as_ref());
-    let chosen = chosen.map(|(policy, params)| Chosen {
+    let policy = scheduler(cx, &top, &keys);
+    let chosen = policy.as_ref().map(|(policy, params)| Chosen {
         policy,
         params,
         pool: 0,
@@ -198,17 +190,10 @@ pub(crate) fn resolve(cx: &mut Cx<'_>, root: &Node, members: &[MemberKey]) -> Op
         late::late(cx, duration + warmup, &resolved, &actions);
     }
     unused::unused(cx, host_keys.presumed_free(), &devices, &resolved);
-    scheduler::hears_nothing(cx, policy.as_ref(), &resolved);
+    scheduler::hears_nothing(cx, chosen.map(|chosen| chosen.policy), &resolved);
 
-    let cores = cores::whole_cores(
-        cx,
-        &host,
-        &host_keys,
-        topology.as_ref(),
-        &pools,
-        &resolved,
-        &actions,
-    );
+    let vcpus = (&resolved, &*actions);
+    let cores = cores::whole_cores(cx, (&host, &host_keys), topology.as_ref(), &pools, vcpus);
     let host_pools = pool::configs(&pools, &resolved);
     let domains = resolved.domains.into_iter().map(|d| d.config).collect();
     let mut config = HostConfig {
@@ -224,14 +209,15 @@ pub(crate) fn resolve(cx: &mut Cx<'_>, root: &Node, members: &[MemberKey]) -> Op
     controllers
         .into_iter()
         .for_each(|c| config.add_controller(c));
+    let (policy, params) = policy?;
     Some(Plan {
         title: keys.title.get(),
         description: keys.description.get(),
         seed: keys.seed.get()?,
         warmup: warmup?,
         duration: duration?,
-        policy: policy?,
-        params: params?,
+        policy,
+        params,
         pools: pools.into_iter().map(|p| (p.policy, p.params)).collect(),
         cores: cores?,
         host: config,
@@ -241,6 +227,7 @@ pub(crate) fn resolve(cx: &mut Cx<'_>, root: &Node, members: &[MemberKey]) -> Op
     })
 }
 
+<<<<<<< HEAD
 impl RootKeys {
     /// The devices with the disks of the host and of guests.
     fn disks(
@@ -255,6 +242,16 @@ impl RootKeys {
         host.place(cx, resolved);
         disks::disks(cx, machine, &host, resolved)
     }
+=======
+/// The policy of `[scheduler]` with the values of its parameters.
+fn scheduler(cx: &mut Cx<'_>, top: &Fields<'_>, keys: &RootKeys) -> Option<(Policy, ParamValues)> {
+    let policy = scheduler::policy_of(cx, top, [&keys.scheduler, &keys.domain]);
+    let scheduler = section(cx, top, &keys.scheduler, &SCHEDULER, policy.as_ref());
+    let policy = policy?;
+    let values = scheduler.values(ParamValues::defaults(policy.descriptor.params));
+    scheduler::params_agree(cx, &scheduler, &policy, &values);
+    Some((policy, values))
+>>>>>>> w-left
 }
 
 /// The fields of the table at `slot`, or of an empty one.

@@ -1,19 +1,20 @@
 //! Counters: driver domains' work, credit, and lengths of queues.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 
 use domio_core::{Declared, DomainId, Instant, Names, Record, Runstate, Says, Stage, VcpuName};
 
 use super::flow::Step;
 use super::proto::{CounterDescriptor, TracePacket, TrackDescriptor, TrackEvent};
-use super::{COUNTER, PCPUS_TRACK, PerfettoWriter, counter_track, domain_track, vcpu_track};
+use super::{COUNTER, PCPUS_TRACK, Packets, counter_track, domain_track, vcpu_track};
 use crate::VCPUS_MAX;
 
 /// `CounterDescriptor.Unit`: a number of things.
 const UNIT_COUNT: i32 = 2;
 /// `CounterDescriptor.Unit`: nanoseconds.
 const UNIT_TIME_NS: i32 = 1;
+/// Most counters with one event (`TrackEventData::kMaxNumExtraCounters` of Perfetto's sources).
+const WITH_EVENT_MAX: usize = 8;
 /// Places of one guest's items in one class.
 const PLACES_MAX: u64 = 256;
 
@@ -45,7 +46,7 @@ struct Described {
     begins: Option<i64>,
 }
 
-impl<W: Write> PerfettoWriter<W> {
+impl Packets {
     /// Sets the counter `key`, which is described at first sight, to what `next` makes of its
     /// value. There are no more counters than there may be.
     fn count(
@@ -105,31 +106,49 @@ impl<W: Write> PerfettoWriter<W> {
             return;
         }
         let mut unsettled = std::mem::take(&mut self.counters.unsettled);
-        for key in unsettled.drain(..) {
-            let Some(counter) = self.counters.by_key.get_mut(&key) else {
-                continue;
-            };
-            counter.unsettled = false;
-            if counter.written.replace(counter.value) == Some(counter.value) {
-                continue;
+        // Zeros come last: see `counted`.
+        for zeros in [false, true] {
+            for key in &unsettled {
+                let Some(counter) = self.counters.by_key.get_mut(key) else {
+                    continue;
+                };
+                counter.unsettled = false;
+                let (track, value) = (counter.track, counter.value);
+                if (value == 0) == zeros && counter.written.replace(value) != Some(value) {
+                    self.counted(at, track, value);
+                }
             }
-            let event = TrackEvent {
-                r#type: COUNTER,
-                track: counter.track,
-                counter_value: Some(counter.value),
-                ..TrackEvent::default()
-            };
-            // No name of it has a number, so that nothing that came before is needed.
-            self.put_at(
-                at,
-                TracePacket {
-                    track_event: Some(event),
-                    ..TracePacket::default()
-                },
-            );
         }
+        unsettled.clear();
         // Its memory serves the next time.
         self.counters.unsettled = unsettled;
+    }
+
+    /// The counter of `track` is `value` from `at` on: with the event that is held, if that has
+    /// room and its time, or else in an event of its own.
+    fn counted(&mut self, at: Instant, track: u64, value: i64) {
+        // Readers keep values up to the first zero, and take all others for zeros.
+        let has_room = |event: &TrackEvent| {
+            event.r#type != COUNTER
+                && event.counter_values.len() < WITH_EVENT_MAX
+                && (value == 0 || event.counter_values.last() != Some(&0))
+        };
+        let held = self.held.as_mut();
+        match held.filter(|(of, event)| *of == at && has_room(event)) {
+            Some((_, event)) => {
+                event.counter_tracks.push(track);
+                event.counter_values.push(value);
+            }
+            None => self.event(
+                at,
+                TrackEvent {
+                    r#type: COUNTER,
+                    track,
+                    counter_value: Some(value),
+                    ..TrackEvent::default()
+                },
+            ),
+        }
     }
 
     /// `driver` has worked for `ns` more on behalf of `owner`. The counter holds the sum so far,
@@ -272,9 +291,63 @@ const fn credit_key(vcpu: VcpuName) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{DomainInfo, TraceHeader};
+    use crate::{DomainInfo, PerfettoWriter, TraceHeader};
     use domio_core::{Names, PcpuId, Record, Runstate, Sink, VcpuName};
     use prost::Message;
+
+    /// Tracks and values of the counters of an event.
+    fn values_of(event: &TrackEvent) -> Vec<(u64, i64)> {
+        let own = event.counter_value.map(|value| (event.track, value));
+        let with = event.counter_tracks.iter().zip(&event.counter_values);
+        let with = with.map(|(track, value)| (*track, *value));
+        own.into_iter().chain(with).collect()
+    }
+
+    /// Readers take the values of an event for zeros after the first that is one, and take eight
+    /// at most.
+    #[test]
+    fn values_go_with_an_event_of_their_time_zeros_last() {
+        let mut packets = Packets::new(None);
+        let at = Instant::from_nanos;
+        let described = |_: &Packets| Described {
+            parent: PCPUS_TRACK,
+            name: String::new(),
+            unit: CounterDescriptor::of("queue", UNIT_COUNT),
+            begins: None,
+        };
+        let event = TrackEvent {
+            r#type: super::super::INSTANT,
+            ..TrackEvent::default()
+        };
+        for (time, values) in [(1, vec![0, 5, 0, 7]), (2, (1..=10).collect()), (3, vec![3])] {
+            for (key, _) in values.iter().enumerate() {
+                packets.count(at(time), key as u64, described, |_| 0);
+            }
+            if time < 3 {
+                packets.event(at(time), event.clone());
+            }
+            for (key, value) in values.iter().enumerate() {
+                packets.count(at(time), key as u64, described, |_| *value);
+            }
+            packets.settle(None);
+        }
+        packets.release();
+        let trace = super::super::proto::Trace::decode(&packets.buffer[..]).unwrap();
+        let events = trace.packets.iter().filter_map(|p| p.track_event.as_ref());
+        let values = events.map(|event| {
+            let values = values_of(event).into_iter();
+            (event.r#type, values.map(|(_, value)| value).collect())
+        });
+        let values: Vec<(i32, Vec<i64>)> = values.collect();
+        let expected = [
+            (super::super::INSTANT, vec![5, 7, 0, 0]),
+            (super::super::INSTANT, (1..=8).collect()),
+            (COUNTER, vec![9]),
+            (COUNTER, vec![10]),
+            (COUNTER, vec![3]),
+        ];
+        assert_eq!(values, expected);
+    }
 
     #[test]
     fn work_is_a_counter_below_the_driver_domain() {
@@ -314,9 +387,8 @@ mod tests {
                 assert_eq!(track.counter, Some(CounterDescriptor::of("work", 1)));
                 counters.push((track.uuid, track.name.as_deref().unwrap()));
             }
-            let event = packet.track_event.as_ref();
-            if let Some(event) = event.filter(|e| e.r#type == COUNTER) {
-                values.push((packet.timestamp, event.track, event.counter_value));
+            for (track, value) in packet.track_event.iter().flat_map(values_of) {
+                values.push((packet.timestamp, track, Some(value)));
             }
         }
         let (web, other) = (counters[0].0, counters[1].0);

@@ -6,11 +6,10 @@
 //! of numbers for each flow and place follows them.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::io::Write;
 
 use domio_core::{ActorId, Declared, Names, PcpuId, Record, Runstate, Says, Stage, VcpuName};
 
-use super::PerfettoWriter;
+use super::Packets;
 use super::intern::NameOf;
 use super::proto::TrackEvent;
 use super::{INSTANT, vcpu_track};
@@ -135,7 +134,7 @@ impl Step {
     }
 }
 
-impl<W: Write> PerfettoWriter<W> {
+impl Packets {
     fn new_flow(&mut self) -> u64 {
         self.flows += 1;
         self.flows

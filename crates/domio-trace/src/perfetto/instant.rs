@@ -1,6 +1,5 @@
 //! Instants: what records tell that the runstates do not show, with their fields.
 
-use std::io::Write;
 use std::sync::Arc;
 
 use domio_core::{ActorId, Declared, Field, Kind, Names, Record, Says, Unit};
@@ -8,10 +7,10 @@ use domio_core::{ActorId, Declared, Field, Kind, Names, Record, Says, Unit};
 use super::flow::{Arrows, Step};
 use super::intern::NameOf;
 use super::proto::{DebugAnnotation, TrackEvent};
-use super::{INSTANT, PerfettoWriter};
+use super::{INSTANT, Packets};
 use crate::describe::{Value, unit_suffix, value};
 
-impl<W: Write> PerfettoWriter<W> {
+impl Packets {
     /// An instant with the fields of `record`, on the track of the vcpu that the record is about,
     /// or else on the pcpu's. An item that moves is where the step is done, with an arrow from the
     /// step before.
@@ -76,7 +75,7 @@ pub(super) struct Called {
     fields: Vec<u64>,
 }
 
-impl<W: Write> PerfettoWriter<W> {
+impl Packets {
     /// The numbers of the names of `declared`, which are looked up once.
     fn called(&mut self, names: &Names, record: &Record, declared: &Declared) -> Arc<Called> {
         let key = (record.class, record.number);
@@ -119,7 +118,7 @@ mod tests {
     use super::super::FURTHER_IDS;
     use super::super::tests::{Called as Known, packets, some_names};
     use super::*;
-    use crate::TraceHeader;
+    use crate::{PerfettoWriter, TraceHeader};
     use domio_core::{ActorId, Class, ClassId, Field, Instant, PcpuId, Place, Sink, Stage, Unit};
 
     #[test]

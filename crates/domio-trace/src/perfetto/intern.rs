@@ -1,9 +1,8 @@
 //! Names that are written once, and numbers in their place in every event.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 
-use super::PerfettoWriter;
+use super::Packets;
 use super::proto::{InternedData, InternedName, TracePacket};
 
 /// What a name is of; each has numbers of its own.
@@ -23,7 +22,7 @@ pub(super) enum NameOf {
 #[derive(Clone, Default, Debug)]
 pub(super) struct Interned([BTreeMap<String, u64>; 4]);
 
-impl<W: Write> PerfettoWriter<W> {
+impl Packets {
     /// The number of `name`, which is written at first sight.
     pub(super) fn number(&mut self, of: NameOf, name: &str) -> u64 {
         let table = &mut self.interned.0[of as usize];

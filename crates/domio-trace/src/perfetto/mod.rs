@@ -73,10 +73,22 @@ const FURTHER_IDS: i32 = 100_000_000;
 /// Writes a Perfetto trace: [`PerfettoWriter::new`], then [`Sink::record`] for each record, then
 /// [`PerfettoWriter::finish`].
 ///
-/// `W` should be buffered: packets are small. A failing write stops the writing; `finish` tells.
+/// A failing write stops the writing; `finish` tells.
 pub struct PerfettoWriter<W: Write> {
     out: W,
+    error: Option<io::Error>,
+    packets: Packets,
+}
+
+/// Bytes that are written at once.
+const AT_ONCE: usize = 1 << 16;
+
+/// Makes packets of records. Whatever takes them, this is compiled once, and optimised here.
+struct Packets {
+    /// Packets that wait to be written.
     buffer: Vec<u8>,
+    /// The latest event, which may get values of counters.
+    held: Option<(Instant, TrackEvent)>,
     names: BTreeMap<u16, String>,
     domains: BTreeSet<u16>,
     vcpus: BTreeMap<u32, Thread>,
@@ -92,7 +104,6 @@ pub struct PerfettoWriter<W: Write> {
     further: i32,
     latest: Instant,
     undeclared: Undeclared,
-    error: Option<io::Error>,
 }
 
 #[derive(Clone, Debug)]
@@ -123,9 +134,59 @@ impl Thread {
 impl<W: Write> PerfettoWriter<W> {
     /// Starts a trace; names of domains are taken from `header`.
     pub fn new(out: W, header: Option<&TraceHeader>) -> Self {
-        let mut writer = PerfettoWriter {
+        PerfettoWriter {
             out,
+            error: None,
+            packets: Packets::new(header),
+        }
+    }
+
+    /// The records that nobody declares: they are in no track.
+    pub fn undeclared(&self) -> &Undeclared {
+        &self.packets.undeclared
+    }
+
+    /// Closes what is open at the time of the latest record and returns the output.
+    ///
+    /// # Errors
+    /// The first error of any write since the start.
+    pub fn finish(mut self) -> io::Result<W> {
+        self.packets.finish();
+        self.write();
+        match self.error {
+            Some(e) => Err(e),
+            None => {
+                self.out.flush()?;
+                Ok(self.out)
+            }
+        }
+    }
+
+    /// Writes what waits.
+    fn write(&mut self) {
+        if self.error.is_none() {
+            self.error = self.out.write_all(&self.packets.buffer).err();
+        }
+        self.packets.buffer.clear();
+    }
+}
+
+impl<W: Write> Sink for PerfettoWriter<W> {
+    fn record(&mut self, names: &Names, record: &Record) {
+        if self.error.is_none() {
+            self.packets.record(names, record);
+        }
+        if self.packets.buffer.len() >= AT_ONCE {
+            self.write();
+        }
+    }
+}
+
+impl Packets {
+    fn new(header: Option<&TraceHeader>) -> Self {
+        let mut packets = Packets {
             buffer: Vec::new(),
+            held: None,
             names: header.map_or_else(BTreeMap::new, domain_names),
             domains: BTreeSet::new(),
             vcpus: BTreeMap::new(),
@@ -138,9 +199,8 @@ impl<W: Write> PerfettoWriter<W> {
             further: FURTHER_IDS,
             latest: Instant::ZERO,
             undeclared: Undeclared::new(),
-            error: None,
         };
-        writer.put(TracePacket {
+        packets.put(TracePacket {
             sequence_flags: Some(INCREMENTAL_STATE_CLEARED),
             track_descriptor: Some(TrackDescriptor {
                 uuid: PCPUS_TRACK,
@@ -150,19 +210,11 @@ impl<W: Write> PerfettoWriter<W> {
             }),
             ..TracePacket::default()
         });
-        writer
+        packets
     }
 
-    /// The records that nobody declares: they are in no track.
-    pub fn undeclared(&self) -> &Undeclared {
-        &self.undeclared
-    }
-
-    /// Closes what is open at the time of the latest record and returns the output.
-    ///
-    /// # Errors
-    /// The first error of any write since the start.
-    pub fn finish(mut self) -> io::Result<W> {
+    /// Closes what is open at the time of the latest record.
+    fn finish(&mut self) {
         self.settle(None);
         let open: Vec<u64> = self
             .vcpus
@@ -178,27 +230,22 @@ impl<W: Write> PerfettoWriter<W> {
                 self.slice_end(self.latest, pcpu_track(PcpuId(index as u16)));
             }
         }
-        match self.error {
-            Some(e) => Err(e),
-            None => {
-                self.out.flush()?;
-                Ok(self.out)
-            }
-        }
+        self.release();
     }
 
-    fn put(&mut self, mut packet: TracePacket) {
-        if self.error.is_some() {
-            return;
-        }
+    /// Puts a packet after all others.
+    fn put(&mut self, packet: TracePacket) {
+        self.release();
+        self.encode(packet);
+    }
+
+    fn encode(&mut self, mut packet: TracePacket) {
         packet.sequence = Some(SEQUENCE);
-        self.buffer.clear();
         // A file is one message with all packets: each is a field of it.
         self.buffer.push(proto::PACKET);
         packet
             .encode_length_delimited(&mut self.buffer)
             .expect("a vector has room");
-        self.error = self.out.write_all(&self.buffer).err();
     }
 
     fn put_at(&mut self, at: Instant, packet: TracePacket) {
@@ -208,15 +255,25 @@ impl<W: Write> PerfettoWriter<W> {
         });
     }
 
+    /// The event comes after all packets so far, with the counters that change until another packet
+    /// comes.
     fn event(&mut self, at: Instant, event: TrackEvent) {
-        self.put_at(
-            at,
-            TracePacket {
-                sequence_flags: Some(NEEDS_INCREMENTAL_STATE),
+        self.release();
+        self.held = Some((at, event));
+    }
+
+    /// Puts the event that is held, which gets no more counters.
+    fn release(&mut self) {
+        if let Some((at, event)) = self.held.take() {
+            // A counter's event has no name with a number, so that it needs nothing before it.
+            let needs = event.r#type != COUNTER;
+            self.encode(TracePacket {
+                timestamp: Some(at.as_nanos()),
+                sequence_flags: needs.then_some(NEEDS_INCREMENTAL_STATE),
                 track_event: Some(event),
                 ..TracePacket::default()
-            },
-        );
+            });
+        }
     }
 
     fn slice_begin(&mut self, at: Instant, track: u64, names: [&str; 2], arrows: Arrows) {
@@ -317,7 +374,10 @@ impl<W: Write> PerfettoWriter<W> {
             return;
         };
         let before = thread.state.replace(new);
-        let Thread { tid, name, .. } = thread.clone();
+        let thread = thread.clone();
+        // Before the events, the last of which may have counters.
+        self.task_state(at, pcpu, &thread, new);
+        let name = thread.name;
         let track = vcpu_track(vcpu.word());
         if before.is_some() {
             self.slice_end(at, track);
@@ -325,6 +385,11 @@ impl<W: Write> PerfettoWriter<W> {
         let arrows = self.woken(vcpu, old, new);
         self.waits(at, before, new);
         self.slice_begin(at, track, ["runstate", new.name()], arrows);
+        self.occupy(at, pcpu, vcpu, (new == Runstate::Running).then_some(&name));
+    }
+
+    /// The vcpu's state in the scheduling view.
+    fn task_state(&mut self, at: Instant, pcpu: PcpuId, thread: &Thread, new: Runstate) {
         let state = match new {
             Runstate::Running => TaskState::Running,
             Runstate::Runnable => TaskState::Runnable,
@@ -336,14 +401,13 @@ impl<W: Write> PerfettoWriter<W> {
             TracePacket {
                 task_state: Some(TaskStateEvent {
                     cpu: i32::from(pcpu.0),
-                    comm: name.clone(),
-                    tid: i64::from(tid),
+                    comm: thread.name.clone(),
+                    tid: i64::from(thread.tid),
                     state: state as i32,
                 }),
                 ..TracePacket::default()
             },
         );
-        self.occupy(at, pcpu, vcpu, (new == Runstate::Running).then_some(&name));
     }
 
     /// Keeps the pcpu's track: `name` is that of the vcpu when it starts to run.
@@ -392,7 +456,7 @@ impl<W: Write> PerfettoWriter<W> {
     }
 }
 
-impl<W: Write> Sink for PerfettoWriter<W> {
+impl Packets {
     fn record(&mut self, names: &Names, record: &Record) {
         let (at, pcpu) = (record.at, record.pcpu);
         self.latest = self.latest.max(at);
@@ -421,7 +485,7 @@ impl<W: Write> Sink for PerfettoWriter<W> {
     }
 }
 
-impl<W: Write> PerfettoWriter<W> {
+impl Packets {
     /// What a record tells besides runstates.
     fn tell(&mut self, names: &Names, record: &Record, declared: &Declared) {
         match record.kind() {

@@ -134,6 +134,9 @@ pub(super) struct TrackEvent {
     pub(super) annotations: Vec<DebugAnnotation>,
     #[prost(int32, required, tag = "9")]
     pub(super) r#type: i32,
+    /// `extra_counter_values`, of `extra_counter_track_uuids`
+    #[prost(int64, repeated, packed = "false", tag = "12")]
+    pub(super) counter_values: Vec<i64>,
     /// `name_iid`
     #[prost(uint64, optional, tag = "10")]
     pub(super) name: Option<u64>,
@@ -142,6 +145,9 @@ pub(super) struct TrackEvent {
     pub(super) track: u64,
     #[prost(int64, optional, tag = "30")]
     pub(super) counter_value: Option<i64>,
+    /// `extra_counter_track_uuids`
+    #[prost(uint64, repeated, packed = "false", tag = "31")]
+    pub(super) counter_tracks: Vec<u64>,
     #[prost(fixed64, repeated, packed = "false", tag = "47")]
     pub(super) flow_ids: Vec<u64>,
     #[prost(fixed64, repeated, packed = "false", tag = "48")]

@@ -62,6 +62,9 @@ fn slices_nest_and_threads_belong_to_their_domain() {
     for p in &packets {
         assert_eq!(p.sequence, Some(SEQUENCE));
         let Some(e) = &p.track_event else { continue };
+        for counter in &e.counter_tracks {
+            depth.entry(*counter).or_insert(0);
+        }
         let open = depth.entry(e.track).or_insert(0);
         *open += match e.r#type {
             SLICE_BEGIN => 1,

@@ -2,24 +2,27 @@
 
 use crate::args::{Explain, Global, TraceInput};
 use crate::cmd::run::{
-    build, failed, load, of_replication, provenance, report_beside, shown, title,
+    build, failed, load, of_replication, policy_names, provenance, report_beside, shown, title,
 };
 use crate::cmd::{pictures, scenario, trace};
 use crate::files::Files;
 use crate::input::{self, Kind};
+use crate::keeping;
 use crate::out::{self, Status};
 use crate::progress::progress;
 use crate::report::{self, ReportFile, ReportKey};
 use anyhow::{Context, bail};
 use domio_core::{DomainId, Duration, Names, Record, Sink};
-use domio_lab::replicate::replicate;
+use domio_lab::store;
 use domio_meter::{Explainer, Explanation, ExplanationJson, MapWindow};
 use domio_report::data::{ReportData, Section};
 use domio_report::explained::Explained;
 use domio_report::{observed, text};
-use domio_run::explain;
+use domio_run::explain::{self, kept};
 use domio_run::observe::{Observer, Window};
 use domio_run::simulate::{self, RunFault};
+use domio_run::{SampleKey, residence};
+use domio_scenario::{Built, Scenario};
 use std::path::{Path, PathBuf};
 
 /// Explains the trace; or simulates the scenario, and prints and draws where time went.
@@ -49,6 +52,7 @@ fn refuse_options(args: &Explain, is_trace: bool) -> anyhow::Result<()> {
         ("--set", !how.set.is_empty()),
         ("--seed", how.seed.is_some()),
         ("--replications", how.replications > 1),
+        ("--results", args.keeping.results.is_some()),
     ];
     let of_traces = [
         ("--map", args.map.is_some()),
@@ -87,11 +91,7 @@ fn of_scenario(args: &Explain, global: &Global) -> anyhow::Result<Status> {
         &policies,
     );
     let report = report_beside(scenario::files(&scenario), &args.reporting, &shown)?;
-    let count = args.how.replications;
-    let explanation = sum(count, global, |n| {
-        let built = of_replication(&scenario, &built, n)?;
-        explain::explain(&built, n)
-    })?;
+    let explanation = sum(args, global, &scenario, &built)?;
     let names = simulate::domains(&built);
     let moments = match draws {
         false => Vec::new(),
@@ -106,7 +106,12 @@ fn of_scenario(args: &Explain, global: &Global) -> anyhow::Result<Status> {
         names,
         name: scenario.name().to_owned(),
         title: title(&scenario),
-        provenance: provenance(&scenario, &built, built.policy.descriptor.name, count),
+        provenance: provenance(
+            &scenario,
+            &built,
+            &policy_names(&built),
+            args.how.replications,
+        ),
         moments,
     };
     told.show(
@@ -116,19 +121,44 @@ fn of_scenario(args: &Explain, global: &Global) -> anyhow::Result<Status> {
     )
 }
 
-/// The explanations of `count` replications, added up.
+/// The explanations of all replications, added up. What was kept is not simulated again.
 fn sum(
-    count: u32,
+    args: &Explain,
     global: &Global,
-    explain: impl Fn(u32) -> Result<Explanation, RunFault> + Sync,
+    scenario: &Scenario,
+    built: &Built,
 ) -> anyhow::Result<Explanation> {
-    let results = replicate(count, "replications", &*progress(global), |n, _| explain(n));
-    let results: Result<Vec<Explanation>, RunFault> = results.into_iter().collect();
-    let mut explanation = Explanation::default();
-    for one in results.map_err(|fault| failed(&fault))? {
-        explanation.add(&one);
+    let keeper = keeping::keeper(&args.keeping)?;
+    let subject = store::subject(scenario).ok();
+    let subject = subject.map(|of| kept::subject(&of));
+    let numbers: Vec<u32> = (0..args.how.replications).collect();
+    let results = keeper.on_all_cores(
+        &numbers,
+        |n| {
+            Some(SampleKey {
+                subject: subject.as_ref()?,
+                seed: built.seed,
+                replication: *n,
+            })
+        },
+        |_| "replications",
+        &*progress(global),
+        |n, _| {
+            let built = of_replication(scenario, built, *n)?;
+            let explanation = explain::explain(&built, *n)?;
+            Ok((kept::sample(&explanation), explanation))
+        },
+    );
+    keeping::tell(&keeper, &args.keeping);
+    let mut sum = Explanation::default();
+    for result in results {
+        let (sample, made) = result.map_err(|fault: RunFault| failed(&fault))?;
+        let one = made.or_else(|| kept::of(&sample, residence::places(built)));
+        sum.add(&one.context(
+            "a kept explanation lacks a part; --no-results makes the command explain anew",
+        )?);
     }
-    Ok(explanation)
+    Ok(sum)
 }
 
 /// The explainer, and the observer of what is drawn.

@@ -339,13 +339,10 @@ fn to_text(
     drivers: &[DriverFigures],
 ) -> String {
     let view = out::view();
-    let vcpus = residence(built, samples).into_iter();
-    let vcpus = vcpus.map(|v| (format!("{}.{}", v.domain, v.vcpu), v.residence));
-    let pcpus = built.host.topology.pcpus();
-    let elapsed = built.duration.as_nanos() * samples.len() as u64;
+    let (vcpus, pcpus, elapsed) = residence_by_name(built, samples);
     let parts = [
         text::domains::render(&names(domains), samples, view),
-        text::residence::render(&vcpus.collect::<Vec<_>>(), pcpus, Some(elapsed), view),
+        text::residence::render(&vcpus, pcpus, Some(elapsed), view),
         text::driver_work::render(drivers, measured_ms(built), view),
     ];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
@@ -386,6 +383,17 @@ fn residence(built: &Built, samples: &[Sample]) -> Vec<VcpuResidence> {
     named.collect()
 }
 
+/// Where vcpus ran, by their names; the number of pcpus, and nanoseconds in all.
+fn residence_by_name(
+    built: &Built,
+    samples: &[Sample],
+) -> (Vec<(String, ResidenceJson)>, usize, u64) {
+    let vcpus = residence(built, samples).into_iter();
+    let vcpus = vcpus.map(|v| (format!("{}.{}", v.domain, v.vcpu), v.residence));
+    let elapsed = built.duration.as_nanos() * samples.len() as u64;
+    (vcpus.collect(), built.host.topology.pcpus(), elapsed)
+}
+
 fn to_json(
     scenario: &Scenario,
     built: &Built,
@@ -416,10 +424,17 @@ fn to_json(
     let of_disks = domio_stats::domains::jain_of_disks(samples, &names(domains));
     let notices = scenario.notices().iter().cloned();
     let notices = notices.chain(starvation(built, samples));
+<<<<<<< HEAD
     let mut out = json!({
+=======
+    let pools = pools(built);
+    let pools = pools.map(|(name, policy)| json!({ "name": name, "policy": policy }));
+    json!({
+>>>>>>> w-left
         "scenario": scenario.name(),
         "overrides": scenario.overrides().collect::<Vec<_>>(),
         "policy": built.policy.descriptor.name,
+        "pools": pools.collect::<Vec<_>>(),
         "seed": built.seed,
         "replications": replications,
         "warmup_s": built.warmup.as_nanos() as f64 / 1e9,
@@ -458,6 +473,12 @@ fn report(
         text: String::new(),
         figures,
     }];
+    let (vcpus, pcpus, elapsed) = residence_by_name(built, samples);
+    sections.extend(domio_report::residence::section(
+        &vcpus,
+        pcpus,
+        Some(elapsed),
+    ));
     let measured_ms = measured_ms(built);
     let drivers = drivers::figures(samples, &domains, measured_ms);
     sections.extend(work::section(&drivers, &names, measured_ms));
@@ -466,11 +487,26 @@ fn report(
         name: format!("{} {policy}", scenario.name()),
         title: title(scenario),
         lead: scenario.plan().description.clone().unwrap_or_default(),
-        provenance: provenance(scenario, built, policy, args.how.replications),
+        provenance: provenance(scenario, built, &policy_names(built), args.how.replications),
         overview: Vec::new(),
         ledger: None,
         papers: Vec::new(),
         sections,
+    }
+}
+
+/// Names of the pools of a host with several, each with its policy.
+fn pools(built: &Built) -> impl Iterator<Item = (&str, &'static str)> {
+    let pools = built.host.pools.iter().zip(&built.pools);
+    pools.map(|(pool, (policy, _))| (pool.name.as_str(), policy.descriptor.name))
+}
+
+/// The policy of `built`, or that of each pool.
+pub fn policy_names(built: &Built) -> String {
+    let pools = pools(built).map(|(name, policy)| format!("{policy} in {name}"));
+    match pools.collect::<Vec<_>>() {
+        pools if pools.is_empty() => built.policy.descriptor.name.to_owned(),
+        pools => pools.join(", "),
     }
 }
 

@@ -72,8 +72,12 @@ struct Event {
     name: u64,
     #[prost(uint64, tag = "11")]
     track: u64,
+    #[prost(int64, repeated, packed = "false", tag = "12")]
+    with_values: Vec<i64>,
     #[prost(int64, optional, tag = "30")]
     value: Option<i64>,
+    #[prost(uint64, repeated, packed = "false", tag = "31")]
+    with_tracks: Vec<u64>,
     #[prost(fixed64, repeated, tag = "47")]
     passes: Vec<u64>,
     #[prost(fixed64, repeated, tag = "48")]
@@ -119,18 +123,22 @@ impl Shown {
 
     /// Times and values of the counters whose names `is` wants, in the order of the file.
     fn counts(&self, is: impl Fn(&str) -> bool) -> Vec<(u64, i64)> {
-        let of = |(at, _, _, event): &(u64, String, String, Event)| {
-            let track = &self.tracks[&event.track];
-            let value = event.value.filter(|_| is(&track.name))?;
-            assert!(
-                track
-                    .counter
-                    .as_ref()
-                    .is_some_and(|c| !c.categories.is_empty())
-            );
-            Some((*at, value))
-        };
-        self.events.iter().filter_map(of).collect()
+        let mut counts = Vec::new();
+        for (at, _, _, event) in &self.events {
+            assert_eq!(event.with_tracks.len(), event.with_values.len());
+            let own = event.value.map(|value| (event.track, value));
+            let with = event.with_tracks.iter().zip(&event.with_values);
+            let with = with.map(|(track, value)| (*track, *value));
+            for (track, value) in own.into_iter().chain(with) {
+                let track = &self.tracks[&track];
+                let counter = track.counter.as_ref().expect("a counter");
+                assert!(!counter.categories.is_empty());
+                if is(&track.name) {
+                    counts.push((*at, value));
+                }
+            }
+        }
+        counts
     }
 }
 

@@ -2,16 +2,13 @@
 
 use crate::common::{domio, folder, json as parse, json_of};
 use domio_lab::store::Store;
-use domio_sim::RandomStream;
 use predicates::prelude::*;
 use predicates::str::{contains, ends_with, is_empty};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tempfile::TempDir;
 
 const SHORT: [&str; 4] = ["--set", "run.duration_s=1", "--set", "run.warmup_s=0"];
@@ -19,12 +16,12 @@ const DEBIT: [&str; 4] = ["reproduce", "ongaro.debit", "--replications", "2"];
 /// Replications of the experiments that the claim reads.
 const DEBIT_RUNS: usize = 10;
 
-fn store(folder: &TempDir) -> PathBuf {
+pub(crate) fn store(folder: &TempDir) -> PathBuf {
     folder.path().join("out/results.sqlite")
 }
 
 /// Standard output and standard error of a command that succeeds; without what policies leave out.
-fn run(folder: &TempDir, args: &[&str]) -> (Vec<u8>, String) {
+pub(crate) fn run(folder: &TempDir, args: &[&str]) -> (Vec<u8>, String) {
     let assert = domio(folder).args(args).assert().success();
     let output = assert.get_output();
     let told = String::from_utf8_lossy(&output.stderr);
@@ -410,165 +407,6 @@ fn a_report_is_written_over_only_by_the_same_command() {
         .stderr(ends_with("wrote out/compare-burn7.html\n"));
 }
 
-/// Ctrl-C says what is kept, and the same command takes that.
-#[cfg(target_os = "linux")]
-#[test]
-fn an_interrupt_says_what_is_kept_and_how_to_go_on() {
-    let folder = folder();
-    let child = |args: &[&str]| {
-        // Whoever runs the tests may ignore what is to be sent.
-        std::process::Command::new("env")
-            .arg("--default-signal=INT")
-            .arg(assert_cmd::cargo::cargo_bin("domio"))
-            .args(args)
-            .current_dir(folder.path())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap()
-    };
-    let interrupted = |mut child: std::process::Child, begun: &dyn Fn() -> bool| {
-        let begin = Instant::now();
-        while !begun() && begin.elapsed() < Duration::from_secs(60) {
-            assert!(child.try_wait().unwrap().is_none(), "it ended too early");
-            sleep(Duration::from_millis(2));
-        }
-        let kill = std::process::Command::new("kill")
-            .args(["-INT", &child.id().to_string()])
-            .status()
-            .unwrap();
-        assert!(kill.success());
-        let out = child.wait_with_output().unwrap();
-        assert_eq!(out.status.code(), Some(130));
-        String::from_utf8(out.stderr).unwrap()
-    };
-    let many = ["run", "burn7", "--replications", "100000", "--quiet"];
-    let many = [&many[..], &["--set", "run.duration_s=20"]].concat();
-    let told = interrupted(child(&many), &|| rows(&store(&folder)).len() > 2);
-    let (before, rest) = told
-        .split_once(" finished replications are kept in ")
-        .expect(&told);
-    let kept: usize = before.rsplit(' ').next().unwrap().parse().unwrap();
-    // A last one may be kept after it was counted.
-    let there = rows(&store(&folder)).len();
-    assert!(kept > 1 && kept <= there, "{kept} of {there}: {told}");
-    assert!(
-        rest.starts_with("out/results.sqlite; the same command takes them"),
-        "{told}"
-    );
-    let fewer = format!("--replications={kept}");
-    let again = ["run", "burn7", &fewer, "--set", "run.duration_s=20"];
-    let (_, again) = run(&folder, &again);
-    assert!(again.contains(" from out/results.sqlite"), "{again}");
-    // A command that keeps nothing says that.
-    let mark = folder.path().join("mark");
-    let long = [
-        "run",
-        "burn7",
-        "--set",
-        "run.duration_s=1000000",
-        "--trace",
-        "mark",
-    ];
-    let parts = || fs::read_dir(folder.path()).unwrap().count() > 1;
-    let told = interrupted(child(&long), &parts);
-    assert!(told.contains("interrupted: nothing is kept"), "{told}");
-    assert!(!mark.exists());
-}
-
-/// Twenty processes that are killed at any time, and one that is not.
-#[cfg(unix)]
-#[test]
-fn what_is_finished_survives_a_kill() {
-    const KILLS: u32 = 20;
-    let folder = folder();
-    let args = [
-        "reproduce",
-        "ongaro.test3",
-        "--seconds",
-        "1",
-        "--replications",
-        "8",
-        "--json",
-    ];
-    let child = || {
-        std::process::Command::new(assert_cmd::cargo::cargo_bin("domio"))
-            .args(args)
-            .current_dir(folder.path())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap()
-    };
-    let mut random = RandomStream::new(1, 0, "kills");
-    let mut kept: BTreeSet<String> = BTreeSet::new();
-    let mut grew = 0;
-    for kill in 0..KILLS {
-        let mut child = child();
-        // Not before so many more are finished, so that there is something to lose, and then at
-        // any time.
-        let enough = kept.len() + random.below(3) as usize;
-        let jitter = Duration::from_micros(random.below(30_000));
-        let begin = Instant::now();
-        while rows(&store(&folder)).len() < enough && begin.elapsed() < Duration::from_secs(60) {
-            assert!(
-                child.try_wait().unwrap().is_none(),
-                "{kill}: it ended too early"
-            );
-            sleep(Duration::from_millis(2));
-        }
-        sleep(jitter);
-        child.kill().unwrap();
-        assert!(!child.wait().unwrap().success());
-        let now = rows(&store(&folder));
-        // Each row has when it was made and how long it took: one that ran again is another.
-        assert!(
-            kept.is_subset(&now),
-            "{kill}: something finished was lost or ran again"
-        );
-        grew += usize::from(now.len() > kept.len());
-        kept = now;
-        // No part of a report is left at its place.
-        assert!(
-            !folder
-                .path()
-                .join("out/reproduce-ongaro.test3.html")
-                .exists()
-        );
-    }
-    assert!(grew > 2, "the kills came in the midst of the work");
-    let (resumed, told) = run(&folder, &args);
-    let took = format!("took {} replications from out/results.sqlite", kept.len());
-    assert!(told.contains(&took), "{took}: {told}");
-    assert!(
-        kept.is_subset(&rows(&store(&folder))),
-        "nothing finished ran again"
-    );
-    let other = crate::common::folder();
-    let (whole, _) = run(&other, &[&args[..], &["--no-results"]].concat());
-    assert!(resumed == whole, "as if nobody had interrupted");
-    let report =
-        |folder: &TempDir| fs::read(folder.path().join("out/reproduce-ongaro.test3.html")).unwrap();
-    assert!(report(&folder) == report(&other));
-}
-
-/// What is kept, with when and how each was made.
-fn rows(path: &Path) -> BTreeSet<String> {
-    if !path.exists() {
-        return BTreeSet::new();
-    }
-    let db = rusqlite::Connection::open(path).unwrap();
-    db.busy_timeout(Duration::from_secs(20)).unwrap();
-    let sql = "SELECT fingerprint || ' ' || seed || ' ' || replication || ' ' || digest || ' '
-                   || made || ' ' || took_us FROM samples";
-    // A process that was killed at its very beginning has not made the table.
-    let Ok(mut query) = db.prepare(sql) else {
-        return BTreeSet::new();
-    };
-    let rows = query.query_map([], |row| row.get::<_, String>(0)).unwrap();
-    rows.map(Result::unwrap).collect()
-}
-
 /// Allocations and measurements are taken from the file like replications, with the same output.
 #[test]
 fn allocations_and_measurements_are_kept() {
@@ -616,4 +454,57 @@ fn allocations_and_measurements_are_kept() {
         ],
     );
     assert_eq!(told, "");
+}
+
+/// Explanations of scenarios are taken from the file like replications, with the same output.
+#[test]
+fn explanations_of_scenarios_are_kept() {
+    let folder = folder();
+    let took = |n: u32| match n {
+        0 => String::new(),
+        1 => "took 1 replication from out/results.sqlite\n".to_owned(),
+        n => format!("took {n} replications from out/results.sqlite\n"),
+    };
+    // Packets and the work of a driver domain; vcpus alone.
+    for (scenario, length) in [("driver-domain-streams", "300"), ("small-host", "2000")] {
+        let length = format!("run.duration_ms={length}");
+        let explain = ["explain", scenario, "--set", &length];
+        let more = [&explain[..], &["--replications", "3"]].concat();
+        let as_json = [&more[..], &["--json"]].concat();
+        for (args, count) in [(&explain[..], 0), (&explain, 1), (&more, 1), (&as_json, 3)] {
+            let (kept, told) = run(&folder, args);
+            assert_eq!(told, took(count), "{args:?}");
+            let (anew, told) = run(&folder, &[args, &["--no-results"]].concat());
+            assert!(kept == anew && told.is_empty(), "{args:?}: {told}");
+        }
+        // Another policy and another seed are others.
+        for other in [["--policy", "round-robin"], ["--seed", "2"]] {
+            let (_, told) = run(&folder, &[&explain[..], &other].concat());
+            assert_eq!(told, "");
+        }
+    }
+    let (shown, _) = run(&folder, &["results", "show", "explain small-host"]);
+    let shown = String::from_utf8(shown).unwrap();
+    assert!(shown.contains("d1v0.runnable_ns"), "{shown}");
+    // A trace is explained anew.
+    let trace = [
+        "run",
+        "small-host",
+        "--set",
+        "run.duration_s=1",
+        "--trace",
+        "t",
+    ];
+    run(&folder, &trace);
+    for told in [
+        run(&folder, &["explain", "t"]).1,
+        run(&folder, &["explain", "t"]).1,
+    ] {
+        assert_eq!(told, "");
+    }
+    domio(&folder)
+        .args(["explain", "t", "--results", "kept.sqlite"])
+        .assert()
+        .code(2)
+        .stderr(contains("--results is of a scenario, and t is a trace"));
 }
