@@ -1,10 +1,12 @@
-//! What is on the disk before what: data before the commit block of their transaction, the log
-//! before its commit block.
+//! What comes before what: data before the commit block of their transaction, the log before its
+//! commit block, handles before a commit, room in the log before handles.
 
-use super::bench::{Bench, Event, Fault};
+use super::bench::{Bench, Event, Fault, Plain};
 use super::{Random, SERIAL, small};
+use domio_blk::elevator::Submitter;
+use domio_blk::fs::config::FsConfig;
 use domio_blk::fs::contract::{FIRST_PROCESS, FileOp, KJOURNALD};
-use domio_core::Instant;
+use domio_core::{Duration, Instant};
 use std::collections::BTreeMap;
 
 /// Sectors of the journal: group 1, of 128 MiB.
@@ -98,4 +100,74 @@ fn a_commit_block_comes_last() {
 fn a_disk_that_says_done_too_early_is_found() {
     let found = rounds("noop", Fault::EarlyDone).unwrap_err();
     assert!(found.contains("after its commit"), "{found}");
+}
+
+#[test]
+fn an_open_handle_holds_up_the_commit_and_the_commit_all_others() {
+    let slow = Plain::Serial(Duration::from_secs(6));
+    let mut bench = Bench::new(FsConfig::guest(2 << 30), "noop", slow);
+    let (reader, other) = (FIRST_PROCESS.0, FIRST_PROCESS.0 + 1);
+    let file = bench.fs.populate(0, 6000, 0);
+    // Metadata of both is cached from here on, and everything is committed.
+    bench.call(reader, FileOp::Size { file });
+    let create = FileOp::Create { directory: 1 };
+    bench.call(other, create);
+    bench.call(other, FileOp::Sync);
+    let start = bench.now;
+    let after = |ms| start + Duration::from_millis(ms);
+    // The write's handle is open until its page has been read.
+    let (offset, bytes) = (6000, 100);
+    bench.begin(
+        reader,
+        FileOp::Write {
+            file,
+            offset,
+            bytes,
+        },
+    );
+    bench.settle();
+    bench.until(after(1000));
+    bench.call(other, create);
+    assert_eq!(bench.now, after(1000), "the transaction is still open");
+    // The transaction is locked after 5 s.
+    bench.until(after(5500));
+    bench.call(other, create);
+    assert_eq!(bench.now, after(6000), "the handle is closed with the read");
+}
+
+#[test]
+fn who_finds_the_log_full_writes_metadata_home() {
+    let config = FsConfig {
+        journal: Some(4 << 20),
+        ..FsConfig::guest(2 << 30)
+    };
+    let mut bench = Bench::new(config, "noop", SERIAL);
+    bench.events = Some(Vec::new());
+    let task = FIRST_PROCESS.0;
+    let mut least = u32::MAX;
+    for i in 0..60_000 {
+        let directory = i % 100;
+        bench.call(task, FileOp::Create { directory });
+        least = least.min(bench.fs.used().log);
+    }
+    // A handle needs 256 free blocks and as many as are being committed, beside 32 and an eighth:
+    // room was short, and no commit has used up what the next transaction needs.
+    assert!(
+        (256..600).contains(&least),
+        "{least} of 1024 blocks are free"
+    );
+    let events = bench.events.take().unwrap_or_default();
+    let by = |who| {
+        let home = move |(_, event): &&(Instant, Event)| match event {
+            Event::Submitted(bio) => bio.submitter == who && !JOURNAL.contains(&bio.sector),
+            _ => false,
+        };
+        events.iter().filter(home).count()
+    };
+    assert!(
+        bench.now < Instant::ZERO + Duration::from_secs(30),
+        "nothing is old"
+    );
+    assert!(by(Submitter(task)) > 500, "{}", by(Submitter(task)));
+    assert_eq!(by(KJOURNALD), 0, "there is no data");
 }

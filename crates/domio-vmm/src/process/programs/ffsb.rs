@@ -1,9 +1,9 @@
 //! A thread of FFSB 6.0, the Flexible File System Benchmark: operations chosen by weight, on files
 //! that were made before (rules after its source, disk-spec 4.2).
 //!
-//! All threads of a run read, write and append to the prepared files; how far a file goes is the file
-//! system's to say. A thread deletes files that the thread itself has created, so that threads need
-//! no list in common. Operations on directories alone (`meta`) are left out.
+//! All threads of a run read, write and append to the prepared files; how far a file goes is the
+//! file system's to say. A thread deletes files that the thread itself has created, so that threads
+//! need no list in common. Operations on directories alone (`meta`) are left out.
 
 use crate::process::{Context, FileId, Op, Prepare, Program, What};
 use alloc::vec::Vec;
