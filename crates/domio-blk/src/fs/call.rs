@@ -81,8 +81,8 @@ impl FileSystem {
             CallFrame::Remove(remove) => self.remove(t, remove),
             CallFrame::Read(read) => self.read(t, read),
             CallFrame::Write(write) => self.write(t, write),
-            CallFrame::Flush(file, step) => self.flush(t, *file, step),
-            CallFrame::Sync(step) => self.sync(t, step),
+            CallFrame::Flush(file, step) => self.flush(*file, step),
+            CallFrame::Sync(step) => self.sync(step),
             CallFrame::Size(file, opened) => {
                 if !self.files.exists(*file) {
                     return Flow::Done(0);
@@ -165,7 +165,7 @@ impl FileSystem {
         descriptor
     }
 
-    fn flush(&mut self, _: u32, file: u32, step: &mut Flush) -> Flow {
+    fn flush(&mut self, file: u32, step: &mut Flush) -> Flow {
         if !self.files.exists(file) {
             return Flow::Done(0);
         }
@@ -191,7 +191,7 @@ impl FileSystem {
         }
     }
 
-    fn sync(&mut self, _: u32, step: &mut Sync) -> Flow {
+    fn sync(&mut self, step: &mut Sync) -> Flow {
         match *step {
             Sync::Write => {
                 *step = Sync::Commit;

@@ -175,6 +175,11 @@ impl File {
         self.extents.iter().map(|e| (e.block, e.count))
     }
 
+    /// Run number `at` of [`File::runs`].
+    pub fn run(&self, at: usize) -> Option<(u32, u32)> {
+        self.extents.get(at).map(|e| (e.block, e.count))
+    }
+
     /// All blocks of metadata.
     pub fn metadata(&self) -> impl Iterator<Item = u32> + '_ {
         let all = self.indirect.iter().copied().chain([self.double]);

@@ -27,12 +27,12 @@ keys! {
             "Size of the journal.";
         commit: Duration = time("s", 1), Need::TimeNs(5_000_000_000),
             "Longest time to the commit of a change (`commit=` of mount; \
-               `JBD_DEFAULT_MAX_COMMIT_AGE`).";
+             `JBD_DEFAULT_MAX_COMMIT_AGE`).";
         dirty_background_ratio: u32 = int(0, 100), Need::Int(5),
             "Dirty pages from which on pdflush writes, in percent of the cache (`/proc/sys/vm`).";
         dirty_ratio: u32 = int(1, 100), Need::Int(10),
             "Dirty pages from which on writers are held up, in percent of the cache \
-               (`/proc/sys/vm`).";
+             (`/proc/sys/vm`).";
         dirty_writeback: Duration = time("s", 1), Need::TimeNs(5_000_000_000),
             "How often pdflush looks for old pages (`dirty_writeback_centisecs`).";
         dirty_expire: Duration = time("s", 0), Need::TimeNs(30_000_000_000),
@@ -41,7 +41,7 @@ keys! {
             "Largest window of readahead (`read_ahead_kb` of the disk's queue).";
         atime: bool = flag(), Need::Int(1),
             "Whether reads change the time of last access, as mounts of 2.6.24 do without \
-               `noatime`.";
+             `noatime`.";
     }
 }
 
@@ -49,8 +49,7 @@ keys! {
 pub static FILE_SYSTEM: KeySection = KeySection::plain(
     "[domain.file_system]",
     "The ext3 file system of a guest, with ordered data, on its disk, and the memory that it \
-       caches \
-     in. What is not said is as in Linux 2.6.24.",
+     caches in. What is not said is as in Linux 2.6.24.",
     FsKeys::KEYS,
 );
 

@@ -216,8 +216,7 @@ impl Layout {
     }
 
     /// Takes blocks in a row, as many calls of [`Layout::take_block`] would: from the first free
-    /// one
-    /// on, `most` at most and as long as they are free in the group. Returns the first and how
+    /// one on, `most` at most and as long as they are free in the group. Returns the first and how
     /// many.
     ///
     /// # Panics

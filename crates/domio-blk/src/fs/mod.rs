@@ -1,5 +1,4 @@
-//! A guest's file system: page cache, ext3 with its ordered journal, and the threads that write
-//! back.
+//! A guest's file system: page cache, ext3 with its ordered journal, threads that write back.
 //!
 //! ```text
 //!  call ─▶ page cache ──▶ miss: bios, the process waits for the data
@@ -12,10 +11,8 @@
 //! ```
 //!
 //! The file system is free of the simulator: it is told the time, says what to submit to the
-//! request
-//! layer, and who sleeps until what. [`contract`] tells how its owner drives it. The rules are
-//! those
-//! of Linux 2.6.24; `docs/file-system.md` tells what is simpler here.
+//! request layer, and who sleeps until what. [`contract`] tells how its owner drives it. The rules
+//! are those of Linux 2.6.24; `docs/file-system.md` tells what is simpler here.
 //!
 //! | module | holds |
 //! |---|---|

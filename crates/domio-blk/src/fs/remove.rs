@@ -119,9 +119,7 @@ impl FileSystem {
     /// Drops cached pages (`truncate_inode_pages`): waits for those that are on the way.
     fn remove_pages(&mut self, remove: &mut RemoveFrame, mut run: usize, mut at: u32) -> Flow {
         let file = remove.file;
-        loop {
-            let next = self.files[file].runs().nth(run);
-            let Some((block, count)) = next else { break };
+        while let Some((block, count)) = self.files[file].run(run) {
             while at < count {
                 if let Some(slot) = self.cache.find(block + at) {
                     let page = self.cache[slot];

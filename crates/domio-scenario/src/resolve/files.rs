@@ -29,8 +29,8 @@ pub(super) static ON_FILES: [WordOf<Make>; 2] = [
         "ffsb",
         ffsb,
         "FFSB 6.0: threads that read and write files which were made before. Each call on a block \
-         is a transaction, and a job. Operations are chosen by weight; a thread appends to and \
-         deletes files that it has created. The disk has `kind = \"vbd\"`.",
+         is a transaction, and a job. Operations are chosen by weight; a thread deletes \
+         files that it has created. The disk has `kind = \"vbd\"`.",
         FfsbKeys::KEYS,
     ),
 ];

@@ -1,9 +1,9 @@
 //! A thread of FFSB 6.0, the Flexible File System Benchmark: operations chosen by weight, on files
 //! that were made before (rules after its source, disk-spec 4.2).
 //!
-//! All threads of a run read and write the prepared files. A thread appends to and deletes files
-//! that the thread itself has created, so that threads need no list in common. Operations on
-//! directories alone (`meta`) are left out.
+//! All threads of a run read, write and append to the prepared files; how far a file goes is the
+//! file system's to say. A thread deletes files that the thread itself has created, so that threads
+//! need no list in common. Operations on directories alone (`meta`) are left out.
 
 use crate::process::{Context, FileId, Op, Prepare, Program, What};
 use alloc::vec::Vec;
@@ -57,8 +57,7 @@ pub struct FfsbConfig {
 impl FfsbConfig {
     /// Half of the operations read and half write: 16 KiB at one place, in blocks of 4 KiB, of a
     /// thousand files of 10 MB. FFSB has defaults for the order of blocks (one after the other),
-    /// the
-    /// block, `fsync` and the delay; it has none for weights, sizes and files.
+    /// the block, `fsync` and the delay; it has none for weights, sizes and files.
     pub const DEFAULT: FfsbConfig = FfsbConfig {
         threads: 1,
         files: 1000,
@@ -115,6 +114,8 @@ enum Doing {
     Called(Run),
     /// A file is being made, of so many bytes.
     Creating(u64),
+    /// The end of a file that is appended to is asked for.
+    Measuring(u32),
     /// A call that is followed by no other one.
     Last,
 }
@@ -127,7 +128,7 @@ pub struct Ffsb {
     /// Number of the first prepared file.
     first: u32,
     /// Files that the thread has created.
-    own: Vec<Open>,
+    own: Vec<u32>,
     doing: Doing,
     /// When the call under way began.
     since: Instant,
@@ -250,11 +251,9 @@ impl Ffsb {
             let run = self.part(open, self.config.write, self.config.write_random, true);
             self.doing = Doing::Running(run);
         } else if is(w.append) {
-            let slot = self.pick()?;
-            let open = self.own[slot];
-            let end = open.size + self.config.write.0;
-            self.own[slot].size = end;
-            self.doing = Doing::Running(self.whole(open, (open.size, end), true));
+            let file = self.any().file;
+            self.doing = Doing::Measuring(file);
+            return Some(self.does(file, What::Size));
         } else if is(w.create) {
             let (low, high) = self.config.size;
             let bytes = low + self.random.below(high - low + 1);
@@ -262,20 +261,13 @@ impl Ffsb {
             self.doing = Doing::Creating(bytes);
             return Some(self.disk.does(What::Create { directory }));
         } else {
-            let slot = self.pick()?;
-            let open = self.own.swap_remove(slot);
+            let count = self.own.len() as u64;
+            let slot = (count > 0).then(|| self.random.below(count) as usize)?;
+            let file = self.own.swap_remove(slot);
             self.doing = Doing::Last;
-            return Some(self.does(open.file, What::Remove));
+            return Some(self.does(file, What::Remove));
         }
         self.go_on()
-    }
-
-    /// A file that the thread has created.
-    fn pick(&mut self) -> Option<usize> {
-        match self.own.len() as u64 {
-            0 => None,
-            n => Some(self.random.below(n) as usize),
-        }
     }
 
     /// The next call of the run under way; `None` when the run is over.
@@ -327,9 +319,15 @@ impl Ffsb {
             }
             Doing::Creating(bytes) => {
                 let file = returned as u32;
-                let made = |size| Open { file, size };
-                self.own.push(made(bytes));
-                self.doing = Doing::Running(self.whole(made(0), (0, bytes), true));
+                self.own.push(file);
+                let open = Open { file, size: 0 };
+                self.doing = Doing::Running(self.whole(open, (0, bytes), true));
+                None
+            }
+            Doing::Measuring(file) => {
+                let (size, bytes) = (returned, self.config.write.0);
+                let open = Open { file, size };
+                self.doing = Doing::Running(self.whole(open, (size, size + bytes), true));
                 None
             }
             Doing::Between | Doing::Running(_) | Doing::Last => None,
@@ -374,12 +372,16 @@ mod tests {
 
     const DISK: FileId = FileId { device: 0, file: 0 };
 
+    /// Where all files end, whatever was written.
+    const SIZE: u64 = 50_000_000;
+
     /// Calls of a thread by kind: reads, writes, syncs, creates, removes; and reports.
     #[derive(Default)]
     struct Seen {
         calls: [u64; 5],
         reports: u64,
         offsets: Vec<u64>,
+        appends: u64,
     }
 
     fn run(config: FfsbConfig, steps: u32) -> Seen {
@@ -408,8 +410,9 @@ mod tests {
                     seen.calls[0] += 1;
                     bytes
                 }
-                What::Write { bytes, .. } => {
+                What::Write { offset, bytes } => {
                     assert!(bytes <= config.write.1);
+                    seen.appends += u64::from(offset >= SIZE);
                     seen.calls[1] += 1;
                     bytes
                 }
@@ -421,6 +424,7 @@ mod tests {
                     seen.calls[3] += 1;
                     10_000 + seen.calls[3]
                 }
+                What::Size => SIZE,
                 What::Remove => {
                     assert!(call.file.file > 10_000, "prepared files stay");
                     seen.calls[4] += 1;
@@ -484,5 +488,23 @@ mod tests {
         assert!(reads > 0 && writes > 0 && creates >= removes && removes > 0);
         // Writes, appends and creations end with one.
         assert!(syncs > creates);
+    }
+
+    #[test]
+    fn appends_go_behind_the_end_of_prepared_files() {
+        let weights = FfsbWeights {
+            read: 4,
+            append: 1,
+            ..FfsbConfig::DEFAULT.weights
+        };
+        let config = FfsbConfig {
+            weights,
+            ..FfsbConfig::DEFAULT
+        };
+        let seen = run(config, 60_000);
+        // As many operations append as write, of four blocks each.
+        let [reads, writes, ..] = seen.calls;
+        assert!((seen.appends * 2).abs_diff(writes) * 10 < writes);
+        assert!((writes * 2).abs_diff(reads) * 10 < reads);
     }
 }

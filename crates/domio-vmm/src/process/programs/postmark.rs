@@ -1,6 +1,5 @@
 //! PostMark 1.53: small files that are read, appended to, created and deleted, as a mail server
-//! does
-//! (Katcher 1997; rules after its source, disk-spec 4.1).
+//! does (Katcher 1997; rules after its source, disk-spec 4.1).
 
 use crate::process::{Context, FileId, Op, Prepare, Program, What};
 use alloc::vec::Vec;
@@ -28,8 +27,7 @@ pub struct PostMarkConfig {
     /// Of 10 transactions, so many create; the others delete (`set bias create`).
     pub bias_create: u64,
     /// Whether the files of the beginning are there before the process starts, on the disk and in
-    /// no
-    /// cache.
+    /// no cache.
     pub prepared: bool,
 }
 
