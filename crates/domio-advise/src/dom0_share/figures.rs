@@ -210,9 +210,9 @@ fn netback_vcpus(job: &Job, dom0: &str) -> Option<u16> {
     let id = job.built.host.domains.iter().find(|d| d.name == dom0)?.id;
     let networks = job.built.devices.iter().filter_map(|d| d.network());
     let threads = networks.flat_map(|network| {
-        let first = (network.driver, None, network.netback_threads);
+        let first = (network.driver, None, network.netback.vcpus());
         let behind = (0..).zip(&network.behind);
-        let behind = behind.map(|(place, b)| (b.driver, Some(place), b.netback_threads));
+        let behind = behind.map(|(place, b)| (b.driver, Some(place), b.netback.vcpus()));
         let all = std::iter::once(first).chain(behind);
         all.filter_map(|(driver, place, threads)| {
             let vifs = network.vifs.iter().filter(|vif| vif.behind == place);

@@ -5,7 +5,7 @@ use domio_blk::loopback::LoopbackCosts;
 use domio_core::DomainId;
 use domio_net::class::{NetRecord, RECORDS};
 use domio_net::host::{
-    FlowConfig, FlowKind, NetCosts, NetworkConfig, RxMode, StreamConfig, VifConfig,
+    FlowConfig, FlowKind, NetCosts, NetbackConfig, NetworkConfig, RxMode, StreamConfig, VifConfig,
 };
 use domio_net::icmp::PingConfig;
 use domio_net::link::{LinkConfig, Rate};
@@ -30,6 +30,7 @@ fn card(guests: &[u16]) -> NetworkConfig {
         behind: None,
         domain: DomainId(*guest),
         vcpu: 0,
+        pair: None,
         rate: None,
         rx_target: VifConfig::RX_TARGET,
         flows: vec![
@@ -51,7 +52,7 @@ fn card(guests: &[u16]) -> NetworkConfig {
         costs: NetCosts::on(&OPTERON_242),
         rx_mode: RxMode::Flip,
         vcpu: 0,
-        netback_threads: 1,
+        netback: NetbackConfig::ONE,
         behind: Vec::new(),
         other_ports: domio_net::host::OtherPorts::default(),
         vifs: guests.iter().map(vif).collect(),

@@ -1,10 +1,11 @@
 //! Where all packets of a network are, and statistics of its parts.
 
-use super::Network;
+use super::{ByPath, Network};
 use crate::packet::FlowId;
 use crate::peer::{Peer, Service};
 use crate::queue::{Accounted, Ledger};
 use crate::web::{Client, Listener};
+use domio_core::DomainId;
 
 impl Network {
     /// Bytes of all TCP streams to guests that their kernels have acknowledged.
@@ -14,6 +15,28 @@ impl Network {
             _ => 0,
         };
         (0..self.outside.flows.len() as u32).map(acknowledged).sum()
+    }
+
+    /// How packets from `domain`, and to it, went by its interfaces, in directions that have pools
+    /// for small ones.
+    pub fn by_path(&self, domain: DomainId) -> (Option<ByPath>, Option<ByPath>) {
+        let own = self.vifs.iter().filter(|v| v.ends.guest == domain);
+        let both = |a: Option<ByPath>, b: Option<ByPath>| match (a, b) {
+            (Some(a), Some(b)) => Some(a.plus(b)),
+            (a, b) => a.or(b),
+        };
+        own.fold((None, None), |(out, inward), v| {
+            let (more_out, more_inward) = (v.out.counted(), v.inward.counted());
+            (both(out, more_out), both(inward, more_inward))
+        })
+    }
+
+    /// Pages of pools that are in use, from guests and to guests, of all interfaces.
+    pub fn pool_pages_used(&self) -> (u32, u32) {
+        let all = self.vifs.iter();
+        all.fold((0, 0), |(out, inward), v| {
+            (out + v.out.used(), inward + v.inward.used())
+        })
     }
 
     /// The remote host, for its statistics.
@@ -41,8 +64,11 @@ impl Accounted for Network {
         self.bridges.iter().for_each(|bridge| {
             ledger.add(bridge);
         });
-        for (driver, back) in self.drivers.iter().zip(&self.backs) {
-            ledger.add(driver).add(back);
+        for driver in &self.drivers {
+            ledger.add(driver);
+        }
+        for back in &self.backs {
+            ledger.add(back);
         }
         for (vif, guest) in self.vifs.iter().zip(&self.guests) {
             ledger.add(guest);

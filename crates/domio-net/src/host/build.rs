@@ -91,21 +91,20 @@ impl Network {
         let line = Line::new(Link::new(config.link), remote_card, arrivals);
         let card = Card::new(Nic::new(config.nic), line, pirq, interrupt);
         let rates: Vec<_> = config.vifs.iter().map(|vif| vif.rate).collect();
-        let (mut drivers, mut backs, mut of_back) = (Vec::new(), Vec::new(), Vec::new());
-        for Lines {
-            site,
-            vcpu,
-            rx,
-            back,
-        } in back_lines
-        {
-            drivers.push(Driver::new(Softnet::new(rx)));
-            backs.push(Netback::new(&rates, back, vcpu));
-            of_back.push(site);
+        let (mut drivers, mut of_driver) = (Vec::new(), Vec::new());
+        let (mut backs, mut of_back) = (Vec::new(), Vec::new());
+        for lines in back_lines {
+            if let Some(rx) = lines.rx {
+                drivers.push(Driver::new(Softnet::new(rx)));
+                of_driver.push(lines.site);
+            }
+            backs.push(Netback::new(&rates, lines.back, lines.vcpu));
+            of_back.push((lines.site, lines.driver));
         }
         let bridges = bridges(config, &sites);
         Network {
             sites: sites.clone(),
+            of_driver,
             of_back,
             device: random.device,
             outside: Outside::new(
@@ -243,9 +242,12 @@ impl<'a, 'b> Parts<'a, 'b> {
             driver: site.driver,
             class: self.class,
         };
-        let turn = (site.port_of(i).0 - 1) % site.threads;
-        let back = first_backs(self.sites)[usize::from(number)] + turn;
-        self.vifs.push(Vif::new(ends, (number, site.uplink), back));
+        let place = site.port_of(i).0 - 1;
+        let pair = site.netback.pair_of(place, station.0, vif.pair);
+        let back = first_backs(self.sites)[usize::from(number)] + pair;
+        let way_out = (number, site.uplink);
+        self.vifs
+            .push(Vif::new(ends, way_out, back, &site.netback.small));
         let stack = Stack::new(ends, Peer::new(station), lines.timer, vif.vcpu);
         let mut guest = Guest::new(Netfront::new(vif, station, lines), stack, vif.vcpu);
         if let Some((number, site)) = (0..).zip(self.sites).find(|(_, s)| s.uplink == Some(i)) {
@@ -310,18 +312,20 @@ impl<'a, 'b> Parts<'a, 'b> {
     }
 }
 
-/// What a vcpu of a driver domain is called by.
+/// What a driver domain is called by for a pair of tasklets.
 struct Lines {
     /// Number of the driver domain.
     site: u16,
     vcpu: u16,
-    /// The softirq that polls.
-    rx: SoftirqLine,
+    /// What polls on that vcpu, by its number among those of all driver domains.
+    driver: u16,
+    /// The softirq that polls, for the first pair of a vcpu.
+    rx: Option<SoftirqLine>,
     back: BackLines,
 }
 
 /// What the kernels of driver domains are called by, with tokens that `calls` explains, for each
-/// vcpu with work of the network; and the number of the card's interrupt.
+/// pair of tasklets; and the number of the card's interrupt.
 fn driver_lines(
     sites: &[Site],
     calls: &mut Vec<For>,
@@ -331,10 +335,14 @@ fn driver_lines(
     let card = token(For::Card);
     debug_assert_eq!(card, CARD_TOKEN, "the card's interrupt comes first");
     let mut lines = Vec::new();
+    let mut drivers = 0;
     for (site, s) in (0..).zip(sites) {
-        for thread in 0..s.threads {
+        let vcpus = s.netback.vcpus();
+        for pair in 0..s.netback.pairs() {
             let n = lines.len() as u16;
-            let rx = attach.softirq(Softirq::NetRx, token(For::DriverRx(n)));
+            let driver = drivers + pair % vcpus;
+            let rx = (pair < vcpus)
+                .then(|| attach.softirq(Softirq::NetRx, token(For::DriverRx(driver))));
             let back = BackLines {
                 restart: attach.softirq(Softirq::NetTx, token(For::DriverTx(n))),
                 rx_tasklet: attach.tasklet(token(For::RxTasklet(n))),
@@ -342,14 +350,15 @@ fn driver_lines(
                 credit: attach.kernel_timer(token(For::Credit(n))),
                 queues: attach.kernel_timer(token(For::Queues(n))),
             };
-            let vcpu = s.vcpu + thread;
             lines.push(Lines {
                 site,
-                vcpu,
+                vcpu: s.vcpu + pair % vcpus,
+                driver,
                 rx,
                 back,
             });
         }
+        drivers += vcpus;
     }
     (lines, attach.pirq())
 }
@@ -359,7 +368,7 @@ fn first_backs(sites: &[Site]) -> Vec<u16> {
     let mut next = 0;
     let first = |site: &Site| {
         let first = next;
-        next += site.threads;
+        next += site.netback.pairs();
         first
     };
     sites.iter().map(first).collect()

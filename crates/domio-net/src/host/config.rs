@@ -6,6 +6,7 @@ use domio_vmm::process::FileId;
 use domio_vmm::process::programs::{DatagramSender, StreamReader, StreamWriter, WebWorker};
 
 use super::costs::{NetCosts, RxMode};
+use super::pairs::NetbackConfig;
 use crate::icmp::PingConfig;
 use crate::link::LinkConfig;
 use crate::nic::NicConfig;
@@ -41,9 +42,8 @@ pub struct NetworkConfig {
     pub rx_mode: RxMode,
     /// The first vcpu of the driver domain that does its part of the work: the card's.
     pub vcpu: u16,
-    /// Over how many vcpus from that one on netback is spread, at least 1. Interface `i` is served
-    /// by number `i` modulo so many, which also has its event channel.
-    pub netback_threads: u16,
+    /// How netback is set up there.
+    pub netback: NetbackConfig,
     /// Ports of the driver domain that others use.
     pub other_ports: OtherPorts,
     /// Driver domains without a card.
@@ -64,8 +64,8 @@ pub struct BehindConfig {
     pub costs: NetCosts,
     /// How netback hands packets to guests there.
     pub rx_mode: RxMode,
-    /// Over how many vcpus netback is spread there, as [`NetworkConfig::netback_threads`].
-    pub netback_threads: u16,
+    /// How netback is set up there.
+    pub netback: NetbackConfig,
     /// Ports of the domain that others use.
     pub other_ports: OtherPorts,
 }
@@ -123,7 +123,7 @@ impl NetworkConfig {
             uplink,
             costs: inner.costs,
             rx_mode: inner.rx_mode,
-            netback_threads: inner.netback_threads,
+            netback: inner.netback,
             other_ports: inner.other_ports,
         });
         self.vifs
@@ -233,6 +233,8 @@ pub struct VifConfig {
     pub behind: Option<u16>,
     /// The vcpu of the guest that does the work of its kernel.
     pub vcpu: u16,
+    /// The pair of tasklets that serves it, counted from 0; none where the driver domain decides.
+    pub pair: Option<u16>,
     /// Limit on what the guest sends: `rate=`.
     pub rate: Option<VifRate>,
     /// Buffers that the guest wants to have posted at first, 64 to 256.

@@ -118,12 +118,14 @@ impl NetCosts {
         grants: GrantCosts::FREE,
     };
 
-    /// Posting `n` buffers of a guest whose packets come as `mode` says, in one go.
-    pub(super) fn refilling(&self, n: u32, mode: RxMode) -> Duration {
+    /// Posting `n` buffers of a guest whose packets come as `mode` says, in one go; `kept` of them
+    /// were posted before, and nothing has come to them.
+    pub(super) fn refilling(&self, n: u32, kept: u32, mode: RxMode) -> Duration {
         let own = self.front_refill * u64::from(n);
+        let new = u64::from(n - kept);
         match mode {
-            RxMode::Flip => own + self.front_release_call + self.front_release * u64::from(n),
-            RxMode::Copy => own,
+            RxMode::Flip if new > 0 => own + self.front_release_call + self.front_release * new,
+            RxMode::Flip | RxMode::Copy => own,
         }
     }
 

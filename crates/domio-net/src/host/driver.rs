@@ -167,11 +167,11 @@ impl Driver {
         ways: &mut Ways<'_>,
         kernel: &mut KernelIo<'_, '_>,
     ) -> Option<Progress> {
-        let (vif, packet) = self.softnet.backlog.pop()?;
+        let (via, packet) = self.softnet.backlog.pop()?;
         self.budget -= 1;
         self.quota -= 1;
         let taken = (0, Duration::ZERO);
-        Some(self.begin_forward((Origin::Guest(vif), packet), taken, ways, kernel))
+        Some(self.begin_forward((Origin::Guest(via), packet), taken, ways, kernel))
     }
 
     /// Begins to take a packet of a guest's interface, or of the card, through the bridge, after it

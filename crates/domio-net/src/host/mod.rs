@@ -30,6 +30,8 @@
 //! | `driver` | a vcpu of a driver domain: polling of the card and the backlog |
 //! | `card` | the card: arrivals, its interrupt, the queue in front of it |
 //! | `netback` | the tasklets to and from the guests, rate limits, what a controller stops |
+//! | `pairs` | how many pairs of tasklets netback has, and which serves an interface |
+//! | `pool` | pages that are granted once, for small packets |
 //! | `softnet` | what waits for the driver domain's softirq |
 //! | `line` | the line between both cards |
 //! | `remote_card` | the remote host's card |
@@ -61,6 +63,8 @@ mod neighbors;
 mod netback;
 mod netfront;
 mod outside;
+mod pairs;
+mod pool;
 mod record;
 mod remote_card;
 mod site;
@@ -85,6 +89,8 @@ pub use config::{
     VifConfig, VifRate,
 };
 pub use costs::{NetCosts, RxMode};
+pub use pairs::{Assignment, NetbackConfig, SmallPackets};
+pub use pool::ByPath;
 
 use card::Card;
 use driver::Driver;
@@ -99,7 +105,8 @@ use vif::Vif;
 /// [`Network::calls`] is the token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum For {
-    /// A driver domain: card; by backend: polling, queues to guests, netback's tasklets, timers.
+    /// A driver domain: card; by vcpu: polling; by backend: queues to guests, netback's tasklets,
+    /// timers.
     Card,
     DriverRx(u16),
     DriverTx(u16),
@@ -144,9 +151,11 @@ pub struct Network {
     card: Card,
     /// By driver domain.
     bridges: Vec<Bridge>,
-    /// By backend: which driver domain has it, polling there, the backend itself.
-    of_back: Vec<u16>,
+    /// By vcpu with work of the network: which driver domain has it, and polling there.
+    of_driver: Vec<u16>,
     drivers: Vec<Driver>,
+    /// By backend: which driver domain has it and which vcpu polls there, and the backend itself.
+    of_back: Vec<(u16, u16)>,
     backs: Vec<Netback>,
     /// The interfaces.
     vifs: Vec<Vif>,
@@ -223,8 +232,8 @@ impl Network {
     }
 
     /// Driver domain number `site`, with all that a packet may meet on its way there, and what
-    /// polls on the vcpu of backend `back`.
-    fn ways(&mut self, site: u16, back: u16) -> (&mut Driver, Ways<'_>) {
+    /// polls on vcpu number `driver` of those with work of the network.
+    fn ways(&mut self, site: u16, driver: u16) -> (&mut Driver, Ways<'_>) {
         let ways = Ways {
             site: &self.sites[usize::from(site)],
             bridge: &mut self.bridges[usize::from(site)],
@@ -233,7 +242,7 @@ impl Network {
             guests: &mut self.guests,
             vifs: &mut self.vifs,
         };
-        (&mut self.drivers[usize::from(back)], ways)
+        (&mut self.drivers[usize::from(driver)], ways)
     }
 
     /// A poll of the guest of interface `vif` begins or goes on: a packet that is for somebody
@@ -402,12 +411,12 @@ impl Device for Network {
 
     fn softirq(&mut self, token: Token, kernel: &mut KernelIo<'_, '_>) -> Progress {
         match self.calls[token as usize] {
-            For::DriverRx(back) => {
-                let (driver, mut ways) = self.ways(self.of_back[usize::from(back)], back);
+            For::DriverRx(vcpu) => {
+                let (driver, mut ways) = self.ways(self.of_driver[usize::from(vcpu)], vcpu);
                 driver.driver_rx(&mut ways, kernel)
             }
             For::DriverTx(back) => {
-                let site = &self.sites[usize::from(self.of_back[usize::from(back)])];
+                let site = &self.sites[usize::from(self.of_back[usize::from(back)].0)];
                 let to = &mut self.backs[usize::from(back)].rx;
                 to.driver_tx(site, &mut self.vifs, kernel)
             }
@@ -422,22 +431,17 @@ impl Device for Network {
 
     fn tasklet(&mut self, token: Token, kernel: &mut KernelIo<'_, '_>) -> Progress {
         let vifs = &mut self.vifs;
-        let of = |back: u16| {
-            (
-                usize::from(back),
-                usize::from(self.of_back[usize::from(back)]),
-            )
-        };
         match self.calls[token as usize] {
             For::RxTasklet(back) => {
-                let (back, site) = of(back);
-                let to = &mut self.backs[back].rx;
-                to.rx_tasklet(&self.sites[site], vifs, kernel)
+                let (site, _) = self.of_back[usize::from(back)];
+                let to = &mut self.backs[usize::from(back)].rx;
+                to.rx_tasklet(&self.sites[usize::from(site)], vifs, kernel)
             }
             For::TxTasklet(back) => {
-                let (back, site) = of(back);
-                let softnet = &mut self.drivers[back].softnet;
-                self.backs[back].tx_tasklet(softnet, &self.sites[site], vifs, kernel)
+                let (site, vcpu) = self.of_back[usize::from(back)];
+                let softnet = &mut self.drivers[usize::from(vcpu)].softnet;
+                let site = &self.sites[usize::from(site)];
+                self.backs[usize::from(back)].tx_tasklet(softnet, site, vifs, kernel)
             }
             other => unreachable!("{other:?} is no tasklet"),
         }

@@ -115,6 +115,9 @@ pub(super) struct Netfront {
     /// Packets that polls may take in this run of the softirq.
     budget: u32,
     buffers: Buffers,
+    /// Buffers of taken slots that no packet has filled, since those were in the pool: they are
+    /// posted again.
+    kept: u32,
     hard: Piece,
     /// What softirqs are at, by vcpu: each has its own.
     soft: Vec<Piece>,
@@ -140,6 +143,7 @@ impl Netfront {
             poll: Poll::Begin,
             budget: 0,
             buffers: Buffers::new(config.rx_target),
+            kept: 0,
             hard: Piece::None,
             soft: vec![Piece::None],
             sending: None,
@@ -187,7 +191,10 @@ impl Netfront {
     /// The buffers that the interface begins with: the piece of work that posts them, and its time.
     pub fn first_refill(&self, config: &Site) -> (Piece, Duration) {
         let n = self.buffers.target();
-        (Piece::Refill(n), config.costs.refilling(n, config.rx_mode))
+        (
+            Piece::Refill(n),
+            config.costs.refilling(n, 0, config.rx_mode),
+        )
     }
 
     /// The interrupt from netback.
@@ -245,6 +252,7 @@ impl Netfront {
                     let slots = vif.rx.responses();
                     let left = WEIGHT.min(self.budget);
                     let n = slots.min(left);
+                    let n = n - vif.inward.pooled_ahead(n);
                     self.poll = Poll::Packets {
                         taken: 0,
                         left,
@@ -261,19 +269,26 @@ impl Netfront {
                     self.poll = Poll::Refilled { taken };
                     self.buffers.lower_target(vif.rx.unfilled());
                     if let Some(n) = self.buffers.refill(vif.rx.outstanding(), vif.rx.unfilled()) {
-                        return Some((Piece::Refill(n), costs.refilling(n, mode), Owner::Nobody));
+                        let kept = std::mem::take(&mut self.kept).min(n);
+                        let time = costs.refilling(n, kept, mode);
+                        return Some((Piece::Refill(n), time, Owner::Nobody));
                     }
                 }
                 Poll::Packets { taken, left, slots } => {
                     self.budget -= 1;
                     let packet = vif.take_received();
-                    let packet = packet.expect("a poll takes no more packets than it has seen");
+                    let (packet, pooled) =
+                        packet.expect("a poll takes no more packets than it has seen");
+                    let slots_of_it = u32::from(slots_in(&packet));
+                    if pooled {
+                        self.kept += slots_of_it;
+                    }
                     self.poll = Poll::Packets {
                         taken: taken + 1,
                         left: left - 1,
-                        slots: slots - u32::from(slots_in(&packet)),
+                        slots: slots - slots_of_it,
                     };
-                    return Some(self.take_packet(packet, vif, costs, taker, kernel));
+                    return Some(self.take_packet((packet, pooled), vif, costs, taker, kernel));
                 }
                 Poll::Refilled { taken } => {
                     self.poll = Poll::Begin;
@@ -349,8 +364,9 @@ impl Netfront {
             let protocols = costs.stack_send * with_data as u64;
             let sending = costs.front_tx * n as u64 + protocols;
             let reaping = costs.front_reap * u64::from(vif.tx.responses());
+            let copying = costs.copy(vif.out.bytes(self.queue.iter().take(n)));
             let owner = self.senders(n, kernel);
-            return Some((Piece::Transmit, sending + reaping, owner));
+            return Some((Piece::Transmit, sending + reaping + copying, owner));
         }
         if let Some(first) = self.queue.front()
             && !std::mem::replace(&mut self.full, true)
@@ -397,7 +413,7 @@ impl Netfront {
     /// A poll has taken `packet` from the ring: the piece of work with the packet, and its time.
     fn take_packet(
         &self,
-        packet: Packet,
+        (packet, pooled): (Packet, bool),
         vif: &mut Vif,
         costs: &NetCosts,
         taker: impl Fn(&Packet) -> Taker,
@@ -405,9 +421,10 @@ impl Netfront {
     ) -> Next {
         record::moved(kernel.io, vif.ends, &packet, RxRing, GuestIn);
         // The process that reads pays for copying the rest of a packet, and if it waits for the
-        // stack's work.
+        // stack's work. A page of the pool is not the stack's to keep.
         let bytes = u64::from(packet.frame_bytes());
-        let taken = costs.front_rx + costs.copy(bytes.min(256));
+        let copied = if pooled { bytes } else { bytes.min(256) };
+        let taken = costs.front_rx + costs.copy(copied);
         vif.passed.packets_in += 1;
         vif.passed.bytes_in += bytes;
         match taker(&packet) {

@@ -23,8 +23,9 @@ use super::costs::{NetCosts, RxMode};
 use super::driver::CARD;
 use super::guest::Guest;
 use super::netback::{Netback, queue_cost};
+use super::pairs::NetbackConfig;
 use super::record;
-use super::vif::{Page, Vif, is_to_all, next_on_way};
+use super::vif::{Page, Via, Vif, is_to_all, next_on_way};
 use crate::bridge::{Bridge, BridgePort, Forward};
 use crate::class::NetPlace::{DriverIn, GuestIn, Outside};
 use crate::packet::Packet;
@@ -35,8 +36,8 @@ pub(super) struct Site {
     pub driver: DomainId,
     /// Its first vcpu with work of the network.
     pub vcpu: u16,
-    /// Over how many vcpus netback is spread.
-    pub threads: u16,
+    /// Its tasklets.
+    pub netback: NetbackConfig,
     pub costs: NetCosts,
     pub rx_mode: RxMode,
     pub other_ports: OtherPorts,
@@ -58,7 +59,7 @@ impl Site {
         let first = Site {
             driver: config.driver,
             vcpu: config.vcpu,
-            threads: config.netback_threads.max(1),
+            netback: config.netback,
             costs: config.costs,
             rx_mode: config.rx_mode,
             other_ports: config.other_ports,
@@ -68,7 +69,7 @@ impl Site {
         let behind = (0..).zip(&config.behind).map(|(place, behind)| Site {
             driver: behind.driver,
             vcpu: config.vifs[usize::from(behind.uplink)].vcpu,
-            threads: behind.netback_threads.max(1),
+            netback: behind.netback,
             costs: behind.costs,
             rx_mode: behind.rx_mode,
             other_ports: behind.other_ports,
@@ -128,14 +129,14 @@ pub(super) enum Origin {
     /// The interface outward.
     Uplink,
     /// The guest of an interface.
-    Guest(u16),
+    Guest(Via),
 }
 
 impl Origin {
     /// The interface of the guest that sent it, if one did.
     pub fn guest(self) -> Option<u16> {
         match self {
-            Origin::Guest(vif) => Some(vif),
+            Origin::Guest(via) => Some(via.vif),
             Origin::Card | Origin::Uplink => None,
         }
     }
@@ -179,9 +180,9 @@ impl Ways<'_> {
             Forward::Drop => {}
         }
         // Netback has copied what goes to another guest, so the page is free.
-        if let Origin::Guest(vif) = origin {
-            leaves(self.vifs, vif, &packet, kernel.io);
-            self.release(vif, &packet, kernel);
+        if let Origin::Guest(via) = origin {
+            leaves(self.vifs, via.vif, &packet, kernel.io);
+            self.release(Page::of(self.vifs, via, &packet), kernel);
         }
     }
 
@@ -229,8 +230,10 @@ impl Ways<'_> {
 
     /// Outward: to the card, or to the netfront of the interface that leads there.
     fn send_outward(&mut self, origin: Origin, packet: Packet, kernel: &mut KernelIo<'_, '_>) {
-        let page = origin.guest();
-        let page = page.map(|vif| Page::of(self.vifs, vif, &packet));
+        let page = match origin {
+            Origin::Guest(via) => Some(Page::of(self.vifs, via, &packet)),
+            Origin::Card | Origin::Uplink => None,
+        };
         let Some(uplink) = self.site.uplink else {
             return self
                 .card
@@ -238,7 +241,7 @@ impl Ways<'_> {
         };
         if let Some(page) = page {
             leaves(self.vifs, page.vif, &packet, kernel.io);
-            self.release(page.vif, &packet, kernel);
+            self.release(page, kernel);
         }
         self.send_on(uplink, packet, kernel);
     }
@@ -249,9 +252,8 @@ impl Ways<'_> {
         self.guests[usize::from(uplink)].send_on(packet, ends, kernel);
     }
 
-    /// The page of `packet`, which was the guest's of `vif`, is free.
-    fn release(&mut self, vif: u16, packet: &Packet, kernel: &mut KernelIo<'_, '_>) {
-        let page = Page::of(self.vifs, vif, packet);
+    /// `page` is free.
+    fn release(&mut self, page: Page, kernel: &mut KernelIo<'_, '_>) {
         release(page, self.backs, self.vifs, kernel);
     }
 

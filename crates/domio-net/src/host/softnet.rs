@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use domio_vmm::bus::{KernelIo, SoftirqLine};
 
+use super::vif::Via;
 use crate::packet::Packet;
 use crate::queue::{DropPlace, Queue};
 
@@ -21,7 +22,7 @@ pub(super) enum Polled {
 /// Devices and packets that wait.
 pub(super) struct Softnet {
     /// Packets from guests for the bridge, with their interface.
-    pub backlog: Queue<(u16, Packet)>,
+    pub backlog: Queue<(Via, Packet)>,
     /// Devices to poll, in turn.
     pub poll: VecDeque<Polled>,
     softirq: SoftirqLine,

@@ -6,6 +6,8 @@ use domio_vmm::evtchn::Port;
 use domio_vmm::ring::{NET_RX, NET_TX, Ring};
 
 use super::costs::NetCosts;
+use super::pairs::SmallPackets;
+use super::pool::Lending;
 use super::record::Ends;
 use crate::offload::{slots_in, slots_out};
 use crate::packet::{Packet, Station};
@@ -25,6 +27,9 @@ pub(super) struct Vif {
     pub tx: Ring<Option<Packet>, ()>,
     /// Packets to the guest, in buffers that it posts; likewise.
     pub rx: Ring<(), Option<Packet>>,
+    /// Pages for small packets from the guest, and to the guest.
+    pub out: Lending,
+    pub inward: Lending,
     /// Packets in both rings.
     in_rings: u64,
     /// Netback has seen the guest come up and not go.
@@ -41,9 +46,17 @@ pub(super) struct Vif {
 
 impl Vif {
     /// An interface between `ends`, not plugged in, of driver domain `site` with an `uplink`,
-    /// served by backend `back`.
-    pub fn new(ends: Ends, (site, uplink): (u16, Option<u16>), back: u16) -> Self {
+    /// served by backend `back`, whose small packets go as `small` says.
+    pub fn new(
+        ends: Ends,
+        (site, uplink): (u16, Option<u16>),
+        back: u16,
+        small: &SmallPackets,
+    ) -> Self {
+        let (out, inward) = Lending::both(small);
         Vif {
+            out,
+            inward,
             ends,
             site,
             back,
@@ -67,6 +80,8 @@ impl Vif {
     /// Netfront puts `packet` into the ring, which has room for the packet's slots.
     pub fn put_sent(&mut self, packet: Packet) {
         self.in_rings += 1;
+        let pooled = self.out.take(&packet);
+        self.out.put(slots_out(&packet), pooled);
         let more = std::iter::repeat_n(None, usize::from(slots_out(&packet)) - 1);
         for slot in std::iter::once(Some(packet)).chain(more) {
             let put = self.tx.put_request(slot);
@@ -79,19 +94,20 @@ impl Vif {
         self.tx.peek_request()?.as_ref()
     }
 
-    /// Netback takes the next packet, with all of its slots.
-    pub fn take_sent(&mut self) -> Option<Packet> {
+    /// Netback takes the next packet, with all of its slots; and whether it is in the pool.
+    pub fn take_sent(&mut self) -> Option<(Packet, bool)> {
         let packet = self.tx.take_request()??;
         self.in_rings -= 1;
         for _ in 1..slots_out(&packet) {
             self.tx.take_request();
         }
-        Some(packet)
+        Some((packet, self.out.leave()))
     }
 
-    /// Netback puts `packet` into buffers that were taken for it.
-    pub fn put_received(&mut self, packet: Packet) {
+    /// Netback puts `packet` into buffers that were taken for it, or into a page of the pool.
+    pub fn put_received(&mut self, packet: Packet, pooled: bool) {
         self.in_rings += 1;
+        self.inward.put(slots_in(&packet), pooled);
         let more = std::iter::repeat_n(None, usize::from(slots_in(&packet)) - 1);
         for slot in std::iter::once(Some(packet)).chain(more) {
             let put = self.rx.put_response(slot);
@@ -99,14 +115,17 @@ impl Vif {
         }
     }
 
-    /// Netfront takes the next packet, with all of its slots.
-    pub fn take_received(&mut self) -> Option<Packet> {
+    /// Netfront takes the next packet, with all of its slots, and whether it was in the pool, whose
+    /// page is free again.
+    pub fn take_received(&mut self) -> Option<(Packet, bool)> {
         let packet = self.rx.take_response()??;
         self.in_rings -= 1;
         for _ in 1..slots_in(&packet) {
             self.rx.take_response();
         }
-        Some(packet)
+        let pooled = self.inward.leave();
+        self.inward.give_back(pooled);
+        Some((packet, pooled))
     }
 
     /// The hypercall with which netback sends the event to the guest.
@@ -122,6 +141,14 @@ impl Vif {
     }
 }
 
+/// By which interface a packet comes from a guest, or goes to one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Via {
+    pub vif: u16,
+    /// The packet is in a page of the pool.
+    pub pooled: bool,
+}
+
 /// The pages of a packet that a guest sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Page {
@@ -131,15 +158,18 @@ pub(super) struct Page {
     pub payer: DomainId,
     /// Slots of the ring that the packet took and that are not answered.
     pub slots: u16,
+    /// It is one of the pool, and is not mapped.
+    pub pooled: bool,
 }
 
 impl Page {
-    /// Those of `packet`, which came by `vif`.
-    pub fn of(vifs: &[Vif], vif: u16, packet: &Packet) -> Page {
+    /// Those of `packet`, which came as `via` says.
+    pub fn of(vifs: &[Vif], via: Via, packet: &Packet) -> Page {
         Page {
-            vif,
-            payer: payer(vifs, vif, packet),
+            vif: via.vif,
+            payer: payer(vifs, via.vif, packet),
             slots: slots_out(packet),
+            pooled: via.pooled,
         }
     }
 }

@@ -11,6 +11,7 @@
 
 mod costs;
 mod flows;
+mod netback;
 mod network;
 mod traffic;
 mod vif;

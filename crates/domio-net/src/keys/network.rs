@@ -3,7 +3,11 @@
 use super::costs::{
     NETWORK_CARD, NETWORK_COSTS, NETWORK_WRITERS, network_card, network_costs, network_writers,
 };
-use crate::host::{FlowKind, NetCosts, NetworkConfig, OtherPorts, RxMode, VifConfig};
+use super::netback::{ASSIGNMENTS, SMALL_PACKETS};
+use crate::host::{
+    Assignment, FlowKind, NetCosts, NetbackConfig, NetworkConfig, OtherPorts, RxMode, SmallPackets,
+    VifConfig,
+};
 use crate::icmp::Ticks;
 use crate::link::{LinkConfig, Rate};
 use crate::nic::NicConfig;
@@ -135,6 +139,17 @@ keys! {
         netback_threads: u16 = int(1, 1024), Need::Int(1),
             "Over how many vcpus of the driver domain netback is spread, at most all: vifs take \
              turns, and each is one vcpu's. The card's interrupt stays on vcpu 0.";
+        netback_pairs: u16 = int(1, 1024), Need::Optional("one on each of `netback_threads` vcpus"),
+            "Pairs of tasklets of netback, which are bound to these vcpus in turn. Each pair has \
+             its own queues, and room for 256 packets from guests.";
+        netback_assign: Assignment = word(&ASSIGNMENTS), Need::Word("round-robin"),
+            "Which pair serves a vif that does not say (`pair` of [domain.vif]).";
+        small_packets: (bool, bool) = word(&SMALL_PACKETS), Need::Word("grants"),
+            "How packets of one page at most get from one end of a vif to the other (Zeng 2015).";
+        small_pool_pages: u16 = int(1, SmallPackets::PAGES as i64),
+            Need::Int(SmallPackets::PAGES as i64),
+            "Pages of a vif's pool, in each direction that has one. Packets that find none free \
+             have grants of their own, as large ones.";
         nic: NicConfig = word(&NICS), Need::Word("plain"), "The network card.";
         nic_bus: u64 = line_rate(LINE_RATE_MIN, LINE_RATE_MAX),
             Need::Optional("a bus that nobody has to wait for"),
@@ -266,6 +281,8 @@ impl NetworkTable {
         let pings = has(|kind| matches!(kind, FlowKind::Ping(_)));
         let writes = has(|kind| matches!(kind, FlowKind::StreamIn(_) | FlowKind::Request(_)));
         let threads = keys.netback_threads.get().unwrap_or(1);
+        let pairs = keys.netback_pairs.get().unwrap_or(threads);
+        let pools = keys.small_packets.get();
         let nobody_pinged = "no guest is pinged".to_owned();
         let cases = [
             (
@@ -287,6 +304,16 @@ impl NetworkTable {
                 threads > 1 && vcpus.min(vifs.len() as u16) <= 1,
                 keys.netback_threads.name,
                 "the driver domain has one vcpu, or one vif to serve".to_owned(),
+            ),
+            (
+                keys.netback_assign.given && pairs <= 1,
+                keys.netback_assign.name,
+                "netback has one pair of tasklets".to_owned(),
+            ),
+            (
+                keys.small_pool_pages.given && pools == Some((false, false)),
+                keys.small_pool_pages.name,
+                "no packets go through a pool (`small_packets`)".to_owned(),
             ),
         ];
         let idle = cases.into_iter().filter(|(idle, ..)| *idle);
@@ -372,13 +399,47 @@ impl NetworkTable {
                 false => RxMode::Copy,
             })?,
             vcpu: 0,
-            netback_threads: keys.netback_threads.get()?.min(with.driver_vcpus.max(1)),
+            netback: self.netback(table, with.driver_vcpus, &vifs)?,
             behind: Vec::new(),
             other_ports: OtherPorts {
                 boot: keys.boot_ports.get()?,
                 guest: keys.guest_ports.get()?,
             },
             vifs,
+        })
+    }
+
+    /// How netback of a driver domain of `vcpus` vcpus is set up, which serves `vifs`.
+    fn netback(
+        &self,
+        table: &mut dyn KeyReader,
+        vcpus: u16,
+        vifs: &[VifConfig],
+    ) -> Option<NetbackConfig> {
+        let keys = &self.0;
+        let threads = keys.netback_threads.get()?.min(vcpus.max(1));
+        let pairs = keys.netback_pairs.if_given()?.unwrap_or(threads);
+        let last = vifs.iter().filter_map(|vif| vif.pair).max();
+        if let Some(last) = last
+            && last >= pairs
+        {
+            table.tell(Misfit::key(&keys.netback_pairs).says(
+                format!("a vif asks for pair {last}, and netback has {pairs}"),
+                "more pairs than the highest `pair` of [domain.vif]",
+                format!("pairs count from 0: `netback_pairs = {}`", last + 1),
+            ));
+            return None;
+        }
+        let (out, inward) = keys.small_packets.get()?;
+        Some(NetbackConfig {
+            threads,
+            pairs,
+            assign: keys.netback_assign.get()?,
+            small: SmallPackets {
+                out,
+                inward,
+                pages: keys.small_pool_pages.get()?,
+            },
         })
     }
 

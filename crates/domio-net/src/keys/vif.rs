@@ -2,7 +2,7 @@
 
 use crate::host::VifRate;
 use domio_core::Duration;
-use domio_core::keys::{Form, KeySection, Keys, Need, form, name, quote};
+use domio_core::keys::{Form, KeySection, Keys, Need, form, int, name, quote};
 
 /// `[domain.vif]`.
 pub static VIF: KeySection = KeySection::plain(
@@ -20,6 +20,8 @@ keys! {
     pub struct VifKeys {
         network: String = name(), Need::Optional("the first one"),
             "Name of the network that it is on.";
+        pair: u16 = int(0, 1023), Need::Optional("what `netback_assign` of [network] says"),
+            "The pair of tasklets of netback that serves it, counted from 0.";
         rate: VifRate = form(&RATE, vif_rate), Need::Optional("no limit"),
             "Limit on what the guest sends, in `xl`'s notation: `\"10Mb/s\"`, or `\"10Mb/s@20ms\"` \
          with the interval in which credit comes, which is 50 ms otherwise. `b` counts bits and \

@@ -5,7 +5,7 @@ use crate::site::*;
 use crate::told::{Kind, Record, Records};
 use domio_core::{DomainId, Instant, VcpuName};
 use domio_net::class::NetPlace;
-use domio_net::host::{FlowKind, Network, NetworkConfig};
+use domio_net::host::{FlowKind, NetbackConfig, Network, NetworkConfig};
 use domio_net::link::{LinkConfig, Rate};
 use domio_vmm::Simulation;
 use domio_vmm::bus::Device as _;
@@ -184,7 +184,7 @@ fn netback_on_two_vcpus_serves_more() {
     let guests = |threads| {
         let one = card(OUTER, (1..=4).map(|id| vif(id, &[IN])).collect());
         let config = NetworkConfig {
-            netback_threads: threads,
+            netback: NetbackConfig::spread(threads),
             link: LinkConfig {
                 rate: Rate::bits_per_second(10_000_000_000),
                 ..one.link
@@ -217,8 +217,8 @@ fn netback_on_two_vcpus_serves_more() {
 #[test]
 fn a_chain_may_spread_its_work() {
     let mut config = chain(&[&[IN, ping(3)], &[OUT, udp_in(500)], &[udp_out(2_000), OUT]]);
-    config.netback_threads = 2;
-    config.behind[0].netback_threads = 2;
+    config.netback = NetbackConfig::spread(2);
+    config.behind[0].netback = NetbackConfig::spread(2);
     let simulation = ran(config, 2, SECOND);
     let records = simulation.into_sink();
     records.are_true();

@@ -5,8 +5,8 @@ use crate::told::Records;
 use domio_core::{DomainId, Duration, Instant, ParamValues, Topology, XenVersion};
 use domio_net::class::{NetPlace, NetRecord};
 use domio_net::host::{
-    FlowConfig, FlowKind, NetCosts, Network, NetworkConfig, RxMode, StreamConfig, VifConfig,
-    VifRate,
+    Assignment, FlowConfig, FlowKind, NetCosts, NetbackConfig, Network, NetworkConfig, RxMode,
+    SmallPackets, StreamConfig, VifConfig, VifRate,
 };
 use domio_net::icmp::{Pace, PingConfig};
 use domio_net::link::{LinkConfig, Rate};
@@ -44,6 +44,9 @@ struct Setup {
     /// Event channels of the driver domain and of the guests.
     abis: (Abi, Abi),
     rx_mode: RxMode,
+    netback: NetbackConfig,
+    /// The pair that each guest asks for, in turn.
+    own_pairs: bool,
     nic: NicConfig,
     /// How many packets the queue in front of the line holds.
     line_queue: usize,
@@ -78,7 +81,7 @@ fn abis() -> Vec<Abi> {
         .collect()
 }
 
-fn domain(id: u16, policy: &str, guest: Option<&Guest>) -> DomainConfig {
+fn domain(id: u16, policy: &str, guest: Option<&Guest>, vcpus: u16) -> DomainConfig {
     let policy = domio_sched::find(policy).expect("a shipped policy");
     let burns = guest.is_some_and(|g| g.burns);
     let stop = guest.and_then(|g| g.stops);
@@ -90,7 +93,7 @@ fn domain(id: u16, policy: &str, guest: Option<&Guest>) -> DomainConfig {
             tick: Some(ms(10)),
             ..GuestConfig::IDEAL
         },
-        vcpus: vec![VcpuConfig::anywhere(burns.then_some(Workload::Burn))],
+        vcpus: vec![VcpuConfig::anywhere(burns.then_some(Workload::Burn)); vcpus.into()],
         start: Instant::ZERO,
         stop: stop.map(|after| Instant::ZERO + ms(after)),
     }
@@ -101,10 +104,10 @@ fn simulation(setup: &Setup) -> Simulation<Records, Network> {
     let policy = domio_sched::find(name).expect("a shipped policy");
     let mut params = ParamValues::defaults(policy.descriptor.params);
     params.choose("version", version).expect("a release");
-    let mut domains = vec![domain(0, name, None)];
+    let mut domains = vec![domain(0, name, None, setup.netback.threads)];
     let mut vifs = Vec::new();
     for (id, guest) in (1..).zip(&setup.guests) {
-        domains.push(domain(id, name, Some(guest)));
+        domains.push(domain(id, name, Some(guest), 1));
         let flow = |(i, kind): (u64, &FlowKind)| FlowConfig {
             kind: *kind,
             start: ms(5 * u64::from(id) + 7 * i),
@@ -114,6 +117,7 @@ fn simulation(setup: &Setup) -> Simulation<Records, Network> {
             behind: None,
             domain: DomainId(id),
             vcpu: 0,
+            pair: setup.own_pairs.then_some(id % setup.netback.pairs),
             rate: guest.rate,
             rx_target: VifConfig::RX_TARGET,
             flows: (0..).zip(&guest.flows).map(flow).collect(),
@@ -148,7 +152,7 @@ fn simulation(setup: &Setup) -> Simulation<Records, Network> {
         costs,
         rx_mode: setup.rx_mode,
         vcpu: 0,
-        netback_threads: 1,
+        netback: setup.netback,
         behind: Vec::new(),
         other_ports: domio_net::host::OtherPorts::default(),
         vifs,
@@ -222,6 +226,23 @@ fn guest() -> impl Strategy<Value = Guest> {
         })
 }
 
+/// Up to five pairs of tasklets on up to three vcpus, with pools or without, large and small.
+fn netback() -> impl Strategy<Value = NetbackConfig> {
+    let assign = prop_oneof![Just(Assignment::RoundRobin), Just(Assignment::Hash)];
+    let small = (
+        any::<bool>(),
+        any::<bool>(),
+        prop_oneof![Just(256_u16), 1..9_u16],
+    )
+        .prop_map(|(out, inward, pages)| SmallPackets { out, inward, pages });
+    (1..4_u16, 1..6_u16, assign, small).prop_map(|(threads, pairs, assign, small)| NetbackConfig {
+        threads,
+        pairs,
+        assign,
+        small,
+    })
+}
+
 fn setup() -> impl Strategy<Value = Setup> {
     let nics = prop_oneof![
         Just(NicConfig::PLAIN),
@@ -235,7 +256,11 @@ fn setup() -> impl Strategy<Value = Setup> {
         (1..5_u16, prop::sample::select(POLICIES.to_vec())),
         prop::collection::vec(guest(), 1..5),
         (abi(), abi()),
-        prop_oneof![Just(RxMode::Flip), Just(RxMode::Copy)],
+        (
+            prop_oneof![Just(RxMode::Flip), Just(RxMode::Copy)],
+            netback(),
+            any::<bool>(),
+        ),
         nics,
         prop_oneof![Just(300_usize), Just(4)],
         prop_oneof![Just(0_u32), Just(1_000), Just(100_000)],
@@ -243,12 +268,14 @@ fn setup() -> impl Strategy<Value = Setup> {
         0..1_000_u64,
     )
         .prop_map(
-            |(on, guests, abis, rx_mode, nic, line_queue, loss, free, seed)| Setup {
+            |(on, guests, abis, netback, nic, line_queue, loss, free, seed)| Setup {
                 pcpus: on.0,
                 policy: on.1,
                 guests,
                 abis,
-                rx_mode,
+                rx_mode: netback.0,
+                netback: netback.1,
+                own_pairs: netback.2,
                 nic,
                 line_queue,
                 loss,
@@ -256,6 +283,23 @@ fn setup() -> impl Strategy<Value = Setup> {
                 seed,
             },
         )
+}
+
+/// No pool lent more pages than it has, small packets that found one went through the pool, and
+/// there are no pools where none were asked for.
+fn pools_keep_their_size(setup: &Setup, network: &Network) -> Result<(), TestCaseError> {
+    let small = setup.netback.small;
+    for id in (1..).take(setup.guests.len()) {
+        let (out, inward) = network.by_path(DomainId(id));
+        prop_assert_eq!((out.is_some(), inward.is_some()), (small.out, small.inward));
+        for pool in [out, inward].into_iter().flatten() {
+            prop_assert_eq!(pool.pages, u32::from(small.pages));
+            prop_assert!(pool.most <= pool.pages && pool.no_page <= pool.granted);
+            prop_assert!(pool.no_page == 0 || pool.most == pool.pages);
+            prop_assert!(pool.no_page == 0 || small.pages < 256, "{:?}", pool);
+        }
+    }
+    Ok(())
 }
 
 /// Runs `setup` for a fifth of a second, and looks every 17 ms whether each packet was delivered,
@@ -273,6 +317,7 @@ fn nothing_is_lost(setup: &Setup) -> Result<(), TestCaseError> {
         simulation.host().device(0).account(&mut ledger);
         prop_assert!(ledger.check().is_ok(), "{:?}", ledger.check());
     }
+    pools_keep_their_size(setup, simulation.host().device(0))?;
     let mut held: BTreeMap<(DomainId, NetPlace), i64> = BTreeMap::new();
     // Flows of the packets in the driver domain, by the guest that they are for.
     let mut lines: BTreeMap<DomainId, VecDeque<u32>> = BTreeMap::new();
@@ -348,6 +393,8 @@ fn each_policy_and_each_event_channel_loses_nothing() {
                 ],
                 abis: (*abi, abis[(i + usize::from(pcpus)) % abis.len()]),
                 rx_mode: RxMode::Flip,
+                netback: NetbackConfig::ONE,
+                own_pairs: false,
                 nic: NicConfig::TG3,
                 line_queue: 100,
                 loss: 10_000,
@@ -403,6 +450,8 @@ fn alone(flows: Vec<FlowKind>, nic: NicConfig) -> Setup {
         }],
         abis: (abi, abi),
         rx_mode: RxMode::Flip,
+        netback: NetbackConfig::ONE,
+        own_pairs: false,
         nic,
         line_queue: 300,
         loss: 0,

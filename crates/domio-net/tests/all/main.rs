@@ -11,6 +11,7 @@ mod offload;
 mod owner;
 mod pages;
 mod path;
+mod pools;
 mod programs;
 mod rate;
 mod roaming;

@@ -4,7 +4,8 @@
 use crate::told::Records;
 use domio_core::{DomainId, Duration, Instant, ParamValues, Sink, Topology, XenVersion};
 use domio_net::host::{
-    FlowConfig, FlowKind, NetCosts, Network, NetworkConfig, RxMode, StreamConfig, VifConfig,
+    FlowConfig, FlowKind, NetCosts, NetbackConfig, Network, NetworkConfig, RxMode, StreamConfig,
+    VifConfig,
 };
 use domio_net::icmp::{Pace, PingConfig, PingStatistics};
 use domio_net::link::{LinkConfig, Rate};
@@ -77,7 +78,7 @@ pub fn card(driver: u16, vifs: Vec<VifConfig>) -> NetworkConfig {
         costs: NetCosts::on(&OPTERON_242),
         rx_mode: RxMode::Flip,
         vcpu: 0,
-        netback_threads: 1,
+        netback: NetbackConfig::ONE,
         behind: Vec::new(),
         other_ports: domio_net::host::OtherPorts::default(),
         vifs,
@@ -95,6 +96,7 @@ pub fn vif(domain: u16, flows: &[FlowKind]) -> VifConfig {
         behind: None,
         domain: DomainId(domain),
         vcpu: 0,
+        pair: None,
         rate: None,
         rx_target: VifConfig::RX_TARGET,
         flows: (0..).zip(flows).map(flow).collect(),

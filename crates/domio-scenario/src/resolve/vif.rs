@@ -15,6 +15,7 @@ use domio_net::keys::{VIF, VifKeys};
 pub(super) struct Vif {
     /// Index of the network that it is on.
     pub network: usize,
+    pair: Option<u16>,
     rate: Option<VifRate>,
     /// Flows that go through it.
     pub flows: Vec<Flow>,
@@ -40,6 +41,7 @@ impl Vif {
             domain,
             behind: None,
             vcpu: 0,
+            pair: self.pair,
             rate: self.rate,
             rx_target,
             flows: self.flows.iter().flat_map(|f| f.configs.clone()).collect(),
@@ -108,6 +110,7 @@ pub(super) fn vifs(
             }
             None => vifs.push(Vif {
                 network: named.unwrap_or(0),
+                pair: None,
                 rate: None,
                 flows: vec![flow.clone()],
                 span: asks,
@@ -133,7 +136,7 @@ fn own_vifs(cx: &mut Cx<'_>, fields: &Fields<'_>, slot: &Slot<Nested>) -> Option
             false => 0,
             true => network(cx, &NetworkName::of(&own, &keys.network)?)?,
         };
-        let rate = keys.rate.if_given()?;
+        let (pair, rate) = (keys.pair.if_given()?, keys.rate.if_given()?);
         if let Some(first) = vifs.iter().find(|v| v.network == on) {
             let first = first.span;
             cx.push(
@@ -151,10 +154,11 @@ fn own_vifs(cx: &mut Cx<'_>, fields: &Fields<'_>, slot: &Slot<Nested>) -> Option
         }
         vifs.push(Vif {
             network: on,
+            pair,
             rate,
             flows: Vec::new(),
             span: key_span,
-            described: keys.network.given || keys.rate.given,
+            described: keys.network.given || keys.pair.given || keys.rate.given,
         });
     }
     Some(vifs)

@@ -1,8 +1,8 @@
 //! Netback: the driver domain's side of the guests' interfaces (xen-spec 6.3).
 //!
-//! There is one pair of tasklets for all interfaces, as in Linux 2.6.18 for Xen: one takes packets
-//! to the guests, the other from them. Each works through whatever all interfaces have, in batches
-//! that cost one hypercall.
+//! A pair of tasklets takes packets to the guests, and from them. Each works through whatever its
+//! interfaces have, in batches that cost one hypercall. In Linux 2.6.18 for Xen one pair serves all
+//! interfaces.
 //!
 //! | file | holds |
 //! |---|---|
@@ -40,7 +40,7 @@ pub(super) use lines::BackLines;
 pub(super) use rx::queue_cost;
 pub(super) use tx::FromGuests;
 
-/// Backends that one vcpu of a driver domain runs. Tables have a place for each interface of the
+/// Backends that one pair of tasklets runs. Tables have a place for each interface of the
 /// network, whoever serves it.
 pub(super) struct Netback {
     pub rx: ToGuests,

@@ -10,7 +10,7 @@ use domio_vmm::ring::NET_RX;
 use super::super::costs::{NetCosts, RxMode};
 use super::super::record;
 use super::super::site::{Site, schedule};
-use super::super::vif::{Vif, payee};
+use super::super::vif::{Via, Vif, payee};
 use super::lines::BackLines;
 use crate::class::NetPlace::{DriverIn, Outside, RxRing};
 use crate::offload::{pages_in, slots_in};
@@ -67,7 +67,7 @@ pub(in super::super) struct ToGuests {
     lanes: Vec<Lane>,
     /// Packets for the tasklet, with their interface.
     waiting: VecDeque<(u16, Packet)>,
-    batch: Vec<(u16, Packet)>,
+    batch: Vec<(Via, Packet)>,
     /// Pages that Xen has given in advance, for those that are transferred.
     pages: u32,
     stage: Stage,
@@ -99,6 +99,15 @@ pub(in super::super) fn queue_cost(config: &Site, packet: &Packet) -> Duration {
         RxMode::Copy => Duration::ZERO,
     };
     config.costs.back_queue + copy
+}
+
+/// What netback copies of `packet` to the pool in its tasklet, if that is where the packet goes.
+/// Where packets are transferred otherwise, their copy is part of [`queue_cost`].
+fn pool_cost(config: &Site, packet: &Packet, pooled: bool) -> Duration {
+    match (config.rx_mode, pooled) {
+        (RxMode::Copy, true) => config.costs.copy(u64::from(packet.frame_bytes())),
+        _ => Duration::ZERO,
+    }
 }
 
 impl ToGuests {
@@ -339,11 +348,13 @@ impl ToGuests {
             let needs = slots_in(&packet);
             slots += usize::from(needs);
             self.lanes[usize::from(vif)].reserved -= u32::from(needs);
+            let v = &mut vifs[usize::from(vif)];
             for _ in 0..needs {
-                let request = vifs[usize::from(vif)].rx.take_request();
+                let request = v.rx.take_request();
                 assert!(request.is_some(), "packets reserve the requests they take");
             }
-            self.batch.push((vif, packet));
+            let pooled = v.inward.take(&packet);
+            self.batch.push((Via { vif, pooled }, packet));
         }
     }
 
@@ -355,7 +366,8 @@ impl ToGuests {
         kernel: &mut KernelIo<'_, '_>,
     ) -> Duration {
         let costs = &config.costs;
-        let add = |batch: &mut Batch, packet: &Packet| match config.rx_mode {
+        let add = |batch: &mut Batch, packet: &Packet, pooled: bool| match config.rx_mode {
+            _ if pooled => {}
             RxMode::Flip => batch.transfers += u32::from(pages_in(packet)),
             RxMode::Copy => {
                 batch.copies += u32::from(pages_in(packet));
@@ -363,16 +375,18 @@ impl ToGuests {
             }
         };
         let mut batch = Batch::new(config.driver);
-        for (vif, packet) in &self.batch {
+        let mut own = Duration::ZERO;
+        for (Via { vif, pooled }, packet) in &self.batch {
+            let each = costs.back_rx + pool_cost(config, packet, *pooled);
+            own += each;
             if kernel.owners() {
                 let mut alone = Batch::new(config.driver);
-                add(&mut alone, packet);
-                let part = costs.grants.of(&alone) + costs.back_rx;
+                add(&mut alone, packet, *pooled);
+                let part = costs.grants.of(&alone) + each;
                 kernel.share(payee(vifs, *vif, packet), part);
             }
-            add(&mut batch, packet);
+            add(&mut batch, packet, *pooled);
         }
-        let own = costs.back_rx * self.batch.len() as u64;
         costs.grants.of(&batch) + own + self.page_cost(batch.transfers, costs)
     }
 
@@ -390,10 +404,11 @@ impl ToGuests {
     /// Tells the guests of the packets of the batch, in their rings.
     fn respond(&mut self, vifs: &mut [Vif], kernel: &mut KernelIo<'_, '_>) {
         let mut batch = std::mem::take(&mut self.batch);
-        for (vif, packet) in batch.drain(..) {
+        for (Via { vif, pooled }, packet) in batch.drain(..) {
             let v = &mut vifs[usize::from(vif)];
             if !v.up {
                 self.gone += 1;
+                v.inward.give_back(pooled);
                 record::moved(kernel.io, v.ends, &packet, DriverIn, Outside);
                 continue;
             }
@@ -405,7 +420,7 @@ impl ToGuests {
                 sent: 0,
                 received: 1,
             });
-            v.put_received(packet);
+            v.put_received(packet, pooled);
             if v.rx.push_responses() && !self.notify.contains(&vif) {
                 self.notify.push(vif);
             }

@@ -9,7 +9,7 @@ use domio_vmm::grant::Batch;
 use super::super::record;
 use super::super::site::{Site, schedule};
 use super::super::softnet::Softnet;
-use super::super::vif::{Page, Vif, payer};
+use super::super::vif::{Page, Via, Vif, payer};
 use super::gate::Outgoing;
 use super::limit::Limits;
 use crate::class::NetPlace::{DriverOut, Outside, TxRing};
@@ -43,7 +43,7 @@ pub(in super::super) struct FromGuests {
     listed: Vec<bool>,
     /// Interfaces with packets to send, in turn.
     list: VecDeque<u16>,
-    batch: Vec<(u16, Packet)>,
+    batch: Vec<(Via, Packet)>,
     stage: Stage,
     /// Slots taken from guests' rings and not answered.
     pending: u16,
@@ -174,7 +174,9 @@ impl FromGuests {
         let mut batch = Batch::new(config.driver);
         let mut answers = 0;
         for page in &self.answering {
-            batch.unmaps += u32::from(pages_out(page.slots));
+            if !page.pooled {
+                batch.unmaps += u32::from(pages_out(page.slots));
+            }
             answers += u64::from(page.slots);
             if kernel.owners() {
                 // The same for each slot, whoever it is of.
@@ -188,11 +190,12 @@ impl FromGuests {
     /// be told; that is told before the next is answered (`make_tx_response`).
     fn answer(&mut self, vifs: &mut [Vif]) -> Option<u16> {
         while let Some(page) = self.answering.front_mut() {
-            let vif = page.vif;
+            let (vif, pooled) = (page.vif, page.pooled);
             page.slots -= 1;
             self.pending -= 1;
             if page.slots == 0 {
                 self.answering.pop_front();
+                vifs[usize::from(vif)].out.give_back(pooled);
             }
             if put_answer(&mut vifs[usize::from(vif)]) {
                 return Some(vif);
@@ -230,7 +233,8 @@ impl FromGuests {
     /// Takes everything from the ring of `vif`, to be dropped.
     fn take_to_drop(&mut self, vif: u16, v: &mut Vif, io: &mut Io<'_>) {
         let mut slots = 0;
-        while let Some(packet) = v.take_sent() {
+        while let Some((packet, pooled)) = v.take_sent() {
+            v.out.give_back(pooled);
             record::moved(io, v.ends, &packet, TxRing, Outside);
             self.guarded += 1;
             slots += u32::from(slots_out(&packet));
@@ -283,16 +287,16 @@ impl FromGuests {
                 limits.set_timer(vifs, kernel);
                 continue;
             }
-            if let Some(packet) = v.take_sent() {
+            if let Some((packet, pooled)) = v.take_sent() {
                 limits.pass_out(vif);
-                self.take(vif, packet, v, kernel.io);
+                self.take(Via { vif, pooled }, packet, v, kernel.io);
             }
             self.list_if_more(vif, v);
         }
     }
 
-    /// Netback has taken `packet` from the ring of `vif`.
-    fn take(&mut self, vif: u16, packet: Packet, v: &mut Vif, io: &mut Io<'_>) {
+    /// Netback has taken `packet` from the ring of an interface.
+    fn take(&mut self, via: Via, packet: Packet, v: &mut Vif, io: &mut Io<'_>) {
         record::moved(io, v.ends, &packet, TxRing, DriverOut);
         v.counted.sent += 1;
         io.moved(PacketsMoved {
@@ -304,7 +308,7 @@ impl FromGuests {
         v.passed.packets_out += 1;
         v.passed.bytes_out += u64::from(packet.frame_bytes());
         self.pending += slots_out(&packet);
-        self.batch.push((vif, packet));
+        self.batch.push((via, packet));
     }
 
     /// What the batch costs. Each guest has part in it by what its own packets cost.
@@ -312,15 +316,19 @@ impl FromGuests {
         let costs = &config.costs;
         let mut batch = Batch::new(config.driver);
         let mut cost = Duration::ZERO;
-        for (vif, packet) in &self.batch {
-            let pages = pages_out(slots_out(packet));
+        for (via, packet) in &self.batch {
+            // Pages of the pool are mapped all the time.
+            let pages = match via.pooled {
+                true => 0,
+                false => pages_out(slots_out(packet)),
+            };
             batch.maps += u32::from(pages);
             let header = u64::from(packet.frame_bytes()).min(HEADER);
             let own = costs.back_tx + costs.copy(header);
             cost += own;
             if kernel.owners() {
                 kernel.share(
-                    payer(vifs, *vif, packet),
+                    payer(vifs, via.vif, packet),
                     own + costs.grants.map * u64::from(pages),
                 );
             }
@@ -334,11 +342,11 @@ impl FromGuests {
             return;
         }
         let mut batch = std::mem::take(&mut self.batch);
-        for (vif, packet) in batch.drain(..) {
-            if !softnet.backlog.push((vif, packet)) {
-                let ends = vifs[usize::from(vif)].ends;
+        for (via, packet) in batch.drain(..) {
+            if !softnet.backlog.push((via, packet)) {
+                let ends = vifs[usize::from(via.vif)].ends;
                 record::moved(kernel.io, ends, &packet, DriverOut, Outside);
-                self.release(Page::of(vifs, vif, &packet), kernel);
+                self.release(Page::of(vifs, via, &packet), kernel);
             }
         }
         self.batch = batch;
