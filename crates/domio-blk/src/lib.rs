@@ -7,6 +7,7 @@
 //! | [`drive`] | what executes commands behind a request layer: disks, flash, arrays |
 //! | [`fs`] | a guest's file system: page cache, ext3, write-back |
 //! | [`replay`] | scripts of requests, and what elevator and request layer did with them |
+//! | [`trace`] | requests of a trace, run against request layer, elevator and drive |
 //! | [`loopback`] | virtual disks in the driver domain's memory: the example of a device model |
 #![no_std]
 
@@ -22,3 +23,4 @@ pub mod fs;
 pub mod loopback;
 pub mod queue;
 pub mod replay;
+pub mod trace;
