@@ -52,6 +52,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "domio-core",
             "domio-sched",
             "domio-vmm",
+            "domio-blk",
             "domio-trace",
             "domio-scenario",
         ],

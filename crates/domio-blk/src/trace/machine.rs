@@ -149,7 +149,7 @@ impl TraceMachine {
                 ..rest
             };
             self.add(piece);
-            rest.sector += u64::from(most);
+            rest.sector = rest.sector.saturating_add(u64::from(most));
             rest.sectors -= most;
             rest.gap = Duration::ZERO;
         }
@@ -360,12 +360,14 @@ impl TraceMachine {
             meta: io.meta,
             sector: io.sector,
             sectors: io.sectors,
-            submitter: io.submitter,
+            word: io.word,
         });
     }
 
     fn tell_request(&mut self, act: TraceAct, id: RequestId) {
-        let rq = self.queue.requests()[id];
+        let requests = self.queue.requests();
+        let rq = requests[id];
+        let first = requests.tags(id).next().unwrap_or_default();
         self.happened.push_back(Happened {
             at: self.now,
             act,
@@ -374,7 +376,7 @@ impl TraceMachine {
             meta: rq.meta,
             sector: rq.sector,
             sectors: rq.sectors,
-            submitter: rq.submitter,
+            word: self.going[first as usize].word,
         });
     }
 }

@@ -52,6 +52,8 @@ pub struct TraceIo {
     pub sectors: u32,
     /// Whose request it is.
     pub submitter: Submitter,
+    /// A word of the caller's, which comes back with what happened.
+    pub word: u32,
 }
 
 /// What happened to a request.
@@ -91,6 +93,6 @@ pub struct Happened {
     pub sector: u64,
     /// Number of sectors.
     pub sectors: u32,
-    /// Whose; of a request whose first bio it was.
-    pub submitter: Submitter,
+    /// The caller's word: of a request the one of its first bio.
+    pub word: u32,
 }

@@ -76,6 +76,7 @@ fn read(at_us: u64, submitter: u32, sector: u64) -> TraceIo {
         sector,
         sectors: 8,
         submitter: Submitter(submitter),
+        word: 0,
     }
 }
 

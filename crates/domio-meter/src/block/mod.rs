@@ -16,6 +16,4 @@ mod waits;
 pub use compare::{BlockComparison, ComparedJson, demerit};
 pub use summary::{BlockMeter, BlockSummaryJson, DepthJson, FoundJson, SpeakerJson, StageJson};
 pub use values::{SpreadJson, Values};
-pub use waits::{
-    BesideJson, BlockExplainer, BlockWaitJson, BlockWaitsJson, DeviceTime, PartsJson, WaiterJson,
-};
+pub use waits::{BesideJson, BlockExplainer, BlockWaitJson, BlockWaitsJson, PartsJson, WaiterJson};

@@ -156,7 +156,7 @@ impl Pairs {
             let Some(bio) = self.open.remove(place) else {
                 continue;
             };
-            let end = bio.sector + u64::from(bio.sectors);
+            let end = bio.sector.saturating_add(u64::from(bio.sectors));
             if end > event.end() && place.1 < event.end() && bio.issued.is_some() {
                 // It was cut: its last piece ends it.
                 self.open.insert((place.0, event.end(), place.2), bio);

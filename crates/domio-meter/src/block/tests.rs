@@ -1,8 +1,8 @@
 //! Small traces whose figures can be told by looking at them.
 
-use super::{BlockComparison, BlockExplainer, BlockMeter, DeviceTime, Values, demerit};
+use super::{BlockComparison, BlockExplainer, BlockMeter, Values, demerit};
 use domio_core::Duration;
-use domio_trace::block::{BlockFormat, BlockReader};
+use domio_trace::block::{BlockFormat, BlockReader, DeviceTime};
 
 /// Two processes: `a` reads alone for 4 ms; `b` waits for 2 ms of that, and the device idles for
 /// 1 ms before it gets b's request, which takes 3 ms.

@@ -4,28 +4,13 @@ use super::books::{Books, IDLE};
 use super::pairs::{Bio, Pairs, Step};
 use super::summary::index;
 use super::values::{SpreadJson, Values};
-use domio_core::{Duration, Instant};
-use domio_trace::block::{BlockEvent, BlockNames};
+use domio_core::Instant;
+use domio_trace::block::{BlockEvent, BlockNames, DeviceTime};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Longest waits that are told one by one.
 const LONGEST: usize = 10;
-
-/// What the time of a command in a device went to; only a replay tells.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct DeviceTime {
-    /// Waiting while other commands were served.
-    pub queued: Duration,
-    /// Moving the arm, changing heads, settling.
-    pub seek: Duration,
-    /// Waiting for the platter to turn.
-    pub rotation: Duration,
-    /// Everything else.
-    pub transfer: Duration,
-    /// Whether the device's cache had the data, or room for the data.
-    pub cached: bool,
-}
 
 /// Sums of the requests of one command and way.
 #[derive(Clone, Debug, Default)]

@@ -182,3 +182,18 @@ impl BlockEvent {
         Some((first, u32::try_from(end - first).ok()?))
     }
 }
+
+/// What the time of a command in a device went to. No recording has this; a replay tells it.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct DeviceTime {
+    /// Waiting while other commands were served.
+    pub queued: Duration,
+    /// Moving the arm, changing heads, settling.
+    pub seek: Duration,
+    /// Waiting for the platter to turn.
+    pub rotation: Duration,
+    /// Everything else.
+    pub transfer: Duration,
+    /// Whether the device's cache had the data, or room for the data.
+    pub cached: bool,
+}

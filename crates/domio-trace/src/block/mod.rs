@@ -23,8 +23,8 @@ mod lines;
 mod names;
 mod reader;
 
-pub use damage::{BlockDamage, BlockTraceError};
-pub use event::{BlockAct, BlockEvent, BlockFlags, BlockWay, SECTOR};
+pub use damage::{BlockDamage, BlockTraceError, Damaged};
+pub use event::{BlockAct, BlockEvent, BlockFlags, BlockWay, DeviceTime, SECTOR};
 pub use formats::{BlockFormat, recognise as recognise_block};
 pub use names::{BlockNames, OTHERS};
 pub use reader::BlockReader;

@@ -6,7 +6,7 @@ use super::event::BlockEvent;
 use super::formats::{BlockFormat, LineFormat, lines_of, recognise};
 use super::lines::Lines;
 use super::names::BlockNames;
-use domio_core::Instant;
+use domio_core::{Duration, Instant};
 use std::io::{Chain, Cursor, Read};
 
 /// Bytes that are looked at to tell the format.
@@ -14,6 +14,9 @@ const LOOK: u64 = 16_384;
 
 /// Lines of which one has to be good.
 const PATIENCE: u64 = 1000;
+
+/// From the first event to the last, at most: 146 years.
+const LONGEST: Duration = Duration::from_nanos(1 << 62);
 
 /// Characters of a damaged line that are shown.
 const SHOWN: usize = 60;
@@ -94,26 +97,42 @@ impl<R: Read> BlockReader<R> {
     /// When the file cannot be read, or nothing in it fits the format.
     #[inline]
     pub fn next_event(&mut self) -> Result<Option<BlockEvent>, BlockTraceError> {
-        let event = match &mut self.source {
-            Source::Lines(..) => self.next_of_lines()?,
-            Source::Binary(_) => self.next_of_records()?,
-        };
-        let Some(mut event) = event else {
-            if self.events == 0 && self.damage.places > 0 {
-                return Err(self.nothing());
+        loop {
+            let event = match &mut self.source {
+                Source::Lines(..) => self.next_of_lines()?,
+                Source::Binary(_) => self.next_of_records()?,
+            };
+            let Some(mut event) = event else {
+                if self.events == 0 && self.damage.places > 0 {
+                    return Err(self.nothing());
+                }
+                return Ok(None);
+            };
+            let origin = *self.origin.get_or_insert(event.at.as_nanos());
+            let at = event.at.saturating_since(Instant::from_nanos(origin));
+            if at > LONGEST {
+                let why = format!("{} s after the first event", at.as_nanos() / 1_000_000_000);
+                let place = self.place();
+                self.damage.add(|| place, why);
+                continue;
             }
-            return Ok(None);
-        };
-        self.events += 1;
-        let origin = *self.origin.get_or_insert(event.at.as_nanos());
-        let at = event.at.saturating_since(Instant::from_nanos(origin));
-        event.at = Instant::ZERO + at;
-        if event.at < self.last {
-            self.damage.late += 1;
-            event.at = self.last;
+            self.events += 1;
+            event.at = Instant::ZERO + at;
+            if event.at < self.last {
+                self.damage.late += 1;
+                event.at = self.last;
+            }
+            self.last = event.at;
+            return Ok(Some(event));
         }
-        self.last = event.at;
-        Ok(Some(event))
+    }
+
+    /// Where the reader is.
+    fn place(&self) -> String {
+        match &self.source {
+            Source::Lines(lines, _) => format!("line {}", lines.number()),
+            Source::Binary(records) => format!("record {}", records.records()),
+        }
     }
 
     fn next_of_lines(&mut self) -> Result<Option<BlockEvent>, BlockTraceError> {
