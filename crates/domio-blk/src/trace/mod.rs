@@ -8,12 +8,15 @@
 //! |---|---|
 //! | `turns` | whose request goes when: at its time, or a gap after the one before |
 //! | `machine` | clock, queue and drive |
+//! | `fixed` | the plainest drive |
 
+mod fixed;
 mod machine;
 #[cfg(test)]
 mod tests;
 mod turns;
 
+pub use fixed::FixedDrive;
 pub use machine::{MachineConfig, TraceMachine};
 pub use turns::WINDOW;
 

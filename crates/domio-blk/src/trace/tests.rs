@@ -1,57 +1,22 @@
 //! What a machine does with the requests of a trace.
 
-use super::{Happened, LoopKind, MachineConfig, TraceAct, TraceIo, TraceMachine, WINDOW};
-use crate::drive::{Command, Drive, FinishedCommand, ServiceTime};
+use super::{
+    FixedDrive, Happened, LoopKind, MachineConfig, TraceAct, TraceIo, TraceMachine, WINDOW,
+};
 use crate::elevator::{IoWay, Submitter, Tuning, find_elevator};
 use crate::queue::QueueLimits;
 use alloc::boxed::Box;
-use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use domio_core::{Duration, Instant};
 
-/// Serves commands one after the other, each in 1 ms.
-#[derive(Debug, Default)]
-struct Steady {
-    commands: VecDeque<(Command, Instant)>,
-    end: Option<Instant>,
-}
-
-const SERVICE: Duration = Duration::from_millis(1);
-
-impl Drive for Steady {
-    fn sectors(&self) -> u64 {
-        1_000_000
-    }
-
-    fn depth(&self) -> u32 {
-        4
-    }
-
-    fn start(&mut self, now: Instant, command: Command) {
-        self.commands.push_back((command, now));
-        self.end.get_or_insert(now + SERVICE);
-    }
-
-    fn next(&self) -> Option<Instant> {
-        self.end
-    }
-
-    fn advance(&mut self, now: Instant, done: &mut Vec<FinishedCommand>) {
-        while let Some(end) = self.end.filter(|end| *end <= now) {
-            let (command, begun) = self.commands.pop_front().expect("one is served");
-            done.push(FinishedCommand {
-                tag: command.tag,
-                at: end,
-                spent: ServiceTime {
-                    queued: end.since(begun) - SERVICE,
-                    transfer: SERVICE,
-                    ..ServiceTime::default()
-                },
-                cached: false,
-            });
-            self.end = (!self.commands.is_empty()).then_some(end + SERVICE);
-        }
-    }
+/// A drive that serves each command in 1 ms.
+fn steady() -> FixedDrive {
+    FixedDrive::new(
+        1_000_000,
+        Duration::from_millis(1),
+        Duration::ZERO,
+        Duration::ZERO,
+    )
 }
 
 fn machine(elevator: &str, kind: LoopKind) -> TraceMachine {
@@ -60,7 +25,7 @@ fn machine(elevator: &str, kind: LoopKind) -> TraceMachine {
         limits: QueueLimits::disk(250, 31),
         elevator,
         tuning: Tuning::defaults(elevator.tunables, 250),
-        drive: Box::new(Steady::default()),
+        drive: Box::new(steady()),
         kind,
     })
 }

@@ -1,47 +1,19 @@
 //! Small traces on a machine whose drive serves each command in 1 ms.
 
 use super::{BlockCsv, BlockReplay, Contexts, IntakeConfig};
-use domio_blk::drive::{Command, Drive, FinishedCommand, ServiceTime};
 use domio_blk::elevator::{Tuning, find_elevator};
 use domio_blk::queue::QueueLimits;
-use domio_blk::trace::{LoopKind, MachineConfig};
-use domio_core::{Duration, Instant};
+use domio_blk::trace::{FixedDrive, LoopKind, MachineConfig};
+use domio_core::Duration;
 use domio_trace::block::{BlockAct, BlockEvent, BlockReader};
 
-#[derive(Debug, Default)]
-struct Steady(Option<(Command, Instant)>);
-
-impl Drive for Steady {
-    fn sectors(&self) -> u64 {
-        1000
-    }
-
-    fn depth(&self) -> u32 {
-        1
-    }
-
-    fn start(&mut self, now: Instant, command: Command) {
-        self.0 = Some((command, now + Duration::from_millis(1)));
-    }
-
-    fn next(&self) -> Option<Instant> {
-        self.0.map(|(_, end)| end)
-    }
-
-    fn advance(&mut self, now: Instant, done: &mut Vec<FinishedCommand>) {
-        if let Some((command, at)) = self.0.take_if(|(_, end)| *end <= now) {
-            let spent = ServiceTime {
-                transfer: Duration::from_millis(1),
-                ..ServiceTime::default()
-            };
-            done.push(FinishedCommand {
-                tag: command.tag,
-                at,
-                spent,
-                cached: false,
-            });
-        }
-    }
+fn steady() -> FixedDrive {
+    FixedDrive::new(
+        1000,
+        Duration::from_millis(1),
+        Duration::ZERO,
+        Duration::ZERO,
+    )
 }
 
 fn replay<'a>(text: &'a str, how: IntakeConfig, kind: LoopKind) -> BlockReplay<&'a [u8]> {
@@ -50,7 +22,7 @@ fn replay<'a>(text: &'a str, how: IntakeConfig, kind: LoopKind) -> BlockReplay<&
         limits: QueueLimits::disk(250, 31),
         elevator,
         tuning: Tuning::defaults(elevator.tunables, 250),
-        drive: Box::new(Steady::default()),
+        drive: Box::new(steady()),
         kind,
     };
     BlockReplay::new(
