@@ -406,11 +406,15 @@ pub enum Stage {
     FromGuest = 6,
     /// In the driver domain, which brings it to the device.
     DriverOut = 7,
+    /// In a queue of the guest that orders and holds back, whatever its vcpus do.
+    GuestQueue = 8,
+    /// In such a queue of the driver domain.
+    DriverQueue = 9,
 }
 
 impl Stage {
     /// All stages, by number.
-    pub const ALL: [Stage; 8] = [
+    pub const ALL: [Stage; 10] = [
         Stage::Outside,
         Stage::Device,
         Stage::DriverIn,
@@ -419,6 +423,8 @@ impl Stage {
         Stage::GuestOut,
         Stage::FromGuest,
         Stage::DriverOut,
+        Stage::GuestQueue,
+        Stage::DriverQueue,
     ];
 
     /// Name in files.
@@ -432,6 +438,8 @@ impl Stage {
             Stage::GuestOut => "guest-out",
             Stage::FromGuest => "from-guest",
             Stage::DriverOut => "driver-out",
+            Stage::GuestQueue => "guest-queue",
+            Stage::DriverQueue => "driver-queue",
         }
     }
 }

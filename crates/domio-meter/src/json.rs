@@ -3,12 +3,13 @@
 use domio_core::Unit;
 use serde::Serialize;
 
+use crate::disk::is_disk;
 use crate::network::is_network;
 use crate::summary::JOB_TURNAROUND;
 use crate::web::is_web;
 use crate::{
-    Account, DomainFigure, DriverSumsJson, FigureValue, InOrder, NetworkSummary, Quantiles,
-    Summary, WebJson,
+    Account, DiskSummary, DomainFigure, DriverSumsJson, FigureValue, InOrder, NetworkSummary,
+    Quantiles, Summary, WebJson,
 };
 
 /// A summary as JSON: times in nanoseconds (`_ns`), lengths in microseconds (`_us`), `null` where
@@ -61,6 +62,9 @@ pub struct DomainJson {
     /// What the clients of its web servers saw; left out where the trace does not tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub web: Option<WebJson>,
+    /// What its virtual disks did; left out where the trace does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disk: Option<DiskJson>,
     /// Its jobs; left out where the trace has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jobs: Option<JobsJson>,
@@ -124,6 +128,39 @@ pub struct NetworkJson {
     pub round_trip_us: MicrosJson,
     /// Standard deviation of the round trips.
     pub round_trip_sd_us: Option<f64>,
+}
+
+/// What the virtual disks of a domain did.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct DiskJson {
+    /// Bytes that were read.
+    pub read_bytes: u64,
+    /// Bytes that were written.
+    pub written_bytes: u64,
+    /// Both, in millions of bytes a second.
+    pub mb_per_second: f64,
+    /// Pieces of I/O that read.
+    pub reads: u64,
+    /// From their submission to their end.
+    pub read_us: MicrosJson,
+    /// Pieces of I/O that write.
+    pub writes: u64,
+    /// From their submission to their end.
+    pub write_us: MicrosJson,
+    /// Commands that the drives have finished.
+    pub commands: u64,
+    /// How many commands of the domain the drives had, on average over the time.
+    pub in_drives: f64,
+    /// How many commands a drive had when one of the domain's came, that one included, on average.
+    pub depth: Option<f64>,
+    /// Mean time that a command waited in the drive while others were served.
+    pub queued_us: Option<f64>,
+    /// Mean time that the arm moved for a command.
+    pub seek_us: Option<f64>,
+    /// Mean time that the platter turned for a command.
+    pub rotation_us: Option<f64>,
+    /// Mean time of everything else.
+    pub transfer_us: Option<f64>,
 }
 
 /// A vcpu.
@@ -220,6 +257,7 @@ impl SummaryJson {
                 .collect(),
             network: d.network().map(|n| network(summary, &n)),
             web: d.web().map(|web| WebJson::new(summary, &web)),
+            disk: d.disk().map(|own| disk(summary, &own)),
             jobs: d.jobs().map(|turnarounds| JobsJson {
                 done: turnarounds.count,
                 turnaround_us: micros(&turnarounds),
@@ -261,7 +299,7 @@ impl SummaryJson {
 
 /// Whether no other part of the JSON has the figure.
 fn is_other(figure: &DomainFigure) -> bool {
-    !is_network(figure) && !is_web(figure) && figure.name != JOB_TURNAROUND
+    !is_network(figure) && !is_web(figure) && !is_disk(figure) && figure.name != JOB_TURNAROUND
 }
 
 fn figure(figure: &DomainFigure) -> FigureJson {
@@ -316,6 +354,26 @@ fn network(summary: &Summary, n: &NetworkSummary) -> NetworkJson {
         replies: n.round_trips.count,
         round_trip_us: micros(&n.round_trips),
         round_trip_sd_us: n.round_trips.sd.map(|ns| ns / 1e3),
+    }
+}
+
+fn disk(summary: &Summary, d: &DiskSummary) -> DiskJson {
+    let mean = |us: u64| (d.commands > 0).then(|| us as f64 / d.commands as f64);
+    DiskJson {
+        read_bytes: d.read_bytes,
+        written_bytes: d.written_bytes,
+        mb_per_second: summary.per_second(d.read_bytes + d.written_bytes) / 1e6,
+        reads: d.reads.count,
+        read_us: micros(&d.reads),
+        writes: d.writes.count,
+        write_us: micros(&d.writes),
+        commands: d.commands,
+        in_drives: summary.per_second(d.in_drives_us()) / 1e6,
+        depth: mean(d.depths),
+        queued_us: mean(d.queued_us),
+        seek_us: mean(d.seek_us),
+        rotation_us: mean(d.rotation_us),
+        transfer_us: mean(d.transfer_us),
     }
 }
 

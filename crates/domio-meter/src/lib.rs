@@ -49,6 +49,7 @@ mod account;
 pub mod block;
 mod charge;
 mod check;
+mod disk;
 mod distribution;
 mod explain;
 mod figures;
@@ -66,6 +67,7 @@ mod xenbaked;
 
 pub use charge::{DriverUse, PacketCharge, PacketWeight, charges, split};
 pub use check::{CheckReport, TraceChecker, TraceFinding, TraceProblem};
+pub use disk::DiskSummary;
 pub use distribution::Quantiles;
 pub use explain::{
     BEHIND_MAX, Cause, CauseJson, DomainWaits, DomainWaitsJson, Explainer, Explanation,
@@ -75,8 +77,8 @@ pub use explain::{
 };
 pub use figures::{DomainFigure, FigureValue};
 pub use json::{
-    AccountJson, DomainJson, FigureJson, JobsJson, MicrosJson, NetworkJson, PcpuJson, SamplesJson,
-    SummaryJson, VcpuJson,
+    AccountJson, DiskJson, DomainJson, FigureJson, JobsJson, MicrosJson, NetworkJson, PcpuJson,
+    SamplesJson, SummaryJson, VcpuJson,
 };
 pub use meter::{EXACT_SAMPLES_MAX, Meter};
 pub use moves::at_backend;

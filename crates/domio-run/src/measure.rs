@@ -3,7 +3,7 @@
 use crate::felt::{ANSWER_MS, Felt, ONE, POINTS, STREAM_MBPS, TRIP_MS, WAIT_US};
 use crate::sample::Sample;
 use domio_core::DomainId;
-use domio_meter::{DomainSummary, Quantiles, Summary, WebSummary};
+use domio_meter::{DiskSummary, DomainSummary, Quantiles, Summary, WebSummary};
 use domio_net::queue::DropPlace;
 use serde::Serialize;
 
@@ -30,15 +30,18 @@ pub enum MeasureGroup {
     Network,
     /// Its web servers: only domains with one have it.
     Web,
+    /// Its virtual disks: only domains with one on a disk of the host have it.
+    Disk,
 }
 
 impl MeasureGroup {
     /// All groups, in the order of tables.
-    pub const ALL: [MeasureGroup; 4] = [
+    pub const ALL: [MeasureGroup; 5] = [
         MeasureGroup::Processor,
         MeasureGroup::Jobs,
         MeasureGroup::Network,
         MeasureGroup::Web,
+        MeasureGroup::Disk,
     ];
 }
 
@@ -62,7 +65,7 @@ pub struct Measure {
 
 /// The figures of a domain, in the order of tables. Those without a value in a run (no wake-up, no
 /// completed run, no job, no network) are not in its sample.
-pub const MEASURES: [Measure; 32] = [
+pub const MEASURES: [Measure; 42] = [
     Measure {
         key: "share_pct",
         title: "share",
@@ -344,7 +347,77 @@ pub const MEASURES: [Measure; 32] = [
         Felt::Itself(ANSWER_MS),
         |_, w| millis(w.response.p99),
     ),
+    disk(
+        (DISK_RATE, "read and written", "MB/s"),
+        (Better::Higher, Felt::Itself(ONE)),
+        |s, d| Some(s.per_second(d.read_bytes + d.written_bytes) / 1e6),
+    ),
+    disk(
+        ("disk_ios_per_s", "pieces of I/O", "1/s"),
+        (Better::Higher, Felt::Itself(ONE)),
+        |s, d| Some(s.per_second(d.reads.count + d.writes.count)),
+    ),
+    disk(
+        ("disk_read_mean_ms", "read, mean", "ms"),
+        (Better::Lower, Felt::Itself(ANSWER_MS)),
+        |_, d| d.reads.mean.map(|ns| ns / 1e6),
+    ),
+    disk(
+        ("disk_read_p99_ms", "read, 99 %", "ms"),
+        (Better::Lower, Felt::Itself(ANSWER_MS)),
+        |_, d| millis(d.reads.p99),
+    ),
+    disk(
+        ("disk_write_mean_ms", "write, mean", "ms"),
+        (Better::Lower, Felt::Cause(ANSWER_MS)),
+        |_, d| d.writes.mean.map(|ns| ns / 1e6),
+    ),
+    disk(
+        ("disk_write_p99_ms", "write, 99 %", "ms"),
+        (Better::Lower, Felt::Cause(ANSWER_MS)),
+        |_, d| millis(d.writes.p99),
+    ),
+    disk(
+        ("disk_commands_per_s", "commands", "1/s"),
+        (Better::Neither, Felt::Never),
+        |s, d| Some(s.per_second(d.commands)),
+    ),
+    disk(
+        ("disk_in_drive", "in the drive", ""),
+        (Better::Neither, Felt::Never),
+        |s, d| Some(s.per_second(d.in_drives_us()) / 1e6),
+    ),
+    disk(
+        ("disk_depth", "depth found", ""),
+        (Better::Neither, Felt::Never),
+        |_, d| (d.commands > 0).then(|| d.depths as f64 / d.commands as f64),
+    ),
+    disk(
+        ("disk_seek_ms", "seek, mean", "ms"),
+        (Better::Lower, Felt::Cause(ANSWER_MS)),
+        |_, d| (d.seek_us > 0).then(|| d.seek_us as f64 / d.commands as f64 / 1e3),
+    ),
 ];
+
+/// Name of the measure of what a domain reads and writes.
+pub const DISK_RATE: &str = "disk_mb_per_s";
+
+/// A measure of what a domain's virtual disks did.
+const fn disk(
+    (key, title, unit): (&'static str, &'static str, &'static str),
+    (better, felt): (Better, Felt),
+    of: fn(&Summary, &DiskSummary) -> Option<f64>,
+) -> Measure {
+    Measure {
+        key,
+        title,
+        unit,
+        better,
+        felt,
+        group: MeasureGroup::Disk,
+        of: Figure::Disk(of),
+    }
+}
 
 /// A measure of what the clients of a domain's web servers saw.
 const fn web(
@@ -373,6 +446,8 @@ enum Figure {
     Domain(fn(&Summary, &DomainSummary) -> Option<f64>),
     /// From those of its web servers.
     Web(fn(&Summary, &WebSummary) -> Option<f64>),
+    /// From those of its virtual disks.
+    Disk(fn(&Summary, &DiskSummary) -> Option<f64>),
 }
 
 fn micros(ns: Option<u64>) -> Option<f64> {
@@ -400,6 +475,7 @@ impl Measure {
         match self.of {
             Figure::Domain(of) => of(summary, domain),
             Figure::Web(of) => of(summary, &domain.web()?),
+            Figure::Disk(of) => of(summary, &domain.disk()?),
         }
     }
 }

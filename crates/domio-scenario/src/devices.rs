@@ -8,7 +8,9 @@
 mod tiny;
 
 use domio_blk::loopback::{Loopback, LoopbackConfig};
-use domio_core::keys::{Given, KeySection, WordOf};
+use domio_blk::split::keys::VbdAsked;
+use domio_blk::split::{Split, SplitConfig};
+use domio_core::keys::{KeyReader, KeySection, WordOf};
 use domio_core::{Class, DomainId};
 use domio_net::host::{Network, NetworkConfig};
 use domio_net::queue::{Accounted, Ledger};
@@ -16,7 +18,7 @@ use domio_vmm::Hardware;
 use domio_vmm::bus::{Assembly, Attach, Blueprint, DiskAsked, DiskKind};
 
 /// Reads the keys of a kind of disk.
-pub(crate) type ReadDisk = fn(&dyn Given) -> DiskAsked<DiskPart>;
+pub(crate) type ReadDisk = fn(&mut dyn KeyReader) -> DiskAsked<DiskPart>;
 
 /// Declares [`DeviceModel`] and [`DeviceConfig`], and the kinds of disks. All are enums, so that a
 /// host calls its devices without a table of pointers.
@@ -89,6 +91,13 @@ macro_rules! devices {
                 }
             }
 
+            /// Number of the file that is the disk at `place` among those of its device.
+            pub fn file(&self, place: u32) -> u32 {
+                match self {
+                    $(DiskPart::$disk(_) => <$config as DiskKind>::file(place),)+
+                }
+            }
+
             /// Adds it, as the disk of `domain`, to the others of its kind; whether `device` has
             /// disks of its kind.
             pub fn add_to(&self, device: &mut DeviceConfig, domain: DomainId) -> bool {
@@ -118,6 +127,7 @@ macro_rules! devices {
                         disk: asked.disk.map(DiskPart::$disk),
                         size: asked.size,
                         backend: asked.backend,
+                        on: asked.on,
                     }
                 },
                 <$config as DiskKind>::DOC,
@@ -127,7 +137,33 @@ macro_rules! devices {
     };
 }
 
+impl DiskPart {
+    /// Whether it has its place on a disk of the host, where it needs one.
+    pub fn is_placed(&self) -> bool {
+        match self {
+            DiskPart::Split(asked) => asked.is_placed(),
+            _ => true,
+        }
+    }
+
+    /// The part of a disk of the host that it is, if it is one.
+    pub fn vbd(&mut self) -> Option<&mut VbdAsked> {
+        match self {
+            DiskPart::Split(asked) => Some(&mut **asked),
+            _ => None,
+        }
+    }
+}
+
 impl DeviceConfig {
+    /// The disks of the host with their virtual disks that it is, if it is that.
+    pub(crate) fn split(&mut self) -> Option<&mut SplitConfig> {
+        match self {
+            DeviceConfig::Split(config) => Some(config),
+            _ => None,
+        }
+    }
+
     /// The network that it is, if it is one.
     pub fn network(&self) -> Option<&NetworkConfig> {
         if let DeviceConfig::Network(config) = self {
@@ -162,6 +198,8 @@ macro_rules! registry {
             disks {
                 /// Disks in a driver domain's memory.
                 Loopback: LoopbackConfig => Loopback,
+                /// Parts of disks of the host, through both block layers.
+                Split: SplitConfig => Split,
                 $($of_tests)*
             }
         }

@@ -36,6 +36,10 @@ static EXAMPLES: &[(&str, &str)] = shipped![
     "web-servers",
     "share-guard",
     "calibrate",
+    "two-elevators",
+    "database-beside-backup",
+    "mail-servers",
+    "flash-host",
 ];
 
 /// Every shipped scenario: its name and its text. They lie in the folder `scenarios` too.

@@ -184,6 +184,13 @@ impl Draft {
                             let vif = element(table, "vif", name, *span)?;
                             put(descend(vif, &path[4..])?, entry);
                         }
+                        Some("disk") if !tables_mut(table, "disk").is_empty() => {
+                            let Some((name, span)) = path.get(3) else {
+                                return Err(needs_name(&entry));
+                            };
+                            let disk = element(table, "disk", name, *span)?;
+                            put(descend(disk, &path[4..])?, entry);
+                        }
                         _ => put(descend(table, &path[2..])?, entry),
                     },
                     Found::Member => {
@@ -200,8 +207,8 @@ impl Draft {
                 }
             }
             Some(key @ ("action" | "controller" | "vary")) => in_element(root, key, &path, entry)?,
-            Some("network") if !tables_mut(root, "network").is_empty() => {
-                in_element(root, "network", &path, entry)?;
+            Some(key @ ("network" | "disk")) if !tables_mut(root, key).is_empty() => {
+                in_element(root, key, &path, entry)?;
             }
             _ => put(descend(root, &path)?, entry),
         }
@@ -381,6 +388,22 @@ fn tables_mut<'t>(root: &'t mut Table, key: &str) -> Vec<&'t mut Table> {
     }
 }
 
+/// `node`, which is at `key`: where the key takes the name of an elevator or a table, and has a
+/// name, the table of that name, so that a tunable can be put into it.
+fn named_table<'n>(key: &str, node: &'n mut Node) -> &'n mut Node {
+    if key == "elevator" && node.as_text().is_some() {
+        let name = Entry {
+            key: "name".to_owned(),
+            key_span: node.span,
+            node: node.clone(),
+        };
+        node.value = Value::Table(Table {
+            entries: vec![name],
+        });
+    }
+    node
+}
+
 /// The table at `path` under `table`; missing ones are made.
 fn descend<'t>(
     mut table: &'t mut Table,
@@ -400,7 +423,7 @@ fn descend<'t>(
         }
         table = table
             .get_mut(name)
-            .and_then(|e| as_table_mut(&mut e.node))
+            .and_then(|e| as_table_mut(named_table(&e.key, &mut e.node)))
             .ok_or_else(|| {
                 Box::new(
                     Problem::new(

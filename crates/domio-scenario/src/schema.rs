@@ -104,6 +104,9 @@ fn branch(policy: &Policy, policies: &[Policy]) -> Json {
 /// Name of a section among the definitions.
 fn name_of(section: &KeySection) -> String {
     let word = section.header.split(['=', '(']).next().unwrap_or("").trim();
+    if word == "[[disk]]" {
+        return "host-disk".to_owned();
+    }
     if word.starts_with("[host.") || word.starts_with("[network.") {
         return word.trim_matches(['[', ']']).replace('.', "-");
     }

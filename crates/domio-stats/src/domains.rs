@@ -35,6 +35,21 @@ pub fn jain(samples: &[Sample], domains: &[String]) -> Option<Jain> {
     Some(Jain { index, over })
 }
 
+/// Jain's index of what those of `domains` read and write that have virtual disks; `None` for fewer
+/// than two, or when none of them reads or writes.
+pub fn jain_of_disks(samples: &[Sample], domains: &[String]) -> Option<Jain> {
+    let rate = MEASURES.iter().find(|m| m.key == measure::DISK_RATE)?;
+    let has = |d: &&String| samples.iter().any(|s| s.get(&rate.name(d)).is_some());
+    let over: Vec<String> = domains.iter().filter(has).cloned().collect();
+    let of = |sample: &Sample| {
+        let rates = over.iter().map(|d| sample.get(&rate.name(d)));
+        domio_meter::jain_index(rates.map(Option::unwrap_or_default))
+    };
+    let indices: Vec<f64> = samples.iter().filter_map(of).collect();
+    let index = Estimate::of(&indices).filter(|_| over.len() > 1)?;
+    Some(Jain { index, over })
+}
+
 /// What to say of those of `domains`, with the numbers of their vcpus, that waited for a pcpu and
 /// never ran in a replication, under the policy called `policy`.
 pub fn starvation(samples: &[Sample], domains: &[(String, usize)], policy: &str) -> Option<String> {

@@ -29,7 +29,13 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     (
         "domio-blk",
-        &["domio-core", "domio-sched", "domio-sim", "domio-vmm"],
+        &[
+            "domio-core",
+            "domio-suite",
+            "domio-sched",
+            "domio-sim",
+            "domio-vmm",
+        ],
     ),
     ("domio-trace", &["domio-core"]),
     ("domio-meter", &["domio-core", "domio-trace"]),

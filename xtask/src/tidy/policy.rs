@@ -31,8 +31,8 @@ pub const ELEVATOR_RULE: Rule = Rule {
 const ELEVATORS: &str = "crates/domio-blk/src/elevator/";
 
 /// Modules of this folder that are no elevator, and that an elevator may name.
-const BELOW_ELEVATORS: [&str; 7] = [
-    "contract", "cx", "history", "list", "request", "sorted", "tunables",
+const BELOW_ELEVATORS: [&str; 8] = [
+    "choice", "contract", "cx", "history", "list", "request", "sorted", "tunables",
 ];
 
 /// What is to stand alone, and the crate that holds all of its sort.

@@ -1,9 +1,28 @@
-//! Drives: what executes commands behind a request layer. A disk with an arm, a flash drive, an array.
+//! Drives: what executes commands behind a request layer. A disk with an arm, a flash drive, an
+//! array.
 //!
-//! A drive is free of the simulator, as elevators are: the owner gives the time with each call, asks
-//! [`Drive::next`] when to come back, and takes finished commands out of [`Drive::advance`].
+//! A drive is free of the simulator, as elevators are: the owner gives the time with each call,
+//! asks [`Drive::next`] when to come back, and takes finished commands out of [`Drive::advance`].
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`disk`] | a mechanical disk |
+//! | [`flash`] | a flash drive: SSD, NVMe |
+//! | [`array`](mod@array) | an array of disks behind a network |
+//! | `registry` | drives by name |
+//! | `keys` | how a table asks for a drive |
+
+pub mod array;
+pub mod disk;
+pub mod flash;
+mod keys;
+mod registry;
+
+pub use keys::DRIVE;
+pub use registry::{DRIVES, DriveConfig, DriveProfile, find_drive};
 
 use crate::elevator::IoWay;
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::fmt::Debug;
 use domio_core::{Duration, Instant};
@@ -67,4 +86,51 @@ pub trait Drive: Send + Debug {
     /// Goes on until `now`, and appends commands that are finished by then to `done`, in the order
     /// of their ends.
     fn advance(&mut self, now: Instant, done: &mut Vec<FinishedCommand>);
+}
+
+/// Sectors that follow each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Range {
+    start: u64,
+    /// The sector behind.
+    end: u64,
+}
+
+impl Range {
+    #[cfg(test)]
+    fn new(start: u64, sectors: u64) -> Range {
+        let end = start + sectors;
+        Range { start, end }
+    }
+
+    /// The sectors of a command.
+    fn of(command: &Command) -> Range {
+        Range {
+            start: command.sector,
+            end: command.sector + u64::from(command.sectors),
+        }
+    }
+
+    fn len(self) -> u64 {
+        self.end - self.start
+    }
+
+    /// Whether both have a sector in common.
+    fn meets(self, other: Range) -> bool {
+        self.start < other.end && other.start < self.end
+    }
+
+    /// The least range with both.
+    fn around(self, other: Range) -> Range {
+        Range {
+            start: self.start.min(other.start),
+            end: self.end.max(other.end),
+        }
+    }
+}
+
+/// Puts a command with its time behind all that are finished by then.
+fn insert_finished(finished: &mut VecDeque<FinishedCommand>, one: FinishedCommand) {
+    let at = finished.partition_point(|other| other.at <= one.at);
+    finished.insert(at, one);
 }

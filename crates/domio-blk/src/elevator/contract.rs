@@ -1,6 +1,7 @@
 //! What an elevator is: the hooks that the request layer calls.
 
 use super::cx::{ElevatorCx, QueueTimer};
+use super::list::List;
 use super::request::{Bio, IoWay, Jiffies, RequestId, Requests, Submitter};
 use super::tunables::{Tunable, Tuning};
 use alloc::boxed::Box;
@@ -23,6 +24,46 @@ pub enum MayQueue {
     Must,
 }
 
+/// The request layer that an elevator is written for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Layer {
+    /// The one of Linux 2.6.24: the queue is plugged, and each direction has its requests.
+    Single,
+    /// blk-mq: each process has a plug, and requests have tags.
+    Multi,
+}
+
+/// Where the request that takes a bio is looked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MergeIn {
+    /// In what the layer keeps: the last request, the table by end, then `front_merge`.
+    Table,
+    /// In this list of the elevator, the newest eight requests.
+    List(List),
+}
+
+/// What an elevator promises of the longest wait.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Promise {
+    /// Order of arrival: with `n` requests ahead, `n` services.
+    Arrival,
+    /// Once this many milliseconds have passed, a request is served as soon as older expired ones
+    /// and a batch are.
+    Expiry {
+        /// Of a read.
+        read_ms: i64,
+        /// Of a write.
+        write_ms: i64,
+    },
+    /// Queues take turns: of six processes, one of which wants more than a device can do that takes
+    /// a millisecond a request, none waits longer, but for the idle class. No figure of the kernel
+    /// but one of the conformance suite.
+    Turns {
+        /// Longest wait for the turn (ms).
+        wait_ms: i64,
+    },
+}
+
 /// Orders the requests of one disk.
 ///
 /// The request layer owns all requests and the dispatch list; an elevator owns what it keeps of
@@ -34,6 +75,30 @@ pub enum MayQueue {
 /// `completed`; `release`. A request that was merged into another one goes from
 /// `merged_requests` straight to `release`.
 pub trait Elevator: Send {
+    /// The request layer that calls.
+    fn layer(&self) -> Layer {
+        Layer::Single
+    }
+
+    /// Requests that there may be in the multi-queue layer (`nr_requests`), for a device that holds
+    /// `depth`.
+    fn tags(&self, depth: u32) -> u32 {
+        2 * depth.min(128)
+    }
+
+    /// How many of `tags` all requests may have that are limited as those of this direction and
+    /// flag are; `None` for requests without such a limit.
+    fn async_depth(&self, way: IoWay, sync: bool, tags: u32) -> Option<u32> {
+        let _ = (way, sync, tags);
+        None
+    }
+
+    /// Where to look for a request that takes `bio`.
+    fn merge_in(&self, bio: &Bio) -> MergeIn {
+        let _ = bio;
+        MergeIn::Table
+    }
+
     /// The request that starts where `bio` ends, to merge in front of; the layer checks whether
     /// the two go together.
     fn front_merge(&mut self, requests: &Requests, bio: &Bio) -> Option<RequestId> {
@@ -127,6 +192,8 @@ pub struct ElevatorInfo {
     pub source: &'static str,
     /// What can be set, in the order of [`Tuning`].
     pub tunables: &'static [Tunable],
+    /// What it promises of the longest wait.
+    pub promise: Promise,
     /// Makes one, for a queue that is empty at the given time.
     pub make: fn(&Tuning, Jiffies) -> Box<dyn Elevator>,
 }

@@ -60,7 +60,14 @@ pub struct Core {
     timers: [Option<Jiffies>; 3],
     work: [bool; 2],
     run: bool,
+    /// Time (ns) that the caller has told.
+    ns: i64,
+    hz: i64,
+    rotational: bool,
 }
+
+/// Nanoseconds of a second.
+pub const NS: i64 = 1_000_000_000;
 
 impl Default for Core {
     fn default() -> Self {
@@ -75,11 +82,33 @@ impl Default for Core {
             timers: [None; 3],
             work: [false; 2],
             run: false,
+            ns: 0,
+            hz: 1000,
+            rotational: true,
         }
     }
 }
 
 impl Core {
+    /// Of a queue with `hz` ticks a second, in front of a disk that turns or not.
+    pub fn new(hz: i64, rotational: bool) -> Self {
+        Core {
+            hz,
+            rotational,
+            ..Core::default()
+        }
+    }
+
+    /// Notes the time in nanoseconds.
+    pub fn tell(&mut self, ns: i64) {
+        self.ns = ns;
+    }
+
+    /// The time in nanoseconds: what was told, or the begin of the jiffy if that is later.
+    pub fn ns(&self, now: Jiffies) -> i64 {
+        self.ns.max(now * (NS / self.hz))
+    }
+
     /// A context at the time `now`.
     pub fn cx(&mut self, now: Jiffies) -> ElevatorCx<'_> {
         ElevatorCx { now, core: self }
@@ -181,6 +210,22 @@ pub struct ElevatorCx<'a> {
 }
 
 impl ElevatorCx<'_> {
+    /// The time in nanoseconds, for what the kernel measures with `ktime_get`.
+    pub fn ns(&self) -> i64 {
+        self.core.ns(self.now)
+    }
+
+    /// The jiffy that begins when a time in nanoseconds has come, or later.
+    pub fn jiffy_at(&self, ns: i64) -> Jiffies {
+        let tick = NS / self.core.hz;
+        (ns + tick - 1) / tick
+    }
+
+    /// Whether the device has an arm and turns.
+    pub fn is_rotational(&self) -> bool {
+        self.core.rotational
+    }
+
     /// All requests.
     pub fn requests(&mut self) -> &mut Requests {
         &mut self.core.requests

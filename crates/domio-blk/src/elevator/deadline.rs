@@ -7,7 +7,7 @@
 //! was, or with the oldest request when there is no such place or its deadline has passed. Whatever
 //! is handed on clears the place of the *other* direction's sweep.
 
-use super::contract::{Elevator, ElevatorInfo, Merge};
+use super::contract::{Elevator, ElevatorInfo, Merge, Promise};
 use super::cx::ElevatorCx;
 use super::list::List;
 use super::request::{Bio, IoWay, Jiffies, RequestId, Requests};
@@ -23,6 +23,10 @@ pub const INFO: ElevatorInfo = ElevatorInfo {
     summary: "sweeps, reads before writes, and a deadline for each request",
     source: "Linux 2.6.24, block/deadline-iosched.c",
     tunables: &TUNABLES,
+    promise: Promise::Expiry {
+        read_ms: 500,
+        write_ms: 5000,
+    },
     make: |tuning, _| Box::new(Deadline::new(tuning)),
 };
 

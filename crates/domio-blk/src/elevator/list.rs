@@ -4,7 +4,7 @@ use super::request::RequestId;
 use alloc::vec::Vec;
 
 /// A list of requests. Its links are kept beside the requests, one [`Links`] for each sort of list.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct List {
     head: Option<RequestId>,
     tail: Option<RequestId>,

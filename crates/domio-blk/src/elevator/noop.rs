@@ -3,7 +3,7 @@
 //! The dispatch list is empty when the layer asks, and gets one request at a time, so its sweep
 //! never changes the order.
 
-use super::contract::{Elevator, ElevatorInfo};
+use super::contract::{Elevator, ElevatorInfo, Promise};
 use super::cx::ElevatorCx;
 use super::list::List;
 use super::request::{RequestId, Requests};
@@ -16,6 +16,7 @@ pub const INFO: ElevatorInfo = ElevatorInfo {
     summary: "first come, first served, with merging",
     source: "Linux 2.6.24, block/noop-iosched.c",
     tunables: &[],
+    promise: Promise::Arrival,
     make: |_, _| Box::new(Noop::default()),
 };
 

@@ -1,9 +1,19 @@
 //! The list of elevators.
 
 use super::contract::ElevatorInfo;
-use super::{anticipatory, cfq, deadline, noop};
+use super::{anticipatory, bfq, cfq, deadline, kyber, lease, mq_deadline, none, noop};
 
-static ELEVATORS: &[ElevatorInfo] = &[noop::INFO, deadline::INFO, anticipatory::INFO, cfq::INFO];
+pub(crate) static ELEVATORS: &[ElevatorInfo] = &[
+    noop::INFO,
+    deadline::INFO,
+    anticipatory::INFO,
+    cfq::INFO,
+    none::INFO,
+    mq_deadline::INFO,
+    kyber::INFO,
+    bfq::INFO,
+    lease::INFO,
+];
 
 /// Every elevator.
 pub fn elevators() -> &'static [ElevatorInfo] {

@@ -53,6 +53,13 @@ pub enum IoPrio {
     Idle,
 }
 
+impl IoPrio {
+    /// Whether class and level were set alike; a nice value sets neither.
+    pub fn is_set_as(self, other: IoPrio) -> bool {
+        matches!((self, other), (IoPrio::None { .. }, IoPrio::None { .. })) || self == other
+    }
+}
+
 /// One contiguous piece of I/O, as a process hands it to the request layer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bio {
@@ -120,6 +127,10 @@ pub struct Request {
     pub prio: IoPrio,
     /// When this request was made, or the oldest that was merged into this one.
     pub start: Jiffies,
+    /// The same in nanoseconds, for elevators that measure: when this request was made.
+    pub start_ns: i64,
+    /// When the driver took this request (ns).
+    pub issue_ns: i64,
     /// A limit passed once: nothing is merged into this request any more.
     pub no_merge: bool,
     /// The driver has seen this request.
@@ -145,6 +156,21 @@ impl Request {
     /// Whether elevators regard this request as synchronous.
     pub const fn is_sync(&self) -> bool {
         matches!(self.way, IoWay::Read) || self.sync
+    }
+
+    /// The bio that would ask for the same.
+    pub const fn as_bio(&self) -> Bio {
+        Bio {
+            sector: self.sector,
+            sectors: self.sectors,
+            segments: self.segments,
+            way: self.way,
+            sync: self.sync,
+            meta: self.meta,
+            submitter: self.submitter,
+            prio: self.prio,
+            tag: 0,
+        }
     }
 
     /// Whether something may still be merged into this request.
@@ -189,6 +215,8 @@ impl Requests {
             submitter: bio.submitter,
             prio: bio.prio,
             start: now,
+            start_ns: 0,
+            issue_ns: 0,
             no_merge: false,
             started: false,
             expires: 0,

@@ -3,7 +3,7 @@
 use super::request::{RequestId, Requests};
 use alloc::vec::Vec;
 
-/// Requests of different first sectors, in order.
+/// Requests in order of their first sectors.
 ///
 /// A vector: queues are short (192 requests of a direction at most), and the vector keeps its room.
 #[derive(Clone, Default, Debug)]
@@ -16,7 +16,7 @@ impl Sorted {
     /// The request that starts at the same sector; nothing changes then.
     pub fn insert(&mut self, requests: &mut Requests, id: RequestId) -> Result<(), RequestId> {
         let key = requests[id].sector;
-        match self.place(key) {
+        match self.0.binary_search_by_key(&key, |(other, _)| *other) {
             Ok(at) => Err(self.0[at].1),
             Err(at) => {
                 self.0.insert(at, (key, id));
@@ -26,15 +26,25 @@ impl Sorted {
         }
     }
 
+    /// Puts a request at its sector, behind others that start there.
+    pub fn insert_behind(&mut self, requests: &mut Requests, id: RequestId) {
+        let key = requests[id].sector;
+        let at = self.0.partition_point(|(other, _)| *other <= key);
+        self.0.insert(at, (key, id));
+        requests[id].key = key;
+    }
+
     /// Takes a request out, also one that has grown in front since.
     pub fn remove(&mut self, requests: &Requests, id: RequestId) {
         let at = self.at(requests, id);
         self.0.remove(at);
     }
 
-    /// The request that starts at `sector`.
+    /// The request that starts at `sector`: the first of several.
     pub fn find(&self, sector: u64) -> Option<RequestId> {
-        self.place(sector).ok().map(|at| self.0[at].1)
+        let at = self.0.partition_point(|(other, _)| *other < sector);
+        let (key, id) = self.0.get(at)?;
+        (*key == sector).then_some(*id)
     }
 
     /// The first request.
@@ -76,14 +86,13 @@ impl Sorted {
         self.0.clear();
     }
 
-    fn place(&self, sector: u64) -> Result<usize, usize> {
-        self.0.binary_search_by_key(&sector, |(key, _)| *key)
-    }
-
     fn at(&self, requests: &Requests, id: RequestId) -> usize {
-        let at = self.place(requests[id].key);
-        let at = at.unwrap_or_else(|_| panic!("{id:?} is not sorted"));
-        assert!(self.0[at].1 == id, "{id:?} has another's place");
-        at
+        let key = requests[id].key;
+        let first = self.0.partition_point(|(other, _)| *other < key);
+        let same = self.0[first..]
+            .iter()
+            .take_while(|(other, _)| *other == key);
+        let among = same.map(|(_, other)| *other).position(|other| other == id);
+        first + among.unwrap_or_else(|| panic!("{id:?} is not sorted"))
     }
 }

@@ -1,4 +1,15 @@
 //! How a file system is driven: tasks, their calls, and the steps that a call consists of.
+//!
+//! A task is a process from [`FIRST_PROCESS`] on, or a thread of the file system. Its owner
+//!
+//! 1. begins a call ([`super::FileSystem::begin`]) and asks for steps
+//!    ([`super::FileSystem::step`]) until one is [`FsStep::Done`] or [`FsStep::Sleep`];
+//! 2. asks a sleeper for steps again once the file system has woken the task
+//!    ([`super::FileSystem::take_woken`], after every other call); that goes for threads too,
+//!    which sleep when they have nothing to do;
+//! 3. tells of each bio that is done ([`super::FileSystem::bio_done`]), under the tag that the bio
+//!    had;
+//! 4. calls [`super::FileSystem::timer`] at [`super::FileSystem::next_timer`] at the latest.
 
 use crate::elevator::{Bio, Submitter};
 use domio_core::Duration;
@@ -6,7 +17,8 @@ use domio_core::Duration;
 /// What a process asks of a file system.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FileOp {
-    /// Makes an empty file in a directory (by number from 0). Returns the number of the file, from 1.
+    /// Makes an empty file in a directory (by number from 0). Returns the number of the file, from
+    /// 1.
     Create {
         /// Number of the directory.
         directory: u32,
@@ -48,7 +60,7 @@ pub enum FileOp {
     },
 }
 
-/// The next thing that a task does in a call, or a thread of the file system in its turn.
+/// The next thing that a task does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FsStep {
     /// Executes for this long, then asks for the next step.
@@ -60,19 +72,25 @@ pub enum FsStep {
     Unplug,
     /// Sleeps until the file system wakes this task.
     Sleep,
-    /// The call returns this value; a thread has nothing more to do until it is woken.
+    /// The call returns this value. Threads never end.
     Done(u64),
 }
 
 /// What a file system sees of the request layer below.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Congestion {
+pub struct QueueCongestion {
     /// Readers should hold back (`bdi_read_congested`).
     pub read: bool,
     /// Writers should hold back (`bdi_write_congested`).
     pub write: bool,
 }
 
-/// Who is to be called next: a process that slept in a call, or a thread of the file system.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Woken(pub Submitter);
+/// `kjournald`: commits transactions.
+pub const KJOURNALD: Submitter = Submitter(0);
+
+/// The threads of `pdflush`, from [`Submitter`] 1 on. One of them works on a disk at a time
+/// (`writeback_acquire`), so that the kernel's further six would find nothing to do.
+pub const PDFLUSH: [Submitter; 2] = [Submitter(1), Submitter(2)];
+
+/// Number of the first process; the numbers before are threads of the file system.
+pub const FIRST_PROCESS: Submitter = Submitter(3);

@@ -4,7 +4,7 @@ use super::{DiskConfig, LoopbackConfig, LoopbackCosts};
 use alloc::string::String;
 use alloc::vec::Vec;
 use domio_core::DomainId;
-use domio_core::keys::{Given, Key, KeySection, Keys, Need, bytes, domain_name};
+use domio_core::keys::{Key, KeyReader, KeySection, Keys, Need, bytes, domain_name};
 use domio_vmm::bus::{DiskAsked, DiskKind};
 use domio_vmm::machine::Hardware;
 
@@ -51,12 +51,13 @@ impl DiskKind for LoopbackConfig {
     const COSTS: &'static KeySection = &LOOPBACK_COSTS;
     type Disk = u64;
 
-    fn asked(table: &dyn Given) -> DiskAsked<u64> {
-        let LoopbackKeys { size, backend } = LoopbackKeys::read(table);
+    fn asked(table: &mut dyn KeyReader) -> DiskAsked<u64> {
+        let LoopbackKeys { size, backend } = LoopbackKeys::read(&*table);
         DiskAsked {
             disk: size.get(),
             size,
             backend,
+            on: None,
         }
     }
 

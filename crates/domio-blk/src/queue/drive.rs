@@ -1,7 +1,7 @@
 //! Plug, dispatch list, the driver's loop, completions.
 
 use super::DiskQueue;
-use crate::elevator::{Jiffies, QueueAction, QueueTimer, QueueWork, RequestId};
+use crate::elevator::{Jiffies, QueueAction, QueueTimer, QueueWork, Request, RequestId};
 
 /// Longest time of a plug, in thousandths of a second.
 const PLUG_MS: i64 = 3;
@@ -29,8 +29,13 @@ impl DiskQueue {
         was
     }
 
-    /// Takes the plug out and runs the driver. Without a plug nothing happens.
+    /// Takes the plug out and runs the driver. Without a plug nothing happens. In the multi-queue
+    /// layer the plugs of all processes are emptied.
     pub fn unplug(&mut self, now: Jiffies) {
+        if self.multi.is_some() {
+            self.flush(now, None);
+            return;
+        }
         if self.pull_plug() {
             self.drive(now);
         }
@@ -44,8 +49,7 @@ impl DiskQueue {
         if self.core.take_run() {
             self.start(now);
         }
-        let queued = self.room.total() - self.in_flight;
-        if self.plugged && queued >= self.limits.plug {
+        if self.plugged && self.room.total() - self.in_flight >= self.limits.plug {
             self.unplug(now);
         }
     }
@@ -56,10 +60,12 @@ impl DiskQueue {
         self.drive(now);
     }
 
-    /// The driver's loop: while there is no plug, looks at the next request, and takes it if the
-    /// device has room. What was looked at stays first in any case.
-    fn drive(&mut self, now: Jiffies) {
-        while !self.plugged {
+    /// The driver's loop. The multi-queue layer asks for a request when there is a tag of the
+    /// driver for it. Linux 2.6.24: while there is no plug, looks at the next request, and takes
+    /// it if the device has room. What was looked at stays first in any case.
+    pub(super) fn drive(&mut self, now: Jiffies) {
+        let chosen_ahead = self.multi.is_none();
+        while !self.plugged && (chosen_ahead || self.busy < self.limits.depth) {
             let Some(rq) = self.next_request(now) else {
                 return;
             };
@@ -68,6 +74,7 @@ impl DiskQueue {
             }
             let core = &mut self.core;
             core.dispatch.remove(&mut core.requests.queue, rq);
+            core.requests[rq].issue_ns = core.ns(now);
             core.actions.push(QueueAction::Start(rq));
             self.in_flight += 1;
             self.busy += 1;
@@ -91,18 +98,35 @@ impl DiskQueue {
 
     /// The device has finished `rq`. The queue is run, whether or not it was plugged.
     pub fn complete(&mut self, now: Jiffies, rq: RequestId) {
-        self.busy -= 1;
-        self.in_flight -= 1;
-        self.elevator.completed(&mut self.core.cx(now), rq);
-        self.give_back(now, rq);
+        self.finish(now, rq);
         self.pull_plug();
         if !self.is_empty() {
             self.drive(now);
         }
     }
 
+    /// The device has finished `rq`, and the queue is not run: for drivers that end several
+    /// requests
+    /// and call [`DiskQueue::restart`] then.
+    pub fn finish(&mut self, now: Jiffies, rq: RequestId) {
+        self.busy -= 1;
+        self.in_flight -= 1;
+        self.elevator.completed(&mut self.core.cx(now), rq);
+        self.give_back(now, rq);
+    }
+
+    /// Runs the driver, as a driver does that knows no plug (blkfront): a plug stays in.
+    pub fn restart(&mut self, now: Jiffies) {
+        let plugged = core::mem::take(&mut self.plugged);
+        if !self.is_empty() {
+            self.drive(now);
+        }
+        self.plugged |= plugged;
+    }
+
     /// The device has not taken `rq`, or has given it back unfinished: the driver tries again with
-    /// the next run of the queue, with this request first.
+    /// the next run of the queue, with this request first. That is after a completion, or, when the
+    /// device holds nothing, when the plug goes out that is put in now.
     pub fn requeue(&mut self, now: Jiffies, rq: RequestId) {
         self.busy -= 1;
         self.in_flight -= 1;
@@ -110,14 +134,23 @@ impl DiskQueue {
         let core = &mut self.core;
         core.requests[rq].started = false;
         core.dispatch.push_front(&mut core.requests.queue, rq);
+        if self.multi.is_some() {
+            core.ask(QueueWork::Kick);
+        } else if self.busy == 0 {
+            self.plug(now);
+        }
     }
 
     /// Releases a request that is in no list.
     pub(super) fn give_back(&mut self, now: Jiffies, rq: RequestId) {
         self.elevator.release(&mut self.core.cx(now), rq);
-        let way = self.core.requests[rq].way.index();
+        let Request { way, sync, .. } = self.core.requests[rq];
         self.core.requests.release(rq);
-        self.freed(way);
+        if self.multi.is_some() {
+            self.tag_freed(way, sync);
+        } else {
+            self.freed(way.index());
+        }
     }
 
     /// A timer's jiffy has begun. A timer that was cancelled meanwhile does nothing.

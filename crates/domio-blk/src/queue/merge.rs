@@ -5,7 +5,10 @@
 //! that comes up against a limit is not merged into any more.
 
 use super::DiskQueue;
-use crate::elevator::{Bio, Jiffies, Merge, RequestId};
+use crate::elevator::{Bio, Jiffies, Merge, MergeIn, RequestId};
+
+/// Requests of an elevator's list that are tried.
+const NEWEST: usize = 8;
 
 impl DiskQueue {
     /// Merges `bio` into a request, if one takes it.
@@ -13,6 +16,11 @@ impl DiskQueue {
         let Some((rq, merge)) = self.find_merge(bio) else {
             return false;
         };
+        self.merge_with(now, bio, rq, merge)
+    }
+
+    /// Merges `bio` into `rq`, if there is room in that request.
+    fn merge_with(&mut self, now: Jiffies, bio: &Bio, rq: RequestId, merge: Merge) -> bool {
         if !self.has_room(rq, bio) {
             self.core.requests[rq].no_merge = true;
             if self.core.last_merge == Some(rq) {
@@ -45,16 +53,15 @@ impl DiskQueue {
     }
 
     fn find_merge(&mut self, bio: &Bio) -> Option<(RequestId, Merge)> {
+        if let MergeIn::List(list) = self.elevator.merge_in(bio) {
+            let links = &self.core.requests.queue;
+            let mut newest = core::iter::successors(list.last(), |rq| links.prev(*rq)).take(NEWEST);
+            return newest.find_map(|rq| Some((rq, self.end_for(rq, bio)?)));
+        }
         if let Some(last) = self.core.last_merge
-            && self.goes_with(last, bio)
+            && let Some(merge) = self.end_for(last, bio)
         {
-            let rq = &self.core.requests[last];
-            if rq.end() == bio.sector {
-                return Some((last, Merge::Back));
-            }
-            if bio.end() == rq.sector {
-                return Some((last, Merge::Front));
-            }
+            return Some((last, merge));
         }
         let behind = self.core.ends_at(bio.sector);
         if let Some(rq) = behind.filter(|rq| self.goes_with(*rq, bio)) {
@@ -65,14 +72,27 @@ impl DiskQueue {
             .then_some((in_front, Merge::Front))
     }
 
+    /// The end of a request at which `bio` can be merged.
+    pub(super) fn end_for(&self, id: RequestId, bio: &Bio) -> Option<Merge> {
+        if !self.goes_with(id, bio) {
+            return None;
+        }
+        let rq = &self.core.requests[id];
+        if rq.end() == bio.sector {
+            return Some(Merge::Back);
+        }
+        (bio.end() == rq.sector).then_some(Merge::Front)
+    }
+
     fn goes_with(&self, id: RequestId, bio: &Bio) -> bool {
         let rq = &self.core.requests[id];
         rq.is_mergeable()
             && rq.way == bio.way
+            && (self.multi.is_none() || rq.prio.is_set_as(bio.prio))
             && self.elevator.allow_merge(&self.core.requests, id, bio)
     }
 
-    fn has_room(&self, id: RequestId, bio: &Bio) -> bool {
+    pub(super) fn has_room(&self, id: RequestId, bio: &Bio) -> bool {
         let rq = &self.core.requests[id];
         self.fits(rq.sectors + bio.sectors, rq.segments + bio.segments)
     }
@@ -88,6 +108,7 @@ impl DiskQueue {
             && other.is_mergeable()
             && rq.end() == other.sector
             && rq.way == other.way
+            && (self.multi.is_none() || rq.prio.is_set_as(other.prio))
             && self.fits(rq.sectors + other.sectors, rq.segments + other.segments);
         if !one {
             return false;

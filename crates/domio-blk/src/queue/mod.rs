@@ -1,5 +1,5 @@
-//! The request layer of Linux 2.6.24 for one disk: merging, allocation, plugging, the dispatch list
-//! and the driver's loop (`block/ll_rw_blk.c`, `block/elevator.c`, `drivers/scsi/scsi_lib.c`).
+//! The request layer for one disk, as in Linux 2.6.24: merging, allocation, plugging, the dispatch
+//! list and the driver's loop (`block/ll_rw_blk.c`, `block/elevator.c`, `drivers/scsi/scsi_lib.c`).
 //!
 //! ```text
 //!  submit ─▶ merge? ─▶ request? ─▶ plug ─▶ elevator ─▶ dispatch list ─▶ driver ─▶ Start
@@ -19,21 +19,27 @@
 //! | `merge` | merging of bios into requests, and of requests |
 //! | `room` | how many requests there may be, congestion, batching, who sleeps |
 //! | `drive` | plug, dispatch list, the driver's loop, completions |
+//! | `multi` | what the multi-queue layer does instead: plugs of processes, tags |
+//!
+//! An elevator of Linux 6.1 gets the multi-queue layer, with the same calls and actions.
 
 mod drive;
 mod merge;
+mod multi;
 mod room;
 #[cfg(test)]
 mod tests;
 
-use crate::elevator::{Bio, Core, Elevator, Jiffies, QueueAction, Requests, Submitter};
+use crate::elevator::{Bio, Core, Elevator, Jiffies, Layer, QueueAction, Requests, Submitter};
 use alloc::boxed::Box;
+use multi::Multi;
 use room::Room;
 
 /// Limits of a disk's queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct QueueLimits {
-    /// Requests of each direction before submitters sleep (`nr_requests`), at least 4.
+    /// Requests of each direction before submitters sleep (`nr_requests`), at least 4. In the
+    /// multi-queue layer the number follows from `depth`.
     pub requests: u32,
     /// Most sectors of a request that was merged (`max_sectors`).
     pub sectors: u32,
@@ -45,6 +51,8 @@ pub struct QueueLimits {
     pub plug: u32,
     /// Ticks a second of the kernel's clock.
     pub hz: i64,
+    /// Whether the device has an arm and turns (`queue/rotational`).
+    pub rotational: bool,
 }
 
 impl QueueLimits {
@@ -57,6 +65,7 @@ impl QueueLimits {
             depth,
             plug: 4,
             hz,
+            rotational: true,
         }
     }
 }
@@ -78,6 +87,8 @@ pub struct DiskQueue {
     elevator: Box<dyn Elevator>,
     core: Core,
     room: Room,
+    /// Of the multi-queue layer; `None` for the one of 2.6.24.
+    multi: Option<Multi>,
     plugged: bool,
     /// Requests that the device holds.
     busy: u32,
@@ -90,16 +101,30 @@ pub struct DiskQueue {
 impl DiskQueue {
     /// An empty queue in front of an idle device.
     pub fn new(limits: QueueLimits, elevator: Box<dyn Elevator>) -> Self {
+        let multi = elevator.layer() == Layer::Multi;
         DiskQueue {
+            multi: multi.then(|| Multi::new(elevator.tags(limits.depth))),
             limits,
             elevator,
-            core: Core::default(),
+            core: Core::new(limits.hz, limits.rotational),
             room: Room::default(),
             plugged: false,
             busy: 0,
             in_flight: 0,
             taken: 0,
         }
+    }
+
+    /// Tells the time in nanoseconds, which goes with the jiffies of the calls that follow:
+    /// nanosecond 0 is the begin of jiffy 0. Elevators of 2.6.24 have no use for nanoseconds, and
+    /// without this call those of 6.1 measure in jiffies.
+    pub fn tell_ns(&mut self, ns: i64) {
+        self.core.tell(ns);
+    }
+
+    /// Which request layer this is.
+    pub fn layer(&self) -> Layer {
+        self.elevator.layer()
     }
 
     /// All requests.
@@ -122,6 +147,9 @@ impl DiskQueue {
     /// A bio is submitted. For a reader that goes to sleep for the data, call
     /// [`DiskQueue::unplug`] next.
     pub fn submit(&mut self, now: Jiffies, bio: &Bio) -> Submitted {
+        if self.multi.is_some() {
+            return self.submit_multi(now, bio);
+        }
         if !self.is_empty() && self.merge(now, bio) {
             if bio.sync {
                 self.unplug(now);
@@ -137,6 +165,9 @@ impl DiskQueue {
     /// # Panics
     /// When this submitter was not woken.
     pub fn resume(&mut self, now: Jiffies, submitter: Submitter) -> Submitted {
+        if self.multi.is_some() {
+            return self.resume_multi(now, submitter);
+        }
         let bio = self.room.woken(submitter);
         let room = self.try_room(now, &bio, true);
         self.queued(now, &bio, room)

@@ -397,3 +397,52 @@ fn settle(bench: &mut Bench, asleep: &mut [bool; 4]) {
         }
     }
 }
+
+#[test]
+fn a_plug_of_the_multi_queue_layer_is_emptied_by_work_or_by_the_32nd_request() {
+    let limits = QueueLimits::disk(1000, 64);
+    let mut bench = bench("mq-deadline", limits);
+    bench.write(0, 800);
+    assert_eq!(bench.started(), []);
+    assert_eq!(bench.work, [QueueWork::Unplug]);
+    // Merged in the plug, before the elevator sees anything.
+    assert_eq!(bench.write(0, 808), Submitted::Merged);
+    // The plug is the process's: another one's is not merged with.
+    assert_eq!(bench.write(1, 816), Submitted::Queued);
+    bench.queue.work(1000, QueueWork::Unplug);
+    bench.look();
+    assert_eq!(bench.started(), [800]);
+    for i in 0..31 {
+        bench.write(0, 10_000 + 100 * i);
+    }
+    assert_eq!(bench.started(), []);
+    bench.write(0, 50_000);
+    assert_eq!(bench.started().len(), 32);
+}
+
+#[test]
+fn the_multi_queue_layer_chooses_no_more_than_the_device_holds() {
+    let mut bench = bench("mq-deadline", QueueLimits::disk(1000, 2));
+    for sector in [100, 300, 500] {
+        bench.read(0, sector);
+    }
+    bench.unplug();
+    assert_eq!(bench.started(), [100, 300]);
+    // 500 was not looked at: what comes later and fits in front is merged.
+    assert_eq!(bench.read(0, 508), Submitted::Merged);
+    // Two commands have four tags.
+    assert_eq!(bench.read(0, 900), Submitted::Queued);
+    assert_eq!(bench.read(1, 1100), Submitted::Asleep);
+    bench.finish();
+    assert_eq!(bench.woken, [Submitter(1)]);
+    assert_eq!(bench.queue.resume(1000, Submitter(1)), Submitted::Queued);
+}
+
+#[test]
+fn without_an_elevator_there_are_as_many_requests_as_the_device_holds() {
+    let mut bench = bench("none", QueueLimits::disk(1000, 2));
+    assert_eq!(bench.write(0, 100), Submitted::Queued);
+    assert_eq!(bench.write(0, 300), Submitted::Queued);
+    assert_eq!(bench.write(0, 500), Submitted::Asleep);
+    assert_eq!(bench.started(), [100, 300]);
+}

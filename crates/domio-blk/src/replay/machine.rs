@@ -135,6 +135,11 @@ impl Machine<'_> {
         FIRST_TICK + (ticks / i128::from(US_PER_SECOND)) as Jiffies
     }
 
+    /// The time in nanoseconds, from jiffy 0.
+    fn ns(&self) -> i64 {
+        FIRST_TICK * (1_000_000_000 / self.script.limits.hz) + self.now_us as i64 * 1000
+    }
+
     /// The time (µs) at which a jiffy begins.
     fn begin_of(&self, jiffy: Jiffies) -> u64 {
         ((jiffy - FIRST_TICK) * (US_PER_SECOND / self.script.limits.hz)) as u64
@@ -150,6 +155,7 @@ impl Machine<'_> {
             return Ok(false);
         };
         self.now_us = next;
+        self.queue.tell_ns(self.ns());
         if tick == Some(next) {
             self.tick()?;
         } else if end == Some(next) {

@@ -1,9 +1,15 @@
 //! Loop-back disks on whole hosts: beside a network, with several processes, guests that go, files
-//! that end, and the time that a read takes. Elevators against recordings, and scripts.
+//! that end, and the time that a read takes. Elevators against recordings and against slow twins,
+//! scripts, `lease`, drives.
 
 mod beside;
 mod disks;
+mod drives;
+mod files;
+mod lease;
 mod lone;
 mod recordings;
 mod scripts;
 mod site;
+mod split;
+mod twins;

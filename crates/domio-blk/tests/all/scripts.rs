@@ -13,8 +13,9 @@ fn what_is_wrong_is_told_with_the_line() {
     let head = "set elevator cfq\n";
     for (line, told) in [
         (
-            "set elevator bfq",
-            "line 2: no elevator `bfq`; there are noop, deadline, anticipatory, cfq",
+            "set elevator lift",
+            "line 2: no elevator `lift`; there are noop, deadline, anticipatory, cfq, none, \
+             mq-deadline, kyber, bfq, lease",
         ),
         (
             "set hz 300",

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use domio_core::{Class, DomainId, Place, Stage};
+use domio_core::{Class, DomainId, Stage};
 
 /// Time of the items of one class (packets, requests) of one guest, both directions together.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -74,6 +74,16 @@ impl ItemWaits {
         }
         behind
     }
+    /// Time in a queue that holds back and in the device behind, by whose items the device had.
+    pub fn beside(&self) -> BTreeMap<Option<DomainId>, u64> {
+        let mut beside = BTreeMap::new();
+        for ((_, cause), time) in &self.times {
+            if let Cause::Beside(whom) = cause {
+                *beside.entry(*whom).or_default() += time;
+            }
+        }
+        beside
+    }
 }
 
 /// One of the two domains that bring an item further.
@@ -99,6 +109,10 @@ pub enum Cause {
     Work(Side),
     /// The guest had used up its rate, and the time had not come when it gets more.
     Limit,
+    /// A queue of the driver domain held the item back, or the device had the item: meanwhile the
+    /// device had items of this domain, or nobody's. Time with items of several domains is divided
+    /// by their numbers.
+    Beside(Option<DomainId>),
     /// Nobody was asked to take it further: the device moderated its interrupt, or the guest had
     /// posted no buffers.
     Held,
@@ -119,6 +133,10 @@ pub enum ItemQueue {
     Device,
     /// The rings between guest and driver domain and the queues before them, likewise.
     Rings,
+    /// A queue of the guest that orders and holds back.
+    GuestQueue,
+    /// Such a queue of the driver domain.
+    DriverQueue,
     /// The ring from the guest and the queue before it, while the guest's rate is used up.
     Limit,
     /// The driver domain works.
@@ -129,12 +147,20 @@ pub enum ItemQueue {
     Unknown,
 }
 
+/// The name of the place of `class` that is at this stage.
+fn named(class: &Class, stage: Stage, otherwise: &'static str) -> &'static str {
+    let place = class.places.iter().find(|place| place.stage == stage);
+    place.map_or(otherwise, |place| place.name)
+}
+
 impl ItemQueue {
     /// All, in the order in which tables show them.
-    pub const ALL: [ItemQueue; 9] = [
+    pub const ALL: [ItemQueue; 11] = [
         ItemQueue::GuestRunq,
         ItemQueue::DriverRunq,
         ItemQueue::Scan,
+        ItemQueue::GuestQueue,
+        ItemQueue::DriverQueue,
         ItemQueue::Device,
         ItemQueue::Rings,
         ItemQueue::Limit,
@@ -149,6 +175,9 @@ impl ItemQueue {
             Cause::RunQueue(Side::Guest, _) => ItemQueue::GuestRunq,
             Cause::RunQueue(Side::Driver, _) => ItemQueue::DriverRunq,
             Cause::Scan => ItemQueue::Scan,
+            Cause::Held if stage == Some(Stage::GuestQueue) => ItemQueue::GuestQueue,
+            Cause::Beside(_) if stage == Some(Stage::Device) => ItemQueue::Device,
+            Cause::Beside(_) => ItemQueue::DriverQueue,
             Cause::Busy | Cause::Held if stage == Some(Stage::Device) => ItemQueue::Device,
             Cause::Busy | Cause::Held => ItemQueue::Rings,
             Cause::Limit => ItemQueue::Limit,
@@ -166,17 +195,20 @@ impl ItemQueue {
         )
     }
 
-    /// Its name in tables, for items of `class`: the device has the name of its place.
+    /// Whether it is a queue that orders and holds back, which only some classes have.
+    pub const fn holds_back(self) -> bool {
+        matches!(self, ItemQueue::GuestQueue | ItemQueue::DriverQueue)
+    }
+
+    /// Its name in tables, for items of `class`: device and queues have the names of their places.
     pub fn name(self, class: &Class) -> &'static str {
         match self {
             ItemQueue::GuestRunq => "run queue, guest",
             ItemQueue::DriverRunq => "run queue, driver domain",
             ItemQueue::Scan => "event-channel scan",
-            ItemQueue::Device => {
-                let is_device = |place: &&Place| place.stage == Stage::Device;
-                let device = class.places.iter().find(is_device);
-                device.map_or("device", |place| place.name)
-            }
+            ItemQueue::Device => named(class, Stage::Device, "device"),
+            ItemQueue::GuestQueue => named(class, Stage::GuestQueue, "queue, guest"),
+            ItemQueue::DriverQueue => named(class, Stage::DriverQueue, "queue, driver domain"),
             ItemQueue::Rings => "ring",
             ItemQueue::Limit => "rate limit",
             ItemQueue::DriverWork => "work, driver domain",
@@ -191,6 +223,8 @@ impl ItemQueue {
             ItemQueue::GuestRunq => "run_queue_guest",
             ItemQueue::DriverRunq => "run_queue_driver",
             ItemQueue::Scan => "event_channel_scan",
+            ItemQueue::GuestQueue => "queue_guest",
+            ItemQueue::DriverQueue => "queue_driver",
             ItemQueue::Device => "device",
             ItemQueue::Rings => "ring",
             ItemQueue::Limit => "rate_limit",

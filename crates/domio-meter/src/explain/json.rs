@@ -356,6 +356,7 @@ fn items(items: &ItemWaits) -> ItemsJson {
             Cause::Work(side) => ("work", Some(side), None),
             Cause::Limit => ("rate_limit", None, None),
             Cause::Held => ("held", None, None),
+            Cause::Beside(whom) => ("beside", None, whom),
             Cause::Unknown => ("unknown", None, None),
         };
         ItemWaitJson {
@@ -376,8 +377,10 @@ fn items(items: &ItemWaits) -> ItemsJson {
         under_way: items.under_way,
         total_ns: items.total(),
         queues_ns: ItemQueue::ALL
+            .into_iter()
+            .filter(|queue| !queue.holds_back() || time(*queue) > 0)
             .map(|queue| (queue.key(), time(queue)))
-            .into(),
+            .collect(),
         waits: waits.collect(),
     }
 }

@@ -32,6 +32,8 @@ struct Path {
     /// The vcpus that bring items further.
     guest: ActorId,
     driver: ActorId,
+    /// Whether the driver domain has a queue that holds items back from the device.
+    holds_back: bool,
     /// Items at each place, by number; of places outside none.
     items: Vec<u64>,
     /// The driver domain's port for the guest, while it is pending.
@@ -153,8 +155,15 @@ impl Paths {
 
     /// Time passes, from `from` to `to`.
     pub fn pass(&mut self, from: u64, to: u64, books: &WaitBooks) {
+        let mut in_devices = InDevices::default();
+        for ((domain, _), path) in self.paths.iter().filter(|(_, path)| path.holds_back) {
+            let items = path.in_device();
+            if items > 0 {
+                in_devices.0.push((path.driver, *domain, items));
+            }
+        }
         for path in self.paths.values_mut() {
-            path.pass(from, to, books);
+            path.pass(from, to, &in_devices, books);
         }
     }
 
@@ -220,12 +229,36 @@ impl Paths {
     }
 }
 
+/// Items in devices behind queues that hold back: of which driver domain, whose, how many.
+#[derive(Default)]
+struct InDevices(Vec<(ActorId, DomainId, u64)>);
+
+impl InDevices {
+    /// Divides `time` among the domains with items in devices of `driver`; nobody, if there are
+    /// none.
+    fn divide(&self, driver: ActorId, time: u64, mut add: impl FnMut(Option<DomainId>, u64)) {
+        let own = || self.0.iter().filter(|(of, ..)| *of == driver);
+        let all: u64 = own().map(|(.., items)| items).sum();
+        if all == 0 {
+            return add(None, time);
+        }
+        let (mut items_before, mut given) = (0, 0);
+        for (_, domain, items) in own() {
+            items_before += items;
+            let until = (u128::from(time) * u128::from(items_before) / u128::from(all)) as u64;
+            add(Some(*domain), until - given);
+            given = until;
+        }
+    }
+}
+
 impl Path {
     fn new(domain: DomainId, class: &'static Class, guest: ActorId) -> Self {
         Path {
             class,
             guest,
             driver: ActorId::NONE,
+            holds_back: class.places.iter().any(|p| p.stage == Stage::DriverQueue),
             items: vec![0; class.places.len()],
             pending: None,
             overtaken: false,
@@ -279,13 +312,20 @@ impl Path {
             // The driver domain looks at a ring until it is empty, then wants to be told.
             Stage::FromGuest => self.unsent |= first && self.pending.is_none(),
             Stage::ToGuest => self.told &= !first,
-            Stage::DriverOut => self.unsent = false,
+            Stage::DriverOut | Stage::DriverQueue => self.unsent = false,
             _ => {}
         }
         self.items[new] += 1;
     }
 
-    fn pass(&mut self, from: u64, to: u64, books: &WaitBooks) {
+    /// Items in the device.
+    fn in_device(&self) -> u64 {
+        let places = self.class.places.iter().zip(&self.items);
+        let own = places.filter(|(place, _)| place.stage == Stage::Device);
+        own.map(|(_, items)| items).sum()
+    }
+
+    fn pass(&mut self, from: u64, to: u64, in_devices: &InDevices, books: &WaitBooks) {
         if self.items.iter().all(|n| *n == 0) {
             return;
         }
@@ -296,6 +336,13 @@ impl Path {
                 continue;
             }
             let stage = self.class.places[place].stage;
+            if self.holds_back && matches!(stage, Stage::Device | Stage::DriverQueue) {
+                let driver = self.driver;
+                in_devices.divide(driver, (to - from) * items, |whom, time| {
+                    self.add(place, Cause::Beside(whom), time);
+                });
+                continue;
+            }
             let freed = match self.is_for_driver(stage, guest) {
                 true => self.limited_until.clamp(from, to),
                 false => from,
@@ -323,6 +370,7 @@ impl Path {
                 _ => by(Side::Driver, driver),
             },
             Stage::DriverOut => by(Side::Driver, driver),
+            Stage::GuestQueue | Stage::DriverQueue => Cause::Held,
             Stage::ToGuest => match driver {
                 Doing::Runs | Doing::Waits(_) if !self.told => by(Side::Driver, driver),
                 _ => by(Side::Guest, guest),

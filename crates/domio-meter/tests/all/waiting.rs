@@ -1,6 +1,6 @@
 //! Waits in traces of a real Xen 4.17: their sums, and that they say what is known of the hosts.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 
@@ -114,14 +114,14 @@ fn under_credit2_who_is_woken_waits_for_the_pass_that_is_tickled_for_it() {
     assert!(domain0[&Why::RateLimit] / 295 > 500_000);
 }
 
-/// A recording of a host with 8 pcpus under credit2 that is not part of the project: where it lies
-/// beside the project, or in the folder that DOMIO_FIELD_CASES names.
+/// A recording of a host with 8 pcpus under credit2 that is not part of the project, in the folder
+/// that DOMIO_FIELD_CASES names.
 #[test]
 fn a_recording_of_8_pcpus_under_credit2_has_one_answer() {
-    let folder = std::env::var_os("DOMIO_FIELD_CASES").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/field-cases"),
-        Into::into,
-    );
+    let Some(folder) = std::env::var_os("DOMIO_FIELD_CASES").map(PathBuf::from) else {
+        eprintln!("not checked: DOMIO_FIELD_CASES names no folder");
+        return;
+    };
     let packed = folder.join("xentrace-8pcpus-credit2.bin.gz");
     let unpacked = Command::new("gzip").arg("-dc").arg(&packed).output();
     let Some(unpacked) = unpacked.ok().filter(|gzip| gzip.status.success()) else {

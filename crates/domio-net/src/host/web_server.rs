@@ -165,6 +165,7 @@ impl WebServer {
             What::Accept
             | What::Sync
             | What::Create { .. }
+            | What::Prepare(_)
             | What::Remove
             | What::Size
             | What::SyncAll => Err(Answer::Return(0)),

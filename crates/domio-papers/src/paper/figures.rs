@@ -15,7 +15,8 @@
 //! | `drawn_ms` | of no domain: what the replication drew for a key of `[[vary]]` |
 //!
 //! Over all domains of a figure, or over all round trips: `count`, `sum`, `average`, `deviation`,
-//! `lowest`, `highest`, `spread` (highest less lowest), and `p50`, `p95`, `p99`.
+//! `lowest`, `highest`, `spread` (highest less lowest), `fairness` (Jain's index), and `p50`,
+//! `p95`, `p99`.
 
 use super::cell::PaperCell;
 use super::file::FigureFile;
@@ -239,7 +240,8 @@ pub(super) fn declared(cell: &PaperCell<'_>, built: &Built) -> Result<Vec<Declar
             of_all(over, &[1.0]).ok_or_else(|| {
                 format!(
                     "suite {}: no figure over several domains is called \"{over}\"; expected \
-                     count, sum, average, deviation, lowest, highest, spread, or p50 and the like",
+                     count, sum, average, deviation, lowest, highest, spread, fairness, or p50 and \
+                     the like",
                     cell.suite.name
                 )
             })?;
@@ -423,6 +425,7 @@ fn of_all(over: &str, values: &[f64]) -> Option<Option<f64>> {
         "lowest" => lowest(),
         "highest" => values.iter().copied().max_by(f64::total_cmp),
         "spread" => domio_stats::spread(values),
+        "fairness" => domio_stats::jain(values),
         _ => {
             let percent: f64 = over.strip_prefix('p')?.parse().ok()?;
             domio_stats::quantile(values, percent / 100.0)

@@ -4,7 +4,7 @@ use super::Explained;
 use super::shares::{Behind, Shares, percent};
 use crate::data::{Chart, DataTable, Figure, Section};
 use crate::figure;
-use domio_core::Class;
+use domio_core::{Class, Stage};
 use domio_meter::{ItemQueue, ItemWaits, capitalised};
 
 impl<'a> Explained<'a> {
@@ -35,7 +35,8 @@ impl<'a> Explained<'a> {
             guests.any(|(_, items)| items.queues().contains_key(&queue))
         };
         let shown = |queue: &ItemQueue| {
-            !matches!(queue, ItemQueue::Limit | ItemQueue::Unknown) || found(*queue)
+            let always = !matches!(queue, ItemQueue::Limit | ItemQueue::Unknown);
+            (always && !queue.holds_back()) || found(*queue)
         };
         let queues: Vec<ItemQueue> = ItemQueue::ALL.into_iter().filter(shown).collect();
         let row = |(name, items): (String, &ItemWaits)| {
@@ -62,9 +63,25 @@ impl<'a> Explained<'a> {
         Shares::behind(rows, |id| self.domain(id))
     }
 
+    /// Beside whose items each guest's were in the queue of the driver domain that holds back, and
+    /// in the device behind that queue, in percent of their time. Nobody's: the device had nothing
+    /// to do.
+    pub fn items_beside(&self, class: &'static Class) -> Shares {
+        let row = |(name, items): (String, &ItemWaits)| Behind {
+            name,
+            times: items.beside(),
+            whole: items.total(),
+        };
+        let rows = self.guests(class).map(row).collect();
+        Shares::behind(rows, |id| self.domain(id))
+    }
+
     /// What each guest's items waited for most, one sentence each.
     pub fn item_verdicts(&self, class: &'static Class) -> Vec<String> {
         let noun = capitalised(class.items);
+        // Behind a queue that holds back, the device's time is its own.
+        let mut places = class.places.iter();
+        let own_device = places.any(|place| place.stage == Stage::DriverQueue);
         let verdict = |(name, items): (String, &ItemWaits)| match items.largest_wait() {
             Some((queue, time)) => {
                 let part = percent(time, items.total());
@@ -72,6 +89,12 @@ impl<'a> Explained<'a> {
                     ItemQueue::GuestRunq => "for their guest in the run queue".to_owned(),
                     ItemQueue::DriverRunq => "for the driver domain in the run queue".to_owned(),
                     ItemQueue::Scan => "for the event-channel scan of the driver domain".to_owned(),
+                    ItemQueue::GuestQueue | ItemQueue::DriverQueue => {
+                        format!("in the {}", queue.name(class))
+                    }
+                    ItemQueue::Device if own_device => {
+                        format!("in the {}", queue.name(class))
+                    }
                     ItemQueue::Device => format!(
                         "in the {}, for a driver domain that runs or sleeps",
                         queue.name(class)
@@ -107,6 +130,14 @@ impl<'a> Explained<'a> {
             if !behind.parts.is_empty() {
                 figures.push(behind.picture(
                     "Of it, what they spent in run queues, by the domain that ran meanwhile",
+                    &whole,
+                ));
+            }
+            let beside = self.items_beside(class);
+            if !beside.parts.is_empty() {
+                figures.push(beside.picture(
+                    "Of it, what they spent in the driver domain's queue and the device, by \
+                     whose were in the device meanwhile",
                     &whole,
                 ));
             }

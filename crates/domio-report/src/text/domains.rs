@@ -29,6 +29,12 @@ pub fn render(domains: &[String], samples: &[Sample], view: &View) -> String {
         format!("Jain's index of the shares of {over}, which compete: {figures}\n")
     });
     tables.extend(index);
+    let index = domio_stats::domains::jain_of_disks(samples, domains).map(|jain| {
+        let figures = figure::estimate(&jain.index);
+        let over = figure::names(jain.over);
+        format!("Jain's index of what {over} read and write: {figures}\n")
+    });
+    tables.extend(index);
     let mut dropped = Table::new([
         Column::words("dropped at").whole(),
         Column::figures("packets"),

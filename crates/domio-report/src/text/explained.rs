@@ -94,19 +94,27 @@ fn items(explained: Explained<'_>, class: &'static Class, view: &View) -> String
         &explained.queues(class),
         one_digit,
     );
-    let behind = explained.items_behind(class);
-    let by_queue = format!(
+    let mut text = format!(
         "{noun}, by what they waited for, in % of their time:\n\n{}",
         queues.render(view)
     );
-    if behind.parts.is_empty() {
-        return by_queue;
+    let behind = explained.items_behind(class);
+    let beside = explained.items_beside(class);
+    let tables = [
+        ("in run queues, by who ran meanwhile", behind),
+        (
+            "in the driver domain's queue and the device, by whose were in the device meanwhile",
+            beside,
+        ),
+    ];
+    for (what, shares) in tables.into_iter().filter(|(_, s)| !s.parts.is_empty()) {
+        let shares = table("guest", (&[], Vec::new()), &shares, one_digit);
+        text += &format!(
+            "\n{noun} {what}, in % of their time:\n\n{}",
+            shares.render(view)
+        );
     }
-    let behind = table("guest", (&[], Vec::new()), &behind, one_digit);
-    format!(
-        "{by_queue}\n{noun} in run queues, by who ran meanwhile, in % of their time:\n\n{}",
-        behind.render(view)
-    )
+    text
 }
 
 /// Vcpus: why they waited, and who ran meanwhile.

@@ -4,8 +4,38 @@ use crate::figure;
 use crate::text::{Cell, Column, Table, Tone, View};
 use domio_core::DomainId;
 use domio_meter::{
-    AccountJson, DomainJson, DriverSumsJson, JobsJson, NetworkJson, SummaryJson, WebJson,
+    AccountJson, DiskJson, DomainJson, DriverSumsJson, JobsJson, NetworkJson, SummaryJson, WebJson,
 };
+
+/// Heads of the table of web servers.
+const WEB_HEADS: [&str; 9] = [
+    "replies\n[1/s]",
+    "timed\nout",
+    "refused",
+    "reset",
+    "not\nbegun",
+    "connect,\n50 %",
+    "first byte,\n50 %",
+    "response,\n50 %",
+    "response,\n95 %",
+];
+
+/// Heads of the table of virtual disks.
+const DISK_HEADS: [&str; 13] = [
+    "read and\nwritten [MB/s]",
+    "reads",
+    "read,\nmean",
+    "read,\n99 %",
+    "writes",
+    "write,\nmean",
+    "write,\n99 %",
+    "commands",
+    "in the\ndrive",
+    "queued,\nmean",
+    "seek,\nmean",
+    "rotation,\nmean",
+    "transfer,\nmean",
+];
 
 /// Domains, pcpus and what the trace covers. `name` gives the name of a domain, where one is known.
 pub fn render(summary: &SummaryJson, name: impl Fn(u16) -> Option<String>, view: &View) -> String {
@@ -46,18 +76,12 @@ pub fn render(summary: &SummaryJson, name: impl Fn(u16) -> Option<String>, view:
     let networks = per_domain(summary, &name, heads, |d| {
         d.network.as_ref().map(network_figures)
     });
-    let heads = [
-        "replies\n[1/s]",
-        "timed\nout",
-        "refused",
-        "reset",
-        "not\nbegun",
-        "connect,\n50 %",
-        "first byte,\n50 %",
-        "response,\n50 %",
-        "response,\n95 %",
-    ];
-    let webs = per_domain(summary, &name, heads, |d| d.web.as_ref().map(web_figures));
+    let webs = per_domain(summary, &name, WEB_HEADS, |d| {
+        d.web.as_ref().map(web_figures)
+    });
+    let disks = per_domain(summary, &name, DISK_HEADS, |d| {
+        d.disk.as_ref().map(disk_figures)
+    });
     let mut pcpus = Table::new([
         Column::words("pcpu").whole(),
         Column::figures("busy\n[% of time]"),
@@ -74,7 +98,8 @@ pub fn render(summary: &SummaryJson, name: impl Fn(u16) -> Option<String>, view:
         true => String::new(),
         false => format!("{}\n", table.render(view)),
     };
-    let [unknown, jobs, networks, webs] = [&unknown, &jobs, &networks, &webs].map(if_any);
+    let [unknown, jobs, networks, webs, disks] =
+        [&unknown, &jobs, &networks, &webs, &disks].map(if_any);
     let work: String = summary
         .driver_work
         .iter()
@@ -98,7 +123,7 @@ pub fn render(summary: &SummaryJson, name: impl Fn(u16) -> Option<String>, view:
     };
     format!(
         "Time and waits, from the first record to the last, {} s:\n\n\
-         {}\n{unknown}{jain}{jobs}{networks}{webs}{work}{}\n{} records in {} s{lost}\n{}",
+         {}\n{unknown}{jain}{jobs}{networks}{webs}{disks}{work}{}\n{} records in {} s{lost}\n{}",
         figure::number(summary.seconds),
         domains.render(view),
         pcpus.render(view),
@@ -192,6 +217,24 @@ fn network_figures(network: &NetworkJson) -> [String; 7] {
         us(network.round_trip_us.p50),
         us(network.round_trip_us.p95),
         us(network.round_trip_us.p99),
+    ]
+}
+
+fn disk_figures(disk: &DiskJson) -> [String; 13] {
+    [
+        figure::number(disk.mb_per_second),
+        disk.reads.to_string(),
+        us(disk.read_us.mean),
+        us(disk.read_us.p99),
+        disk.writes.to_string(),
+        us(disk.write_us.mean),
+        us(disk.write_us.p99),
+        disk.commands.to_string(),
+        figure::number(disk.in_drives),
+        us(disk.queued_us),
+        us(disk.seek_us),
+        us(disk.rotation_us),
+        us(disk.transfer_us),
     ]
 }
 

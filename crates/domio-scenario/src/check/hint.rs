@@ -35,9 +35,10 @@ pub(super) fn of_key(key: &Key, policies: &[Policy]) -> String {
         },
         KeyKind::Text => "\"some text\"".to_owned(),
         KeyKind::Name | KeyKind::DomainName => "\"g1\"".to_owned(),
-        KeyKind::Bytes { .. } => match key.need {
+        KeyKind::Bytes { min, max } => match key.need {
             Need::Word(word) => format!("\"{word}\""),
-            _ => "\"1G\"".to_owned(),
+            _ if (min..=max).contains(&(1 << 30)) => "\"1G\"".to_owned(),
+            _ => format!("{max}"),
         },
         KeyKind::Pcpus | KeyKind::VcpuPins => "[0]".to_owned(),
         KeyKind::Vcpu => "0".to_owned(),

@@ -15,7 +15,7 @@ use crate::check::{Cx, Fields};
 use crate::limits::{MAX_DOMAIN_ID, MAX_VCPUS};
 use crate::problem::{Code, Problem};
 use domio_core::keys::{
-    KeyParams, KeySection, Keys, Need, Nested, Slot, VcpuPins, Words, affinity, int, name, nested,
+    KeyParams, KeySection, Keys, Need, Nested, Slot, VcpuPins, Words, affinity, int, name,
     nested_any, nested_list, time, word_or_table, word_text,
 };
 use domio_core::{CpuSet, Duration, Instant, ParamSpec, ParamValues, Topology};
@@ -66,7 +66,8 @@ keys! {
         vif: Nested = nested_any(&VIF),
             Need::Optional("one without a limit if a workload needs it, else none"),
             "Its virtual interface, or a list of several on different networks.";
-        disk: Nested = nested(&DISK), Need::Optional("none"), "Its virtual disk.";
+        disk: Nested = nested_any(&DISK), Need::Optional("none"),
+            "Its virtual disk, or a list of several.";
         task: Nested = nested_list(&TASK), Need::Optional("no task"), "Its tasks.";
     }
 }
@@ -87,7 +88,7 @@ pub(super) struct Body {
     pub own: Vec<Own>,
     pub tasks: Vec<Task>,
     pub vifs: Vec<Vif>,
-    pub disk: Option<Disk>,
+    pub disks: Vec<Disk>,
     pub controlled: Vec<Option<Controlled>>,
     pub start: Instant,
     pub stop: Option<Instant>,
@@ -155,7 +156,7 @@ pub(super) fn body_of(
     let asks = asks.into_iter().flatten().next();
     let asks = asks.map_or(fields.header, |f| f.key_span);
     let vifs = vif::vifs(cx, fields, &keys.vif, &tasks, asks);
-    let disk = disk::disk(cx, fields, &keys.disk, &tasks);
+    let disks = disk::disks(cx, fields, &keys.disk, &tasks);
     let controlled = controlled(cx, fields);
     let guest = guest(cx, fields, &keys.guest);
     Some(Body {
@@ -170,7 +171,7 @@ pub(super) fn body_of(
         own: own?,
         tasks,
         vifs: vifs?,
-        disk: disk?,
+        disks: disks?,
         controlled,
         start: Instant::ZERO + start?,
         stop,

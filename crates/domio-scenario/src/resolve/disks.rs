@@ -1,26 +1,28 @@
-//! The disks of the host, by the driver domains that have them.
+//! The virtual disks of the host, by the driver domains that have them.
 
 use super::device::{Device, Process};
-use super::disk::Disk;
+use super::disk::{self, Disk};
 use super::driver::{self, Users};
+use super::host_disks::HostDisks;
 use super::resolved::Resolved;
-use super::work::{DiskCopy, Task};
+use super::work::{DiskProgram, DiskWork, Task};
 use crate::check::Cx;
 use crate::devices::DeviceConfig;
 use crate::source::Span;
 use domio_vmm::Hardware;
 use domio_vmm::config::{TaskConfig, Workload};
 use domio_vmm::process::FileId;
-use domio_vmm::process::programs::FileCopy;
+use domio_vmm::process::programs::{Ffsb, FileCopy, PostMark};
 
 /// Disks that ask for their driver domain in the same words: how, and of which domains they are.
-type Together<'a> = (Option<&'a (String, Span)>, Vec<(usize, &'a Disk)>);
+type Together<'a> = (Option<&'a (String, Span)>, Vec<(usize, usize, &'a Disk)>);
 
-/// The disks of one device: its driver domain, and the domains with the disks, in their order.
+/// The disks of one device: its driver domain, and the domains with the disks, in their order, each
+/// with the place among the domain's disks.
 struct Disks {
     config: DeviceConfig,
     driver: usize,
-    users: Vec<usize>,
+    users: Vec<(usize, usize)>,
 }
 
 /// The devices with the disks of the host, in the order of the text; disks that something is wrong
@@ -28,16 +30,18 @@ struct Disks {
 pub(super) fn disks(
     cx: &mut Cx<'_>,
     machine: Option<&'static Hardware>,
+    host: &HostDisks,
     resolved: &Resolved,
 ) -> Vec<Device> {
     // Disks of one driver domain that ask for it in the same place share what is wrong with it.
     let mut asked: Vec<Together<'_>> = Vec::new();
-    for (i, domain) in resolved.domains.iter().enumerate() {
-        let Some(disk) = &domain.disk else { continue };
+    let domains = resolved.domains.iter().enumerate();
+    let disks = domains.flat_map(|(i, d)| d.disks.iter().enumerate().map(move |(k, d)| (i, k, d)));
+    for (i, place, disk) in disks {
         let backend = disk.backend.as_ref();
         match asked.iter_mut().find(|(b, _)| *b == backend) {
-            Some((_, users)) => users.push((i, disk)),
-            None => asked.push((backend, vec![(i, disk)])),
+            Some((_, users)) => users.push((i, place, disk)),
+            None => asked.push((backend, vec![(i, place, disk)])),
         }
     }
     if let Some(machine) = machine {
@@ -47,10 +51,10 @@ pub(super) fn disks(
     for (backend, disks) in asked {
         let users = Users {
             what: "disk",
-            key: disks[0].1.backend_key.clone(),
+            key: disks[0].2.backend_key.clone(),
             says: "`backend` of [domain.disk]",
             chosen: backend.map(|(_, span)| *span),
-            all: disks.iter().map(|(i, disk)| (*i, disk.span)).collect(),
+            all: disks.iter().map(|(i, _, disk)| (*i, disk.span)).collect(),
         };
         let found = match backend {
             Some((name, span)) => driver::named(cx, name, *span, &users, resolved),
@@ -60,19 +64,21 @@ pub(super) fn disks(
             continue;
         };
         driver::serves(cx, found, &users, resolved);
-        for (user, disk) in disks {
-            put(&mut all, machine, found, user, disk, resolved);
+        // What is wrong with the place of a disk was told.
+        let placed = |disk: &Disk| disk.part.is_placed();
+        for (user, place, disk) in disks.into_iter().filter(|(.., disk)| placed(disk)) {
+            put(&mut all, machine, found, (user, place), disk, resolved);
         }
     }
     all.into_iter()
-        .map(|disks| device(disks, resolved))
+        .map(|disks| device(disks, host, resolved))
         .collect()
 }
 
 /// Tells once for all disks of a machine that does not say what they cost.
 fn unknown_costs(cx: &mut Cx<'_>, machine: &Hardware, asked: &[Together<'_>]) {
     let mut disks = asked.iter().flat_map(|(_, disks)| disks);
-    if disks.any(|(_, disk)| machine.table(disk.part.costs()).is_none()) {
+    if disks.any(|(.., disk)| machine.table(disk.part.costs()).is_none()) {
         cx.notices.push(format!(
             "the hardware profile {} does not know what a disk costs: its work takes no time",
             machine.profile.name
@@ -85,11 +91,11 @@ fn put(
     all: &mut Vec<Disks>,
     machine: &Hardware,
     driver: usize,
-    user: usize,
+    user: (usize, usize),
     disk: &Disk,
     resolved: &Resolved,
 ) {
-    let id = resolved.domains[user].config.id;
+    let id = resolved.domains[user.0].config.id;
     for disks in all.iter_mut().filter(|disks| disks.driver == driver) {
         if disk.part.add_to(&mut disks.config, id) {
             disks.users.push(user);
@@ -108,48 +114,86 @@ fn put(
     });
 }
 
+/// A way through a disk: the domain, the file, the bytes of the disk.
+type Way = (usize, u32, u64, Task, DiskWork);
+
 /// The device with these disks.
-fn device(disks: Disks, resolved: &Resolved) -> Device {
+fn device(disks: Disks, host: &HostDisks, resolved: &Resolved) -> Device {
     let Disks {
-        config,
+        mut config,
         driver,
         users,
     } = disks;
-    let mut copies: Vec<(usize, u32, u64, Task, DiskCopy)> = Vec::new();
-    for (file, user) in (0..).zip(&users) {
+    let mut ports = users.len();
+    if let Some(split) = config.split() {
+        split.equip(&host.good(), host.pool);
+        ports += split.disks.len();
+    }
+    let mut copies: Vec<Way> = Vec::new();
+    for (number, (user, place)) in (0..).zip(&users) {
         let domain = &resolved.domains[*user];
-        let bytes = domain.disk.as_ref().map_or(0, |disk| disk.bytes);
-        let own = domain.copies.iter();
-        copies.extend(own.map(|(task, copy)| (*user, file, bytes, task.clone(), *copy)));
+        let own = &domain.disks[*place];
+        let file = own.part.file(number);
+        let through = |copy: &DiskWork| disk::place_of(&domain.disks, copy) == Some(*place);
+        let ways = domain.copies.iter().filter(|(_, copy)| through(copy));
+        copies
+            .extend(ways.map(|(task, copy)| (*user, file, own.bytes, task.clone(), copy.clone())));
     }
     Device {
         config,
-        drivers: vec![(driver, users.len())],
-        users,
+        drivers: vec![(driver, ports)],
+        users: users.into_iter().map(|(user, _)| user).collect(),
         evtchn: Vec::new(),
         packets: false,
         processes: Box::new(move |device| {
-            let process =
-                |(domain, file, bytes, task, copy): &(usize, u32, u64, Task, DiskCopy)| {
-                    let file = FileId {
-                        device,
-                        file: *file,
-                    };
-                    let wanted = copy.bytes.unwrap_or(*bytes);
-                    let program = FileCopy::new(file, copy.direction, copy.block, wanted);
-                    Process {
-                        domain: *domain,
-                        vcpu: task.vcpu,
-                        may_roam: task.may_roam(),
-                        task: TaskConfig {
-                            name: task.name.clone(),
-                            priority: task.priority,
-                            roams: false,
-                            workload: Workload::program(program),
-                        },
-                    }
-                };
-            copies.iter().map(process).collect()
+            let all = copies.iter();
+            all.flat_map(|way| processes(device, way)).collect()
         }),
+    }
+}
+
+/// The processes that use a disk of the device with this number on the bus.
+fn processes(device: u16, (domain, file, bytes, task, work): &Way) -> Vec<Process> {
+    let file = FileId {
+        device,
+        file: *file,
+    };
+    let process = |name: String, workload| Process {
+        domain: *domain,
+        vcpu: task.vcpu,
+        may_roam: task.may_roam(),
+        task: TaskConfig {
+            name,
+            priority: task.priority,
+            roams: false,
+            workload,
+        },
+    };
+    match &work.program {
+        DiskProgram::Copy(copy) => {
+            let wanted = copy.bytes.unwrap_or(*bytes);
+            let mut program = FileCopy::new(file, copy.direction, copy.block, wanted);
+            if copy.new_file {
+                program = program.into_new_file();
+            }
+            if copy.syncs {
+                program = program.synced();
+            }
+            vec![process(task.name.clone(), Workload::program(program))]
+        }
+        DiskProgram::PostMark(config) => {
+            let program = PostMark::new(file, *config);
+            vec![process(task.name.clone(), Workload::program(program))]
+        }
+        DiskProgram::Ffsb(config) => {
+            let thread = |n: u32| {
+                let name = match config.threads {
+                    1 => task.name.clone(),
+                    _ => format!("{}-{n}", task.name),
+                };
+                process(name, Workload::program(Ffsb::new(file, *config)))
+            };
+            (1..=config.threads).map(thread).collect()
+        }
     }
 }

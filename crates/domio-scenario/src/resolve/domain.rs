@@ -145,10 +145,10 @@ fn expand(
             told = !params_agree(cx, chosen, id, &body, group)
                 || !body.own.iter().all(|own| own.agrees(cx, chosen, id));
         }
-        let (vifs, disk) = (body.vifs.clone(), body.disk.clone());
+        let (vifs, disks) = (body.vifs.clone(), body.disks.clone());
         let controlled = body.controlled.clone();
-        let copies = body.tasks.iter().filter_map(|task| match task.work {
-            Work::Copy(copy) => Some((task.clone(), copy)),
+        let copies = body.tasks.iter().filter_map(|task| match &task.work {
+            Work::Disk(copy) => Some((task.clone(), copy.clone())),
             Work::Demand(_) | Work::Replay(_) | Work::Flow(_) => None,
         });
         let copies = copies.collect();
@@ -166,7 +166,7 @@ fn expand(
             span: group.name_span,
             pool,
             vifs,
-            disk,
+            disks,
             copies,
             controlled,
         });
@@ -306,7 +306,7 @@ fn config(
                     });
                     vcpu.tasks.push(config(Workload::Idle));
                 }
-                Work::Flow(_) | Work::Copy(_) => {}
+                Work::Flow(_) | Work::Disk(_) => {}
             }
         }
     }

@@ -16,10 +16,12 @@ mod disks;
 mod domain;
 mod driver;
 mod equip;
+mod files;
 mod flow;
 mod guard;
 pub(crate) mod guest;
 mod host;
+mod host_disks;
 mod late;
 mod names;
 mod network;
@@ -52,15 +54,19 @@ use crate::check::unknown::TOP_LEVEL;
 use crate::check::{self, Cx, Fields};
 use crate::plan::Plan;
 use crate::value::{Node, Table};
+use device::Device;
+use domio_blk::split::keys::{BLKBACK, GUESTS as GUESTS_LAYER, HOST_DISK};
 use domio_core::ParamValues;
 use domio_core::keys::{
     KeySection, Keys, Need, Nested, Slot, int, nested, nested_any, nested_list, text,
 };
 use domio_net::keys::{NETWORK, VIF};
 use domio_sched::Policy;
+use domio_vmm::Hardware;
 use domio_vmm::config::{HostConfig, KernelCosts};
 use host::{HostKeys, RUN, RunKeys};
 use pool::InPools;
+use resolved::Resolved;
 use shared::Chosen;
 
 /// The document.
@@ -87,6 +93,12 @@ keys! {
         network: Nested = nested_any(&NETWORK),
             Need::Optional("the default one if a domain has a vif, else none"),
             "Which card and which line; with two brackets, `[[network]]`, any number of them.";
+        disk: Nested = nested_any(&HOST_DISK), Need::Optional("none"),
+            "Which disk; with two brackets, `[[disk]]`, any number of them.";
+        guests: Nested = nested(&GUESTS_LAYER), Need::Optional("`noop`, 250 ticks a second"),
+            "Request layers of guests with virtual disks.";
+        blkback: Nested = nested(&BLKBACK), Need::Optional("64 requests"),
+            "What blkbacks of a driver domain share.";
         controller: Nested = nested_list(&CONTROLLER), Need::Optional("nobody looks"),
             "What looks at the host now and then, and changes settings.";
         domain: Nested = nested_list(&DOMAIN), Need::Required, "Who runs; at least one.";
@@ -110,6 +122,9 @@ pub(crate) static SECTIONS: &[&KeySection] = &[
     &VIF,
     &NETWORK,
     &disk::DISK,
+    &HOST_DISK,
+    &GUESTS_LAYER,
+    &BLKBACK,
     &ACTION,
     &CONTROLLER,
     &ROOT,
@@ -162,7 +177,7 @@ pub(crate) fn resolve(cx: &mut Cx<'_>, root: &Node, members: &[MemberKey]) -> Op
     };
     // Networks come to the bus first.
     let mut devices = network::networks(cx, &top, &keys.network, &on);
-    devices.extend(disks::disks(cx, machine, &resolved));
+    devices.extend(keys.disks(cx, &top, machine, &mut resolved));
     let kernel = host::kernel(cx, &host, &host_keys);
     let abi = version.and_then(|version| network::default_abi(cx, &top, version));
     let kernel = kernel.unwrap_or(KernelCosts::FREE);
@@ -224,6 +239,22 @@ pub(crate) fn resolve(cx: &mut Cx<'_>, root: &Node, members: &[MemberKey]) -> Op
         replays: resolved.replays,
         vary: vary?,
     })
+}
+
+impl RootKeys {
+    /// The devices with the disks of the host and of guests.
+    fn disks(
+        &self,
+        cx: &mut Cx<'_>,
+        top: &Fields<'_>,
+        machine: Option<&'static Hardware>,
+        resolved: &mut Resolved,
+    ) -> Vec<Device> {
+        let slots = [&self.disk, &self.guests, &self.blkback];
+        let host = host_disks::host_disks(cx, top, slots);
+        host.place(cx, resolved);
+        disks::disks(cx, machine, &host, resolved)
+    }
 }
 
 /// The fields of the table at `slot`, or of an empty one.

@@ -3,7 +3,7 @@
 use super::disk::Disk;
 use super::shared::GivenParams;
 use super::vif::Vif;
-use super::work::{DiskCopy, Task};
+use super::work::{DiskWork, Task};
 use crate::plan::Replay;
 use crate::source::Span;
 use domio_core::ParamValues;
@@ -17,9 +17,9 @@ pub(super) struct Domain {
     /// Index of its pool, 0 for Pool-0.
     pub pool: usize,
     pub vifs: Vec<Vif>,
-    pub disk: Option<Disk>,
-    /// Tasks that go through the disk.
-    pub copies: Vec<(Task, DiskCopy)>,
+    pub disks: Vec<Disk>,
+    /// Tasks that go through a disk.
+    pub copies: Vec<(Task, DiskWork)>,
     /// By controller: parameters that it has of the domain, if any were given.
     pub controlled: Vec<Option<Controlled>>,
 }
@@ -37,7 +37,7 @@ pub(super) struct Controlled {
 impl Domain {
     /// Number of interfaces and disks that it asks for.
     pub fn parts(&self) -> usize {
-        self.vifs.len() + usize::from(self.disk.is_some())
+        self.vifs.len() + self.disks.len()
     }
 }
 

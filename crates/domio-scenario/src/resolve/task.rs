@@ -149,7 +149,7 @@ fn task(
 pub(super) fn notice(name: &str, vcpus: usize, tasks: &[Task], moves: bool) -> Option<String> {
     let computes = |t: &Task| match &t.work {
         Work::Demand(workload) => !matches!(workload, Workload::Idle),
-        Work::Replay(_) | Work::Flow(_) | Work::Copy(_) => false,
+        Work::Replay(_) | Work::Flow(_) | Work::Disk(_) => false,
     };
     let first = tasks.iter().find(|t| computes(t) && !t.placed)?;
     let alone = match moves {

@@ -29,7 +29,7 @@ pub(super) fn unused(
     let networks = devices.iter().filter_map(|d| d.config.network());
     networks.for_each(|network| idle_network(cx, network, resolved));
     idle_vifs(cx, devices, resolved);
-    let no_copy = |d: &&Domain| d.disk.is_some() && d.copies.is_empty();
+    let no_copy = |d: &&Domain| !d.disks.is_empty() && d.copies.is_empty();
     tell(cx, resolved, no_copy, |who, many| {
         let (has, disk) = if many {
             ("have", "disks")

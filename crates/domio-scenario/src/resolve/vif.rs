@@ -70,7 +70,7 @@ pub(super) fn vifs(
 ) -> Option<Vec<Vif>> {
     let flows = tasks.iter().filter_map(|task| match &task.work {
         Work::Flow(flow) => Some(flow),
-        Work::Demand(_) | Work::Replay(_) | Work::Copy(_) => None,
+        Work::Demand(_) | Work::Replay(_) | Work::Disk(_) => None,
     });
     let mut vifs = own_vifs(cx, fields, slot)?;
     let given = slot.given;

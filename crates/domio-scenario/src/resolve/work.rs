@@ -8,7 +8,7 @@ use domio_core::keys::Slot;
 use domio_net::host::FlowConfig;
 use domio_net::keys::Serving;
 use domio_vmm::config::Workload;
-use domio_vmm::process::programs::CopyDirection;
+use domio_vmm::process::programs::{CopyDirection, FfsbConfig, PostMarkConfig};
 
 /// A task before it is given to its vcpus.
 #[derive(Clone)]
@@ -41,14 +41,14 @@ pub(super) enum Work {
     Replay(Replay),
     /// Traffic; its process, if it has one, comes with its network.
     Flow(Flow),
-    /// Goes through the domain's disk; its process comes with the disk.
-    Copy(DiskCopy),
+    /// Uses the domain's disk; its processes come with the disk.
+    Disk(DiskWork),
 }
 
 impl Work {
     /// Whether its process sleeps most of the time.
     pub fn is_io_bound(&self) -> bool {
-        matches!(self, Work::Flow(_) | Work::Copy(_))
+        matches!(self, Work::Flow(_) | Work::Disk(_))
     }
 }
 
@@ -84,6 +84,45 @@ pub(super) struct Flow {
     pub path: String,
 }
 
+/// What goes through a disk.
+#[derive(Clone)]
+pub(super) struct DiskWork {
+    pub program: DiskProgram,
+    /// The disk, if it is named: the name and where it stands.
+    pub disk: Option<(String, Span)>,
+    /// Where what matters of it was asked for, or the workload's word.
+    pub span: Span,
+}
+
+/// The processes that go through a disk.
+#[derive(Clone)]
+pub(super) enum DiskProgram {
+    /// `dd`.
+    Copy(DiskCopy),
+    /// PostMark.
+    PostMark(PostMarkConfig),
+    /// Threads of FFSB.
+    Ffsb(FfsbConfig),
+}
+
+impl DiskWork {
+    /// How many bytes of the disk itself it asks for.
+    pub fn bytes(&self) -> Option<u64> {
+        match &self.program {
+            DiskProgram::Copy(copy) => copy.bytes,
+            DiskProgram::PostMark(_) | DiskProgram::Ffsb(_) => None,
+        }
+    }
+
+    /// Whether it uses files.
+    pub fn needs_files(&self) -> bool {
+        match &self.program {
+            DiskProgram::Copy(copy) => copy.new_file,
+            DiskProgram::PostMark(_) | DiskProgram::Ffsb(_) => true,
+        }
+    }
+}
+
 /// A way through a disk.
 #[derive(Clone, Copy)]
 pub(super) struct DiskCopy {
@@ -92,6 +131,8 @@ pub(super) struct DiskCopy {
     pub block: u64,
     /// How much; `None` for the whole disk.
     pub bytes: Option<u64>,
-    /// Where that much was asked for, or the workload's word.
-    pub span: Span,
+    /// Goes through a new file of the disk's file system.
+    pub new_file: bool,
+    /// Waits at the end until what was written is on the disk.
+    pub syncs: bool,
 }

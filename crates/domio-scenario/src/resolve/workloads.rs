@@ -1,6 +1,7 @@
 //! The workloads: each word with its keys, and what a task with these keys does.
 
 use super::disk::COPY;
+use super::files::ON_FILES;
 use super::flow::flow;
 use super::work::{Make, Placing, Work};
 use crate::check::{Cx, Fields};
@@ -17,7 +18,7 @@ const MAX_TRACE_HZ: i64 = 18_000_000_000;
 const US: u64 = 1_000;
 
 /// All of them.
-pub(crate) static WORKLOADS: JoinedWords = JoinedWords(&[&DEMANDS, &TRAFFIC, &COPY]);
+pub(crate) static WORKLOADS: JoinedWords = JoinedWords(&[&DEMANDS, &TRAFFIC, &COPY, &ON_FILES]);
 
 /// Workloads that need no device.
 static DEMANDS: [WordOf<Make>; 7] = [
@@ -79,6 +80,7 @@ pub(super) fn work(
         return flow(cx, fields, word, place, *traffic).map(Work::Flow);
     }
     let make = WordOf::find(&DEMANDS, word).or_else(|| WordOf::find(&COPY, word));
+    let make = make.or_else(|| WordOf::find(&ON_FILES, word));
     make.expect("a word of one of the lists")(fields)
 }
 

@@ -28,6 +28,7 @@ mod shipped;
 mod stories;
 mod told;
 mod unused;
+mod vbd;
 mod vcpus;
 mod vectors;
 mod web;

@@ -162,6 +162,7 @@ impl Credit2 {
 
     /// Who of those that wait in `runq` is to run on `pcpu` in place of `default`, if anybody, and
     /// whether somebody was passed over. Whoever `yields` gives way to less credit than its own.
+    #[inline(always)]
     fn search(
         &mut self,
         cx: &mut Cx<'_>,
@@ -183,11 +184,14 @@ impl Credit2 {
             if looks_on && !wins {
                 break;
             }
-            let elsewhere = its_tickled != NOWHERE
-                && its_tickled != pcpu.0
-                && self.runqs[runq].tickled.contains(PcpuId(its_tickled));
-            let resists = cx.vcpu(vcpu).pcpu != pcpu && credit + self.settings.resist > its_credit;
-            if !cx.vcpu(vcpu).runnable() || !cx.may_run_on(vcpu, pcpu) || elsewhere || resists {
+            let elsewhere = || {
+                its_tickled != NOWHERE
+                    && its_tickled != pcpu.0
+                    && self.runqs[runq].tickled.contains(PcpuId(its_tickled))
+            };
+            let view = cx.vcpu(vcpu);
+            let resists = view.pcpu != pcpu && credit + self.settings.resist > its_credit;
+            if !view.runnable() || resists || !cx.may_run_on(vcpu, pcpu) || elsewhere() {
                 passed_over = true;
                 continue;
             }

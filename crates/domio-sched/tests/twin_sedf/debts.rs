@@ -58,6 +58,10 @@ impl TwinSedf {
             let period_freq = feedback.t / v.period;
             let spreads = feedback.spread && period_freq > 1;
             v.owes.spread_debt = spreads.then(|| debt / period_freq);
+            if !spreads {
+                // Due as a whole, also once periods have become short enough to spread a debt.
+                v.owes.share = debt;
+            }
         }
         !ids.is_empty()
     }
@@ -107,7 +111,7 @@ impl TwinSedf {
             let owes = &mut self.v_mut(v).owes;
             if owes.period != deadl {
                 owes.period = deadl;
-                owes.share = owes.spread_debt.unwrap_or(0).min(owes.debt);
+                owes.share = owes.spread_debt.unwrap_or(owes.debt).min(owes.debt);
             }
             let paid_nothing = self.due(v) <= 0 || self.v(v).slice <= self.v(v).cputime;
             self.pay(v);

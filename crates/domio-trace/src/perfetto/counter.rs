@@ -252,6 +252,8 @@ fn is_queue(stage: Stage) -> bool {
         Stage::Device | Stage::DriverIn | Stage::ToGuest | Stage::FromGuest | Stage::DriverOut => {
             true
         }
+        // A queue that orders and holds back is worth a look in either domain.
+        Stage::GuestQueue | Stage::DriverQueue => true,
         Stage::Outside | Stage::GuestIn | Stage::GuestOut => false,
     }
 }

@@ -119,7 +119,15 @@ impl Step {
     /// The vcpu that does the step: the driver domain's, where one of the places is in the driver
     /// domain or its device.
     pub(super) fn vcpu(&self, names: &Names, record: &Record) -> Option<VcpuName> {
-        let in_driver = |stage| matches!(stage, Stage::Device | Stage::DriverIn | Stage::DriverOut);
+        let in_driver = |stage| {
+            let stages = [
+                Stage::Device,
+                Stage::DriverIn,
+                Stage::DriverOut,
+                Stage::DriverQueue,
+            ];
+            stages.contains(&stage)
+        };
         match self.stages.into_iter().any(in_driver) {
             true => names.vcpu(self.driver),
             false => names.vcpu(record.actor),

@@ -4,7 +4,7 @@ use super::Blueprint;
 use crate::machine::Hardware;
 use alloc::string::String;
 use domio_core::DomainId;
-use domio_core::keys::{Given, Key, KeySection, Slot};
+use domio_core::keys::{Key, KeyReader, KeySection, Slot};
 
 /// What one kind of virtual disk is made of: all disks of the kind that one driver domain has. A
 /// scenario asks for a disk with `kind` of `[domain.disk]`.
@@ -21,13 +21,18 @@ pub trait DiskKind: Blueprint + Sized {
     type Disk: Clone;
 
     /// What `table`, whose keys are [`DiskKind::KEYS`], asks for.
-    fn asked(table: &dyn Given) -> DiskAsked<Self::Disk>;
+    fn asked(table: &mut dyn KeyReader) -> DiskAsked<Self::Disk>;
 
     /// No disks yet, whose work costs what `machine` says; nothing without one.
     fn on(machine: Option<&Hardware>, driver: DomainId) -> Self;
 
-    /// One more disk, that of `domain`. Its place among the disks is the number of its file.
+    /// One more disk, that of `domain`.
     fn add(&mut self, domain: DomainId, disk: Self::Disk);
+
+    /// Number of the file that is the disk at `place` among the disks.
+    fn file(place: u32) -> u32 {
+        place
+    }
 }
 
 /// What a domain asks for.
@@ -38,4 +43,6 @@ pub struct DiskAsked<D> {
     pub size: Slot<u64>,
     /// The key that names the driver domain.
     pub backend: Slot<String>,
+    /// The key that names the disk of the host that it is a part of, if it is one.
+    pub on: Option<Slot<String>>,
 }

@@ -8,7 +8,7 @@ use domio_sched::Pause;
 
 impl<S: Sink> Hypervisor<S> {
     /// The block hypercall (xen-spec 0.7).
-    #[inline]
+    #[inline(always)]
     pub fn block(&mut self, queue: &mut Queue, pcpu: PcpuId, vcpu: VcpuId, now: Instant) {
         self.policy.view_mut(vcpu).pause.set(Pause::BLOCKED);
         self.trace.happened(now, pcpu, Kind::Block, vcpu);

@@ -133,11 +133,14 @@ impl<S: Sink> Hypervisor<S> {
     /// A slice timer that becomes the first of the timers of `pcpu` raises their softirq, which
     /// follows the pass and programs the hardware no earlier than the slop after its own end
     /// (xen-spec 0.3, 4.x).
-    #[inline]
+    #[inline(always)]
     pub fn program_slice(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {
-        if self.machine.free {
-            return;
+        if !self.machine.free {
+            self.program_early_slice(queue, pcpu, now);
         }
+    }
+
+    fn program_early_slice(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {
         let p = &self.pcpus[pcpu];
         let softirq = &self.machine.profile.softirq;
         let end_of_softirq = p.stage_at + softirq.after_pass;

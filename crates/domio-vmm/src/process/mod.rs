@@ -132,12 +132,19 @@ pub enum What {
     /// Closes a connection that was accepted: the process uses the file no more. Returns 0. Files
     /// of other kinds stay open.
     Close,
-    /// Makes an empty file in a directory of the file system that the named file belongs to. Returns
-    /// the number of the new file, which belongs to the same model; 0 where there is no file system.
+    /// Makes an empty file in a directory of the file system that the named file belongs to.
+    /// Returns
+    /// the number of the new file, which belongs to the same model; 0 where there is no file
+    /// system.
     Create {
         /// Number of the directory, from 0.
         directory: u32,
     },
+    /// Files that were in the file system before the process began, on the disk and in no cache.
+    /// They are made at the first call that asks for them, in no time; the same call by another
+    /// process finds them. Returns the number of the first one; the others follow. Returns 0 where
+    /// there is no file system.
+    Prepare(Prepare),
     /// Removes the file. Returns 0.
     Remove,
     /// Returns the size of the file (bytes); 0 for sockets.
@@ -145,6 +152,30 @@ pub enum What {
     /// Blocks until everything that was written to the file system has reached the disk. Sockets
     /// return at once.
     SyncAll,
+}
+
+/// Files that a process finds in a file system.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Prepare {
+    /// How many, at least 1.
+    pub files: u32,
+    /// Directories that they are spread over in turn, at least 1.
+    pub directories: u32,
+    /// Smallest size (bytes).
+    pub low: u64,
+    /// Largest size (bytes).
+    pub high: u64,
+}
+
+impl Prepare {
+    /// Size of the file with this place among them (bytes): any one from the smallest to the
+    /// largest, the same in each run.
+    pub fn size(&self, place: u32) -> u64 {
+        let mut x = u64::from(place).wrapping_add(0x9e37_79b9_7f4a_7c15);
+        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        self.low + (x ^ (x >> 31)) % (self.high - self.low + 1)
+    }
 }
 
 /// A system call on a file.

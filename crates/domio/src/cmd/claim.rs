@@ -160,17 +160,22 @@ fn wrapped(head: &str, words: &str, width: usize) -> String {
     let mut text = head.to_owned();
     let mut used = indent;
     for word in words.split_whitespace() {
-        let length = word.chars().count();
-        if used > indent && used + 1 + length > width {
-            text += &format!("\n{}", " ".repeat(indent));
-            used = indent;
+        // A list of cells may be longer than a line: it goes on in the next one behind a comma.
+        let whole = indent + word.chars().count() <= width;
+        let parts = word.split_inclusive(|c| c == ',' && !whole);
+        for (i, part) in parts.enumerate() {
+            let length = part.chars().count();
+            let space = usize::from(i == 0 && used > indent);
+            if used > indent && used + space + length > width {
+                text += &format!("\n{}", " ".repeat(indent));
+                used = indent;
+            } else if space > 0 {
+                text.push(' ');
+                used += 1;
+            }
+            text += part;
+            used += length;
         }
-        if used > indent {
-            text.push(' ');
-            used += 1;
-        }
-        text += word;
-        used += length;
     }
     text.push('\n');
     text

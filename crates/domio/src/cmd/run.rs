@@ -413,9 +413,10 @@ fn to_json(
         .into_iter()
         .map(dropped);
     let jain = domio_stats::domains::jain(samples, &names(domains));
+    let of_disks = domio_stats::domains::jain_of_disks(samples, &names(domains));
     let notices = scenario.notices().iter().cloned();
     let notices = notices.chain(starvation(built, samples));
-    json!({
+    let mut out = json!({
         "scenario": scenario.name(),
         "overrides": scenario.overrides().collect::<Vec<_>>(),
         "policy": built.policy.descriptor.name,
@@ -428,7 +429,13 @@ fn to_json(
         "notices": notices.collect::<Vec<_>>(),
         "domains": domains.iter().map(domain).collect::<Vec<_>>(),
         "dropped": dropped.collect::<Vec<_>>(),
-    })
+    });
+    // Only a host with several virtual disks has it.
+    if let Some(jain) = of_disks {
+        out["jain_of_disks"] = json!(jain.index);
+        out["jain_of_disks_over"] = json!(jain.over);
+    }
+    out
 }
 
 fn report(

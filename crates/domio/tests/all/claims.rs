@@ -35,7 +35,7 @@ fn a_claim_is_shown_with_its_checks_and_how_to_look() {
         serde_json::json!(["test1/tb", "test1/orig"])
     );
     domio(&folder)
-        .args(["claim", "show", "boutcher.cfq16"])
+        .args(["claim", "show", "zeng.fig5.p3"])
         .assert()
         .success()
         .stdout(contains("No check decides this claim yet."));

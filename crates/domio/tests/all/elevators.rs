@@ -47,13 +47,33 @@ fn elevators_are_listed_and_shown() {
     let list = json_of(&folder, &["elevator", "list", "--json"]);
     let names = list.as_array().unwrap().iter();
     let names: Vec<&str> = names.filter_map(|e| e["name"].as_str()).collect();
-    assert_eq!(names, ["noop", "deadline", "anticipatory", "cfq"]);
+    assert_eq!(
+        names,
+        [
+            "noop",
+            "deadline",
+            "anticipatory",
+            "cfq",
+            "none",
+            "mq-deadline",
+            "kyber",
+            "bfq",
+            "lease",
+        ]
+    );
     let table = domio(&folder).args(["elevator", "list"]).assert().success();
     let table = String::from_utf8(table.get_output().stdout.clone()).unwrap();
     assert!(table.starts_with("elevator "), "{table}");
     for name in names {
-        let row = table.lines().find(|line| line.starts_with(name)).unwrap();
-        assert!(row.contains("Linux 2.6.24"), "{row}");
+        let of_name = |line: &&str| line.split_whitespace().next() == Some(name);
+        let row = table.lines().find(of_name).unwrap();
+        let old = ["noop", "deadline", "anticipatory", "cfq"].contains(&name);
+        let kernel = match name {
+            "lease" => "domio",
+            _ if old => "Linux 2.6.24",
+            _ => "Linux 6.1",
+        };
+        assert!(row.contains(kernel), "{row}");
         let show = domio(&folder).args(["elevator", "show", name]).assert();
         show.success().stdout(starts_with(format!("{name}: ")));
     }
@@ -184,7 +204,8 @@ fn wrong_scripts_are_2_with_file_line_and_reason() {
         ),
         (
             "set elevator cfk\n",
-            "line 1: no elevator `cfk`; there are noop, deadline, anticipatory, cfq",
+            "line 1: no elevator `cfk`; there are noop, deadline, anticipatory, cfq, none, \
+             mq-deadline, kyber, bfq, lease",
         ),
         ("0 1 R sync 0 8\n", "no `set elevator NAME`"),
     ] {
@@ -227,7 +248,7 @@ fn other_files_are_called_what_they_are() {
 fn an_unknown_elevator_is_2_and_says_what_there_is() {
     let folder = folder();
     put(&folder, "script.in", recording("noop/10-merges").0);
-    let words = "error: no elevator is called \"deadlin\"; near matches: deadline; \
+    let words = "error: no elevator is called \"deadlin\"; near matches: deadline, mq-deadline; \
                  `domio elevator list` lists them";
     refuses(&folder, &["show", "deadlin"], words);
     refuses(

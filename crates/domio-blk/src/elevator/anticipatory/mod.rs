@@ -11,7 +11,7 @@
 mod batch;
 mod wait;
 
-use super::contract::{Elevator, ElevatorInfo, MayQueue, Merge};
+use super::contract::{Elevator, ElevatorInfo, MayQueue, Merge, Promise};
 use super::cx::{ElevatorCx, QueueTimer};
 use super::history::Average;
 use super::list::List;
@@ -30,6 +30,7 @@ pub const INFO: ElevatorInfo = ElevatorInfo {
     summary: "sweeps, and a moment's wait for the next read of the same process",
     source: "Linux 2.6.24, block/as-iosched.c",
     tunables: &TUNABLES,
+    promise: Promise::Turns { wait_ms: 5000 },
     make: |tuning, now| Box::new(Anticipatory::new(tuning, now)),
 };
 

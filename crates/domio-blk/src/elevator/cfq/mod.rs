@@ -14,7 +14,8 @@
 mod serve;
 mod state;
 
-use super::contract::{Elevator, ElevatorInfo, MayQueue, Merge};
+use super::choice::{BackSeek, better};
+use super::contract::{Elevator, ElevatorInfo, MayQueue, Merge, Promise};
 use super::cx::{ElevatorCx, QueueTimer};
 use super::request::{Bio, IoWay, Jiffies, RequestId, Requests, Submitter};
 use super::tunables::{Tunable, Tuning};
@@ -29,6 +30,7 @@ pub const INFO: ElevatorInfo = ElevatorInfo {
     summary: "slices of the disk's time for each process",
     source: "Linux 2.6.24, block/cfq-iosched.c",
     tunables: &TUNABLES,
+    promise: Promise::Turns { wait_ms: 4000 },
     make: |tuning, now| Box::new(Cfq::new(tuning, now)),
 };
 
@@ -201,44 +203,18 @@ impl Cfq {
         cx.dispatch_sorted(rq);
     }
 
-    /// The better one of two requests of a queue: sync before async, metadata before other data,
-    /// then by the way from where the device is, backward ways counting more.
+    /// The better one of two requests of a queue, from where the device is.
     fn better(
         &self,
         requests: &Requests,
         a: Option<RequestId>,
         b: Option<RequestId>,
     ) -> Option<RequestId> {
-        let (Some(first), Some(second)) = (a, b) else {
-            return a.or(b);
+        let back = BackSeek {
+            most: 2 * self.tuning.get(BACK_SEEK_MAX) as u64,
+            penalty: self.tuning.get(BACK_SEEK_PENALTY) as u64,
         };
-        if first == second {
-            return b;
-        }
-        let (x, y) = (&requests[first], &requests[second]);
-        let prefers = |x: bool, y: bool| (x != y).then_some(x);
-        let first_wins = prefers(x.is_sync(), y.is_sync())
-            .or_else(|| prefers(x.meta, y.meta))
-            .unwrap_or_else(|| match (self.way_to(x.sector), self.way_to(y.sector)) {
-                (Some(x_way), Some(y_way)) if x_way != y_way => x_way < y_way,
-                (Some(_), Some(_)) => x.sector >= y.sector,
-                (Some(_), None) => true,
-                (None, Some(_)) => false,
-                (None, None) => x.sector <= y.sector,
-            });
-        Some(if first_wins { first } else { second })
-    }
-
-    /// Sectors from where the device is; `None` for what a sweep meets only after its turn.
-    fn way_to(&self, sector: u64) -> Option<u64> {
-        let back = 2 * self.tuning.get(BACK_SEEK_MAX) as u64;
-        let penalty = self.tuning.get(BACK_SEEK_PENALTY) as u64;
-        let last = self.last_position;
-        match sector.checked_sub(last) {
-            Some(ahead) => Some(ahead),
-            None if sector + back >= last => Some((last - sector) * penalty),
-            None => None,
-        }
+        better(requests, self.last_position, back, a, b)
     }
 }
 

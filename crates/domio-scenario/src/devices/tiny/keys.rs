@@ -1,7 +1,7 @@
 //! How a scenario asks for it.
 
 use super::{TinyConfig, TinyDisk};
-use domio_core::keys::{Given, Key, KeySection, Keys, Need, bytes, domain_name, time};
+use domio_core::keys::{Key, KeyReader, KeySection, Keys, Need, bytes, domain_name, time};
 use domio_core::{DomainId, Duration};
 use domio_vmm::Hardware;
 use domio_vmm::bus::{DiskAsked, DiskKind};
@@ -25,17 +25,18 @@ impl DiskKind for TinyConfig {
     const COSTS: &'static KeySection = &COSTS;
     type Disk = TinyDisk;
 
-    fn asked(table: &dyn Given) -> DiskAsked<TinyDisk> {
+    fn asked(table: &mut dyn KeyReader) -> DiskAsked<TinyDisk> {
         let TinyKeys {
             size,
             seek,
             backend,
-        } = TinyKeys::read(table);
+        } = TinyKeys::read(&*table);
         let both = size.get().zip(seek.get());
         DiskAsked {
             disk: both.map(|(bytes, seek)| TinyDisk { bytes, seek }),
             size,
             backend,
+            on: None,
         }
     }
 

@@ -1,4 +1,4 @@
-//! Reads or writes a file from beginning to end, as `dd` does.
+//! Reads or writes a file from beginning to end, as `dd` does: one that is there, or a new one.
 
 use crate::process::{Context, FileId, Op, Program, What};
 use domio_core::{Duration, Instant};
@@ -23,8 +23,23 @@ pub struct FileCopy {
     /// Bytes of the file.
     bytes: u64,
     done: u64,
+    /// The file is to be made first.
+    makes: Making,
+    /// What was written is to reach the disk at the end (`conv=fsync`).
+    syncs: bool,
     /// When the call under way began.
     since: Option<Instant>,
+}
+
+/// Whether there is a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Making {
+    /// It is to be made in the file system that the named file belongs to.
+    Wanted,
+    /// It is being made.
+    Asked,
+    /// There is one.
+    Done,
 }
 
 impl FileCopy {
@@ -41,7 +56,27 @@ impl FileCopy {
             block,
             bytes,
             done: 0,
+            makes: Making::Done,
+            syncs: false,
             since: None,
+        }
+    }
+
+    /// The same with a new file, in the first directory of the file system of the named one.
+    #[must_use]
+    pub fn into_new_file(self) -> Self {
+        FileCopy {
+            makes: Making::Wanted,
+            ..self
+        }
+    }
+
+    /// The same, which waits at the end until what was written is on the disk.
+    #[must_use]
+    pub fn synced(self) -> Self {
+        FileCopy {
+            syncs: true,
+            ..self
         }
     }
 }
@@ -61,8 +96,22 @@ impl Program for FileCopy {
             let work = Duration::ZERO;
             return Op::Report { released, work };
         }
+        match self.makes {
+            Making::Wanted => {
+                self.makes = Making::Asked;
+                return self.file.does(What::Create { directory: 0 });
+            }
+            Making::Asked => {
+                self.makes = Making::Done;
+                self.file.file = cx.returned as u32;
+            }
+            Making::Done => {}
+        }
         if self.done >= self.bytes {
-            return Op::Exit;
+            if !core::mem::take(&mut self.syncs) {
+                return Op::Exit;
+            }
+            return self.file.does(What::Sync);
         }
         self.since = Some(cx.now);
         let (offset, bytes) = (self.done, self.block.min(self.bytes - self.done));

@@ -9,17 +9,23 @@
 //! | [`WebWorker`] | one process of a web server: accept, read, compute, write, close |
 //! | [`ControllerProcess`] | has a controller observe, decide and adjust |
 //! | [`FileCopy`] | reads or writes a file from beginning to end, as `dd` does |
+//! | [`PostMark`] | transactions on many small files, as a mail server has them |
+//! | [`Ffsb`] | a thread of FFSB: operations by weight on files that were made before |
 
 mod controller;
 mod datagrams;
+mod ffsb;
 mod file_copy;
+mod postmark;
 mod server;
 mod stream;
 mod web_worker;
 
 pub use controller::ControllerProcess;
 pub use datagrams::DatagramSender;
+pub use ffsb::{Ffsb, FfsbConfig, FfsbWeights};
 pub use file_copy::{CopyDirection, FileCopy};
+pub use postmark::{PostMark, PostMarkConfig};
 pub use server::Server;
 pub use stream::{StreamReader, StreamWriter};
 pub use web_worker::{WebCosts, WebWorker};

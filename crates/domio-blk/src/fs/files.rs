@@ -1,0 +1,366 @@
+//! Inodes, the blocks of files, and directories.
+
+use super::cache::NONE;
+use super::layout::Layout;
+use alloc::vec::Vec;
+use domio_core::Instant;
+
+/// Blocks that an inode names itself: 48 KiB.
+const DIRECT: u64 = 12;
+
+/// Blocks that an indirect block names: 4 MiB.
+const INDIRECT: u64 = 1024;
+
+/// Entries of files with short names that a directory's block holds.
+const ENTRIES: u16 = 256;
+
+/// Contiguous blocks of a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Extent {
+    /// Page of the file.
+    first: u64,
+    block: u32,
+    count: u32,
+}
+
+/// Whether a file is in a queue of dirty files.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Queued {
+    No,
+    /// Since when it is dirty.
+    Since(Instant),
+}
+
+/// A file.
+#[derive(Clone, Debug)]
+pub(super) struct File {
+    pub exists: bool,
+    pub directory: u32,
+    /// Which of the directory's blocks has the entry.
+    entry: usize,
+    /// Number in the inode tables.
+    pub inode: u32,
+    /// Bytes.
+    pub size: u64,
+    extents: Vec<Extent>,
+    /// Indirect blocks, by the part of the file.
+    indirect: Vec<u32>,
+    /// The block that names the indirect blocks from the second on, [`NONE`] at first.
+    double: u32,
+    /// Blocks of pages that have become dirty since the file was last written back: some were
+    /// written by a commit meanwhile.
+    pub dirty: Vec<u32>,
+    /// Pages that are dirty.
+    pub dirty_pages: u32,
+    /// Pages that are being written.
+    pub written_pages: u32,
+    /// The newest transaction that has the inode or data of the file.
+    pub tx: u32,
+    /// Second of the last change of a time in the inode.
+    pub stamp: u64,
+    pub queued: Queued,
+    /// The task that changes the file, [`NONE`] if none does.
+    pub holder: u32,
+}
+
+impl File {
+    /// An empty file.
+    pub fn new(directory: u32, entry: usize, inode: u32) -> Self {
+        File {
+            exists: true,
+            directory,
+            entry,
+            inode,
+            size: 0,
+            extents: Vec::new(),
+            indirect: Vec::new(),
+            double: NONE,
+            dirty: Vec::new(),
+            dirty_pages: 0,
+            written_pages: 0,
+            tx: 0,
+            stamp: u64::MAX,
+            queued: Queued::No,
+            holder: NONE,
+        }
+    }
+
+    /// The block of a page, and how many pages follow in contiguous blocks, with this one; `None`
+    /// in a hole and behind the end.
+    pub fn block(&self, page: u64) -> Option<(u32, u32)> {
+        let behind = self.extents.partition_point(|e| e.first <= page);
+        let extent = self.extents.get(behind.checked_sub(1)?)?;
+        let into = page - extent.first;
+        if into >= u64::from(extent.count) {
+            return None;
+        }
+        Some((extent.block + into as u32, extent.count - into as u32))
+    }
+
+    /// Blocks of metadata that lead to `page`: the double indirect one and the indirect one.
+    pub fn path(&self, page: u64) -> impl Iterator<Item = u32> + Clone + use<> {
+        let part = page.checked_sub(DIRECT).map(|p| (p / INDIRECT) as usize);
+        let double = part.filter(|p| *p > 0).map(|_| self.double);
+        let indirect = part.and_then(|p| self.indirect.get(p).copied());
+        let path = [double, indirect].into_iter().flatten();
+        path.filter(|block| *block != NONE)
+    }
+
+    /// Where the block of `page` should be: behind the one before.
+    pub fn goal(&self, page: u64) -> Option<u32> {
+        let behind = self.extents.partition_point(|e| e.first <= page);
+        let last = self.extents.get(behind.checked_sub(1)?)?;
+        Some(last.block + last.count)
+    }
+
+    /// Takes blocks for `page`, which has none, and for the metadata that lead to it; `goal` is
+    /// where a file without blocks starts. Returns the block of the page.
+    pub fn extend(&mut self, layout: &mut Layout, page: u64, goal: u32) -> u32 {
+        self.extend_by(layout, page, 1, goal).0
+    }
+
+    /// As [`File::extend`] for `page` and pages behind it, `most` at most. Returns the block of the
+    /// page, and how many pages have got blocks in a row.
+    pub fn extend_by(
+        &mut self,
+        layout: &mut Layout,
+        page: u64,
+        most: u64,
+        goal: u32,
+    ) -> (u32, u64) {
+        let mut goal = self.goal(page).unwrap_or(goal);
+        // Up to where other metadata lead.
+        let alike = match page.checked_sub(DIRECT) {
+            None => DIRECT - page,
+            Some(behind) => INDIRECT - behind % INDIRECT,
+        };
+        let most = most.min(alike);
+        if let Some(behind) = page.checked_sub(DIRECT) {
+            let part = (behind / INDIRECT) as usize;
+            if part > 0 && self.double == NONE {
+                self.double = layout.take_block(goal);
+                goal = self.double + 1;
+            }
+            if self.indirect.len() <= part {
+                self.indirect.resize(part + 1, NONE);
+            }
+            if self.indirect[part] == NONE {
+                self.indirect[part] = layout.take_block(goal);
+                goal = self.indirect[part] + 1;
+            }
+        }
+        let (block, taken) = layout.take_run(goal, most as u32);
+        let at = self.extents.partition_point(|e| e.first <= page);
+        if let Some(last) = at.checked_sub(1).and_then(|i| self.extents.get_mut(i)) {
+            let count = u64::from(last.count);
+            if last.first + count == page && last.block + last.count == block {
+                last.count += taken;
+                return (block, u64::from(taken));
+            }
+        }
+        let (first, count) = (page, taken);
+        self.extents.insert(
+            at,
+            Extent {
+                first,
+                block,
+                count,
+            },
+        );
+        (block, u64::from(taken))
+    }
+
+    /// All blocks of data, as runs: first block and number.
+    pub fn runs(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        self.extents.iter().map(|e| (e.block, e.count))
+    }
+
+    /// All blocks of metadata.
+    pub fn metadata(&self) -> impl Iterator<Item = u32> + '_ {
+        let all = self.indirect.iter().copied().chain([self.double]);
+        all.filter(|block| *block != NONE)
+    }
+}
+
+/// A directory.
+#[derive(Clone, Debug)]
+pub(super) struct Directory {
+    /// The group that its files are made in.
+    group: u32,
+    inode: u32,
+    blocks: Vec<u32>,
+    /// Entries of each block.
+    entries: Vec<u16>,
+    /// The task that changes the directory, [`NONE`] if none does.
+    pub holder: u32,
+}
+
+impl Directory {
+    /// The group that its files are made in, and its inode.
+    pub fn place(&self) -> (u32, u32) {
+        (self.group, self.inode)
+    }
+}
+
+/// All files and directories. File 0 stands for the metadata of the disk.
+pub(super) struct Files {
+    files: Vec<File>,
+    free: Vec<u32>,
+    directories: Vec<Directory>,
+}
+
+impl Files {
+    pub fn new() -> Self {
+        let mut meta = File::new(0, 0, 0);
+        meta.exists = false;
+        Files {
+            files: alloc::vec![meta],
+            free: Vec::new(),
+            directories: Vec::new(),
+        }
+    }
+
+    /// Directory `number`; directories are there before the first file in them, each in the next
+    /// group.
+    pub fn directory(&mut self, layout: &mut Layout, number: u32) -> &mut Directory {
+        while self.directories.len() <= number as usize {
+            let first = layout.first_group();
+            let group = first + self.directories.len() as u32 % (layout.groups() - first);
+            let inode = layout.take_inode(group);
+            let block = layout.take_block(layout.first_goal(group, 0));
+            self.directories.push(Directory {
+                group,
+                inode,
+                blocks: alloc::vec![block],
+                entries: alloc::vec![0],
+                holder: NONE,
+            });
+        }
+        &mut self.directories[number as usize]
+    }
+
+    /// Directory `number`, which is there.
+    pub fn at(&mut self, number: u32) -> &mut Directory {
+        &mut self.directories[number as usize]
+    }
+
+    /// The task that changes a directory, which may be yet to come.
+    pub fn directory_holder(&self, number: u32) -> u32 {
+        self.directories
+            .get(number as usize)
+            .map_or(NONE, |d| d.holder)
+    }
+
+    /// The block of `directory` that the next entry goes to, and whether this block is new.
+    pub fn free_entry(&mut self, layout: &mut Layout, directory: u32) -> (usize, bool) {
+        let it = self.directory(layout, directory);
+        if let Some(at) = it.entries.iter().position(|n| *n < ENTRIES) {
+            return (at, false);
+        }
+        let goal = it.blocks[it.blocks.len() - 1] + 1;
+        it.blocks.push(layout.take_block(goal));
+        it.entries.push(0);
+        (it.blocks.len() - 1, true)
+    }
+
+    /// A block of a directory.
+    pub fn entry_block(&self, directory: u32, entry: usize) -> u32 {
+        self.directories[directory as usize].blocks[entry]
+    }
+
+    /// The block with the entry of `file`.
+    pub fn entry_of(&self, file: u32) -> u32 {
+        let file = &self[file];
+        self.entry_block(file.directory, file.entry)
+    }
+
+    /// Makes an empty file, with its entry in this block of the directory. Returns its number.
+    pub fn create(&mut self, directory: u32, entry: usize, inode: u32) -> u32 {
+        self.directories[directory as usize].entries[entry] += 1;
+        let file = File::new(directory, entry, inode);
+        if let Some(number) = self.free.pop() {
+            self.files[number as usize] = file;
+            return number;
+        }
+        self.files.push(file);
+        self.files.len() as u32 - 1
+    }
+
+    /// The name of `file` is gone.
+    pub fn unlink(&mut self, file: u32) {
+        let (directory, entry) = (self[file].directory, self[file].entry);
+        self.directories[directory as usize].entries[entry] -= 1;
+        self[file].exists = false;
+    }
+
+    /// The number of a file that is gone may be used again.
+    pub fn forget(&mut self, file: u32) {
+        self.free.push(file);
+    }
+
+    /// Whether there is such a file.
+    pub fn exists(&self, file: u32) -> bool {
+        self.files.get(file as usize).is_some_and(|f| f.exists)
+    }
+
+    /// Numbers of all files.
+    pub fn numbers(&self) -> impl Iterator<Item = u32> + '_ {
+        (1..self.files.len() as u32).filter(|f| self.exists(*f))
+    }
+}
+
+impl core::ops::Index<u32> for Files {
+    type Output = File;
+
+    fn index(&self, file: u32) -> &File {
+        &self.files[file as usize]
+    }
+}
+
+impl core::ops::IndexMut<u32> for Files {
+    fn index_mut(&mut self, file: u32) -> &mut File {
+        &mut self.files[file as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::layout::GROUP_BLOCKS;
+    use super::*;
+
+    #[test]
+    fn a_file_that_grows_is_contiguous_but_for_its_indirect_blocks() {
+        let mut layout = Layout::new(4 * GROUP_BLOCKS, 1024);
+        let mut file = File::new(0, 0, 0);
+        let start = layout.first_goal(2, 3);
+        for page in 0..1100 {
+            file.extend(&mut layout, page, start);
+        }
+        let runs: Vec<_> = file.runs().collect();
+        // The indirect block is behind the 12th page; the double indirect one and the second
+        // indirect one are behind page 12 + 1024.
+        let behind = (start + 12 + 1 + 1024 + 2, 1100 - 1036);
+        assert_eq!(runs, [(start, 12), (start + 13, 1024), behind]);
+        assert_eq!(file.path(11).count(), 0);
+        assert_eq!(file.path(12).collect::<Vec<_>>(), [start + 12]);
+        assert_eq!(
+            file.path(1036).collect::<Vec<_>>(),
+            [start + 1037, start + 1038]
+        );
+        assert_eq!(file.block(1035), Some((start + 13 + 1023, 1)));
+        assert_eq!(file.block(1100), None);
+        assert_eq!(file.metadata().count(), 3);
+    }
+
+    #[test]
+    fn a_hole_has_no_block() {
+        let mut layout = Layout::new(4 * GROUP_BLOCKS, 1024);
+        let mut file = File::new(0, 0, 0);
+        let goal = layout.first_goal(2, 0);
+        file.extend(&mut layout, 5, goal);
+        assert_eq!(file.block(4), None);
+        assert!(file.block(5).is_some());
+        file.extend(&mut layout, 2, goal);
+        assert!(file.block(2).is_some() && file.block(3).is_none());
+    }
+}

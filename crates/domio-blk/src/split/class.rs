@@ -1,0 +1,240 @@
+//! Records of virtual disks: where each piece of I/O is, and what the drive did for each request.
+
+use super::bio::Piece;
+use crate::drive::ServiceTime;
+use domio_core::{
+    Adds, Class, ClassId, Declared, DomainId, Field, Place, Record, Says, Stage, Tally, Unit,
+    VcpuName,
+};
+use domio_vmm::bus::Io;
+
+/// A place on the way of a piece of I/O.
+///
+/// ```text
+///  process ─▶ GuestQueue ─▶ Ring ─▶ HostQueue ─▶ Drive
+///  process ◀──────────────── Response ◀──────────┘
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(u8)]
+pub enum DiskPlace {
+    /// Not submitted yet, or answered.
+    Outside = 0,
+    /// In the guest's request layer: waiting for a request, in the elevator, in the dispatch list.
+    GuestQueue = 1,
+    /// In the ring to the driver domain.
+    Ring = 2,
+    /// In the driver domain: with the back-end, or in the request layer of the disk.
+    HostQueue = 3,
+    /// In the drive, or finished and not taken from the drive.
+    Drive = 4,
+    /// In the driver domain, which makes the response.
+    Answering = 5,
+    /// In the ring to the guest.
+    Response = 6,
+}
+
+/// The places, by number.
+static PLACES: [Place; 7] = [
+    Place::new("outside", Stage::Outside),
+    Place::new("guest's queue", Stage::GuestQueue),
+    Place::new("ring", Stage::FromGuest),
+    Place::new("disk's queue", Stage::DriverQueue),
+    Place::new("drive", Stage::Device),
+    Place::new("driver, back", Stage::DriverIn),
+    Place::new("ring, back", Stage::ToGuest),
+];
+
+/// Number of a record, and the meaning of its words. The actor is vcpu 0 of the guest. Word 0 names
+/// the piece of I/O: the lowest 24 bits of its number among those of its disk.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(u8)]
+pub enum DiskRecord {
+    /// A piece of I/O is submitted: bits 24 to 30 of word 0 = the disk, bit 31 = the piece writes;
+    /// word 1 = sectors; words 2 and 3 = first sector of the guest's disk.
+    Submitted = 0,
+    /// A piece goes from one [`DiskPlace`] to another: bits 24 to 27 and 28 to 31 of word 0 = from
+    /// and to; word 1 = actor of the driver domain; words 2 and 3 = ns that the piece has been
+    /// there.
+    Moved = 1,
+    /// A piece that reads is over: word 0 = bytes, words 2 and 3 = ns since it was submitted.
+    Read = 2,
+    /// The same of one that writes.
+    Written = 3,
+    /// The drive has finished a command for the guest: words 0 to 3 = us that the command waited in
+    /// the drive, that the arm took, that the platter took, and the rest.
+    Served = 4,
+    /// The guest's request layer has found the ring full: as [`DiskRecord::Moved`], from bits 24 on
+    /// the place.
+    RingFull = 5,
+    /// The drive has got a command: word 0 = commands in the drive, this one included; word 1 =
+    /// sectors; words 2 and 3 = first sector.
+    Started = 6,
+}
+
+const PIECE: Field = Field::bits("piece", 0, 24, Unit::Number);
+const DRIVER: Field = Field::word("driver", 1, Unit::Actor);
+const TIME: Field = Field::long("time", 2, Unit::Nanoseconds);
+const BYTES: Field = Field::word("bytes", 0, Unit::Bytes);
+
+const fn over(what: DiskRecord, name: &'static str, figures: &'static [Tally]) -> Declared {
+    Declared::new(what as u8, name, &[BYTES, TIME]).figures(figures)
+}
+
+/// The class of all virtual disks of a host.
+pub static RECORDS: Class = Class::new(
+    "disk",
+    &[
+        Declared::new(
+            DiskRecord::Submitted as u8,
+            "submitted",
+            &[
+                PIECE,
+                Field::bits("disk", 24, 7, Unit::Number),
+                Field::bits("writes", 31, 1, Unit::Flag),
+                Field::word("sectors", 1, Unit::Number),
+                Field::long("sector", 2, Unit::Number),
+            ],
+        ),
+        Declared::new(
+            DiskRecord::Moved as u8,
+            "moved",
+            &[
+                PIECE,
+                Field::bits("from", 24, 4, Unit::Place),
+                Field::bits("to", 28, 4, Unit::Place),
+                DRIVER,
+                Field::long("ago", 2, Unit::Nanoseconds),
+            ],
+        )
+        .says(Says::Moved {
+            from: 1,
+            to: 2,
+            driver: 3,
+            ago: 4,
+        }),
+        over(
+            DiskRecord::Read,
+            "read",
+            &[
+                Tally::new("vbd_read_bytes", Adds::Sum(0)),
+                Tally::new("vbd_read_time", Adds::Sample(1)),
+            ],
+        ),
+        over(
+            DiskRecord::Written,
+            "written",
+            &[
+                Tally::new("vbd_written_bytes", Adds::Sum(0)),
+                Tally::new("vbd_write_time", Adds::Sample(1)),
+            ],
+        ),
+        Declared::new(
+            DiskRecord::Served as u8,
+            "served",
+            &[
+                Field::word("queued", 0, Unit::Microseconds),
+                Field::word("seek", 1, Unit::Microseconds),
+                Field::word("rotation", 2, Unit::Microseconds),
+                Field::word("transfer", 3, Unit::Microseconds),
+            ],
+        )
+        .figures(&[
+            Tally::new("vbd_commands", Adds::One),
+            Tally::new("vbd_queued_us", Adds::Sum(0)),
+            Tally::new("vbd_seek_us", Adds::Sum(1)),
+            Tally::new("vbd_rotation_us", Adds::Sum(2)),
+            Tally::new("vbd_transfer_us", Adds::Sum(3)),
+        ]),
+        Declared::new(
+            DiskRecord::RingFull as u8,
+            "ring-full",
+            &[PIECE, Field::bits("place", 24, 4, Unit::Place), DRIVER],
+        )
+        .says(Says::Full {
+            place: 1,
+            driver: 2,
+        }),
+        Declared::new(
+            DiskRecord::Started as u8,
+            "started",
+            &[
+                Field::word("depth", 0, Unit::Number),
+                Field::word("sectors", 1, Unit::Number),
+                Field::long("sector", 2, Unit::Number),
+            ],
+        )
+        .figures(&[Tally::new("vbd_depth", Adds::Sum(0))]),
+    ],
+)
+.with_places("pieces of I/O", &PLACES);
+
+/// Whose records, and the number of their class.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ends {
+    pub guest: DomainId,
+    pub driver: DomainId,
+    pub class: ClassId,
+}
+
+impl Ends {
+    fn tell(self, io: &mut Io<'_>, what: DiskRecord, words: [u32; 4]) {
+        let actor = io.actor(VcpuName::new(self.guest, 0));
+        let (class, number) = (self.class, what as u8);
+        io.record(Record::of(io.now, io.on, (class, number), actor, words));
+    }
+
+    /// `piece` of disk `disk` is submitted.
+    pub fn submitted(self, io: &mut Io<'_>, disk: usize, piece: &Piece) {
+        if io.stages() {
+            let writes = u32::from(piece.writes) << 31;
+            let word = piece.number & 0x00ff_ffff | (disk as u32 & 0x7f) << 24 | writes;
+            let sector = [piece.sector as u32, (piece.sector >> 32) as u32];
+            let words = [word, piece.sectors, sector[0], sector[1]];
+            self.tell(io, DiskRecord::Submitted, words);
+        }
+    }
+
+    /// `piece` goes from one place to another.
+    pub fn moved(self, io: &mut Io<'_>, piece: &Piece, from: DiskPlace, to: DiskPlace) {
+        if io.stages() {
+            let places = from as u32 | (to as u32) << 4;
+            let driver = io.actor(VcpuName::new(self.driver, 0)).0;
+            let words = [piece.number & 0x00ff_ffff | places << 24, driver, 0, 0];
+            self.tell(io, DiskRecord::Moved, words);
+        }
+    }
+
+    /// `piece` finds the ring full.
+    pub fn ring_full(self, io: &mut Io<'_>, piece: &Piece) {
+        if io.stages() {
+            let place = DiskPlace::GuestQueue as u32;
+            let driver = io.actor(VcpuName::new(self.driver, 0)).0;
+            let words = [piece.number & 0x00ff_ffff | place << 24, driver, 0, 0];
+            self.tell(io, DiskRecord::RingFull, words);
+        }
+    }
+
+    /// `piece` is over.
+    pub fn over(self, io: &mut Io<'_>, piece: &Piece) {
+        let what = match piece.writes {
+            true => DiskRecord::Written,
+            false => DiskRecord::Read,
+        };
+        let ns = io.now.saturating_since(piece.since).as_nanos();
+        let words = [piece.sectors * 512, 0, ns as u32, (ns >> 32) as u32];
+        self.tell(io, what, words);
+    }
+
+    /// The drive gets a command, and has `depth` then.
+    pub fn started(self, io: &mut Io<'_>, depth: u32, (sector, sectors): (u64, u32)) {
+        let words = [depth, sectors, sector as u32, (sector >> 32) as u32];
+        self.tell(io, DiskRecord::Started, words);
+    }
+
+    /// The drive has finished a command.
+    pub fn served(self, io: &mut Io<'_>, spent: &ServiceTime) {
+        let parts = [spent.queued, spent.seek, spent.rotation, spent.transfer];
+        let words = parts.map(|part| (part.as_nanos() / 1_000).min(u64::from(u32::MAX)) as u32);
+        self.tell(io, DiskRecord::Served, words);
+    }
+}

@@ -1,0 +1,262 @@
+//! A guest's disk: the front-end, and the calls of processes.
+
+use super::bio::{Origin, Piece};
+use super::config::VbdConfig;
+use super::files::{FileCall, Files, file_op};
+use super::front::{Doing, Front, Task};
+use super::raw::RawCall;
+use crate::elevator::{IoWay, Submitter};
+use crate::fs::contract::FIRST_PROCESS;
+use alloc::vec::Vec;
+use core::ops::Range;
+use domio_vmm::bus::{KernelIo, Owner, Progress};
+use domio_vmm::evtchn::Port;
+use domio_vmm::process::{Answer, Pid, What};
+
+/// What a call goes to.
+#[derive(Clone, Copy, Debug)]
+enum To {
+    /// The disk itself.
+    Disk(RawCall),
+    /// The file system.
+    Files(FileCall),
+}
+
+/// A call under way.
+#[derive(Clone, Copy, Debug)]
+struct Ongoing {
+    number: u64,
+    by: Pid,
+    task: Task,
+    to: To,
+}
+
+/// The calls of a disk's processes.
+#[derive(Default)]
+pub(super) struct Calls {
+    calls: Vec<Ongoing>,
+    made: u64,
+    /// Processes that have used the disk; the place follows from the number of the submitter.
+    processes: Vec<Pid>,
+}
+
+impl Calls {
+    fn submitter(&mut self, by: Pid) -> Submitter {
+        let known = self.processes.iter().position(|process| *process == by);
+        let place = known.unwrap_or_else(|| {
+            self.processes.push(by);
+            self.processes.len() - 1
+        });
+        Submitter(FIRST_PROCESS.0 + place as u32)
+    }
+
+    fn begin(&mut self, by: Pid, submitter: Submitter, to: To) -> usize {
+        self.made += 1;
+        self.calls.push(Ongoing {
+            number: self.made,
+            by,
+            task: Task::new(submitter),
+            to,
+        });
+        self.calls.len() - 1
+    }
+
+    fn of(&mut self, submitter: Submitter) -> Option<&mut Ongoing> {
+        let mut calls = self.calls.iter_mut();
+        calls.find(|call| call.task.submitter == submitter)
+    }
+
+    /// The queue has a request for `submitter`.
+    pub fn has_request(&mut self, submitter: Submitter, kernel: &mut KernelIo<'_, '_>) {
+        if let Some(call) = self.of(submitter) {
+            call.task.woken = true;
+            kernel.wake(call.by);
+        }
+    }
+
+    /// The file system wakes `submitter`.
+    pub fn woken(&mut self, submitter: Submitter, kernel: &mut KernelIo<'_, '_>) {
+        if let Some(call) = self.of(submitter) {
+            if let To::Files(own) = &mut call.to {
+                own.sleeps = false;
+            }
+            kernel.wake(call.by);
+        }
+    }
+
+    /// A piece of the call with this number is over: the process goes on after the last one.
+    fn piece_over(&mut self, number: u64, kernel: &mut KernelIo<'_, '_>) {
+        let mut calls = self.calls.iter_mut();
+        let call = calls.find(|call| call.number == number);
+        if let Some(Ongoing {
+            to: To::Disk(raw),
+            by,
+            ..
+        }) = call
+        {
+            raw.unanswered -= 1;
+            if raw.unanswered == 0 {
+                kernel.wake(*by);
+            }
+        }
+    }
+}
+
+/// A disk of a guest.
+pub(super) struct Vbd {
+    /// Index of the disk.
+    number: usize,
+    pub config: VbdConfig,
+    pub front: Front,
+    pub files: Option<Files>,
+    pub back_port: Option<Port>,
+    /// Whether the handler of the back-end's port has been entered.
+    pub back_entered: bool,
+    /// Threads that serve the disk.
+    pub threads: Range<usize>,
+    /// Requests that the back-end has taken and not answered.
+    pub taken: u32,
+    pub(super) calls: Calls,
+}
+
+impl Vbd {
+    /// The disk with this number, which nobody uses.
+    pub fn new(
+        number: usize,
+        config: VbdConfig,
+        front: Front,
+        files: Option<Files>,
+        threads: Range<usize>,
+    ) -> Self {
+        Vbd {
+            number,
+            config,
+            front,
+            files,
+            back_port: None,
+            back_entered: false,
+            threads,
+            taken: 0,
+            calls: Calls::default(),
+        }
+    }
+
+    /// A process calls the file `inode`, or goes on with a call.
+    pub fn call(
+        &mut self,
+        what: What,
+        inode: u32,
+        by: Pid,
+        kernel: &mut KernelIo<'_, '_>,
+    ) -> Answer {
+        if let What::Prepare(prepare) = what {
+            let files = self.files.as_mut();
+            let first = files.map(|files| files.prepared(&prepare));
+            let number = (self.number as u64) << super::INODE;
+            return Answer::Return(first.map_or(0, |file| number | u64::from(file)));
+        }
+        let place = self.calls.calls.iter().position(|call| call.by == by);
+        let Some(place) = place.or_else(|| self.begin(what, inode, by, kernel)) else {
+            return Answer::Return(0);
+        };
+        let call = &mut self.calls.calls[place];
+        let (number, submitter, mut task) = (call.number, call.task.submitter, call.task);
+        let files = &mut self.files;
+        let is_raw = matches!(call.to, To::Disk(_));
+        let to = &mut call.to;
+        let doing = self.front.go_on(
+            &mut task,
+            |front, kernel| match to {
+                To::Disk(raw) => raw.step(),
+                To::Files(own) => {
+                    let files = files.as_mut().expect("a file is in a file system");
+                    files.step(submitter, &mut own.sleeps, front, kernel)
+                }
+            },
+            |bio| match is_raw {
+                true => Origin::Call(number),
+                false => Origin::Files(bio.tag),
+            },
+            kernel,
+        );
+        self.calls.calls[place].task = task;
+        let creates = matches!(self.calls.calls[place].to, To::Files(own) if own.creates);
+        if matches!(doing, Doing::Done(_)) {
+            self.calls.calls.swap_remove(place);
+        }
+        self.wake(kernel);
+        match doing {
+            Doing::Run(time) => Answer::Run(time, Owner::Nobody),
+            Doing::Block => Answer::Block,
+            Doing::Done(file) if creates => {
+                Answer::Return((self.number as u64) << super::INODE | file)
+            }
+            Doing::Done(value) => Answer::Return(value),
+        }
+    }
+
+    /// Begins a call; none for what there is nothing to do for.
+    fn begin(
+        &mut self,
+        what: What,
+        inode: u32,
+        by: Pid,
+        kernel: &mut KernelIo<'_, '_>,
+    ) -> Option<usize> {
+        if let Some(op) = file_op(what, inode) {
+            let files = self.files.as_mut()?;
+            let submitter = self.calls.submitter(by);
+            files.fs.begin(kernel.now(), submitter, op);
+            let to = To::Files(FileCall {
+                sleeps: false,
+                creates: matches!(what, What::Create { .. }),
+            });
+            return Some(self.calls.begin(by, submitter, to));
+        }
+        let (way, part) = match what {
+            What::Read { offset, bytes } => (IoWay::Read, (offset, bytes)),
+            What::Write { offset, bytes } => (IoWay::Write, (offset, bytes)),
+            _ => return None,
+        };
+        let submitter = self.calls.submitter(by);
+        let (most, _) = self.config.back.request_limits();
+        let raw = RawCall::new(way, submitter, part, (self.config.sectors, most));
+        Some(self.calls.begin(by, submitter, To::Disk(raw)))
+    }
+
+    /// The handler of blkfront's port.
+    pub fn interrupt(&mut self, kernel: &mut KernelIo<'_, '_>) -> Progress {
+        let progress = self.front.interrupt(kernel);
+        let mut over = core::mem::take(&mut self.front.over);
+        for piece in over.drain(..) {
+            self.over(&piece, kernel);
+        }
+        self.front.over = over;
+        self.wake(kernel);
+        progress
+    }
+
+    /// The guest's `kblockd`.
+    pub fn kblockd(&mut self, kernel: &mut KernelIo<'_, '_>) -> Progress {
+        let progress = self.front.kblockd(kernel);
+        self.wake(kernel);
+        progress
+    }
+
+    /// A piece is over: whoever waits goes on.
+    fn over(&mut self, piece: &Piece, kernel: &mut KernelIo<'_, '_>) {
+        match piece.origin {
+            Origin::Call(number) => self.calls.piece_over(number, kernel),
+            Origin::Files(tag) => {
+                let files = self.files.as_mut().expect("a file is in a file system");
+                let congestion = self.front.congestion();
+                files.fs.bio_done(kernel.now(), tag, congestion);
+            }
+        }
+    }
+
+    /// Whether nothing of the disk is under way in the guest.
+    pub fn is_idle(&self) -> bool {
+        self.calls.calls.is_empty() && self.front.pieces.len() == 0
+    }
+}

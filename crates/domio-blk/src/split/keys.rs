@@ -1,0 +1,408 @@
+//! How a scenario asks for disks of the host (`[[disk]]`), for guests' request layers (`[guests]`),
+//! for the driver domain's pool (`[blkback]`), and for a virtual disk: `kind = "vbd"` of
+//! `[domain.disk]`.
+
+use super::elevator_keys::{elevator, elevator_at};
+use super::raw::SECTOR;
+use super::{
+    BackKind, HostDiskConfig, LayerConfig, PendingPool, SplitConfig, SplitCosts, VbdConfig,
+    WakeOrder,
+};
+use crate::drive::{DRIVES, DriveConfig};
+use crate::elevator::ElevatorInfo;
+use crate::fs::config::{FsConfig, FsCosts};
+use crate::fs::keys::{FILE_SYSTEM, FILE_SYSTEM_COSTS, fs_costs};
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use domio_core::DomainId;
+use domio_core::keys::{
+    Given, Key, KeyReader, KeySection, Keys, Misfit, MisfitKind, Need, Nested, WordOf, Words,
+    bytes, domain_name, int, name, nested, word, word_text,
+};
+use domio_vmm::bus::{DiskAsked, DiskKind};
+use domio_vmm::machine::Hardware;
+
+/// Largest disk (bytes): a PiB.
+const DISK_MAX: u64 = 1 << 50;
+
+/// Ticks a second that Linux can be built with.
+const HZ: (i64, i64) = (100, 1000);
+
+/// `[[disk]]`.
+pub static HOST_DISK: KeySection = KeySection::plain(
+    "[[disk]]",
+    "A disk of the host, with the request layer of the driver domain whose guests use the disk. \
+     The elevator says which layer that is: that of Linux 2.6.24, or the multi-queue layer of 6.1. \
+     `[disk]` with single brackets will do for one.",
+    HostDiskKeys::KEYS,
+)
+.by("profile", &DRIVES);
+
+keys! {
+    struct HostDiskKeys {
+        name: String = name(), Need::Word("sda"), "What the driver domain calls it.";
+        profile: String = word_text(Words::Of(&DRIVES)), Need::Required,
+            "The drive whose figures hold where no other key says otherwise.";
+        elevator: &'static ElevatorInfo = elevator(), Need::Word("cfq"),
+            "The driver domain's elevator: a name, or a table.";
+        nr_requests: u32 = int(4, 100_000), Need::Int(128),
+            "Requests of each direction in the driver domain's layer before submitters sleep.";
+        hz: i64 = int(HZ.0, HZ.1), Need::Int(250),
+            "Ticks a second of the driver domain's kernel (`CONFIG_HZ`), in which elevators count.";
+    }
+}
+
+/// A disk of the host with its size.
+#[derive(Clone)]
+pub struct HostDisk {
+    /// The disk.
+    pub config: HostDiskConfig,
+    /// Number of sectors.
+    pub sectors: u64,
+}
+
+/// The disk that `table` describes; `None` when something is wrong with a key.
+pub fn host_disk(table: &mut dyn KeyReader) -> Option<HostDisk> {
+    let keys = HostDiskKeys::read(&*table);
+    let profile = keys.profile.get()?;
+    let drive = DriveConfig::read(&*table)?;
+    if let Some(fault) = drive.fault() {
+        let misfit = Misfit::value(MisfitKind::Conflict, &keys.profile, profile);
+        table.tell(misfit.says(
+            format!("the keys make {fault}"),
+            "figures that go together",
+            "leave keys of the drive out: the profile's figures go together",
+        ));
+        return None;
+    }
+    let (elevator, tuned) = elevator_at(table, &keys.elevator)?;
+    Some(HostDisk {
+        sectors: drive.build().sectors(),
+        config: HostDiskConfig {
+            name: keys.name.get()?,
+            drive: Box::new(drive),
+            layer: LayerConfig {
+                elevator,
+                tuned,
+                hz: keys.hz.get()?,
+                requests: keys.nr_requests.get()?,
+            },
+        },
+    })
+}
+
+/// `[guests]`.
+pub static GUESTS: KeySection = KeySection::plain(
+    "[guests]",
+    "Request layers of guests whose disks say nothing else.",
+    GuestsKeys::KEYS,
+);
+
+keys! {
+    struct GuestsKeys {
+        elevator: &'static ElevatorInfo = elevator(), Need::Word("noop"),
+            "The elevator of guests: a name, or a table. Blkfront of Linux 2.6.24 asks for `noop`.";
+        nr_requests: u32 = int(4, 100_000), Need::Int(128),
+            "Requests of each direction before submitters sleep.";
+        hz: i64 = int(HZ.0, HZ.1), Need::Int(250),
+            "Ticks a second of the guests' kernels (`CONFIG_HZ`): their elevators count in them.";
+    }
+}
+
+/// The request layer of guests; `None` when something is wrong with a key.
+pub fn guests(table: &mut dyn KeyReader) -> Option<LayerConfig> {
+    let keys = GuestsKeys::read(&*table);
+    let (elevator, tuned) = elevator_at(table, &keys.elevator)?;
+    Some(LayerConfig {
+        elevator,
+        tuned,
+        hz: keys.hz.get()?,
+        requests: keys.nr_requests.get()?,
+    })
+}
+
+/// `[blkback]`.
+pub static BLKBACK: KeySection = KeySection::plain(
+    "[blkback]",
+    "What the blkbacks of a driver domain share.",
+    BlkbackKeys::KEYS,
+);
+
+keys! {
+    struct BlkbackKeys {
+        reqs: u32 = int(1, 4096), Need::Int(64),
+            "Pending requests of all disks together (module parameter `reqs`).";
+        wake: WakeOrder = word(&WAKE_ORDERS), Need::Word("fifo"),
+            "Who gets one first when none was left and several threads wait.";
+    }
+}
+
+static WAKE_ORDERS: [WordOf<WakeOrder>; 2] = [
+    WordOf::new("fifo", WakeOrder::Fifo, "Who has waited longest."),
+    WordOf::new("random", WakeOrder::Random, "Anybody."),
+];
+
+/// The pool; `None` when something is wrong with a key.
+pub fn pool(table: &dyn Given) -> Option<PendingPool> {
+    let keys = BlkbackKeys::read(table);
+    Some(PendingPool {
+        entries: keys.reqs.get()?,
+        order: keys.wake.get()?,
+    })
+}
+
+keys! {
+    struct VbdKeys {
+        size: u64 = bytes(SECTOR, DISK_MAX), Need::Required, "How large it is.";
+        on: String = name(), Need::Optional("the first `[[disk]]`"),
+            "Name of the host's disk that it is a part of.";
+        at: u64 = bytes(0, DISK_MAX), Need::Optional("behind the ones before on the same disk"),
+            "Where on that disk it begins (bytes).";
+        path: Path = word(&PATHS), Need::Word("phy"), "What serves its requests.";
+        threads: u32 = int(1, 64), Need::Optional("1"),
+            "Threads of the process of `path = \"hosted\"`.";
+        elevator: &'static ElevatorInfo = elevator(), Need::Optional("that of `[guests]`"),
+            "The guest's elevator: a name, or a table.";
+        nr_requests: u32 = int(4, 100_000), Need::Optional("as `[guests]` says"),
+            "Requests of each direction before submitters sleep.";
+        hz: i64 = int(HZ.0, HZ.1), Need::Optional("as `[guests]` says"),
+            "Ticks a second of the guest's kernel.";
+        file_system: Nested = nested(&FILE_SYSTEM),
+            Need::Optional("none, or the usual one where a workload needs it"),
+            "The file system on it, and the memory of the guest that caches files.";
+        backend: String = domain_name(), Need::Optional("the domain with id 0"),
+            "The driver domain that has the disk.";
+    }
+}
+
+/// What serves the requests of a virtual disk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Path {
+    Phy,
+    TapAio,
+    Hosted,
+}
+
+static PATHS: [WordOf<Path>; 3] = [
+    WordOf::new(
+        "phy",
+        Path::Phy,
+        "Blkback on a block device: a kernel thread for each disk, and plain writes.",
+    ),
+    WordOf::new(
+        "tap:aio",
+        Path::TapAio,
+        "Blktap: a process for each disk with asynchronous I/O past the page cache, 32 requests at \
+         most; writes carry the sync flag.",
+    ),
+    WordOf::new(
+        "hosted",
+        Path::Hosted,
+        "A process of a hosted hypervisor for each disk: `threads`, each of which does one request \
+         at a time past the page cache of its host.",
+    ),
+];
+
+domio_core::times!(VBD_COSTS, vbd_costs, all_of_vbd, SplitCosts, "[vbd.costs]",
+    "What the work on requests of virtual disks costs.", {
+    submit: submit, "Guest: taking a piece of I/O through its request layer.";
+    request: request, "Guest: putting a request into the ring.";
+    complete: complete, "Guest: ending a request.";
+    irq: irq, "Either domain: the handler of a port.";
+    send_event: send_event, "Either domain: the hypercall that sends an event.";
+    serve: serve, "Driver domain: taking a request from the ring, with its pages.";
+    respond: respond, "Driver domain: a response, with unmapping the pages.";
+    process: process, "Driver domain: what each of the two costs more where a process serves.";
+    command: command, "Driver domain: handing a command to the drive.";
+    end: end, "Driver domain: ending a command.";
+});
+
+impl SplitCosts {
+    /// What the work costs on `machine`.
+    ///
+    /// # Panics
+    /// When that is not known ([`DiskKind::COSTS`]).
+    #[track_caller]
+    pub fn on(machine: &Hardware) -> SplitCosts {
+        machine.figures(&VBD_COSTS, vbd_costs, SplitCosts::FREE)
+    }
+}
+
+/// What calls on file systems cost on `machine`; nothing where that is not known.
+fn file_costs(machine: &Hardware) -> FsCosts {
+    let table = machine.table(&FILE_SYSTEM_COSTS);
+    let free = FsCosts::default();
+    table.map_or(free, |_| {
+        machine.figures(&FILE_SYSTEM_COSTS, fs_costs, free)
+    })
+}
+
+/// A virtual disk, as a domain asks for it, before it has its place on a disk of the host.
+#[derive(Clone, Debug)]
+pub struct VbdAsked {
+    bytes: u64,
+    at: Option<u64>,
+    back: BackKind,
+    elevator: Option<(&'static ElevatorInfo, Vec<(&'static str, i64)>)>,
+    requests: Option<u32>,
+    hz: Option<i64>,
+    files: Option<FsConfig>,
+    placed: Option<VbdPlace>,
+}
+
+/// Where a virtual disk is.
+#[derive(Clone, Debug)]
+pub struct VbdPlace {
+    /// Index of the host's disk.
+    pub disk: usize,
+    /// Its first sector there.
+    pub start: u64,
+    /// What the guest's request layer is like, as far as the disk does not say.
+    pub guests: LayerConfig,
+}
+
+impl VbdAsked {
+    /// First sector on the host's disk, if it was asked for.
+    pub fn start(&self) -> Option<u64> {
+        self.at.map(|at| at / SECTOR)
+    }
+
+    /// Number of sectors.
+    pub fn sectors(&self) -> u64 {
+        self.bytes / SECTOR
+    }
+
+    /// Whether it has its place.
+    pub fn is_placed(&self) -> bool {
+        self.placed.is_some()
+    }
+
+    /// A workload uses files: if nothing was said of the file system, the disk has the usual one.
+    pub fn need_files(&mut self) {
+        self.files.get_or_insert(FsConfig::guest(self.bytes));
+    }
+
+    /// Gives it its place.
+    pub fn place(&mut self, place: VbdPlace) {
+        self.placed = Some(place);
+    }
+}
+
+impl DiskKind for SplitConfig {
+    const WORD: &'static str = "vbd";
+    const DOC: &'static str = "A part of a disk of the host (`[[disk]]`), through the request \
+         layers and elevators of guest and driver domain.";
+    const KEYS: &'static [Key] = VbdKeys::KEYS;
+    const COSTS: &'static KeySection = &VBD_COSTS;
+    type Disk = Box<VbdAsked>;
+
+    fn asked(table: &mut dyn KeyReader) -> DiskAsked<Box<VbdAsked>> {
+        let keys = VbdKeys::read(&*table);
+        let disk = vbd(table, &keys);
+        DiskAsked {
+            disk: disk.map(Box::new),
+            size: keys.size,
+            backend: keys.backend,
+            on: Some(keys.on),
+        }
+    }
+
+    fn on(machine: Option<&Hardware>, driver: DomainId) -> Self {
+        SplitConfig {
+            driver,
+            costs: machine.map_or(SplitCosts::FREE, SplitCosts::on),
+            file_costs: machine.map_or(FsCosts::default(), file_costs),
+            disks: Vec::new(),
+            vbds: Vec::new(),
+            pool: PendingPool::XEN,
+        }
+    }
+
+    fn add(&mut self, domain: DomainId, disk: Box<VbdAsked>) {
+        let sectors = disk.sectors();
+        let place = disk.placed.expect("a virtual disk has its place");
+        let mut layer = place.guests;
+        if let Some((elevator, tuned)) = disk.elevator {
+            (layer.elevator, layer.tuned) = (elevator, tuned);
+        }
+        layer.requests = disk.requests.unwrap_or(layer.requests);
+        layer.hz = disk.hz.unwrap_or(layer.hz);
+        self.vbds.push(VbdConfig {
+            domain,
+            disk: place.disk,
+            start: place.start,
+            sectors,
+            files: disk.files.map(|files| FsConfig {
+                hz: layer.hz as u32,
+                costs: self.file_costs,
+                ..files
+            }),
+            layer,
+            back: disk.back,
+        });
+    }
+
+    fn file(place: u32) -> u32 {
+        place << 24
+    }
+}
+
+fn vbd(table: &mut dyn KeyReader, keys: &VbdKeys) -> Option<VbdAsked> {
+    let threads = keys.threads.if_given()?;
+    let back = match keys.path.get()? {
+        Path::Phy => BackKind::Phy,
+        Path::TapAio => BackKind::TapAio,
+        Path::Hosted => BackKind::Hosted {
+            threads: threads.unwrap_or(1),
+        },
+    };
+    if keys.threads.given && !matches!(back, BackKind::Hosted { .. }) {
+        table.tell(Misfit::key(&keys.threads).says(
+            "one thread serves the disk",
+            "`path = \"hosted\"` with it",
+            "add `path = \"hosted\"`, or remove `threads`",
+        ));
+        return None;
+    }
+    let elevator = match keys.elevator.given {
+        true => Some(elevator_at(table, &keys.elevator)?),
+        false => None,
+    };
+    let bytes = keys.size.get()?;
+    // The clock is the kernel's, which is known later.
+    let files = match table.tables(&keys.file_system, &FILE_SYSTEM).first() {
+        Some(own) => Some(FsConfig::asked(&**own, bytes, 250)?),
+        None => None,
+    };
+    Some(VbdAsked {
+        bytes,
+        at: keys.at.if_given()?,
+        back,
+        elevator,
+        requests: keys.nr_requests.if_given()?,
+        hz: keys.hz.if_given()?,
+        files,
+        placed: None,
+    })
+}
+
+impl SplitConfig {
+    /// Gives the device its disks: those of `disks` that virtual disks of the device are on, under
+    /// the numbers that the virtual disks know.
+    pub fn equip(&mut self, disks: &[HostDisk], pool: PendingPool) {
+        let mut number = Vec::new();
+        for (i, disk) in disks.iter().enumerate() {
+            let used = self.vbds.iter().any(|vbd| vbd.disk == i);
+            number.push(self.disks.len());
+            if used {
+                self.disks.push(disk.config.clone());
+            }
+        }
+        for vbd in &mut self.vbds {
+            vbd.disk = number[vbd.disk];
+        }
+        self.pool = pool;
+    }
+}

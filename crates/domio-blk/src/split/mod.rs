@@ -1,0 +1,342 @@
+//! Disks of guests on disks of the host, through both block layers.
+//!
+//! ```text
+//!  guest    process ─▶ request layer, elevator ─▶ blkfront ═╗ ring of 32
+//!                                                           ║
+//!  driver   drive ◀─ request layer, elevator ◀─ thread ◀════╝
+//!  domain     └─▶ interrupt ─▶ block softirq ─▶ response ═══▶ blkfront's interrupt ─▶ process
+//! ```
+//!
+//! All work of the driver domain is done on its vcpu 0, each piece on behalf of a guest
+//! ([`Owner`](domio_vmm::bus::Owner)). Blkfront works on vcpu 0 of the guest; processes submit
+//! where they execute.
+//!
+//! A file of the device is `disk << 24 | inode`. Inode 0 is the disk itself, past the page cache;
+//! inodes from 1 on are files of the disk's file system.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `config` | what disks are made of |
+//! | [`keys`], `elevator_keys` | how a scenario asks for disks |
+//! | `class` | records |
+//! | `layer` | a request layer in a kernel: clock, timers, `kblockd` |
+//! | `guest`, `raw`, `bio` | calls of processes, and the pieces of I/O that they are cut into |
+//! | `files` | the file system of a disk, its threads and calls |
+//! | `front` | blkfront, and who runs the guest's queue |
+//! | `back`, `serve` | threads of back-ends, the pool, completions |
+//! | `disk` | a disk of the host: queue, drive, interrupt |
+
+mod back;
+mod bio;
+mod class;
+mod config;
+mod disk;
+mod elevator_keys;
+mod files;
+mod front;
+mod guest;
+pub mod keys;
+mod layer;
+mod raw;
+mod serve;
+
+pub use class::{DiskPlace, DiskRecord, RECORDS};
+pub use config::{
+    BackKind, DriveBlueprint, HostDiskConfig, LayerConfig, PendingPool, SplitConfig, SplitCosts,
+    VbdConfig, WakeOrder,
+};
+
+use crate::elevator::Submitter;
+use alloc::vec::Vec;
+use back::{Backlog, Thread};
+use class::Ends;
+use disk::{DiskLines, HostDisk};
+use domio_core::{Class, DomainId, VcpuName};
+use domio_sim::RandomStream;
+use domio_vmm::bus::{
+    Attach, Blueprint, Device, Io, KernelIo, Owner, Passed, Progress, Softirq, Token,
+};
+use domio_vmm::process::{Answer, Call, Interest, Pid};
+use domio_vmm::ring::BLOCK;
+use files::Files;
+use front::Front;
+use guest::Vbd;
+use layer::Layer;
+
+/// What a token is of. The lower bits of the token are the number of the virtual disk, of the
+/// thread or of the host's disk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Line {
+    /// Blkfront's port.
+    Front,
+    /// The back-end's port.
+    Back,
+    /// `kblockd` of a guest.
+    GuestWork,
+    /// A timer of a guest's queue.
+    GuestTimer(usize),
+    /// A thread of a back-end.
+    Thread,
+    /// A disk's interrupt and softirq, `kblockd` of the driver domain, the drive.
+    Disk,
+    /// A timer of a disk's queue.
+    DiskTimer(usize),
+    /// A thread of a guest's file system.
+    FileThread(usize),
+    /// The timer of a guest's file system.
+    FileTimer,
+}
+
+/// Bits of a file's number below the number of the disk.
+const INODE: u32 = 24;
+
+/// Bits of a token below the line.
+const LINE: u32 = 16;
+
+impl Line {
+    const ALL: [Line; 15] = [
+        Line::Front,
+        Line::Back,
+        Line::GuestWork,
+        Line::Thread,
+        Line::Disk,
+        Line::GuestTimer(0),
+        Line::GuestTimer(1),
+        Line::GuestTimer(2),
+        Line::DiskTimer(0),
+        Line::DiskTimer(1),
+        Line::DiskTimer(2),
+        Line::FileThread(0),
+        Line::FileThread(1),
+        Line::FileThread(2),
+        Line::FileTimer,
+    ];
+
+    /// The token of number `index`.
+    fn token(self, index: usize) -> Token {
+        let line = Line::ALL.iter().position(|line| *line == self);
+        let line = line.expect("every line is in the list") as Token;
+        line << LINE | index as Token
+    }
+
+    /// What `token` is of, and the number.
+    fn of(token: Token) -> (Line, usize) {
+        let index = token & ((1 << LINE) - 1);
+        (Line::ALL[(token >> LINE) as usize], index as usize)
+    }
+}
+
+/// All disks of a driver domain.
+pub struct Split {
+    driver: DomainId,
+    costs: SplitCosts,
+    pool: PendingPool,
+    disks: Vec<HostDisk>,
+    vbds: Vec<Vbd>,
+    threads: Vec<Thread>,
+    backlog: Backlog,
+    tags: Vec<u64>,
+}
+
+impl Split {
+    /// The disks that `config` describes, before any domain is up.
+    ///
+    /// # Panics
+    /// When a virtual disk is the driver domain's, on a disk that the host does not have, or
+    /// reaches behind the end of that disk.
+    #[track_caller]
+    pub fn new(config: &SplitConfig, attach: &mut Attach<'_>, seed: u64, replication: u32) -> Self {
+        let class = attach.class::<SplitConfig>();
+        let mut disks = Vec::new();
+        for (i, disk) in config.disks.iter().enumerate() {
+            let drive = disk.drive.make(seed, replication);
+            let used = config.vbds.iter().filter(|vbd| vbd.disk == i);
+            let end = used.map(|vbd| vbd.start + vbd.sectors).max();
+            assert!(
+                end.is_none_or(|end| end <= drive.sectors()),
+                "{} has {} sectors",
+                disk.name,
+                drive.sectors()
+            );
+            // A SATA disk under libata (disk-spec 1.3).
+            let queue = disk
+                .layer
+                .make((1024, 128), drive.depth(), disk.drive.is_rotational());
+            let timers = [0, 1, 2].map(|timer| Line::DiskTimer(timer).token(i));
+            let own = Line::Disk.token(i);
+            let vcpu = VcpuName::new(config.driver, 0);
+            let layer = Layer::new(queue, disk.layer.hz, vcpu, attach, (timers, own));
+            let lines = DiskLines {
+                driver: config.driver,
+                timer: attach.timer(own),
+                pirq: attach.pirq(),
+                softirq: attach.softirq(Softirq::Block, own),
+            };
+            disks.push(HostDisk::new(layer, drive, lines));
+        }
+        let mut threads = Vec::new();
+        let mut vbds = Vec::new();
+        for (i, vbd) in config.vbds.iter().enumerate() {
+            assert!(vbd.domain != config.driver, "a driver domain has no vbd");
+            assert!(vbd.disk < disks.len(), "there is no disk {}", vbd.disk);
+            // A virtual disk does not turn (`QUEUE_FLAG_VIRT`).
+            let queue = vbd.layer.make(vbd.back.request_limits(), BLOCK, false);
+            let timers = [0, 1, 2].map(|timer| Line::GuestTimer(timer).token(i));
+            let vcpu = VcpuName::new(vbd.domain, 0);
+            let own = Line::GuestWork.token(i);
+            let layer = Layer::new(queue, vbd.layer.hz, vcpu, attach, (timers, own));
+            let ends = Ends {
+                guest: vbd.domain,
+                driver: config.driver,
+                class,
+            };
+            let first = threads.len();
+            for t in first..first + vbd.back.threads() as usize {
+                let item = attach.work(Line::Thread.token(t));
+                threads.push(Thread::new(i, Submitter(t as u32), item));
+            }
+            let front = Front::new((i, ends), layer, BLOCK, config.costs);
+            let files = vbd.files.as_ref().map(|files| {
+                let own = [0, 1, 2].map(|thread| Line::FileThread(thread).token(i));
+                Files::new(files, attach, own, Line::FileTimer.token(i))
+            });
+            let threads = first..threads.len();
+            vbds.push(Vbd::new(i, vbd.clone(), front, files, threads));
+        }
+        let random = RandomStream::new(seed, replication, "blkback/pool");
+        Split {
+            driver: config.driver,
+            costs: config.costs,
+            pool: config.pool,
+            disks,
+            vbds,
+            threads,
+            backlog: Backlog::new(config.pool, random),
+            tags: Vec::new(),
+        }
+    }
+
+    /// Most pending entries of the pool that were in use at once.
+    pub fn most_pending(&self) -> u32 {
+        self.backlog.most_used(self.pool.entries)
+    }
+
+    /// Whether nothing is under way: every call has returned, every request was answered.
+    pub fn is_idle(&self) -> bool {
+        self.vbds.iter().all(|vbd| vbd.is_idle() && vbd.taken == 0)
+    }
+}
+
+impl Blueprint for SplitConfig {
+    type Model = Split;
+
+    const RECORDS: Option<&'static Class> = Some(&RECORDS);
+
+    fn make(&self, attach: &mut Attach<'_>, seed: u64, replication: u32) -> Split {
+        Split::new(self, attach, seed, replication)
+    }
+}
+
+impl Device for Split {
+    fn serves(&self, domain: DomainId) -> bool {
+        domain == self.driver || self.vbds.iter().any(|vbd| vbd.config.domain == domain)
+    }
+
+    fn drives(&self, domain: DomainId) -> bool {
+        domain == self.driver
+    }
+
+    fn plug(&mut self, domain: DomainId, io: &mut Io<'_>) {
+        if domain == self.driver {
+            for (i, disk) in self.disks.iter_mut().enumerate() {
+                let bound = io.bind_pirq(domain, disk.pirq, 0, Line::Disk.token(i));
+                disk.port = Some(bound.expect("a domain that boots has free ports"));
+            }
+            return;
+        }
+        for (i, vbd) in self.vbds.iter_mut().enumerate() {
+            if vbd.config.domain == domain {
+                let front = io.offer(domain, self.driver, 0, Line::Front.token(i));
+                let front = front.expect("a guest that boots has free ports");
+                let back = io.connect(self.driver, domain, front, 0, Line::Back.token(i));
+                vbd.front.port = Some(front);
+                vbd.back_port = Some(back.expect("the driver domain is up, with free ports"));
+                vbd.boot(io);
+            }
+        }
+    }
+
+    fn unplug(&mut self, domain: DomainId, io: &mut Io<'_>) {
+        let own = self.vbds.iter_mut().filter(|v| v.config.domain == domain);
+        for vbd in own {
+            vbd.front.port = None;
+            if let Some(back) = vbd.back_port.take() {
+                let closed = io.close(self.driver, back);
+                closed.expect("the port was bound when the guest came");
+            }
+        }
+    }
+
+    fn event(&mut self, token: Token, io: &mut Io<'_>) {
+        let (_, disk) = Line::of(token);
+        self.disks[disk].event(io);
+    }
+
+    fn irq(&mut self, token: Token, kernel: &mut KernelIo<'_, '_>) -> Progress {
+        match Line::of(token) {
+            (Line::Front, vbd) => self.vbds[vbd].interrupt(kernel),
+            (Line::Disk, disk) => self.disk_irq(disk, kernel),
+            (_, vbd) => {
+                let own = &mut self.vbds[vbd];
+                own.back_entered = !own.back_entered;
+                if own.back_entered {
+                    return Progress::Run(self.costs.irq, Owner::Domain(own.config.domain));
+                }
+                self.want(vbd, kernel);
+                Progress::Done
+            }
+        }
+    }
+
+    fn softirq(&mut self, token: Token, kernel: &mut KernelIo<'_, '_>) -> Progress {
+        let (_, disk) = Line::of(token);
+        self.disk_softirq(disk, kernel)
+    }
+
+    fn work(&mut self, token: Token, kernel: &mut KernelIo<'_, '_>) -> Progress {
+        match Line::of(token) {
+            (Line::Thread, thread) => self.thread(thread, kernel),
+            (Line::Disk, disk) => self.disk_kblockd(disk, kernel),
+            (Line::FileThread(thread), vbd) => self.vbds[vbd].fs_thread(thread, kernel),
+            (_, vbd) => self.vbds[vbd].kblockd(kernel),
+        }
+    }
+
+    fn timer(&mut self, token: Token, kernel: &mut KernelIo<'_, '_>) {
+        match Line::of(token) {
+            (Line::DiskTimer(timer), disk) => self.disks[disk].layer.timer(timer, kernel),
+            (Line::GuestTimer(timer), vbd) => self.vbds[vbd].front.timer(timer, kernel),
+            (Line::FileTimer, vbd) => self.vbds[vbd].fs_timer(kernel),
+            (line, _) => unreachable!("{line:?} is no timer"),
+        }
+    }
+
+    fn call(&mut self, call: Call, by: Pid, kernel: &mut KernelIo<'_, '_>) -> Answer {
+        let file = call.file.file;
+        let (vbd, inode) = (file >> INODE, file & ((1 << INODE) - 1));
+        match self.vbds.get_mut(vbd as usize) {
+            Some(vbd) => vbd.call(call.what, inode, by, kernel),
+            None => Answer::Return(0),
+        }
+    }
+
+    /// A file can always be read and written.
+    fn poll(&mut self, _: u32, _: Interest, _: Option<Pid>) -> bool {
+        true
+    }
+
+    fn passed(&self, domain: DomainId) -> Passed {
+        let own = self.vbds.iter().filter(|v| v.config.domain == domain);
+        own.fold(Passed::default(), |sum, vbd| sum.plus(vbd.front.passed))
+    }
+}
