@@ -188,6 +188,12 @@ impl TraceMachine {
         FIRST_TICK + (ticks / u128::from(NS_PER_SECOND)) as Jiffies
     }
 
+    /// The time in nanoseconds, from jiffy 0.
+    fn ns(&self) -> i64 {
+        let ns = FIRST_TICK as u128 * u128::from(NS_PER_SECOND) / self.limits.hz as u128;
+        ns as i64 + self.now.as_nanos() as i64
+    }
+
     /// The time at which a jiffy begins.
     fn begin_of(&self, jiffy: Jiffies) -> Instant {
         let ticks = (jiffy - FIRST_TICK) as u128 * u128::from(NS_PER_SECOND);
@@ -200,6 +206,7 @@ impl TraceMachine {
             return;
         };
         self.now = next.max(self.now);
+        self.queue.tell_ns(self.ns());
         if self.tick().is_some_and(|tick| tick <= self.now) {
             self.fire();
         } else if self.drive.next().is_some_and(|end| end <= self.now) {

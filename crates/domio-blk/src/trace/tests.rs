@@ -3,7 +3,7 @@
 use super::{
     FixedDrive, Happened, LoopKind, MachineConfig, TraceAct, TraceIo, TraceMachine, WINDOW,
 };
-use crate::elevator::{IoWay, Submitter, Tuning, find_elevator};
+use crate::elevator::{IoWay, Submitter, Tuning, elevators, find_elevator};
 use crate::queue::QueueLimits;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -93,7 +93,7 @@ fn who_does_not_wait_goes_on_in_a_closed_loop() {
 /// Every request is finished once, with every elevator, however many there are at once.
 #[test]
 fn every_sector_that_was_asked_for_is_served_once() {
-    for name in ["noop", "deadline", "anticipatory", "cfq"] {
+    for name in elevators().iter().map(|e| e.name) {
         for kind in [LoopKind::Open, LoopKind::Closed] {
             let ios = (0..3000u64).map(|i| TraceIo {
                 way: if i % 3 == 0 {

@@ -1,7 +1,8 @@
-//! `domio trace`: summaries, conversion and checks of traces.
+//! `domio trace`: summaries, conversion and checks of traces of hosts. Those of block devices are in
+//! `block`.
 
 use crate::args::{self, Global, TraceCheck, TraceConvert, TraceFormat, TraceInput, TraceSummary};
-use crate::cmd::clock;
+use crate::cmd::{block, clock};
 use crate::files::{FileKind, Files, Output, is_stdout};
 use crate::input::{self, Stream};
 use crate::out::{self, Status};
@@ -26,6 +27,8 @@ pub type Reader = TraceReader<ProgressBarIter<Stream>>;
 pub fn run(command: &args::Trace, global: &Global) -> anyhow::Result<Status> {
     match command {
         args::Trace::Summary(args) => summary(args, global),
+        args::Trace::Replay(args) => block::replay(args, global),
+        args::Trace::Compare(args) => block::compare(args, global),
         args::Trace::Convert(args) => convert(args, global),
         args::Trace::Check(args) => check(args, global),
     }
@@ -133,6 +136,12 @@ fn unreadable(error: TraceError, input: &TraceInput) -> anyhow::Error {
 }
 
 fn summary(args: &TraceSummary, global: &Global) -> anyhow::Result<Status> {
+    if block::is_block(&args.input.file, args.format)? {
+        if args.input.cpu_hz.is_some() {
+            bail!("--cpu-hz is of xentrace files, and a block trace has times; leave it out");
+        }
+        return block::summary(&args.input.file, args.format, args.json, global);
+    }
     let mut reader = open(&args.input, global)?;
     let mut meter = Meter::new();
     let truncated = copy(&mut reader, &args.input, &mut meter)?;
