@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 /// Bios under way, at most. A trace that has more has lost the ends of most of them.
-const OPEN_MAX: usize = 1 << 20;
+const OPEN_MAX: usize = 1 << 17;
 
 /// A bio, from when it was queued.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,6 +30,8 @@ pub struct Bio {
     pub issued: Option<Instant>,
     /// Requests that the driver took while it waited.
     pub passed: u64,
+    /// A single line tells how long the bio took, and nothing of where.
+    pub told_whole: bool,
 }
 
 /// What an event means for the bios.
@@ -58,6 +60,8 @@ pub struct Pairs {
     /// Bios of those lines.
     ahead: BTreeMap<u64, Bio>,
     lost: u64,
+    /// The trace has told an end.
+    has_ends: bool,
     places: Vec<Place>,
 }
 
@@ -104,6 +108,7 @@ impl Pairs {
             queued: event.at,
             issued: None,
             passed: self.issued,
+            told_whole: event.response.is_some(),
         };
         step(Step::Queued(bio));
         if let Some(response) = event.response {
@@ -114,6 +119,10 @@ impl Pairs {
             return;
         }
         if self.open.len() >= OPEN_MAX {
+            if !self.has_ends {
+                self.lost += 1;
+                return;
+            }
             self.lost += self.open.len() as u64;
             self.open.clear();
         }
@@ -147,6 +156,7 @@ impl Pairs {
     }
 
     fn ended(&mut self, event: &BlockEvent, step: &mut impl FnMut(Step)) {
+        self.has_ends = true;
         self.within(event, |bio| bio.issued.is_some());
         if self.places.is_empty() {
             // A trace without what the driver takes.

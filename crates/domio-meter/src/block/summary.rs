@@ -157,6 +157,7 @@ impl BlockMeter {
             ..
         } = self;
         pairs.event(event, |step| match step {
+            Step::Queued(bio) if bio.told_whole => {}
             Step::Queued(_) => elevator.add(),
             Step::Issued(bio) => {
                 elevator.now -= 1;
@@ -172,7 +173,7 @@ impl BlockMeter {
                         device.now -= 1;
                         services.add(at.saturating_since(issued).as_nanos());
                     }
-                    None => elevator.now -= 1,
+                    None => elevator.now -= u64::from(!bio.told_whole),
                 }
                 if let Some(way) = index(bio.way) {
                     responses[way].add(at.saturating_since(bio.queued).as_nanos());

@@ -108,7 +108,7 @@ fn a_bio_that_was_cut_ends_with_its_last_piece() {
 }
 
 #[test]
-fn lines_that_tell_the_response_are_requests_in_the_device_until_then() {
+fn lines_that_tell_the_response_tell_no_elevator_and_no_device() {
     let text = "128166372003061629,hm,1,Read,383496192,32768,10000\n\
                 128166372003066629,hm,1,Write,0,4096,20000\n\
                 128166372013066629,hm,1,Write,0,4096,10000\n";
@@ -118,6 +118,15 @@ fn lines_that_tell_the_response_are_requests_in_the_device_until_then() {
     assert_eq!(of("response of reads").max, 1_000_000);
     assert_eq!(of("between requests").max, 1_000_000_000);
     assert_eq!(json.actors[0].name, "hm.1");
+    assert_eq!(json.elevator_depth, None);
+    let mut reader = read(text, BlockFormat::Msr);
+    let mut explainer = BlockExplainer::new();
+    while let Some(event) = reader.next_event().unwrap() {
+        explainer.event(reader.names(), &event, None);
+    }
+    let told = explainer.finish(reader.names());
+    assert!(told.tells_response_alone && told.elevator.is_empty() && told.device.is_empty());
+    assert_eq!(told.ended, 3);
 }
 
 #[test]

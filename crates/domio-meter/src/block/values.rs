@@ -4,7 +4,7 @@ use crate::distribution::Distribution;
 use serde::Serialize;
 
 /// Values that are kept one by one; from more, a histogram is made that is right to 0.1 %.
-const EXACT_MAX: usize = 1 << 20;
+const EXACT_MAX: usize = 1 << 16;
 
 /// Values of one kind.
 #[derive(Clone, Debug, Default)]

@@ -5,12 +5,16 @@ use super::pairs::{Bio, Pairs, Step};
 use super::summary::index;
 use super::values::{SpreadJson, Values};
 use domio_core::Instant;
-use domio_trace::block::{BlockEvent, BlockNames, DeviceTime};
+use domio_trace::block::{BlockEvent, BlockNames, DeviceTime, OTHERS};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Longest waits that are told one by one.
 const LONGEST: usize = 10;
+
+/// Commands that are told apart, at most; those that come later are one, called
+/// [`OTHERS`].
+const COMMANDS_MAX: usize = 128;
 
 /// Sums of the requests of one command and way.
 #[derive(Clone, Debug, Default)]
@@ -60,6 +64,7 @@ impl BlockExplainer {
 
     fn step(&mut self, names: &BlockNames, step: Step, spent: Option<&DeviceTime>) {
         match step {
+            Step::Queued(bio) if bio.told_whole => {}
             Step::Queued(bio) => {
                 let command = self.command(names, bio.who);
                 self.books.queued(command);
@@ -76,7 +81,9 @@ impl BlockExplainer {
     fn end(&mut self, names: &BlockNames, bio: &Bio, at: Instant, spent: Option<&DeviceTime>) {
         self.ended += 1;
         let command = self.command(names, bio.who);
-        self.books.ended(command, bio.issued.is_some());
+        if !bio.told_whole {
+            self.books.ended(command, bio.issued.is_some());
+        }
         let Some(way) = index(bio.way) else {
             return;
         };
@@ -130,8 +137,10 @@ impl BlockExplainer {
             self.commands.resize(at + 1, UNKNOWN);
         }
         if self.commands[at] == UNKNOWN {
-            let name = names.command(who);
             let next = self.names.len() as u32;
+            let name = names.command(who);
+            let is_full = self.names.len() >= COMMANDS_MAX && !self.names.contains_key(name);
+            let name = if is_full { OTHERS } else { name };
             let number = self.names.get(name).copied();
             self.commands[at] = number.unwrap_or_else(|| {
                 self.names.insert(name.to_owned(), next);

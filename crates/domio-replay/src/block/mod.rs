@@ -9,13 +9,16 @@
 //! | `intake` | which events of a trace are requests, whose, where, and when |
 //! | `spread` | times of traces whose clock is too coarse |
 //! | `writer` | events as CSV |
+//! | `host` | requests of virtual disks in the trace of a simulated host |
 
+mod host;
 mod intake;
 mod spread;
 #[cfg(test)]
 mod tests;
 mod writer;
 
+pub use host::DiskCsv;
 pub use intake::{Contexts, IntakeConfig, LeftOut};
 pub use writer::BlockCsv;
 

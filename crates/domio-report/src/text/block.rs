@@ -217,7 +217,8 @@ fn untold(waits: &BlockWaitsJson) -> Vec<&'static str> {
     } else if !waits.tells_issue {
         untold.push("when the driver took requests, so elevator and device are one");
     }
-    if waits.tells_end && waits.waiters.iter().all(|waiter| waiter.device.is_none()) {
+    let tells_parts = waits.tells_end && !waits.tells_response_alone;
+    if tells_parts && waits.waiters.iter().all(|waiter| waiter.device.is_none()) {
         untold.push(
             "what the time in the device went to: its queue, arm, platter or cache; --drive replays \
              the requests on a drive, which tells",

@@ -83,6 +83,21 @@ pub fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
         .filter(|w| !w.is_empty())
 }
 
+/// The words of a line, and what is behind those that were taken.
+pub struct Cut<'a>(pub &'a [u8]);
+
+impl<'a> Cut<'a> {
+    /// Takes the next word; an empty one behind the last.
+    #[inline]
+    pub fn word(&mut self) -> &'a [u8] {
+        let text = self.0.trim_ascii_start();
+        let end = text.iter().position(u8::is_ascii_whitespace);
+        let (word, rest) = text.split_at(end.unwrap_or(text.len()));
+        self.0 = rest;
+        word
+    }
+}
+
 /// A way that is written as a letter or a word.
 #[inline]
 pub fn way(word: &[u8]) -> Option<BlockWay> {

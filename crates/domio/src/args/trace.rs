@@ -71,7 +71,8 @@ const TRACE_CONVERT_EXAMPLES: &str = "\
 Examples:
   domio trace convert trace.bin --cpu-hz 2400000000 --to own --output trace.domio
   domio trace convert trace.domio --to perfetto --output trace.pftrace
-  domio trace convert trace.domio --to csv-records | head";
+  domio trace convert trace.domio --to csv-records | head
+  domio trace convert trace.domio --to csv-requests --output requests.csv";
 
 /// Arguments of `trace convert`.
 #[derive(Debug, Args)]
@@ -103,6 +104,8 @@ pub enum TraceFormat {
     Csv,
     /// One line a record, every word of it
     CsvRecords,
+    /// Requests of virtual disks, as a block trace
+    CsvRequests,
 }
 
 const TRACE_CHECK_EXAMPLES: &str = "\

@@ -8,8 +8,9 @@ use crate::input::{self, Stream};
 use crate::out::{self, Status};
 use crate::progress::reading;
 use anyhow::{Context, bail};
-use domio_core::{Names, Record, Sink};
+use domio_core::{DomainId, Names, Record, Sink};
 use domio_meter::{CheckReport, Meter, SummaryJson, Told, TraceChecker};
+use domio_replay::block::{BlockCsv, DiskCsv};
 use domio_report::text;
 use domio_trace::order::ADVICE;
 use domio_trace::{
@@ -173,7 +174,12 @@ fn convert(args: &TraceConvert, global: &Global) -> anyhow::Result<Status> {
         Output::told(path, "");
         return Ok(Status::Success);
     }
-    let is_text = matches!(args.to, TraceFormat::Csv | TraceFormat::CsvRecords);
+    let texts = [
+        TraceFormat::Csv,
+        TraceFormat::CsvRecords,
+        TraceFormat::CsvRequests,
+    ];
+    let is_text = texts.contains(&args.to);
     if !is_text && io::stdout().is_terminal() {
         bail!("a trace is no text for a terminal; name a file with --output")
     }
@@ -198,6 +204,7 @@ fn kind(format: TraceFormat) -> FileKind {
         TraceFormat::Perfetto => FileKind::Perfetto,
         TraceFormat::Csv => table(CsvIntervals::new(Vec::new()).finish()),
         TraceFormat::CsvRecords => table(CsvRecords::new(Vec::new()).finish()),
+        TraceFormat::CsvRequests => FileKind::Csv(BlockCsv::<Vec<u8>>::HEADINGS.to_owned()),
     }
 }
 
@@ -246,7 +253,32 @@ fn write(reader: &mut Reader, args: &TraceConvert, output: &mut dyn Write) -> an
             copy(reader, &args.input, &mut writer)?;
             writer.finish()?;
         }
+        TraceFormat::CsvRequests => requests(reader, args, header.as_ref(), output)?,
     }
+    Ok(())
+}
+
+/// Writes the requests of virtual disks.
+fn requests(
+    reader: &mut Reader,
+    args: &TraceConvert,
+    header: Option<&TraceHeader>,
+    output: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let name = |id: DomainId| {
+        let name = header.and_then(|h| h.domain_name(id.0));
+        name.map_or_else(|| id.to_string(), str::to_owned)
+    };
+    let mut writer = DiskCsv::new(output, name)?;
+    copy(reader, &args.input, &mut writer)?;
+    if writer.events() == 0 {
+        let file = input::name(&args.input.file);
+        out::message(&format!(
+            "warning: {file}: no requests of virtual disks are told; traces of simulated hosts with \
+             disks have them"
+        ));
+    }
+    writer.finish()?;
     Ok(())
 }
 

@@ -4,7 +4,7 @@
 use super::LineFormat;
 use super::requests::{bracketed, event};
 use crate::block::event::{BlockAct, BlockEvent};
-use crate::block::fields::{Expect, Field, decimal, number, words};
+use crate::block::fields::{Cut, Expect, Field, decimal, number};
 use crate::block::names::BlockNames;
 
 /// How the lines begin that `blkparse` prints at the end.
@@ -33,8 +33,8 @@ impl LineFormat for Blkparse {
         if line.is_empty() || TOTALS.iter().any(|begin| line.starts_with(begin)) {
             return Ok(None);
         }
-        let mut fields = words(line);
-        let mut next = || fields.next().unwrap_or_default();
+        let mut rest = Cut(line);
+        let mut next = || rest.word();
         let device = next();
         is_device(device).expect_of("a device as 8,0")?;
         let (cpu, count) = (next(), next());
@@ -53,7 +53,7 @@ impl LineFormat for Blkparse {
             return Ok(None);
         }
         let rwbs = next();
-        let rest = behind(line, rwbs);
+        let Cut(rest) = rest;
         let mut event = event(at, act, rwbs, rest)?;
         event.device = names.device(device);
         event.who = names.process(bracketed(rest).unwrap_or_default(), pid);
@@ -67,10 +67,4 @@ pub fn is_device(word: &[u8]) -> Option<()> {
     number(&word[..comma])
         .and(number(&word[comma + 1..]))
         .map(|_| ())
-}
-
-/// What is behind a word of the line.
-pub fn behind<'a>(line: &'a [u8], word: &[u8]) -> &'a [u8] {
-    let from = word.as_ptr() as usize - line.as_ptr() as usize + word.len();
-    line.get(from..).unwrap_or_default()
 }

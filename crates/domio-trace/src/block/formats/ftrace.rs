@@ -3,10 +3,10 @@
 //! + 8 [dd]`). Lines of other events mean nothing here.
 
 use super::LineFormat;
-use super::blkparse::{behind, is_device};
+use super::blkparse::is_device;
 use super::requests::event;
 use crate::block::event::{BlockAct, BlockEvent};
-use crate::block::fields::{Expect, Field, decimal, number, words};
+use crate::block::fields::{Cut, Expect, Field, decimal, number};
 use crate::block::names::BlockNames;
 
 /// Events of `block` (`include/trace/events/block.h`).
@@ -40,14 +40,11 @@ impl LineFormat for Ftrace {
         let dash = process.iter().rposition(|b| *b == b'-');
         let dash = dash.filter(|dash| number(&process[dash + 1..]).is_some());
         let dash = dash.expect_of("a process, as dd-1234")?;
-        let mut fields = words(&line[cpu.1..]);
+        let mut rest = Cut(&line[cpu.1..]);
+        let mut time = || decimal(rest.word().strip_suffix(b":")?, 9);
         // Old kernels have no flags.
-        let time = fields.by_ref().take(2).find_map(|word| {
-            let seconds = word.strip_suffix(b":")?;
-            decimal(seconds, 9).map(|at| (at, word))
-        });
-        let (at, word) = time.expect_of("a time in seconds, as 1234.567890:")?;
-        let rest = behind(line, word).trim_ascii();
+        let at = time().or_else(&mut time);
+        let at = at.expect_of("a time in seconds, as 1234.567890:")?;
         let Some((act, device, rwbs, rest)) = words_of(rest)? else {
             return Ok(None);
         };
@@ -72,22 +69,19 @@ fn cpu_of(line: &[u8]) -> Option<(usize, usize)> {
 type Words<'a> = (BlockAct, &'a [u8], &'a [u8], &'a [u8]);
 
 /// What is behind the time; `None` for what is no event of a request.
-fn words_of(rest: &[u8]) -> Field<Option<Words<'_>>> {
-    let mut fields = words(rest);
-    let mut next = || fields.next().unwrap_or_default();
-    let first = next();
+fn words_of(mut rest: Cut<'_>) -> Field<Option<Words<'_>>> {
+    let first = rest.word();
     if let Some(name) = first.strip_suffix(b":") {
         let act = EVENTS.iter().find(|(event, _)| *event == name);
         let Some((_, act)) = act else {
             return Ok(None);
         };
-        let device = next();
+        let device = rest.word();
         is_device(device).expect_of("a device as 8,0")?;
-        let rwbs = next();
-        return Ok(Some((*act, device, rwbs, behind(rest, rwbs))));
+        return Ok(Some((*act, device, rest.word(), rest.0)));
     }
     is_device(first).expect_of("a device as 8,0, or the name of an event")?;
-    let act = match next() {
+    let act = match rest.word() {
         [letter] => BlockAct::of_letter(*letter),
         _ => None,
     };
@@ -95,6 +89,5 @@ fn words_of(rest: &[u8]) -> Field<Option<Words<'_>>> {
     if act == BlockAct::Other {
         return Ok(None);
     }
-    let rwbs = next();
-    Ok(Some((act, first, rwbs, behind(rest, rwbs))))
+    Ok(Some((act, first, rest.word(), rest.0)))
 }

@@ -105,6 +105,7 @@ impl Program for IoReplay {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec::Vec;
 
     /// Times (ms) and offsets of calls that take 5 ms each, and times at which jobs were released.
     fn run(kind: ReplayLoop) -> (Vec<(u64, u64)>, Vec<u64>) {

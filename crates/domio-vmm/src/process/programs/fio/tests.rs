@@ -3,6 +3,9 @@
 use super::units::{size, time};
 use super::{Fio, FioConfig, FioFile};
 use crate::process::{Context, FileId, Op, Program, What};
+use alloc::string::{String, ToString};
+use alloc::vec;
+use alloc::vec::Vec;
 use domio_core::{Duration, Instant};
 
 /// Calls of a process whose calls take 1 ms each, with the times (ms) at which they are made.
