@@ -414,8 +414,8 @@ Examples:
   domio explain blkparse.txt --drive hitachi-7k500 --elevator cfq
 
 Of a block trace the tables tell what requests waited for: the elevator, the device, and behind
-whose requests; with --drive, requests are replayed on that drive, which tells what the device's time
-went to.
+whose requests; with --drive, requests are replayed on that drive, which tells what the device's
+time went to.
 
 Otherwise the tables are the same for a scenario and for a trace: time of packets, by what they waited for on
 their way between the line and the guest; time for which each vcpu was runnable, by cause and by the

@@ -1,6 +1,6 @@
 //! What shells offer when Tab is pressed: names of scenarios, policies, controllers, elevators,
-//! drives, claims and schemas. The script of `domio completions` asks the program for them, so that new
-//! ones are known as soon as the program has them.
+//! drives, claims and schemas. The script of `domio completions` asks the program for them, so that
+//! new ones are known as soon as the program has them.
 
 use crate::args;
 use crate::schema::SCHEMAS;

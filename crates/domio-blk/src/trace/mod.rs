@@ -1,8 +1,8 @@
 //! Requests of a trace, run against request layer, elevator and drive in virtual time.
 //!
-//! Whoever has a trace hands its requests over, in the order of their times ([`TraceMachine::offer`]),
-//! and takes out what happened ([`TraceMachine::take`]). Memory does not grow with the trace: at
-//! most [`WINDOW`] requests wait for their turn.
+//! Whoever has a trace hands its requests over, in the order of their times
+//! ([`TraceMachine::offer`]), and takes out what happened ([`TraceMachine::take`]). Memory does not
+//! grow with the trace: at most [`WINDOW`] requests wait for their turn.
 //!
 //! | module | holds |
 //! |---|---|

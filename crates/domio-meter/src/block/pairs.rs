@@ -13,7 +13,7 @@ const OPEN_MAX: usize = 1 << 17;
 
 /// A bio, from when it was queued.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Bio {
+pub struct PairedBio {
     /// Whose: number of the actor.
     pub who: u32,
     /// Direction.
@@ -36,13 +36,13 @@ pub struct Bio {
 
 /// What an event means for the bios.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Step {
+pub enum PairStep {
     /// One is there.
-    Queued(Bio),
+    Queued(PairedBio),
     /// The driver has taken one.
-    Issued(Bio),
+    Issued(PairedBio),
     /// One has ended.
-    Ended(Bio, Instant),
+    Ended(PairedBio, Instant),
 }
 
 /// Place of a bio: device, sector, and a number of its own.
@@ -51,14 +51,14 @@ type Place = (u32, u64, u64);
 /// Bios under way.
 #[derive(Debug, Default)]
 pub struct Pairs {
-    open: BTreeMap<Place, Bio>,
+    open: BTreeMap<Place, PairedBio>,
     numbered: u64,
     /// Requests that the driver took.
     issued: u64,
     /// Ends that single lines told in advance.
     told: BinaryHeap<Reverse<(Instant, u64)>>,
     /// Bios of those lines.
-    ahead: BTreeMap<u64, Bio>,
+    ahead: BTreeMap<u64, PairedBio>,
     lost: u64,
     /// The trace has told an end.
     has_ends: bool,
@@ -72,7 +72,7 @@ impl Pairs {
     }
 
     /// Hands on what `event` means, and what ended before.
-    pub fn event(&mut self, event: &BlockEvent, mut step: impl FnMut(Step)) {
+    pub fn event(&mut self, event: &BlockEvent, mut step: impl FnMut(PairStep)) {
         self.until(event.at, &mut step);
         if event.sectors == 0 {
             return;
@@ -86,20 +86,20 @@ impl Pairs {
     }
 
     /// The ends that lines told in advance, until `now`.
-    pub fn until(&mut self, now: Instant, step: &mut impl FnMut(Step)) {
+    pub fn until(&mut self, now: Instant, step: &mut impl FnMut(PairStep)) {
         while let Some(Reverse((at, number))) = self.told.peek().copied()
             && at <= now
         {
             self.told.pop();
             if let Some(bio) = self.ahead.remove(&number) {
-                step(Step::Ended(bio, at));
+                step(PairStep::Ended(bio, at));
             }
         }
     }
 
-    fn queued(&mut self, event: &BlockEvent, step: &mut impl FnMut(Step)) {
+    fn queued(&mut self, event: &BlockEvent, step: &mut impl FnMut(PairStep)) {
         self.numbered += 1;
-        let mut bio = Bio {
+        let mut bio = PairedBio {
             who: event.who,
             way: event.way,
             flags: event.flags,
@@ -110,12 +110,17 @@ impl Pairs {
             passed: self.issued,
             told_whole: event.response.is_some(),
         };
-        step(Step::Queued(bio));
+        step(PairStep::Queued(bio));
         if let Some(response) = event.response {
             bio.passed = 0;
             let end = event.at.saturating_add(response);
             self.told.push(Reverse((end, self.numbered)));
             self.ahead.insert(self.numbered, bio);
+            if self.ahead.len() > OPEN_MAX
+                && let Some(Reverse((first, _))) = self.told.peek().copied()
+            {
+                self.until(first, step);
+            }
             return;
         }
         if self.open.len() >= OPEN_MAX {
@@ -131,7 +136,7 @@ impl Pairs {
     }
 
     /// The bios of the event's way that begin within its sectors.
-    fn within(&mut self, event: &BlockEvent, fits: impl Fn(&Bio) -> bool) {
+    fn within(&mut self, event: &BlockEvent, fits: impl Fn(&PairedBio) -> bool) {
         self.places.clear();
         let from = (event.device, event.sector, 0);
         let to = (event.device, event.end(), 0);
@@ -143,19 +148,19 @@ impl Pairs {
         self.places.extend(fitting.map(|(place, _)| *place));
     }
 
-    fn issued(&mut self, event: &BlockEvent, step: &mut impl FnMut(Step)) {
+    fn issued(&mut self, event: &BlockEvent, step: &mut impl FnMut(PairStep)) {
         self.within(event, |bio| bio.issued.is_none());
         for place in &self.places {
             if let Some(bio) = self.open.get_mut(place) {
                 bio.issued = Some(event.at);
                 bio.passed = self.issued - bio.passed;
-                step(Step::Issued(*bio));
+                step(PairStep::Issued(*bio));
             }
         }
         self.issued += 1;
     }
 
-    fn ended(&mut self, event: &BlockEvent, step: &mut impl FnMut(Step)) {
+    fn ended(&mut self, event: &BlockEvent, step: &mut impl FnMut(PairStep)) {
         self.has_ends = true;
         self.within(event, |bio| bio.issued.is_some());
         if self.places.is_empty() {
@@ -171,7 +176,7 @@ impl Pairs {
                 // It was cut: its last piece ends it.
                 self.open.insert((place.0, event.end(), place.2), bio);
             } else {
-                step(Step::Ended(bio, event.at));
+                step(PairStep::Ended(bio, event.at));
             }
         }
     }

@@ -1,6 +1,6 @@
 //! What was asked of a disk.
 
-use super::pairs::{Pairs, Step};
+use super::pairs::{PairStep, Pairs};
 use super::values::{SpreadJson, Values};
 use domio_core::Instant;
 use domio_trace::block::{BlockAct, BlockEvent, BlockNames, BlockWay, SECTOR};
@@ -157,9 +157,9 @@ impl BlockMeter {
             ..
         } = self;
         pairs.event(event, |step| match step {
-            Step::Queued(bio) if bio.told_whole => {}
-            Step::Queued(_) => elevator.add(),
-            Step::Issued(bio) => {
+            PairStep::Queued(bio) if bio.told_whole => {}
+            PairStep::Queued(_) => elevator.add(),
+            PairStep::Issued(bio) => {
                 elevator.now -= 1;
                 device.add();
                 let wait = event.at.saturating_since(bio.queued);
@@ -167,7 +167,7 @@ impl BlockMeter {
                     waits[way].add(wait.as_nanos());
                 }
             }
-            Step::Ended(bio, at) => {
+            PairStep::Ended(bio, at) => {
                 match bio.issued {
                     Some(issued) => {
                         device.now -= 1;

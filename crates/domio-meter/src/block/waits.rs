@@ -1,7 +1,7 @@
 //! What requests waited for, and behind whom.
 
 use super::books::{Books, IDLE};
-use super::pairs::{Bio, Pairs, Step};
+use super::pairs::{PairStep, PairedBio, Pairs};
 use super::summary::index;
 use super::values::{SpreadJson, Values};
 use domio_core::Instant;
@@ -62,23 +62,29 @@ impl BlockExplainer {
         self.pairs = pairs;
     }
 
-    fn step(&mut self, names: &BlockNames, step: Step, spent: Option<&DeviceTime>) {
+    fn step(&mut self, names: &BlockNames, step: PairStep, spent: Option<&DeviceTime>) {
         match step {
-            Step::Queued(bio) if bio.told_whole => {}
-            Step::Queued(bio) => {
+            PairStep::Queued(bio) if bio.told_whole => {}
+            PairStep::Queued(bio) => {
                 let command = self.command(names, bio.who);
                 self.books.queued(command);
             }
-            Step::Issued(bio) => {
+            PairStep::Issued(bio) => {
                 self.issued += 1;
                 let command = self.command(names, bio.who);
                 self.books.issued(command);
             }
-            Step::Ended(bio, at) => self.end(names, &bio, at, spent),
+            PairStep::Ended(bio, at) => self.end(names, &bio, at, spent),
         }
     }
 
-    fn end(&mut self, names: &BlockNames, bio: &Bio, at: Instant, spent: Option<&DeviceTime>) {
+    fn end(
+        &mut self,
+        names: &BlockNames,
+        bio: &PairedBio,
+        at: Instant,
+        spent: Option<&DeviceTime>,
+    ) {
         self.ended += 1;
         let command = self.command(names, bio.who);
         if !bio.told_whole {

@@ -20,8 +20,8 @@ pub struct DiskCsv<W, N> {
     /// Name of a domain.
     name: N,
     names: BlockNames,
-    /// Pieces that are not complete, by actor and number. Those of several disks of a guest may have
-    /// one number: the one that is there longest goes first.
+    /// Pieces that are not complete, by actor and number. Those of several disks of a guest may
+    /// have one number: the one that is there longest goes first.
     open: BTreeMap<(u32, u32), Vec<(BlockEvent, bool)>>,
     count: u64,
     error: Option<io::Error>,

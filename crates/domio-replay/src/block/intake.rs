@@ -147,8 +147,8 @@ impl<R: Read> Intake<R> {
         }
     }
 
-    /// Looks at the first events. Requests are made where they were queued; in a trace that does not
-    /// tell that, where the elevator or the driver got them.
+    /// Looks at the first events. Requests are made where they were queued; in a trace that does
+    /// not tell that, where the elevator or the driver got them.
     fn look(&mut self) -> Result<BlockAct, BlockTraceError> {
         while self.seen.len() < LOOK {
             let Some(event) = self.reader.next_event()? else {

@@ -1,8 +1,8 @@
 //! Traces of block devices, run against request layer, elevator and drive.
 //!
 //! [`BlockReplay`] reads a trace and gives the events that the simulated machine makes of its
-//! requests, in the terms of traces again: whoever sums up or explains a recording takes them as they
-//! are.
+//! requests, in the terms of traces again: whoever sums up or explains a recording takes them as
+//! they are.
 //!
 //! | module | holds |
 //! |---|---|

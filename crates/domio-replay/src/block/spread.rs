@@ -1,7 +1,7 @@
 //! Times of traces whose clock is too coarse.
 //!
-//! Requests with one and the same time are spread over the step of the clock: each gets an equal part
-//! of it, in the order of the trace, and goes at a random moment of that part.
+//! Requests with one and the same time are spread over the step of the clock: each gets an equal
+//! part of it, in the order of the trace, and goes at a random moment of that part.
 
 use domio_core::{Duration, Instant};
 use domio_trace::block::BlockEvent;

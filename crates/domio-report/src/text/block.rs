@@ -31,7 +31,8 @@ pub fn summary(summary: &BlockSummaryJson, format: &str, view: &View) -> String 
     if let (Some(elevator), Some(device)) = (summary.elevator_depth, summary.device_depth) {
         let [waiting, there] = [elevator.mean, device.mean].map(figure::number);
         text += &format!(
-            "In the elevator {waiting} on average, {} at most; in the device {there}, {} at most.\n",
+            "In the elevator {waiting} on average, {} at most; in the device {there}, {} at \
+             most.\n",
             elevator.max, device.max
         );
     }
@@ -208,11 +209,13 @@ fn untold(waits: &BlockWaitsJson) -> Vec<&'static str> {
     let mut untold = Vec::new();
     if !waits.tells_end {
         untold.push(
-            "when requests ended, so there are no waits to explain; --drive replays them on a drive",
+            "when requests ended, so there are no waits to explain; --drive replays them on a \
+             drive",
         );
     } else if waits.tells_response_alone {
         untold.push(
-            "what a response time consists of; --drive replays the requests on a drive, which tells",
+            "what a response time consists of; --drive replays the requests on a drive, which \
+             tells",
         );
     } else if !waits.tells_issue {
         untold.push("when the driver took requests, so elevator and device are one");
@@ -220,8 +223,8 @@ fn untold(waits: &BlockWaitsJson) -> Vec<&'static str> {
     let tells_parts = waits.tells_end && !waits.tells_response_alone;
     if tells_parts && waits.waiters.iter().all(|waiter| waiter.device.is_none()) {
         untold.push(
-            "what the time in the device went to: its queue, arm, platter or cache; --drive replays \
-             the requests on a drive, which tells",
+            "what the time in the device went to: its queue, arm, platter or cache; --drive \
+             replays the requests on a drive, which tells",
         );
     }
     untold
@@ -284,7 +287,7 @@ fn waiters(waiters: &[WaiterJson], view: &View) -> String {
         }
         table.row(cells);
     }
-    let text = table.render(view);
+    let text = table.render_all(view);
     match waiters.len().saturating_sub(ROWS) {
         0 => text,
         more => text + &format!("and {more} more rows, with less time in all\n"),
@@ -407,7 +410,7 @@ pub fn comparison(comparison: &BlockComparison, names: &[String; 2], view: &View
         names[0],
         names[1],
         mix.render(view),
-        table.render(view)
+        table.render_all(view)
     )
 }
 

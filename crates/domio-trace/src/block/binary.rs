@@ -73,7 +73,7 @@ pub struct Binary<R> {
 }
 
 /// What reading a record gave.
-pub enum Step {
+pub enum RecordStep {
     /// An event, with the time of the file.
     Event(BlockEvent),
     /// Nothing to hand on.
@@ -102,9 +102,13 @@ impl<R: Read> Binary<R> {
     }
 
     /// Reads a record, behind whatever is none.
-    pub fn step(&mut self, names: &mut BlockNames, damage: &mut BlockDamage) -> io::Result<Step> {
+    pub fn step(
+        &mut self,
+        names: &mut BlockNames,
+        damage: &mut BlockDamage,
+    ) -> io::Result<RecordStep> {
         if self.over {
-            return Ok(Step::End);
+            return Ok(RecordStep::End);
         }
         let mut record = [0; RECORD];
         let read = fill(&mut self.read, &mut record)?;
@@ -114,10 +118,10 @@ impl<R: Read> Binary<R> {
                 let why = format!("the file ends inside a record, after {read} of {RECORD} bytes");
                 damage.add(|| format!("byte {}", self.offset), why);
             }
-            return Ok(Step::End);
+            return Ok(RecordStep::End);
         }
         if !self.find(&mut record, damage)? {
-            return Ok(Step::End);
+            return Ok(RecordStep::End);
         }
         self.records += 1;
         let begin = self.offset;
@@ -196,7 +200,7 @@ impl<R: Read> Binary<R> {
         u64::from(high) << 32 | u64::from(low)
     }
 
-    fn decode(&mut self, record: &[u8; RECORD], pdu: &[u8], names: &mut BlockNames) -> Step {
+    fn decode(&mut self, record: &[u8; RECORD], pdu: &[u8], names: &mut BlockNames) -> RecordStep {
         let action = self.word(record, PLACE_ACTION);
         let (category, number) = (action >> 16, action & 0xffff & !CGROUP);
         let pid = self.word(record, PLACE_PID);
@@ -205,10 +209,10 @@ impl<R: Read> Binary<R> {
             if number == 0 {
                 self.command(pid, pdu, action & CGROUP != 0);
             }
-            return Step::Nothing;
+            return RecordStep::Nothing;
         }
         let Some(act) = act(number) else {
-            return Step::Nothing;
+            return RecordStep::Nothing;
         };
         let device = self.word(record, PLACE_DEVICE);
         self.digits.clear();
@@ -219,7 +223,7 @@ impl<R: Read> Binary<R> {
         let _ = write!(self.digits, "{pid}");
         let command = self.commands.get(&pid).map_or(&b""[..], Vec::as_slice);
         let bytes = u64::from(self.word(record, PLACE_BYTES));
-        Step::Event(BlockEvent {
+        RecordStep::Event(BlockEvent {
             at: Instant::from_nanos(self.long(record, PLACE_TIME)),
             act,
             way: match category {

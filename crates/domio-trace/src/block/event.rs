@@ -153,7 +153,8 @@ pub struct BlockEvent {
     /// Whose: index into [`BlockNames::actors`](super::BlockNames::actors), a process, or a volume
     /// where the trace has no processes.
     pub who: u32,
-    /// Which device, volume or file: index into [`BlockNames::devices`](super::BlockNames::devices).
+    /// Which device, volume or file: index into
+    /// [`BlockNames::devices`](super::BlockNames::devices).
     pub device: u32,
     /// First sector.
     pub sector: u64,

@@ -6,17 +6,17 @@ use std::io::{self, BufRead, BufReader, Read};
 const LINE_MAX: u64 = 1 << 16;
 
 /// Lines of `read`.
-pub struct Lines<R> {
+pub struct TextLines<R> {
     read: BufReader<R>,
     line: Vec<u8>,
     /// Number of the line that was read last, from 1.
     number: u64,
 }
 
-impl<R: Read> Lines<R> {
+impl<R: Read> TextLines<R> {
     /// Lines of `read`, which needs no buffer of its own.
     pub fn new(read: R) -> Self {
-        Lines {
+        TextLines {
             read: BufReader::with_capacity(1 << 17, read),
             line: Vec::new(),
             number: 0,
@@ -60,7 +60,7 @@ mod tests {
     fn a_line_that_never_ends_takes_no_memory_and_one_number() {
         let mut text = vec![b'x'; 3 << 16];
         text.extend(b"\nnext\n\nlast");
-        let mut lines = Lines::new(&text[..]);
+        let mut lines = TextLines::new(&text[..]);
         let mut seen = Vec::new();
         while lines.advance().unwrap() {
             seen.push((lines.number(), lines.line().len()));

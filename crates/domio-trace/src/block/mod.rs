@@ -5,7 +5,7 @@
 //! | what `blktrace` writes | events of requests, processes | `binary` |
 //! | what `blkparse` prints | the same | `formats/blkparse` |
 //! | what ftrace prints of block events | the same | `formats/ftrace` |
-//! | CSV with `time_s,action,rwbs,sector,nsec,proc` | the same; `domio trace replay` writes it | `formats/events` |
+//! | CSV of events, as `domio trace replay` writes it | the same | `formats/events` |
 //! | fio's iolog, versions 2 and 3 | calls on files | `formats/iolog` |
 //! | MSR Cambridge, SPC, Alibaba 2020, Tencent CBS | requests of volumes | `formats/volumes` |
 //! | ASCII of DiskSim | requests of devices | `formats/disksim` |

@@ -1,10 +1,10 @@
 //! Reads a trace of a block device in any known format.
 
-use super::binary::{Binary, Step};
+use super::binary::{Binary, RecordStep};
 use super::damage::{BlockDamage, BlockTraceError, Damaged};
 use super::event::BlockEvent;
 use super::formats::{BlockFormat, LineFormat, lines_of, recognise};
-use super::lines::Lines;
+use super::lines::TextLines;
 use super::names::BlockNames;
 use domio_core::{Duration, Instant};
 use std::io::{Chain, Cursor, Read};
@@ -39,7 +39,7 @@ pub struct BlockReader<R> {
 }
 
 enum Source<R> {
-    Lines(Lines<Looked<R>>, Box<dyn LineFormat + Send>),
+    Lines(TextLines<Looked<R>>, Box<dyn LineFormat + Send>),
     Binary(Box<Binary<Looked<R>>>),
 }
 
@@ -62,7 +62,7 @@ impl<R: Read> BlockReader<R> {
         })?;
         let read = Cursor::new(start).chain(read);
         let source = match lines_of(format) {
-            Some(reader) => Source::Lines(Lines::new(read), reader),
+            Some(reader) => Source::Lines(TextLines::new(read), reader),
             None => Source::Binary(Box::new(Binary::new(read))),
         };
         Ok(BlockReader {
@@ -163,9 +163,9 @@ impl<R: Read> BlockReader<R> {
         loop {
             let step = records.step(&mut self.names, &mut self.damage);
             match step.map_err(BlockTraceError::Io)? {
-                Step::Event(event) => return Ok(Some(event)),
-                Step::Nothing => {}
-                Step::End => return Ok(None),
+                RecordStep::Event(event) => return Ok(Some(event)),
+                RecordStep::Nothing => {}
+                RecordStep::End => return Ok(None),
             }
         }
     }

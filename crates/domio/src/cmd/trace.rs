@@ -1,5 +1,5 @@
-//! `domio trace`: summaries, conversion and checks of traces of hosts. Those of block devices are in
-//! `block`.
+//! `domio trace`: summaries, conversion and checks of traces of hosts. Those of block devices are
+//! in `block`.
 
 use crate::args::{self, Global, TraceCheck, TraceConvert, TraceFormat, TraceInput, TraceSummary};
 use crate::cmd::{block, clock};
@@ -274,8 +274,8 @@ fn requests(
     if writer.events() == 0 {
         let file = input::name(&args.input.file);
         out::message(&format!(
-            "warning: {file}: no requests of virtual disks are told; traces of simulated hosts with \
-             disks have them"
+            "warning: {file}: no requests of virtual disks are told; traces of simulated hosts \
+             with disks have them"
         ));
     }
     writer.finish()?;

@@ -2,10 +2,13 @@
 //!
 //! | format | fields | source |
 //! |---|---|---|
-//! | MSR | time (100 ns since 1601), host, disk, Read or Write, offset, size (bytes), response (100 ns) | README of SNIA's traces of MSR Cambridge |
-//! | SPC | unit, sector, size (bytes), R or W, time (s), perhaps more | SPC trace file format 1.0.1 |
-//! | Alibaba | volume, R or W, offset, length (bytes), time (µs) | README of alibaba/block-traces |
-//! | Tencent | time (s), offset, size (sectors), 0 read or 1 write, volume | README of SNIA's Tencent CBS |
+//! | MSR | time, host, disk, Read or Write, offset, size, response | SNIA's README |
+//! | SPC | unit, sector, size, R or W, time, perhaps more | SPC trace file format 1.0.1 |
+//! | Alibaba | volume, R or W, offset, length, time | README of alibaba/block-traces |
+//! | Tencent | time, offset, size, 0 read or 1 write, volume | SNIA's README |
+//!
+//! Offsets and sizes are in bytes, and those of Tencent in sectors. Times are in s (SPC, Tencent), in
+//! µs (Alibaba), and in 100 ns, MSR's since 1601.
 
 use super::LineFormat;
 use crate::block::event::{BlockAct, BlockEvent, BlockFlags, BlockWay};

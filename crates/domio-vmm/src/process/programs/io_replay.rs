@@ -27,8 +27,8 @@ pub enum ReplayLoop {
     Closed,
 }
 
-/// Makes the calls on a file, and ends. Each call is reported as a job, in an open loop from the time
-/// at which it was to be made.
+/// Makes the calls on a file, and ends. Each call is reported as a job, in an open loop from the
+/// time at which it was to be made.
 #[derive(Clone, Debug)]
 pub struct IoReplay {
     file: FileId,

@@ -7,10 +7,10 @@
 //! | `units` | sizes and times as fio writes them |
 //!
 //! A process has one call under way. A job that keeps several in flight (`iodepth`, with an
-//! asynchronous engine) is so many processes, its *lanes*: each makes every `iodepth`-th call of the
-//! job, and has its part of the rate. Lanes of a sequential job so ask for neighbouring blocks at the
-//! same time, as fio does; but a lane that is ahead does not take over calls of a slow one. Each lane
-//! thinks on its own. Random jobs draw each place anew (`norandommap`).
+//! asynchronous engine) is so many processes, its *lanes*: each makes every `iodepth`-th call of
+//! the job, and has its part of the rate. Lanes of a sequential job so ask for neighbouring blocks
+//! at the same time, as fio does; but a lane that is ahead does not take over calls of a slow one.
+//! Each lane thinks on its own. Random jobs draw each place anew (`norandommap`).
 
 mod job;
 #[cfg(test)]
@@ -29,7 +29,8 @@ const SECOND: u64 = 1_000_000_000;
 /// A job, with the defaults of fio.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FioConfig {
-    /// Percent of the calls that read: 100 with `rw=read`, 0 with `rw=write`, `rwmixread` with both.
+    /// Percent of the calls that read: 100 with `rw=read`, 0 with `rw=write`, `rwmixread` with
+    /// both.
     pub reads: u32,
     /// Whether each call is at a place of its own (`rw=randread` and others).
     pub random: bool,
