@@ -9,6 +9,7 @@
 //! | [`conformance`] | what every elevator has to keep to |
 //! | [`replay`] | scripts of requests, and what elevator and request layer did with them |
 //! | [`split`] | virtual disks on disks of the host, through both block layers |
+//! | [`trace`] | requests of a trace, run against request layer, elevator and drive |
 //! | [`loopback`] | virtual disks in the driver domain's memory: the example of a device model |
 #![no_std]
 
@@ -26,3 +27,4 @@ pub mod loopback;
 pub mod queue;
 pub mod replay;
 pub mod split;
+pub mod trace;

@@ -125,6 +125,35 @@ impl Distribution {
         }
     }
 
+    /// The values at `steps` + 1 equal steps of the cumulative distribution, from the least to the
+    /// largest, with straight lines between samples; `None` when there is no sample.
+    pub(crate) fn curve(&mut self, steps: usize) -> Option<Vec<f64>> {
+        let share = |i: usize| i as f64 / steps.max(1) as f64;
+        match self {
+            Distribution::Exact { short, long } => {
+                short.sort_unstable();
+                long.sort_unstable();
+                let last = (short.len() + long.len()).checked_sub(1)?;
+                let nth = |i: usize| match short.get(i) {
+                    Some(&ns) => f64::from(ns),
+                    None => long[i - short.len()] as f64,
+                };
+                let at = |i| {
+                    let place = share(i) * last as f64;
+                    let below = place.floor();
+                    let (from, to) = (nth(below as usize), nth((below as usize + 1).min(last)));
+                    from + (to - from) * (place - below)
+                };
+                Some((0..=steps).map(at).collect())
+            }
+            Distribution::Histogram(h) if h.is_empty() => None,
+            Distribution::Histogram(h) => {
+                let at = |i| h.value_at_quantile(share(i)) as f64;
+                Some((0..=steps).map(at).collect())
+            }
+        }
+    }
+
     pub(crate) fn quantiles(&mut self) -> Quantiles {
         match self {
             Distribution::Exact { short, long } => {

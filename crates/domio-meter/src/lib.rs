@@ -10,6 +10,8 @@
 //! own figures, errors included. [`TraceChecker`] tells whether a trace can be true at all, and
 //! [`Told`] whether it has what all of them need.
 //!
+//! Traces of block devices have a folder of their own ([`block`]).
+//!
 //! All of them see records only, never a host: a trace of a real Xen host and a simulated one go
 //! through the same code.
 //!
@@ -44,6 +46,7 @@
 //! to bring the item further.
 
 mod account;
+pub mod block;
 mod charge;
 mod check;
 mod disk;

@@ -12,10 +12,14 @@
 //! the same ([`ReplayProcess`]), which a scenario can name ([`RecordedDemands`]). A whole scenario
 //! can be made of a trace ([`from_trace`]).
 //!
+//! Traces of block devices are replayed without a host: against request layer, elevator and drive
+//! ([`block`]).
+//!
 //! Data comes in and goes out: nothing here opens a file, starts a thread or looks at a clock. Who
 //! has traces hands them over ([`Traces`]).
 
 pub mod arrival;
+pub mod block;
 pub mod demand;
 pub mod from_trace;
 pub mod linux;

@@ -15,6 +15,7 @@
 //! wrong and how much was read before. Every writer is a [`Sink`](domio_core::Sink), so that a
 //! simulated host can write to it directly.
 
+pub mod block;
 mod bytes;
 mod clock;
 mod csv_export;

@@ -4,6 +4,7 @@
 //! Parsing only validates what can be judged without reading files.
 
 mod alert;
+mod block;
 mod claims;
 mod dom0_share;
 mod drawn;
@@ -18,6 +19,7 @@ mod trace;
 mod values;
 
 pub use alert::{Alert, Dom0 as AlertDom0, Mode as AlertMode};
+pub use block::{BlockFormatArg, Machine, TraceCompare, TraceReplay};
 pub use claims::{ClaimCommand, ClaimList, ClaimShow};
 pub use dom0_share::{Dom0Share, Numbers as Dom0Numbers};
 pub use drawn::Drawn;
@@ -169,7 +171,7 @@ pub enum Command {
     /// Results that were kept: list, show, compare and remove them
     #[command(subcommand, after_long_help = keeping::RESULTS_EXAMPLES)]
     Results(Results),
-    /// Summarise, convert or check a trace, simulated or recorded
+    /// Summarise, convert, check, replay or compare traces, simulated or recorded
     #[command(subcommand, after_long_help = TRACE_EXAMPLES)]
     Trace(Trace),
     /// Hold the model against recorded traces of a real Xen
@@ -409,8 +411,13 @@ Examples:
   domio explain ping-among-burners --set network.scan=restart --report out/waits.html
   domio explain trace.bin --cpu-hz 2.4GHz
   domio explain trace.domio --map 3.2s..3.25s
+  domio explain blkparse.txt --drive hitachi-7k500 --elevator cfq
 
-The tables are the same for a scenario and for a trace: time of packets, by what they waited for on
+Of a block trace the tables tell what requests waited for: the elevator, the device, and behind
+whose requests; with --drive, requests are replayed on that drive, which tells what the device's
+time went to.
+
+Otherwise the tables are the same for a scenario and for a trace: time of packets, by what they waited for on
 their way between the line and the guest; time for which each vcpu was runnable, by cause and by the
 vcpu that ran meanwhile; the longest waits, a map of who ran where, and whom driver domains worked
 for. Replications of a scenario are added up. A trace may be simulated, or of xentrace.";
@@ -436,6 +443,15 @@ pub struct Explain {
     /// the trace tells
     #[arg(long, value_name = "HZ", value_parser = frequency)]
     pub cpu_hz: Option<u64>,
+    /// Format of a block trace, instead of the one that its content tells
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<BlockFormatArg>,
+    /// Drive to replay the requests of a block trace on
+    #[arg(long, value_name = "NAME", add = complete::drives())]
+    pub drive: Option<String>,
+    /// Elevator to replay the requests of a block trace with, noop without this
+    #[arg(long, value_name = "NAME", add = complete::elevators(), requires = "drive")]
+    pub elevator: Option<String>,
     /// What to change in the scenario and how often to run it.
     #[command(flatten)]
     pub how: How,

@@ -1,6 +1,6 @@
 //! What shells offer when Tab is pressed: names of scenarios, policies, controllers, elevators,
-//! claims and schemas. The script of `domio completions` asks the program for them, so that new
-//! ones are known as soon as the program has them.
+//! drives, claims and schemas. The script of `domio completions` asks the program for them, so that
+//! new ones are known as soon as the program has them.
 
 use crate::args;
 use crate::schema::SCHEMAS;
@@ -83,6 +83,14 @@ pub fn elevators() -> ArgValueCompleter {
     ArgValueCompleter::new(|current: &OsStr| {
         let all = domio_blk::elevator::elevators().iter();
         beginning(current, all.map(|e| e.name))
+    })
+}
+
+/// Drives.
+pub fn drives() -> ArgValueCompleter {
+    ArgValueCompleter::new(|current: &OsStr| {
+        let all = domio_blk::drive::DRIVES.iter();
+        beginning(current, all.map(|d| d.variant.word))
     })
 }
 

@@ -195,6 +195,10 @@ pub fn is_trace(source: &Path) -> bool {
     source.is_file() && matches!(kind(source), Ok(Kind::Trace))
 }
 
+/// What takes a trace of a block device.
+const OF_BLOCK_TRACES: &str =
+    "it tells of a disk's requests: `domio trace summary`, `trace replay` and `explain` take it";
+
 /// Opens the trace at `path`.
 ///
 /// # Errors
@@ -204,6 +208,7 @@ pub fn trace(path: &Path) -> anyhow::Result<Stream> {
     let (what, advice) = match stream.kind() {
         Kind::Trace | Kind::Unknown => return Ok(stream),
         Kind::Foreign { what, advice } => (what, advice),
+        Kind::BlockTrace => ("a block trace", OF_BLOCK_TRACES),
         Kind::Scenario => (
             "a scenario",
             "`domio run SCENARIO --trace FILE` simulates it and writes a trace, and `domio run`, \
@@ -219,6 +224,7 @@ pub fn no_scenario(name: &str, kind: Kind) -> Option<String> {
     let (what, advice) = match kind {
         Kind::Scenario | Kind::Unknown => return None,
         Kind::Foreign { what, advice } => (what, advice),
+        Kind::BlockTrace => ("a block trace", OF_BLOCK_TRACES),
         Kind::Trace => (
             "a trace",
             "`domio trace summary`, `domio explain` and `domio mon` take it, and `domio scenario \

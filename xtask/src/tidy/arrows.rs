@@ -58,6 +58,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "domio-core",
             "domio-sched",
             "domio-vmm",
+            "domio-blk",
             "domio-trace",
             "domio-scenario",
         ],

@@ -1,5 +1,6 @@
 //! Tables for the terminal.
 
+pub mod block;
 pub mod compare;
 pub mod domains;
 pub mod driver_work;

@@ -1,5 +1,6 @@
 //! Arguments of `trace`, and of a trace wherever one is read.
 
+use super::block::{self, BlockFormatArg, TraceCompare, TraceReplay};
 use super::values::frequency;
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use std::path::PathBuf;
@@ -8,14 +9,21 @@ pub(super) const TRACE_EXAMPLES: &str = "\
 Examples:
   domio trace summary trace.bin --cpu-hz 2400000000
   domio trace convert trace.bin --to perfetto --output trace.pftrace
-  domio trace check trace.domio";
+  domio trace check trace.domio
+  domio trace replay blkparse.txt --elevator cfq --drive hitachi-7k500";
 
 /// Subcommands of `trace`.
 #[derive(Debug, Subcommand)]
 pub enum Trace {
-    /// Who ran, who waited, and how long
+    /// Who ran, who waited, and how long; or what was asked of a disk
     #[command(after_long_help = TRACE_SUMMARY_EXAMPLES)]
     Summary(TraceSummary),
+    /// Run the requests of a block trace against an elevator and a drive
+    #[command(after_long_help = block::REPLAY_EXAMPLES)]
+    Replay(TraceReplay),
+    /// Tell how alike two block traces are
+    #[command(after_long_help = block::COMPARE_EXAMPLES)]
+    Compare(TraceCompare),
     /// Write a trace in another format
     #[command(after_long_help = TRACE_CONVERT_EXAMPLES)]
     Convert(TraceConvert),
@@ -27,7 +35,7 @@ pub enum Trace {
 /// A trace to read.
 #[derive(Debug, Args)]
 pub struct TraceInput {
-    /// Trace in domio's own format or of xentrace; the format is recognised; - is standard input
+    /// Trace; the format is recognised; - is standard input
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub file: PathBuf,
     /// Frequency of a xentrace file's time stamp counter, as 2400000000 or 2.4GHz, instead of what
@@ -39,7 +47,11 @@ pub struct TraceInput {
 const TRACE_SUMMARY_EXAMPLES: &str = "\
 Examples:
   domio trace summary trace.domio
-  domio trace summary trace.bin --cpu-hz 2400000000 --json";
+  domio trace summary trace.bin --cpu-hz 2400000000 --json
+  domio trace summary blkparse.txt
+  domio trace summary requests.csv.gz --format alibaba
+
+docs/block-traces.md has the formats of block traces.";
 
 /// Arguments of `trace summary`.
 #[derive(Debug, Args)]
@@ -47,6 +59,9 @@ pub struct TraceSummary {
     /// The trace.
     #[command(flatten)]
     pub input: TraceInput,
+    /// Format of a block trace, instead of the one that its content tells
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<BlockFormatArg>,
     /// Print the summary as JSON
     #[arg(long)]
     pub json: bool,
@@ -56,7 +71,8 @@ const TRACE_CONVERT_EXAMPLES: &str = "\
 Examples:
   domio trace convert trace.bin --cpu-hz 2400000000 --to own --output trace.domio
   domio trace convert trace.domio --to perfetto --output trace.pftrace
-  domio trace convert trace.domio --to csv-records | head";
+  domio trace convert trace.domio --to csv-records | head
+  domio trace convert trace.domio --to csv-requests --output requests.csv";
 
 /// Arguments of `trace convert`.
 #[derive(Debug, Args)]
@@ -88,6 +104,8 @@ pub enum TraceFormat {
     Csv,
     /// One line a record, every word of it
     CsvRecords,
+    /// Requests of virtual disks, as a block trace
+    CsvRequests,
 }
 
 const TRACE_CHECK_EXAMPLES: &str = "\

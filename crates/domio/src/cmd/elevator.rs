@@ -23,7 +23,10 @@ pub fn run(command: &args::Elevator) -> anyhow::Result<Status> {
 }
 
 /// The elevator called `name`.
-fn named(name: &str) -> anyhow::Result<&'static ElevatorInfo> {
+///
+/// # Errors
+/// When there is none.
+pub fn named(name: &str) -> anyhow::Result<&'static ElevatorInfo> {
     let names = elevators().iter().map(|e| e.name);
     find_elevator(name).ok_or_else(|| registered::unknown("elevator", name, names))
 }
@@ -96,6 +99,7 @@ fn script_at(path: &Path) -> anyhow::Result<String> {
     let what = match stream.kind() {
         Kind::Unknown => None,
         Kind::Trace => Some(("a trace", "`domio trace summary` reads it")),
+        Kind::BlockTrace => Some(("a block trace", "`domio trace replay` runs its requests")),
         Kind::Scenario => Some(("a scenario", "`domio run` simulates it")),
         Kind::Foreign { what, advice } => Some((what, advice)),
     };

@@ -1,10 +1,11 @@
-//! `domio explain`: what the domains of a scenario or a trace wait for, and their packets.
+//! `domio explain`: what the domains of a scenario or a trace wait for, and their packets; what the
+//! requests of a block trace wait for.
 
-use crate::args::{Explain, Global, TraceInput};
+use crate::args::{Explain, Global, Machine, TraceInput};
 use crate::cmd::run::{
     build, failed, load, of_replication, policy_names, provenance, report_beside, shown, title,
 };
-use crate::cmd::{pictures, scenario, trace};
+use crate::cmd::{block, pictures, scenario, trace};
 use crate::files::Files;
 use crate::input::{self, Kind};
 use crate::keeping;
@@ -27,6 +28,16 @@ use std::path::{Path, PathBuf};
 
 /// Explains the trace; or simulates the scenario, and prints and draws where time went.
 pub fn run(args: &Explain, global: &Global) -> anyhow::Result<Status> {
+    if block::is_block(Path::new(&args.scenario), args.format)? {
+        return of_block(args, global);
+    }
+    if args.drive.is_some() {
+        let name = input::name(Path::new(&args.scenario));
+        bail!(
+            "--drive is of a block trace, and {name} is none; name its format with --format if it \
+             is one all the same"
+        );
+    }
     let is_trace = is_trace(&args.scenario)?;
     refuse_options(args, is_trace)?;
     match is_trace {
@@ -76,6 +87,35 @@ fn refuse_options(args: &Explain, is_trace: bool) -> anyhow::Result<()> {
              SCENARIO --trace FILE`, and explain that"
         ),
     }
+}
+
+/// Explains a trace of a block device, as it was recorded or as a drive would serve it.
+fn of_block(args: &Explain, global: &Global) -> anyhow::Result<Status> {
+    let how = &args.how;
+    let others = [
+        ("--policy", args.policy.is_some()),
+        ("--set", !how.set.is_empty()),
+        ("--seed", how.seed.is_some()),
+        ("--replications", how.replications > 1),
+        ("--map", args.map.is_some()),
+        ("--cpu-hz", args.cpu_hz.is_some()),
+        ("--report", args.reporting.report.is_some()),
+        ("--figures", args.drawn.figures.is_some()),
+        ("--window", args.drawn.window.is_some()),
+    ];
+    let path = Path::new(&args.scenario);
+    if let Some((option, _)) = others.iter().find(|(_, given)| *given) {
+        let name = input::name(path);
+        bail!("{option} is of scenarios or traces of hosts, and {name} is a block trace");
+    }
+    let Some(drive) = &args.drive else {
+        return block::explain(path, args.format, args.json, global);
+    };
+    let machine = Machine {
+        elevator: args.elevator.clone().unwrap_or_else(|| "noop".to_owned()),
+        drive: drive.clone(),
+    };
+    block::explain_replayed(path, args.format, &machine, args.json, global)
 }
 
 /// Simulates the scenario.

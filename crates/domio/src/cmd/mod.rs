@@ -2,6 +2,7 @@
 
 pub mod against;
 pub mod alert;
+pub mod block;
 pub mod calibrate;
 pub mod choice;
 pub mod claim;

@@ -1,14 +1,16 @@
-//! `domio trace`: summaries, conversion and checks of traces.
+//! `domio trace`: summaries, conversion and checks of traces of hosts. Those of block devices are
+//! in `block`.
 
 use crate::args::{self, Global, TraceCheck, TraceConvert, TraceFormat, TraceInput, TraceSummary};
-use crate::cmd::clock;
+use crate::cmd::{block, clock};
 use crate::files::{FileKind, Files, Output, is_stdout};
 use crate::input::{self, Stream};
 use crate::out::{self, Status};
 use crate::progress::reading;
 use anyhow::{Context, bail};
-use domio_core::{Names, Record, Sink};
+use domio_core::{DomainId, Names, Record, Sink};
 use domio_meter::{CheckReport, Meter, SummaryJson, Told, TraceChecker};
+use domio_replay::block::{BlockCsv, DiskCsv};
 use domio_report::text;
 use domio_trace::order::ADVICE;
 use domio_trace::{
@@ -26,6 +28,8 @@ pub type Reader = TraceReader<ProgressBarIter<Stream>>;
 pub fn run(command: &args::Trace, global: &Global) -> anyhow::Result<Status> {
     match command {
         args::Trace::Summary(args) => summary(args, global),
+        args::Trace::Replay(args) => block::replay(args, global),
+        args::Trace::Compare(args) => block::compare(args, global),
         args::Trace::Convert(args) => convert(args, global),
         args::Trace::Check(args) => check(args, global),
     }
@@ -133,6 +137,12 @@ fn unreadable(error: TraceError, input: &TraceInput) -> anyhow::Error {
 }
 
 fn summary(args: &TraceSummary, global: &Global) -> anyhow::Result<Status> {
+    if block::is_block(&args.input.file, args.format)? {
+        if args.input.cpu_hz.is_some() {
+            bail!("--cpu-hz is of xentrace files, and a block trace has times; leave it out");
+        }
+        return block::summary(&args.input.file, args.format, args.json, global);
+    }
     let mut reader = open(&args.input, global)?;
     let mut meter = Meter::new();
     let truncated = copy(&mut reader, &args.input, &mut meter)?;
@@ -164,7 +174,12 @@ fn convert(args: &TraceConvert, global: &Global) -> anyhow::Result<Status> {
         Output::told(path, "");
         return Ok(Status::Success);
     }
-    let is_text = matches!(args.to, TraceFormat::Csv | TraceFormat::CsvRecords);
+    let texts = [
+        TraceFormat::Csv,
+        TraceFormat::CsvRecords,
+        TraceFormat::CsvRequests,
+    ];
+    let is_text = texts.contains(&args.to);
     if !is_text && io::stdout().is_terminal() {
         bail!("a trace is no text for a terminal; name a file with --output")
     }
@@ -189,6 +204,7 @@ fn kind(format: TraceFormat) -> FileKind {
         TraceFormat::Perfetto => FileKind::Perfetto,
         TraceFormat::Csv => table(CsvIntervals::new(Vec::new()).finish()),
         TraceFormat::CsvRecords => table(CsvRecords::new(Vec::new()).finish()),
+        TraceFormat::CsvRequests => FileKind::Csv(BlockCsv::<Vec<u8>>::HEADINGS.to_owned()),
     }
 }
 
@@ -237,7 +253,32 @@ fn write(reader: &mut Reader, args: &TraceConvert, output: &mut dyn Write) -> an
             copy(reader, &args.input, &mut writer)?;
             writer.finish()?;
         }
+        TraceFormat::CsvRequests => requests(reader, args, header.as_ref(), output)?,
     }
+    Ok(())
+}
+
+/// Writes the requests of virtual disks.
+fn requests(
+    reader: &mut Reader,
+    args: &TraceConvert,
+    header: Option<&TraceHeader>,
+    output: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let name = |id: DomainId| {
+        let name = header.and_then(|h| h.domain_name(id.0));
+        name.map_or_else(|| id.to_string(), str::to_owned)
+    };
+    let mut writer = DiskCsv::new(output, name)?;
+    copy(reader, &args.input, &mut writer)?;
+    if writer.events() == 0 {
+        let file = input::name(&args.input.file);
+        out::message(&format!(
+            "warning: {file}: no requests of virtual disks are told; traces of simulated hosts \
+             with disks have them"
+        ));
+    }
+    writer.finish()?;
     Ok(())
 }
 

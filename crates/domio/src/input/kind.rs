@@ -1,6 +1,7 @@
 //! What a file is, told by its first bytes and never by its name or place.
 
 use crate::files;
+use domio_trace::block::recognise_block;
 use domio_trace::{ReadOptions, TraceErrorKind, TraceReader};
 use std::ops::ControlFlow;
 
@@ -9,6 +10,8 @@ use std::ops::ControlFlow;
 pub enum Kind {
     /// A trace that domio reads, perhaps a damaged one.
     Trace,
+    /// A trace of a block device.
+    BlockTrace,
     /// A scenario, perhaps with mistakes.
     Scenario,
     /// Something that no command takes in the place of a trace or a scenario.
@@ -33,14 +36,6 @@ const TRACE_CMD: Kind = Kind::Foreign {
 const FTRACE: Kind = Kind::Foreign {
     what: "a text of Linux's ftrace",
     advice: "it tells of one kernel; domio reads what `xentrace` recorded of the hypervisor",
-};
-const BLKTRACE: Kind = Kind::Foreign {
-    what: "a recording of blktrace",
-    advice: "`blkparse` reads it; domio reads what `xentrace` recorded of the hypervisor",
-};
-const BLKPARSE: Kind = Kind::Foreign {
-    what: "what blkparse printed",
-    advice: "it tells of a disk's requests; domio reads what `xentrace` recorded of a hypervisor",
 };
 const PCAP: Kind = Kind::Foreign {
     what: "a capture of packets",
@@ -85,16 +80,12 @@ const TAR: Kind = Kind::Foreign {
 };
 
 /// Files by their first bytes. Sources: `perf.data-file-format.txt` of Linux, `trace-cmd.dat(5)`,
-/// `blktrace_api.h` (`0x65617400` and a version, of either byte order), the drafts of pcap and
-/// pcapng, `file(1)`.
-const MAGICS: [(&[u8], Kind); 19] = [
+/// the drafts of pcap and pcapng, `file(1)`.
+const MAGICS: [(&[u8], Kind); 16] = [
     (b"PERFILE2", PERF),
     (b"2ELIFREP", PERF),
     (b"PERFFILE", PERF),
     (b"\x17\x08\x44tracing", TRACE_CMD),
-    (b"# tracer: ", FTRACE),
-    (b"\x07\x74\x61\x65", BLKTRACE),
-    (b"\x65\x61\x74\x07", BLKTRACE),
     (b"\xd4\xc3\xb2\xa1", PCAP),
     (b"\xa1\xb2\xc3\xd4", PCAP),
     (b"\x4d\x3c\xb2\xa1", PCAP),
@@ -131,7 +122,17 @@ impl Kind {
         if is_trace(head) {
             return Kind::Trace;
         }
-        of_text(&String::from_utf8_lossy(head))
+        match of_text(&String::from_utf8_lossy(head)) {
+            Kind::Unknown => {}
+            kind => return kind,
+        }
+        if recognise_block(head).is_some() {
+            return Kind::BlockTrace;
+        }
+        match head.starts_with(b"# tracer: ") {
+            true => FTRACE,
+            false => Kind::Unknown,
+        }
     }
 }
 
@@ -175,30 +176,10 @@ fn of_line(line: &str) -> Kind {
         "run.",
     ];
     let line = line.trim();
-    if OF_SCENARIOS.iter().any(|begin| line.starts_with(begin)) {
-        return Kind::Scenario;
-    }
-    match is_of_blkparse(line) {
-        true => BLKPARSE,
+    match OF_SCENARIOS.iter().any(|begin| line.starts_with(begin)) {
+        true => Kind::Scenario,
         false => Kind::Unknown,
     }
-}
-
-/// Whether `line` is one of `blkparse`: device, pcpu, number, seconds, process, action, kind.
-fn is_of_blkparse(line: &str) -> bool {
-    let mut words = line.split_ascii_whitespace();
-    let mut next = || words.next().unwrap_or_default();
-    let is_number = |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit());
-    let is_pair = |word: &str, by: char| {
-        word.split_once(by)
-            .is_some_and(|(a, b)| is_number(a) && is_number(b))
-    };
-    is_pair(next(), ',')
-        && is_number(next())
-        && is_number(next())
-        && is_pair(next(), '.')
-        && is_number(next())
-        && matches!(next().as_bytes(), [action] if action.is_ascii_uppercase())
 }
 
 #[cfg(test)]
@@ -223,7 +204,7 @@ mod tests {
     #[test]
     fn a_text_is_what_its_first_telling_line_says() {
         let blkparse = "  8,0    3    1     0.000000000   697  G   W 223490 + 8 [kjournald]\n";
-        assert_eq!(Kind::of(blkparse.as_bytes()), BLKPARSE);
+        assert_eq!(Kind::of(blkparse.as_bytes()), Kind::BlockTrace);
         let quoted = format!("host.pcpus = 1\ntitle = \"\"\"\n{blkparse}\"\"\"\n");
         assert_eq!(Kind::of(quoted.as_bytes()), Kind::Scenario);
         assert_eq!(Kind::of(b"8,0 cylinders 3\n"), Kind::Unknown);

@@ -10,7 +10,7 @@ const SHORT: [&str; 4] = ["--set", "run.duration_s=1", "--set", "run.warmup_s=0"
 #[test]
 fn every_help_text() {
     let folder = folder();
-    let commands: [&[&str]; 36] = [
+    let commands: [&[&str]; 38] = [
         &[],
         &["reproduce"],
         &["claim"],
@@ -27,6 +27,8 @@ fn every_help_text() {
         &["trace", "summary"],
         &["trace", "convert"],
         &["trace", "check"],
+        &["trace", "replay"],
+        &["trace", "compare"],
         &["validate"],
         &["policy"],
         &["policy", "list"],

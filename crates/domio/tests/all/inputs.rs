@@ -74,12 +74,10 @@ fn a_trace_is_no_scenario_and_a_scenario_is_no_trace() {
 #[test]
 fn recordings_of_other_tools_are_named() {
     let folder = folder();
-    let blkparse = b"  8,0    3        1     0.000000000   697  G   W 223490 + 8 [kjournald]\n";
-    let files: [(&[u8], &str, &str); 8] = [
+    let files: [(&[u8], &str, &str); 7] = [
         (b"PERFILE2\x68\0\0\0", "perf", "`perf script`"),
         (b"\x17\x08\x44tracing6\0", "trace-cmd", "`trace-cmd report`"),
-        (b"\x07\x74\x61\x65\x01\0\0\0", "blktrace", "`blkparse`"),
-        (blkparse, "blkparse printed", "`xentrace`"),
+        (b"# tracer: function\n#\n", "ftrace", "`xentrace`"),
         (b"\xd4\xc3\xb2\xa1\x02\0\x04\0", "packets", "`tcpdump -r`"),
         (
             b"\x7fELF\x02\x01\x01\0",

@@ -1,6 +1,7 @@
 //! The command line, as a person or a script uses it: one module a subject.
 
 mod alert;
+mod block_traces;
 mod claims;
 mod cli;
 mod common;

@@ -252,6 +252,33 @@ fn outputs_of_lists() {
 }
 
 #[test]
+fn outputs_about_block_traces() {
+    let folder = folder();
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/block-traces/");
+    let [postmark, ffsb, msr] =
+        ["postmark.csv", "ffsb.csv", "forms/msr.csv"].map(|name| format!("{root}{name}"));
+    for file in [&postmark, &ffsb, &msr] {
+        fits(
+            &folder,
+            "block-summary",
+            &["trace", "summary", file, "--json"],
+        );
+        fits(&folder, "block-explain", &["explain", file, "--json"]);
+        let drive = ["explain", file, "--drive", "hitachi-7k500", "--json"];
+        fits(&folder, "block-explain", &drive);
+        fits(
+            &folder,
+            "block-replay",
+            &["trace", "replay", file, "--json"],
+        );
+    }
+    for other in [&ffsb, &msr] {
+        let compare = ["trace", "compare", &postmark, other, "--json"];
+        fits(&folder, "block-compare", &compare);
+    }
+}
+
+#[test]
 fn every_schema_is_listed_and_is_one() {
     let folder = folder();
     let all = output(&folder, &["schema", "--json"]);

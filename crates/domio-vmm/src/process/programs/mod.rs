@@ -10,12 +10,16 @@
 //! | [`ControllerProcess`] | has a controller observe, decide and adjust |
 //! | [`FileCopy`] | reads or writes a file from beginning to end, as `dd` does |
 //! | [`PostMark`] | transactions on many small files, as a mail server has them |
+//! | [`Fio`] | a job of fio, read from a job file ([`FioFile`]) or given |
+//! | [`IoReplay`] | makes the calls of a recording, in an open or a closed loop |
 //! | [`Ffsb`] | a thread of FFSB: operations by weight on files that were made before |
 
 mod controller;
 mod datagrams;
 mod ffsb;
 mod file_copy;
+mod fio;
+mod io_replay;
 mod postmark;
 mod server;
 mod stream;
@@ -25,6 +29,8 @@ pub use controller::ControllerProcess;
 pub use datagrams::DatagramSender;
 pub use ffsb::{Ffsb, FfsbConfig, FfsbWeights};
 pub use file_copy::{CopyDirection, FileCopy};
+pub use fio::{Fio, FioConfig, FioFile, FioJob, FioNote, FioProblem};
+pub use io_replay::{IoReplay, RecordedCall, ReplayLoop};
 pub use postmark::{PostMark, PostMarkConfig};
 pub use server::Server;
 pub use stream::{StreamReader, StreamWriter};

@@ -1,0 +1,390 @@
+//! What was asked of a disk.
+
+use super::pairs::{PairStep, Pairs};
+use super::values::{SpreadJson, Values};
+use domio_core::Instant;
+use domio_trace::block::{BlockAct, BlockEvent, BlockNames, BlockWay, SECTOR};
+use serde::Serialize;
+use std::collections::{BTreeMap, HashMap};
+
+/// Ends of requests that are kept to tell whether one goes on where another ended.
+const ENDS_MAX: usize = 1 << 16;
+
+/// Requests of one way at one stage.
+#[derive(Clone, Debug, Default)]
+struct Sums {
+    requests: u64,
+    bytes: u64,
+    sequential: u64,
+    sizes: Values,
+}
+
+/// Requests at one stage: as they were queued, or as the driver took them.
+#[derive(Debug, Default)]
+struct Stage {
+    ways: [Sums; 2],
+    /// Where the last request of each submitter, device and way ended.
+    ends: HashMap<(u32, u32, usize), u64>,
+    /// Where the last one ended, whoever asked, by device.
+    last: HashMap<u32, u64>,
+    between: Values,
+    before: Option<Instant>,
+    positions: Values,
+    distances: Values,
+}
+
+impl Stage {
+    /// `stream` tells whose requests make a sequence.
+    fn add(&mut self, event: &BlockEvent, way: usize, stream: u32) {
+        let sums = &mut self.ways[way];
+        sums.requests += 1;
+        sums.bytes += event.bytes();
+        sums.sizes.add(event.bytes());
+        let key = (stream, event.device, way);
+        let goes_on = self.ends.get(&key) == Some(&event.sector);
+        sums.sequential += u64::from(goes_on);
+        if self.ends.len() >= ENDS_MAX {
+            self.ends.clear();
+        }
+        self.ends.insert(key, event.end());
+        if let Some(last) = self.last.insert(event.device, event.end()) {
+            self.distances.add(last.abs_diff(event.sector));
+        }
+        if let Some(before) = self.before.replace(event.at) {
+            self.between
+                .add(event.at.saturating_since(before).as_nanos());
+        }
+        self.positions.add(event.sector);
+    }
+
+    fn is_empty(&self) -> bool {
+        self.ways.iter().all(|way| way.requests == 0)
+    }
+}
+
+/// Bios in a place over time.
+#[derive(Clone, Debug, Default)]
+struct Depth {
+    now: u64,
+    most: u64,
+    /// Sum over time (ns).
+    sum: f64,
+}
+
+impl Depth {
+    fn json(&self, ns: u64) -> DepthJson {
+        DepthJson {
+            mean: self.sum / (ns.max(1) as f64),
+            max: self.most,
+        }
+    }
+
+    fn add(&mut self) {
+        self.now += 1;
+        self.most = self.most.max(self.now);
+    }
+}
+
+/// What an actor asked for.
+#[derive(Clone, Copy, Debug, Default)]
+struct Asked {
+    requests: [u64; 2],
+    bytes: u64,
+}
+
+/// Sums up a trace of a block device.
+#[derive(Debug, Default)]
+pub struct BlockMeter {
+    events: u64,
+    last: Instant,
+    queued: Stage,
+    issued: Stage,
+    merged: u64,
+    others: u64,
+    pairs: Pairs,
+    elevator: Depth,
+    device: Depth,
+    waits: [Values; 2],
+    services: Values,
+    responses: [Values; 2],
+    actors: BTreeMap<u32, Asked>,
+}
+
+/// Place of a way in arrays.
+pub(super) fn index(way: BlockWay) -> Option<usize> {
+    match way {
+        BlockWay::Read => Some(0),
+        BlockWay::Write => Some(1),
+        BlockWay::Discard | BlockWay::None => None,
+    }
+}
+
+impl BlockMeter {
+    /// Nothing yet.
+    pub fn new() -> Self {
+        BlockMeter::default()
+    }
+
+    /// Adds an event.
+    pub fn event(&mut self, event: &BlockEvent) {
+        self.events += 1;
+        let passed = event.at.saturating_since(self.last).as_nanos() as f64;
+        self.elevator.sum += self.elevator.now as f64 * passed;
+        self.device.sum += self.device.now as f64 * passed;
+        self.last = event.at;
+        let merges = [BlockAct::BackMerge, BlockAct::FrontMerge];
+        self.merged += u64::from(merges.contains(&event.act));
+        let way = index(event.way).filter(|_| event.sectors > 0);
+        match (event.act, way) {
+            (BlockAct::Queue, Some(way)) => {
+                self.queued.add(event, way, event.who);
+                let asked = self.actors.entry(event.who).or_default();
+                asked.requests[way] += 1;
+                asked.bytes += event.bytes();
+            }
+            // A device knows nothing of processes.
+            (BlockAct::Issue, Some(way)) => self.issued.add(event, way, 0),
+            (BlockAct::Queue, None) => self.others += 1,
+            _ => {}
+        }
+        let BlockMeter {
+            pairs,
+            elevator,
+            device,
+            waits,
+            services,
+            responses,
+            ..
+        } = self;
+        pairs.event(event, |step| match step {
+            PairStep::Queued(bio) if bio.told_whole => {}
+            PairStep::Queued(_) => elevator.add(),
+            PairStep::Issued(bio) => {
+                elevator.now -= 1;
+                device.add();
+                let wait = event.at.saturating_since(bio.queued);
+                if let Some(way) = index(bio.way) {
+                    waits[way].add(wait.as_nanos());
+                }
+            }
+            PairStep::Ended(bio, at) => {
+                match bio.issued {
+                    Some(issued) => {
+                        device.now -= 1;
+                        services.add(at.saturating_since(issued).as_nanos());
+                    }
+                    None => elevator.now -= u64::from(!bio.told_whole),
+                }
+                if let Some(way) = index(bio.way) {
+                    responses[way].add(at.saturating_since(bio.queued).as_nanos());
+                }
+            }
+        });
+    }
+
+    /// All values of response times, both ways.
+    pub(super) fn compared(self) -> Compared {
+        let stage = match self.queued.is_empty() {
+            true => self.issued,
+            false => self.queued,
+        };
+        let [reads, writes] = stage.ways;
+        Compared {
+            seconds: self.last.as_nanos() as f64 / 1e9,
+            requests: [reads.requests, writes.requests],
+            sequential: [reads.sequential, writes.sequential],
+            sizes: [reads.sizes, writes.sizes],
+            between: stage.between,
+            positions: stage.positions,
+            distances: stage.distances,
+            responses: self.responses,
+            services: self.services,
+        }
+    }
+
+    /// The sums. Names are those of the trace.
+    pub fn finish(mut self, names: &BlockNames) -> BlockSummaryJson {
+        let ns = self.last.as_nanos();
+        let has_depth = self.device.most > 0;
+        let has_ends = self.pairs_ended();
+        let unended = self.pairs.unended();
+        let mut stages = Vec::new();
+        for (name, stage) in [("queued", &mut self.queued), ("device", &mut self.issued)] {
+            for (way, sums) in ["read", "write"].into_iter().zip(&mut stage.ways) {
+                if let Some(bytes) = sums.sizes.spread() {
+                    stages.push(StageJson {
+                        stage: name,
+                        way,
+                        requests: sums.requests,
+                        bytes: sums.bytes,
+                        size_bytes: bytes,
+                        sequential: sums.sequential as f64 / sums.requests.max(1) as f64,
+                    });
+                }
+            }
+        }
+        let stage = match self.queued.is_empty() {
+            true => &mut self.issued,
+            false => &mut self.queued,
+        };
+        let found = |name, unit, values: &mut Values| {
+            values
+                .spread()
+                .map(|spread| FoundJson { name, unit, spread })
+        };
+        let [wait_r, wait_w] = &mut self.waits;
+        let [response_r, response_w] = &mut self.responses;
+        let figures = [
+            found("between requests", "ns", &mut stage.between),
+            found("position", "sector", &mut stage.positions),
+            found(
+                "distance to the request before",
+                "sector",
+                &mut stage.distances,
+            ),
+            found("response of reads", "ns", response_r),
+            found("response of writes", "ns", response_w),
+            found("reads in the elevator", "ns", wait_r),
+            found("writes in the elevator", "ns", wait_w),
+            found("in the device", "ns", &mut self.services),
+        ];
+        BlockSummaryJson {
+            seconds: ns as f64 / 1e9,
+            events: self.events,
+            merged: self.merged,
+            without_data: self.others,
+            unended: if has_ends { unended } else { 0 },
+            stages,
+            figures: figures.into_iter().flatten().collect(),
+            elevator_depth: has_depth.then(|| self.elevator.json(ns)),
+            device_depth: has_depth.then(|| self.device.json(ns)),
+            actors: speakers(&self.actors, names),
+            devices: names.devices().len() as u64,
+        }
+    }
+
+    /// Whether the trace tells the end of any request.
+    fn pairs_ended(&mut self) -> bool {
+        self.responses.iter_mut().any(|way| way.spread().is_some())
+    }
+}
+
+/// Actors by command, the busiest first.
+fn speakers(actors: &BTreeMap<u32, Asked>, names: &BlockNames) -> Vec<SpeakerJson> {
+    let mut commands: BTreeMap<&str, SpeakerJson> = BTreeMap::new();
+    for (who, asked) in actors {
+        let name = names.command(*who);
+        let sums = commands.entry(name).or_insert_with(|| SpeakerJson {
+            name: name.to_owned(),
+            members: 0,
+            reads: 0,
+            writes: 0,
+            bytes: 0,
+        });
+        sums.members += 1;
+        sums.reads += asked.requests[0];
+        sums.writes += asked.requests[1];
+        sums.bytes += asked.bytes;
+    }
+    let mut commands: Vec<SpeakerJson> = commands.into_values().collect();
+    commands.sort_by_key(|c| std::cmp::Reverse(c.reads + c.writes));
+    commands
+}
+
+/// What two traces are compared by.
+pub(super) struct Compared {
+    pub seconds: f64,
+    pub requests: [u64; 2],
+    pub sequential: [u64; 2],
+    pub sizes: [Values; 2],
+    pub between: Values,
+    pub positions: Values,
+    pub distances: Values,
+    pub responses: [Values; 2],
+    pub services: Values,
+}
+
+/// What a trace of a block device has, as JSON.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct BlockSummaryJson {
+    /// From the first event to the last.
+    pub seconds: f64,
+    /// Events.
+    pub events: u64,
+    /// Bios that were merged into requests.
+    pub merged: u64,
+    /// Flushes and discards.
+    pub without_data: u64,
+    /// Bios whose end is not told, in a trace that tells ends.
+    pub unended: u64,
+    /// Requests by stage and way.
+    pub stages: Vec<StageJson>,
+    /// How times and places are spread.
+    pub figures: Vec<FoundJson>,
+    /// Bios in the elevator, over time.
+    pub elevator_depth: Option<DepthJson>,
+    /// Bios in the device, over time.
+    pub device_depth: Option<DepthJson>,
+    /// Who asked, the busiest first.
+    pub actors: Vec<SpeakerJson>,
+    /// Devices, volumes or files.
+    pub devices: u64,
+}
+
+impl BlockSummaryJson {
+    /// Bytes of a sector, the unit of places.
+    pub const SECTOR: u64 = SECTOR;
+}
+
+/// Requests of one way at one stage.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct StageJson {
+    /// `queued`: as they were asked for; `device`: as the driver took them.
+    pub stage: &'static str,
+    /// `read` or `write`.
+    pub way: &'static str,
+    /// How many.
+    pub requests: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// How their sizes are spread.
+    pub size_bytes: SpreadJson,
+    /// Part of them that begins where the one before ended: of the same actor, or in the device.
+    pub sequential: f64,
+}
+
+/// How one kind of value is spread.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct FoundJson {
+    /// Of what.
+    pub name: &'static str,
+    /// `ns` or `sector`.
+    pub unit: &'static str,
+    /// How.
+    #[serde(flatten)]
+    pub spread: SpreadJson,
+}
+
+/// How many there were at once.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct DepthJson {
+    /// Mean over time.
+    pub mean: f64,
+    /// Most.
+    pub max: u64,
+}
+
+/// Who asked, by command.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct SpeakerJson {
+    /// Name of the command, or of the volume.
+    pub name: String,
+    /// Processes of that command.
+    pub members: u64,
+    /// Reads.
+    pub reads: u64,
+    /// Writes.
+    pub writes: u64,
+    /// Bytes of both.
+    pub bytes: u64,
+}

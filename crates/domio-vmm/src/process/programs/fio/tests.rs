@@ -1,0 +1,268 @@
+//! What jobs do, and what their files say.
+
+use super::units::{size, time};
+use super::{Fio, FioConfig, FioFile};
+use crate::process::{Context, FileId, Op, Program, What};
+use alloc::string::{String, ToString};
+use alloc::vec;
+use alloc::vec::Vec;
+use domio_core::{Duration, Instant};
+
+/// Calls of a process whose calls take 1 ms each, with the times (ms) at which they are made.
+fn run(config: FioConfig, index: u32) -> Vec<(u64, What)> {
+    let file = FileId { device: 0, file: 0 };
+    let mut program = Fio::new(file, config, index);
+    let mut cx = Context {
+        now: Instant::ZERO,
+        returned: 0,
+    };
+    let mut calls = Vec::new();
+    for _ in 0..100_000 {
+        match program.next(&cx) {
+            Op::Call(call) => {
+                calls.push((cx.now.as_nanos() / 1_000_000, call.what));
+                cx.now += Duration::from_millis(1);
+                cx.returned = match call.what {
+                    What::Read { bytes, .. } | What::Write { bytes, .. } => bytes,
+                    _ => 0,
+                };
+            }
+            Op::SleepUntil(at) => cx.now = cx.now.max(at),
+            Op::Report { .. } => {}
+            Op::Exit => return calls,
+            op => panic!("{op:?}"),
+        }
+    }
+    panic!("the job never ends");
+}
+
+fn job(text: &str) -> FioConfig {
+    let file = FioFile::read(text).unwrap_or_else(|problems| panic!("{problems:?}"));
+    file.jobs[0].config
+}
+
+fn offsets(calls: &[(u64, What)]) -> Vec<u64> {
+    let of = |(_, what): &(u64, What)| match what {
+        What::Read { offset, .. } | What::Write { offset, .. } => Some(*offset),
+        _ => None,
+    };
+    calls.iter().filter_map(of).collect()
+}
+
+fn times(calls: &[(u64, What)]) -> Vec<u64> {
+    calls.iter().map(|(ms, _)| *ms).collect()
+}
+
+#[test]
+fn a_sequential_job_reads_its_part_of_the_file_once() {
+    let calls = run(job("[j]\nbs=4k\nsize=16k\noffset=8k\n"), 0);
+    assert_eq!(offsets(&calls), [8192, 12288, 16384, 20480]);
+    assert!(
+        calls
+            .iter()
+            .all(|(_, what)| matches!(what, What::Read { bytes: 4096, .. }))
+    );
+}
+
+#[test]
+fn lanes_make_every_nth_call_and_all_of_them_together() {
+    let config = job("[j]\nioengine=libaio\niodepth=3\nbs=4k\nsize=28k\nnumjobs=2\n");
+    assert_eq!((config.lanes(), config.processes()), (3, 6));
+    let lanes: Vec<Vec<u64>> = (0..3).map(|lane| offsets(&run(config, lane))).collect();
+    assert_eq!(
+        lanes,
+        [vec![0, 12288, 24576], vec![4096, 16384], vec![8192, 20480]]
+    );
+    assert_eq!(offsets(&run(config, 3)), lanes[0], "clones do the same");
+    let sync = job("[j]\nioengine=psync\niodepth=3\n");
+    assert_eq!(sync.lanes(), 1, "an engine that waits has no depth");
+    let apart = job("[j]\nsize=4k\nnumjobs=2\noffset_increment=1m\n");
+    assert_eq!(offsets(&run(apart, 1)), [1 << 20]);
+}
+
+#[test]
+fn random_places_are_blocks_of_the_part() {
+    let calls = run(
+        job("[j]\nrw=randwrite\nbs=8k\nsize=64k\noffset=1m\nio_size=1m\n"),
+        0,
+    );
+    let offsets = offsets(&calls);
+    assert_eq!(offsets.len(), 128);
+    let fits = |at: &u64| at.is_multiple_of(8192) && (1 << 20..(1 << 20) + 65536).contains(at);
+    assert!(offsets.iter().all(fits), "{offsets:?}");
+    let mut places = offsets;
+    places.sort_unstable();
+    places.dedup();
+    assert_eq!(places.len(), 8, "every place is met");
+}
+
+#[test]
+fn mixes_have_their_percentage_and_each_way_its_own_place() {
+    let calls = run(job("[j]\nrw=rw\nrwmixread=75\nbs=4k\nsize=4m\n"), 0);
+    let reads = calls
+        .iter()
+        .filter(|(_, w)| matches!(w, What::Read { .. }))
+        .count();
+    assert!((700..=836).contains(&reads), "{reads} of {}", calls.len());
+    let writes = calls
+        .iter()
+        .filter(|(_, w)| matches!(w, What::Write { .. }));
+    let writes: Vec<(u64, What)> = writes.copied().collect();
+    let expected: Vec<u64> = (0..writes.len() as u64).map(|i| i * 4096).collect();
+    assert_eq!(offsets(&writes), expected);
+    let other = job("[j]\nrwmixwrite=10\nrw=randrw\n");
+    assert_eq!((other.reads, other.random), (90, true));
+}
+
+#[test]
+fn rates_and_thought_take_their_time() {
+    let paced = run(job("[j]\nrate_iops=100\nbs=4k\nsize=16k\n"), 0);
+    assert_eq!(times(&paced), [0, 10, 20, 30]);
+    let paced = run(job("[j]\nrate=4000ki\nbs=40000\nsize=120000\n"), 0);
+    assert_eq!(times(&paced), [0, 10, 20]);
+    let thinks = run(
+        job("[j]\nthinktime=5ms\nthinktime_blocks=2\nbs=4k\nsize=20k\n"),
+        0,
+    );
+    assert_eq!(times(&thinks), [0, 1, 7, 8, 14]);
+    let late = run(job("[j]\nstartdelay=1\nsize=4k\n"), 0);
+    assert_eq!(times(&late), [1000]);
+}
+
+#[test]
+fn a_job_ends_with_its_bytes_or_its_time() {
+    let short = run(job("[j]\nbs=4k\nsize=1g\nruntime=10ms\n"), 0);
+    assert_eq!(short.len(), 10);
+    let again = run(job("[j]\nbs=4k\nsize=8k\nruntime=5ms\ntime_based\n"), 0);
+    assert_eq!(offsets(&again), [0, 4096, 0, 4096, 0]);
+}
+
+#[test]
+fn writes_are_flushed_where_the_job_says_so() {
+    let calls = run(
+        job("[j]\nrw=write\nbs=4k\nsize=16k\nfsync=2\nend_fsync=1\n"),
+        0,
+    );
+    let kinds: Vec<bool> = calls.iter().map(|(_, w)| *w == What::Sync).collect();
+    assert_eq!(kinds, [false, false, true, false, false, true]);
+    let reads = run(job("[j]\nbs=4k\nsize=8k\nend_fsync=1\n"), 0);
+    assert_eq!(reads.len(), 2, "nothing to flush");
+}
+
+#[test]
+fn jobs_inherit_what_global_sections_before_them_say() {
+    let text = "; comment\n[global]\nbs=8k,16k\ndirect=1\n\n[a]\nrw=randread\n# comment\n[global]\n\
+                size=2g\n[b]\nrw=write\nbs=1m\n";
+    let file = FioFile::read(text).unwrap();
+    let [a, b] = &file.jobs[..] else {
+        panic!("{file:?}")
+    };
+    assert_eq!(
+        (a.name.as_str(), a.config.block, a.config.size),
+        ("a", (8192, 16384), 1 << 30)
+    );
+    assert_eq!(
+        (b.name.as_str(), b.config.block, b.config.size),
+        ("b", (1 << 20, 1 << 20), 2 << 30)
+    );
+    assert!(a.config.direct && b.config.direct && a.config.random && !b.config.random);
+    assert_eq!(file.notes, []);
+}
+
+#[test]
+fn keys_without_effect_are_told_with_their_lines() {
+    let file = FioFile::read("[j]\nsize=1m\ngroup_reporting\nbanana=3\n").unwrap();
+    let told: Vec<String> = file.notes.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        told,
+        [
+            "line 3: group_reporting is not modelled, and changes nothing",
+            "line 4: banana is no key that domio knows, and changes nothing",
+        ]
+    );
+}
+
+#[test]
+fn mistakes_are_told_all_at_once_with_their_lines() {
+    let text = "bs=4k\n[a\n[b]\nrw=sideways\nbs=four\nsize=${SIZE}\nioengine=rdma\n[c]\nsize=1k\n\
+                [d]\ntime_based\n[e]\nrwmixread=101\nnumjobs=-1\nthinktime=1w\ndirect=2\n";
+    let problems = FioFile::read(text).unwrap_err();
+    let lines: Vec<usize> = problems.iter().map(|p| p.line).collect();
+    assert_eq!(lines, [1, 2, 4, 5, 6, 7, 8, 10, 13, 14, 15, 16]);
+    assert_eq!(
+        problems[2].to_string(),
+        "line 4: rw=sideways: expected read, write, rw, randread, randwrite or randrw"
+    );
+    assert!(FioFile::read("").unwrap_err()[0].why.contains("no job"));
+}
+
+#[test]
+fn units_are_those_of_fio() {
+    let sizes = [
+        ("512", Some(512)),
+        ("4k", Some(4096)),
+        ("4K", Some(4096)),
+        ("4kb", Some(4096)),
+        ("4ki", Some(4000)),
+        ("1m", Some(1 << 20)),
+        ("2GiB", Some(2_000_000_000)),
+        ("7b", Some(7)),
+        ("4kk", None),
+        ("k", None),
+        ("50%", None),
+        ("99999999999g", None),
+        ("1µ", None),
+    ];
+    for (text, bytes) in sizes {
+        assert_eq!(size(text), bytes, "{text}");
+    }
+    let second = Duration::from_secs(1);
+    assert_eq!(time("30", second), Some(Duration::from_secs(30)));
+    assert_eq!(time("2m", second), Some(Duration::from_secs(120)));
+    assert_eq!(time("50us", second), Some(Duration::from_micros(50)));
+    assert_eq!(time("5w", second), None);
+}
+
+/// Whatever a file says, reading it ends without a panic, and what is read has no fault.
+#[test]
+fn no_text_does_harm() {
+    let words = [
+        "[",
+        "]",
+        "[global]",
+        "[j]",
+        "=",
+        "bs",
+        "size",
+        "0",
+        "18446744073709551615",
+        "4k",
+        "%",
+        "\n",
+        "\n",
+        "rw=",
+        "randrw",
+        "iodepth=",
+        "rate=",
+        "é",
+        ";",
+        "${X}",
+        "runtime=9999999999d",
+    ];
+    let mut state = 7u64;
+    for _ in 0..20_000 {
+        let mut text = String::new();
+        for _ in 0..12 {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            text += words[(state >> 33) as usize % words.len()];
+        }
+        if let Ok(file) = FioFile::read(&text) {
+            assert!(
+                file.jobs.iter().all(|job| job.config.fault().is_none()),
+                "{text:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Traces of block devices: `domio trace summary`, `replay` and `compare`, and `domio explain`.
+
+mod json;
+mod replay;
+
+pub use replay::{explain_replayed, replay};
+
+use crate::args::{BlockFormatArg, Global, TraceCompare};
+use crate::input::{self, Kind, Stream};
+use crate::out::{self, Status};
+use crate::progress::reading;
+use anyhow::{Context, bail};
+use domio_meter::block::{BlockComparison, BlockExplainer, BlockMeter, BlockWaitsJson};
+use domio_report::text::block as text;
+use domio_trace::block::{BlockEvent, BlockReader};
+use indicatif::ProgressBarIter;
+use json::{ComparedTracesJson, ExplainedBlockJson, SummedUpJson};
+use std::path::Path;
+
+/// A trace of a block device that is being read.
+pub type Reader = BlockReader<ProgressBarIter<Stream>>;
+
+/// Whether the file at `path`, or standard input, is read as a trace of a block device.
+///
+/// # Errors
+/// When standard input cannot be read.
+pub fn is_block(path: &Path, format: Option<BlockFormatArg>) -> anyhow::Result<bool> {
+    if format.is_some() {
+        return Ok(true);
+    }
+    if input::is_stdin(path) {
+        let kind = input::kind(path).context("cannot read <stdin>")?;
+        return Ok(kind == Kind::BlockTrace);
+    }
+    Ok(path.is_file() && matches!(input::kind(path), Ok(Kind::BlockTrace)))
+}
+
+/// Opens the trace at `path`.
+///
+/// # Errors
+/// When it cannot be read, or is something else: what that is, and what takes it.
+pub fn open(
+    path: &Path,
+    format: Option<BlockFormatArg>,
+    global: &Global,
+) -> anyhow::Result<Reader> {
+    let context = || format!("cannot read the block trace {}", input::name(path));
+    let stream = Stream::open(path).with_context(context)?;
+    let what = match stream.kind() {
+        Kind::BlockTrace | Kind::Unknown => None,
+        Kind::Trace => Some(("a trace of a host", "`domio trace summary` takes it")),
+        Kind::Scenario => Some(("a scenario", "`domio run` simulates it")),
+        Kind::Foreign { what, advice } => Some((what, advice)),
+    };
+    if let Some((what, advice)) = what {
+        bail!(
+            "{} is {what}, where a block trace is expected; {advice}",
+            input::name(path)
+        );
+    }
+    BlockReader::new(reading(global, stream), format.map(|f| f.0)).with_context(context)
+}
+
+/// Tells what of the trace was left out.
+fn warn(reader: &Reader, path: &Path) {
+    let file = input::name(path);
+    let damage = reader.damage();
+    if damage.places > 0 {
+        out::message(&format!("warning: {file}: {damage}"));
+    }
+    if damage.late > 0 {
+        out::message(&format!(
+            "warning: {file}: {} events are earlier than the ones before them, and were taken as \
+             no later; sort the trace by time if that matters",
+            damage.late
+        ));
+    }
+}
+
+/// Hands all events on.
+fn read(
+    reader: &mut Reader,
+    path: &Path,
+    mut event: impl FnMut(&Reader, &BlockEvent),
+) -> anyhow::Result<()> {
+    let context = || format!("cannot read the block trace {}", input::name(path));
+    while let Some(one) = reader.next_event().with_context(context)? {
+        event(reader, &one);
+    }
+    warn(reader, path);
+    Ok(())
+}
+
+/// Sums a trace up.
+///
+/// # Errors
+/// When the trace cannot be read.
+pub fn summary(
+    path: &Path,
+    format: Option<BlockFormatArg>,
+    as_json: bool,
+    global: &Global,
+) -> anyhow::Result<Status> {
+    let mut reader = open(path, format, global)?;
+    let mut meter = BlockMeter::new();
+    read(&mut reader, path, |_, event| meter.event(event))?;
+    let summary = meter.finish(reader.names());
+    let format = reader.format().name();
+    match as_json {
+        true => {
+            let damaged_places = reader.damage().places;
+            let json = SummedUpJson {
+                format,
+                damaged_places,
+                summary: &summary,
+            };
+            out::json_as("block-summary", &json)?;
+        }
+        false => out::text(&text::summary(&summary, format, out::view()))?,
+    }
+    Ok(Status::Success)
+}
+
+/// Explains a trace, as it was recorded.
+///
+/// # Errors
+/// When the trace cannot be read.
+pub fn explain(
+    path: &Path,
+    format: Option<BlockFormatArg>,
+    as_json: bool,
+    global: &Global,
+) -> anyhow::Result<Status> {
+    let mut reader = open(path, format, global)?;
+    let mut explainer = BlockExplainer::new();
+    read(&mut reader, path, |reader, event| {
+        explainer.event(reader.names(), event, None);
+    })?;
+    let waits = explainer.finish(reader.names());
+    show(&waits, as_json)
+}
+
+/// Prints an explanation.
+fn show(waits: &BlockWaitsJson, as_json: bool) -> anyhow::Result<Status> {
+    match as_json {
+        true => out::json_as("block-explain", &ExplainedBlockJson { waits })?,
+        false => out::text(&text::waits(waits, out::view()))?,
+    }
+    Ok(Status::Success)
+}
+
+/// Compares two traces.
+///
+/// # Errors
+/// When one cannot be read.
+pub fn compare(args: &TraceCompare, global: &Global) -> anyhow::Result<Status> {
+    if input::is_stdin(&args.a) && input::is_stdin(&args.b) {
+        bail!("only one of the traces can be standard input; give a file for the other");
+    }
+    let metered = |path: &Path| {
+        let mut reader = open(path, args.format, global)?;
+        let mut meter = BlockMeter::new();
+        read(&mut reader, path, |_, event| meter.event(event))?;
+        anyhow::Ok(meter)
+    };
+    let comparison = BlockComparison::new(metered(&args.a)?, metered(&args.b)?);
+    let names = [input::name(&args.a), input::name(&args.b)];
+    match args.json {
+        true => {
+            let json = ComparedTracesJson {
+                names: &names,
+                comparison: &comparison,
+            };
+            out::json_as("block-compare", &json)?;
+        }
+        false => out::text(&text::comparison(&comparison, &names, out::view()))?,
+    }
+    Ok(Status::Success)
+}
