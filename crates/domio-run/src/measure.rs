@@ -68,11 +68,7 @@ pub(crate) const CORE_IDLE: &str = "core_idle_pct";
 
 /// The figures of a domain, in the order of tables. Those without a value in a run (no wake-up, no
 /// completed run, no job, no network) are not in its sample.
-<<<<<<< HEAD
-pub const MEASURES: [Measure; 42] = [
-=======
-pub const MEASURES: [Measure; 33] = [
->>>>>>> w-left
+pub const MEASURES: [Measure; 43] = [
     Measure {
         key: "share_pct",
         title: "share",
@@ -463,13 +459,10 @@ enum Figure {
     Domain(fn(&Summary, &DomainSummary) -> Option<f64>),
     /// From those of its web servers.
     Web(fn(&Summary, &WebSummary) -> Option<f64>),
-<<<<<<< HEAD
     /// From those of its virtual disks.
     Disk(fn(&Summary, &DiskSummary) -> Option<f64>),
-=======
     /// A sink of its own notes it in samples.
     Noted,
->>>>>>> w-left
 }
 
 fn micros(ns: Option<u64>) -> Option<f64> {
@@ -497,11 +490,8 @@ impl Measure {
         match self.of {
             Figure::Domain(of) => of(summary, domain),
             Figure::Web(of) => of(summary, &domain.web()?),
-<<<<<<< HEAD
             Figure::Disk(of) => of(summary, &domain.disk()?),
-=======
             Figure::Noted => None,
->>>>>>> w-left
         }
     }
 }

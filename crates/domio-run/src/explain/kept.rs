@@ -293,6 +293,7 @@ impl Kept for Cause {
             Cause::Limit => (4, None, None),
             Cause::Held => (5, None, None),
             Cause::Unknown => (6, None, None),
+            Cause::Beside(whom) => (7, None, whom),
         };
         (number, (side, behind)).put(to);
     }
@@ -307,6 +308,7 @@ impl Kept for Cause {
             4 => Cause::Limit,
             5 => Cause::Held,
             6 => Cause::Unknown,
+            7 => Cause::Beside(behind),
             _ => return None,
         })
     }

@@ -227,7 +227,6 @@ pub(crate) fn resolve(cx: &mut Cx<'_>, root: &Node, members: &[MemberKey]) -> Op
     })
 }
 
-<<<<<<< HEAD
 impl RootKeys {
     /// The devices with the disks of the host and of guests.
     fn disks(
@@ -242,7 +241,8 @@ impl RootKeys {
         host.place(cx, resolved);
         disks::disks(cx, machine, &host, resolved)
     }
-=======
+}
+
 /// The policy of `[scheduler]` with the values of its parameters.
 fn scheduler(cx: &mut Cx<'_>, top: &Fields<'_>, keys: &RootKeys) -> Option<(Policy, ParamValues)> {
     let policy = scheduler::policy_of(cx, top, [&keys.scheduler, &keys.domain]);
@@ -251,7 +251,6 @@ fn scheduler(cx: &mut Cx<'_>, top: &Fields<'_>, keys: &RootKeys) -> Option<(Poli
     let values = scheduler.values(ParamValues::defaults(policy.descriptor.params));
     scheduler::params_agree(cx, &scheduler, &policy, &values);
     Some((policy, values))
->>>>>>> w-left
 }
 
 /// The fields of the table at `slot`, or of an empty one.

@@ -139,7 +139,7 @@ fn netback_is_spread_over_as_many_vcpus_as_there_are() {
             .next()
             .expect("a network")
             .clone();
-        (network.netback_threads, scenario.notices().join("\n"))
+        (network.netback.vcpus(), scenario.notices().join("\n"))
     };
     assert_eq!(threads(CHAIN), (1, String::new()));
     let (spread, told) = threads(&change(

@@ -424,13 +424,9 @@ fn to_json(
     let of_disks = domio_stats::domains::jain_of_disks(samples, &names(domains));
     let notices = scenario.notices().iter().cloned();
     let notices = notices.chain(starvation(built, samples));
-<<<<<<< HEAD
-    let mut out = json!({
-=======
     let pools = pools(built);
     let pools = pools.map(|(name, policy)| json!({ "name": name, "policy": policy }));
-    json!({
->>>>>>> w-left
+    let mut out = json!({
         "scenario": scenario.name(),
         "overrides": scenario.overrides().collect::<Vec<_>>(),
         "policy": built.policy.descriptor.name,
