@@ -417,10 +417,10 @@ Of a block trace the tables tell what requests waited for: the elevator, the dev
 whose requests; with --drive, requests are replayed on that drive, which tells what the device's
 time went to.
 
-Otherwise the tables are the same for a scenario and for a trace: time of packets, by what they waited for on
-their way between the line and the guest; time for which each vcpu was runnable, by cause and by the
-vcpu that ran meanwhile; the longest waits, a map of who ran where, and whom driver domains worked
-for. Replications of a scenario are added up. A trace may be simulated, or of xentrace.";
+Otherwise the tables are the same for a scenario and for a trace: time of packets, by what they
+waited for on their way between the line and the guest; time for which each vcpu was runnable, by
+cause and by the vcpu that ran meanwhile; the longest waits, a map of who ran where, and whom driver
+domains worked for. Replications of a scenario are added up. A trace may be simulated, or of xentrace.";
 
 /// Arguments of `explain`.
 #[derive(Debug, Args)]

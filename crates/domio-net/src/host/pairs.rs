@@ -1,7 +1,7 @@
 //! Pairs of tasklets of a driver domain's netback, and which of them serves an interface.
 //!
 //! Linux 2.6.18 for Xen has one pair for all interfaces; later netbacks have a group for each
-//! processor (xen-spec 6.4), and Zeng 2015 V.A has any number of pairs, each bound to a vcpu of
+//! processor, and Zeng 2015 V.A has any number of pairs, each bound to a vcpu of
 //! dom0. A pair has its own queues, its own 256 pending slots and its own timers. An interface is
 //! one pair's in both directions, so that its packets keep their order. Its event channel is bound
 //! to the pair's vcpu.

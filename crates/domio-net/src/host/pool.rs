@@ -6,8 +6,8 @@
 //!
 //! | direction | pages of | copied there by | free again |
 //! |---|---|---|---|
-//! | from the guest | the driver domain | netfront | when netback answers, since the card reads them |
-//! | to the guest | the guest | netback | when netfront has copied the packet out, for its stack |
+//! | from the guest | the driver domain | netfront | when netback answers: the card reads them |
+//! | to the guest | the guest | netback | when netfront has copied the packet out |
 //!
 //! The paper says who copies to the pool. That netfront copies a packet out of the guest's pool is
 //! an assumption: the page could not be used again before a process has read, otherwise. So is what

@@ -48,10 +48,13 @@ fn covers(summary: &BlockSummaryJson, format: &str) -> String {
     let counts = counts.iter().filter(|(count, _)| *count > 0);
     let counts: String = counts.map(|(n, what)| format!(", {n} {what}")).collect();
     format!(
-        "{} events of format {format} in {} s on {} devices{counts}\n",
+        "{} events of format {format} in {} on {}{counts}\n",
         summary.events,
-        figure::number(summary.seconds),
-        summary.devices
+        figure::scaled(summary.seconds, None, "s"),
+        match summary.devices {
+            1 => "one device".to_owned(),
+            many => format!("{many} devices"),
+        }
     )
 }
 

@@ -7,8 +7,8 @@
 //! | Alibaba | volume, R or W, offset, length, time | README of alibaba/block-traces |
 //! | Tencent | time, offset, size, 0 read or 1 write, volume | SNIA's README |
 //!
-//! Offsets and sizes are in bytes, and those of Tencent in sectors. Times are in s (SPC, Tencent), in
-//! µs (Alibaba), and in 100 ns, MSR's since 1601.
+//! Offsets and sizes are in bytes, and those of Tencent in sectors. Times are in s (SPC, Tencent),
+//! in µs (Alibaba), and in 100 ns, MSR's since 1601.
 
 use super::LineFormat;
 use crate::block::event::{BlockAct, BlockEvent, BlockFlags, BlockWay};
