@@ -59,7 +59,7 @@ struct task { int kind; s_time_t a, b, c, wake; bool busy; };   /* kind: 'b', 'p
 struct guest {
     struct vcpu *v;
     bool burns, pending;
-    s_time_t backlog, ran, timer, yields_after;
+    s_time_t backlog, job, ran, timer, yields_after;    /* job: of the backlog, what the present job still needs */
     unsigned int gen;
     int ntasks;
     struct task task[8];
@@ -94,6 +94,7 @@ static void halt(int c)
     if (exec_from[c] < 0) return;
     if (g) {
         if (!g->burns) g->backlog -= oracle_now - exec_from[c];
+        if (g->job) g->job -= oracle_now - exec_from[c];
         g->ran += oracle_now - exec_from[c];
     }
     exec_from[c] = -1;
@@ -129,8 +130,11 @@ static void step(int c, struct vcpu *v, struct guest *g)
         g->gen++;
         if (first != INT64_MAX) post(first < oracle_now ? oracle_now : first, EV_RELEASE, g, g->gen);
     }
-    if (g->backlog > 0) post(oracle_now + g->backlog, EV_DONE, (void *)(intptr_t)c, done_gen[c]);
-    else {
+    if (g->backlog > 0) {
+        /* As in domio, the end of each job is an event: the next one's is posted there, not before. */
+        if (g->ntasks == 1 && g->task[0].kind == 'p' && g->job == 0) g->job = g->task[0].c;
+        post(oracle_now + (g->job ? g->job : g->backlog), EV_DONE, (void *)(intptr_t)c, done_gen[c]);
+    } else {
         set_bit(_VPF_blocked, &v->pause_flags);
         raise_pass(c);
     }

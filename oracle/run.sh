@@ -29,6 +29,13 @@ sweep() {
     [ "${PIPESTATUS[0]}" = 0 ] || failed=1
 }
 : >"$folder/results.json"
+# Cases of 4.17 that parted for a reason of the harness: they agree in the order of posting, no other is looked for.
+for case in "$here"/cases/*.json; do
+    policy=$(basename "$case" | cut -d- -f1)
+    case "$release: $policies " in "4.17:"*" $policy "*) ;; *) continue ;; esac
+    echo "$(basename "$case"):"
+    python3 "$here/oracle.py" one "$case" --no-ties || failed=1
+done
 for topology in ${TOPOLOGIES:-1x1x1 1x2x1 2x2x1 2x2x2}; do
     for policy in $policies; do
         sweep --policy "$policy" --version "$version" --topology "$topology"
