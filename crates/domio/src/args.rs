@@ -409,8 +409,7 @@ pub struct Compare {
 const EXPLAIN_EXAMPLES: &str = "\
 Examples:
   domio explain ping-among-burners --set network.scan=restart --report out/waits.html
-  domio explain trace.bin --cpu-hz 2.4GHz
-  domio explain trace.domio --map 3.2s..3.25s
+  domio explain trace.bin --cpu-hz 2.4GHz --map 3.2s..3.25s
   domio explain blkparse.txt --drive hitachi-7k500 --elevator cfq
 
 Of a block trace the tables tell what requests waited for: the elevator, the device, and behind
@@ -420,7 +419,8 @@ time went to.
 Otherwise the tables are the same for a scenario and for a trace: time of packets, by what they
 waited for on their way between the line and the guest; time for which each vcpu was runnable, by
 cause and by the vcpu that ran meanwhile; the longest waits, a map of who ran where, and whom driver
-domains worked for. Replications of a scenario are added up. A trace may be simulated, or of xentrace.";
+domains worked for. Replications of a scenario are added up. A trace may be simulated, or of
+xentrace.";
 
 /// Arguments of `explain`.
 #[derive(Debug, Args)]

@@ -180,7 +180,7 @@ impl BlockExplainer {
                 waiter_json(commands[command as usize].clone(), way, waiter)
             })
             .collect();
-        waiters.sort_by(|a, b| b.total_ns().cmp(&a.total_ns()));
+        waiters.sort_by_key(|b| std::cmp::Reverse(b.total_ns()));
         BlockWaitsJson {
             seconds: self.last.as_nanos() as f64 / 1e9,
             ended: self.ended,

@@ -16,7 +16,7 @@ fn steady() -> FixedDrive {
     )
 }
 
-fn replay<'a>(text: &'a str, how: IntakeConfig, kind: LoopKind) -> BlockReplay<&'a [u8]> {
+fn replay(text: &str, how: IntakeConfig, kind: LoopKind) -> BlockReplay<&[u8]> {
     let elevator = find_elevator("noop").unwrap();
     let machine = MachineConfig {
         limits: QueueLimits::disk(250, 31),

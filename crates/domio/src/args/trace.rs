@@ -9,7 +9,6 @@ pub(super) const TRACE_EXAMPLES: &str = "\
 Examples:
   domio trace summary trace.bin --cpu-hz 2400000000
   domio trace convert trace.bin --to perfetto --output trace.pftrace
-  domio trace check trace.domio
   domio trace replay blkparse.txt --elevator cfq --drive hitachi-7k500";
 
 /// Subcommands of `trace`.
