@@ -20,7 +20,8 @@ pub(super) fn every_command_has_examples() {
         let text = command.get_after_long_help().map(ToString::to_string);
         let text = text.unwrap_or_default();
         let examples = text.lines().filter(|l| l.starts_with("  domio ")).count();
-        assert!((2..=3).contains(&examples), "{}", command.get_name());
+        let name = command.get_name();
+        assert!((2..=3).contains(&examples), "{name} has {examples}");
     });
 }
 

@@ -47,7 +47,6 @@ const TRACE_SUMMARY_EXAMPLES: &str = "\
 Examples:
   domio trace summary trace.domio
   domio trace summary trace.bin --cpu-hz 2400000000 --json
-  domio trace summary blkparse.txt
   domio trace summary requests.csv.gz --format alibaba
 
 docs/block-traces.md has the formats of block traces.";
@@ -70,7 +69,6 @@ const TRACE_CONVERT_EXAMPLES: &str = "\
 Examples:
   domio trace convert trace.bin --cpu-hz 2400000000 --to own --output trace.domio
   domio trace convert trace.domio --to perfetto --output trace.pftrace
-  domio trace convert trace.domio --to csv-records | head
   domio trace convert trace.domio --to csv-requests --output requests.csv";
 
 /// Arguments of `trace convert`.
