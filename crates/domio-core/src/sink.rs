@@ -21,6 +21,17 @@ pub trait Sink {
     /// domain leaves its pcpu, and the host keeps the time of each guest for that.
     const OWNERS: bool = Self::ENABLED;
 
+    /// [`STAGES`](Sink::STAGES) of this sink, which a host asks for once, at its start. Differs from
+    /// the constant where a sink passes its records on to one of a type that is not known.
+    fn stages(&self) -> bool {
+        Self::STAGES
+    }
+
+    /// [`OWNERS`](Sink::OWNERS) of this sink, as [`stages`](Sink::stages).
+    fn owners(&self) -> bool {
+        Self::OWNERS
+    }
+
     /// Takes one record. Times never go back within one pcpu. `names` tells what its numbers stand
     /// for, and is the same table in every call, which grows at its end only.
     fn record(&mut self, names: &Names, record: &Record);
@@ -48,6 +59,14 @@ impl<S: Sink> Sink for &mut S {
     const ENABLED: bool = S::ENABLED;
     const STAGES: bool = S::STAGES;
     const OWNERS: bool = S::OWNERS;
+
+    fn stages(&self) -> bool {
+        (**self).stages()
+    }
+
+    fn owners(&self) -> bool {
+        (**self).owners()
+    }
 
     #[inline]
     fn record(&mut self, names: &Names, record: &Record) {

@@ -17,6 +17,7 @@
 pub mod allocation;
 mod core_idle;
 pub mod driver_work;
+mod erased;
 pub mod explain;
 pub mod felt;
 pub mod measure;

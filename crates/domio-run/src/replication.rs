@@ -1,55 +1,120 @@
 //! One replication under way: a simulated host that goes on when it is told, into one sink.
 
+use crate::erased::Erased;
 use crate::simulate::RunFault;
-use domio_core::{Instant, Sink};
+use domio_core::{Instant, NullSink, Sink};
 use domio_net::queue::{DropPlace, Ledger};
 use domio_scenario::{Built, DeviceModel};
 use domio_sched::StateRows;
 use domio_sim::Outcome;
 use domio_vmm::Simulation;
-use domio_vmm::bus::Assembly;
+use domio_vmm::bus::{Assembly, Device, NoDevices};
+use std::cell::{RefCell, RefMut};
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// A host that is being simulated, and the sink that gets its records.
 ///
 /// Two replications of one host and one number do the same, event for event.
-pub struct Replication<S: Sink> {
-    host: SimulatedHost<S>,
+pub struct Replication<'s, S: Sink + 's> {
+    host: Box<dyn Simulated + 's>,
+    sink: Rc<RefCell<S>>,
     policy: &'static str,
     number: u32,
 }
 
+/// A simulation of any kind.
+trait Simulated {
+    fn run(&mut self, until: Instant) -> Outcome;
+    fn mark(&mut self, now: Instant);
+    fn set_recording(&mut self, on: bool);
+    fn dump(&self) -> String;
+    fn policy_state(&self) -> StateRows;
+    fn events(&self) -> u64;
+    fn devices(&self) -> &[DeviceModel];
+}
+
+/// What a simulation has devices of, if it has any.
+trait Models: Device + Sized {
+    fn models(devices: &[Self]) -> &[DeviceModel];
+}
+
+impl Models for NoDevices {
+    fn models(_: &[Self]) -> &[DeviceModel] {
+        &[]
+    }
+}
+
+impl Models for DeviceModel {
+    fn models(devices: &[Self]) -> &[DeviceModel] {
+        devices
+    }
+}
+
+impl<S: Sink, D: Models> Simulated for Simulation<S, D> {
+    fn run(&mut self, until: Instant) -> Outcome {
+        Simulation::run(self, until)
+    }
+
+    fn mark(&mut self, now: Instant) {
+        self.host_mut().mark(now);
+    }
+
+    fn set_recording(&mut self, on: bool) {
+        self.host_mut().set_recording(on);
+    }
+
+    fn dump(&self) -> String {
+        self.host().dump()
+    }
+
+    fn policy_state(&self) -> StateRows {
+        self.host().policy_state()
+    }
+
+    fn events(&self) -> u64 {
+        Simulation::events(self)
+    }
+
+    fn devices(&self) -> &[DeviceModel] {
+        D::models(self.host().devices())
+    }
+}
+
+/// A host that makes no records. Compiled here, for all callers.
+fn silent(built: &Built, number: u32) -> Box<dyn Simulated> {
+    simulation(built, number, NullSink)
+}
+
+/// A host that makes records. Compiled here, for all callers and all sinks.
+fn recorded<'s>(built: &Built, number: u32, sink: Erased<'s>) -> Box<dyn Simulated + 's> {
+    simulation(built, number, sink)
+}
+
 /// Two kinds of simulation: a host without devices does not look for any.
-enum SimulatedHost<S: Sink> {
-    Bare(Box<Simulation<S>>),
-    Devices(Box<Simulation<S, DeviceModel>>),
+fn simulation<'s, S: Sink + 's>(built: &Built, number: u32, sink: S) -> Box<dyn Simulated + 's> {
+    let (config, scheduler, seed) = (&built.host, built.scheduler(), built.seed);
+    if built.devices.is_empty() {
+        return Box::new(Simulation::new(config, scheduler, sink, seed, number));
+    }
+    let attach = |bus: &mut Assembly<'_, DeviceModel>| built.attach(bus, number);
+    Box::new(Simulation::with_devices(
+        config, scheduler, attach, sink, seed, number,
+    ))
 }
 
-/// Does the same with either kind of simulation.
-macro_rules! either {
-    ($host:expr, $simulation:ident => $done:expr) => {
-        match $host {
-            SimulatedHost::Bare($simulation) => $done,
-            SimulatedHost::Devices($simulation) => $done,
-        }
-    };
-}
-
-impl<S: Sink> Replication<S> {
+impl<'s, S: Sink + 's> Replication<'s, S> {
     /// Replication `number` of `built`, at time zero. All records go to `sink`.
     pub fn new(built: &Built, number: u32, sink: S) -> Self {
-        let (config, scheduler, seed) = (&built.host, built.scheduler(), built.seed);
-        let host = if built.devices.is_empty() {
-            let simulation = Simulation::new(config, scheduler, sink, seed, number);
-            SimulatedHost::Bare(Box::new(simulation))
+        let sink = Rc::new(RefCell::new(sink));
+        let host = if S::ENABLED {
+            recorded(built, number, Erased::of(&sink))
         } else {
-            let attach = |bus: &mut Assembly<'_, DeviceModel>| built.attach(bus, number);
-            let simulation =
-                Simulation::with_devices(config, scheduler, attach, sink, seed, number);
-            SimulatedHost::Devices(Box::new(simulation))
+            silent(built, number)
         };
         Replication {
             host,
+            sink,
             policy: built.policy.descriptor.name,
             number,
         }
@@ -60,7 +125,7 @@ impl<S: Sink> Replication<S> {
     /// # Errors
     /// When the policy breaks its contract or the run does not progress.
     pub fn until(&mut self, time: Instant) -> Result<(), RunFault> {
-        match either!(&mut self.host, simulation => simulation.run(time)) {
+        match self.host.run(time) {
             Outcome::Completed { .. } => Ok(()),
             other => Err(RunFault {
                 policy: self.policy,
@@ -75,45 +140,44 @@ impl<S: Sink> Replication<S> {
     /// records from `now` on, or until `now`, can close its accounts. Driver domains tell for whom
     /// they worked until then.
     pub fn mark(&mut self, now: Instant) {
-        either!(&mut self.host, simulation => simulation.host_mut().mark(now));
+        self.host.mark(now);
     }
 
     /// Whether records are made from now on. They are from the beginning on.
     pub fn set_recording(&mut self, on: bool) {
-        either!(&mut self.host, simulation => simulation.host_mut().set_recording(on));
+        self.host.set_recording(on);
     }
 
-    /// What gets the records.
-    pub fn sink_mut(&mut self) -> &mut S {
-        either!(&mut self.host, simulation => simulation.host_mut().sink_mut())
+    /// What gets the records. To be given back before the replication goes on.
+    pub fn sink_mut(&mut self) -> RefMut<'_, S> {
+        self.sink.borrow_mut()
     }
 
     /// Ends the replication and gives the sink back.
     pub fn into_sink(self) -> S {
-        either!(self.host, simulation => simulation.into_sink())
+        drop(self.host);
+        let sink = Rc::into_inner(self.sink).expect("the host alone had the sink, too");
+        sink.into_inner()
     }
 
     /// State of host and policy, for people.
     pub fn dump(&self) -> String {
-        either!(&self.host, simulation => simulation.host().dump())
+        self.host.dump()
     }
 
     /// What the policy has in its books.
     pub fn policy_state(&self) -> StateRows {
-        either!(&self.host, simulation => simulation.host().policy_state())
+        self.host.policy_state()
     }
 
     /// Events delivered so far.
     pub fn events(&self) -> u64 {
-        either!(&self.host, simulation => simulation.events())
+        self.host.events()
     }
 
     /// The host's devices, in the order in which they came to the bus.
     pub fn devices(&self) -> &[DeviceModel] {
-        match &self.host {
-            SimulatedHost::Bare(_) => &[],
-            SimulatedHost::Devices(simulation) => simulation.host().devices(),
-        }
+        self.host.devices()
     }
 
     /// How many packets were dropped where so far, by name of the place.

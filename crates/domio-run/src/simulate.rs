@@ -77,7 +77,7 @@ pub fn simulate_heard<S: Sink>(
         measuring: false,
     };
     let mut run = Replication::new(built, replication, recorder);
-    let go_on = |run: &mut Replication<_>, from, until| {
+    let go_on = |run: &mut Replication<'_, _>, from, until| {
         steps(from, until, end).try_for_each(|step| {
             run.until(step)?;
             heard(thousandths(step, end));

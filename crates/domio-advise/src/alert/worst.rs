@@ -473,7 +473,7 @@ fn excerpt(built: &Built, watch: &Watch, at: Instant) -> (Vec<AlertStep>, usize)
 
 /// The same simulation once more, to read books in.
 struct Reader {
-    run: Replication<NullSink>,
+    run: Replication<'static, NullSink>,
     /// The watched vcpu.
     vcpu: VcpuId,
     ended: bool,

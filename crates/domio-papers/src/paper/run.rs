@@ -119,7 +119,7 @@ impl Prepared {
     /// Runs the warm-up, the measured time, and on while replies are missing.
     fn through<S: Sink, const TRAFFIC: bool>(
         &self,
-        run: &mut Replication<Recorder<S, TRAFFIC>>,
+        run: &mut Replication<'_, Recorder<S, TRAFFIC>>,
     ) -> Result<(), RunFault> {
         let Range { start: begin, end } = run.sink_mut().measured.clone();
         run.set_recording(false);

@@ -198,7 +198,7 @@ impl<S: Sink, D: Device> Host<S, D> {
                     let port = port.expect("a domain with several vcpus has IPIs");
                     let sent = self.bus.wires.channels.send(from.domain, port);
                     let sent = sent.expect("the kernel has bound its IPIs");
-                    if S::STAGES
+                    if self.bus.wires.stages
                         && let Some(sent) = &sent
                     {
                         let on = self.xen.policy.view(self.xen.vcpus.called(from)).pcpu;

@@ -109,8 +109,8 @@ impl<S: Sink, D: Device> Host<S, D> {
         let controlled = !config.controllers.is_empty();
         let wires = &mut bus.wires;
         wires.recording = S::ENABLED;
-        wires.stages = S::STAGES;
-        wires.owners = S::OWNERS || controlled;
+        wires.stages = sink.stages();
+        wires.owners = sink.owners() || controlled;
         wires.tells_packets = scheduler.needs().packets;
         let names = core::mem::take(&mut wires.names);
         let mut tables = Tables::new(config.topology.clone());

@@ -188,7 +188,7 @@ impl<S: Sink> Trace<S> {
         domain: DomainId,
         time: Duration,
     ) {
-        if S::OWNERS {
+        if self.sink.owners() {
             let (actor, ns) = (self.actor(vcpu), time.as_nanos());
             self.write(Record::driver_work(now, pcpu, actor, domain, ns));
         }
