@@ -35,6 +35,12 @@ pub trait Sink {
     /// Takes one record. Times never go back within one pcpu. `names` tells what its numbers stand
     /// for, and is the same table in every call, which grows at its end only.
     fn record(&mut self, names: &Names, record: &Record);
+
+    /// The host stands still, and somebody may look at the sink: what the sink holds back goes where
+    /// it belongs. Most hold nothing back.
+    fn flush(&mut self, names: &Names) {
+        let _ = names;
+    }
 }
 
 /// No trace wanted.

@@ -53,11 +53,14 @@ impl Models for DeviceModel {
 
 impl<S: Sink, D: Models> Simulated for Simulation<S, D> {
     fn run(&mut self, until: Instant) -> Outcome {
-        Simulation::run(self, until)
+        let outcome = Simulation::run(self, until);
+        self.host_mut().flush();
+        outcome
     }
 
     fn mark(&mut self, now: Instant) {
         self.host_mut().mark(now);
+        self.host_mut().flush();
     }
 
     fn set_recording(&mut self, on: bool) {

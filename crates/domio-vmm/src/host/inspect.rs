@@ -73,6 +73,11 @@ impl<S: Sink, D: Device> Host<S, D> {
         &self.bus.devices()[index]
     }
 
+    /// The sink hands on what it holds back, so that somebody may look at what it passes records to.
+    pub fn flush(&mut self) {
+        self.xen.trace.flush();
+    }
+
     /// The trace sink.
     pub fn sink_mut(&mut self) -> &mut S {
         self.xen.trace.sink_mut()

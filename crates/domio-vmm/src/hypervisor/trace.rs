@@ -82,6 +82,10 @@ impl<S: Sink> Trace<S> {
         core::mem::replace(&mut self.wanted, on && S::ENABLED)
     }
 
+    pub fn flush(&mut self) {
+        self.sink.flush(&self.names);
+    }
+
     pub fn sink_mut(&mut self) -> &mut S {
         &mut self.sink
     }
