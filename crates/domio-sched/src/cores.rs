@@ -405,6 +405,18 @@ impl Scheduler for Cores {
         self.ask(cx, |s, cx| s.packets(cx, moved));
     }
 
+    /// A unit has what its vcpus have.
+    fn dispatching(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId, packets: u32) {
+        if self.at_hand.len() <= vcpu.index() {
+            self.at_hand.resize(vcpu.index() + 1, 0);
+        }
+        self.at_hand[vcpu.index()] = packets;
+        let unit = self.unit(cx, vcpu);
+        let of = |v: &VcpuId| self.at_hand.get(v.index()).copied().unwrap_or(0);
+        let packets = self.members(cx, unit).iter().map(of).sum();
+        self.ask(cx, |s, cx| s.dispatching(cx, unit, packets));
+    }
+
     fn insert(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
         if self.exists.len() <= vcpu.index() {
             self.exists.resize(vcpu.index() + 1, false);
@@ -422,6 +434,9 @@ impl Scheduler for Cores {
             self.ask(cx, |s, cx| s.remove(cx, unit));
         }
         self.exists[vcpu.index()] = false;
+        if let Some(packets) = self.at_hand.get_mut(vcpu.index()) {
+            *packets = 0;
+        }
     }
 
     fn pick_pcpu(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) -> PcpuId {

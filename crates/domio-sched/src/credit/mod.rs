@@ -23,6 +23,7 @@
 //! | `balance`, `pick` | stealing work; choosing a pcpu |
 //! | `warm` | reading the state, and starting from a given one |
 //! | `event` | private trace records |
+//! | `xcollopts` | what Zeng 2015 adds, off by default |
 
 mod accounting;
 mod active;
@@ -38,6 +39,7 @@ mod state;
 mod tick;
 mod wake;
 mod warm;
+mod xcollopts;
 
 #[cfg(test)]
 mod tests;
@@ -48,7 +50,7 @@ pub use rules::RELEASES;
 pub use state::Priority;
 pub use warm::{WarmStart, WarmVcpu};
 
-use crate::contract::{Conflict, Descriptor, Pick, Prev, Scheduler, Wake};
+use crate::contract::{Conflict, Descriptor, Dispatching, Needs, Pick, Prev, Scheduler, Wake};
 use crate::cx::Cx;
 use crate::state::StateRows;
 use crate::work::Work;
@@ -119,6 +121,8 @@ pub struct Credit {
     clock_phase: Duration,
     /// The state to resume with, until then.
     warm: Option<Box<WarmStart>>,
+    /// Driver domains that have packets at hand.
+    dispatch: xcollopts::Vector,
 }
 
 impl Credit {
@@ -149,6 +153,7 @@ impl Credit {
             sort_epoch: 0,
             clock_phase: Duration::ZERO,
             warm: None,
+            dispatch: xcollopts::Vector::new(topology.pcpus()),
         }
     }
 
@@ -256,6 +261,13 @@ impl Scheduler for Credit {
         &DESCRIPTOR
     }
 
+    fn needs(&self) -> Needs {
+        Needs {
+            dispatching: self.settings.dispatching,
+            ..DESCRIPTOR.needs
+        }
+    }
+
     fn pcpu_online(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) {
         let node = cx.topology().socket_of(pcpu);
         let mut others = *cx.topology().node(node) & cx.online();
@@ -313,6 +325,7 @@ impl Scheduler for Credit {
         }
         self.pcpus[pcpu].ticking = false;
         cx.stop_timer(pcpu, TICK);
+        self.end_hold(cx, pcpu);
     }
 
     fn set_domain(&mut self, _: &mut Cx<'_>, domain: DomainId, params: &ParamValues) {
@@ -334,6 +347,10 @@ impl Scheduler for Credit {
         self.settings = Settings::new(params).1;
         self.grants.expire();
         Ok(())
+    }
+
+    fn dispatching(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId, packets: u32) {
+        self.told_of_packets(cx, vcpu, packets);
     }
 
     fn insert(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
@@ -364,6 +381,7 @@ impl Scheduler for Credit {
             event::account_stop(cx, here, vcpu, count);
         }
         self.vcpus[vcpu.index()] = Vcpu::ABSENT;
+        self.dispatch.forget(vcpu);
     }
 
     fn pick_pcpu(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) -> PcpuId {
@@ -422,6 +440,12 @@ impl Scheduler for Credit {
                     next: Some(vcpu),
                     time_slice: Some(time_slice),
                 };
+            }
+            if self.settings.dispatching != Dispatching::Untold {
+                if runnable && let Some(pick) = self.put_off(cx, pcpu, vcpu, prev) {
+                    return pick;
+                }
+                self.end_hold(cx, pcpu);
             }
             let v = &mut self.vcpus[vcpu.index()];
             v.start -= ns as i64;
