@@ -153,11 +153,7 @@ pub enum Dispatching {
 
 impl Dispatching {
     /// All ways.
-    pub const ALL: [Dispatching; 3] = [
-        Dispatching::Untold,
-        Dispatching::Bit,
-        Dispatching::Counter,
-    ];
+    pub const ALL: [Dispatching; 3] = [Dispatching::Untold, Dispatching::Bit, Dispatching::Counter];
 
     /// Their names in parameters, in the same order.
     pub const NAMES: &[&str] = &["off", "bit", "counter"];

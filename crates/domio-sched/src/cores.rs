@@ -44,6 +44,8 @@ pub struct Cores {
     there: CpuSet,
     /// By vcpu: whether it exists.
     exists: Vec<bool>,
+    /// By vcpu: packets that it has at hand.
+    at_hand: Vec<u32>,
     cores: Vec<Core>,
     /// Threads whose vcpu is to come or go while its unit runs.
     forced: CpuSet,
@@ -62,6 +64,7 @@ impl Cores {
             effects: Vec::new(),
             there: CpuSet::EMPTY,
             exists: Vec::new(),
+            at_hand: Vec::new(),
             cores: alloc::vec![Core::default(); topology.pcpus() / threads],
             forced: CpuSet::EMPTY,
             alone: None,

@@ -231,7 +231,12 @@ pub(super) fn dispatched(
     bound: bool,
 ) {
     let [low, high] = halves(held);
-    cx.note(here, DISPATCHED, Some(vcpu), &[low, high, passes, bound.into()]);
+    cx.note(
+        here,
+        DISPATCHED,
+        Some(vcpu),
+        &[low, high, passes, bound.into()],
+    );
 }
 
 /// `vcpu` would have run for so long already, but for the packets of a driver domain.
