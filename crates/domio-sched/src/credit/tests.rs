@@ -13,6 +13,7 @@ mod queue;
 mod vectors;
 mod wake;
 mod warm;
+mod xcollopts;
 
 use super::event::CLASS;
 use super::rules::Rules;

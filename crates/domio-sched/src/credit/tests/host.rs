@@ -24,7 +24,13 @@ impl Rig {
                     );
                 }
                 Effect::Park(_) | Effect::Unpark(_) => {}
-                Effect::Move(..) => unreachable!("credit moves vcpus by picking them"),
+                Effect::Move(v, pcpu) => {
+                    assert!(!self.tables.vcpus[v.index()].on_pcpu, "{v:?} runs");
+                    assert!(
+                        self.tables.may_run_on(v, pcpu),
+                        "{v:?} may not run on {pcpu}"
+                    );
+                }
                 Effect::DomainTimer { .. } => unreachable!("credit has no timers of domains"),
                 Effect::Note {
                     number,
