@@ -58,7 +58,7 @@ use accounting::Grants;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use domio_core::{
-    CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, PcpuTable, Topology, VcpuId,
+    Class, CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, PcpuTable, Topology, VcpuId,
     XenVersion,
 };
 use params::Settings;
@@ -162,6 +162,15 @@ impl Credit {
         &self.rules
     }
 
+    /// Records that it writes.
+    fn class(&self) -> &'static Class {
+        let listens = self.settings.dispatching != Dispatching::Untold;
+        match listens || self.settings.boost_balance {
+            true => &event::CLASS_WITH_XCOLLOPTS,
+            false => &event::CLASS,
+        }
+    }
+
     /// The first multiple of the tick period, by Xen's clock, after `now`.
     fn next_tick(&self, now: Instant) -> Instant {
         let period = self.settings.tick;
@@ -259,6 +268,10 @@ impl Credit {
 impl Scheduler for Credit {
     fn descriptor(&self) -> &'static Descriptor {
         &DESCRIPTOR
+    }
+
+    fn classes(&self) -> Vec<Option<&'static Class>> {
+        Vec::from([Some(self.class())])
     }
 
     fn needs(&self) -> Needs {

@@ -39,7 +39,7 @@ impl Rig {
                     ..
                 } => {
                     let name = about.map(|v| self.tables.vcpus[v.index()].name);
-                    let mut told = noted(&CLASS, number, name, words);
+                    let mut told = noted(self.credit.class(), number, name, words);
                     // Xen's credit has two words for a vcpu, but in one record, and in one place.
                     if let Some(name) = name.filter(|_| number != 10) {
                         let split = [u32::from(name.domain.0), u32::from(name.index)];
