@@ -39,13 +39,13 @@ pub use domio_suite::{CheckerInfo, Finding, Report, Rng, rng};
 pub use log::{Fault, LogEntry, Occurrence, PolicyCall, Run};
 pub use script::{Intervention, Script, ScriptDomain, ScriptError, ScriptStep, ScriptVcpu};
 
-use crate::contract::Scheduler;
+use crate::contract::{Dispatching, Scheduler};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Write;
 use core::ops::Range;
-use domio_core::Topology;
+use domio_core::{Duration, Topology};
 use domio_suite::SuiteInfo;
 
 /// Makes a policy for a host of the given shape. Called anew for every run.
@@ -53,6 +53,9 @@ pub type Make<'a> = &'a dyn Fn(&Topology) -> Box<dyn Scheduler>;
 
 /// Entries of the log that a finding shows.
 const TAIL: usize = 30;
+
+/// How long driver domains of the suite have packets at hand on end.
+const PACKETS_FOR: Duration = Duration::from_millis(1);
 
 /// Words and checkers of this suite.
 static SUITE: SuiteInfo = SuiteInfo {
@@ -62,11 +65,16 @@ static SUITE: SuiteInfo = SuiteInfo {
     checkers: CHECKERS,
 };
 
-/// Runs the policy under every script of the [library] and the random ones of `seeds`.
+/// Runs the policy under every script of the [library] and the random ones of `seeds`, and if it
+/// listens to driver domains, under the same with one.
 ///
 /// A policy that panics takes the caller along: the message is its own.
 pub fn check(make: Make<'_>, seeds: Range<u64>) -> Report {
     let mut report = Report::new(&SUITE);
+    let listens = match Topology::flat(1) {
+        Some(one) => make(&one).needs().dispatching != Dispatching::Untold,
+        None => false,
+    };
     let random = seeds.map(|seed| (random::script(seed), Some(seed)));
     for (script, seed) in library::scripts()
         .into_iter()
@@ -74,6 +82,14 @@ pub fn check(make: Make<'_>, seeds: Range<u64>) -> Report {
         .chain(random)
     {
         add(&mut report, make, &script, seed);
+        if listens {
+            add(
+                &mut report,
+                make,
+                &script.with_driver_domain(PACKETS_FOR),
+                seed,
+            );
+        }
     }
     report
 }
