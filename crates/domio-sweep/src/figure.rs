@@ -329,9 +329,9 @@ mod tests {
         assert_eq!(value("p99(a)"), Ok(5.0));
         let told = value("p50(b)").unwrap();
         assert_eq!(told, 3.0, "b has no other median");
-        let told = value("response").unwrap_err();
+        let told = value("ping").unwrap_err();
         assert!(
-            told.contains("the first cell has no response; it has share_pct"),
+            told.contains("the first cell has no ping; it has share_pct"),
             "{told}"
         );
         let figure = NamedFigure::parse("p99").unwrap();

@@ -210,7 +210,8 @@ pub mod reading {
                 Tree::Int((raw >> 1).cast_signed() ^ -(raw & 1).cast_signed())
             }
             8 => {
-                let (text, rest) = bytes.split_at(number(bytes) as usize);
+                let length = number(bytes) as usize;
+                let (text, rest) = bytes.split_at(length);
                 *bytes = rest;
                 Tree::Text(String::from_utf8(text.to_vec()).unwrap())
             }
