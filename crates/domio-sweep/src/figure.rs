@@ -30,13 +30,8 @@ pub enum FigureError {
     #[error("\"{0}\" is no figure; write a measure and a domain, as wake_p99(web)")]
     Form(String),
     /// No measure has such a name.
-    #[error("no measure is called \"{word}\"{near}; measures are {all}", all = all())]
-    Unknown {
-        /// What was written.
-        word: String,
-        /// Near matches, as "; near matches: a, b", or nothing.
-        near: String,
-    },
+    #[error("no measure is called \"{0}\"; there are {all}", all = all())]
+    Unknown(String),
     /// Several measures may be meant.
     #[error("\"{word}\" may be {}; write one of them", .keys.join(", "))]
     Several {
@@ -100,9 +95,7 @@ impl NamedFigure {
         }
         let candidates = candidates(word);
         if candidates.is_empty() {
-            let word = word.to_owned();
-            let near = String::new();
-            return Err(FigureError::Unknown { word, near });
+            return Err(FigureError::Unknown(word.to_owned()));
         }
         Ok(NamedFigure {
             word: word.to_owned(),

@@ -64,6 +64,7 @@ const TIMES: [(&str, f64); 4] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e
 /// A goal as it was written.
 #[derive(Clone, Debug)]
 pub struct NamedGoal {
+    text: String,
     wanted: Wanted,
     figure: NamedFigure,
     conditions: Vec<NamedCondition>,
@@ -105,10 +106,16 @@ impl NamedGoal {
             }
         }
         Ok(NamedGoal {
+            text: text.to_owned(),
             wanted,
             figure: NamedFigure::parse(&figure)?,
             conditions,
         })
+    }
+
+    /// As it was written.
+    pub fn text(&self) -> String {
+        self.text.clone()
     }
 
     /// The figures that it names.
