@@ -14,7 +14,7 @@ mod source;
 mod told;
 mod tracked;
 
-use crate::args::{Global, Sweep};
+use crate::args::{Global, PlotOf, Sweep};
 use crate::cmd::{pictures, run, scenario};
 use crate::files::{FileKind, Files, Output, Target, is_stdout};
 use crate::keeping;
@@ -160,6 +160,9 @@ fn design_name(args: &Sweep) -> String {
 /// Builds the first and the last cell, so that what is wrong is told before anything is run, and
 /// looks whether all that is named is there. Returns what the cells have to tell.
 fn check_ends(source: &Source, plan: &SweepPlan, args: &Sweep) -> anyhow::Result<Vec<String>> {
+    for plot in &args.plot {
+        along(plan, plot)?;
+    }
     let mut notices = Vec::new();
     let mut domains = Vec::new();
     for (axis, place, cell) in corners(plan) {
@@ -240,23 +243,29 @@ fn asked(args: &Sweep, plan: &SweepPlan, drive: &Drive<'_>) -> anyhow::Result<As
         asked.goal = Some(chosen.map_err(|error| anyhow!("--find: {error}"))?);
     }
     for plot in &args.plot {
-        let Some(along) = plan.axis(&plot.along) else {
-            let keys: Vec<&str> = plan.axes().iter().map(Axis::key).collect();
-            let near = suggest::near(&plot.along, keys.iter().copied());
-            bail!(
-                "--plot {}:{}: no axis is called \"{}\"{near}; --set makes axes{}",
-                plot.figure,
-                plot.along,
-                plot.along,
-                match keys.is_empty() {
-                    true => ", and there is none".to_owned(),
-                    false => format!(", here {}", keys.join(", ")),
-                }
-            );
-        };
+        let along = along(plan, plot)?;
         asked.plots.push((chosen(&plot.figure)?, along));
     }
     Ok(asked)
+}
+
+/// The place of the axis that `plot` is drawn along.
+fn along(plan: &SweepPlan, plot: &PlotOf) -> anyhow::Result<usize> {
+    if let Some(along) = plan.axis(&plot.along) {
+        return Ok(along);
+    }
+    let keys: Vec<&str> = plan.axes().iter().map(Axis::key).collect();
+    let near = suggest::near(&plot.along, keys.iter().copied());
+    let there = match keys.is_empty() {
+        true => ", and there is none".to_owned(),
+        false => format!(", here {}", keys.join(", ")),
+    };
+    bail!(
+        "--plot {}:{}: no axis is called \"{}\"{near}; --set makes axes{there}",
+        plot.figure,
+        plot.along,
+        plot.along,
+    );
 }
 
 fn probe(drive: &Drive<'_>) -> anyhow::Result<Sample> {
