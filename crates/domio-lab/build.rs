@@ -8,12 +8,13 @@ use std::{env, fs, io};
 
 /// Crates whose code has no part in a sample: what they do begins when there are samples. Any other
 /// crate counts, so that a new one cannot be forgotten.
-const WITHOUT_A_PART: [&str; 5] = [
+const WITHOUT_A_PART: [&str; 6] = [
     "domio",
     "domio-bench",
     "domio-monitor",
     "domio-report",
     "domio-stats",
+    "domio-sweep",
 ];
 
 /// Sets `DOMIO_PROGRAM`: the version, and a digest of the sources of all crates that have a part in

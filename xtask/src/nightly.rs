@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 const FUZZ_SECONDS: u32 = 600;
 
 /// Names of the steps, in their order, and what each shows when it passes.
-pub const STEPS: [(&str, &str); 6] = [
+pub const STEPS: [(&str, &str); 7] = [
     ("gate", "everything that a change has to pass"),
     (
         "long",
@@ -27,6 +27,10 @@ pub const STEPS: [(&str, &str); 6] = [
     (
         "oracle",
         "Xen 4.17's own schedulers make the same decisions, and broken ones are noticed",
+    ),
+    (
+        "readers",
+        "DuckDB, Polars, pandas and PyArrow read what sweeps write",
     ),
     (
         "fuzz",
@@ -59,7 +63,10 @@ pub fn run(root: &Path, names: &[String]) -> Result<bool> {
             )),
             "verdicts" => steps.push(Step::own(name, about, figures::run)),
             "recordings" => steps.push(Step::own(name, about, recordings)),
-            "oracle" => steps.push(Step::own(name, about, oracle)),
+            "oracle" => steps.push(Step::own(name, about, |root| script(root, "oracle/run.sh"))),
+            "readers" => steps.push(Step::own(name, about, |root| {
+                script(root, "crates/domio-sweep/readers/run.sh")
+            })),
             "fuzz" => steps.extend(fuzzers(root)?),
             _ => unreachable!("STEPS has no other"),
         }
@@ -81,15 +88,16 @@ fn recordings(root: &Path) -> Result<Done> {
     Ok(Done::Checked(true))
 }
 
-/// How `oracle/run.sh` ends where Xen's source package or a tool cannot be had.
+/// How scripts end where a tool or a package cannot be had.
 const CANNOT: i32 = 77;
 
-/// Random scenarios against Xen's own schedulers (`oracle/README.md`).
-fn oracle(root: &Path) -> Result<Done> {
+/// A script that holds the command line against programs of others: random scenarios against Xen's
+/// own schedulers (`oracle/README.md`), tables against those who read them.
+fn script(root: &Path, script: &str) -> Result<Done> {
     build(root)?;
     let domio = docs::release_folder(root).join("domio");
     let mut command = Command::new("bash");
-    command.arg("oracle/run.sh").env("DOMIO", domio);
+    command.arg(script).env("DOMIO", domio);
     let child = command
         .current_dir(root)
         .stdin(Stdio::null())

@@ -15,6 +15,7 @@ mod keeping;
 mod mon;
 mod registered;
 mod scenario;
+mod sweep;
 mod trace;
 mod values;
 
@@ -34,6 +35,7 @@ pub use registered::{
     Controller, ControllerList, ControllerShow, Policy, PolicyCheck, PolicyList, PolicyShow,
 };
 pub use scenario::{Scenario, ScenarioCheck, ScenarioList, ScenarioShow};
+pub use sweep::{PlotOf, Sweep, Trade};
 pub use trace::{Trace, TraceCheck, TraceConvert, TraceFormat, TraceInput, TraceSummary};
 pub use values::{frequency, key_and_value, seed};
 
@@ -153,6 +155,9 @@ pub enum Command {
     /// Change one thing of a scenario, and see who gains and who pays
     #[command(after_long_help = COMPARE_EXAMPLES)]
     Compare(Compare),
+    /// Run a scenario with many settings: rows in a file, trade-offs, the best cell
+    #[command(after_long_help = sweep::SWEEP_EXAMPLES)]
+    Sweep(Sweep),
     /// Tell what the guests of a scenario, or of a recorded host, wait for, and behind whom
     #[command(after_long_help = EXPLAIN_EXAMPLES)]
     Explain(Explain),

@@ -39,6 +39,7 @@ pub const SCHEMAS: &[Schema] = schemas![
     "results-prune" 1,
     "run" 1,
     "compare" 1,
+    "sweep" 1,
     "explain" 2,
     "calibrate" 1,
     "alert" 1,

@@ -141,6 +141,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "domio-report",
         ],
     ),
+    ("domio-sweep", &["domio-sim", "domio-run"]),
     (
         "domio",
         &[
@@ -164,6 +165,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "domio-advise",
             "domio-report",
             "domio-monitor",
+            "domio-sweep",
         ],
     ),
     (

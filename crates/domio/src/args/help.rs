@@ -13,6 +13,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
         &[
             "policy",
             "set",
+            "design",
             "seed",
             "replications",
             "label",
@@ -22,6 +23,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
             "seconds",
             "machines",
             "duration",
+            "jobs",
         ],
     ),
     (
@@ -41,7 +43,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
         "Output",
         &[
             "json", "csv", "to", "output", "report", "figures", "window", "map", "trace",
-            "perfetto", "plot", "force",
+            "perfetto", "plot", "trade", "find", "force",
         ],
     ),
     (
@@ -65,7 +67,7 @@ const LETTERS: [(&str, char); 6] = [
 const MANY: usize = 6;
 
 /// What a reader wants next, by command.
-const NEXT: [(&str, &str); 17] = [
+const NEXT: [(&str, &str); 18] = [
     (
         "domio",
         "domio run small-host simulates a host that ships with the program; \
@@ -87,6 +89,11 @@ const NEXT: [(&str, &str); 17] = [
     (
         "compare",
         "domio explain SCENARIO --set KEY=VALUE tells where a change comes from.",
+    ),
+    (
+        "sweep",
+        "domio compare SCENARIO --set KEY=VALUE --set KEY=VALUE shows who gains and who pays \
+         between two cells.",
     ),
     (
         "explain",

@@ -33,10 +33,26 @@ fn every_example_parses() {
             let Some(words) = line.strip_prefix("  domio ") else {
                 continue;
             };
-            let words = words.split([' ']).take_while(|w| !["|", ">"].contains(w));
+            let words = words_of(words);
+            let words = words.iter().map(String::as_str);
+            let words = words.take_while(|w| !["|", ">"].contains(w));
             let parsed =
                 super::command().try_get_matches_from(std::iter::once("domio").chain(words));
             assert!(parsed.is_ok(), "{line}: {}", parsed.unwrap_err());
         }
     });
+}
+
+/// The words of a line, as a shell has them; a word in single quotes may have spaces.
+fn words_of(line: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut quoted = false;
+    for c in line.chars() {
+        match c {
+            '\'' => quoted = !quoted,
+            ' ' if !quoted => words.push(String::new()),
+            c => words.last_mut().expect("a word").push(c),
+        }
+    }
+    words
 }

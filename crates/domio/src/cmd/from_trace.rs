@@ -7,6 +7,7 @@ use crate::input;
 use crate::out::{self, Status};
 use anyhow::{Context, anyhow, bail};
 use domio_replay::from_trace::{self, FromTraceError, Shown, Sources, XlError};
+use domio_scenario::Scenario;
 use domio_sched::policies;
 use domio_trace::Format;
 use domio_trace::order::ADVICE;
@@ -43,13 +44,7 @@ pub fn run(args: &ScenarioFromTrace, global: &Global) -> anyhow::Result<Status> 
     let (shown, mut sources) = read_trace(args, global)?;
     sources.sched = sched;
     sources.list = list;
-    let text = from_trace::scenario(&shown, &sources, policies()).map_err(|error| match error {
-        FromTraceError::Scenario(errors) => anyhow!(
-            "what the trace and the files tell makes no scenario:\n\n{}",
-            errors.render(true).trim_end()
-        ),
-        other => anyhow!("{}: {other}", args.trace.display()),
-    })?;
+    let text = made(args, &shown, &sources)?;
     let (Some(path), Some(target)) = (path, target) else {
         let name = input::name(&args.trace);
         match args.json {
@@ -64,6 +59,37 @@ pub fn run(args: &ScenarioFromTrace, global: &Global) -> anyhow::Result<Status> 
     target.create()?.write_whole(text.as_bytes())?;
     Output::told(path, "");
     Ok(Status::Success)
+}
+
+/// The scenario of the host that `trace` was recorded on, for commands that change it at once.
+///
+/// # Errors
+/// As the command itself, without what `xl` printed.
+pub fn of(trace: &Path, cpu_hz: Option<u64>, global: &Global) -> anyhow::Result<Scenario> {
+    let args = ScenarioFromTrace {
+        trace: trace.to_owned(),
+        cpu_hz,
+        sched_credit: None,
+        xl_list: None,
+        output: None,
+        force: false,
+        json: false,
+    };
+    let (shown, sources) = read_trace(&args, global)?;
+    let text = made(&args, &shown, &sources)?;
+    let scenario = Scenario::parse(&input::name(trace), text.as_bytes(), policies());
+    scenario.map_err(scenario::mistakes)
+}
+
+/// The text of the scenario.
+fn made(args: &ScenarioFromTrace, shown: &Shown, sources: &Sources) -> anyhow::Result<String> {
+    from_trace::scenario(shown, sources, policies()).map_err(|error| match error {
+        FromTraceError::Scenario(errors) => anyhow!(
+            "what the trace and the files tell makes no scenario:\n\n{}",
+            errors.render(true).trim_end()
+        ),
+        other => anyhow!("{}: {other}", args.trace.display()),
+    })
 }
 
 /// Reads the trace whole, which a replay needs.

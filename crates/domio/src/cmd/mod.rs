@@ -27,6 +27,7 @@ pub mod results;
 pub mod run;
 pub mod scenario;
 pub mod schema;
+pub mod sweep;
 pub mod tour;
 pub mod trace;
 pub mod validate;

@@ -1,12 +1,16 @@
 //! What kinds of files domio writes, and how it knows one of its own again.
 
+use domio_sweep::table::{MAGIC, made_by};
 use domio_trace::{Format, PerfettoWriter, ReadOptions, TraceReader};
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 /// Bytes of a file that tell its kind.
 const HEAD: u64 = 16_384;
+
+/// Bytes at its end, which tell who made a table in Parquet.
+const TAIL: u64 = 64;
 
 /// What is to be written. A file that is there already is overwritten when it is one of the same
 /// kind that domio made: then the same command made it, or one like it, and can make it again.
@@ -24,6 +28,8 @@ pub enum FileKind {
     Perfetto,
     /// A table whose first line is this.
     Csv(String),
+    /// A table in Parquet.
+    Parquet,
     /// A picture.
     Svg,
     /// A scenario made of a trace.
@@ -40,20 +46,22 @@ impl FileKind {
             FileKind::Xentrace | FileKind::Answer => "file that could be made again",
             FileKind::Perfetto => "trace that domio wrote for Perfetto",
             FileKind::Csv(_) => "table with the same columns",
+            FileKind::Parquet => "table that domio wrote",
             FileKind::Svg => "picture that domio drew",
             FileKind::Scenario => "scenario that domio made of a trace",
             FileKind::Report => "report",
         }
     }
 
-    /// Whether a file that begins with `head` is one that domio made.
-    fn is(&self, head: &[u8]) -> bool {
+    /// Whether a file that begins with `head` and ends in `tail` is one that domio made.
+    fn is(&self, head: &[u8], tail: &[u8]) -> bool {
         match self {
             FileKind::Trace => TraceReader::new(head, &ReadOptions::default())
                 .is_ok_and(|reader| reader.format() == Format::Own),
             FileKind::Xentrace | FileKind::Answer => false,
             FileKind::Perfetto => begins_as_perfetto(head),
             FileKind::Csv(first) => head.split(|b| *b == b'\n').next() == Some(first.as_bytes()),
+            FileKind::Parquet => head.starts_with(MAGIC) && made_by(tail),
             FileKind::Svg => {
                 let text = String::from_utf8_lossy(head);
                 text.starts_with("<?xml") && text.contains("<svg class=\"chart")
@@ -81,8 +89,16 @@ impl FileKind {
             Ok(_) => {}
         }
         let mut head = Vec::new();
-        File::open(path)?.take(HEAD).read_to_end(&mut head)?;
-        Ok((!self.is(&head)).then(|| format!("is there already, and is no {}", self.name())))
+        let mut file = File::open(path)?;
+        file.by_ref().take(HEAD).read_to_end(&mut head)?;
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))?;
+        let mut tail = Vec::new();
+        file.take(TAIL).read_to_end(&mut tail)?;
+        Ok(
+            (!self.is(&head, &tail))
+                .then(|| format!("is there already, and is no {}", self.name())),
+        )
     }
 }
 
@@ -98,6 +114,7 @@ pub fn begins_as_perfetto(head: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use domio_sweep::{TableFormat, TableWriter};
     use domio_trace::{TraceHeader, TraceWriter, XentraceWriter};
 
     #[test]
@@ -105,7 +122,9 @@ mod tests {
         let header = TraceHeader::default();
         let own = TraceWriter::new(Vec::new(), &header).unwrap().finish();
         let xen = XentraceWriter::new(Vec::new(), 1_000_000_000).unwrap();
-        let files: [(FileKind, Vec<u8>); 7] = [
+        let table = TableWriter::new(TableFormat::Parquet, Vec::new(), Vec::new(), Vec::new());
+        let files: [(FileKind, Vec<u8>); 8] = [
+            (FileKind::Parquet, table.unwrap().finish().unwrap()),
             (FileKind::Trace, own.unwrap()),
             (
                 FileKind::Perfetto,

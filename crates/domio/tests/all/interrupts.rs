@@ -154,7 +154,7 @@ fn what_is_finished_survives_a_kill() {
 }
 
 /// What is kept, with when and how each was made.
-fn rows(path: &Path) -> BTreeSet<String> {
+pub(crate) fn rows(path: &Path) -> BTreeSet<String> {
     if !path.exists() {
         return BTreeSet::new();
     }

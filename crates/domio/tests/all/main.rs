@@ -32,6 +32,7 @@ mod reproduce;
 mod results;
 mod schemas;
 mod shell;
+mod sweep;
 mod trace_version_1;
 mod validate;
 mod variants;

@@ -1,0 +1,379 @@
+//! A figure of a cell, as users name it: `wake_p99(web)`, `share(web)`, `throughput`.
+//!
+//! A measure is named by its key (`wake_p99_us`), by its key without the unit (`wake_p99`), or by a
+//! word that only one measure of the host has (`p99`, where nothing but wake-ups has a 99th
+//! percentile). `throughput` is the one of jobs, replies, packets and disk blocks that the host has.
+//!
+//! In brackets is the domain. Without one the figure is of all guests: shares and rates are added,
+//! and of figures that are better the smaller, or the larger, the guest counts that fares worst.
+
+use domio_run::Sample;
+use domio_run::measure::{Better, MEASURES, Measure};
+use std::fmt;
+
+/// The control domain, which is no guest.
+const CONTROL: &str = "Domain-0";
+
+/// Measures that are what a host gets done, by what its guests do.
+const THROUGHPUT: [&str; 4] = ["replies_per_s", "net_mbps", "disk_mb_per_s", "jobs_done"];
+
+/// Units of which the sum over domains is a figure of the host.
+const ADDED: [&str; 4] = ["% of one pcpu", "1/s", "Mb/s", "MB/s"];
+
+/// Counts, of which the same is true.
+const COUNTS: [&str; 2] = ["jobs_done", "ping_replies"];
+
+/// Why a text names no figure, or none that there is.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum FigureError {
+    /// It is written in another way.
+    #[error("\"{0}\" is no figure; write a measure and a domain, as wake_p99(web)")]
+    Form(String),
+    /// No measure has such a name.
+    #[error("no measure is called \"{0}\"; there are {all}", all = all())]
+    Unknown(String),
+    /// Several measures may be meant.
+    #[error("\"{word}\" may be {}; write one of them", .keys.join(", "))]
+    Several {
+        /// What was written.
+        word: String,
+        /// Keys.
+        keys: Vec<&'static str>,
+    },
+    /// The host has nothing of the kind.
+    #[error("the first cell has no {word}{of}; it has {}", .there.join(", "))]
+    Missing {
+        /// What was written.
+        word: String,
+        /// " of DOMAIN", or nothing.
+        of: String,
+        /// Keys of what it has.
+        there: Vec<&'static str>,
+    },
+    /// There is no figure of all guests together.
+    #[error("{key} of all guests is nothing; name a domain, as {key}(web)")]
+    Domain {
+        /// Key of the measure.
+        key: &'static str,
+    },
+}
+
+fn all() -> String {
+    let short = MEASURES.iter().map(stem);
+    short.collect::<Vec<_>>().join(", ")
+}
+
+/// A figure that was named; which measure that is may hang on what the host has.
+#[derive(Clone, Debug)]
+pub struct NamedFigure {
+    word: String,
+    domain: Option<String>,
+    candidates: Vec<&'static Measure>,
+}
+
+impl NamedFigure {
+    /// Reads `text`.
+    ///
+    /// # Errors
+    /// When it has another form, or no measure has the name.
+    pub fn parse(text: &str) -> Result<Self, FigureError> {
+        let text = text.trim();
+        let form = || FigureError::Form(text.to_owned());
+        let (word, domain) = match text.split_once('(') {
+            None => (text, None),
+            Some((word, rest)) => {
+                let domain = rest.strip_suffix(')').ok_or_else(form)?.trim();
+                (
+                    word.trim(),
+                    Some(domain).filter(|domain| !domain.is_empty()),
+                )
+            }
+        };
+        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        if word.is_empty() || !word.chars().all(is_word) {
+            return Err(form());
+        }
+        let candidates = candidates(word);
+        if candidates.is_empty() {
+            return Err(FigureError::Unknown(word.to_owned()));
+        }
+        Ok(NamedFigure {
+            word: word.to_owned(),
+            domain: domain.map(str::to_owned),
+            candidates,
+        })
+    }
+
+    /// Whether the name alone tells the measure.
+    pub fn is_plain(&self) -> bool {
+        self.candidates.len() == 1
+    }
+
+    /// The domain that is named.
+    pub fn domain(&self) -> Option<&str> {
+        self.domain.as_deref()
+    }
+
+    /// Decides which measure is meant, by a sample of the host where the name leaves that open.
+    ///
+    /// # Errors
+    /// When the sample has none of those that may be meant, or several; when there is no such
+    /// figure of all guests together.
+    pub fn chosen(&self, probe: Option<&Sample>) -> Result<SweepFigure, FigureError> {
+        let figure = |measure| SweepFigure {
+            measure,
+            domain: self.domain.clone(),
+        };
+        let measure = match (self.candidates.as_slice(), probe) {
+            ([measure], _) => *measure,
+            (_, Some(probe)) => {
+                let there = |m: &&&'static Measure| figure(m).value(probe).is_some();
+                let there: Vec<_> = self.candidates.iter().filter(there).copied().collect();
+                match there.as_slice() {
+                    [measure] => *measure,
+                    [] => return Err(self.missing(probe)),
+                    _ => return Err(self.several(&there)),
+                }
+            }
+            (several, None) => return Err(self.several(several)),
+        };
+        let figure = figure(measure);
+        match figure.domain.is_none() && Over::of(measure).is_none() {
+            true => Err(FigureError::Domain { key: measure.key }),
+            false => Ok(figure),
+        }
+    }
+
+    fn several(&self, measures: &[&'static Measure]) -> FigureError {
+        FigureError::Several {
+            word: self.word.clone(),
+            keys: measures.iter().map(|measure| measure.key).collect(),
+        }
+    }
+
+    fn missing(&self, probe: &Sample) -> FigureError {
+        let figure = |measure| SweepFigure {
+            measure,
+            domain: self.domain.clone(),
+        };
+        let there = MEASURES.iter().filter(|m| figure(m).value(probe).is_some());
+        FigureError::Missing {
+            word: self.word.clone(),
+            of: self
+                .domain
+                .as_ref()
+                .map_or(String::new(), |d| format!(" of {d}")),
+            there: there.map(|measure| measure.key).collect(),
+        }
+    }
+}
+
+impl fmt::Display for NamedFigure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.domain {
+            Some(domain) => write!(f, "{}({domain})", self.word),
+            None => f.write_str(&self.word),
+        }
+    }
+}
+
+/// The key of a measure without its unit.
+fn stem(measure: &Measure) -> &'static str {
+    let units = ["_pct", "_us", "_ms", "_mbps", "_mb_per_s", "_per_s"];
+    let key = measure.key;
+    let stems = units.iter().filter_map(|unit| key.strip_suffix(unit));
+    stems.min_by_key(|stem| stem.len()).unwrap_or(key)
+}
+
+/// Measures that `word` may mean.
+fn candidates(word: &str) -> Vec<&'static Measure> {
+    let all = |is: &dyn Fn(&Measure) -> bool| MEASURES.iter().filter(|m| is(m)).collect();
+    let by_key: Vec<_> = all(&|m| m.key == word);
+    let by_stem: Vec<_> = all(&|m| stem(m) == word);
+    match (by_key.is_empty(), by_stem.is_empty()) {
+        (false, _) => by_key,
+        (_, false) => by_stem,
+        _ if word == "throughput" => all(&|m| THROUGHPUT.contains(&m.key)),
+        _ => all(&|m| stem(m).split('_').any(|part| part == word)),
+    }
+}
+
+/// What a measure of all guests is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Over {
+    Sum,
+    Largest,
+    Smallest,
+}
+
+impl Over {
+    fn of(measure: &Measure) -> Option<Self> {
+        if ADDED.contains(&measure.unit) || COUNTS.contains(&measure.key) {
+            return Some(Over::Sum);
+        }
+        match measure.better {
+            Better::Lower => Some(Over::Largest),
+            Better::Higher => Some(Over::Smallest),
+            Better::Neither => None,
+        }
+    }
+}
+
+/// A measure of a domain, or of all guests.
+#[derive(Clone, Debug)]
+pub struct SweepFigure {
+    /// What is measured.
+    pub measure: &'static Measure,
+    /// Of whom; `None` for all guests.
+    pub domain: Option<String>,
+}
+
+impl SweepFigure {
+    /// Its value in a replication, in the unit of the measure; `None` where nothing was measured.
+    pub fn value(&self, sample: &Sample) -> Option<f64> {
+        if let Some(domain) = &self.domain {
+            return sample.get(&self.measure.name(domain));
+        }
+        let guests = domains(sample).filter(|domain| *domain != CONTROL);
+        let values = guests.filter_map(|domain| sample.get(&self.measure.name(domain)));
+        match Over::of(self.measure)? {
+            Over::Sum => values.reduce(|a, b| a + b),
+            Over::Largest => values.reduce(f64::max),
+            Over::Smallest => values.reduce(f64::min),
+        }
+    }
+
+    /// Whether a smaller value is better, or a larger one; a share is neither.
+    pub fn better(&self) -> Better {
+        self.measure.better
+    }
+
+    /// What people call it: "wake to run, 99 %, of web".
+    pub fn title(&self) -> String {
+        let title = self.measure.title;
+        match (&self.domain, Over::of(self.measure)) {
+            (Some(domain), _) => format!("{title}, of {domain}"),
+            (None, Some(Over::Sum)) => format!("{title}, of all guests"),
+            (None, _) => format!("{title}, of the guest that fares worst"),
+        }
+    }
+}
+
+impl fmt::Display for SweepFigure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.domain {
+            Some(domain) => write!(f, "{}({domain})", self.measure.key),
+            None => f.write_str(self.measure.key),
+        }
+    }
+}
+
+/// Names of the domains of a sample. Every domain has a share.
+pub fn domains(sample: &Sample) -> impl Iterator<Item = &str> {
+    sample
+        .values()
+        .filter_map(|(name, _)| name.strip_suffix(".share_pct"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Sample {
+        Sample::new()
+            .with("Domain-0.share_pct", 9.0)
+            .with("Domain-0.wake_p99_us", 9_000.0)
+            .with("a.share_pct", 30.0)
+            .with("a.wake_p99_us", 5.0)
+            .with("a.net_mbps", 70.0)
+            .with("b.share_pct", 40.0)
+            .with("b.wake_p99_us", 7.0)
+            .with("b.net_mbps", 20.0)
+            .with("b.run_p50_us", 3.0)
+    }
+
+    fn value(text: &str) -> Result<f64, String> {
+        let told = |e: FigureError| e.to_string();
+        let named = NamedFigure::parse(text).map_err(told)?;
+        let figure = named.chosen(Some(&sample())).map_err(told)?;
+        figure.value(&sample()).ok_or_else(|| "nothing".to_owned())
+    }
+
+    #[test]
+    fn a_domain_stands_in_brackets() {
+        assert_eq!(value("wake_p99(a)"), Ok(5.0));
+        assert_eq!(value(" wake_p99_us ( Domain-0 )"), Ok(9_000.0));
+        assert_eq!(value("run_p50(b)"), Ok(3.0));
+        assert_eq!(value("wake_p99(c)"), Err("nothing".to_owned()));
+    }
+
+    #[test]
+    fn all_guests_are_added_up_or_the_worst_of_them() {
+        assert_eq!(value("share"), Ok(70.0));
+        assert_eq!(value("net"), Ok(90.0));
+        assert_eq!(value("wake_p99"), Ok(7.0));
+        assert!(value("run_p50").unwrap_err().contains("run_p50_us(web)"));
+    }
+
+    #[test]
+    fn a_word_means_what_the_host_has() {
+        assert_eq!(value("throughput"), Ok(90.0));
+        assert_eq!(value("p99"), Ok(7.0));
+        assert_eq!(value("p99(a)"), Ok(5.0));
+        let told = value("p50(b)").unwrap();
+        assert_eq!(told, 3.0, "b has no other median");
+        let told = value("ping").unwrap_err();
+        assert!(
+            told.contains("the first cell has no ping; it has share_pct"),
+            "{told}"
+        );
+        let figure = NamedFigure::parse("p99").unwrap();
+        assert!(!figure.is_plain());
+        let told = figure.chosen(None).unwrap_err().to_string();
+        assert!(
+            told.contains("may be wake_p99_us, turnaround_p99_ms"),
+            "{told}"
+        );
+    }
+
+    #[test]
+    fn every_measure_has_a_short_name_of_its_own() {
+        for measure in &MEASURES {
+            let by_stem = candidates(stem(measure));
+            assert!(
+                by_stem.iter().any(|m| m.key == measure.key),
+                "{}",
+                measure.key
+            );
+            assert!(NamedFigure::parse(measure.key).unwrap().is_plain());
+        }
+        let plain = |word: &str| NamedFigure::parse(word).unwrap().is_plain();
+        assert!(plain("share") && plain("wake_p99") && plain("jobs_done") && plain("replies"));
+    }
+
+    #[test]
+    fn what_is_no_figure_is_told() {
+        for text in ["", "wake p99", "share(web", "(web)", "share(a))x"] {
+            assert!(NamedFigure::parse(text).is_err(), "{text}");
+        }
+        let told = NamedFigure::parse("banana(web)").unwrap_err().to_string();
+        assert!(
+            told.contains("\"banana\"") && told.contains("wake_p99"),
+            "{told}"
+        );
+    }
+
+    #[test]
+    fn titles_say_of_whom() {
+        let title = |text| {
+            let figure = NamedFigure::parse(text).unwrap().chosen(None).unwrap();
+            figure.title()
+        };
+        assert_eq!(title("share(web)"), "share, of web");
+        assert_eq!(title("share"), "share, of all guests");
+        assert_eq!(
+            title("wake_p99"),
+            "wake to run, 99 %, of the guest that fares worst"
+        );
+    }
+}

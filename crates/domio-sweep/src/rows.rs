@@ -1,0 +1,120 @@
+//! The rows of a sweep: one for each cell, replication and domain.
+//!
+//! | columns | hold |
+//! |---|---|
+//! | `cell`, `replication` | their numbers, from 0 |
+//! | one an axis, named after its key | the cell's value |
+//! | `domain` | the domain's name |
+//! | one a measure, named after its key, with the unit last | the figure, or nothing |
+//!
+//! Columns do not hang on what is measured, so that the first row can be written before the last
+//! cell is run, and tables of different sweeps fit below each other.
+
+use crate::axis::{Axis, ValueKind};
+use crate::figure::domains;
+use crate::table::{Field, TableColumn};
+use domio_run::Sample;
+use domio_run::measure::MEASURES;
+
+/// The columns of a sweep along `axes`.
+pub fn columns(axes: &[Axis]) -> Vec<TableColumn> {
+    let column = |name: &str, kind, optional| TableColumn {
+        name: name.to_owned(),
+        kind,
+        optional,
+    };
+    let mut columns = vec![
+        column("cell", ValueKind::Whole, false),
+        column("replication", ValueKind::Whole, false),
+    ];
+    columns.extend(
+        axes.iter()
+            .map(|axis| column(axis.key(), axis.kind(), false)),
+    );
+    columns.push(column("domain", ValueKind::Text, false));
+    let measures = MEASURES.iter();
+    columns.extend(measures.map(|measure| column(measure.key, ValueKind::Number, true)));
+    columns
+}
+
+/// The rows of replication `replication` of cell `cell`, which has the values `values`: one for each
+/// domain, by name.
+pub fn rows(
+    axes: &[Axis],
+    cell: u64,
+    values: &[String],
+    replication: u32,
+    sample: &Sample,
+) -> Vec<Vec<Field>> {
+    let mut head = vec![
+        Field::Whole(cell.cast_signed()),
+        Field::Whole(i64::from(replication)),
+    ];
+    let pairs = axes.iter().zip(values);
+    head.extend(pairs.map(|(axis, value)| field(axis.kind(), value)));
+    let row = |domain: &str| {
+        let mut row = head.clone();
+        row.push(Field::Text(domain.to_owned()));
+        row.extend(MEASURES.iter().map(|measure| {
+            let value = sample.get(&measure.name(domain));
+            value.map_or(Field::None, Field::Number)
+        }));
+        row
+    };
+    domains(sample).map(row).collect()
+}
+
+/// `value` as a field of a column of `kind`.
+fn field(kind: ValueKind, value: &str) -> Field {
+    let number = match kind {
+        ValueKind::Whole => value.parse().ok().map(Field::Whole),
+        ValueKind::Number => value.parse().ok().map(Field::Number),
+        ValueKind::Text => None,
+    };
+    number.unwrap_or_else(|| Field::Text(value.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_has_the_cell_the_domain_and_its_figures() {
+        let axis = |key, text| Axis::parse(key, text).unwrap();
+        let axes = [
+            axis("scheduler.policy", "credit,null"),
+            axis("domain.web.weight", "1..3"),
+        ];
+        let names: Vec<String> = columns(&axes).into_iter().map(|c| c.name).collect();
+        let expected = [
+            "cell",
+            "replication",
+            "scheduler.policy",
+            "domain.web.weight",
+            "domain",
+            "share_pct",
+        ];
+        assert_eq!(names[..6], expected);
+        assert_eq!(names.len(), 5 + MEASURES.len());
+        let sample = Sample::new()
+            .with("db.share_pct", 60.0)
+            .with("web.share_pct", 30.0)
+            .with("web.wake_p99_us", 7.5)
+            .with("dropped.NIC ring", 3.0);
+        let values = ["null".to_owned(), "2".to_owned()];
+        let rows = rows(&axes, 9, &values, 4, &sample);
+        let text = |text: &str| Field::Text(text.to_owned());
+        assert_eq!(rows.len(), 2);
+        let head = [
+            Field::Whole(9),
+            Field::Whole(4),
+            text("null"),
+            Field::Whole(2),
+        ];
+        assert_eq!(rows[1][..4], head);
+        assert_eq!(rows[1][4..6], [text("web"), Field::Number(30.0)]);
+        let place = names.iter().position(|name| name == "wake_p99_us").unwrap();
+        assert_eq!(rows[0][place], Field::None);
+        assert_eq!(rows[1][place], Field::Number(7.5));
+    }
+}
