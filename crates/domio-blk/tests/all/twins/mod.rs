@@ -4,7 +4,9 @@
 //! A twin keeps what waits in one list, looks through all of it for each choice, and shares no code
 //! with its elevator.
 
+mod bfq;
 mod kyber;
+mod lease;
 mod mq_deadline;
 mod none;
 
@@ -16,6 +18,13 @@ fn histories() -> impl Iterator<Item = IoHistory> {
     history::library()
         .into_iter()
         .chain((1000..1300).map(history::random))
+}
+
+/// Whether a copy of the elevator called `name` ever does something else.
+fn parts(name: &str, make: fn(&Tuning, Jiffies) -> Box<dyn Elevator>) -> bool {
+    let elevator = find_elevator(name).unwrap();
+    let copy = ElevatorInfo { make, ..*elevator };
+    histories().any(|history| run(elevator, &history) != run(&copy, &history))
 }
 
 /// Holds the elevator called `name` against a twin.
@@ -58,4 +67,20 @@ fn mq_deadline_is_its_twin() {
 #[test]
 fn kyber_is_its_twin() {
     same("kyber", kyber::make);
+}
+
+#[test]
+fn bfq_is_its_twin() {
+    same("bfq", bfq::make);
+}
+
+#[test]
+fn lease_is_its_twin() {
+    same("lease", lease::make);
+}
+
+#[test]
+fn copies_with_a_mistake_are_noticed() {
+    assert!(parts("bfq", bfq::broken));
+    assert!(parts("lease", lease::broken));
 }
