@@ -39,7 +39,7 @@ const HOLD_OPS: u64 = 2_000_000;
 const HOST_SECONDS: u64 = 600;
 const BIG_SECONDS: u64 = 10;
 const STREAM_SECONDS: u64 = 10;
-const BLOCK_SECONDS: u64 = 60;
+const BLOCK_SECONDS: u64 = 600;
 /// Commands of a disk in one sample.
 const COMMANDS: u64 = 300_000;
 /// As often is a trace read in one sample.
