@@ -1,6 +1,6 @@
 //! What is measured, against what, and how good it has to be.
 
-use crate::{hosts, monitor, plain, stream};
+use crate::{blocks, drive, hosts, monitor, plain, stream};
 use domio_sim::hold;
 
 /// A piece of work whose speed is compared with a plain loop's.
@@ -15,7 +15,12 @@ pub struct Bench {
     pub baseline: fn() -> u64,
     /// Least ratio of the two speeds that passes.
     pub at_least: f64,
+    /// Least speed that passes on any machine (units a second), for work that has such a limit.
+    pub floor: Option<f64>,
 }
+
+/// A million a second: an event in a microsecond.
+const A_MICROSECOND_EACH: Option<f64> = Some(1e6);
 
 /// A piece of work whose memory is limited.
 pub struct MemoryCase {
@@ -34,6 +39,9 @@ const HOLD_OPS: u64 = 2_000_000;
 const HOST_SECONDS: u64 = 600;
 const BIG_SECONDS: u64 = 10;
 const STREAM_SECONDS: u64 = 10;
+const BLOCK_SECONDS: u64 = 600;
+/// Commands of a disk in one sample.
+const COMMANDS: u64 = 300_000;
 /// As often is a trace read in one sample.
 const MON_RUNS: u64 = 4;
 /// Runs in one sample: a sample has to take long enough for a clock.
@@ -48,6 +56,7 @@ pub const BENCHES: &[Bench] = &[
         work: || moved(hold::engine(1_000, HOLD_OPS, 1)),
         baseline: || moved(hold::binary_heap(1_000, HOLD_OPS, 1)),
         at_least: 1.0,
+        floor: None,
     },
     Bench {
         name: "hold-100k",
@@ -55,6 +64,7 @@ pub const BENCHES: &[Bench] = &[
         work: || moved(hold::engine(100_000, HOLD_OPS, 1)),
         baseline: || moved(hold::binary_heap(100_000, HOLD_OPS, 1)),
         at_least: 1.5,
+        floor: None,
     },
     Bench {
         name: "host-1cpu",
@@ -66,6 +76,7 @@ pub const BENCHES: &[Bench] = &[
         },
         baseline: || times(PLAIN_RUNS, || plain(1)),
         at_least: 0.25,
+        floor: None,
     },
     Bench {
         name: "host-8cpu",
@@ -77,6 +88,7 @@ pub const BENCHES: &[Bench] = &[
         },
         baseline: || times(PLAIN_RUNS, || plain(8)),
         at_least: 0.25,
+        floor: None,
     },
     // The two policies decide about different things, one more often than the other.
     Bench {
@@ -93,6 +105,7 @@ pub const BENCHES: &[Bench] = &[
             })
         },
         at_least: 0.7,
+        floor: None,
     },
     Bench {
         name: "host-traced",
@@ -108,6 +121,7 @@ pub const BENCHES: &[Bench] = &[
             })
         },
         at_least: 0.6,
+        floor: None,
     },
     Bench {
         name: "host-big",
@@ -119,6 +133,7 @@ pub const BENCHES: &[Bench] = &[
             })
         },
         at_least: 0.5,
+        floor: None,
     },
     Bench {
         name: "stream-cell",
@@ -126,6 +141,7 @@ pub const BENCHES: &[Bench] = &[
         work: || stream::run(STREAM_SECONDS).events,
         baseline: || moved(hold::engine(1_000, HOLD_OPS, 1)),
         at_least: 0.25,
+        floor: None,
     },
     // What it costs to know for whom a driver domain works: 3 % at most, and as much again for a
     // machine that is not quiet.
@@ -135,6 +151,26 @@ pub const BENCHES: &[Bench] = &[
         work: || stream::run_traced::<true>(STREAM_SECONDS).events,
         baseline: || stream::run_traced::<false>(STREAM_SECONDS).events,
         at_least: 0.94,
+        floor: None,
+    },
+    // Files in three guests, through both block layers to a disk.
+    Bench {
+        name: "blk-cell",
+        unit: "events",
+        work: || blocks::run(BLOCK_SECONDS).events,
+        baseline: || moved(hold::engine(1_000, HOLD_OPS, 1)),
+        at_least: 0.25,
+        floor: A_MICROSECOND_EACH,
+    },
+    // Which of 31 commands is next, against a disk that holds one: the choice and the rest of what a
+    // command takes are under a microsecond together.
+    Bench {
+        name: "disk-choice",
+        unit: "commands",
+        work: || drive::chosen(drive::FULL, COMMANDS),
+        baseline: || drive::chosen(1, COMMANDS),
+        at_least: 0.1,
+        floor: A_MICROSECOND_EACH,
     },
     // `domio mon` on a trace, against reading the trace alone.
     Bench {
@@ -143,6 +179,7 @@ pub const BENCHES: &[Bench] = &[
         work: || times(MON_RUNS, monitor::sampled),
         baseline: || times(MON_RUNS, monitor::read),
         at_least: 0.25,
+        floor: None,
     },
 ];
 

@@ -2,10 +2,14 @@
 //! same run, so that a ratio means the same on any machine. Run as `cargo xtask bench`.
 //!
 //! [`cases`] lists what is measured and what is asked of it, [`measure`] takes the samples,
-//! [`memory`] finds out how much memory a case needs, [`hosts`] makes the hosts, [`monitor`]
-//! makes samples of a trace, and [`plain`] is the loop that they are held against.
+//! [`memory`] finds out how much memory a case needs, [`hosts`] makes the hosts, [`cell`] runs
+//! those of papers ([`stream`], [`blocks`]), [`drive`] keeps a disk full, [`monitor`] makes samples
+//! of a trace, and [`plain`] is the loop that they are held against.
 
+mod blocks;
 mod cases;
+mod cell;
+mod drive;
 mod hosts;
 mod measure;
 mod memory;

@@ -1,10 +1,9 @@
 //! A host whose guests stream: test 1 of Ongaro et al. 2008 with everything on (`tbs`), seven TCP
 //! streams through a driver domain.
 
-use domio_core::{Duration, Instant, Names, NullSink, Record, Sink};
-use domio_papers::paper;
-use domio_run::Replication;
-use domio_scenario::{DeviceModel, NoReplay};
+use crate::cell;
+use domio_core::{Names, NullSink, Record, Sink};
+use domio_scenario::DeviceModel;
 
 /// The cell.
 const CELL: &str = "papers/ongaro2008/test1-tbs";
@@ -44,20 +43,15 @@ pub fn run_traced<const OWNERS: bool>(seconds: u64) -> Streamed {
 }
 
 fn run_into(seconds: u64, sink: impl Sink) -> Streamed {
-    let scenario = paper::scenario(CELL).expect("shipped files");
-    let scenario = scenario.expect("a cell of the paper");
-    let drawn = scenario.replication(0).expect("shipped ranges");
-    let built = drawn.build(&NoReplay).expect("no recording");
-    let mut run = Replication::new(&built, 0, sink);
-    let ended = run.until(Instant::ZERO + Duration::from_secs(seconds));
-    ended.expect("the cell runs to its end");
-    let [DeviceModel::Network(network)] = run.devices() else {
-        unreachable!("the cell has one network and no disk");
-    };
-    Streamed {
-        events: run.events(),
-        packets: network.bytes_streamed() / u64::from(domio_net::packet::MSS),
-    }
+    cell::run(CELL, seconds, sink, |run| {
+        let [DeviceModel::Network(network)] = run.devices() else {
+            unreachable!("the cell has one network and no disk");
+        };
+        Streamed {
+            events: run.events(),
+            packets: network.bytes_streamed() / u64::from(domio_net::packet::MSS),
+        }
+    })
 }
 
 #[cfg(test)]

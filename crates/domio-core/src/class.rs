@@ -160,6 +160,10 @@ pub struct Field {
 }
 
 impl Field {
+    /// Name of the field of a record that says something moves: the number of the device behind the
+    /// driver domain, where a class has several. Readers tell these apart.
+    pub const DEVICE: &'static str = "device";
+
     /// The whole word `word` (0 to 3).
     pub const fn word(name: &'static str, word: u8, unit: Unit) -> Self {
         Field::bits(name, word * 32, 32, unit)

@@ -1,6 +1,6 @@
 //! What records say of items on their way between guests and the world outside.
 
-use domio_core::{ActorId, Class, DomainId, Names, Place, Record, Says, Stage};
+use domio_core::{ActorId, Class, Declared, DomainId, Field, Names, Place, Record, Says, Stage};
 
 /// An item goes from one place to another.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +17,14 @@ pub(crate) struct Move {
     pub driver: ActorId,
     /// For how long it has been there already, in nanoseconds.
     pub ago: u64,
+    /// The device behind the driver domain, where the record tells.
+    pub device: Option<u64>,
+}
+
+/// The device that `record` names, if it names one.
+pub(crate) fn device(declared: &Declared, record: &Record) -> Option<u64> {
+    let field = declared.fields.iter().find(|f| f.name == Field::DEVICE)?;
+    Some(field.value(record))
 }
 
 impl Move {
@@ -44,6 +52,7 @@ impl Move {
             to: new.stage,
             driver: ActorId(value(driver) as u32),
             ago: value(ago),
+            device: device(declared, record),
         })
     }
 }

@@ -1,11 +1,13 @@
 //! Demands of recorded vcpus, for scenarios that replay a trace.
 
+use crate::block::recorded_calls;
 use crate::demand::demands;
 use crate::demand::unseen::Unseen;
 use crate::named::{NamedRecord, NamedRecords};
 use crate::process::ReplayProcess;
 use domio_core::{DomainId, Kind, VcpuName};
-use domio_scenario::{NoDemands, Replay, ReplaySource, Scenario};
+use domio_scenario::{NoDemands, RecordedCalls, RecordedRequests, Replay, ReplaySource, Scenario};
+use domio_trace::block::BlockTraceError;
 use domio_trace::order::{ADVICE, in_order};
 use domio_trace::{ReadOptions, TraceError, TraceErrorKind, TraceReader};
 use domio_vmm::Profile;
@@ -55,6 +57,9 @@ impl Traces for BTreeMap<String, Vec<u8>> {
 
 /// Name of a trace, and counts a second of its clock.
 type Source = (String, Option<u64>);
+
+/// Largest job file (bytes).
+const JOB_FILE_MAX: u64 = 1 << 20;
 
 type ByVcpu = BTreeMap<VcpuName, ReplayProcess>;
 
@@ -169,6 +174,38 @@ impl<T: Traces> ReplaySource for RecordedDemands<T> {
                 .ok_or_else(|| not_among(demands, vcpu)),
             Err(why) => Err(why.clone()),
         }
+    }
+
+    fn job_file(&self, path: &str) -> Result<String, NoDemands> {
+        let OpenTrace { name, read, hint } = self.traces.open(path)?;
+        let mut text = String::new();
+        let mut read = read.take(JOB_FILE_MAX + 1);
+        let length = read.read_to_string(&mut text).map_err(|e| NoDemands {
+            why: format!("{name} cannot be read: {e}"),
+            hint,
+        })?;
+        if length as u64 > JOB_FILE_MAX {
+            return Err(NoDemands {
+                why: format!("{name} has more than {JOB_FILE_MAX} bytes"),
+                hint: "name a job file of fio".to_owned(),
+            });
+        }
+        Ok(text)
+    }
+
+    fn requests(
+        &self,
+        path: &str,
+        wanted: &RecordedRequests,
+    ) -> Result<(Vec<RecordedCalls>, Vec<String>), NoDemands> {
+        let OpenTrace { name, read, hint } = self.traces.open(path)?;
+        recorded_calls(&name, read, wanted).map_err(|error| NoDemands {
+            hint: match error {
+                BlockTraceError::Io(_) => hint,
+                _ => format!("`domio trace summary {name}` tells what can be read of it"),
+            },
+            why: format!("{name}: {error}"),
+        })?
     }
 }
 

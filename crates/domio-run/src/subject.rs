@@ -30,14 +30,14 @@ impl Subject {
         }
     }
 
-    /// A scenario: its bytes, its overrides, and the bytes of the traces that it replays, in the
+    /// A scenario: its bytes, its overrides, and the bytes of the files that it names, in the
     /// order of its plan.
-    pub fn of_scenario(scenario: &Scenario, traces: &[Vec<u8>]) -> Self {
+    pub fn of_scenario(scenario: &Scenario, files: &[Vec<u8>]) -> Self {
         // The seed is told apart from the rest.
         let overrides = scenario.overrides().filter(|o| !is_seed(o));
         let overrides: Vec<&str> = overrides.collect();
         let mut inputs = vec![scenario.text().as_bytes()];
-        inputs.extend(traces.iter().map(Vec::as_slice));
+        inputs.extend(files.iter().map(Vec::as_slice));
         inputs.extend(overrides.iter().map(|change| change.as_bytes()));
         let fingerprint = Subject::new("scenario", "", &inputs).fingerprint;
         Subject {

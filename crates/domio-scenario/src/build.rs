@@ -1,13 +1,14 @@
 //! From a validated scenario to what a simulator takes.
 
 use crate::devices::{DeviceConfig, DeviceModel, attach};
-use crate::plan::Replay;
+use crate::jobs::RecordedCalls;
+use crate::plan::{DiskInput, DiskInputKind, RecordedRequests, Replay};
 use crate::problem::{Code, Problem, Problems, ScenarioErrors};
 use crate::scenario::Scenario;
 use domio_core::{Duration, ParamValues};
 use domio_sched::{Cores, Policy, Pool, Pools, Scheduler};
 use domio_vmm::bus::Assembly;
-use domio_vmm::config::{HostConfig, Workload};
+use domio_vmm::config::{HostConfig, TaskConfig, Workload};
 
 /// Where the demands of replayed vcpus come from. The caller reads traces; this crate does not.
 pub trait ReplaySource {
@@ -16,6 +17,38 @@ pub trait ReplaySource {
     /// # Errors
     /// Why there are none and what to do about it.
     fn workload(&self, replay: &Replay) -> Result<Workload, NoDemands>;
+
+    /// The text of the job file at `path`.
+    ///
+    /// # Errors
+    /// As above.
+    fn job_file(&self, path: &str) -> Result<String, NoDemands> {
+        let _ = path;
+        Err(nothing_read())
+    }
+
+    /// The calls of each process in the block trace at `path`, as far as they are `wanted`: at
+    /// least one process, each with at least one call, in the order of their times. With them
+    /// comes what to know of the trace, in sentences.
+    ///
+    /// # Errors
+    /// As above.
+    fn requests(
+        &self,
+        path: &str,
+        wanted: &RecordedRequests,
+    ) -> Result<(Vec<RecordedCalls>, Vec<String>), NoDemands> {
+        let _ = (path, wanted);
+        Err(nothing_read())
+    }
+}
+
+/// What a source without files says.
+fn nothing_read() -> NoDemands {
+    NoDemands {
+        why: "files cannot be read here".to_owned(),
+        hint: "choose another workload, or `job` of fio, which stands in the scenario".to_owned(),
+    }
 }
 
 /// Why a recorded vcpu cannot be replayed. Both are one sentence without a full stop.
@@ -62,6 +95,8 @@ pub struct Built {
     pub duration: Duration,
     /// Seed of every random stream.
     pub seed: u64,
+    /// What to know of the files that were read.
+    pub notices: Vec<String>,
 }
 
 impl Built {
@@ -127,6 +162,30 @@ impl Scenario {
                 ),
             }
         }
+        let mut notices = Vec::new();
+        for input in &plan.disk_inputs {
+            let (domain, vcpu, task) = input.at;
+            let tasks = &mut host.domains[domain].vcpus[vcpu].tasks;
+            let stand_in = tasks[task].clone();
+            match input.processes(source, &stand_in.name) {
+                Ok((processes, told)) => {
+                    notices.extend(told);
+                    // Others keep their places: the first process has that of the stand-in.
+                    for (i, (name, workload)) in processes.into_iter().enumerate() {
+                        let made = TaskConfig {
+                            name,
+                            workload,
+                            ..stand_in.clone()
+                        };
+                        match i {
+                            0 => tasks[task] = made,
+                            _ => tasks.push(made),
+                        }
+                    }
+                }
+                Err(NoDemands { why, hint }) => problems.push(no_input(input, &why, hint)),
+            }
+        }
         match problems.finish(&self.sources) {
             Some(errors) => Err(errors),
             None => Ok(Built {
@@ -139,7 +198,26 @@ impl Scenario {
                 warmup: plan.warmup,
                 duration: plan.duration,
                 seed: plan.seed,
+                notices,
             }),
         }
     }
+}
+
+/// The file of `input` says of no process what it does.
+fn no_input(input: &DiskInput, why: &str, hint: String) -> Problem {
+    let path = crate::problem::quote(&input.path);
+    let (key, what, expected) = match &input.holds {
+        DiskInputKind::FioJobs => ("job_file", "jobs", "a job file of fio"),
+        DiskInputKind::Requests(_) => ("trace", "requests", "a block trace with requests in it"),
+    };
+    Problem::new(
+        Code::Replay,
+        input.span,
+        format!("there are no {what} of `{path}`: {why}"),
+    )
+    .key(key)
+    .found(path)
+    .expected(expected)
+    .hint(hint)
 }

@@ -40,6 +40,7 @@ static EXAMPLES: &[(&str, &str)] = shipped![
     "database-beside-backup",
     "mail-servers",
     "flash-host",
+    "fio-jobs",
 ];
 
 /// Every shipped scenario: its name and its text. They lie in the folder `scenarios` too.

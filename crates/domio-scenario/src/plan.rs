@@ -8,6 +8,8 @@ use domio_net::keys::{all_of_network, all_of_writers};
 use domio_sched::Policy;
 use domio_vmm::config::HostConfig;
 use domio_vmm::machine::{all_of_host, all_of_kernel};
+use domio_vmm::process::FileId;
+use domio_vmm::process::programs::ReplayLoop;
 use std::fmt;
 
 /// What a scenario asks for, with every default filled in. Holds no trace of the text.
@@ -39,6 +41,8 @@ pub struct Plan {
     pub devices: Vec<DeviceConfig>,
     /// The recordings that are wanted.
     pub replays: Vec<Replay>,
+    /// The files that say what processes do with disks.
+    pub disk_inputs: Vec<DiskInput>,
     /// What replications draw: see [`Scenario::replication`](crate::Scenario::replication).
     pub vary: Vec<Vary>,
 }
@@ -72,7 +76,52 @@ pub struct Replay {
     pub(crate) span: Span,
 }
 
+/// A file that says what processes do with a disk. The processes are not in the host yet: one that
+/// does nothing has their place.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DiskInput {
+    /// Path as the scenario writes it: relative to the scenario's file.
+    pub path: String,
+    /// What the file holds.
+    pub holds: DiskInputKind,
+    /// The disk.
+    pub(crate) disk: FileId,
+    /// Bytes of the disk.
+    pub(crate) bytes: u64,
+    /// Indices of the task in [`HostConfig::domains`], its vcpus and their tasks.
+    pub(crate) at: (usize, usize, usize),
+    pub(crate) span: Span,
+}
+
+/// What a file holds that says what processes do with a disk.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum DiskInputKind {
+    /// Jobs in fio's words.
+    FioJobs,
+    /// Requests that were recorded.
+    Requests(RecordedRequests),
+}
+
+/// Which requests of a block trace processes make, and how.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RecordedRequests {
+    /// Name of the device or volume in the trace; all of them without.
+    pub volume: Option<String>,
+    /// How many requests are used at most, from the first on.
+    pub most: u64,
+    /// Processes that make them in turn; one for each of the recording without.
+    pub threads: Option<u32>,
+    /// When they are made.
+    pub kind: ReplayLoop,
+}
+
 impl Plan {
+    /// Paths of the files that are read when the scenario is built, as the scenario writes them.
+    pub fn files(&self) -> impl Iterator<Item = &str> {
+        let replays = self.replays.iter().map(|replay| replay.trace.as_str());
+        replays.chain(self.disk_inputs.iter().map(|input| input.path.as_str()))
+    }
+
     /// The networks that some domain uses, in the order of the text.
     pub fn networks(&self) -> impl Iterator<Item = &NetworkConfig> {
         self.devices.iter().filter_map(DeviceConfig::network)
@@ -128,6 +177,7 @@ impl fmt::Debug for Plan {
             .field("host", &self.host)
             .field("devices", &self.devices)
             .field("replays", &self.replays)
+            .field("disk_inputs", &self.disk_inputs)
             .field("vary", &self.vary)
             .finish()
     }

@@ -175,6 +175,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "domio-sched",
             "domio-sim",
             "domio-vmm",
+            "domio-blk",
             "domio-trace",
             "domio-meter",
             "domio-net",

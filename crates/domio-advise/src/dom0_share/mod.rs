@@ -362,10 +362,10 @@ fn samples(
     }
 }
 
-/// What samples of the job are kept as; `None` where it replays traces, which are not in its text.
+/// What samples of the job are kept as; `None` where it names files, which are not in its text.
 fn subject(job: &Job) -> Option<Subject> {
-    let replays = !job.scenario.plan().replays.is_empty();
-    (!replays).then(|| Subject::of_scenario(&job.scenario, &[]))
+    let has_files = job.scenario.plan().files().next().is_some();
+    (!has_files).then(|| Subject::of_scenario(&job.scenario, &[]))
 }
 
 fn sample(job: &Job, replication: u32, source: &Dom0Source<'_>) -> Result<Sample, RunFault> {

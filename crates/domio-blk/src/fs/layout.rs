@@ -50,8 +50,27 @@ impl Bitmap {
         self.free -= 1;
     }
 
-    fn is_taken(&self, bit: u32) -> bool {
-        self.words[(bit / 64) as usize] & 1 << (bit % 64) != 0
+    /// Takes bits in a row, as long as they are free: from `from` on, `most` at most. Says how
+    /// many.
+    fn take_row(&mut self, from: u32, most: u32) -> u32 {
+        let end = from.saturating_add(most).min(self.words.len() as u32 * 64);
+        let mut at = from;
+        while at < end {
+            let word = &mut self.words[(at / 64) as usize];
+            let into = at % 64;
+            let free = (*word >> into).trailing_zeros().min(64 - into);
+            let count = free.min(end - at);
+            if count == 0 {
+                break;
+            }
+            *word |= (u64::MAX >> (64 - count)) << into;
+            at += count;
+            if count < 64 - into {
+                break;
+            }
+        }
+        self.free -= at - from;
+        at - from
     }
 
     fn give(&mut self, bit: u32) {
@@ -111,9 +130,7 @@ impl Layout {
                 g if g < reserved => GROUP_BLOCKS,
                 _ => head,
             };
-            for bit in 0..taken {
-                group.blocks.take(bit);
-            }
+            group.blocks.take_row(0, taken);
             group
         });
         Layout {
@@ -226,12 +243,7 @@ impl Layout {
         let first = self.take_block(goal);
         let blocks = &mut self.groups[(first / GROUP_BLOCKS) as usize].blocks;
         let bit = first % GROUP_BLOCKS;
-        let mut count = 1;
-        while count < most && bit + count < GROUP_BLOCKS && !blocks.is_taken(bit + count) {
-            blocks.take(bit + count);
-            count += 1;
-        }
-        (first, count)
+        (first, 1 + blocks.take_row(bit + 1, most - 1))
     }
 
     /// Gives a block back.
@@ -244,6 +256,38 @@ impl Layout {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bits_in_a_row_are_those_that_single_calls_would_take() {
+        for (taken, from, most) in [
+            (200, 0, 500),
+            (200, 0, 100),
+            (63, 1, 62),
+            (64, 1, 63),
+            (64, 1, 64),
+            (65, 0, 300),
+            (0, 0, 10),
+            (255, 250, 300),
+            (100, 64, 36),
+            (256, 256, 5),
+        ] {
+            let mut row = Bitmap::new(256);
+            if taken < 256 {
+                row.take(taken);
+            }
+            let before = row.free;
+            let count = row.take_row(from, most);
+            let expected = taken.min(256).saturating_sub(from).min(most);
+            assert_eq!(count, expected, "{taken} {from} {most}");
+            assert_eq!(row.free, before - count);
+            let mut single = Bitmap::new(256);
+            if taken < 256 {
+                single.take(taken);
+            }
+            (from..from + count).for_each(|bit| single.take(bit));
+            assert_eq!(row.words, single.words, "{taken} {from} {most}");
+        }
+    }
 
     #[test]
     fn blocks_are_taken_from_the_goal_on_and_around() {

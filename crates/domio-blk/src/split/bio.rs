@@ -7,8 +7,8 @@ use domio_core::Instant;
 /// For whom a piece of I/O is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Origin {
-    /// The call with this number, past the page cache.
-    Call(u64),
+    /// Of the process at this place, the call with this number, past the page cache.
+    Call(u32, u64),
     /// The file system, which calls the piece by this tag.
     Files(u64),
 }

@@ -53,8 +53,8 @@ pub enum DiskRecord {
     /// word 1 = sectors; words 2 and 3 = first sector of the guest's disk.
     Submitted = 0,
     /// A piece goes from one [`DiskPlace`] to another: bits 24 to 27 and 28 to 31 of word 0 = from
-    /// and to; word 1 = actor of the driver domain; words 2 and 3 = ns that the piece has been
-    /// there.
+    /// and to; bits 0 to 23 of word 1 = actor of the driver domain; bits 24 to 31 = the disk of the
+    /// host; words 2 and 3 = ns that the piece has been there.
     Moved = 1,
     /// A piece that reads is over: word 0 = bytes, words 2 and 3 = ns since it was submitted.
     Read = 2,
@@ -72,7 +72,8 @@ pub enum DiskRecord {
 }
 
 const PIECE: Field = Field::bits("piece", 0, 24, Unit::Number);
-const DRIVER: Field = Field::word("driver", 1, Unit::Actor);
+const DRIVER: Field = Field::bits("driver", 32, 24, Unit::Actor);
+const DEVICE: Field = Field::bits(Field::DEVICE, 56, 8, Unit::Number);
 const TIME: Field = Field::long("time", 2, Unit::Nanoseconds);
 const BYTES: Field = Field::word("bytes", 0, Unit::Bytes);
 
@@ -104,6 +105,7 @@ pub static RECORDS: Class = Class::new(
                 Field::bits("to", 28, 4, Unit::Place),
                 DRIVER,
                 Field::long("ago", 2, Unit::Nanoseconds),
+                DEVICE,
             ],
         )
         .says(Says::Moved {
@@ -148,7 +150,12 @@ pub static RECORDS: Class = Class::new(
         Declared::new(
             DiskRecord::RingFull as u8,
             "ring-full",
-            &[PIECE, Field::bits("place", 24, 4, Unit::Place), DRIVER],
+            &[
+                PIECE,
+                Field::bits("place", 24, 4, Unit::Place),
+                DRIVER,
+                DEVICE,
+            ],
         )
         .says(Says::Full {
             place: 1,
@@ -174,6 +181,8 @@ pub(super) struct Ends {
     pub guest: DomainId,
     pub driver: DomainId,
     pub class: ClassId,
+    /// Number of the disk of the host.
+    pub device: u8,
 }
 
 impl Ends {
@@ -181,6 +190,13 @@ impl Ends {
         let actor = io.actor(VcpuName::new(self.guest, 0));
         let (class, number) = (self.class, what as u8);
         io.record(Record::of(io.now, io.on, (class, number), actor, words));
+    }
+
+    /// The driver domain and the disk of the host, in a word.
+    fn behind(self, io: &mut Io<'_>) -> u32 {
+        let driver = io.actor(VcpuName::new(self.driver, 0)).0;
+        assert!(driver < 1 << 24, "an actor has 24 bits");
+        driver | u32::from(self.device) << 24
     }
 
     /// `piece` of disk `disk` is submitted.
@@ -198,8 +214,12 @@ impl Ends {
     pub fn moved(self, io: &mut Io<'_>, piece: &Piece, from: DiskPlace, to: DiskPlace) {
         if io.stages() {
             let places = from as u32 | (to as u32) << 4;
-            let driver = io.actor(VcpuName::new(self.driver, 0)).0;
-            let words = [piece.number & 0x00ff_ffff | places << 24, driver, 0, 0];
+            let words = [
+                piece.number & 0x00ff_ffff | places << 24,
+                self.behind(io),
+                0,
+                0,
+            ];
             self.tell(io, DiskRecord::Moved, words);
         }
     }
@@ -208,8 +228,12 @@ impl Ends {
     pub fn ring_full(self, io: &mut Io<'_>, piece: &Piece) {
         if io.stages() {
             let place = DiskPlace::GuestQueue as u32;
-            let driver = io.actor(VcpuName::new(self.driver, 0)).0;
-            let words = [piece.number & 0x00ff_ffff | place << 24, driver, 0, 0];
+            let words = [
+                piece.number & 0x00ff_ffff | place << 24,
+                self.behind(io),
+                0,
+                0,
+            ];
             self.tell(io, DiskRecord::RingFull, words);
         }
     }

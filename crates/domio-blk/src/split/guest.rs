@@ -7,6 +7,7 @@ use super::front::{Doing, Front, Task};
 use super::raw::RawCall;
 use crate::elevator::{IoWay, Submitter};
 use crate::fs::contract::FIRST_PROCESS;
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::ops::Range;
 use domio_vmm::bus::{KernelIo, Owner, Progress};
@@ -34,36 +35,53 @@ struct Ongoing {
 /// The calls of a disk's processes.
 #[derive(Default)]
 pub(super) struct Calls {
-    calls: Vec<Ongoing>,
+    /// By place of the process.
+    calls: Vec<Option<Ongoing>>,
+    under_way: usize,
     made: u64,
-    /// Processes that have used the disk; the place follows from the number of the submitter.
-    processes: Vec<Pid>,
+    /// Places of the processes that have used the disk, from which the numbers of submitters
+    /// follow.
+    places: BTreeMap<Pid, usize>,
 }
 
 impl Calls {
     fn submitter(&mut self, by: Pid) -> Submitter {
-        let known = self.processes.iter().position(|process| *process == by);
-        let place = known.unwrap_or_else(|| {
-            self.processes.push(by);
-            self.processes.len() - 1
-        });
+        let next = self.calls.len();
+        let place = *self.places.entry(by).or_insert(next);
+        if place == next {
+            self.calls.push(None);
+        }
         Submitter(FIRST_PROCESS.0 + place as u32)
+    }
+
+    /// The place of the process, if it is in a call.
+    fn place(&self, by: Pid) -> Option<usize> {
+        let place = *self.places.get(&by)?;
+        self.calls[place].is_some().then_some(place)
     }
 
     fn begin(&mut self, by: Pid, submitter: Submitter, to: To) -> usize {
         self.made += 1;
-        self.calls.push(Ongoing {
+        self.under_way += 1;
+        let place = (submitter.0 - FIRST_PROCESS.0) as usize;
+        self.calls[place] = Some(Ongoing {
             number: self.made,
             by,
             task: Task::new(submitter),
             to,
         });
-        self.calls.len() - 1
+        place
+    }
+
+    /// The call of the process at `place` is over.
+    fn end(&mut self, place: usize) {
+        self.calls[place] = None;
+        self.under_way -= 1;
     }
 
     fn of(&mut self, submitter: Submitter) -> Option<&mut Ongoing> {
-        let mut calls = self.calls.iter_mut();
-        calls.find(|call| call.task.submitter == submitter)
+        let place = submitter.0.checked_sub(FIRST_PROCESS.0)?;
+        self.calls.get_mut(place as usize)?.as_mut()
     }
 
     /// The queue has a request for `submitter`.
@@ -84,15 +102,15 @@ impl Calls {
         }
     }
 
-    /// A piece of the call with this number is over: the process goes on after the last one.
-    fn piece_over(&mut self, number: u64, kernel: &mut KernelIo<'_, '_>) {
-        let mut calls = self.calls.iter_mut();
-        let call = calls.find(|call| call.number == number);
+    /// A piece of the call with this number, of the process at `place`, is over: the process goes
+    /// on after the last one.
+    fn piece_over(&mut self, place: u32, number: u64, kernel: &mut KernelIo<'_, '_>) {
+        let call = self.calls[place as usize].as_mut();
         if let Some(Ongoing {
             to: To::Disk(raw),
             by,
             ..
-        }) = call
+        }) = call.filter(|call| call.number == number)
         {
             raw.unanswered -= 1;
             if raw.unanswered == 0 {
@@ -155,17 +173,20 @@ impl Vbd {
             let number = (self.number as u64) << super::INODE;
             return Answer::Return(first.map_or(0, |file| number | u64::from(file)));
         }
-        let place = self.calls.calls.iter().position(|call| call.by == by);
+        let place = self.calls.place(by);
         let Some(place) = place.or_else(|| self.begin(what, inode, by, kernel)) else {
             return Answer::Return(0);
         };
-        let call = &mut self.calls.calls[place];
-        let (number, submitter, mut task) = (call.number, call.task.submitter, call.task);
+        let call = self.calls.calls[place].as_mut().expect("a call under way");
+        let (number, submitter) = (call.number, call.task.submitter);
+        let (is_raw, creates) = match call.to {
+            To::Disk(_) => (true, false),
+            To::Files(own) => (false, own.creates),
+        };
         let files = &mut self.files;
-        let is_raw = matches!(call.to, To::Disk(_));
-        let to = &mut call.to;
+        let Ongoing { task, to, .. } = call;
         let doing = self.front.go_on(
-            &mut task,
+            task,
             |front, kernel| match to {
                 To::Disk(raw) => raw.step(),
                 To::Files(own) => {
@@ -174,15 +195,13 @@ impl Vbd {
                 }
             },
             |bio| match is_raw {
-                true => Origin::Call(number),
+                true => Origin::Call(place as u32, number),
                 false => Origin::Files(bio.tag),
             },
             kernel,
         );
-        self.calls.calls[place].task = task;
-        let creates = matches!(self.calls.calls[place].to, To::Files(own) if own.creates);
         if matches!(doing, Doing::Done(_)) {
-            self.calls.calls.swap_remove(place);
+            self.calls.end(place);
         }
         self.wake(kernel);
         match doing {
@@ -246,7 +265,7 @@ impl Vbd {
     /// A piece is over: whoever waits goes on.
     fn over(&mut self, piece: &Piece, kernel: &mut KernelIo<'_, '_>) {
         match piece.origin {
-            Origin::Call(number) => self.calls.piece_over(number, kernel),
+            Origin::Call(place, number) => self.calls.piece_over(place, number, kernel),
             Origin::Files(tag) => {
                 let files = self.files.as_mut().expect("a file is in a file system");
                 let congestion = self.front.congestion();
@@ -257,6 +276,6 @@ impl Vbd {
 
     /// Whether nothing of the disk is under way in the guest.
     pub fn is_idle(&self) -> bool {
-        self.calls.calls.is_empty() && self.front.pieces.len() == 0
+        self.calls.under_way == 0 && self.front.pieces.len() == 0
     }
 }

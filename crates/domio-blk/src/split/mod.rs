@@ -189,6 +189,8 @@ impl Split {
                 guest: vbd.domain,
                 driver: config.driver,
                 class,
+                // More disks than a trace tells apart count as the last one.
+                device: vbd.disk.min(u8::MAX.into()) as u8,
             };
             let first = threads.len();
             for t in first..first + vbd.back.threads() as usize {

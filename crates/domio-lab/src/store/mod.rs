@@ -277,13 +277,13 @@ impl Store {
     }
 }
 
-/// What samples of `scenario` are kept as: its bytes, its overrides and the traces that it replays.
+/// What samples of `scenario` are kept as: its bytes, its overrides and the files that it names.
 ///
 /// # Errors
-/// When a trace cannot be read.
+/// When a file cannot be read.
 pub fn subject(scenario: &Scenario) -> io::Result<Subject> {
-    let replays = scenario.plan().replays.iter();
-    let read = replays.map(|replay| std::fs::read(scenario.folder().join(&replay.trace)));
+    let files = scenario.plan().files();
+    let read = files.map(|file| std::fs::read(scenario.folder().join(file)));
     Ok(Subject::of_scenario(
         scenario,
         &read.collect::<io::Result<Vec<_>>>()?,

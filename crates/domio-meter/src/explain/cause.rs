@@ -11,6 +11,8 @@ pub struct ItemWaits {
     pub domain: DomainId,
     /// The class, which says what the items are and which places there are.
     pub class: &'static Class,
+    /// The device behind the driver domain, where the trace tells several apart.
+    pub device: Option<u64>,
     /// Items that began their way within the time that counts.
     pub begun: u64,
     /// Items under way at the end.
@@ -21,17 +23,23 @@ pub struct ItemWaits {
 
 impl ItemWaits {
     /// None so far.
-    pub(super) fn new(domain: DomainId, class: &'static Class) -> Self {
+    pub(super) fn new(domain: DomainId, class: &'static Class, device: Option<u64>) -> Self {
         ItemWaits {
             domain,
             class,
+            device,
             begun: 0,
             under_way: 0,
             times: BTreeMap::new(),
         }
     }
 
-    /// Adds those of the same class and guest in another replication.
+    /// What tells these from others, in their order.
+    pub(super) fn key(&self) -> (DomainId, &'static str, Option<u64>) {
+        (self.domain, self.class.name, self.device)
+    }
+
+    /// Adds those of the same class, guest and device in another replication.
     pub(super) fn add(&mut self, other: &ItemWaits) {
         self.begun += other.begun;
         self.under_way += other.under_way;

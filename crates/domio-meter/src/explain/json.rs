@@ -92,6 +92,9 @@ pub struct ItemsJson {
     pub class: &'static str,
     /// What the items are ("packets").
     pub items: &'static str,
+    /// The device behind the driver domain, where the trace tells several apart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device: Option<u64>,
     /// Items that began their way.
     pub begun: u64,
     /// Items under way at the end.
@@ -373,6 +376,7 @@ fn items(items: &ItemWaits) -> ItemsJson {
     ItemsJson {
         class: items.class.name,
         items: items.class.items,
+        device: items.device,
         begun: items.begun,
         under_way: items.under_way,
         total_ns: items.total(),

@@ -7,17 +7,17 @@ use domio_core::{ActorId, Class, ClassId, Declared, DomainId, Names, Record, Say
 use super::cause::{Cause, ItemWaits, Side};
 use super::waits::{Doing, WaitBooks};
 use crate::account::Window;
-use crate::moves::{Move, place};
+use crate::moves::{Move, device, place};
 
 /// Most stretches of a driver domain's past that are kept. They are needed from the oldest item on
 /// that reached the device unnoticed; of one that is older than all of them, the cause of the time
 /// before is unknown.
 const PAST_MAX: usize = 1 << 16;
 
-/// The paths of all guests with items, one for each class.
+/// The paths of all guests with items, one for each class and device.
 #[derive(Debug, Default)]
 pub(super) struct Paths {
-    paths: BTreeMap<(DomainId, ClassId), Path>,
+    paths: BTreeMap<(DomainId, ClassId, Option<u64>), Path>,
     /// What items in the device waited for, of each driver domain.
     pasts: BTreeMap<ActorId, Past>,
 }
@@ -25,10 +25,12 @@ pub(super) struct Paths {
 /// Stretches of time that each last until the next begins, oldest first.
 type Past = VecDeque<(u64, Cause)>;
 
-/// The path of a guest's items of one class.
+/// The path of a guest's items of one class to one device.
 #[derive(Debug)]
 struct Path {
     class: &'static Class,
+    /// The class and the device.
+    to: (ClassId, Option<u64>),
     /// The vcpus that bring items further.
     guest: ActorId,
     driver: ActorId,
@@ -78,14 +80,16 @@ impl Paths {
                 place: number,
                 driver,
             } => {
-                if let Some((path, _)) = self.path(names, record, actor(driver))
+                let behind = (actor(driver), device(declared, record));
+                if let Some((path, _)) = self.path(names, record, behind)
                     && let Some((_, place)) = place(path.class, value(number))
                 {
                     path.full |= place.stage == Stage::GuestOut;
                 }
             }
             Says::Held { driver, time, .. } => {
-                if let Some((path, _)) = self.path(names, record, actor(driver)) {
+                let behind = (actor(driver), device(declared, record));
+                if let Some((path, _)) = self.path(names, record, behind) {
                     path.limited_until = now.saturating_add(value(time));
                 }
             }
@@ -93,18 +97,19 @@ impl Paths {
         }
     }
 
-    /// The path of the items that `record` tells of, which `driver` brings further, and the past of
-    /// that driver domain.
+    /// The path of the items that `record` tells of, which `driver` brings further to `device`, and
+    /// the past of that driver domain.
     fn path(
         &mut self,
         names: &Names,
         record: &Record,
-        driver: ActorId,
+        (driver, device): (ActorId, Option<u64>),
     ) -> Option<(&mut Path, &Past)> {
         let class = names.class(record.class)?;
         let domain = names.vcpu(record.actor)?.domain;
-        let path = self.paths.entry((domain, record.class));
-        let path = path.or_insert_with(|| Path::new(domain, class, record.actor));
+        let to = (record.class, device);
+        let path = self.paths.entry((domain, to.0, to.1));
+        let path = path.or_insert_with(|| Path::new(domain, (class, to), record.actor));
         path.driver = driver;
         Some((path, self.pasts.entry(driver).or_default()))
     }
@@ -118,7 +123,7 @@ impl Paths {
         (now, window): (u64, Window),
         books: &WaitBooks,
     ) {
-        let Some((path, past)) = self.path(names, record, moved.driver) else {
+        let Some((path, past)) = self.path(names, record, (moved.driver, moved.device)) else {
             return;
         };
         let since = now.saturating_sub(moved.ago);
@@ -156,10 +161,10 @@ impl Paths {
     /// Time passes, from `from` to `to`.
     pub fn pass(&mut self, from: u64, to: u64, books: &WaitBooks) {
         let mut in_devices = InDevices::default();
-        for ((domain, _), path) in self.paths.iter().filter(|(_, path)| path.holds_back) {
+        for ((domain, ..), path) in self.paths.iter().filter(|(_, path)| path.holds_back) {
             let items = path.in_device();
             if items > 0 {
-                in_devices.0.push((path.driver, *domain, items));
+                in_devices.0.push(((path.driver, path.to), *domain, items));
             }
         }
         for path in self.paths.values_mut() {
@@ -169,10 +174,9 @@ impl Paths {
 
     /// The paths of a domain.
     fn of(&mut self, domain: DomainId) -> impl Iterator<Item = &mut Path> {
-        let ends = [ClassId(0), ClassId(u8::MAX)].map(|class| (domain, class));
-        self.paths
-            .range_mut(ends[0]..=ends[1])
-            .map(|(_, path)| path)
+        let first = (domain, ClassId(0), None);
+        let last = (domain, ClassId(u8::MAX), Some(u64::MAX));
+        self.paths.range_mut(first..=last).map(|(_, path)| path)
     }
 
     /// `to` was sent to on `port` by `from`.
@@ -217,27 +221,29 @@ impl Paths {
         }
     }
 
-    /// The sums, by domain and name of the class.
+    /// The sums, by domain, name of the class, and device.
     pub fn finish(self) -> Vec<ItemWaits> {
         let paths = self.paths.into_values().map(|path| ItemWaits {
             under_way: path.items.iter().sum(),
             ..path.waits
         });
         let mut items: Vec<ItemWaits> = paths.collect();
-        items.sort_by_key(|items| (items.domain, items.class.name));
+        items.sort_by_key(ItemWaits::key);
         items
     }
 }
 
-/// Items in devices behind queues that hold back: of which driver domain, whose, how many.
+/// A device behind a queue that holds back: the driver domain, the class, the number.
+type Behind = (ActorId, (ClassId, Option<u64>));
+
+/// Items in devices behind queues that hold back: in which, whose, how many.
 #[derive(Default)]
-struct InDevices(Vec<(ActorId, DomainId, u64)>);
+struct InDevices(Vec<(Behind, DomainId, u64)>);
 
 impl InDevices {
-    /// Divides `time` among the domains with items in devices of `driver`; nobody, if there are
-    /// none.
-    fn divide(&self, driver: ActorId, time: u64, mut add: impl FnMut(Option<DomainId>, u64)) {
-        let own = || self.0.iter().filter(|(of, ..)| *of == driver);
+    /// Divides `time` among the domains with items in `device`; nobody, if there are none.
+    fn divide(&self, device: Behind, time: u64, mut add: impl FnMut(Option<DomainId>, u64)) {
+        let own = || self.0.iter().filter(|(of, ..)| *of == device);
         let all: u64 = own().map(|(.., items)| items).sum();
         if all == 0 {
             return add(None, time);
@@ -253,9 +259,14 @@ impl InDevices {
 }
 
 impl Path {
-    fn new(domain: DomainId, class: &'static Class, guest: ActorId) -> Self {
+    fn new(
+        domain: DomainId,
+        (class, to): (&'static Class, (ClassId, Option<u64>)),
+        guest: ActorId,
+    ) -> Self {
         Path {
             class,
+            to,
             guest,
             driver: ActorId::NONE,
             holds_back: class.places.iter().any(|p| p.stage == Stage::DriverQueue),
@@ -266,7 +277,7 @@ impl Path {
             full: false,
             limited_until: 0,
             told: false,
-            waits: ItemWaits::new(domain, class),
+            waits: ItemWaits::new(domain, class, to.1),
         }
     }
 
@@ -337,8 +348,8 @@ impl Path {
             }
             let stage = self.class.places[place].stage;
             if self.holds_back && matches!(stage, Stage::Device | Stage::DriverQueue) {
-                let driver = self.driver;
-                in_devices.divide(driver, (to - from) * items, |whom, time| {
+                let device = (self.driver, self.to);
+                in_devices.divide(device, (to - from) * items, |whom, time| {
                     self.add(place, Cause::Beside(whom), time);
                 });
                 continue;

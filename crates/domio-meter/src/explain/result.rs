@@ -293,7 +293,7 @@ impl Explanation {
         all.into_values().collect()
     }
 
-    /// The items of a domain, by class.
+    /// The items of a domain, by class and device.
     pub fn items(&self, domain: DomainId) -> impl Iterator<Item = &ItemWaits> {
         self.items
             .iter()
@@ -326,8 +326,10 @@ impl Explanation {
         self.pcpus = pcpus.into_iter().collect();
         self.add_waits(other, run);
         for items in &other.items {
-            let key = |items: &ItemWaits| (items.domain, items.class.name);
-            match self.items.binary_search_by_key(&key(items), key) {
+            match self
+                .items
+                .binary_search_by_key(&items.key(), ItemWaits::key)
+            {
                 Ok(at) => self.items[at].add(items),
                 Err(at) => self.items.insert(at, items.clone()),
             }

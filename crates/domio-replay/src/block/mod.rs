@@ -9,8 +9,10 @@
 //! | `intake` | which events of a trace are requests, whose, where, and when |
 //! | `spread` | times of traces whose clock is too coarse |
 //! | `writer` | events as CSV |
+//! | `calls` | requests as calls of processes of a guest |
 //! | `host` | requests of virtual disks in the trace of a simulated host |
 
+mod calls;
 mod host;
 mod intake;
 mod spread;
@@ -18,6 +20,7 @@ mod spread;
 mod tests;
 mod writer;
 
+pub(crate) use calls::recorded_calls;
 pub use host::DiskCsv;
 pub use intake::{Contexts, IntakeConfig, LeftOut};
 pub use writer::BlockCsv;

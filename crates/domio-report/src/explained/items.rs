@@ -17,14 +17,24 @@ impl<'a> Explained<'a> {
         classes
     }
 
-    /// Guests with items of `class` that took time, by id.
+    /// Guests with items of `class` that took time, by id; where there are several devices, by the
+    /// device too.
     pub fn guests(&self, class: &'static Class) -> impl Iterator<Item = (String, &'a ItemWaits)> {
         let explanation = self.explanation;
         let of_class = explanation
             .items
             .iter()
             .filter(move |items| items.class.name == class.name && items.total() > 0);
-        of_class.map(|items| (self.domain(items.domain), items))
+        let mut devices = of_class.clone().map(|items| items.device);
+        let first = devices.next();
+        let several = devices.any(|device| Some(device) != first);
+        of_class.map(move |items| {
+            let domain = self.domain(items.domain);
+            match items.device {
+                Some(device) if several => (format!("{domain}, {} {device}", class.name), items),
+                _ => (domain, items),
+            }
+        })
     }
 
     /// Where the time of each guest's items went, in percent of it. Time of a rate limit and

@@ -32,6 +32,7 @@ pub(crate) fn explanation() -> Explanation {
     let packets = |domain, begun, times: &[((usize, Cause), u64)]| ItemWaits {
         domain: DomainId(domain),
         class: &NETWORK,
+        device: None,
         begun,
         under_way: 1,
         times: times.iter().copied().collect(),

@@ -188,6 +188,7 @@ fields!(MapRow { at, pcpu, what });
 fields!(ItemWaits {
     domain,
     class,
+    device,
     begun,
     under_way,
     times

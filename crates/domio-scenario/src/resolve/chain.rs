@@ -244,6 +244,7 @@ fn place(domain: usize, flow: &Flow, task: TaskConfig) -> Process {
             priority: flow.priority,
             ..task
         },
+        input: None,
     }
 }
 

@@ -1,6 +1,7 @@
 //! A device of the host before it comes to the bus: what domains with a part in it need to know.
 
 use crate::devices::DeviceConfig;
+use crate::plan::DiskInput;
 use crate::source::Span;
 use domio_vmm::config::TaskConfig;
 use domio_vmm::evtchn::Abi;
@@ -40,6 +41,8 @@ pub(super) struct Process {
     /// Whether a kernel that moves processes may move it.
     pub may_roam: bool,
     pub task: TaskConfig,
+    /// The file that says what it does, and which others there are: where that is not known yet.
+    pub input: Option<DiskInput>,
 }
 
 impl Device {

@@ -8,6 +8,8 @@ use super::resolved::Resolved;
 use super::work::{DiskProgram, DiskWork, Task};
 use crate::check::Cx;
 use crate::devices::DeviceConfig;
+use crate::jobs;
+use crate::plan::DiskInput;
 use crate::source::Span;
 use domio_vmm::Hardware;
 use domio_vmm::config::{TaskConfig, Workload};
@@ -168,6 +170,7 @@ fn processes(device: u16, (domain, file, bytes, task, work): &Way) -> Vec<Proces
             roams: false,
             workload,
         },
+        input: None,
     };
     match &work.program {
         DiskProgram::Copy(copy) => {
@@ -194,6 +197,25 @@ fn processes(device: u16, (domain, file, bytes, task, work): &Way) -> Vec<Proces
                 process(name, Workload::program(Ffsb::new(file, *config)))
             };
             (1..=config.threads).map(thread).collect()
+        }
+        DiskProgram::Fio(all) => {
+            let processes = jobs::processes(all, file, &task.name).into_iter();
+            processes.map(|(name, work)| process(name, work)).collect()
+        }
+        DiskProgram::Input(path, holds) => {
+            let input = DiskInput {
+                path: path.clone(),
+                holds: holds.clone(),
+                disk: file,
+                bytes: *bytes,
+                at: (0, 0, 0),
+                span: work.span,
+            };
+            let stand_in = process(task.name.clone(), Workload::Idle);
+            vec![Process {
+                input: Some(input),
+                ..stand_in
+            }]
         }
     }
 }

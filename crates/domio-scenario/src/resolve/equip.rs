@@ -4,6 +4,7 @@
 use super::device::{Device, Process};
 use super::resolved::{Domain, Resolved, emptiest, moves};
 use crate::check::Cx;
+use crate::plan::DiskInput;
 use crate::problem::{Code, Problem};
 use domio_vmm::config::{DomainConfig, KernelCosts, TaskConfig};
 use domio_vmm::evtchn::Abi;
@@ -38,20 +39,24 @@ pub(super) fn equip(
     for (number, device) in (0..).zip(devices) {
         for process in (device.processes)(number) {
             let domain = &mut resolved.domains[process.domain].config;
-            add(process, domain);
+            add(process, domain, &mut resolved.disk_inputs);
         }
     }
 }
 
-/// Gives `domain` a process.
-fn add(process: Process, domain: &mut DomainConfig) {
+/// Gives `domain` a process. Where that has an input, `inputs` gets it.
+fn add(process: Process, domain: &mut DomainConfig, inputs: &mut Vec<DiskInput>) {
     let roams = moves(&domain.guest) && process.may_roam;
     let place = match roams {
         true => Some(emptiest(&domain.vcpus)),
         false => process.vcpu,
     };
     let all = domain.vcpus.iter_mut().enumerate();
-    for (_, vcpu) in all.filter(|(v, _)| place.is_none_or(|own| own == *v)) {
+    for (v, vcpu) in all.filter(|(v, _)| place.is_none_or(|own| own == *v)) {
+        inputs.extend(process.input.clone().map(|input| DiskInput {
+            at: (process.domain, v, vcpu.tasks.len()),
+            ..input
+        }));
         vcpu.tasks.push(TaskConfig {
             roams,
             ..process.task.clone()

@@ -22,6 +22,7 @@ mod guard;
 pub(crate) mod guest;
 mod host;
 mod host_disks;
+mod inputs;
 mod late;
 mod names;
 mod network;
@@ -223,6 +224,7 @@ pub(crate) fn resolve(cx: &mut Cx<'_>, root: &Node, members: &[MemberKey]) -> Op
         host: config,
         devices: devices.into_iter().map(|d| d.config).collect(),
         replays: resolved.replays,
+        disk_inputs: resolved.disk_inputs,
         vary: vary?,
     })
 }

@@ -4,7 +4,7 @@ use super::disk::Disk;
 use super::shared::GivenParams;
 use super::vif::Vif;
 use super::work::{DiskWork, Task};
-use crate::plan::Replay;
+use crate::plan::{DiskInput, Replay};
 use crate::source::Span;
 use domio_core::ParamValues;
 use domio_vmm::config::{DomainConfig, GuestConfig, ProcessOrder, VcpuConfig};
@@ -46,6 +46,7 @@ impl Domain {
 pub(super) struct Resolved {
     pub domains: Vec<Domain>,
     pub replays: Vec<Replay>,
+    pub disk_inputs: Vec<DiskInput>,
     /// Domains by name, and groups by theirs.
     pub by_name: BTreeMap<String, Vec<usize>>,
     /// Whether the name of every domain of the text is known.

@@ -2,13 +2,14 @@
 
 use super::names::NetworkName;
 use crate::check::Fields;
-use crate::plan::Replay;
+use crate::jobs;
+use crate::plan::{DiskInputKind, Replay};
 use crate::source::Span;
 use domio_core::keys::Slot;
 use domio_net::host::FlowConfig;
 use domio_net::keys::Serving;
 use domio_vmm::config::Workload;
-use domio_vmm::process::programs::{CopyDirection, FfsbConfig, PostMarkConfig};
+use domio_vmm::process::programs::{CopyDirection, FfsbConfig, FioJob, PostMarkConfig};
 
 /// A task before it is given to its vcpus.
 #[derive(Clone)]
@@ -103,14 +104,19 @@ pub(super) enum DiskProgram {
     PostMark(PostMarkConfig),
     /// Threads of FFSB.
     Ffsb(FfsbConfig),
+    /// Jobs of fio.
+    Fio(Vec<FioJob>),
+    /// What the file with this path says.
+    Input(String, DiskInputKind),
 }
 
 impl DiskWork {
-    /// How many bytes of the disk itself it asks for.
+    /// How many bytes of the disk it asks for.
     pub fn bytes(&self) -> Option<u64> {
         match &self.program {
             DiskProgram::Copy(copy) => copy.bytes,
-            DiskProgram::PostMark(_) | DiskProgram::Ffsb(_) => None,
+            DiskProgram::Fio(jobs) => Some(jobs::bytes(jobs)),
+            DiskProgram::PostMark(_) | DiskProgram::Ffsb(_) | DiskProgram::Input(..) => None,
         }
     }
 
@@ -119,6 +125,10 @@ impl DiskWork {
         match &self.program {
             DiskProgram::Copy(copy) => copy.new_file,
             DiskProgram::PostMark(_) | DiskProgram::Ffsb(_) => true,
+            DiskProgram::Fio(jobs) => jobs.iter().any(|job| !job.config.direct),
+            // What a job file says is not known yet.
+            DiskProgram::Input(_, DiskInputKind::FioJobs) => true,
+            DiskProgram::Input(_, DiskInputKind::Requests(_)) => false,
         }
     }
 }

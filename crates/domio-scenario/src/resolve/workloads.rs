@@ -3,6 +3,7 @@
 use super::disk::COPY;
 use super::files::ON_FILES;
 use super::flow::flow;
+use super::inputs::{WITH_INPUT, with_input};
 use super::work::{Make, Placing, Work};
 use crate::check::{Cx, Fields};
 use crate::limits::{MAX_DOMAIN_ID, MAX_VCPUS};
@@ -18,7 +19,8 @@ const MAX_TRACE_HZ: i64 = 18_000_000_000;
 const US: u64 = 1_000;
 
 /// All of them.
-pub(crate) static WORKLOADS: JoinedWords = JoinedWords(&[&DEMANDS, &TRAFFIC, &COPY, &ON_FILES]);
+pub(crate) static WORKLOADS: JoinedWords =
+    JoinedWords(&[&DEMANDS, &TRAFFIC, &COPY, &ON_FILES, &WITH_INPUT]);
 
 /// Workloads that need no device.
 static DEMANDS: [WordOf<Make>; 7] = [
@@ -78,6 +80,9 @@ pub(super) fn work(
 ) -> Option<Work> {
     if let Some(traffic) = WordOf::find(&TRAFFIC, word) {
         return flow(cx, fields, word, place, *traffic).map(Work::Flow);
+    }
+    if let Some(read) = WordOf::find(&WITH_INPUT, word) {
+        return with_input(cx, fields, *read);
     }
     let make = WordOf::find(&DEMANDS, word).or_else(|| WordOf::find(&COPY, word));
     let make = make.or_else(|| WordOf::find(&ON_FILES, word));

@@ -13,6 +13,7 @@ mod devices;
 mod errors;
 mod guard;
 mod guard_properties;
+mod inputs;
 mod limits;
 mod mistakes;
 mod network;

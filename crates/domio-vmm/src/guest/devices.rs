@@ -41,7 +41,7 @@ impl Guest {
         let step = kernel.step(devices, io);
         let wake_tasks = kernel.take_wake_tasks();
         while let Some(process) = kernel.pending.next_woken() {
-            self.tasks[process as usize].wake();
+            self.tasks.edit(process as usize).wake();
         }
         if step != KernelStep::Idle {
             self.level = Level::Kernel;
@@ -96,7 +96,7 @@ impl Guest {
     /// The process with number `index` was woken by another vcpu of the domain.
     pub(crate) fn wake_process(&mut self, index: u32) {
         self.steady = false;
-        self.tasks[index as usize].wake();
+        self.tasks.edit(index as usize).wake();
     }
 
     /// Queues a work item for a thread of the kernel.

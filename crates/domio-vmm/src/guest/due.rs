@@ -2,7 +2,6 @@
 
 use super::Guest;
 use crate::config::KernelTick;
-use crate::process::task::Task;
 use domio_core::Instant;
 
 impl Guest {
@@ -13,15 +12,8 @@ impl Guest {
             order.tick(now);
         }
         if self.task_wake <= now {
-            if let [task] = &mut *self.tasks {
-                task.wake_due(now);
-                self.task_wake = task.wakes_at().min(self.watchdog_at());
-            } else {
-                for task in &mut self.tasks {
-                    task.wake_due(now);
-                }
-                self.find_task_wake();
-            }
+            self.tasks.wake_due(now);
+            self.find_task_wake();
         }
         if self.tick_at <= now {
             self.set_tick(now);
@@ -30,7 +22,7 @@ impl Guest {
 
     /// Programs the first kernel tick after `now`, or none when no task is ready.
     pub(super) fn set_tick(&mut self, now: Instant) {
-        self.tick_at = if self.ticks && self.tasks.iter().any(Task::ready) {
+        self.tick_at = if self.ticks && self.tasks.any_ready() {
             let KernelTick {
                 period,
                 phase,
@@ -47,9 +39,9 @@ impl Guest {
         };
     }
 
+    #[inline]
     pub(super) fn find_task_wake(&mut self) {
-        let wakes = self.tasks.iter().map(Task::wakes_at);
-        self.task_wake = wakes.min().unwrap_or(Instant::MAX).min(self.watchdog_at());
+        self.task_wake = self.tasks.wakes_at().min(self.watchdog_at());
     }
 
     /// When the watchdog's thread wakes; [`Instant::MAX`] where that does nothing for anybody.

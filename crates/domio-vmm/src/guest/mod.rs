@@ -16,6 +16,7 @@
 //! | `kernel` | upcalls, handlers, softirqs, kernel threads of guests with devices |
 //! | `pending` | what interrupt handlers leave for later |
 //! | `devices` | the kernel of a guest with devices, seen from the host |
+//! | `table` | the processes, and which of them are awake |
 //! | `due` | processes that are due, and the kernel tick |
 //! | `tasks` | which process executes, and for how long |
 //! | `roam` | processes that go from one vcpu to another |
@@ -28,6 +29,7 @@ pub(crate) mod kernel;
 pub(crate) mod pending;
 mod program;
 mod roam;
+mod table;
 mod tasks;
 
 use crate::config::{GuestConfig, KernelTick, ProcessOrder, TaskConfig, VcpuConfig};
@@ -39,6 +41,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use domio_core::{Duration, Instant};
 use kernel::Kernel;
+use table::Tasks;
 
 /// What the guest does next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -85,7 +88,7 @@ pub struct Job {
 #[derive(Debug)]
 #[repr(C)]
 pub struct Guest {
-    tasks: Box<[Task]>,
+    tasks: Tasks,
     level: Level,
     /// An interrupt was delivered and its handler has not begun.
     pending: bool,
@@ -112,8 +115,6 @@ pub struct Guest {
     task_slice: Duration,
     /// What a switch to a program takes.
     switch: Duration,
-    /// How long the current task has executed since it got its turn.
-    turn: Duration,
     /// Which process runs next, where that is Linux's to say.
     order: Option<Box<Order>>,
     /// Serves devices; without any, the guest knows no interrupts but timers.
@@ -138,7 +139,7 @@ impl Guest {
         start: Instant,
         mut stream: impl FnMut(usize) -> domio_sim::RandomStream,
     ) -> Self {
-        let tasks: Box<[Task]> = vcpu
+        let tasks: Vec<Task> = vcpu
             .tasks
             .iter()
             .enumerate()
@@ -150,7 +151,7 @@ impl Guest {
             softirq_cost,
             task_slice: config.task_slice,
             switch: config.costs.switch,
-            tasks,
+            tasks: Tasks::new(tasks),
             level: Level::Idle,
             order: None,
             kernel: None,
@@ -158,7 +159,6 @@ impl Guest {
             irq_left: Duration::ZERO,
             softirq_due: false,
             softirq_left: Duration::ZERO,
-            turn: Duration::ZERO,
             task_wake: Instant::MAX,
             kernel_tick: vcpu.kernel_tick.unwrap_or(NO_TICK),
             ticks: vcpu.kernel_tick.is_some(),
@@ -231,11 +231,7 @@ impl Guest {
         }
         match self.level {
             Level::Task(task) => {
-                self.tasks[task as usize].execute(time);
-                // An only task has no turns.
-                if self.tasks.len() > 1 {
-                    self.turn += time;
-                }
+                self.tasks.execute(task as usize, time);
                 if let Some(order) = &mut self.order {
                     order.ran(time);
                 }

@@ -33,8 +33,9 @@ impl Guest {
                 None => alone.get_or_insert_with(Pending::default),
             },
         };
-        let task = &mut self.tasks[index as usize];
+        let mut task = self.tasks.edit(index as usize);
         let next = task.advance(pid, self.switch, devices, &mut kernel);
+        drop(task);
         if let Next::Report(finished) = next {
             let task = index as u8;
             jobs.push(Job { task, finished });
@@ -54,14 +55,14 @@ impl Guest {
     /// The process that executes makes a hypercall, which returns `value`.
     pub(crate) fn hypercall_returned(&mut self, value: u64) {
         if let Level::Task(index) = self.level {
-            self.tasks[index as usize].returned(value);
+            self.tasks.edit(index as usize).returned(value);
         }
     }
 
     /// Name of the program that executes, for a complaint.
     pub(crate) fn program(&mut self) -> &'static str {
         match self.level {
-            Level::Task(index) => self.tasks[index as usize].program(),
+            Level::Task(index) => self.tasks.edit(index as usize).program(),
             _ => "",
         }
     }

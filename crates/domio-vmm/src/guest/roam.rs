@@ -5,6 +5,7 @@
 //! its number, and a vcpu looks at its processes alone.
 
 use super::Guest;
+use super::table::Tasks;
 use crate::process::Pid;
 use crate::process::order::{Order, Process};
 use crate::process::task::Task;
@@ -36,10 +37,10 @@ impl Guest {
         let nice = processes.iter().map(|p| p.as_ref().map_or(0, |(_, n)| *n));
         let nice: Vec<i64> = own.chain(nice).collect();
         self.order = Some(Box::new(Order::roaming(nice.into_iter(), first, start)));
-        let tasks = core::mem::take(&mut self.tasks).into_vec();
+        let tasks = self.tasks.take();
         let processes = processes.into_iter();
         let more = processes.map(|p| p.map_or_else(Task::elsewhere, |(task, _)| task));
-        self.tasks = tasks.into_iter().chain(more).collect();
+        self.tasks = Tasks::new(tasks.into_iter().chain(more).collect());
         self.find_task_wake();
         self.set_tick(start);
     }
@@ -113,7 +114,7 @@ impl Guest {
     pub(crate) fn give(&mut self, number: u32) -> Option<Moving> {
         let place = self.place(number);
         let process = self.order.as_mut()?.give(place);
-        let task = core::mem::replace(&mut self.tasks[place], Task::elsewhere());
+        let task = core::mem::replace(&mut *self.tasks.edit(place), Task::elsewhere());
         self.find_task_wake();
         Some(Moving { task, process })
     }
@@ -124,7 +125,7 @@ impl Guest {
         if let Some(order) = &mut self.order {
             order.take(place, moving.process);
         }
-        self.tasks[place] = moving.task;
+        *self.tasks.edit(place) = moving.task;
         self.steady = false;
         self.find_task_wake();
     }

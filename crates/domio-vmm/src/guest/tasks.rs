@@ -24,13 +24,15 @@ impl Guest {
             if self.ticks && self.tick_at == Instant::MAX {
                 self.set_tick(now);
             }
-            let task = &mut self.tasks[0];
-            let left = task.left(now);
+            let left = self.tasks.left(0, now);
             if !left.is_zero() {
                 self.steady =
                     left == Duration::MAX && !self.ticks && self.task_wake == Instant::MAX;
                 return Step::Run(left);
             }
+            let Some(task) = self.tasks.only() else {
+                return self.step_tasks(now, jobs);
+            };
             match task.finish(now) {
                 AfterJob::Yield => return Step::Yield,
                 AfterJob::Program => return Step::Program,
@@ -56,7 +58,7 @@ impl Guest {
         if self.ticks && self.tick_at == Instant::MAX {
             self.set_tick(now);
         }
-        Some(self.tasks[0].left(now))
+        Some(self.tasks.left(0, now))
     }
 
     /// As [`Guest::step_tasks`] for a guest whose processes take turns as under Linux.
@@ -94,11 +96,11 @@ impl Guest {
             if self.ticks && self.tick_at == Instant::MAX {
                 self.set_tick(now);
             }
-            let left = self.tasks[chosen].left(now);
+            let left = self.tasks.left(chosen, now);
             if !left.is_zero() {
                 return Step::Run(left.min(turn));
             }
-            match self.tasks[chosen].finish(now) {
+            match self.tasks.edit(chosen).finish(now) {
                 AfterJob::Yield => {
                     if let Some(order) = &mut self.order {
                         order.yields(now);
@@ -128,16 +130,15 @@ impl Guest {
                 return Step::Block;
             };
             if current != Some(chosen) {
-                self.turn = Duration::ZERO;
+                self.tasks.begin_turn();
                 self.level = Level::Task(chosen as u32);
             }
             if self.ticks && self.tick_at == Instant::MAX {
                 self.set_tick(now);
             }
-            let task = &mut self.tasks[chosen];
-            let left = task.left(now);
+            let left = self.tasks.left(chosen, now);
             if left.is_zero() {
-                let after = task.finish(now);
+                let after = self.tasks.edit(chosen).finish(now);
                 match after {
                     AfterJob::Yield => return Step::Yield,
                     AfterJob::Program => return Step::Program,
@@ -153,7 +154,7 @@ impl Guest {
                 continue;
             }
             return Step::Run(if self.has_rival(chosen) {
-                left.min(self.task_slice.saturating_sub(self.turn))
+                left.min(self.task_slice.saturating_sub(self.tasks.turn()))
             } else {
                 left
             });
@@ -163,33 +164,29 @@ impl Guest {
     /// The task to execute: the highest priority; among equals the current one until its turn is
     /// over, else the next one after it.
     fn choose(&mut self, current: Option<usize>) -> Option<usize> {
-        let top = self
-            .tasks
-            .iter()
-            .filter(|t| t.ready())
-            .map(Task::priority)
-            .max()?;
-        let eligible = |t: &Task| t.ready() && t.priority() == top;
+        let priority = |i: usize| self.tasks[i].priority();
+        let top = self.tasks.ready().map(priority).max()?;
         if let Some(at) = current
-            && eligible(&self.tasks[at])
+            && self.tasks[at].ready()
+            && priority(at) == top
         {
-            if self.turn < self.task_slice {
+            if self.tasks.turn() < self.task_slice {
                 return Some(at);
             }
-            self.turn = Duration::ZERO;
+            self.tasks.begin_turn();
         }
-        let n = self.tasks.len();
+        let tasks = &self.tasks;
         let start = current.map_or(0, |at| at + 1);
-        (0..n)
-            .map(|i| (start + i) % n)
-            .find(|i| eligible(&self.tasks[*i]))
+        let eligible = || tasks.ready().filter(|i| tasks[*i].priority() == top);
+        eligible()
+            .find(|i| *i >= start)
+            .or_else(|| eligible().next())
     }
 
     /// Whether another ready task has the same priority as `task`.
     fn has_rival(&self, task: usize) -> bool {
-        let rivals = |(i, t): (usize, &Task)| {
-            i != task && t.ready() && t.priority() == self.tasks[task].priority()
-        };
-        self.tasks.iter().enumerate().any(rivals)
+        let own = self.tasks[task].priority();
+        let mut others = self.tasks.ready().filter(|i| *i != task);
+        others.any(|i| self.tasks[i].priority() == own)
     }
 }

@@ -165,6 +165,8 @@ pub struct Prepare {
     pub low: u64,
     /// Largest size (bytes).
     pub high: u64,
+    /// Tells files of one shape apart: processes with the same number find the same files.
+    pub series: u32,
 }
 
 impl Prepare {

@@ -35,6 +35,7 @@ pub fn run(args: &Run, global: &Global) -> anyhow::Result<Status> {
     let scenario = load(&args.scenario, &args.how, args.policy.as_deref())?;
     let targets = Targets::of(args, &scenario)?;
     let built = build(&scenario)?;
+    built.notices.iter().for_each(|notice| out::notice(notice));
     let watch = args.drawn.draws(&args.reporting, Some(&built))?;
     let watch = watch.then(|| args.drawn.watched());
     let outputs = Mutex::new(Some(Outputs::open(&targets, watch, &scenario, &built)?));
@@ -423,6 +424,7 @@ fn to_json(
     let jain = domio_stats::domains::jain(samples, &names(domains));
     let of_disks = domio_stats::domains::jain_of_disks(samples, &names(domains));
     let notices = scenario.notices().iter().cloned();
+    let notices = notices.chain(built.notices.iter().cloned());
     let notices = notices.chain(starvation(built, samples));
     let pools = pools(built);
     let pools = pools.map(|(name, policy)| json!({ "name": name, "policy": policy }));

@@ -116,9 +116,13 @@ pub fn inputs(scenario: &Scenario) -> Vec<(&'static str, PathBuf)> {
     let own = Path::new(scenario.name());
     // A shipped one goes by a name at which there is no file, or it would have been read.
     let own = own.exists().then(|| ("the scenario", own.to_owned()));
-    let replays = scenario.plan().replays.iter();
-    let replays = replays.map(|r| ("the replayed trace", scenario.folder().join(&r.trace)));
-    own.into_iter().chain(replays).collect()
+    let plan = scenario.plan();
+    let replays = plan.replays.iter();
+    let replays = replays.map(|replay| ("the replayed trace", &replay.trace));
+    let inputs = plan.disk_inputs.iter();
+    let files = replays.chain(inputs.map(|input| ("the file of a workload", &input.path)));
+    let files = files.map(|(what, path)| (what, scenario.folder().join(path)));
+    own.into_iter().chain(files).collect()
 }
 
 /// The error that tells all mistakes, each with its line of the text. Colours are taken out where
@@ -155,8 +159,9 @@ fn check(args: &ScenarioCheck) -> anyhow::Result<Status> {
         };
         // A scenario that cannot be run is not valid, and its replays are looked at as `run` does.
         let result = result.and_then(|scenario| {
-            scenario.build(&traces::recorded(&scenario))?;
-            Ok(scenario)
+            let built = scenario.build(&traces::recorded(&scenario))?;
+            let notices = scenario.notices().iter().cloned().chain(built.notices);
+            Ok(notices.collect::<Vec<String>>())
         });
         // What could not be read at all outweighs mistakes, whatever comes after it.
         match &result {
@@ -166,10 +171,10 @@ fn check(args: &ScenarioCheck) -> anyhow::Result<Status> {
         }
         let name = input::name(file);
         match (result, args.json) {
-            (Ok(scenario), true) => checked.push(json!({
+            (Ok(notices), true) => checked.push(json!({
                 "file": name,
                 "valid": true,
-                "notices": scenario.notices(),
+                "notices": notices,
             })),
             (Err(errors), true) => {
                 let mut entry = errors.to_json();
@@ -177,9 +182,9 @@ fn check(args: &ScenarioCheck) -> anyhow::Result<Status> {
                 entry["valid"] = false.into();
                 checked.push(entry);
             }
-            (Ok(scenario), false) => {
+            (Ok(notices), false) => {
                 out::text(&format!("{name}: valid\n"))?;
-                for notice in scenario.notices() {
+                for notice in notices {
                     out::notice(&format!("{name}: {notice}"));
                 }
             }

@@ -30,7 +30,10 @@ impl Segments {
 
     /// Drops segments with any sector of `range`.
     pub fn forget(&mut self, range: Range) {
-        self.segments.retain(|segment| !segment.meets(range));
+        // Hardly ever does one.
+        if self.segments.iter().any(|segment| segment.meets(range)) {
+            self.segments.retain(|segment| !segment.meets(range));
+        }
     }
 
     /// How far the data from the start of `range` on is there: the end of a segment, or the start

@@ -378,6 +378,16 @@ impl MechanicalDisk {
     }
 }
 
+/// The earlier one of two times, if there is any.
+#[inline]
+fn earlier(a: Option<Instant>, b: Option<Instant>) -> Option<Instant> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, None) => a,
+        (None, b) => b,
+    }
+}
+
 impl Drive for MechanicalDisk {
     fn sectors(&self) -> u64 {
         self.mechanics.geometry.sectors().min(self.config().sectors)
@@ -406,8 +416,8 @@ impl Drive for MechanicalDisk {
 
     fn next(&self) -> Option<Instant> {
         let served = self.served.front().map(|finished| finished.at);
-        let access = self.access.map(|access| access.end);
-        [served, access, self.choice_at].into_iter().flatten().min()
+        let access = self.access.as_ref().map(|access| access.end);
+        earlier(served, earlier(access, self.choice_at))
     }
 
     fn advance(&mut self, now: Instant, done: &mut Vec<FinishedCommand>) {

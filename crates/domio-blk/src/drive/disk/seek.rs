@@ -36,19 +36,64 @@ impl SeekTimes {
     pub(super) fn curve(self, cylinders: u64) -> Vec<u32> {
         let constants = self.constants();
         let (root, line) = constants.expect("seek times have a curve");
-        let cylinders_wide = u128::from(cylinders);
-        let time = |distance: u64| {
-            let Some(beyond) = distance.checked_sub(1) else {
-                return 0;
-            };
-            // √((d − 1) / N) with 24 bits behind the point.
-            let part = (u128::from(beyond) << 48) / cylinders_wide;
-            let rooted = (u128::from(root) * (part as u64).isqrt() as u128) >> 24;
-            let lined = u128::from(line) * u128::from(beyond) / cylinders_wide;
-            self.next.as_nanos() as u32 + ((rooted + lined) / 3) as u32
-        };
-        (0..cylinders).map(time).collect()
+        // (d − 1) / N with 48 bits behind the point, whose root has 24 of them; and the line.
+        let mut part = Steps::of(1 << 48, cylinders);
+        let mut lined = Steps::of(line, cylinders);
+        let mut rooted: u64 = 0;
+        let mut curve = Vec::with_capacity(cylinders as usize);
+        curve.push(0);
+        for _ in 1..cylinders {
+            rooted = root_from(part.whole, rooted);
+            let bent = (u128::from(root) * u128::from(rooted)) >> 24;
+            let sum = bent + u128::from(lined.whole);
+            curve.push(self.next.as_nanos() as u32 + (sum / 3) as u32);
+            part.go_on();
+            lined.go_on();
+        }
+        curve
     }
+}
+
+/// The multiples of a fraction, rounded down, one after the other.
+struct Steps {
+    whole: u64,
+    rest: u64,
+    step: (u64, u64),
+    divisor: u64,
+}
+
+impl Steps {
+    /// From zero on, in steps of `numerator / divisor`.
+    fn of(numerator: u64, divisor: u64) -> Self {
+        Steps {
+            whole: 0,
+            rest: 0,
+            step: (numerator / divisor, numerator % divisor),
+            divisor,
+        }
+    }
+
+    fn go_on(&mut self) {
+        self.whole += self.step.0;
+        self.rest += self.step.1;
+        if self.rest >= self.divisor {
+            self.rest -= self.divisor;
+            self.whole += 1;
+        }
+    }
+}
+
+/// The root of `value`, rounded down; `near` is that of a smaller value not far off.
+fn root_from(value: u64, near: u64) -> u64 {
+    if near == 0 {
+        return value.isqrt();
+    }
+    // Newton's step from either side ends above the root or on it.
+    let mut root = (near + value / near) / 2;
+    while root * root > value {
+        root = (root + value / root) / 2;
+    }
+    root
 }
 
 #[cfg(test)]
@@ -81,6 +126,30 @@ mod tests {
                 assert!(
                     picoseconds.abs_diff(lee) * 2000 < lee,
                     "{distance}: {picoseconds} {lee}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_curve_is_that_of_each_distance_alone() {
+        let seek = times(800, 8500, 18_000);
+        let (root, line) = seek.constants().unwrap();
+        for cylinders in [1u64, 2, 3, 1000, 179_100] {
+            let curve = seek.curve(cylinders);
+            assert_eq!(curve.len() as u64, cylinders);
+            for (distance, time) in (0u64..).zip(&curve) {
+                let Some(beyond) = distance.checked_sub(1).map(u128::from) else {
+                    assert_eq!(*time, 0);
+                    continue;
+                };
+                let part = (beyond << 48) / u128::from(cylinders);
+                let rooted = (u128::from(root) * u128::from((part as u64).isqrt())) >> 24;
+                let lined = u128::from(line) * beyond / u128::from(cylinders);
+                assert_eq!(
+                    u128::from(*time),
+                    800_000 + (rooted + lined) / 3,
+                    "{distance}"
                 );
             }
         }

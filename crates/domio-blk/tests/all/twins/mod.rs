@@ -4,18 +4,70 @@
 //! A twin keeps what waits in one list, looks through all of it for each choice, and shares no code
 //! with its elevator.
 
+mod bfq;
 mod kyber;
+mod lease;
 mod mq_deadline;
 mod none;
 
-use domio_blk::conformance::{IoHistory, history, run};
-use domio_blk::elevator::{Elevator, ElevatorInfo, Jiffies, Tuning, find_elevator};
+use domio_blk::conformance::{HistoryStep, IoHistory, history, run};
+use domio_blk::elevator::{
+    Bio, Elevator, ElevatorInfo, IoPrio, IoWay, Jiffies, Submitter, Tuning, find_elevator,
+};
 
-/// The histories: hand-written ones and many random ones.
+/// The histories: hand-written ones, many random ones, and a few long ones.
 fn histories() -> impl Iterator<Item = IoHistory> {
     history::library()
         .into_iter()
         .chain((1000..1300).map(history::random))
+        .chain((0..6).map(crowd))
+}
+
+/// Four guests want more than the device can do for half a minute. Each is away now and then, for a
+/// second and longer.
+fn crowd(seed: u64) -> IoHistory {
+    let mut state = seed;
+    let mut below = |n: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005);
+        state = state.wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % n
+    };
+    let mut steps = Vec::new();
+    for step in 0..6000u64 {
+        let guest = below(4);
+        if step / (300 + 100 * guest) % 3 != 1 {
+            let bio = Bio {
+                sector: guest * 1000 + below(100) * 8,
+                sectors: 8,
+                segments: 1,
+                way: [IoWay::Read, IoWay::Write][below(2) as usize],
+                sync: below(3) == 0,
+                meta: false,
+                submitter: Submitter(guest as u32),
+                prio: IoPrio::None { nice: 0 },
+                tag: 0,
+            };
+            steps.extend([HistoryStep::Submit(vec![bio]), HistoryStep::Unplug]);
+        }
+        steps.push(HistoryStep::Pass(5000));
+    }
+    IoHistory {
+        name: format!("a crowd, {seed}"),
+        hz: [100, 250, 1000][seed as usize % 3],
+        depth: 1 + seed as u32 * 3,
+        requests: 128,
+        sectors: 64,
+        rotational: true,
+        service_us: Some(6000),
+        steps,
+    }
+}
+
+/// Whether a copy of the elevator called `name` ever does something else.
+fn parts(name: &str, make: fn(&Tuning, Jiffies) -> Box<dyn Elevator>) -> bool {
+    let elevator = find_elevator(name).unwrap();
+    let copy = ElevatorInfo { make, ..*elevator };
+    histories().any(|history| run(elevator, &history) != run(&copy, &history))
 }
 
 /// Holds the elevator called `name` against a twin.
@@ -58,4 +110,20 @@ fn mq_deadline_is_its_twin() {
 #[test]
 fn kyber_is_its_twin() {
     same("kyber", kyber::make);
+}
+
+#[test]
+fn bfq_is_its_twin() {
+    same("bfq", bfq::make);
+}
+
+#[test]
+fn lease_is_its_twin() {
+    same("lease", lease::make);
+}
+
+#[test]
+fn copies_with_a_mistake_are_noticed() {
+    assert!(parts("bfq", bfq::broken));
+    assert!(parts("lease", lease::broken));
 }

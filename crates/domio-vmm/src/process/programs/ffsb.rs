@@ -176,6 +176,7 @@ impl Ffsb {
             directories: self.config.dirs,
             low,
             high,
+            series: 0,
         }
     }
 

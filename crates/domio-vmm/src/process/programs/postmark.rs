@@ -136,6 +136,7 @@ impl PostMark {
             directories: self.config.subdirectories,
             low,
             high,
+            series: 0,
         }
     }
 

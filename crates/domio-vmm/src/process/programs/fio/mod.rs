@@ -11,6 +11,10 @@
 //! the job, and has its part of the rate. Lanes of a sequential job so ask for neighbouring blocks
 //! at the same time, as fio does; but a lane that is ahead does not take over calls of a slow one.
 //! Each lane thinks on its own. Random jobs draw each place anew (`norandommap`).
+//!
+//! A job that passes the page cache by (`direct`) works on the disk itself. Other jobs have a file
+//! for each clone, of a length that all of the job fits in, which is there before
+//! ([`Fio::on_a_file`]): fio lays its files down before the time of a job begins.
 
 mod job;
 #[cfg(test)]
@@ -19,7 +23,7 @@ mod units;
 
 pub use job::{FioFile, FioJob, FioNote, FioProblem};
 
-use crate::process::{Context, FileId, Op, Program, What};
+use crate::process::{Context, FileId, Op, Prepare, Program, What};
 use domio_core::{Duration, Instant};
 use domio_sim::RandomStream;
 
@@ -100,6 +104,22 @@ impl FioConfig {
         }
     }
 
+    /// First byte behind all that the clones use.
+    pub fn end(&self) -> u64 {
+        let (offset, increment) = self.offset;
+        let clones = u64::from(self.numjobs.max(1) - 1);
+        let last = offset.saturating_add(increment.saturating_mul(clones));
+        last.saturating_add(self.size)
+    }
+
+    /// Bytes of the files of all clones; none where the job works on the disk itself.
+    pub fn file_bytes(&self) -> u64 {
+        match self.direct {
+            true => 0,
+            false => self.end().saturating_mul(self.numjobs.into()),
+        }
+    }
+
     /// Processes of the job: those of all clones.
     pub fn processes(&self) -> u32 {
         self.numjobs.saturating_mul(self.lanes())
@@ -139,6 +159,8 @@ impl FioConfig {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Doing {
     Begin,
+    /// The file is being looked for.
+    Preparing,
     Between,
     /// A call is under way.
     Calling {
@@ -157,6 +179,9 @@ pub struct Fio {
     config: FioConfig,
     file: FileId,
     lane: u32,
+    clone: u32,
+    /// The number of the job's files among those of all jobs, if it has some.
+    series: Option<u32>,
     /// First byte of this clone.
     begin: u64,
     /// Bytes that this lane has still to read and write.
@@ -189,6 +214,8 @@ impl Fio {
             config,
             file,
             lane,
+            clone,
+            series: None,
             begin: offset.saturating_add(increment.saturating_mul(clone.into())),
             left: Fio::share(&config, lane),
             calls: [lane.into(); 2],
@@ -198,6 +225,37 @@ impl Fio {
             allowed: Instant::ZERO,
             doing: Doing::Begin,
             random: RandomStream::new(0, 0, "fio"),
+        }
+    }
+
+    /// Works on a file of its clone's in the file system of the disk. Jobs with one `series` and one
+    /// shape have the same files.
+    #[must_use]
+    pub fn on_a_file(mut self, series: u32) -> Self {
+        self.series = Some(series);
+        self
+    }
+
+    /// Looks for the file of the job's clone, if it has one.
+    fn prepare(&self) -> Option<Prepare> {
+        let bytes = self.config.end();
+        let prepare = |series| Prepare {
+            files: self.config.numjobs,
+            directories: 1,
+            low: bytes,
+            high: bytes,
+            series,
+        };
+        self.series.map(prepare)
+    }
+
+    /// The job begins: after its delay.
+    fn begin(&mut self, now: Instant) -> Op {
+        self.doing = Doing::Between;
+        self.began = now.saturating_add(self.config.delay);
+        match self.config.delay.is_zero() {
+            true => self.go_on(now),
+            false => Op::SleepUntil(self.began),
         }
     }
 
@@ -321,13 +379,16 @@ impl Program for Fio {
 
     fn next(&mut self, cx: &Context) -> Op {
         match self.doing {
-            Doing::Begin => {
-                self.doing = Doing::Between;
-                self.began = cx.now.saturating_add(self.config.delay);
-                match self.config.delay.is_zero() {
-                    true => self.go_on(cx.now),
-                    false => Op::SleepUntil(self.began),
+            Doing::Begin => match self.prepare() {
+                Some(prepare) => {
+                    self.doing = Doing::Preparing;
+                    self.file.does(What::Prepare(prepare))
                 }
+                None => self.begin(cx.now),
+            },
+            Doing::Preparing => {
+                self.file.file = cx.returned as u32 + self.clone;
+                self.begin(cx.now)
             }
             Doing::Calling { since } => {
                 self.doing = Doing::Called;

@@ -81,6 +81,40 @@ fn lanes_make_every_nth_call_and_all_of_them_together() {
 }
 
 #[test]
+fn clones_have_files_of_their_own_that_are_there_before() {
+    let config = job("[j]\nbs=4k\nsize=8k\noffset=4k\noffset_increment=1m\nnumjobs=3\n");
+    assert_eq!(config.end(), (2 << 20) + 12 * 1024);
+    assert_eq!(config.file_bytes(), 3 * config.end());
+    let disk = FileId { device: 2, file: 0 };
+    let mut program = Fio::new(disk, config, 1).on_a_file(7);
+    let mut cx = Context {
+        now: Instant::ZERO,
+        returned: 0,
+    };
+    let Op::Call(call) = program.next(&cx) else {
+        panic!("the file is looked for first");
+    };
+    let What::Prepare(prepare) = call.what else {
+        panic!("{call:?}");
+    };
+    assert_eq!((call.file, prepare.files, prepare.series), (disk, 3, 7));
+    assert_eq!((prepare.low, prepare.high), (config.end(), config.end()));
+    cx.returned = 40;
+    let Op::Call(call) = program.next(&cx) else {
+        panic!("the job begins");
+    };
+    assert_eq!((call.file.device, call.file.file), (2, 41));
+    assert_eq!(
+        call.what,
+        What::Read {
+            offset: (1 << 20) + 4096,
+            bytes: 4096
+        }
+    );
+    assert_eq!(job("[j]\ndirect=1\n").file_bytes(), 0);
+}
+
+#[test]
 fn random_places_are_blocks_of_the_part() {
     let calls = run(
         job("[j]\nrw=randwrite\nbs=8k\nsize=64k\noffset=1m\nio_size=1m\n"),

@@ -1,0 +1,235 @@
+//! From jobs of fio, and from recorded requests, to processes of a guest.
+
+use crate::build::{NoDemands, ReplaySource};
+use crate::plan::{DiskInput, DiskInputKind, RecordedRequests};
+use domio_vmm::config::Workload;
+use domio_vmm::process::FileId;
+use domio_vmm::process::programs::{
+    Fio, FioConfig, FioFile, FioJob, FioNote, FioProblem, IoReplay,
+};
+
+/// Processes of a workload, at most.
+const PROCESSES_MAX: u32 = 1024;
+
+/// Characters of a job's name that its processes are called by.
+const NAME_MAX: usize = 32;
+
+/// A process: its name, and what it does.
+pub(crate) type Named = (String, Workload);
+
+/// Reads `text`, a job file. Returns the jobs, and the keys that change nothing.
+///
+/// # Errors
+/// What is wrong with the text.
+pub(crate) fn read(text: &str) -> Result<(Vec<FioJob>, Vec<FioNote>), Vec<FioProblem>> {
+    let file = FioFile::read(text)?;
+    let sums = file
+        .jobs
+        .iter()
+        .map(|job| u64::from(job.config.processes()));
+    let processes: u64 = sums.sum();
+    if processes > PROCESSES_MAX.into() {
+        let why = format!(
+            "the jobs are {processes} processes (numjobs times iodepth); expected {PROCESSES_MAX} \
+             at most"
+        );
+        return Err(vec![FioProblem { line: 1, why }]);
+    }
+    Ok((file.jobs, file.notes))
+}
+
+/// Bytes of a disk that `jobs` need: the end of the last one on the disk itself, and room for the
+/// files of the others, with the file system's own blocks.
+pub(crate) fn bytes(jobs: &[FioJob]) -> u64 {
+    let configs = || jobs.iter().map(|job| &job.config);
+    let files = configs().map(FioConfig::file_bytes);
+    let files = files.fold(0, u64::saturating_add);
+    let own = if files > 0 {
+        files / 32 + (160 << 20)
+    } else {
+        0
+    };
+    let direct = configs().filter(|config| config.direct);
+    let direct = direct.map(FioConfig::end).max().unwrap_or(0);
+    direct.max(files.saturating_add(own))
+}
+
+/// The processes of `jobs` on `disk`; `task` is the name of what asks for them.
+pub(crate) fn processes(jobs: &[FioJob], disk: FileId, task: &str) -> Vec<Named> {
+    let several = jobs.len() > 1;
+    let mut all = Vec::new();
+    for (series, job) in (1..).zip(jobs) {
+        let base = match several {
+            true => format!("{task}-{}", plain(&job.name)),
+            false => task.to_owned(),
+        };
+        for index in 0..job.config.processes() {
+            let mut program = Fio::new(disk, job.config, index);
+            if !job.config.direct {
+                program = program.on_a_file(series);
+            }
+            all.push((numbered(&base, index, job.config.processes()), program));
+        }
+    }
+    all.into_iter()
+        .map(|(name, program)| (name, Workload::program(program)))
+        .collect()
+}
+
+/// The name of process `index` of so many.
+fn numbered(base: &str, index: u32, of: u32) -> String {
+    match of {
+        1 => base.to_owned(),
+        _ => format!("{base}-{}", index + 1),
+    }
+}
+
+/// A job's name, as tables can show it.
+fn plain(name: &str) -> String {
+    let shown = |c: char| match c.is_ascii_alphanumeric() || "-_.".contains(c) {
+        true => c,
+        false => '-',
+    };
+    name.chars().take(NAME_MAX).map(shown).collect()
+}
+
+impl DiskInput {
+    /// The processes that the file asks for, which `source` reads, and keys of the file that change
+    /// nothing, each with a sentence. `task` is the name of what asks for them.
+    ///
+    /// # Errors
+    /// Why there are none.
+    pub(crate) fn processes(
+        &self,
+        source: &dyn ReplaySource,
+        task: &str,
+    ) -> Result<(Vec<Named>, Vec<String>), NoDemands> {
+        match &self.holds {
+            DiskInputKind::FioJobs => self.jobs(source, task),
+            DiskInputKind::Requests(requests) => self.requests(source, requests, task),
+        }
+    }
+
+    fn jobs(
+        &self,
+        source: &dyn ReplaySource,
+        task: &str,
+    ) -> Result<(Vec<Named>, Vec<String>), NoDemands> {
+        let text = source.job_file(&self.path)?;
+        let (jobs, notes) = read(&text).map_err(|problems| {
+            let all: Vec<String> = problems.iter().map(FioProblem::to_string).collect();
+            NoDemands {
+                why: format!("{}: {}", self.path, all.join("; ")),
+                hint: "correct the job file".to_owned(),
+            }
+        })?;
+        let wanted = bytes(&jobs);
+        if wanted > self.bytes {
+            let has = self.bytes;
+            return Err(NoDemands {
+                why: format!("the jobs use {wanted} bytes, and the disk has {has}"),
+                hint: "make the disk larger, or `size` in the job file smaller".to_owned(),
+            });
+        }
+        let notes = notes.iter().map(|note| format!("{}, {note}", self.path));
+        Ok((processes(&jobs, self.disk, task), notes.collect()))
+    }
+
+    fn requests(
+        &self,
+        source: &dyn ReplaySource,
+        requests: &RecordedRequests,
+        task: &str,
+    ) -> Result<(Vec<Named>, Vec<String>), NoDemands> {
+        let (mut by_process, notices) = source.requests(&self.path, requests)?;
+        let own = by_process.len().min(PROCESSES_MAX as usize) as u32;
+        let threads = requests.threads.unwrap_or(own);
+        if threads < by_process.len() as u32 || requests.threads.is_some() {
+            by_process = dealt(by_process, threads);
+        }
+        let threads = by_process.len() as u32;
+        let mut all = Vec::new();
+        for (index, mut calls) in (0..).zip(by_process) {
+            for call in &mut calls {
+                call.bytes = call.bytes.min(self.bytes);
+                if call.offset > self.bytes - call.bytes {
+                    call.offset %= self.bytes - call.bytes + 1;
+                }
+            }
+            let program = IoReplay::new(self.disk, calls.into(), requests.kind);
+            let name = numbered(task, index, threads);
+            all.push((name, Workload::program(program)));
+        }
+        Ok((all, notices))
+    }
+}
+
+/// All calls in the order of their times, dealt out to so many processes in turn.
+fn dealt(by_process: Vec<RecordedCalls>, threads: u32) -> Vec<RecordedCalls> {
+    let mut all: RecordedCalls = by_process.into_iter().flatten().collect();
+    // Sorting keeps the order of those of one time.
+    all.sort_by_key(|call| call.at);
+    let mut dealt = vec![RecordedCalls::new(); threads.max(1) as usize];
+    let places = dealt.len();
+    for (i, call) in all.into_iter().enumerate() {
+        dealt[i % places].push(call);
+    }
+    dealt.retain(|calls| !calls.is_empty());
+    dealt
+}
+
+/// What one process calls.
+pub type RecordedCalls = Vec<domio_vmm::process::programs::RecordedCall>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domio_core::Duration;
+    use domio_vmm::process::programs::RecordedCall;
+
+    fn call(ms: u64) -> RecordedCall {
+        RecordedCall {
+            at: Duration::from_millis(ms),
+            writes: false,
+            offset: ms * 4096,
+            bytes: 4096,
+        }
+    }
+
+    #[test]
+    fn calls_are_dealt_out_in_the_order_of_their_times() {
+        let two = vec![vec![call(1), call(4)], vec![call(2), call(3)]];
+        let times =
+            |calls: &RecordedCalls| calls.iter().map(|c| c.offset / 4096).collect::<Vec<_>>();
+        let three: Vec<_> = dealt(two.clone(), 3).iter().map(times).collect();
+        assert_eq!(three, [vec![1, 4], vec![2], vec![3]]);
+        let nine = dealt(two, 9);
+        assert_eq!(nine.len(), 4, "nobody has nothing to do");
+    }
+
+    #[test]
+    fn jobs_need_room_on_the_disk_and_in_its_file_system() {
+        let of = |text| bytes(&read(text).unwrap().0);
+        assert_eq!(of("[a]\ndirect=1\nsize=1m\noffset=4m\n"), 5 << 20);
+        let files = of("[a]\nsize=64m\nnumjobs=2\n[b]\ndirect=1\nsize=1m\n");
+        assert!((128 << 20..400 << 20).contains(&files), "{files}");
+    }
+
+    #[test]
+    fn processes_are_called_after_their_jobs() {
+        let (jobs, _) = read("[a b]\nnumjobs=2\n[c]\n").unwrap();
+        let disk = FileId { device: 0, file: 0 };
+        let names = |jobs: &[FioJob]| -> Vec<String> {
+            let processes = processes(jobs, disk, "fio").into_iter();
+            processes.map(|(name, _)| name).collect()
+        };
+        assert_eq!(names(&jobs), ["fio-a-b-1", "fio-a-b-2", "fio-c"]);
+        assert_eq!(names(&jobs[1..]), ["fio"]);
+    }
+
+    #[test]
+    fn too_many_processes_are_refused() {
+        let why = read("[a]\nnumjobs=600\n[b]\nnumjobs=600\n").unwrap_err();
+        assert!(why[0].why.contains("1200 processes"), "{why:?}");
+    }
+}
