@@ -10,7 +10,7 @@ pub fn run<S: Sink, T>(
     name: &str,
     seconds: u64,
     sink: S,
-    done: impl FnOnce(&Replication<S>) -> T,
+    done: impl FnOnce(&Replication<'_, S>) -> T,
 ) -> T {
     let scenario = paper::scenario(name).expect("shipped files");
     let scenario = scenario.expect("a cell of a paper");

@@ -13,10 +13,11 @@ const VCPUS: u64 = 9;
 fn boosts_of_a_real_host_are_all_on_its_pcpu() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/xen-traces");
     let policies = domio_sched::policies().iter();
-    let classes: Vec<&'static Class> = policies.filter_map(|p| p.descriptor.class).collect();
+    // Readers keep them for good.
+    let classes: &[&Class] = Vec::leak(policies.filter_map(|p| p.descriptor.class).collect());
     for (name, boosted) in [("c1-burn7-periodic", true), ("c2-cap30", false)] {
         let options = ReadOptions {
-            classes: &classes,
+            classes,
             ..ReadOptions::default()
         };
         let path = folder.join(name).join("trace.bin");
