@@ -157,7 +157,7 @@ pub enum Command {
     Compare(Compare),
     /// Run a scenario with many settings: rows in a file, trade-offs, the best cell
     #[command(after_long_help = sweep::SWEEP_EXAMPLES)]
-    Sweep(Sweep),
+    Sweep(Box<Sweep>),
     /// Tell what the guests of a scenario, or of a recorded host, wait for, and behind whom
     #[command(after_long_help = EXPLAIN_EXAMPLES)]
     Explain(Explain),
