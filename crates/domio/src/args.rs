@@ -35,7 +35,7 @@ pub use registered::{
     Controller, ControllerList, ControllerShow, Policy, PolicyCheck, PolicyList, PolicyShow,
 };
 pub use scenario::{Scenario, ScenarioCheck, ScenarioList, ScenarioShow};
-pub use sweep::{PlotOf, Sweep, Trade};
+pub use sweep::{PlotOf, Sweep};
 pub use trace::{Trace, TraceCheck, TraceConvert, TraceFormat, TraceInput, TraceSummary};
 pub use values::{frequency, key_and_value, seed};
 

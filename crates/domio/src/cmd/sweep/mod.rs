@@ -23,7 +23,6 @@ use crate::progress::progress;
 use crate::report::{self, ReportFile, ReportKey};
 use crate::suggest;
 use anyhow::{anyhow, bail};
-use domio_lab::Keeper;
 use domio_lab::replicate::at_once;
 use domio_lab::store::PROGRAM;
 use domio_report::data::ReportData;
