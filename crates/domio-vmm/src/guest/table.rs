@@ -25,6 +25,8 @@ struct Table {
     timed: usize,
     /// How long the current process has executed since it got its turn.
     turn: Duration,
+    /// The priority of all of them, if they have one and the same.
+    priority: Option<i8>,
 }
 
 impl Table {
@@ -33,6 +35,7 @@ impl Table {
         let at = core::mem::replace(&mut self.wakes[i], task.wakes_at());
         self.timed -= usize::from(at != Instant::MAX);
         self.timed += usize::from(task.wakes_at() != Instant::MAX);
+        self.priority = self.priority.filter(|alike| *alike == task.priority());
         let (word, bit) = (&mut self.ready[i / 64], 1 << (i % 64));
         match task.ready() {
             true => *word |= bit,
@@ -44,7 +47,9 @@ impl Table {
 impl Tasks {
     pub fn new(all: Vec<Task>) -> Self {
         let count = all.len();
+        let priority = all.first().map(Task::priority);
         let table = || Table {
+            priority,
             ready: vec![0; count.div_ceil(64)].into_boxed_slice(),
             wakes: vec![Instant::MAX; count].into_boxed_slice(),
             timed: 0,
@@ -165,6 +170,23 @@ impl Tasks {
             (Some(table), _) => table.ready.iter().any(|word| *word != 0),
             (None, all) => all.iter().any(Task::ready),
         }
+    }
+
+    /// The highest priority of those that want to execute, of a vcpu with several processes.
+    pub fn top(&self) -> Option<i8> {
+        let table = self.table.as_deref()?;
+        match table.priority {
+            Some(alike) => self.any_ready().then_some(alike),
+            None => self.ready().map(|i| self.all[i].priority()).max(),
+        }
+    }
+
+    /// The first from `start` on, counted round, that wants to execute and has the priority `top`.
+    pub fn next(&self, start: usize, top: i8) -> Option<usize> {
+        let eligible = || self.ready().filter(|i| self.all[*i].priority() == top);
+        eligible()
+            .find(|i| *i >= start)
+            .or_else(|| eligible().next())
     }
 
     /// Those that want to execute, of a vcpu with several processes.

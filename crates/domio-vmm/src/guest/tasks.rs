@@ -164,23 +164,17 @@ impl Guest {
     /// The task to execute: the highest priority; among equals the current one until its turn is
     /// over, else the next one after it.
     fn choose(&mut self, current: Option<usize>) -> Option<usize> {
-        let priority = |i: usize| self.tasks[i].priority();
-        let top = self.tasks.ready().map(priority).max()?;
+        let top = self.tasks.top()?;
         if let Some(at) = current
             && self.tasks[at].ready()
-            && priority(at) == top
+            && self.tasks[at].priority() == top
         {
             if self.tasks.turn() < self.task_slice {
                 return Some(at);
             }
             self.tasks.begin_turn();
         }
-        let tasks = &self.tasks;
-        let start = current.map_or(0, |at| at + 1);
-        let eligible = || tasks.ready().filter(|i| tasks[*i].priority() == top);
-        eligible()
-            .find(|i| *i >= start)
-            .or_else(|| eligible().next())
+        self.tasks.next(current.map_or(0, |at| at + 1), top)
     }
 
     /// Whether another ready task has the same priority as `task`.

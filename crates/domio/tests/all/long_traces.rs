@@ -62,6 +62,8 @@ fn memory(args: &[&str], bytes: u64) -> u64 {
 
 const MB: u64 = 1_000_000;
 
+// Tables that have a limit are full only after some hundred thousand requests, and take 16 MB at most.
+
 /// What is done with traces.
 const DONE: [&[&str]; 4] = [
     &["trace", "summary", "-"],
@@ -82,7 +84,7 @@ const DONE: [&[&str]; 4] = [
 fn memory_does_not_grow_with_a_trace() {
     for args in DONE {
         let [small, large] = [2, 20].map(|mb| memory(args, mb * MB));
-        assert!(large < small + 8 * MB, "{args:?}: {small} {large}");
+        assert!(large < small + 16 * MB, "{args:?}: {small} {large}");
     }
 }
 
@@ -96,6 +98,6 @@ fn a_trace_of_a_gigabyte_takes_as_much_memory_as_a_small_one() {
             "domio {}: {small:.1} {middle:.1} {large:.1} MB",
             args.join(" ")
         );
-        assert!(peaks[2] < peaks[0] + 8 * MB, "{args:?}: {peaks:?}");
+        assert!(peaks[2] < peaks[0] + 16 * MB, "{args:?}: {peaks:?}");
     }
 }
