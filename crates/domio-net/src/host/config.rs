@@ -110,6 +110,12 @@ impl NetworkConfig {
                 vif.domain, driver,
                 "an interface is not in the driver domain"
             );
+            for flow in &vif.flows {
+                if let FlowKind::PingGuest(_, to) = flow.kind {
+                    let other = &self.vifs[usize::from(to)];
+                    assert_ne!(vif.domain, other.domain, "a guest pings another one");
+                }
+            }
         }
     }
 
@@ -126,11 +132,18 @@ impl NetworkConfig {
             netback: inner.netback,
             other_ports: inner.other_ports,
         });
-        self.vifs
-            .extend(inner.vifs.into_iter().map(|vif| VifConfig {
+        let first = self.vifs.len() as u16;
+        self.vifs.extend(inner.vifs.into_iter().map(|mut vif| {
+            for flow in &mut vif.flows {
+                if let FlowKind::PingGuest(_, to) = &mut flow.kind {
+                    *to += first;
+                }
+            }
+            VifConfig {
                 behind: Some(place),
                 ..vif
-            }));
+            }
+        }));
     }
 
     /// Number of the flow `flow` of interface `vif`, both counted from 0, among all flows: that of
@@ -214,7 +227,10 @@ impl NetworkConfig {
                 let worker = WebWorker::new(socket, request, web.server.costs);
                 Workload::program(worker)
             }
-            FlowKind::Ping(_) | FlowKind::UdpIn(_) | FlowKind::Request(_) => return None,
+            FlowKind::Ping(_)
+            | FlowKind::PingGuest(..)
+            | FlowKind::UdpIn(_)
+            | FlowKind::Request(_) => return None,
         };
         Some(TaskConfig {
             priority: TaskConfig::IO_BOUND,
@@ -310,6 +326,8 @@ pub enum FlowKind {
     Request(RequestConfig),
     /// The remote host pings the guest.
     Ping(PingConfig),
+    /// The guest pings the guest of another interface of the network, by its place among all.
+    PingGuest(PingConfig, u16),
     /// UDP from the remote host to the guest.
     UdpIn(UdpConfig),
     /// UDP from the guest to the remote host.
@@ -323,7 +341,10 @@ impl FlowKind {
     pub fn processes(&self) -> u16 {
         match self {
             FlowKind::StreamIn(_) | FlowKind::StreamOut(_) | FlowKind::UdpOut(_) => 1,
-            FlowKind::Ping(_) | FlowKind::UdpIn(_) | FlowKind::Request(_) => 0,
+            FlowKind::Ping(_)
+            | FlowKind::PingGuest(..)
+            | FlowKind::UdpIn(_)
+            | FlowKind::Request(_) => 0,
             FlowKind::Web(web) => web.server.workers,
         }
     }

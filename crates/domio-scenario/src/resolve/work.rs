@@ -8,7 +8,7 @@ use domio_core::keys::Slot;
 use domio_net::host::FlowConfig;
 use domio_net::keys::Serving;
 use domio_vmm::config::Workload;
-use domio_vmm::process::programs::{CopyDirection, FfsbConfig, PostMarkConfig};
+use domio_vmm::process::programs::{CopyDirection, FfsbConfig, PostMarkConfig, ZipConfig};
 
 /// A task before it is given to its vcpus.
 #[derive(Clone)]
@@ -72,6 +72,8 @@ pub(super) struct Flow {
     pub server: Option<Serving>,
     /// The network, if it names one.
     pub network: Option<NetworkName>,
+    /// The domain at the other end, if it is none outside: the name and where it stands.
+    pub to: Option<(String, Span)>,
     /// Of its process, where it has one.
     pub vcpu: u16,
     /// Whether the text says so, so that no kernel moves the process.
@@ -103,6 +105,8 @@ pub(super) enum DiskProgram {
     PostMark(PostMarkConfig),
     /// Threads of FFSB.
     Ffsb(FfsbConfig),
+    /// An archiver.
+    Zip(ZipConfig),
 }
 
 impl DiskWork {
@@ -110,7 +114,7 @@ impl DiskWork {
     pub fn bytes(&self) -> Option<u64> {
         match &self.program {
             DiskProgram::Copy(copy) => copy.bytes,
-            DiskProgram::PostMark(_) | DiskProgram::Ffsb(_) => None,
+            DiskProgram::PostMark(_) | DiskProgram::Ffsb(_) | DiskProgram::Zip(_) => None,
         }
     }
 
@@ -118,7 +122,7 @@ impl DiskWork {
     pub fn needs_files(&self) -> bool {
         match &self.program {
             DiskProgram::Copy(copy) => copy.new_file,
-            DiskProgram::PostMark(_) | DiskProgram::Ffsb(_) => true,
+            DiskProgram::PostMark(_) | DiskProgram::Ffsb(_) | DiskProgram::Zip(_) => true,
         }
     }
 }
