@@ -1,6 +1,7 @@
 //! What the network of a host is made of: plain data, validated by whoever builds it.
 
 use domio_core::{DomainId, Duration, Instant};
+use domio_vmm::grant::PAGE_BYTES;
 use domio_vmm::config::{DomainConfig, TaskConfig, Workload};
 use domio_vmm::process::FileId;
 use domio_vmm::process::programs::{DatagramSender, StreamReader, StreamWriter, WebWorker};
@@ -144,6 +145,24 @@ impl NetworkConfig {
                 ..vif
             }
         }));
+    }
+
+    /// Memory (bytes) that `domain` holds for pools of small packets: a driver domain those of what
+    /// guests send, a guest those of what it gets ([`NetbackConfig::small`]).
+    pub fn pool_bytes(&self, domain: DomainId) -> u64 {
+        let of_vif = |vif: &VifConfig| {
+            let (driver, small) = match vif.behind {
+                None => (self.driver, &self.netback.small),
+                Some(place) => {
+                    let site = &self.behind[usize::from(place)];
+                    (site.driver, &site.netback.small)
+                }
+            };
+            let own = [(small.out, driver), (small.inward, vif.domain)];
+            let pools = own.into_iter().filter(|(there, of)| *there && *of == domain);
+            pools.count() as u64 * u64::from(small.pages) * u64::from(PAGE_BYTES)
+        };
+        self.vifs.iter().map(of_vif).sum()
     }
 
     /// Number of the flow `flow` of interface `vif`, both counted from 0, among all flows: that of
