@@ -1,7 +1,7 @@
 //! Boosts by pcpu: how evenly vcpus with a boost are spread over run queues (Zeng 2015, formula 1).
 //!
-//! A vcpu that is boosted goes into the run queue of the pcpu on which it ran last, unless its
-//! policy moves it first. Records say both, in traces of real hosts as well.
+//! A vcpu that is boosted goes into the run queue of the pcpu on which it ran last, unless credit
+//! [sends it elsewhere](Boosts::SENT). Records say both, in traces of real hosts as well.
 
 use domio_core::{ActorId, DomainId, Names, PcpuId, Record, Runstate, Says};
 
@@ -15,6 +15,10 @@ pub(super) struct Boosts {
 }
 
 impl Boosts {
+    /// Number of credit's record that a boosted vcpu is placed, in a queue that may be another
+    /// (`boost_balance`): it follows that of the boost.
+    const SENT: u8 = 48;
+
     /// An empty book for the time that follows, which knows where vcpus are.
     pub fn next(&self) -> Boosts {
         Boosts {
@@ -38,6 +42,23 @@ impl Boosts {
             let at = self.ran_on.get(record.actor.index()).copied().flatten();
             if let Some((domain, at)) = domain.zip(at) {
                 *self.count(domain, at) += 1;
+            }
+        } else if declared.number == Self::SENT
+            && names.class(record.class).is_some_and(|class| class.name == "credit")
+        {
+            self.sent(names, record);
+        }
+    }
+
+    /// A boosted vcpu goes from one queue to another.
+    fn sent(&mut self, names: &Names, record: &Record) {
+        let word = record.words[0];
+        let (from, to) = (PcpuId(word as u16), PcpuId((word >> 16) as u16));
+        if let Some(vcpu) = names.vcpu(record.actor) {
+            let counted = self.count(vcpu.domain, from);
+            if *counted > 0 {
+                *counted -= 1;
+                *self.count(vcpu.domain, to) += 1;
             }
         }
     }
