@@ -4,6 +4,7 @@ mod books;
 mod cards;
 mod chain;
 mod ends;
+mod guests;
 mod heard;
 mod host;
 mod loss;
