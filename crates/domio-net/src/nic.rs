@@ -194,6 +194,11 @@ impl Nic {
         self.filled.iter().map(|received| &received.packet)
     }
 
+    /// Number of packets that [`Nic::waiting`] has.
+    pub fn filled(&self) -> usize {
+        self.filled.len()
+    }
+
     /// The driver posts up to `n` empty buffers. Returns how many the ring had room for.
     pub fn post(&mut self, n: u16) -> u16 {
         // At most `rx_ring` are filled, which fits.

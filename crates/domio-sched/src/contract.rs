@@ -7,6 +7,7 @@
 //! set_domain(d)                    parameters of the domain, before its first vcpu
 //! charge(d)                        others have worked for d, at any time in its life
 //! packets(moved)                   a driver domain has moved packets of a guest, at any time
+//! dispatching(v, n)                v, of a driver domain, runs and has n packets to pass on
 //! insert(v)  pick_pcpu(v)          v is known, not runnable yet; the host assigns the pcpu
 //! set_vcpu(v)                      parameters of v alone, at any time in its life
 //! wake(v)                          v became runnable: queue it, tickle whoever should run it
@@ -104,6 +105,8 @@ pub struct Needs {
     pub packets: bool,
     /// Passes that pcpus make together ([`Scheduler::together`]).
     pub together: bool,
+    /// How driver domains tell of packets that they have at hand ([`Scheduler::dispatching`]).
+    pub dispatching: Dispatching,
 }
 
 impl Needs {
@@ -115,6 +118,7 @@ impl Needs {
         context_saved: false,
         packets: false,
         together: false,
+        dispatching: Dispatching::Untold,
     };
 
     /// What two policies need together.
@@ -126,8 +130,33 @@ impl Needs {
             context_saved: self.context_saved || other.context_saved,
             packets: self.packets || other.packets,
             together: self.together || other.together,
+            dispatching: match self.dispatching {
+                Dispatching::Untold => other.dispatching,
+                told => told,
+            },
         }
     }
+}
+
+/// How a driver domain tells of packets that it has at hand (Zeng 2015, IV.B and IV.D).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Dispatching {
+    /// It does not.
+    #[default]
+    Untold,
+    /// By a bit of the pcpu that the vcpu runs on: a hypercall sets it when a second packet comes,
+    /// and one clears it when none is left.
+    Bit,
+    /// By a number in a page that it shares with the hypervisor, which follows each packet.
+    Counter,
+}
+
+impl Dispatching {
+    /// All ways.
+    pub const ALL: [Dispatching; 3] = [Dispatching::Untold, Dispatching::Bit, Dispatching::Counter];
+
+    /// Their names in parameters, in the same order.
+    pub const NAMES: &[&str] = &["off", "bit", "counter"];
 }
 
 /// Packets that a driver domain has moved for a guest.
@@ -381,6 +410,14 @@ pub trait Scheduler: Send {
     /// counted in a page of theirs. Called if [`Needs::packets`] says so. Default: nothing.
     fn packets(&mut self, cx: &mut Cx<'_>, moved: PacketsMoved) {
         let _ = (cx, moved);
+    }
+
+    /// The kernel of `vcpu`, which is current and of a driver domain, has so many packets at hand
+    /// from now on that it has yet to pass on; zero for none. Told as [`Needs::dispatching`] says,
+    /// from the pcpu of `vcpu`, and at the instant at which it changes. What was told stays true
+    /// while the vcpu does not run. Default: nothing.
+    fn dispatching(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId, packets: u32) {
+        let _ = (cx, vcpu, packets);
     }
 
     /// `vcpu` exists. It is not runnable: `wake` follows when it is. `cx.vcpu(vcpu)` has its name

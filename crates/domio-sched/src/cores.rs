@@ -44,6 +44,8 @@ pub struct Cores {
     there: CpuSet,
     /// By vcpu: whether it exists.
     exists: Vec<bool>,
+    /// By vcpu: packets that it has at hand.
+    at_hand: Vec<u32>,
     cores: Vec<Core>,
     /// Threads whose vcpu is to come or go while its unit runs.
     forced: CpuSet,
@@ -62,6 +64,7 @@ impl Cores {
             effects: Vec::new(),
             there: CpuSet::EMPTY,
             exists: Vec::new(),
+            at_hand: Vec::new(),
             cores: alloc::vec![Core::default(); topology.pcpus() / threads],
             forced: CpuSet::EMPTY,
             alone: None,
@@ -405,6 +408,18 @@ impl Scheduler for Cores {
         self.ask(cx, |s, cx| s.packets(cx, moved));
     }
 
+    /// A unit has what its vcpus have.
+    fn dispatching(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId, packets: u32) {
+        if self.at_hand.len() <= vcpu.index() {
+            self.at_hand.resize(vcpu.index() + 1, 0);
+        }
+        self.at_hand[vcpu.index()] = packets;
+        let unit = self.unit(cx, vcpu);
+        let of = |v: &VcpuId| self.at_hand.get(v.index()).copied().unwrap_or(0);
+        let packets = self.members(cx, unit).iter().map(of).sum();
+        self.ask(cx, |s, cx| s.dispatching(cx, unit, packets));
+    }
+
     fn insert(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
         if self.exists.len() <= vcpu.index() {
             self.exists.resize(vcpu.index() + 1, false);
@@ -422,6 +437,9 @@ impl Scheduler for Cores {
             self.ask(cx, |s, cx| s.remove(cx, unit));
         }
         self.exists[vcpu.index()] = false;
+        if let Some(packets) = self.at_hand.get_mut(vcpu.index()) {
+            *packets = 0;
+        }
     }
 
     fn pick_pcpu(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) -> PcpuId {

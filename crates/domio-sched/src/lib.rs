@@ -33,7 +33,8 @@ pub mod state;
 pub mod work;
 
 pub use contract::{
-    Conflict, Descriptor, GroupId, Needs, PacketsMoved, Pick, Prev, Promises, Scheduler, Stop, Wake,
+    Conflict, Descriptor, Dispatching, GroupId, Needs, PacketsMoved, Pick, Prev, Promises,
+    Scheduler, Stop, Wake,
 };
 pub use cores::Cores;
 pub use cx::{Affinity, Cx, Effect, Pause, PcpuView, Tables, VcpuView};

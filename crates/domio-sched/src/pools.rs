@@ -167,6 +167,10 @@ impl Scheduler for Pools {
         }
     }
 
+    fn dispatching(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId, packets: u32) {
+        self.of(cx, vcpu, |s, cx| s.dispatching(cx, vcpu, packets));
+    }
+
     fn insert(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
         let index = self.of_domain(cx.vcpu(vcpu).name.domain);
         if self.of_vcpu.len() <= vcpu.index() {

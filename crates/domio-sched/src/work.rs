@@ -34,11 +34,14 @@ pub enum Work {
     /// Wrote a private trace record besides the one with which every pass begins. Reported by
     /// policies that write many: others' are part of the fixed cost.
     Note,
+    /// Looked at one pcpu, or at one vcpu that queues there, to find where a vcpu that wakes is to
+    /// go. What a wake-up does besides is part of its fixed cost.
+    Balance,
 }
 
 impl Work {
     /// Every kind of work, in the order of the enum.
-    pub const ALL: [Work; 11] = [
+    pub const ALL: [Work; 12] = [
         Work::Search,
         Work::RateLimit,
         Work::Look,
@@ -50,6 +53,7 @@ impl Work {
         Work::Park,
         Work::Unpark,
         Work::Note,
+        Work::Balance,
     ];
 }
 
@@ -68,6 +72,12 @@ impl WorkReport {
     pub fn add(&mut self, work: Work, times: u32) {
         let count = &mut self.0[work as usize];
         *count = count.wrapping_add(times);
+    }
+
+    /// How often `work` was done, of which the report says no more from now on.
+    #[inline]
+    pub fn take(&mut self, work: Work) -> u32 {
+        core::mem::take(&mut self.0[work as usize])
     }
 
     /// How often `work` was done.
@@ -89,6 +99,8 @@ mod tests {
         }
         report.add(Work::Grant, 5);
         let counts = Work::ALL.map(|work| report.count(work));
-        assert_eq!(counts, [1, 2, 3, 4, 5, 6, 7 + 5, 8, 9, 10, 11]);
+        assert_eq!(report.take(Work::Balance), 12);
+        assert_eq!(report.count(Work::Balance), 0);
+        assert_eq!(counts, [1, 2, 3, 4, 5, 6, 7 + 5, 8, 9, 10, 11, 12]);
     }
 }

@@ -151,6 +151,8 @@ pub struct PolicyCosts {
     pub unpark: Duration,
     /// Of [`Work::Note`], in a pass and in a timer. In a wake-up [`Profile::wake_note`] counts.
     pub note: Duration,
+    /// Of [`Work::Balance`], which only wake-ups do.
+    pub balance: Duration,
     /// Time comes in multiples of this, rounded down; zero for no such thing.
     pub instruction: Duration,
 }
@@ -169,6 +171,7 @@ impl PolicyCosts {
         park: Duration::ZERO,
         unpark: Duration::ZERO,
         note: Duration::ZERO,
+        balance: Duration::ZERO,
         instruction: Duration::ZERO,
     };
 
@@ -187,6 +190,7 @@ impl PolicyCosts {
             Work::Park => self.park,
             Work::Unpark => self.unpark,
             Work::Note => self.note,
+            Work::Balance => self.balance,
         }
     }
 
@@ -320,6 +324,8 @@ impl Profile {
             // SCHEDULE to the next vcpu's RUNSTATE_CHANGE under credit2 (c2-weights-1-2-4), with
             // three records between and with nine, beside credit's without.
             note: Duration::from_nanos(870),
+            // No Xen does that: an estimate of 50 instructions, at 2 ns each.
+            balance: Duration::from_nanos(100),
             // An instruction of the emulator.
             instruction: Duration::from_nanos(2),
         },

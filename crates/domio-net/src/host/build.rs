@@ -4,6 +4,7 @@ use domio_core::{Class, ClassId, Instant};
 use domio_sim::{RandomStream, TimerId};
 use domio_vmm::bus::{Attach, Blueprint, Softirq, SoftirqLine, Token};
 
+use super::at_hand::Owed;
 use super::card::Card;
 use super::config::{FlowConfig, FlowKind, NetworkConfig, VifConfig};
 use super::driver::{self, Driver};
@@ -108,6 +109,7 @@ impl Network {
         let bridges = bridges(config, &sites);
         Network {
             sites: sites.clone(),
+            owed: Owed::new(of_driver.len()),
             of_driver,
             of_back,
             device: random.device,

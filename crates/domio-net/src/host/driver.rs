@@ -63,6 +63,12 @@ impl Driver {
         }
     }
 
+    /// Packets of guests that wait for the bridge, and any that is on its way there.
+    pub fn at_hand(&self) -> usize {
+        let under_way = matches!(self.piece, Some(Piece::Forward { .. }));
+        self.softnet.backlog.len() + usize::from(under_way)
+    }
+
     /// `net_rx_action` in the driver domain.
     pub fn driver_rx(&mut self, ways: &mut Ways<'_>, kernel: &mut KernelIo<'_, '_>) -> Progress {
         match self.piece.take() {

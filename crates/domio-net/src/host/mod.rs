@@ -22,6 +22,7 @@
 //! |---|---|
 //! | [`mod@self`] | the model on the bus: what it is called for |
 //! | `build` | the model of a configuration; the processes that its flows need |
+//! | `at_hand` | what driver domains have yet to pass on, as the hypervisor is told |
 //! | `books` | where all packets are; statistics |
 //! | `outside` | the remote host |
 //! | `web_client` | its web clients |
@@ -48,6 +49,7 @@
 //! | `config` | what a network is made of |
 //! | `costs` | what work on packets costs |
 
+mod at_hand;
 mod books;
 mod buffers;
 mod build;
@@ -92,6 +94,7 @@ pub use costs::{NetCosts, RxMode};
 pub use pairs::{Assignment, NetbackConfig, SmallPackets};
 pub use pool::ByPath;
 
+use at_hand::Owed;
 use card::Card;
 use driver::Driver;
 use guest::{Guest, Start};
@@ -157,6 +160,8 @@ pub struct Network {
     /// By backend: which driver domain has it and which vcpu polls there, and the backend itself.
     of_back: Vec<(u16, u16)>,
     backs: Vec<Netback>,
+    /// By vcpu with work of the network.
+    owed: Owed,
     /// The interfaces.
     vifs: Vec<Vif>,
     /// By interface: the guest behind it.
@@ -392,14 +397,17 @@ impl Device for Network {
         match self.calls[token as usize] {
             For::Card => {
                 let softnet = &mut self.drivers[0].softnet;
-                self.card
-                    .card_irq(softnet, &self.sites[0], &self.vifs, kernel)
+                let site = &self.sites[0];
+                let progress = self.card.card_irq(softnet, site, &self.vifs, kernel);
+                self.tell_at_hand(0, progress, kernel)
             }
             For::Back(vif) => {
                 let v = &self.vifs[usize::from(vif)];
                 let site = &self.sites[usize::from(v.site)];
+                let (_, driver) = self.of_back[usize::from(v.back)];
                 let back = &mut self.backs[usize::from(v.back)];
-                back.back_irq(vif, site, &mut self.vifs, kernel)
+                let progress = back.back_irq(vif, site, &mut self.vifs, kernel);
+                self.tell_at_hand(driver, progress, kernel)
             }
             For::Front(vif) => {
                 let (site, v, guest) = self.front(vif);
@@ -413,12 +421,15 @@ impl Device for Network {
         match self.calls[token as usize] {
             For::DriverRx(vcpu) => {
                 let (driver, mut ways) = self.ways(self.of_driver[usize::from(vcpu)], vcpu);
-                driver.driver_rx(&mut ways, kernel)
+                let progress = driver.driver_rx(&mut ways, kernel);
+                self.tell_at_hand(vcpu, progress, kernel)
             }
             For::DriverTx(back) => {
-                let site = &self.sites[usize::from(self.of_back[usize::from(back)].0)];
+                let (site, driver) = self.of_back[usize::from(back)];
+                let site = &self.sites[usize::from(site)];
                 let to = &mut self.backs[usize::from(back)].rx;
-                to.driver_tx(site, &mut self.vifs, kernel)
+                let progress = to.driver_tx(site, &mut self.vifs, kernel);
+                self.tell_at_hand(driver, progress, kernel)
             }
             For::FrontRx(vif) => self.front_rx(vif, kernel),
             For::FrontTx(vif) => {
@@ -433,15 +444,18 @@ impl Device for Network {
         let vifs = &mut self.vifs;
         match self.calls[token as usize] {
             For::RxTasklet(back) => {
-                let (site, _) = self.of_back[usize::from(back)];
+                let (site, driver) = self.of_back[usize::from(back)];
                 let to = &mut self.backs[usize::from(back)].rx;
-                to.rx_tasklet(&self.sites[usize::from(site)], vifs, kernel)
+                let progress = to.rx_tasklet(&self.sites[usize::from(site)], vifs, kernel);
+                self.tell_at_hand(driver, progress, kernel)
             }
             For::TxTasklet(back) => {
                 let (site, vcpu) = self.of_back[usize::from(back)];
                 let softnet = &mut self.drivers[usize::from(vcpu)].softnet;
                 let site = &self.sites[usize::from(site)];
-                self.backs[usize::from(back)].tx_tasklet(softnet, site, vifs, kernel)
+                let back = &mut self.backs[usize::from(back)];
+                let progress = back.tx_tasklet(softnet, site, vifs, kernel);
+                self.tell_at_hand(vcpu, progress, kernel)
             }
             other => unreachable!("{other:?} is no tasklet"),
         }

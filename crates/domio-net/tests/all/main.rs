@@ -3,6 +3,7 @@
 mod books;
 mod cards;
 mod chain;
+mod dispatching;
 mod ends;
 mod guests;
 mod heard;

@@ -346,9 +346,9 @@ impl<'s> Host<'s> {
 
     /// A record is of the policy's class, and has no more words than that declares.
     fn is_declared(&self, number: u8, words: &[u32]) {
-        let class = self.policy.descriptor().class;
+        let class = self.policy.classes().into_iter().flatten().next();
         let declared = class.and_then(|class| class.declared(number));
-        let declared = declared.expect("a policy declares its records in its descriptor");
+        let declared = declared.expect("a policy declares its records");
         let further = &words[usize::from(declared.words)..];
         assert!(
             further.iter().all(|word| *word == 0),

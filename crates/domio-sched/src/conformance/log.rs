@@ -60,6 +60,7 @@ pub enum PolicyCall {
     SetParams(ParamChange),
     Charge(Charge),
     Packets(PacketsMoved),
+    Dispatching(VcpuId, u32),
     Insert(VcpuId),
     Remove(VcpuId),
     PickPcpu(VcpuId, PcpuId),
@@ -317,6 +318,7 @@ impl fmt::Display for PolicyCall {
                 f,
                 "packets({driver} took {sent} from {guest} and gave it {received})"
             ),
+            PolicyCall::Dispatching(v, n) => write!(f, "dispatching({}, {n})", V(v)),
             PolicyCall::Insert(v) => write!(f, "insert({})", V(v)),
             PolicyCall::Remove(v) => write!(f, "remove({})", V(v)),
             PolicyCall::PickPcpu(v, p) => write!(f, "pick_pcpu({}) = {p}", V(v)),

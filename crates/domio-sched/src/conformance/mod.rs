@@ -39,7 +39,7 @@ pub use domio_suite::{CheckerInfo, Finding, Report, Rng, rng};
 pub use log::{Fault, LogEntry, Occurrence, PolicyCall, Run};
 pub use script::{Intervention, Script, ScriptDomain, ScriptError, ScriptStep, ScriptVcpu};
 
-use crate::contract::Scheduler;
+use crate::contract::{Dispatching, Scheduler};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -62,11 +62,16 @@ static SUITE: SuiteInfo = SuiteInfo {
     checkers: CHECKERS,
 };
 
-/// Runs the policy under every script of the [library] and the random ones of `seeds`.
+/// Runs the policy under every script of the [library] and the random ones of `seeds`, and if it
+/// listens to driver domains, under the same with one.
 ///
 /// A policy that panics takes the caller along: the message is its own.
 pub fn check(make: Make<'_>, seeds: Range<u64>) -> Report {
     let mut report = Report::new(&SUITE);
+    let listens = match Topology::flat(1) {
+        Some(one) => make(&one).needs().dispatching != Dispatching::Untold,
+        None => false,
+    };
     let random = seeds.map(|seed| (random::script(seed), Some(seed)));
     for (script, seed) in library::scripts()
         .into_iter()
@@ -74,6 +79,9 @@ pub fn check(make: Make<'_>, seeds: Range<u64>) -> Report {
         .chain(random)
     {
         add(&mut report, make, &script, seed);
+        if listens {
+            add(&mut report, make, &script.with_driver_domain(), seed);
+        }
     }
     report
 }

@@ -28,6 +28,9 @@ pub enum ScriptStep {
     /// Sends an event to another vcpu: wakes it if it is blocked; else its next block returns at
     /// once (xen-spec 0.7).
     Kick(VcpuId),
+    /// Has so many packets at hand from now on ([`crate::Scheduler::dispatching`]). Left out for a
+    /// policy that does not need to know.
+    Dispatch(u32),
 }
 
 /// A vcpu of a script. Its id is its place in [`Script::vcpus`].
@@ -222,6 +225,36 @@ impl Script {
         let domain = self.domains.iter().find(|d| d.id == domain)?;
         let param = domain.params.iter().find(|(n, _)| *n == name)?;
         Some(param.1)
+    }
+
+    /// The same with a driver domain, if its first domain does not only burn: while it computes, it
+    /// has packets at hand for a while, and for half of that time two.
+    pub fn with_driver_domain(&self) -> Script {
+        let mut script = self.clone();
+        let Some(first) = self.domains.first().map(|d| d.id) else {
+            return script;
+        };
+        script.name = alloc::format!("{}, with a driver domain", self.name);
+        let drives = |v: &&mut ScriptVcpu| v.name.domain == first;
+        for v in script.vcpus.iter_mut().filter(drives) {
+            let old = core::mem::take(&mut v.steps);
+            for step in old {
+                match step {
+                    ScriptStep::Run(time) if !time.is_zero() => {
+                        let half = Duration::from_nanos(time.as_nanos() / 2);
+                        v.steps.extend([
+                            ScriptStep::Dispatch(2),
+                            ScriptStep::Run(half),
+                            ScriptStep::Dispatch(1),
+                            ScriptStep::Run(time - half),
+                            ScriptStep::Dispatch(0),
+                        ]);
+                    }
+                    other => v.steps.push(other),
+                }
+            }
+        }
+        script
     }
 
     /// Whether no domain ever weighs over eight times as much as another. Whoever is lighter than

@@ -1,5 +1,7 @@
 //! The suite on the policies of the registry.
 
+mod driver_domain;
+
 use super::*;
 use crate::registry;
 use alloc::string::ToString;

@@ -79,6 +79,9 @@ impl Credit {
         self.sort_epoch = self.sort_epoch.wrapping_add(1);
         self.balance = self.give(cx, pcpu, &grants);
         self.grants.list = grants;
+        if self.settings.boost_balance {
+            self.reorder_all(cx);
+        }
     }
 
     /// Works out what each active vcpu gets when the host is owed `debt`.

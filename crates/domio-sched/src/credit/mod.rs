@@ -23,6 +23,7 @@
 //! | `balance`, `pick` | stealing work; choosing a pcpu |
 //! | `warm` | reading the state, and starting from a given one |
 //! | `event` | private trace records |
+//! | `xcollopts` | what Zeng 2015 adds, off by default |
 
 mod accounting;
 mod active;
@@ -38,6 +39,7 @@ mod state;
 mod tick;
 mod wake;
 mod warm;
+mod xcollopts;
 
 #[cfg(test)]
 mod tests;
@@ -48,7 +50,7 @@ pub use rules::RELEASES;
 pub use state::Priority;
 pub use warm::{WarmStart, WarmVcpu};
 
-use crate::contract::{Conflict, Descriptor, Pick, Prev, Scheduler, Wake};
+use crate::contract::{Conflict, Descriptor, Dispatching, Needs, Pick, Prev, Scheduler, Wake};
 use crate::cx::Cx;
 use crate::state::StateRows;
 use crate::work::Work;
@@ -56,7 +58,7 @@ use accounting::Grants;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use domio_core::{
-    CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, PcpuTable, Topology, VcpuId,
+    Class, CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, PcpuTable, Topology, VcpuId,
     XenVersion,
 };
 use params::Settings;
@@ -119,6 +121,8 @@ pub struct Credit {
     clock_phase: Duration,
     /// The state to resume with, until then.
     warm: Option<Box<WarmStart>>,
+    /// Driver domains that have packets at hand.
+    dispatch: xcollopts::Vector,
 }
 
 impl Credit {
@@ -149,12 +153,22 @@ impl Credit {
             sort_epoch: 0,
             clock_phase: Duration::ZERO,
             warm: None,
+            dispatch: xcollopts::Vector::new(topology.pcpus()),
         }
     }
 
     /// The rules in force.
     pub fn rules(&self) -> &Rules {
         &self.rules
+    }
+
+    /// Records that it writes.
+    fn class(&self) -> &'static Class {
+        let listens = self.settings.dispatching != Dispatching::Untold;
+        match listens || self.settings.boost_balance {
+            true => &event::CLASS_WITH_XCOLLOPTS,
+            false => &event::CLASS,
+        }
     }
 
     /// The first multiple of the tick period, by Xen's clock, after `now`.
@@ -256,6 +270,17 @@ impl Scheduler for Credit {
         &DESCRIPTOR
     }
 
+    fn classes(&self) -> Vec<Option<&'static Class>> {
+        Vec::from([Some(self.class())])
+    }
+
+    fn needs(&self) -> Needs {
+        Needs {
+            dispatching: self.settings.dispatching,
+            ..DESCRIPTOR.needs
+        }
+    }
+
     fn pcpu_online(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) {
         let node = cx.topology().socket_of(pcpu);
         let mut others = *cx.topology().node(node) & cx.online();
@@ -313,6 +338,7 @@ impl Scheduler for Credit {
         }
         self.pcpus[pcpu].ticking = false;
         cx.stop_timer(pcpu, TICK);
+        self.end_hold(cx, pcpu);
     }
 
     fn set_domain(&mut self, _: &mut Cx<'_>, domain: DomainId, params: &ParamValues) {
@@ -334,6 +360,10 @@ impl Scheduler for Credit {
         self.settings = Settings::new(params).1;
         self.grants.expire();
         Ok(())
+    }
+
+    fn dispatching(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId, packets: u32) {
+        self.told_of_packets(cx, vcpu, packets);
     }
 
     fn insert(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
@@ -364,6 +394,7 @@ impl Scheduler for Credit {
             event::account_stop(cx, here, vcpu, count);
         }
         self.vcpus[vcpu.index()] = Vcpu::ABSENT;
+        self.dispatch.forget(vcpu);
     }
 
     fn pick_pcpu(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) -> PcpuId {
@@ -422,6 +453,12 @@ impl Scheduler for Credit {
                     next: Some(vcpu),
                     time_slice: Some(time_slice),
                 };
+            }
+            if self.settings.dispatching != Dispatching::Untold {
+                if runnable && let Some(pick) = self.put_off(cx, pcpu, vcpu, prev) {
+                    return pick;
+                }
+                self.end_hold(cx, pcpu);
             }
             let v = &mut self.vcpus[vcpu.index()];
             v.start -= ns as i64;

@@ -1,7 +1,7 @@
 //! Parameters of the credit scheduler: their declaration, and the settings that follow from them.
 
 use super::rules::{RateLimit, Rules};
-use crate::contract::{Conflict, Descriptor, Needs, Promises};
+use crate::contract::{Conflict, Descriptor, Dispatching, Needs, Promises};
 use alloc::format;
 use core::fmt;
 use domio_core::cpuset::MAX_PCPUS;
@@ -19,6 +19,9 @@ const SMT_POWER_SAVINGS: usize = 4;
 const BOOST: usize = 5;
 const TICKLE: usize = 6;
 const RUNQ_SORT: usize = 7;
+const BOOST_BALANCE: usize = 8;
+const DISPATCH_VECTOR: usize = 9;
+const DISPATCH_HOLD: usize = 10;
 
 // Positions in `DOMAIN_PARAMS`.
 pub(super) const WEIGHT: usize = 0;
@@ -97,6 +100,34 @@ const PARAMS: &[ParamSpec] = &[
         kind: ParamKind::Flag,
         default: 0,
         doc: "Whether vcpus are queued by remaining credit inside a priority (Ongaro 2008, 4.3).",
+    },
+    ParamSpec {
+        name: "boost_balance",
+        unit: "",
+        kind: ParamKind::Flag,
+        default: 0,
+        doc: "Whether a boosted vcpu that wakes behind another boosted one goes to the pcpu where it \
+              runs soonest, and run queues are always in order (Zeng 2015, IV.A).",
+    },
+    ParamSpec {
+        name: "dispatch_vector",
+        unit: "",
+        kind: ParamKind::Choice(Dispatching::NAMES),
+        default: Dispatching::Untold as i64,
+        doc: "How driver domains tell of packets for others that they have at hand, for which they \
+              are not preempted: by a bit a pcpu or by a counter (Zeng 2015, IV.B and IV.D).",
+    },
+    ParamSpec {
+        name: "dispatch_hold_us",
+        unit: "us",
+        kind: ParamKind::Int {
+            min: 1,
+            max: 1_000_000,
+            or_zero: true,
+        },
+        default: 0,
+        doc: "How long a driver domain may go on for such packets once it was due to be preempted, \
+              0 for as long as it has some.",
     },
 ];
 
@@ -268,11 +299,14 @@ impl From<Invalid> for Conflict {
 }
 
 /// Parameters that some releases do not have, and the first that has them.
-const SINCE: [(usize, XenVersion); 4] = [
+const SINCE: [(usize, XenVersion); 7] = [
     (TSLICE, XenVersion::V4_2),
     (RATELIMIT, XenVersion::V4_2),
     (MIGRATION_DELAY, XenVersion::V3_4),
     (SMT_POWER_SAVINGS, XenVersion::V3_4),
+    (BOOST_BALANCE, XenVersion::V3_0_4),
+    (DISPATCH_VECTOR, XenVersion::V3_0_4),
+    (DISPATCH_HOLD, XenVersion::V3_0_4),
 ];
 
 /// Checks what no single range can tell: that the release has every parameter that was set, and
@@ -353,6 +387,10 @@ pub(super) struct Settings {
     pub boost: bool,
     pub preempt: bool,
     pub runq_sort: bool,
+    pub boost_balance: bool,
+    pub dispatching: Dispatching,
+    /// [`Duration::MAX`] for no bound.
+    pub dispatch_hold: Duration,
 }
 
 /// 10 credits are a millisecond of one pcpu.
@@ -422,6 +460,12 @@ impl Settings {
             boost: params.get(BOOST) != 0,
             preempt: params.get(TICKLE) != 0,
             runq_sort: params.get(RUNQ_SORT) != 0,
+            boost_balance: params.get(BOOST_BALANCE) != 0,
+            dispatching: Dispatching::ALL[params.get(DISPATCH_VECTOR) as usize],
+            dispatch_hold: match params.get(DISPATCH_HOLD) {
+                0 => Duration::MAX,
+                us => Duration::from_micros(us as u64),
+            },
         };
         (rules, settings)
     }

@@ -232,6 +232,9 @@ pub static RELEASES: Releases = Releases {
         began("ratelimit_us", V4_2),
         began("migration_delay_us", V3_4),
         began("smt_power_savings", V3_4),
+        began("boost_balance", V3_0_4),
+        began("dispatch_vector", V3_0_4),
+        began("dispatch_hold_us", V3_0_4),
     ],
 };
 

@@ -13,8 +13,8 @@ mod queue;
 mod vectors;
 mod wake;
 mod warm;
+mod xcollopts;
 
-use super::event::CLASS;
 use super::rules::Rules;
 use super::{Credit, Priority, WarmVcpu, flag};
 use crate::contract::{Pick, Prev, Scheduler, Stop, Wake};

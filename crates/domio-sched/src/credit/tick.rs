@@ -114,7 +114,7 @@ impl Credit {
             return;
         }
         cx.did(Work::Look, 1);
-        if self.choose_pcpu(cx, pcpu, vcpu, pcpu, false) != pcpu {
+        if self.choose_pcpu(cx, pcpu, vcpu, pcpu, false) != pcpu && !self.is_dispatching(cx, pcpu) {
             cx.migrate(vcpu);
             cx.tickle(pcpu);
         }

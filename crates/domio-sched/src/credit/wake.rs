@@ -57,6 +57,12 @@ impl Credit {
             event::boost_start(cx, here, vcpu);
         }
         let priority = v.priority;
+        if self.settings.boost_balance
+            && priority == Priority::Boost
+            && self.send_boosted(cx, here, pcpu, vcpu)
+        {
+            return;
+        }
         self.enqueue_runnable(pcpu, vcpu);
         if !self.rules.tickle_prefers_idlers {
             return self.tickle_all(cx, here, pcpu, vcpu);
@@ -174,7 +180,7 @@ impl Credit {
     }
 
     #[inline]
-    fn tickle_one(&mut self, cx: &mut Cx<'_>, here: PcpuId, pcpu: PcpuId) {
+    pub(super) fn tickle_one(&mut self, cx: &mut Cx<'_>, here: PcpuId, pcpu: PcpuId) {
         event::tickle(cx, here, pcpu);
         if self.rules.tickled_leave_idlers {
             self.idlers.remove(pcpu);

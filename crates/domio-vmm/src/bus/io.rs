@@ -309,6 +309,20 @@ impl KernelIo<'_, '_> {
         }
     }
 
+    /// Whether the hypervisor wants to know how many packets a vcpu of a driver domain has at hand.
+    #[inline]
+    pub fn tells_packets_at_hand(&self) -> bool {
+        self.io.wires.at_hand.is_told()
+    }
+
+    /// The calling model has so many packets for this vcpu to pass on to other domains or to the
+    /// world outside. Returns whether the kernel makes a hypercall to tell, whose time is the
+    /// driver's to spend.
+    pub fn has_at_hand(&mut self, packets: u32) -> bool {
+        let (device, vcpu) = (self.io.device, self.vcpu);
+        self.io.wires.at_hand.set(device, vcpu, packets)
+    }
+
     /// Whether anybody wants to know for whom driver domains work. If nobody does,
     /// [`Owner::Nobody`] will do for any piece, and shares need not be worked out.
     ///

@@ -28,12 +28,14 @@
 //! | `device` | [`Device`], the contract of a model |
 //! | `models` | [`Bus`], all models of a host |
 //! | `wires` | what the host and its models share |
+//! | `at_hand` | packets that driver domains have at hand, as the policy is told |
 //! | `attach` | what a model is made of, and asks for when it comes to the bus |
 //! | `disk` | what a kind of virtual disk brings, so that scenarios can ask for it |
 //! | `io` | what a model may do when it is called |
 //! | `lines` | whom the host calls for an interrupt, softirq, timer |
 //! | `owner` | on whose behalf driver domains work |
 
+pub(crate) mod at_hand;
 pub(crate) mod attach;
 pub(crate) mod device;
 mod disk;

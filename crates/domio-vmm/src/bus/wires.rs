@@ -1,12 +1,13 @@
 //! What the host and its device models share.
 
+use super::at_hand::AtHand;
 use super::lines::{KernelTimer, Lines, Tasklet, WorkItem};
 use crate::evtchn::abi::Raised;
 use crate::evtchn::channels::{Channels, Sent};
 use crate::process::Pid;
 use alloc::vec::Vec;
 use domio_core::{ActorId, DomainId, Instant, Kind, Names, PcpuId, Record, VcpuName};
-use domio_sched::PacketsMoved;
+use domio_sched::{Dispatching, PacketsMoved};
 
 /// Something for the kernel of another vcpu: of the same domain, or of any domain from outside.
 #[derive(Clone, Copy, Debug)]
@@ -59,6 +60,8 @@ pub(crate) struct Wires {
     pub packets: Vec<PacketsMoved>,
     /// Whether the policy is to be told.
     pub tells_packets: bool,
+    /// Packets that driver domains have yet to pass on.
+    pub at_hand: AtHand,
 }
 
 impl Wires {
@@ -77,6 +80,7 @@ impl Wires {
             owners: false,
             packets: Vec::new(),
             tells_packets: false,
+            at_hand: AtHand::new(Dispatching::Untold),
         }
     }
 

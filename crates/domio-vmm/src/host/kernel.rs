@@ -6,7 +6,7 @@ use crate::bus::io::Io;
 use crate::bus::models::Bus;
 use crate::event::Queue;
 use crate::guest::kernel::KernelStep;
-use crate::hypervisor::pcpu::Phase;
+use crate::hypervisor::pcpu::{Cause, Phase};
 use crate::hypervisor::vcpu::Vcpu;
 use domio_core::{Duration, Instant, PcpuId, Sink, VcpuId};
 
@@ -40,11 +40,17 @@ impl<S: Sink, D: Device> Host<S, D> {
                 KernelStep::Run(time) => {
                     self.xen.vcpus[vcpu].set_timer::<D>(queue, now);
                     self.xen.run_for(queue, pcpu, now, time);
+                    self.tell_at_hand(queue, pcpu, now);
                     return true;
                 }
-                KernelStep::Idle => return false,
+                KernelStep::Idle => {
+                    self.tell_at_hand(queue, pcpu, now);
+                    // A pass that was put off may come now.
+                    return self.xen.pcpus[pcpu].phase != Phase::Guest;
+                }
                 KernelStep::Sent => {
                     self.xen.vcpus[vcpu].set_timer::<D>(queue, now);
+                    self.tell_at_hand(queue, pcpu, now);
                     self.deliver(queue, Some(pcpu), now, Duration::ZERO);
                     let p = &self.xen.pcpus[pcpu];
                     if p.phase != Phase::Guest || p.exec_from != now {
@@ -53,6 +59,17 @@ impl<S: Sink, D: Device> Host<S, D> {
                     }
                 }
             }
+        }
+    }
+
+    /// Tells the policy of packets that the kernel which executes on `pcpu` has at hand now.
+    #[inline]
+    fn tell_at_hand(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {
+        while let Some((vcpu, packets)) = self.bus.wires.at_hand.next_news() {
+            let vcpu = self.xen.vcpus.called(vcpu);
+            self.xen.ask(queue, pcpu, now, Cause::Ipi, |s, cx| {
+                s.dispatching(cx, vcpu, packets);
+            });
         }
     }
 

@@ -49,6 +49,7 @@ pub use crate::hypervisor::vcpu::RunstateTimes;
 pub use crate::hypervisor::{MAX_PASSES_AT_ONE_INSTANT, MAX_PASSES_OF_A_VCPU};
 pub use snapshot::{PcpuSnapshot, Snapshot, VcpuSnapshot};
 
+use crate::bus::at_hand::AtHand;
 use crate::bus::device::{Device, NoDevices};
 use crate::bus::models::Bus;
 use crate::config::HostConfig;
@@ -112,6 +113,7 @@ impl<S: Sink, D: Device> Host<S, D> {
         wires.stages = S::STAGES;
         wires.owners = S::OWNERS || controlled;
         wires.tells_packets = scheduler.needs().packets;
+        wires.at_hand = AtHand::new(scheduler.needs().dispatching);
         let names = core::mem::take(&mut wires.names);
         let mut tables = Tables::new(config.topology.clone());
         let pooled = !config.pools.is_empty();

@@ -11,13 +11,16 @@ impl<S: Sink> Hypervisor<S> {
     /// Carries out what the policy asked for in a call on `on`.
     #[inline(never)]
     pub fn apply_effects(&mut self, queue: &mut Queue, on: PcpuId, now: Instant, cause: Cause) {
-        let worked = self.count_work(on, cause);
+        let searched = self.policy.take_search(&self.machine);
+        let worked = self.count_work(on, cause, searched);
         // Nothing below asks the policy, so nothing is added meanwhile.
         let mut next = 0;
         while let Some(effect) = self.policy.effects.get(next) {
             next += 1;
             match *effect {
-                Effect::Tickle(pcpu) => self.apply_tickle(queue, on, pcpu, now, cause),
+                Effect::Tickle(pcpu) => {
+                    self.apply_tickle(queue, (on, pcpu), (now, searched), cause)
+                }
                 Effect::Timer { pcpu, slot, at } => {
                     let p = &mut self.pcpus[pcpu];
                     p.handling &= !(1 << slot);
@@ -46,6 +49,10 @@ impl<S: Sink> Hypervisor<S> {
             }
         }
         self.spend_work(queue, on, cause, worked);
+        if cause != Cause::PolicyTimer {
+            // Who is to come waits for the search, or the guest that is interrupted by it.
+            self.steal(queue, on, now, searched);
+        }
         self.policy.effects.clear();
     }
 
@@ -53,12 +60,14 @@ impl<S: Sink> Hypervisor<S> {
     fn apply_tickle(
         &mut self,
         queue: &mut Queue,
-        on: PcpuId,
-        pcpu: PcpuId,
-        now: Instant,
+        (on, pcpu): (PcpuId, PcpuId),
+        (now, searched): (Instant, Duration),
         cause: Cause,
     ) {
-        self.tickle(queue, on, pcpu, now, cause);
+        // An IPI is sent when the search is over.
+        let sends = pcpu != on && !self.machine.profile.ipi.is_zero();
+        let at = if sends { now + searched } else { now };
+        self.tickle(queue, on, pcpu, at, cause);
     }
 
     #[inline(always)]
@@ -106,10 +115,13 @@ impl<S: Sink> Hypervisor<S> {
     }
 
     /// The time for the work that the policy has reported in a call; timers that it sets count
-    /// from their end.
+    /// from their end. `searched` is part of it in a timer.
     #[inline]
-    fn count_work(&mut self, on: PcpuId, cause: Cause) -> Duration {
-        let worked = self.policy.take_work(&self.machine);
+    fn count_work(&mut self, on: PcpuId, cause: Cause, searched: Duration) -> Duration {
+        let mut worked = self.policy.take_work(&self.machine);
+        if cause == Cause::PolicyTimer {
+            worked += searched;
+        }
         if cause == Cause::PolicyTimer && !worked.is_zero() {
             self.pcpus.extend_softirq(on, worked);
         }

@@ -14,7 +14,7 @@ pub(crate) struct Machine {
     /// `program_slice` leave out what would add up to nothing. Without these shortcuts `host-1cpu`
     /// of the benchmarks makes 17 % fewer decisions a second, `host-8cpu` 22 % (five runs each).
     pub free: bool,
-    /// Work of the policy takes time.
+    /// Work of the policy in passes and timers takes time.
     pub prices_work: bool,
     /// Caches have to be filled again.
     pub has_caches: bool,
@@ -31,7 +31,10 @@ impl Machine {
             version: config.version,
             profile,
             free: profile.is_free(),
-            prices_work: profile.policy != PolicyCosts::FREE,
+            prices_work: PolicyCosts {
+                balance: Duration::ZERO,
+                ..profile.policy
+            } != PolicyCosts::FREE,
             pools: config.pools.clone(),
             all: config.topology.all(),
             has_caches: profile.has_caches() || profile.idle_switch != profile.switch,

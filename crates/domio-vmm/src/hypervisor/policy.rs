@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use domio_control::{Kinds, PolicySeen};
 use domio_core::{Duration, Instant, ParamSpec, PcpuId, VcpuId};
-use domio_sched::{Cx, Effect, Scheduler, Tables, VcpuView};
+use domio_sched::{Cx, Effect, Scheduler, Tables, VcpuView, Work};
 
 /// A policy, the tables of the host as it may see them, and the requests of the call under way.
 pub(crate) struct Policy {
@@ -54,6 +54,13 @@ impl Policy {
         }
         let report = core::mem::take(&mut self.tables.work);
         machine.profile.policy.price(&report)
+    }
+
+    /// The time for the search that the policy has reported of the wake-up under way.
+    #[inline]
+    pub fn take_search(&mut self, machine: &Machine) -> Duration {
+        let looks = self.tables.work.take(Work::Balance);
+        machine.profile.policy.balance * u64::from(looks)
     }
 
     /// What the policy sees of `vcpu`.

@@ -4,7 +4,7 @@ use super::Hypervisor;
 use crate::event::Queue;
 use crate::hypervisor::pcpu::Cause;
 use domio_core::{CpuSet, Instant, Kind, PcpuId, Runstate, Sink, VcpuId, XenVersion};
-use domio_sched::{Affinity, Effect, Pause, Wake};
+use domio_sched::{Affinity, Effect, Pause, Wake, Work};
 
 impl<S: Sink> Hypervisor<S> {
     /// Changes the runstate of a vcpu that is not part of a switch.
@@ -41,6 +41,7 @@ impl<S: Sink> Hypervisor<S> {
             if let [Effect::Tickle(pcpu)] = &self.policy.effects[..]
                 && *pcpu == on
                 && !self.machine.prices_work
+                && self.policy.tables.work.count(Work::Balance) == 0
                 && self.policy.tables.online.contains(on)
             {
                 self.policy.effects.clear();

@@ -76,7 +76,11 @@ const PROFILE: Profile = Profile {
         after_wake: ns(800),
         ..TimerSoftirq::FREE
     },
-    policy: PolicyCosts::FREE,
+    policy: PolicyCosts {
+        // An estimate: a cache line that another core has changed, 60 ns within a socket.
+        balance: ns(60),
+        ..PolicyCosts::FREE
+    },
     handler: ns(500),
     interrupt: ns(1_300),
     // Xen's constant (xen-spec 0.3).

@@ -191,6 +191,28 @@ fn a_switch_takes_longer_by_the_work_of_its_decision() {
     }
 }
 
+/// A search for a better pcpu puts the pass off that the wake-up asks for, and is of no other work.
+#[test]
+fn a_search_puts_off_what_it_decides() {
+    let mut host = host(1, V, vec![domain(1, periodic(ms(10), ms(1), us(100)))]);
+    host.profile.wake_to_pass = us(4);
+    host.profile.block_to_pass = us(2);
+    host.profile.policy.balance = us(2);
+    let habits = Habits {
+        looks: 3,
+        ..Habits::default()
+    };
+    let told = run(&host, habits, ms(4));
+    let passes = told.calls(&["pass"]);
+    assert_eq!(
+        passes[passes.len() - 2..],
+        [
+            "1010 pass p0 idle Tickled 0",
+            "1112 pass p0 d1v0 NotRunnable 102"
+        ]
+    );
+}
+
 #[test]
 fn a_report_costs_the_price_of_each_kind_in_whole_instructions() {
     let ns = Duration::from_nanos;
@@ -203,7 +225,7 @@ fn a_report_costs_the_price_of_each_kind_in_whole_instructions() {
     let each = Work::ALL.map(|work| once(&prices, work));
     assert_eq!(
         each,
-        [722, 56, 722, 760, 96, 18, 160, 500, 1_292, 3_306, 870]
+        [722, 56, 722, 760, 96, 18, 160, 500, 1_292, 3_306, 870, 100]
     );
     let mut report = WorkReport::NOTHING;
     report.add(Work::Sort, 1);

@@ -39,6 +39,8 @@ pub struct Habits {
     pub sticky: bool,
     /// Searches that each pass reports.
     pub work: u32,
+    /// Pcpus that each wake-up reports to have looked at.
+    pub looks: u32,
     pub mistake: Option<Mistake>,
 }
 
@@ -138,6 +140,7 @@ impl Scheduler for Probe {
         cx.note(view.pcpu, 1, Some(vcpu), &[]);
         if !cx.is_current(vcpu) && !self.queued(vcpu) {
             self.queues[view.pcpu.index()].push_back(vcpu);
+            cx.did(Work::Balance, self.habits.looks);
             cx.tickle(view.pcpu);
         }
     }

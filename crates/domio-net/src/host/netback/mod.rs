@@ -74,6 +74,11 @@ impl Netback {
         }
     }
 
+    /// Packets on their way to guests that have not been told, and guests with packets to send.
+    pub fn at_hand(&self) -> usize {
+        self.rx.at_hand() + self.tx.at_hand()
+    }
+
     /// Reserves the ports of the driver domain that others have for the guest of `vif`.
     pub fn reserve(&mut self, vif: u16, config: &Site, io: &mut Io<'_>) {
         let reserved = (0..config.other_ports.guest).filter_map(|_| io.reserve(config.driver));

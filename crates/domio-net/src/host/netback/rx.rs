@@ -144,6 +144,13 @@ impl ToGuests {
         }
     }
 
+    /// Packets for the tasklet, and guests that it has yet to tell of theirs.
+    pub fn at_hand(&self) -> usize {
+        let restarting = usize::from(self.restarting.is_some());
+        let telling = self.notify.len() + usize::from(self.sending.is_some());
+        self.waiting.len() + self.batch.len() + restarting + telling
+    }
+
     /// The guest of `vif` is gone: its queue does not stand still for it.
     pub fn forget(&mut self, vif: u16) {
         self.lanes[usize::from(vif)].timeout = None;

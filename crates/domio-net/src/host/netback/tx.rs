@@ -83,6 +83,13 @@ impl FromGuests {
         }
     }
 
+    /// Interfaces with packets to take, as far as the tasklet may take them, and packets taken.
+    pub fn at_hand(&self) -> usize {
+        let may = self.pending + SLOTS_MAX < PENDING_MAX;
+        let listed = if may { self.list.len() } else { 0 };
+        listed + self.batch.len()
+    }
+
     /// Lists interface `vif`, which may have packets to send.
     pub fn list(&mut self, vif: u16, v: &Vif) {
         let listed = &mut self.listed[usize::from(vif)];

@@ -3,7 +3,7 @@
 use super::{Event, Fault, Host, Occurrence, Pcpu, PolicyCall, Vcpu};
 use crate::conformance::log::Charge;
 use crate::conformance::script::{Intervention, ScriptStep};
-use crate::contract::{Scheduler, Wake};
+use crate::contract::{Dispatching, Scheduler, Wake};
 use crate::cx::{Affinity, Cx, Pause};
 use domio_core::{CpuSet, Duration, PcpuId, VcpuId};
 
@@ -169,9 +169,11 @@ impl Host<'_> {
         match steps[self.vcpus[v.index()].step] {
             ScriptStep::Run(length) => length,
             ScriptStep::Burn => Duration::MAX,
-            ScriptStep::Block(_) | ScriptStep::Wait | ScriptStep::Yield | ScriptStep::Kick(_) => {
-                Duration::ZERO
-            }
+            ScriptStep::Block(_)
+            | ScriptStep::Wait
+            | ScriptStep::Yield
+            | ScriptStep::Kick(_)
+            | ScriptStep::Dispatch(_) => Duration::ZERO,
         }
     }
 
@@ -219,6 +221,15 @@ impl Host<'_> {
                 return self.raise_schedule(pcpu);
             }
             ScriptStep::Kick(whom) => self.send_event(whom, pcpu),
+            ScriptStep::Dispatch(packets) => {
+                if self.policy.needs().dispatching != Dispatching::Untold {
+                    self.tables.here = pcpu;
+                    self.call(
+                        |s, cx| s.dispatching(cx, v, packets),
+                        |()| PolicyCall::Dispatching(v, packets),
+                    );
+                }
+            }
         }
         self.resume(v);
     }

@@ -24,7 +24,13 @@ impl Rig {
                     );
                 }
                 Effect::Park(_) | Effect::Unpark(_) => {}
-                Effect::Move(..) => unreachable!("credit moves vcpus by picking them"),
+                Effect::Move(v, pcpu) => {
+                    assert!(!self.tables.vcpus[v.index()].on_pcpu, "{v:?} runs");
+                    assert!(
+                        self.tables.may_run_on(v, pcpu),
+                        "{v:?} may not run on {pcpu}"
+                    );
+                }
                 Effect::DomainTimer { .. } => unreachable!("credit has no timers of domains"),
                 Effect::Note {
                     number,
@@ -33,7 +39,7 @@ impl Rig {
                     ..
                 } => {
                     let name = about.map(|v| self.tables.vcpus[v.index()].name);
-                    let mut told = noted(&CLASS, number, name, words);
+                    let mut told = noted(self.credit.class(), number, name, words);
                     // Xen's credit has two words for a vcpu, but in one record, and in one place.
                     if let Some(name) = name.filter(|_| number != 10) {
                         let split = [u32::from(name.domain.0), u32::from(name.index)];

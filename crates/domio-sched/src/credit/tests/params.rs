@@ -1,5 +1,6 @@
 //! Versions, parameters and their check.
 
+use super::super::event::CLASS;
 use super::super::params::{Settings, VERSIONS};
 use super::super::rules::{Debit, FirstVcpu, IdleBias, KickAway, RateLimit};
 use super::super::{DESCRIPTOR, Invalid, validate};

@@ -1,0 +1,136 @@
+//! What a policy that listens is told of packets that a driver domain has at hand (Zeng 2015, IV.B).
+
+use crate::site::*;
+use crate::told::Records;
+use domio_core::DomainId;
+use domio_core::{Duration, Instant, ParamValues, PcpuId, VcpuId};
+use domio_net::host::{FlowKind, Network};
+use domio_net::icmp::{Pace, PingConfig};
+use domio_sched::{Cx, Descriptor, Dispatching, Needs, Pick, Prev, Scheduler, Wake, credit, find};
+use domio_vmm::Simulation;
+use std::cell::RefCell;
+
+thread_local! {
+    /// When the policy was told, and what.
+    static TOLD: RefCell<Vec<(Instant, u32)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A policy that passes everything on to credit and remembers what driver domains tell.
+struct Ears(Box<dyn Scheduler>, Dispatching);
+
+impl Scheduler for Ears {
+    fn descriptor(&self) -> &'static Descriptor {
+        &credit::DESCRIPTOR
+    }
+    fn needs(&self) -> Needs {
+        Needs {
+            dispatching: self.1,
+            ..credit::DESCRIPTOR.needs
+        }
+    }
+    fn pcpu_online(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) {
+        self.0.pcpu_online(cx, pcpu);
+    }
+    fn pcpu_offline(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) {
+        self.0.pcpu_offline(cx, pcpu);
+    }
+    fn set_domain(&mut self, cx: &mut Cx<'_>, domain: DomainId, params: &ParamValues) {
+        self.0.set_domain(cx, domain, params);
+    }
+    fn dispatching(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId, packets: u32) {
+        assert_eq!(cx.vcpu(vcpu).name.domain, DomainId::DOM0);
+        assert!(cx.is_current(vcpu) && cx.here() == cx.vcpu(vcpu).pcpu);
+        TOLD.with_borrow_mut(|told| told.push((cx.now(), packets)));
+        self.0.dispatching(cx, vcpu, packets);
+    }
+    fn insert(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
+        self.0.insert(cx, vcpu);
+    }
+    fn remove(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
+        self.0.remove(cx, vcpu);
+    }
+    fn pick_pcpu(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) -> PcpuId {
+        self.0.pick_pcpu(cx, vcpu)
+    }
+    fn wake(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId, why: Wake) {
+        self.0.wake(cx, vcpu, why);
+    }
+    fn sleep(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
+        self.0.sleep(cx, vcpu);
+    }
+    fn schedule(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, prev: Prev) -> Pick {
+        self.0.schedule(cx, pcpu, prev)
+    }
+    fn timer(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, slot: u8) -> Option<Instant> {
+        self.0.timer(cx, pcpu, slot)
+    }
+}
+
+/// A second of four guests that are pinged at the same times; answers of all, and what was told.
+fn a_second(how: Dispatching) -> (Simulation<Records, Network>, Vec<(Instant, u32)>) {
+    TOLD.take();
+    let pinged = FlowKind::Ping(PingConfig {
+        pace: Pace::Every(Duration::from_millis(10)),
+        ..PingConfig::default()
+    });
+    let vifs = (1..=4).map(|id| vif(id, std::slice::from_ref(&pinged)));
+    let cards = [card(0, vifs.collect())];
+    let mut domains: Vec<_> = (0..=4).map(|id| domain(id, 1)).collect();
+    equip(&cards, &mut domains);
+    let host = host(1, ("credit", "3.4"), domains);
+    let shipped = find("credit").expect("a shipped policy");
+    let mut params = ParamValues::defaults(shipped.descriptor.params);
+    params.choose("version", "3.4").expect("a release");
+    params
+        .set("dispatch_vector", how as i64)
+        .expect("one of them");
+    let inner = (shipped.make)(&params, &host.topology);
+    let mut simulation = under(
+        &host,
+        Box::new(Ears(inner, how)),
+        &cards,
+        Records::default(),
+    );
+    run(&mut simulation, 0, 1_005);
+    (simulation, TOLD.take())
+}
+
+/// Every ping is answered, but for those that may be under way.
+fn all_are_answered(simulation: &Simulation<Records, Network>) {
+    for flow in 0..4 {
+        let statistics = pings(&simulation.host().devices()[0], flow);
+        assert!(statistics.answered >= 99, "{statistics:?}");
+    }
+}
+
+#[test]
+fn by_a_bit_it_hears_of_several_packets_and_of_none() {
+    let (simulation, told) = a_second(Dispatching::Bit);
+    all_are_answered(&simulation);
+    assert!(told.len() >= 100, "several come at once: {}", told.len());
+    for (i, (at, packets)) in told.iter().enumerate() {
+        let set = i % 2 == 0;
+        assert_eq!(*packets > 1, set, "at {at}: {packets}");
+        assert_eq!(*packets == 0, !set, "at {at}: {packets}");
+    }
+    assert_eq!(told.len() % 2, 0, "none is left at the end");
+}
+
+#[test]
+fn by_a_counter_it_hears_of_each_packet() {
+    let (simulation, told) = a_second(Dispatching::Counter);
+    all_are_answered(&simulation);
+    let numbers: Vec<u32> = told.iter().map(|(_, packets)| *packets).collect();
+    assert!(numbers.windows(2).all(|pair| pair[0] != pair[1]));
+    assert!(numbers.contains(&1) && numbers.iter().any(|n| *n >= 3));
+    assert_eq!(numbers.last(), Some(&0));
+    let (_, by_bit) = a_second(Dispatching::Bit);
+    assert!(told.len() > 2 * by_bit.len());
+}
+
+#[test]
+fn a_policy_that_does_not_listen_hears_nothing() {
+    let (simulation, told) = a_second(Dispatching::Untold);
+    all_are_answered(&simulation);
+    assert!(told.is_empty());
+}

@@ -1,0 +1,162 @@
+//! The suite on credit with what Zeng 2015 adds, in all combinations, and how fair it is then.
+
+use super::super::world::World;
+use super::*;
+use domio_core::{Duration, Instant, VcpuId};
+
+/// Each combination of the parameters, and a word for it.
+fn combinations() -> Vec<(String, ParamValues)> {
+    let mut all = Vec::new();
+    for version in ["3.4", "4.17"] {
+        for balance in [0, 1] {
+            for (vector, hold) in [(0, 0), (1, 0), (1, 300), (2, 0), (2, 300)] {
+                let credit = registry::find("credit").expect("a policy of that name");
+                let mut params = ParamValues::defaults(credit.descriptor.params);
+                params.choose("version", version).expect("a release");
+                for (name, value) in [
+                    ("boost_balance", balance),
+                    ("dispatch_vector", vector),
+                    ("dispatch_hold_us", hold),
+                ] {
+                    params.set(name, value).expect("a value in range");
+                }
+                let word = alloc::format!("{version}, balance {balance}, vector {vector}/{hold}");
+                all.push((word, params));
+            }
+        }
+    }
+    all
+}
+
+fn credit(params: &ParamValues, topology: &Topology) -> Box<dyn Scheduler> {
+    crate::credit::make(params, topology)
+}
+
+#[test]
+fn credit_keeps_its_promises_in_all_combinations() {
+    for (word, params) in combinations() {
+        let report = check(&|topology| credit(&params, topology), 0..14);
+        assert!(report.is_clean(), "{word}: {report}");
+    }
+}
+
+const SECONDS: u64 = 10;
+
+/// A driver domain that computes all the time, with packets at hand for `held` of each `period`,
+/// and other domains: `burners` that burn and `sleepers` that wake every now and then.
+fn script(pcpus: u16, (held, period): (u64, u64), burners: usize, sleepers: usize) -> Script {
+    let topology = Topology::flat(pcpus).expect("a few pcpus");
+    let end = Instant::ZERO + Duration::from_secs(SECONDS);
+    let mut script = Script::new("a driver domain among others", topology, end);
+    let us = Duration::from_micros;
+    let driver = script.domain(&[]);
+    script.vcpu(
+        driver,
+        &[
+            ScriptStep::Dispatch(2),
+            ScriptStep::Run(us(held)),
+            ScriptStep::Dispatch(0),
+            ScriptStep::Run(us(period - held)),
+        ],
+    );
+    for _ in 0..burners {
+        let domain = script.domain(&[]);
+        script.vcpu(domain, &[ScriptStep::Burn]);
+    }
+    for n in 0..sleepers as u64 {
+        let domain = script.domain(&[]);
+        let sleep = ScriptStep::Block(us(1_700 + 130 * n));
+        script.vcpu(domain, &[ScriptStep::Run(us(200)), sleep]);
+    }
+    script
+}
+
+/// What each vcpu of `script` gets, in hundredths of a percent of a pcpu.
+fn shares(script: &Script, params: &ParamValues) -> Vec<u64> {
+    let run = host::run(script, credit(params, &script.topology)).expect("a script that runs");
+    let mut world = World::new(script.topology.pcpus(), script.vcpus.len());
+    let mut got = alloc::vec![Duration::ZERO; script.vcpus.len()];
+    let mut now = Instant::ZERO;
+    for entry in &run.log {
+        for v in world.current.iter().flatten() {
+            got[v.index()] += entry.at.since(now);
+        }
+        now = entry.at;
+        world.apply(entry);
+    }
+    for v in world.current.iter().flatten() {
+        got[v.index()] += run.end.since(now);
+    }
+    let whole = Duration::from_secs(SECONDS).as_nanos() / 10_000;
+    got.iter().map(|time| time.as_nanos() / whole).collect()
+}
+
+/// Two points.
+const TOLERANCE: u64 = 200;
+
+#[test]
+fn who_burns_gets_the_share_of_its_weight() {
+    for (word, params) in combinations() {
+        let script = script(1, (2_000, 5_000), 4, 0);
+        for (i, share) in shares(&script, &params).into_iter().enumerate() {
+            assert!(
+                share.abs_diff(2_000) <= TOLERANCE,
+                "{word}: {} has {share} of 10000",
+                VcpuId(i as u32).0
+            );
+        }
+    }
+}
+
+#[test]
+fn on_several_pcpus_nobody_gets_another_share_than_without() {
+    let script = script(4, (150, 400), 7, 6);
+    let all = combinations();
+    for version in all.chunks(all.len() / 2) {
+        let (_, plain) = &version[0];
+        let plain = shares(&script, plain);
+        for (word, params) in &version[1..] {
+            let with = shares(&script, params);
+            for (i, (one, other)) in plain.iter().zip(&with).enumerate() {
+                let close = one.abs_diff(*other) <= TOLERANCE;
+                assert!(close, "{word}: vcpu {i} has {other}, without {one}");
+            }
+        }
+    }
+}
+
+/// The bound shows: whoever wakes beside a driver domain that always has packets waits for it.
+#[test]
+fn nobody_waits_for_longer_than_the_bound() {
+    for (_, params) in combinations() {
+        let bound = params.by_name("dispatch_hold_us");
+        let bound = Duration::from_micros(bound.expect("a parameter") as u64);
+        if params.by_name("dispatch_vector") == Some(0) || bound.is_zero() {
+            continue;
+        }
+        let mut params = params;
+        params.set("ratelimit_us", 0).expect("none");
+        let script = script(1, (4_999, 5_000), 0, 1);
+        let run = host::run(&script, credit(&params, &script.topology)).expect("a run");
+        let mut world = World::new(1, script.vcpus.len());
+        let (mut longest, mut at) = (Duration::ZERO, Instant::ZERO);
+        let mut boosted = false;
+        for entry in &run.log {
+            let guest = world.vcpus[1];
+            if guest.waits() && boosted {
+                longest = longest.max(entry.at.since(guest.waits_since));
+            }
+            if entry.at > at {
+                at = entry.at;
+            }
+            // One that was preempted itself waits for its turn.
+            if let log::Occurrence::Call(log::PolicyCall::Wake(VcpuId(1), _)) = entry.what {
+                boosted = true;
+            } else if let log::Occurrence::Switch(_, Some(VcpuId(1)), _) = entry.what {
+                boosted = false;
+            }
+            world.apply(entry);
+        }
+        assert_eq!(longest, bound);
+    }
+}

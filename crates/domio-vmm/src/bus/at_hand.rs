@@ -1,0 +1,137 @@
+//! Packets that driver domains have at hand, and what the policy is told of them (Zeng 2015, IV.B).
+//!
+//! The algorithm of the paper runs in the driver domain, whenever a packet comes or has been passed
+//! on: it compares the number of packets at hand with what the hypervisor knows, and tells the
+//! hypervisor of a difference that matters. A vcpu may have packets of several models.
+
+use alloc::vec::Vec;
+use domio_core::VcpuName;
+use domio_sched::Dispatching;
+
+/// Packets of one model.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    device: u16,
+    vcpu: VcpuName,
+    packets: u32,
+}
+
+/// What driver domains have at hand.
+pub(crate) struct AtHand {
+    how: Dispatching,
+    entries: Vec<Entry>,
+    /// By vcpu: what the policy knows.
+    known: Vec<(VcpuName, u32)>,
+    /// What the policy is to be told, one entry a vcpu.
+    news: Vec<(VcpuName, u32)>,
+}
+
+impl AtHand {
+    /// Nobody has packets.
+    pub fn new(how: Dispatching) -> Self {
+        AtHand {
+            how,
+            entries: Vec::new(),
+            known: Vec::new(),
+            news: Vec::new(),
+        }
+    }
+
+    /// Whether the policy is to be told at all.
+    #[inline]
+    pub fn is_told(&self) -> bool {
+        self.how != Dispatching::Untold
+    }
+
+    /// Model `device` has so many packets for `vcpu` to pass on. Returns whether the vcpu makes a
+    /// hypercall for that.
+    pub fn set(&mut self, device: u16, vcpu: VcpuName, packets: u32) -> bool {
+        let mut entries = self.entries.iter_mut();
+        match entries.find(|e| (e.device, e.vcpu) == (device, vcpu)) {
+            Some(entry) => entry.packets = packets,
+            None => self.entries.push(Entry {
+                device,
+                vcpu,
+                packets,
+            }),
+        }
+        let own = self.entries.iter().filter(|e| e.vcpu == vcpu);
+        let all = own.fold(0_u32, |sum, e| sum.saturating_add(e.packets));
+        let known = match self.known.iter_mut().find(|(v, _)| *v == vcpu) {
+            Some((_, known)) => known,
+            None => {
+                self.known.push((vcpu, 0));
+                &mut self.known.last_mut().expect("it was pushed").1
+            }
+        };
+        let differs = match self.how {
+            Dispatching::Untold => false,
+            Dispatching::Bit => (*known == 0 && all > 1) || (*known > 0 && all == 0),
+            Dispatching::Counter => *known != all,
+        };
+        if differs {
+            *known = all;
+            match self.news.iter_mut().find(|(v, _)| *v == vcpu) {
+                Some((_, packets)) => *packets = all,
+                None => self.news.push((vcpu, all)),
+            }
+        }
+        differs && self.how == Dispatching::Bit
+    }
+
+    /// What the policy is to be told next.
+    #[inline]
+    pub fn next_news(&mut self) -> Option<(VcpuName, u32)> {
+        self.news.pop()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domio_core::DomainId;
+
+    const V: VcpuName = VcpuName::new(DomainId(0), 0);
+
+    /// What `told` and whether a hypercall was made, after each number of packets.
+    fn told(how: Dispatching, numbers: &[u32]) -> Vec<(Option<u32>, bool)> {
+        let mut at_hand = AtHand::new(how);
+        let each = numbers.iter().map(|packets| {
+            let hypercall = at_hand.set(1, V, *packets);
+            (at_hand.next_news().map(|(_, packets)| packets), hypercall)
+        });
+        each.collect()
+    }
+
+    #[test]
+    fn the_bit_is_set_for_two_packets_and_cleared_when_none_is_left() {
+        let (set, clear, quiet) = ((Some(2), true), (Some(0), true), (None, false));
+        assert_eq!(
+            told(Dispatching::Bit, &[0, 1, 2, 3, 1, 0, 1, 0]),
+            [quiet, quiet, set, quiet, quiet, clear, quiet, quiet]
+        );
+    }
+
+    #[test]
+    fn the_counter_follows_each_packet_without_hypercalls() {
+        let is = |n| (Some(n), false);
+        assert_eq!(
+            told(Dispatching::Counter, &[1, 1, 2, 0]),
+            [is(1), (None, false), is(2), is(0)]
+        );
+        assert_eq!(told(Dispatching::Untold, &[7]), [(None, false)]);
+    }
+
+    #[test]
+    fn packets_of_all_models_count_for_a_vcpu_and_for_no_other() {
+        let mut at_hand = AtHand::new(Dispatching::Bit);
+        let other = VcpuName::new(DomainId(0), 1);
+        assert!(!at_hand.set(1, V, 1) && !at_hand.set(1, other, 1));
+        assert_eq!(at_hand.next_news(), None);
+        assert!(at_hand.set(2, V, 1), "a second one for the first vcpu");
+        assert_eq!(at_hand.next_news(), Some((V, 2)));
+        assert!(!at_hand.set(1, V, 0), "one is left");
+        assert!(at_hand.set(2, V, 0));
+        assert_eq!(at_hand.next_news(), Some((V, 0)));
+    }
+}
