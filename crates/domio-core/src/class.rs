@@ -275,6 +275,13 @@ pub enum Says {
     BoostOver,
     /// The actor goes on where it runs: its time under the rate limit is not over.
     RateLimited,
+    /// The actor, of a driver domain, goes on where it runs: it has packets at hand.
+    Dispatches,
+    /// The actor, which was woken with a boost, queues on a pcpu, wherever it ran last.
+    Queued {
+        /// That pcpu.
+        pcpu: u8,
+    },
     /// The policy would have the actor on a pcpu.
     Wants {
         /// That pcpu.

@@ -41,6 +41,10 @@ pub struct SummaryJson {
     pub driver_work: Vec<DriverSumsJson>,
     /// By number.
     pub pcpus: Vec<PcpuJson>,
+    /// How evenly boosts are spread over pcpus: their mean by the largest number on one; left out
+    /// where the trace tells of none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub boost_balance: Option<f64>,
     /// Records that no class declares, by what they are called; left out where there are none.
     #[serde(skip_serializing_if = "InOrder::is_empty")]
     pub undeclared: InOrder<u64>,
@@ -238,6 +242,9 @@ pub struct PcpuJson {
     pub switches: u64,
     /// The same, a second.
     pub switches_per_second: f64,
+    /// Boosts of vcpus in its run queue; left out where the trace tells of none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub boosts: Option<u64>,
 }
 
 impl SummaryJson {
@@ -269,12 +276,14 @@ impl SummaryJson {
                 .map(figure)
                 .collect(),
         });
+        let boost_balance = summary.boost_balance();
         let pcpus = summary.pcpus.iter().map(|p| PcpuJson {
             id: p.id.0,
             busy_ns: p.busy,
             idle_ns: p.idle,
             switches: p.switches,
             switches_per_second: summary.per_second(p.switches),
+            boosts: boost_balance.map(|_| p.boosts),
         });
         SummaryJson {
             seconds: summary.seconds(),
@@ -292,6 +301,7 @@ impl SummaryJson {
                 .map(DriverSumsJson::new)
                 .collect(),
             pcpus: pcpus.collect(),
+            boost_balance,
             undeclared: InOrder(summary.undeclared.clone()),
         }
     }

@@ -47,6 +47,7 @@
 
 mod account;
 pub mod block;
+mod boosts;
 mod charge;
 mod check;
 mod disk;
@@ -65,6 +66,7 @@ mod web;
 mod work;
 mod xenbaked;
 
+pub use boosts::balance_factor;
 pub use charge::{DriverUse, PacketCharge, PacketWeight, charges, split};
 pub use check::{CheckReport, TraceChecker, TraceFinding, TraceProblem};
 pub use disk::DiskSummary;

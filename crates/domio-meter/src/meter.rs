@@ -4,6 +4,7 @@ use domio_core::{ActorId, DomainId, Instant, Kind, Names, PcpuId, Record, Runsta
 use domio_trace::{Going, GoingOn, Ground, Over, StayPassed, Undeclared, VCPUS_MAX};
 
 use crate::account::{VcpuBook, Window};
+use crate::boosts::Boosts;
 use crate::distribution::Distribution;
 use crate::figures::FigureBooks;
 use crate::summary::{Account, DomainSummary, PcpuSummary, Summary, VcpuSummary};
@@ -54,6 +55,7 @@ pub struct Meter {
     /// Samples at which to make room next.
     make_room_at: usize,
     figures: FigureBooks,
+    boosts: Boosts,
     undeclared: Undeclared,
     work: WorkBooks,
     going_on: GoingOn,
@@ -104,6 +106,7 @@ impl Meter {
             samples_max: EXACT_SAMPLES_MAX,
             make_room_at: EXACT_SAMPLES_MAX,
             figures: FigureBooks::default(),
+            boosts: Boosts::default(),
             undeclared: Undeclared::new(),
             work: WorkBooks::default(),
             going_on: GoingOn::new(),
@@ -158,6 +161,9 @@ impl Meter {
         let passed = book.track.change(&mut self.ground, at, pcpu, [old, new]);
         let ran = book.pass(&passed, self.window);
         self.samples += usize::from(book.edge(at, &passed, new, self.window));
+        if new == Runstate::Running {
+            self.boosts.runs(actor, pcpu);
+        }
         if ran.is_some() || new == Runstate::Running {
             let counts = self.window.holds(at) && new == Runstate::Running && old != new;
             let pcpu = self.pcpu(pcpu);
@@ -250,6 +256,10 @@ impl Meter {
             return;
         };
         let at = record.at.as_nanos();
+        let is_known = |actor: ActorId| actor.index() < VCPUS_MAX && names.vcpu(actor).is_some();
+        if Boosts::is_of(declared) && is_known(record.actor) {
+            self.boosts.hear(declared, record, self.window.holds(at));
+        }
         let counts = self.window.holds(at) || self.window.ends_in(at);
         if declared.figures.is_empty() || !counts {
             return;
@@ -350,6 +360,7 @@ impl Meter {
             busy: p.busy,
             idle: p.idle,
             switches: p.switches,
+            boosts: self.boosts.on(PcpuId(i as u16)),
         });
         Summary {
             start: Instant::from_nanos(first.max(self.window.from)),

@@ -2,6 +2,7 @@
 
 use domio_core::{DomainId, Instant, PcpuId, VcpuName};
 
+use crate::boosts::balance_factor;
 use crate::{DomainFigure, DriverWork, FigureValue, Quantiles, Residence};
 
 /// The figures of a trace. Times are nanoseconds unless named otherwise.
@@ -96,6 +97,8 @@ pub struct PcpuSummary {
     pub idle: u64,
     /// Context switches to another vcpu, idle or not.
     pub switches: u64,
+    /// Boosts of vcpus in its run queue, as far as records tell.
+    pub boosts: u64,
 }
 
 impl Account {
@@ -133,6 +136,12 @@ impl Summary {
     /// The figures of domain `id`.
     pub fn domain(&self, id: DomainId) -> Option<&DomainSummary> {
         self.domains.iter().find(|d| d.id == id)
+    }
+
+    /// How evenly boosts are spread over the pcpus ([`balance_factor`]); `None` where there are
+    /// none.
+    pub fn boost_balance(&self) -> Option<f64> {
+        balance_factor(self.pcpus.iter().map(|pcpu| pcpu.boosts))
     }
 
     /// `ns` in percent of one pcpu over the measured time; 0 when that is empty.

@@ -1,6 +1,7 @@
 //! The meter on whole traces: simulated, recorded, old and poor ones.
 
 mod alone;
+mod boosts;
 mod cast;
 #[path = "../../../domio-trace/tests/common/mod.rs"]
 mod common;

@@ -1,10 +1,10 @@
 //! Packets that a vcpu of a driver domain has at hand: those that it has yet to pass on, to guests,
 //! to the card or onward (Zeng 2015, IV.B).
 //!
-//! A packet is at hand from the card's ring, or from the interrupt of the guest that sends it, until
-//! the guest that gets it is told, or the card has it. Packets that cannot go on, since their guest
-//! has posted no buffer or has used up its rate, are not. The kernel counts after each piece of work
-//! of its network, and makes a hypercall where the hypervisor has to know.
+//! A packet is at hand from the interrupt of the card, or of the guest that sends it, until the
+//! guest that gets it is told, or the card has it. Packets that cannot go on, since their guest has
+//! posted no buffer or has used up its rate, are not. The kernel counts after each piece of work of
+//! its network, and makes a hypercall where the hypervisor has to know.
 
 use domio_core::Duration;
 use domio_vmm::bus::{KernelIo, Progress};
@@ -37,11 +37,7 @@ impl Network {
     fn at_hand(&self, driver: u16) -> u32 {
         let own = &self.drivers[usize::from(driver)];
         // The card is the first one's.
-        let in_card = if driver == 0 {
-            self.card.nic.filled()
-        } else {
-            0
-        };
+        let in_card = if driver == 0 { self.card.at_hand() } else { 0 };
         let backs = self.of_back.iter().zip(&self.backs);
         let backs = backs.filter(|((_, of), _)| *of == driver);
         let in_backs: usize = backs.map(|(_, back)| back.at_hand()).sum();

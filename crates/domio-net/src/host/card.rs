@@ -70,6 +70,12 @@ impl Card {
         self.port = Some(port);
     }
 
+    /// Packets in the card's ring of which the driver knows: it polls, or the interrupt is there.
+    pub fn at_hand(&self) -> usize {
+        let known = self.raised || self.nic.is_masked();
+        if known { self.nic.filled() } else { 0 }
+    }
+
     /// Packets that have arrived go to the card's ring.
     ///
     /// It is looked at when something asks for it: before the remote host sends more, so that a

@@ -4,10 +4,11 @@ use crate::site::*;
 use crate::told::Records;
 use domio_core::DomainId;
 use domio_core::{Duration, Instant, ParamValues, PcpuId, VcpuId};
-use domio_net::host::{FlowKind, Network};
+use domio_net::host::{FlowKind, NetbackConfig, Network, RxMode, SmallPackets};
 use domio_net::icmp::{Pace, PingConfig};
 use domio_sched::{Cx, Descriptor, Dispatching, Needs, Pick, Prev, Scheduler, Wake, credit, find};
 use domio_vmm::Simulation;
+use domio_vmm::config::Workload;
 use std::cell::RefCell;
 
 thread_local! {
@@ -133,4 +134,57 @@ fn a_policy_that_does_not_listen_hears_nothing() {
     let (simulation, told) = a_second(Dispatching::Untold);
     all_are_answered(&simulation);
     assert!(told.is_empty());
+}
+
+/// A host of four pcpus with what is switched on of Zeng 2015, as bits: balancing of boosts, the
+/// dispatching vector, two pairs of tasklets, pools for small packets.
+fn with_parts(parts: u32) -> Simulation<Records, Network> {
+    let has = |part: u32| parts >> part & 1 == 1;
+    let pinged = FlowKind::Ping(PingConfig {
+        pace: Pace::Every(ms(5)),
+        ..PingConfig::default()
+    });
+    let vifs = (1..=6).map(|id| vif(id, &[pinged, udp_in(300), udp_out(300)]));
+    let mut card = card(0, vifs.collect());
+    card.rx_mode = RxMode::Copy;
+    card.netback = NetbackConfig {
+        small: SmallPackets {
+            out: has(3),
+            inward: has(3),
+            pages: SmallPackets::PAGES,
+        },
+        ..NetbackConfig::spread(1 + u16::from(has(2)))
+    };
+    let mut domains: Vec<_> = (0..=6)
+        .map(|id| domain(id, if id == 0 { 2 } else { 1 }))
+        .collect();
+    equip(std::slice::from_ref(&card), &mut domains);
+    domains.push(with(domain(7, 1), 0, Workload::Burn));
+    let host = host(4, ("credit", "3.4"), domains);
+    let shipped = find("credit").expect("a shipped policy");
+    let mut params = ParamValues::defaults(shipped.descriptor.params);
+    params.choose("version", "3.4").expect("a release");
+    for (part, name) in ["boost_balance", "dispatch_vector"].into_iter().enumerate() {
+        let value = has(part as u32).into();
+        params.set(name, value).expect("a switch");
+    }
+    let policy = (shipped.make)(&params, &host.topology);
+    let mut simulation = under(&host, policy, &[card], Records::default());
+    run(&mut simulation, 0, 505);
+    simulation
+}
+
+/// No packet is lost or counted twice, no vcpu has two pcpus, and everybody is served.
+#[test]
+fn all_sixteen_combinations_serve_everybody() {
+    for parts in 0..16 {
+        let simulation = with_parts(parts);
+        let network = &simulation.host().devices()[0];
+        for guest in 0..6 {
+            let statistics = pings(network, 3 * guest);
+            assert!(statistics.answered >= 98, "{parts:04b}: {statistics:?}");
+            let sent = datagrams(network, 3 * guest + 2);
+            assert!(sent >= 145, "{parts:04b}: {sent}");
+        }
+    }
 }

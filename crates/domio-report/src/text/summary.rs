@@ -82,18 +82,39 @@ pub fn render(summary: &SummaryJson, name: impl Fn(u16) -> Option<String>, view:
     let disks = per_domain(summary, &name, DISK_HEADS, |d| {
         d.disk.as_ref().map(disk_figures)
     });
-    let mut pcpus = Table::new([
+    // On one pcpu boosts are spread as they can be.
+    let balance = summary.boost_balance.filter(|_| summary.pcpus.len() > 1);
+    let mut columns = vec![
         Column::words("pcpu").whole(),
         Column::figures("busy\n[% of time]"),
         Column::figures("switches\n[1/s]"),
-    ]);
+    ];
+    if balance.is_some() {
+        columns.push(Column::figures("boosts\n[1/s]"));
+    }
+    let mut pcpus = Table::new(columns);
     for pcpu in &summary.pcpus {
-        pcpus.row([
+        let mut cells = vec![
             Cell::new(format!("p{}", pcpu.id), Tone::Strong),
             percent(summary, pcpu.busy_ns).into(),
             figure::number(pcpu.switches_per_second).into(),
-        ]);
+        ];
+        if let (Some(_), Some(boosts)) = (balance, pcpu.boosts) {
+            let rate = match summary.seconds > 0.0 {
+                true => boosts as f64 / summary.seconds,
+                false => 0.0,
+            };
+            cells.push(figure::number(rate).into());
+        }
+        pcpus.row(cells);
     }
+    let balance = match balance {
+        Some(factor) => format!(
+            "Load-balance factor of boosts over pcpus (mean by most): {}\n\n",
+            figure::number(factor)
+        ),
+        None => String::new(),
+    };
     let if_any = |table: &Table| match table.is_empty() {
         true => String::new(),
         false => format!("{}\n", table.render(view)),
@@ -123,7 +144,7 @@ pub fn render(summary: &SummaryJson, name: impl Fn(u16) -> Option<String>, view:
     };
     format!(
         "Time and waits, from the first record to the last, {} s:\n\n\
-         {}\n{unknown}{jain}{jobs}{networks}{webs}{disks}{work}{}\n{} records in {} s{lost}\n{}",
+         {}\n{unknown}{jain}{jobs}{networks}{webs}{disks}{work}{}\n{balance}{} records in {} s{lost}\n{}",
         figure::number(summary.seconds),
         domains.render(view),
         pcpus.render(view),

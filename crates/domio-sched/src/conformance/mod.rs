@@ -45,7 +45,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Write;
 use core::ops::Range;
-use domio_core::Topology;
+use domio_core::{Duration, Topology};
 use domio_suite::SuiteInfo;
 
 /// Makes a policy for a host of the given shape. Called anew for every run.
@@ -53,6 +53,9 @@ pub type Make<'a> = &'a dyn Fn(&Topology) -> Box<dyn Scheduler>;
 
 /// Entries of the log that a finding shows.
 const TAIL: usize = 30;
+
+/// How long driver domains of the suite have packets at hand on end.
+const PACKETS_FOR: Duration = Duration::from_millis(1);
 
 /// Words and checkers of this suite.
 static SUITE: SuiteInfo = SuiteInfo {
@@ -80,7 +83,12 @@ pub fn check(make: Make<'_>, seeds: Range<u64>) -> Report {
     {
         add(&mut report, make, &script, seed);
         if listens {
-            add(&mut report, make, &script.with_driver_domain(), seed);
+            add(
+                &mut report,
+                make,
+                &script.with_driver_domain(PACKETS_FOR),
+                seed,
+            );
         }
     }
     report

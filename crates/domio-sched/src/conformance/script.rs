@@ -227,9 +227,9 @@ impl Script {
         Some(param.1)
     }
 
-    /// The same with a driver domain, if its first domain does not only burn: while it computes, it
-    /// has packets at hand for a while, and for half of that time two.
-    pub fn with_driver_domain(&self) -> Script {
+    /// The same with a driver domain, if its first domain does not only burn: whenever it computes,
+    /// it begins with packets at hand, for `longest` at most, and for half of that time with two.
+    pub fn with_driver_domain(&self, longest: Duration) -> Script {
         let mut script = self.clone();
         let Some(first) = self.domains.first().map(|d| d.id) else {
             return script;
@@ -241,13 +241,15 @@ impl Script {
             for step in old {
                 match step {
                     ScriptStep::Run(time) if !time.is_zero() => {
-                        let half = Duration::from_nanos(time.as_nanos() / 2);
+                        let held = time.min(longest);
+                        let half = Duration::from_nanos(held.as_nanos() / 2);
                         v.steps.extend([
                             ScriptStep::Dispatch(2),
                             ScriptStep::Run(half),
                             ScriptStep::Dispatch(1),
-                            ScriptStep::Run(time - half),
+                            ScriptStep::Run(held - half),
                             ScriptStep::Dispatch(0),
+                            ScriptStep::Run(time - held),
                         ]);
                     }
                     other => v.steps.push(other),

@@ -88,6 +88,7 @@ const XCOLLOPTS: [Declared; 5] = [
             Field::word("looks", 1, Unit::Number),
         ],
     )
+    .says(Says::Queued { pcpu: 1 })
     .figures(&[
         Tally::new("boost_searches", Adds::One),
         Tally::new("boost_looks", Adds::Sum(2)),
@@ -96,7 +97,8 @@ const XCOLLOPTS: [Declared; 5] = [
         PUT_OFF,
         "goes on: packets at hand",
         &[Field::word("packets", 0, Unit::Number)],
-    ),
+    )
+    .says(Says::Dispatches),
     Declared::new(
         WAITS_FOR_DRIVER,
         "waits for the driver domain",

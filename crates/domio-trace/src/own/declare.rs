@@ -77,6 +77,10 @@ enum SaysJson {
     Boosted,
     BoostOver,
     RateLimited,
+    Dispatches,
+    Queued {
+        pcpu: u8,
+    },
     Wants {
         pcpu: u8,
     },

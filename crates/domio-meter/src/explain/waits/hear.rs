@@ -57,7 +57,9 @@ impl WaitBooks {
             Says::Tickled { pcpu: called } => self.tickled(pcpu, PcpuId(value(called) as u16)),
             Says::Boosted => self.boosted(actor, Some(at)),
             Says::BoostOver => self.boosted(actor, None),
-            Says::RateLimited => self.limited(actor, at, pcpu),
+            Says::RateLimited => self.limited(actor, at, pcpu, Why::RateLimit),
+            Says::Dispatches => self.limited(actor, at, pcpu, Why::Dispatching),
+            Says::Queued { pcpu: queue } => self.queued(actor, PcpuId(value(queue) as u16)),
             Says::Wants { pcpu: wanted } => self.wanted(actor, pcpu, value(wanted)),
             Says::Credit { credit, budget } => {
                 let signed = |field: u8| {
@@ -97,12 +99,19 @@ impl WaitBooks {
     }
 
     /// A pass lets the vcpu go on on `pcpu`, and whom the pcpu was tickled for waits for that.
-    fn limited(&mut self, actor: ActorId, at: u64, pcpu: PcpuId) {
+    fn limited(&mut self, actor: ActorId, at: u64, pcpu: PcpuId, why: Why) {
         if let Some(vcpu) = self.known(actor) {
             vcpu.limited = true;
         }
         for slot in self.pcpu(pcpu).called.clone() {
-            self.changes_base(slot, at, Why::RateLimit, true);
+            self.changes_base(slot, at, why, true);
+        }
+    }
+
+    /// The vcpu, which was woken, waits on `pcpu`.
+    fn queued(&mut self, actor: ActorId, pcpu: PcpuId) {
+        if let Some(vcpu) = self.known(actor) {
+            vcpu.strays |= pcpu != vcpu.home;
         }
     }
 
@@ -136,10 +145,13 @@ impl WaitBooks {
     }
 }
 
-/// Whether a class is a policy's: in a device's something moves, or adds to a figure. Of one
-/// without declarations nothing is known.
+/// Whether a class is a policy's: in a device's something moves, or adds to a figure and makes no
+/// passes. Of one without declarations nothing is known.
 fn is_policy(class: &Class) -> bool {
-    let mut records = class.records.iter();
-    let adds = records.any(|record| !record.figures.is_empty());
-    class.items.is_empty() && !class.records.is_empty() && !adds
+    let adds = class
+        .records
+        .iter()
+        .any(|record| !record.figures.is_empty());
+    let passes = class.records.iter().any(|record| record.says == Says::Pass);
+    class.items.is_empty() && !class.records.is_empty() && (!adds || passes)
 }

@@ -32,11 +32,13 @@ pub enum Why {
     Released,
     /// It waited already when the trace began or where records are missing.
     Before,
+    /// The vcpu went on that ran, of a driver domain with packets at hand.
+    Dispatching,
 }
 
 impl Why {
     /// All causes, in the order in which tables show them.
-    pub const ALL: [Why; 14] = [
+    pub const ALL: [Why; 15] = [
         Why::Pass,
         Why::RateLimit,
         Why::NotTickled,
@@ -51,6 +53,7 @@ impl Why {
         Why::Cap,
         Why::Released,
         Why::Before,
+        Why::Dispatching,
     ];
 
     /// Its name in tables.
@@ -70,6 +73,7 @@ impl Why {
             Why::Cap => "cap",
             Why::Released => "after a pause",
             Why::Before => "begin not seen",
+            Why::Dispatching => "packets at hand",
         }
     }
 
@@ -90,6 +94,7 @@ impl Why {
             Why::Cap => "cap",
             Why::Released => "released",
             Why::Before => "before",
+            Why::Dispatching => "dispatching",
         }
     }
 
@@ -114,6 +119,7 @@ impl Why {
             Why::Cap => "its cap left it no time",
             Why::Released => "it had been paused or parked, and was not yet put on a pcpu",
             Why::Before => "it waited already when the trace began, or records are missing",
+            Why::Dispatching => "a driver domain ran that had packets at hand, and went on",
         }
     }
 }
