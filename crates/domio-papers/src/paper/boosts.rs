@@ -1,28 +1,38 @@
-//! Boosts by pcpu: how evenly vcpus with a boost are spread over run queues (Zeng 2015, formula 1).
+//! Boosts by pcpu and domain: how evenly those of some domains are spread over run queues (Zeng 2015,
+//! formula 1).
 //!
-//! A vcpu that is boosted goes into the run queue of the pcpu on which it ran last, unless credit
-//! [sends it elsewhere](Boosts::SENT). Records say both, in traces of real hosts as well.
+//! A vcpu that is boosted goes into the run queue of the pcpu on which it ran last, unless its
+//! policy says that it queues elsewhere. Records say both, in traces of real hosts as well. The
+//! meter counts the boosts of all domains together in the same way.
 
 use domio_core::{ActorId, DomainId, Names, PcpuId, Record, Runstate, Says};
+use domio_meter::balance_factor;
+
+/// Where a vcpu ran last, and where its last boost was counted, until it runs.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    ran_on: Option<PcpuId>,
+    counted: Option<PcpuId>,
+}
 
 /// Boosts of a stretch of time.
 #[derive(Debug, Default)]
 pub(super) struct Boosts {
-    /// By actor: the pcpu on which it ran last.
-    ran_on: Vec<Option<PcpuId>>,
+    /// By actor.
+    places: Vec<Place>,
     /// By domain, by pcpu.
     counts: Vec<Vec<u64>>,
 }
 
 impl Boosts {
-    /// Number of credit's record that a boosted vcpu is placed, in a queue that may be another
-    /// (`boost_balance`): it follows that of the boost.
-    const SENT: u8 = 48;
-
     /// An empty book for the time that follows, which knows where vcpus are.
     pub fn next(&self) -> Boosts {
+        let places = self.places.iter().map(|place| Place {
+            counted: None,
+            ..*place
+        });
         Boosts {
-            ran_on: self.ran_on.clone(),
+            places: places.collect(),
             counts: Vec::new(),
         }
     }
@@ -31,43 +41,44 @@ impl Boosts {
     pub fn record(&mut self, names: &Names, record: &Record) {
         for (actor, _, new) in record.changes().into_iter().flatten() {
             if new == Runstate::Running {
-                self.place(actor, record.pcpu);
+                *self.place(actor) = Place {
+                    ran_on: Some(record.pcpu),
+                    counted: None,
+                };
             }
         }
         let Some(declared) = names.declared(record) else {
             return;
         };
-        if declared.says == Says::Boosted {
-            let domain = names.vcpu(record.actor).map(|vcpu| vcpu.domain);
-            let at = self.ran_on.get(record.actor.index()).copied().flatten();
-            if let Some((domain, at)) = domain.zip(at) {
-                *self.count(domain, at) += 1;
+        let Some(vcpu) = names.vcpu(record.actor) else {
+            return;
+        };
+        match declared.says {
+            Says::Boosted => {
+                let place = self.place(record.actor);
+                place.counted = place.ran_on;
+                if let Some(pcpu) = place.ran_on {
+                    *self.count(vcpu.domain, pcpu) += 1;
+                }
             }
-        } else if declared.number == Self::SENT
-            && names.class(record.class).is_some_and(|class| class.name == "credit")
-        {
-            self.sent(names, record);
+            Says::Queued { pcpu } => {
+                let to = PcpuId(declared.value(record, pcpu) as u16);
+                // Without a place its boost is of an earlier wake-up.
+                if let Some(from) = self.place(record.actor).counted {
+                    self.place(record.actor).counted = Some(to);
+                    *self.count(vcpu.domain, from) -= 1;
+                    *self.count(vcpu.domain, to) += 1;
+                }
+            }
+            _ => {}
         }
     }
 
-    /// A boosted vcpu goes from one queue to another.
-    fn sent(&mut self, names: &Names, record: &Record) {
-        let word = record.words[0];
-        let (from, to) = (PcpuId(word as u16), PcpuId((word >> 16) as u16));
-        if let Some(vcpu) = names.vcpu(record.actor) {
-            let counted = self.count(vcpu.domain, from);
-            if *counted > 0 {
-                *counted -= 1;
-                *self.count(vcpu.domain, to) += 1;
-            }
+    fn place(&mut self, actor: ActorId) -> &mut Place {
+        if self.places.len() <= actor.index() {
+            self.places.resize(actor.index() + 1, Place::default());
         }
-    }
-
-    fn place(&mut self, actor: ActorId, pcpu: PcpuId) {
-        if self.ran_on.len() <= actor.index() {
-            self.ran_on.resize(actor.index() + 1, None);
-        }
-        self.ran_on[actor.index()] = Some(pcpu);
+        &mut self.places[actor.index()]
     }
 
     fn count(&mut self, domain: DomainId, pcpu: PcpuId) -> &mut u64 {
@@ -81,8 +92,7 @@ impl Boosts {
         &mut own[pcpu.index()]
     }
 
-    /// The mean over `pcpus` pcpus of the boosts of `domains`, by the most of a pcpu: 1 where all
-    /// have as many, one by the number of pcpus where one has all. `None` without boosts.
+    /// The load-balance factor of the boosts of `domains` over `pcpus` pcpus; `None` without boosts.
     pub fn balance(&self, domains: impl Iterator<Item = DomainId>, pcpus: usize) -> Option<f64> {
         let mut sums = vec![0; pcpus];
         for domain in domains {
@@ -91,9 +101,7 @@ impl Boosts {
                 *sum += count;
             }
         }
-        let most = sums.iter().max().filter(|most| **most > 0)?;
-        let all: u64 = sums.iter().sum();
-        Some(all as f64 / pcpus as f64 / *most as f64)
+        balance_factor(sums)
     }
 }
 
