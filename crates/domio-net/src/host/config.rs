@@ -1,8 +1,8 @@
 //! What the network of a host is made of: plain data, validated by whoever builds it.
 
 use domio_core::{DomainId, Duration, Instant};
-use domio_vmm::grant::PAGE_BYTES;
 use domio_vmm::config::{DomainConfig, TaskConfig, Workload};
+use domio_vmm::grant::PAGE_BYTES;
 use domio_vmm::process::FileId;
 use domio_vmm::process::programs::{DatagramSender, StreamReader, StreamWriter, WebWorker};
 
@@ -159,7 +159,9 @@ impl NetworkConfig {
                 }
             };
             let own = [(small.out, driver), (small.inward, vif.domain)];
-            let pools = own.into_iter().filter(|(there, of)| *there && *of == domain);
+            let pools = own
+                .into_iter()
+                .filter(|(there, of)| *there && *of == domain);
             pools.count() as u64 * u64::from(small.pages) * u64::from(PAGE_BYTES)
         };
         self.vifs.iter().map(of_vif).sum()

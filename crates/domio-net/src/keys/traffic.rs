@@ -9,8 +9,7 @@ use crate::tcp::{Control, TcpConfig};
 use crate::udp::UdpConfig;
 use domio_core::Duration;
 use domio_core::keys::{
-    KeyReader, Keys, Misfit, MisfitKind, Need, Slot, Typed, WordOf, flag, int, name, time,
-    word,
+    KeyReader, Keys, Misfit, MisfitKind, Need, Slot, Typed, WordOf, flag, int, name, time, word,
 };
 
 /// Largest socket buffer, in bytes.
@@ -101,8 +100,8 @@ keys! {
         end: Duration = END.0, END.1, END.2;
         network: String = ON_NETWORK.0, ON_NETWORK.1, ON_NETWORK.2;
         nodelay: bool = flag(), Need::Int(0),
-            "Whether each call's data may go at once (`TCP_NODELAY`, `netperf -D`): with TSO a call \
-             is a frame then, while windows are open.";
+            "Whether each call's data may go at once (`TCP_NODELAY`, `netperf -D`): with TSO a \
+             call is a frame then, while windows are open.";
         receive_buffer: u32 = buffer(BUFFER_MAX), BUFFER,
             "Receive buffer (bytes): what may be sent before the receiver has read it.";
         send_buffer: u32 = buffer(BUFFER_MAX), BUFFER,

@@ -37,8 +37,16 @@ fn who_pings_has_the_round_trips_and_the_line_has_nothing() {
     records.are_true();
     let replies = [1, 2, 3, 4].map(|id| round_trips(&records, id));
     // The first requests go out at 5 ms, before all guests are up.
-    assert!((95..=100).contains(&replies[0].len()), "{}", replies[0].len());
-    assert!((47..=50).contains(&replies[2].len()), "{}", replies[2].len());
+    assert!(
+        (95..=100).contains(&replies[0].len()),
+        "{}",
+        replies[0].len()
+    );
+    assert!(
+        (47..=50).contains(&replies[2].len()),
+        "{}",
+        replies[2].len()
+    );
     assert!(replies[1].is_empty() && replies[3].is_empty());
     // Twice through the bridge: dom0, who is pinged, dom0, who pings. Nobody else wants to run.
     let all = replies.iter().flatten();

@@ -1,5 +1,5 @@
-//! Boosts by pcpu and domain: how evenly those of some domains are spread over run queues (Zeng 2015,
-//! formula 1).
+//! Boosts by pcpu and domain: how evenly those of some domains are spread over run queues (Zeng
+//! 2015, formula 1).
 //!
 //! A vcpu that is boosted goes into the run queue of the pcpu on which it ran last, unless its
 //! policy says that it queues elsewhere. Records say both, in traces of real hosts as well. The
@@ -92,7 +92,7 @@ impl Boosts {
         &mut own[pcpu.index()]
     }
 
-    /// The load-balance factor of the boosts of `domains` over `pcpus` pcpus; `None` without boosts.
+    /// The load-balance factor of the boosts of `domains` over `pcpus` pcpus; `None` without any.
     pub fn balance(&self, domains: impl Iterator<Item = DomainId>, pcpus: usize) -> Option<f64> {
         let mut sums = vec![0; pcpus];
         for domain in domains {
@@ -120,9 +120,8 @@ mod tests {
     #[test]
     fn the_factor_is_the_mean_by_the_most() {
         let boosts = counted(&[(1, 0, 8), (1, 1, 4), (2, 1, 2), (2, 3, 6), (3, 2, 99)]);
-        let of = |domains: &[u16], pcpus| {
-            boosts.balance(domains.iter().map(|d| DomainId(*d)), pcpus)
-        };
+        let of =
+            |domains: &[u16], pcpus| boosts.balance(domains.iter().map(|d| DomainId(*d)), pcpus);
         // 8, 6, 0 and 6.
         assert_eq!(of(&[1, 2], 4), Some(5.0 / 8.0));
         assert_eq!(of(&[3], 4), Some(0.25));

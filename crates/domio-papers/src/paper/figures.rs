@@ -12,8 +12,8 @@
 //! | `allocation_error_pct` | its share less what it is allocated, in percent of that |
 //! | `allocation_error_size_pct` | the same without the sign |
 //! | `served_pct`, `charged_pct` and others | what driver domains did for it: [`super::traffic`] |
-//! | `pool_mb` | memory that it holds for pools of small packets of vifs, as driver domain or guest |
-//! | `balance_factor` | of all domains together: how evenly their boosts are spread ([`super::boosts`]); the mean over the suite's intervals |
+//! | `pool_mb` | memory that it holds for pools of small packets |
+//! | `balance_factor` | of all domains together: how evenly boosts are spread ([`super::boosts`]) |
 //! | `drawn_ms` | of no domain: what the replication drew for a key of `[[vary]]` |
 //!
 //! Over all domains of a figure, or over all round trips: `count`, `sum`, `average`, `deviation`,
@@ -390,7 +390,10 @@ impl DeclaredFigure {
         }
         if self.file.measure == POOL {
             let found = self.pools.iter().find(|(other, _)| *other == id);
-            return Ok(found.map(|(_, bytes)| *bytes as f64 / 1e6).into_iter().collect());
+            return Ok(found
+                .map(|(_, bytes)| *bytes as f64 / 1e6)
+                .into_iter()
+                .collect());
         }
         if let ALLOCATION_ERROR | ALLOCATION_ERROR_SIZE = self.file.measure.as_str() {
             let found = self.allocations.iter().find(|(other, _)| *other == id);

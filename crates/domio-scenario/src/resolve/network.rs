@@ -192,8 +192,14 @@ fn other_end(
     };
     if place.is_none() {
         let (what, hint) = match domains {
-            [] => (format!("there is no domain `{}`", quote(name)), "the name of another domain"),
-            [only] if *only == from => ("a domain does not ping itself".to_owned(), "the name of another domain"),
+            [] => (
+                format!("there is no domain `{}`", quote(name)),
+                "the name of another domain",
+            ),
+            [only] if *only == from => (
+                "a domain does not ping itself".to_owned(),
+                "the name of another domain",
+            ),
             [_] => (
                 format!("`{}` has no vif on the network", quote(name)),
                 "give that domain a vif: `vif = {}`",
