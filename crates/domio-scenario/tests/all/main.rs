@@ -32,3 +32,4 @@ mod vbd;
 mod vcpus;
 mod vectors;
 mod web;
+mod zeng;
