@@ -5,7 +5,7 @@ use crate::jobs::RecordedCalls;
 use crate::plan::{DiskInput, DiskInputKind, RecordedRequests, Replay};
 use crate::problem::{Code, Problem, Problems, ScenarioErrors};
 use crate::scenario::Scenario;
-use domio_core::{Duration, ParamValues};
+use domio_core::{DomainId, Duration, ParamValues};
 use domio_sched::{Cores, Policy, Pool, Pools, Scheduler};
 use domio_vmm::bus::Assembly;
 use domio_vmm::config::{HostConfig, TaskConfig, Workload};
@@ -120,6 +120,15 @@ impl Built {
             domains: pool.domains.clone(),
         });
         Box::new(Pools::new(pools.collect()))
+    }
+
+    /// Memory (bytes) that `domain` holds for pools of small packets, on all networks.
+    pub fn pool_bytes(&self, domain: DomainId) -> u64 {
+        let of = |device: &DeviceConfig| match device {
+            DeviceConfig::Network(config) => config.pool_bytes(domain),
+            _ => 0,
+        };
+        self.devices.iter().map(of).sum()
     }
 
     /// Puts the devices on the bus of a simulation, in the order of [`Built::devices`], for

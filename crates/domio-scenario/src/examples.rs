@@ -30,6 +30,7 @@ static EXAMPLES: &[(&str, &str)] = shipped![
     "udp-rate-limit",
     "two-driver-domains",
     "qubes-chain",
+    "zeng-host",
     "caps-follow-demand",
     "debt-collector",
     "packets-first",

@@ -3,7 +3,7 @@
 //! A profile is calibrated once, each parameter with its source, and is never adjusted to a
 //! scenario. All costs are processor time of the pcpu that does the work, in which no guest runs.
 
-use domio_core::Duration;
+use domio_core::{Duration, PcpuId, Topology};
 use domio_sched::{Cx, Work, WorkReport};
 
 /// Costs of one kind of machine.
@@ -53,8 +53,11 @@ pub struct Profile {
     pub cache_refill: Duration,
     /// The same, on top, when it comes from another pcpu.
     pub migration_refill: Duration,
-    /// The same, on top of both, when that pcpu is in another socket: the two share no cache.
+    /// The same, on top of both, when that pcpu is in another socket, or has another last cache
+    /// ([`cache_cores`](Self::cache_cores)): the two share no cache.
     pub socket_refill: Duration,
+    /// How many successive cores of a socket share its last cache; 0: all of them do.
+    pub cache_cores: u16,
     /// From sending an IPI to its arrival.
     pub ipi: Duration,
     /// From the expiry of a policy's timer to the handler's reading of the clock, which comes late
@@ -225,6 +228,7 @@ impl Profile {
         cache_refill: Duration::ZERO,
         migration_refill: Duration::ZERO,
         socket_refill: Duration::ZERO,
+        cache_cores: 0,
         ipi: Duration::ZERO,
         timer_to_handler: [Duration::ZERO; Cx::TIMER_SLOTS as usize],
         softirq: TimerSoftirq::FREE,
@@ -272,6 +276,7 @@ impl Profile {
         cache_refill: Duration::ZERO,
         migration_refill: Duration::ZERO,
         socket_refill: Duration::ZERO,
+        cache_cores: 0,
         ipi: Duration::from_nanos(1_000),
         // Surplus over 10 ms between PICKED_CPU records, without the price of that (2.9 us with
         // them); over 30 ms between records of accounting, without those of vcpus that earn.
@@ -361,6 +366,7 @@ impl Profile {
         // written last comes from the other processor's cache instead of memory. No measurement is
         // known: as much again as another vcpu spoils.
         socket_refill: Duration::from_nanos(6_000),
+        cache_cores: 0,
         // "+1-2 us IPI".
         ipi: Duration::from_nanos(1_000),
         // An interrupt and a handler are a pass's worth each; a guest's interrupt is both and the
@@ -380,6 +386,16 @@ impl Profile {
         sibling_percent: 100,
     };
 
+    /// Whether two pcpus have a cache in common.
+    #[inline]
+    pub(crate) fn share_a_cache(&self, topology: &Topology, a: PcpuId, b: PcpuId) -> bool {
+        let cache = |pcpu| match self.cache_cores {
+            0 => 0,
+            cores => topology.core_of(pcpu) % topology.cores_per_socket() / usize::from(cores),
+        };
+        topology.socket_of(a) == topology.socket_of(b) && cache(a) == cache(b)
+    }
+
     /// Whether anything has to be fetched again by anybody.
     pub(crate) fn has_caches(&self) -> bool {
         let times = [self.cache_refill, self.migration_refill, self.socket_refill];
@@ -392,6 +408,7 @@ impl Profile {
             name,
             source,
             sibling_percent,
+            cache_cores,
             ..
         } = *self;
         *self
@@ -399,6 +416,7 @@ impl Profile {
                 name,
                 source,
                 sibling_percent,
+                cache_cores,
                 ..Profile::IDEAL
             }
     }

@@ -26,7 +26,7 @@ use super::web_server::WebServer;
 use super::{CARD_TOKEN, Event, For, Network};
 use crate::bridge::Bridge;
 use crate::class::RECORDS;
-use crate::icmp::{Echo, Ping};
+use crate::icmp::{Echo, Ping, PingConfig};
 use crate::link::{Link, Loss};
 use crate::neighbor::{Neighbor, Timing};
 use crate::nic::{Nic, NicConfig};
@@ -82,6 +82,10 @@ impl Network {
         );
         for ((i, vif), lines) in (0..).zip(&config.vifs).zip(lines) {
             parts.add_vif(i, vif, lines);
+        }
+        for (flow, to) in std::mem::take(&mut parts.pinged) {
+            let peer = &mut parts.guests[usize::from(to)].stack.peer;
+            peer.add(flow, Service::Echo(Echo::new()));
         }
         parts.files.extend((0..vifs).map(File::Listening));
         let remote_card = RemoteCard::new(
@@ -192,6 +196,8 @@ struct Parts<'a, 'b> {
     guests: Vec<Guest>,
     /// The interface of each flow.
     flows: Vec<Ends>,
+    /// Pings between guests, and the interfaces that answer.
+    pinged: Vec<(FlowId, u16)>,
     files: Vec<File>,
     webs: Vec<(u16, u16)>,
     clients: Vec<WebClient>,
@@ -219,6 +225,7 @@ impl<'a, 'b> Parts<'a, 'b> {
             vifs: Vec::new(),
             guests: Vec::new(),
             flows: Vec::new(),
+            pinged: Vec::new(),
             files: Vec::new(),
             webs: Vec::new(),
             clients: Vec::new(),
@@ -263,6 +270,9 @@ impl<'a, 'b> Parts<'a, 'b> {
             guest.starts.push(Start { flow, start, stop });
             match kind {
                 FlowKind::Web(web) => self.add_web(i, flow, &web, ends, &mut guest.stack),
+                FlowKind::PingGuest(ping, to) => {
+                    self.add_ping(i, flow, (ping, to), &mut guest.stack);
+                }
                 kind => self.add_flow(i, flow, kind, &mut guest.stack),
             }
         }
@@ -297,6 +307,21 @@ impl<'a, 'b> Parts<'a, 'b> {
         let client = Client::new(web, config, (REMOTE, station), random);
         let timer = self.timer(Event::Web(web));
         self.clients.push(WebClient::new(client, flow, ends, timer));
+    }
+
+    /// Adds a ping from the guest of interface `i` to that of interface `to`.
+    fn add_ping(
+        &mut self,
+        i: u16,
+        flow: FlowId,
+        (config, to): (PingConfig, u16),
+        stack: &mut Stack,
+    ) {
+        let ping = Ping::new(config, Station(i + 1), Station(to + 1), flow);
+        stack.peer.add(flow, Service::Ping(ping));
+        self.pinged.push((flow, to));
+        self.files.push(File::Flow(i, stack.sockets.len() as u16));
+        stack.sockets.push(Socket::new(flow, Serves::Kernel));
     }
 
     /// Adds another flow of interface `i`.
@@ -426,9 +451,11 @@ fn serves(kind: FlowKind) -> Serves {
     match kind {
         FlowKind::StreamIn(_) | FlowKind::StreamOut(_) => Serves::Process,
         FlowKind::Request(_) => Serves::Server,
-        FlowKind::Ping(_) | FlowKind::UdpIn(_) | FlowKind::UdpOut(_) | FlowKind::Web(_) => {
-            Serves::Kernel
-        }
+        FlowKind::Ping(_)
+        | FlowKind::PingGuest(..)
+        | FlowKind::UdpIn(_)
+        | FlowKind::UdpOut(_)
+        | FlowKind::Web(_) => Serves::Kernel,
     }
 }
 
@@ -501,6 +528,7 @@ fn ends(
             Service::UdpSink(UdpSink::new()),
             Service::UdpSource(UdpSource::new(config, station, REMOTE, id)),
         ),
+        FlowKind::PingGuest(..) => unreachable!("a ping between guests has no remote end"),
         FlowKind::Web(_) => unreachable!("a web server has a client and a listener"),
     }
 }

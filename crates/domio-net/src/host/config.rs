@@ -2,6 +2,7 @@
 
 use domio_core::{DomainId, Duration, Instant};
 use domio_vmm::config::{DomainConfig, TaskConfig, Workload};
+use domio_vmm::grant::PAGE_BYTES;
 use domio_vmm::process::FileId;
 use domio_vmm::process::programs::{DatagramSender, StreamReader, StreamWriter, WebWorker};
 
@@ -110,6 +111,12 @@ impl NetworkConfig {
                 vif.domain, driver,
                 "an interface is not in the driver domain"
             );
+            for flow in &vif.flows {
+                if let FlowKind::PingGuest(_, to) = flow.kind {
+                    let other = &self.vifs[usize::from(to)];
+                    assert_ne!(vif.domain, other.domain, "a guest pings another one");
+                }
+            }
         }
     }
 
@@ -126,11 +133,38 @@ impl NetworkConfig {
             netback: inner.netback,
             other_ports: inner.other_ports,
         });
-        self.vifs
-            .extend(inner.vifs.into_iter().map(|vif| VifConfig {
+        let first = self.vifs.len() as u16;
+        self.vifs.extend(inner.vifs.into_iter().map(|mut vif| {
+            for flow in &mut vif.flows {
+                if let FlowKind::PingGuest(_, to) = &mut flow.kind {
+                    *to += first;
+                }
+            }
+            VifConfig {
                 behind: Some(place),
                 ..vif
-            }));
+            }
+        }));
+    }
+
+    /// Memory (bytes) that `domain` holds for pools of small packets: a driver domain those of what
+    /// guests send, a guest those of what it gets ([`NetbackConfig::small`]).
+    pub fn pool_bytes(&self, domain: DomainId) -> u64 {
+        let of_vif = |vif: &VifConfig| {
+            let (driver, small) = match vif.behind {
+                None => (self.driver, &self.netback.small),
+                Some(place) => {
+                    let site = &self.behind[usize::from(place)];
+                    (site.driver, &site.netback.small)
+                }
+            };
+            let own = [(small.out, driver), (small.inward, vif.domain)];
+            let pools = own
+                .into_iter()
+                .filter(|(there, of)| *there && *of == domain);
+            pools.count() as u64 * u64::from(small.pages) * u64::from(PAGE_BYTES)
+        };
+        self.vifs.iter().map(of_vif).sum()
     }
 
     /// Number of the flow `flow` of interface `vif`, both counted from 0, among all flows: that of
@@ -214,7 +248,10 @@ impl NetworkConfig {
                 let worker = WebWorker::new(socket, request, web.server.costs);
                 Workload::program(worker)
             }
-            FlowKind::Ping(_) | FlowKind::UdpIn(_) | FlowKind::Request(_) => return None,
+            FlowKind::Ping(_)
+            | FlowKind::PingGuest(..)
+            | FlowKind::UdpIn(_)
+            | FlowKind::Request(_) => return None,
         };
         Some(TaskConfig {
             priority: TaskConfig::IO_BOUND,
@@ -310,6 +347,8 @@ pub enum FlowKind {
     Request(RequestConfig),
     /// The remote host pings the guest.
     Ping(PingConfig),
+    /// The guest pings the guest of another interface of the network, by its place among all.
+    PingGuest(PingConfig, u16),
     /// UDP from the remote host to the guest.
     UdpIn(UdpConfig),
     /// UDP from the guest to the remote host.
@@ -323,7 +362,10 @@ impl FlowKind {
     pub fn processes(&self) -> u16 {
         match self {
             FlowKind::StreamIn(_) | FlowKind::StreamOut(_) | FlowKind::UdpOut(_) => 1,
-            FlowKind::Ping(_) | FlowKind::UdpIn(_) | FlowKind::Request(_) => 0,
+            FlowKind::Ping(_)
+            | FlowKind::PingGuest(..)
+            | FlowKind::UdpIn(_)
+            | FlowKind::Request(_) => 0,
             FlowKind::Web(web) => web.server.workers,
         }
     }

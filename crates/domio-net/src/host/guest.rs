@@ -112,9 +112,9 @@ impl Guest {
         io.queue_work(VcpuName::new(ends.guest, self.vcpu), self.front.lines.boot);
     }
 
-    /// The guest's end of `flow` begins at `at`.
-    pub fn begin(&mut self, flow: FlowId, at: Instant) {
-        self.stack.begin(flow, at);
+    /// The guest's end of `flow` begins at `at`, and ends at `stop`.
+    pub fn begin(&mut self, flow: FlowId, (at, stop): (Instant, Option<Instant>)) {
+        self.stack.begin(flow, at, stop);
     }
 
     /// `net_rx_action`: netfront's polls.

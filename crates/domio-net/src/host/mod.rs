@@ -220,7 +220,7 @@ impl Network {
             match guest.stack.web_of(flow) {
                 Some(web) => self.outside.begin_web(web, times, line, io),
                 None => {
-                    guest.begin(flow, times.0);
+                    guest.begin(flow, times);
                     self.outside.begin(flow, times, line, io);
                 }
             }

@@ -1,7 +1,7 @@
 //! The stack of a guest: its protocols, sockets and web servers, and how it acts on the guest
 //! (xen-spec 6.2).
 
-use domio_core::Instant;
+use domio_core::{Duration, Instant};
 use domio_vmm::bus::{KernelIo, KernelTimer};
 use domio_vmm::process::Pid;
 
@@ -10,7 +10,7 @@ use super::socket::{Serves, Socket, place_of};
 use super::web_server::{ServerOut, WebServer};
 use crate::class::NetPlace::{GuestIn, GuestOut as Queued, Outside};
 use crate::packet::{Body, FlowId, Packet};
-use crate::peer::{Peer, PeerActions, PeerTimer, PeerTimerKind};
+use crate::peer::{Peer, PeerActions, PeerTimer, PeerTimerKind, Service};
 use crate::queue::{Accounted, Ledger, Queue};
 use crate::web::{Listener, connection_of};
 
@@ -49,11 +49,14 @@ impl Stack {
     }
 
     /// The guest's end of `flow` begins at `at`, if it is the one who begins, and no process does
-    /// that.
-    pub fn begin(&mut self, flow: FlowId, at: Instant) {
+    /// that. A ping sends nothing from `stop` on; what processes begin, they end.
+    pub fn begin(&mut self, flow: FlowId, at: Instant, stop: Option<Instant>) {
         if self.peer.begins(flow) && !self.peer.is_datagram_source(flow) {
             let kind = PeerTimerKind::Next;
             self.timers.push((PeerTimer { flow, kind }, at));
+        }
+        if let (Some(stop), Some(Service::Ping(_))) = (stop, self.peer.service(flow)) {
+            self.peer.end_at(flow, stop);
         }
     }
 
@@ -240,6 +243,10 @@ impl PeerActions for GuestOut<'_, '_, '_> {
         if let Some(writer) = self.socket(flow).and_then(Socket::writable) {
             self.kernel.wake(writer);
         }
+    }
+
+    fn replied(&mut self, flow: FlowId, rtt: Duration) {
+        record::replied(self.kernel.io, self.ends, flow, rtt);
     }
 
     fn opened(&mut self, flow: FlowId) {

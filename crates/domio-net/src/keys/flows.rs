@@ -20,6 +20,8 @@ pub struct Flows {
     pub serving: Option<Serving>,
     /// The key with the name of the network.
     pub network: Slot<String>,
+    /// The key with the name of the domain at the other end, in place of the remote host.
+    pub to: Option<Slot<String>>,
 }
 
 /// What a server does.

@@ -9,7 +9,7 @@ use crate::tcp::{Control, TcpConfig};
 use crate::udp::UdpConfig;
 use domio_core::Duration;
 use domio_core::keys::{
-    KeyReader, Keys, Misfit, MisfitKind, Need, Slot, Typed, WordOf, int, time, word,
+    KeyReader, Keys, Misfit, MisfitKind, Need, Slot, Typed, WordOf, flag, int, name, time, word,
 };
 
 /// Largest socket buffer, in bytes.
@@ -35,8 +35,8 @@ pub static TRAFFIC: [WordOf<Traffic>; 5] = [
     WordOf::with_keys(
         "ping",
         ping,
-        "The remote host pings the guest. A reply counts with its full round trip however late it \
-         is.",
+        "The remote host pings the guest, or with `to` the guest another one. A reply counts with \
+         its full round trip however late it is.",
         PingKeys::KEYS,
     ),
     WordOf::with_keys(
@@ -99,6 +99,9 @@ keys! {
         begin: Duration = BEGIN.0, BEGIN.1, BEGIN.2;
         end: Duration = END.0, END.1, END.2;
         network: String = ON_NETWORK.0, ON_NETWORK.1, ON_NETWORK.2;
+        nodelay: bool = flag(), Need::Int(0),
+            "Whether each call's data may go at once (`TCP_NODELAY`, `netperf -D`): with TSO a \
+             call is a frame then, while windows are open.";
         receive_buffer: u32 = buffer(BUFFER_MAX), BUFFER,
             "Receive buffer (bytes): what may be sent before the receiver has read it.";
         send_buffer: u32 = buffer(BUFFER_MAX), BUFFER,
@@ -128,6 +131,7 @@ fn stream(table: &mut dyn KeyReader) -> Option<Flows> {
         by_kernel: false,
         serving: None,
         network: keys.network,
+        to: None,
     })
 }
 
@@ -135,6 +139,7 @@ impl Stream {
     fn kind(&self) -> Option<FlowKind> {
         let tcp = TcpConfig {
             initial_window: self.initial_window.get()?,
+            nodelay: self.nodelay.get()?,
             control: self.congestion.get()?,
             selective: self.sack.get()?,
             send_buffer: self.send_buffer.get()?,
@@ -179,6 +184,9 @@ keys! {
             "Time between two requests that go by the clock. The other paces have none.";
         bytes: u16 = int(0, MESSAGE_BYTES_MAX as i64), Need::Int(56),
             "Bytes of each request, behind the ICMP header (`ping -s`).";
+        to: String = name(), Need::Optional("nobody: the remote host pings the guest"),
+            "The domain that the guest pings, through the bridge of the network that both have a \
+             vif on. Round trips are the pinging guest's.";
         begin: Duration = BEGIN.0, BEGIN.1, BEGIN.2;
         end: Duration = END.0, END.1, END.2;
         network: String = ON_NETWORK.0, ON_NETWORK.1, ON_NETWORK.2;
@@ -194,6 +202,7 @@ fn ping(table: &mut dyn KeyReader) -> Option<Flows> {
         by_kernel: true,
         serving: None,
         network: keys.network,
+        to: Some(keys.to).filter(|to| to.given),
     })
 }
 
@@ -264,6 +273,7 @@ fn server(table: &mut dyn KeyReader) -> Option<Flows> {
         by_kernel: false,
         serving,
         network: keys.network,
+        to: None,
     })
 }
 
@@ -318,6 +328,7 @@ fn udp(table: &mut dyn KeyReader) -> Option<Flows> {
         configs,
         serving: None,
         network: keys.network,
+        to: None,
     })
 }
 

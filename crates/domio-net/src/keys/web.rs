@@ -126,6 +126,7 @@ pub(super) fn web(table: &mut dyn KeyReader) -> Option<Flows> {
         by_kernel: false,
         serving: None,
         network: keys.network,
+        to: None,
     })
 }
 

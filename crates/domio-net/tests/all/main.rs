@@ -5,6 +5,7 @@ mod cards;
 mod chain;
 mod dispatching;
 mod ends;
+mod guests;
 mod heard;
 mod host;
 mod loss;

@@ -12,12 +12,15 @@
 //! | `allocation_error_pct` | its share less what it is allocated, in percent of that |
 //! | `allocation_error_size_pct` | the same without the sign |
 //! | `served_pct`, `charged_pct` and others | what driver domains did for it: [`super::traffic`] |
+//! | `pool_mb` | memory that it holds for pools of small packets |
+//! | `balance_factor` | of all domains together: how evenly boosts are spread ([`super::boosts`]) |
 //! | `drawn_ms` | of no domain: what the replication drew for a key of `[[vary]]` |
 //!
 //! Over all domains of a figure, or over all round trips: `count`, `sum`, `average`, `deviation`,
 //! `lowest`, `highest`, `spread` (highest less lowest), `fairness` (Jain's index), and `p50`,
 //! `p95`, `p99`.
 
+use super::boosts::Boosts;
 use super::cell::PaperCell;
 use super::file::FigureFile;
 use super::traffic::{self, Packets};
@@ -129,6 +132,8 @@ pub(super) fn added(declared: &Declared, record: &Record, figure: &str) -> Optio
 pub(super) struct Stretch {
     pub summary: Summary,
     pub tally: Tally,
+    /// Empty unless a figure is made of them.
+    pub boosts: Boosts,
 }
 
 /// What was seen of a cell.
@@ -140,7 +145,7 @@ pub(super) struct Seen {
 }
 
 /// Measures of a domain that [`MEASURES`] does not have.
-const OTHERS: [&str; 9] = [
+const OTHERS: [&str; 11] = [
     "rate_mbps",
     "round_trip_ms",
     "turnaround_s",
@@ -150,6 +155,8 @@ const OTHERS: [&str; 9] = [
     "earning_starts",
     ALLOCATION_ERROR,
     ALLOCATION_ERROR_SIZE,
+    BALANCE,
+    POOL,
 ];
 
 /// How far a domain's share is from its allocation, in percent of the allocation; and the same
@@ -160,6 +167,12 @@ const ALLOCATION_ERROR_SIZE: &str = "allocation_error_size_pct";
 /// The measure that is of no domain.
 const DRAWN: &str = "drawn_ms";
 
+/// The measure of all domains together.
+const BALANCE: &str = "balance_factor";
+
+/// The measure of memory.
+const POOL: &str = "pool_mb";
+
 /// A declared figure, with the domains that it is of.
 pub(super) struct DeclaredFigure {
     file: FigureFile,
@@ -168,6 +181,10 @@ pub(super) struct DeclaredFigure {
     weight: PacketWeight,
     /// What domains are allocated (% of one pcpu), where they are.
     allocations: Vec<(DomainId, f64)>,
+    /// Bytes of pools that domains hold.
+    pools: Vec<(DomainId, u64)>,
+    /// Pcpus of the host.
+    pcpus: usize,
 }
 
 /// The figures of `cell`, whose host is `built`.
@@ -199,7 +216,7 @@ pub(super) fn declared(cell: &PaperCell<'_>, built: &Built) -> Result<Vec<Declar
         }
         let suite = &cell.suite;
         if let Some(list) = &file.over_time {
-            if matches!(file.measure.as_str(), "round_trip_ms" | DRAWN) {
+            if matches!(file.measure.as_str(), "round_trip_ms" | DRAWN | BALANCE) {
                 return Err(format!(
                     "suite {}: {list} is {} over time; expected a measure of the time itself",
                     suite.name, file.measure
@@ -249,6 +266,11 @@ pub(super) fn declared(cell: &PaperCell<'_>, built: &Built) -> Result<Vec<Declar
         let allocation = |(id, ..): &(DomainId, String, u64)| Some((*id, allocated(built, *id)?));
         Ok(DeclaredFigure {
             allocations: domains.iter().filter_map(allocation).collect(),
+            pools: domains
+                .iter()
+                .map(|(id, ..)| (*id, built.pool_bytes(*id)))
+                .collect(),
+            pcpus: built.host.topology.pcpus(),
             file: file.clone(),
             domains,
             weight,
@@ -268,6 +290,11 @@ impl DeclaredFigure {
         traffic::MEASURES.contains(&self.file.measure.as_str())
     }
 
+    /// Whether it is made of boosts by pcpu.
+    pub fn is_of_boosts(&self) -> bool {
+        self.file.measure == BALANCE
+    }
+
     /// Domains that it is of.
     pub fn domains(&self) -> impl Iterator<Item = DomainId> {
         self.domains.iter().map(|(id, ..)| *id)
@@ -278,6 +305,10 @@ impl DeclaredFigure {
     /// # Errors
     /// When a task that should have ended has not.
     pub fn note(&self, seen: &Seen, sample: &mut Sample) -> Result<(), String> {
+        if self.is_of_boosts() {
+            self.note_balance(seen, sample);
+            return Ok(());
+        }
         let values = match &self.file.over_time {
             Some(list) => self.over_time(list, seen, sample)?,
             None => self.of_all_time(&seen.whole, sample)?,
@@ -297,6 +328,21 @@ impl DeclaredFigure {
             sample.set_list(&first.name, values[..shown].to_vec());
         }
         Ok(())
+    }
+
+    /// Puts the balance of boosts into `sample`: the mean of those of the intervals with any, or of
+    /// the whole time where the suite has no intervals.
+    fn note_balance(&self, seen: &Seen, sample: &mut Sample) {
+        let whole = std::slice::from_ref(&seen.whole);
+        let stretches = match &seen.stretches[..] {
+            [] => whole,
+            some => some,
+        };
+        let of = |stretch: &Stretch| stretch.boosts.balance(self.domains(), self.pcpus);
+        let factors: Vec<f64> = stretches.iter().filter_map(of).collect();
+        if let Some(mean) = domio_stats::mean(&factors) {
+            sample.set(self.file.name.as_deref().unwrap_or(BALANCE), mean);
+        }
     }
 
     /// Puts a list for each domain into `sample`, and returns all of their values.
@@ -341,6 +387,13 @@ impl DeclaredFigure {
             let measure = &self.file.measure;
             let value = traffic::value(measure, id, self.weight, summary, &tally.packets);
             return Ok(value.into_iter().collect());
+        }
+        if self.file.measure == POOL {
+            let found = self.pools.iter().find(|(other, _)| *other == id);
+            return Ok(found
+                .map(|(_, bytes)| *bytes as f64 / 1e6)
+                .into_iter()
+                .collect());
         }
         if let ALLOCATION_ERROR | ALLOCATION_ERROR_SIZE = self.file.measure.as_str() {
             let found = self.allocations.iter().find(|(other, _)| *other == id);

@@ -9,6 +9,7 @@
 //! each on top of the one before: the machine, the suite, the guests in their roles, the test, the
 //! configuration, and what a [`Machine`] changes. `docs/PAPERS.md` describes the files.
 
+mod boosts;
 mod cell;
 mod figures;
 mod file;

@@ -1,5 +1,6 @@
 //! Simulates a cell and measures it, from records alone.
 
+use super::boosts::Boosts;
 use super::cell::PaperCell;
 use super::figures::{self, DeclaredFigure, Seen, Stretch, Tally};
 use super::file::{Length, seconds};
@@ -99,12 +100,20 @@ impl Prepared {
     ) -> Result<Recorder<S, TRAFFIC>, String> {
         let begin = Instant::ZERO + built.warmup;
         let asks = self.figures.iter().filter(|figure| figure.is_of_replies());
+        let books = || Books {
+            boosts: self
+                .figures
+                .iter()
+                .any(DeclaredFigure::is_of_boosts)
+                .then(Boosts::default),
+            ..Books::default()
+        };
         let recorder = Recorder {
             phase: Phase::WarmUp,
             measured: begin..begin + built.duration,
             unanswered: asks.flat_map(DeclaredFigure::domains).collect(),
-            whole: Books::default(),
-            now: self.every.map(|_| Books::default()),
+            whole: books(),
+            now: self.every.map(|_| books()),
             stretches: Vec::new(),
             sink,
         };
@@ -175,9 +184,19 @@ fn interval(cell: &PaperCell<'_>) -> Result<Option<Duration>, String> {
 struct Books {
     meter: Meter,
     tally: Tally,
+    /// None unless a figure is made of them.
+    boosts: Option<Boosts>,
 }
 
 impl Books {
+    /// Books for the time that follows.
+    fn next(&self) -> Books {
+        Books {
+            boosts: self.boosts.as_ref().map(Boosts::next),
+            ..Books::default()
+        }
+    }
+
     #[inline]
     fn record(&mut self, names: &Names, record: &Record) {
         // The tally has what processes read.
@@ -185,12 +204,16 @@ impl Books {
             self.meter.record(names, record);
         }
         self.tally.record(names, record);
+        if let Some(boosts) = &mut self.boosts {
+            boosts.record(names, record);
+        }
     }
 
     fn finish(self, end: Instant) -> Stretch {
         Stretch {
             summary: self.meter.finish_at(end),
             tally: self.tally,
+            boosts: self.boosts.unwrap_or_default(),
         }
     }
 }
@@ -246,7 +269,8 @@ impl<S: Sink, const TRAFFIC: bool> Sink for Recorder<S, TRAFFIC> {
 impl<S, const TRAFFIC: bool> Recorder<S, TRAFFIC> {
     /// An interval ends.
     fn cut(&mut self, at: Instant) {
-        let over = self.now.replace(Books::default());
+        let next = self.now.as_ref().map(Books::next);
+        let over = std::mem::replace(&mut self.now, next);
         self.stretches.extend(over.map(|books| books.finish(at)));
     }
 

@@ -14,7 +14,7 @@ use crate::source::Span;
 use domio_vmm::Hardware;
 use domio_vmm::config::{TaskConfig, Workload};
 use domio_vmm::process::FileId;
-use domio_vmm::process::programs::{Ffsb, FileCopy, PostMark};
+use domio_vmm::process::programs::{Ffsb, FileCopy, PostMark, Zip};
 
 /// Disks that ask for their driver domain in the same words: how, and of which domains they are.
 type Together<'a> = (Option<&'a (String, Span)>, Vec<(usize, usize, &'a Disk)>);
@@ -186,6 +186,10 @@ fn processes(device: u16, (domain, file, bytes, task, work): &Way) -> Vec<Proces
         }
         DiskProgram::PostMark(config) => {
             let program = PostMark::new(file, *config);
+            vec![process(task.name.clone(), Workload::program(program))]
+        }
+        DiskProgram::Zip(config) => {
+            let program = Zip::new(file, *config);
             vec![process(task.name.clone(), Workload::program(program))]
         }
         DiskProgram::Ffsb(config) => {

@@ -1,10 +1,10 @@
-//! Workloads on the files of a domain's disk: PostMark and FFSB, in their own words.
+//! Workloads on the files of a domain's disk: PostMark, FFSB and archivers, in their own words.
 
 use super::work::{DiskProgram, DiskWork, Make, Work};
 use crate::check::Fields;
 use domio_core::Duration;
 use domio_core::keys::{Keys, Need, WordOf, bytes, flag, int, name, time};
-use domio_vmm::process::programs::{FfsbConfig, FfsbWeights, PostMarkConfig};
+use domio_vmm::process::programs::{FfsbConfig, FfsbWeights, PostMarkConfig, ZipConfig};
 
 /// Most files that are made before a run.
 const FILES_MAX: i64 = 1_000_000;
@@ -16,7 +16,7 @@ const FILE_MAX: u64 = 1 << 40;
 const CALL_MAX: u64 = 1 << 30;
 
 /// The workloads.
-pub(super) static ON_FILES: [WordOf<Make>; 2] = [
+pub(super) static ON_FILES: [WordOf<Make>; 3] = [
     WordOf::with_keys(
         "postmark",
         postmark,
@@ -32,6 +32,14 @@ pub(super) static ON_FILES: [WordOf<Make>; 2] = [
          is a transaction, and a job. Operations are chosen by weight; a thread deletes \
          files that it has created. The disk has `kind = \"vbd\"`.",
         FfsbKeys::KEYS,
+    ),
+    WordOf::with_keys(
+        "zip",
+        zip,
+        "An archiver, as `zip -r`: reads files that were made before, one after the other, \
+         compresses what it has read, and appends the result to an archive. Each file is a job. \
+         Without keys the files are the sources of Linux 2.6.18. The disk has `kind = \"vbd\"`.",
+        ZipKeys::KEYS,
     ),
 ];
 
@@ -142,6 +150,45 @@ fn ffsb(fields: &Fields<'_>) -> Option<Work> {
         .if_given()?
         .map(|name| (name, fields.span(&keys.device)));
     work(fields, DiskProgram::Ffsb(config), device)
+}
+
+keys! {
+    struct ZipKeys {
+        files: u32 = int(1, FILES_MAX), Need::Int(ZipConfig::LINUX_2_6_18.files as i64),
+            "Files that are archived.";
+        directories: u32 = int(1, 100_000),
+            Need::Int(ZipConfig::LINUX_2_6_18.directories as i64),
+            "Directories that they are spread over.";
+        size_low: u64 = bytes(1, FILE_MAX), Need::Word("500"), "Smallest file.";
+        size_high: u64 = bytes(1, FILE_MAX), Need::Word("24000"), "Largest file.";
+        block: u64 = bytes(1, CALL_MAX), Need::Word("32K"), "Bytes of a call.";
+        work_kib: Duration = time("us", 0),
+            Need::TimeNs(ZipConfig::LINUX_2_6_18.work_kib.as_nanos()),
+            "Processor time of compressing a KiB (30 us: an estimate for 2.8 GHz).";
+        ratio: u64 = int(0, 100), Need::Int(ZipConfig::LINUX_2_6_18.ratio_percent as i64),
+            "Size of what comes out, in percent of what goes in; 0 for an archive that is thrown \
+             away.";
+        device: String = name(), Need::Optional("the first one"),
+            "Name of the domain's disk.";
+    }
+}
+
+fn zip(fields: &Fields<'_>) -> Option<Work> {
+    let keys: ZipKeys = fields.read();
+    let (low, high) = (keys.size_low.get()?, keys.size_high.get()?);
+    let config = ZipConfig {
+        files: keys.files.get()?,
+        directories: keys.directories.get()?,
+        size: (low, high.max(low)),
+        block: keys.block.get()?,
+        work_kib: keys.work_kib.get()?,
+        ratio_percent: keys.ratio.get()?,
+    };
+    let device = keys
+        .device
+        .if_given()?
+        .map(|name| (name, fields.span(&keys.device)));
+    work(fields, DiskProgram::Zip(config), device)
 }
 
 fn work(

@@ -31,12 +31,17 @@ pub(super) fn flow(
         false => None,
         true => Some(NetworkName::of(fields, &flows.network)?),
     };
+    let to = match &flows.to {
+        None => None,
+        Some(slot) => Some((slot.get()?, fields.span(slot))),
+    };
     let vcpu = place.as_ref().filter(|place| place.vcpu.given);
     let priority = place.as_ref().filter(|place| place.priority.given);
     let flow = Flow {
         configs: flows.configs?,
         server: flows.serving,
         network,
+        to,
         vcpu: match vcpu {
             None => 0,
             Some(place) => place.vcpu.get()?.unwrap_or(0),

@@ -49,6 +49,9 @@ keys! {
             "How fast a pcpu works while another thread of its core is busy, in percent of its \
              full speed; 100: threads do not slow each other. Of more than two busy threads each \
              adds as much as the second.";
+        cache_cores: u16 = int(0, MAX_PCPUS as i64), Need::Optional("the profile's"),
+            "How many successive cores of a socket share its last cache; 0: all of them do. A vcpu \
+             that moves farther fetches its working set from memory (`socket_refill`).";
         sched_gran: Gran = word(&GRANS), Need::Word("cpu"),
             "What a policy schedules (`sched-gran` of Xen's command line).";
         costs: Nested = nested(&HOST_COSTS), Need::Optional("the profile's"),
@@ -101,6 +104,9 @@ pub(super) fn priced(cx: &mut Cx<'_>, host: &Fields<'_>, keys: &HostKeys) -> Opt
     let own = check::inner(cx, host, &keys.costs, &HOST_COSTS);
     let mut priced = *keys.machine()?.profile;
     host_costs(&own, &mut priced)?;
+    if keys.cache_cores.given {
+        priced.cache_cores = keys.cache_cores.get()?;
+    }
     if keys.sibling_percent.given {
         priced.sibling_percent = keys.sibling_percent.get()?;
         if keys.threads.get() == Some(1) {

@@ -5,6 +5,7 @@ use super::device::{Device, Evtchn};
 use super::driver::{self, Users};
 use super::resolved::Resolved;
 use super::shared::InTable;
+use super::work::Flow;
 use crate::check::{self, Cx, Fields};
 use crate::problem::{Code, Problem, quote};
 use crate::source::Span;
@@ -102,9 +103,16 @@ fn network(
     let domains = resolved.domains.iter().enumerate();
     let of_domains = domains.flat_map(|(i, d)| d.vifs.iter().map(move |vif| (i, d, vif)));
     let own = of_domains.filter(|(_, _, vif)| vif.network == index);
-    let (mut vifs, mut all) = (Vec::new(), Vec::new());
+    let own: Vec<_> = own.collect();
+    let places: Vec<usize> = own.iter().map(|(i, ..)| *i).collect();
+    let (mut vifs, mut all, mut good) = (Vec::new(), Vec::new(), true);
     for (i, domain, vif) in own {
-        vifs.push(vif.config(domain.config.id, keys.rx_target()));
+        let config = vif.config(domain.config.id, keys.rx_target(), |flow, to| {
+            let place = other_end(cx, (flow, to), i, &places, resolved);
+            good &= place.is_some();
+            place
+        });
+        vifs.push(config);
         all.push((i, vif.span));
     }
     let version = on.version;
@@ -155,7 +163,7 @@ fn network(
         key: fields.path_of(keys.evtchn()),
         span: fields.span(keys.evtchn()),
     };
-    let driver = driver?;
+    let driver = driver.filter(|_| good)?;
     Some(Part {
         index,
         uplink: chain::uplink(cx, &keys, fields, (index, driver), resolved)?,
@@ -166,6 +174,50 @@ fn network(
         users: users.all.into_iter().map(|(i, _)| i).collect(),
         evtchn,
     })
+}
+
+/// The place among the vifs of a network, which are those of the domains `places`, of the one at
+/// the other end of `flow`, which domain `from` has; `None` when there is none, which is told.
+fn other_end(
+    cx: &mut Cx<'_>,
+    (flow, (name, span)): (&Flow, &(String, Span)),
+    from: usize,
+    places: &[usize],
+    resolved: &Resolved,
+) -> Option<u16> {
+    let domains = resolved.by_name.get(name).map_or(&[][..], Vec::as_slice);
+    let place = match domains {
+        [only] if *only != from => places.iter().position(|domain| domain == only),
+        _ => None,
+    };
+    if place.is_none() {
+        let (what, hint) = match domains {
+            [] => (
+                format!("there is no domain `{}`", quote(name)),
+                "the name of another domain",
+            ),
+            [only] if *only == from => (
+                "a domain does not ping itself".to_owned(),
+                "the name of another domain",
+            ),
+            [_] => (
+                format!("`{}` has no vif on the network", quote(name)),
+                "give that domain a vif: `vif = {}`",
+            ),
+            _ => (
+                format!("`{}` is a group", quote(name)),
+                "name one of its members, which are numbered from 1",
+            ),
+        };
+        cx.push(
+            Problem::new(Code::Conflict, *span, what)
+                .key(format!("{}.to", flow.path))
+                .found(quote(name))
+                .expected("another domain with a vif on the same network")
+                .hint(hint),
+        );
+    }
+    place.map(|place| place as u16)
 }
 
 /// What to say of a network without a vif.

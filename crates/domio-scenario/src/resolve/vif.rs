@@ -7,7 +7,7 @@ use crate::problem::{Code, Problem};
 use crate::source::Span;
 use domio_core::DomainId;
 use domio_core::keys::{Nested, Slot};
-use domio_net::host::{VifConfig, VifRate};
+use domio_net::host::{FlowConfig, FlowKind, VifConfig, VifRate};
 use domio_net::keys::{VIF, VifKeys};
 
 /// A vif before it is given to its domain.
@@ -35,8 +35,27 @@ impl Vif {
         self.flows.iter().any(|flow| flow.server.is_some())
     }
 
-    /// The vif of `domain`, whose netfront wants `rx_target` buffers posted at first.
-    pub fn config(&self, domain: DomainId, rx_target: u32) -> VifConfig {
+    /// The vif of `domain`, whose netfront wants `rx_target` buffers posted at first; `to` has the
+    /// places of the vifs that flows name.
+    pub fn config(
+        &self,
+        domain: DomainId,
+        rx_target: u32,
+        mut to: impl FnMut(&Flow, &(String, Span)) -> Option<u16>,
+    ) -> VifConfig {
+        let mut configs = |flow: &Flow| -> Vec<FlowConfig> {
+            let other = flow.to.as_ref().map(|name| to(flow, name));
+            let pings = |config: &FlowConfig| match (config.kind, other) {
+                // Something is wrong with the name, which was told.
+                (_, Some(None)) => None,
+                (FlowKind::Ping(ping), Some(Some(to))) => Some(FlowConfig {
+                    kind: FlowKind::PingGuest(ping, to),
+                    ..*config
+                }),
+                _ => Some(*config),
+            };
+            flow.configs.iter().filter_map(pings).collect()
+        };
         VifConfig {
             domain,
             behind: None,
@@ -44,7 +63,7 @@ impl Vif {
             pair: self.pair,
             rate: self.rate,
             rx_target,
-            flows: self.flows.iter().flat_map(|f| f.configs.clone()).collect(),
+            flows: self.flows.iter().flat_map(&mut configs).collect(),
         }
     }
 }

@@ -9,7 +9,7 @@ use domio_core::keys::Slot;
 use domio_net::host::FlowConfig;
 use domio_net::keys::Serving;
 use domio_vmm::config::Workload;
-use domio_vmm::process::programs::{CopyDirection, FfsbConfig, FioJob, PostMarkConfig};
+use domio_vmm::process::programs::{CopyDirection, FfsbConfig, FioJob, PostMarkConfig, ZipConfig};
 
 /// A task before it is given to its vcpus.
 #[derive(Clone)]
@@ -73,6 +73,8 @@ pub(super) struct Flow {
     pub server: Option<Serving>,
     /// The network, if it names one.
     pub network: Option<NetworkName>,
+    /// The domain at the other end, if it is none outside: the name and where it stands.
+    pub to: Option<(String, Span)>,
     /// Of its process, where it has one.
     pub vcpu: u16,
     /// Whether the text says so, so that no kernel moves the process.
@@ -108,6 +110,8 @@ pub(super) enum DiskProgram {
     Fio(Vec<FioJob>),
     /// What the file with this path says.
     Input(String, DiskInputKind),
+    /// An archiver.
+    Zip(ZipConfig),
 }
 
 impl DiskWork {
@@ -116,7 +120,10 @@ impl DiskWork {
         match &self.program {
             DiskProgram::Copy(copy) => copy.bytes,
             DiskProgram::Fio(jobs) => Some(jobs::bytes(jobs)),
-            DiskProgram::PostMark(_) | DiskProgram::Ffsb(_) | DiskProgram::Input(..) => None,
+            DiskProgram::PostMark(_)
+            | DiskProgram::Ffsb(_)
+            | DiskProgram::Zip(_)
+            | DiskProgram::Input(..) => None,
         }
     }
 
@@ -124,7 +131,7 @@ impl DiskWork {
     pub fn needs_files(&self) -> bool {
         match &self.program {
             DiskProgram::Copy(copy) => copy.new_file,
-            DiskProgram::PostMark(_) | DiskProgram::Ffsb(_) => true,
+            DiskProgram::PostMark(_) | DiskProgram::Ffsb(_) | DiskProgram::Zip(_) => true,
             DiskProgram::Fio(jobs) => jobs.iter().any(|job| !job.config.direct),
             // What a job file says is not known yet.
             DiskProgram::Input(_, DiskInputKind::FioJobs) => true,

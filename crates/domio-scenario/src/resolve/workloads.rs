@@ -23,7 +23,7 @@ pub(crate) static WORKLOADS: JoinedWords =
     JoinedWords(&[&DEMANDS, &TRAFFIC, &COPY, &ON_FILES, &WITH_INPUT]);
 
 /// Workloads that need no device.
-static DEMANDS: [WordOf<Make>; 7] = [
+static DEMANDS: [WordOf<Make>; 8] = [
     WordOf::new(
         "burn",
         |_| Some(Work::Demand(Workload::Burn)),
@@ -46,6 +46,13 @@ static DEMANDS: [WordOf<Make>; 7] = [
         |fields| fields.read::<OnOff>().work(),
         "Computes for `on`, then sleeps for `off`, for ever.",
         OnOff::KEYS,
+    ),
+    WordOf::with_keys(
+        "lookbusy",
+        |fields| fields.read::<Lookbusy>().work(),
+        "A steady share of the processor, as `lookbusy -c`: computes for `percent` of each \
+         `period`, and makes up for what it was kept from.",
+        Lookbusy::KEYS,
     ),
     WordOf::with_keys(
         "compute",
@@ -119,6 +126,26 @@ impl OnOff {
     fn work(&self) -> Option<Work> {
         let (on, off) = (self.on.get()?, self.off.get()?);
         Some(Work::Demand(Workload::OnOff { on, off }))
+    }
+}
+
+keys! {
+    struct Lookbusy {
+        percent: u64 = int(1, 100), Need::Int(50),
+            "Share of a vcpu (`--cpu-util`; the program's own default).";
+        period: Duration = time("ms", US), Need::TimeNs(100_000_000),
+            "From the begin of a burst to the next (assumed).";
+    }
+}
+
+impl Lookbusy {
+    fn work(&self) -> Option<Work> {
+        let (percent, period) = (self.percent.get()?, self.period.get()?);
+        Some(Work::Demand(Workload::Periodic {
+            period,
+            phase: Duration::ZERO,
+            burst: Distribution::Constant(period * percent / 100),
+        }))
     }
 }
 

@@ -33,3 +33,4 @@ mod vbd;
 mod vcpus;
 mod vectors;
 mod web;
+mod zeng;

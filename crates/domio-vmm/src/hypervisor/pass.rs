@@ -442,7 +442,7 @@ impl<S: Sink> Hypervisor<S> {
             Some(old) if old != pcpu => {
                 let topology = &self.policy.tables.topology;
                 let within = profile.cache_refill + profile.migration_refill;
-                match topology.socket_of(old) == topology.socket_of(pcpu) {
+                match profile.share_a_cache(topology, old, pcpu) {
                     true => within,
                     false => within + profile.socket_refill,
                 }

@@ -8,6 +8,7 @@
 mod costs;
 mod opteron_242;
 mod xeon_e5;
+mod xeon_e5462;
 
 pub use costs::{
     CONTROLLER_COSTS, HOST_COSTS, HOST_KERNEL, all_of_host, all_of_kernel, controller_costs,
@@ -15,6 +16,7 @@ pub use costs::{
 };
 pub use opteron_242::OPTERON_242;
 pub use xeon_e5::XEON_E5;
+pub use xeon_e5462::XEON_E5462;
 
 use crate::profile::Profile;
 use domio_core::Duration;
@@ -48,7 +50,13 @@ pub static XEN_4_17_EMULATED: Hardware = Hardware {
 };
 
 /// Every machine.
-pub static MACHINES: [&Hardware; 4] = [&IDEAL, &XEN_4_17_EMULATED, &OPTERON_242, &XEON_E5];
+pub static MACHINES: [&Hardware; 5] = [
+    &IDEAL,
+    &XEN_4_17_EMULATED,
+    &OPTERON_242,
+    &XEON_E5462,
+    &XEON_E5,
+];
 
 impl Hardware {
     /// The machine called `name`.

@@ -68,6 +68,7 @@ const PROFILE: Profile = Profile {
     // The working set comes from the memory of the other socket; the third cache has 2.5 MiB for a
     // core, of which a fifth is taken to be in use.
     socket_refill: us(50),
+    cache_cores: 0,
     ipi: ns(1_000),
     timer_to_handler: [ns(500); Cx::TIMER_SLOTS as usize],
     softirq: TimerSoftirq {

@@ -135,6 +135,11 @@ fn a_cache_is_refilled_after_another_vcpu_and_after_a_move() {
     let told = run(&moved, Habits::default(), ms(8));
     let apart = 3_000 + 20 + 20 + 70 + 300;
     assert_eq!(turnarounds(&told.records, vcpu(1)), [apart]);
+    // So it is within a socket whose cores have a cache each.
+    moved.topology = Topology::new(1, 2, 1).unwrap();
+    moved.profile.cache_cores = 1;
+    let told = run(&moved, Habits::default(), ms(8));
+    assert_eq!(turnarounds(&told.records, vcpu(1)), [apart]);
 }
 
 #[test]

@@ -34,8 +34,16 @@ fn a_claim_is_shown_with_its_checks_and_how_to_look() {
         value["cells"],
         serde_json::json!(["test1/tb", "test1/orig"])
     );
+    // A paper whose claims nobody has written checks for.
+    let paper = folder.path().join("papers/new2031");
+    std::fs::create_dir_all(&paper).unwrap();
+    let about = "title = \"New\"\nauthors = [\"N\"]\nvenue = \"V\"\nid = \"new\"\n";
+    std::fs::write(paper.join("paper.toml"), about).unwrap();
+    let claim = "[[claim]]\nid = \"new.fig1\"\nwhere = \"Figure 1\"\nexperiment = \"e\"\n\
+                 kind = \"order\"\nexpect = \"more\"\n";
+    std::fs::write(paper.join("claims.toml"), claim).unwrap();
     domio(&folder)
-        .args(["claim", "show", "zeng.fig5.p3"])
+        .args(["claim", "show", "./papers/new2031", "new.fig1"])
         .assert()
         .success()
         .stdout(contains("No check decides this claim yet."));

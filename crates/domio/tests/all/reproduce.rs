@@ -8,15 +8,15 @@ use predicates::str::contains;
 fn reproduce_prints_the_ledger_and_writes_the_report() {
     let folder = folder();
     domio(&folder)
-        .args(["reproduce", "ongaro.fig2", "zeng.fig5.p3"])
+        .args(["reproduce", "ongaro.fig2", "ongaro.debit"])
         .assert()
         .success()
         .stdout(contains("ongaro.fig2.cpu-fairness"))
-        .stdout(contains("1 hold, 0 fail"))
-        .stderr("wrote out/reproduce-ongaro.fig2+zeng.fig5.p3.html\n");
+        .stdout(contains("2 hold, 0 fail"))
+        .stderr("wrote out/reproduce-ongaro.fig2+ongaro.debit.html\n");
     let page = folder
         .path()
-        .join("out/reproduce-ongaro.fig2+zeng.fig5.p3.html");
+        .join("out/reproduce-ongaro.fig2+ongaro.debit.html");
     let page = std::fs::read_to_string(page).unwrap();
     assert!(page.contains("ongaro.fig2.cpu-fairness") && page.ends_with("</html>"));
     assert!(page.contains("guest7"), "the shares are drawn");

@@ -12,6 +12,7 @@
 //! | [`PostMark`] | transactions on many small files, as a mail server has them |
 //! | [`Fio`] | a job of fio, read from a job file ([`FioFile`]) or given |
 //! | [`IoReplay`] | makes the calls of a recording, in an open or a closed loop |
+//! | [`Zip`] | reads files one after the other, compresses, appends to an archive |
 //! | [`Ffsb`] | a thread of FFSB: operations by weight on files that were made before |
 
 mod controller;
@@ -24,6 +25,7 @@ mod postmark;
 mod server;
 mod stream;
 mod web_worker;
+mod zip;
 
 pub use controller::ControllerProcess;
 pub use datagrams::DatagramSender;
@@ -35,3 +37,4 @@ pub use postmark::{PostMark, PostMarkConfig};
 pub use server::Server;
 pub use stream::{StreamReader, StreamWriter};
 pub use web_worker::{WebCosts, WebWorker};
+pub use zip::{Zip, ZipConfig};
