@@ -39,7 +39,7 @@ fn run(cli: &Cli) -> anyhow::Result<Status> {
         Command::Claim(command) => cmd::claim::run(command),
         Command::Run(args) => cmd::run::run(args, global),
         Command::Compare(args) => cmd::compare::run(args, global),
-        Command::Sweep(args) => cmd::sweep::run(&args, global),
+        Command::Sweep(args) => cmd::sweep::run(args, global),
         Command::Explain(args) => cmd::explain::run(args, global),
         Command::Mon(args) => cmd::mon::run(args, global),
         Command::Calibrate(args) => cmd::calibrate::run(args, global),

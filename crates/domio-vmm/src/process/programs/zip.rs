@@ -99,6 +99,7 @@ impl Zip {
             directories: self.config.directories,
             low: self.config.size.0,
             high: self.config.size.1,
+            series: 0,
         }
     }
 
