@@ -10,7 +10,7 @@ const SHORT: [&str; 4] = ["--set", "run.duration_s=1", "--set", "run.warmup_s=0"
 #[test]
 fn every_help_text() {
     let folder = folder();
-    let commands: [&[&str]; 38] = [
+    let commands: [&[&str]; 39] = [
         &[],
         &["reproduce"],
         &["claim"],
@@ -18,6 +18,7 @@ fn every_help_text() {
         &["claim", "show"],
         &["run"],
         &["compare"],
+        &["sweep"],
         &["results"],
         &["results", "list"],
         &["results", "show"],

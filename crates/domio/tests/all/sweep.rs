@@ -31,15 +31,6 @@ fn refused(folder: &TempDir, args: &[&str]) -> String {
 }
 
 #[test]
-fn help() {
-    let assert = domio(&folder())
-        .args(["sweep", "--help"])
-        .assert()
-        .success();
-    insta::assert_snapshot!(String::from_utf8_lossy(&assert.get_output().stdout));
-}
-
-#[test]
 fn rows_of_a_small_sweep() {
     let folder = with_host();
     let args = ["sweep", "host.toml", "--set", "scheduler.tslice_ms=5,30"];
