@@ -1,6 +1,6 @@
 //! Samples, medians and the table.
 
-use crate::cases::Bench;
+use crate::cases::{Bench, Floor};
 use crate::memory::Peak;
 use std::time::{Duration, Instant};
 
@@ -13,8 +13,7 @@ pub struct Rates {
     /// Units a second.
     baseline: f64,
     at_least: f64,
-    /// Units a second.
-    floor: Option<f64>,
+    floor: Option<Floor>,
 }
 
 impl Rates {
@@ -25,7 +24,12 @@ impl Rates {
 
     /// Whether that is enough.
     pub fn good(&self) -> bool {
-        self.ratio() >= self.at_least && self.floor.is_none_or(|floor| self.rate >= floor)
+        let is_fast = match self.floor {
+            None => true,
+            Some(Floor::Whole(floor)) => self.rate >= floor,
+            Some(Floor::Beyond(floor)) => 1.0 / self.rate - 1.0 / self.baseline <= 1.0 / floor,
+        };
+        self.ratio() >= self.at_least && is_fast
     }
 }
 
@@ -102,10 +106,7 @@ pub fn table(rates: &[Rates], peaks: &[Peak]) -> String {
             r.ratio(),
             r.at_least,
             verdict(r.good()),
-            r.floor.map_or(String::new(), |floor| format!(
-                ", at least {:.2} million/s",
-                floor / 1e6
-            ))
+            r.floor.map_or(String::new(), floor)
         );
     }
     if !peaks.is_empty() {
@@ -122,6 +123,15 @@ pub fn table(rates: &[Rates], peaks: &[Peak]) -> String {
     text
 }
 
+/// A floor, behind the verdict.
+fn floor(floor: Floor) -> String {
+    let (rate, of) = match floor {
+        Floor::Whole(rate) => (rate, ""),
+        Floor::Beyond(rate) => (rate, " beyond the baseline"),
+    };
+    format!(", at least {:.2} million/s{of}", rate / 1e6)
+}
+
 fn verdict(good: bool) -> &'static str {
     if good { "pass" } else { "FAIL" }
 }
@@ -136,7 +146,7 @@ pub fn json(rates: &[Rates], peaks: &[Peak]) -> serde_json::Value {
             "baseline_rate": r.baseline,
             "ratio": r.ratio(),
             "at_least": r.at_least,
-            "at_least_rate": r.floor,
+            "at_least_rate": r.floor.map(|Floor::Whole(rate) | Floor::Beyond(rate)| rate),
             "pass": r.good(),
         })
     });
@@ -185,13 +195,21 @@ mod tests {
 
     #[test]
     fn a_floor_counts_beside_the_ratio() {
-        let floor = |floor| Rates {
-            floor: Some(floor),
+        let whole = |rate| Rates {
+            floor: Some(Floor::Whole(rate)),
             ..rates(3e6)
         };
-        assert!(floor(3e6).good());
-        assert!(!floor(3.1e6).good());
-        assert!(table(&[floor(3.1e6)], &[]).contains("FAIL, at least 3.10 million/s"));
+        assert!(whole(3e6).good());
+        assert!(!whole(3.1e6).good());
+        assert!(table(&[whole(3.1e6)], &[]).contains("FAIL, at least 3.10 million/s"));
+        // Half a microsecond for each unit of the baseline, one for each of the work.
+        let beyond = |rate| Rates {
+            floor: Some(Floor::Beyond(rate)),
+            at_least: 0.1,
+            ..rates(1e6)
+        };
+        assert!(beyond(1.9e6).good());
+        assert!(!beyond(2.1e6).good());
     }
 
     #[test]

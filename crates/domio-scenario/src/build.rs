@@ -1,77 +1,14 @@
 //! From a validated scenario to what a simulator takes.
 
 use crate::devices::{DeviceConfig, DeviceModel, attach};
-use crate::jobs::RecordedCalls;
-use crate::plan::{DiskInput, DiskInputKind, RecordedRequests, Replay};
+use crate::plan::{DiskInput, DiskInputKind};
 use crate::problem::{Code, Problem, Problems, ScenarioErrors};
+use crate::recorded::{NoDemands, ReplaySource};
 use crate::scenario::Scenario;
 use domio_core::{DomainId, Duration, ParamValues};
 use domio_sched::{Cores, Policy, Pool, Pools, Scheduler};
 use domio_vmm::bus::Assembly;
-use domio_vmm::config::{HostConfig, TaskConfig, Workload};
-
-/// Where the demands of replayed vcpus come from. The caller reads traces; this crate does not.
-pub trait ReplaySource {
-    /// What asks for as much as the vcpu that `replay` names.
-    ///
-    /// # Errors
-    /// Why there are none and what to do about it.
-    fn workload(&self, replay: &Replay) -> Result<Workload, NoDemands>;
-
-    /// The text of the job file at `path`.
-    ///
-    /// # Errors
-    /// As above.
-    fn job_file(&self, path: &str) -> Result<String, NoDemands> {
-        let _ = path;
-        Err(nothing_read())
-    }
-
-    /// The calls of each process in the block trace at `path`, as far as they are `wanted`: at
-    /// least one process, each with at least one call, in the order of their times. With them
-    /// comes what to know of the trace, in sentences.
-    ///
-    /// # Errors
-    /// As above.
-    fn requests(
-        &self,
-        path: &str,
-        wanted: &RecordedRequests,
-    ) -> Result<(Vec<RecordedCalls>, Vec<String>), NoDemands> {
-        let _ = (path, wanted);
-        Err(nothing_read())
-    }
-}
-
-/// What a source without files says.
-fn nothing_read() -> NoDemands {
-    NoDemands {
-        why: "files cannot be read here".to_owned(),
-        hint: "choose another workload, or `job` of fio, which stands in the scenario".to_owned(),
-    }
-}
-
-/// Why a recorded vcpu cannot be replayed. Both are one sentence without a full stop.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct NoDemands {
-    /// What is wrong ("the trace has no vcpu d3v0").
-    pub why: String,
-    /// What to do about it.
-    pub hint: String,
-}
-
-/// A source without recordings, for scenarios without `replay`.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct NoReplay;
-
-impl ReplaySource for NoReplay {
-    fn workload(&self, _: &Replay) -> Result<Workload, NoDemands> {
-        Err(NoDemands {
-            why: "recordings cannot be replayed here".to_owned(),
-            hint: "choose another workload than replay".to_owned(),
-        })
-    }
-}
+use domio_vmm::config::{HostConfig, TaskConfig};
 
 /// Everything that a simulation needs, owned and complete.
 #[derive(Clone)]

@@ -1,7 +1,7 @@
 //! From jobs of fio, and from recorded requests, to processes of a guest.
 
-use crate::build::{NoDemands, ReplaySource};
 use crate::plan::{DiskInput, DiskInputKind, RecordedRequests};
+use crate::recorded::{NoDemands, RecordedCalls, ReplaySource};
 use domio_vmm::config::Workload;
 use domio_vmm::process::FileId;
 use domio_vmm::process::programs::{
@@ -177,9 +177,6 @@ fn dealt(by_process: Vec<RecordedCalls>, threads: u32) -> Vec<RecordedCalls> {
     dealt.retain(|calls| !calls.is_empty());
     dealt
 }
-
-/// What one process calls.
-pub type RecordedCalls = Vec<domio_vmm::process::programs::RecordedCall>;
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,7 @@
 //! The rules one by one, and that the sums are those of packets that are followed one by one.
 
+mod disks;
+
 use super::*;
 use crate::cast::{first, names};
 use crate::device::NETWORK;
@@ -563,67 +565,4 @@ fn a_window_has_parts_of_waits_and_runs_are_told_apart() {
     let json = serde_json::to_value(ExplanationJson::new(&sum, false, |_| None)).unwrap();
     assert_eq!(json["worst_waits"][1]["run"], 1);
     assert!(json["worst_waits"][0].get("run").is_none());
-}
-
-/// Requests of several disks behind one driver domain, which the record tells apart.
-static DISKS: domio_core::Class = domio_core::Class::new(
-    "disks",
-    &[domio_core::Declared::new(
-        0,
-        "moved",
-        &[
-            domio_core::Field::bits("from", 0, 8, domio_core::Unit::Place),
-            domio_core::Field::bits("to", 8, 8, domio_core::Unit::Place),
-            domio_core::Field::bits("driver", 32, 24, domio_core::Unit::Actor),
-            domio_core::Field::bits(domio_core::Field::DEVICE, 56, 8, domio_core::Unit::Number),
-            domio_core::Field::long("ago", 2, domio_core::Unit::Nanoseconds),
-        ],
-    )
-    .says(domio_core::Says::Moved {
-        from: 0,
-        to: 1,
-        driver: 2,
-        ago: 4,
-    })],
-)
-.with_places(
-    "requests",
-    &[
-        domio_core::Place::new("outside", Outside),
-        domio_core::Place::new("queue", Stage::DriverQueue),
-        domio_core::Place::new("drive", Device),
-    ],
-);
-
-#[test]
-fn disks_of_one_driver_domain_are_told_apart() {
-    let mut trace = Trace::new(whole(), 3);
-    let class = trace.names.add_class(&DISKS);
-    let moves = |trace: &mut Trace, guest: u16, disk: u32, from: u32, to: u32| {
-        let words = [from | to << 8, first(0).0 | disk << 24, 0, 0];
-        let at = trace.instant();
-        trace.put(Record::of(at, PcpuId(0), (class, 0), first(guest), words));
-    };
-    // Guest 1 has a request in the drive of disk 0 from 100 to 400, and waits for disk 1 from 200 to
-    // 300, where guest 2's request is in the drive.
-    moves(trace.at(100), 1, 0, 0, 2);
-    moves(trace.at(100), 2, 1, 0, 2);
-    moves(trace.at(200), 1, 1, 0, 1);
-    moves(trace.at(300), 2, 1, 2, 0);
-    moves(trace.at(300), 1, 1, 1, 2);
-    moves(trace.at(350), 1, 1, 2, 0);
-    moves(trace.at(400), 1, 0, 2, 0);
-    let explanation = trace.finish();
-    let told = explanation.items(DomainId(1)).map(|items| {
-        let beside = |whom: u16| {
-            let whom = Cause::Beside(Some(DomainId(whom)));
-            let times = items.times.iter().filter(|((_, cause), _)| *cause == whom);
-            times.map(|(_, time)| time).sum::<u64>()
-        };
-        (items.device, beside(1), beside(2))
-    });
-    assert_eq!(
-        told.collect::<Vec<_>>(),
-        [(Some(0), 300, 0), (Some(1), 50, 100)]
-    );
 }

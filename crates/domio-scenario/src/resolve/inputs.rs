@@ -20,17 +20,17 @@ pub(super) static WITH_INPUT: [WordOf<Read>; 2] = [
     WordOf::with_keys(
         "fio",
         fio,
-        "Jobs of fio 3, in the words of its job files. Each call is a job of the domain's figures. A \
-         job with `direct=1` works on the disk itself, others on files that are there before, one \
-         for each clone (`numjobs`). Calls in flight (`iodepth`) are a process each.",
+        "Jobs of fio 3, in the words of its job files. Each call is a job of the domain's figures. \
+         A job with `direct=1` works on the disk itself, others on files that are there before, \
+         one for each clone (`numjobs`). Calls in flight (`iodepth`) are a process each.",
         FioKeys::KEYS,
     ),
     WordOf::with_keys(
         "io-replay",
         replay,
-        "Makes the requests of a block trace on the disk itself, past the page cache, and ends. Each \
-         is a job, in an open loop from the time at which it was to be made. Requests behind the \
-         end of the disk are laid down from its beginning. `block-traces.md` has the formats.",
+        "Makes the requests of a block trace on the disk itself, past the page cache, and ends. \
+         Each is a job, in an open loop from the time at which it was to be made. Requests behind \
+         the end of the disk are laid down from its beginning. `block-traces.md` has the formats.",
         ReplayKeys::KEYS,
     ),
 ];

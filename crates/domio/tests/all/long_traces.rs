@@ -62,7 +62,8 @@ fn memory(args: &[&str], bytes: u64) -> u64 {
 
 const MB: u64 = 1_000_000;
 
-// Tables that have a limit are full only after some hundred thousand requests, and take 16 MB at most.
+// Tables that have a limit are full only after some hundred thousand requests, and take 16 MB at
+// most.
 
 /// What is done with traces.
 const DONE: [&[&str]; 4] = [

@@ -228,8 +228,8 @@ impl Fio {
         }
     }
 
-    /// Works on a file of its clone's in the file system of the disk. Jobs with one `series` and one
-    /// shape have the same files.
+    /// Works on a file of its clone's in the file system of the disk. Jobs with one `series` and
+    /// one shape have the same files.
     #[must_use]
     pub fn on_a_file(mut self, series: u32) -> Self {
         self.series = Some(series);
