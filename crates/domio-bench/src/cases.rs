@@ -28,6 +28,15 @@ pub enum Floor {
     Beyond(f64),
 }
 
+impl Floor {
+    /// The rate, a second.
+    pub fn rate(self) -> f64 {
+        match self {
+            Floor::Whole(rate) | Floor::Beyond(rate) => rate,
+        }
+    }
+}
+
 /// A million a second: a microsecond each.
 const A_MICROSECOND_EACH: f64 = 1e6;
 
