@@ -1,14 +1,16 @@
 //! A figure of a cell, as users name it: `wake_p99(web)`, `share(web)`, `throughput`.
 //!
 //! A measure is named by its key (`wake_p99_us`), by its key without the unit (`wake_p99`), or by a
-//! word that only one measure of the host has (`p99`, where nothing but wake-ups has a 99th
-//! percentile). `throughput` is the one of jobs, replies, packets and disk blocks that the host has.
+//! word of its key (`p99`). Of several measures with that word the host's outermost one is meant,
+//! which is what people feel: of its web servers, else of its network, its disks, its jobs, its
+//! processors. `throughput` is what a host gets done, in the same order: replies, packets, disk
+//! blocks, jobs.
 //!
 //! In brackets is the domain. Without one the figure is of all guests: shares and rates are added,
 //! and of figures that are better the smaller, or the larger, the guest counts that fares worst.
 
 use domio_run::Sample;
-use domio_run::measure::{Better, MEASURES, Measure};
+use domio_run::measure::{Better, MEASURES, Measure, MeasureGroup};
 use std::fmt;
 
 /// The control domain, which is no guest.
@@ -16,6 +18,15 @@ const CONTROL: &str = "Domain-0";
 
 /// Measures that are what a host gets done, by what its guests do.
 const THROUGHPUT: [&str; 4] = ["replies_per_s", "net_mbps", "disk_mb_per_s", "jobs_done"];
+
+/// Groups of measures, the outermost first.
+const OUTERMOST: [MeasureGroup; 5] = [
+    MeasureGroup::Web,
+    MeasureGroup::Network,
+    MeasureGroup::Disk,
+    MeasureGroup::Jobs,
+    MeasureGroup::Processor,
+];
 
 /// Units of which the sum over domains is a figure of the host.
 const ADDED: [&str; 4] = ["% of one pcpu", "1/s", "Mb/s", "MB/s"];
@@ -117,8 +128,8 @@ impl NamedFigure {
     /// Decides which measure is meant, by a sample of the host where the name leaves that open.
     ///
     /// # Errors
-    /// When the sample has none of those that may be meant, or several; when there is no such
-    /// figure of all guests together.
+    /// When the sample has none of those that may be meant, or several of one group; when there is no
+    /// such figure of all guests together.
     pub fn chosen(&self, probe: Option<&Sample>) -> Result<SweepFigure, FigureError> {
         let figure = |measure| SweepFigure {
             measure,
@@ -129,10 +140,15 @@ impl NamedFigure {
             (_, Some(probe)) => {
                 let there = |m: &&&'static Measure| figure(m).value(probe).is_some();
                 let there: Vec<_> = self.candidates.iter().filter(there).copied().collect();
-                match there.as_slice() {
-                    [measure] => *measure,
-                    [] => return Err(self.missing(probe)),
-                    _ => return Err(self.several(&there)),
+                let of = |group: &MeasureGroup| -> Vec<&'static Measure> {
+                    let own = there.iter().filter(|m| m.group == *group);
+                    own.copied().collect()
+                };
+                let outermost = OUTERMOST.iter().map(of).find(|own| !own.is_empty());
+                match outermost.as_deref() {
+                    Some([measure]) => *measure,
+                    Some(several) => return Err(self.several(several)),
+                    None => return Err(self.missing(probe)),
                 }
             }
             (several, None) => return Err(self.several(several)),
@@ -320,6 +336,23 @@ mod tests {
         assert_eq!(value("throughput"), Ok(90.0));
         assert_eq!(value("p99"), Ok(7.0));
         assert_eq!(value("p99(a)"), Ok(5.0));
+        let with = |key: &str| sample().with(&format!("a.{key}"), 1.0);
+        let meant = |word: &str, sample: &Sample| {
+            let figure = NamedFigure::parse(word).unwrap().chosen(Some(sample));
+            figure
+                .map(|figure| figure.measure.key)
+                .map_err(|e| e.to_string())
+        };
+        let jobs = with("turnaround_p99_ms");
+        assert_eq!(meant("p99", &jobs), Ok("turnaround_p99_ms"));
+        let pinged = jobs.with("a.ping_p99_ms", 1.0);
+        assert_eq!(meant("p99", &pinged), Ok("ping_p99_ms"));
+        let disk = with("disk_read_p99_ms").with("a.disk_write_p99_ms", 1.0);
+        let several = meant("p99", &disk).unwrap_err();
+        assert!(
+            several.contains("may be disk_read_p99_ms, disk_write_p99_ms"),
+            "{several}"
+        );
         let told = value("p50(b)").unwrap();
         assert_eq!(told, 3.0, "b has no other median");
         let told = value("ping").unwrap_err();

@@ -150,11 +150,14 @@ pub fn command() -> Command {
 fn dressed(command: Command, above: &[String]) -> Command {
     let own = |arg: &&Arg| !arg.is_positional() && !arg.is_global_set();
     let grouped = command.get_arguments().filter(own).count() >= MANY;
+    let has_output = command
+        .get_arguments()
+        .any(|arg| arg.get_long() == Some("output"));
     let mut path = above.to_vec();
     path.push(command.get_name().to_owned());
     let text = closing(&command, &path);
     let command = command
-        .mut_args(|arg| lettered(arg, grouped))
+        .mut_args(|arg| lettered(arg, grouped, has_output))
         .mut_subcommands(|below| dressed(below, &path));
     match text {
         Some(text) => command.after_long_help(text),
@@ -162,11 +165,12 @@ fn dressed(command: Command, above: &[String]) -> Command {
     }
 }
 
-fn lettered(mut arg: Arg, grouped: bool) -> Arg {
+fn lettered(mut arg: Arg, grouped: bool, has_output: bool) -> Arg {
     let Some(long) = arg.get_long().map(str::to_owned) else {
         return arg;
     };
-    if let Some((_, letter)) = LETTERS.iter().find(|(name, _)| *name == long) {
+    let letter = LETTERS.iter().find(|(name, _)| *name == long);
+    if let Some((_, letter)) = letter.filter(|(name, _)| *name != "report" || !has_output) {
         arg = arg.short(*letter);
     }
     let group = GROUPS.iter().find(|(_, names)| names.contains(&&*long));

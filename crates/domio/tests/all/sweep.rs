@@ -114,7 +114,7 @@ fn what_two_measures_cost_each_other_and_the_best_cell() {
     ];
     let asks = [
         "--trade",
-        "share(batch),p99(web)",
+        "share(batch),wake_p99(web)",
         "--find",
         "max share(web)",
         "--json",
@@ -162,7 +162,7 @@ fn pictures_come_into_a_report() {
     let folder = with_host();
     let args = ["sweep", "host.toml", "--set", "domain.web.weight=64..256:3"];
     let plots = ["--plot", "share(web):domain.web.weight", "--set"];
-    let plots = [&plots[..], &["scheduler.policy=credit,round-robin"]].concat();
+    let plots = [&plots[..], &["scheduler.policy=credit,credit2"]].concat();
     let more = [
         "--plot",
         "wake_p99:scheduler.policy",
@@ -174,7 +174,7 @@ fn pictures_come_into_a_report() {
     assert!(told.contains("wrote out/sweep-host.html"), "{told}");
     let page = fs::read_to_string(folder.path().join("out/sweep-host.html")).unwrap();
     for word in [
-        "scheduler.policy=round-robin",
+        "scheduler.policy=credit2",
         "of the guest that fares worst",
         "6 cells",
     ] {

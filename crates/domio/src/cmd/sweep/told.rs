@@ -87,7 +87,11 @@ impl Told<'_> {
             table.row(row);
         }
         let lead = format!(
-            "No cell beats these {count} of {} in both {} and {}:\n\n",
+            "No cell beats {} of {} in both {} and {}:\n\n",
+            match count {
+                1 => "this one".to_owned(),
+                n => format!("these {n}"),
+            },
             self.cells,
             a.title(),
             b.title()
