@@ -14,9 +14,10 @@ fn boosts_of_a_real_host_are_all_on_its_pcpu() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/xen-traces");
     let policies = domio_sched::policies().iter();
     let classes: Vec<&'static Class> = policies.filter_map(|p| p.descriptor.class).collect();
+    let classes: &'static [&'static Class] = classes.leak();
     for (name, boosted) in [("c1-burn7-periodic", true), ("c2-cap30", false)] {
         let options = ReadOptions {
-            classes: &classes,
+            classes,
             ..ReadOptions::default()
         };
         let path = folder.join(name).join("trace.bin");

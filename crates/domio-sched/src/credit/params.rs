@@ -106,8 +106,8 @@ const PARAMS: &[ParamSpec] = &[
         unit: "",
         kind: ParamKind::Flag,
         default: 0,
-        doc: "Whether a boosted vcpu that wakes behind another boosted one goes to the pcpu where it \
-              runs soonest, and run queues are always in order (Zeng 2015, IV.A).",
+        doc: "Whether a boosted vcpu that wakes behind another boosted one goes to the pcpu where \
+              it runs soonest, and run queues are always in order (Zeng 2015, IV.A).",
     },
     ParamSpec {
         name: "dispatch_vector",

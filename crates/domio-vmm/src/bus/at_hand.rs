@@ -20,8 +20,10 @@ struct Entry {
 pub(crate) struct AtHand {
     how: Dispatching,
     entries: Vec<Entry>,
-    /// By vcpu: what the policy knows.
+    /// By vcpu: what the driver domain has told.
     known: Vec<(VcpuName, u32)>,
+    /// By vcpu: what the policy was told.
+    told: Vec<(VcpuName, u32)>,
     /// What the policy is to be told, one entry a vcpu.
     news: Vec<(VcpuName, u32)>,
 }
@@ -33,6 +35,7 @@ impl AtHand {
             how,
             entries: Vec::new(),
             known: Vec::new(),
+            told: Vec::new(),
             news: Vec::new(),
         }
     }
@@ -79,10 +82,22 @@ impl AtHand {
         differs && self.how == Dispatching::Bit
     }
 
-    /// What the policy is to be told next.
+    /// What the policy is to be told next. A number that is what it was before is no news.
     #[inline]
     pub fn next_news(&mut self) -> Option<(VcpuName, u32)> {
-        self.news.pop()
+        while let Some((vcpu, packets)) = self.news.pop() {
+            let told = match self.told.iter_mut().find(|(v, _)| *v == vcpu) {
+                Some((_, told)) => told,
+                None => {
+                    self.told.push((vcpu, 0));
+                    &mut self.told.last_mut().expect("it was pushed").1
+                }
+            };
+            if core::mem::replace(told, packets) != packets {
+                return Some((vcpu, packets));
+            }
+        }
+        None
     }
 }
 
@@ -133,5 +148,15 @@ mod tests {
         assert!(!at_hand.set(1, V, 0), "one is left");
         assert!(at_hand.set(2, V, 0));
         assert_eq!(at_hand.next_news(), Some((V, 0)));
+    }
+
+    #[test]
+    fn what_comes_back_before_it_is_told_is_no_news() {
+        let mut at_hand = AtHand::new(Dispatching::Counter);
+        at_hand.set(1, V, 1);
+        assert_eq!(at_hand.next_news(), Some((V, 1)));
+        at_hand.set(1, V, 2);
+        at_hand.set(1, V, 1);
+        assert_eq!(at_hand.next_news(), None);
     }
 }
