@@ -21,8 +21,8 @@ pub trait Sink {
     /// domain leaves its pcpu, and the host keeps the time of each guest for that.
     const OWNERS: bool = Self::ENABLED;
 
-    /// [`STAGES`](Sink::STAGES) of this sink, which a host asks for once, at its start. Differs from
-    /// the constant where a sink passes its records on to one of a type that is not known.
+    /// [`STAGES`](Sink::STAGES) of this sink, which a host asks for once, at its start. Differs
+    /// from the constant where a sink passes its records on to one of a type that is not known.
     fn stages(&self) -> bool {
         Self::STAGES
     }
@@ -36,8 +36,8 @@ pub trait Sink {
     /// for, and is the same table in every call, which grows at its end only.
     fn record(&mut self, names: &Names, record: &Record);
 
-    /// The host stands still, and somebody may look at the sink: what the sink holds back goes where
-    /// it belongs. Most hold nothing back.
+    /// The host stands still, and somebody may look at the sink: what the sink holds back goes
+    /// where it belongs. Most hold nothing back.
     fn flush(&mut self, names: &Names) {
         let _ = names;
     }

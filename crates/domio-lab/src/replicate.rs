@@ -52,8 +52,8 @@ impl ProgressListener for Silent {
 #[derive(Clone, Copy)]
 pub struct AllCores<'p>(pub &'p dyn ProgressListener);
 
-/// From now on so many pieces are done at once, instead of one a processor. Only the first call of a
-/// process counts, before any piece is done.
+/// From now on so many pieces are done at once, instead of one a processor. Only the first call of
+/// a process counts, before any piece is done.
 pub fn at_once(pieces: usize) {
     let _ = rayon::ThreadPoolBuilder::new()
         .num_threads(pieces)

@@ -92,7 +92,8 @@ impl Boosts {
 }
 
 /// The load-balance factor of these numbers of boosts, one for each pcpu: their mean by the largest
-/// of them. 1 where all are equal, one by the number of pcpus where one has all; `None` without any.
+/// of them. 1 where all are equal, one by the number of pcpus where one has all; `None` without
+/// any.
 pub fn balance_factor(boosts: impl IntoIterator<Item = u64>) -> Option<f64> {
     let (mut sum, mut most, mut pcpus) = (0_u64, 0, 0_u64);
     for n in boosts {

@@ -1,8 +1,8 @@
 //! A sink whose type a simulation does not know, so that a simulation is compiled once for all.
 //!
 //! A host is generic over its sink and is most of the program's code. Every kind of sink that ran a
-//! host of its own cost a second of the compiler, and there are dozens. Records are handed on by the
-//! hundred, so that the call through a table costs a record nothing.
+//! host of its own cost a second of the compiler, and there are dozens. Records are handed on by
+//! the hundred, so that the call through a table costs a record nothing.
 
 use domio_core::{Names, Record, Sink};
 use std::cell::RefCell;

@@ -394,7 +394,9 @@ mod tests {
         }
 
         #[test]
-        fn whole_numbers_rise_from_end_to_end(lo in any::<i64>(), span in 1..u64::MAX, n in 2..99_u64) {
+        fn whole_numbers_rise_from_end_to_end(
+            lo in any::<i64>(), span in 1..u64::MAX, n in 2..99_u64,
+        ) {
             let hi = lo.saturating_add_unsigned(span);
             prop_assume!(hi > lo && hi.abs_diff(lo) >= n);
             let axis = Axis::parse("k", &format!("{lo}..{hi}:{n}")).unwrap();
@@ -407,7 +409,9 @@ mod tests {
         }
 
         #[test]
-        fn fractions_rise_from_end_to_end(lo in -1e6..1e6_f64, span in 0.01..1e6_f64, n in 2..99_u64) {
+        fn fractions_rise_from_end_to_end(
+            lo in -1e6..1e6_f64, span in 0.01..1e6_f64, n in 2..99_u64,
+        ) {
             let axis = Axis::parse("k", &format!("{lo:?}..{:?}:{n}", lo + span)).unwrap();
             let points: Vec<f64> = (0..n).map(|i| axis.value(i).parse().unwrap()).collect();
             prop_assert!((points[0] - lo).abs() < 1e-4);

@@ -128,8 +128,8 @@ impl NamedFigure {
     /// Decides which measure is meant, by a sample of the host where the name leaves that open.
     ///
     /// # Errors
-    /// When the sample has none of those that may be meant, or several of one group; when there is no
-    /// such figure of all guests together.
+    /// When the sample has none of those that may be meant, or several of one group; when there is
+    /// no such figure of all guests together.
     pub fn chosen(&self, probe: Option<&Sample>) -> Result<SweepFigure, FigureError> {
         let figure = |measure| SweepFigure {
             measure,

@@ -55,7 +55,8 @@ impl ParetoFront {
         let wanted = self.wanted;
         let costs = move |cell: &FrontCell| [0, 1].map(|i| wanted[i].cost(cell.figures[i]));
         let new = costs(&cell);
-        // The last one that is at least as good in the first figure is the best of them in the other.
+        // The last one that is at least as good in the first figure is the best of them in the
+        // other.
         let place = self
             .cells
             .partition_point(|other| costs(other)[0] <= new[0]);
@@ -124,7 +125,8 @@ mod tests {
             cells in prop::collection::vec((0..9_u8, 0..9_u8), 0..40), large in any::<[bool; 2]>()
         ) {
             let wanted = large.map(|large| if large { Wanted::Large } else { Wanted::Small });
-            let cells: Vec<[f64; 2]> = cells.iter().map(|(a, b)| [f64::from(*a), f64::from(*b)]).collect();
+            let cells = cells.iter().map(|(a, b)| [f64::from(*a), f64::from(*b)]);
+            let cells: Vec<[f64; 2]> = cells.collect();
             let cost = |c: &[f64; 2]| [wanted[0].cost(c[0]), wanted[1].cost(c[1])];
             let beats = |a: &[f64; 2], b: &[f64; 2]| {
                 let (a, b) = (cost(a), cost(b));

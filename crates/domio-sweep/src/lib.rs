@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! "KEY=A,B,C", "KEY=LO..HI:N" ─▶ Axis ─┐
-//! grid, Latin hypercube, search ───────┴▶ SweepPlan, CellSearch ─▶ cells ─▶ samples (by the caller)
+//! grid, Latin hypercube, search ───────┴▶ SweepPlan, CellSearch ─▶ cells ─▶ samples (by the
+//! caller)
 //!
 //! samples ─▶ rows ─▶ TableWriter: Parquet or CSV
 //!         ─▶ SweepFigure ─▶ ParetoFront, Goal
@@ -35,4 +36,4 @@ pub use front::{FrontCell, ParetoFront, Wanted};
 pub use goal::{Goal, GoalError, NamedGoal, Score};
 pub use plan::{Design, PlanError, SweepPlan};
 pub use search::CellSearch;
-pub use table::{Field, TableColumn, TableFormat, TableWriter};
+pub use table::{Datum, TableColumn, TableFormat, TableWriter};

@@ -12,7 +12,7 @@
 
 use crate::axis::{Axis, ValueKind};
 use crate::figure::domains;
-use crate::table::{Field, TableColumn};
+use crate::table::{Datum, TableColumn};
 use domio_run::Sample;
 use domio_run::measure::MEASURES;
 
@@ -37,27 +37,27 @@ pub fn columns(axes: &[Axis]) -> Vec<TableColumn> {
     columns
 }
 
-/// The rows of replication `replication` of cell `cell`, which has the values `values`: one for each
-/// domain, by name.
+/// The rows of replication `replication` of cell `cell`, which has the values `values`: one for
+/// each domain, by name.
 pub fn rows(
     axes: &[Axis],
     cell: u64,
     values: &[String],
     replication: u32,
     sample: &Sample,
-) -> Vec<Vec<Field>> {
+) -> Vec<Vec<Datum>> {
     let mut head = vec![
-        Field::Whole(cell.cast_signed()),
-        Field::Whole(i64::from(replication)),
+        Datum::Whole(cell.cast_signed()),
+        Datum::Whole(i64::from(replication)),
     ];
     let pairs = axes.iter().zip(values);
     head.extend(pairs.map(|(axis, value)| field(axis.kind(), value)));
     let row = |domain: &str| {
         let mut row = head.clone();
-        row.push(Field::Text(domain.to_owned()));
+        row.push(Datum::Text(domain.to_owned()));
         row.extend(MEASURES.iter().map(|measure| {
             let value = sample.get(&measure.name(domain));
-            value.map_or(Field::None, Field::Number)
+            value.map_or(Datum::None, Datum::Number)
         }));
         row
     };
@@ -65,13 +65,13 @@ pub fn rows(
 }
 
 /// `value` as a field of a column of `kind`.
-fn field(kind: ValueKind, value: &str) -> Field {
+fn field(kind: ValueKind, value: &str) -> Datum {
     let number = match kind {
-        ValueKind::Whole => value.parse().ok().map(Field::Whole),
-        ValueKind::Number => value.parse().ok().map(Field::Number),
+        ValueKind::Whole => value.parse().ok().map(Datum::Whole),
+        ValueKind::Number => value.parse().ok().map(Datum::Number),
         ValueKind::Text => None,
     };
-    number.unwrap_or_else(|| Field::Text(value.to_owned()))
+    number.unwrap_or_else(|| Datum::Text(value.to_owned()))
 }
 
 #[cfg(test)]
@@ -103,18 +103,18 @@ mod tests {
             .with("dropped.NIC ring", 3.0);
         let values = ["null".to_owned(), "2".to_owned()];
         let rows = rows(&axes, 9, &values, 4, &sample);
-        let text = |text: &str| Field::Text(text.to_owned());
+        let text = |text: &str| Datum::Text(text.to_owned());
         assert_eq!(rows.len(), 2);
         let head = [
-            Field::Whole(9),
-            Field::Whole(4),
+            Datum::Whole(9),
+            Datum::Whole(4),
             text("null"),
-            Field::Whole(2),
+            Datum::Whole(2),
         ];
         assert_eq!(rows[1][..4], head);
-        assert_eq!(rows[1][4..6], [text("web"), Field::Number(30.0)]);
+        assert_eq!(rows[1][4..6], [text("web"), Datum::Number(30.0)]);
         let place = names.iter().position(|name| name == "wake_p99_us").unwrap();
-        assert_eq!(rows[0][place], Field::None);
-        assert_eq!(rows[1][place], Field::Number(7.5));
+        assert_eq!(rows[0][place], Datum::None);
+        assert_eq!(rows[1][place], Datum::Number(7.5));
     }
 }

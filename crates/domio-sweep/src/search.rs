@@ -7,8 +7,8 @@
 //! order of the scores alone, so that cells which break a condition can stand behind all others.
 //!
 //! Cells are asked for in batches of [`BATCH`], whatever number of cores there is, so that the same
-//! axes, goal and seed ask for the same cells. The first ones are a Latin hypercube. No cell is asked
-//! for twice, and where all fit in, all are asked for.
+//! axes, goal and seed ask for the same cells. The first ones are a Latin hypercube. No cell is
+//! asked for twice, and where all fit in, all are asked for.
 
 use crate::axis::Axis;
 use crate::plan::{Design, SweepPlan};
@@ -21,7 +21,8 @@ use tpe::TpeOptimizer;
 /// Cells that are asked for before the scores of any of them are heard.
 pub const BATCH: usize = 8;
 
-/// Cells of the first hypercube for each axis; a batch at least, and a third of all at most. A guess.
+/// Cells of the first hypercube for each axis; a batch at least, and a third of all at most. A
+/// guess.
 const FIRST_AN_AXIS: u64 = 4;
 
 /// How often a cell is drawn again that was asked for before.

@@ -1,4 +1,5 @@
-//! What a policy that listens is told of packets that a driver domain has at hand (Zeng 2015, IV.B).
+//! What a policy that listens is told of packets that a driver domain has at hand (Zeng 2015,
+//! IV.B).
 
 use crate::site::*;
 use crate::told::Records;

@@ -9,7 +9,7 @@ use super::spec::{
 };
 use super::told;
 use pattern::{Sets, expand};
-use raw::{Axis, By, OneOrMany, RawExperiment, RawFigure, RawFile, RawKind, RawPanel};
+use raw::{AxisText, By, OneOrMany, RawExperiment, RawFigure, RawFile, RawKind, RawPanel};
 use std::fmt;
 use std::ops::Range;
 use toml::Spanned;
@@ -425,11 +425,11 @@ impl Reader<'_> {
     }
 }
 
-fn log(axis: Axis) -> Option<bool> {
+fn log(axis: AxisText) -> Option<bool> {
     match axis {
-        Axis::Auto => None,
-        Axis::Linear => Some(false),
-        Axis::Log => Some(true),
+        AxisText::Auto => None,
+        AxisText::Linear => Some(false),
+        AxisText::Log => Some(true),
     }
 }
 

@@ -144,7 +144,8 @@ pub fn render(summary: &SummaryJson, name: impl Fn(u16) -> Option<String>, view:
     };
     format!(
         "Time and waits, from the first record to the last, {} s:\n\n\
-         {}\n{unknown}{jain}{jobs}{networks}{webs}{disks}{work}{}\n{balance}{} records in {} s{lost}\n{}",
+         {}\n{unknown}{jain}{jobs}{networks}{webs}{disks}{work}{}\n\
+         {balance}{} records in {} s{lost}\n{}",
         figure::number(summary.seconds),
         domains.render(view),
         pcpus.render(view),

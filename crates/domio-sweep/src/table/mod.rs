@@ -31,7 +31,7 @@ pub struct TableColumn {
 
 /// What a row has in one column.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Field {
+pub enum Datum {
     /// Nothing: the figure was not measured.
     None,
     /// A whole number.
@@ -105,7 +105,7 @@ impl<W: Write> TableWriter<W> {
     ///
     /// # Panics
     /// When the fields are not those of the columns.
-    pub fn row(&mut self, fields: &[Field]) -> io::Result<()> {
+    pub fn row(&mut self, fields: &[Datum]) -> io::Result<()> {
         match &mut self.0 {
             Format::Csv(writer) => Ok(writer.write_record(fields.iter().map(text))?),
             Format::Parquet(writer) => writer.row(fields),
@@ -125,13 +125,13 @@ impl<W: Write> TableWriter<W> {
 }
 
 /// A field with every digit.
-fn text(field: &Field) -> String {
+fn text(field: &Datum) -> String {
     match field {
-        Field::None => String::new(),
-        Field::Whole(n) => n.to_string(),
-        Field::Number(n) if n.is_nan() => String::new(),
-        Field::Number(n) => n.to_string(),
-        Field::Text(text) => text.clone(),
+        Datum::None => String::new(),
+        Datum::Whole(n) => n.to_string(),
+        Datum::Number(n) if n.is_nan() => String::new(),
+        Datum::Number(n) => n.to_string(),
+        Datum::Text(text) => text.clone(),
     }
 }
 
@@ -155,11 +155,11 @@ mod tests {
             TableWriter::new(TableFormat::Csv, Vec::new(), columns, Vec::new()).unwrap();
         let rows = [
             [
-                Field::Whole(0),
-                Field::Number(0.1),
-                Field::Text("a,b".to_owned()),
+                Datum::Whole(0),
+                Datum::Number(0.1),
+                Datum::Text("a,b".to_owned()),
             ],
-            [Field::Whole(-7), Field::Number(f64::NAN), Field::None],
+            [Datum::Whole(-7), Datum::Number(f64::NAN), Datum::None],
         ];
         for row in rows {
             table.row(&row).unwrap();

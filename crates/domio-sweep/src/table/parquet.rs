@@ -16,7 +16,7 @@
 //! In memory there is one row group, of [`ROWS`] rows.
 
 use super::thrift::{Struct, varint};
-use super::{Field, TableColumn};
+use super::{Datum, TableColumn};
 use crate::axis::ValueKind;
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -92,7 +92,7 @@ impl<W: Write> ParquetWriter<W> {
         })
     }
 
-    pub(super) fn row(&mut self, fields: &[Field]) -> io::Result<()> {
+    pub(super) fn row(&mut self, fields: &[Datum]) -> io::Result<()> {
         assert_eq!(fields.len(), self.columns.len(), "a field for each column");
         for (column, field) in self.columns.iter_mut().zip(fields) {
             column.push(field);
@@ -168,14 +168,14 @@ impl<W: Write> ParquetWriter<W> {
 impl Column {
     /// # Panics
     /// When the field is of another kind, or missing where it must not be.
-    fn push(&mut self, field: &Field) {
+    fn push(&mut self, field: &Datum) {
         match (self.of.kind, field) {
-            (_, Field::None) => return self.push_none(),
-            (ValueKind::Number, Field::Number(n)) if n.is_nan() => return self.push_none(),
-            (ValueKind::Whole, Field::Whole(n)) => self.values.extend(n.to_le_bytes()),
-            (ValueKind::Number, Field::Number(n)) => self.values.extend(n.to_le_bytes()),
-            (ValueKind::Number, Field::Whole(n)) => self.values.extend((*n as f64).to_le_bytes()),
-            (ValueKind::Text, Field::Text(text)) => {
+            (_, Datum::None) => return self.push_none(),
+            (ValueKind::Number, Datum::Number(n)) if n.is_nan() => return self.push_none(),
+            (ValueKind::Whole, Datum::Whole(n)) => self.values.extend(n.to_le_bytes()),
+            (ValueKind::Number, Datum::Number(n)) => self.values.extend(n.to_le_bytes()),
+            (ValueKind::Number, Datum::Whole(n)) => self.values.extend((*n as f64).to_le_bytes()),
+            (ValueKind::Text, Datum::Text(text)) => {
                 self.values.extend((text.len() as u32).to_le_bytes());
                 self.values.extend(text.as_bytes());
             }
@@ -295,8 +295,11 @@ mod tests {
     use proptest::prelude::*;
     use std::io::Read;
 
-    /// Reads a file that was written here: names of columns, rows, and what they come from.
-    fn read(bytes: &[u8]) -> (Vec<String>, Vec<Vec<Field>>, Vec<(String, String)>) {
+    /// Names of columns, rows, and what they come from.
+    type Content = (Vec<String>, Vec<Vec<Datum>>, Vec<(String, String)>);
+
+    /// Reads a file that was written here.
+    fn read(bytes: &[u8]) -> Content {
         assert!(bytes.starts_with(MAGIC) && bytes.ends_with(MAGIC));
         let end = bytes.len() - 8;
         let length = u32::from_le_bytes(bytes[end..end + 4].try_into().unwrap()) as usize;
@@ -305,7 +308,7 @@ mod tests {
         let footer = reading::structure(&mut footer);
         let (root, elements) = footer.at(2).list().split_first().unwrap();
         assert_eq!(root.at(5).int() as usize, elements.len());
-        let mut columns: Vec<Vec<Field>> = vec![Vec::new(); elements.len()];
+        let mut columns: Vec<Vec<Datum>> = vec![Vec::new(); elements.len()];
         let mut rows = 0;
         // Pages follow each other without a gap.
         let mut next = MAGIC.len();
@@ -337,7 +340,7 @@ mod tests {
         )
     }
 
-    fn page(mut bytes: &[u8], element: &Tree, meta: &Tree) -> Vec<Field> {
+    fn page(mut bytes: &[u8], element: &Tree, meta: &Tree) -> Vec<Datum> {
         let whole = bytes.len();
         let header = reading::structure(&mut bytes);
         assert_eq!(header.at(3).int() as usize, bytes.len());
@@ -369,18 +372,18 @@ mod tests {
             };
         }
         let field = |is_there| match (is_there, element.at(1).int()) {
-            (false, _) => Field::None,
-            (true, 2) => Field::Whole(i64::from_le_bytes(take(&mut body))),
-            (true, 5) => Field::Number(f64::from_le_bytes(take(&mut body))),
+            (false, _) => Datum::None,
+            (true, 2) => Datum::Whole(i64::from_le_bytes(take(&mut body))),
+            (true, 5) => Datum::Number(f64::from_le_bytes(take(&mut body))),
             (true, 6) => {
                 let length = u32::from_le_bytes(take(&mut body)) as usize;
                 let (text, rest) = body.split_at(length);
                 body = rest;
-                Field::Text(String::from_utf8(text.to_vec()).unwrap())
+                Datum::Text(String::from_utf8(text.to_vec()).unwrap())
             }
             (true, other) => panic!("type {other}"),
         };
-        let fields: Vec<Field> = there.into_iter().map(field).collect();
+        let fields: Vec<Datum> = there.into_iter().map(field).collect();
         assert!(body.is_empty());
         fields
     }
@@ -407,7 +410,7 @@ mod tests {
         ]
     }
 
-    fn written(rows: &[Vec<Field>]) -> Vec<u8> {
+    fn written(rows: &[Vec<Datum>]) -> Vec<u8> {
         let about = vec![("domio.seed".to_owned(), "7".to_owned())];
         let mut writer = ParquetWriter::new(Vec::new(), columns(), about).unwrap();
         rows.iter().for_each(|row| writer.row(row).unwrap());
@@ -418,17 +421,17 @@ mod tests {
     fn a_table_of_several_groups_comes_back() {
         let row = |i: usize| {
             let share = match i % 3 {
-                0 => Field::None,
-                _ => Field::Number(i as f64 / 7.0),
+                0 => Datum::None,
+                _ => Datum::Number(i as f64 / 7.0),
             };
             vec![
-                Field::Whole(i as i64),
+                Datum::Whole(i as i64),
                 share,
-                Field::Text(format!("g{}", i % 5)),
+                Datum::Text(format!("g{}", i % 5)),
             ]
         };
         for count in [0, 1, ROWS, 2 * ROWS + 5] {
-            let rows: Vec<Vec<Field>> = (0..count).map(row).collect();
+            let rows: Vec<Vec<Datum>> = (0..count).map(row).collect();
             let bytes = written(&rows);
             let (names, read, about) = read(&bytes);
             assert_eq!(names, ["cell", "share_pct", "domain"]);
@@ -440,17 +443,17 @@ mod tests {
 
     #[test]
     fn what_is_no_number_is_nothing() {
-        let nan = vec![Field::Whole(0), Field::Number(f64::NAN), Field::None];
-        let whole = vec![Field::Whole(1), Field::Whole(3), Field::None];
+        let nan = vec![Datum::Whole(0), Datum::Number(f64::NAN), Datum::None];
+        let whole = vec![Datum::Whole(1), Datum::Whole(3), Datum::None];
         let (_, read, _) = read(&written(&[nan, whole]));
-        assert_eq!(read[0], [Field::Whole(0), Field::None, Field::None]);
-        assert_eq!(read[1], [Field::Whole(1), Field::Number(3.0), Field::None]);
+        assert_eq!(read[0], [Datum::Whole(0), Datum::None, Datum::None]);
+        assert_eq!(read[1], [Datum::Whole(1), Datum::Number(3.0), Datum::None]);
     }
 
     #[test]
     #[should_panic(expected = "nothing in cell")]
     fn a_column_without_gaps_has_none() {
-        written(&[vec![Field::None, Field::None, Field::None]]);
+        written(&[vec![Datum::None, Datum::None, Datum::None]]);
     }
 
     #[test]
@@ -467,12 +470,12 @@ mod tests {
             let row = |(whole, bits, text): (i64, Option<u64>, Option<String>)| {
                 let number = bits.map(f64::from_bits).filter(|n| !n.is_nan());
                 vec![
-                    Field::Whole(whole),
-                    number.map_or(Field::None, Field::Number),
-                    text.map_or(Field::None, Field::Text),
+                    Datum::Whole(whole),
+                    number.map_or(Datum::None, Datum::Number),
+                    text.map_or(Datum::None, Datum::Text),
                 ]
             };
-            let rows: Vec<Vec<Field>> = rows.into_iter().map(row).collect();
+            let rows: Vec<Vec<Datum>> = rows.into_iter().map(row).collect();
             let (_, read, _) = read(&written(&rows));
             prop_assert_eq!(read, rows);
         }

@@ -73,7 +73,8 @@ impl<S: Sink, D: Device> Host<S, D> {
         &self.bus.devices()[index]
     }
 
-    /// The sink hands on what it holds back, so that somebody may look at what it passes records to.
+    /// The sink hands on what it holds back, so that somebody may look at what it passes records
+    /// to.
     pub fn flush(&mut self) {
         self.xen.trace.flush();
     }

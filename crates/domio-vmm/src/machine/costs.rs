@@ -48,8 +48,8 @@ domio_core::times!(HOST_COSTS, host_costs, all_of_host, Profile, "[host.costs]",
     policy_park: policy.park, "Parking a vcpu.";
     policy_unpark: policy.unpark, "Unparking a vcpu.";
     policy_note: policy.note, "A private trace record of a pass or of a timer.";
-    policy_balance: policy.balance, "Looking at one pcpu, or at one vcpu in its queue, for a boosted \
-        vcpu that wakes.";
+    policy_balance: policy.balance, "Looking at one pcpu, or at one vcpu in its queue, for a \
+        boosted vcpu that wakes.";
     policy_instruction: policy.instruction, "Work of a policy takes multiples of this; 0 for any \
         time.";
     handler: handler, "From that to the return into the guest.";

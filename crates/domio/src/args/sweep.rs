@@ -15,9 +15,9 @@ Examples:
   domio sweep noisy-neighbour --set scheduler.tslice_ms=1..30 --find 'min wake_p99(web)'
 
 An axis is a key of the scenario with its values: KEY=A,B,C are these values, KEY=LO..HI:N are N of
-them from LO to HI at equal distances, KEY=LO..HI are all whole numbers between. A cell is a value of
-each axis. A grid has all cells; a Latin hypercube spreads N of them evenly; a search chooses each
-after those before it, for --find.
+them from LO to HI at equal distances, KEY=LO..HI are all whole numbers between. A cell is a value
+of each axis. A grid has all cells; a Latin hypercube spreads N of them evenly; a search chooses
+each after those before it, for --find.
 
 The output has a row for each cell, replication and domain. The names of its columns end in units. A
 measure is one of its columns, the unit may be left out, with the domain in brackets: wake_p99(web).

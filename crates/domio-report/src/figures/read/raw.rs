@@ -148,13 +148,13 @@ pub struct RawValue {
     #[serde(default)]
     pub unit: String,
     #[serde(default)]
-    pub axis: Axis,
+    pub axis: AxisText,
 }
 
 /// Linear or not.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Axis {
+pub enum AxisText {
     /// Logarithmic where the values span decades.
     #[default]
     Auto,
@@ -191,7 +191,7 @@ pub struct RawPanel {
     #[serde(default)]
     pub text: String,
     #[serde(default)]
-    pub axis: Axis,
+    pub axis: AxisText,
     pub mean: Spanned<RawMean>,
     pub range: Option<Spanned<RawRange>>,
     #[serde(default)]

@@ -40,8 +40,8 @@ fn credit_keeps_its_promises_in_all_combinations() {
     }
 }
 
-/// With a bound, however long a driver domain has packets. (Without one, two vcpus of a driver domain
-/// on one pcpu starve a third that has no boost, if they take turns to have packets.)
+/// With a bound, however long a driver domain has packets. (Without one, two vcpus of a driver
+/// domain on one pcpu starve a third that has no boost, if they take turns to have packets.)
 #[test]
 fn with_a_bound_nobody_starves_however_many_packets_there_are() {
     for (word, params) in combinations() {

@@ -4,8 +4,10 @@
 //!
 //! | page | parameter | holds |
 //! |---|---|---|
-//! | `balance` | `boost_balance` | where a boosted vcpu that wakes is to queue (IV.A); run queues that are always in order |
-//! | `dispatch` | `dispatch_vector`, `dispatch_hold_us` | driver domains that go on while they have packets at hand (IV.B, IV.D) |
+//! | `balance` | `boost_balance` | where a boosted vcpu that wakes is to queue (IV.A); run queues
+//! that are always in order |
+//! | `dispatch` | `dispatch_vector`, `dispatch_hold_us` | driver domains that go on while they have
+//! packets at hand (IV.B, IV.D) |
 //!
 //! With both, a vcpu that wakes where a driver domain goes on is sent elsewhere as if a boosted
 //! vcpu ran there (IV.C).

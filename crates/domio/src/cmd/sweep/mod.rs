@@ -216,8 +216,8 @@ fn corners(plan: &SweepPlan) -> Vec<(Option<&Axis>, u64, Vec<String>)> {
     corners
 }
 
-/// Decides which measures are meant. Where names leave that open, the first replication of the first
-/// cell is run, which tells what the host has.
+/// Decides which measures are meant. Where names leave that open, the first replication of the
+/// first cell is run, which tells what the host has.
 fn asked(args: &Sweep, plan: &SweepPlan, drive: &Drive<'_>) -> anyhow::Result<Asked> {
     let trade = args.trade.iter().flat_map(|trade| &trade.0);
     let goal = args.find.iter().flat_map(NamedGoal::figures);
@@ -398,7 +398,8 @@ fn table_at(
     };
     let Some(format) = format else {
         bail!(
-            "--output {name}: the ending tells the format; call the file {name}.parquet or {name}.csv"
+            "--output {name}: the ending tells the format; \
+             call the file {name}.parquet or {name}.csv"
         );
     };
     let kind = match format {

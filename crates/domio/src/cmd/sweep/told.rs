@@ -128,7 +128,10 @@ impl Told<'_> {
 
     /// For programs.
     pub fn json(&self) -> Value {
-        let axis = |axis: &Axis| json!({ "key": axis.key(), "values": axis.to_string()[axis.key().len() + 1..] });
+        let axis = |axis: &Axis| {
+            let values = &axis.to_string()[axis.key().len() + 1..];
+            json!({ "key": axis.key(), "values": values })
+        };
         let mut out = json!({
             "scenario": self.scenario,
             "program": PROGRAM,

@@ -97,8 +97,8 @@ pub struct Plotted {
     pub figure: SweepFigure,
     /// Place of the axis that it is drawn along.
     pub along: usize,
-    /// Whether each line is of other values of the other axes; else all cells with one value on this
-    /// axis are one point.
+    /// Whether each line is of other values of the other axes; else all cells with one value on
+    /// this axis are one point.
     pub apart: bool,
     /// Lines by the places on the other axes, points by the place on this one.
     pub lines: BTreeMap<Vec<u64>, BTreeMap<u64, PlotPoint>>,
@@ -192,8 +192,8 @@ impl Tracker {
         }
     }
 
-    /// Takes the sample of replication `replication` of `cell`; they come in order. Returns how well
-    /// the cell does, once it is whole, if there is a goal.
+    /// Takes the sample of replication `replication` of `cell`; they come in order. Returns how
+    /// well the cell does, once it is whole, if there is a goal.
     pub fn add(&mut self, cell: &CellAt, replication: u32, sample: &Sample) -> Option<Score> {
         for (figure, values) in self.figures.iter().zip(&mut self.open) {
             values.extend(figure.value(sample));
