@@ -129,22 +129,23 @@ fn who_burns_gets_the_share_of_its_weight() {
 
 #[test]
 fn on_several_pcpus_nobody_gets_another_share_than_without() {
-    let script = script(4, (150, 400), 7, 6);
+    // Releases up to 3.4 debit whoever runs at a tick. A period of which 10 ms are a multiple would
+    // show where ticks fall in it, and not shares.
+    let script = script(4, (157, 419), 7, 6);
     let all = combinations();
+    let mut unfair = String::new();
     for version in all.chunks(all.len() / 2) {
         let (_, plain) = &version[0];
         let plain = shares(&script, plain);
         for (word, params) in &version[1..] {
             let with = shares(&script, params);
-            for (i, (one, other)) in plain.iter().zip(&with).enumerate() {
-                let close = one.abs_diff(*other) <= TOLERANCE;
-                assert!(
-                    close,
-                    "{word}: vcpu {i} has {other}, without {one}: {plain:?} {with:?}"
-                );
+            let far = |(one, other): (&u64, &u64)| one.abs_diff(*other) > TOLERANCE;
+            if plain.iter().zip(&with).any(far) {
+                unfair += &alloc::format!("{word}: {plain:?} {with:?}\n");
             }
         }
     }
+    assert!(unfair.is_empty(), "{unfair}");
 }
 
 /// The bound shows: who wakes boosted beside a driver domain that always has packets waits for it.

@@ -4,7 +4,7 @@
 //! The driver domain tells of its packets ([`Scheduler::dispatching`]), by a bit or by a counter.
 //! What the policy keeps is the dispatching vector: an entry counts for the pcpu on which the vcpu
 //! that made it is current, and for no other vcpu there. Passes on that pcpu come as always, and
-//! change nothing; one that would have preempted is made up for when the packets are gone. A bound
+//! change nothing; they are made up for by one when the packets are gone. A bound
 //! says how long after the first such pass the vcpu is preempted all the same.
 //!
 //! [`Scheduler::dispatching`]: crate::Scheduler::dispatching
@@ -31,8 +31,11 @@ struct Hold {
 pub(in super::super) struct Vector {
     /// By vcpu: packets at hand, as told last.
     packets: Vec<u32>,
-    /// By pcpu: passes that were put off there.
+    /// By pcpu: passes that were put off there and would have preempted.
     holds: PcpuTable<Option<Hold>>,
+    /// By pcpu: whether any pass was put off there. One that preempts nobody may still find work
+    /// elsewhere that goes first.
+    missed: PcpuTable<bool>,
 }
 
 impl Vector {
@@ -41,6 +44,7 @@ impl Vector {
         Vector {
             packets: Vec::new(),
             holds: PcpuTable::new(pcpus, None),
+            missed: PcpuTable::new(pcpus, false),
         }
     }
 
@@ -91,10 +95,7 @@ impl Credit {
         }
         self.dispatch.set(vcpu, packets);
         let pcpu = cx.vcpu(vcpu).pcpu;
-        if packets == 0
-            && let Some(hold) = self.dispatch.holds[pcpu]
-            && hold.holder == vcpu
-        {
+        if packets == 0 && self.dispatch.missed[pcpu] && cx.current(pcpu) == Some(vcpu) {
             self.end_hold(cx, pcpu);
             event::tickle(cx, pcpu, pcpu);
             cx.tickle(pcpu);
@@ -113,6 +114,7 @@ impl Credit {
         if prev.why == Stop::Yielded || !self.is_dispatching(cx, pcpu) {
             return None;
         }
+        self.dispatch.missed[pcpu] = true;
         let head = self.queue(pcpu).next();
         let own = self.vcpus[vcpu.index()].priority;
         let better = |v: &VcpuId| self.vcpus[v.index()].priority >= own;
@@ -141,6 +143,7 @@ impl Credit {
 
     /// Nobody goes on any more on `pcpu` because of packets.
     pub(in super::super) fn end_hold(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) {
+        self.dispatch.missed[pcpu] = false;
         let bound = self.is_held_too_long(cx.now(), pcpu);
         if let Some(hold) = self.dispatch.holds[pcpu].take() {
             let held = cx.now().since(hold.since);
