@@ -66,7 +66,8 @@ fn rate(work: fn() -> u64) -> f64 {
         (Some(begun), Some(ended)) => ended.saturating_sub(begun),
         _ => start.elapsed(),
     };
-    units as f64 / took.as_secs_f64()
+    // A clock of the processor may stand still over a short piece of work.
+    units as f64 / took.max(Duration::from_nanos(1)).as_secs_f64()
 }
 
 /// For how long this thread has had a processor, where the system tells that: what others do on the

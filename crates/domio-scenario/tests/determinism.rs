@@ -56,7 +56,7 @@ fn varies(distribution: &Distribution) -> bool {
 /// Whether any guest draws random numbers. Programs on files come with their disks, so that the
 /// text tells of them.
 fn draws(built: &Built, text: &str) -> bool {
-    let on_files = ["postmark", "ffsb"].map(|word| format!("workload = \"{word}\""));
+    let on_files = ["postmark", "ffsb", "fio"].map(|word| format!("workload = \"{word}\""));
     if on_files.iter().any(|workload| text.contains(workload)) {
         return true;
     }
