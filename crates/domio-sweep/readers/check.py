@@ -40,8 +40,8 @@ def main(parquet: str, table: str) -> None:
         assert len(found) == len(expected), (name, len(found))
         for number, (one, other) in enumerate(zip(found, expected)):
             assert one == other, (name, number, one, other)
-    metadata = duckdb.sql(f"SELECT count(*) FROM parquet_kv_metadata('{parquet}')").fetchone()
-    assert metadata[0] == len(about), metadata
+    metadata = duckdb.sql(f"SELECT count(*) FROM parquet_kv_metadata('{parquet}')").fetchall()
+    assert metadata == [(len(about),)], metadata
     print(f"{len(expected)} rows of {len(head)} columns are the same to " + ", ".join(readers))
 
 

@@ -15,7 +15,7 @@ if [ -z "$venv" ]; then
         echo "python3 makes no environment: $(tail -n 1 "$work/why")" >&2
         exit $cannot
     fi
-    if ! "$venv/bin/pip" install --quiet duckdb polars pandas pyarrow 2>"$work/why"; then
+    if ! "$venv/bin/pip" install --quiet --no-compile duckdb polars pandas pyarrow 2>"$work/why"; then
         echo "pip installs no readers: $(tail -n 1 "$work/why")" >&2
         exit $cannot
     fi
