@@ -29,7 +29,8 @@ fn boosts_of_a_real_host_are_all_on_its_pcpu() {
             meter.record(reader.names(), &record);
         }
         let summary = meter.finish();
-        assert_eq!(records > 0, boosted, "{name}: {records}");
+        // Few: a boost that no tick ends is there at the next wake-up.
+        assert_eq!(records > 20, boosted, "{name}: {records}");
         let [pcpu] = &summary.pcpus[..] else {
             panic!("{name} has one pcpu");
         };
