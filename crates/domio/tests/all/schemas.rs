@@ -92,6 +92,22 @@ fn outputs_of_simulations() {
     let compared = fits(&folder, "compare", &[&compare[..], &policies].concat());
     assert!(!compared["changes"].as_array().unwrap().is_empty());
     assert!(!compared["notices"].as_array().unwrap().is_empty());
+    let swept = [
+        "sweep",
+        "host.toml",
+        "--set",
+        "domain.web.weight=64,256",
+        "--json",
+    ];
+    let asks = [
+        "--trade",
+        "share(web),wake_p99(web)",
+        "--find",
+        "max share(web)",
+    ];
+    let rows = ["--output", "rows.csv", "--replications", "2"];
+    let swept = fits(&folder, "sweep", &[&swept[..], &asks, &rows].concat());
+    assert_eq!(swept["find"]["met"], true);
     let policies = &policies[..4];
     let network = [&["compare"], &ping[..], policies].concat();
     let compared = fits(&folder, "compare", &network);

@@ -277,18 +277,18 @@ fn what_is_wrong_is_told_before_anything_is_run() {
 fn a_sweep_goes_on_after_kills() {
     const KILLS: u32 = 20;
     let folder = with_host();
-    let axis = "domain.web.weight=1..400";
-    let args = [
-        "sweep",
-        "host.toml",
+    // Cells that take some 20 ms, and more of them than twenty times a few.
+    let axes = [
         "--set",
-        axis,
-        "--output",
-        "rows.parquet",
+        "domain.web.weight=1..150",
+        "--set",
+        "run.duration_s=20",
     ];
+    let args = ["sweep", "host.toml", "--output", "rows.parquet"];
+    let args = [&args[..], &axes].concat();
     let child = || {
         std::process::Command::new(assert_cmd::cargo::cargo_bin("domio"))
-            .args(args)
+            .args(&args)
             .current_dir(folder.path())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
