@@ -146,7 +146,7 @@ pub fn json(rates: &[Rates], peaks: &[Peak]) -> serde_json::Value {
             "baseline_rate": r.baseline,
             "ratio": r.ratio(),
             "at_least": r.at_least,
-            "at_least_rate": r.floor.map(|Floor::Whole(rate) | Floor::Beyond(rate)| rate),
+            "at_least_rate": r.floor.map(|(Floor::Whole(rate) | Floor::Beyond(rate))| rate),
             "pass": r.good(),
         })
     });

@@ -2,8 +2,7 @@
 
 use super::{End, IDLE, Owner, Queue, Twin, Waiting, level, owner};
 use domio_blk::elevator::{
-    Bio, Elevator, ElevatorCx, IoWay, Jiffies, Layer, Merge, QueueTimer, RequestId, Requests,
-    Submitter,
+    Bio, Elevator, ElevatorCx, IoWay, Layer, Merge, QueueTimer, RequestId, Requests, Submitter,
 };
 
 impl Elevator for Twin {
