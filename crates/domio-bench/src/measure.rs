@@ -63,10 +63,10 @@ fn rate(work: fn() -> u64) -> f64 {
     let (start, begun) = (Instant::now(), on_processor());
     let units = work();
     let took = match (begun, on_processor()) {
-        (Some(begun), Some(ended)) => ended.saturating_sub(begun),
+        // The system counts from tick to tick, and has not seen work that is shorter.
+        (Some(begun), Some(ended)) if ended > begun => ended.saturating_sub(begun),
         _ => start.elapsed(),
     };
-    // A clock of the processor may stand still over a short piece of work.
     units as f64 / took.max(Duration::from_nanos(1)).as_secs_f64()
 }
 
