@@ -15,16 +15,23 @@ struct Place {
     counted: Option<PcpuId>,
 }
 
-/// Boosts of a stretch of time.
-#[derive(Debug, Default)]
-pub(crate) struct Boosts {
-    /// By actor.
-    places: Vec<Place>,
-    /// By pcpu.
-    counts: Vec<u64>,
+/// A boost, for those who count boosts by pcpu.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BoostSeen {
+    /// There is one more on this pcpu.
+    On(PcpuId),
+    /// One that was counted on the first pcpu is on the second one instead.
+    Moved(PcpuId, PcpuId),
 }
 
-impl Boosts {
+/// Where vcpus are, and so where their boosts are.
+#[derive(Clone, Debug, Default)]
+pub struct BoostPlaces {
+    /// By actor.
+    places: Vec<Place>,
+}
+
+impl BoostPlaces {
     /// `actor` runs on `pcpu` from now on.
     #[inline]
     pub fn runs(&mut self, actor: ActorId, pcpu: PcpuId) {
@@ -40,35 +47,38 @@ impl Boosts {
         matches!(declared.says, Says::Boosted | Says::Queued { .. })
     }
 
-    /// Takes a record that counts if `counts` says so.
+    /// Takes a record of a vcpu. A new boost counts if `counts` says so. A vcpu that has not run
+    /// yet is nowhere.
     #[inline]
-    pub fn hear(&mut self, declared: &Declared, record: &Record, counts: bool) {
+    pub fn hear(
+        &mut self,
+        declared: &Declared,
+        record: &Record,
+        counts: bool,
+    ) -> Option<BoostSeen> {
         match declared.says {
-            Says::Boosted if counts => self.boosted(record.actor),
-            Says::Queued { pcpu } => {
-                let pcpu = PcpuId(declared.value(record, pcpu) as u16);
-                self.queued(record.actor, pcpu);
+            Says::Boosted if counts => {
+                let place = self.place(record.actor);
+                place.counted = place.ran_on;
+                place.ran_on.map(BoostSeen::On)
             }
-            _ => {}
+            Says::Queued { pcpu } => {
+                let to = PcpuId(declared.value(record, pcpu) as u16);
+                let place = self.place(record.actor);
+                // Without a place its boost is of an earlier wake-up.
+                let from = place.counted?;
+                place.counted = Some(to);
+                Some(BoostSeen::Moved(from, to))
+            }
+            _ => None,
         }
     }
 
-    fn boosted(&mut self, actor: ActorId) {
-        let place = self.place(actor);
-        place.counted = place.ran_on;
-        if let Some(pcpu) = place.ran_on {
-            *self.count(pcpu) += 1;
-        }
-    }
-
-    fn queued(&mut self, actor: ActorId, to: PcpuId) {
-        if let Some(from) = self.place(actor).counted.replace(to) {
-            *self.count(from) -= 1;
-            *self.count(to) += 1;
-        } else {
-            // Its boost is of an earlier wake-up.
-            self.place(actor).counted = None;
-        }
+    /// Boosts so far are counted: none of them moves any more.
+    pub fn settle(&mut self) {
+        self.places
+            .iter_mut()
+            .for_each(|place| place.counted = None);
     }
 
     fn place(&mut self, actor: ActorId) -> &mut Place {
@@ -77,17 +87,34 @@ impl Boosts {
         }
         &mut self.places[actor.index()]
     }
+}
+
+/// Numbers of boosts, by pcpu.
+#[derive(Clone, Debug, Default)]
+pub struct BoostCounts(Vec<u64>);
+
+impl BoostCounts {
+    /// Counts what was seen.
+    pub fn add(&mut self, seen: BoostSeen) {
+        match seen {
+            BoostSeen::On(pcpu) => *self.count(pcpu) += 1,
+            BoostSeen::Moved(from, to) => {
+                *self.count(from) -= 1;
+                *self.count(to) += 1;
+            }
+        }
+    }
 
     fn count(&mut self, pcpu: PcpuId) -> &mut u64 {
-        if self.counts.len() <= pcpu.index() {
-            self.counts.resize(pcpu.index() + 1, 0);
+        if self.0.len() <= pcpu.index() {
+            self.0.resize(pcpu.index() + 1, 0);
         }
-        &mut self.counts[pcpu.index()]
+        &mut self.0[pcpu.index()]
     }
 
     /// Boosts on `pcpu`.
     pub fn on(&self, pcpu: PcpuId) -> u64 {
-        self.counts.get(pcpu.index()).copied().unwrap_or(0)
+        self.0.get(pcpu.index()).copied().unwrap_or(0)
     }
 }
 
@@ -127,20 +154,26 @@ mod tests {
 
     #[test]
     fn a_boost_is_where_the_vcpu_ran_last_or_where_the_policy_sends_it() {
-        let mut boosts = Boosts::default();
-        boosts.hear(&BOOSTED, &record(4, 0), true);
-        boosts.runs(ActorId(4), PcpuId(1));
+        let (mut places, mut boosts) = (BoostPlaces::default(), BoostCounts::default());
+        let mut hear = |places: &mut BoostPlaces, declared, to, counts| {
+            places
+                .hear(declared, &record(4, to), counts)
+                .into_iter()
+                .for_each(|seen| boosts.add(seen));
+        };
+        hear(&mut places, &BOOSTED, 0, true);
+        places.runs(ActorId(4), PcpuId(1));
         for _ in 0..3 {
-            boosts.hear(&BOOSTED, &record(4, 0), true);
-            boosts.runs(ActorId(4), PcpuId(1));
+            hear(&mut places, &BOOSTED, 0, true);
+            places.runs(ActorId(4), PcpuId(1));
         }
-        boosts.hear(&BOOSTED, &record(4, 0), false);
-        boosts.runs(ActorId(4), PcpuId(1));
-        boosts.hear(&BOOSTED, &record(4, 0), true);
-        boosts.hear(&QUEUED, &record(4, 2), true);
-        boosts.runs(ActorId(4), PcpuId(2));
+        hear(&mut places, &BOOSTED, 0, false);
+        places.runs(ActorId(4), PcpuId(1));
+        hear(&mut places, &BOOSTED, 0, true);
+        hear(&mut places, &QUEUED, 2, true);
+        places.runs(ActorId(4), PcpuId(2));
         // It still has that boost, and is sent on.
-        boosts.hear(&QUEUED, &record(4, 0), true);
+        hear(&mut places, &QUEUED, 0, true);
         assert_eq!([0, 1, 2, 3].map(|p| boosts.on(PcpuId(p))), [0, 3, 1, 0]);
     }
 

@@ -66,7 +66,7 @@ mod web;
 mod work;
 mod xenbaked;
 
-pub use boosts::balance_factor;
+pub use boosts::{BoostCounts, BoostPlaces, BoostSeen, balance_factor};
 pub use charge::{DriverUse, PacketCharge, PacketWeight, charges, split};
 pub use check::{CheckReport, TraceChecker, TraceFinding, TraceProblem};
 pub use disk::DiskSummary;

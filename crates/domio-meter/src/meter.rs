@@ -4,7 +4,7 @@ use domio_core::{ActorId, DomainId, Instant, Kind, Names, PcpuId, Record, Runsta
 use domio_trace::{Going, GoingOn, Ground, Over, StayPassed, Undeclared, VCPUS_MAX};
 
 use crate::account::{VcpuBook, Window};
-use crate::boosts::Boosts;
+use crate::boosts::{BoostCounts, BoostPlaces};
 use crate::distribution::Distribution;
 use crate::figures::FigureBooks;
 use crate::summary::{Account, DomainSummary, PcpuSummary, Summary, VcpuSummary};
@@ -55,7 +55,8 @@ pub struct Meter {
     /// Samples at which to make room next.
     make_room_at: usize,
     figures: FigureBooks,
-    boosts: Boosts,
+    boost_places: BoostPlaces,
+    boosts: BoostCounts,
     undeclared: Undeclared,
     work: WorkBooks,
     going_on: GoingOn,
@@ -106,7 +107,8 @@ impl Meter {
             samples_max: EXACT_SAMPLES_MAX,
             make_room_at: EXACT_SAMPLES_MAX,
             figures: FigureBooks::default(),
-            boosts: Boosts::default(),
+            boost_places: BoostPlaces::default(),
+            boosts: BoostCounts::default(),
             undeclared: Undeclared::new(),
             work: WorkBooks::default(),
             going_on: GoingOn::new(),
@@ -162,7 +164,7 @@ impl Meter {
         let ran = book.pass(&passed, self.window);
         self.samples += usize::from(book.edge(at, &passed, new, self.window));
         if new == Runstate::Running {
-            self.boosts.runs(actor, pcpu);
+            self.boost_places.runs(actor, pcpu);
         }
         if ran.is_some() || new == Runstate::Running {
             let counts = self.window.holds(at) && new == Runstate::Running && old != new;
@@ -257,8 +259,13 @@ impl Meter {
         };
         let at = record.at.as_nanos();
         let is_known = |actor: ActorId| actor.index() < VCPUS_MAX && names.vcpu(actor).is_some();
-        if Boosts::is_of(declared) && is_known(record.actor) {
-            self.boosts.hear(declared, record, self.window.holds(at));
+        if BoostPlaces::is_of(declared)
+            && is_known(record.actor)
+            && let Some(seen) = self
+                .boost_places
+                .hear(declared, record, self.window.holds(at))
+        {
+            self.boosts.add(seen);
         }
         let counts = self.window.holds(at) || self.window.ends_in(at);
         if declared.figures.is_empty() || !counts {
