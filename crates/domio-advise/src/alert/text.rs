@@ -10,7 +10,7 @@ pub fn render(plan: &AlertPlan, outcome: &AlertOutcome, view: &View) -> String {
     let mut text = format!("{label}; told by {way}\n\n");
     text += &table(plan, outcome).render(view);
     text += &format!("\n{}", summary(outcome));
-    text += &why(label, &outcome.worst);
+    text += &why(label, &outcome.worst, view);
     text
 }
 
@@ -90,7 +90,7 @@ fn summary(outcome: &AlertOutcome) -> String {
     text
 }
 
-fn why(label: &str, worst: &AlertWorst) -> String {
+fn why(label: &str, worst: &AlertWorst, view: &View) -> String {
     let allocated = worst.share.allocated_percent;
     let mut text = match size(worst.window_error_percent.abs()).as_str() {
         "0.00" => format!("\nHow {label} keeps {allocated:.0} %:\n"),
@@ -101,7 +101,7 @@ fn why(label: &str, worst: &AlertWorst) -> String {
         ),
     };
     for line in &worst.why {
-        text += &format!("  - {line}\n");
+        text += &view.item("  ", line);
     }
     if worst.excerpt.is_empty() {
         return text;

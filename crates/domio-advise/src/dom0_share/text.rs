@@ -15,7 +15,7 @@ pub fn render(outcome: &Dom0Outcome, answers: &[String], view: &View) -> String 
     text += &guests(outcome).render(view);
     text += "\n";
     for answer in answers {
-        text += &format!("- {answer}\n");
+        text += &view.item("", answer);
     }
     text
 }

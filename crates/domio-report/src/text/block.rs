@@ -181,7 +181,7 @@ pub fn waits(waits: &BlockWaitsJson, view: &View) -> String {
     let untold = untold(waits);
     if !untold.is_empty() {
         let lines = untold.iter();
-        let lines = lines.map(|said| folded(&format!("- {said}."), view.width.into(), "  "));
+        let lines = lines.map(|said| view.item("", &format!("{said}.")));
         let title = "What the trace does not tell:\n".to_owned();
         parts.push(lines.fold(title, |text, line| text + &line));
     }

@@ -57,7 +57,7 @@ pub fn render(explained: Explained<'_>, view: &View) -> String {
     let untold = explanation.untold();
     if !untold.is_empty() {
         let lines = untold.iter();
-        let lines = lines.map(|said| folded(&format!("- {said}."), view.width.into(), INDENT));
+        let lines = lines.map(|said| view.item("", &format!("{said}.")));
         let title = "What the trace does not tell:\n".to_owned();
         parts.push(lines.fold(title, |text, line| text + &line));
     }

@@ -1,5 +1,6 @@
 //! How tables are shown: how wide, which columns, in which order.
 
+use crate::text::table::folded;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -74,6 +75,13 @@ impl View {
             sort: None,
             met: Met::default(),
         }
+    }
+
+    /// An item of a list that stands behind `indent`, in lines of the view's width.
+    pub fn item(&self, indent: &str, text: &str) -> String {
+        let width = usize::from(self.width).saturating_sub(indent.len());
+        let inner = format!("{indent}  ");
+        format!("{indent}{}", folded(&format!("- {text}"), width, &inner))
     }
 
     /// What of the wishes no table could fulfil, after all tables; `None` when all is well.
@@ -170,6 +178,20 @@ mod tests {
         assert_eq!("wake to run:asc".parse(), Ok(sort("wake to run", false)));
         for wrong in ["", ":asc", "share:up"] {
             assert!(wrong.parse::<Sort>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_item_stays_within_the_width() {
+        let view = View::of_width(80);
+        let text = "word ".repeat(40);
+        for indent in ["", "  "] {
+            let item = view.item(indent, text.trim_end());
+            assert!(item.starts_with(&format!("{indent}- word word ")), "{item}");
+            assert!(item.lines().all(|line| line.len() <= 80), "{item}");
+            let mut later = item.lines().skip(1).peekable();
+            assert!(later.peek().is_some());
+            assert!(later.all(|line| line.starts_with(&format!("{indent}  word"))));
         }
     }
 
