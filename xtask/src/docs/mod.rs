@@ -14,8 +14,10 @@ mod page;
 
 use anyhow::{Context as _, Result, bail};
 use page::{Command, Page};
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::process::{self, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// Longest time that one command may take.
@@ -58,40 +60,57 @@ pub fn run(root: &Path, update: bool) -> Result<bool> {
             programs.display()
         );
     }
-    let mut passed = true;
-    for path in pages(root)? {
-        let text = std::fs::read_to_string(root.join(&path))?;
-        let page = match Page::parse(&text) {
-            Ok(page) => page,
-            Err(problems) => {
-                passed = false;
-                for (line, problem) in problems {
-                    println!("{path}:{line}: {problem}");
-                }
-                continue;
-            }
-        };
-        let start = Instant::now();
-        let failures = run_page(root, &programs, &page)?;
-        if !page.commands.is_empty() {
-            let seconds = start.elapsed().as_secs_f64();
-            let (all, failed) = (page.commands.len(), failures.len());
-            println!("{path}: {all} commands, {failed} failed, {seconds:.1} s");
-        }
-        if failures.is_empty() {
-            continue;
-        }
-        if update && failures.iter().all(|f| f.exit.is_none()) {
-            std::fs::write(root.join(&path), updated(&text, &failures))?;
-            println!("{path}: updated");
-        } else {
-            passed = false;
-            for failure in &failures {
-                print!("{}", failure.report(&path));
+    let pages = pages(root)?;
+    // Most commands keep one processor busy, so that pages are run side by side.
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    let (next, passed) = (AtomicUsize::new(0), AtomicBool::new(true));
+    let work = || -> Result<()> {
+        while let Some(path) = pages.get(next.fetch_add(1, Ordering::Relaxed)) {
+            if !check(root, &programs, path, update)? {
+                passed.store(false, Ordering::Relaxed);
             }
         }
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+        let mut ended = workers.into_iter().map(|worker| worker.join());
+        ended.try_for_each(|end| end.unwrap_or_else(|panic| resume_unwind(panic)))
+    })?;
+    Ok(passed.into_inner())
+}
+
+/// Runs the commands of the page at `path`, and tells how that went; `false` when one does not do
+/// what the page says.
+fn check(root: &Path, programs: &Path, path: &str, update: bool) -> Result<bool> {
+    let text = std::fs::read_to_string(root.join(path))?;
+    let page = match Page::parse(&text) {
+        Ok(page) => page,
+        Err(problems) => {
+            for (line, problem) in problems {
+                println!("{path}:{line}: {problem}");
+            }
+            return Ok(false);
+        }
+    };
+    let start = Instant::now();
+    let failures = run_page(root, programs, &page)?;
+    if !page.commands.is_empty() {
+        let seconds = start.elapsed().as_secs_f64();
+        let (all, failed) = (page.commands.len(), failures.len());
+        println!("{path}: {all} commands, {failed} failed, {seconds:.1} s");
     }
-    Ok(passed)
+    if failures.is_empty() {
+        return Ok(true);
+    }
+    if update && failures.iter().all(|f| f.exit.is_none()) {
+        std::fs::write(root.join(path), updated(&text, &failures))?;
+        println!("{path}: updated");
+        return Ok(true);
+    }
+    let reports: String = failures.iter().map(|f| f.report(path)).collect();
+    print!("{reports}");
+    Ok(false)
 }
 
 /// The pages whose commands are run: those next to the README, and all under `docs` and `papers`.
@@ -266,9 +285,25 @@ fn updated(text: &str, failures: &[Failure<'_>]) -> String {
     for failure in failures.iter().rev() {
         let start = failure.command.output_line - 1;
         let end = start + failure.command.expected.len();
-        lines.splice(start..end, failure.output.lines());
+        let output: Vec<&str> = failure.output.lines().collect();
+        lines.splice(start..end, cut(&failure.command.expected, &output));
     }
     lines.join("\n") + "\n"
+}
+
+/// The lines of `output` that a page shows which showed `expected`: where lines were left out at
+/// one place, as many before and behind that place as were there; all otherwise.
+fn cut<'a>(expected: &[String], output: &[&'a str]) -> Vec<&'a str> {
+    let mut places = expected.iter().enumerate().filter(|(_, l)| *l == "...");
+    let (Some((before, _)), None) = (places.next(), places.next()) else {
+        return output.to_vec();
+    };
+    let behind = expected.len() - before - 1;
+    if before == 0 || before + behind >= output.len() {
+        return output.to_vec();
+    }
+    let end = &output[output.len() - behind..];
+    [&output[..before], &["..."], end].concat()
 }
 
 #[cfg(test)]
@@ -322,6 +357,32 @@ mod tests {
             text,
             "# Page\n\n```console\n$ domio run x\nnew\nlines\n```\n"
         );
+    }
+
+    #[test]
+    fn what_a_page_leaves_out_stays_left_out() {
+        let page = "```console\n$ domio run x\nold\nlines\n...\nend\n```\n";
+        let (_, text) = outcome("seq 1 9", page, true);
+        assert_eq!(text, "```console\n$ domio run x\n1\n2\n...\n9\n```\n");
+        let (_, text) = outcome("seq 1 3", page, true);
+        assert_eq!(text, "```console\n$ domio run x\n1\n2\n3\n```\n");
+    }
+
+    #[test]
+    fn pages_that_run_side_by_side_all_count() {
+        let folder = tempfile::tempdir().unwrap();
+        let programs = folder.path().join("target/release");
+        std::fs::create_dir_all(&programs).unwrap();
+        std::fs::write(programs.join("domio"), "").unwrap();
+        for page in 0..9 {
+            let exit = if page == 4 { "false" } else { "true" };
+            let text = format!("```sh\n{exit}\n```\n");
+            std::fs::write(folder.path().join(format!("{page}.md")), text).unwrap();
+        }
+        let run = |root: &Path| run(root, false).unwrap();
+        assert!(!run(folder.path()));
+        std::fs::remove_file(folder.path().join("4.md")).unwrap();
+        assert!(run(folder.path()));
     }
 
     #[test]
