@@ -62,4 +62,27 @@ impl Draft {
             taken.push(what);
         }
     }
+
+    /// Says what was taken, and from where.
+    pub fn say_taken(&mut self) {
+        for (source, taken) in std::mem::take(&mut self.taken) {
+            self.derived
+                .push(format!("{}: {source}", write::listed(&taken)));
+        }
+    }
+
+    /// Says whether anything tells of pins, where there are none.
+    pub fn say_pins(&mut self, sources: &Sources) {
+        let lists = || sources.list.iter().flat_map(|(list, _)| list.values());
+        let mut sets = lists().flat_map(|d| d.hard.values()).peekable();
+        if sets.peek().is_none() {
+            let none = "no vcpu is pinned: nothing tells, as `xl vcpu-list` does";
+            return self.assumed.push(none.to_owned());
+        }
+        if sets.all(Vec::is_empty)
+            && let Some((_, file)) = &sources.list
+        {
+            self.derived.push(format!("no vcpu is pinned: {file}"));
+        }
+    }
 }

@@ -262,21 +262,8 @@ fn say_sources(draft: &mut Draft, sources: &Sources) {
         derived.push(format!("the clock of the trace: {from}"));
     }
     derived.push("what each vcpu asks for: replayed from the trace".to_owned());
-    for (source, taken) in std::mem::take(&mut draft.taken) {
-        derived.push(format!("{}: {source}", write::listed(&taken)));
-    }
-    if let Some((list, file)) = &sources.list {
-        let sets = || list.values().flat_map(|d| d.hard.values());
-        if sets().next().is_some() && sets().all(Vec::is_empty) {
-            derived.push(format!("no vcpu is pinned: {file}"));
-        }
-    }
-    let told = sources.list.iter().flat_map(|(list, _)| list.values());
-    if told.flat_map(|d| d.hard.values()).next().is_none() {
-        draft
-            .assumed
-            .push("no vcpu is pinned: nothing tells, as `xl vcpu-list` does".to_owned());
-    }
+    draft.say_taken();
+    draft.say_pins(sources);
     draft.assumed.push(format!(
         "rules of Xen {}: set host.xen and scheduler.version to the host's release",
         RULES.name()
