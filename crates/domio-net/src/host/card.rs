@@ -186,9 +186,7 @@ impl Card {
         }
         let queue = &mut self.queues[usize::from(number)];
         queue.nic.share_bus(&mut self.bus_free);
-        let taken = queue
-            .nic
-            .transmit(io.now, packet, &mut self.line.link.back);
+        let taken = queue.nic.transmit(io.now, packet, &mut self.line.link.back);
         queue.nic.share_bus(&mut self.bus_free);
         assert!(taken.is_ok(), "the ring has room");
         queue.owners.push_back(page);

@@ -106,7 +106,12 @@ fn simulation(setup: &Setup) -> Simulation<Records, Network> {
     let policy = domio_sched::find(name).expect("a shipped policy");
     let mut params = ParamValues::defaults(policy.descriptor.params);
     params.choose("version", version).expect("a release");
-    let mut domains = vec![domain(0, name, None, setup.netback.threads.max(setup.card_vcpus))];
+    let mut domains = vec![domain(
+        0,
+        name,
+        None,
+        setup.netback.threads.max(setup.card_vcpus),
+    )];
     let mut vifs = Vec::new();
     for (id, guest) in (1..).zip(&setup.guests) {
         domains.push(domain(id, name, Some(guest), 1));

@@ -97,15 +97,21 @@ pub fn scenario(
     let policy = policy(&mut draft, lists, release, policies);
     host(&mut draft, lists, options, &loads)?;
     draft.host.insert(0, ("profile", "\"ideal\"".to_owned()));
-    draft
-        .host
-        .insert(1, ("xen", format!("\"{}\"", release.unwrap_or(RELEASE).name())));
+    draft.host.insert(
+        1,
+        ("xen", format!("\"{}\"", release.unwrap_or(RELEASE).name())),
+    );
     params(&mut draft, lists, release, policy);
     let mut names = BTreeSet::new();
     let mut guessed = Guessed::default();
     for id in ids {
         let demanded = |vcpus| {
-            let demand = Demand { lists, options, id, load: loads.get(&id) };
+            let demand = Demand {
+                lists,
+                options,
+                id,
+                load: loads.get(&id),
+            };
             demand.demanded(vcpus, &mut guessed)
         };
         let domain = domain::domain(&mut draft, (id, 0), &sources, policy, &mut names, demanded);
@@ -120,7 +126,7 @@ pub fn scenario(
     }
     say(&mut draft, lists, &sources, &loads);
     say_loads(&mut draft, options, &loads, &guessed);
-    say_unknown(&mut draft, lists, &guessed);
+    say_unknown(&mut draft, lists, &loads, &guessed);
     tries(&mut draft);
     let text = write::text(&draft, &options.command);
     match Scenario::parse("the scenario", text.as_bytes(), policies) {
@@ -158,8 +164,8 @@ fn sources(lists: &HostLists, options: &ListOptions) -> Sources {
     let of_domains = [Printed::List, Printed::VcpuList, Printed::LongList];
     let of_domains: Vec<String> = of_domains.into_iter().filter_map(named).collect();
     let of_domains: Vec<&str> = of_domains.iter().map(String::as_str).collect();
-    let list = (!lists.domains.is_empty())
-        .then(|| (lists.domains.clone(), write::listed(&of_domains)));
+    let list =
+        (!lists.domains.is_empty()).then(|| (lists.domains.clone(), write::listed(&of_domains)));
     let of_sched = named(Printed::Sched).unwrap_or_default();
     Sources {
         command: options.command.clone(),
@@ -512,12 +518,7 @@ fn work(load: u64, work_us: u64) -> Option<Vec<Setting>> {
 }
 
 /// Which settings are from which list.
-fn say(
-    draft: &mut Draft,
-    lists: &HostLists,
-    sources: &Sources,
-    loads: &BTreeMap<u16, (Used, By)>,
-) {
+fn say(draft: &mut Draft, lists: &HostLists, sources: &Sources, loads: &BTreeMap<u16, (Used, By)>) {
     draft.say_taken();
     draft.say_pins(sources);
     if lists.pools.len() > 1 {
@@ -596,7 +597,12 @@ fn say_loads(
 }
 
 /// What nothing has told, and what would.
-fn say_unknown(draft: &mut Draft, lists: &HostLists, guessed: &Guessed) {
+fn say_unknown(
+    draft: &mut Draft,
+    lists: &HostLists,
+    loads: &BTreeMap<u16, (Used, By)>,
+    guessed: &Guessed,
+) {
     let mut first = Vec::new();
     let all: Vec<&str> = guessed
         .busy
@@ -616,6 +622,16 @@ fn say_unknown(draft: &mut Draft, lists: &HostLists, guessed: &Guessed) {
          `xentrace` (docs/trace-analysis.md); until then compare --work-us 1000 with 10000"
             .to_owned(),
     );
+    let between = loads.values().filter(|(_, by)| matches!(by, By::Lists(_)));
+    let used: u64 = between.map(|(used, _)| used.sum()).sum();
+    let busy = used / 10 / u64::from(draft.pcpus.max(1));
+    if busy >= NEVER_RESTS / 10 {
+        first.push(format!(
+            "who asked for more than was used: all pcpus were busy for {} % of the time; give \
+             `workload = \"burn\"` to who computes without rest",
+            busy.min(100)
+        ));
+    }
     if !guessed.one_vcpu.is_empty() {
         first.push("how many vcpus domains have: `xl list`".to_owned());
     }

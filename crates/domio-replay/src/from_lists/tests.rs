@@ -162,7 +162,10 @@ fn one_list_tells_no_load() {
             "- names and vcpus: `xl list` (host.txt)",
         ],
     );
-    assert!(!told.contains("Time(s)") && !told.contains("asked for no more"), "{told}");
+    assert!(
+        !told.contains("Time(s)") && !told.contains("asked for no more"),
+        "{told}"
+    );
     for what in [
         "the load of web and Domain-0: `xl list; sleep 10; xl list`, with --interval 10",
         "weights and caps: `xl sched-credit2`",
@@ -171,11 +174,25 @@ fn one_list_tells_no_load() {
         "which scheduler the host has",
         "the release of Xen",
     ] {
-        assert!(all.notices.iter().any(|n| n.contains(what)), "{what}: {:?}", all.notices);
+        assert!(
+            all.notices.iter().any(|n| n.contains(what)),
+            "{what}: {:?}",
+            all.notices
+        );
     }
-    let half = ListOptions { load_pct: 50, pcpus: Some(6), ..options(None) };
+    let half = ListOptions {
+        load_pct: 50,
+        pcpus: Some(6),
+        ..options(None)
+    };
     let half = made(&one, &half).text;
-    has(&half, &["cores = 6\n", "mean_us = 2000 }\n  off = { distribution = \"exponential\", mean_us = 2000 }"]);
+    has(
+        &half,
+        &[
+            "cores = 6\n",
+            "mean_us = 2000 }\n  off = { distribution = \"exponential\", mean_us = 2000 }",
+        ],
+    );
 }
 
 /// Old headings, settings alone, JSON, and the mean since the start.
@@ -187,27 +204,77 @@ fn other_outputs_tell_what_they_have() {
               win 14 1 6 -b- 34.0 2,4-6\n";
     let text = made(&lists(&[xm]), &options(None)).text;
     has(&text, &["cores = 7\n", "pin = [\"0\", \"2,4-6\"]\n"]);
-    has(&head(&text), &["- names, vcpus and pins: `xl vcpu-list` (host.txt)"]);
+    has(
+        &head(&text),
+        &["- names, vcpus and pins: `xl vcpu-list` (host.txt)"],
+    );
     let credit = "Cpupool Pool-0: tslice=30ms ratelimit=1000us migration-delay=0us\n\
                   Name ID Weight Cap\nweb 3 512 50\n";
     let text = made(&lists(&[credit]), &options(None)).text;
-    has(&text, &["policy = \"credit\"\ntslice_ms = 30\n", "weight = 512\ncap = 50\n"]);
+    has(
+        &text,
+        &[
+            "policy = \"credit\"\ntslice_ms = 30\n",
+            "weight = 512\ncap = 50\n",
+        ],
+    );
     has(&head(&text), &["- 1 vcpu for web: nothing tells how many"]);
     let rtds = "Cpupool Pool-0: sched=RTDS\nName ID VCPU Period Budget Extratime\n\
                 web 3 0 10000 4000 yes\n";
     let text = made(&lists(&[rtds]), &options(None)).text;
-    has(&text, &["policy = \"rtds\"\n", "period_us = 10000\nbudget_us = 4000\nextratime = true\n"]);
-    let json = r#"[{"domid": 3, "config": {"c_info": {"name": "web"}, "b_info": {"max_vcpus": 2}}}]"#;
-    has(&made(&lists(&[json]), &options(None)).text, &["vcpus = 2\n"]);
+    has(
+        &text,
+        &[
+            "policy = \"rtds\"\n",
+            "period_us = 10000\nbudget_us = 4000\nextratime = true\n",
+        ],
+    );
+    let json =
+        r#"[{"domid": 3, "config": {"c_info": {"name": "web"}, "b_info": {"max_vcpus": 2}}}]"#;
+    has(
+        &made(&lists(&[json]), &options(None)).text,
+        &["vcpus = 2\n"],
+    );
     let uptime = "Name ID Mem VCPUs State Time(s)\nweb 3 512 2 -b---- 720.0\n\
                   Name ID Uptime\nweb 3 2:00:00\n";
     let text = made(&lists(&[uptime]), &options(None)).text;
-    has(&text, &["# It used 10.0 % of one pcpu on average since it started 2.0 hours ago, taken"]);
+    has(
+        &text,
+        &["# It used 10.0 % of one pcpu on average since it started 2.0 hours ago, taken"],
+    );
     has(&text, &["mean_us = 38000 }\n  vcpu = \"all\"\n"]);
     let pools = "Cpupool Pool-0: ratelimit=1000us\nName ID Weight Cap\nweb 3 512 50\n\
                  Cpupool two: ratelimit=500us\nName ID Weight Cap\nb 4 256 0\n";
     let told = head(&made(&lists(&[pools]), &options(None)).text);
     has(&told, &["one pool: settings are of 2 (Pool-0, two)"]);
+}
+
+/// A domain may be called like a command.
+#[test]
+fn rows_are_no_commands() {
+    let text = "# xl list\nThu Nov 26 15:17:19 UTC 2026\nName ID Mem VCPUs State Time(s)\n\
+                date 3 512 1 -b---- 34.1\nxl 4 512 1 -b---- 34.1\n$ xl list\n";
+    let names = lists(&[text]).domains.into_values().filter_map(|d| d.name);
+    assert_eq!(names.collect::<Vec<_>>(), ["date", "xl"]);
+}
+
+/// Where all pcpus were busy, somebody asked for more than he used, and nothing tells who.
+#[test]
+fn a_host_that_was_full_is_told() {
+    let of = |busy: &str| {
+        let list = |time: &str| {
+            format!(
+                "Name ID Mem VCPUs State Time(s)\na 1 512 1 r----- {time}\nb 2 512 2 r----- {time}\n"
+            )
+        };
+        let two = ListOptions {
+            pcpus: Some(2),
+            ..options(Some(10))
+        };
+        made(&lists(&[&list("10.0"), &list(busy)]), &two).notices
+    };
+    let full = |notices: &[String]| notices.iter().any(|n| n.contains("99 % of the time"));
+    assert!(full(&of("19.9")) && !full(&of("15.0")), "{:?}", of("19.9"));
 }
 
 /// Lists of vcpus tell each vcpu's load, and vcpus that are offline have none.
@@ -239,25 +306,50 @@ fn what_contradicts_itself_is_refused() {
     let list = |time: &str| format!("Name ID Mem VCPUs State Time(s)\nweb 3 512 1 -b---- {time}\n");
     let twice = |first: &str, last: &str| lists(&[&list(first), &list(last)]);
     let said = refused(&twice("30.0", "10.0"), &options(Some(10)));
-    has(&said, &["web (id 3) has used 30.0 s", "host.txt, line 1", "in the order in which"]);
+    has(
+        &said,
+        &[
+            "web (id 3) has used 30.0 s",
+            "host.txt, line 1",
+            "in the order in which",
+        ],
+    );
     let said = refused(&twice("30.0", "50.0"), &options(Some(10)));
-    has(&said, &["web (id 3) used 20.0 s", "more than 1 vcpu can in 10.0 s", "--interval"]);
+    has(
+        &said,
+        &[
+            "web (id 3) used 20.0 s",
+            "more than 1 vcpu can in 10.0 s",
+            "--interval",
+        ],
+    );
     let said = refused(&lists(&[&list("30.0")]), &options(Some(10)));
     has(&said, &["no list with the column Time(s) comes twice"]);
     let said = refused(&HostLists::default(), &options(None));
     has(&said, &["tell of no domain"]);
     let two = "Name ID Mem VCPUs State Time(s)\na 1 512 2 r----- 10.0\nb 2 512 2 r----- 10.0\n";
     let later = two.replace("10.0", "30.0");
-    let few = ListOptions { pcpus: Some(2), ..options(Some(10)) };
+    let few = ListOptions {
+        pcpus: Some(2),
+        ..options(Some(10))
+    };
     let said = refused(&lists(&[two, &later]), &few);
     has(&said, &["the time of 4 pcpus, and --pcpus tells of 2"]);
     let pinned = "Name ID VCPU CPU State Time(s) Affinity\nweb 3 0 5 -b- 1.0 5\n";
-    let said = refused(&lists(&[pinned]), &few);
+    let one = ListOptions {
+        interval_ms: None,
+        ..few
+    };
+    let said = refused(&lists(&[pinned]), &one);
     has(&said, &["a list names pcpu 5", "--pcpus tells of 2"]);
     // Lists without an interval tell no load.
     let told = made(&twice("10.0", "12.0"), &options(None));
     let how = "the load of web: --interval, the seconds from the first list to the last";
-    assert!(told.notices.iter().any(|n| n.contains(how)), "{:?}", told.notices);
+    assert!(
+        told.notices.iter().any(|n| n.contains(how)),
+        "{:?}",
+        told.notices
+    );
 }
 
 #[test]
@@ -266,11 +358,23 @@ fn mistakes_are_told_with_their_line() {
         ("", 1, "an output of `xl` or `xm`"),
         ("root@host:~# xl list\n", 1, "an output of `xl` or `xm`"),
         ("nonsense here\n", 1, "an output of `xl` or `xm`"),
-        ("\nName ID Mem VCPUs State Time(s)\nweb 1\n", 3, "ID, Mem and VCPUs"),
-        ("Name ID VCPU CPU State Time(s) Affinity\nweb 1 0 300 -b- 1.0 all\n", 2, "below 256"),
+        (
+            "\nName ID Mem VCPUs State Time(s)\nweb 1\n",
+            3,
+            "ID, Mem and VCPUs",
+        ),
+        (
+            "Name ID VCPU CPU State Time(s) Affinity\nweb 1 0 300 -b- 1.0 all\n",
+            2,
+            "below 256",
+        ),
         ("Name ID Weight Cap\nweb 1 0 0\n", 2, "weight of 1 to 65535"),
         ("Name ID Uptime\nweb 1 long\n", 2, "2 days, 3:04:05"),
-        ("Name ID Mem VCPUs State Time(s)\nweb 1 512 1 r----- 1e3\n", 2, "seconds, as 12.3"),
+        (
+            "Name ID Mem VCPUs State Time(s)\nweb 1 512 1 r----- 1e3\n",
+            2,
+            "seconds, as 12.3",
+        ),
     ] {
         let error = HostLists::default().read(text, "f").unwrap_err();
         assert_eq!(error.line, line, "{error}");
@@ -280,10 +384,47 @@ fn mistakes_are_told_with_their_line() {
 
 fn lines() -> impl Strategy<Value = String> {
     let word = prop::sample::select(vec![
-        "Name", "ID", "VCPU", "VCPUs", "CPU", "State", "Time(s)", "Weight", "Cap", "Mem", "Uptime",
-        "Affinity", "web", "0", "7", "-1", "99999999999", "1.5", "r--", "-b-", "-", "all", "/",
-        "0-3,6", "Cpupool", "Pool-0:", "tslice=30ms", "2", "days,", "3:04:05", "nr_cpus", ":",
-        "xen_version", "4.17", "#", "xl", "$", "\n", "\n", "\u{e4}", "\t",
+        "Name",
+        "ID",
+        "VCPU",
+        "VCPUs",
+        "CPU",
+        "State",
+        "Time(s)",
+        "Weight",
+        "Cap",
+        "Mem",
+        "Uptime",
+        "Affinity",
+        "web",
+        "0",
+        "7",
+        "-1",
+        "99999999999",
+        "1.5",
+        "r--",
+        "-b-",
+        "-",
+        "all",
+        "/",
+        "0-3,6",
+        "Cpupool",
+        "Pool-0:",
+        "tslice=30ms",
+        "2",
+        "days,",
+        "3:04:05",
+        "nr_cpus",
+        ":",
+        "xen_version",
+        "4.17",
+        "#",
+        "xl",
+        "$",
+        "\n",
+        "\n",
+        "\u{e4}",
+        "\t",
     ]);
     prop::collection::vec(word, 0..60).prop_map(|words| words.join(" "))
 }

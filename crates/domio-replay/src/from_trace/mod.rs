@@ -80,11 +80,19 @@ pub fn scenario(
         let replayed: Vec<u16> = vcpus.map(|v| v.index).collect();
         let last = replayed.iter().max().map_or(0, |v| v.saturating_add(1));
         let demanded = |vcpus| demanded(id, &replayed, vcpus, sources);
-        let domain =
-            domain::domain(&mut draft, (id, last), sources, policy, &mut names, demanded);
+        let domain = domain::domain(
+            &mut draft,
+            (id, last),
+            sources,
+            policy,
+            &mut names,
+            demanded,
+        );
         draft.domains.push(domain);
     }
-    draft.tries.push("domio compare THIS --policy credit --policy round-robin".to_owned());
+    draft
+        .tries
+        .push("domio compare THIS --policy credit --policy round-robin".to_owned());
     let has_weight = |d: &&domain::Domain| d.params.iter().any(|(key, _)| *key == "weight");
     if let Some(first) = draft.domains.iter().find(has_weight) {
         let key = format!("domain.{}.weight", first.name);

@@ -2,7 +2,7 @@
 //! paste it.
 //!
 //! Headings tell what follows. Lines with a command (`# xl list`, `$ sudo xl vcpu-list`), with the
-//! output of `date` and without anything are passed over. A list that comes twice tells how much
+//! output of `date` and without anything are passed over, unless they are rows of the table before. A list that comes twice tells how much
 //! time each domain used in between.
 
 use super::table::{Column, Row, Table};
@@ -99,7 +99,7 @@ impl HostLists {
         let before = self.printed.len();
         let mut any = false;
         for (number, line) in (1..).zip(text.lines()) {
-            if line.trim().is_empty() || is_of_shell(line) {
+            if line.trim().is_empty() {
                 continue;
             }
             any |= self.line(&mut section, (number, line), file)?;
@@ -146,6 +146,9 @@ impl HostLists {
             Some(Section::Sched(table) | Section::Uptime(table)) => table.row(line).is_some(),
             None => false,
         };
+        if !fits && is_of_shell(line) {
+            return Ok(false);
+        }
         // A key has one word, so that it cannot be taken for a row.
         if !fits && let Some((key, value)) = setting(line) {
             self.info.insert(key.to_owned(), value.to_owned());
@@ -258,14 +261,17 @@ fn is_of_shell(line: &str) -> bool {
     let line = line.trim();
     let words: Vec<&str> = line.split_whitespace().collect();
     let is_command = |word: &&str| matches!(*word, "xl" | "xm" | "sudo" | "date" | "sleep");
-    let after_prompt = words.iter().position(|word| word.ends_with(['#', '$', '>', '%']));
+    let after_prompt = words
+        .iter()
+        .position(|word| word.ends_with(['#', '$', '>', '%']));
     let command = match after_prompt {
         Some(prompt) => words.get(prompt + 1),
         None => words.first(),
     };
     let is_date = || {
         let days = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
-        let day = words.first().is_some_and(|word| days.contains(&&word[..word.len().min(3)]));
+        let first = words.first().copied().unwrap_or_default();
+        let day = days.iter().any(|day| first.starts_with(day));
         day && words.iter().any(|word| word.split(':').count() == 3)
     };
     match (command, after_prompt) {

@@ -158,7 +158,12 @@ pub(super) fn pool(sched: &mut SchedText, number: usize, line: &str) -> Result<(
 }
 
 /// The line of a domain, or of a vcpu in `xl sched-rtds -v all`.
-pub(super) fn domain(sched: &mut SchedText, table: &Table, number: usize, line: &str) -> Result<(), XlError> {
+pub(super) fn domain(
+    sched: &mut SchedText,
+    table: &Table,
+    number: usize,
+    line: &str,
+) -> Result<(), XlError> {
     let columns = "a name, and a word in each further column that the line of headings has, the \
                    domid a number";
     let row = table.row(line);
