@@ -1,4 +1,5 @@
-//! A network interface card: two rings of descriptors, and interrupts that wait for company.
+//! A network interface card, or one queue of a card that has several: two rings of descriptors, and
+//! interrupts that wait for company.
 //!
 //! # Receiving
 //!
@@ -40,8 +41,15 @@
 //! its bytes at the bus's rate, one packet after the other. A received packet is in its buffer when
 //! it has passed the bus. A packet to send passes the bus before it goes on the line. The card's
 //! own memory holds what waits for the bus, as many received packets as the ring has buffers.
+//!
+//! # Queues
+//!
+//! A card with [several queues](NicConfig::queues) is one [`Nic`] for each. Whoever owns them asks
+//! [`receive_queue`] which takes a packet from the line, hands all of them one line to send on, and
+//! has them [share the bus](Nic::share_bus).
 
 mod config;
+mod rss;
 
 use std::collections::VecDeque;
 
@@ -54,6 +62,7 @@ use crate::queue::{Accounted, Counts, DropPlace, Ledger, Queue};
 
 use config::due;
 pub use config::{Coalesce, NicConfig};
+pub use rss::receive_queue;
 
 /// A received packet in the ring.
 #[derive(Clone, Copy, Debug)]
@@ -63,7 +72,7 @@ struct Received {
     packet: Packet,
 }
 
-/// A card.
+/// A card, or one of its queues.
 #[derive(Clone, Debug)]
 pub struct Nic {
     config: NicConfig,
@@ -133,6 +142,14 @@ impl Nic {
                 self.bus_free
             }
         }
+    }
+
+    /// Shares the bus with other queues of the card: `free` is when the last of them leaves it.
+    /// Called before a packet passes the bus, and after that.
+    #[inline]
+    pub fn share_bus(&mut self, free: &mut Instant) {
+        self.bus_free = self.bus_free.max(*free);
+        *free = self.bus_free;
     }
 
     /// Whether a packet may come in now: there is an empty buffer, or none is needed, since the

@@ -4,13 +4,13 @@
 //! trace ─▶ demand ─▶ RecordedDemands ─▶ Scenario::build ─▶ simulated host
 //!   │
 //!   └───▶ Shown ─┬─▶ from_trace ─▶ text of a scenario
-//! what xl printed ─┘
+//! what xl printed ─┴─▶ from_lists ─▶ text of a scenario
 //! ```
 //!
 //! [`demand`] reads off a trace what each vcpu asked for, and [`arrival`] where its wake-ups come
 //! from. A process of a simulated guest asks for
 //! the same ([`ReplayProcess`]), which a scenario can name ([`RecordedDemands`]). A whole scenario
-//! can be made of a trace ([`from_trace`]).
+//! can be made of a trace ([`from_trace`]), or of what `xl` printed alone ([`from_lists`]).
 //!
 //! Traces of block devices are replayed without a host: against request layer, elevator and drive
 //! ([`block`]).
@@ -21,12 +21,15 @@
 pub mod arrival;
 pub mod block;
 pub mod demand;
+mod draft;
+pub mod from_lists;
 pub mod from_trace;
 pub mod linux;
 pub mod named;
 pub mod private;
 mod process;
 mod replays;
+mod xl;
 
 pub use named::{NamedRecord, NamedRecords};
 pub use process::{Arrival, Demand, ReplayProcess};

@@ -9,6 +9,7 @@ mod claims;
 mod dom0_share;
 mod drawn;
 mod elevator;
+mod from_lists;
 mod from_trace;
 mod help;
 mod keeping;
@@ -25,6 +26,7 @@ pub use claims::{ClaimCommand, ClaimList, ClaimShow};
 pub use dom0_share::{Dom0Share, Numbers as Dom0Numbers};
 pub use drawn::Drawn;
 pub use elevator::{Elevator, ElevatorList, ElevatorReplay, ElevatorShow};
+pub use from_lists::ScenarioFromLists;
 pub use from_trace::ScenarioFromTrace;
 pub use help::command;
 pub use keeping::{

@@ -140,12 +140,16 @@ fn advised(outcome: &Dom0Outcome, best: &Dom0Point) -> String {
 /// Why more vcpus under `points` would tell of the model and not of the host, if that is so.
 fn limited(outcome: &Dom0Outcome, policy: &str, points: &[(f64, &Dom0Point)]) -> Option<String> {
     let not_spread = |(vcpus, p): &&(f64, &Dom0Point)| *vcpus > 1.0 && p.netback_vcpus == Some(1);
-    points.iter().find(not_spread)?;
+    let (_, point) = points.iter().find(not_spread)?;
     let dom0 = &outcome.dom0;
+    let what = match point.card_vcpus {
+        Some(2..) => "All work of netback",
+        _ => "All work on packets",
+    };
     Some(format!(
-        "{policy}: cannot tell whether more vcpus help. All work on packets is on vcpu 0 of {dom0} \
-         here, which hosts seldom have so. `--set network.netback_threads=64` spreads it: each \
-         interface is one vcpu's."
+        "{policy}: cannot tell whether more vcpus help. {what} is on vcpu 0 of {dom0} here, which \
+         hosts seldom have so. `--set network.netback_threads=64` spreads it: each interface is one \
+         vcpu's. A card with several queues (`nic`, `queues` of [network.card]) spreads the rest."
     ))
 }
 
@@ -164,15 +168,19 @@ fn left_out(outcome: &Dom0Outcome) -> Vec<String> {
              ask of it beside that comes on top."
         ));
     }
+    let spread = |n: Option<u16>| n.is_some_and(|n| n > 1);
+    let mut several = points.clone().filter(|p| spread(p.netback_vcpus));
+    if several.any(|p| p.card_vcpus == Some(1)) {
+        all.push(format!(
+            "The card has one queue: its interrupt, and the bridge for what comes by it, are vcpu 0's \
+             of {dom0}. Cards since about 2010 have more: `nic`, `queues` of [network.card]."
+        ));
+    }
     if points
         .clone()
-        .any(|p| p.netback_vcpus.is_some_and(|n| n > 1))
+        .any(|p| spread(p.netback_vcpus) || spread(p.card_vcpus))
     {
-        all.push(format!(
-            "Not modelled: locks that vcpus of {dom0} share, and where the card's interrupt and \
-             the \
-             bridge could go: they stay on vcpu 0."
-        ));
+        all.push(format!("Not modelled: locks that vcpus of {dom0} share."));
     }
     all
 }

@@ -76,6 +76,10 @@ pub struct Dom0Point {
     /// Over how many vcpus of dom0 its network work is spread; absent where nothing passes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub netback_vcpus: Option<u16>,
+    /// Over how many vcpus of dom0 the queues of its card are spread; absent where it has no card,
+    /// or nothing passes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub card_vcpus: Option<u16>,
     /// The guests, in the scenario's order.
     pub guests: Vec<Dom0Guest>,
 }
@@ -138,6 +142,7 @@ pub(super) fn point(job: &Job, dom0: &str, samples: &[Sample]) -> Dom0Point {
         dom0_nobody_pct: nobody,
         own,
         netback_vcpus: netback_vcpus(job, dom0),
+        card_vcpus: card_vcpus(job, dom0),
         guests: guests.collect(),
     }
 }
@@ -227,6 +232,15 @@ fn netback_vcpus(job: &Job, dom0: &str) -> Option<u16> {
     threads
         .filter(|(driver, _)| *driver == id)
         .map(|(_, n)| n)
+        .min()
+}
+
+/// Over how many vcpus of dom0 the queues of a card are spread, the least of all cards with traffic.
+fn card_vcpus(job: &Job, dom0: &str) -> Option<u16> {
+    let id = job.built.host.domains.iter().find(|d| d.name == dom0)?.id;
+    let networks = job.built.devices.iter().filter_map(|d| d.network());
+    let own = networks.filter(|n| n.driver == id && n.vifs.iter().any(|vif| passes(n, vif)));
+    own.map(|n| n.nic.queues_on(n.card_vcpus).min(n.card_vcpus.max(1)))
         .min()
 }
 
@@ -358,6 +372,7 @@ mod tests {
             dom0_nobody_pct: None,
             own: None,
             netback_vcpus: None,
+            card_vcpus: None,
             guests: vec![guest],
         }
     }

@@ -341,9 +341,20 @@ fn more_vcpus_tell_nothing_while_all_packets_are_on_one() {
     let outcome = of_text(&spread, "credit", &plan);
     let threads: Vec<_> = outcome.points.iter().map(|p| p.netback_vcpus).collect();
     assert_eq!(threads, [Some(1), Some(1), Some(2)]);
+    let cards: Vec<_> = outcome.points.iter().map(|p| p.card_vcpus).collect();
+    assert_eq!(cards, [Some(1); 3]);
     let text = answers(&outcome).join("\n");
     assert!(text.contains("credit: more helps up to 2 vcpus"), "{text}");
     assert!(text.contains("Not modelled: locks"), "{text}");
+    assert!(text.contains("The card has one queue"), "{text}");
+    // A card of several queues is no limit any more.
+    let cards = spread.replace("netback_threads", "nic = \"mlx5\"\nnetback_threads");
+    let outcome = of_text(&cards, "credit", &plan);
+    let cards: Vec<_> = outcome.points.iter().map(|p| p.card_vcpus).collect();
+    assert_eq!(cards, [Some(1), Some(1), Some(2)]);
+    let text = answers(&outcome).join("\n");
+    assert!(text.contains("credit: more helps up to 2 vcpus"), "{text}");
+    assert!(!text.contains("The card has one queue"), "{text}");
 }
 
 /// A list of pins has one for each vcpu: another number of vcpus is left out, with the reason.

@@ -52,6 +52,7 @@ fn card(guests: &[u16]) -> NetworkConfig {
         costs: NetCosts::on(&OPTERON_242),
         rx_mode: RxMode::Flip,
         vcpu: 0,
+        card_vcpus: 1,
         netback: NetbackConfig::ONE,
         behind: Vec::new(),
         other_ports: domio_net::host::OtherPorts::default(),

@@ -36,8 +36,7 @@ impl Network {
     /// Packets that vcpu number `driver` of those with work of the network has at hand.
     fn at_hand(&self, driver: u16) -> u32 {
         let own = &self.drivers[usize::from(driver)];
-        // The card is the first one's.
-        let in_card = if driver == 0 { self.card.at_hand() } else { 0 };
+        let in_card = self.card.at_hand(driver);
         let backs = self.of_back.iter().zip(&self.backs);
         let backs = backs.filter(|((_, of), _)| *of == driver);
         let in_backs: usize = backs.map(|(_, back)| back.at_hand()).sum();

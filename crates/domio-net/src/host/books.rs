@@ -44,6 +44,15 @@ impl Network {
         &self.outside.peer
     }
 
+    /// The protocols of the guest of the interface in place `vif` of
+    /// [`NetworkConfig::vifs`](super::NetworkConfig::vifs), for their statistics.
+    ///
+    /// # Panics
+    /// When there is no such interface.
+    pub fn guest(&self, vif: usize) -> &Peer {
+        &self.guests[vif].stack.peer
+    }
+
     /// The client of the web server that is flow `flow`, for its statistics.
     pub fn web_client(&self, flow: FlowId) -> Option<&Client> {
         let mut webs = self.outside.webs.iter();

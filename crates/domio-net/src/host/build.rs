@@ -6,6 +6,7 @@ use domio_vmm::bus::{Attach, Blueprint, Softirq, SoftirqLine, Token};
 
 use super::at_hand::Owed;
 use super::card::Card;
+use super::card_queue::CardQueue;
 use super::config::{FlowConfig, FlowKind, NetworkConfig, VifConfig};
 use super::driver::{self, Driver};
 use super::guest::{Guest, Start};
@@ -29,7 +30,7 @@ use crate::class::RECORDS;
 use crate::icmp::{Echo, Ping, PingConfig};
 use crate::link::{Link, Loss};
 use crate::neighbor::{Neighbor, Timing};
-use crate::nic::{Nic, NicConfig};
+use crate::nic::NicConfig;
 use crate::offload::SEGMENTS_MAX;
 use crate::packet::{FlowId, Station};
 use crate::peer::{Peer, PeerTimer, PeerTimerKind, Service, TcpEnd};
@@ -64,7 +65,10 @@ impl Network {
         config.check();
         let mut calls = Vec::new();
         let sites = Site::all(config);
-        let (back_lines, pirq) = driver_lines(&sites, &mut calls, attach);
+        let queues = config.nic.queues_on(config.card_vcpus);
+        let polls = queues.min(config.card_vcpus.max(1));
+        let (back_lines, poll_lines) = driver_lines(&sites, (queues, polls), &mut calls, attach);
+        let pirqs: Vec<u16> = (0..queues).map(|_| attach.pirq()).collect();
         let vifs = config.vifs.len() as u16;
         let lines: Vec<FrontLines> = (0..vifs)
             .map(|vif| front_lines(vif, &mut calls, attach))
@@ -75,7 +79,9 @@ impl Network {
             replication,
         };
         let mut parts = Parts::new(config, &sites, random, attach);
-        let interrupt = parts.timer(Event::Interrupt);
+        let interrupts: Vec<TimerId> = (0..queues)
+            .map(|queue| parts.timer(Event::Interrupt(queue)))
+            .collect();
         let arrivals = (
             parts.timer(Event::ArrivalIn),
             parts.timer(Event::ArrivalOut),
@@ -94,15 +100,19 @@ impl Network {
             random.stream("remote/interrupts"),
         );
         let line = Line::new(Link::new(config.link), remote_card, arrivals);
-        let card = Card::new(Nic::new(config.nic), line, pirq, interrupt);
+        let of_queue = (0..).zip(pirqs.into_iter().zip(interrupts));
+        let of_queue = of_queue.map(|(queue, (pirq, interrupt))| {
+            CardQueue::new(config.nic, (queue, queue % polls), pirq, interrupt)
+        });
+        let card = Card::new(of_queue.collect(), line, config.vcpu);
         let rates: Vec<_> = config.vifs.iter().map(|vif| vif.rate).collect();
         let (mut drivers, mut of_driver) = (Vec::new(), Vec::new());
+        for (site, softirq) in poll_lines {
+            drivers.push(Driver::new(Softnet::new(softirq)));
+            of_driver.push(site);
+        }
         let (mut backs, mut of_back) = (Vec::new(), Vec::new());
         for lines in back_lines {
-            if let Some(rx) = lines.rx {
-                drivers.push(Driver::new(Softnet::new(rx)));
-                of_driver.push(lines.site);
-            }
             backs.push(Netback::new(&rates, lines.back, lines.vcpu));
             of_back.push((lines.site, lines.driver));
         }
@@ -346,30 +356,36 @@ struct Lines {
     vcpu: u16,
     /// What polls on that vcpu, by its number among those of all driver domains.
     driver: u16,
-    /// The softirq that polls, for the first pair of a vcpu.
-    rx: Option<SoftirqLine>,
     back: BackLines,
 }
 
 /// What the kernels of driver domains are called by, with tokens that `calls` explains, for each
-/// pair of tasklets; and the number of the card's interrupt.
+/// pair of tasklets; and the softirqs that poll, each with the number of its driver domain. The
+/// domain with the card polls so many `queues` of the card on so many of its vcpus.
 fn driver_lines(
     sites: &[Site],
+    (queues, polls): (u16, u16),
     calls: &mut Vec<For>,
     attach: &mut Attach<'_>,
-) -> (Vec<Lines>, u16) {
+) -> (Vec<Lines>, Vec<(u16, SoftirqLine)>) {
     let mut token = tokens(calls);
-    let card = token(For::Card);
-    debug_assert_eq!(card, CARD_TOKEN, "the card's interrupt comes first");
+    let card = token(For::Card(0));
+    debug_assert_eq!(card, CARD_TOKEN, "the card's interrupts come first");
+    for queue in 1..queues {
+        token(For::Card(queue));
+    }
     let mut lines = Vec::new();
-    let mut drivers = 0;
+    let mut softirqs = Vec::new();
     for (site, s) in (0..).zip(sites) {
         let vcpus = s.netback.vcpus();
+        let first = softirqs.len() as u16;
         for pair in 0..s.netback.pairs() {
             let n = lines.len() as u16;
-            let driver = drivers + pair % vcpus;
-            let rx = (pair < vcpus)
-                .then(|| attach.softirq(Softirq::NetRx, token(For::DriverRx(driver))));
+            let driver = first + pair % vcpus;
+            if pair < vcpus {
+                let softirq = attach.softirq(Softirq::NetRx, token(For::DriverRx(driver)));
+                softirqs.push((site, softirq));
+            }
             let back = BackLines {
                 restart: attach.softirq(Softirq::NetTx, token(For::DriverTx(n))),
                 rx_tasklet: attach.tasklet(token(For::RxTasklet(n))),
@@ -381,13 +397,17 @@ fn driver_lines(
                 site,
                 vcpu: s.vcpu + pair % vcpus,
                 driver,
-                rx,
                 back,
             });
         }
-        drivers += vcpus;
+        // Vcpus that poll the card and have no netback.
+        let has_card = if site == 0 { polls } else { 0 };
+        for driver in vcpus..has_card.max(vcpus) {
+            let softirq = attach.softirq(Softirq::NetRx, token(For::DriverRx(first + driver)));
+            softirqs.push((site, softirq));
+        }
     }
-    (lines, attach.pirq())
+    (lines, softirqs)
 }
 
 /// By driver domain: number of its first backend among those of all.

@@ -1,173 +1,157 @@
-//! The driver domain's card and its line: packets that arrive, the timers and the handler of its
-//! interrupt, packets that leave and the queue of those that wait for the card.
-
-use std::collections::VecDeque;
+//! The driver domain's card and its line: packets that arrive, queues that take them, and packets
+//! that leave.
+//!
+//! A card has as many queues as its driver asks for ([`NicConfig::queues`]). Each has its rings, and
+//! an interrupt that is one vcpu's of the driver domain: queues take turns among the vcpus, as
+//! `irqbalance` and the drivers' hints deal them out. A packet from the line goes to the queue of its
+//! flow ([`receive_queue`]); a packet to send to the queue of the vcpu that sends it (Linux: XPS).
+//!
+//! [`NicConfig::queues`]: crate::nic::NicConfig::queues
 
 use domio_core::{Duration, Instant};
-use domio_sim::TimerId;
-use domio_vmm::bus::{Io, KernelIo, Owner, Progress, Token};
-use domio_vmm::evtchn::Port;
+use domio_vmm::bus::{Io, KernelIo, Progress, Token};
 
+use super::card_queue::CardQueue;
 use super::costs::NetCosts;
-use super::handler::Handler;
 use super::line::Line;
 use super::netback::Netback;
 use super::record;
 use super::site::Site;
-use super::softnet::{Polled, Softnet};
-use super::vif::{Page, Vif, receiver, shared_by};
+use super::softnet::Softnet;
+use super::vif::{Page, Vif, receiver};
 use crate::class::NetPlace::{Card as InCard, DriverOut, Outside};
-use crate::nic::Nic;
+use crate::nic::{Nic, receive_queue};
 use crate::packet::Packet;
-use crate::queue::{Accounted, DropPlace, Ledger, Queue};
-
-/// Packets that wait for the card (`txqueuelen`).
-const TX_QUEUE: usize = 1_000;
+use crate::queue::{Accounted, Ledger};
 
 /// The card, its driver and the line behind it.
 pub(super) struct Card {
-    pub nic: Nic,
+    /// At least one.
+    queues: Vec<CardQueue>,
     pub line: Line,
-    /// The card's interrupt.
-    pirq: u16,
-    /// The interrupt's handler.
-    handler: Handler,
-    /// The card's port, once the driver domain is up.
-    port: Option<Port>,
-    /// Fires when the card raises its interrupt.
-    interrupt: TimerId,
-    /// The interrupt was raised and not handled.
-    raised: bool,
-    /// Whom the packets in the card's ring belong to, in order.
-    owners: VecDeque<Option<Page>>,
-    /// Packets that wait for room in that ring.
-    queue: Queue<(Option<Page>, Packet)>,
+    /// The driver domain's first vcpu with work of the network.
+    first_vcpu: u16,
+    /// When the bus is free, which all queues share.
+    bus_free: Instant,
 }
 
 impl Card {
-    /// Where packets end that the card does not get to.
-    pub const QUEUE: DropPlace = DropPlace("driver domain, queue to the NIC");
-
-    /// A card with an interrupt of number `pirq`, which timer `interrupt` raises.
-    pub fn new(nic: Nic, line: Line, pirq: u16, interrupt: TimerId) -> Self {
+    /// A card with these queues, at least one, in the driver domain whose work begins at vcpu
+    /// `first_vcpu`.
+    pub fn new(queues: Vec<CardQueue>, line: Line, first_vcpu: u16) -> Self {
         Card {
-            nic,
+            queues,
             line,
-            pirq,
-            handler: Handler::Idle,
-            port: None,
-            interrupt,
-            raised: false,
-            owners: VecDeque::new(),
-            queue: Queue::new(Self::QUEUE, TX_QUEUE),
+            first_vcpu,
+            bus_free: Instant::ZERO,
         }
     }
 
-    /// The driver domain comes up: binds the card's interrupt, with `token`.
+    /// The driver domain comes up: binds the interrupts, with `token` and those that follow.
     pub fn plug(&mut self, token: Token, config: &Site, io: &mut Io<'_>) {
-        let port = io.bind_pirq(config.driver, self.pirq, config.vcpu, token);
-        let port = port.expect("a driver domain that boots has free ports");
-        self.port = Some(port);
+        for (token, queue) in (token..).zip(&mut self.queues) {
+            queue.plug(token, config, io);
+        }
     }
 
-    /// Packets in the card's ring of which the driver knows: it polls, or the interrupt is there.
-    pub fn at_hand(&self) -> usize {
-        let known = self.raised || self.nic.is_masked();
-        if known { self.nic.filled() } else { 0 }
+    /// The rings of queue `queue`.
+    #[inline]
+    pub fn nic(&mut self, queue: u16) -> &mut Nic {
+        &mut self.queues[usize::from(queue)].nic
     }
 
-    /// Packets that have arrived go to the card's ring.
+    /// The vcpu that has the interrupt of queue `queue`, by its number among those of the driver
+    /// domain with work of the network.
+    #[inline]
+    pub fn driver_of(&self, queue: u16) -> u16 {
+        self.queues[usize::from(queue)].driver
+    }
+
+    /// Packets in rings of which vcpu number `driver` knows: it polls, or the interrupt is there.
+    pub fn at_hand(&self, driver: u16) -> usize {
+        let own = self.queues.iter().filter(|queue| queue.driver == driver);
+        own.map(CardQueue::at_hand).sum()
+    }
+
+    /// Packets that have arrived go to the rings of their queues.
     ///
     /// It is looked at when something asks for it: before the remote host sends more, so that a
     /// line that has to stop is stopped at the right place, and after each buffer that was posted.
     pub fn take_arrivals(&mut self, vifs: &[Vif], io: &mut Io<'_>) {
-        let there = &mut self.line.link.there;
+        let Card {
+            queues,
+            line,
+            bus_free,
+            ..
+        } = self;
+        let there = &mut line.link.there;
         // What came while the card had no buffer is in its memory, and gets one now.
         let since = if there.is_stopped() {
             io.now
         } else {
             Instant::ZERO
         };
-        while self.nic.may_receive()
+        while may_receive(queues)
             && let Some(at) = there.next_arrival()
             && at <= io.now
         {
             let at = at.max(since);
             // Dropped when the ring has no buffer: the card counts it.
-            if let Some(packet) = there.arrive(at)
-                && self.nic.receive(at, packet)
-                && let Some(ends) = receiver(vifs, &packet)
-            {
-                record::moved_at(io, at, ends, &packet, Outside, InCard);
+            if let Some(packet) = there.arrive(at) {
+                let number = receive_queue(&packet, queues.len() as u16);
+                let queue = &mut queues[usize::from(number)];
+                if queue.receive(at, packet, bus_free)
+                    && let Some(ends) = receiver(vifs, &packet)
+                {
+                    record::moved_at(io, at, ends, &packet, Outside, InCard);
+                }
             }
-            if !self.nic.may_receive() {
+            if !may_receive(queues) {
                 there.stop(at);
             }
         }
-        if self.nic.may_receive() {
+        if may_receive(queues) {
             there.go_on(io.now);
         }
     }
 
-    /// Sets the timers of the card: while its interrupt is on, for the next packet and for the
-    /// interrupt itself. Polled or raised, it needs none.
+    /// Sets the timers of the card: while the interrupt of a queue is on, for the next packet and
+    /// for that interrupt. If all are polled or raised, it needs none.
     pub fn listen(&mut self, vifs: &[Vif], io: &mut Io<'_>) {
-        if self.nic.is_masked() || self.raised {
-            io.disarm(self.interrupt);
+        if self.queues.iter().all(CardQueue::is_told) {
+            self.queues.iter().for_each(|queue| queue.listen(io));
             io.disarm(self.line.arrival_in);
             return;
         }
         self.take_arrivals(vifs, io);
-        match self.nic.interrupt_at(io.now) {
-            Some(at) => io.arm(self.interrupt, at),
-            None => io.disarm(self.interrupt),
-        }
+        self.queues.iter().for_each(|queue| queue.listen(io));
         match self.line.link.there.next_arrival() {
-            Some(at) if self.nic.may_receive() => io.arm(self.line.arrival_in, at),
+            Some(at) if may_receive(&self.queues) => io.arm(self.line.arrival_in, at),
             _ => io.disarm(self.line.arrival_in),
         }
     }
 
-    /// The card raises its interrupt, for all packets that have been taken.
-    pub fn raise_interrupt(&mut self, config: &Site, vifs: &[Vif], io: &mut Io<'_>) {
-        self.nic.interrupt(io.now);
-        let Some(port) = self.port else {
-            return;
-        };
-        self.raised = true;
-        io.raise_pirq(config.driver, port);
-        self.listen(vifs, io);
+    /// The card raises the interrupt of queue `queue`.
+    pub fn raise_interrupt(&mut self, queue: u16, config: &Site, vifs: &[Vif], io: &mut Io<'_>) {
+        if self.queues[usize::from(queue)].raise_interrupt(config, io) {
+            self.listen(vifs, io);
+        }
     }
 
-    /// The card's interrupt: switches it off, and asks to be polled. It is for those whose packets
-    /// the card has.
+    /// The interrupt of queue `queue`, whose vcpu has `softnet`.
     pub fn card_irq(
         &mut self,
+        queue: u16,
         softnet: &mut Softnet,
         config: &Site,
         vifs: &[Vif],
         kernel: &mut KernelIo<'_, '_>,
     ) -> Progress {
-        if self.handler.enter() {
-            let mut owner = Owner::Nobody;
-            if kernel.owners() {
-                for packet in self.nic.waiting() {
-                    owner = shared_by(vifs, packet, Duration::from_nanos(1), owner, kernel);
-                }
-            }
-            return Progress::Run(config.costs.nic_irq, owner);
-        }
-        self.raised = false;
-        if !self.nic.is_masked() {
-            self.nic.mask();
-            softnet.poll.push_back(Polled::Card);
-        }
-        softnet.raise(kernel);
-        Progress::Done
+        self.queues[usize::from(queue)].irq(softnet, config, vifs, kernel)
     }
 
-    /// Takes a packet to the card, or to the queue in front of it; the pages of those from guests
-    /// are `from`'s.
+    /// Takes a packet to the card, or to the packets that wait for it, by the queue of the vcpu that
+    /// executes; the pages of those from guests are `from`'s.
     pub fn transmit(
         &mut self,
         page: Option<Page>,
@@ -176,9 +160,12 @@ impl Card {
         vifs: &[Vif],
         kernel: &mut KernelIo<'_, '_>,
     ) {
-        if self.queue.is_empty() && self.nic.tx_free() > 0 {
-            self.hand_over(page, packet, vifs, kernel.io);
-        } else if !self.queue.push((page, packet))
+        let driver = kernel.vcpu.index - self.first_vcpu;
+        let number = driver % self.queues.len() as u16;
+        let queue = &mut self.queues[usize::from(number)];
+        if queue.waiting.is_empty() && queue.nic.tx_free() > 0 {
+            self.hand_over(number, (page, packet), vifs, kernel.io);
+        } else if !queue.waiting.push((page, packet))
             && let Some(page) = page
         {
             leaves(vifs, page.vif, &packet, kernel.io);
@@ -186,15 +173,23 @@ impl Card {
         }
     }
 
-    fn hand_over(&mut self, page: Option<Page>, packet: Packet, vifs: &[Vif], io: &mut Io<'_>) {
+    fn hand_over(
+        &mut self,
+        number: u16,
+        (page, packet): (Option<Page>, Packet),
+        vifs: &[Vif],
+        io: &mut Io<'_>,
+    ) {
         // Packets on the bus keep their order.
-        if self.nic.has_bus() {
+        if self.queues[usize::from(number)].nic.has_bus() {
             self.take_arrivals(vifs, io);
         }
-        let line = &mut self.line.link.back;
-        let taken = self.nic.transmit(io.now, packet, line);
+        let queue = &mut self.queues[usize::from(number)];
+        queue.nic.share_bus(&mut self.bus_free);
+        let taken = queue.nic.transmit(io.now, packet, &mut self.line.link.back);
+        queue.nic.share_bus(&mut self.bus_free);
         assert!(taken.is_ok(), "the ring has room");
-        self.owners.push_back(page);
+        queue.owners.push_back(page);
         if let Some(page) = page {
             leaves(vifs, page.vif, &packet, io);
         }
@@ -202,37 +197,54 @@ impl Card {
         self.listen(vifs, io);
     }
 
-    /// What freeing the first `n` packets of the ring, which have left, costs; each guest has part
-    /// in it by its packets.
-    pub fn reap_cost(&self, n: u16, costs: &NetCosts, kernel: &mut KernelIo<'_, '_>) -> Duration {
+    /// What freeing the first `n` packets of the ring of `queue`, which have left, costs; each guest
+    /// has part in it by its packets.
+    pub fn reap_cost(
+        &self,
+        (queue, n): (u16, u16),
+        costs: &NetCosts,
+        kernel: &mut KernelIo<'_, '_>,
+    ) -> Duration {
         if kernel.owners() {
-            for page in self.owners.iter().take(usize::from(n)).flatten() {
+            let owners = &self.queues[usize::from(queue)].owners;
+            for page in owners.iter().take(usize::from(n)).flatten() {
                 kernel.share(page.payer, costs.nic_reap);
             }
         }
         costs.nic_reap * u64::from(n)
     }
 
-    /// `n` packets have left: their pages are free, and the queue goes on.
+    /// `n` packets of `queue` have left: their pages are free, and those that wait go on.
     pub fn reap(
         &mut self,
-        n: u16,
+        (number, n): (u16, u16),
         backs: &mut [Netback],
         vifs: &[Vif],
         kernel: &mut KernelIo<'_, '_>,
     ) {
         for _ in 0..n {
-            let page = self.owners.pop_front();
+            let page = self.queues[usize::from(number)].owners.pop_front();
             if let Some(page) = page.expect("each packet in the ring has an entry") {
                 release(page, backs, vifs, kernel);
             }
         }
-        while self.nic.tx_free() > 0
-            && let Some((page, packet)) = self.queue.pop()
-        {
-            self.hand_over(page, packet, vifs, kernel.io);
+        loop {
+            let queue = &mut self.queues[usize::from(number)];
+            if queue.nic.tx_free() == 0 {
+                return;
+            }
+            let Some(next) = queue.waiting.pop() else {
+                return;
+            };
+            self.hand_over(number, next, vifs, kernel.io);
         }
     }
+}
+
+/// Whether the line may send: with flow control a queue without a buffer stops it for all.
+#[inline]
+fn may_receive(queues: &[CardQueue]) -> bool {
+    queues.iter().all(|queue| queue.nic.may_receive())
 }
 
 /// The packet of `page` has left, or was dropped: the backend that has the page gives it back.
@@ -254,6 +266,9 @@ pub(super) fn leaves(vifs: &[Vif], vif: u16, packet: &Packet, io: &mut Io<'_>) {
 
 impl Accounted for Card {
     fn account(&self, ledger: &mut Ledger) {
-        ledger.add(&self.line.link).add(&self.nic).add(&self.queue);
+        ledger.add(&self.line.link);
+        for queue in &self.queues {
+            ledger.add(queue);
+        }
     }
 }

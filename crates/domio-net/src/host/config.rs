@@ -41,8 +41,12 @@ pub struct NetworkConfig {
     pub costs: NetCosts,
     /// How netback hands packets to guests.
     pub rx_mode: RxMode,
-    /// The first vcpu of the driver domain that does its part of the work: the card's.
+    /// The first vcpu of the driver domain that does its part of the work: the card's first
+    /// queue's.
     pub vcpu: u16,
+    /// Vcpus of the driver domain from that one on, at least 1, among which the queues of the card
+    /// take turns.
+    pub card_vcpus: u16,
     /// How netback is set up there.
     pub netback: NetbackConfig,
     /// Ports of the driver domain that others use.

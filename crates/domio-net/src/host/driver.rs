@@ -24,21 +24,37 @@ pub(super) const CARD: BridgePort = BridgePort(0);
 /// A piece of work whose time is being spent.
 #[derive(Clone, Copy, Debug)]
 enum Piece {
-    /// Freeing so many packets that were sent.
-    Reap(u16),
+    /// Freeing so many packets that were sent by a queue of the card.
+    Reap { queue: u16, sent: u16 },
     /// Freeing a packet whose guest is sent nothing.
-    TurnAway {
-        /// Buffers of the card that it had.
-        buffers: u16,
-    },
+    TurnAway(Buffers),
     /// Taking a packet from the card, or from the guest of an interface, through the bridge.
     Forward {
         origin: Origin,
-        /// Buffers of the card that it had.
-        buffers: u16,
+        buffers: Buffers,
         packet: Packet,
         to: Forward,
     },
+}
+
+/// Receive buffers of the card that a packet had.
+#[derive(Clone, Copy, Debug)]
+struct Buffers {
+    /// The queue whose ring they are in.
+    queue: u16,
+    count: u16,
+}
+
+impl Buffers {
+    /// Those of a packet that has not come by the card.
+    const NONE: Buffers = Buffers { queue: 0, count: 0 };
+
+    /// They are empty again.
+    fn post(self, ways: &mut Ways<'_>) {
+        if self.count > 0 {
+            ways.card.nic(self.queue).post(self.count);
+        }
+    }
 }
 
 /// What a vcpu of a driver domain has besides netback: what waits to be polled, and how far it is.
@@ -72,17 +88,17 @@ impl Driver {
     /// `net_rx_action` in the driver domain.
     pub fn driver_rx(&mut self, ways: &mut Ways<'_>, kernel: &mut KernelIo<'_, '_>) -> Progress {
         match self.piece.take() {
-            Some(Piece::Reap(n)) => ways.card.reap(n, ways.backs, ways.vifs, kernel),
-            Some(Piece::TurnAway { buffers }) => {
-                ways.card.nic.post(buffers);
+            Some(Piece::Reap { queue, sent }) => {
+                ways.card.reap((queue, sent), ways.backs, ways.vifs, kernel);
             }
+            Some(Piece::TurnAway(buffers)) => buffers.post(ways),
             Some(Piece::Forward {
                 origin,
                 buffers,
                 packet,
                 to,
             }) => {
-                ways.card.nic.post(buffers);
+                buffers.post(ways);
                 ways.forward((origin, packet, to), kernel);
             }
             // The softirq begins.
@@ -101,13 +117,15 @@ impl Driver {
                 continue;
             }
             let next = match polled {
-                Polled::Card => self.poll_card(ways, kernel),
+                Polled::Card(queue) => self.poll_card(queue, ways, kernel),
                 Polled::Backlog => self.poll_packet(ways, kernel),
             };
             if let Some(piece) = next {
                 return piece;
             }
-            if polled == Polled::Card && ways.card.nic.has_sent(kernel.now()) {
+            if let Polled::Card(queue) = polled
+                && ways.card.nic(queue).has_sent(kernel.now())
+            {
                 // There is work: it is polled again, after the others.
                 self.next_device();
                 continue;
@@ -115,8 +133,8 @@ impl Driver {
             self.quota = WEIGHT;
             self.reaped = false;
             self.softnet.poll.pop_front();
-            if polled == Polled::Card {
-                ways.card.nic.unmask();
+            if let Polled::Card(queue) = polled {
+                ways.card.nic(queue).unmask();
                 ways.card.listen(ways.vifs, kernel.io);
             }
         }
@@ -130,9 +148,10 @@ impl Driver {
         self.reaped = false;
     }
 
-    /// The next piece of work with the card's rings.
+    /// The next piece of work with the rings of queue `queue` of the card.
     fn poll_card(
         &mut self,
+        queue: u16,
         ways: &mut Ways<'_>,
         kernel: &mut KernelIo<'_, '_>,
     ) -> Option<Progress> {
@@ -140,28 +159,29 @@ impl Driver {
         ways.card.take_arrivals(ways.vifs, kernel.io);
         let sent = match std::mem::replace(&mut self.reaped, true) {
             true => 0,
-            false => ways.card.nic.reap(now),
+            false => ways.card.nic(queue).reap(now),
         };
         if sent > 0 {
-            self.piece = Some(Piece::Reap(sent));
-            let time = ways.card.reap_cost(sent, &ways.site.costs, kernel);
+            self.piece = Some(Piece::Reap { queue, sent });
+            let time = ways.card.reap_cost((queue, sent), &ways.site.costs, kernel);
             return Some(Progress::Run(time, Owner::Shared));
         }
         let most = self.quota.min(self.budget) as u16;
-        let (packet, buffers) = ways.card.nic.take_frame(now, most)?;
+        let (packet, count) = ways.card.nic(queue).take_frame(now, most)?;
+        let buffers = Buffers { queue, count };
         if let Some(ends) = receiver(ways.vifs, &packet) {
             // Those that were joined to the first are no packets of their own any more.
-            for _ in 1..buffers {
+            for _ in 1..count {
                 record::moved(kernel.io, ends, &packet, InCard, Outside);
             }
             record::moved(kernel.io, ends, &packet, InCard, DriverIn);
         }
-        self.budget -= u32::from(buffers);
-        self.quota -= u32::from(buffers);
-        let rx = ways.site.costs.nic_rx * u64::from(buffers);
+        self.budget -= u32::from(count);
+        self.quota -= u32::from(count);
+        let rx = ways.site.costs.nic_rx * u64::from(count);
         if let Some(ends) = ways.turns_away(&packet, kernel) {
             record::moved(kernel.io, ends, &packet, DriverIn, Outside);
-            self.piece = Some(Piece::TurnAway { buffers });
+            self.piece = Some(Piece::TurnAway(buffers));
             return Some(Progress::Run(rx, Owner::Domain(ends.guest)));
         }
         Some(self.begin_forward((Origin::Card, packet), (buffers, rx), ways, kernel))
@@ -176,18 +196,18 @@ impl Driver {
         let (via, packet) = self.softnet.backlog.pop()?;
         self.budget -= 1;
         self.quota -= 1;
-        let taken = (0, Duration::ZERO);
+        let taken = (Buffers::NONE, Duration::ZERO);
         Some(self.begin_forward((Origin::Guest(via), packet), taken, ways, kernel))
     }
 
     /// Begins to take a packet of a guest's interface, or of the card, through the bridge, after it
-    /// was taken from where it was, which costs `taken` and leaves so many `buffers` empty. The way
+    /// was taken from where it was, which costs `taken` and leaves `buffers` empty. The way
     /// through the bridge is for who sends, where that is a guest, and what follows for who gets
     /// the packet, where that is one.
     fn begin_forward(
         &mut self,
         (origin, packet): (Origin, Packet),
-        (buffers, taken): (u16, Duration),
+        (buffers, taken): (Buffers, Duration),
         ways: &mut Ways<'_>,
         kernel: &mut KernelIo<'_, '_>,
     ) -> Progress {

@@ -29,7 +29,8 @@
 //! | `neighbors` | its neighbour table |
 //! | `site` | a driver domain, and how packets leave its bridge: by card, to guests, onward |
 //! | `driver` | a vcpu of a driver domain: polling of the card and the backlog |
-//! | `card` | the card: arrivals, its interrupt, the queue in front of it |
+//! | `card` | the card: arrivals, its queues, what leaves |
+//! | `card_queue` | a queue of the card: its interrupt, packets that wait for it |
 //! | `netback` | the tasklets to and from the guests, rate limits, what a controller stops |
 //! | `pairs` | how many pairs of tasklets netback has, and which serves an interface |
 //! | `pool` | pages that are granted once, for small packets |
@@ -55,6 +56,7 @@ mod buffers;
 mod build;
 mod calls;
 mod card;
+mod card_queue;
 mod config;
 mod costs;
 mod driver;
@@ -108,9 +110,9 @@ use vif::Vif;
 /// [`Network::calls`] is the token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum For {
-    /// A driver domain: card; by vcpu: polling; by backend: queues to guests, netback's tasklets,
-    /// timers.
-    Card,
+    /// A driver domain: by queue of the card: its interrupt; by vcpu: polling; by backend: queues to
+    /// guests, netback's tasklets, timers.
+    Card(u16),
     DriverRx(u16),
     DriverTx(u16),
     RxTasklet(u16),
@@ -130,8 +132,8 @@ enum For {
 /// What a timer of the network is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Event {
-    /// The card raises its interrupt.
-    Interrupt,
+    /// A queue of the card raises its interrupt.
+    Interrupt(u16),
     /// A packet reaches the card.
     ArrivalIn,
     /// A packet reaches the remote host.
@@ -174,7 +176,7 @@ pub struct Network {
     webs: Vec<(u16, u16)>,
 }
 
-/// Token of the card's interrupt.
+/// Token of the interrupt of the card's first queue; those of the others follow.
 const CARD_TOKEN: Token = 0;
 
 impl Network {
@@ -383,7 +385,9 @@ impl Device for Network {
         // A line that has to stop is stopped before the remote host sends more.
         card.take_arrivals(vifs, io);
         match self.events[token as usize] {
-            Event::Interrupt => return card.raise_interrupt(&sites[0], vifs, io),
+            Event::Interrupt(queue) => {
+                return card.raise_interrupt(queue, &sites[0], vifs, io);
+            }
             Event::ArrivalIn => {}
             Event::ArrivalOut => outside.arrive(&mut card.line, io),
             Event::Remote(timer) => outside.timer(timer, &mut card.line, io),
@@ -395,11 +399,14 @@ impl Device for Network {
 
     fn irq(&mut self, token: Token, kernel: &mut KernelIo<'_, '_>) -> Progress {
         match self.calls[token as usize] {
-            For::Card => {
-                let softnet = &mut self.drivers[0].softnet;
+            For::Card(queue) => {
+                // Those of the card's driver domain come first.
+                let driver = self.card.driver_of(queue);
+                let softnet = &mut self.drivers[usize::from(driver)].softnet;
                 let site = &self.sites[0];
-                let progress = self.card.card_irq(softnet, site, &self.vifs, kernel);
-                self.tell_at_hand(0, progress, kernel)
+                let vifs = &self.vifs;
+                let progress = self.card.card_irq(queue, softnet, site, vifs, kernel);
+                self.tell_at_hand(driver, progress, kernel)
             }
             For::Back(vif) => {
                 let v = &self.vifs[usize::from(vif)];

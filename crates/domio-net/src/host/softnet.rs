@@ -15,7 +15,8 @@ const BACKLOG: usize = 1_000;
 /// A device that wants to be polled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Polled {
-    Card,
+    /// A queue of the card, by its number.
+    Card(u16),
     Backlog,
 }
 

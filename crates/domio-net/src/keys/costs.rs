@@ -128,6 +128,10 @@ const fn count(min: i64) -> Typed<u16> {
 
 keys! {
     struct Card {
+        queues: u16 = int(1, NicConfig::QUEUES_MAX as i64), THE_CARDS,
+            "Queues of the card, each with the rings and the interrupts that are told here. They \
+             take turns among the vcpus of the driver domain. A packet from the line goes to the \
+             queue of its connection, one to send to the queue of the vcpu that sends.";
         rx_ring: u16 = count(1), THE_CARDS, "Descriptors for packets to receive.";
         tx_ring: u16 = count(1), THE_CARDS, "Descriptors for packets to send.";
         rx_delay: Duration = time("us", 0), THE_CARDS,
@@ -156,6 +160,9 @@ pub(super) fn network_card(table: &dyn Given, card: &mut NicConfig) -> Option<()
         Some(())
     }
     let keys = Card::read(table);
+    if keys.queues.given {
+        card.queues = Some(keys.queues.get()?);
+    }
     put(&keys.rx_ring, &mut card.rx_ring)?;
     put(&keys.tx_ring, &mut card.tx_ring)?;
     put(&keys.rx_packets, &mut card.rx.packets)?;

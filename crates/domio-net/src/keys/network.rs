@@ -63,14 +63,15 @@ static NICS: [WordOf<NicConfig>; 6] = [
     WordOf::new(
         "i40e",
         NicConfig::I40E,
-        "Intel's of 10 to 40 Gb/s (ixgbe likewise), as Linux 5 sets it up: one queue with rings of \
-         512; 20000 interrupts a second at most; TSO and GRO on.",
+        "Intel's of 10 to 40 Gb/s (ixgbe likewise), as Linux 5 sets it up: a queue on each vcpu of \
+         the driver domain, with rings of 512; 20000 interrupts of it a second at most; TSO and GRO \
+         on.",
     ),
     WordOf::new(
         "mlx5",
         NicConfig::MLX5,
-        "Mellanox's of 10 to 100 Gb/s, as Linux 5 sets it up: one queue with rings of 1024; an \
-         interrupt 16 us after the first packet or after 32 packets; flow control; TSO and GRO on.",
+        "Mellanox's of 10 to 100 Gb/s, as Linux 5 sets it up: a queue on each vcpu of the driver \
+         domain, with rings of 1024; an interrupt 16 us after the first packet or after 32 packets; flow control; TSO and GRO on.",
     ),
 ];
 
@@ -138,7 +139,8 @@ keys! {
              instead of a card. Without other vifs, or with `nic`, it has a card.";
         netback_threads: u16 = int(1, 1024), Need::Int(1),
             "Over how many vcpus of the driver domain netback is spread, at most all: vifs take \
-             turns, and each is one vcpu's. The card's interrupt stays on vcpu 0.";
+             turns, and each is one vcpu's. Where the card's queues are, `queues` of \
+             [network.card] says.";
         netback_pairs: u16 = int(1, 1024), Need::Optional("one on each of `netback_threads` vcpus"),
             "Pairs of tasklets of netback, which are bound to these vcpus in turn. Each pair has \
              its own queues, and room for 256 packets from guests.";
@@ -399,6 +401,7 @@ impl NetworkTable {
                 false => RxMode::Copy,
             })?,
             vcpu: 0,
+            card_vcpus: with.driver_vcpus.max(1),
             netback: self.netback(table, with.driver_vcpus, &vifs)?,
             behind: Vec::new(),
             other_ports: OtherPorts {

@@ -65,9 +65,21 @@ pub struct NicConfig {
     pub tso: bool,
     /// The driver domain's kernel joins packets of one stream that it takes in one poll.
     pub gro: bool,
+    /// Queues, 1 to [`QUEUES_MAX`](Self::QUEUES_MAX): each has both rings, moderation and an
+    /// interrupt of its own, and takes packets by [RSS](super::receive_queue). None for one on each
+    /// vcpu of the driver domain, as drivers since about 2010 ask for.
+    pub queues: Option<u16>,
 }
 
 impl NicConfig {
+    /// Most queues of a card (`MLX5E_MAX_NUM_CHANNELS` of Linux 5.x, mlx5; i40e has 64, ixgbe 16).
+    pub const QUEUES_MAX: u16 = 128;
+
+    /// Queues of the card where its interrupts may go to so many `vcpus`.
+    pub fn queues_on(&self, vcpus: u16) -> u16 {
+        self.queues.unwrap_or(vcpus).clamp(1, Self::QUEUES_MAX)
+    }
+
     /// An interrupt for each packet, as old cards and simple drivers have it. Rings of 256.
     pub const PLAIN: NicConfig = NicConfig {
         rx_ring: 256,
@@ -79,6 +91,7 @@ impl NicConfig {
         bus: None,
         tso: false,
         gro: false,
+        queues: Some(1),
     };
 
     /// Broadcom's tg3 as Linux 2.6 sets it up: `TG3_DEF_RX_RING_PENDING` 200 of 512 descriptors,
@@ -97,6 +110,7 @@ impl NicConfig {
         bus: None,
         tso: false,
         gro: false,
+        queues: Some(1),
     };
 
     /// A tg3 without tagged status, the chips 5700 and 5788: `LOW_RXCOL_TICKS` 50 us and
@@ -122,10 +136,12 @@ impl NicConfig {
         bus: None,
         tso: false,
         gro: false,
+        queues: Some(1),
     };
 
-    /// Intel's ixgbe (10 Gb/s) and i40e (10 to 40 Gb/s) as Linux 5.x sets them up, one queue of
-    /// each: 512 descriptors each way (`IXGBE_DEFAULT_RXD`, `I40E_DEFAULT_NUM_DESCRIPTORS`); 50 us
+    /// Intel's ixgbe (10 Gb/s) and i40e (10 to 40 Gb/s) as Linux 5.x sets them up: a queue for each
+    /// processor (`num_online_cpus` in `i40e_init_msix` and `ixgbe_set_rss_queues`), which has 512
+    /// descriptors each way (`IXGBE_DEFAULT_RXD`, `I40E_DEFAULT_NUM_DESCRIPTORS`); 50 us
     /// from one interrupt to the next (`IXGBE_20K_ITR`, `drivers/net/ethernet/intel/ixgbe/ixgbe.h`;
     /// `I40E_ITR_20K`, `i40e/i40e_txrx.h`). Both drivers adapt that to the traffic, which is left
     /// out. i40e has no flow control unless `ethtool` asks for it, and nor has this. Both drivers
@@ -140,11 +156,12 @@ impl NicConfig {
         bus: None,
         tso: true,
         gro: true,
+        queues: None,
     };
 
-    /// Mellanox's ConnectX-4 and later (10 to 100 Gb/s) as Linux 5.x sets them up, one queue of
-    /// them: 1024 descriptors each way (`MLX5E_PARAMS_DEFAULT_LOG_RQ_SIZE` and `_LOG_SQ_SIZE` 10),
-    /// an interrupt 16 us after the first new packet or after 32 of them
+    /// Mellanox's ConnectX-4 and later (10 to 100 Gb/s) as Linux 5.x sets them up: a queue for each
+    /// processor (`mlx5e_get_max_num_channels`), which has 1024 descriptors each way
+    /// (`MLX5E_PARAMS_DEFAULT_LOG_RQ_SIZE` and `_LOG_SQ_SIZE` 10), an interrupt 16 us after the first new packet or after 32 of them
     /// (`MLX5E_PARAMS_DEFAULT_RX_CQ_MODERATION_USEC`, `_PKTS` and those of TX,
     /// `drivers/net/ethernet/mellanox/mlx5/core/en.h`). Adapting that to the traffic is left out.
     /// TSO and GRO are on.
@@ -158,6 +175,7 @@ impl NicConfig {
         bus: None,
         tso: true,
         gro: true,
+        queues: None,
     };
 }
 

@@ -354,6 +354,7 @@ fn setup() -> impl Strategy<Value = Setup> {
                     flow_control: false,
                     tso: false,
                     gro: false,
+                    queues: Some(1),
                 },
                 line: LinkConfig {
                     rate,

@@ -16,6 +16,7 @@ mod pages;
 mod path;
 mod pools;
 mod programs;
+mod queues;
 mod rate;
 mod roaming;
 mod site;

@@ -78,6 +78,7 @@ pub fn card(driver: u16, vifs: Vec<VifConfig>) -> NetworkConfig {
         costs: NetCosts::on(&OPTERON_242),
         rx_mode: RxMode::Flip,
         vcpu: 0,
+        card_vcpus: 1,
         netback: NetbackConfig::ONE,
         behind: Vec::new(),
         other_ports: domio_net::host::OtherPorts::default(),

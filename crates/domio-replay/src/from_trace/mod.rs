@@ -11,41 +11,21 @@
 //! tells names, weights, caps, reservations, pins and soft affinity. What neither tells has a
 //! default, and the text says so. Rules are those of Xen 4.17, as those of every twin are.
 
-mod domain;
 mod shown;
-mod write;
-mod xl;
 
+pub use crate::draft::Sources;
+pub use crate::xl::{ListedDomain, SchedDomain, SchedText, XlError, list, sched_text};
 pub use shown::Shown;
-pub use xl::{ListedDomain, SchedDomain, SchedText, XlError, list, sched_text};
 
-use domain::Domain;
+use crate::draft::domain::{self, Demanded, Setting};
+use crate::draft::{Draft, write};
 use domio_core::XenVersion;
 use domio_scenario::{MAX_VCPUS, Scenario, ScenarioErrors};
 use domio_sched::Policy;
-use domio_trace::TraceHeader;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// The release whose rules the scenario has.
 const RULES: XenVersion = XenVersion::V4_17;
-
-/// What a scenario is made of, and what its comments call the sources.
-#[derive(Clone, Debug, Default)]
-pub struct Sources {
-    /// Path of the trace, as the scenario names it.
-    pub trace: String,
-    /// The command that makes the scenario.
-    pub command: String,
-    /// Counts a second of the trace's clock, for traces that do not tell, and where the figure is
-    /// from.
-    pub hz: Option<(u64, String)>,
-    /// The head of a trace of domio's own.
-    pub header: Option<TraceHeader>,
-    /// Settings of the scheduler, and the name of their file.
-    pub sched: Option<(SchedText, String)>,
-    /// Domains, and the name of their file.
-    pub list: Option<(BTreeMap<u16, ListedDomain>, String)>,
-}
 
 /// Why no scenario can be made of a trace.
 #[derive(Debug, thiserror::Error)]
@@ -56,36 +36,6 @@ pub enum FromTraceError {
     /// What was read contradicts itself.
     #[error("what the trace and the files tell makes no scenario: {0}")]
     Scenario(ScenarioErrors),
-}
-
-/// A scenario before it is written.
-#[derive(Debug, Default)]
-struct Draft {
-    seconds: String,
-    pcpus: u16,
-    policy: String,
-    params: Vec<(String, i64)>,
-    domains: Vec<Domain>,
-    /// Sentences for the file's head: what is from where.
-    derived: Vec<String>,
-    assumed: Vec<String>,
-    /// What was taken of settings, and from where.
-    taken: Vec<(String, Vec<&'static str>)>,
-}
-
-impl Draft {
-    /// Notes that `what` is from `source`.
-    fn take(&mut self, what: &'static str, source: &str) {
-        let at = self.taken.iter().position(|(from, _)| from == source);
-        let at = at.unwrap_or_else(|| {
-            self.taken.push((source.to_owned(), Vec::new()));
-            self.taken.len() - 1
-        });
-        let taken = &mut self.taken[at].1;
-        if !taken.contains(&what) {
-            taken.push(what);
-        }
-    }
 }
 
 /// The text of a scenario of the host that `shown` and `sources` tell of.
@@ -109,18 +59,45 @@ pub fn scenario(
              -e 0x0002f000`",
         );
     }
+    let title = sources.trace.rsplit('/').next().unwrap_or(&sources.trace);
     let mut draft = Draft {
-        seconds: seconds(length),
+        title: format!("The host of {title}"),
+        run: vec![("duration_s", seconds(length))],
         ..Draft::default()
     };
     let policy = policy(&mut draft, shown, sources, policies);
     let ids = ids(shown, sources);
     draft.pcpus = pcpus(&mut draft, shown, sources);
+    draft.host = vec![
+        ("profile", "\"ideal\"".to_owned()),
+        ("xen", format!("\"{}\"", RULES.name())),
+        ("cores", draft.pcpus.to_string()),
+    ];
     params(&mut draft, shown, sources, policy);
     let mut names = BTreeSet::new();
     for id in ids {
-        let domain = domain::domain(&mut draft, id, (shown, sources), policy, &mut names);
+        let vcpus = shown.vcpus().keys().filter(|v| v.domain.0 == id);
+        let replayed: Vec<u16> = vcpus.map(|v| v.index).collect();
+        let last = replayed.iter().max().map_or(0, |v| v.saturating_add(1));
+        let demanded = |vcpus| demanded(id, &replayed, vcpus, sources);
+        let domain = domain::domain(
+            &mut draft,
+            (id, last),
+            sources,
+            policy,
+            &mut names,
+            demanded,
+        );
         draft.domains.push(domain);
+    }
+    draft
+        .tries
+        .push("domio compare THIS --policy credit --policy round-robin".to_owned());
+    let has_weight = |d: &&domain::Domain| d.params.iter().any(|(key, _)| *key == "weight");
+    if let Some(first) = draft.domains.iter().find(has_weight) {
+        let key = format!("domain.{}.weight", first.name);
+        let compare = format!("domio compare THIS --set {key}=256 --set {key}=512");
+        draft.tries.push(compare);
     }
     let vcpus: usize = draft.domains.iter().map(|d| usize::from(d.vcpus)).sum();
     if vcpus > MAX_VCPUS {
@@ -130,10 +107,38 @@ pub fn scenario(
         )));
     }
     say_sources(&mut draft, sources);
-    let text = write::text(&draft, sources);
+    let text = write::text(&draft, &sources.command);
     match Scenario::parse("the scenario", text.as_bytes(), policies) {
         Ok(_) => Ok(text),
         Err(errors) => Err(FromTraceError::Scenario(errors)),
+    }
+}
+
+/// What a domain of `vcpus` vcpus asks for, of which `replayed` are in the trace.
+fn demanded(id: u16, replayed: &[u16], vcpus: u16, sources: &Sources) -> Demanded {
+    let idle = usize::from(vcpus) - replayed.len();
+    let remarks = match (replayed.is_empty(), idle) {
+        (true, _) => vec!["The trace has no record of it: it idles.".to_owned()],
+        (false, 0) => Vec::new(),
+        (false, n) => vec![format!("The trace has no record of {n} of its vcpus.")],
+    };
+    let task = |vcpu: &u16| {
+        let mut task: Vec<Setting> = vec![
+            ("name", format!("\"v{vcpu}\"")),
+            ("workload", "\"replay\"".to_owned()),
+            ("vcpu", vcpu.to_string()),
+            ("trace", write::quoted(&sources.trace)),
+            ("trace_domain", id.to_string()),
+            ("trace_vcpu", vcpu.to_string()),
+        ];
+        if let Some((hz, _)) = sources.hz {
+            task.push(("trace_hz", hz.to_string()));
+        }
+        task
+    };
+    Demanded {
+        remarks,
+        tasks: replayed.iter().map(task).collect(),
     }
 }
 
@@ -246,7 +251,7 @@ fn params(draft: &mut Draft, shown: &Shown, sources: &Sources, policy: Option<&'
         match found {
             Some((value, source)) => {
                 draft.derived.push(format!("{name} = {value}: {source}"));
-                draft.params.push((spec.name.to_owned(), value));
+                draft.params.push((spec.name.to_owned(), value.to_string()));
             }
             None => defaults.push(name),
         }
@@ -258,15 +263,6 @@ fn params(draft: &mut Draft, shown: &Shown, sources: &Sources, policy: Option<&'
     }
 }
 
-/// `what` as a phrase: names, vcpus and pins.
-fn listed(what: &[&str]) -> String {
-    match what {
-        [] => String::new(),
-        [only] => (*only).to_owned(),
-        [most @ .., last] => format!("{} and {last}", most.join(", ")),
-    }
-}
-
 /// Which of the host's settings are from which file.
 fn say_sources(draft: &mut Draft, sources: &Sources) {
     let derived = &mut draft.derived;
@@ -274,21 +270,8 @@ fn say_sources(draft: &mut Draft, sources: &Sources) {
         derived.push(format!("the clock of the trace: {from}"));
     }
     derived.push("what each vcpu asks for: replayed from the trace".to_owned());
-    for (source, taken) in std::mem::take(&mut draft.taken) {
-        derived.push(format!("{}: {source}", listed(&taken)));
-    }
-    if let Some((list, file)) = &sources.list {
-        let sets = || list.values().flat_map(|d| d.hard.values());
-        if sets().next().is_some() && sets().all(Vec::is_empty) {
-            derived.push(format!("no vcpu is pinned: {file}"));
-        }
-    }
-    let told = sources.list.iter().flat_map(|(list, _)| list.values());
-    if told.flat_map(|d| d.hard.values()).next().is_none() {
-        draft
-            .assumed
-            .push("no vcpu is pinned: nothing tells, as `xl vcpu-list` does".to_owned());
-    }
+    draft.say_taken();
+    draft.say_pins(sources);
     draft.assumed.push(format!(
         "rules of Xen {}: set host.xen and scheduler.version to the host's release",
         RULES.name()

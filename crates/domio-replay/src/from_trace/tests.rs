@@ -1,11 +1,12 @@
 //! Scenarios of traces, and that they run.
 
-use super::domain::{NAME_MAX, plain, unique};
 use super::*;
 use crate::RecordedDemands;
+use crate::draft::domain::{NAME_MAX, plain, unique};
 use domio_core::{ActorId, ClassId, DomainId, Names, NullSink, Record, Sink, VcpuName};
 use domio_run::simulate::simulate;
 use domio_trace::{ReadOptions, TraceReader};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// As the command line reads traces.

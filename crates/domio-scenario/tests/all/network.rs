@@ -110,6 +110,35 @@ fn a_scenario_says_what_nobody_knows_of_card_and_guests() {
     assert_eq!(given.costs, costs);
 }
 
+/// Old cards have one queue, those of today one on each vcpu of the driver domain, unless told.
+#[test]
+fn a_card_has_a_queue_on_each_vcpu_where_its_driver_asks_for_that() {
+    let queues = |keys: &str, vcpus: u16| {
+        let text = change("queue = 1000", keys);
+        let text = text.replacen("\"Domain-0\"", &format!("\"Domain-0\"\nvcpus = {vcpus}"), 1);
+        let card = network(&text);
+        assert_eq!(card.card_vcpus, vcpus);
+        card.nic.queues_on(card.card_vcpus)
+    };
+    for (nic, on_four) in [
+        ("plain", 1),
+        ("tg3", 1),
+        ("tg3-untagged", 1),
+        ("e1000", 1),
+        ("i40e", 4),
+        ("mlx5", 4),
+    ] {
+        let keys = format!("nic = \"{nic}\"");
+        assert_eq!((queues(&keys, 4), queues(&keys, 1)), (on_four, 1), "{nic}");
+        let told = format!("{keys}\ncard.queues = 2");
+        assert_eq!((queues(&told, 4), queues(&told, 1)), (2, 2), "{nic}");
+    }
+    for bad in ["0", "129", "\"many\""] {
+        let text = change("queue = 1000", &format!("card.queues = {bad}"));
+        says(&only(&text), &["queues", "1 to 128"], bad);
+    }
+}
+
 #[test]
 fn the_profile_says_what_the_network_costs() {
     let of = |profile: &str| good(&change("cores = 2", &format!("profile = \"{profile}\"")));

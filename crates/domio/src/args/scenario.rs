@@ -1,5 +1,7 @@
-//! Arguments of `scenario`; those of `scenario from-trace` are in `from_trace.rs`.
+//! Arguments of `scenario`; those of `scenario from-trace` and `from-lists` are in
+//! `from_trace.rs` and `from_lists.rs`.
 
+use super::from_lists::{self, ScenarioFromLists};
 use super::from_trace::{self, ScenarioFromTrace};
 use crate::complete;
 use clap::{Args, Subcommand, ValueHint};
@@ -9,7 +11,8 @@ pub(super) const SCENARIO_EXAMPLES: &str = "\
 Examples:
   domio scenario list
   domio scenario show burn7 > host.toml
-  domio scenario from-trace trace.bin --sched-credit sched.txt --output host.toml";
+  domio scenario from-trace trace.bin --sched-credit sched.txt --output host.toml
+  domio scenario from-lists host.txt --interval 10 --output host.toml";
 
 /// Subcommands of `scenario`.
 #[derive(Debug, Subcommand)]
@@ -29,6 +32,9 @@ pub enum Scenario {
     /// Make a scenario of a trace: the recorded demand under other policies and settings
     #[command(after_long_help = from_trace::EXAMPLES)]
     FromTrace(ScenarioFromTrace),
+    /// Make a scenario of what `xl` printed of a host, without a trace
+    #[command(after_long_help = from_lists::EXAMPLES)]
+    FromLists(ScenarioFromLists),
 }
 
 const SCENARIO_CHECK_EXAMPLES: &str = "\

@@ -41,6 +41,13 @@ pub fn frequency(text: &str) -> Result<u64, String> {
     })
 }
 
+/// Seconds of an interval in ms: 0.001 to a year.
+pub fn seconds(text: &str) -> Result<u64, String> {
+    const LONGEST_MS: u64 = 366 * 24 * 3_600 * 1_000;
+    let ms = hertz(text.trim(), 1_000).filter(|ms| (1..=LONGEST_MS).contains(ms));
+    ms.ok_or_else(|| "expected seconds, as 10 or 9.5, 0.001 to 31622400".to_owned())
+}
+
 /// `digits`, which may have a fraction, times `factor`, if that is a whole number.
 fn hertz(digits: &str, factor: u64) -> Option<u64> {
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));

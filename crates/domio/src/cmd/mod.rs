@@ -14,6 +14,7 @@ pub mod controller;
 pub mod dom0_share;
 pub mod elevator;
 pub mod explain;
+mod from_lists;
 mod from_trace;
 pub mod machines;
 pub mod man;

@@ -1,7 +1,7 @@
 //! `domio scenario`: checks, schema and the shipped scenarios.
 
 use crate::args::{self, Global, ScenarioCheck, ScenarioList, ScenarioShow};
-use crate::cmd::from_trace;
+use crate::cmd::{from_lists, from_trace};
 use crate::files::Files;
 use crate::input::{self, Kind, STDIN_NAME, Stream};
 use crate::out::{self, Status};
@@ -29,6 +29,7 @@ pub fn run(command: &args::Scenario, global: &Global) -> anyhow::Result<Status> 
         args::Scenario::List(args) => list(args),
         args::Scenario::Show(args) => show(args),
         args::Scenario::FromTrace(args) => from_trace::run(args, global),
+        args::Scenario::FromLists(args) => from_lists::run(args),
     }
 }
 

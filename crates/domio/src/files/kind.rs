@@ -69,7 +69,7 @@ impl FileKind {
             FileKind::Scenario => {
                 let text = String::from_utf8_lossy(head);
                 text.trim_start()
-                    .starts_with("# Made by `domio scenario from-trace")
+                    .starts_with("# Made by `domio scenario from-")
             }
             FileKind::Report => true,
         }

@@ -151,13 +151,17 @@ fn what_domio_did_not_write_as_the_same_kind_stays() {
     let run = [&run[..], &SHORT].concat();
     let convert = ["trace", "convert", "t.domio", "--to", "xentrace"];
     let from_trace = ["scenario", "from-trace", "t.domio"];
+    let list = "Name ID Mem VCPUs State Time(s)\nweb 3 512 1 -b---- 34.1\n";
+    fs::write(folder.path().join("list.txt"), list).unwrap();
+    let from_lists = ["scenario", "from-lists", "list.txt"];
     let alert = ["alert", "--policy", "credit", "--duration", "10"];
     let alert = [&alert[..], &["--cap-range", "5"]].concat();
-    let commands: [(&[&str], &str); 5] = [
+    let commands: [(&[&str], &str); 6] = [
         (&run, "--trace"),
         (&run, "--perfetto"),
         (&convert, "--output"),
         (&from_trace, "--output"),
+        (&from_lists, "--output"),
         (&alert, "--plot"),
     ];
     for (command, option) in commands {

@@ -17,6 +17,7 @@ mod explain_trace;
 mod figures;
 mod files;
 mod frequency;
+mod from_lists;
 mod inputs;
 mod interrupts;
 mod long_traces;

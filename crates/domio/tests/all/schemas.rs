@@ -135,6 +135,10 @@ fn outputs_about_traces() {
     assert!(explained["map"].is_object());
     let made = ["scenario", "from-trace", "t.domio", "--json"];
     fits(&folder, "scenario-show", &made);
+    let list = "Name ID Mem VCPUs State Time(s)\nweb 3 512 1 -b---- 34.1\n";
+    std::fs::write(folder.path().join("list.txt"), list).unwrap();
+    let made = ["scenario", "from-lists", "list.txt", "--json"];
+    fits(&folder, "scenario-show", &made);
     let write = [
         "compare",
         "ping-among-burners",

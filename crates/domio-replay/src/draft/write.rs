@@ -1,42 +1,47 @@
-//! The text of a scenario of a recorded host.
+//! The text of a scenario of a real host.
 
+use super::Draft;
 use super::domain::Domain;
-use super::{Draft, RULES, Sources};
 
 /// Longest line of a comment.
 const WIDTH: usize = 96;
 
-/// The text.
-pub(super) fn text(draft: &Draft, sources: &Sources) -> String {
+/// The text, made by `command`.
+pub(crate) fn text(draft: &Draft, command: &str) -> String {
     let mut text = String::new();
-    comment(&mut text, "", &format!("Made by `{}`.", sources.command));
-    text += "#\n";
-    list(&mut text, "What is told, and by what:", &draft.derived);
-    text += "#\n";
-    list(&mut text, "What is assumed:", &draft.assumed);
-    text += "#\n# Try: domio compare THIS --policy credit --policy round-robin\n";
-    let has_weight = |d: &&Domain| d.params.iter().any(|(key, _)| *key == "weight");
-    if let Some(first) = draft.domains.iter().find(has_weight) {
-        let key = format!("domain.{}.weight", first.name);
-        text += &format!("# Try: domio compare THIS --set {key}=256 --set {key}=512\n");
+    comment(&mut text, "", &format!("Made by `{command}`."));
+    for (title, entries) in [
+        ("What is told, and by what:", &draft.derived),
+        ("What is assumed:", &draft.assumed),
+        ("What nothing has told, and what would:", &draft.unknown),
+    ] {
+        if !entries.is_empty() {
+            text += "#\n";
+            list(&mut text, title, entries);
+        }
     }
-    let title = format!("The host of {}", file_name(&sources.trace));
-    text += &format!("\ntitle = {}\n", quoted(&title));
-    text += &format!("\n[run]\nduration_s = {}\n", draft.seconds);
-    text += "\n[host]\nprofile = \"ideal\"\n";
-    text += &format!("xen = \"{}\"\n", RULES.name());
-    text += &format!("cores = {}\n", draft.pcpus);
+    text += "#\n";
+    for command in &draft.tries {
+        text += &format!("# Try: {command}\n");
+    }
+    text += &format!("\ntitle = {}\n", quoted(&draft.title));
+    for (header, keys) in [("run", &draft.run), ("host", &draft.host)] {
+        text += &format!("\n[{header}]\n");
+        for (key, value) in keys {
+            text += &format!("{key} = {value}\n");
+        }
+    }
     text += &format!("\n[scheduler]\npolicy = {}\n", quoted(&draft.policy));
     for (name, value) in &draft.params {
         text += &format!("{name} = {value}\n");
     }
     for domain in &draft.domains {
-        self::domain(&mut text, domain, sources);
+        self::domain(&mut text, domain);
     }
     text
 }
 
-fn domain(text: &mut String, domain: &Domain, sources: &Sources) {
+fn domain(text: &mut String, domain: &Domain) {
     text.push('\n');
     for remark in &domain.remarks {
         comment(text, "", remark);
@@ -56,15 +61,10 @@ fn domain(text: &mut String, domain: &Domain, sources: &Sources) {
             *text += &format!("  {name} = {value}\n");
         }
     }
-    for vcpu in &domain.replayed {
-        *text += &format!(
-            "\n  [[domain.task]]\n  name = \"v{vcpu}\"\n  workload = \"replay\"\n  \
-             vcpu = {vcpu}\n  trace = {}\n  trace_domain = {}\n  trace_vcpu = {vcpu}\n",
-            quoted(&sources.trace),
-            domain.id
-        );
-        if let Some((hz, _)) = sources.hz {
-            *text += &format!("  trace_hz = {hz}\n");
+    for task in &domain.tasks {
+        *text += "\n  [[domain.task]]\n";
+        for (key, value) in task {
+            *text += &format!("  {key} = {value}\n");
         }
     }
 }
@@ -102,7 +102,7 @@ fn comment(text: &mut String, mark: &str, words: &str) {
 }
 
 /// `text` as a string of TOML.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for c in text.chars() {
         match c {
@@ -114,6 +114,11 @@ fn quoted(text: &str) -> String {
     quoted + "\""
 }
 
-fn file_name(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
+/// `what` as a phrase: names, vcpus and pins.
+pub(crate) fn listed(what: &[&str]) -> String {
+    match what {
+        [] => String::new(),
+        [only] => (*only).to_owned(),
+        [most @ .., last] => format!("{} and {last}", most.join(", ")),
+    }
 }

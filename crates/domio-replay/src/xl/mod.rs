@@ -1,15 +1,18 @@
 //! What `xl` and `xm` print of a host: settings of the scheduler ([`sched_text`]), lists of domains
-//! and vcpus, and the JSON of `xl list -l` ([`list`]).
+//! and vcpus, and the JSON of `xl list -l` ([`list`]); all of them together, as a shell shows them
+//! ([`HostLists`]).
 //!
 //! Columns that are not known are skipped, and so are domains that no JSON describes in full. What
 //! is there and cannot be right is refused, with its line.
 
+mod host;
 mod sched;
 mod table;
 
 #[cfg(test)]
 mod tests;
 
+pub use host::{CpuTimes, HostLists, Printed};
 pub use sched::{SchedDomain, SchedText, sched_text};
 
 use serde_json::Value;
@@ -157,34 +160,52 @@ fn list_text(text: &str) -> Result<BTreeMap<u16, ListedDomain>, XlError> {
         if line.trim().is_empty() {
             continue;
         }
-        let lists = |t: &Table| t.has(Column::Vcpu) || t.has(Column::Vcpus);
-        if let Some(next) = Table::of(line).filter(lists) {
+        if let Some(next) = Table::of(line).filter(is_list) {
             table = Some(next);
             continue;
         }
         let Some(table) = &table else {
             return Err(XlError::new(number, line, LISTS));
         };
-        match table.row(line) {
-            Some(row) if table.has(Column::Vcpu) => vcpu_row(&mut domains, &row, number, line)?,
-            Some(row) => {
-                let id = domid(row.cell(Column::Id), number, line)?;
-                let vcpus = row.cell(Column::Vcpus).and_then(|n| n.parse().ok());
-                let domain = domains.entry(id).or_default();
-                domain.name = Some(row.name);
-                domain.vcpus = domain.vcpus.max(vcpus);
-            }
-            None if table.is_inactive(line) => {}
-            None if table.has(Column::Vcpu) => return Err(XlError::new(number, line, VCPU_ROW)),
-            None => {
-                let expected = "a name, and figures for ID, Mem and VCPUs";
-                return Err(XlError::new(number, line, expected));
-            }
-        }
+        list_row(&mut domains, table, number, line)?;
     }
     match table {
         Some(_) => Ok(domains),
         None => Err(XlError::new(1, text, LISTS)),
+    }
+}
+
+/// Whether the table is one of domains or vcpus.
+fn is_list(table: &Table) -> bool {
+    table.has(Column::Vcpu) || table.has(Column::Vcpus)
+}
+
+/// A line of a list; none where the line is of a domain that does not run.
+fn list_row<'a>(
+    domains: &mut BTreeMap<u16, ListedDomain>,
+    table: &Table,
+    number: usize,
+    line: &'a str,
+) -> Result<Option<Row<'a>>, XlError> {
+    match table.row(line) {
+        Some(row) if table.has(Column::Vcpu) => {
+            vcpu_row(domains, &row, number, line)?;
+            Ok(Some(row))
+        }
+        Some(row) => {
+            let id = domid(row.cell(Column::Id), number, line)?;
+            let vcpus = row.cell(Column::Vcpus).and_then(|n| n.parse().ok());
+            let domain = domains.entry(id).or_default();
+            domain.name = Some(row.name.clone());
+            domain.vcpus = domain.vcpus.max(vcpus);
+            Ok(Some(row))
+        }
+        None if table.is_inactive(line) => Ok(None),
+        None if table.has(Column::Vcpu) => Err(XlError::new(number, line, VCPU_ROW)),
+        None => {
+            let expected = "a name, and figures for ID, Mem and VCPUs";
+            Err(XlError::new(number, line, expected))
+        }
     }
 }
 

@@ -1,14 +1,14 @@
-//! A domain of a recorded host: its name, its vcpus, its settings and its pins, each from whoever
-//! tells.
+//! A domain of a real host: its name, its vcpus, its settings and its pins, each from whoever tells.
 
-use super::{Draft, ListedDomain, SchedDomain, Shown, Sources};
+use super::{Draft, Sources};
+use crate::xl::{ListedDomain, SchedDomain};
 use domio_sched::Policy;
 use domio_trace::DomainInfo;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A domain of a draft.
 #[derive(Debug)]
-pub(super) struct Domain {
+pub(crate) struct Domain {
     pub id: u16,
     pub name: String,
     pub vcpus: u16,
@@ -18,14 +18,23 @@ pub(super) struct Domain {
     pub affinity: Vec<Setting>,
     /// Vcpus whose settings differ from the domain's.
     pub own: BTreeMap<u16, Vec<Setting>>,
-    /// Indices of vcpus whose demand the trace shows.
-    pub replayed: Vec<u16>,
+    /// Its tasks, each with its keys.
+    pub tasks: Vec<Vec<Setting>>,
     /// Remarks above it.
     pub remarks: Vec<String>,
 }
 
 /// A key, and its value in TOML.
-type Setting = (&'static str, String);
+pub(crate) type Setting = (&'static str, String);
+
+/// What a domain asks for.
+#[derive(Debug, Default)]
+pub(crate) struct Demanded {
+    /// What is to be said of that above the domain.
+    pub remarks: Vec<String>,
+    /// Its tasks, each with its keys.
+    pub tasks: Vec<Vec<Setting>>,
+}
 
 /// What the head of the trace is called.
 const HEAD: &str = "the head of the trace";
@@ -101,17 +110,17 @@ impl Told<'_> {
     }
 }
 
-/// The domain `id`.
-pub(super) fn domain(
+/// The domain `id`, with as many vcpus as are told, and so many at least; `demanded` says what that
+/// many ask for.
+pub(crate) fn domain(
     draft: &mut Draft,
-    id: u16,
-    (shown, sources): (&Shown, &Sources),
+    (id, vcpus): (u16, u16),
+    sources: &Sources,
     policy: Option<&'static Policy>,
     names: &mut BTreeSet<String>,
+    demanded: impl FnOnce(u16) -> Demanded,
 ) -> Domain {
     let told = Told::of(id, sources);
-    let vcpus = shown.vcpus().keys().filter(|v| v.domain.0 == id);
-    let replayed: Vec<u16> = vcpus.map(|v| v.index).collect();
     let mut remarks = Vec::new();
     let called = told.name();
     let name = unique(&plain(called.map(|(name, _)| name), id), id, names);
@@ -121,19 +130,16 @@ pub(super) fn domain(
             remarks.push(format!("It is called {told:?}."));
         }
     }
-    let traced = replayed.iter().max();
-    let traced = traced.map_or(0, |last| last.saturating_add(1));
-    let mut vcpus = traced.max(1);
+    let mut vcpus = vcpus.max(1);
     if let Some((told, source)) = told.vcpus() {
         draft.take("vcpus", source);
         vcpus = vcpus.max(told);
     }
-    let idle = usize::from(vcpus) - replayed.len();
-    match (replayed.is_empty(), idle) {
-        (true, _) => remarks.push("The trace has no record of it: it idles.".to_owned()),
-        (false, 0) => {}
-        (false, n) => remarks.push(format!("The trace has no record of {n} of its vcpus.")),
-    }
+    let Demanded {
+        remarks: of_demand,
+        tasks,
+    } = demanded(vcpus);
+    remarks.extend(of_demand);
     let params = params(draft, &told, policy, &mut remarks);
     let own = told.sched.map(|(d, _)| own(d, policy, vcpus));
     let affinity = told.listed.map(|listed| affinity(draft, listed, vcpus));
@@ -144,7 +150,7 @@ pub(super) fn domain(
         params,
         affinity: affinity.unwrap_or_default(),
         own: own.unwrap_or_default(),
-        replayed,
+        tasks,
         remarks,
     }
 }
@@ -263,10 +269,10 @@ fn words(set: &[u16], pcpus: u16) -> String {
 }
 
 /// Longest name of a domain.
-pub(super) const NAME_MAX: usize = 64;
+pub(crate) const NAME_MAX: usize = 64;
 
 /// `told` as scenarios take a name.
-pub(super) fn plain(told: Option<&str>, id: u16) -> String {
+pub(crate) fn plain(told: Option<&str>, id: u16) -> String {
     let kept = |c: char| c.is_ascii_alphanumeric() || "_-.+".contains(c);
     let name = told.unwrap_or_default().chars();
     let name: String = name
@@ -281,7 +287,7 @@ pub(super) fn plain(told: Option<&str>, id: u16) -> String {
 }
 
 /// `name`, with the id behind it where another domain has that name.
-pub(super) fn unique(name: &str, id: u16, names: &mut BTreeSet<String>) -> String {
+pub(crate) fn unique(name: &str, id: u16, names: &mut BTreeSet<String>) -> String {
     let is_taken = |name: &str| names.contains(name) || name == "Domain-0" && id != 0;
     let mut name = name.to_owned();
     while is_taken(&name) {

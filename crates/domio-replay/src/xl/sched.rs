@@ -104,7 +104,7 @@ pub fn sched_text(text: &str) -> Result<SchedText, XlError> {
     }
 }
 
-fn headings(sched: &mut SchedText, number: usize, line: &str) -> Result<Table, XlError> {
+pub(super) fn headings(sched: &mut SchedText, number: usize, line: &str) -> Result<Table, XlError> {
     let table = Table::of(line);
     let is_rtds = |t: &Table| t.has(Column::Period) && t.has(Column::Budget);
     let table = table.filter(|t| t.has(Column::Weight) || is_rtds(t));
@@ -120,7 +120,7 @@ fn headings(sched: &mut SchedText, number: usize, line: &str) -> Result<Table, X
 }
 
 /// The line of a pool: `Cpupool Pool-0: tslice=30ms ratelimit=1000us migration-delay=0us`.
-fn pool(sched: &mut SchedText, number: usize, line: &str) -> Result<(), XlError> {
+pub(super) fn pool(sched: &mut SchedText, number: usize, line: &str) -> Result<(), XlError> {
     // Of several pools the first one counts.
     if sched.policy.is_some() {
         return Ok(());
@@ -158,7 +158,12 @@ fn pool(sched: &mut SchedText, number: usize, line: &str) -> Result<(), XlError>
 }
 
 /// The line of a domain, or of a vcpu in `xl sched-rtds -v all`.
-fn domain(sched: &mut SchedText, table: &Table, number: usize, line: &str) -> Result<(), XlError> {
+pub(super) fn domain(
+    sched: &mut SchedText,
+    table: &Table,
+    number: usize,
+    line: &str,
+) -> Result<(), XlError> {
     let columns = "a name, and a word in each further column that the line of headings has, the \
                    domid a number";
     let row = table.row(line);

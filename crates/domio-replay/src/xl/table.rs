@@ -19,6 +19,10 @@ pub(super) enum Column {
     State,
     /// A number that nobody needs here.
     Number,
+    /// Seconds of processor time that a domain or a vcpu has used.
+    Time,
+    /// How long the domain has been up: words up to the end of the line.
+    Uptime,
     /// Where a vcpu may run, and where it prefers to: `0-1,3 / all`.
     Affinity,
     /// The domain's weight.
@@ -51,7 +55,8 @@ const HEADINGS: &[(&[&str], Column)] = &[
     (&["state"], Column::State),
     (&["mem"], Column::Number),
     (&["mem(mib)"], Column::Number),
-    (&["time(s)"], Column::Number),
+    (&["time(s)"], Column::Time),
+    (&["uptime"], Column::Uptime),
     (&["weight"], Column::Weight),
     (&["cap"], Column::Cap),
     (&["period"], Column::Period),
@@ -66,13 +71,13 @@ impl Column {
             Column::Id | Column::Vcpu | Column::Vcpus => word.parse::<u16>().is_ok(),
             Column::Cpu => word == "-" || word.parse::<u16>().is_ok(),
             Column::State => word.chars().all(|c| "rbpscd-".contains(c)),
-            Column::Number => word.parse::<f64>().is_ok(),
+            Column::Number | Column::Time => word.parse::<f64>().is_ok(),
             _ => true,
         }
     }
 
     fn is_words(self) -> bool {
-        matches!(self, Column::Affinity | Column::Rest)
+        matches!(self, Column::Affinity | Column::Rest | Column::Uptime)
     }
 }
 
@@ -169,7 +174,7 @@ impl Table {
                 .zip(words[at..].iter().copied())
                 .collect(),
             last: match last {
-                Some(Column::Affinity) => words[at + single.len()..].join(" "),
+                Some(Column::Affinity | Column::Uptime) => words[at + single.len()..].join(" "),
                 _ => String::new(),
             },
         })

@@ -1,0 +1,90 @@
+//! `domio scenario from-lists`: a scenario of what `xl` printed of a host.
+
+use crate::args::ScenarioFromLists;
+use crate::cmd::scenario;
+use crate::files::{FileKind, Files, Output, is_stdout};
+use crate::input;
+use crate::out::{self, Status};
+use anyhow::{Context, anyhow, bail};
+use domio_replay::from_lists::{self, FromListsError, HostLists, ListOptions};
+use domio_sched::policies;
+use serde_json::json;
+
+/// Reads what `xl` printed, and writes the scenario.
+pub fn run(args: &ScenarioFromLists) -> anyhow::Result<Status> {
+    if args.json && args.output.is_some() {
+        bail!("--json prints the scenario and --output writes it to a file; leave one out");
+    }
+    let read = args.files.iter().filter(|path| !input::is_stdin(path));
+    let read = read.map(|path| ("what xl printed", path.clone()));
+    let mut files = Files::reading(read).forced(args.force);
+    let path = args.output.as_ref().filter(|path| !is_stdout(path));
+    let target = match path {
+        Some(path) => Some(files.writes("--output", path, FileKind::Scenario)?),
+        None => {
+            files.prints()?;
+            None
+        }
+    };
+    let mut lists = HostLists::default();
+    for path in &args.files {
+        let name = input::name(path);
+        let text = input::text(path).with_context(|| format!("cannot read {name}"))?;
+        lists.read(&text, &name).with_context(|| name.clone())?;
+    }
+    let options = ListOptions {
+        command: command(args),
+        interval_ms: args.interval,
+        pcpus: args.pcpus,
+        work_us: args.work_us,
+        load_pct: args.load,
+    };
+    let made = from_lists::scenario(&lists, &options, policies()).map_err(|error| match error {
+        FromListsError::Scenario(errors) => anyhow!(
+            "what the lists tell makes no scenario:\n\n{}",
+            errors.render(true).trim_end()
+        ),
+        other => anyhow!("{other}"),
+    })?;
+    let notices = made.notices.iter();
+    notices.for_each(|unknown| out::notice(&format!("not known: {unknown}")));
+    let (Some(path), Some(target)) = (path, target) else {
+        let (name, text) = (input::name(&args.files[0]), &made.text);
+        match args.json {
+            true => out::json_as(
+                "scenario-show",
+                &json!({ "name": name, "title": scenario::title(&name, text), "text": text }),
+            )?,
+            false => out::text(text)?,
+        }
+        return Ok(Status::Success);
+    };
+    target.create()?.write_whole(made.text.as_bytes())?;
+    Output::told(path, "");
+    Ok(Status::Success)
+}
+
+/// The command, as the scenario's first line tells it.
+fn command(args: &ScenarioFromLists) -> String {
+    let mut command = "domio scenario from-lists".to_owned();
+    for path in &args.files {
+        command += &format!(" {}", path.display());
+    }
+    if let Some(ms) = args.interval {
+        let thousandths = match ms % 1_000 {
+            0 => String::new(),
+            rest => format!(".{rest:03}"),
+        };
+        command += &format!(" --interval {}{thousandths}", ms / 1_000);
+    }
+    if let Some(pcpus) = args.pcpus {
+        command += &format!(" --pcpus {pcpus}");
+    }
+    if args.load != 100 {
+        command += &format!(" --load {}", args.load);
+    }
+    if args.work_us != 2_000 {
+        command += &format!(" --work-us {}", args.work_us);
+    }
+    command
+}
