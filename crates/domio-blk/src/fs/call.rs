@@ -113,6 +113,9 @@ impl FileSystem {
     fn create(&mut self, t: u32, directory: u32, step: &mut Create) -> Flow {
         match *step {
             Create::Hold => {
+                if self.layout.is_full() {
+                    return self.gone(t);
+                }
                 self.files.directory(&mut self.layout, directory);
                 if let Err(wait) = self.hold(t, Lock::Directory(directory)) {
                     return wait;
@@ -130,6 +133,11 @@ impl FileSystem {
                 Flow::Call(Frame::Start(CREATE_CREDITS))
             }
             Create::Change(entry) => {
+                if self.layout.is_full() {
+                    self.stop(t);
+                    self.release(Lock::Directory(directory));
+                    return self.gone(t);
+                }
                 let (group, own) = self.files.at(directory).place();
                 let inode = self.layout.take_inode(group);
                 let descriptor = self.descriptor(group);

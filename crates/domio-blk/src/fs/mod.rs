@@ -23,6 +23,7 @@
 //! | `call`, `read`, `write`, `remove` | the calls |
 //! | `cache`, `readahead` | cached pages, and how many a read takes in |
 //! | `layout`, `files` | what is where on the disk |
+//! | [`room`] | how much fits |
 //! | `journal`, `commit`, `checkpoint` | transactions, `kjournald`, room in the log |
 //! | `write_back`, `throttle`, `pdflush` | dirty pages, who is held up, who writes |
 //! | `flight` | bios on their way |
@@ -42,6 +43,7 @@ mod pdflush;
 mod read;
 mod readahead;
 mod remove;
+pub mod room;
 mod task;
 mod throttle;
 mod write;

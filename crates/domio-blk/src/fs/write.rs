@@ -137,6 +137,11 @@ impl FileSystem {
             write.step = Write::Commit;
             return Flow::Again;
         }
+        if self.layout.is_full() {
+            self.stop(t);
+            self.release(Lock::File(file));
+            return Flow::Done((page * PAGE).saturating_sub(write.offset));
+        }
         let group = self.files.at(self.files[file].directory).place().0;
         let goal = self.layout.first_goal(group, t);
         let known = self.files[file].metadata().count();

@@ -12,6 +12,7 @@ use crate::drive::{DRIVES, DriveConfig};
 use crate::elevator::ElevatorInfo;
 use crate::fs::config::{FsConfig, FsCosts};
 use crate::fs::keys::{FILE_SYSTEM, FILE_SYSTEM_COSTS, fs_costs};
+use crate::fs::room::Room;
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
@@ -282,6 +283,11 @@ impl VbdAsked {
     /// A workload uses files: if nothing was said of the file system, the disk has the usual one.
     pub fn need_files(&mut self) {
         self.files.get_or_insert(FsConfig::guest(self.bytes));
+    }
+
+    /// The file system, if there is one: the room in it, none where the disk is too small for one.
+    pub fn room(&self) -> Option<Option<Room>> {
+        self.files.as_ref().map(FsConfig::room)
     }
 
     /// Gives it its place.

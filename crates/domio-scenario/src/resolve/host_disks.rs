@@ -2,6 +2,7 @@
 //! disk on one of them.
 
 use super::disk::{self, Disk};
+use super::files_room as files;
 use super::resolved::{Domain, Resolved};
 use super::shared::InTable;
 use super::work::DiskProgram;
@@ -97,6 +98,7 @@ impl HostDisks {
         let mut backends: BTreeMap<usize, (Option<String>, Span)> = BTreeMap::new();
         for domain in &mut resolved.domains {
             need_files(cx, domain);
+            files::fit(cx, domain);
         }
         let domains = resolved.domains.iter_mut();
         for disk in domains.flat_map(|domain| &mut domain.disks) {
