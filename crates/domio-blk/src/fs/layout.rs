@@ -148,8 +148,8 @@ impl Layout {
         }
     }
 
-    /// Blocks and inodes that are free in an empty file system on a disk of `blocks`, with a journal
-    /// of `journal` blocks; `None` when there is no room for data.
+    /// Free blocks and inodes of an empty file system on a disk of `blocks`, with a journal of
+    /// `journal` blocks; `None` when there is no room for data.
     pub fn room(blocks: u32, journal: u32) -> Option<(u64, u64)> {
         let count = blocks / GROUP_BLOCKS;
         let data = count.checked_sub(journal.div_ceil(GROUP_BLOCKS))?;

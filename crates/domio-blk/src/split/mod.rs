@@ -25,7 +25,7 @@
 //! | `front` | blkfront, and who runs the guest's queue |
 //! | `back`, `serve` | threads of back-ends, the pool, completions |
 //! | `mounted` | a file system in a kernel, with its timer |
-//! | `image`, `looped` | disks that are files of the driver domain, and the threads that work on them |
+//! | `image`, `looped` | disks that are files of the driver domain, and their threads |
 //! | `disk` | a disk of the host: queue, drive, interrupt |
 
 mod back;

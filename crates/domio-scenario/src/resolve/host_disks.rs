@@ -165,9 +165,14 @@ impl HostDisks {
                 problem
                     .key(disk.on_key.replace(".on", ".size"))
                     .found(disk.bytes.to_string())
-                    .expected(format!("{left} at most, with the blocks that lead to the data"))
+                    .expected(format!(
+                        "{left} at most, with the blocks that lead to the data"
+                    ))
                     .related(self.names[place].1, "the disk of the host")
-                    .hint("`size` of [[disk]] says how large a disk is; parts that are no files take from it"),
+                    .hint(
+                        "`size` of [[disk]] says how large a disk is; parts that are no files take \
+                         from it",
+                    ),
             );
         }
     }

@@ -172,10 +172,11 @@ fn guests_wait_when_the_driver_domains_memory_is_full_of_dirty_pages() {
         assert!(moved(&drive.seen).1 >= 32 * MIB, "{elevator}");
         let done = jobs(&simulation.into_sink(), vcpu(1, 0), 0);
         assert_eq!(done.len(), 128);
+        // The first call looks for the way to the data.
         let longest = |calls: &[(Instant, Duration)]| {
             calls.iter().map(|(_, took)| *took).max().expect("calls")
         };
-        let (early, late) = (longest(&done[..16]), longest(&done[32..]));
+        let (early, late) = (longest(&done[1..16]), longest(&done[32..]));
         assert!(
             early < ms(10),
             "{elevator}: 4 MiB are in memory at once: {early}"
