@@ -104,7 +104,7 @@ pub fn host_disk(table: &mut dyn KeyReader) -> Option<HostDisk> {
         return None;
     }
     let (elevator, tuned) = elevator_at(table, &keys.elevator)?;
-    let (sectors, hz) = (drive.build().sectors(), keys.hz.get()?);
+    let (sectors, hz) = (drive.sectors(), keys.hz.get()?);
     let whole = sectors * SECTOR;
     let files = match table.tables(&keys.file_system, &FILE_SYSTEM).first() {
         Some(own) => FsConfig::asked(&**own, whole, hz as u32)?,

@@ -204,6 +204,57 @@ fn files_must_fit_on_their_disk() {
     );
 }
 
+/// The disk `log` as a file of the driver domain, with these keys.
+fn in_a_file(keys: &str) -> String {
+    let text = BASE.replacen(
+        "  at = \"50G\"\n  path = \"hosted\"\n  threads = 4\n",
+        keys,
+        1,
+    );
+    assert!(text != BASE);
+    text.replacen(
+        "profile = \"sata-2008\"",
+        "profile = \"sata-2008\"\nfile_system = { memory = \"64M\", commit_s = 1 }",
+        1,
+    )
+}
+
+#[test]
+fn files_of_the_driver_domain_are_behind_all_parts_of_the_disk() {
+    let scenario = good(&in_a_file("  path = \"file\"\n"));
+    let config = split(&scenario);
+    let [.., log] = &config.vbds[..] else {
+        panic!("there are disks")
+    };
+    assert_eq!((log.back, log.sectors), (BackKind::File, 2 * GIB));
+    let files = config.disks[0].files.expect("a file system");
+    assert_eq!(files.start, 16 * GIB, "behind both mail servers");
+    let rest = (976_773_168 - 16 * GIB) * 512;
+    assert_eq!((files.config.disk, files.config.memory), (rest, 64 << 20));
+    assert_eq!(files.config.commit, Duration::from_secs(1));
+    assert!(config.disks[1].files.is_none(), "sdb has no file");
+    for (keys, words) in [
+        (
+            "  path = \"file\"\n  at = \"50G\"\n",
+            &["no place of its own", "remove `at`"][..],
+        ),
+        (
+            "  path = \"file\"\n  threads = 2\n",
+            &["one thread serves the disk"][..],
+        ),
+    ] {
+        says(&errors(&in_a_file(keys)).problems()[0], words, keys);
+    }
+    let large = in_a_file("  path = \"file\"\n").replacen("size = \"2G\"", "size = \"450G\"", 1);
+    let problems = errors(&large);
+    assert_eq!(problems.problems()[0].code, Code::Limit);
+    says(
+        &problems.problems()[0],
+        &["file system on sda has", "at most", "[[disk]]"],
+        "450G",
+    );
+}
+
 #[test]
 fn overrides_reach_elevators() {
     let scenario = good(BASE);
