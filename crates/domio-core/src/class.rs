@@ -421,11 +421,13 @@ pub enum Stage {
     GuestQueue = 8,
     /// In such a queue of the driver domain.
     DriverQueue = 9,
+    /// In the memory of the driver domain, until it has been copied and there is room.
+    DriverMemory = 10,
 }
 
 impl Stage {
     /// All stages, by number.
-    pub const ALL: [Stage; 10] = [
+    pub const ALL: [Stage; 11] = [
         Stage::Outside,
         Stage::Device,
         Stage::DriverIn,
@@ -436,6 +438,7 @@ impl Stage {
         Stage::DriverOut,
         Stage::GuestQueue,
         Stage::DriverQueue,
+        Stage::DriverMemory,
     ];
 
     /// Name in files.
@@ -451,6 +454,7 @@ impl Stage {
             Stage::DriverOut => "driver-out",
             Stage::GuestQueue => "guest-queue",
             Stage::DriverQueue => "driver-queue",
+            Stage::DriverMemory => "driver-memory",
         }
     }
 }

@@ -31,7 +31,8 @@ pub struct Reproduction {
 /// Decides `claims` with the checks of `registry`.
 ///
 /// `replicator` runs the replications of all needed experiments, in the stages of the
-/// [effort](crate::effort): an experiment goes on as long as a check that reads it is undecided.
+/// [effort](crate::effort): an experiment goes on as long as a check that reads it, of a claim that
+/// is undecided, is undecided itself.
 /// The result is the same on any number of cores, and with samples that were kept. A claim whose
 /// experiment cannot run is undecided, with the reason and the command that repeats it in its note.
 pub fn reproduce(
@@ -122,13 +123,17 @@ fn needed<'r>(claims: &[&Claim], registry: &'r Registry) -> BTreeMap<&'r str, &'
         .collect()
 }
 
-/// Names of the experiments that undecided checks read.
+/// Names of the experiments that undecided checks of undecided claims read. A claim with a check
+/// that fails is decided: what its other checks say changes nothing.
 fn undecided(claims: &[&Claim], findings: &[ClaimResult], registry: &Registry) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for (claim, finding) in claims.iter().zip(findings) {
         let Some(decider) = registry.check_of(&claim.id) else {
             continue;
         };
+        if finding.verdict != Verdict::Undecided {
+            continue;
+        }
         let open = |check: &&Check| check.verdict == Verdict::Undecided;
         for check in finding.checks.iter().filter(open) {
             // What was computed from several experiments may not know from which.
@@ -296,8 +301,9 @@ mod tests {
         );
     }
 
-    /// A figure of 20 on average, and a claim that it is over `limit`.
-    fn uneven(limit: f64) -> Registry {
+    /// A figure of 20 on average, and a claim that it is over `limit`, and another figure, which is
+    /// 4.5 on average at first, over `other`.
+    fn uneven(limit: f64, other: f64) -> Registry {
         let mut registry = Registry::new();
         registry.experiment("burn", 10, |_, n| {
             Ok(Sample::new().with("ms", [10.0, 30.0][n as usize % 2]))
@@ -308,7 +314,7 @@ mod tests {
         registry.check(BURN, &["burn", "other"], move |samples, _| {
             let mut proof = Proof::new(samples.risk());
             proof.above(&Series::of(samples, "burn", "ms", "burn", "ms"), limit);
-            proof.above(&Series::of(samples, "other", "ms", "other", "ms"), -1.0);
+            proof.above(&Series::of(samples, "other", "ms", "other", "ms"), other);
             proof.finding("", "both")
         });
         registry
@@ -319,7 +325,7 @@ mod tests {
         let claims = Claims::shipped();
         let selected = claims.select(&[BURN]).unwrap();
         let run = |limit, options| {
-            let result = reproduce(&selected, &uneven(limit), options, &OneByOne);
+            let result = reproduce(&selected, &uneven(limit, -1.0), options, &OneByOne);
             let n = |name: &str| result.samples[name].len();
             let verdict = result.ledger.entries[0].finding.verdict;
             (verdict, n("burn"), n("other"))
@@ -340,6 +346,20 @@ mod tests {
             ..full
         };
         assert_eq!(run(15.0, six), (Verdict::Undecided, 6, 6), "as asked for");
+    }
+
+    /// A claim of two statements, of which the second is wrong at the first look.
+    #[test]
+    fn a_claim_that_fails_asks_for_nothing_more() {
+        let claims = Claims::shipped();
+        let selected = claims.select(&[BURN]).unwrap();
+        let run = |registry: &Registry| {
+            let result = reproduce(&selected, registry, full(), &OneByOne);
+            let verdict = result.ledger.entries[0].finding.verdict;
+            (verdict, result.samples["burn"].len())
+        };
+        assert_eq!(run(&uneven(20.0, -1.0)), (Verdict::Undecided, 640));
+        assert_eq!(run(&uneven(20.0, 1e6)), (Verdict::Fails, 10));
     }
 
     #[test]

@@ -146,6 +146,14 @@ impl DiskPart {
         }
     }
 
+    /// Bytes of the room for files in its file system, 0 without one.
+    pub fn room(&self) -> u64 {
+        match self {
+            DiskPart::Split(asked) => asked.room().flatten().map_or(0, |room| room.bytes),
+            _ => 0,
+        }
+    }
+
     /// The part of a disk of the host that it is, if it is one.
     pub fn vbd(&mut self) -> Option<&mut VbdAsked> {
         match self {

@@ -2,11 +2,12 @@
 
 use crate::plan::{DiskInput, DiskInputKind, RecordedRequests};
 use crate::recorded::{NoDemands, RecordedCalls, ReplaySource};
+use domio_blk::fs::room::{Room, directory_bytes, taken_by};
 use domio_vmm::config::Workload;
-use domio_vmm::process::FileId;
 use domio_vmm::process::programs::{
     Fio, FioConfig, FioFile, FioJob, FioNote, FioProblem, IoReplay,
 };
+use domio_vmm::process::{FileId, Prepare};
 
 /// Processes of a workload, at most.
 const PROCESSES_MAX: u32 = 1024;
@@ -38,20 +39,41 @@ pub(crate) fn read(text: &str) -> Result<(Vec<FioJob>, Vec<FioNote>), Vec<FioPro
     Ok((file.jobs, file.notes))
 }
 
-/// Bytes of a disk that `jobs` need: the end of the last one on the disk itself, and room for the
-/// files of the others, with the file system's own blocks.
+/// Bytes of a disk that `jobs` on the disk itself need: the end of the last one.
 pub(crate) fn bytes(jobs: &[FioJob]) -> u64 {
-    let configs = || jobs.iter().map(|job| &job.config);
-    let files = configs().map(FioConfig::file_bytes);
-    let files = files.fold(0, u64::saturating_add);
-    let own = if files > 0 {
-        files / 32 + (160 << 20)
-    } else {
-        0
-    };
-    let direct = configs().filter(|config| config.direct);
-    let direct = direct.map(FioConfig::end).max().unwrap_or(0);
-    direct.max(files.saturating_add(own))
+    let configs = jobs.iter().map(|job| &job.config);
+    let direct = configs.filter(|config| config.direct);
+    direct.map(FioConfig::end).max().unwrap_or(0)
+}
+
+/// The files of `jobs`.
+pub(crate) fn files(jobs: &[FioJob]) -> Vec<Prepare> {
+    let on_files = (1..).zip(jobs).filter(|(_, job)| !job.config.direct);
+    let files = on_files.map(|(series, job)| job.config.prepare(series));
+    files.collect()
+}
+
+/// What files take of the room of a file system (bytes), with their directories, and how many
+/// inodes. Files that several works share count once.
+pub(crate) fn room_for<'p>(files: impl IntoIterator<Item = &'p Prepare>) -> Room {
+    let mut room = Room { bytes: 0, files: 0 };
+    let mut directories = 0;
+    let mut known: Vec<&Prepare> = Vec::new();
+    for prepare in files {
+        if known.contains(&prepare) {
+            continue;
+        }
+        known.push(prepare);
+        let sizes = (0..prepare.files).map(|place| taken_by(prepare.size(place)));
+        room.bytes = sizes.fold(room.bytes, u64::saturating_add);
+        room.files += u64::from(prepare.files);
+        directories = directories.max(u64::from(prepare.directories));
+    }
+    room.files += directories;
+    room.bytes = room
+        .bytes
+        .saturating_add(directory_bytes(directories, room.files));
+    room
 }
 
 /// The processes of `jobs` on `disk`; `task` is the name of what asks for them.
@@ -123,11 +145,14 @@ impl DiskInput {
                 hint: "correct the job file".to_owned(),
             }
         })?;
-        let wanted = bytes(&jobs);
-        if wanted > self.bytes {
-            let has = self.bytes;
+        let own = files(&jobs);
+        let fits = (bytes(&jobs), self.bytes, "the disk has");
+        let on_files = (room_for(&own).bytes, self.room, "its file system has");
+        let both = [Some(fits), (!own.is_empty()).then_some(on_files)];
+        let mut both = both.into_iter().flatten();
+        if let Some((wanted, has, of)) = both.find(|(wanted, has, _)| wanted > has) {
             return Err(NoDemands {
-                why: format!("the jobs use {wanted} bytes, and the disk has {has}"),
+                why: format!("the jobs use {wanted} bytes, and {of} {has}"),
                 hint: "make the disk larger, or `size` in the job file smaller".to_owned(),
             });
         }
@@ -206,10 +231,13 @@ mod tests {
 
     #[test]
     fn jobs_need_room_on_the_disk_and_in_its_file_system() {
-        let of = |text| bytes(&read(text).unwrap().0);
-        assert_eq!(of("[a]\ndirect=1\nsize=1m\noffset=4m\n"), 5 << 20);
-        let files = of("[a]\nsize=64m\nnumjobs=2\n[b]\ndirect=1\nsize=1m\n");
-        assert!((128 << 20..400 << 20).contains(&files), "{files}");
+        let read = |text| read(text).unwrap().0;
+        assert_eq!(bytes(&read("[a]\ndirect=1\nsize=1m\noffset=4m\n")), 5 << 20);
+        let jobs = read("[a]\nsize=64m\nnumjobs=2\n[b]\ndirect=1\nsize=1m\n");
+        assert_eq!(bytes(&jobs), 1 << 20);
+        let room = room_for(&files(&jobs));
+        assert!((128 << 20..130 << 20).contains(&room.bytes), "{room:?}");
+        assert_eq!(room.files, 3, "two files and a directory");
     }
 
     #[test]

@@ -88,6 +88,8 @@ pub struct DiskInput {
     pub(crate) disk: FileId,
     /// Bytes of the disk.
     pub(crate) bytes: u64,
+    /// Bytes of the room for files in its file system, 0 without one.
+    pub(crate) room: u64,
     /// Indices of the task in [`HostConfig::domains`], its vcpus and their tasks.
     pub(crate) at: (usize, usize, usize),
     pub(crate) span: Span,

@@ -77,7 +77,8 @@ impl Group {
     fn play(&mut self, place: usize, key: Key) -> Key {
         let group = &mut self.0;
         // Those that wait for nothing compete first, `key` comes from the level below.
-        let [b, c, d] = [1, 2, 3].map(|i| group[(place ^ i) % ARITY]);
+        let (b, c) = (group[(place ^ 1) % ARITY], group[(place ^ 2) % ARITY]);
+        let d = group[(place ^ 3) % ARITY];
         group[place % ARITY] = key;
         earlier(key, earlier(b, earlier(c, d)))
     }

@@ -38,6 +38,15 @@ impl DriveConfig {
         }
     }
 
+    /// Sectors of the drive, which need not be built for that.
+    pub fn sectors(&self) -> u64 {
+        match self {
+            DriveConfig::Mechanical(config) => config.capacity(),
+            DriveConfig::Flash(config) => config.sectors,
+            DriveConfig::Array(config) => config.capacity(),
+        }
+    }
+
     /// A drive that has done nothing yet.
     ///
     /// # Panics

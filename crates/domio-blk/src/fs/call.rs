@@ -2,76 +2,12 @@
 
 use super::FileSystem;
 use super::cache::NONE;
-use super::contract::FileOp;
-use super::read::ReadFrame;
+use super::frames::{CallFrame, Create, Flow, Flush, Frame, PassFrame, Sync, Which};
 use super::readahead::Readahead;
-use super::remove::RemoveFrame;
-use super::task::{Flow, Frame, Lock, Wait};
-use super::write::WriteFrame;
-use super::write_back::{PassFrame, Which};
+use super::wait::{Lock, Wait};
 
 /// Credits of a handle that makes a file (`EXT3_DATA_TRANS_BLOCKS` and what names take).
 const CREATE_CREDITS: u32 = 20;
-
-/// A call, and where it is.
-#[derive(Debug)]
-pub(super) enum CallFrame {
-    Create(u32, Create),
-    Remove(RemoveFrame),
-    Read(ReadFrame),
-    Write(WriteFrame),
-    Flush(u32, Flush),
-    Sync(Sync),
-    Size(u32, bool),
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Create {
-    Hold,
-    Begin(usize),
-    Change(usize),
-    Close(usize, u32),
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Flush {
-    Write,
-    Commit,
-    Wait,
-    Done,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Sync {
-    Write,
-    Commit,
-    WriteHome,
-    Wait,
-    Done,
-}
-
-impl CallFrame {
-    /// The first frame of a call.
-    pub fn frame(op: FileOp) -> Frame {
-        Frame::Call(match op {
-            FileOp::Create { directory } => CallFrame::Create(directory, Create::Hold),
-            FileOp::Remove { file } => CallFrame::Remove(RemoveFrame::new(file)),
-            FileOp::Read {
-                file,
-                offset,
-                bytes,
-            } => CallFrame::Read(ReadFrame::new(file, offset, bytes)),
-            FileOp::Write {
-                file,
-                offset,
-                bytes,
-            } => CallFrame::Write(WriteFrame::new(file, offset, bytes)),
-            FileOp::Flush { file } => CallFrame::Flush(file, Flush::Write),
-            FileOp::Sync => CallFrame::Sync(Sync::Write),
-            FileOp::Size { file } => CallFrame::Size(file, false),
-        })
-    }
-}
 
 impl FileSystem {
     /// Goes on with a call.
@@ -113,6 +49,9 @@ impl FileSystem {
     fn create(&mut self, t: u32, directory: u32, step: &mut Create) -> Flow {
         match *step {
             Create::Hold => {
+                if self.layout.is_full() {
+                    return self.gone(t);
+                }
                 self.files.directory(&mut self.layout, directory);
                 if let Err(wait) = self.hold(t, Lock::Directory(directory)) {
                     return wait;
@@ -130,6 +69,11 @@ impl FileSystem {
                 Flow::Call(Frame::Start(CREATE_CREDITS))
             }
             Create::Change(entry) => {
+                if self.layout.is_full() {
+                    self.stop(t);
+                    self.release(Lock::Directory(directory));
+                    return self.gone(t);
+                }
                 let (group, own) = self.files.at(directory).place();
                 let inode = self.layout.take_inode(group);
                 let descriptor = self.descriptor(group);
@@ -172,7 +116,7 @@ impl FileSystem {
         match *step {
             Flush::Write => {
                 *step = Flush::Commit;
-                Flow::Call(PassFrame::frame(Which::File(file), u32::MAX))
+                Flow::Call(Frame::Pass(PassFrame::new(Which::File(file), u32::MAX)))
             }
             Flush::Commit => {
                 *step = Flush::Wait;
@@ -195,7 +139,7 @@ impl FileSystem {
         match *step {
             Sync::Write => {
                 *step = Sync::Commit;
-                Flow::Call(PassFrame::frame(Which::All, u32::MAX))
+                Flow::Call(Frame::Pass(PassFrame::new(Which::All, u32::MAX)))
             }
             Sync::Commit => {
                 *step = Sync::WriteHome;
@@ -209,7 +153,7 @@ impl FileSystem {
             }
             Sync::WriteHome => {
                 *step = Sync::Wait;
-                Flow::Call(PassFrame::frame(Which::All, u32::MAX))
+                Flow::Call(Frame::Pass(PassFrame::new(Which::All, u32::MAX)))
             }
             Sync::Wait => {
                 *step = Sync::Done;

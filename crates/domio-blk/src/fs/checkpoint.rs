@@ -1,22 +1,13 @@
 //! Making room in the log: metadata of the oldest transaction goes home (`fs/jbd/checkpoint.c`).
 
 use super::cache::{DIRTY, WRITEBACK};
-use super::task::{Flow, Lock, Wait};
+use super::frames::{Flow, SpaceFrame};
+use super::wait::{Lock, Wait};
 use super::{FileSystem, InFlight};
 use crate::elevator::IoWay;
 
 /// Blocks that are submitted in a row before the disk gets them (`NR_BATCH`).
 const BATCH: u32 = 64;
-
-/// Where a task that makes room is; the number is the next block of the oldest transaction.
-#[derive(Clone, Copy, Default, Debug)]
-pub(super) enum SpaceFrame {
-    #[default]
-    Begin,
-    Look,
-    Submit(usize),
-    Written(usize),
-}
 
 impl FileSystem {
     /// Makes room in the log until there is enough (`__log_wait_for_space`).

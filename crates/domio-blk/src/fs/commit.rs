@@ -4,26 +4,14 @@
 //! metadata into the log; wait; the commit block; wait. Nothing carries the sync flag.
 
 use super::cache::{DIRTY, META, WRITEBACK};
-use super::journal::Checkpoint;
-use super::task::{Event, Flow, Wait};
+use super::frames::{CommitFrame, Flow};
+use super::journal::{Checkpoint, Transaction};
+use super::wait::{Event, Wait};
 use super::{FileSystem, InFlight};
 use crate::elevator::IoWay;
 
 /// Blocks that a descriptor block names: 8 bytes each, 28 bytes for its head.
 const DESCRIBED: usize = 508;
-
-/// Where a commit is; the number is the next block of a list.
-#[derive(Clone, Copy, Default, Debug)]
-pub(super) enum CommitFrame {
-    #[default]
-    Idle,
-    Locked,
-    Data(usize),
-    DataWritten(usize),
-    Log(usize),
-    Logged,
-    Record,
-}
 
 impl FileSystem {
     /// Whether a transaction is to be committed.
@@ -65,7 +53,7 @@ impl FileSystem {
         }
     }
 
-    fn committing(&mut self) -> &mut super::journal::Transaction {
+    fn committing(&mut self) -> &mut Transaction {
         let committing = self.journal.committing.as_mut();
         committing.expect("kjournald has a transaction")
     }

@@ -18,7 +18,7 @@ use domio_core::Duration;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FileOp {
     /// Makes an empty file in a directory (by number from 0). Returns the number of the file, from
-    /// 1.
+    /// 1; 0 when the disk is full.
     Create {
         /// Number of the directory.
         directory: u32,
@@ -37,7 +37,8 @@ pub enum FileOp {
         /// Most bytes.
         bytes: u64,
     },
-    /// Writes; a file grows when written behind its end. Returns the bytes written.
+    /// Writes; a file grows when written behind its end. Returns the bytes written:
+    /// fewer than asked for when the disk is full.
     Write {
         /// Number of the file.
         file: u32,

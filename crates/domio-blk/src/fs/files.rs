@@ -14,6 +14,17 @@ const INDIRECT: u64 = 1024;
 /// Entries of files with short names that a directory's block holds.
 const ENTRIES: u16 = 256;
 
+/// Blocks of a file of `pages`: the data, and the metadata that lead to them.
+pub(super) fn blocks_of(pages: u64) -> u64 {
+    let parts = pages.saturating_sub(DIRECT).div_ceil(INDIRECT);
+    pages + parts + u64::from(parts > 1)
+}
+
+/// Blocks of directories that are full of `files` entries.
+pub(super) fn entry_blocks(files: u64) -> u64 {
+    files / u64::from(ENTRIES)
+}
+
 /// Contiguous blocks of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Extent {

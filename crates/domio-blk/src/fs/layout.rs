@@ -27,6 +27,9 @@ const BLOCK_BITMAP: u32 = 1;
 const INODE_BITMAP: u32 = 2;
 const INODE_TABLE: u32 = 3;
 
+/// Blocks that a new page takes at most: its own, the indirect ones, and one of a directory.
+const NEEDED_BLOCKS: u64 = 4;
+
 /// The superblock's block.
 pub(super) const SUPERBLOCK: u32 = 0;
 
@@ -105,6 +108,9 @@ struct Group {
 /// The disk's map.
 pub(super) struct Layout {
     groups: Vec<Group>,
+    /// Free blocks and inodes of all groups.
+    blocks: u64,
+    inodes: u64,
     /// Blocks of the journal, from the first block of group 1 on.
     pub journal: u32,
 }
@@ -133,10 +139,34 @@ impl Layout {
             group.blocks.take_row(0, taken);
             group
         });
+        let groups: Vec<Group> = groups.collect();
         Layout {
-            groups: groups.collect(),
+            blocks: groups.iter().map(|g| u64::from(g.blocks.free)).sum(),
+            inodes: groups.iter().map(|g| u64::from(g.inodes.free)).sum(),
+            groups,
             journal,
         }
+    }
+
+    /// Free blocks and inodes of an empty file system on a disk of `blocks`, with a journal of
+    /// `journal` blocks; `None` when there is no room for data.
+    pub fn room(blocks: u32, journal: u32) -> Option<(u64, u64)> {
+        let count = blocks / GROUP_BLOCKS;
+        let data = count.checked_sub(journal.div_ceil(GROUP_BLOCKS))?;
+        if data < 2 {
+            return None;
+        }
+        let free = GROUP_BLOCKS - (INODE_TABLE + GROUP_INODES / TABLE_INODES);
+        let descriptors = u64::from(count.div_ceil(BLOCK_DESCRIPTORS));
+        Some((
+            u64::from(data) * u64::from(free) - descriptors,
+            u64::from(count) * u64::from(GROUP_INODES),
+        ))
+    }
+
+    /// Whether a new file, or a page with the blocks that lead to it, may find no room.
+    pub fn is_full(&self) -> bool {
+        self.blocks < NEEDED_BLOCKS || self.inodes == 0
     }
 
     /// The first group that has room for data.
@@ -151,7 +181,7 @@ impl Layout {
 
     /// Free blocks of all groups.
     pub fn free(&self) -> u64 {
-        self.groups.iter().map(|g| u64::from(g.blocks.free)).sum()
+        self.blocks
     }
 
     /// First block of the journal, which is the journal's own superblock.
@@ -196,6 +226,7 @@ impl Layout {
             let inodes = &mut self.groups[g as usize].inodes;
             if let Some(bit) = inodes.find(0) {
                 inodes.take(bit);
+                self.inodes -= 1;
                 return g * GROUP_INODES + bit;
             }
         }
@@ -206,6 +237,7 @@ impl Layout {
     pub fn give_inode(&mut self, inode: u32) {
         let group = &mut self.groups[(inode / GROUP_INODES) as usize];
         group.inodes.give(inode % GROUP_INODES);
+        self.inodes += 1;
     }
 
     /// Where the first block of a file in `group` should be that process `colour` writes.
@@ -226,6 +258,7 @@ impl Layout {
             let blocks = &mut self.groups[g as usize].blocks;
             if let Some(bit) = blocks.find(from) {
                 blocks.take(bit);
+                self.blocks -= 1;
                 return g * GROUP_BLOCKS + bit;
             }
         }
@@ -243,13 +276,16 @@ impl Layout {
         let first = self.take_block(goal);
         let blocks = &mut self.groups[(first / GROUP_BLOCKS) as usize].blocks;
         let bit = first % GROUP_BLOCKS;
-        (first, 1 + blocks.take_row(bit + 1, most - 1))
+        let row = blocks.take_row(bit + 1, most - 1);
+        self.blocks -= u64::from(row);
+        (first, 1 + row)
     }
 
     /// Gives a block back.
     pub fn give_block(&mut self, block: u32) {
         let group = &mut self.groups[(block / GROUP_BLOCKS) as usize];
         group.blocks.give(block % GROUP_BLOCKS);
+        self.blocks += 1;
     }
 }
 
@@ -331,5 +367,11 @@ mod tests {
         assert_eq!(layout.descriptor(299), 517);
         let group0 = &layout.groups[0].blocks;
         assert_eq!(group0.free, GROUP_BLOCKS - 518);
+        for (groups, journal) in [(300, 32_768), (3, 1024), (960, 102_400)] {
+            let layout = Layout::new(groups * GROUP_BLOCKS, journal);
+            let room = Layout::room(groups * GROUP_BLOCKS, journal);
+            assert_eq!(room, Some((layout.free(), layout.inodes)));
+        }
+        assert_eq!(Layout::room(2 * GROUP_BLOCKS, 1024), None);
     }
 }

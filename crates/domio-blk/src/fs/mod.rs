@@ -19,12 +19,15 @@
 //! | [`contract`] | how a file system is driven |
 //! | [`config`] | what a file system is made with |
 //! | [`keys`] | how a scenario asks for one |
-//! | `task` | tasks, their frames, sleeping and waking |
+//! | `task`, `frames`, `wait` | what a task keeps: its call in frames, what it sleeps for |
+//! | `steps` | steps of tasks, sleeping and waking |
 //! | `call`, `read`, `write`, `remove` | the calls |
 //! | `cache`, `readahead` | cached pages, and how many a read takes in |
 //! | `layout`, `files` | what is where on the disk |
-//! | `journal`, `commit`, `checkpoint` | transactions, `kjournald`, room in the log |
-//! | `write_back`, `throttle`, `pdflush` | dirty pages, who is held up, who writes |
+//! | [`room`] | how much fits |
+//! | `journal`, `dirty`, `flushers`, `limits` | transactions, dirty pages, jobs, limits |
+//! | `transactions`, `commit`, `checkpoint` | handles, `kjournald`, room in the log |
+//! | `write_back`, `throttle`, `pdflush` | passes over dirty pages, who is held up, who writes |
 //! | `flight` | bios on their way |
 
 mod cache;
@@ -33,17 +36,25 @@ mod checkpoint;
 mod commit;
 pub mod config;
 pub mod contract;
+mod dirty;
 mod files;
 mod flight;
+mod flushers;
+mod frames;
 mod journal;
 pub mod keys;
 mod layout;
+mod limits;
 mod pdflush;
 mod read;
 mod readahead;
 mod remove;
+pub mod room;
+mod steps;
 mod task;
 mod throttle;
+mod transactions;
+mod wait;
 mod write;
 mod write_back;
 
@@ -51,18 +62,19 @@ use crate::elevator::Submitter;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use cache::{Cache, READING, WRITEBACK};
-use call::CallFrame;
 use config::{FsConfig, PAGE};
 use contract::{FileOp, KJOURNALD, PDFLUSH, QueueCongestion};
+use dirty::Dirty;
 use domio_core::{Duration, Instant};
 use files::Files;
 use flight::{Flight, InFlight};
+use flushers::Flushers;
+use frames::{CallFrame, CommitFrame, Frame, PdflushFrame};
 use journal::Journal;
 use layout::Layout;
-use pdflush::{Flushers, PdflushFrame};
-use task::{Event, Frame, Task};
-use throttle::{Limits, Throttle};
-use write_back::Dirty;
+use limits::{Limits, Throttle};
+use task::Task;
+use wait::Event;
 
 /// Nanoseconds of a second.
 const SECOND: u64 = 1_000_000_000;
@@ -138,7 +150,7 @@ impl FileSystem {
             woken: VecDeque::new(),
         };
         fs.need_task(PDFLUSH[PDFLUSH.len() - 1].0);
-        fs.enter(KJOURNALD.0, Frame::Commit(commit::CommitFrame::default()));
+        fs.enter(KJOURNALD.0, Frame::Commit(CommitFrame::default()));
         for thread in PDFLUSH {
             fs.enter(thread.0, Frame::Pdflush(PdflushFrame::default()));
         }
@@ -178,7 +190,7 @@ impl FileSystem {
         assert!(task.0 >= contract::FIRST_PROCESS.0, "{task:?} is a thread");
         self.now = now;
         self.need_task(task.0);
-        self.enter(task.0, CallFrame::frame(op));
+        self.enter(task.0, Frame::Call(CallFrame::new(op)));
         self.spend(task.0, self.config.costs.call);
     }
 

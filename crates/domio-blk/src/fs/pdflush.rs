@@ -3,9 +3,10 @@
 use super::FileSystem;
 use super::cache::NONE;
 use super::contract::{KJOURNALD, PDFLUSH};
-use super::task::{Flow, Wait};
-use super::throttle::CONGESTION;
-use super::write_back::{PassFrame, Which};
+use super::flushers::Job;
+use super::frames::{Flow, Frame, PassFrame, PdflushFrame, Which};
+use super::limits::CONGESTION;
+use super::wait::Wait;
 use domio_core::{Duration, Instant};
 
 /// Pages that a thread writes before it looks again (`MAX_WRITEBACK_PAGES`).
@@ -14,53 +15,6 @@ const CHUNK: u32 = 1024;
 /// When the next look for old pages is tried, if no thread is free now, and the shortest time
 /// between two looks.
 const RETRY: Duration = Duration::from_secs(1);
-
-/// What a thread has to do.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Job {
-    /// Writes old pages.
-    Old,
-    /// Writes until less than the background limit is dirty.
-    Background,
-}
-
-/// The threads of `pdflush`.
-#[derive(Debug)]
-pub(super) struct Flushers {
-    jobs: [Option<Job>; PDFLUSH.len()],
-    /// The thread that works on the disk (`writeback_acquire`).
-    working: u32,
-    /// When old pages are looked for next.
-    pub next_old: Instant,
-}
-
-/// Where a thread is.
-#[derive(Clone, Copy, Default, Debug)]
-pub(super) enum PdflushFrame {
-    #[default]
-    Idle,
-    /// Before a pass: the time of the look, and pages that it may write yet.
-    Old(Instant, u32),
-    OldPassed(Instant, u32),
-    Background,
-    BackgroundPassed,
-    /// After a wait for room: whether that was because the queue was congested.
-    BackgroundWaited(bool),
-}
-
-impl Flushers {
-    pub fn new(first: Instant) -> Self {
-        Flushers {
-            jobs: [None; PDFLUSH.len()],
-            working: NONE,
-            next_old: first,
-        }
-    }
-
-    fn job(&mut self, t: u32) -> &mut Option<Job> {
-        &mut self.jobs[(t - PDFLUSH[0].0) as usize]
-    }
-}
 
 impl FileSystem {
     /// Whether a thread of `pdflush` writes to the disk.
@@ -114,7 +68,7 @@ impl FileSystem {
                     return self.old_done(t, frame, began);
                 }
                 *frame = PdflushFrame::OldPassed(began, most);
-                return Flow::Call(PassFrame::frame(Which::Old(before), CHUNK));
+                return Flow::Call(Frame::Pass(PassFrame::new(Which::Old(before), CHUNK)));
             }
             PdflushFrame::OldPassed(began, most) => {
                 self.flushers.working = NONE;
@@ -136,7 +90,7 @@ impl FileSystem {
                     return Flow::Wait(Wait::Room(self.tick_after(CONGESTION)));
                 }
                 *frame = PdflushFrame::BackgroundPassed;
-                return Flow::Call(PassFrame::frame(Which::Background, CHUNK));
+                return Flow::Call(Frame::Pass(PassFrame::new(Which::Background, CHUNK)));
             }
             PdflushFrame::BackgroundPassed => {
                 self.flushers.working = NONE;

@@ -2,8 +2,9 @@
 
 use super::cache::{MARKER, READING};
 use super::config::PAGE;
+use super::frames::{Flow, Frame, Read, ReadFrame};
 use super::readahead::Window;
-use super::task::{Flow, Frame, Wait};
+use super::wait::Wait;
 use super::{FileSystem, InFlight};
 use crate::elevator::IoWay;
 
@@ -12,37 +13,6 @@ const INODE_CREDITS: u32 = 2;
 
 /// Nanoseconds of a second, the unit of times in an inode.
 const SECOND: u64 = 1_000_000_000;
-
-/// A read, and where it is.
-#[derive(Debug)]
-pub(super) struct ReadFrame {
-    file: u32,
-    offset: u64,
-    bytes: u64,
-    step: Read,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Read {
-    Open,
-    Begin,
-    /// The next page, and the one behind the last.
-    Page(u64, u64),
-    Stamp,
-    Change,
-    Close,
-}
-
-impl ReadFrame {
-    pub fn new(file: u32, offset: u64, bytes: u64) -> Self {
-        ReadFrame {
-            file,
-            offset,
-            bytes,
-            step: Read::Open,
-        }
-    }
-}
 
 impl FileSystem {
     /// Goes on with a read.

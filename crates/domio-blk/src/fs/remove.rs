@@ -2,45 +2,15 @@
 
 use super::FileSystem;
 use super::cache::{DIRTY, READING, WRITEBACK};
+use super::frames::{Flow, Frame, Remove, RemoveFrame};
 use super::layout::{GROUP_BLOCKS, SUPERBLOCK};
-use super::task::{Flow, Frame, Lock, Wait};
+use super::wait::{Lock, Wait};
 
 /// Credits of a handle that removes a name (`EXT3_DELETE_TRANS_BLOCKS`).
 const UNLINK_CREDITS: u32 = 20;
 
 /// Credits of a handle that frees the blocks of a file, besides its metadata.
 const FREE_CREDITS: u32 = 16;
-
-/// A removal, and where it is.
-#[derive(Debug)]
-pub(super) struct RemoveFrame {
-    file: u32,
-    step: Remove,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Remove {
-    Find,
-    Hold,
-    Start,
-    Unlink,
-    Unlinked,
-    Own,
-    /// Drops the page: the number of the run, and the place in it.
-    Drop(usize, u32),
-    StartFree,
-    Free,
-    Freed,
-}
-
-impl RemoveFrame {
-    pub fn new(file: u32) -> Self {
-        RemoveFrame {
-            file,
-            step: Remove::Find,
-        }
-    }
-}
 
 impl FileSystem {
     /// Goes on with a removal.

@@ -3,61 +3,10 @@
 use super::FileSystem;
 use super::cache::{DIRTY, READING};
 use super::config::PAGE;
+use super::frames::{Flow, Frame, Write, WriteFrame};
+use super::journal::PAGE_CREDITS;
 use super::layout::GROUP_BLOCKS;
-use super::task::{Flow, Frame, Lock, Wait};
-
-/// Credits of a handle that writes a page (`ext3_writepage_trans_blocks`).
-pub(super) const PAGE_CREDITS: u32 = 12;
-
-/// A write, and where it is.
-#[derive(Debug)]
-pub(super) struct WriteFrame {
-    file: u32,
-    offset: u64,
-    bytes: u64,
-    /// The page that is written.
-    page: u64,
-    step: Write,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Write {
-    Open,
-    Hold,
-    /// Opens the handle of a page.
-    Start,
-    /// Finds or makes the page.
-    Prepare,
-    /// Makes the page dirty.
-    Commit,
-    /// Changes the inode.
-    Stamp,
-    Close,
-    Next,
-}
-
-impl WriteFrame {
-    pub fn new(file: u32, offset: u64, bytes: u64) -> Self {
-        WriteFrame {
-            file,
-            offset,
-            bytes,
-            page: offset / PAGE,
-            step: Write::Open,
-        }
-    }
-
-    /// Whether the write covers the whole of its page.
-    fn is_whole(&self) -> bool {
-        let start = self.page * PAGE;
-        self.offset <= start && start + PAGE <= self.offset + self.bytes
-    }
-
-    /// Where the write ends, as far as this page.
-    fn end(&self) -> u64 {
-        (self.offset + self.bytes).min((self.page + 1) * PAGE)
-    }
-}
+use super::wait::{Lock, Wait};
 
 impl FileSystem {
     /// Goes on with a write.
@@ -136,6 +85,11 @@ impl FileSystem {
             }
             write.step = Write::Commit;
             return Flow::Again;
+        }
+        if self.layout.is_full() {
+            self.stop(t);
+            self.release(Lock::File(file));
+            return Flow::Done((page * PAGE).saturating_sub(write.offset));
         }
         let group = self.files.at(self.files[file].directory).place().0;
         let goal = self.layout.first_goal(group, t);

@@ -2,96 +2,17 @@
 //! (`fs/fs-writeback.c`, `mm/page-writeback.c`).
 
 use super::cache::{DIRTY, META, WRITEBACK};
+use super::dirty::Pass;
 use super::files::Queued;
-use super::task::{Flow, Frame, Wait};
-use super::write::PAGE_CREDITS;
+use super::frames::{Flow, Frame, PassFrame, Which};
+use super::journal::PAGE_CREDITS;
+use super::wait::Wait;
 use super::{FileSystem, InFlight};
 use crate::elevator::IoWay;
-use alloc::collections::VecDeque;
-use alloc::vec::Vec;
 use domio_core::Instant;
 
 /// Stale entries that a file's list of dirty blocks may have beside two for each dirty page.
 const STALE: usize = 64;
-
-/// What is dirty.
-#[derive(Debug, Default)]
-pub(super) struct Dirty {
-    /// Pages that differ from the disk and may be written.
-    pub pages: u32,
-    /// Pages that are being written.
-    pub written: u32,
-    /// Files with dirty pages and when they became dirty, oldest first (`s_dirty`).
-    queue: VecDeque<(u32, Instant)>,
-    /// Files that passes are going through (`s_io`).
-    under_way: VecDeque<(u32, Instant)>,
-}
-
-/// Which pages a pass writes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Which {
-    /// Of files that became dirty before this time; stops when the queue is congested.
-    Old(Instant),
-    /// Any; stops when the queue is congested.
-    Background,
-    /// Any.
-    Throttled,
-    /// All, also those that are being written: waits for them first.
-    All,
-    /// All of this file, likewise.
-    File(u32),
-}
-
-/// What a pass came to.
-#[derive(Clone, Copy, Default, Debug)]
-pub(super) struct Pass {
-    /// Pages that were to be written and were not.
-    pub left: u32,
-    /// The queue was congested.
-    pub congested: bool,
-}
-
-/// A pass over dirty files.
-#[derive(Debug)]
-pub(super) struct PassFrame {
-    which: Which,
-    left: u32,
-    congested: bool,
-    /// The file that is written, and since when it was dirty.
-    file: Option<(u32, Instant)>,
-    /// Its blocks in the order of the disk, and the next one.
-    blocks: Vec<u32>,
-    at: usize,
-    /// Blocks that stay dirty.
-    kept: Vec<u32>,
-    began: bool,
-    submitted: bool,
-}
-
-impl PassFrame {
-    /// Writes `left` pages at most.
-    pub fn frame(which: Which, left: u32) -> Frame {
-        Frame::Pass(PassFrame {
-            which,
-            left,
-            congested: false,
-            file: None,
-            blocks: Vec::new(),
-            at: 0,
-            kept: Vec::new(),
-            began: false,
-            submitted: false,
-        })
-    }
-
-    fn is_patient(&self) -> bool {
-        !matches!(self.which, Which::Old(_) | Which::Background)
-    }
-
-    fn waits(&self) -> bool {
-        matches!(self.which, Which::All | Which::File(_))
-    }
-}
 
 impl FileSystem {
     /// The page of a slot is dirty from now on.

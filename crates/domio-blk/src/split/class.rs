@@ -12,7 +12,9 @@ use domio_vmm::bus::Io;
 ///
 /// ```text
 ///  process ─▶ GuestQueue ─▶ Ring ─▶ HostQueue ─▶ Drive
-///  process ◀──────────────── Response ◀──────────┘
+///                          ▲ │          │ ▲       │
+///                          │ ▼ PageCache ┘ └──────┤
+///  process ◀──────────────── Response ◀───────────┘
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
@@ -31,10 +33,14 @@ pub enum DiskPlace {
     Answering = 5,
     /// In the ring to the guest.
     Response = 6,
+    /// With the loop device and its file in the driver domain's memory: behind other pieces of the
+    /// disk, being copied, or held up because too much is dirty. A piece whose page is read goes
+    /// from here to `HostQueue`, `Drive` and back.
+    PageCache = 7,
 }
 
 /// The places, by number.
-static PLACES: [Place; 7] = [
+static PLACES: [Place; 8] = [
     Place::new("outside", Stage::Outside),
     Place::new("guest's queue", Stage::GuestQueue),
     Place::new("ring", Stage::FromGuest),
@@ -42,6 +48,7 @@ static PLACES: [Place; 7] = [
     Place::new("drive", Stage::Device),
     Place::new("driver, back", Stage::DriverIn),
     Place::new("ring, back", Stage::ToGuest),
+    Place::new("page cache", Stage::DriverMemory),
 ];
 
 /// Number of a record, and the meaning of its words. The actor is vcpu 0 of the guest. Word 0 names

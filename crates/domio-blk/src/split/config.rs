@@ -62,6 +62,17 @@ pub struct HostDiskConfig {
     pub drive: Box<dyn DriveBlueprint>,
     /// The driver domain's request layer in front of the drive.
     pub layer: LayerConfig,
+    /// The driver domain's file system on the disk, with the files of [`BackKind::File`].
+    pub files: Option<HostFiles>,
+}
+
+/// A file system of the driver domain.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HostFiles {
+    /// First sector on the disk, a multiple of 8.
+    pub start: u64,
+    /// The file system, whose size is that of `config.disk`, and the memory that caches it.
+    pub config: FsConfig,
 }
 
 /// Makes drives, one for each host that is built of the same configuration.
@@ -150,7 +161,7 @@ pub struct VbdConfig {
     pub domain: DomainId,
     /// Index of the host's disk.
     pub disk: usize,
-    /// First sector on the host's disk.
+    /// First sector on the host's disk; of no meaning for a file.
     pub start: u64,
     /// Number of sectors.
     pub sectors: u64,
@@ -167,6 +178,9 @@ pub struct VbdConfig {
 pub enum BackKind {
     /// Blkback on a block device: a kernel thread for each disk; plain writes.
     Phy,
+    /// Blkback on a loop device, which goes through a file of the driver domain's file system: a
+    /// loop thread for each disk, and the driver domain's page cache, in which writes are done.
+    File,
     /// Blktap with asynchronous I/O past the page cache: a process for each disk, up to 32 requests
     /// each; writes carry the sync flag.
     TapAio,
@@ -183,7 +197,7 @@ impl BackKind {
     pub const fn request_limits(self) -> (u32, u32) {
         match self {
             // Eleven segments of a page.
-            BackKind::Phy | BackKind::TapAio => (88, 11),
+            BackKind::Phy | BackKind::File | BackKind::TapAio => (88, 11),
             BackKind::Hosted { .. } => (1024, 128),
         }
     }
@@ -191,7 +205,7 @@ impl BackKind {
     /// Threads that serve a disk.
     pub(super) const fn threads(self) -> u32 {
         match self {
-            BackKind::Phy | BackKind::TapAio => 1,
+            BackKind::Phy | BackKind::File | BackKind::TapAio => 1,
             BackKind::Hosted { threads } => threads,
         }
     }
@@ -199,7 +213,7 @@ impl BackKind {
     /// Most requests that each thread has under way; none where the pool is the limit.
     pub(super) const fn own_limit(self) -> Option<u32> {
         match self {
-            BackKind::Phy => None,
+            BackKind::Phy | BackKind::File => None,
             BackKind::TapAio => Some(32),
             BackKind::Hosted { .. } => Some(1),
         }
@@ -207,14 +221,15 @@ impl BackKind {
 
     /// Whether writes carry the sync flag, as those past the page cache do.
     pub(super) const fn is_direct(self) -> bool {
-        !matches!(self, BackKind::Phy)
+        !matches!(self, BackKind::Phy | BackKind::File)
     }
 }
 
 /// What the work on requests costs, in processor time of the domain that does the work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SplitCosts {
-    /// Guest: taking a piece of I/O through its request layer.
+    /// Guest: taking a piece of I/O through its request layer. Driver domain: the same of a piece
+    /// that its file system makes.
     pub submit: Duration,
     /// Guest: putting a request into the ring.
     pub request: Duration,

@@ -4,16 +4,16 @@
 //! system wakes it.
 
 use super::bio::Origin;
-use super::front::{Doing, Front, Task};
+use super::front::{Doing, Task};
 use super::guest::Vbd;
+use super::mounted::Mounted;
 use crate::elevator::Submitter;
-use crate::fs::FileSystem;
 use crate::fs::config::FsConfig;
-use crate::fs::contract::{FIRST_PROCESS, FileOp, FsStep};
+use crate::fs::contract::{FIRST_PROCESS, FileOp};
 use alloc::vec::Vec;
-use domio_core::{Duration, Instant, VcpuName};
-use domio_vmm::bus::{Attach, Io, KernelIo, KernelTimer, Owner, Progress, Token, WorkItem};
-use domio_vmm::process::{Prepare, What};
+use domio_core::VcpuName;
+use domio_vmm::bus::{Attach, Io, KernelIo, Owner, Progress, Token, WorkItem};
+use domio_vmm::process::What;
 
 /// Threads of a file system.
 pub(super) const THREADS: usize = FIRST_PROCESS.0 as usize;
@@ -36,14 +36,8 @@ pub(super) struct FileCall {
 
 /// The file system of a disk.
 pub(super) struct Files {
-    pub fs: FileSystem,
+    pub mounted: Mounted,
     threads: Vec<FsThread>,
-    timer: KernelTimer,
-    /// When the timer is due.
-    due: Option<Instant>,
-    tick: Duration,
-    /// What was there before, and the number of the first file of each.
-    prepared: Vec<(Prepare, u32)>,
 }
 
 impl Files {
@@ -61,46 +55,9 @@ impl Files {
         };
         let threads = (0..).zip(threads).map(thread).collect();
         Files {
-            fs: FileSystem::new(*config),
+            mounted: Mounted::new(config, attach, timer),
             threads,
-            timer: attach.kernel_timer(timer),
-            due: None,
-            tick: Duration::from_nanos(1_000_000_000 / u64::from(config.hz)),
-            prepared: Vec::new(),
         }
-    }
-
-    /// Number of the first of the files that `prepare` asks for. They are made the first time.
-    pub fn prepared(&mut self, prepare: &Prepare) -> u32 {
-        if let Some((_, first)) = self.prepared.iter().find(|(known, _)| known == prepare) {
-            return *first;
-        }
-        let mut first = None;
-        for place in 0..prepare.files {
-            let directory = place % prepare.directories;
-            let file = self.fs.populate(directory, prepare.size(place), place);
-            let first = *first.get_or_insert(file);
-            assert_eq!(file, first + place, "prepared files have numbers in a row");
-        }
-        let first = first.expect("there is a file to prepare");
-        self.prepared.push((*prepare, first));
-        first
-    }
-
-    /// The next step of the task `submitter`, which sleeps or does not.
-    pub fn step(
-        &mut self,
-        submitter: Submitter,
-        sleeps: &mut bool,
-        front: &Front,
-        kernel: &KernelIo<'_, '_>,
-    ) -> FsStep {
-        if *sleeps {
-            return FsStep::Sleep;
-        }
-        let step = self.fs.step(kernel.now(), submitter, front.congestion());
-        *sleeps = step == FsStep::Sleep;
-        step
     }
 
     /// Notes that the file system wants `submitter` to go on. Returns the work item of a thread.
@@ -115,24 +72,6 @@ impl Files {
         let thread = self.threads.get_mut(submitter.index())?;
         thread.task.woken = true;
         Some(thread.item)
-    }
-
-    /// When the timer is to be set for, if it is to be moved: a time that has passed is the next
-    /// tick.
-    fn rearm(&mut self, now: Instant) -> Option<Option<Instant>> {
-        let next = self.fs.next_timer();
-        let next = if next == Instant::MAX {
-            None
-        } else if next <= now {
-            // Nobody is quicker than the kernel's clock.
-            Some(self.due.filter(|due| *due > now).unwrap_or(now + self.tick))
-        } else {
-            Some(next)
-        };
-        (next != self.due).then(|| {
-            self.due = next;
-            next
-        })
     }
 }
 
@@ -165,13 +104,13 @@ impl Vbd {
     pub fn boot(&mut self, io: &mut Io<'_>) {
         let vcpu = VcpuName::new(self.config.domain, 0);
         let Some(files) = &mut self.files else { return };
-        while let Some(submitter) = files.fs.take_woken() {
+        while let Some(submitter) = files.mounted.fs.take_woken() {
             if let Some(item) = files.wake(submitter) {
                 io.queue_work(vcpu, item);
             }
         }
-        if let Some(at) = files.rearm(io.now) {
-            io.set_timer_on(vcpu, files.timer, at);
+        if let Some(at) = files.mounted.rearm(io.now) {
+            io.set_timer_on(vcpu, files.mounted.timer, at);
         }
     }
 
@@ -185,7 +124,10 @@ impl Vbd {
         let mut sleeps = files.threads[thread].sleeps;
         let doing = self.front.go_on(
             &mut task,
-            |front, kernel| files.step(submitter, &mut sleeps, front, kernel),
+            |front, kernel| {
+                let (congestion, now) = (front.congestion(), kernel.now());
+                files.mounted.step(submitter, &mut sleeps, congestion, now)
+            },
             |bio| Origin::Files(bio.tag),
             kernel,
         );
@@ -201,8 +143,7 @@ impl Vbd {
     /// The timer of the file system has expired.
     pub fn fs_timer(&mut self, kernel: &mut KernelIo<'_, '_>) {
         if let Some(files) = &mut self.files {
-            files.due = None;
-            files.fs.timer(kernel.now());
+            files.mounted.expired(kernel.now());
         }
         self.wake(kernel);
     }
@@ -219,14 +160,14 @@ impl Vbd {
             }
         }
         let Some(files) = &mut self.files else { return };
-        while let Some(submitter) = files.fs.take_woken() {
+        while let Some(submitter) = files.mounted.fs.take_woken() {
             match files.wake(submitter) {
                 Some(item) => kernel.io.queue_work(vcpu, item),
                 None => self.calls.woken(submitter, kernel),
             }
         }
-        if let Some(at) = files.rearm(kernel.now()) {
-            kernel.set_timer(files.timer, 0, at);
+        if let Some(at) = files.mounted.rearm(kernel.now()) {
+            kernel.set_timer(files.mounted.timer, 0, at);
         }
     }
 }

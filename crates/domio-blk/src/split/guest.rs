@@ -169,7 +169,7 @@ impl Vbd {
     ) -> Answer {
         if let What::Prepare(prepare) = what {
             let files = self.files.as_mut();
-            let first = files.map(|files| files.prepared(&prepare));
+            let first = files.map(|files| files.mounted.prepared(&prepare));
             let number = (self.number as u64) << super::INODE;
             return Answer::Return(first.map_or(0, |file| number | u64::from(file)));
         }
@@ -191,7 +191,9 @@ impl Vbd {
                 To::Disk(raw) => raw.step(),
                 To::Files(own) => {
                     let files = files.as_mut().expect("a file is in a file system");
-                    files.step(submitter, &mut own.sleeps, front, kernel)
+                    let (congestion, now) = (front.congestion(), kernel.now());
+                    let mounted = &mut files.mounted;
+                    mounted.step(submitter, &mut own.sleeps, congestion, now)
                 }
             },
             |bio| match is_raw {
@@ -225,7 +227,7 @@ impl Vbd {
         if let Some(op) = file_op(what, inode) {
             let files = self.files.as_mut()?;
             let submitter = self.calls.submitter(by);
-            files.fs.begin(kernel.now(), submitter, op);
+            files.mounted.fs.begin(kernel.now(), submitter, op);
             let to = To::Files(FileCall {
                 sleeps: false,
                 creates: matches!(what, What::Create { .. }),
@@ -269,7 +271,7 @@ impl Vbd {
             Origin::Files(tag) => {
                 let files = self.files.as_mut().expect("a file is in a file system");
                 let congestion = self.front.congestion();
-                files.fs.bio_done(kernel.now(), tag, congestion);
+                files.mounted.fs.bio_done(kernel.now(), tag, congestion);
             }
         }
     }

@@ -5,13 +5,14 @@
 use super::elevator_keys::{elevator, elevator_at};
 use super::raw::SECTOR;
 use super::{
-    BackKind, HostDiskConfig, LayerConfig, PendingPool, SplitConfig, SplitCosts, VbdConfig,
-    WakeOrder,
+    BackKind, HostDiskConfig, HostFiles, LayerConfig, PendingPool, SplitConfig, SplitCosts,
+    VbdConfig, WakeOrder,
 };
 use crate::drive::{DRIVES, DriveConfig};
 use crate::elevator::ElevatorInfo;
-use crate::fs::config::{FsConfig, FsCosts};
+use crate::fs::config::{FsConfig, FsCosts, PAGE, PAGE_SECTORS};
 use crate::fs::keys::{FILE_SYSTEM, FILE_SYSTEM_COSTS, fs_costs};
+use crate::fs::room::Room;
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
@@ -26,6 +27,9 @@ use domio_vmm::machine::Hardware;
 
 /// Largest disk (bytes): a PiB.
 const DISK_MAX: u64 = 1 << 50;
+
+/// Largest file system of the driver domain: just under 16 TiB.
+const FILES_MAX: u64 = (u32::MAX as u64) * PAGE;
 
 /// Ticks a second that Linux can be built with.
 const HZ: (i64, i64) = (100, 1000);
@@ -51,6 +55,10 @@ keys! {
             "Requests of each direction in the driver domain's layer before submitters sleep.";
         hz: i64 = int(HZ.0, HZ.1), Need::Int(250),
             "Ticks a second of the driver domain's kernel (`CONFIG_HZ`), in which elevators count.";
+        file_system: Nested = nested(&FILE_SYSTEM),
+            Need::Optional("the usual one where a guest's disk has `path = \"file\"`"),
+            "The driver domain's file system behind all other parts of the disk, and the memory of \
+             the driver domain that caches its files.";
     }
 }
 
@@ -61,6 +69,24 @@ pub struct HostDisk {
     pub config: HostDiskConfig,
     /// Number of sectors.
     pub sectors: u64,
+    /// The file system of the driver domain, if guests' disks are files there; its size is that of
+    /// the whole disk.
+    files: FsConfig,
+}
+
+impl HostDisk {
+    /// The driver domain's file system, if other parts of the disk end at sector `behind`.
+    pub fn files_behind(&self, behind: u64) -> HostFiles {
+        let start = behind.next_multiple_of(PAGE_SECTORS);
+        let disk = self.sectors.saturating_sub(start) * SECTOR;
+        HostFiles {
+            start,
+            config: FsConfig {
+                disk: disk.min(FILES_MAX),
+                ..self.files
+            },
+        }
+    }
 }
 
 /// The disk that `table` describes; `None` when something is wrong with a key.
@@ -78,17 +104,28 @@ pub fn host_disk(table: &mut dyn KeyReader) -> Option<HostDisk> {
         return None;
     }
     let (elevator, tuned) = elevator_at(table, &keys.elevator)?;
+    let (sectors, hz) = (drive.sectors(), keys.hz.get()?);
+    let whole = sectors * SECTOR;
+    let files = match table.tables(&keys.file_system, &FILE_SYSTEM).first() {
+        Some(own) => FsConfig::asked(&**own, whole, hz as u32)?,
+        None => FsConfig {
+            hz: hz as u32,
+            ..FsConfig::guest(whole)
+        },
+    };
     Some(HostDisk {
-        sectors: drive.build().sectors(),
+        sectors,
+        files,
         config: HostDiskConfig {
             name: keys.name.get()?,
             drive: Box::new(drive),
             layer: LayerConfig {
                 elevator,
                 tuned,
-                hz: keys.hz.get()?,
+                hz,
                 requests: keys.nr_requests.get()?,
             },
+            files: None,
         },
     })
 }
@@ -181,15 +218,23 @@ keys! {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Path {
     Phy,
+    File,
     TapAio,
     Hosted,
 }
 
-static PATHS: [WordOf<Path>; 3] = [
+static PATHS: [WordOf<Path>; 4] = [
     WordOf::new(
         "phy",
         Path::Phy,
         "Blkback on a block device: a kernel thread for each disk, and plain writes.",
+    ),
+    WordOf::new(
+        "file",
+        Path::File,
+        "Blkback on a loop device: a file of the driver domain's file system on the disk \
+         (`file_system` of `[[disk]]`), through the page cache of the driver domain. A write is \
+         answered when it is in that memory.",
     ),
     WordOf::new(
         "tap:aio",
@@ -274,6 +319,11 @@ impl VbdAsked {
         self.bytes / SECTOR
     }
 
+    /// Whether it is a file of the driver domain, which has no place of its own.
+    pub fn is_file(&self) -> bool {
+        self.back == BackKind::File
+    }
+
     /// Whether it has its place.
     pub fn is_placed(&self) -> bool {
         self.placed.is_some()
@@ -282,6 +332,11 @@ impl VbdAsked {
     /// A workload uses files: if nothing was said of the file system, the disk has the usual one.
     pub fn need_files(&mut self) {
         self.files.get_or_insert(FsConfig::guest(self.bytes));
+    }
+
+    /// The file system, if there is one: the room in it, none where the disk is too small for one.
+    pub fn room(&self) -> Option<Option<Room>> {
+        self.files.as_ref().map(FsConfig::room)
     }
 
     /// Gives it its place.
@@ -353,6 +408,7 @@ fn vbd(table: &mut dyn KeyReader, keys: &VbdKeys) -> Option<VbdAsked> {
     let threads = keys.threads.if_given()?;
     let back = match keys.path.get()? {
         Path::Phy => BackKind::Phy,
+        Path::File => BackKind::File,
         Path::TapAio => BackKind::TapAio,
         Path::Hosted => BackKind::Hosted {
             threads: threads.unwrap_or(1),
@@ -363,6 +419,14 @@ fn vbd(table: &mut dyn KeyReader, keys: &VbdKeys) -> Option<VbdAsked> {
             "one thread serves the disk",
             "`path = \"hosted\"` with it",
             "add `path = \"hosted\"`, or remove `threads`",
+        ));
+        return None;
+    }
+    if keys.at.given && back == BackKind::File {
+        table.tell(Misfit::key(&keys.at).says(
+            "a file has no place of its own on the disk",
+            "`path = \"file\"` without it",
+            "remove `at`: the driver domain's file system is behind all other parts of the disk",
         ));
         return None;
     }
@@ -397,7 +461,16 @@ impl SplitConfig {
             let used = self.vbds.iter().any(|vbd| vbd.disk == i);
             number.push(self.disks.len());
             if used {
-                self.disks.push(disk.config.clone());
+                let mut config = disk.config.clone();
+                let own = || self.vbds.iter().filter(|vbd| vbd.disk == i);
+                if own().any(|vbd| vbd.back == BackKind::File) {
+                    let parts = own().filter(|vbd| vbd.back != BackKind::File);
+                    let behind = parts.map(|vbd| vbd.start + vbd.sectors).max();
+                    let mut files = disk.files_behind(behind.unwrap_or(0));
+                    files.config.costs = self.file_costs;
+                    config.files = Some(files);
+                }
+                self.disks.push(config);
             }
         }
         for vbd in &mut self.vbds {

@@ -24,6 +24,8 @@
 //! | `files` | the file system of a disk, its threads and calls |
 //! | `front` | blkfront, and who runs the guest's queue |
 //! | `back`, `serve` | threads of back-ends, the pool, completions |
+//! | `mounted` | a file system in a kernel, with its timer |
+//! | `image`, `looped` | disks that are files of the driver domain, and their threads |
 //! | `disk` | a disk of the host: queue, drive, interrupt |
 
 mod back;
@@ -35,18 +37,22 @@ mod elevator_keys;
 mod files;
 mod front;
 mod guest;
+mod image;
 pub mod keys;
 mod layer;
+mod looped;
+mod mounted;
 mod raw;
 mod serve;
 
 pub use class::{DiskPlace, DiskRecord, RECORDS};
 pub use config::{
-    BackKind, DriveBlueprint, HostDiskConfig, LayerConfig, PendingPool, SplitConfig, SplitCosts,
-    VbdConfig, WakeOrder,
+    BackKind, DriveBlueprint, HostDiskConfig, HostFiles, LayerConfig, PendingPool, SplitConfig,
+    SplitCosts, VbdConfig, WakeOrder,
 };
 
 use crate::elevator::Submitter;
+use crate::fs::FsUse;
 use alloc::vec::Vec;
 use back::{Backlog, Thread};
 use class::Ends;
@@ -58,9 +64,10 @@ use domio_vmm::bus::{
 };
 use domio_vmm::process::{Answer, Call, Interest, Pid};
 use domio_vmm::ring::BLOCK;
-use files::Files;
+use files::{Files, THREADS};
 use front::Front;
 use guest::Vbd;
+use image::{Images, Loop, Worker};
 use layer::Layer;
 
 /// What a token is of. The lower bits of the token are the number of the virtual disk, of the
@@ -85,6 +92,10 @@ enum Line {
     FileThread(usize),
     /// The timer of a guest's file system.
     FileTimer,
+    /// A thread that works on files of the driver domain.
+    Worker,
+    /// The timer of the driver domain's file system on a disk.
+    ImageTimer,
 }
 
 /// Bits of a file's number below the number of the disk.
@@ -94,7 +105,7 @@ const INODE: u32 = 24;
 const LINE: u32 = 16;
 
 impl Line {
-    const ALL: [Line; 15] = [
+    const ALL: [Line; 17] = [
         Line::Front,
         Line::Back,
         Line::GuestWork,
@@ -110,6 +121,8 @@ impl Line {
         Line::FileThread(1),
         Line::FileThread(2),
         Line::FileTimer,
+        Line::Worker,
+        Line::ImageTimer,
     ];
 
     /// The token of number `index`.
@@ -134,24 +147,32 @@ pub struct Split {
     disks: Vec<HostDisk>,
     vbds: Vec<Vbd>,
     threads: Vec<Thread>,
+    /// Threads of the driver domain that work on its files.
+    workers: Vec<Worker>,
+    /// The driver domain's file systems, by disk.
+    images: Vec<Option<Images>>,
     backlog: Backlog,
     tags: Vec<u64>,
+    file_tags: Vec<u64>,
 }
 
 impl Split {
     /// The disks that `config` describes, before any domain is up.
     ///
     /// # Panics
-    /// When a virtual disk is the driver domain's, on a disk that the host does not have, or
-    /// reaches behind the end of that disk.
+    /// When a virtual disk is the driver domain's, on a disk that the host does not have, reaches
+    /// behind the end of that disk, or is a file where there is no file system with room for it.
     #[track_caller]
     pub fn new(config: &SplitConfig, attach: &mut Attach<'_>, seed: u64, replication: u32) -> Self {
         let class = attach.class::<SplitConfig>();
         let mut disks = Vec::new();
         for (i, disk) in config.disks.iter().enumerate() {
             let drive = disk.drive.make(seed, replication);
-            let used = config.vbds.iter().filter(|vbd| vbd.disk == i);
-            let end = used.map(|vbd| vbd.start + vbd.sectors).max();
+            let parts = config
+                .vbds
+                .iter()
+                .filter(|vbd| vbd.disk == i && vbd.back != BackKind::File);
+            let end = parts.map(|vbd| vbd.start + vbd.sectors).max();
             assert!(
                 end.is_none_or(|end| end <= drive.sectors()),
                 "{} has {} sectors",
@@ -205,8 +226,11 @@ impl Split {
             let threads = first..threads.len();
             vbds.push(Vbd::new(i, vbd.clone(), front, files, threads));
         }
+        let (workers, images) = workers(config, attach, threads.len());
         let random = RandomStream::new(seed, replication, "blkback/pool");
         Split {
+            workers,
+            images,
             driver: config.driver,
             costs: config.costs,
             pool: config.pool,
@@ -215,6 +239,7 @@ impl Split {
             threads,
             backlog: Backlog::new(config.pool, random),
             tags: Vec::new(),
+            file_tags: Vec::new(),
         }
     }
 
@@ -223,10 +248,53 @@ impl Split {
         self.backlog.most_used(self.pool.entries)
     }
 
+    /// How full the memory and log of the driver domain are that belong to its files on `disk`;
+    /// none where no guest's disk is a file.
+    pub fn files_used(&self, disk: usize) -> Option<FsUse> {
+        let images = self.images[disk].as_ref()?;
+        Some(images.mounted.fs.used())
+    }
+
     /// Whether nothing is under way: every call has returned, every request was answered.
     pub fn is_idle(&self) -> bool {
         self.vbds.iter().all(|vbd| vbd.is_idle() && vbd.taken == 0)
     }
+}
+
+/// The threads that work on files of the driver domain, and the file systems by disk. In the queues
+/// of the disks, `before` submitters come before these threads.
+#[track_caller]
+fn workers(
+    config: &SplitConfig,
+    attach: &mut Attach<'_>,
+    before: usize,
+) -> (Vec<Worker>, Vec<Option<Images>>) {
+    let mut workers: Vec<Worker> = Vec::new();
+    let mut images = Vec::new();
+    for (i, disk) in config.disks.iter().enumerate() {
+        let vbds = config.vbds.iter().enumerate();
+        let vbds = vbds.filter(|(_, vbd)| vbd.disk == i && vbd.back == BackKind::File);
+        let mut vbds = vbds.peekable();
+        if vbds.peek().is_none() {
+            images.push(None);
+            continue;
+        }
+        let files = disk.files.as_ref();
+        let files = files.expect("a disk with files of the driver domain has a file system");
+        let timer = Line::ImageTimer.token(i);
+        let mut own = Images::new(files, attach, timer, workers.len());
+        let mut add = |looped: Option<Loop>, number: u32| {
+            let submitter = Submitter((before + workers.len()) as u32);
+            let item = attach.work(Line::Worker.token(workers.len()));
+            workers.push(Worker::new((i, number), submitter, item, looped));
+        };
+        (0..THREADS as u32).for_each(|number| add(None, number));
+        for (number, (v, vbd)) in (THREADS as u32..).zip(vbds) {
+            add(Some(Loop::new(v, own.make(v, vbd.sectors))), number);
+        }
+        images.push(Some(own));
+    }
+    (workers, images)
 }
 
 impl Blueprint for SplitConfig {
@@ -254,6 +322,7 @@ impl Device for Split {
                 let bound = io.bind_pirq(domain, disk.pirq, 0, Line::Disk.token(i));
                 disk.port = Some(bound.expect("a domain that boots has free ports"));
             }
+            self.boot_files(io);
             return;
         }
         for (i, vbd) in self.vbds.iter_mut().enumerate() {
@@ -309,6 +378,7 @@ impl Device for Split {
         match Line::of(token) {
             (Line::Thread, thread) => self.thread(thread, kernel),
             (Line::Disk, disk) => self.disk_kblockd(disk, kernel),
+            (Line::Worker, worker) => self.worker(worker, kernel),
             (Line::FileThread(thread), vbd) => self.vbds[vbd].fs_thread(thread, kernel),
             (_, vbd) => self.vbds[vbd].kblockd(kernel),
         }
@@ -318,6 +388,7 @@ impl Device for Split {
         match Line::of(token) {
             (Line::DiskTimer(timer), disk) => self.disks[disk].layer.timer(timer, kernel),
             (Line::GuestTimer(timer), vbd) => self.vbds[vbd].front.timer(timer, kernel),
+            (Line::ImageTimer, disk) => self.files_timer(disk, kernel),
             (Line::FileTimer, vbd) => self.vbds[vbd].fs_timer(kernel),
             (line, _) => unreachable!("{line:?} is no timer"),
         }

@@ -3,20 +3,31 @@
 use super::Split;
 use super::back::{Pending, Serving, bio};
 use super::class::DiskPlace;
+use super::config::BackKind;
 use super::disk::{Ending, Issuing};
-use crate::elevator::{RequestId, Submitter};
+use super::image::files_tag;
+use crate::elevator::RequestId;
 use crate::queue::Submitted;
-use domio_core::{DomainId, Duration};
+use domio_core::Duration;
 use domio_vmm::bus::{KernelIo, Owner, Progress};
 
 impl Split {
-    /// The guest that `submitter` of a disk's queue works for.
-    fn guest_of(&self, submitter: Submitter) -> DomainId {
-        let vbd = self.threads[submitter.index()].vbd;
-        self.vbds[vbd].config.domain
+    /// The virtual disk that a request of a disk's queue is for; none for what the driver domain's
+    /// file system does for itself.
+    fn vbd_of(&self, disk: usize, id: RequestId) -> Option<usize> {
+        let rq = &self.disks[disk].layer.queue.requests()[id];
+        match self.threads.get(rq.submitter.index()) {
+            Some(thread) => Some(thread.vbd),
+            None => self.vbd_of_files(disk, rq.sector, rq.submitter),
+        }
     }
 
-    fn owner(&self, vbd: usize) -> Owner {
+    /// Whom work for a virtual disk is done for.
+    pub(super) fn owner_of(&self, vbd: Option<usize>) -> Owner {
+        vbd.map_or(Owner::Nobody, |vbd| self.owner(vbd))
+    }
+
+    pub(super) fn owner(&self, vbd: usize) -> Owner {
         Owner::Domain(self.vbds[vbd].config.domain)
     }
 
@@ -29,22 +40,36 @@ impl Split {
     }
 
     /// The queue of `disk` was run: timers and wake-ups, and the commands that are to be paid for.
-    fn act(&mut self, disk: usize, kernel: &mut KernelIo<'_, '_>) -> Issuing {
+    pub(super) fn act(&mut self, disk: usize, kernel: &mut KernelIo<'_, '_>) -> Issuing {
         let disk = &mut self.disks[disk];
         disk.layer.act(kernel);
         for submitter in disk.layer.woken.drain(..) {
-            let thread = &mut self.threads[submitter.index()];
-            thread.woken = true;
-            kernel.queue_work(thread.item);
+            let own = submitter.index();
+            let (woken, item) = match self.threads.get_mut(own) {
+                Some(thread) => (&mut thread.woken, thread.item),
+                None => {
+                    let worker = &mut self.workers[own - self.threads.len()];
+                    (&mut worker.woken, worker.item)
+                }
+            };
+            *woken = true;
+            kernel.queue_work(item);
         }
         disk.begin_paying()
     }
 
     /// The time that it takes to hand commands on, which are the last that `disk` has started.
-    fn paying(&self, disk: usize, issuing: Issuing, kernel: &mut KernelIo<'_, '_>) -> Progress {
+    pub(super) fn paying(
+        &self,
+        disk: usize,
+        issuing: Issuing,
+        kernel: &mut KernelIo<'_, '_>,
+    ) -> Progress {
         let layer = &self.disks[disk].layer;
         let commands = layer.started.iter().rev().take(issuing.0);
-        let guests = commands.map(|id| self.guest_of(layer.queue.requests()[*id].submitter));
+        // What is nobody's goes along with the others.
+        let vbds = commands.filter_map(|id| self.vbd_of(disk, *id));
+        let guests = vbds.map(|vbd| self.vbds[vbd].config.domain);
         let first = guests.clone().next();
         let owner = match first {
             None => Owner::Nobody,
@@ -60,14 +85,16 @@ impl Split {
     }
 
     /// Hands commands on that are paid for.
-    fn issue(&mut self, disk: usize, issuing: Issuing, kernel: &mut KernelIo<'_, '_>) {
+    pub(super) fn issue(&mut self, disk: usize, issuing: Issuing, kernel: &mut KernelIo<'_, '_>) {
         for _ in 0..issuing.0 {
             let (id, depth) = self.disks[disk].issue(kernel.io);
             let requests = self.disks[disk].layer.queue.requests();
             let (sector, sectors) = (requests[id].sector, requests[id].sectors);
-            let vbd = self.threads[requests[id].submitter.index()].vbd;
-            let ends = self.vbds[vbd].front.ends;
-            ends.started(kernel.io, depth, (sector, sectors));
+            if let Some(vbd) = self.vbd_of(disk, id) {
+                let ends = self.vbds[vbd].front.ends;
+                ends.started(kernel.io, depth, (sector, sectors));
+            }
+            self.files_started(disk, id, kernel);
             self.moved(disk, id, DiskPlace::HostQueue, DiskPlace::Drive, kernel);
         }
     }
@@ -83,6 +110,9 @@ impl Split {
     ) {
         if kernel.io.stages() {
             for tag in self.disks[disk].layer.queue.requests().tags(id) {
+                if files_tag(tag).is_some() {
+                    continue;
+                }
                 let pending = self.backlog.get(tag as u32);
                 let front = &self.vbds[self.threads[pending.thread].vbd].front;
                 front.moved(pending.entry.id, from, to, kernel);
@@ -209,6 +239,11 @@ impl Split {
         let thread = &mut self.threads[t];
         let vbd = &self.vbds[thread.vbd];
         let entry = self.backlog.get(number).entry;
+        if vbd.config.back == BackKind::File {
+            let vbd = thread.vbd;
+            self.loop_takes(vbd, number, kernel);
+            return;
+        }
         let (from, to) = (DiskPlace::Ring, DiskPlace::HostQueue);
         vbd.front.moved(entry.id, from, to, kernel);
         let bio = bio(&entry, &vbd.config, thread.submitter, number);
@@ -236,7 +271,7 @@ impl Split {
 
     /// The I/O of a request is over: its response goes into the ring. Returns whether the guest is
     /// to be notified.
-    fn respond(&mut self, number: u32, kernel: &mut KernelIo<'_, '_>) -> bool {
+    pub(super) fn respond(&mut self, number: u32, kernel: &mut KernelIo<'_, '_>) -> bool {
         let Pending { thread, entry } = self.backlog.get(number);
         let own = &mut self.threads[thread];
         own.has -= 1;
@@ -267,7 +302,7 @@ impl Split {
         notifies
     }
 
-    fn notify(&mut self, vbd: usize, kernel: &mut KernelIo<'_, '_>) {
+    pub(super) fn notify(&mut self, vbd: usize, kernel: &mut KernelIo<'_, '_>) {
         if let Some(port) = self.vbds[vbd].back_port {
             kernel.send(port);
         }
@@ -281,12 +316,9 @@ impl Split {
             kernel.raise(own.softirq);
             return Progress::Done;
         }
-        let first = own.finished.front();
-        let owner = match first.map(|(id, _)| own.layer.queue.requests()[*id].submitter) {
-            Some(submitter) => Owner::Domain(self.guest_of(submitter)),
-            None => Owner::Nobody,
-        };
-        Progress::Run(self.costs.irq, owner)
+        let first = own.finished.front().map(|(id, _)| *id);
+        let vbd = first.and_then(|id| self.vbd_of(disk, id));
+        Progress::Run(self.costs.irq, self.owner_of(vbd))
     }
 
     /// The block softirq ends the commands that a disk has finished.
@@ -298,15 +330,12 @@ impl Split {
                         return Progress::Done;
                     };
                     self.disks[disk].ending = Ending::One(id);
-                    let requests = self.disks[disk].layer.queue.requests();
-                    let vbd = self.threads[requests[id].submitter.index()].vbd;
-                    let answers = requests.tags(id).count() as u64;
-                    let respond = match self.vbds[vbd].config.back.own_limit() {
-                        None => self.costs.respond * answers,
-                        Some(_) => Duration::ZERO,
-                    };
-                    self.vbds[vbd].front.ends.served(kernel.io, &command.spent);
-                    return Progress::Run(self.costs.end + respond, self.owner(vbd));
+                    let vbd = self.vbd_of(disk, id);
+                    if let Some(vbd) = vbd {
+                        self.vbds[vbd].front.ends.served(kernel.io, &command.spent);
+                    }
+                    let respond = self.costs.respond * self.answers_at_once(disk, id);
+                    return Progress::Run(self.costs.end + respond, self.owner_of(vbd));
                 }
                 Ending::One(id) => {
                     self.over(disk, id, kernel);
@@ -338,13 +367,29 @@ impl Split {
         }
     }
 
+    /// How many requests of guests the softirq itself answers when a request of a disk's queue is
+    /// over.
+    fn answers_at_once(&self, disk: usize, id: RequestId) -> u64 {
+        let requests = self.disks[disk].layer.queue.requests();
+        let own = requests.tags(id).filter(|tag| files_tag(*tag).is_none());
+        let vbds = own.map(|tag| self.threads[self.backlog.get(tag as u32).thread].vbd);
+        let by_softirq = |vbd: &usize| self.vbds[*vbd].config.back.own_limit().is_none();
+        vbds.filter(by_softirq).count() as u64
+    }
+
     /// The I/O in a request of a disk's queue is over: blkback answers at once, threads of
     /// processes when they execute.
     fn over(&mut self, disk: usize, id: RequestId, kernel: &mut KernelIo<'_, '_>) {
         self.moved(disk, id, DiskPlace::Drive, DiskPlace::Answering, kernel);
         let mut tags = core::mem::take(&mut self.tags);
         tags.extend(self.disks[disk].layer.queue.requests().tags(id));
+        let mut of_files = false;
         for tag in tags.drain(..) {
+            if let Some(tag) = files_tag(tag) {
+                of_files = true;
+                self.files_done(disk, tag, kernel);
+                continue;
+            }
             let number = tag as u32;
             let thread = &mut self.threads[self.backlog.get(number).thread];
             let vbd = thread.vbd;
@@ -359,6 +404,9 @@ impl Split {
             }
         }
         self.tags = tags;
+        if of_files {
+            self.wake_workers(disk, kernel);
+        }
     }
 
     /// The driver domain's `kblockd` works for a disk.

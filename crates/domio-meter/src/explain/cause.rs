@@ -145,6 +145,8 @@ pub enum ItemQueue {
     GuestQueue,
     /// Such a queue of the driver domain.
     DriverQueue,
+    /// The memory of the driver domain, while the driver domain rests.
+    DriverMemory,
     /// The ring from the guest and the queue before it, while the guest's rate is used up.
     Limit,
     /// The driver domain works.
@@ -163,12 +165,13 @@ fn named(class: &Class, stage: Stage, otherwise: &'static str) -> &'static str {
 
 impl ItemQueue {
     /// All, in the order in which tables show them.
-    pub const ALL: [ItemQueue; 11] = [
+    pub const ALL: [ItemQueue; 12] = [
         ItemQueue::GuestRunq,
         ItemQueue::DriverRunq,
         ItemQueue::Scan,
         ItemQueue::GuestQueue,
         ItemQueue::DriverQueue,
+        ItemQueue::DriverMemory,
         ItemQueue::Device,
         ItemQueue::Rings,
         ItemQueue::Limit,
@@ -184,6 +187,7 @@ impl ItemQueue {
             Cause::RunQueue(Side::Driver, _) => ItemQueue::DriverRunq,
             Cause::Scan => ItemQueue::Scan,
             Cause::Held if stage == Some(Stage::GuestQueue) => ItemQueue::GuestQueue,
+            Cause::Held if stage == Some(Stage::DriverMemory) => ItemQueue::DriverMemory,
             Cause::Beside(_) if stage == Some(Stage::Device) => ItemQueue::Device,
             Cause::Beside(_) => ItemQueue::DriverQueue,
             Cause::Busy | Cause::Held if stage == Some(Stage::Device) => ItemQueue::Device,
@@ -205,7 +209,10 @@ impl ItemQueue {
 
     /// Whether it is a queue that orders and holds back, which only some classes have.
     pub const fn holds_back(self) -> bool {
-        matches!(self, ItemQueue::GuestQueue | ItemQueue::DriverQueue)
+        matches!(
+            self,
+            ItemQueue::GuestQueue | ItemQueue::DriverQueue | ItemQueue::DriverMemory
+        )
     }
 
     /// Its name in tables, for items of `class`: device and queues have the names of their places.
@@ -217,6 +224,7 @@ impl ItemQueue {
             ItemQueue::Device => named(class, Stage::Device, "device"),
             ItemQueue::GuestQueue => named(class, Stage::GuestQueue, "queue, guest"),
             ItemQueue::DriverQueue => named(class, Stage::DriverQueue, "queue, driver domain"),
+            ItemQueue::DriverMemory => named(class, Stage::DriverMemory, "memory, driver domain"),
             ItemQueue::Rings => "ring",
             ItemQueue::Limit => "rate limit",
             ItemQueue::DriverWork => "work, driver domain",
@@ -233,6 +241,7 @@ impl ItemQueue {
             ItemQueue::Scan => "event_channel_scan",
             ItemQueue::GuestQueue => "queue_guest",
             ItemQueue::DriverQueue => "queue_driver",
+            ItemQueue::DriverMemory => "memory_driver",
             ItemQueue::Device => "device",
             ItemQueue::Rings => "ring",
             ItemQueue::Limit => "rate_limit",

@@ -323,7 +323,7 @@ impl Path {
             // The driver domain looks at a ring until it is empty, then wants to be told.
             Stage::FromGuest => self.unsent |= first && self.pending.is_none(),
             Stage::ToGuest => self.told &= !first,
-            Stage::DriverOut | Stage::DriverQueue => self.unsent = false,
+            Stage::DriverOut | Stage::DriverQueue | Stage::DriverMemory => self.unsent = false,
             _ => {}
         }
         self.items[new] += 1;
@@ -380,7 +380,7 @@ impl Path {
                 (Doing::Rests, Doing::Waits(_)) => by(Side::Guest, guest),
                 _ => by(Side::Driver, driver),
             },
-            Stage::DriverOut => by(Side::Driver, driver),
+            Stage::DriverOut | Stage::DriverMemory => by(Side::Driver, driver),
             Stage::GuestQueue | Stage::DriverQueue => Cause::Held,
             Stage::ToGuest => match driver {
                 Doing::Runs | Doing::Waits(_) if !self.told => by(Side::Driver, driver),

@@ -116,8 +116,8 @@ fn put(
     });
 }
 
-/// A way through a disk: the domain, the file, the bytes of the disk.
-type Way = (usize, u32, u64, Task, DiskWork);
+/// A way through a disk: the domain, the file, the bytes of the disk and of the room for files.
+type Way = (usize, u32, (u64, u64), Task, DiskWork);
 
 /// The device with these disks.
 fn device(disks: Disks, host: &HostDisks, resolved: &Resolved) -> Device {
@@ -136,10 +136,10 @@ fn device(disks: Disks, host: &HostDisks, resolved: &Resolved) -> Device {
         let domain = &resolved.domains[*user];
         let own = &domain.disks[*place];
         let file = own.part.file(number);
+        let bytes = (own.bytes, own.part.room());
         let through = |copy: &DiskWork| disk::place_of(&domain.disks, copy) == Some(*place);
         let ways = domain.copies.iter().filter(|(_, copy)| through(copy));
-        copies
-            .extend(ways.map(|(task, copy)| (*user, file, own.bytes, task.clone(), copy.clone())));
+        copies.extend(ways.map(|(task, copy)| (*user, file, bytes, task.clone(), copy.clone())));
     }
     Device {
         config,
@@ -155,7 +155,7 @@ fn device(disks: Disks, host: &HostDisks, resolved: &Resolved) -> Device {
 }
 
 /// The processes that use a disk of the device with this number on the bus.
-fn processes(device: u16, (domain, file, bytes, task, work): &Way) -> Vec<Process> {
+fn processes(device: u16, (domain, file, (bytes, room), task, work): &Way) -> Vec<Process> {
     let file = FileId {
         device,
         file: *file,
@@ -212,6 +212,7 @@ fn processes(device: u16, (domain, file, bytes, task, work): &Way) -> Vec<Proces
                 holds: holds.clone(),
                 disk: file,
                 bytes: *bytes,
+                room: *room,
                 at: (0, 0, 0),
                 span: work.span,
             };

@@ -2,6 +2,7 @@
 //! disk on one of them.
 
 use super::disk::{self, Disk};
+use super::files_room as files;
 use super::resolved::{Domain, Resolved};
 use super::shared::InTable;
 use super::work::DiskProgram;
@@ -9,6 +10,7 @@ use crate::check::{self, Cx, Fields};
 use crate::problem::{Code, Problem, list, quote};
 use crate::source::Span;
 use crate::suggest::did_you_mean;
+use domio_blk::fs::room::taken_by;
 use domio_blk::split::keys::{
     BLKBACK, GUESTS, HOST_DISK, HostDisk, VbdPlace, guests, host_disk, pool,
 };
@@ -94,9 +96,13 @@ impl HostDisks {
     pub fn place(&self, cx: &mut Cx<'_>, resolved: &mut Resolved) {
         // The first free sector of each disk, and the domain whose guests use the disk.
         let mut free = vec![0; self.disks.len()];
+        // The first sector behind all parts of each disk, and the bytes of files behind them.
+        let mut behind = vec![0; self.disks.len()];
+        let mut images = vec![0; self.disks.len()];
         let mut backends: BTreeMap<usize, (Option<String>, Span)> = BTreeMap::new();
         for domain in &mut resolved.domains {
             need_files(cx, domain);
+            files::fit(cx, domain);
         }
         let domains = resolved.domains.iter_mut();
         for disk in domains.flat_map(|domain| &mut domain.disks) {
@@ -114,6 +120,60 @@ impl HostDisks {
                 cx.push(two_drivers(disk, &self.names[place].0, *first));
             }
             self.put(cx, disk, place, &mut free[place]);
+            behind[place] = free[place].max(behind[place]);
+        }
+        let domains = resolved.domains.iter_mut();
+        for disk in domains.flat_map(|domain| &mut domain.disks) {
+            if disk
+                .part
+                .vbd()
+                .is_some_and(|asked| asked.is_file() && asked.is_placed())
+                && let Some(place) = self.host_disk_of(cx, disk)
+            {
+                self.image_fits(cx, disk, place, (behind[place], &mut images[place]));
+            }
+        }
+    }
+
+    /// Tells if `disk`, a file of the driver domain on the host's disk number `place`, has no room
+    /// there: behind the sector `behind`, beside files of so many bytes.
+    fn image_fits(
+        &self,
+        cx: &mut Cx<'_>,
+        disk: &Disk,
+        place: usize,
+        (behind, images): (u64, &mut u64),
+    ) {
+        let Some(host) = &self.disks[place] else {
+            return;
+        };
+        let room = host.files_behind(behind).config.room();
+        let left = room.map_or(0, |room| room.bytes.saturating_sub(*images));
+        let wanted = taken_by(disk.bytes);
+        *images = images.saturating_add(wanted);
+        if wanted > left {
+            let name = &self.names[place].0;
+            let problem = Problem::new(
+                Code::Limit,
+                disk.span,
+                format!(
+                    "the file needs {wanted} bytes, and the driver domain's file system on {name} \
+                     has {left} left"
+                ),
+            );
+            cx.push(
+                problem
+                    .key(disk.on_key.replace(".on", ".size"))
+                    .found(disk.bytes.to_string())
+                    .expected(format!(
+                        "{left} at most, with the blocks that lead to the data"
+                    ))
+                    .related(self.names[place].1, "the disk of the host")
+                    .hint(
+                        "`size` of [[disk]] says how large a disk is; parts that are no files take \
+                         from it",
+                    ),
+            );
         }
     }
 
@@ -124,6 +184,14 @@ impl HostDisks {
         };
         let (span, key) = (disk.span, disk.on_key.clone());
         let Some(asked) = disk.part.vbd() else { return };
+        if asked.is_file() {
+            asked.place(VbdPlace {
+                disk: place,
+                start: 0,
+                guests: guests.clone(),
+            });
+            return;
+        }
         let start = asked.start().unwrap_or(*free);
         let end = start.saturating_add(asked.sectors());
         if end > host.sectors {

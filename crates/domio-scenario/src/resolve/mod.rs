@@ -17,6 +17,7 @@ mod domain;
 mod driver;
 mod equip;
 mod files;
+mod files_room;
 mod flow;
 mod guard;
 pub(crate) mod guest;

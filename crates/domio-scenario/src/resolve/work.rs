@@ -9,6 +9,7 @@ use domio_core::keys::Slot;
 use domio_net::host::FlowConfig;
 use domio_net::keys::Serving;
 use domio_vmm::config::Workload;
+use domio_vmm::process::Prepare;
 use domio_vmm::process::programs::{CopyDirection, FfsbConfig, FioJob, PostMarkConfig, ZipConfig};
 
 /// A task before it is given to its vcpus.
@@ -115,7 +116,7 @@ pub(super) enum DiskProgram {
 }
 
 impl DiskWork {
-    /// How many bytes of the disk it asks for.
+    /// How many bytes of the disk itself it asks for.
     pub fn bytes(&self) -> Option<u64> {
         match &self.program {
             DiskProgram::Copy(copy) => copy.bytes,
@@ -124,6 +125,17 @@ impl DiskWork {
             | DiskProgram::Ffsb(_)
             | DiskProgram::Zip(_)
             | DiskProgram::Input(..) => None,
+        }
+    }
+
+    /// The files that are there before, or at the beginning.
+    pub fn files(&self) -> Vec<Prepare> {
+        match &self.program {
+            DiskProgram::PostMark(config) => vec![config.prepare()],
+            DiskProgram::Ffsb(config) => vec![config.prepare()],
+            DiskProgram::Zip(config) => vec![config.prepare()],
+            DiskProgram::Fio(jobs) => jobs::files(jobs),
+            DiskProgram::Copy(_) | DiskProgram::Input(..) => Vec::new(),
         }
     }
 

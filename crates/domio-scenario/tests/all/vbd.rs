@@ -138,6 +138,123 @@ fn disks_have_their_keys_and_places() {
     assert_eq!(scenario.plan().devices.len(), 2);
 }
 
+/// `db` with this workload on its disk `log`, of 2 GiB with the keys of `more`.
+fn on_files(workload: &str, more: &str) -> String {
+    let text = BASE.replacen(
+        "name = \"append\"\n  workload = \"dd\"\n  direction = \"write\"",
+        &format!("name = \"append\"\n  {workload}"),
+        1,
+    );
+    text.replacen("name = \"log\"", &format!("name = \"log\"\n  {more}"), 1)
+}
+
+#[test]
+fn files_must_fit_on_their_disk() {
+    let fsync = "job = \"\"\"\n[j]\nrw=write\nsize=";
+    for (workload, more, words) in [
+        (
+            "workload = \"ffsb\"\n num_files = 400",
+            "",
+            "bytes of files at most",
+        ),
+        (
+            "workload = \"postmark\"\n size_low = 1000000\n size_high = 9000000",
+            "",
+            "size` of the disk larger",
+        ),
+        (
+            "workload = \"postmark\"\n prepared = true\n number = 300000",
+            "",
+            "for files",
+        ),
+        (
+            "workload = \"zip\"\n files = 900000",
+            "",
+            "the files fewer or smaller",
+        ),
+        (
+            &format!("workload = \"fio\"\n {fsync}1900m\n\"\"\""),
+            "",
+            "bytes of files at most",
+        ),
+        (
+            "workload = \"ffsb\"\n num_files = 170",
+            "file_system = { journal = \"400M\" }",
+            "bytes of files at most",
+        ),
+    ] {
+        let problems = errors(&on_files(workload, more));
+        says(&problems.problems()[0], &[words], workload);
+    }
+    // What is just not too much.
+    for (workload, more) in [
+        ("workload = \"ffsb\"\n num_files = 170", ""),
+        ("workload = \"postmark\"\n number = 200000", ""),
+        (&format!("workload = \"fio\"\n {fsync}1700m\n\"\"\""), ""),
+    ] {
+        good(&on_files(workload, more));
+    }
+    let small = on_files("workload = \"ffsb\"", "").replacen("size = \"2G\"", "size = \"200M\"", 1);
+    let problems = errors(&small);
+    assert_eq!(problems.problems()[0].code, Code::Limit);
+    says(
+        &problems.problems()[0],
+        &["no room for a file system", "128 MiB", "larger"],
+        "200M",
+    );
+}
+
+/// The disk `log` as a file of the driver domain, with these keys.
+fn in_a_file(keys: &str) -> String {
+    let text = BASE.replacen(
+        "  at = \"50G\"\n  path = \"hosted\"\n  threads = 4\n",
+        keys,
+        1,
+    );
+    assert!(text != BASE);
+    text.replacen(
+        "profile = \"sata-2008\"",
+        "profile = \"sata-2008\"\nfile_system = { memory = \"64M\", commit_s = 1 }",
+        1,
+    )
+}
+
+#[test]
+fn files_of_the_driver_domain_are_behind_all_parts_of_the_disk() {
+    let scenario = good(&in_a_file("  path = \"file\"\n"));
+    let config = split(&scenario);
+    let [.., log] = &config.vbds[..] else {
+        panic!("there are disks")
+    };
+    assert_eq!((log.back, log.sectors), (BackKind::File, 2 * GIB));
+    let files = config.disks[0].files.expect("a file system");
+    assert_eq!(files.start, 16 * GIB, "behind both mail servers");
+    let rest = (976_773_168 - 16 * GIB) * 512;
+    assert_eq!((files.config.disk, files.config.memory), (rest, 64 << 20));
+    assert_eq!(files.config.commit, Duration::from_secs(1));
+    assert!(config.disks[1].files.is_none(), "sdb has no file");
+    for (keys, words) in [
+        (
+            "  path = \"file\"\n  at = \"50G\"\n",
+            &["no place of its own", "remove `at`"][..],
+        ),
+        (
+            "  path = \"file\"\n  threads = 2\n",
+            &["one thread serves the disk"][..],
+        ),
+    ] {
+        says(&errors(&in_a_file(keys)).problems()[0], words, keys);
+    }
+    let large = in_a_file("  path = \"file\"\n").replacen("size = \"2G\"", "size = \"450G\"", 1);
+    let problems = errors(&large);
+    assert_eq!(problems.problems()[0].code, Code::Limit);
+    says(
+        &problems.problems()[0],
+        &["file system on sda has", "at most", "[[disk]]"],
+        "450G",
+    );
+}
+
 #[test]
 fn overrides_reach_elevators() {
     let scenario = good(BASE);

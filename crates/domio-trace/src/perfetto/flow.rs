@@ -124,6 +124,7 @@ impl Step {
                 Stage::DriverIn,
                 Stage::DriverOut,
                 Stage::DriverQueue,
+                Stage::DriverMemory,
             ];
             stages.contains(&stage)
         };

@@ -156,6 +156,11 @@ impl<T> Slab<T> {
 }
 
 impl ArrayConfig {
+    /// Sectors of the array.
+    pub fn capacity(&self) -> u64 {
+        Layout::new(self).sectors(self.disk.capacity())
+    }
+
     /// Why there is no such array, if there is none.
     pub fn fault(&self) -> Option<&'static str> {
         let fewest = match self.level {

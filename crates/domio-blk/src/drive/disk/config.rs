@@ -143,6 +143,11 @@ pub const GENERIC_2008: MechanicalConfig = MechanicalConfig {
 };
 
 impl MechanicalConfig {
+    /// Sectors of the disk: as many as were asked for, and the platters have.
+    pub fn capacity(&self) -> u64 {
+        self.sectors.min(self.geometry().sectors())
+    }
+
     pub(super) fn geometry(&self) -> Geometry {
         Geometry::new(Shape {
             heads: self.heads.into(),

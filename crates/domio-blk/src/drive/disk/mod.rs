@@ -390,7 +390,7 @@ fn earlier(a: Option<Instant>, b: Option<Instant>) -> Option<Instant> {
 
 impl Drive for MechanicalDisk {
     fn sectors(&self) -> u64 {
-        self.mechanics.geometry.sectors().min(self.config().sectors)
+        self.config().sectors.min(self.mechanics.geometry.sectors())
     }
 
     fn depth(&self) -> u32 {

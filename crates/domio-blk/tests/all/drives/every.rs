@@ -47,6 +47,7 @@ fn all() -> Vec<DriveConfig> {
 /// Runs a mix of streams and jumps, reads and writes, at uneven times, and checks each call.
 fn mixed(config: &DriveConfig, seed: u64, count: u32) -> Vec<FinishedCommand> {
     let mut drive = config.build();
+    assert_eq!(drive.sectors(), config.sectors());
     let mut draw = Draw::new(seed);
     let mut inside = BTreeMap::new();
     let (mut done, mut all) = (Vec::new(), Vec::new());

@@ -8,6 +8,7 @@ mod order;
 use bench::{Bench, Fault, Plain};
 use domio_blk::fs::config::FsConfig;
 use domio_blk::fs::contract::{FIRST_PROCESS, FileOp};
+use domio_blk::fs::room::taken_by;
 use domio_core::{Duration, Instant};
 use std::collections::BTreeMap;
 
@@ -68,6 +69,44 @@ fn after_a_sync_nothing_is_dirty_and_reads_come_from_memory() {
         bytes: 4096,
     };
     assert_eq!(bench.call(task, behind), 0);
+}
+
+/// A disk that is full takes less than it is asked to, and goes on with what is removed.
+#[test]
+fn a_full_disk_writes_less_and_makes_no_file() {
+    let config = FsConfig {
+        journal: Some(4 << 20),
+        ..FsConfig {
+            disk: 400 << 20,
+            ..small()
+        }
+    };
+    let room = config.room().expect("there is room");
+    let mut bench = Bench::new(config, "noop", Plain::Serial(Duration::from_micros(50)));
+    assert_eq!(room.bytes / 4096, bench.fs.used().free);
+    let task = FIRST_PROCESS.0;
+    let file = bench.call(task, FileOp::Create { directory: 0 }) as u32;
+    let half = room.bytes / 2 / (1 << 20) * (1 << 20);
+    let write = |file, offset, bytes| FileOp::Write {
+        file,
+        offset,
+        bytes,
+    };
+    assert_eq!(bench.call(task, write(file, 0, half)), half);
+    let other = bench.call(task, FileOp::Create { directory: 0 }) as u32;
+    let written = bench.call(task, write(other, 0, room.bytes));
+    let taken = taken_by(half) + taken_by(written);
+    assert!(
+        taken < room.bytes && room.bytes - taken < 8 * 4096,
+        "{taken} of {room:?}"
+    );
+    assert_eq!(bench.call(task, FileOp::Size { file: other }), written);
+    assert_eq!(bench.call(task, write(other, written, 4096)), 0);
+    assert_eq!(bench.call(task, FileOp::Create { directory: 0 }), 0);
+    bench.call(task, FileOp::Remove { file });
+    bench.call(task, FileOp::Sync);
+    assert!(bench.call(task, FileOp::Create { directory: 0 }) > 0);
+    assert_eq!(bench.call(task, write(other, written, 4096)), 4096);
 }
 
 /// Six processes do what they like; in the end all have got what the sizes say, no two files share

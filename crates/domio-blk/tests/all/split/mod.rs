@@ -4,5 +4,6 @@ mod bytes;
 mod conserved;
 mod files;
 mod gone;
+mod loops;
 mod owners;
 mod site;

@@ -177,6 +177,7 @@ pub fn disks(
             name: "sda".to_owned(),
             drive: Box::new(drive.clone()),
             layer: layer(host),
+            files: None,
         }],
         vbds: (0..).zip(guests).map(vbd).collect(),
         pool: PendingPool::XEN,

@@ -78,6 +78,17 @@ impl FfsbConfig {
         fsync: false,
         delay: Duration::ZERO,
     };
+
+    /// The files that are there before.
+    pub const fn prepare(&self) -> Prepare {
+        Prepare {
+            files: self.files,
+            directories: self.dirs,
+            low: self.size.0,
+            high: self.size.1,
+            series: 0,
+        }
+    }
 }
 
 /// A file that the thread works on.
@@ -169,17 +180,6 @@ impl Ffsb {
         w.read + w.readall + w.write + w.append + w.create + w.delete
     }
 
-    fn prepare(&self) -> Prepare {
-        let (low, high) = self.config.size;
-        Prepare {
-            files: self.config.files,
-            directories: self.config.dirs,
-            low,
-            high,
-            series: 0,
-        }
-    }
-
     fn does(&self, file: u32, what: What) -> Op {
         let device = self.disk.device;
         FileId { device, file }.does(what)
@@ -190,7 +190,7 @@ impl Ffsb {
         let i = self.random.below(u64::from(self.config.files)) as u32;
         Open {
             file: self.first + i,
-            size: self.prepare().size(i),
+            size: self.config.prepare().size(i),
         }
     }
 
@@ -304,7 +304,7 @@ impl Ffsb {
         match self.doing {
             Doing::Begin => {
                 self.doing = Doing::Preparing;
-                Some(self.disk.does(What::Prepare(self.prepare())))
+                Some(self.disk.does(What::Prepare(self.config.prepare())))
             }
             Doing::Preparing => {
                 self.first = returned as u32;
@@ -317,6 +317,11 @@ impl Ffsb {
                     released: self.since,
                     work: Duration::ZERO,
                 })
+            }
+            // The disk is full.
+            Doing::Creating(_) if returned as u32 == self.disk.file => {
+                self.doing = Doing::Between;
+                None
             }
             Doing::Creating(bytes) => {
                 let file = returned as u32;
@@ -435,6 +440,30 @@ mod tests {
             };
         }
         seen
+    }
+
+    #[test]
+    fn a_disk_without_room_gives_no_file() {
+        let mut config = FfsbConfig::DEFAULT;
+        (
+            config.weights.read,
+            config.weights.write,
+            config.weights.create,
+        ) = (0, 0, 1);
+        let mut thread = Ffsb::new(DISK, config);
+        let now = Instant::ZERO;
+        let mut made = 0;
+        for _ in 0..100 {
+            match thread.next(&Context { now, returned: 0 }) {
+                Op::Call(call) => made += u32::from(matches!(call.what, What::Create { .. })),
+                op => panic!("{op:?}"),
+            }
+        }
+        assert_eq!(
+            (made, thread.own.len()),
+            (99, 0),
+            "it tries again after the files are there"
+        );
     }
 
     #[test]

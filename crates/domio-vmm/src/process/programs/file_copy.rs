@@ -101,6 +101,8 @@ impl Program for FileCopy {
                 self.makes = Making::Asked;
                 return self.file.does(What::Create { directory: 0 });
             }
+            // The disk is full.
+            Making::Asked if cx.returned as u32 == self.file.file => return Op::Exit,
             Making::Asked => {
                 self.makes = Making::Done;
                 self.file.file = cx.returned as u32;

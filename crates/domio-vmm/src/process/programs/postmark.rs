@@ -44,6 +44,17 @@ impl PostMarkConfig {
         bias_create: 5,
         prepared: false,
     };
+
+    /// The files of the beginning, as they are where they are there before.
+    pub const fn prepare(&self) -> Prepare {
+        Prepare {
+            files: self.files,
+            directories: self.subdirectories,
+            low: self.size.0,
+            high: self.size.1,
+            series: 0,
+        }
+    }
 }
 
 /// A file in PostMark's table.
@@ -126,17 +137,6 @@ impl PostMark {
         FileId {
             device: self.disk.device,
             file: self.table[slot].file,
-        }
-    }
-
-    fn prepare(&self) -> Prepare {
-        let (low, high) = self.config.size;
-        Prepare {
-            files: self.config.files,
-            directories: self.config.subdirectories,
-            low,
-            high,
-            series: 0,
         }
     }
 
@@ -229,7 +229,7 @@ impl PostMark {
                 self.phase = Phase::Filling(0);
                 self.part = Part::Preparing;
                 assert!(left == self.config.files, "all are prepared at once");
-                Some(self.disk.does(What::Prepare(self.prepare())))
+                Some(self.disk.does(What::Prepare(self.config.prepare())))
             }
             Phase::Filling(left) => {
                 self.phase = Phase::Filling(left - 1);
@@ -257,6 +257,10 @@ impl PostMark {
     /// Takes what the step before has returned.
     fn took(&mut self, returned: u64) {
         match self.part {
+            // The disk is full.
+            Part::Creating { .. } if returned as u32 == self.disk.file => {
+                self.part = Part::Begin;
+            }
             Part::Creating { bytes } => {
                 self.table.push(Entry {
                     file: returned as u32,
@@ -269,7 +273,7 @@ impl PostMark {
                 };
             }
             Part::Preparing => {
-                let prepared = self.prepare();
+                let prepared = self.config.prepare();
                 let entry = |i| Entry {
                     file: returned as u32 + i,
                     size: prepared.size(i),
@@ -406,6 +410,19 @@ mod tests {
         assert!(seen.exited && seen.sizes.is_empty());
         assert_eq!(seen.reports, 200);
         assert!(seen.most <= 80);
+    }
+
+    #[test]
+    fn a_disk_without_room_gives_no_file() {
+        let mut mark = PostMark::new(DISK, PostMarkConfig::DEFAULT);
+        let now = Instant::ZERO;
+        for _ in 0..2_000 {
+            match mark.next(&Context { now, returned: 0 }) {
+                Op::Call(call) => assert!(matches!(call.what, What::Create { .. })),
+                op => assert!(matches!(op, Op::Report { .. }), "{op:?}"),
+            }
+        }
+        assert!(mark.table.is_empty() && mark.done > 0);
     }
 
     #[test]

@@ -33,6 +33,17 @@ impl ZipConfig {
         work_kib: Duration::from_micros(30),
         ratio_percent: 25,
     };
+
+    /// The files that are archived.
+    pub const fn prepare(&self) -> Prepare {
+        Prepare {
+            files: self.files,
+            directories: self.directories,
+            low: self.size.0,
+            high: self.size.1,
+            series: 0,
+        }
+    }
 }
 
 /// Where the process is.
@@ -93,16 +104,6 @@ impl Zip {
         }
     }
 
-    fn prepare(&self) -> Prepare {
-        Prepare {
-            files: self.config.files,
-            directories: self.config.directories,
-            low: self.config.size.0,
-            high: self.config.size.1,
-            series: 0,
-        }
-    }
-
     fn does(&self, file: u32, what: What) -> Op {
         FileId { file, ..self.disk }.does(what)
     }
@@ -118,7 +119,11 @@ impl Zip {
                 rest => self.write(rest),
             };
         }
-        let left = self.prepare().size(self.place).saturating_sub(self.at);
+        let left = self
+            .config
+            .prepare()
+            .size(self.place)
+            .saturating_sub(self.at);
         if left == 0 {
             self.step = Step::Reported;
             return Op::Report {
@@ -152,18 +157,24 @@ impl Program for Zip {
         match self.step {
             Step::Begin => {
                 self.step = Step::Preparing;
-                return self.disk.does(What::Prepare(self.prepare()));
+                return self.disk.does(What::Prepare(self.config.prepare()));
             }
             Step::Preparing => {
                 self.first = cx.returned as u32;
                 self.step = Step::Creating;
                 return self.disk.does(What::Create { directory: 0 });
             }
+            // The disk is full.
+            Step::Creating if cx.returned as u32 == self.disk.file => return Op::Exit,
             Step::Creating => self.archive = cx.returned as u32,
             Step::Reading => {
                 let read = cx.returned;
                 // The file ends early only where there is no file system.
-                let left = self.prepare().size(self.place).saturating_sub(self.at);
+                let left = self
+                    .config
+                    .prepare()
+                    .size(self.place)
+                    .saturating_sub(self.at);
                 self.at += if read == 0 { left } else { read };
                 let time = self.config.work_kib * read / 1024;
                 if !time.is_zero() {

@@ -112,11 +112,16 @@ impl FioConfig {
         last.saturating_add(self.size)
     }
 
-    /// Bytes of the files of all clones; none where the job works on the disk itself.
-    pub fn file_bytes(&self) -> u64 {
-        match self.direct {
-            true => 0,
-            false => self.end().saturating_mul(self.numjobs.into()),
+    /// The files of all clones of a job that does not work on the disk itself, as job number
+    /// `series` of its disk.
+    pub fn prepare(&self, series: u32) -> Prepare {
+        let bytes = self.end();
+        Prepare {
+            files: self.numjobs,
+            directories: 1,
+            low: bytes,
+            high: bytes,
+            series,
         }
     }
 
@@ -238,15 +243,7 @@ impl Fio {
 
     /// Looks for the file of the job's clone, if it has one.
     fn prepare(&self) -> Option<Prepare> {
-        let bytes = self.config.end();
-        let prepare = |series| Prepare {
-            files: self.config.numjobs,
-            directories: 1,
-            low: bytes,
-            high: bytes,
-            series,
-        };
-        self.series.map(prepare)
+        self.series.map(|series| self.config.prepare(series))
     }
 
     /// The job begins: after its delay.
