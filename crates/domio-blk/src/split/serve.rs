@@ -305,6 +305,10 @@ impl Split {
                         None => self.costs.respond * answers,
                         Some(_) => Duration::ZERO,
                     };
+                    if !respond.is_zero() {
+                        // The pages are unmapped.
+                        kernel.flush_tlbs();
+                    }
                     self.vbds[vbd].front.ends.served(kernel.io, &command.spent);
                     return Progress::Run(self.costs.end + respond, self.owner(vbd));
                 }

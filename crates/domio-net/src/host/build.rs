@@ -74,6 +74,7 @@ impl Network {
             seed,
             replication,
         };
+        let xmit_lock = attach.lock();
         let mut parts = Parts::new(config, &sites, random, attach);
         let interrupt = parts.timer(Event::Interrupt);
         let arrivals = (
@@ -94,7 +95,7 @@ impl Network {
             random.stream("remote/interrupts"),
         );
         let line = Line::new(Link::new(config.link), remote_card, arrivals);
-        let card = Card::new(Nic::new(config.nic), line, pirq, interrupt);
+        let card = Card::new(Nic::new(config.nic), line, (pirq, interrupt), xmit_lock);
         let rates: Vec<_> = config.vifs.iter().map(|vif| vif.rate).collect();
         let (mut drivers, mut of_driver) = (Vec::new(), Vec::new());
         let (mut backs, mut of_back) = (Vec::new(), Vec::new());
@@ -435,6 +436,7 @@ fn front_lines(vif: u16, calls: &mut Vec<For>, attach: &mut Attach<'_>) -> Front
         tx: attach.softirq(Softirq::NetTx, token(For::FrontTx(vif))),
         timer: attach.kernel_timer(token(For::Stack(vif))),
         boot: attach.work(token(For::Boot(vif))),
+        tx_lock: attach.lock(),
     }
 }
 

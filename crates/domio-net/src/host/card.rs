@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use domio_core::{Duration, Instant};
 use domio_sim::TimerId;
-use domio_vmm::bus::{Io, KernelIo, Owner, Progress, Token};
+use domio_vmm::bus::{Io, KernelIo, KernelLock, Owner, Progress, Token};
 use domio_vmm::evtchn::Port;
 
 use super::costs::NetCosts;
@@ -30,6 +30,8 @@ pub(super) struct Card {
     pub line: Line,
     /// The card's interrupt.
     pirq: u16,
+    /// One vcpu at a time gives packets to the card (`xmit_lock`).
+    pub xmit_lock: KernelLock,
     /// The interrupt's handler.
     handler: Handler,
     /// The card's port, once the driver domain is up.
@@ -49,11 +51,17 @@ impl Card {
     pub const QUEUE: DropPlace = DropPlace("driver domain, queue to the NIC");
 
     /// A card with an interrupt of number `pirq`, which timer `interrupt` raises.
-    pub fn new(nic: Nic, line: Line, pirq: u16, interrupt: TimerId) -> Self {
+    pub fn new(
+        nic: Nic,
+        line: Line,
+        (pirq, interrupt): (u16, TimerId),
+        xmit_lock: KernelLock,
+    ) -> Self {
         Card {
             nic,
             line,
             pirq,
+            xmit_lock,
             handler: Handler::Idle,
             port: None,
             interrupt,

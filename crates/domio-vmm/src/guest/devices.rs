@@ -5,6 +5,7 @@ use super::{Guest, Level};
 use crate::bus::device::Device;
 use crate::bus::io::Io;
 use crate::bus::lines::{KernelTimer, Tasklet, WorkItem};
+use crate::bus::locks::KernelLock;
 use crate::bus::owner::Served;
 use alloc::boxed::Box;
 use domio_core::Instant;
@@ -97,6 +98,19 @@ impl Guest {
     pub(crate) fn wake_process(&mut self, index: u32) {
         self.steady = false;
         self.tasks.edit(index as usize).wake();
+    }
+
+    /// `lock` is free. Whether the kernel or a process spins for it, and is to look again.
+    pub(crate) fn unlocked(&mut self, lock: KernelLock) -> bool {
+        let mut spins = self.kernel.as_ref().is_some_and(|k| k.spins_for(lock));
+        for i in 0..self.tasks.len() {
+            if self.tasks[i].spins_for(lock) {
+                self.tasks.edit(i).look_again();
+                spins = true;
+            }
+        }
+        self.steady &= !spins;
+        spins
     }
 
     /// Queues a work item for a thread of the kernel.
