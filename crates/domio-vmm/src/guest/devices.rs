@@ -100,17 +100,21 @@ impl Guest {
         self.tasks.edit(index as usize).wake();
     }
 
-    /// `lock` is free. Whether the kernel or a process spins for it, and is to look again.
-    pub(crate) fn unlocked(&mut self, lock: KernelLock) -> bool {
-        let mut spins = self.kernel.as_ref().is_some_and(|k| k.spins_for(lock));
+    /// Whether the kernel or a process spins for `lock`.
+    pub(crate) fn spins_for(&self, lock: KernelLock) -> bool {
+        let kernel = self.kernel.as_deref();
+        let kernel_spins = kernel.is_some_and(|kernel| kernel.spins_for(lock));
+        kernel_spins || self.tasks.iter().any(|task| task.spins_for(lock))
+    }
+
+    /// `lock`, for which somebody spins, is free: they try again when they execute next.
+    pub(crate) fn look_again(&mut self, lock: KernelLock) {
+        self.steady = false;
         for i in 0..self.tasks.len() {
             if self.tasks[i].spins_for(lock) {
                 self.tasks.edit(i).look_again();
-                spins = true;
             }
         }
-        self.steady &= !spins;
-        spins
     }
 
     /// Queues a work item for a thread of the kernel.

@@ -120,14 +120,18 @@ impl<S: Sink, D: Device> Host<S, D> {
     /// Vcpus of `domain` that spin for `lock` look again: those that execute, at once.
     fn unlock(&mut self, queue: &mut Queue, domain: DomainId, lock: KernelLock, now: Instant) {
         for vcpu in self.xen.vcpus.in_order(domain) {
-            if !self.xen.vcpus[vcpu].guest.unlocked(lock) {
+            if !self.xen.vcpus[vcpu].guest.spins_for(lock) {
                 continue;
             }
             let pcpu = self.xen.policy.view(vcpu).pcpu;
             let p = &self.xen.pcpus[pcpu];
             let executes = self.xen.policy.current(pcpu) == Some(vcpu) && p.phase == Phase::Guest;
-            if executes && p.exec_from <= now {
+            let at_once = executes && p.exec_from <= now;
+            if at_once {
                 self.xen.halt(queue, pcpu, now);
+            }
+            self.xen.vcpus[vcpu].guest.look_again(lock);
+            if at_once {
                 self.xen.pcpus.execute_later(queue, pcpu, now);
             }
         }
