@@ -26,9 +26,10 @@ impl Effect {
         Effect { mean, half }
     }
 
-    /// Whether the interval is on one side of nothing.
+    /// Whether the interval is on one side of nothing, and the gain is one percent at least:
+    /// replications that are all alike prove any trifle.
     pub fn is_proven(self) -> bool {
-        self.mean.abs() > self.half
+        self.mean.abs() > self.half && self.percent().abs() >= 1.0
     }
 
     /// In percent: `+100` is twice as much, or half as long; `-50` is half as much, or twice as

@@ -402,6 +402,14 @@ impl Task {
         }
     }
 
+    /// Whether a call of the program is in a section that one vcpu at a time may be in.
+    pub(crate) fn is_within(&self) -> bool {
+        match &self.plan {
+            Plan::Program(running) => matches!(running.doing, Doing::Within(..)),
+            _ => false,
+        }
+    }
+
     /// What it spins for is free: it tries again when it executes next.
     pub(crate) fn look_again(&mut self) {
         self.left = Duration::ZERO;
