@@ -224,6 +224,11 @@ pub struct KernelCosts {
     pub switch: Duration,
     /// Going idle, before the hypercall that blocks, with interrupts off.
     pub idle: Duration,
+    /// The hypercall that sends an interrupt to another vcpu of the domain.
+    pub send_ipi: Duration,
+    /// Entering a section that another vcpu of the domain was in last: the cache line of its lock
+    /// comes from there.
+    pub lock_line: Duration,
 }
 
 impl KernelCosts {
@@ -236,6 +241,8 @@ impl KernelCosts {
         timer_softirq: Duration::ZERO,
         switch: Duration::ZERO,
         idle: Duration::ZERO,
+        send_ipi: Duration::ZERO,
+        lock_line: Duration::ZERO,
     };
 
     /// A kernel of which only this much is known: what a timer's interrupt takes in all until its

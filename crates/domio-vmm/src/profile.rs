@@ -60,6 +60,10 @@ pub struct Profile {
     pub cache_cores: u16,
     /// From sending an IPI to its arrival.
     pub ipi: Duration,
+    /// What a pcpu that has others flush their TLBs (a shootdown) waits until all have done so.
+    pub tlb_wait: Duration,
+    /// What each of these loses: the interrupt, the flush, and filling the TLB again.
+    pub tlb_flush: Duration,
     /// From the expiry of a policy's timer to the handler's reading of the clock, which comes late
     /// in it, by timer slot (for credit: 0 is the tick, 1 the accounting).
     pub timer_to_handler: [Duration; Cx::TIMER_SLOTS as usize],
@@ -230,6 +234,8 @@ impl Profile {
         socket_refill: Duration::ZERO,
         cache_cores: 0,
         ipi: Duration::ZERO,
+        tlb_wait: Duration::ZERO,
+        tlb_flush: Duration::ZERO,
         timer_to_handler: [Duration::ZERO; Cx::TIMER_SLOTS as usize],
         softirq: TimerSoftirq::FREE,
         policy: PolicyCosts::FREE,
@@ -278,6 +284,9 @@ impl Profile {
         socket_refill: Duration::ZERO,
         cache_cores: 0,
         ipi: Duration::from_nanos(1_000),
+        // One pcpu: there was nothing to measure.
+        tlb_wait: Duration::ZERO,
+        tlb_flush: Duration::ZERO,
         // Surplus over 10 ms between PICKED_CPU records, without the price of that (2.9 us with
         // them); over 30 ms between records of accounting, without those of vcpus that earn.
         timer_to_handler: [
@@ -369,6 +378,11 @@ impl Profile {
         cache_cores: 0,
         // "+1-2 us IPI".
         ipi: Duration::from_nanos(1_000),
+        // No measurement of this machine is known: the IPI, an interrupt (a pass's worth), the
+        // flush itself (0.4 us), and the line with the answer (0.15).
+        tlb_wait: Duration::from_nanos(2_050),
+        // The interrupt, and the flush as netback's of a batch: 0.4 us and 1.6 to fill it again.
+        tlb_flush: Duration::from_nanos(2_500),
         // An interrupt and a handler are a pass's worth each; a guest's interrupt is both and the
         // sending of an event (0.5 us).
         timer_to_handler: [Duration::from_nanos(500); Cx::TIMER_SLOTS as usize],

@@ -13,7 +13,7 @@ use crate::fs::contract::{FsStep, QueueCongestion};
 use crate::queue::Submitted;
 use alloc::vec::Vec;
 use domio_core::Duration;
-use domio_vmm::bus::{KernelIo, Owner, Passed, Progress};
+use domio_vmm::bus::{KernelIo, KernelLock, Owner, Passed, Progress};
 use domio_vmm::evtchn::Port;
 use domio_vmm::ring::Ring;
 
@@ -96,6 +96,9 @@ pub(super) struct Front {
     /// Index of the disk.
     number: usize,
     costs: SplitCosts,
+    /// One vcpu at a time is at the queue and the ring (`blkif_io_lock`, which is the lock of the
+    /// queue, too).
+    lock: KernelLock,
     pub layer: Layer,
     pub ring: Ring<Entry, RequestId>,
     pub port: Option<Port>,
@@ -113,13 +116,14 @@ impl Front {
     pub fn new(
         (number, ends): (usize, Ends),
         layer: Layer,
-        entries: u32,
+        (entries, lock): (u32, KernelLock),
         costs: SplitCosts,
     ) -> Self {
         Front {
             ends,
             number,
             costs,
+            lock,
             layer,
             ring: Ring::new(entries),
             port: None,
@@ -182,7 +186,9 @@ impl Front {
             Pushing::Put(0) => None,
             Pushing::Put(requests) => {
                 *at = Pushing::Paid;
-                Some(self.costs.request * u64::from(requests))
+                let time = self.costs.request * u64::from(requests);
+                kernel.under(self.lock, time);
+                Some(time)
             }
             Pushing::Paid => {
                 let asked = self.ring.push_requests();
@@ -223,6 +229,7 @@ impl Front {
                     FsStep::Run(time) => return Doing::Run(time),
                     FsStep::Submit(bio) => {
                         task.step = TaskStep::Submitting(bio);
+                        kernel.under(self.lock, self.costs.submit);
                         return Doing::Run(self.costs.submit);
                     }
                     FsStep::Unplug => {
@@ -301,7 +308,9 @@ impl Front {
                     }
                     let responses = self.ring.responses();
                     self.handler = Handler::Ending(responses);
-                    return run(self.costs.complete * u64::from(responses));
+                    let time = self.costs.complete * u64::from(responses);
+                    kernel.under(self.lock, time);
+                    return run(time);
                 }
                 Handler::Ending(responses) => {
                     for _ in 0..*responses {

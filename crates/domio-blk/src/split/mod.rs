@@ -218,7 +218,7 @@ impl Split {
                 let item = attach.work(Line::Thread.token(t));
                 threads.push(Thread::new(i, Submitter(t as u32), item));
             }
-            let front = Front::new((i, ends), layer, BLOCK, config.costs);
+            let front = Front::new((i, ends), layer, (BLOCK, attach.lock()), config.costs);
             let files = vbd.files.as_ref().map(|files| {
                 let own = [0, 1, 2].map(|thread| Line::FileThread(thread).token(i));
                 Files::new(files, attach, own, Line::FileTimer.token(i))

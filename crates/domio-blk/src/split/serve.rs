@@ -335,6 +335,10 @@ impl Split {
                         self.vbds[vbd].front.ends.served(kernel.io, &command.spent);
                     }
                     let respond = self.costs.respond * self.answers_at_once(disk, id);
+                    if !respond.is_zero() {
+                        // The pages are unmapped.
+                        kernel.flush_tlbs();
+                    }
                     return Progress::Run(self.costs.end + respond, self.owner_of(vbd));
                 }
                 Ending::One(id) => {

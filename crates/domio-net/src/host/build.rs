@@ -2,7 +2,7 @@
 
 use domio_core::{Class, ClassId, Instant};
 use domio_sim::{RandomStream, TimerId};
-use domio_vmm::bus::{Attach, Blueprint, Softirq, SoftirqLine, Token};
+use domio_vmm::bus::{Attach, Blueprint, KernelLock, Softirq, SoftirqLine, Token};
 
 use super::at_hand::Owed;
 use super::card::Card;
@@ -78,6 +78,7 @@ impl Network {
             seed,
             replication,
         };
+        let xmit_locks: Vec<KernelLock> = (0..queues).map(|_| attach.lock()).collect();
         let mut parts = Parts::new(config, &sites, random, attach);
         let interrupts: Vec<TimerId> = (0..queues)
             .map(|queue| parts.timer(Event::Interrupt(queue)))
@@ -100,9 +101,9 @@ impl Network {
             random.stream("remote/interrupts"),
         );
         let line = Line::new(Link::new(config.link), remote_card, arrivals);
-        let of_queue = (0..).zip(pirqs.into_iter().zip(interrupts));
-        let of_queue = of_queue.map(|(queue, (pirq, interrupt))| {
-            CardQueue::new(config.nic, (queue, queue % polls), pirq, interrupt)
+        let of_queue = (0..).zip(xmit_locks).zip(pirqs.into_iter().zip(interrupts));
+        let of_queue = of_queue.map(|((queue, lock), interrupt)| {
+            CardQueue::new(config.nic, (queue, queue % polls), interrupt, lock)
         });
         let card = Card::new(of_queue.collect(), line, config.vcpu);
         let rates: Vec<_> = config.vifs.iter().map(|vif| vif.rate).collect();
@@ -455,6 +456,7 @@ fn front_lines(vif: u16, calls: &mut Vec<For>, attach: &mut Attach<'_>) -> Front
         tx: attach.softirq(Softirq::NetTx, token(For::FrontTx(vif))),
         timer: attach.kernel_timer(token(For::Stack(vif))),
         boot: attach.work(token(For::Boot(vif))),
+        tx_lock: attach.lock(),
     }
 }
 

@@ -9,7 +9,7 @@
 //! [`NicConfig::queues`]: crate::nic::NicConfig::queues
 
 use domio_core::{Duration, Instant};
-use domio_vmm::bus::{Io, KernelIo, Progress, Token};
+use domio_vmm::bus::{Io, KernelIo, KernelLock, Progress, Token};
 
 use super::card_queue::CardQueue;
 use super::costs::NetCosts;
@@ -65,6 +65,18 @@ impl Card {
     #[inline]
     pub fn driver_of(&self, queue: u16) -> u16 {
         self.queues[usize::from(queue)].driver
+    }
+
+    /// The queue that takes packets from vcpu `vcpu` of the driver domain.
+    #[inline]
+    fn queue_of(&self, vcpu: u16) -> u16 {
+        (vcpu - self.first_vcpu) % self.queues.len() as u16
+    }
+
+    /// One vcpu at a time gives packets to the queue that takes those of vcpu `vcpu` (`xmit_lock`).
+    #[inline]
+    pub fn xmit_lock(&self, vcpu: u16) -> KernelLock {
+        self.queues[usize::from(self.queue_of(vcpu))].xmit_lock
     }
 
     /// Packets in rings of which vcpu number `driver` knows: it polls, or the interrupt is there.
@@ -160,8 +172,7 @@ impl Card {
         vifs: &[Vif],
         kernel: &mut KernelIo<'_, '_>,
     ) {
-        let driver = kernel.vcpu.index - self.first_vcpu;
-        let number = driver % self.queues.len() as u16;
+        let number = self.queue_of(kernel.vcpu.index);
         let queue = &mut self.queues[usize::from(number)];
         if queue.waiting.is_empty() && queue.nic.tx_free() > 0 {
             self.hand_over(number, (page, packet), vifs, kernel.io);

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use domio_core::{Duration, Instant};
 use domio_sim::TimerId;
-use domio_vmm::bus::{Io, KernelIo, Owner, Progress, Token};
+use domio_vmm::bus::{Io, KernelIo, KernelLock, Owner, Progress, Token};
 use domio_vmm::evtchn::Port;
 
 use super::handler::Handler;
@@ -29,6 +29,8 @@ pub(super) struct CardQueue {
     pub driver: u16,
     /// Its interrupt.
     pirq: u16,
+    /// One vcpu at a time gives it packets (`xmit_lock`).
+    pub xmit_lock: KernelLock,
     /// The interrupt's handler.
     handler: Handler,
     /// The interrupt's port, once the driver domain is up.
@@ -48,13 +50,19 @@ impl CardQueue {
     pub const QUEUE: DropPlace = DropPlace("driver domain, queue to the NIC");
 
     /// Queue `number` of a card, with interrupt `pirq`, which `timer` raises, for vcpu `driver` of
-    /// those with work of the network.
-    pub fn new(config: NicConfig, (number, driver): (u16, u16), pirq: u16, timer: TimerId) -> Self {
+    /// those with work of the network. Who gives it packets holds `xmit_lock`.
+    pub fn new(
+        config: NicConfig,
+        (number, driver): (u16, u16),
+        (pirq, timer): (u16, TimerId),
+        xmit_lock: KernelLock,
+    ) -> Self {
         CardQueue {
             nic: Nic::new(config),
             number,
             driver,
             pirq,
+            xmit_lock,
             handler: Handler::Idle,
             port: None,
             timer,

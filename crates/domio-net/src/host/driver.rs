@@ -220,7 +220,13 @@ impl Driver {
             to,
         });
         let out = match to {
-            Forward::To(CARD) => site.outward_cost(&packet),
+            Forward::To(CARD) => {
+                let out = site.outward_cost(&packet);
+                if site.uplink.is_none() {
+                    kernel.under(ways.card.xmit_lock(kernel.vcpu.index), out);
+                }
+                out
+            }
             Forward::To(_) => queue_cost(site, &packet),
             Forward::Flood | Forward::Drop => Duration::ZERO,
         };

@@ -1,7 +1,9 @@
 //! Netfront: a guest's driver for its interface (xen-spec 6.2).
 
 use domio_core::{DomainId, Duration};
-use domio_vmm::bus::{KernelIo, KernelTimer, Owner, Progress, SoftirqLine, Token, WorkItem};
+use domio_vmm::bus::{
+    KernelIo, KernelLock, KernelTimer, Owner, Progress, SoftirqLine, Token, WorkItem,
+};
 
 use super::buffers::Buffers;
 use super::config::VifConfig;
@@ -95,6 +97,8 @@ pub(super) struct FrontLines {
     pub timer: KernelTimer,
     /// Setting the interface up.
     pub boot: WorkItem,
+    /// What sends and what is answered: one vcpu at a time is at the ring (`tx_lock`).
+    pub tx_lock: KernelLock,
 }
 
 /// The driver's own state.
@@ -207,6 +211,7 @@ impl Netfront {
         let Piece::Reap(answered) = std::mem::replace(&mut self.hard, Piece::None) else {
             let answered = vif.tx.responses();
             self.hard = Piece::Reap(answered);
+            kernel.under(self.lines.tx_lock, costs.front_reap * u64::from(answered));
             return own(costs.front_irq + costs.front_reap * u64::from(answered));
         };
         reap(vif, answered);
@@ -217,7 +222,9 @@ impl Netfront {
             // More came meanwhile; the handler looks again.
             let more = vif.tx.responses();
             self.hard = Piece::Reap(more);
-            return own(costs.front_reap * u64::from(more));
+            let time = costs.front_reap * u64::from(more);
+            kernel.under(self.lines.tx_lock, time);
+            return own(time);
         }
         if vif.rx.responses() > 0 {
             self.polling = true;
@@ -271,6 +278,9 @@ impl Netfront {
                     if let Some(n) = self.buffers.refill(vif.rx.outstanding(), vif.rx.unfilled()) {
                         let kept = std::mem::take(&mut self.kept).min(n);
                         let time = costs.refilling(n, kept, mode);
+                        if mode == RxMode::Flip && n > kept {
+                            kernel.flush_tlbs();
+                        }
                         return Some((Piece::Refill(n), time, Owner::Nobody));
                     }
                 }
@@ -362,11 +372,12 @@ impl Netfront {
             let own = first.filter(|p| p.from == self.station);
             let with_data = own.filter(|p| p.has_data()).count();
             let protocols = costs.stack_send * with_data as u64;
-            let sending = costs.front_tx * n as u64 + protocols;
             let reaping = costs.front_reap * u64::from(vif.tx.responses());
+            let at_ring = costs.front_tx * n as u64 + reaping;
+            kernel.under(self.lines.tx_lock, at_ring);
             let copying = costs.copy(vif.out.bytes(self.queue.iter().take(n)));
             let owner = self.senders(n, kernel);
-            return Some((Piece::Transmit, sending + reaping + copying, owner));
+            return Some((Piece::Transmit, protocols + copying + at_ring, owner));
         }
         if let Some(first) = self.queue.front()
             && !std::mem::replace(&mut self.full, true)

@@ -14,7 +14,7 @@
 //! domain, so that a packet outward is copied to a page of the domain in the middle, and the
 //! guest's page is free at once (Linux: `skb_orphan_frags_rx`).
 
-use domio_core::{DomainId, Duration, VcpuName};
+use domio_core::{DomainId, Duration};
 use domio_vmm::bus::{KernelIo, Tasklet};
 
 use super::card::{Card, leaves, release};
@@ -113,12 +113,7 @@ impl Site {
 
 /// Schedules `tasklet` of vcpu `vcpu` of the domain that executes.
 pub(super) fn schedule(kernel: &mut KernelIo<'_, '_>, vcpu: u16, tasklet: Tasklet) {
-    if vcpu == kernel.vcpu.index {
-        kernel.schedule(tasklet);
-    } else {
-        let other = VcpuName::new(kernel.vcpu.domain, vcpu);
-        kernel.io.schedule_on(other, tasklet);
-    }
+    kernel.schedule_on(vcpu, tasklet);
 }
 
 /// Where a packet came from that a bridge takes.

@@ -99,9 +99,7 @@ impl<'a> Explained<'a> {
                     ItemQueue::GuestRunq => "for their guest in the run queue".to_owned(),
                     ItemQueue::DriverRunq => "for the driver domain in the run queue".to_owned(),
                     ItemQueue::Scan => "for the event-channel scan of the driver domain".to_owned(),
-                    ItemQueue::GuestQueue
-                    | ItemQueue::DriverQueue
-                    | ItemQueue::DriverMemory => {
+                    ItemQueue::GuestQueue | ItemQueue::DriverQueue | ItemQueue::DriverMemory => {
                         format!("in the {}", queue.name(class))
                     }
                     ItemQueue::Device if own_device => {

@@ -2,6 +2,7 @@
 
 use super::device::Device;
 use super::lines::{KernelTimer, Line, Lines, Softirq, SoftirqLine, Tasklet, Token, WorkItem};
+use super::locks::{KernelLock, Locks};
 use super::models::Bus;
 use crate::event::Event;
 use alloc::vec::Vec;
@@ -36,6 +37,7 @@ impl<D: Device> Assembly<'_, D> {
             device,
             queue: self.queue,
             lines: &mut self.bus.wires.lines,
+            locks: &mut self.bus.wires.locks,
             names: &mut self.bus.wires.names,
         });
         self.bus.devices.push(model);
@@ -53,6 +55,7 @@ pub struct Attach<'a> {
     device: u16,
     queue: &'a mut EventQueue<Event>,
     lines: &'a mut Lines,
+    locks: &'a mut Locks,
     names: &'a mut Names,
 }
 
@@ -111,6 +114,11 @@ impl Attach<'_> {
     pub fn kernel_timer(&mut self, token: Token) -> KernelTimer {
         let line = self.line(token);
         self.lines.add_kernel_timer(line)
+    }
+
+    /// A spin lock of one kernel.
+    pub fn lock(&mut self) -> KernelLock {
+        self.locks.add()
     }
 
     /// A physical interrupt that no other device of the host has.

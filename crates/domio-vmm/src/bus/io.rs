@@ -1,6 +1,7 @@
 //! What a device model may do when it is called.
 
 use super::lines::{KernelTimer, Line, SoftirqLine, Tasklet, Token, WorkItem};
+use super::locks::{KernelLock, Section};
 use super::owner::Share;
 use super::wires::{Far, Wires};
 use crate::event::Event;
@@ -158,7 +159,12 @@ impl Io<'_> {
 
     /// Schedules a tasklet on `vcpu`, from outside of the vcpu.
     pub fn schedule_on(&mut self, vcpu: VcpuName, tasklet: Tasklet) {
-        self.wires.far.push(Far::Tasklet { vcpu, tasklet });
+        let from = None;
+        self.wires.far.push(Far::Tasklet {
+            vcpu,
+            tasklet,
+            from,
+        });
     }
 
     /// Sets `timer` of the kernel of `vcpu`, from outside of the vcpu: as [`KernelIo::set_timer`].
@@ -274,6 +280,37 @@ impl KernelIo<'_, '_> {
     #[inline]
     pub fn schedule(&mut self, tasklet: Tasklet) {
         self.pending.schedule(tasklet);
+    }
+
+    /// As [`KernelIo::schedule`] on vcpu `vcpu` of this domain, which gets an IPI if that is another
+    /// one.
+    pub fn schedule_on(&mut self, vcpu: u16, tasklet: Tasklet) {
+        if vcpu == self.vcpu.index {
+            self.pending.schedule(tasklet);
+        } else {
+            self.io.wires.far.push(Far::Tasklet {
+                vcpu: VcpuName::new(self.vcpu.domain, vcpu),
+                tasklet,
+                from: Some(self.vcpu),
+            });
+        }
+    }
+
+    /// The last `time` of the next piece of work is a section that one vcpu at a time may be in:
+    /// whoever comes to it while another vcpu is in it spins.
+    #[inline]
+    pub fn under(&mut self, lock: KernelLock, time: Duration) {
+        self.pending.set_section(Section { lock, time });
+    }
+
+    /// Flushes the TLBs of all vcpus of this domain, at this instant, as a hypercall that takes
+    /// mappings away does. The flush of the own TLB is part of the piece of work that is named
+    /// next.
+    #[inline]
+    pub fn flush_tlbs(&mut self) {
+        if self.pending.has_neighbors() {
+            self.io.wires.far.push(Far::Flush { from: self.vcpu });
+        }
     }
 
     /// Has a thread of this vcpu's kernel do `item`, unless the item waits to be done already.

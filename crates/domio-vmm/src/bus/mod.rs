@@ -33,6 +33,7 @@
 //! | `disk` | what a kind of virtual disk brings, so that scenarios can ask for it |
 //! | `io` | what a model may do when it is called |
 //! | `lines` | whom the host calls for an interrupt, softirq, timer |
+//! | `locks` | sections of kernels that one vcpu at a time may be in |
 //! | `owner` | on whose behalf driver domains work |
 
 pub(crate) mod at_hand;
@@ -41,6 +42,7 @@ pub(crate) mod device;
 mod disk;
 pub(crate) mod io;
 pub(crate) mod lines;
+pub(crate) mod locks;
 pub(crate) mod models;
 pub(crate) mod owner;
 pub(crate) mod wires;
@@ -50,6 +52,7 @@ pub use device::{Device, NoDevices, Passed, Progress};
 pub use disk::{DiskAsked, DiskKind};
 pub use io::{Io, KernelIo};
 pub use lines::{KernelTimer, Softirq, SoftirqLine, Tasklet, Token, WorkItem};
+pub use locks::KernelLock;
 pub use models::Bus;
 pub use owner::Owner;
 

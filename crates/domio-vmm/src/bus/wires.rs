@@ -2,6 +2,7 @@
 
 use super::at_hand::AtHand;
 use super::lines::{KernelTimer, Lines, Tasklet, WorkItem};
+use super::locks::{KernelLock, Locks};
 use crate::evtchn::abi::Raised;
 use crate::evtchn::channels::{Channels, Sent};
 use crate::process::Pid;
@@ -31,7 +32,16 @@ pub(crate) enum Far {
     /// Queues a work item.
     Work { vcpu: VcpuName, item: WorkItem },
     /// Schedules a tasklet.
-    Tasklet { vcpu: VcpuName, tasklet: Tasklet },
+    Tasklet {
+        vcpu: VcpuName,
+        tasklet: Tasklet,
+        /// The vcpu that sends an IPI; none for what comes from outside.
+        from: Option<VcpuName>,
+    },
+    /// A lock is free for which vcpus of the domain spin.
+    Unlocked { domain: DomainId, lock: KernelLock },
+    /// Flushes the TLBs that have entries of the domain's, from one of its vcpus.
+    Flush { from: VcpuName },
 }
 
 /// What the host and its device models share: event channels, whom to call for what, and what the
@@ -40,6 +50,8 @@ pub(crate) struct Wires {
     /// Event channels of the host.
     pub channels: Channels,
     pub lines: Lines,
+    /// Spin locks of all kernels.
+    pub locks: Locks,
     /// Whom device models notified; delivered at the end of the operation.
     pub kicks: Vec<Sent>,
     /// What device models have for kernels of other vcpus; delivered with the notifications.
@@ -70,6 +82,7 @@ impl Wires {
         Wires {
             channels: Channels::new(),
             lines: Lines::default(),
+            locks: Locks::default(),
             kicks: Vec::with_capacity(16),
             far: Vec::new(),
             names: Names::new(),

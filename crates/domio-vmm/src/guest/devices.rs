@@ -5,6 +5,7 @@ use super::{Guest, Level};
 use crate::bus::device::Device;
 use crate::bus::io::Io;
 use crate::bus::lines::{KernelTimer, Tasklet, WorkItem};
+use crate::bus::locks::KernelLock;
 use crate::bus::owner::Served;
 use alloc::boxed::Box;
 use domio_core::Instant;
@@ -97,6 +98,23 @@ impl Guest {
     pub(crate) fn wake_process(&mut self, index: u32) {
         self.steady = false;
         self.tasks.edit(index as usize).wake();
+    }
+
+    /// Whether the kernel or a process spins for `lock`.
+    pub(crate) fn spins_for(&self, lock: KernelLock) -> bool {
+        let kernel = self.kernel.as_deref();
+        let kernel_spins = kernel.is_some_and(|kernel| kernel.spins_for(lock));
+        kernel_spins || self.tasks.iter().any(|task| task.spins_for(lock))
+    }
+
+    /// `lock`, for which somebody spins, is free: they try again when they execute next.
+    pub(crate) fn look_again(&mut self, lock: KernelLock) {
+        self.steady = false;
+        for i in 0..self.tasks.len() {
+            if self.tasks[i].spins_for(lock) {
+                self.tasks.edit(i).look_again();
+            }
+        }
     }
 
     /// Queues a work item for a thread of the kernel.

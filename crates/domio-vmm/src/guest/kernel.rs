@@ -18,13 +18,14 @@
 //! (Linux 2.6.18 gives `keventd` a nice value of -5, and it sleeps nearly always).
 
 use super::pending::Pending;
-use crate::bus::device::{Device, Progress};
+use super::work::Work;
+use crate::bus::device::Device;
 use crate::bus::io::{Io, KernelIo};
 use crate::bus::lines::{Line, SoftirqLine};
-use crate::bus::owner::{Owner, Served, Share};
+use crate::bus::locks::KernelLock;
+use crate::bus::owner::{Owner, Served};
 use crate::config::KernelCosts;
 use crate::evtchn::port::Port;
-use alloc::vec::Vec;
 use domio_core::{Duration, VcpuName};
 
 /// What driver code of this kernel may do.
@@ -73,46 +74,6 @@ enum Soft {
     Tasklet(Line),
     /// A driver's softirq.
     Driver(Line),
-}
-
-/// A piece of work under way.
-#[derive(Clone, Debug, Default)]
-struct Work {
-    left: Duration,
-    owner: Owner,
-    shares: Vec<Share>,
-}
-
-impl Work {
-    /// Takes note of what was answered; whether it is to be executed.
-    #[inline]
-    fn goes_on(&mut self, progress: Progress, pending: &mut Pending) -> bool {
-        match progress {
-            Progress::Run(time, owner) => {
-                self.left = time;
-                self.owner = owner;
-                if owner == Owner::Shared {
-                    pending.take_shares(&mut self.shares);
-                }
-                true
-            }
-            Progress::Done => {
-                self.left = Duration::ZERO;
-                self.owner = Owner::Nobody;
-                false
-            }
-        }
-    }
-
-    /// Some of it was executed, and is to be told.
-    #[inline]
-    fn charge(&self, time: Duration, served: &mut Served) {
-        match self.owner {
-            Owner::Nobody => {}
-            Owner::Domain(domain) => served.add(domain, time),
-            Owner::Shared => served.add_shared(&self.shares, time),
-        }
-    }
 }
 
 /// What the kernel does next.
@@ -198,7 +159,7 @@ impl Kernel {
             soft_work: Work::default(),
             item: None,
             item_work: Work::default(),
-            pending: Pending::default(),
+            pending: Pending::new(ipi_port.map(|_| costs.lock_line)),
             timer_due: false,
             wake_tasks: false,
             threads: false,
@@ -257,6 +218,17 @@ impl Kernel {
     /// Where other vcpus of the domain interrupt this one.
     pub fn ipi_port(&self) -> Option<Port> {
         self.ipi_port
+    }
+
+    /// What an interrupt to another vcpu of the domain costs whoever sends it.
+    pub fn send_ipi(&self) -> Duration {
+        self.costs.send_ipi
+    }
+
+    /// Whether any of its work spins for `lock`.
+    pub fn spins_for(&self, lock: KernelLock) -> bool {
+        let works = [&self.hard_work, &self.soft_work, &self.item_work];
+        works.iter().any(|work| work.spins_for(lock))
     }
 
     /// From now on the thread of the softirqs waits until [`Kernel::run_thread`] is called.
@@ -323,7 +295,7 @@ impl Kernel {
         } else {
             &mut self.item_work
         };
-        work.left -= time;
+        work.executed(time);
         if self.owners {
             if matches!(self.hard, Hard::Entry | Hard::HandlerEntry(..)) {
                 self.lead += time;
@@ -340,8 +312,10 @@ impl Kernel {
                 return KernelStep::Sent;
             }
             if self.hard != Hard::None {
-                if !self.hard_work.left.is_zero() {
-                    return KernelStep::Run(self.hard_work.left);
+                let line = self.pending.lock_line();
+                let leg = self.hard_work.leg(self.vcpu, io.wires, line);
+                if !leg.is_zero() {
+                    return KernelStep::Run(leg);
                 }
                 self.step_hard(devices, io);
             } else if self.in_upcall && !(self.in_softirqs && self.softirqs_in_upcall) {
@@ -353,8 +327,10 @@ impl Kernel {
                     continue;
                 }
                 if self.in_softirqs {
-                    if !self.soft_work.left.is_zero() {
-                        return KernelStep::Run(self.soft_work.left);
+                    let line = self.pending.lock_line();
+                    let leg = self.soft_work.leg(self.vcpu, io.wires, line);
+                    if !leg.is_zero() {
+                        return KernelStep::Run(leg);
                     }
                     self.step_softirqs(devices, io);
                 } else if self.pending.any() && !self.left_over {
@@ -363,7 +339,11 @@ impl Kernel {
                 } else if !self.step_item(devices, io) {
                     return KernelStep::Idle;
                 } else if self.item_goes_on(io) {
-                    return KernelStep::Run(self.item_work.left);
+                    let line = self.pending.lock_line();
+                    let leg = self.item_work.leg(self.vcpu, io.wires, line);
+                    if !leg.is_zero() {
+                        return KernelStep::Run(leg);
+                    }
                 }
             }
         }

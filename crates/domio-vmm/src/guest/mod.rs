@@ -16,6 +16,7 @@
 //! | `kernel` | upcalls, handlers, softirqs, kernel threads of guests with devices |
 //! | `pending` | what interrupt handlers leave for later |
 //! | `devices` | the kernel of a guest with devices, seen from the host |
+//! | `work` | a piece of a kernel's work |
 //! | `table` | the processes, and which of them are awake |
 //! | `due` | processes that are due, and the kernel tick |
 //! | `tasks` | which process executes, and for how long |
@@ -31,6 +32,7 @@ mod program;
 mod roam;
 mod table;
 mod tasks;
+pub(crate) mod work;
 
 use crate::config::{GuestConfig, KernelTick, ProcessOrder, TaskConfig, VcpuConfig};
 use crate::process::order::Order;

@@ -2,10 +2,11 @@
 //! processes, kernel timers.
 
 use crate::bus::lines::{KernelTimer, SoftirqLine, Tasklet, WorkItem};
+use crate::bus::locks::Section;
 use crate::bus::owner::Share;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use domio_core::Instant;
+use domio_core::{Duration, Instant};
 
 /// What is asked for on one vcpu.
 #[derive(Clone, Debug, Default)]
@@ -28,9 +29,49 @@ pub(crate) struct Pending {
     first: Instant,
     /// Who has part in the piece of work that is named next.
     shares: Vec<Share>,
+    /// The end of that piece that one vcpu at a time may be in.
+    section: Option<Section>,
+    /// What the cache line of a lock takes to come from another vcpu, where the domain has any.
+    neighbors: Option<Duration>,
 }
 
 impl Pending {
+    /// Nothing is asked for yet. The domain has other vcpus, from which the cache line of a lock
+    /// comes in `neighbors`, or none.
+    pub fn new(neighbors: Option<Duration>) -> Self {
+        Pending {
+            neighbors,
+            ..Pending::default()
+        }
+    }
+
+    /// Whether the domain has other vcpus.
+    #[inline]
+    pub fn has_neighbors(&self) -> bool {
+        self.neighbors.is_some()
+    }
+
+    /// What the cache line of a lock takes to come from another vcpu.
+    #[inline]
+    pub fn lock_line(&self) -> Duration {
+        self.neighbors.unwrap_or(Duration::ZERO)
+    }
+
+    /// The end of the piece of work that is named next is such a section. A vcpu that is alone
+    /// needs no lock.
+    #[inline]
+    pub fn set_section(&mut self, section: Section) {
+        if self.neighbors.is_some() {
+            self.section = Some(section);
+        }
+    }
+
+    /// The section of the piece that was just named.
+    #[inline]
+    pub fn take_section(&mut self) -> Option<Section> {
+        self.section.take()
+    }
+
     #[inline]
     pub fn raise(&mut self, softirq: SoftirqLine) {
         if !self.softirqs.contains(&softirq) {

@@ -1,16 +1,15 @@
 //! Interrupts for guests: who is told, and how the vcpu comes to look (xen-spec 0.6, 5).
+//! What vcpus of one domain have for each other is in `neighbors`.
 
 use super::Host;
 use crate::bus::device::Device;
-use crate::bus::wires::Far;
 use crate::event::{Event, Queue};
 use crate::evtchn::abi::Raised;
 use crate::evtchn::binding::Virq;
 use crate::evtchn::channels::Sent;
 use crate::hypervisor::pcpu::Phase;
 use crate::hypervisor::timer::{Expiry, HOST_TICK};
-use crate::process::Pid;
-use domio_core::{Duration, Instant, PcpuId, Sink, VcpuId, VcpuName};
+use domio_core::{Duration, Instant, PcpuId, Sink, VcpuId};
 use domio_sched::Pause;
 
 impl<S: Sink, D: Device> Host<S, D> {
@@ -145,9 +144,10 @@ impl<S: Sink, D: Device> Host<S, D> {
         now: Instant,
         cost: Duration,
     ) {
-        if !self.bus.wires.far.is_empty() {
-            self.deliver_far(queue, now);
-        }
+        let owed = match self.bus.wires.far.is_empty() {
+            true => None,
+            false => self.deliver_far(queue, now),
+        };
         let mut next = 0;
         while let Some(&Sent { to, raised, .. }) = self.bus.wires.kicks.get(next) {
             next += 1;
@@ -163,84 +163,8 @@ impl<S: Sink, D: Device> Host<S, D> {
             }
         }
         self.bus.wires.kicks.clear();
-    }
-
-    /// Gives kernels of other vcpus what device models have for them.
-    #[inline(never)]
-    fn deliver_far(&mut self, queue: &mut Queue, now: Instant) {
-        let mut far = core::mem::take(&mut self.bus.wires.far);
-        for what in far.drain(..) {
-            match what {
-                Far::Wake {
-                    domain,
-                    process,
-                    from,
-                } => {
-                    let to = if process.vcpu == Pid::ROAMS {
-                        match self
-                            .xen
-                            .vcpus
-                            .wake_roaming::<D>(queue, from, process.index, now)
-                        {
-                            Some(to) if to != from => to,
-                            // Who wakes itself needs no interrupt.
-                            _ => continue,
-                        }
-                    } else {
-                        VcpuName::new(domain, process.vcpu)
-                    };
-                    let vcpu = self.xen.vcpus.called(to);
-                    let guest = &mut self.xen.vcpus[vcpu].guest;
-                    if process.vcpu != Pid::ROAMS {
-                        guest.wake_process(process.index);
-                    }
-                    let port = guest.kernel_mut().and_then(|kernel| kernel.ipi_port());
-                    let port = port.expect("a domain with several vcpus has IPIs");
-                    let sent = self.bus.wires.channels.send(from.domain, port);
-                    let sent = sent.expect("the kernel has bound its IPIs");
-                    if self.bus.wires.stages
-                        && let Some(sent) = &sent
-                    {
-                        let on = self.xen.policy.view(self.xen.vcpus.called(from)).pcpu;
-                        let sender = self.bus.wires.actor(from);
-                        let record = self.bus.wires.record_of(now, on, sent, sender);
-                        self.xen.trace.write(record);
-                    }
-                    self.bus.wires.kicks.extend(sent);
-                }
-                Far::Timer { vcpu, timer, at } => {
-                    let vcpu = self.xen.vcpus.called(vcpu);
-                    self.xen.vcpus[vcpu].guest.set_kernel_timer(timer, at);
-                    self.xen.vcpus[vcpu].set_timer::<D>(queue, now);
-                }
-                Far::Work { vcpu, item } => {
-                    let vcpu = self.xen.vcpus.called(vcpu);
-                    self.xen.vcpus[vcpu].guest.queue_work(item);
-                    self.rouse(vcpu);
-                }
-                Far::Tasklet { vcpu, tasklet } => {
-                    let vcpu = self.xen.vcpus.called(vcpu);
-                    self.xen.vcpus[vcpu].guest.schedule(tasklet);
-                    self.rouse(vcpu);
-                }
-            }
+        if let Some(owed) = owed {
+            self.xen.steal(queue, owed.on, now, owed.time);
         }
-        self.bus.wires.far = far;
-    }
-
-    /// Has `vcpu` look at what its kernel was given from outside: by the timer's virq, for a
-    /// domain that boots has no other port yet.
-    fn rouse(&mut self, vcpu: VcpuId) {
-        if self.xen.policy.view(vcpu).pause.has(Pause::DOWN) {
-            // It is being created, and will look at everything.
-            return;
-        }
-        let name = self.xen.vcpus[vcpu].name;
-        self.xen.vcpus[vcpu].guest.disturb();
-        let sent = self.bus.wires.channels.raise_virq(name, Virq::TIMER);
-        self.bus
-            .wires
-            .kicks
-            .extend(sent.expect("the kernel has bound its timer"));
     }
 }

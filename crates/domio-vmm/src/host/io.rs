@@ -62,6 +62,7 @@ impl<S: Sink, D: Device> Host<S, D> {
                 }
             }
             io.wires.lines.forget(domain);
+            io.wires.locks.forget(domain);
         });
         let removed = self.bus.wires.channels.remove(domain);
         removed.expect("a domain with devices has event channels");

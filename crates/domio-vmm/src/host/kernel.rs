@@ -39,7 +39,10 @@ impl<S: Sink, D: Device> Host<S, D> {
             match step {
                 KernelStep::Run(time) => {
                     self.xen.vcpus[vcpu].set_timer::<D>(queue, now);
-                    self.xen.run_for(queue, pcpu, now, time);
+                    // Who spins does so until the lock is free.
+                    if time != Duration::MAX {
+                        self.xen.run_for(queue, pcpu, now, time);
+                    }
                     self.tell_at_hand(queue, pcpu, now);
                     return true;
                 }

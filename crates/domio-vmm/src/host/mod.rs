@@ -19,6 +19,7 @@
 //! | `kernel` | kernels of guests with devices go on |
 //! | `processes` | processes of guests go on |
 //! | `interrupt` | timers, ticks, interrupts and events reach guests |
+//! | `neighbors` | what vcpus of one domain have for each other |
 //! | `io` | domains are plugged in, devices act from outside of guests |
 //! | `domains` | domains are created and destroyed |
 //! | `operator` | an operator acts |
@@ -37,6 +38,7 @@ mod inspect;
 mod interrupt;
 mod io;
 mod kernel;
+mod neighbors;
 mod operator;
 mod passes;
 mod processes;

@@ -10,6 +10,11 @@ use domio_core::{DomainId, Instant, VcpuId, VcpuName};
 
 impl Vcpus {
     /// The vcpus of `domain`, which was created.
+    pub fn in_order(&self, domain: DomainId) -> impl Iterator<Item = VcpuId> + use<> {
+        self.vcpus_in_order(domain).map(|v| VcpuId(v as u32))
+    }
+
+    /// Their places in the table.
     fn vcpus_in_order(&self, domain: DomainId) -> Range<usize> {
         let first = self.first_of(domain).map_or(self.len(), VcpuId::index);
         let own = self.all[first..].iter();

@@ -22,6 +22,8 @@ domio_core::times!(HOST_COSTS, host_costs, all_of_host, Profile, "[host.costs]",
     migration_refill: migration_refill, "The same, on top, when it comes from another pcpu.";
     socket_refill: socket_refill, "The same, on top of both, when that is in another socket.";
     ipi: ipi, "From sending an IPI to its arrival.";
+    tlb_wait: tlb_wait, "Waiting until other pcpus have flushed their TLBs.";
+    tlb_flush: tlb_flush, "What a pcpu loses that flushes its TLB for another one.";
     tick_to_handler: timer_to_handler[0], "From the expiry of the policy's first timer, credit's \
         tick, to its handler.";
     accounting_to_handler: timer_to_handler[1], "The same of its second timer, credit's \
@@ -67,6 +69,8 @@ domio_core::times!(HOST_KERNEL, host_kernel, all_of_kernel, KernelCosts, "[host.
     timer_softirq: timer_softirq, "The timer softirq, which wakes processes.";
     switch: switch, "From one process to another that was woken.";
     idle: idle, "Going idle, before the hypercall that blocks.";
+    send_ipi: send_ipi, "Sending an interrupt to another vcpu of the domain.";
+    lock_line: lock_line, "Taking a lock that another vcpu of the domain had last.";
 });
 
 domio_core::times!(CONTROLLER_COSTS, controller_costs, all_of_controller, ControllerCosts,

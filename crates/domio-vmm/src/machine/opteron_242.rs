@@ -37,6 +37,11 @@ pub(super) const KERNEL: Figures = &[
     // `stop_hz_timer` on each way into idle: a search for the next timer and two hypercalls,
     // 1.5 to 2.5 us (arch/i386/kernel/time-xen.c).
     ("idle", ns(2_000)),
+    // "Event send 0.5 us local" (xen-spec 9).
+    ("send_ipi", ns(500)),
+    // A line that another processor has changed comes over HyperTransport: 240 cycles, from 100 to
+    // 200 ns.
+    ("lock_line", ns(150)),
 ];
 
 /// A 1.6 GHz Opteron 242 under Xen 3.1. No figure is known: all are engineering estimates.

@@ -70,6 +70,10 @@ const PROFILE: Profile = Profile {
     socket_refill: us(50),
     cache_cores: 0,
     ipi: ns(1_000),
+    // The IPI, and an interrupt of the hypervisor with the flush before the answer.
+    tlb_wait: ns(1_800),
+    // The interrupt, the flush, and 64 entries of the first TLB at 20 ns each.
+    tlb_flush: ns(2_000),
     timer_to_handler: [ns(500); Cx::TIMER_SLOTS as usize],
     softirq: TimerSoftirq {
         guest: ns(1_300),
@@ -100,6 +104,10 @@ const KERNEL: Figures = &[
     ("switch", ns(1_500)),
     // The search for the next timer and the hypercall that sets it (0.6 us, Dall).
     ("idle", ns(1_000)),
+    // Half of what an IPI between vcpus takes (5,562 cycles, Dall) is the sender's: the exit, the
+    // APIC and the physical IPI.
+    ("send_ipi", ns(1_300)),
+    ("lock_line", ns(60)),
 ];
 
 /// Estimates: a system call, a hypercall (0.6 us, Dall), pages that are locked meanwhile.

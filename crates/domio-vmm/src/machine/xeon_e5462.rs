@@ -55,6 +55,9 @@ const PROFILE: Profile = Profile {
     cache_cores: 2,
     // "+1-2 us IPI" (xen-spec 9): the bus has the clock of its time.
     ipi: ns(1_000),
+    // The IPI, and in the cycles of the Opteron an interrupt, the flush and the line.
+    tlb_wait: ns(1_600),
+    tlb_flush: cycles(2_500),
     timer_to_handler: [cycles(500); Cx::TIMER_SLOTS as usize],
     softirq: TimerSoftirq {
         guest: cycles(1_500),
@@ -102,7 +105,11 @@ const fn is_same(a: &str, b: &str) -> bool {
     i == a.len() && i == b.len()
 }
 
-const KERNEL: Figures = &table::<{ opteron::KERNEL.len() }>(opteron::KERNEL, &[]);
+const KERNEL: Figures = &table::<{ opteron::KERNEL.len() }>(
+    opteron::KERNEL,
+    // As for a look at another core's queue: a line that another core has written.
+    &[("lock_line", ns(60))],
+);
 
 const CONTROLLER: Figures = &table::<{ opteron::CONTROLLER.len() }>(opteron::CONTROLLER, &[]);
 

@@ -9,6 +9,8 @@ use super::task::Task;
 use super::{Answer, Context, Finished, Hypercall, Op, Pid};
 use crate::bus::device::Device;
 use crate::bus::io::KernelIo;
+use crate::bus::locks::Entry;
+use crate::guest::work::leave;
 use domio_core::{Duration, Instant};
 
 /// Steps that a program may make without executing, sleeping or blocking in between.
@@ -85,7 +87,13 @@ impl Task {
                 let device = &mut devices[usize::from(call.file.device)];
                 match device.call(call, pid, kernel) {
                     Answer::Run(time, owner) => {
-                        running.doing = Doing::Call(call);
+                        let section = kernel.pending.take_section();
+                        running.doing = match section {
+                            None => Doing::Call(call),
+                            Some(section) => Doing::Before(call, section, owner),
+                        };
+                        let within = section.map_or(Duration::ZERO, |section| section.time);
+                        let time = time.saturating_sub(within);
                         if !time.is_zero() {
                             running.idle_steps = 0;
                         }
@@ -98,6 +106,26 @@ impl Task {
                     }
                     Answer::Return(value) => running.returned = value,
                 }
+                Next::GoOn
+            }
+            Doing::Before(call, section, owner) | Doing::Spins(call, section, owner) => {
+                let line = match kernel.io.wires.locks.enter(section.lock, kernel.vcpu) {
+                    Entry::Spins => {
+                        running.doing = Doing::Spins(call, section, owner);
+                        self.compute(Duration::MAX);
+                        return Next::GoOn;
+                    }
+                    Entry::TakenFrom => kernel.pending.lock_line(),
+                    Entry::Taken => Duration::ZERO,
+                };
+                running.doing = Doing::Within(call, section.lock);
+                self.compute(section.time + line);
+                self.set_owner(owner);
+                Next::GoOn
+            }
+            Doing::Within(call, lock) => {
+                running.doing = Doing::Call(call);
+                leave(lock, kernel.vcpu, kernel.io.wires);
                 Next::GoOn
             }
             Doing::Wait(any, until) => {

@@ -1,6 +1,8 @@
 //! A program that runs, and where it is.
 
 use super::{Call, FileId, Interest, Program};
+use crate::bus::locks::{KernelLock, Section};
+use crate::bus::owner::Owner;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use domio_core::Instant;
@@ -12,6 +14,12 @@ pub(super) enum Doing {
     Next,
     /// A call is under way.
     Call(Call),
+    /// A call has come to a section that one vcpu at a time may be in, for whom it goes on there.
+    Before(Call, Section, Owner),
+    /// The same, and another vcpu is in it.
+    Spins(Call, Section, Owner),
+    /// A call is in such a section.
+    Within(Call, KernelLock),
     /// The process waits for any of these files, or until the time.
     Wait(Vec<(FileId, Interest)>, Instant),
     /// The program has ended.

@@ -6,7 +6,8 @@
 
 use super::Finished;
 use super::jobs::{JobPlan, NewJob, WokenBy};
-use super::running::Running;
+use super::running::{Doing, Running};
+use crate::bus::locks::KernelLock;
 use crate::bus::owner::Owner;
 use crate::config::{Distribution, TaskConfig, Workload};
 use alloc::boxed::Box;
@@ -389,6 +390,29 @@ impl Task {
     /// What the task executes is for `owner`.
     pub(super) fn set_owner(&mut self, owner: Owner) {
         self.owner = owner;
+    }
+
+    /// Whether a call of the program spins for `lock`.
+    pub(crate) fn spins_for(&self, lock: KernelLock) -> bool {
+        match &self.plan {
+            Plan::Program(running) => {
+                matches!(running.doing, Doing::Spins(_, section, _) if section.lock == lock)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether a call of the program is in a section that one vcpu at a time may be in.
+    pub(crate) fn is_within(&self) -> bool {
+        match &self.plan {
+            Plan::Program(running) => matches!(running.doing, Doing::Within(..)),
+            _ => false,
+        }
+    }
+
+    /// What it spins for is free: it tries again when it executes next.
+    pub(crate) fn look_again(&mut self) {
+        self.left = Duration::ZERO;
     }
 
     /// For whom the task executes.

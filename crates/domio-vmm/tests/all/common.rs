@@ -15,11 +15,11 @@ use std::sync::Arc;
 pub const P0: PcpuId = PcpuId(0);
 pub const P1: PcpuId = PcpuId(1);
 
-pub fn us(us: u64) -> Duration {
+pub const fn us(us: u64) -> Duration {
     Duration::from_micros(us)
 }
 
-pub fn ms(ms: u64) -> Duration {
+pub const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 

@@ -11,6 +11,7 @@ mod golden;
 mod guests;
 mod invariants;
 mod life;
+mod neighbors;
 mod pools;
 mod probe;
 mod random;

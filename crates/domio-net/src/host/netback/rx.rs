@@ -394,6 +394,9 @@ impl ToGuests {
             }
             add(&mut batch, packet, *pooled);
         }
+        if batch.transfers > 0 {
+            kernel.flush_tlbs();
+        }
         costs.grants.of(&batch) + own + self.page_cost(batch.transfers, costs)
     }
 

@@ -190,6 +190,9 @@ impl FromGuests {
                 kernel.share(page.payer, Duration::from_nanos(u64::from(page.slots)));
             }
         }
+        if batch.unmaps > 0 {
+            kernel.flush_tlbs();
+        }
         config.costs.grants.of(&batch) + config.costs.back_answer * answers
     }
 
