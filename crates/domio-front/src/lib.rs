@@ -10,6 +10,7 @@
 //! | `figures` | the figures of a run for programs |
 //! | `cells`, `drive` | cells of a sweep, run on all cores |
 //! | `comparison`, `explained` | variants side by side, waits explained |
+//! | `conformance` | what the conformance suite says of a policy |
 //! | `suggest` | names that somebody may have meant |
 //!
 //! Nothing is printed here. What is good to know is told to a [`Tell`], and errors are returned.
@@ -17,6 +18,7 @@
 pub mod cells;
 pub mod clock;
 pub mod comparison;
+pub mod conformance;
 pub mod drive;
 pub mod explained;
 pub mod figures;
