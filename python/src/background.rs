@@ -91,7 +91,11 @@ pub fn without_gil<T: Send>(
     match result {
         Ok(Ok(Ok(result))) => Ok(result),
         Ok(Ok(Err(why))) => Err(DomioError::new_err(why)),
-        Ok(Err(panic)) | Err(panic) => Err(bug(&*panic)),
+        // A policy in Python raised it.
+        Ok(Err(panic)) | Err(panic) => match panic.downcast::<PyErr>() {
+            Ok(error) => Err(*error),
+            Err(panic) => Err(bug(&*panic)),
+        },
     }
 }
 

@@ -43,6 +43,7 @@ fn _domio(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(runs::compare, m)?)?;
     m.add_function(wrap_pyfunction!(runs::explain, m)?)?;
     m.add_function(wrap_pyfunction!(runs::explain_trace, m)?)?;
+    m.add_function(wrap_pyfunction!(runs::is_trace, m)?)?;
     m.add_function(wrap_pyfunction!(runs::measures, m)?)?;
     m.add_function(wrap_pyfunction!(table::table, m)?)?;
     m.add_function(wrap_pyfunction!(trace::read_trace, m)?)?;

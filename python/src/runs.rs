@@ -2,6 +2,7 @@
 
 use crate::background::{Stop, keeper, trouble, without_gil};
 use crate::errors::{self, refused};
+use crate::policy::refuse_to_keep;
 use crate::scenario::{Scenario, given};
 use crate::table::{Rows, Table};
 use domio_core::DomainId;
@@ -20,7 +21,7 @@ use domio_sweep::{Datum, TableColumn, ValueKind};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::cell::RefCell;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Columns that the rows of a sweep have before those of the domain.
 const CELL_COLUMNS: usize = 1;
@@ -37,6 +38,21 @@ pub fn at_least_one(replications: u32) -> PyResult<()> {
 fn built(py: Python<'_>, scenario: &Inner) -> PyResult<Built> {
     let built = py.detach(|| hosts::build(scenario));
     built.map_err(|e| errors::of(py, e))
+}
+
+/// Names of the policies of `built`.
+fn policy_names(built: &Built) -> impl Iterator<Item = &'static str> {
+    let pools = built.pools.iter().map(|(policy, _)| policy);
+    let all = [&built.policy].into_iter().chain(pools);
+    all.map(|policy| policy.descriptor.name)
+}
+
+/// What finds and keeps samples of `pairs` in the file `results`, or nothing.
+fn keeper_of(results: Option<&Path>, pairs: &[(Inner, Built)]) -> PyResult<Keeper> {
+    if results.is_some() {
+        refuse_to_keep(pairs.iter().flat_map(|(_, built)| policy_names(built)))?;
+    }
+    keeper(results)
 }
 
 type Samples = Result<Vec<Vec<Sample>>, RunFault>;
@@ -81,7 +97,7 @@ pub fn run(
     let scenario = given(py, scenario)?.get().seeded(py, seed)?;
     let host = built(py, &scenario.inner)?;
     let pair = [(scenario.inner, host)];
-    let keeper = keeper(results.as_deref())?;
+    let keeper = keeper_of(results.as_deref(), &pair)?;
     let mut samples = samples(py, &pair, replications, &keeper, jobs)?;
     let samples = samples.pop().unwrap_or_default();
     let [(scenario, host)] = &pair;
@@ -162,7 +178,7 @@ pub fn compare(
         labels.push(label);
         pairs.push((scenario.inner, host));
     }
-    let keeper = keeper(results.as_deref())?;
+    let keeper = keeper_of(results.as_deref(), &pairs)?;
     let samples = samples(py, &pairs, replications, &keeper, jobs)?;
     let samples: Vec<(String, Vec<Sample>)> = labels.into_iter().zip(samples).collect();
     let mut notices: Vec<String> = Vec::new();
@@ -224,13 +240,15 @@ pub fn explain(
     at_least_one(replications)?;
     let scenario = given(py, scenario)?.get().seeded(py, seed)?;
     let host = built(py, &scenario.inner)?;
-    let keeper = keeper(results.as_deref())?;
-    let work = |stop: &Stop| explained::sum(&scenario.inner, &host, replications, &keeper, stop);
+    let pair = [(scenario.inner, host)];
+    let keeper = keeper_of(results.as_deref(), &pair)?;
+    let [(scenario, host)] = &pair;
+    let work = |stop: &Stop| explained::sum(scenario, host, replications, &keeper, stop);
     let sum = without_gil(py, jobs, work)?;
     let sum = sum.map_err(|e| errors::of(py, e))?;
-    let json = explained::to_json(&sum, &simulate::domains(&host), false);
+    let json = explained::to_json(&sum, &simulate::domains(host), false);
     let json = serde_json::to_string(&json).map_err(|e| refused(e.to_string()))?;
-    let mut notices = scenario.inner.notices().to_vec();
+    let mut notices = scenario.notices().to_vec();
     notices.extend(trouble(&keeper));
     Ok((json, notices))
 }
@@ -259,6 +277,12 @@ pub fn explain_trace(
         Ok((serde_json::to_string(&json)?, told.take()))
     };
     without_gil(py, None, work)?.map_err(|e| errors::of(py, e))
+}
+
+/// Whether there is a file in a format of traces at `path`.
+#[pyfunction]
+pub fn is_trace(path: PathBuf) -> bool {
+    input::is_trace(&path)
 }
 
 /// The measures: key (a column of tables), title, unit, and which way they improve.

@@ -5,8 +5,9 @@
 
 use crate::background::{Stop, keeper, trouble, without_gil};
 use crate::errors::{self, refused, warn};
+use crate::policy::refuse_to_keep;
 use crate::runs::at_least_one;
-use crate::scenario::given;
+use crate::scenario::{Scenario, given};
 use crate::table::{Rows, Table};
 use domio_front::cells::{self, CellSource, setting};
 use domio_front::drive::{CellAt, Drive};
@@ -26,6 +27,9 @@ use std::time::Duration;
 /// A sweep under way.
 #[pyclass(frozen, module = "domio")]
 pub struct Sweep {
+    /// The scenario without any axis, for workers.
+    #[pyo3(get)]
+    scenario: Py<Scenario>,
     source: CellSource,
     plan: SweepPlan,
     replications: u32,
@@ -172,9 +176,18 @@ impl Sweep {
                  or \"latin-hypercube\", or `domio sweep --find`",
             ));
         }
+        if results.is_some() {
+            let own = scenario.inner.plan().policy.descriptor.name.to_owned();
+            let values = axes.iter().flat_map(|axis| match axis.is_range() {
+                true => Vec::new(),
+                false => (0..axis.len()).map(|n| axis.value(n)).collect(),
+            });
+            let named: Vec<String> = values.chain([own]).collect();
+            refuse_to_keep(named.iter().map(String::as_str))?;
+        }
         let seed = scenario.inner.plan().seed;
         let plan = SweepPlan::new(axes, design, seed).map_err(|e| refused(e.to_string()))?;
-        let source = CellSource::new(scenario.inner);
+        let source = CellSource::new(scenario.inner.clone());
         let checked = py.detach(|| source.check(&plan));
         let checked = checked.map_err(|e| errors::of(py, e))?;
         warn(py, &checked.notices)?;
@@ -185,6 +198,7 @@ impl Sweep {
             None => Output::Memory(Rows::new(&columns, &about)),
         };
         Ok(Sweep {
+            scenario: Py::new(py, scenario)?,
             source,
             plan,
             replications,
