@@ -64,7 +64,7 @@ pub fn without_gil<T: Send>(
     let stop = Stop::default();
     let mut raised = None;
     let result = thread::scope(|scope| {
-        let (done, waits) = channel::<()>();
+        let (done, mut waits) = channel::<()>();
         let own = stop.clone();
         let worker = scope.spawn(move || {
             // Told when it is dropped, whatever happens.
@@ -75,7 +75,11 @@ pub fn without_gil<T: Send>(
                 None => Ok(work()),
             }))
         });
-        while let Err(RecvTimeoutError::Timeout) = py.detach(|| waits.recv_timeout(LOOK)) {
+        let mut wait = || {
+            let waits = &mut waits;
+            py.detach(move || waits.recv_timeout(LOOK))
+        };
+        while wait() == Err(RecvTimeoutError::Timeout) {
             if raised.is_none()
                 && let Err(error) = py.check_signals()
             {

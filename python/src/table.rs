@@ -155,13 +155,13 @@ pub fn capsule<'py>(
     reader: Box<dyn RecordBatchReader + Send>,
 ) -> PyResult<Bound<'py, PyCapsule>> {
     let stream = FFI_ArrowArrayStream::new(reader);
-    PyCapsule::new(py, stream, Some(c"arrow_array_stream".to_owned()))
+    PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
 }
 
 /// A capsule with a schema.
 pub fn schema_capsule<'py>(py: Python<'py>, schema: &Schema) -> PyResult<Bound<'py, PyCapsule>> {
     let schema = FFI_ArrowSchema::try_from(schema).map_err(arrow)?;
-    PyCapsule::new(py, schema, Some(c"arrow_schema".to_owned()))
+    PyCapsule::new_with_value(py, schema, c"arrow_schema")
 }
 
 fn arrow(error: ArrowError) -> PyErr {
@@ -228,7 +228,7 @@ impl Table {
     /// What the rows come from.
     #[getter]
     fn metadata(&self) -> HashMap<String, String> {
-        self.schema.metadata().clone()
+        self.schema.metadata().clone().into()
     }
 
     /// The rows as dictionaries, for small tables.

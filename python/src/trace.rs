@@ -230,7 +230,7 @@ impl TraceStream {
     /// What the trace says of itself.
     #[getter]
     fn metadata(&self) -> std::collections::HashMap<String, String> {
-        self.schema.metadata().clone()
+        self.schema.metadata().clone().into()
     }
 }
 

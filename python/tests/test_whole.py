@@ -63,6 +63,20 @@ def test_everything_public_has_a_docstring() -> None:
         assert what.__doc__, name
 
 
+def test_the_page_tells_what_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs/python.md").read_text()
+    blocks = re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S)
+    assert len(blocks) == 2
+    readme = (ROOT / "python/README.md").read_text()
+    blocks += re.findall(r"^```python\n(.*?)^```$", readme, re.M | re.S)
+    names: dict[str, Any] = {}
+    for block in blocks:
+        # What the page shows takes a minute; a second of host time shows that it works.
+        short = re.sub(r'(Scenario\.load\("[\w-]+"\))', r'\1.with_(**{"run.duration_s": 1})', block)
+        exec(short, names)  # noqa: S102
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "notebook", sorted((ROOT / "python/notebooks").glob("*.ipynb")), ids=lambda p: p.stem
