@@ -28,8 +28,9 @@ Tasks:
                    have changed since REV (HEAD without it)
   nightly [STEP...]
                    what takes longer: the gate, long tests, all verdicts at full
-                   effort, recordings, fuzzing; or only the steps named gate,
-                   long, verdicts, recordings, fuzz
+                   effort, recordings, the Python package, fuzzing; or only
+                   the steps named gate, long, verdicts, recordings,
+                   oracle, readers, python, fuzz
   tidy [--rules]   the project's own rules, see docs/ARCHITECTURE.md;
                    --rules lists them
   docs [--update]  runs every command that the documentation shows and compares

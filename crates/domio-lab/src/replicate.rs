@@ -3,6 +3,7 @@
 use domio_run::{Heard, Replicator, WHOLE};
 use rayon::prelude::*;
 use std::cell::Cell;
+use std::io;
 use std::sync::Arc;
 
 /// Hears how far the work is. Called from several threads at once.
@@ -58,6 +59,16 @@ pub fn at_once(pieces: usize) {
     let _ = rayon::ThreadPoolBuilder::new()
         .num_threads(pieces)
         .build_global();
+}
+
+/// Does `work`, of which so many pieces are done at once, and gives back what it gives. Unlike
+/// [`at_once`] this holds for one piece of work, in a process that goes on.
+///
+/// # Errors
+/// When the system gives no threads.
+pub fn with_pieces<T: Send>(pieces: usize, work: impl FnOnce() -> T + Send) -> io::Result<T> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(pieces).build();
+    Ok(pool.map_err(io::Error::other)?.install(work))
 }
 
 impl Replicator for AllCores<'_> {

@@ -30,7 +30,7 @@ pub mod sample;
 pub mod simulate;
 pub mod subject;
 
-pub use one::{RunOneError, run_one};
+pub use one::{RunOneError, run_one, run_scenario};
 pub use replication::Replication;
 pub use replicator::{Heard, OneByOne, Replicator, SampleJob, WHOLE};
 pub use sample::Sample;

@@ -1,9 +1,10 @@
 //! The short way: the text of a scenario in, its figures out.
 
 use crate::driver_work::OwnersOnly;
+use crate::replicator::Heard;
 use crate::sample::Sample;
 use crate::simulate::{RunFault, measured, of_replication};
-use domio_scenario::{NoReplay, Scenario, ScenarioErrors};
+use domio_scenario::{NoReplay, ReplaySource, Scenario, ScenarioErrors};
 
 /// Why a text has no figures.
 #[derive(Debug, thiserror::Error)]
@@ -38,9 +39,23 @@ pub fn run_one(
     changes.extend(seed.as_deref().map(|seed| ("seed", seed)));
     let scenario = parsed.and_then(|scenario| scenario.with(&changes));
     let scenario = scenario.map_err(RunOneError::Scenario)?;
-    let built = scenario.build(&NoReplay).map_err(RunOneError::Scenario)?;
-    let built = of_replication(&scenario, &built, &NoReplay, number)?;
-    let (sample, _) = measured(&built, number, OwnersOnly, &|_| {})?;
+    run_scenario(&scenario, &NoReplay, number, &|_| {})
+}
+
+/// As [`run_one`], of a scenario that was read before, whose recordings `source` has. `heard` is
+/// told at steps how much is over.
+///
+/// # Errors
+/// As [`run_one`].
+pub fn run_scenario(
+    scenario: &Scenario,
+    source: &dyn ReplaySource,
+    number: u32,
+    heard: Heard<'_>,
+) -> Result<Sample, RunOneError> {
+    let built = scenario.build(source).map_err(RunOneError::Scenario)?;
+    let built = of_replication(scenario, &built, source, number)?;
+    let (sample, _) = measured(&built, number, OwnersOnly, heard)?;
     Ok(sample)
 }
 

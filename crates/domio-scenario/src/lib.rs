@@ -60,6 +60,7 @@ mod suggest;
 mod value;
 mod vary;
 mod walk;
+mod written;
 mod xl;
 
 pub use build::Built;

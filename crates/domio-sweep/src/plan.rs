@@ -6,6 +6,7 @@
 
 use crate::axis::Axis;
 use domio_sim::RandomStream;
+use std::fmt;
 
 /// Cells that a plan has at most.
 pub const MOST_CELLS: u64 = 10_000_000;
@@ -53,6 +54,21 @@ impl Design {
             ("latin-hypercube", count) => Ok(Design::LatinHypercube(count)),
             ("search", count) => Ok(Design::Search(count)),
             _ => Err("expected grid, latin-hypercube, latin-hypercube:N or search:N".to_owned()),
+        }
+    }
+}
+
+/// As [`Design::parse`] reads it.
+impl fmt::Display for Design {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, count) = match self {
+            Design::Grid => ("grid", None),
+            Design::LatinHypercube(count) => ("latin-hypercube", *count),
+            Design::Search(count) => ("search", *count),
+        };
+        match count {
+            Some(count) => write!(f, "{name}:{count}"),
+            None => f.write_str(name),
         }
     }
 }

@@ -4,7 +4,7 @@
 mod kind;
 mod part;
 
-pub use kind::{FileKind, begins_as_perfetto};
+pub use kind::FileKind;
 
 use crate::out;
 use anyhow::{Context, bail};

@@ -8,17 +8,15 @@ mod args;
 mod cmd;
 mod complete;
 mod files;
-mod input;
 mod interrupt;
 mod keeping;
 mod out;
 mod progress;
 mod report;
 mod schema;
-mod suggest;
-mod traces;
 
 use args::{Cli, Command};
+use domio_front::{input, suggest, traces};
 use out::Status;
 use std::process::ExitCode;
 

@@ -143,6 +143,26 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("domio-sweep", &["domio-sim", "domio-run"]),
     (
+        "domio-front",
+        &[
+            "domio-core",
+            "domio-sched",
+            "domio-vmm",
+            "domio-trace",
+            "domio-meter",
+            "domio-scenario",
+            "domio-replay",
+            "domio-twin",
+            "domio-run",
+            "domio-stats",
+            "domio-exact",
+            "domio-lab",
+            "domio-papers",
+            "domio-report",
+            "domio-sweep",
+        ],
+    ),
+    (
         "domio",
         &[
             "domio-core",
@@ -166,6 +186,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "domio-report",
             "domio-monitor",
             "domio-sweep",
+            "domio-front",
         ],
     ),
     (

@@ -4,7 +4,7 @@ use domio_run::Sample;
 use domio_trace::scenario_sha256;
 
 /// The sample as bytes: values by name, then lists by name. Numbers are little-endian.
-pub(super) fn encode(sample: &Sample) -> Vec<u8> {
+pub fn encode(sample: &Sample) -> Vec<u8> {
     let mut out = Vec::new();
     let values: Vec<(&str, f64)> = sample.values().collect();
     count(&mut out, values.len());
@@ -25,7 +25,7 @@ pub(super) fn encode(sample: &Sample) -> Vec<u8> {
 }
 
 /// The sample that became `bytes`; `None` if none did.
-pub(super) fn decode(bytes: &[u8]) -> Option<Sample> {
+pub fn decode(bytes: &[u8]) -> Option<Sample> {
     let mut rest = bytes;
     let mut sample = Sample::new();
     for _ in 0..take_count(&mut rest)? {

@@ -5,7 +5,7 @@ use crate::replicate::{AllCores, ProgressListener};
 use domio_run::{Heard, Replicator, Sample, SampleJob, SampleKey};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A store in use, or none. A store that fails is left alone from then on, with its error in
 /// [`Keeper::trouble`], and the work goes on without.
@@ -76,7 +76,7 @@ impl Keeper {
             let begin = Instant::now();
             let (sample, other) = work(job, heard)?;
             if let Some(row) = row(job) {
-                self.keep(row, &sample, begin);
+                self.keep(row, &sample, begin.elapsed());
             }
             Ok((sample, Some(other)))
         };
@@ -92,7 +92,8 @@ impl Keeper {
         found.into_iter().filter_map(result).collect()
     }
 
-    fn find(&self, row: SampleKey<'_>) -> Option<Sample> {
+    /// The sample that was kept as `row`, if one was.
+    pub fn find(&self, row: SampleKey<'_>) -> Option<Sample> {
         let mut store = locked(&self.store);
         let found = store.as_ref()?.find(row.subject, row.seed, row.replication);
         let sample = self.or_give_up(found, &mut store).flatten();
@@ -102,12 +103,12 @@ impl Keeper {
         sample
     }
 
-    fn keep(&self, row: SampleKey<'_>, sample: &Sample, begin: Instant) {
+    /// Keeps `sample`, which took `took` to make, as `row`.
+    pub fn keep(&self, row: SampleKey<'_>, sample: &Sample, took: Duration) {
         let mut store = locked(&self.store);
         let Some(open) = store.as_ref().filter(|store| !store.is_read_only()) else {
             return;
         };
-        let took = begin.elapsed();
         let kept = open.keep(row.subject, row.seed, row.replication, sample, took);
         if self.or_give_up(kept, &mut store).is_some() {
             self.kept.fetch_add(1, Ordering::SeqCst);

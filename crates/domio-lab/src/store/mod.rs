@@ -16,7 +16,7 @@
 //! process is killed, and several processes may use the file at once. Each row carries a digest of
 //! its key and its figures. A row whose digest is wrong is not used.
 
-mod encoding;
+pub mod encoding;
 mod keeper;
 mod moved;
 mod shelf;

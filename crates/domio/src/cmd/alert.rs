@@ -2,7 +2,7 @@
 
 use crate::args::{self, Alert, Global};
 use crate::cmd::choice::Choice;
-use crate::cmd::run::{failed, refuse_doubled};
+use crate::cmd::run::refuse_doubled;
 use crate::files::{FileKind, Files, Output, Target};
 use crate::keeping;
 use crate::out::{self, Status};
@@ -13,6 +13,7 @@ use domio_advise::alert::{
     self, AlertDom0, AlertFault, AlertOutcome, AlertPlan, AlertSubject, WINDOWS, picture, text,
 };
 use domio_core::Duration;
+use domio_front::hosts;
 use domio_lab::Keeping;
 use domio_report::svg::document::document;
 use domio_run::simulate::{simulate, trace_header};
@@ -118,7 +119,7 @@ fn plan(args: &Alert) -> anyhow::Result<AlertPlan> {
 
 fn told(fault: AlertFault) -> anyhow::Error {
     match fault {
-        AlertFault::Run(fault) => failed(&fault),
+        AlertFault::Run(fault) => hosts::failed(&fault),
         other => anyhow!("{other}"),
     }
 }
@@ -164,7 +165,7 @@ impl Targets {
             let built = built.map_err(|e| anyhow!("{}", e.render(false)))?;
             let header = trace_header(&scenario, &built, 0);
             let writer = TraceWriter::new(target.create()?, &header)?;
-            let written = simulate(&built, 0, writer).map_err(|fault| failed(&fault))?;
+            let written = simulate(&built, 0, writer).map_err(|fault| hosts::failed(&fault))?;
             let finished = written.sink.finish();
             let file = finished.with_context(|| format!("cannot write {}", path.display()))?;
             file.finish()?;

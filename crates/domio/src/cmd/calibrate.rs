@@ -1,7 +1,7 @@
 //! `domio calibrate`: what packets cost a driver domain.
 
 use crate::args::{Calibrate, Global};
-use crate::cmd::run::{build, failed, load};
+use crate::cmd::run::load;
 use crate::keeping;
 use crate::out::{self, Status};
 use crate::progress::progress;
@@ -10,6 +10,7 @@ use domio_advise::calibrate::{
     Bench, Calibration, CalibrationPoint, CalibrationRow, FIXED_RATE, FIXED_SIZE, SizeEffect, Use,
     points,
 };
+use domio_front::hosts;
 use domio_report::text::{Cell, Column, Table};
 use domio_run::simulate::RunFault;
 use domio_run::{Sample, SampleKey, Subject};
@@ -17,7 +18,7 @@ use domio_run::{Sample, SampleKey, Subject};
 /// Runs both benchmarks and prints what they say.
 pub fn run(args: &Calibrate, global: &Global) -> anyhow::Result<Status> {
     let scenario = load(&args.scenario, &args.how, None)?;
-    let bench = Bench::new(build(&scenario)?)
+    let bench = Bench::new(hosts::build(&scenario)?)
         .map_err(|why| anyhow!("{} cannot be calibrated: {why}", args.scenario))?;
     let count = args.how.replications;
     let kept_as = domio_lab::store::subject(&scenario).ok();
@@ -46,7 +47,7 @@ pub fn run(args: &Calibrate, global: &Global) -> anyhow::Result<Status> {
     keeping::tell(&keeper, &args.keeping);
     let measured = measured.into_iter().map(|result| Ok(result?.0));
     let measured: Result<Vec<Sample>, RunFault> = measured.collect();
-    let measured = measured.map_err(|fault| failed(&fault))?;
+    let measured = measured.map_err(|fault| hosts::failed(&fault))?;
     let measured: Option<Vec<Use>> = measured.iter().map(Use::of).collect();
     let measured = measured.context(
         "kept measurements lack a figure; repeat the command with --no-results, which uses none",

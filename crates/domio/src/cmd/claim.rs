@@ -1,10 +1,10 @@
 //! `domio claim`: what the papers claim, what decides each claim, and how to look at it.
 
 use crate::args::{ClaimCommand, ClaimList, ClaimShow};
-use crate::cmd::papers::Chosen;
 use crate::out::{self, Status};
 use crate::suggest;
 use anyhow::{anyhow, bail};
+use domio_front::papers::Chosen;
 use domio_papers::claim_page::ClaimPage;
 use domio_report::text::{Cell, Column, Table, Tone};
 

@@ -8,19 +8,17 @@ use crate::keeping;
 use crate::out::{self, Status};
 use crate::progress::progress;
 use domio_core::DomainId;
-use domio_lab::{Keeper, ProgressListener};
+use domio_front::comparison::{self, Compared, Tables, VariantJson};
+use domio_front::hosts;
 use domio_report::data::{Quantity, ReportData, Section};
 use domio_report::driver_work as work;
 use domio_report::text::{Sort, View};
 use domio_report::{csv, figure, observed, samples, text};
-use domio_run::driver_work::OwnersOnly;
+use domio_run::Sample;
 use domio_run::measure::Measure;
-use domio_run::simulate::{self, RunFault};
-use domio_run::{Sample, SampleKey, Subject};
 use domio_scenario::{Built, Scenario};
 use domio_stats::compare::Comparison;
-use domio_stats::gains::{self, Gain};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// Measures every variant, prints the tables and draws them.
 pub fn run(args: &Compare, global: &Global) -> anyhow::Result<Status> {
@@ -41,9 +39,9 @@ pub fn run(args: &Compare, global: &Global) -> anyhow::Result<Status> {
     let mut notices = variants::notices(&variants);
     notices.iter().for_each(|notice| out::notice(notice));
     let keeper = keeping::keeper(&args.keeping)?;
-    let samples = simulate_all(&hosts, args.how.replications, &keeper, &*progress(global));
+    let samples = comparison::samples(&hosts, args.how.replications, &keeper, &*progress(global));
     keeping::tell(&keeper, &args.keeping);
-    let samples = with_recordings(&variants, samples.map_err(|fault| run::failed(&fault))?);
+    let samples = with_recordings(&variants, samples.map_err(|fault| hosts::failed(&fault))?);
     let starved = variants::merged(&variants, |index| {
         starved(&variants[index], &samples[index].1)
     });
@@ -53,12 +51,8 @@ pub fn run(args: &Compare, global: &Global) -> anyhow::Result<Status> {
         notices.push(notice);
     }
     let domains = all_domains(&variants);
-    let measured_ms = first.map_or(0.0, run::measured_ms);
-    let tables = Tables {
-        changes: gains::changes(&names(&domains), &samples),
-        measures: domio_stats::domains::comparisons(&names(&domains), &samples),
-        driver_work: domio_stats::drivers::comparisons(&domains, &samples, measured_ms),
-    };
+    let measured_ms = first.map_or(0.0, hosts::measured_ms);
+    let tables = Tables::of(&domains, &samples, measured_ms);
     match (args.json, args.csv) {
         (true, _) => out::json_as("compare", &to_json(args, &variants, &tables, &notices))?,
         (_, true) => out::text(&to_csv(&tables))?,
@@ -81,47 +75,11 @@ fn watched(args: &Compare, variants: &[Variant]) -> anyhow::Result<Vec<Section>>
     for variant in variants {
         if let Some((scenario, built)) = variant.host() {
             let watched = pictures::watch(scenario, built, args.drawn.watched());
-            let watched = watched.map_err(|fault| run::failed(&fault))?;
+            let watched = watched.map_err(|fault| hosts::failed(&fault))?;
             seen.push((variant.label.clone(), watched));
         }
     }
     Ok(observed::compared(&seen, &all_domains(variants)))
-}
-
-/// Samples by host, one a replication.
-fn simulate_all(
-    hosts: &[&(Scenario, Built)],
-    replications: u32,
-    keeper: &Keeper,
-    progress: &dyn ProgressListener,
-) -> Result<Vec<Vec<Sample>>, RunFault> {
-    let subjects = hosts.iter().map(|(s, _)| domio_lab::store::subject(s).ok());
-    let subjects: Vec<Option<Subject>> = subjects.collect();
-    let jobs: Vec<(&(Scenario, Built), Option<&Subject>, u32)> = hosts
-        .iter()
-        .zip(&subjects)
-        .flat_map(|(&host, subject)| (0..replications).map(move |n| (host, subject.as_ref(), n)))
-        .collect();
-    let results = keeper.on_all_cores(
-        &jobs,
-        |((_, built), subject, n)| {
-            Some(SampleKey {
-                subject: (*subject)?,
-                seed: built.seed,
-                replication: *n,
-            })
-        },
-        |((_, built), ..)| built.policy.descriptor.name,
-        progress,
-        |((scenario, built), _, n), heard| {
-            let built = run::of_replication(scenario, built, *n)?;
-            simulate::measured(&built, *n, OwnersOnly, heard)
-        },
-    );
-    let samples = results.into_iter().map(|result| Ok(result?.0));
-    let samples = samples.collect::<Result<Vec<Sample>, RunFault>>()?;
-    let by_policy = samples.chunks(replications as usize);
-    Ok(by_policy.map(<[Sample]>::to_vec).collect())
 }
 
 /// The samples of all variants, with their labels: those of the hosts, and of each recording its
@@ -145,7 +103,7 @@ fn with_recordings(
 fn starved(variant: &Variant, samples: &[Sample]) -> Vec<String> {
     let told = variant.host().and_then(|(_, built)| {
         let policy = built.policy.descriptor.name;
-        domio_stats::domains::starvation(samples, &run::vcpus(built), policy)
+        domio_stats::domains::starvation(samples, &hosts::vcpus(built), policy)
     });
     told.into_iter().collect()
 }
@@ -160,21 +118,7 @@ fn same_releases(variants: &[Variant]) -> Vec<String> {
 
 /// The domains of all variants: those of the first, and what others have besides.
 fn all_domains(variants: &[Variant]) -> Vec<(DomainId, String)> {
-    let mut all: Vec<(DomainId, String)> = Vec::new();
-    for domain in variants.iter().flat_map(Variant::domains) {
-        if !all.iter().any(|(_, name)| *name == domain.1) {
-            all.push(domain);
-        }
-    }
-    all
-}
-
-/// What is compared, variants by domains.
-struct Tables {
-    changes: Vec<Gain>,
-    measures: Vec<(Measure, Comparison)>,
-    /// By driver domain, whose name it is.
-    driver_work: Vec<(String, Comparison)>,
+    comparison::all_domains(variants.iter().map(Variant::domains))
 }
 
 fn names(domains: &[(DomainId, String)]) -> Vec<String> {
@@ -274,41 +218,22 @@ fn to_csv(tables: &Tables) -> String {
 }
 
 fn to_json(args: &Compare, variants: &[Variant], tables: &Tables, notices: &[String]) -> Value {
-    let table = |(measure, table): &(Measure, Comparison)| {
-        json!({
-            "measure": measure.key,
-            "title": measure.title,
-            "unit": measure.unit,
-            "table": table,
-        })
-    };
-    let variant = |v: &Variant| {
-        json!({
-            "label": v.label,
-            "source": v.source,
-            "recorded": v.host().is_none(),
-            "policy": v.policy(),
-            "changes": v.changes,
-        })
+    let variant = |v: &Variant| VariantJson {
+        label: v.label.clone(),
+        source: v.source.clone(),
+        recorded: v.host().is_none(),
+        policy: v.policy(),
+        changes: v.changes.clone(),
     };
     let first = variants.iter().find_map(Variant::host);
-    let policies = variants.iter().map(Variant::policy);
-    let mut json = json!({
-        "scenario": first.map_or(args.scenarios[0].as_str(), |(scenario, _)| scenario.name()),
-        "policies": policies.collect::<Vec<_>>(),
-        "variants": variants.iter().map(variant).collect::<Vec<_>>(),
-        "seed": first.map_or(args.how.seed.unwrap_or(1), |(_, built)| built.seed),
-        "replications": args.how.replications,
-        "changes": tables.changes,
-        "notices": notices,
-        "measures": tables.measures.iter().map(table).collect::<Vec<_>>(),
-    });
-    if !tables.driver_work.is_empty() {
-        let work = tables.driver_work.iter();
-        let work = work.map(|(driver, table)| json!({ "driver": driver, "table": table }));
-        json["driver_work"] = work.collect();
-    }
-    json
+    let of = Compared {
+        scenario: first.map_or(args.scenarios[0].as_str(), |(scenario, _)| scenario.name()),
+        variants: variants.iter().map(variant).collect(),
+        seed: first.map_or(args.how.seed.unwrap_or(1), |(_, built)| built.seed),
+        replications: args.how.replications,
+        notices,
+    };
+    comparison::to_json(&of, tables)
 }
 
 fn draw(

@@ -2,7 +2,7 @@
 
 use crate::args::{Dom0Share, Global};
 use crate::cmd::choice::Choice;
-use crate::cmd::run::{self, failed};
+use crate::cmd::run;
 use crate::cmd::scenario;
 use crate::files::{FileKind, Output};
 use crate::keeping;
@@ -14,6 +14,7 @@ use domio_advise::dom0_share::answers::answers;
 use domio_advise::dom0_share::{
     self, Dom0Fault, Dom0Outcome, Dom0Plan, Dom0Subject, picture, text,
 };
+use domio_front::{hosts, scenarios};
 use domio_lab::Keeping;
 use domio_report::svg::document::document;
 use domio_scenario::{ReplaySource, Scenario};
@@ -120,8 +121,8 @@ fn plan(args: &Dom0Share) -> Dom0Plan {
 
 fn told(fault: Dom0Fault) -> anyhow::Error {
     match fault {
-        Dom0Fault::Run(fault) => failed(&fault),
-        Dom0Fault::Scenario(errors) => scenario::mistakes(errors),
+        Dom0Fault::Run(fault) => hosts::failed(&fault),
+        Dom0Fault::Scenario(errors) => scenarios::mistakes(errors),
         Dom0Fault::Mix(_) => anyhow!("{fault}"),
     }
 }

@@ -2,9 +2,7 @@
 //! requests of a block trace wait for.
 
 use crate::args::{Explain, Global, Machine, TraceInput};
-use crate::cmd::run::{
-    build, failed, load, of_replication, policy_names, provenance, report_beside, shown, title,
-};
+use crate::cmd::run::{load, policy_names, provenance, report_beside, shown, title};
 use crate::cmd::{block, pictures, scenario, trace};
 use crate::files::Files;
 use crate::input::{self, Kind};
@@ -14,15 +12,14 @@ use crate::progress::progress;
 use crate::report::{self, ReportFile, ReportKey};
 use anyhow::{Context, bail};
 use domio_core::{DomainId, Duration, Names, Record, Sink};
-use domio_lab::store;
-use domio_meter::{Explainer, Explanation, ExplanationJson, MapWindow};
+use domio_front::explained;
+use domio_front::hosts;
+use domio_meter::{Explainer, Explanation, MapWindow};
 use domio_report::data::{ReportData, Section};
 use domio_report::explained::Explained;
 use domio_report::{observed, text};
-use domio_run::explain::{self, kept};
 use domio_run::observe::{Observer, Window};
-use domio_run::simulate::{self, RunFault};
-use domio_run::{SampleKey, residence};
+use domio_run::simulate::{self};
 use domio_scenario::{Built, Scenario};
 use std::path::{Path, PathBuf};
 
@@ -121,7 +118,7 @@ fn of_block(args: &Explain, global: &Global) -> anyhow::Result<Status> {
 /// Simulates the scenario.
 fn of_scenario(args: &Explain, global: &Global) -> anyhow::Result<Status> {
     let scenario = load(&args.scenario, &args.how, args.policy.as_deref())?;
-    let built = build(&scenario)?;
+    let built = hosts::build(&scenario)?;
     built.notices.iter().for_each(|notice| out::notice(notice));
     let draws = args.drawn.draws(&args.reporting, Some(&built))?;
     let policies: Vec<String> = args.policy.iter().cloned().collect();
@@ -138,7 +135,7 @@ fn of_scenario(args: &Explain, global: &Global) -> anyhow::Result<Status> {
         false => Vec::new(),
         true => {
             let seen = pictures::watch(&scenario, &built, args.drawn.watched());
-            observed::sections(&seen.map_err(|fault| failed(&fault))?, &names)
+            observed::sections(&seen.map_err(|fault| hosts::failed(&fault))?, &names)
         }
     };
     let told = Told {
@@ -162,7 +159,7 @@ fn of_scenario(args: &Explain, global: &Global) -> anyhow::Result<Status> {
     )
 }
 
-/// The explanations of all replications, added up. What was kept is not simulated again.
+/// The explanations of all replications, added up.
 fn sum(
     args: &Explain,
     global: &Global,
@@ -170,36 +167,10 @@ fn sum(
     built: &Built,
 ) -> anyhow::Result<Explanation> {
     let keeper = keeping::keeper(&args.keeping)?;
-    let subject = store::subject(scenario).ok();
-    let subject = subject.map(|of| kept::subject(&of));
-    let numbers: Vec<u32> = (0..args.how.replications).collect();
-    let results = keeper.on_all_cores(
-        &numbers,
-        |n| {
-            Some(SampleKey {
-                subject: subject.as_ref()?,
-                seed: built.seed,
-                replication: *n,
-            })
-        },
-        |_| "replications",
-        &*progress(global),
-        |n, _| {
-            let built = of_replication(scenario, built, *n)?;
-            let explanation = explain::explain(&built, *n)?;
-            Ok((kept::sample(&explanation), explanation))
-        },
-    );
+    let replications = args.how.replications;
+    let sum = explained::sum(scenario, built, replications, &keeper, &*progress(global));
     keeping::tell(&keeper, &args.keeping);
-    let mut sum = Explanation::default();
-    for result in results {
-        let (sample, made) = result.map_err(|fault: RunFault| failed(&fault))?;
-        let one = made.or_else(|| kept::of(&sample, residence::places(built)));
-        sum.add(&one.context(
-            "a kept explanation lacks a part; --no-results makes the command explain anew",
-        )?);
-    }
-    Ok(sum)
+    sum
 }
 
 /// The explainer, and the observer of what is drawn.
@@ -347,9 +318,7 @@ impl Told {
         let explained = Explained::new(&self.explanation, &self.names);
         match args.json {
             true => {
-                let named = |id: DomainId| self.names.iter().find(|(d, _)| *d == id);
-                let name = |id: DomainId| named(id).map(|(_, name)| name.clone());
-                let json = ExplanationJson::new(&self.explanation, self.truncated, name);
+                let json = explained::to_json(&self.explanation, &self.names, self.truncated);
                 out::json_as("explain", &json)?;
             }
             false => out::text(&text::explained::render(explained, out::view()))?,

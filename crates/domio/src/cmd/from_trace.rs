@@ -6,6 +6,7 @@ use crate::files::{FileKind, Files, Output, is_stdout};
 use crate::input;
 use crate::out::{self, Status};
 use anyhow::{Context, anyhow, bail};
+use domio_front::scenarios;
 use domio_replay::from_trace::{self, FromTraceError, Shown, Sources, XlError};
 use domio_scenario::Scenario;
 use domio_sched::policies;
@@ -78,7 +79,7 @@ pub fn of(trace: &Path, cpu_hz: Option<u64>, global: &Global) -> anyhow::Result<
     let (shown, sources) = read_trace(&args, global)?;
     let text = made(&args, &shown, &sources)?;
     let scenario = Scenario::parse(&input::name(trace), text.as_bytes(), policies());
-    scenario.map_err(scenario::mistakes)
+    scenario.map_err(scenarios::mistakes)
 }
 
 /// The text of the scenario.

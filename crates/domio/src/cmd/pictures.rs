@@ -1,11 +1,11 @@
 //! What reports show of moments, and figures as files.
 
 use crate::args::{Drawn, Reporting};
-use crate::cmd::run;
 use crate::files::{FileKind, Files, make_own_folder};
 use crate::out;
 use anyhow::{Context, bail};
 use domio_core::Duration;
+use domio_front::hosts;
 use domio_report::data::ReportData;
 use domio_report::files;
 use domio_run::observe::{Observer, Seen, Window};
@@ -55,7 +55,7 @@ impl Drawn {
 /// # Errors
 /// When the run ends early.
 pub fn watch(scenario: &Scenario, built: &Built, window: Window) -> Result<Seen, RunFault> {
-    let built = run::of_replication(scenario, built, 0)?;
+    let built = hosts::of_replication(scenario, built, 0)?;
     let result = simulate(&built, 0, Observer::new(window))?;
     Ok(result.sink.finish())
 }

@@ -3,7 +3,6 @@
 use crate::args::{Global, Reproduce};
 use crate::cmd::against::{self, Against};
 use crate::cmd::machines;
-use crate::cmd::papers::{self, Chosen};
 use crate::cmd::pictures;
 use crate::cmd::tour::Tour;
 use crate::files::Files;
@@ -12,6 +11,7 @@ use crate::out::{self, Status};
 use crate::progress::progress;
 use crate::report::{self, ReportKey};
 use anyhow::anyhow;
+use domio_front::papers::{self, Chosen};
 use domio_lab::Keeping;
 use domio_papers::against::LedgerMoves;
 use domio_papers::folders::PaperFolder;

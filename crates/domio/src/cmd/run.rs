@@ -8,25 +8,21 @@ use crate::keeping;
 use crate::out::{self, Status};
 use crate::progress::progress;
 use crate::report::{self, ReportFile, ReportKey};
-use crate::traces;
-use anyhow::{Context, anyhow, bail};
+use anyhow::{Context, bail};
 use domio_core::{DomainId, Duration, Names, Record, Sink};
+use domio_front::figures::{self, RunJson};
+use domio_front::{hosts, scenarios};
 use domio_lab::Keeper;
 use domio_meter::ResidenceJson;
 use domio_report::data::{Chart, Figure, ReportData, Section};
 use domio_report::driver_work as work;
 use domio_report::{observed, samples, text};
-use domio_run::measure::{MEASURES, MeasureGroup};
 use domio_run::observe::{Observer, Seen, Window};
 use domio_run::simulate::{self, RunFault};
-use domio_run::{Heard, Sample, SampleKey, residence};
+use domio_run::{Heard, Sample, SampleKey};
 use domio_scenario::{Built, Scenario};
-use domio_stats::Estimate;
-use domio_stats::drivers::{self, DriverFigures, DriverFiguresJson};
+use domio_stats::drivers::{self, DriverFigures};
 use domio_trace::{PerfettoWriter, TraceWriter, scenario_sha256};
-use serde::Serialize;
-use serde_json::{Map, Value, json};
-use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
@@ -34,7 +30,7 @@ use std::sync::Mutex;
 pub fn run(args: &Run, global: &Global) -> anyhow::Result<Status> {
     let scenario = load(&args.scenario, &args.how, args.policy.as_deref())?;
     let targets = Targets::of(args, &scenario)?;
-    let built = build(&scenario)?;
+    let built = hosts::build(&scenario)?;
     built.notices.iter().for_each(|notice| out::notice(notice));
     let watch = args.drawn.draws(&args.reporting, Some(&built))?;
     let watch = watch.then(|| args.drawn.watched());
@@ -63,7 +59,7 @@ pub fn run(args: &Run, global: &Global) -> anyhow::Result<Status> {
             0 => outputs.lock().ok().and_then(|mut o| o.take()),
             _ => None,
         };
-        let built = of_replication(&scenario, &built, *n)?;
+        let built = hosts::of_replication(&scenario, &built, *n)?;
         simulate::measured(&built, *n, outputs.unwrap_or_default(), heard)
     };
     let name = |_: &u32| "replications";
@@ -72,26 +68,19 @@ pub fn run(args: &Run, global: &Global) -> anyhow::Result<Status> {
     let results: Result<Vec<_>, RunFault> = results.into_iter().collect();
     let (samples, outputs): (Vec<Sample>, Vec<Option<Outputs>>) = match results {
         Ok(results) => results.into_iter().unzip(),
-        Err(fault) => return Err(failed(&fault)),
+        Err(fault) => return Err(hosts::failed(&fault)),
     };
     let first = outputs.into_iter().next().flatten().unwrap_or_default();
     let seen = first.finish(args)?;
 
-    if let Some(told) = starvation(&built, &samples) {
+    if let Some(told) = figures::starvation(&built, &samples) {
         out::notice(&told);
     }
     let domains = simulate::domains(&built);
-    let drivers = drivers::figures(&samples, &domains, measured_ms(&built));
+    let drivers = drivers::figures(&samples, &domains, hosts::measured_ms(&built));
     match args.json {
         _ if prints_a_trace(args) => {}
-        true => out::json_as(
-            "run",
-            &RunJson {
-                rest: to_json(&scenario, &built, count, &domains, &samples),
-                driver_work: drivers.into_iter().map(Into::into).collect(),
-                residence: residence(&built, &samples),
-            },
-        )?,
+        true => out::json_as("run", &RunJson::new(&scenario, &built, &samples))?,
         false => out::text(&to_text(&built, &domains, &samples, &drivers))?,
     }
     if let Some(seen) = seen {
@@ -136,7 +125,7 @@ pub fn load(name: &str, how: &How, policy: Option<&str>) -> anyhow::Result<Scena
 /// As [`load`], and nothing is told.
 pub fn read(name: &str, how: &How, policy: Option<&str>) -> anyhow::Result<Scenario> {
     refuse_doubled(&how.set, "leave one out, or see both with `domio compare`")?;
-    let scenario = scenario::load(name)?;
+    let scenario = scenarios::load(name)?;
     let seed = how.seed.map(|seed| seed.to_string());
     let choice = policy.map(Choice::parse).transpose()?;
     let choice = choice.map_or_else(Vec::new, |choice| choice.changes());
@@ -151,7 +140,7 @@ pub fn read(name: &str, how: &How, policy: Option<&str>) -> anyhow::Result<Scena
     if let Some(seed) = &seed {
         changes.push(("seed", seed));
     }
-    scenario.with(&changes).map_err(scenario::mistakes)
+    scenario.with(&changes).map_err(scenarios::mistakes)
 }
 
 /// Refuses two values of one key: one of them would be ignored.
@@ -179,50 +168,6 @@ pub fn report_beside(
 ) -> anyhow::Result<Option<ReportFile>> {
     files.prints()?;
     report::wanted(&mut files, reporting, shown)
-}
-
-/// What the simulator takes.
-pub fn build(scenario: &Scenario) -> anyhow::Result<Built> {
-    let source = traces::recorded(scenario);
-    scenario.build(&source).map_err(scenario::mistakes)
-}
-
-/// What the simulator takes for replication `replication` of `scenario`, which is built as `built`.
-pub fn of_replication<'b>(
-    scenario: &Scenario,
-    built: &'b Built,
-    replication: u32,
-) -> Result<Cow<'b, Built>, RunFault> {
-    simulate::of_replication(scenario, built, &traces::recorded(scenario), replication)
-}
-
-/// The error that tells what happened under which policy, and in which state.
-pub fn failed(fault: &RunFault) -> anyhow::Error {
-    let dump = fault.dump.trim_end();
-    anyhow!(
-        "{fault}\n{dump}\nif the policy is your own, correct it; \
-         if it ships with domio, report this with the scenario and the seed"
-    )
-}
-
-/// Names of the domains of `built`, with their numbers of vcpus.
-pub fn vcpus(built: &Built) -> Vec<(String, usize)> {
-    let domains = built.host.domains.iter();
-    domains.map(|d| (d.name.clone(), d.vcpus.len())).collect()
-}
-
-/// What to say of domains that never ran in `samples`.
-fn starvation(built: &Built, samples: &[Sample]) -> Option<String> {
-    domio_stats::domains::starvation(samples, &vcpus(built), built.policy.descriptor.name)
-}
-
-/// Length of the measured time in milliseconds.
-pub fn measured_ms(built: &Built) -> f64 {
-    built.duration.as_nanos() as f64 / 1e6
-}
-
-fn names(domains: &[(DomainId, String)]) -> Vec<String> {
-    domains.iter().map(|(_, name)| name.clone()).collect()
 }
 
 /// Whether standard output is for a trace, and not for tables.
@@ -342,46 +287,12 @@ fn to_text(
     let view = out::view();
     let (vcpus, pcpus, elapsed) = residence_by_name(built, samples);
     let parts = [
-        text::domains::render(&names(domains), samples, view),
+        text::domains::render(&figures::names(domains), samples, view),
         text::residence::render(&vcpus, pcpus, Some(elapsed), view),
-        text::driver_work::render(drivers, measured_ms(built), view),
+        text::driver_work::render(drivers, hosts::measured_ms(built), view),
     ];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     parts.join("\n")
-}
-
-/// What `--json` prints. A host without driver domains has no work of theirs.
-#[derive(Serialize)]
-struct RunJson {
-    #[serde(flatten)]
-    rest: Value,
-    // Here and not among the rest, where names would be sorted.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    driver_work: Vec<DriverFiguresJson>,
-    residence: Vec<VcpuResidence>,
-}
-
-/// Where a vcpu ran, over all replications.
-#[derive(Serialize)]
-struct VcpuResidence {
-    domain: String,
-    vcpu: u16,
-    #[serde(flatten)]
-    residence: ResidenceJson,
-}
-
-fn residence(built: &Built, samples: &[Sample]) -> Vec<VcpuResidence> {
-    let places = residence::places(built);
-    let all = residence::of(samples).into_iter();
-    let named = all.filter_map(|(name, residence)| {
-        let mut domains = built.host.domains.iter();
-        Some(VcpuResidence {
-            domain: domains.find(|d| d.id == name.domain)?.name.clone(),
-            vcpu: name.index,
-            residence: ResidenceJson::new(name, &residence, Some(&places)),
-        })
-    });
-    named.collect()
 }
 
 /// Where vcpus ran, by their names; the number of pcpus, and nanoseconds in all.
@@ -389,65 +300,10 @@ fn residence_by_name(
     built: &Built,
     samples: &[Sample],
 ) -> (Vec<(String, ResidenceJson)>, usize, u64) {
-    let vcpus = residence(built, samples).into_iter();
+    let vcpus = figures::residence(built, samples).into_iter();
     let vcpus = vcpus.map(|v| (format!("{}.{}", v.domain, v.vcpu), v.residence));
     let elapsed = built.duration.as_nanos() * samples.len() as u64;
     (vcpus.collect(), built.host.topology.pcpus(), elapsed)
-}
-
-fn to_json(
-    scenario: &Scenario,
-    built: &Built,
-    replications: u32,
-    domains: &[(DomainId, String)],
-    samples: &[Sample],
-) -> Value {
-    let domain = |(id, name): &(DomainId, String)| {
-        let mut entry = Map::new();
-        entry.insert("id".to_owned(), json!(id.0));
-        entry.insert("name".to_owned(), json!(name));
-        for measure in &MEASURES {
-            let estimate: Option<Estimate> = text::domains::estimate(samples, name, measure);
-            // A domain without jobs or a network has nothing of them; other keys are always there.
-            if measure.group != MeasureGroup::Processor && estimate.is_none() {
-                continue;
-            }
-            entry.insert(measure.key.to_owned(), json!(estimate));
-        }
-        Value::Object(entry)
-    };
-    let dropped =
-        |(place, packets): (String, Estimate)| json!({ "place": place, "packets": packets });
-    let dropped = domio_stats::domains::drops(samples)
-        .into_iter()
-        .map(dropped);
-    let jain = domio_stats::domains::jain(samples, &names(domains));
-    let of_disks = domio_stats::domains::jain_of_disks(samples, &names(domains));
-    let notices = scenario::notices(scenario, built).cloned();
-    let notices = notices.chain(starvation(built, samples));
-    let pools = pools(built);
-    let pools = pools.map(|(name, policy)| json!({ "name": name, "policy": policy }));
-    let mut out = json!({
-        "scenario": scenario.name(),
-        "overrides": scenario.overrides().collect::<Vec<_>>(),
-        "policy": built.policy.descriptor.name,
-        "pools": pools.collect::<Vec<_>>(),
-        "seed": built.seed,
-        "replications": replications,
-        "warmup_s": built.warmup.as_nanos() as f64 / 1e9,
-        "duration_s": built.duration.as_nanos() as f64 / 1e9,
-        "jain": jain.as_ref().map(|jain| jain.index),
-        "jain_over": jain.map_or_else(Vec::new, |jain| jain.over),
-        "notices": notices.collect::<Vec<_>>(),
-        "domains": domains.iter().map(domain).collect::<Vec<_>>(),
-        "dropped": dropped.collect::<Vec<_>>(),
-    });
-    // Only a host with several virtual disks has it.
-    if let Some(jain) = of_disks {
-        out["jain_of_disks"] = json!(jain.index);
-        out["jain_of_disks_over"] = json!(jain.over);
-    }
-    out
 }
 
 fn report(
@@ -459,7 +315,7 @@ fn report(
 ) -> ReportData {
     let policy = built.policy.descriptor.name;
     let domains = simulate::domains(built);
-    let names = names(&domains);
+    let names = figures::names(&domains);
     let mut figures = samples::figures(&[(policy.to_owned(), samples)], &names);
     // The first is the share. The other measures are clearer in one table.
     figures.truncate(1);
@@ -476,7 +332,7 @@ fn report(
         pcpus,
         Some(elapsed),
     ));
-    let measured_ms = measured_ms(built);
+    let measured_ms = hosts::measured_ms(built);
     let drivers = drivers::figures(samples, &domains, measured_ms);
     sections.extend(work::section(&drivers, &names, measured_ms));
     sections.extend(observed::sections(seen, &domains));
@@ -492,15 +348,9 @@ fn report(
     }
 }
 
-/// Names of the pools of a host with several, each with its policy.
-fn pools(built: &Built) -> impl Iterator<Item = (&str, &'static str)> {
-    let pools = built.host.pools.iter().zip(&built.pools);
-    pools.map(|(pool, (policy, _))| (pool.name.as_str(), policy.descriptor.name))
-}
-
 /// The policy of `built`, or that of each pool.
 pub fn policy_names(built: &Built) -> String {
-    let pools = pools(built).map(|(name, policy)| format!("{policy} in {name}"));
+    let pools = hosts::pools(built).map(|(name, policy)| format!("{policy} in {name}"));
     match pools.collect::<Vec<_>>() {
         pools if pools.is_empty() => built.policy.descriptor.name.to_owned(),
         pools => pools.join(", "),

@@ -3,19 +3,16 @@
 use crate::args::{self, Global, ScenarioCheck, ScenarioList, ScenarioShow};
 use crate::cmd::{from_lists, from_trace};
 use crate::files::Files;
-use crate::input::{self, Kind, STDIN_NAME, Stream};
+use crate::input::{self};
 use crate::out::{self, Status};
-use crate::suggest;
 use crate::traces;
-use anyhow::{Context, anyhow, bail};
-use domio_papers::folders;
+use anyhow::anyhow;
+use domio_front::scenarios::{is_unreadable, near, of_file, of_stdin};
 use domio_papers::paper::{self, Paper};
 use domio_report::text::{Cell, Column, Table, Tone};
-use domio_scenario::{Built, Code, MAX_BYTES, Scenario, ScenarioErrors, example, examples, schema};
+use domio_scenario::{Scenario, example, examples, schema};
 use domio_sched::policies;
 use serde_json::json;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Runs a subcommand.
@@ -31,79 +28,6 @@ pub fn run(command: &args::Scenario, global: &Global) -> anyhow::Result<Status> 
         args::Scenario::FromTrace(args) => from_trace::run(args, global),
         args::Scenario::FromLists(args) => from_lists::run(args),
     }
-}
-
-/// The scenario in the file `name` (`-` for standard input), or the shipped one or the cell of a
-/// paper of that name when
-/// there is no such file.
-///
-/// # Errors
-/// Every mistake in it; with near matches when there is neither.
-pub fn load(name: &str) -> anyhow::Result<Scenario> {
-    let path = Path::new(name);
-    let result = match example(name) {
-        _ if input::is_stdin(path) => of_stdin()?,
-        Some(text) if !path.exists() => Scenario::parse(name, text.as_bytes(), policies()),
-        None if !path.exists() => match paper::scenario(name).map_err(|e| anyhow!(e))? {
-            Some(scenario) => return Ok(scenario),
-            None => {
-                let near = near(name);
-                return Err(anyhow!(
-                    "no file and no shipped scenario is called \"{name}\"{near}; \
-                     `domio scenario list` lists the shipped ones"
-                ));
-            }
-        },
-        _ => of_file(path)?,
-    };
-    result.map_err(mistakes)
-}
-
-/// Near matches of `name` among shipped scenarios, or among cells if it begins like one.
-fn near(name: &str) -> String {
-    if !name.starts_with(folders::PREFIX) {
-        return suggest::near(name, examples().iter().map(|(n, _)| *n));
-    }
-    let papers = paper::shipped();
-    let cells: Vec<String> = papers
-        .iter()
-        .flat_map(Paper::cells)
-        .map(|c| c.path())
-        .collect();
-    suggest::near(name, cells.iter().map(String::as_str))
-}
-
-/// The scenario on standard input.
-fn of_stdin() -> anyhow::Result<Result<Scenario, ScenarioErrors>> {
-    let context = "cannot read the scenario from <stdin>";
-    let bytes = input::stdin_bytes(MAX_BYTES).context(context)?;
-    if let Some(why) = input::no_scenario(STDIN_NAME, Kind::of(bytes)) {
-        bail!(why);
-    }
-    Ok(Scenario::parse(STDIN_NAME, bytes, policies()))
-}
-
-/// The scenario in the file at `path`, unpacked if it is packed.
-///
-/// # Errors
-/// When it is known to be something else, or cannot be unpacked.
-fn of_file(path: &Path) -> anyhow::Result<Result<Scenario, ScenarioErrors>> {
-    let name = path.display().to_string();
-    if !path.is_file() || File::open(path).is_err() {
-        return Ok(Scenario::load(path, policies()));
-    }
-    let context = || format!("cannot read the scenario {name}");
-    let file = Stream::open(path).with_context(context)?;
-    if let Some(why) = input::no_scenario(&name, file.kind()) {
-        bail!(why);
-    }
-    if file.packing().is_none() {
-        return Ok(Scenario::load(path, policies()));
-    }
-    let mut bytes = Vec::new();
-    let mut limited = file.take(MAX_BYTES as u64 + 1);
-    limited.read_to_end(&mut bytes).with_context(context)?;
-    Ok(Scenario::parse(&name, &bytes, policies()))
 }
 
 /// The files of a command that simulates `scenario`: what was read of it, and what will be when it
@@ -124,23 +48,6 @@ pub fn inputs(scenario: &Scenario) -> Vec<(&'static str, PathBuf)> {
     let files = replays.chain(inputs.map(|input| ("the file of a workload", &input.path)));
     let files = files.map(|(what, path)| (what, scenario.folder().join(path)));
     own.into_iter().chain(files).collect()
-}
-
-/// What is to be known of a scenario, and of the files that it names.
-pub fn notices<'n>(scenario: &'n Scenario, built: &'n Built) -> impl Iterator<Item = &'n String> {
-    scenario.notices().iter().chain(&built.notices)
-}
-
-/// The error that tells all mistakes, each with its line of the text. Colours are taken out where
-/// they are printed, if they are not wanted there.
-pub fn mistakes(errors: ScenarioErrors) -> anyhow::Error {
-    if is_unreadable(&errors) {
-        return anyhow!("{errors}");
-    }
-    anyhow!(
-        "the scenario has mistakes:\n\n{}",
-        errors.render(true).trim_end()
-    )
 }
 
 fn check(args: &ScenarioCheck) -> anyhow::Result<Status> {
@@ -166,7 +73,7 @@ fn check(args: &ScenarioCheck) -> anyhow::Result<Status> {
         // A scenario that cannot be run is not valid, and its replays are looked at as `run` does.
         let result = result.and_then(|scenario| {
             let built = scenario.build(&traces::recorded(&scenario))?;
-            Ok(notices(&scenario, &built).cloned().collect::<Vec<String>>())
+            Ok(hosts::notices(&scenario, &built).cloned().collect::<Vec<String>>())
         });
         // What could not be read at all outweighs mistakes, whatever comes after it.
         match &result {
@@ -203,10 +110,6 @@ fn check(args: &ScenarioCheck) -> anyhow::Result<Status> {
         out::json(&checked)?;
     }
     Ok(status)
-}
-
-fn is_unreadable(errors: &ScenarioErrors) -> bool {
-    errors.problems().iter().any(|p| p.code == Code::Unreadable)
 }
 
 /// The title of the scenario `text`.

@@ -4,6 +4,7 @@ use crate::cmd::pictures::TIMELINE;
 use crate::cmd::run;
 use crate::out;
 use domio_core::{DomainId, Names, Record, Sink};
+use domio_front::hosts;
 use domio_lab::{Keeper, ProgressListener};
 use domio_papers::tour::{REPLICATIONS, SCENARIO, hosts};
 use domio_report::data::{Figure, Section};
@@ -56,7 +57,7 @@ impl Tour {
         let count = replications.unwrap_or(REPLICATIONS);
         let mut built: Vec<(String, Scenario, Built)> = Vec::new();
         for (name, scenario) in hosts(seed)? {
-            let host = run::build(&scenario)?;
+            let host = hosts::build(&scenario)?;
             built.push((name, scenario, host));
         }
         let subjects = built
@@ -90,7 +91,7 @@ impl Tour {
             },
         );
         let results: Result<Vec<_>, RunFault> = results.into_iter().collect();
-        let mut results = results.map_err(|fault| run::failed(&fault))?.into_iter();
+        let mut results = results.map_err(|fault| hosts::failed(&fault))?.into_iter();
         let parts = built
             .iter()
             .map(|(name, ..)| {

@@ -2,20 +2,20 @@
 //! in `block`.
 
 use crate::args::{self, Global, TraceCheck, TraceConvert, TraceFormat, TraceInput, TraceSummary};
-use crate::cmd::{block, clock};
+use crate::cmd::block;
 use crate::files::{FileKind, Files, Output, is_stdout};
 use crate::input::{self, Stream};
 use crate::out::{self, Status};
 use crate::progress::reading;
-use anyhow::{Context, bail};
+use anyhow::bail;
 use domio_core::{DomainId, Names, Record, Sink};
+use domio_front::trace_file;
 use domio_meter::{CheckReport, Meter, SummaryJson, Told, TraceChecker};
 use domio_replay::block::{BlockCsv, DiskCsv};
 use domio_report::text;
-use domio_trace::order::ADVICE;
 use domio_trace::{
-    CsvIntervals, CsvRecords, PerfettoWriter, ReadOptions, Skipped, TraceError, TraceHeader,
-    TraceReader, TraceWriter, XentraceWriter,
+    CsvIntervals, CsvRecords, PerfettoWriter, Skipped, TraceError, TraceHeader, TraceReader,
+    TraceWriter, XentraceWriter,
 };
 use indicatif::ProgressBarIter;
 use serde_json::json;
@@ -40,61 +40,17 @@ pub fn run(command: &args::Trace, global: &Global) -> anyhow::Result<Status> {
 /// # Errors
 /// When there is no file, it is no trace, or it has no clock that could be given.
 pub fn open(input: &TraceInput, global: &Global) -> anyhow::Result<Reader> {
-    let options = ReadOptions {
-        tsc_hz: input.cpu_hz.or_else(|| clock::find(&input.file)),
-        classes: domio_scenario::classes(),
-        ..ReadOptions::default()
-    };
-    let context = || format!("cannot read the trace {}", input::name(&input.file));
-    let file = input::trace(&input.file).with_context(context)?;
-    let reader = TraceReader::new(reading(global, file), &options).with_context(context)?;
-    clock::has_effect(input.cpu_hz, reader.format(), &input::name(&input.file))?;
-    Ok(reader)
+    let watched = |file| reading(global, file);
+    trace_file::open(&input.file, input.cpu_hz, watched, &out::message)
 }
 
-/// Hands all records to `sink` and returns where the file ends too early, if it does. One of which
-/// not even the start is whole is no trace that has been cut.
-fn read(
-    reader: &mut Reader,
-    input: &TraceInput,
-    sink: &mut impl Sink,
-) -> anyhow::Result<Option<TraceError>> {
-    let file = input::name(&input.file);
-    let damage = match reader.copy_to(sink) {
-        Ok(_) => None,
-        Err(error) if error.is_truncation() && error.offset > 0 => Some(error),
-        Err(error) => return Err(unreadable(error, input)),
-    };
-    if let Some(skipped) = reader.skipped() {
-        out::message(&format!("warning: {file}: {skipped}"));
-    }
-    let disorder = reader.merge_stats().late;
-    if disorder > 0 {
-        out::message(&format!(
-            "warning: {file}: {disorder} records are earlier than the ones before them; {ADVICE}"
-        ));
-    }
-    Ok(damage)
-}
-
-/// As [`read`], for those who use a file that ends too early as far as it goes, unless that is
-/// nowhere.
+/// Hands all records to `sink`, as [`trace_file::copy`]. Returns whether the file ends too early.
 ///
-/// Returns whether the file ends too early.
+/// # Errors
+/// When the file cannot be read, is damaged, or holds no whole record.
 pub fn copy(reader: &mut Reader, input: &TraceInput, sink: &mut impl Sink) -> anyhow::Result<bool> {
-    match read(reader, input, sink)? {
-        Some(error) if error.records == 0 => Err(unreadable(error, input)),
-        Some(error) => {
-            warn(&error, input);
-            Ok(true)
-        }
-        None => Ok(false),
-    }
-}
-
-fn warn(damage: &TraceError, input: &TraceInput) {
     let file = input::name(&input.file);
-    out::message(&format!("warning: {file}: {damage}; using what is there"));
+    trace_file::copy(reader, &file, sink, &out::message)
 }
 
 /// Warns of a trace that has `records`, but none of runstates, and hence none of `what`.
@@ -129,11 +85,6 @@ impl<S: Sink> Sink for Watched<S> {
         self.records += 1;
         self.sink.record(names, record);
     }
-}
-
-fn unreadable(error: TraceError, input: &TraceInput) -> anyhow::Error {
-    let file = input::name(&input.file);
-    anyhow::Error::new(error).context(format!("cannot read the trace {file}"))
 }
 
 fn summary(args: &TraceSummary, global: &Global) -> anyhow::Result<Status> {
@@ -285,9 +236,10 @@ fn requests(
 fn check(args: &TraceCheck, global: &Global) -> anyhow::Result<Status> {
     let mut reader = open(&args.input, global)?;
     let mut checker = TraceChecker::new();
-    let damage = read(&mut reader, &args.input, &mut checker)?;
+    let file = input::name(&args.input.file);
+    let damage = trace_file::read(&mut reader, &file, &mut checker, &out::message)?;
     if let Some(damage) = &damage {
-        warn(damage, &args.input);
+        out::message(&trace_file::cut(damage, &file));
     }
     let report = checker.finish();
     let skipped = reader.skipped();

@@ -11,6 +11,7 @@ use crate::input;
 use crate::out;
 use anyhow::{Context, anyhow, bail};
 use domio_core::DomainId;
+use domio_front::hosts;
 use domio_meter::Meter;
 use domio_run::simulate::domains;
 use domio_run::{Sample, driver_work, measure};
@@ -76,7 +77,7 @@ impl Variant {
     /// What its scenario tells.
     pub fn told(&self) -> Vec<String> {
         let host = self.host().into_iter();
-        host.flat_map(|(scenario, built)| scenario::notices(scenario, built))
+        host.flat_map(|(scenario, built)| hosts::notices(scenario, built))
             .cloned()
             .collect()
     }
@@ -115,7 +116,7 @@ pub fn all(args: &Compare) -> anyhow::Result<Vec<Variant>> {
                 let (how, notices) = how_of(own, &policies, &args.how, &setting.keys);
                 let spec = choice.map(|(text, _)| *text);
                 let scenario = run::read(source, &how, spec)?;
-                let built = run::build(&scenario)?;
+                let built = hosts::build(&scenario)?;
                 let mut parts = Vec::new();
                 parts.extend(several.then(|| short(source)));
                 let many = choices.len() > 1 || choices.iter().any(|(_, c)| !c.params.is_empty());

@@ -1,7 +1,8 @@
 //! What kinds of files domio writes, and how it knows one of its own again.
 
+use domio_front::input::begins_as_perfetto;
 use domio_sweep::table::{MAGIC, made_by};
-use domio_trace::{Format, PerfettoWriter, ReadOptions, TraceReader};
+use domio_trace::{Format, ReadOptions, TraceReader};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -100,15 +101,6 @@ impl FileKind {
                 .then(|| format!("is there already, and is no {}", self.name())),
         )
     }
-}
-
-/// Whether a trace begins with the track that [`PerfettoWriter`] declares first.
-pub fn begins_as_perfetto(head: &[u8]) -> bool {
-    let written = PerfettoWriter::new(Vec::new(), None).finish();
-    let begin = written.unwrap_or_default();
-    // A packet: its tag, its length in one byte, and so many bytes.
-    let first = begin.get(1).map_or(0, |length| usize::from(*length) + 2);
-    first > 2 && head.get(..first) == begin.get(..first)
 }
 
 #[cfg(test)]

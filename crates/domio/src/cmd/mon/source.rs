@@ -3,7 +3,7 @@
 mod growing;
 
 use crate::args::{Global, How, Mon};
-use crate::cmd::{clock, run, scenario};
+use crate::cmd::{run, scenario};
 use crate::files::Files;
 use crate::input::{self, Stream};
 use crate::interrupt;
@@ -11,6 +11,8 @@ use crate::out;
 use crate::progress::reading;
 use anyhow::{Context, bail};
 use domio_core::{DomainId, PcpuId, Sink};
+use domio_front::clock;
+use domio_front::{hosts, scenarios};
 use domio_meter::HostPlaces;
 use domio_monitor::DomainNames;
 use domio_monitor::feed::{Closing, Feed, IntervalEnd};
@@ -61,7 +63,7 @@ impl Source {
                 set: args.set.clone(),
             };
             let scenario = run::load(&args.source, &how, args.policy.as_deref())?;
-            let built = run::build(&scenario)?;
+            let built = hosts::build(&scenario)?;
             built.notices.iter().for_each(|notice| out::notice(notice));
             return Ok(Source::Host(Box::new((scenario, built))));
         }
@@ -77,7 +79,7 @@ impl Source {
         let context = || format!("cannot read the trace {name}");
         let file = input::trace(path).with_context(context)?;
         let options = ReadOptions {
-            tsc_hz: args.cpu_hz.or_else(|| clock::find(path)),
+            tsc_hz: args.cpu_hz.or_else(|| clock::find(path, &out::message)),
             classes: domio_scenario::classes(),
             ..ReadOptions::default()
         };
@@ -133,10 +135,10 @@ impl Records for Source {
             Source::Growing(trace) => trace.run(feed, true),
             Source::Host(host) => {
                 let (scenario, built) = *host;
-                let built = run::of_replication(&scenario, &built, 0);
-                let built = built.map_err(|fault| run::failed(&fault))?;
+                let built = hosts::of_replication(&scenario, &built, 0);
+                let built = built.map_err(|fault| hosts::failed(&fault))?;
                 let simulated = simulate::simulate(&built, 0, feed);
-                let feed = simulated.map_err(|fault| run::failed(&fault))?.sink;
+                let feed = simulated.map_err(|fault| hosts::failed(&fault))?.sink;
                 Ok(feed.finish())
             }
         }
@@ -203,7 +205,7 @@ pub fn files(args: &Mon) -> anyhow::Result<Files> {
     if args.follow || is_trace(&args.source) {
         return Ok(Files::reading([("the trace", path)]));
     }
-    Ok(scenario::files(&scenario::load(&args.source)?))
+    Ok(scenario::files(&scenarios::load(&args.source)?))
 }
 
 /// Whether `source` is a trace: standard input, a pipe, or a file that begins as traces do.

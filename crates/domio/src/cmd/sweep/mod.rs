@@ -2,39 +2,35 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `source` | the scenario, and what its cells are made of |
-//! | `drive` | runs cells on all cores, and hands samples on in order |
 //! | `tracked` | what is remembered of cells: front, best, points of pictures |
 //! | `told` | what is printed |
 //! | `drawn` | what is drawn |
 
 mod drawn;
-mod drive;
-mod source;
 mod told;
 mod tracked;
 
 use crate::args::{Global, PlotOf, Sweep};
-use crate::cmd::{pictures, run, scenario};
+use crate::cmd::{from_trace, pictures, run, scenario};
 use crate::files::{FileKind, Files, Output, Target, is_stdout};
+use crate::input;
 use crate::keeping;
 use crate::out::{self, Status};
 use crate::progress::progress;
 use crate::report::{self, ReportFile, ReportKey};
 use crate::suggest;
 use anyhow::{anyhow, bail};
+use domio_front::cells::{self, CellSource, CheckedCells, setting};
+use domio_front::drive::{CellAt, Drive};
+use domio_front::scenarios;
 use domio_lab::replicate::at_once;
-use domio_lab::store::PROGRAM;
 use domio_report::data::ReportData;
-use domio_run::{Sample, simulate};
+use domio_run::Sample;
 use domio_sweep::plan::SEARCHED;
 use domio_sweep::rows::{columns, rows};
 use domio_sweep::{
     Axis, CellSearch, Design, NamedFigure, NamedGoal, Score, SweepPlan, TableFormat, TableWriter,
 };
-use domio_trace::scenario_sha256;
-use drive::{CellAt, Drive};
-use source::{Source, setting};
 use std::path::Path;
 use told::Told;
 use tracked::{Asked, Tracker};
@@ -45,7 +41,7 @@ pub fn run(args: &Sweep, global: &Global) -> anyhow::Result<Status> {
     if let Some(jobs) = args.jobs {
         at_once(usize::from(jobs));
     }
-    let source = Source::of(args, global)?;
+    let source = source(args, global)?;
     let (plan, search) = planned(args, source.base().plan().seed)?;
     let notices = check_ends(&source, &plan, args)?;
     let targets = Targets::of(args, &source)?;
@@ -148,38 +144,37 @@ fn design(args: &Sweep) -> Design {
 }
 
 fn design_name(args: &Sweep) -> String {
-    let (name, count) = match design(args) {
-        Design::Grid => ("grid", None),
-        Design::LatinHypercube(count) => ("latin-hypercube", count),
-        Design::Search(count) => ("search", count),
+    design(args).to_string()
+}
+
+/// The scenario that `args` name, with their seed; or one of the trace that they name.
+fn source(args: &Sweep, global: &Global) -> anyhow::Result<CellSource> {
+    let path = Path::new(&args.scenario);
+    let base = match !input::is_stdin(path) && input::is_trace(path) {
+        true => from_trace::of(path, args.cpu_hz, global)?,
+        false if args.cpu_hz.is_some() => {
+            let name = input::name(path);
+            bail!("--cpu-hz is of a xentrace file, and {name} is a scenario; leave it out");
+        }
+        false => scenarios::load(&args.scenario)?,
     };
-    count.map_or_else(|| name.to_owned(), |count| format!("{name}:{count}"))
+    let seed = args.seed.map(|seed| seed.to_string());
+    let changes: Vec<(&str, &str)> = seed.iter().map(|seed| ("seed", &**seed)).collect();
+    let base = base.with(&changes).map_err(scenarios::mistakes)?;
+    Ok(CellSource::new(base))
 }
 
 /// Builds the first and the last cell, so that what is wrong is told before anything is run, and
 /// looks whether all that is named is there. Returns what the cells have to tell.
-fn check_ends(source: &Source, plan: &SweepPlan, args: &Sweep) -> anyhow::Result<Vec<String>> {
+fn check_ends(source: &CellSource, plan: &SweepPlan, args: &Sweep) -> anyhow::Result<Vec<String>> {
     for plot in &args.plot {
         along(plan, plot)?;
     }
-    let mut notices = Vec::new();
-    let mut domains = Vec::new();
-    for (axis, place, cell) in corners(plan) {
-        let built = source
-            .cell(plan.axes(), &cell)
-            .and_then(|ready| Ok((source.build(&ready, plan.axes(), &cell)?, ready)));
-        let (built, ready) = built.map_err(|error| match axis {
-            Some(axis) => anyhow!("--set {} has {}: {error:#}", axis, axis.value(place)),
-            None => error,
-        })?;
-        for notice in scenario::notices(&ready.scenario, &built) {
-            if !notices.contains(notice) {
-                out::notice(notice);
-                notices.push(notice.clone());
-            }
-        }
-        domains.extend(simulate::domains(&built).into_iter().map(|(_, name)| name));
-    }
+    let CheckedCells {
+        notices,
+        mut domains,
+    } = source.check(plan)?;
+    notices.iter().for_each(|notice| out::notice(notice));
     let named = args.trade.iter().flat_map(|trade| &trade.0);
     let named = named.chain(args.find.iter().flat_map(NamedGoal::figures));
     let named = named.chain(args.plot.iter().map(|plot| &plot.figure));
@@ -195,25 +190,6 @@ fn check_ends(source: &Source, plan: &SweepPlan, args: &Sweep) -> anyhow::Result
         }
     }
     Ok(notices)
-}
-
-/// The first cell, and for each axis the cells that differ from it by one value of that axis alone:
-/// its second and its last one, which stand for all of a range, and every one of a list.
-fn corners(plan: &SweepPlan) -> Vec<(Option<&Axis>, u64, Vec<String>)> {
-    let first = vec![0; plan.axes().len()];
-    let mut corners = vec![(None, 0, plan.values(&first))];
-    for (i, axis) in plan.axes().iter().enumerate() {
-        let ends = (1..axis.len()).filter(|place| {
-            let is_end = *place == 1 || *place + 1 == axis.len();
-            is_end || !axis.is_range()
-        });
-        for place in ends {
-            let mut places = first.clone();
-            places[i] = place;
-            corners.push((Some(axis), place, plan.values(&places)));
-        }
-    }
-    corners
 }
 
 /// Decides which measures are meant. Where names leave that open, the first replication of the
@@ -352,7 +328,7 @@ struct Targets {
 }
 
 impl Targets {
-    fn of(args: &Sweep, source: &Source) -> anyhow::Result<Self> {
+    fn of(args: &Sweep, source: &CellSource) -> anyhow::Result<Self> {
         let mut files = scenario::files(source.base()).forced(args.reporting.force);
         if !prints_rows(args) {
             files.prints()?;
@@ -369,13 +345,13 @@ impl Targets {
     fn table(
         &self,
         args: &Sweep,
-        source: &Source,
+        source: &CellSource,
         plan: &SweepPlan,
     ) -> anyhow::Result<Option<Table>> {
         let Some((target, format)) = &self.table else {
             return Ok(None);
         };
-        let about = about(args, source.base());
+        let about = cells::about(source.base(), plan, design(args), args.replications);
         let columns = columns(plan.axes());
         Ok(Some(TableWriter::new(
             *format,
@@ -441,30 +417,10 @@ fn report_of(args: &Sweep, files: &mut Files) -> anyhow::Result<Option<ReportFil
     report::begin(files, None, args.reporting.force, &shown).map(Some)
 }
 
-/// What the rows come from, for the file itself.
-fn about(args: &Sweep, base: &domio_scenario::Scenario) -> Vec<(String, String)> {
-    let axes: Vec<String> = args.set.iter().map(Axis::to_string).collect();
-    let facts = [
-        ("version", env!("CARGO_PKG_VERSION").to_owned()),
-        ("program", PROGRAM.to_owned()),
-        ("scenario", base.name().to_owned()),
-        ("scenario_sha256", scenario_sha256(base.text().as_bytes())),
-        ("scenario_text", base.text().to_owned()),
-        ("seed", base.plan().seed.to_string()),
-        ("replications", args.replications.to_string()),
-        ("design", design_name(args)),
-        ("axes", axes.join(" ")),
-    ];
-    let named = facts.into_iter();
-    named
-        .map(|(name, fact)| (format!("domio.{name}"), fact))
-        .collect()
-}
-
 /// Draws what was asked, into the report and the folder of figures.
 fn draw(
     args: &Sweep,
-    source: &Source,
+    source: &CellSource,
     plan: &SweepPlan,
     tracker: &Tracker,
     targets: Targets,

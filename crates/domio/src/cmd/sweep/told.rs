@@ -1,8 +1,8 @@
 //! What a sweep prints: what was run, the cells of the front, the cell that does best.
 
-use super::source::setting;
 use super::tracked::{CellFigures, Found, TradeOff};
 use crate::out;
+use domio_front::cells::setting;
 use domio_lab::store::PROGRAM;
 use domio_report::figure;
 use domio_report::text::{Cell, Column, Table, Tone};

@@ -1,7 +1,7 @@
 //! What is remembered of a sweep's cells: the front of two figures, the cell that does best, and
 //! the points of pictures. Rows themselves are not.
 
-use super::drive::CellAt;
+use domio_front::drive::CellAt;
 use domio_run::Sample;
 use domio_run::measure::Better;
 use domio_stats::Estimate;

@@ -1,9 +1,8 @@
 //! Runs the cells of a sweep on all cores, a piece of the list at a time, and hands the samples on
 //! in order. What is in memory does not hang on the number of cells.
 
-use super::source::{Ready, Source, setting};
-use crate::cmd::run;
-use anyhow::anyhow;
+use crate::cells::{CellSource, ReadyCell, setting};
+use crate::hosts;
 use domio_lab::replicate::Listener;
 use domio_lab::{AllCores, Keeper, ProgressListener, Silent};
 use domio_run::driver_work::OwnersOnly;
@@ -46,7 +45,7 @@ impl CellAt {
 /// What runs cells.
 pub struct Drive<'d> {
     /// What cells are made of.
-    pub source: &'d Source,
+    pub source: &'d CellSource,
     /// Axes of the cells.
     pub plan: &'d SweepPlan,
     /// Replications of each cell.
@@ -92,12 +91,12 @@ impl Drive<'_> {
             |_| "",
             |cell, _| self.source.cell(axes, &cell.values),
         );
-        let ready: Vec<Ready> = ready.into_iter().collect::<anyhow::Result<_>>()?;
+        let ready: Vec<ReadyCell> = ready.into_iter().collect::<anyhow::Result<_>>()?;
         let of = |cell: &CellAt| {
             let place = cells.binary_search_by_key(&cell.number, |other| other.number);
             place.map_or(&ready[0], |place| &ready[place])
         };
-        let jobs: Vec<(&CellAt, &Ready, u32)> = piece
+        let jobs: Vec<(&CellAt, &ReadyCell, u32)> = piece
             .iter()
             .map(|(cell, n)| (&**cell, of(cell), *n))
             .collect();
@@ -125,7 +124,7 @@ impl Drive<'_> {
     fn work(
         &self,
         cell: &CellAt,
-        ready: &Ready,
+        ready: &ReadyCell,
         replication: u32,
         heard: Heard<'_>,
     ) -> anyhow::Result<(Sample, ())> {
@@ -134,8 +133,8 @@ impl Drive<'_> {
         let of = self.source.of_replication(ready, &built, replication);
         let done = of.and_then(|built| measured(&built, replication, OwnersOnly, heard));
         let (sample, _) = done.map_err(|fault| {
-            let (setting, why) = (setting(axes, &cell.values), run::failed(&fault));
-            anyhow!("cell {}, {setting}: {why}", cell.number)
+            let setting = setting(axes, &cell.values);
+            hosts::failed(&fault).context(format!("cell {}, {setting}", cell.number))
         })?;
         Ok((sample, ()))
     }

@@ -1,34 +1,41 @@
 //! The scenario of a sweep, and what its cells are made of.
 
-use crate::args::{Global, Sweep};
-use crate::cmd::{from_trace, run, scenario};
-use crate::input;
+use crate::hosts;
+use crate::scenarios::mistakes;
 use crate::traces::{self, Folder};
-use anyhow::anyhow;
-use domio_lab::store;
+use domio_lab::store::{self, PROGRAM};
 use domio_replay::RecordedDemands;
 use domio_run::Subject;
 use domio_run::simulate::{self, RunFault};
 use domio_scenario::{
     Built, NoDemands, RecordedCalls, RecordedRequests, Replay, ReplaySource, Scenario,
 };
-use domio_sweep::Axis;
+use domio_sweep::{Axis, Design, SweepPlan};
+use domio_trace::scenario_sha256;
 use domio_vmm::Profile;
 use domio_vmm::config::Workload;
 use std::borrow::Cow;
-use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A scenario of which cells are made.
-pub struct Source {
+pub struct CellSource {
     base: Scenario,
     /// The files that it names, in the order of its plan.
     files: Vec<Vec<u8>>,
     demands: Mutex<RecordedDemands<Folder>>,
 }
 
+/// What the cells of a sweep have to tell before they are run.
+#[derive(Clone, Debug, Default)]
+pub struct CheckedCells {
+    /// What is good to know of their scenarios.
+    pub notices: Vec<String>,
+    /// Names of their domains, some of them several times.
+    pub domains: Vec<String>,
+}
+
 /// A cell, ready to be simulated.
-pub struct Ready {
+pub struct ReadyCell {
     /// Its scenario.
     pub scenario: Scenario,
     /// What its samples are kept as.
@@ -37,32 +44,15 @@ pub struct Ready {
     pub seed: u64,
 }
 
-impl Source {
-    /// The scenario that `args` name, with their seed; or one of the trace that they name.
-    ///
-    /// # Errors
-    /// Whatever is wrong with it.
-    pub fn of(args: &Sweep, global: &Global) -> anyhow::Result<Self> {
-        let path = Path::new(&args.scenario);
-        let base = match !input::is_stdin(path) && input::is_trace(path) {
-            true => from_trace::of(path, args.cpu_hz, global)?,
-            false if args.cpu_hz.is_some() => {
-                let name = input::name(path);
-                return Err(anyhow!(
-                    "--cpu-hz is of a xentrace file, and {name} is a scenario; leave it out"
-                ));
-            }
-            false => scenario::load(&args.scenario)?,
-        };
-        let seed = args.seed.map(|seed| seed.to_string());
-        let changes: Vec<(&str, &str)> = seed.iter().map(|seed| ("seed", &**seed)).collect();
-        let base = base.with(&changes).map_err(scenario::mistakes)?;
-        Ok(Source {
+impl CellSource {
+    /// Cells of `base`.
+    pub fn new(base: Scenario) -> Self {
+        CellSource {
             demands: Mutex::new(traces::recorded(&base)),
             // What cannot be read is told of when the first cell is built.
             files: store::files(&base).unwrap_or_default(),
             base,
-        })
+        }
     }
 
     /// The scenario as it is without any axis.
@@ -70,20 +60,48 @@ impl Source {
         &self.base
     }
 
+    /// Builds the first cell, and tries values of each axis beside the first ones of the others, so
+    /// that what is wrong is told before anything is run.
+    ///
+    /// # Errors
+    /// Whatever is wrong with a cell.
+    pub fn check(&self, plan: &SweepPlan) -> anyhow::Result<CheckedCells> {
+        let mut checked = CheckedCells::default();
+        for (axis, place, values) in corners(plan) {
+            let ready = self.cell(plan.axes(), &values);
+            let built = ready.and_then(|ready| {
+                let built = self.build(&ready, plan.axes(), &values)?;
+                Ok((built, ready))
+            });
+            let (built, ready) = built.map_err(|error| match axis {
+                Some(axis) => error.context(format!("--set {axis} has {}", axis.value(place))),
+                None => error,
+            })?;
+            for notice in hosts::notices(&ready.scenario, &built) {
+                if !checked.notices.contains(notice) {
+                    checked.notices.push(notice.clone());
+                }
+            }
+            let domains = simulate::domains(&built).into_iter();
+            checked.domains.extend(domains.map(|(_, name)| name));
+        }
+        Ok(checked)
+    }
+
     /// The cell that has `values` on `axes`.
     ///
     /// # Errors
     /// When that makes no scenario.
-    pub fn cell(&self, axes: &[Axis], values: &[String]) -> anyhow::Result<Ready> {
+    pub fn cell(&self, axes: &[Axis], values: &[String]) -> anyhow::Result<ReadyCell> {
         let pairs = axes.iter().zip(values);
         let changes: Vec<(&str, &str)> = pairs.map(|(axis, v)| (axis.key(), v.as_str())).collect();
         let scenario = self.base.with(&changes);
-        let scenario = scenario.map_err(|e| within(axes, values, &scenario::mistakes(e)))?;
+        let scenario = scenario.map_err(|e| within(axes, values, mistakes(e)))?;
         let subject = match self.has_files_of(&scenario) {
             true => Some(Subject::of_scenario(&scenario, &self.files)),
             false => store::subject(&scenario).ok(),
         };
-        Ok(Ready {
+        Ok(ReadyCell {
             seed: scenario.plan().seed,
             subject,
             scenario,
@@ -94,12 +112,17 @@ impl Source {
     ///
     /// # Errors
     /// When the scenario makes no host.
-    pub fn build(&self, cell: &Ready, axes: &[Axis], values: &[String]) -> anyhow::Result<Built> {
+    pub fn build(
+        &self,
+        cell: &ReadyCell,
+        axes: &[Axis],
+        values: &[String],
+    ) -> anyhow::Result<Built> {
         let built = match self.shares_demands(&cell.scenario) {
             true => cell.scenario.build(&Shared(&self.demands)),
             false => cell.scenario.build(&traces::recorded(&cell.scenario)),
         };
-        built.map_err(|e| within(axes, values, &scenario::mistakes(e)))
+        built.map_err(|e| within(axes, values, mistakes(e)))
     }
 
     /// What the simulator takes for replication `replication` of `cell`, which is built as `built`.
@@ -108,7 +131,7 @@ impl Source {
     /// When what was drawn for it makes no host.
     pub fn of_replication<'b>(
         &self,
-        cell: &Ready,
+        cell: &ReadyCell,
         built: &'b Built,
         replication: u32,
     ) -> Result<Cow<'b, Built>, RunFault> {
@@ -116,7 +139,7 @@ impl Source {
             true => {
                 simulate::of_replication(&cell.scenario, built, &Shared(&self.demands), replication)
             }
-            false => run::of_replication(&cell.scenario, built, replication),
+            false => hosts::of_replication(&cell.scenario, built, replication),
         }
     }
 
@@ -132,6 +155,50 @@ impl Source {
         let profile = |scenario: &Scenario| -> Profile { scenario.plan().host.profile };
         profile(cell) == profile(&self.base)
     }
+}
+
+/// The first cell, and for each axis the cells that differ from it by one value of that axis alone:
+/// its second and its last one, which stand for all of a range, and every one of a list.
+fn corners(plan: &SweepPlan) -> Vec<(Option<&Axis>, u64, Vec<String>)> {
+    let first = vec![0; plan.axes().len()];
+    let mut corners = vec![(None, 0, plan.values(&first))];
+    for (i, axis) in plan.axes().iter().enumerate() {
+        let ends = (1..axis.len()).filter(|place| {
+            let is_end = *place == 1 || *place + 1 == axis.len();
+            is_end || !axis.is_range()
+        });
+        for place in ends {
+            let mut places = first.clone();
+            places[i] = place;
+            corners.push((Some(axis), place, plan.values(&places)));
+        }
+    }
+    corners
+}
+
+/// What the rows of a sweep come from, for the file itself.
+pub fn about(
+    base: &Scenario,
+    plan: &SweepPlan,
+    design: Design,
+    replications: u32,
+) -> Vec<(String, String)> {
+    let axes: Vec<String> = plan.axes().iter().map(Axis::to_string).collect();
+    let facts = [
+        ("version", env!("CARGO_PKG_VERSION").to_owned()),
+        ("program", PROGRAM.to_owned()),
+        ("scenario", base.name().to_owned()),
+        ("scenario_sha256", scenario_sha256(base.text().as_bytes())),
+        ("scenario_text", base.text().to_owned()),
+        ("seed", base.plan().seed.to_string()),
+        ("replications", replications.to_string()),
+        ("design", design.to_string()),
+        ("axes", axes.join(" ")),
+    ];
+    let named = facts.into_iter();
+    named
+        .map(|(name, fact)| (format!("domio.{name}"), fact))
+        .collect()
 }
 
 /// Demands that are read once for all cells.
@@ -162,10 +229,10 @@ impl ReplaySource for Shared<'_> {
 }
 
 /// `error`, with the settings of the cell.
-fn within(axes: &[Axis], values: &[String], error: &anyhow::Error) -> anyhow::Error {
+fn within(axes: &[Axis], values: &[String], error: anyhow::Error) -> anyhow::Error {
     match axes.is_empty() {
-        true => anyhow!("{error:#}"),
-        false => anyhow!("with {}: {error:#}", setting(axes, values)),
+        true => error,
+        false => error.context(format!("with {}", setting(axes, values))),
     }
 }
 

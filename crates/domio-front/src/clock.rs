@@ -1,7 +1,7 @@
 //! How fast the time stamp counter of a trace counts, when the user did not say.
 
+use crate::Tell;
 use crate::input::Stream;
-use crate::out;
 use anyhow::bail;
 use domio_trace::{DEFAULT_TSC_HZ, Format, ReadOptions, TraceReader, frequency};
 use std::path::Path;
@@ -17,7 +17,7 @@ const BESIDE: [&str; 5] = [
 
 /// Counts a second of the trace at `path`, and tells where the figure comes from; `None` for files
 /// whose times are nanoseconds, and for what is no trace.
-pub fn find(path: &Path) -> Option<u64> {
+pub fn find(path: &Path, tell: Tell<'_>) -> Option<u64> {
     if !path.is_file() {
         return None;
     }
@@ -33,7 +33,7 @@ pub fn find(path: &Path) -> Option<u64> {
         )
     };
     if let Some((file, hz)) = beside(path) {
-        out::message(&format!("note: {}, as {file} says", counts(hz)));
+        tell(&format!("note: {}, as {file} says", counts(hz)));
         return Some(hz);
     }
     if let Some(found) = Stream::open(path).ok().and_then(frequency) {
@@ -42,13 +42,13 @@ pub fn find(path: &Path) -> Option<u64> {
             return Some(found.hz);
         }
         let runs = found.runs;
-        out::message(&format!(
+        tell(&format!(
             "note: {}, as {runs} runs in the trace tell; --cpu-hz sets another frequency",
             counts(found.hz)
         ));
         return Some(found.hz);
     }
-    out::message(&format!(
+    tell(&format!(
         "warning: {name}: nothing tells how fast the time stamp counter counts, neither switches \
          in the trace nor a file cpu_hz or xl-dmesg beside it; times are those of a counter of \
          1 GHz: give the host's frequency with --cpu-hz"

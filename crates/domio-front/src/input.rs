@@ -4,7 +4,7 @@
 mod kind;
 mod packed;
 
-pub use kind::Kind;
+pub use kind::{Kind, begins_as_perfetto};
 pub use packed::Packing;
 
 use anyhow::bail;

@@ -1,8 +1,7 @@
 //! What a file is, told by its first bytes and never by its name or place.
 
-use crate::files;
 use domio_trace::block::recognise_block;
-use domio_trace::{ReadOptions, TraceErrorKind, TraceReader};
+use domio_trace::{PerfettoWriter, ReadOptions, TraceErrorKind, TraceReader};
 use std::ops::ControlFlow;
 
 /// What a file is.
@@ -116,7 +115,7 @@ impl Kind {
         if head.get(257..262) == Some(b"ustar") {
             return TAR;
         }
-        if files::begins_as_perfetto(head) {
+        if begins_as_perfetto(head) {
             return PERFETTO;
         }
         if is_trace(head) {
@@ -180,6 +179,15 @@ fn of_line(line: &str) -> Kind {
         true => Kind::Scenario,
         false => Kind::Unknown,
     }
+}
+
+/// Whether a trace begins with the track that [`PerfettoWriter`] declares first.
+pub fn begins_as_perfetto(head: &[u8]) -> bool {
+    let written = PerfettoWriter::new(Vec::new(), None).finish();
+    let begin = written.unwrap_or_default();
+    // A packet: its tag, its length in one byte, and so many bytes.
+    let first = begin.get(1).map_or(0, |length| usize::from(*length) + 2);
+    first > 2 && head.get(..first) == begin.get(..first)
 }
 
 #[cfg(test)]

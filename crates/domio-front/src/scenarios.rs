@@ -1,0 +1,138 @@
+//! Scenarios by path or name, and what is said of their mistakes.
+
+use crate::input::{self, Kind, STDIN_NAME, Stream};
+use crate::suggest;
+use anyhow::{Context, anyhow, bail};
+use domio_papers::folders;
+use domio_papers::paper::{self, Paper};
+use domio_scenario::{Code, MAX_BYTES, Scenario, ScenarioErrors, example, examples};
+use domio_sched::{Policy, policies};
+use std::fmt;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// The scenario in the file `name` (`-` for standard input), or the shipped one or the cell of a
+/// paper of that name when there is no such file.
+///
+/// # Errors
+/// Every mistake in it; with near matches when there is neither.
+pub fn load(name: &str) -> anyhow::Result<Scenario> {
+    load_with(name, policies())
+}
+
+/// As [`load`], of a scenario that may ask for `policies`. A cell of a paper asks for policies that
+/// ship with domio.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_with(name: &str, policies: &[Policy]) -> anyhow::Result<Scenario> {
+    let path = Path::new(name);
+    let result = match example(name) {
+        _ if input::is_stdin(path) => of_stdin()?,
+        Some(text) if !path.exists() => Scenario::parse(name, text.as_bytes(), policies),
+        None if !path.exists() => match paper::scenario(name).map_err(|e| anyhow!(e))? {
+            Some(scenario) => return Ok(scenario),
+            None => {
+                let near = near(name);
+                return Err(anyhow!(
+                    "no file and no shipped scenario is called \"{name}\"{near}; \
+                     `domio scenario list` lists the shipped ones"
+                ));
+            }
+        },
+        _ => of_file_with(path, policies)?,
+    };
+    result.map_err(mistakes)
+}
+
+/// Near matches of `name` among shipped scenarios, or among cells if it begins like one.
+pub fn near(name: &str) -> String {
+    if !name.starts_with(folders::PREFIX) {
+        return suggest::near(name, examples().iter().map(|(n, _)| *n));
+    }
+    let papers = paper::shipped();
+    let cells: Vec<String> = papers
+        .iter()
+        .flat_map(Paper::cells)
+        .map(|c| c.path())
+        .collect();
+    suggest::near(name, cells.iter().map(String::as_str))
+}
+
+/// The scenario on standard input.
+///
+/// # Errors
+/// When it cannot be read, or is known to be something else.
+pub fn of_stdin() -> anyhow::Result<Result<Scenario, ScenarioErrors>> {
+    let context = "cannot read the scenario from <stdin>";
+    let bytes = input::stdin_bytes(MAX_BYTES).context(context)?;
+    if let Some(why) = input::no_scenario(STDIN_NAME, Kind::of(bytes)) {
+        bail!(why);
+    }
+    Ok(Scenario::parse(STDIN_NAME, bytes, policies()))
+}
+
+/// The scenario in the file at `path`, unpacked if it is packed.
+///
+/// # Errors
+/// When it is known to be something else, or cannot be unpacked.
+pub fn of_file(path: &Path) -> anyhow::Result<Result<Scenario, ScenarioErrors>> {
+    of_file_with(path, policies())
+}
+
+fn of_file_with(
+    path: &Path,
+    policies: &[Policy],
+) -> anyhow::Result<Result<Scenario, ScenarioErrors>> {
+    let name = path.display().to_string();
+    if !path.is_file() || File::open(path).is_err() {
+        return Ok(Scenario::load(path, policies));
+    }
+    let context = || format!("cannot read the scenario {name}");
+    let file = Stream::open(path).with_context(context)?;
+    if let Some(why) = input::no_scenario(&name, file.kind()) {
+        bail!(why);
+    }
+    if file.packing().is_none() {
+        return Ok(Scenario::load(path, policies));
+    }
+    let mut bytes = Vec::new();
+    let mut limited = file.take(MAX_BYTES as u64 + 1);
+    limited.read_to_end(&mut bytes).with_context(context)?;
+    Ok(Scenario::parse(&name, &bytes, policies))
+}
+
+/// Mistakes of a scenario as an error. It is told with colours, which are taken out where they are
+/// printed, if they are not wanted there.
+#[derive(Debug)]
+pub struct Mistakes(pub ScenarioErrors);
+
+impl Mistakes {
+    /// All mistakes, each with its line of the text; with colours if `colour`.
+    pub fn told(&self, colour: bool) -> String {
+        if is_unreadable(&self.0) {
+            return self.0.to_string();
+        }
+        let mistakes = self.0.render(colour);
+        format!("the scenario has mistakes:\n\n{}", mistakes.trim_end())
+    }
+}
+
+impl fmt::Display for Mistakes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.told(true))
+    }
+}
+
+impl std::error::Error for Mistakes {}
+
+/// The error that tells all mistakes, each with its line of the text.
+pub fn mistakes(errors: ScenarioErrors) -> anyhow::Error {
+    anyhow::Error::new(Mistakes(errors))
+}
+
+/// Whether the scenario could not be read at all.
+pub fn is_unreadable(errors: &ScenarioErrors) -> bool {
+    errors.problems().iter().any(|p| p.code == Code::Unreadable)
+}
