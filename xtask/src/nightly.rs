@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 const FUZZ_SECONDS: u32 = 600;
 
 /// Names of the steps, in their order, and what each shows when it passes.
-pub const STEPS: [(&str, &str); 7] = [
+pub const STEPS: [(&str, &str); 8] = [
     ("gate", "everything that a change has to pass"),
     (
         "long",
@@ -31,6 +31,10 @@ pub const STEPS: [(&str, &str); 7] = [
     (
         "readers",
         "DuckDB, Polars, pandas and PyArrow read what sweeps write",
+    ),
+    (
+        "page",
+        "the page for browsers keeps what it promises, in Chromium",
     ),
     (
         "fuzz",
@@ -66,6 +70,9 @@ pub fn run(root: &Path, names: &[String]) -> Result<bool> {
             "oracle" => steps.push(Step::own(name, about, |root| script(root, "oracle/run.sh"))),
             "readers" => steps.push(Step::own(name, about, |root| {
                 script(root, "crates/domio-sweep/readers/run.sh")
+            })),
+            "page" => steps.push(Step::own(name, about, |root| {
+                script(root, "web/test/run.sh")
             })),
             "fuzz" => steps.extend(fuzzers(root)?),
             _ => unreachable!("STEPS has no other"),

@@ -12,7 +12,7 @@ use domio_lab::{Keeper, ProgressListener};
 use domio_report::data::{Quantity, ReportData, Section};
 use domio_report::driver_work as work;
 use domio_report::text::{Sort, View};
-use domio_report::{csv, figure, observed, samples, text};
+use domio_report::{csv, figure, observed, run_json, samples, text};
 use domio_run::driver_work::OwnersOnly;
 use domio_run::measure::Measure;
 use domio_run::simulate::{self, RunFault};
@@ -143,10 +143,8 @@ fn with_recordings(
 
 /// What to say of those domains of `variant` that never ran.
 fn starved(variant: &Variant, samples: &[Sample]) -> Vec<String> {
-    let told = variant.host().and_then(|(_, built)| {
-        let policy = built.policy.descriptor.name;
-        domio_stats::domains::starvation(samples, &run::vcpus(built), policy)
-    });
+    let host = variant.host();
+    let told = host.and_then(|(_, built)| run_json::starvation(built, samples));
     told.into_iter().collect()
 }
 

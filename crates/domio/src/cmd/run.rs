@@ -15,17 +15,14 @@ use domio_lab::Keeper;
 use domio_meter::ResidenceJson;
 use domio_report::data::{Chart, Figure, ReportData, Section};
 use domio_report::driver_work as work;
+use domio_report::run_json::{self, RunJson};
 use domio_report::{observed, samples, text};
-use domio_run::measure::{MEASURES, MeasureGroup};
 use domio_run::observe::{Observer, Seen, Window};
 use domio_run::simulate::{self, RunFault};
-use domio_run::{Heard, Sample, SampleKey, residence};
+use domio_run::{Heard, Sample, SampleKey};
 use domio_scenario::{Built, Scenario};
-use domio_stats::Estimate;
-use domio_stats::drivers::{self, DriverFigures, DriverFiguresJson};
+use domio_stats::drivers::{self, DriverFigures};
 use domio_trace::{PerfettoWriter, TraceWriter, scenario_sha256};
-use serde::Serialize;
-use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -77,7 +74,7 @@ pub fn run(args: &Run, global: &Global) -> anyhow::Result<Status> {
     let first = outputs.into_iter().next().flatten().unwrap_or_default();
     let seen = first.finish(args)?;
 
-    if let Some(told) = starvation(&built, &samples) {
+    if let Some(told) = run_json::starvation(&built, &samples) {
         out::notice(&told);
     }
     let domains = simulate::domains(&built);
@@ -86,11 +83,7 @@ pub fn run(args: &Run, global: &Global) -> anyhow::Result<Status> {
         _ if prints_a_trace(args) => {}
         true => out::json_as(
             "run",
-            &RunJson {
-                rest: to_json(&scenario, &built, count, &domains, &samples),
-                driver_work: drivers.into_iter().map(Into::into).collect(),
-                residence: residence(&built, &samples),
-            },
+            &RunJson::new(&scenario, &built, &samples),
         )?,
         false => out::text(&to_text(&built, &domains, &samples, &drivers))?,
     }
@@ -203,17 +196,6 @@ pub fn failed(fault: &RunFault) -> anyhow::Error {
         "{fault}\n{dump}\nif the policy is your own, correct it; \
          if it ships with domio, report this with the scenario and the seed"
     )
-}
-
-/// Names of the domains of `built`, with their numbers of vcpus.
-pub fn vcpus(built: &Built) -> Vec<(String, usize)> {
-    let domains = built.host.domains.iter();
-    domains.map(|d| (d.name.clone(), d.vcpus.len())).collect()
-}
-
-/// What to say of domains that never ran in `samples`.
-fn starvation(built: &Built, samples: &[Sample]) -> Option<String> {
-    domio_stats::domains::starvation(samples, &vcpus(built), built.policy.descriptor.name)
 }
 
 /// Length of the measured time in milliseconds.
@@ -350,105 +332,15 @@ fn to_text(
     parts.join("\n")
 }
 
-/// What `--json` prints. A host without driver domains has no work of theirs.
-#[derive(Serialize)]
-struct RunJson {
-    #[serde(flatten)]
-    rest: Value,
-    // Here and not among the rest, where names would be sorted.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    driver_work: Vec<DriverFiguresJson>,
-    residence: Vec<VcpuResidence>,
-}
-
-/// Where a vcpu ran, over all replications.
-#[derive(Serialize)]
-struct VcpuResidence {
-    domain: String,
-    vcpu: u16,
-    #[serde(flatten)]
-    residence: ResidenceJson,
-}
-
-fn residence(built: &Built, samples: &[Sample]) -> Vec<VcpuResidence> {
-    let places = residence::places(built);
-    let all = residence::of(samples).into_iter();
-    let named = all.filter_map(|(name, residence)| {
-        let mut domains = built.host.domains.iter();
-        Some(VcpuResidence {
-            domain: domains.find(|d| d.id == name.domain)?.name.clone(),
-            vcpu: name.index,
-            residence: ResidenceJson::new(name, &residence, Some(&places)),
-        })
-    });
-    named.collect()
-}
-
 /// Where vcpus ran, by their names; the number of pcpus, and nanoseconds in all.
 fn residence_by_name(
     built: &Built,
     samples: &[Sample],
 ) -> (Vec<(String, ResidenceJson)>, usize, u64) {
-    let vcpus = residence(built, samples).into_iter();
+    let vcpus = run_json::residence(built, samples).into_iter();
     let vcpus = vcpus.map(|v| (format!("{}.{}", v.domain, v.vcpu), v.residence));
     let elapsed = built.duration.as_nanos() * samples.len() as u64;
     (vcpus.collect(), built.host.topology.pcpus(), elapsed)
-}
-
-fn to_json(
-    scenario: &Scenario,
-    built: &Built,
-    replications: u32,
-    domains: &[(DomainId, String)],
-    samples: &[Sample],
-) -> Value {
-    let domain = |(id, name): &(DomainId, String)| {
-        let mut entry = Map::new();
-        entry.insert("id".to_owned(), json!(id.0));
-        entry.insert("name".to_owned(), json!(name));
-        for measure in &MEASURES {
-            let estimate: Option<Estimate> = text::domains::estimate(samples, name, measure);
-            // A domain without jobs or a network has nothing of them; other keys are always there.
-            if measure.group != MeasureGroup::Processor && estimate.is_none() {
-                continue;
-            }
-            entry.insert(measure.key.to_owned(), json!(estimate));
-        }
-        Value::Object(entry)
-    };
-    let dropped =
-        |(place, packets): (String, Estimate)| json!({ "place": place, "packets": packets });
-    let dropped = domio_stats::domains::drops(samples)
-        .into_iter()
-        .map(dropped);
-    let jain = domio_stats::domains::jain(samples, &names(domains));
-    let of_disks = domio_stats::domains::jain_of_disks(samples, &names(domains));
-    let notices = scenario.notices().iter().cloned();
-    let notices = notices.chain(built.notices.iter().cloned());
-    let notices = notices.chain(starvation(built, samples));
-    let pools = pools(built);
-    let pools = pools.map(|(name, policy)| json!({ "name": name, "policy": policy }));
-    let mut out = json!({
-        "scenario": scenario.name(),
-        "overrides": scenario.overrides().collect::<Vec<_>>(),
-        "policy": built.policy.descriptor.name,
-        "pools": pools.collect::<Vec<_>>(),
-        "seed": built.seed,
-        "replications": replications,
-        "warmup_s": built.warmup.as_nanos() as f64 / 1e9,
-        "duration_s": built.duration.as_nanos() as f64 / 1e9,
-        "jain": jain.as_ref().map(|jain| jain.index),
-        "jain_over": jain.map_or_else(Vec::new, |jain| jain.over),
-        "notices": notices.collect::<Vec<_>>(),
-        "domains": domains.iter().map(domain).collect::<Vec<_>>(),
-        "dropped": dropped.collect::<Vec<_>>(),
-    });
-    // Only a host with several virtual disks has it.
-    if let Some(jain) = of_disks {
-        out["jain_of_disks"] = json!(jain.index);
-        out["jain_of_disks_over"] = json!(jain.over);
-    }
-    out
 }
 
 fn report(
@@ -493,15 +385,9 @@ fn report(
     }
 }
 
-/// Names of the pools of a host with several, each with its policy.
-fn pools(built: &Built) -> impl Iterator<Item = (&str, &'static str)> {
-    let pools = built.host.pools.iter().zip(&built.pools);
-    pools.map(|(pool, (policy, _))| (pool.name.as_str(), policy.descriptor.name))
-}
-
 /// The policy of `built`, or that of each pool.
 pub fn policy_names(built: &Built) -> String {
-    let pools = pools(built).map(|(name, policy)| format!("{policy} in {name}"));
+    let pools = run_json::pools(built).map(|(name, policy)| format!("{policy} in {name}"));
     match pools.collect::<Vec<_>>() {
         pools if pools.is_empty() => built.policy.descriptor.name.to_owned(),
         pools => pools.join(", "),
