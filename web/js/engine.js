@@ -57,6 +57,14 @@ export class Engine {
     return this.#ready;
   }
 
+  /** Ends a simulation that takes long, unless something else waits behind it. */
+  #interrupt() {
+    const { since } = this.#running ?? { since: Infinity };
+    if (this.#waiting.size === 1 && performance.now() - since > PATIENCE) {
+      this.#restart();
+    }
+  }
+
   /** Ends whatever is under way, and starts anew. */
   #restart() {
     this.#worker?.terminate();
@@ -65,7 +73,8 @@ export class Engine {
     }
     this.#waiting.clear();
     this.#running = null;
-    this.#start();
+    // It started once, and the same program starts again.
+    void this.#start();
   }
 
   /** @param {{ id: number, part?: number, result?: any, error?: string, broken?: boolean }} data */
@@ -107,6 +116,7 @@ export class Engine {
 
   /** @param {string} name */
   shipped(name) {
+    this.#interrupt();
     return this.#ask("shipped", [name]);
   }
 
@@ -116,6 +126,7 @@ export class Engine {
    * @param {string} policy Empty for the scenario's own.
    */
   describe(name, text, policy) {
+    this.#interrupt();
     return this.#ask("describe", [name, text, policy || undefined]);
   }
 
@@ -139,9 +150,7 @@ export class Engine {
     this.#later = null;
     return new Promise((resolve, reject) => {
       this.#later = { variants, waiting: { resolve, reject } };
-      if (this.#running && performance.now() - this.#running.since > PATIENCE) {
-        this.#restart();
-      }
+      this.#interrupt();
       this.#goOn();
     });
   }

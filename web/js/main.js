@@ -21,7 +21,7 @@ const engine = new Engine((part) => {
 let state = begin();
 /** @type {Choices} */
 let choices;
-/** @type {[Described, Described]} */
+/** @type {[Described, Described] | undefined} What the scenario says, once it has been read. */
 let described;
 /** The fragment that the page wrote itself. */
 let written = "";
@@ -90,6 +90,9 @@ const keep = calm(200, async () => {
 let asked = 0;
 
 async function simulate() {
+  if (!described) {
+    return;
+  }
   const number = ++asked;
   const changes = LABELS.map((_, place) => {
     const policy = state.policies[place];
@@ -140,6 +143,9 @@ async function simulate() {
  * @param {number} place
  */
 function allowed(place) {
+  if (!described) {
+    return {};
+  }
   const { params, domain_params } = described[place];
   const has = (/** @type {string} */ key) => {
     const name = key.slice(key.lastIndexOf(".") + 1);
@@ -161,7 +167,7 @@ function showMoment() {
   }
   select.value = length;
   byId("from-field", HTMLElement).hidden = window === null;
-  const seconds = described[0].seconds;
+  const seconds = described?.[0].seconds ?? 0;
   from.max = String(Math.max(seconds * 1000 - (window?.[1] ?? 0), 0));
   from.step = String(Math.max(Number(length) / 4, 1));
   from.value = String(window?.[0] ?? 0);
@@ -223,6 +229,9 @@ function attend() {
   const select = byId("window", HTMLSelectElement);
   const from = byId("from", HTMLInputElement);
   const moment = () => {
+    if (!described) {
+      return;
+    }
     state.window = select.value ? [from.valueAsNumber, Number(select.value)] : null;
     showMoment();
     moved();

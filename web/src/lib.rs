@@ -15,11 +15,20 @@ mod pictures;
 mod recorded;
 mod variant;
 
-use js_sys::Function;
 use serde::Serialize;
 use variant::{Request, Variant};
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsValue, throw_str};
+
+#[wasm_bindgen]
+extern "C" {
+    /// A function of the page.
+    pub type Listener;
+
+    /// Calls it as a function of nobody.
+    #[wasm_bindgen(method)]
+    fn call(this: &Listener, nobody: &JsValue, thousandths: f64);
+}
 
 /// Has panics thrown as exceptions, with their text. The program is of no use after one.
 #[wasm_bindgen(start)]
@@ -83,15 +92,12 @@ impl Laboratory {
         &mut self,
         place: usize,
         request: &str,
-        heard: &Function,
+        heard: &Listener,
     ) -> Result<String, String> {
         let slot = self.variants.get_mut(place).ok_or("there are two variants")?;
         *slot = None;
         let request: Request = serde_json::from_str(request).map_err(|e| e.to_string())?;
-        let tell = |thousandths: u64| {
-            // A page that does not listen is no reason to stop.
-            let _ = heard.call1(&JsValue::NULL, &JsValue::from_f64(thousandths as f64));
-        };
+        let tell = |thousandths: u64| heard.call(&JsValue::NULL, thousandths as f64);
         let variant = Variant::simulate(&request, &tell)?;
         let figures = json(&variant.figures());
         *slot = Some(variant);

@@ -147,6 +147,30 @@ const checks = {
     return page;
   },
 
+  "a long simulation tells how far it is, and does not stand in the way": async (browser) => {
+    const page = await begin(browser);
+    await choose(page, "scenario", "web-servers");
+    const set = (id, value) =>
+      page.call(
+        (id, value) => {
+          const select = document.getElementById(id);
+          select.value = value;
+          select.dispatchEvent(new Event("change", { bubbles: true }));
+        },
+        id,
+        value,
+      );
+    await set("replications", "20");
+    await page.until("document.getElementById('progress').value > 0");
+    assert.equal(await page.value("document.getElementById('progress').hidden"), false);
+    const begun = Date.now();
+    await answered(page, () => set("scenario", "small-host"));
+    assert.equal(await figures(page, "A"), printed("run", "small-host", "--json"));
+    assert.ok(Date.now() - begun < 5000, `${Date.now() - begun} ms`);
+    assert.equal(await page.value("document.getElementById('progress').hidden"), true);
+    return page;
+  },
+
   "the keyboard alone is enough": async (browser) => {
     const page = await begin(browser);
     const focused = () =>
@@ -200,7 +224,7 @@ const checks = {
     assert.ok(moved.length > 20, `${moved.length} controls`);
     const nameless = moved.filter((node) => !node.name?.value.trim());
     assert.deepEqual(nameless.map((node) => node.role.value), []);
-    const images = nodes.filter((node) => !node.ignored && node.role?.value === "image");
+    const images = nodes.filter((node) => !node.ignored && ["image", "img"].includes(node.role?.value));
     assert.ok(images.length > 5 && images.every((node) => node.name?.value), "pictures are told");
     const live = await page.value("document.getElementById('status').getAttribute('aria-live')");
     assert.equal(live, "polite");
@@ -284,7 +308,7 @@ const checks = {
   "a link holds the state": async (browser) => {
     const first = await begin(browser);
     await choose(first, "scenario", "weights-1-2-4");
-    await choose(first, "policy-B", "round-robin");
+    await choose(first, "policy-B", "sedf");
     await write(first, "weight of " + (await first.value("document.querySelector('.guest legend').firstChild.data")), "77");
     await answered(first, () => first.value("document.getElementById('linked').click()"));
     await choose(first, "replications", "3");
