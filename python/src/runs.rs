@@ -7,7 +7,7 @@ use crate::scenario::{Scenario, given};
 use crate::table::{Rows, Table};
 use domio_core::DomainId;
 use domio_front::comparison::{self, Compared, Tables, VariantJson};
-use domio_front::figures::{self, RunJson};
+use domio_report::run_json::{self, RunJson};
 use domio_front::{Tell, explained, hosts, input, trace_file, traces};
 use domio_lab::Keeper;
 use domio_lab::store::encoding::encode;
@@ -108,7 +108,7 @@ pub fn run(
     add_rows(&mut table, &[], &samples);
     let json = serde_json::to_string(&RunJson::new(scenario, host, &samples));
     let json = json.map_err(|e| refused(e.to_string()))?;
-    let mut notices = figures::notices(scenario, host, &samples);
+    let mut notices = run_json::notices(scenario, host, &samples);
     notices.extend(trouble(&keeper));
     Ok((table.finish(), json, notices))
 }
@@ -183,7 +183,7 @@ pub fn compare(
     let samples: Vec<(String, Vec<Sample>)> = labels.into_iter().zip(samples).collect();
     let mut notices: Vec<String> = Vec::new();
     for ((scenario, host), (label, samples)) in pairs.iter().zip(&samples) {
-        let of = figures::notices(scenario, host, samples).into_iter();
+        let of = run_json::notices(scenario, host, samples).into_iter();
         notices.extend(of.map(|notice| format!("{label}: {notice}")));
     }
     let domains = pairs.iter().map(|(_, built)| simulate::domains(built));

@@ -55,6 +55,7 @@ enum Task {
     Tidy { list_rules: bool },
     Docs { update: bool },
     Xcollopts { small: bool },
+    Page,
     Bench(Vec<String>),
 }
 
@@ -82,6 +83,7 @@ impl Task {
             "tidy" => Task::Tidy { list_rules: false },
             "docs" => Task::Docs { update: false },
             "xcollopts" => Task::Xcollopts { small: false },
+            "page" => Task::Page,
             "help" => Task::Help,
             _ => bail!("no task is called \"{name}\"; `cargo xtask help` lists them"),
         };
@@ -131,8 +133,16 @@ fn run(task: Task) -> Result<bool> {
         Task::Tidy { list_rules: false } => tidy::run(&root),
         Task::Docs { update } => docs::run(&root, update),
         Task::Xcollopts { small } => xcollopts::run(&root, small),
+        Task::Page => page(&root),
         Task::Bench(args) => bench::run(&root, &args),
     }
+}
+
+/// Builds the page for browsers, which is a workspace of its own.
+fn page(root: &Path) -> Result<bool> {
+    let mut command = std::process::Command::new(cargo());
+    command.args(["run", "--quiet", "--locked", "--package", "domio-page"]);
+    steps::succeeds(&root.join("web"), &mut command)
 }
 
 /// The repository that this program was built from.
@@ -162,6 +172,7 @@ mod tests {
         assert_eq!(parse("test --help").unwrap(), Task::Help);
         assert_eq!(parse("test").unwrap(), Task::Test);
         assert_eq!(parse("test --quick").unwrap(), Task::quick());
+        assert_eq!(parse("page").unwrap(), Task::Page);
         let since = Task::Quick {
             base: "main".to_owned(),
         };

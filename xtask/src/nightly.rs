@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 const FUZZ_SECONDS: u32 = 600;
 
 /// Names of the steps, in their order, and what each shows when it passes.
-pub const STEPS: [(&str, &str); 8] = [
+pub const STEPS: [(&str, &str); 9] = [
     ("gate", "everything that a change has to pass"),
     (
         "long",
@@ -35,6 +35,10 @@ pub const STEPS: [(&str, &str); 8] = [
     (
         "python",
         "the Python package has the figures of the command line, on clusters too",
+    ),
+    (
+        "page",
+        "the page for browsers keeps what it promises, in Chromium",
     ),
     (
         "fuzz",
@@ -72,6 +76,9 @@ pub fn run(root: &Path, names: &[String]) -> Result<bool> {
                 script(root, "crates/domio-sweep/readers/run.sh")
             })),
             "python" => steps.push(Step::own(name, about, |root| script(root, "python/run.sh"))),
+            "page" => steps.push(Step::own(name, about, |root| {
+                script(root, "web/test/run.sh")
+            })),
             "fuzz" => steps.extend(fuzzers(root)?),
             _ => unreachable!("STEPS has no other"),
         }

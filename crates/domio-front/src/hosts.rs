@@ -56,19 +56,7 @@ pub fn failed(fault: &RunFault) -> anyhow::Error {
     anyhow::Error::new(HostFailed(fault.clone()))
 }
 
-/// Names of the domains of `built`, with their numbers of vcpus.
-pub fn vcpus(built: &Built) -> Vec<(String, usize)> {
-    let domains = built.host.domains.iter();
-    domains.map(|d| (d.name.clone(), d.vcpus.len())).collect()
-}
-
 /// Length of the measured time in milliseconds.
 pub fn measured_ms(built: &Built) -> f64 {
     built.duration.as_nanos() as f64 / 1e6
-}
-
-/// Names of the pools of a host with several, each with its policy.
-pub fn pools(built: &Built) -> impl Iterator<Item = (&str, &'static str)> {
-    let pools = built.host.pools.iter().zip(&built.pools);
-    pools.map(|(pool, (policy, _))| (pool.name.as_str(), policy.descriptor.name))
 }

@@ -7,7 +7,6 @@
 //! | `traces`, `trace_file`, `clock` | traces that scenarios replay, and traces that are read |
 //! | `recordings`, `papers` | recordings of real hosts, papers and their claims |
 //! | `hosts` | hosts of scenarios, built and simulated |
-//! | `figures` | the figures of a run for programs |
 //! | `cells`, `drive` | cells of a sweep, run on all cores |
 //! | `comparison`, `explained` | variants side by side, waits explained |
 //! | `conformance` | what the conformance suite says of a policy |
@@ -21,7 +20,6 @@ pub mod comparison;
 pub mod conformance;
 pub mod drive;
 pub mod explained;
-pub mod figures;
 pub mod hosts;
 pub mod input;
 pub mod papers;

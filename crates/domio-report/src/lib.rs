@@ -4,7 +4,8 @@
 //! not wanted. [`html::page`] renders [`data::ReportData`] as one file that needs no network: style
 //! and pictures are inside it. Neither knows the simulator: whoever has figures fills the structs
 //! of [`data`], or takes a [`ClaimLedger`](domio_papers::ClaimLedger) or a
-//! [`Comparison`](domio_stats::compare::Comparison) from the laboratory.
+//! [`Comparison`](domio_stats::compare::Comparison) from the laboratory. [`run_json`] is what
+//! `domio run --json` prints.
 
 pub mod csv;
 pub mod data;
@@ -15,9 +16,11 @@ pub mod figures;
 pub mod files;
 pub mod finding;
 pub mod html;
+#[cfg(feature = "terminal")]
 pub mod machines;
 pub mod observed;
 pub mod residence;
+pub mod run_json;
 pub mod samples;
 pub mod svg;
 pub mod text;

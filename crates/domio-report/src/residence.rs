@@ -9,19 +9,11 @@ const NAMED: usize = 3;
 /// What the table is of.
 pub(crate) const TITLE: &str = "Where vcpus ran";
 
-/// A column.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
-    /// Its title, of up to two lines.
-    pub title: &'static str,
-    /// Whether its cells are one figure each.
-    pub is_figure: bool,
-}
-
 /// Columns, and a row a vcpu that ran.
 #[derive(Debug, Default)]
 pub(crate) struct Places {
-    pub columns: Vec<Place>,
+    /// The title of each, of up to two lines, and whether its cells are one figure each.
+    pub columns: Vec<(&'static str, bool)>,
     pub rows: Vec<Vec<String>>,
 }
 
@@ -83,7 +75,7 @@ impl Places {
         };
         Some(Places {
             columns: there()
-                .map(|&(_, is_figure, title, _)| Place { title, is_figure })
+                .map(|&(_, is_figure, title, _)| (title, is_figure))
                 .collect(),
             rows: ran().map(row).collect(),
         })
@@ -97,7 +89,7 @@ pub fn section(
     elapsed_ns: Option<u64>,
 ) -> Option<Section> {
     let Places { columns, rows } = Places::of(vcpus, pcpus, elapsed_ns)?;
-    let head = columns.iter().map(|c| c.title.replace('\n', " "));
+    let head = columns.iter().map(|(title, _)| title.replace('\n', " "));
     let table = DataTable {
         head: head.collect(),
         rows,

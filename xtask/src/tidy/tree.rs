@@ -6,13 +6,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Folders that hold nothing of ours, by path from the root.
-const SKIPPED: [&str; 6] = [
+const SKIPPED: [&str; 7] = [
     ".git",
     "target",
     "out",
     "fuzz/target",
     "fuzz/corpus",
     "fuzz/artifacts",
+    "web/target",
 ];
 
 /// Text beyond this many bytes is data, not prose or code: only its path is known.

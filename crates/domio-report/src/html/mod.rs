@@ -15,7 +15,8 @@ use crate::{figure, finding, svg};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use std::ops::Range;
 
-const STYLE: &str = include_str!("style.css");
+/// Rules for the page, whose first blocks have the colours.
+pub const STYLE: &str = include_str!("style.css");
 
 /// What the page may fetch: nothing.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
@@ -155,7 +156,9 @@ fn draw_section(index: usize, section: &Section) -> Markup {
     }
 }
 
-fn draw_figure(id: &str, figure: &Figure) -> Markup {
+/// A figure with its caption, its picture for wide and for narrow screens, and its tables. `id` is what
+/// links to it name.
+pub fn draw_figure(id: &str, figure: &Figure) -> Markup {
     let (class, tables) = match &figure.chart {
         Chart::Table(table) => {
             let table = html! { details { summary { "Table" } (draw_table(table)) } };

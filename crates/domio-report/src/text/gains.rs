@@ -16,30 +16,51 @@ pub fn render(labels: &[String], changes: &[Gain]) -> String {
     let mut text = String::new();
     for label in others {
         let own: Vec<&Gain> = changes.iter().filter(|c| c.variant == *label).collect();
-        let chance = match own.iter().any(|c| !c.proven) {
-            true => ", by one replication, which may be chance",
-            false => "",
-        };
-        text += &format!("{label} against {first}{chance}:\n");
-        let felt = first_of_each(own.iter().copied().filter(|c| c.felt));
-        let unfelt = own.iter().filter(|c| !c.felt).count();
-        for change in felt.iter().take(MOST) {
-            text += &format!("  {}  {}\n", side(change.gains), line(change));
+        text += &format!("{label} against {first}{}:\n", chance(&own));
+        for (gains, line) in lines(&own) {
+            text += &match gains {
+                Some(gains) => format!("  {}  {line}\n", side(gains)),
+                None => format!("  {line}\n"),
+            };
         }
-        for gains in [true, false] {
-            let more = felt.iter().skip(MOST).filter(|c| c.gains == gains).count();
-            if more > 0 {
-                text += &format!("  {}  and {more} more\n", side(gains));
-            }
-        }
-        text += &match (felt.is_empty(), unfelt) {
-            (true, 0) => "  nobody gains and nobody pays\n".to_owned(),
-            (true, n) => format!("  nobody gains or pays what anybody feels; {}\n", below(n)),
-            (false, 0) => String::new(),
-            (false, n) => format!("  besides, {}\n", below(n)),
-        };
     }
     text
+}
+
+/// What to say of how sure `changes` are, after what is compared; empty where they are.
+pub fn chance(changes: &[&Gain]) -> &'static str {
+    match changes.iter().any(|c| !c.proven) {
+        true => ", by one replication, which may be chance",
+        false => "",
+    }
+}
+
+/// A line for each of the `changes` of one variant that matter most, with whether the domain gains;
+/// then what they do not tell.
+pub fn lines(changes: &[&Gain]) -> Vec<(Option<bool>, String)> {
+    let felt = first_of_each(changes.iter().copied().filter(|c| c.felt));
+    let unfelt = changes.iter().filter(|c| !c.felt).count();
+    let shown = felt.iter().take(MOST);
+    let mut lines: Vec<(Option<bool>, String)> = shown
+        .map(|change| (Some(change.gains), line(change)))
+        .collect();
+    for gains in [true, false] {
+        let more = felt.iter().skip(MOST).filter(|c| c.gains == gains).count();
+        if more > 0 {
+            lines.push((Some(gains), format!("and {more} more")));
+        }
+    }
+    let rest = match (felt.is_empty(), unfelt) {
+        (true, 0) => Some("nobody gains and nobody pays".to_owned()),
+        (true, n) => Some(format!(
+            "nobody gains or pays what anybody feels; {}",
+            below(n)
+        )),
+        (false, 0) => None,
+        (false, n) => Some(format!("besides, {}", below(n))),
+    };
+    lines.extend(rest.map(|rest| (None, rest)));
+    lines
 }
 
 fn side(gains: bool) -> &'static str {

@@ -1,18 +1,32 @@
-//! Tables for the terminal.
+//! Tables for the terminal. Without the feature `terminal` only what is said in words is here.
 
+#[cfg(feature = "terminal")]
 pub mod block;
+#[cfg(feature = "terminal")]
 pub mod compare;
+#[cfg(feature = "terminal")]
 pub mod domains;
+#[cfg(feature = "terminal")]
 pub mod driver_work;
+#[cfg(feature = "terminal")]
 pub mod explained;
 pub mod gains;
+#[cfg(feature = "terminal")]
 pub mod ledger;
+#[cfg(feature = "terminal")]
 pub mod machines;
+#[cfg(feature = "terminal")]
 pub mod residence;
+#[cfg(feature = "terminal")]
 pub mod sched_map;
+#[cfg(feature = "terminal")]
 pub mod summary;
+#[cfg(feature = "terminal")]
 pub mod table;
+#[cfg(feature = "terminal")]
 pub mod view;
 
+#[cfg(feature = "terminal")]
 pub use table::{Cell, Column, Table, Tone};
+#[cfg(feature = "terminal")]
 pub use view::{Sort, View};

@@ -13,7 +13,7 @@ use domio_front::hosts;
 use domio_report::data::{Quantity, ReportData, Section};
 use domio_report::driver_work as work;
 use domio_report::text::{Sort, View};
-use domio_report::{csv, figure, observed, samples, text};
+use domio_report::{csv, figure, observed, run_json, samples, text};
 use domio_run::Sample;
 use domio_run::measure::Measure;
 use domio_scenario::{Built, Scenario};
@@ -101,10 +101,8 @@ fn with_recordings(
 
 /// What to say of those domains of `variant` that never ran.
 fn starved(variant: &Variant, samples: &[Sample]) -> Vec<String> {
-    let told = variant.host().and_then(|(_, built)| {
-        let policy = built.policy.descriptor.name;
-        domio_stats::domains::starvation(samples, &hosts::vcpus(built), policy)
-    });
+    let host = variant.host();
+    let told = host.and_then(|(_, built)| run_json::starvation(built, samples));
     told.into_iter().collect()
 }
 

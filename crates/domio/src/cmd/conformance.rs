@@ -3,8 +3,8 @@
 use crate::args::PolicyCheck;
 use crate::cmd::choice::Choice;
 use crate::out::{self, Status};
-use domio_report::text::{Cell, Column, Table, Tone};
 use domio_front::conformance::Outcome;
+use domio_report::text::{Cell, Column, Table, Tone};
 use domio_sched::conformance::CHECKERS;
 use serde_json::{Value, json};
 
@@ -14,7 +14,12 @@ pub fn run(args: &PolicyCheck) -> anyhow::Result<Status> {
     let values = choice.values()?;
     let make = choice.policy.make;
     let promises = &choice.policy.descriptor.promises;
-    let outcome = Outcome::of(&|topology| make(&values, topology), promises, args.scripts, true);
+    let outcome = Outcome::of(
+        &|topology| make(&values, topology),
+        promises,
+        args.scripts,
+        true,
+    );
     match args.json {
         true => out::json_as("policy-check", &to_json(&outcome, &choice))?,
         false => out::text(&to_text(&outcome, &args.name))?,
@@ -68,8 +73,8 @@ fn to_json(outcome: &Outcome, choice: &Choice) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domio_sched::conformance::Make;
     use domio_sched::broken::{Broken, Bug, fifo, placement, promises};
+    use domio_sched::conformance::Make;
 
     fn outcome<B: Bug + Default>() -> Outcome {
         let make: Make<'_> = &|topology| Box::new(Broken::new(B::default(), topology));

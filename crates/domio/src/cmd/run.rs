@@ -10,12 +10,12 @@ use crate::progress::progress;
 use crate::report::{self, ReportFile, ReportKey};
 use anyhow::{Context, bail};
 use domio_core::{DomainId, Duration, Names, Record, Sink};
-use domio_front::figures::{self, RunJson};
 use domio_front::{hosts, scenarios};
 use domio_lab::Keeper;
 use domio_meter::ResidenceJson;
 use domio_report::data::{Chart, Figure, ReportData, Section};
 use domio_report::driver_work as work;
+use domio_report::run_json::{self, RunJson};
 use domio_report::{observed, samples, text};
 use domio_run::observe::{Observer, Seen, Window};
 use domio_run::simulate::{self, RunFault};
@@ -73,7 +73,7 @@ pub fn run(args: &Run, global: &Global) -> anyhow::Result<Status> {
     let first = outputs.into_iter().next().flatten().unwrap_or_default();
     let seen = first.finish(args)?;
 
-    if let Some(told) = figures::starvation(&built, &samples) {
+    if let Some(told) = run_json::starvation(&built, &samples) {
         out::notice(&told);
     }
     let domains = simulate::domains(&built);
@@ -168,6 +168,10 @@ pub fn report_beside(
 ) -> anyhow::Result<Option<ReportFile>> {
     files.prints()?;
     report::wanted(&mut files, reporting, shown)
+}
+
+fn names(domains: &[(DomainId, String)]) -> Vec<String> {
+    domains.iter().map(|(_, name)| name.clone()).collect()
 }
 
 /// Whether standard output is for a trace, and not for tables.
@@ -287,7 +291,7 @@ fn to_text(
     let view = out::view();
     let (vcpus, pcpus, elapsed) = residence_by_name(built, samples);
     let parts = [
-        text::domains::render(&figures::names(domains), samples, view),
+        text::domains::render(&names(domains), samples, view),
         text::residence::render(&vcpus, pcpus, Some(elapsed), view),
         text::driver_work::render(drivers, hosts::measured_ms(built), view),
     ];
@@ -300,7 +304,7 @@ fn residence_by_name(
     built: &Built,
     samples: &[Sample],
 ) -> (Vec<(String, ResidenceJson)>, usize, u64) {
-    let vcpus = figures::residence(built, samples).into_iter();
+    let vcpus = run_json::residence(built, samples).into_iter();
     let vcpus = vcpus.map(|v| (format!("{}.{}", v.domain, v.vcpu), v.residence));
     let elapsed = built.duration.as_nanos() * samples.len() as u64;
     (vcpus.collect(), built.host.topology.pcpus(), elapsed)
@@ -315,7 +319,7 @@ fn report(
 ) -> ReportData {
     let policy = built.policy.descriptor.name;
     let domains = simulate::domains(built);
-    let names = figures::names(&domains);
+    let names = names(&domains);
     let mut figures = samples::figures(&[(policy.to_owned(), samples)], &names);
     // The first is the share. The other measures are clearer in one table.
     figures.truncate(1);
@@ -350,7 +354,7 @@ fn report(
 
 /// The policy of `built`, or that of each pool.
 pub fn policy_names(built: &Built) -> String {
-    let pools = hosts::pools(built).map(|(name, policy)| format!("{policy} in {name}"));
+    let pools = run_json::pools(built).map(|(name, policy)| format!("{policy} in {name}"));
     match pools.collect::<Vec<_>>() {
         pools if pools.is_empty() => built.policy.descriptor.name.to_owned(),
         pools => pools.join(", "),

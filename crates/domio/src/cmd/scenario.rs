@@ -7,6 +7,7 @@ use crate::input::{self};
 use crate::out::{self, Status};
 use crate::traces;
 use anyhow::anyhow;
+use domio_front::hosts;
 use domio_front::scenarios::{is_unreadable, near, of_file, of_stdin};
 use domio_papers::paper::{self, Paper};
 use domio_report::text::{Cell, Column, Table, Tone};
@@ -73,7 +74,9 @@ fn check(args: &ScenarioCheck) -> anyhow::Result<Status> {
         // A scenario that cannot be run is not valid, and its replays are looked at as `run` does.
         let result = result.and_then(|scenario| {
             let built = scenario.build(&traces::recorded(&scenario))?;
-            Ok(hosts::notices(&scenario, &built).cloned().collect::<Vec<String>>())
+            Ok(hosts::notices(&scenario, &built)
+                .cloned()
+                .collect::<Vec<String>>())
         });
         // What could not be read at all outweighs mistakes, whatever comes after it.
         match &result {

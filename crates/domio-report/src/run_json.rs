@@ -1,17 +1,17 @@
-//! The figures of a run for programs: what `domio run --json` prints.
+//! What `domio run --json` prints: the figures of a scenario's replications.
 
-use crate::hosts::{measured_ms, pools, vcpus};
 use domio_core::DomainId;
 use domio_meter::ResidenceJson;
 use domio_run::measure::{MEASURES, Measure, MeasureGroup};
-use domio_run::{Sample, residence, simulate};
+use domio_run::{Sample, residence as places, simulate};
 use domio_scenario::{Built, Scenario};
-use domio_stats::Estimate;
 use domio_stats::drivers::{self, DriverFiguresJson};
+use domio_stats::{Estimate, domains};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-/// A run of a scenario as JSON. A host without driver domains has no work of theirs.
+/// The output, without the key that names its schema. A host without driver domains has no work of
+/// theirs.
 #[derive(Serialize)]
 pub struct RunJson {
     #[serde(flatten)]
@@ -23,10 +23,11 @@ pub struct RunJson {
 }
 
 impl RunJson {
-    /// The figures of `samples`, one a replication, of `scenario`, which is built as `built`.
+    /// Of `samples`, the replications of `scenario`, which is built as `built`.
     pub fn new(scenario: &Scenario, built: &Built, samples: &[Sample]) -> Self {
         let domains = simulate::domains(built);
-        let drivers = drivers::figures(samples, &domains, measured_ms(built));
+        let measured_ms = built.duration.as_nanos() as f64 / 1e6;
+        let drivers = drivers::figures(samples, &domains, measured_ms);
         RunJson {
             rest: rest(scenario, built, &domains, samples),
             driver_work: drivers.into_iter().map(Into::into).collect(),
@@ -40,75 +41,64 @@ impl RunJson {
 pub struct VcpuResidence {
     /// Name of its domain.
     pub domain: String,
-    /// Its number there.
+    /// Its index there.
     pub vcpu: u16,
-    /// The times.
+    /// Its pcpus and nodes.
     #[serde(flatten)]
     pub residence: ResidenceJson,
 }
 
-/// Where the vcpus of `built` ran.
+/// Where each vcpu of `built` ran in `samples`.
 pub fn residence(built: &Built, samples: &[Sample]) -> Vec<VcpuResidence> {
-    let places = residence::places(built);
-    let all = residence::of(samples).into_iter();
+    let of_host = places::places(built);
+    let all = places::of(samples).into_iter();
     let named = all.filter_map(|(name, residence)| {
         let mut domains = built.host.domains.iter();
         Some(VcpuResidence {
             domain: domains.find(|d| d.id == name.domain)?.name.clone(),
             vcpu: name.index,
-            residence: ResidenceJson::new(name, &residence, Some(&places)),
+            residence: ResidenceJson::new(name, &residence, Some(&of_host)),
         })
     });
     named.collect()
 }
 
-/// What to say of domains of `built` that never ran in `samples`.
+/// What to say of domains that never ran in `samples`.
 pub fn starvation(built: &Built, samples: &[Sample]) -> Option<String> {
-    domio_stats::domains::starvation(samples, &vcpus(built), built.policy.descriptor.name)
+    let vcpus = built.host.domains.iter();
+    let vcpus: Vec<(String, usize)> = vcpus.map(|d| (d.name.clone(), d.vcpus.len())).collect();
+    domains::starvation(samples, &vcpus, built.policy.descriptor.name)
 }
 
-/// Names alone.
-pub fn names(domains: &[(DomainId, String)]) -> Vec<String> {
-    domains.iter().map(|(_, name)| name.clone()).collect()
-}
-
-/// What is worth knowing of a run: notices of the scenario, of the files that it read, and of
-/// domains that never ran.
+/// What is worth knowing of a run: notices of the scenario, of the files that it names, and of
+/// domains that never ran in `samples`.
 pub fn notices(scenario: &Scenario, built: &Built, samples: &[Sample]) -> Vec<String> {
-    let notices = scenario.notices().iter().cloned();
-    let notices = notices.chain(built.notices.iter().cloned());
+    let notices = scenario.notices().iter().chain(&built.notices).cloned();
     notices.chain(starvation(built, samples)).collect()
 }
 
+/// Names of the pools of a host with several, each with its policy.
+pub fn pools(built: &Built) -> impl Iterator<Item = (&str, &'static str)> {
+    let pools = built.host.pools.iter().zip(&built.pools);
+    pools.map(|(pool, (policy, _))| (pool.name.as_str(), policy.descriptor.name))
+}
+
+/// The keys that come in the order of their names.
 fn rest(
     scenario: &Scenario,
     built: &Built,
     domains: &[(DomainId, String)],
     samples: &[Sample],
 ) -> Value {
-    let domain = |(id, name): &(DomainId, String)| {
-        let mut entry = Map::new();
-        entry.insert("id".to_owned(), json!(id.0));
-        entry.insert("name".to_owned(), json!(name));
-        for measure in &MEASURES {
-            let estimate: Option<Estimate> = estimate(samples, name, measure);
-            // A domain without jobs or a network has nothing of them; other keys are always there.
-            if measure.group != MeasureGroup::Processor && estimate.is_none() {
-                continue;
-            }
-            entry.insert(measure.key.to_owned(), json!(estimate));
-        }
-        Value::Object(entry)
-    };
+    let names: Vec<String> = domains.iter().map(|(_, name)| name.clone()).collect();
     let dropped =
         |(place, packets): (String, Estimate)| json!({ "place": place, "packets": packets });
-    let dropped = domio_stats::domains::drops(samples)
-        .into_iter()
-        .map(dropped);
-    let jain = domio_stats::domains::jain(samples, &names(domains));
-    let of_disks = domio_stats::domains::jain_of_disks(samples, &names(domains));
+    let dropped = domains::drops(samples).into_iter().map(dropped);
+    let jain = domains::jain(samples, &names);
+    let of_disks = domains::jain_of_disks(samples, &names);
     let pools = pools(built);
     let pools = pools.map(|(name, policy)| json!({ "name": name, "policy": policy }));
+    let of_domain = |(id, name): &(DomainId, String)| of_domain(*id, name, samples);
     let mut out = json!({
         "scenario": scenario.name(),
         "overrides": scenario.overrides().collect::<Vec<_>>(),
@@ -121,7 +111,7 @@ fn rest(
         "jain": jain.as_ref().map(|jain| jain.index),
         "jain_over": jain.map_or_else(Vec::new, |jain| jain.over),
         "notices": notices(scenario, built, samples),
-        "domains": domains.iter().map(domain).collect::<Vec<_>>(),
+        "domains": domains.iter().map(of_domain).collect::<Vec<_>>(),
         "dropped": dropped.collect::<Vec<_>>(),
     });
     // Only a host with several virtual disks has it.
@@ -132,9 +122,23 @@ fn rest(
     out
 }
 
-/// The estimate of one measure of `domain`; `None` when no replication has it.
-fn estimate(samples: &[Sample], domain: &str, measure: &Measure) -> Option<Estimate> {
-    let name = measure.name(domain);
-    let values: Vec<f64> = samples.iter().filter_map(|s| s.get(&name)).collect();
-    Estimate::of(&values)
+/// The measures of one domain.
+fn of_domain(id: DomainId, name: &str, samples: &[Sample]) -> Value {
+    let mut entry = Map::new();
+    entry.insert("id".to_owned(), json!(id.0));
+    entry.insert("name".to_owned(), json!(name));
+    let estimate = |measure: &Measure| {
+        let name = measure.name(name);
+        let values: Vec<f64> = samples.iter().filter_map(|s| s.get(&name)).collect();
+        Estimate::of(&values)
+    };
+    for measure in &MEASURES {
+        let estimate: Option<Estimate> = estimate(measure);
+        // A domain without jobs or a network has nothing of them; other keys are always there.
+        if measure.group != MeasureGroup::Processor && estimate.is_none() {
+            continue;
+        }
+        entry.insert(measure.key.to_owned(), json!(estimate));
+    }
+    Value::Object(entry)
 }
