@@ -235,7 +235,8 @@ fn netback_vcpus(job: &Job, dom0: &str) -> Option<u16> {
         .min()
 }
 
-/// Over how many vcpus of dom0 the queues of a card are spread, the least of all cards with traffic.
+/// Over how many vcpus of dom0 the queues of a card are spread, the least of all cards with
+/// traffic.
 fn card_vcpus(job: &Job, dom0: &str) -> Option<u16> {
     let id = job.built.host.domains.iter().find(|d| d.name == dom0)?.id;
     let networks = job.built.devices.iter().filter_map(|d| d.network());

@@ -1,10 +1,10 @@
 //! The driver domain's card and its line: packets that arrive, queues that take them, and packets
 //! that leave.
 //!
-//! A card has as many queues as its driver asks for ([`NicConfig::queues`]). Each has its rings, and
-//! an interrupt that is one vcpu's of the driver domain: queues take turns among the vcpus, as
-//! `irqbalance` and the drivers' hints deal them out. A packet from the line goes to the queue of its
-//! flow ([`receive_queue`]); a packet to send to the queue of the vcpu that sends it (Linux: XPS).
+//! A card has as many queues as its driver asks for ([`NicConfig::queues`]). Each has its rings,
+//! and an interrupt that is one vcpu's of the driver domain: queues take turns among the vcpus, as
+//! `irqbalance` and the drivers' hints deal them out. A packet from the line goes to the queue of
+//! its flow ([`receive_queue`]); one to send to the queue of the vcpu that sends it (Linux: XPS).
 //!
 //! [`NicConfig::queues`]: crate::nic::NicConfig::queues
 
@@ -162,8 +162,8 @@ impl Card {
         self.queues[usize::from(queue)].irq(softnet, config, vifs, kernel)
     }
 
-    /// Takes a packet to the card, or to the packets that wait for it, by the queue of the vcpu that
-    /// executes; the pages of those from guests are `from`'s.
+    /// Takes a packet to the card, or to the packets that wait for it, by the queue of the vcpu
+    /// that executes; the pages of those from guests are `from`'s.
     pub fn transmit(
         &mut self,
         page: Option<Page>,
@@ -208,8 +208,8 @@ impl Card {
         self.listen(vifs, io);
     }
 
-    /// What freeing the first `n` packets of the ring of `queue`, which have left, costs; each guest
-    /// has part in it by its packets.
+    /// What freeing the first `n` packets of the ring of `queue`, which have left, costs; each
+    /// guest has part in it by its packets.
     pub fn reap_cost(
         &self,
         (queue, n): (u16, u16),

@@ -24,8 +24,8 @@ pub(super) struct CardQueue {
     pub nic: Nic,
     /// Its place among the card's.
     number: u16,
-    /// The driver domain's vcpu that has its interrupt and polls it, counted from the first one with
-    /// work of the network.
+    /// The driver domain's vcpu that has its interrupt and polls it, counted from the first one
+    /// with work of the network.
     pub driver: u16,
     /// Its interrupt.
     pirq: u16,

@@ -110,8 +110,8 @@ use vif::Vif;
 /// [`Network::calls`] is the token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum For {
-    /// A driver domain: by queue of the card: its interrupt; by vcpu: polling; by backend: queues to
-    /// guests, netback's tasklets, timers.
+    /// A driver domain: by queue of the card: its interrupt; by vcpu: polling; by backend: queues
+    /// to guests, netback's tasklets, timers.
     Card(u16),
     DriverRx(u16),
     DriverTx(u16),

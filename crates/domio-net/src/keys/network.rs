@@ -64,14 +64,15 @@ static NICS: [WordOf<NicConfig>; 6] = [
         "i40e",
         NicConfig::I40E,
         "Intel's of 10 to 40 Gb/s (ixgbe likewise), as Linux 5 sets it up: a queue on each vcpu of \
-         the driver domain, with rings of 512; 20000 interrupts of it a second at most; TSO and GRO \
-         on.",
+         the driver domain, with rings of 512; 20000 interrupts of a queue a second at most; TSO \
+         and GRO on.",
     ),
     WordOf::new(
         "mlx5",
         NicConfig::MLX5,
         "Mellanox's of 10 to 100 Gb/s, as Linux 5 sets it up: a queue on each vcpu of the driver \
-         domain, with rings of 1024; an interrupt 16 us after the first packet or after 32 packets; flow control; TSO and GRO on.",
+         domain, with rings of 1024; an interrupt 16 us after the first packet or after 32 \
+         packets; flow control; TSO and GRO on.",
     ),
 ];
 

@@ -161,10 +161,10 @@ impl NicConfig {
 
     /// Mellanox's ConnectX-4 and later (10 to 100 Gb/s) as Linux 5.x sets them up: a queue for each
     /// processor (`mlx5e_get_max_num_channels`), which has 1024 descriptors each way
-    /// (`MLX5E_PARAMS_DEFAULT_LOG_RQ_SIZE` and `_LOG_SQ_SIZE` 10), an interrupt 16 us after the first new packet or after 32 of them
-    /// (`MLX5E_PARAMS_DEFAULT_RX_CQ_MODERATION_USEC`, `_PKTS` and those of TX,
-    /// `drivers/net/ethernet/mellanox/mlx5/core/en.h`). Adapting that to the traffic is left out.
-    /// TSO and GRO are on.
+    /// (`MLX5E_PARAMS_DEFAULT_LOG_RQ_SIZE` and `_LOG_SQ_SIZE` 10), an interrupt 16 us after the
+    /// first new packet or after 32 of them (`MLX5E_PARAMS_DEFAULT_RX_CQ_MODERATION_USEC`, `_PKTS`
+    /// and those of TX, `drivers/net/ethernet/mellanox/mlx5/core/en.h`). Adapting that to the
+    /// traffic is left out. TSO and GRO are on.
     pub const MLX5: NicConfig = NicConfig {
         rx_ring: 1024,
         tx_ring: 1024,

@@ -1,9 +1,9 @@
 //! Receive-side scaling: which queue of a card takes a packet from the line.
 //!
-//! A card hashes addresses and ports, so that all packets of a connection come by one queue and keep
-//! their order. The hash is Microsoft's Toeplitz with a random key; here another one that mixes as
-//! well stands for it, and does not change from run to run. Linux fills the card's table so that
-//! queues take turns (`ethtool_rxfh_indir_default`).
+//! A card hashes addresses and ports, so that all packets of a connection come by one queue and
+//! keep their order. The hash is Microsoft's Toeplitz with a random key; here another one that
+//! mixes as well stands for it, and does not change from run to run. Linux fills the card's table
+//! so that queues take turns (`ethtool_rxfh_indir_default`).
 
 use crate::packet::{Body, Packet};
 

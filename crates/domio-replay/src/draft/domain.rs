@@ -1,4 +1,5 @@
-//! A domain of a real host: its name, its vcpus, its settings and its pins, each from whoever tells.
+//! A domain of a real host: its name, its vcpus, its settings and its pins, each from whoever
+//! tells.
 
 use super::{Draft, Sources};
 use crate::xl::{ListedDomain, SchedDomain};

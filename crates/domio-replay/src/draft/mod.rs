@@ -1,4 +1,5 @@
-//! A scenario of a real host before it is written: what is told of it, by whom, and what is assumed.
+//! A scenario of a real host before it is written: what is told of it, by whom, and what is
+//! assumed.
 
 pub(crate) mod domain;
 pub(crate) mod write;
@@ -38,8 +39,8 @@ pub(crate) struct Draft {
     /// Parameters of the policy, with their values in TOML.
     pub params: Vec<(String, String)>,
     pub domains: Vec<Domain>,
-    /// Sentences for the file's head: what is from where, what is assumed, and what nobody has told,
-    /// with what would tell.
+    /// Sentences for the file's head: what is from where, what is assumed, and what nobody has
+    /// told, with what would tell.
     pub derived: Vec<String>,
     pub assumed: Vec<String>,
     pub unknown: Vec<String>,

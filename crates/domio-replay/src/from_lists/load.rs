@@ -4,7 +4,7 @@
 //! between. One list with `xl uptime` tells the mean since the domain started. Anything else tells
 //! nothing.
 
-use super::FromListsError;
+use super::options::FromListsError;
 use crate::xl::{CpuTimes, HostLists};
 use std::collections::BTreeMap;
 
@@ -58,8 +58,8 @@ pub(super) fn loads(
     let by_vcpu = both(lists, |times| !times.vcpus.is_empty());
     if by_domain.is_none() && by_vcpu.is_none() {
         return Err(FromListsError::Unusable(
-            "--interval is given, and no list with the column Time(s) comes twice; give both outputs \
-             of `xl list; sleep 10; xl list`, or of `xl vcpu-list`"
+            "--interval is given, and no list with the column Time(s) comes twice; give both \
+             outputs of `xl list; sleep 10; xl list`, or of `xl vcpu-list`"
                 .to_owned(),
         ));
     }

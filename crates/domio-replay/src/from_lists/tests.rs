@@ -264,7 +264,8 @@ fn a_host_that_was_full_is_told() {
     let of = |busy: &str| {
         let list = |time: &str| {
             format!(
-                "Name ID Mem VCPUs State Time(s)\na 1 512 1 r----- {time}\nb 2 512 2 r----- {time}\n"
+                "Name ID Mem VCPUs State Time(s)\n\
+                 a 1 512 1 r----- {time}\nb 2 512 2 r----- {time}\n"
             )
         };
         let two = ListOptions {
@@ -432,7 +433,11 @@ fn lines() -> impl Strategy<Value = String> {
 proptest! {
     /// Any text is a host or is refused, with a line that it has.
     #[test]
-    fn no_text_does_harm(text in ".{0,200}", lines in lines(), interval in prop::option::of(1..20_u64)) {
+    fn no_text_does_harm(
+        text in ".{0,200}",
+        lines in lines(),
+        interval in prop::option::of(1..20_u64),
+    ) {
         for text in [&text, &lines] {
             let mut lists = HostLists::default();
             match lists.read(text, "f") {

@@ -1,9 +1,9 @@
-//! What a shell shows of a host: one output of `xl` or `xm` after the other, in any order, as people
-//! paste it.
+//! What a shell shows of a host: one output of `xl` or `xm` after the other, in any order, as
+//! people paste it.
 //!
 //! Headings tell what follows. Lines with a command (`# xl list`, `$ sudo xl vcpu-list`), with the
-//! output of `date` and without anything are passed over, unless they are rows of the table before. A list that comes twice tells how much
-//! time each domain used in between.
+//! output of `date` and without anything are passed over, unless they are rows of the table before.
+//! A list that comes twice tells how much time each domain used in between.
 
 use super::table::{Column, Row, Table};
 use super::{ListedDomain, SchedText, XlError, domid, is_list, list_json, list_row, sched};
@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// An output of `xl` or `xm`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Printed {
+pub enum ListKind {
     /// `list`: a line a domain.
     List,
     /// `list -l`: JSON.
@@ -26,16 +26,16 @@ pub enum Printed {
     Uptime,
 }
 
-impl Printed {
+impl ListKind {
     /// The command.
     pub const fn command(self) -> &'static str {
         match self {
-            Printed::List => "xl list",
-            Printed::LongList => "xl list -l",
-            Printed::VcpuList => "xl vcpu-list",
-            Printed::Sched => "xl sched-*",
-            Printed::Info => "xl info",
-            Printed::Uptime => "xl uptime",
+            ListKind::List => "xl list",
+            ListKind::LongList => "xl list -l",
+            ListKind::VcpuList => "xl vcpu-list",
+            ListKind::Sched => "xl sched-*",
+            ListKind::Info => "xl info",
+            ListKind::Uptime => "xl uptime",
         }
     }
 }
@@ -71,7 +71,7 @@ pub struct HostLists {
     /// Lines `key : value` of `xl info`.
     pub info: BTreeMap<String, String>,
     /// What was printed, and the file in which it is.
-    pub printed: BTreeMap<Printed, String>,
+    pub printed: BTreeMap<ListKind, String>,
 }
 
 /// What lines belong to.
@@ -92,7 +92,7 @@ impl HostLists {
     pub fn read(&mut self, text: &str, file: &str) -> Result<(), XlError> {
         if text.trim_start().starts_with(['[', '{']) {
             self.domains.extend(list_json(text)?);
-            self.note(Printed::LongList, file);
+            self.note(ListKind::LongList, file);
             return Ok(());
         }
         let mut section = None;
@@ -112,7 +112,7 @@ impl HostLists {
     }
 
     /// Notes that `what` was printed, and is in `file`.
-    fn note(&mut self, what: Printed, file: &str) {
+    fn note(&mut self, what: ListKind, file: &str) {
         let files = self.printed.entry(what).or_default();
         if files.is_empty() {
             *files = file.to_owned();
@@ -133,7 +133,7 @@ impl HostLists {
             sched::pool(sched, number, line)?;
             let name = line.split_whitespace().nth(1).unwrap_or_default();
             self.pools.insert(name.trim_end_matches(':').to_owned());
-            self.note(Printed::Sched, file);
+            self.note(ListKind::Sched, file);
             *section = None;
             return Ok(true);
         }
@@ -152,7 +152,7 @@ impl HostLists {
         // A key has one word, so that it cannot be taken for a row.
         if !fits && let Some((key, value)) = setting(line) {
             self.info.insert(key.to_owned(), value.to_owned());
-            self.note(Printed::Info, file);
+            self.note(ListKind::Info, file);
             *section = None;
             return Ok(true);
         }
@@ -180,21 +180,21 @@ impl HostLists {
         file: &str,
     ) -> Result<Section, XlError> {
         if table.has(Column::Uptime) {
-            self.note(Printed::Uptime, file);
+            self.note(ListKind::Uptime, file);
             return Ok(Section::Uptime(table));
         }
         let is_sched = table.has(Column::Weight) || table.has(Column::Budget);
         if is_sched || !is_list(&table) {
             let sched = self.sched.get_or_insert_default();
             let table = sched::headings(sched, number, line)?;
-            self.note(Printed::Sched, file);
+            self.note(ListKind::Sched, file);
             return Ok(Section::Sched(table));
         }
         let is_of_vcpus = table.has(Column::Vcpu);
         self.note(
             match is_of_vcpus {
-                true => Printed::VcpuList,
-                false => Printed::List,
+                true => ListKind::VcpuList,
+                false => ListKind::List,
             },
             file,
         );

@@ -12,7 +12,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use host::{CpuTimes, HostLists, Printed};
+pub use host::{CpuTimes, HostLists, ListKind};
 pub use sched::{SchedDomain, SchedText, sched_text};
 
 use serde_json::Value;
