@@ -182,7 +182,8 @@ mod tests {
                     let all = base * more * also;
                     for guest in ["guest1", "guest2"] {
                         let half = all / 2.0;
-                        text += &format!("{replication},2,{threads},{small},{guest},{half},{all}\n");
+                        text +=
+                            &format!("{replication},2,{threads},{small},{guest},{half},{all}\n");
                     }
                 }
             }
@@ -198,7 +199,10 @@ mod tests {
         let results = results();
         let host = (2, 4);
         let mtp = results.of_switch(0, host, 2).unwrap();
-        assert!((mtp.percent() - 100.0).abs() < 1e-9 && mtp.half < 1e-9, "{mtp:?}");
+        assert!(
+            (mtp.percent() - 100.0).abs() < 1e-9 && mtp.half < 1e-9,
+            "{mtp:?}"
+        );
         let sdp = results.of_switch(0, host, 3).unwrap();
         assert!((sdp.percent() - 25.0).abs() < 1e-9, "{sdp:?}");
         assert_eq!(results.of_switch(0, host, 0), None);

@@ -1,4 +1,5 @@
-//! `cargo xtask xcollopts`: which of the four switches of Zeng and others (2015) help on which host.
+//! `cargo xtask xcollopts`: which of the four switches of Zeng and others (2015) help on which
+//! host.
 //!
 //! Sweeps three shipped scenarios over numbers of guests and cores, with every combination of the
 //! switches under credit, and of those that credit2 knows under credit2. What came out is written
@@ -263,7 +264,11 @@ fn settings(load: &Load, policy: &Policy, cores: u32, grid: &Grid) -> Vec<String
     for switch in policy.switches.iter().map(|s| &SWITCHES[*s]) {
         let [off, on] = switch.values.map(|v| v.replace('N', &cores.to_string()));
         // On one vcpu there is nothing to spread: the switch has one position.
-        let values = if off == on { off } else { format!("{off},{on}") };
+        let values = if off == on {
+            off
+        } else {
+            format!("{off},{on}")
+        };
         settings.push(format!("{}={values}", switch.key));
     }
     settings
@@ -303,8 +308,14 @@ mod tests {
         assert_eq!([4, 1].map(|cores| axes(&POLICIES[1], cores)), [4, 2]);
         let all = settings(&LOADS[1], &POLICIES[0], 16, &FULL);
         assert!(all.contains(&"host.sockets=4".to_owned()), "{all:?}");
-        assert!(all.contains(&"domain.burner.vcpus=16".to_owned()), "{all:?}");
-        assert!(all.contains(&"network.netback_threads=1,16".to_owned()), "{all:?}");
+        assert!(
+            all.contains(&"domain.burner.vcpus=16".to_owned()),
+            "{all:?}"
+        );
+        assert!(
+            all.contains(&"network.netback_threads=1,16".to_owned()),
+            "{all:?}"
+        );
     }
 
     #[test]
