@@ -40,7 +40,8 @@ pub fn draw(load: &Load, measure: &Measure, results: &[Results], i: usize, grid:
          fill=\"#1b1f24\"><rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>\n\
          <text x=\"{GAP}\" y=\"18\" font-size=\"14\">{what}</text>\n\
          <text x=\"{GAP}\" y=\"34\" fill=\"#57606a\">change in %: blue is better ({better}), \
-         orange is worse; in brackets: not proven at 95 %; rows are guests, columns are cores</text>\n"
+         orange is worse; in brackets: not proven at 95 %; rows are guests, columns are \
+         cores</text>\n"
     );
     for (row, (policy, results)) in POLICIES.iter().zip(results).enumerate() {
         let y = TITLE + row as u32 * panel.1;
