@@ -1,4 +1,5 @@
-//! `cargo xtask xcollopts`: which of the four switches of Zeng and others (2015) help on which host.
+//! `cargo xtask xcollopts`: which of the four switches of Zeng and others (2015) help on which
+//! host.
 //!
 //! Sweeps three shipped scenarios over numbers of guests and cores, with every combination of the
 //! switches under credit, and of those that credit2 knows under credit2. What came out is written

@@ -39,8 +39,9 @@ pub fn draw(load: &Load, measure: &Measure, results: &[Results], i: usize, grid:
          xmlns=\"http://www.w3.org/2000/svg\" font-family=\"sans-serif\" font-size=\"11\" \
          fill=\"#1b1f24\"><rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>\n\
          <text x=\"{GAP}\" y=\"18\" font-size=\"14\">{what}</text>\n\
-         <text x=\"{GAP}\" y=\"34\" fill=\"#57606a\">change in %: blue is better ({better}), orange \
-         is worse; in brackets: not proven at 95 %; rows are guests, columns are cores</text>\n"
+         <text x=\"{GAP}\" y=\"34\" fill=\"#57606a\">change in %: blue is better ({better}), \
+         orange is worse; in brackets: not proven at 95 %; rows are guests, columns are \
+         cores</text>\n"
     );
     for (row, (policy, results)) in POLICIES.iter().zip(results).enumerate() {
         let y = TITLE + row as u32 * panel.1;
@@ -60,8 +61,8 @@ pub fn draw(load: &Load, measure: &Measure, results: &[Results], i: usize, grid:
     let y = height - 10;
     let _ = writeln!(
         svg,
-        "<text x=\"{GAP}\" y=\"{y}\" fill=\"#57606a\">of a switch: the mean over all combinations of \
-         the others; {} replications; – : the switch has one position on one vcpu of Domain-0\
+        "<text x=\"{GAP}\" y=\"{y}\" fill=\"#57606a\">of a switch: the mean over all combinations \
+         of the others; {} replications; – : the switch has one position on one vcpu of Domain-0\
          </text>",
         grid.replications
     );

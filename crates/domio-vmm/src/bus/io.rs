@@ -282,8 +282,8 @@ impl KernelIo<'_, '_> {
         self.pending.schedule(tasklet);
     }
 
-    /// As [`KernelIo::schedule`] on vcpu `vcpu` of this domain, which gets an IPI if that is another
-    /// one.
+    /// As [`KernelIo::schedule`] on vcpu `vcpu` of this domain. Another vcpu than this one gets an
+    /// IPI.
     pub fn schedule_on(&mut self, vcpu: u16, tasklet: Tasklet) {
         if vcpu == self.vcpu.index {
             self.pending.schedule(tasklet);

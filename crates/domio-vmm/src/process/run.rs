@@ -6,10 +6,11 @@
 
 use super::running::Doing;
 use super::task::Task;
-use super::{Answer, Context, Finished, Hypercall, Op, Pid};
+use super::{Answer, Call, Context, Finished, Hypercall, Op, Pid};
 use crate::bus::device::Device;
 use crate::bus::io::KernelIo;
-use crate::bus::locks::Entry;
+use crate::bus::locks::{Entry, Section};
+use crate::bus::owner::Owner;
 use crate::guest::work::leave;
 use domio_core::{Duration, Instant};
 
@@ -109,18 +110,7 @@ impl Task {
                 Next::GoOn
             }
             Doing::Before(call, section, owner) | Doing::Spins(call, section, owner) => {
-                let line = match kernel.io.wires.locks.enter(section.lock, kernel.vcpu) {
-                    Entry::Spins => {
-                        running.doing = Doing::Spins(call, section, owner);
-                        self.compute(Duration::MAX);
-                        return Next::GoOn;
-                    }
-                    Entry::TakenFrom => kernel.pending.lock_line(),
-                    Entry::Taken => Duration::ZERO,
-                };
-                running.doing = Doing::Within(call, section.lock);
-                self.compute(section.time + line);
-                self.set_owner(owner);
+                self.enter_section(call, section, owner, kernel);
                 Next::GoOn
             }
             Doing::Within(call, lock) => {
@@ -157,6 +147,31 @@ impl Task {
                 self.exit();
                 Next::GoOn
             }
+        }
+    }
+
+    /// A call comes to a section that one vcpu at a time may be in, or looks whether it may enter
+    /// now.
+    fn enter_section(
+        &mut self,
+        call: Call,
+        section: Section,
+        owner: Owner,
+        kernel: &mut KernelIo<'_, '_>,
+    ) {
+        let entry = kernel.io.wires.locks.enter(section.lock, kernel.vcpu);
+        let (doing, time) = match entry {
+            Entry::Spins => (Doing::Spins(call, section, owner), Duration::MAX),
+            Entry::Taken => (Doing::Within(call, section.lock), section.time),
+            Entry::TakenFrom => {
+                let line = kernel.pending.lock_line();
+                (Doing::Within(call, section.lock), section.time + line)
+            }
+        };
+        self.compute(time);
+        self.set_owner(owner);
+        if let Some(running) = self.running() {
+            running.doing = doing;
         }
     }
 
