@@ -13,6 +13,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Policies in Python that a process has at most: each needs a function of its own.
@@ -25,6 +26,14 @@ struct Slot {
 }
 
 static REGISTERED: Mutex<Vec<Slot>> = Mutex::new(Vec::new());
+
+/// How often a policy was registered, so that scenarios know whether they know all.
+static REGISTRATIONS: AtomicU64 = AtomicU64::new(0);
+
+/// How often a policy was registered so far.
+pub fn registrations() -> u64 {
+    REGISTRATIONS.load(Ordering::Relaxed)
+}
 
 fn registered() -> MutexGuard<'static, Vec<Slot>> {
     REGISTERED.lock().unwrap_or_else(PoisonError::into_inner)
@@ -182,6 +191,7 @@ pub fn register_policy(class: &Bound<'_, PyAny>) -> PyResult<String> {
         }
         None => all.push(slot),
     }
+    REGISTRATIONS.fetch_add(1, Ordering::Relaxed);
     Ok(name.to_owned())
 }
 
