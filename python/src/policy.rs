@@ -5,7 +5,7 @@ use crate::background::without_gil;
 use crate::boundary::Host;
 use crate::errors::{self, refused};
 use domio_core::{DomainId, Duration, ParamKind, ParamSpec, ParamValues, PcpuId, Topology, VcpuId};
-use domio_front::conformance::Outcome;
+use domio_front::conformance::SuiteOutcome;
 use domio_sched::{
     Cx, Descriptor, Needs, Pick, Policy, Prev, Promises, Scheduler, Stop as Why, Wake, policies,
 };
@@ -207,7 +207,7 @@ pub fn check_policy(py: Python<'_>, name: &str, scripts: u32, orders: bool) -> P
     let promises = &policy.descriptor.promises;
     let outcome = without_gil(py, None, |_| {
         let make = |topology: &Topology| (policy.make)(&values, topology);
-        Outcome::of(&make, promises, scripts, orders)
+        SuiteOutcome::of(&make, promises, scripts, orders)
     })?;
     let params = serde_json::Map::new();
     Ok(outcome.to_json(name, params).to_string())

@@ -6,7 +6,7 @@ use crate::policy::refuse_to_keep;
 use crate::scenario::{Scenario, given};
 use crate::table::{Rows, Table};
 use domio_core::DomainId;
-use domio_front::comparison::{self, Compared, Tables, VariantJson};
+use domio_front::comparison::{self, ComparedTables, ComparedVariants, VariantJson};
 use domio_front::figures::{self, RunJson};
 use domio_front::{Tell, explained, hosts, input, trace_file, traces};
 use domio_lab::Keeper;
@@ -189,9 +189,9 @@ pub fn compare(
     let domains = pairs.iter().map(|(_, built)| simulate::domains(built));
     let domains = comparison::all_domains(domains);
     let (first, host) = &pairs[0];
-    let tables = Tables::of(&domains, &samples, hosts::measured_ms(host));
+    let tables = ComparedTables::of(&domains, &samples, hosts::measured_ms(host));
     let named = pairs.iter().zip(&samples);
-    let of = Compared {
+    let of = ComparedVariants {
         scenario: first.name(),
         variants: named
             .map(|(pair, (label, _))| variant(label, pair))

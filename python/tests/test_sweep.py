@@ -216,9 +216,10 @@ def test_a_cell_that_fails_on_dask_is_named(host: domio.Scenario, client: Any) -
 
 @pytest.mark.slow
 def test_ray_writes_the_same_bytes_also_when_a_worker_is_killed(
-    path: str, tmp_path: Path
+    path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ray = pytest.importorskip("ray", reason="Ray has no wheel here")
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
     axes = {"domain.web.weight": "1..24", "run.duration_s": [5]}
     alone, spread = tmp_path / "alone.csv", tmp_path / "spread.csv"
     domio.sweep(path, axes, output=alone)
