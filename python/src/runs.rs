@@ -248,7 +248,7 @@ pub fn explain(
     let sum = sum.map_err(|e| errors::of(py, e))?;
     let json = explained::to_json(&sum, &simulate::domains(host), false);
     let json = serde_json::to_string(&json).map_err(|e| refused(e.to_string()))?;
-    let mut notices = scenario.notices().to_vec();
+    let mut notices: Vec<String> = hosts::notices(scenario, host).cloned().collect();
     notices.extend(trouble(&keeper));
     Ok((json, notices))
 }

@@ -7,19 +7,21 @@ use domio_lab::store::{self, PROGRAM};
 use domio_replay::RecordedDemands;
 use domio_run::Subject;
 use domio_run::simulate::{self, RunFault};
-use domio_scenario::{Built, NoDemands, Replay, ReplaySource, Scenario};
+use domio_scenario::{
+    Built, NoDemands, RecordedCalls, RecordedRequests, Replay, ReplaySource, Scenario,
+};
 use domio_sweep::{Axis, Design, SweepPlan};
 use domio_trace::scenario_sha256;
 use domio_vmm::Profile;
 use domio_vmm::config::Workload;
 use std::borrow::Cow;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A scenario of which cells are made.
 pub struct CellSource {
     base: Scenario,
-    /// The traces that it replays, in the order of its plan.
-    recordings: Vec<Vec<u8>>,
+    /// The files that it names, in the order of its plan.
+    files: Vec<Vec<u8>>,
     demands: Mutex<RecordedDemands<Folder>>,
 }
 
@@ -45,13 +47,10 @@ pub struct ReadyCell {
 impl CellSource {
     /// Cells of `base`.
     pub fn new(base: Scenario) -> Self {
-        let replays = base.plan().replays.iter();
-        let read = replays.map(|replay| std::fs::read(base.folder().join(&replay.trace)));
-        // What cannot be read is told of when the first cell is built.
-        let recordings = read.collect::<Result<_, _>>().unwrap_or_default();
         CellSource {
             demands: Mutex::new(traces::recorded(&base)),
-            recordings,
+            // What cannot be read is told of when the first cell is built.
+            files: store::files(&base).unwrap_or_default(),
             base,
         }
     }
@@ -78,7 +77,7 @@ impl CellSource {
                 Some(axis) => error.context(format!("--set {axis} has {}", axis.value(place))),
                 None => error,
             })?;
-            for notice in ready.scenario.notices() {
+            for notice in hosts::notices(&ready.scenario, &built) {
                 if !checked.notices.contains(notice) {
                     checked.notices.push(notice.clone());
                 }
@@ -98,13 +97,8 @@ impl CellSource {
         let changes: Vec<(&str, &str)> = pairs.map(|(axis, v)| (axis.key(), v.as_str())).collect();
         let scenario = self.base.with(&changes);
         let scenario = scenario.map_err(|e| within(axes, values, mistakes(e)))?;
-        let names = |scenario: &Scenario| -> Vec<String> {
-            let replays = scenario.plan().replays.iter();
-            replays.map(|replay| replay.trace.clone()).collect()
-        };
-        let read = names(&scenario);
-        let subject = match read == names(&self.base) && read.len() == self.recordings.len() {
-            true => Some(Subject::of_scenario(&scenario, &self.recordings)),
+        let subject = match self.has_files_of(&scenario) {
+            true => Some(Subject::of_scenario(&scenario, &self.files)),
             false => store::subject(&scenario).ok(),
         };
         Ok(ReadyCell {
@@ -147,6 +141,12 @@ impl CellSource {
             }
             false => hosts::of_replication(&cell.scenario, built, replication),
         }
+    }
+
+    /// Whether a cell reads the files that the source has read.
+    fn has_files_of(&self, cell: &Scenario) -> bool {
+        let named = cell.plan().files();
+        named.clone().count() == self.files.len() && named.eq(self.base.plan().files())
     }
 
     /// Whether `cell` replays what the scenario itself replays: the times that the hypervisor takes
@@ -204,10 +204,27 @@ pub fn about(
 /// Demands that are read once for all cells.
 struct Shared<'s>(&'s Mutex<RecordedDemands<Folder>>);
 
+impl Shared<'_> {
+    fn read(&self) -> MutexGuard<'_, RecordedDemands<Folder>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl ReplaySource for Shared<'_> {
     fn workload(&self, replay: &Replay) -> Result<Workload, NoDemands> {
-        let demands = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        demands.workload(replay)
+        self.read().workload(replay)
+    }
+
+    fn job_file(&self, path: &str) -> Result<String, NoDemands> {
+        self.read().job_file(path)
+    }
+
+    fn requests(
+        &self,
+        path: &str,
+        wanted: &RecordedRequests,
+    ) -> Result<(Vec<RecordedCalls>, Vec<String>), NoDemands> {
+        self.read().requests(path, wanted)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The figures of a run for programs: what `domio run --json` prints.
 
-use crate::hosts::{measured_ms, pools, vcpus};
+use crate::hosts::{self, measured_ms, pools, vcpus};
 use domio_core::DomainId;
 use domio_meter::ResidenceJson;
 use domio_run::measure::{MEASURES, Measure, MeasureGroup};
@@ -75,8 +75,7 @@ pub fn names(domains: &[(DomainId, String)]) -> Vec<String> {
 /// What is worth knowing of a run: notices of the scenario, of the files that it read, and of
 /// domains that never ran.
 pub fn notices(scenario: &Scenario, built: &Built, samples: &[Sample]) -> Vec<String> {
-    let notices = scenario.notices().iter().cloned();
-    let notices = notices.chain(built.notices.iter().cloned());
+    let notices = hosts::notices(scenario, built).cloned();
     notices.chain(starvation(built, samples)).collect()
 }
 

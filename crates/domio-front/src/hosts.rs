@@ -1,12 +1,11 @@
 //! Hosts of scenarios: built with the recordings beside their files, and simulated.
 
+use crate::scenarios::mistakes;
 use crate::traces;
 use domio_run::simulate::{self, RunFault};
 use domio_scenario::{Built, Scenario};
 use std::borrow::Cow;
 use std::fmt;
-
-use crate::scenarios::mistakes;
 
 /// What the simulator takes.
 ///
@@ -60,6 +59,11 @@ pub fn vcpus(built: &Built) -> Vec<(String, usize)> {
 /// Length of the measured time in milliseconds.
 pub fn measured_ms(built: &Built) -> f64 {
     built.duration.as_nanos() as f64 / 1e6
+}
+
+/// What is to be known of a scenario, and of the files that it names.
+pub fn notices<'n>(scenario: &'n Scenario, built: &'n Built) -> impl Iterator<Item = &'n String> {
+    scenario.notices().iter().chain(&built.notices)
 }
 
 /// Names of the pools of a host with several, each with its policy.

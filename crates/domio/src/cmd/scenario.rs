@@ -3,10 +3,11 @@
 use crate::args::{self, Global, ScenarioCheck, ScenarioList, ScenarioShow};
 use crate::cmd::from_trace;
 use crate::files::Files;
-use crate::input::{self};
+use crate::input;
 use crate::out::{self, Status};
 use crate::traces;
 use anyhow::anyhow;
+use domio_front::hosts;
 use domio_front::scenarios::{is_unreadable, near, of_file, of_stdin};
 use domio_papers::paper::{self, Paper};
 use domio_report::text::{Cell, Column, Table, Tone};
@@ -72,8 +73,9 @@ fn check(args: &ScenarioCheck) -> anyhow::Result<Status> {
         // A scenario that cannot be run is not valid, and its replays are looked at as `run` does.
         let result = result.and_then(|scenario| {
             let built = scenario.build(&traces::recorded(&scenario))?;
-            let notices = scenario.notices().iter().cloned().chain(built.notices);
-            Ok(notices.collect::<Vec<String>>())
+            Ok(hosts::notices(&scenario, &built)
+                .cloned()
+                .collect::<Vec<String>>())
         });
         // What could not be read at all outweighs mistakes, whatever comes after it.
         match &result {

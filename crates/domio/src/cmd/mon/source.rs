@@ -64,6 +64,7 @@ impl Source {
             };
             let scenario = run::load(&args.source, &how, args.policy.as_deref())?;
             let built = hosts::build(&scenario)?;
+            built.notices.iter().for_each(|notice| out::notice(notice));
             return Ok(Source::Host(Box::new((scenario, built))));
         }
         if !args.set.is_empty() || args.seed.is_some() || args.policy.is_some() {
