@@ -2,14 +2,14 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, final
+from typing import Any, TypeAlias, final
 
 __version__: str
 PROGRAM: str
 
-type _Path = str | os.PathLike[str]
-type _ScenarioLike = Scenario | _Path
-type _Changes = list[tuple[str, str]]
+_Path: TypeAlias = str | os.PathLike[str]
+_ScenarioLike: TypeAlias = "Scenario | _Path"
+_Changes: TypeAlias = list[tuple[str, str]]
 
 class DomioError(Exception):
     """What domio could not do, and what to do about it. All exceptions of domio are of this class."""

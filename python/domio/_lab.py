@@ -7,12 +7,12 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from domio import _domio, _plot
 from domio._domio import Scenario, Table, TraceStream
 
-type ScenarioLike = Scenario | str | os.PathLike[str]
+ScenarioLike: TypeAlias = Scenario | str | os.PathLike[str]
 
 
 class Measure(NamedTuple):

@@ -137,7 +137,8 @@ impl Host {
         Ok(())
     }
 
-    /// Asks that `vcpu`, which is current, gets another pcpu by `pick_pcpu` when it is switched out.
+    /// Asks that `vcpu`, which is current, gets another pcpu by `pick_pcpu` when it is switched
+    /// out.
     fn migrate(&self, vcpu: u32) -> PyResult<()> {
         self.seen(vcpu)?;
         self.ask(Asked::Migrate(VcpuId(vcpu)));

@@ -47,7 +47,9 @@ fn usable<T>(results: Vec<Result<T, RecordingError>>, told: &mut Vec<String>) ->
 
 /// Decides claims of papers: what `domio reproduce --json` prints.
 #[pyfunction]
-#[pyo3(signature = (claims, effort = "quick", seed = 1, replications = None, results = None, jobs = None))]
+#[pyo3(signature = (
+    claims, effort = "quick", seed = 1, replications = None, results = None, jobs = None
+))]
 pub fn reproduce(
     py: Python<'_>,
     claims: Vec<String>,

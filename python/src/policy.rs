@@ -5,7 +5,7 @@ use crate::background::without_gil;
 use crate::boundary::Host;
 use crate::errors::{self, refused};
 use domio_core::{DomainId, Duration, ParamKind, ParamSpec, ParamValues, PcpuId, Topology, VcpuId};
-use domio_front::conformance::Outcome;
+use domio_front::conformance::SuiteOutcome;
 use domio_sched::{
     Cx, Descriptor, Needs, Pick, Policy, Prev, Promises, Scheduler, Stop as Why, Wake, policies,
 };
@@ -13,6 +13,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Policies in Python that a process has at most: each needs a function of its own.
@@ -25,6 +26,14 @@ struct Slot {
 }
 
 static REGISTERED: Mutex<Vec<Slot>> = Mutex::new(Vec::new());
+
+/// How often a policy was registered, so that scenarios know whether they know all.
+static REGISTRATIONS: AtomicU64 = AtomicU64::new(0);
+
+/// How often a policy was registered so far.
+pub fn registrations() -> u64 {
+    REGISTRATIONS.load(Ordering::Relaxed)
+}
 
 fn registered() -> MutexGuard<'static, Vec<Slot>> {
     REGISTERED.lock().unwrap_or_else(PoisonError::into_inner)
@@ -182,6 +191,7 @@ pub fn register_policy(class: &Bound<'_, PyAny>) -> PyResult<String> {
         }
         None => all.push(slot),
     }
+    REGISTRATIONS.fetch_add(1, Ordering::Relaxed);
     Ok(name.to_owned())
 }
 
@@ -197,7 +207,7 @@ pub fn check_policy(py: Python<'_>, name: &str, scripts: u32, orders: bool) -> P
     let promises = &policy.descriptor.promises;
     let outcome = without_gil(py, None, |_| {
         let make = |topology: &Topology| (policy.make)(&values, topology);
-        Outcome::of(&make, promises, scripts, orders)
+        SuiteOutcome::of(&make, promises, scripts, orders)
     })?;
     let params = serde_json::Map::new();
     Ok(outcome.to_json(name, params).to_string())

@@ -6,7 +6,7 @@ use crate::policy::refuse_to_keep;
 use crate::scenario::{Scenario, given};
 use crate::table::{Rows, Table};
 use domio_core::DomainId;
-use domio_front::comparison::{self, Compared, Tables, VariantJson};
+use domio_front::comparison::{self, ComparedTables, ComparedVariants, VariantJson};
 use domio_report::run_json::{self, RunJson};
 use domio_front::{Tell, explained, hosts, input, trace_file, traces};
 use domio_lab::Keeper;
@@ -189,9 +189,9 @@ pub fn compare(
     let domains = pairs.iter().map(|(_, built)| simulate::domains(built));
     let domains = comparison::all_domains(domains);
     let (first, host) = &pairs[0];
-    let tables = Tables::of(&domains, &samples, hosts::measured_ms(host));
+    let tables = ComparedTables::of(&domains, &samples, hosts::measured_ms(host));
     let named = pairs.iter().zip(&samples);
-    let of = Compared {
+    let of = ComparedVariants {
         scenario: first.name(),
         variants: named
             .map(|(pair, (label, _))| variant(label, pair))
@@ -248,7 +248,7 @@ pub fn explain(
     let sum = sum.map_err(|e| errors::of(py, e))?;
     let json = explained::to_json(&sum, &simulate::domains(host), false);
     let json = serde_json::to_string(&json).map_err(|e| refused(e.to_string()))?;
-    let mut notices = scenario.notices().to_vec();
+    let mut notices: Vec<String> = hosts::notices(scenario, host).cloned().collect();
     notices.extend(trouble(&keeper));
     Ok((json, notices))
 }

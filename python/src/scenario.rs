@@ -19,6 +19,8 @@ pub struct Scenario {
     pub inner: Inner,
     /// What was changed since the text was read, step by step.
     steps: Vec<Changes>,
+    /// How often policies had been registered when the text was read.
+    knows: u64,
 }
 
 impl Scenario {
@@ -28,7 +30,13 @@ impl Scenario {
             return Ok(Scenario {
                 inner: self.inner.clone(),
                 steps: self.steps.clone(),
+                knows: self.knows,
             });
+        }
+        if self.knows != policy::registrations() {
+            // A policy has come since.
+            let steps = self.steps.clone().into_iter().chain([changes]).collect();
+            return Scenario::_restore(py, self.inner.name(), self.inner.text(), steps);
         }
         let pairs = changes.iter().map(|(key, value)| (&**key, &**value));
         let pairs: Vec<(&str, &str)> = pairs.collect();
@@ -36,7 +44,11 @@ impl Scenario {
         let inner = inner.map_err(|e| errors::of_mistakes(py, e))?;
         let mut steps = self.steps.clone();
         steps.push(changes);
-        Ok(Scenario { inner, steps })
+        Ok(Scenario {
+            inner,
+            steps,
+            knows: self.knows,
+        })
     }
 
     /// The scenario with another seed, if there is one.
@@ -46,10 +58,12 @@ impl Scenario {
     }
 
     fn parsed(py: Python<'_>, name: &str, text: &str) -> PyResult<Self> {
+        let knows = policy::registrations();
         let inner = Inner::parse(name, text.as_bytes(), &policy::all());
         Ok(Scenario {
             inner: inner.map_err(|e| errors::of_mistakes(py, e))?,
             steps: Vec::new(),
+            knows,
         })
     }
 }
@@ -94,10 +108,12 @@ impl Scenario {
     #[staticmethod]
     fn load(py: Python<'_>, name: PathBuf) -> PyResult<Self> {
         let name = name.to_string_lossy();
+        let knows = policy::registrations();
         let inner = scenarios::load_with(&name, &policy::all());
         Ok(Scenario {
             inner: inner.map_err(|e| errors::of(py, e))?,
             steps: Vec::new(),
+            knows,
         })
     }
 

@@ -10,7 +10,7 @@ use crate::runs::at_least_one;
 use crate::scenario::{Scenario, given};
 use crate::table::{Rows, Table};
 use domio_front::cells::{self, CellSource, setting};
-use domio_front::drive::{CellAt, Drive};
+use domio_front::drive::{CellAt, CellDrive};
 use domio_lab::Keeper;
 use domio_lab::store::encoding::decode;
 use domio_run::{Sample, SampleKey};
@@ -152,7 +152,9 @@ impl Sweep {
     /// A sweep of `scenario` along `axes`, each a key and its values as `domio sweep --set` has
     /// them. Rows go to the file `output`, or to a table in memory.
     #[new]
-    #[pyo3(signature = (scenario, axes, design = "grid", replications = 1, seed = None, results = None, output = None))]
+    #[pyo3(signature = (
+        scenario, axes, design = "grid", replications = 1, seed = None, results = None, output = None
+    ))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -216,7 +218,7 @@ impl Sweep {
     #[pyo3(signature = (jobs = None))]
     fn run(&self, py: Python<'_>, jobs: Option<usize>) -> PyResult<()> {
         let work = |stop: &Stop| {
-            let drive = Drive {
+            let drive = CellDrive {
                 source: &self.source,
                 plan: &self.plan,
                 replications: self.replications,

@@ -40,10 +40,10 @@ def test_a_scenario_is_built_in_code() -> None:
                 "on": {"distribution": "exponential", "mean_ms": 3},
                 "off": {"distribution": "exponential", "mean_ms": 5},
             },
-            {"name": 'batch "q"', "task": [{"workload": "burn"}, {"workload": "idle"}]},
+            {"name": "batch-q", "task": [{"workload": "burn"}, {"workload": "idle"}]},
         ],
     )
-    assert built.domains == ["web", 'batch "q"']
+    assert built.domains == ["web", "batch-q"]
     assert built.title == "built"
     again = domio.Scenario.from_toml(built.to_toml())
     assert again == built

@@ -49,7 +49,7 @@ def test_stubs_have_what_the_native_part_has() -> None:
     native = {name for name in dir(_domio) if not name.startswith("__")} | {"__version__"}
     assert native == names
     for name in ("Scenario", "Table", "TraceStream", "Host", "Sweep"):
-        body = stub.split(f"class {name}", 1)[1].split("\n@final", 1)[0].split("\ndef ", 1)[0]
+        body = stub.split(f"class {name}:", 1)[1].split("\n@final", 1)[0].split("\ndef ", 1)[0]
         told = set(re.findall(r"    def (\w+)", body))
         own = {n for n in vars(getattr(_domio, name)) if not n.startswith("_")}
         assert own == {n for n in told if not n.startswith("_")}, name

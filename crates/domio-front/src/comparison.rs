@@ -67,7 +67,7 @@ pub fn all_domains(
 }
 
 /// What is compared, variants by domains.
-pub struct Tables {
+pub struct ComparedTables {
     /// What changed from the first variant.
     pub changes: Vec<Gain>,
     /// A table a measure.
@@ -76,7 +76,7 @@ pub struct Tables {
     pub driver_work: Vec<(String, Comparison)>,
 }
 
-impl Tables {
+impl ComparedTables {
     /// Compares the `samples` of variants, by their labels. `measured_ms` is the length of the
     /// measured time of one replication.
     pub fn of(
@@ -85,7 +85,7 @@ impl Tables {
         measured_ms: f64,
     ) -> Self {
         let names: Vec<String> = domains.iter().map(|(_, name)| name.clone()).collect();
-        Tables {
+        ComparedTables {
             changes: gains::changes(&names, samples),
             measures: domio_stats::domains::comparisons(&names, samples),
             driver_work: domio_stats::drivers::comparisons(domains, samples, measured_ms),
@@ -109,7 +109,7 @@ pub struct VariantJson {
 }
 
 /// What a comparison is of.
-pub struct Compared<'c> {
+pub struct ComparedVariants<'c> {
     /// The scenario of the first host.
     pub scenario: &'c str,
     /// The variants, in their order.
@@ -123,7 +123,7 @@ pub struct Compared<'c> {
 }
 
 /// The comparison for programs.
-pub fn to_json(of: &Compared<'_>, tables: &Tables) -> Value {
+pub fn to_json(of: &ComparedVariants<'_>, tables: &ComparedTables) -> Value {
     let table = |(measure, table): &(Measure, Comparison)| {
         json!({
             "measure": measure.key,

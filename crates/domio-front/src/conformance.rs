@@ -5,13 +5,13 @@ use domio_sched::conformance::{self, CHECKERS, CheckerInfo, Finding, Make, Repor
 use serde_json::{Map, Value, json};
 
 /// What the suite found, checker by checker.
-pub struct Outcome {
+pub struct SuiteOutcome {
     /// Subjects and findings.
     pub report: Report,
     promises: Promises,
 }
 
-impl Outcome {
+impl SuiteOutcome {
     /// Of the policy that `make` makes and that gives `promises`: hand-written scripts, `random`
     /// ones, and, if `orders`, every order of a few events.
     pub fn of(make: Make<'_>, promises: &Promises, random: u32, orders: bool) -> Self {
@@ -21,7 +21,7 @@ impl Outcome {
             report.subjects += orders.subjects;
             report.findings.extend(orders.findings);
         }
-        Outcome {
+        SuiteOutcome {
             report,
             promises: *promises,
         }

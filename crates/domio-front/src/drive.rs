@@ -43,7 +43,7 @@ impl CellAt {
 }
 
 /// What runs cells.
-pub struct Drive<'d> {
+pub struct CellDrive<'d> {
     /// What cells are made of.
     pub source: &'d CellSource,
     /// Axes of the cells.
@@ -56,7 +56,7 @@ pub struct Drive<'d> {
     pub progress: &'d dyn ProgressListener,
 }
 
-impl Drive<'_> {
+impl CellDrive<'_> {
     /// Runs `cells`, and hands each sample to `each`, by cell and replication.
     ///
     /// # Errors

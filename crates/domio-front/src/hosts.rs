@@ -1,12 +1,11 @@
 //! Hosts of scenarios: built with the recordings beside their files, and simulated.
 
+use crate::scenarios::mistakes;
 use crate::traces;
 use domio_run::simulate::{self, RunFault};
 use domio_scenario::{Built, Scenario};
 use std::borrow::Cow;
 use std::fmt;
-
-use crate::scenarios::mistakes;
 
 /// What the simulator takes.
 ///

@@ -4,7 +4,7 @@
 mod kind;
 mod packed;
 
-pub use kind::{Kind, begins_as_perfetto};
+pub use kind::{InputKind, begins_as_perfetto};
 pub use packed::Packing;
 
 use anyhow::bail;
@@ -117,8 +117,8 @@ impl Stream {
     }
 
     /// What it is.
-    pub fn kind(&self) -> Kind {
-        Kind::of(&self.head)
+    pub fn kind(&self) -> InputKind {
+        InputKind::of(&self.head)
     }
 
     /// How it is packed, if it is.
@@ -179,7 +179,7 @@ fn head_of(file: &mut impl Read, is_whole: bool) -> io::Result<Vec<u8>> {
 ///
 /// # Errors
 /// When it cannot be read.
-pub fn kind(path: &Path) -> io::Result<Kind> {
+pub fn kind(path: &Path) -> io::Result<InputKind> {
     let stream = Stream::open(path)?;
     let kind = stream.kind();
     if is_stdin(path)
@@ -192,7 +192,7 @@ pub fn kind(path: &Path) -> io::Result<Kind> {
 
 /// Whether `source` is a file in a format of traces, whatever it is called.
 pub fn is_trace(source: &Path) -> bool {
-    source.is_file() && matches!(kind(source), Ok(Kind::Trace))
+    source.is_file() && matches!(kind(source), Ok(InputKind::Trace))
 }
 
 /// What takes a trace of a block device.
@@ -206,10 +206,10 @@ const OF_BLOCK_TRACES: &str =
 pub fn trace(path: &Path) -> anyhow::Result<Stream> {
     let stream = Stream::open(path)?;
     let (what, advice) = match stream.kind() {
-        Kind::Trace | Kind::Unknown => return Ok(stream),
-        Kind::Foreign { what, advice } => (what, advice),
-        Kind::BlockTrace => ("a block trace", OF_BLOCK_TRACES),
-        Kind::Scenario => (
+        InputKind::Trace | InputKind::Unknown => return Ok(stream),
+        InputKind::Foreign { what, advice } => (what, advice),
+        InputKind::BlockTrace => ("a block trace", OF_BLOCK_TRACES),
+        InputKind::Scenario => (
             "a scenario",
             "`domio run SCENARIO --trace FILE` simulates it and writes a trace, and `domio run`, \
              `compare` and `explain` take the scenario itself",
@@ -220,12 +220,12 @@ pub fn trace(path: &Path) -> anyhow::Result<Stream> {
 
 /// What to say when `name`, which is of `kind`, is given where a scenario is expected; `None` when
 /// it may be one.
-pub fn no_scenario(name: &str, kind: Kind) -> Option<String> {
+pub fn no_scenario(name: &str, kind: InputKind) -> Option<String> {
     let (what, advice) = match kind {
-        Kind::Scenario | Kind::Unknown => return None,
-        Kind::Foreign { what, advice } => (what, advice),
-        Kind::BlockTrace => ("a block trace", OF_BLOCK_TRACES),
-        Kind::Trace => (
+        InputKind::Scenario | InputKind::Unknown => return None,
+        InputKind::Foreign { what, advice } => (what, advice),
+        InputKind::BlockTrace => ("a block trace", OF_BLOCK_TRACES),
+        InputKind::Trace => (
             "a trace",
             "`domio trace summary`, `domio explain` and `domio mon` take it, and `domio scenario \
              from-trace` makes a scenario of it",

@@ -1,6 +1,6 @@
 //! Scenarios by path or name, and what is said of their mistakes.
 
-use crate::input::{self, Kind, STDIN_NAME, Stream};
+use crate::input::{self, InputKind, STDIN_NAME, Stream};
 use crate::suggest;
 use anyhow::{Context, anyhow, bail};
 use domio_papers::folders;
@@ -67,7 +67,7 @@ pub fn near(name: &str) -> String {
 pub fn of_stdin() -> anyhow::Result<Result<Scenario, ScenarioErrors>> {
     let context = "cannot read the scenario from <stdin>";
     let bytes = input::stdin_bytes(MAX_BYTES).context(context)?;
-    if let Some(why) = input::no_scenario(STDIN_NAME, Kind::of(bytes)) {
+    if let Some(why) = input::no_scenario(STDIN_NAME, InputKind::of(bytes)) {
         bail!(why);
     }
     Ok(Scenario::parse(STDIN_NAME, bytes, policies()))

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 /// What a file is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum InputKind {
     /// A trace that domio reads, perhaps a damaged one.
     Trace,
     /// A trace of a block device.
@@ -24,63 +24,63 @@ pub enum Kind {
     Unknown,
 }
 
-const PERF: Kind = Kind::Foreign {
+const PERF: InputKind = InputKind::Foreign {
     what: "a recording of Linux's perf",
     advice: "`perf script` reads it; domio reads what `xentrace` recorded of the hypervisor",
 };
-const TRACE_CMD: Kind = Kind::Foreign {
+const TRACE_CMD: InputKind = InputKind::Foreign {
     what: "a recording of trace-cmd",
     advice: "`trace-cmd report` reads it; domio reads what `xentrace` recorded of the hypervisor",
 };
-const FTRACE: Kind = Kind::Foreign {
+const FTRACE: InputKind = InputKind::Foreign {
     what: "a text of Linux's ftrace",
     advice: "it tells of one kernel; domio reads what `xentrace` recorded of the hypervisor",
 };
-const PCAP: Kind = Kind::Foreign {
+const PCAP: InputKind = InputKind::Foreign {
     what: "a capture of packets",
     advice: "`tcpdump -r` reads it; domio reads what `xentrace` recorded of the hypervisor",
 };
-const PROGRAM: Kind = Kind::Foreign {
+const PROGRAM: InputKind = InputKind::Foreign {
     what: "a program",
     advice: "give a file that it wrote",
 };
-const PERFETTO: Kind = Kind::Foreign {
+const PERFETTO: InputKind = InputKind::Foreign {
     what: "a trace for ui.perfetto.dev",
     advice: "open it there; `domio run --trace FILE` and `domio trace convert --to own` write \
              traces that domio reads",
 };
-const REPORT: Kind = Kind::Foreign {
+const REPORT: InputKind = InputKind::Foreign {
     what: "a report of domio",
     advice: "open it in a browser; the command that made it is at its head",
 };
-const PAGE: Kind = Kind::Foreign {
+const PAGE: InputKind = InputKind::Foreign {
     what: "an HTML page",
     advice: "open it in a browser; if it was downloaded, the address gave a page, not the file",
 };
-const RESULTS: Kind = Kind::Foreign {
+const RESULTS: InputKind = InputKind::Foreign {
     what: "a SQLite database, as results are kept in",
     advice: "`domio results list` reads it",
 };
-const XZ: Kind = Kind::Foreign {
+const XZ: InputKind = InputKind::Foreign {
     what: "an xz file",
     advice: "unpack it with `xz -dk`; gzip and zstd files are read as they are",
 };
-const BZIP2: Kind = Kind::Foreign {
+const BZIP2: InputKind = InputKind::Foreign {
     what: "a bzip2 file",
     advice: "unpack it with `bzip2 -dk`; gzip and zstd files are read as they are",
 };
-const ZIP: Kind = Kind::Foreign {
+const ZIP: InputKind = InputKind::Foreign {
     what: "a zip archive",
     advice: "unpack it, and give the file in it; gzip and zstd files are read as they are",
 };
-const TAR: Kind = Kind::Foreign {
+const TAR: InputKind = InputKind::Foreign {
     what: "a tar archive",
     advice: "unpack it with `tar -xf`, and give a file of it",
 };
 
 /// Files by their first bytes. Sources: `perf.data-file-format.txt` of Linux, `trace-cmd.dat(5)`,
 /// the drafts of pcap and pcapng, `file(1)`.
-const MAGICS: [(&[u8], Kind); 16] = [
+const MAGICS: [(&[u8], InputKind); 16] = [
     (b"PERFILE2", PERF),
     (b"2ELIFREP", PERF),
     (b"PERFFILE", PERF),
@@ -98,14 +98,14 @@ const MAGICS: [(&[u8], Kind); 16] = [
     (b"PK\x03\x04", ZIP),
     (
         b"PAR1",
-        Kind::Foreign {
+        InputKind::Foreign {
             what: "a Parquet file",
             advice: "`domio trace convert --to csv` writes tables; domio reads none",
         },
     ),
 ];
 
-impl Kind {
+impl InputKind {
     /// Of a file that begins with `head`, unpacked.
     pub fn of(head: &[u8]) -> Self {
         let by_magic = MAGICS.iter().find(|(magic, _)| head.starts_with(magic));
@@ -119,18 +119,18 @@ impl Kind {
             return PERFETTO;
         }
         if is_trace(head) {
-            return Kind::Trace;
+            return InputKind::Trace;
         }
         match of_text(&String::from_utf8_lossy(head)) {
-            Kind::Unknown => {}
+            InputKind::Unknown => {}
             kind => return kind,
         }
         if recognise_block(head).is_some() {
-            return Kind::BlockTrace;
+            return InputKind::BlockTrace;
         }
         match head.starts_with(b"# tracer: ") {
             true => FTRACE,
-            false => Kind::Unknown,
+            false => InputKind::Unknown,
         }
     }
 }
@@ -147,7 +147,7 @@ fn is_trace(head: &[u8]) -> bool {
     }
 }
 
-fn of_text(text: &str) -> Kind {
+fn of_text(text: &str) -> InputKind {
     let begin = text.trim_start().get(..14).unwrap_or_default();
     let begin = begin.to_ascii_lowercase();
     if begin.starts_with("<!doctype html") || begin.starts_with("<html") {
@@ -158,14 +158,14 @@ fn of_text(text: &str) -> Kind {
     }
     // The first line that is told by its form decides: the rest may quote anything.
     let told = text.lines().try_for_each(|line| match of_line(line) {
-        Kind::Unknown => ControlFlow::Continue(()),
+        InputKind::Unknown => ControlFlow::Continue(()),
         kind => ControlFlow::Break(kind),
     });
-    told.break_value().unwrap_or(Kind::Unknown)
+    told.break_value().unwrap_or(InputKind::Unknown)
 }
 
 /// What the text of a line tells of its file.
-fn of_line(line: &str) -> Kind {
+fn of_line(line: &str) -> InputKind {
     const OF_SCENARIOS: [&str; 6] = [
         "[[domain]]",
         "[scheduler]",
@@ -176,8 +176,8 @@ fn of_line(line: &str) -> Kind {
     ];
     let line = line.trim();
     match OF_SCENARIOS.iter().any(|begin| line.starts_with(begin)) {
-        true => Kind::Scenario,
-        false => Kind::Unknown,
+        true => InputKind::Scenario,
+        false => InputKind::Unknown,
     }
 }
 
@@ -199,22 +199,26 @@ mod tests {
     fn traces_and_scenarios_are_told_by_their_begin() {
         let own = TraceWriter::new(Vec::new(), &TraceHeader::default()).unwrap();
         let own = own.finish().unwrap();
-        assert_eq!(Kind::of(&own), Kind::Trace);
-        assert_eq!(Kind::of(&own[..10]), Kind::Trace, "cut");
-        assert_eq!(Kind::of(b"\x03\xf0\x01\x20\0\0\0\0"), Kind::Trace);
+        assert_eq!(InputKind::of(&own), InputKind::Trace);
+        assert_eq!(InputKind::of(&own[..10]), InputKind::Trace, "cut");
+        assert_eq!(InputKind::of(b"\x03\xf0\x01\x20\0\0\0\0"), InputKind::Trace);
         for (name, text) in domio_scenario::examples() {
-            assert_eq!(Kind::of(text.as_bytes()), Kind::Scenario, "{name}");
+            assert_eq!(
+                InputKind::of(text.as_bytes()),
+                InputKind::Scenario,
+                "{name}"
+            );
         }
-        assert_eq!(Kind::of(b""), Kind::Unknown);
-        assert_eq!(Kind::of(b"title = \"nothing\"\n"), Kind::Unknown);
+        assert_eq!(InputKind::of(b""), InputKind::Unknown);
+        assert_eq!(InputKind::of(b"title = \"nothing\"\n"), InputKind::Unknown);
     }
 
     #[test]
     fn a_text_is_what_its_first_telling_line_says() {
         let blkparse = "  8,0    3    1     0.000000000   697  G   W 223490 + 8 [kjournald]\n";
-        assert_eq!(Kind::of(blkparse.as_bytes()), Kind::BlockTrace);
+        assert_eq!(InputKind::of(blkparse.as_bytes()), InputKind::BlockTrace);
         let quoted = format!("host.pcpus = 1\ntitle = \"\"\"\n{blkparse}\"\"\"\n");
-        assert_eq!(Kind::of(quoted.as_bytes()), Kind::Scenario);
-        assert_eq!(Kind::of(b"8,0 cylinders 3\n"), Kind::Unknown);
+        assert_eq!(InputKind::of(quoted.as_bytes()), InputKind::Scenario);
+        assert_eq!(InputKind::of(b"8,0 cylinders 3\n"), InputKind::Unknown);
     }
 }

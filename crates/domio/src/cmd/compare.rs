@@ -8,7 +8,7 @@ use crate::keeping;
 use crate::out::{self, Status};
 use crate::progress::progress;
 use domio_core::DomainId;
-use domio_front::comparison::{self, Compared, Tables, VariantJson};
+use domio_front::comparison::{self, ComparedTables, ComparedVariants, VariantJson};
 use domio_front::hosts;
 use domio_report::data::{Quantity, ReportData, Section};
 use domio_report::driver_work as work;
@@ -52,7 +52,7 @@ pub fn run(args: &Compare, global: &Global) -> anyhow::Result<Status> {
     }
     let domains = all_domains(&variants);
     let measured_ms = first.map_or(0.0, hosts::measured_ms);
-    let tables = Tables::of(&domains, &samples, measured_ms);
+    let tables = ComparedTables::of(&domains, &samples, measured_ms);
     match (args.json, args.csv) {
         (true, _) => out::json_as("compare", &to_json(args, &variants, &tables, &notices))?,
         (_, true) => out::text(&to_csv(&tables))?,
@@ -127,7 +127,7 @@ fn labels(variants: &[Variant]) -> Vec<String> {
     variants.iter().map(|v| v.label.clone()).collect()
 }
 
-fn to_text(variants: &[Variant], tables: &Tables, replications: u32) -> String {
+fn to_text(variants: &[Variant], tables: &ComparedTables, replications: u32) -> String {
     let mut text = text::gains::render(&labels(variants), &tables.changes) + "\n";
     // What people feel comes first, then the causes.
     let mut measures: Vec<&(Measure, Comparison)> = tables.measures.iter().collect();
@@ -203,7 +203,7 @@ fn order(tables: &[&(Measure, Comparison)], view: &View) -> Vec<usize> {
     order
 }
 
-fn to_csv(tables: &Tables) -> String {
+fn to_csv(tables: &ComparedTables) -> String {
     let measures = tables.measures.iter();
     let measures =
         measures.map(|(measure, table)| (Quantity::new(measure.title, measure.unit), table));
@@ -215,7 +215,12 @@ fn to_csv(tables: &Tables) -> String {
     csv::compared(measures.chain(work))
 }
 
-fn to_json(args: &Compare, variants: &[Variant], tables: &Tables, notices: &[String]) -> Value {
+fn to_json(
+    args: &Compare,
+    variants: &[Variant],
+    tables: &ComparedTables,
+    notices: &[String],
+) -> Value {
     let variant = |v: &Variant| VariantJson {
         label: v.label.clone(),
         source: v.source.clone(),
@@ -224,7 +229,7 @@ fn to_json(args: &Compare, variants: &[Variant], tables: &Tables, notices: &[Str
         changes: v.changes.clone(),
     };
     let first = variants.iter().find_map(Variant::host);
-    let of = Compared {
+    let of = ComparedVariants {
         scenario: first.map_or(args.scenarios[0].as_str(), |(scenario, _)| scenario.name()),
         variants: variants.iter().map(variant).collect(),
         seed: first.map_or(args.how.seed.unwrap_or(1), |(_, built)| built.seed),

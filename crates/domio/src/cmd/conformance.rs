@@ -3,7 +3,7 @@
 use crate::args::PolicyCheck;
 use crate::cmd::choice::Choice;
 use crate::out::{self, Status};
-use domio_front::conformance::Outcome;
+use domio_front::conformance::SuiteOutcome;
 use domio_report::text::{Cell, Column, Table, Tone};
 use domio_sched::conformance::CHECKERS;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ pub fn run(args: &PolicyCheck) -> anyhow::Result<Status> {
     let values = choice.values()?;
     let make = choice.policy.make;
     let promises = &choice.policy.descriptor.promises;
-    let outcome = Outcome::of(
+    let outcome = SuiteOutcome::of(
         &|topology| make(&values, topology),
         promises,
         args.scripts,
@@ -27,11 +27,11 @@ pub fn run(args: &PolicyCheck) -> anyhow::Result<Status> {
     Ok(status(&outcome))
 }
 
-fn status(outcome: &Outcome) -> Status {
+fn status(outcome: &SuiteOutcome) -> Status {
     Status::of_check(outcome.report.is_clean())
 }
 
-fn to_text(outcome: &Outcome, name: &str) -> String {
+fn to_text(outcome: &SuiteOutcome, name: &str) -> String {
     let mut table = Table::new([
         Column::words("check").whole(),
         Column::words("result").whole(),
@@ -64,7 +64,7 @@ fn to_text(outcome: &Outcome, name: &str) -> String {
     format!("{}\n{verdict}{details}", table.render(out::view()))
 }
 
-fn to_json(outcome: &Outcome, choice: &Choice) -> Value {
+fn to_json(outcome: &SuiteOutcome, choice: &Choice) -> Value {
     let params = choice.params.iter();
     let params = params.map(|(k, v)| (k.clone(), json!(v)));
     outcome.to_json(choice.name(), params.collect())
@@ -76,9 +76,9 @@ mod tests {
     use domio_sched::broken::{Broken, Bug, fifo, placement, promises};
     use domio_sched::conformance::Make;
 
-    fn outcome<B: Bug + Default>() -> Outcome {
+    fn outcome<B: Bug + Default>() -> SuiteOutcome {
         let make: Make<'_> = &|topology| Box::new(Broken::new(B::default(), topology));
-        Outcome::of(make, &B::DESCRIPTOR.promises, 5, true)
+        SuiteOutcome::of(make, &B::DESCRIPTOR.promises, 5, true)
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use crate::args::{self, ElevatorList, ElevatorReplay, ElevatorShow};
 use crate::cmd::registered::{self, ParamJson};
 use crate::files::{FileKind, Files, Output, is_stdout};
-use crate::input::{self, Kind, Stream};
+use crate::input::{self, InputKind, Stream};
 use crate::out::{self, Status};
 use anyhow::{Context, bail};
 use domio_blk::elevator::{ElevatorInfo, elevators, find_elevator};
@@ -97,11 +97,11 @@ fn script_at(path: &Path) -> anyhow::Result<String> {
     let cannot_read = || format!("cannot read {name}");
     let stream = Stream::open(path).with_context(cannot_read)?;
     let what = match stream.kind() {
-        Kind::Unknown => None,
-        Kind::Trace => Some(("a trace", "`domio trace summary` reads it")),
-        Kind::BlockTrace => Some(("a block trace", "`domio trace replay` runs its requests")),
-        Kind::Scenario => Some(("a scenario", "`domio run` simulates it")),
-        Kind::Foreign { what, advice } => Some((what, advice)),
+        InputKind::Unknown => None,
+        InputKind::Trace => Some(("a trace", "`domio trace summary` reads it")),
+        InputKind::BlockTrace => Some(("a block trace", "`domio trace replay` runs its requests")),
+        InputKind::Scenario => Some(("a scenario", "`domio run` simulates it")),
+        InputKind::Foreign { what, advice } => Some((what, advice)),
     };
     if let Some((what, advice)) = what {
         bail!("{name} is {what}, where a script of requests is expected; {advice}");

@@ -5,7 +5,7 @@ use crate::args::{Explain, Global, Machine, TraceInput};
 use crate::cmd::run::{load, policy_names, provenance, report_beside, shown, title};
 use crate::cmd::{block, pictures, scenario, trace};
 use crate::files::Files;
-use crate::input::{self, Kind};
+use crate::input::{self, InputKind};
 use crate::keeping;
 use crate::out::{self, Status};
 use crate::progress::progress;
@@ -47,7 +47,7 @@ pub fn run(args: &Explain, global: &Global) -> anyhow::Result<Status> {
 fn is_trace(what: &str) -> anyhow::Result<bool> {
     let path = Path::new(what);
     match input::is_stdin(path) {
-        true => Ok(input::kind(path).context("cannot read <stdin>")? == Kind::Trace),
+        true => Ok(input::kind(path).context("cannot read <stdin>")? == InputKind::Trace),
         false => Ok(input::is_trace(path)),
     }
 }

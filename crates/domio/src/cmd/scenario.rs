@@ -3,7 +3,7 @@
 use crate::args::{self, Global, ScenarioCheck, ScenarioList, ScenarioShow};
 use crate::cmd::{from_lists, from_trace};
 use crate::files::Files;
-use crate::input::{self};
+use crate::input;
 use crate::out::{self, Status};
 use crate::traces;
 use anyhow::anyhow;

@@ -6,7 +6,7 @@ mod replay;
 pub use replay::{explain_replayed, replay};
 
 use crate::args::{BlockFormatArg, Global, TraceCompare};
-use crate::input::{self, Kind, Stream};
+use crate::input::{self, InputKind, Stream};
 use crate::out::{self, Status};
 use crate::progress::reading;
 use anyhow::{Context, bail};
@@ -30,9 +30,9 @@ pub fn is_block(path: &Path, format: Option<BlockFormatArg>) -> anyhow::Result<b
     }
     if input::is_stdin(path) {
         let kind = input::kind(path).context("cannot read <stdin>")?;
-        return Ok(kind == Kind::BlockTrace);
+        return Ok(kind == InputKind::BlockTrace);
     }
-    Ok(path.is_file() && matches!(input::kind(path), Ok(Kind::BlockTrace)))
+    Ok(path.is_file() && matches!(input::kind(path), Ok(InputKind::BlockTrace)))
 }
 
 /// Opens the trace at `path`.
@@ -47,10 +47,10 @@ pub fn open(
     let context = || format!("cannot read the block trace {}", input::name(path));
     let stream = Stream::open(path).with_context(context)?;
     let what = match stream.kind() {
-        Kind::BlockTrace | Kind::Unknown => None,
-        Kind::Trace => Some(("a trace of a host", "`domio trace summary` takes it")),
-        Kind::Scenario => Some(("a scenario", "`domio run` simulates it")),
-        Kind::Foreign { what, advice } => Some((what, advice)),
+        InputKind::BlockTrace | InputKind::Unknown => None,
+        InputKind::Trace => Some(("a trace of a host", "`domio trace summary` takes it")),
+        InputKind::Scenario => Some(("a scenario", "`domio run` simulates it")),
+        InputKind::Foreign { what, advice } => Some((what, advice)),
     };
     if let Some((what, advice)) = what {
         bail!(

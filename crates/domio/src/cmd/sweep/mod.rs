@@ -21,7 +21,7 @@ use crate::report::{self, ReportFile, ReportKey};
 use crate::suggest;
 use anyhow::{anyhow, bail};
 use domio_front::cells::{self, CellSource, CheckedCells, setting};
-use domio_front::drive::{CellAt, Drive};
+use domio_front::drive::{CellAt, CellDrive};
 use domio_front::scenarios;
 use domio_lab::replicate::at_once;
 use domio_report::data::ReportData;
@@ -47,7 +47,7 @@ pub fn run(args: &Sweep, global: &Global) -> anyhow::Result<Status> {
     let targets = Targets::of(args, &source)?;
     let keeper = keeping::keeper(&args.keeping)?;
     let progress = progress(global);
-    let drive = Drive {
+    let drive = CellDrive {
         source: &source,
         plan: &plan,
         replications: args.replications,
@@ -194,7 +194,7 @@ fn check_ends(source: &CellSource, plan: &SweepPlan, args: &Sweep) -> anyhow::Re
 
 /// Decides which measures are meant. Where names leave that open, the first replication of the
 /// first cell is run, which tells what the host has.
-fn asked(args: &Sweep, plan: &SweepPlan, drive: &Drive<'_>) -> anyhow::Result<Asked> {
+fn asked(args: &Sweep, plan: &SweepPlan, drive: &CellDrive<'_>) -> anyhow::Result<Asked> {
     let trade = args.trade.iter().flat_map(|trade| &trade.0);
     let goal = args.find.iter().flat_map(NamedGoal::figures);
     let plots = args.plot.iter().map(|plot| &plot.figure);
@@ -243,9 +243,9 @@ fn along(plan: &SweepPlan, plot: &PlotOf) -> anyhow::Result<usize> {
     );
 }
 
-fn probe(drive: &Drive<'_>) -> anyhow::Result<Sample> {
+fn probe(drive: &CellDrive<'_>) -> anyhow::Result<Sample> {
     let first = CellAt::at(drive.plan, 0, vec![0; drive.plan.axes().len()]);
-    let alone = Drive {
+    let alone = CellDrive {
         replications: 1,
         progress: &domio_lab::Silent,
         ..*drive
@@ -262,7 +262,7 @@ type Table = TableWriter<Output>;
 
 /// Runs the cells of the plan, or those that the search asks for. Returns the table, and its rows.
 fn all_cells(
-    drive: &Drive<'_>,
+    drive: &CellDrive<'_>,
     search: Option<CellSearch>,
     tracker: &mut Tracker,
     mut table: Option<Table>,
