@@ -32,7 +32,7 @@ export function showAnswer(answer, commands) {
   byId("gains", HTMLElement).replaceChildren(...compared.gains.map(gain));
   show(byId("timelines", HTMLElement), compared.timelines);
   show(byId("shares", HTMLElement), compared.shares);
-  show(byId("waits", HTMLElement), compared.waits);
+  show(byId("waited", HTMLElement), compared.waits);
   show(byId("tables", HTMLElement), compared.tables);
   const exact = byId("exact", HTMLElement);
   const open = [...exact.querySelectorAll("details")].map((details) => details.open);
