@@ -60,7 +60,8 @@ function gain([gains, text]) {
     return element("li", { class: "soft" }, text);
   }
   const word = gains ? "gains" : "pays";
-  return element("li", { class: word }, element("b", {}, word), ` ${text}`);
+  const shown = text.replace("->", "\u2192");
+  return element("li", { class: word }, element("b", {}, word), ` ${shown}`);
 }
 
 /**

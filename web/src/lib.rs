@@ -94,7 +94,10 @@ impl Laboratory {
         request: &str,
         heard: &Listener,
     ) -> Result<String, String> {
-        let slot = self.variants.get_mut(place).ok_or("there are two variants")?;
+        let slot = self
+            .variants
+            .get_mut(place)
+            .ok_or("there are two variants")?;
         *slot = None;
         let request: Request = serde_json::from_str(request).map_err(|e| e.to_string())?;
         let tell = |thousandths: u64| heard.call(&JsValue::NULL, thousandths as f64);

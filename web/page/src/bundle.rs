@@ -17,7 +17,10 @@ use std::path::Path;
 pub fn bundle(folder: &Path, first: &str) -> Result<String> {
     let mut all = Bundle::default();
     all.add(folder, first)?;
-    Ok(format!("\"use strict\";\n(() => {{\n{}}})();\n", all.script))
+    Ok(format!(
+        "\"use strict\";\n(() => {{\n{}}})();\n",
+        all.script
+    ))
 }
 
 #[derive(Default)]
@@ -98,9 +101,15 @@ mod tests {
     #[test]
     fn modules_come_after_those_that_they_import() {
         let made = script(&[
-            ("main.js", "import { two } from \"./b.js\";\nimport { one } from \"./a.js\";\none();\n"),
+            (
+                "main.js",
+                "import { two } from \"./b.js\";\nimport { one } from \"./a.js\";\none();\n",
+            ),
             ("a.js", "export function one() {}\n"),
-            ("b.js", "import { one } from \"./a.js\";\nexport const two = one;\n"),
+            (
+                "b.js",
+                "import { one } from \"./a.js\";\nexport const two = one;\n",
+            ),
         ]);
         let expected =
             "\"use strict\";\n(() => {\nfunction one() {}\nconst two = one;\none();\n})();\n";
@@ -110,7 +119,10 @@ mod tests {
     #[test]
     fn what_would_not_be_one_script_is_refused() {
         let twice = script(&[
-            ("main.js", "import { one } from \"./a.js\";\nconst one = 1;\n"),
+            (
+                "main.js",
+                "import { one } from \"./a.js\";\nconst one = 1;\n",
+            ),
             ("a.js", "export const one = 1;\n"),
         ]);
         assert!(twice.unwrap_err().to_string().contains("main.js:2"));

@@ -41,8 +41,9 @@ pub fn lines(changes: &[&Gain]) -> Vec<(Option<bool>, String)> {
     let felt = first_of_each(changes.iter().copied().filter(|c| c.felt));
     let unfelt = changes.iter().filter(|c| !c.felt).count();
     let shown = felt.iter().take(MOST);
-    let mut lines: Vec<(Option<bool>, String)> =
-        shown.map(|change| (Some(change.gains), line(change))).collect();
+    let mut lines: Vec<(Option<bool>, String)> = shown
+        .map(|change| (Some(change.gains), line(change)))
+        .collect();
     for gains in [true, false] {
         let more = felt.iter().skip(MOST).filter(|c| c.gains == gains).count();
         if more > 0 {
@@ -51,7 +52,10 @@ pub fn lines(changes: &[&Gain]) -> Vec<(Option<bool>, String)> {
     }
     let rest = match (felt.is_empty(), unfelt) {
         (true, 0) => Some("nobody gains and nobody pays".to_owned()),
-        (true, n) => Some(format!("nobody gains or pays what anybody feels; {}", below(n))),
+        (true, n) => Some(format!(
+            "nobody gains or pays what anybody feels; {}",
+            below(n)
+        )),
         (false, 0) => None,
         (false, n) => Some(format!("besides, {}", below(n))),
     };

@@ -15,10 +15,13 @@ pub fn render(
     let Some(places) = Places::of(vcpus, pcpus, elapsed_ns) else {
         return String::new();
     };
-    let columns = places.columns.iter().map(|(title, is_figure)| match is_figure {
-        true => Column::figures(title),
-        false => Column::words(title).whole(),
-    });
+    let columns = places
+        .columns
+        .iter()
+        .map(|&(title, is_figure)| match is_figure {
+            true => Column::figures(title),
+            false => Column::words(title).whole(),
+        });
     let mut table = Table::new(columns);
     for row in places.rows {
         let mut cells = row.into_iter();

@@ -81,10 +81,7 @@ pub fn run(args: &Run, global: &Global) -> anyhow::Result<Status> {
     let drivers = drivers::figures(&samples, &domains, measured_ms(&built));
     match args.json {
         _ if prints_a_trace(args) => {}
-        true => out::json_as(
-            "run",
-            &RunJson::new(&scenario, &built, &samples),
-        )?,
+        true => out::json_as("run", &RunJson::new(&scenario, &built, &samples))?,
         false => out::text(&to_text(&built, &domains, &samples, &drivers))?,
     }
     if let Some(seen) = seen {
