@@ -1,7 +1,7 @@
 //! What a trace tells that was dropped on the page.
 
 use crate::pictures::drawn;
-use crate::printed;
+use crate::printed::printed;
 use domio_core::{DomainId, Duration, Names, Record, Sink};
 use domio_meter::{Explainer, ExplanationJson, MapWindow, Meter, SummaryJson};
 use domio_report::data::Section;

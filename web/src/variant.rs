@@ -1,6 +1,6 @@
 //! One variant of a scenario: simulated, measured, watched.
 
-use crate::printed;
+use crate::printed::printed;
 use domio_core::{DomainId, Duration, Names, Record, Sink};
 use domio_report::run_json::{self, RunJson};
 use domio_run::driver_work::OwnersOnly;

@@ -28,7 +28,7 @@ Tasks:
   nightly [STEP...]
                    what takes longer: the gate, long tests, all verdicts at full
                    effort, recordings, fuzzing; or only the steps named gate,
-                   long, verdicts, recordings, fuzz
+                   long, verdicts, recordings, page, fuzz
   tidy [--rules]   the project's own rules, see docs/ARCHITECTURE.md;
                    --rules lists them
   docs [--update]  runs every command that the documentation shows and compares

@@ -1,9 +1,10 @@
 //! Modules of JavaScript as one script.
 //!
 //! The modules are written for this: an import is one line that names what it takes from a file
-//! beside it, what is exported is declared in the same line, and no two modules have a name at their
-//! top in common. So a script is their texts one after the other, each after those that it imports,
-//! without the words that make modules of them. An editor or a type checker takes them as they are.
+//! beside it, what is exported is declared in the same line, and no two modules have a name at
+//! their top in common. So a script is their texts one after the other, each after those that it
+//! imports, without the words that make modules of them. An editor or a type checker takes them as
+//! they are.
 
 use anyhow::{Context as _, Result, bail};
 use std::collections::BTreeMap;

@@ -1,10 +1,10 @@
-//! Puts the page together: one HTML file that holds style, script and program, and asks for nothing.
+//! Puts the page together: one HTML file with style, script and program, which asks for nothing.
 //!
 //! ```text
-//! src ─ cargo ─▶ WebAssembly ─ wasm-bindgen ─▶ program, packed ─┐
-//!                                          └─▶ glue + js/worker.js ├─▶ domio.html
-//! js/main.js and what it imports ─▶ one script ───────────────────┤
-//! index.html, page.css, the style of reports ────────────────────┘
+//! src ─ cargo ─▶ WebAssembly ─ wasm-bindgen ─▶ program, packed ───┐
+//!                                          └─▶ glue, js/worker.js ┤
+//! js/main.js and what it imports ─▶ one script ───────────────────┼─▶ domio.html
+//! index.html, page.css, the style of reports ─────────────────────┘
 //! ```
 
 mod bundle;
