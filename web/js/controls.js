@@ -62,7 +62,7 @@ export function showState(state, choices, described, changed) {
     text.value = state.text;
   }
   byId("title", HTMLElement).textContent = described[0].title;
-  byId("about", HTMLElement).textContent = described[0].description.trim();
+  byId("about", HTMLElement).textContent = paragraphs(described[0].description);
   byId("linked", HTMLInputElement).checked = state.linked;
   byId("replications", HTMLSelectElement).value = String(state.replications);
   LABELS.forEach((label, place) => {
@@ -84,6 +84,14 @@ export function showState(state, choices, described, changed) {
     details.hidden = fields.length === 0;
   });
   byId("guests", HTMLElement).replaceChildren(...guests(state, described, changed));
+}
+
+/**
+ * `text` without the ends of its lines, except between paragraphs.
+ * @param {string} text
+ */
+function paragraphs(text) {
+  return text.trim().replace(/([^\n])\n(?=[^\n])/g, "$1 ");
 }
 
 /**

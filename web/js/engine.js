@@ -11,7 +11,12 @@ export class Outdated extends Error {}
 /** From this time on (ms) a simulation that nobody waits for any more is ended. */
 const PATIENCE = 400;
 
-/** @typedef {{ resolve: (value: any) => void, reject: (error: Error) => void }} Waiting */
+/**
+ * @typedef {object} Waiting Who waits for an answer.
+ * @property {any} [message] What was asked.
+ * @property {(value: any) => void} resolve
+ * @property {(error: Error) => void} reject
+ */
 
 export class Engine {
   /** @type {Map<number, Waiting>} */
@@ -57,24 +62,33 @@ export class Engine {
     return this.#ready;
   }
 
-  /** Ends a simulation that takes long, unless something else waits behind it. */
+  /** Ends the simulation under way, of which nobody wants to know any more, if it takes long. */
   #interrupt() {
-    const { since } = this.#running ?? { since: Infinity };
-    if (this.#waiting.size === 1 && performance.now() - since > PATIENCE) {
-      this.#restart();
+    const running = this.#running;
+    if (running) {
+      const left = Math.max(running.since + PATIENCE - performance.now(), 0);
+      setTimeout(() => this.#running === running && this.#restart(), left);
     }
   }
 
-  /** Ends whatever is under way, and starts anew. */
+  /** Ends the simulation under way, and starts anew with what waits behind it. */
   #restart() {
     this.#worker?.terminate();
-    for (const { reject } of this.#waiting.values()) {
-      reject(new Outdated());
-    }
+    const behind = [...this.#waiting];
     this.#waiting.clear();
+    const ended = this.#running?.id;
     this.#running = null;
     // It started once, and the same program starts again.
     void this.#start();
+    for (const [id, waiting] of behind) {
+      if (id === ended || waiting.message.call === "begin") {
+        waiting.reject(new Outdated());
+      } else {
+        this.#waiting.set(id, waiting);
+        this.#worker?.postMessage(waiting.message);
+      }
+    }
+    this.#goOn();
   }
 
   /** @param {{ id: number, part?: number, result?: any, error?: string, broken?: boolean }} data */
@@ -96,8 +110,7 @@ export class Engine {
     }
     if (data.broken) {
       this.#restart();
-    }
-    if (simulated || data.broken) {
+    } else if (simulated) {
       this.#goOn();
     }
   }
@@ -105,13 +118,15 @@ export class Engine {
   /**
    * @param {string} call
    * @param {any[]} args
-   * @param {Transferable[]} [moved]
    * @returns {Promise<any>}
    */
-  #ask(call, args, moved = []) {
+  #ask(call, args) {
     const id = this.#next++;
-    this.#worker?.postMessage({ id, call, args }, moved);
-    return new Promise((resolve, reject) => this.#waiting.set(id, { resolve, reject }));
+    const message = { id, call, args };
+    this.#worker?.postMessage(message);
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { message, resolve, reject });
+    });
   }
 
   /** @param {string} name */
@@ -136,8 +151,7 @@ export class Engine {
    * @param {number | undefined} hz
    */
   explain(bytes, name, hz) {
-    const read = new Uint8Array(bytes);
-    return this.#ask("explain", [read, name, hz], [read.buffer]);
+    return this.#ask("explain", [new Uint8Array(bytes), name, hz]);
   }
 
   /**
@@ -147,7 +161,6 @@ export class Engine {
    */
   simulate(variants) {
     this.#later?.waiting.reject(new Outdated());
-    this.#later = null;
     return new Promise((resolve, reject) => {
       this.#later = { variants, waiting: { resolve, reject } };
       this.#interrupt();

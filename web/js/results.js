@@ -32,7 +32,7 @@ export function showAnswer(answer, commands) {
   byId("gains", HTMLElement).replaceChildren(...compared.gains.map(gain));
   show(byId("timelines", HTMLElement), compared.timelines);
   show(byId("shares", HTMLElement), compared.shares);
-  show(byId("waits", HTMLElement), compared.waits);
+  show(byId("waited", HTMLElement), compared.waits);
   show(byId("tables", HTMLElement), compared.tables);
   const exact = byId("exact", HTMLElement);
   const open = [...exact.querySelectorAll("details")].map((details) => details.open);
@@ -60,7 +60,8 @@ function gain([gains, text]) {
     return element("li", { class: "soft" }, text);
   }
   const word = gains ? "gains" : "pays";
-  return element("li", { class: word }, element("b", {}, word), ` ${text}`);
+  const shown = text.replace("->", "\u2192");
+  return element("li", { class: word }, element("b", {}, word), ` ${shown}`);
 }
 
 /**

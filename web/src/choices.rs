@@ -73,7 +73,10 @@ pub fn all() -> Choices {
         let scenario = Scenario::parse(name, text.as_bytes(), policies()).ok()?;
         let plan = scenario.plan();
         let title = plan.title.clone().unwrap_or_default();
-        plan.files().next().is_none().then_some(Shipped { name, title })
+        plan.files()
+            .next()
+            .is_none()
+            .then_some(Shipped { name, title })
     });
     let policies = policies().iter().map(|policy| PolicyChoice {
         name: policy.descriptor.name,
@@ -184,7 +187,11 @@ mod tests {
         for shipped in &all.scenarios {
             let text = domio_scenario::example(shipped.name).unwrap();
             let described = describe(shipped.name, text, None);
-            assert!(described.is_ok_and(|d| !d.domains.is_empty()), "{}", shipped.name);
+            assert!(
+                described.is_ok_and(|d| !d.domains.is_empty()),
+                "{}",
+                shipped.name
+            );
         }
     }
 
@@ -197,6 +204,9 @@ mod tests {
         let other = describe("small-host", text, Some("rtds")).unwrap();
         assert_eq!(other.domains[1].params["budget_us"], 4000);
         let refused = describe("small-host", &text.replace("cores", "cors"), None).err();
-        assert!(refused.is_some_and(|told| told.contains("small-host:11")), "{refused:?}");
+        assert!(
+            refused.is_some_and(|told| told.contains("small-host:11")),
+            "{refused:?}"
+        );
     }
 }

@@ -12,10 +12,11 @@
 
 mod choices;
 mod pictures;
+mod printed;
 mod recorded;
 mod variant;
 
-use serde::Serialize;
+use printed::json;
 use variant::{Request, Variant};
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsValue, throw_str};
@@ -58,8 +59,8 @@ pub fn describe(name: &str, text: &str, policy: Option<String>) -> Result<String
     choices::describe(name, text, policy.as_deref()).map(|described| json(&described))
 }
 
-/// What the trace in `bytes`, which messages call `name`, tells. `cpu_hz` is how fast the clock of a
-/// xentrace file counts, where the visitor knows it.
+/// What the trace in `bytes`, which messages call `name`, tells. `cpu_hz` is how fast the clock of
+/// a xentrace file counts, where the visitor knows it.
 ///
 /// # Errors
 /// When it is no trace, or its begin is damaged.
@@ -94,7 +95,10 @@ impl Laboratory {
         request: &str,
         heard: &Listener,
     ) -> Result<String, String> {
-        let slot = self.variants.get_mut(place).ok_or("there are two variants")?;
+        let slot = self
+            .variants
+            .get_mut(place)
+            .ok_or("there are two variants")?;
         *slot = None;
         let request: Request = serde_json::from_str(request).map_err(|e| e.to_string())?;
         let tell = |thousandths: u64| heard.call(&JsValue::NULL, thousandths as f64);
@@ -109,26 +113,4 @@ impl Laboratory {
         let variants: Vec<&Variant> = self.variants.iter().flatten().collect();
         json(&pictures::compare(&variants))
     }
-}
-
-/// `value` as JSON.
-fn json(value: &impl Serialize) -> String {
-    serde_json::to_string(value).expect("keys are strings")
-}
-
-/// An output of the command line that says which schema it has.
-#[derive(Serialize)]
-struct Versioned<'a, T> {
-    schema: &'static str,
-    #[serde(flatten)]
-    rest: &'a T,
-}
-
-/// `value` as the command line prints it with `--json`, to the byte.
-fn printed(schema: &'static str, value: &impl Serialize) -> String {
-    let versioned = Versioned {
-        schema,
-        rest: value,
-    };
-    serde_json::to_string_pretty(&versioned).expect("keys are strings") + "\n"
 }

@@ -34,11 +34,16 @@ pub fn compare(variants: &[&Variant]) -> Compared {
     let names: Vec<String> = domains.iter().map(|(_, name)| name.clone()).collect();
     let bars = |keys: &[&str]| -> Vec<Figure> {
         let kept: Vec<(String, Vec<Sample>)> = variants.iter().map(|v| only(v, keys)).collect();
-        let kept: Vec<(String, &[Sample])> =
-            kept.iter().map(|(label, s)| (label.clone(), &s[..])).collect();
+        let kept: Vec<(String, &[Sample])> = kept
+            .iter()
+            .map(|(label, s)| (label.clone(), &s[..]))
+            .collect();
         samples::figures(&kept, &names)
     };
-    let seen: Vec<_> = variants.iter().map(|v| (v.label.clone(), v.seen.clone())).collect();
+    let seen: Vec<_> = variants
+        .iter()
+        .map(|v| (v.label.clone(), v.seen.clone()))
+        .collect();
     let observed = observed::compared(&seen, &domains);
     let figures = observed.into_iter().flat_map(|section| section.figures);
     let (timelines, curves): (Vec<Figure>, Vec<Figure>) =
@@ -48,7 +53,10 @@ pub fn compare(variants: &[&Variant]) -> Compared {
     let tables = variants.iter().map(|variant| {
         let of = variant.domains.iter().map(|(_, name)| name.clone());
         let table = samples::table_of_domains(&variant.samples, &of.collect::<Vec<_>>());
-        Figure::new(format!("All measures of {}", variant.label), Chart::Table(table))
+        Figure::new(
+            format!("All measures of {}", variant.label),
+            Chart::Table(table),
+        )
     });
     let (title, gains) = gained(variants, &names);
     Compared {
@@ -87,12 +95,18 @@ fn domains(variants: &[&Variant]) -> Vec<(DomainId, String)> {
 
 /// The label of `variant`, and its samples with the measures `keys` of domains alone.
 fn only(variant: &Variant, keys: &[&str]) -> (String, Vec<Sample>) {
-    let wanted = |name: &str| name.rsplit_once('.').is_some_and(|(_, key)| keys.contains(&key));
+    let wanted = |name: &str| {
+        name.rsplit_once('.')
+            .is_some_and(|(_, key)| keys.contains(&key))
+    };
     let kept = |sample: &Sample| {
         let values = sample.values().filter(|(name, _)| wanted(name));
         values.fold(Sample::new(), |kept, (name, value)| kept.with(name, value))
     };
-    (variant.label.clone(), variant.samples.iter().map(kept).collect())
+    (
+        variant.label.clone(),
+        variant.samples.iter().map(kept).collect(),
+    )
 }
 
 /// `figures` one below the other; their ids begin with `prefix`.

@@ -1,7 +1,7 @@
 //! What a trace tells that was dropped on the page.
 
 use crate::pictures::drawn;
-use crate::printed;
+use crate::printed::printed;
 use domio_core::{DomainId, Duration, Names, Record, Sink};
 use domio_meter::{Explainer, ExplanationJson, MapWindow, Meter, SummaryJson};
 use domio_report::data::Section;
@@ -74,7 +74,9 @@ pub fn explain(bytes: &[u8], name: &str, cpu_hz: Option<u64>) -> Result<Told, St
     notices.extend(reader.skipped().map(ToString::to_string));
     let late = reader.merge_stats().late;
     if late > 0 {
-        notices.push(format!("{late} records are earlier than the ones before them; {ADVICE}"));
+        notices.push(format!(
+            "{late} records are earlier than the ones before them; {ADVICE}"
+        ));
     }
     let mut summary = SummaryJson::new(&all.meter.finish(), reader.tsc_hz());
     summary.truncated = truncated;
@@ -92,8 +94,10 @@ pub fn explain(bytes: &[u8], name: &str, cpu_hz: Option<u64>) -> Result<Told, St
     let names = domains.iter().filter_map(|d| Some((d.id, known(d.id)?)));
     let names: Vec<(DomainId, String)> = names.collect();
     let explained = Explained::new(&explanation, &names);
-    let called: Vec<(DomainId, String)> =
-        domains.iter().map(|d| (d.id, explained.domain(d.id))).collect();
+    let called: Vec<(DomainId, String)> = domains
+        .iter()
+        .map(|d| (d.id, explained.domain(d.id)))
+        .collect();
     let mut sections = explained.sections();
     sections.extend(observed::sections(&all.observer.finish(), &called));
     let facts = vec![
@@ -119,7 +123,9 @@ pub fn explain(bytes: &[u8], name: &str, cpu_hz: Option<u64>) -> Result<Told, St
 /// How fast the clock of the xentrace file in `bytes` counts, as its own records tell; `None` for
 /// other files, which have times.
 fn clock(bytes: &[u8], notices: &mut Vec<String>) -> Option<u64> {
-    let format = TraceReader::new(bytes, &ReadOptions::default()).ok()?.format();
+    let format = TraceReader::new(bytes, &ReadOptions::default())
+        .ok()?
+        .format();
     if format == Format::Own {
         return None;
     }
@@ -155,13 +161,19 @@ mod tests {
             assert_eq!(told.facts[1].1, format);
             let summary: Value = serde_json::from_str(&told.summary).unwrap();
             assert!(summary["domains"].as_array().is_some_and(|d| !d.is_empty()));
-            assert!(told.sections.iter().any(|(.., figures)| figures.contains("<svg")));
+            assert!(
+                told.sections
+                    .iter()
+                    .any(|(.., figures)| figures.contains("<svg"))
+            );
         }
     }
 
     #[test]
     fn what_is_no_trace_is_refused() {
-        let refused = explain(b"a letter to a friend", "letter.txt", None).err().unwrap();
+        let refused = explain(b"a letter to a friend", "letter.txt", None)
+            .err()
+            .unwrap();
         assert!(refused.contains("letter.txt"), "{refused}");
     }
 }

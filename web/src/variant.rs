@@ -1,6 +1,6 @@
 //! One variant of a scenario: simulated, measured, watched.
 
-use crate::printed;
+use crate::printed::printed;
 use domio_core::{DomainId, Duration, Names, Record, Sink};
 use domio_report::run_json::{self, RunJson};
 use domio_run::driver_work::OwnersOnly;
@@ -118,7 +118,9 @@ impl Variant {
         Figures {
             label: self.label.clone(),
             json: printed("domio/run/1", &RunJson::new(scenario, built, samples)),
-            notices: notices.chain(run_json::starvation(built, samples)).collect(),
+            notices: notices
+                .chain(run_json::starvation(built, samples))
+                .collect(),
         }
     }
 }
@@ -169,7 +171,10 @@ mod tests {
         let variant = Variant::simulate(&request, &|at| told.borrow_mut().push(at)).unwrap();
         for (sample, number) in variant.samples.iter().zip(0..) {
             let changes = [("domain.web.weight", "512")];
-            assert_eq!(*sample, run_one(&request.text, &changes, None, number).unwrap());
+            assert_eq!(
+                *sample,
+                run_one(&request.text, &changes, None, number).unwrap()
+            );
         }
         let told = told.into_inner();
         assert!(told.is_sorted() && told.last() == Some(&WHOLE), "{told:?}");

@@ -64,6 +64,7 @@ export class Browser {
     for (const domain of ["Page", "Runtime", "Log", "Network", "DOM"]) {
       await page.ask(`${domain}.enable`);
     }
+    await page.size(1280, 900, false);
     await page.ask("Page.navigate", { url });
     return page;
   }
@@ -146,7 +147,8 @@ export class Page {
   /** Drops the file at `path` on the middle of the page. */
   async drop(path) {
     const data = { items: [], files: [path], dragOperationsMask: 1 };
-    for (const type of ["dragEnter", "dragOver", "drop"]) {
+    // Twice over it: the page may have moved since it was entered.
+    for (const type of ["dragEnter", "dragOver", "dragOver", "drop"]) {
       await this.ask("Input.dispatchDragEvent", { type, x: 200, y: 300, data });
     }
   }

@@ -26,5 +26,6 @@ if [ ! -d "$libraries" ]; then
 fi
 
 page=$web/target/domio.html
+(cd "$web" && "${CARGO:-cargo}" test --quiet --locked --workspace)
 (cd "$web" && "${CARGO:-cargo}" run --quiet --locked --package domio-page -- "$page")
 exec node "$here/page.mjs" "$browser" "$DOMIO" "$page"

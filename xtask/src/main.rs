@@ -28,9 +28,9 @@ Tasks:
                    have changed since REV (HEAD without it)
   nightly [STEP...]
                    what takes longer: the gate, long tests, all verdicts at full
-                   effort, recordings, the Python package, fuzzing; or only
-                   the steps named gate, long, verdicts, recordings,
-                   oracle, readers, python, fuzz
+                    effort, recordings, the Python package, the page for
+                    browsers, fuzzing; or only the steps named gate, long,
+                    verdicts, recordings, oracle, readers, python, page, fuzz
   tidy [--rules]   the project's own rules, see docs/ARCHITECTURE.md;
                    --rules lists them
   docs [--update]  runs every command that the documentation shows and compares

@@ -1,9 +1,10 @@
 //! Modules of JavaScript as one script.
 //!
 //! The modules are written for this: an import is one line that names what it takes from a file
-//! beside it, what is exported is declared in the same line, and no two modules have a name at their
-//! top in common. So a script is their texts one after the other, each after those that it imports,
-//! without the words that make modules of them. An editor or a type checker takes them as they are.
+//! beside it, what is exported is declared in the same line, and no two modules have a name at
+//! their top in common. So a script is their texts one after the other, each after those that it
+//! imports, without the words that make modules of them. An editor or a type checker takes them as
+//! they are.
 
 use anyhow::{Context as _, Result, bail};
 use std::collections::BTreeMap;
@@ -17,7 +18,10 @@ use std::path::Path;
 pub fn bundle(folder: &Path, first: &str) -> Result<String> {
     let mut all = Bundle::default();
     all.add(folder, first)?;
-    Ok(format!("\"use strict\";\n(() => {{\n{}}})();\n", all.script))
+    Ok(format!(
+        "\"use strict\";\n(() => {{\n{}}})();\n",
+        all.script
+    ))
 }
 
 #[derive(Default)]
@@ -98,9 +102,15 @@ mod tests {
     #[test]
     fn modules_come_after_those_that_they_import() {
         let made = script(&[
-            ("main.js", "import { two } from \"./b.js\";\nimport { one } from \"./a.js\";\none();\n"),
+            (
+                "main.js",
+                "import { two } from \"./b.js\";\nimport { one } from \"./a.js\";\none();\n",
+            ),
             ("a.js", "export function one() {}\n"),
-            ("b.js", "import { one } from \"./a.js\";\nexport const two = one;\n"),
+            (
+                "b.js",
+                "import { one } from \"./a.js\";\nexport const two = one;\n",
+            ),
         ]);
         let expected =
             "\"use strict\";\n(() => {\nfunction one() {}\nconst two = one;\none();\n})();\n";
@@ -110,7 +120,10 @@ mod tests {
     #[test]
     fn what_would_not_be_one_script_is_refused() {
         let twice = script(&[
-            ("main.js", "import { one } from \"./a.js\";\nconst one = 1;\n"),
+            (
+                "main.js",
+                "import { one } from \"./a.js\";\nconst one = 1;\n",
+            ),
             ("a.js", "export const one = 1;\n"),
         ]);
         assert!(twice.unwrap_err().to_string().contains("main.js:2"));

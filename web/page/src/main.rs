@@ -1,10 +1,10 @@
-//! Puts the page together: one HTML file that holds style, script and program, and asks for nothing.
+//! Puts the page together: one HTML file with style, script and program, which asks for nothing.
 //!
 //! ```text
-//! src ─ cargo ─▶ WebAssembly ─ wasm-bindgen ─▶ program, packed ─┐
-//!                                          └─▶ glue + js/worker.js ├─▶ domio.html
-//! js/main.js and what it imports ─▶ one script ───────────────────┤
-//! index.html, page.css, the style of reports ────────────────────┘
+//! src ─ cargo ─▶ WebAssembly ─ wasm-bindgen ─▶ program, packed ───┐
+//!                                          └─▶ glue, js/worker.js ┤
+//! js/main.js and what it imports ─▶ one script ───────────────────┼─▶ domio.html
+//! index.html, page.css, the style of reports ─────────────────────┘
 //! ```
 
 mod bundle;
@@ -27,7 +27,9 @@ const TARGET: &str = "wasm32-unknown-unknown";
 const GLOBAL: &str = "domio";
 
 fn main() -> Result<()> {
-    let web = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("the crate has no parent")?;
+    let web = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .context("the crate has no parent")?;
     let to = match std::env::args_os().nth(1) {
         Some(path) => PathBuf::from(path),
         None => web.with_file_name("out").join("domio.html"),
@@ -38,17 +40,31 @@ fn main() -> Result<()> {
         fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     }
     fs::write(&to, &page).with_context(|| format!("cannot write {}", to.display()))?;
-    println!("wrote {} ({} KiB, of which the program {})", to.display(), page.len() / 1024, {
-        BASE64.encode(&program).len() / 1024
-    });
+    println!(
+        "wrote {} ({} KiB, of which the program {})",
+        to.display(),
+        page.len() / 1024,
+        { BASE64.encode(&program).len() / 1024 }
+    );
     Ok(())
 }
 
 /// Compiles the program; returns what JavaScript calls it with, and itself, packed.
 fn program(web: &Path) -> Result<(String, Vec<u8>)> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["build", "--release", "--locked", "--package", "domio-web", "--target", TARGET]);
-    let done = cargo.current_dir(web).status().context("cannot start cargo")?;
+    cargo.args([
+        "build",
+        "--release",
+        "--locked",
+        "--package",
+        "domio-web",
+        "--target",
+        TARGET,
+    ]);
+    let done = cargo
+        .current_dir(web)
+        .status()
+        .context("cannot start cargo")?;
     if !done.success() {
         bail!("the program does not build; `rustup target add {TARGET}` gets its libraries");
     }
@@ -56,8 +72,13 @@ fn program(web: &Path) -> Result<(String, Vec<u8>)> {
     let out = target.join("page");
     let mut bindgen = Bindgen::new();
     bindgen.input_path(target.join(TARGET).join("release/domio_web.wasm"));
-    bindgen.no_modules(true)?.no_modules_global(GLOBAL)?.typescript(false);
-    bindgen.generate(&out).context("wasm-bindgen makes nothing of the program")?;
+    bindgen
+        .no_modules(true)?
+        .no_modules_global(GLOBAL)?
+        .typescript(false);
+    bindgen
+        .generate(&out)
+        .context("wasm-bindgen makes nothing of the program")?;
     let glue = read(&out.join("domio_web.js"))?;
     let bytes = fs::read(out.join("domio_web_bg.wasm")).context("there is no program")?;
     let mut packed = GzEncoder::new(Vec::new(), Compression::best());
@@ -77,8 +98,13 @@ fn page(web: &Path, glue: &str, program: &[u8]) -> Result<String> {
     let script = bundle::bundle(&web.join("js"), "main.js")?;
     let worker = format!("{glue}\n{}", read(&web.join("js/worker.js"))?);
     for (what, text) in [("script", &script), ("worker", &worker), ("style", &style)] {
-        let ends = ["</script", "</style", "<!--"].into_iter().find(|end| text.contains(end));
-        ensure!(ends.is_none(), "{what} has {ends:?} in it, which would end it in a page");
+        let ends = ["</script", "</style", "<!--"]
+            .into_iter()
+            .find(|end| text.contains(end));
+        ensure!(
+            ends.is_none(),
+            "{what} has {ends:?} in it, which would end it in a page"
+        );
     }
     let policy = format!(
         "default-src 'none'; connect-src 'none'; script-src '{}' 'wasm-unsafe-eval'; \

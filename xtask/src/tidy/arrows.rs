@@ -123,6 +123,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "domio-core",
             "domio-trace",
             "domio-meter",
+            "domio-scenario",
             "domio-run",
             "domio-stats",
             "domio-papers",

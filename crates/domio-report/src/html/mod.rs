@@ -156,8 +156,8 @@ fn draw_section(index: usize, section: &Section) -> Markup {
     }
 }
 
-/// A figure with its caption, its picture for wide and for narrow screens, and its tables. `id` is what
-/// links to it name.
+/// A figure with its caption, its picture for wide and for narrow screens, and its tables. `id` is
+/// what links to it name.
 pub fn draw_figure(id: &str, figure: &Figure) -> Markup {
     let (class, tables) = match &figure.chart {
         Chart::Table(table) => {

@@ -18,9 +18,9 @@ pub fn render(
     let columns = places
         .columns
         .iter()
-        .map(|(title, is_figure)| match is_figure {
-            true => Column::figures(*title),
-            false => Column::words(*title).whole(),
+        .map(|&(title, is_figure)| match is_figure {
+            true => Column::figures(title),
+            false => Column::words(title).whole(),
         });
     let mut table = Table::new(columns);
     for row in places.rows {

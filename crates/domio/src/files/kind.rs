@@ -120,7 +120,7 @@ mod tests {
             (FileKind::Trace, own.unwrap()),
             (
                 FileKind::Perfetto,
-                PerfettoWriter::new(Vec::new(), Some(&header))
+                domio_trace::PerfettoWriter::new(Vec::new(), Some(&header))
                     .finish()
                     .unwrap(),
             ),
