@@ -244,7 +244,7 @@ mod tests {
             files: 50,
             ..ZipConfig::LINUX_2_6_18
         };
-        let sizes = Zip::new(DISK, config).prepare();
+        let sizes = config.prepare();
         let all: u64 = (0..50).map(|place| sizes.size(place)).sum();
         let (read, written, work, jobs) = run(config);
         assert_eq!((read, jobs), (all, 50));
