@@ -10,7 +10,12 @@ use crate::xl::HostLists;
 use std::collections::BTreeMap;
 
 /// Which settings are from which list.
-fn say(draft: &mut Draft, lists: &HostLists, sources: &Sources, loads: &BTreeMap<u16, (Used, By)>) {
+pub(super) fn sources(
+    draft: &mut Draft,
+    lists: &HostLists,
+    sources: &Sources,
+    loads: &BTreeMap<u16, (Used, By)>,
+) {
     draft.say_taken();
     draft.say_pins(sources);
     if lists.pools.len() > 1 {
