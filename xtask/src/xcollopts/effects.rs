@@ -38,9 +38,14 @@ impl Effect {
         (self.mean.exp() - 1.0) * 100.0
     }
 
-    /// Half of the interval, in points of percent.
-    pub fn percent_half(self) -> f64 {
-        ((self.mean + self.half).exp() - (self.mean - self.half).exp()) * 50.0
+    /// The mean and the interval in percent, for a cell of a table.
+    pub fn words(self) -> String {
+        let percent = |log: f64| (log.exp() - 1.0) * 100.0;
+        let (low, high) = (
+            percent(self.mean - self.half),
+            percent(self.mean + self.half),
+        );
+        format!("{:+.0} % ({low:+.0} to {high:+.0})", self.percent())
     }
 }
 
@@ -151,20 +156,25 @@ impl Results {
         found.map_or_else(Vec::new, |(_, cell)| cell.keys().copied().collect())
     }
 
-    /// The combination with the largest gain, of those whose gains are proven; of equals the one
-    /// with the fewest switches.
+    /// The fewest switches that gain as much as any: of the combinations whose gains are proven,
+    /// and of which none is proven to gain more, the one with the fewest switches, and of several
+    /// the one with the largest gain.
     pub fn best(&self, measure: usize, host: HostSize) -> Option<(usize, Effect)> {
-        let mut best: Option<(usize, Effect)> = None;
-        for c in self.combinations(measure, host) {
-            let Some(effect) = self.of_combination(measure, host, c) else {
-                continue;
-            };
-            let better = best.is_none_or(|(_, other)| effect.mean > other.mean);
-            if effect.mean > 0.0 && effect.is_proven() && better {
-                best = Some((c, effect));
-            }
-        }
-        best
+        let all = self.combinations(measure, host).into_iter();
+        let gains = all.filter_map(|c| Some((c, self.of_combination(measure, host, c)?)));
+        let gains: Vec<_> = gains
+            .filter(|(_, gain)| gain.mean > 0.0 && gain.is_proven())
+            .collect();
+        let most = gains.iter().max_by(|a, b| a.1.mean.total_cmp(&b.1.mean))?.0;
+        let as_good = gains.into_iter().filter(|(c, _)| {
+            let less = |cell: &BTreeMap<usize, f64>| Some(cell.get(&most)? - cell.get(c)?);
+            let less = self.effect(measure, host, less);
+            *c == most || less.is_some_and(|less| !less.is_proven())
+        });
+        as_good.min_by(|(a, gain), (b, other)| {
+            let switches = a.count_ones().cmp(&b.count_ones());
+            switches.then(other.mean.total_cmp(&gain.mean))
+        })
     }
 }
 
@@ -218,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn the_best_is_proven() {
+    fn the_best_is_proven_and_has_no_switch_in_vain() {
         let results = results();
         assert_eq!(results.best(0, (2, 4)).unwrap().0, 0b1100);
         assert_eq!(results.best(1, (2, 4)), None);

@@ -1,4 +1,4 @@
-//! Tables: which combination does best on which host, and how often a switch helps and harms.
+//! Tables: which switches suffice on which host, and how often each helps and harms.
 
 use super::effects::Results;
 use super::{Grid, Measure, POLICIES, SWITCHES, name_of};
@@ -18,7 +18,10 @@ pub fn section(
     );
     text += &counts(results, i, grid);
     for (policy, results) in POLICIES.iter().zip(results) {
-        text += &format!("The best combination under {}:\n\n", policy.name);
+        text += &format!(
+            "The fewest switches that gain as much as any under {}:\n\n",
+            policy.name
+        );
         text += &best(results, i, grid);
     }
     text
@@ -45,9 +48,8 @@ fn counts(results: &[Results], i: usize, grid: &Grid) -> String {
             let least = proven.iter().min_by(|a, b| a.1.mean.total_cmp(&b.1.mean));
             let cell = |found: Option<&((u32, u32), super::effects::Effect)>, sign: f64| {
                 let found = found.filter(|(_, e)| e.mean * sign > 0.0);
-                found.map_or("–".to_owned(), |((guests, cores), e)| {
-                    let (percent, half) = (e.percent(), e.percent_half());
-                    format!("{percent:+.0} ± {half:.0} % ({guests} guests, {cores} cores)")
+                found.map_or("–".to_owned(), |(host, e)| {
+                    format!("{}: {}", size(*host), e.words())
                 })
             };
             text += &format!(
@@ -63,7 +65,16 @@ fn counts(results: &[Results], i: usize, grid: &Grid) -> String {
     text + "\n"
 }
 
-/// The best combination by host.
+/// Guests and cores in words.
+fn size((guests, cores): (u32, u32)) -> String {
+    let several = |n: u32, what: &str| match n {
+        1 => format!("1 {what}"),
+        _ => format!("{n} {what}s"),
+    };
+    format!("{}, {}", several(guests, "guest"), several(cores, "core"))
+}
+
+/// The fewest switches that gain as much as any, by host.
 fn best(results: &Results, i: usize, grid: &Grid) -> String {
     let cores = grid.cores.iter().map(|cores| match cores {
         1 => "1 core".to_owned(),
@@ -77,8 +88,7 @@ fn best(results: &Results, i: usize, grid: &Grid) -> String {
         let cells = grid.cores.iter().map(|&cores| {
             let best = results.best(i, (guests, cores));
             best.map_or("none".to_owned(), |(c, effect)| {
-                let (percent, half) = (effect.percent(), effect.percent_half());
-                format!("{} {percent:+.0} ± {half:.0} %", name_of(c))
+                format!("{} {}", name_of(c), effect.words())
             })
         });
         let cells: Vec<String> = cells.collect();
