@@ -53,7 +53,7 @@ def on_dask(sweep: _domio.Sweep, client: Any) -> None:
     scenario = sweep.scenario
     tasks = _missing(sweep)
     places: dict[str, int] = {}
-    done = as_completed(with_results=False)
+    done: Any = as_completed(with_results=False)  # type: ignore[no-untyped-call]
 
     def submit() -> bool:
         task = next(tasks, None)

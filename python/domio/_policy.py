@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from domio import _domio
-from domio._domio import Host
+from domio._domio import Host as Host
 
 
 class Policy:

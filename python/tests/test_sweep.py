@@ -220,6 +220,7 @@ def test_ray_writes_the_same_bytes_also_when_a_worker_is_killed(
 ) -> None:
     ray = pytest.importorskip("ray", reason="Ray has no wheel here")
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+    monkeypatch.setenv("RAY_raylet_start_wait_time_s", "200")
     axes = {"domain.web.weight": "1..24", "run.duration_s": [5]}
     alone, spread = tmp_path / "alone.csv", tmp_path / "spread.csv"
     domio.sweep(path, axes, output=alone)
