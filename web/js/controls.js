@@ -188,7 +188,10 @@ function setting({ spec, base, told, vcpus, slider }, targets, changed) {
   const name = spec.name.replace(/_(us|ms)$/, "").replace(/_/g, " ");
   const label = element("label", { for: id, title: `${spec.meaning} ${spec.range}` });
   label.append(name, element("small", {}, unit), of && element("b", {}, of));
-  row.append(label, ...field({ spec, base, told, vcpus, slider, value, id }, set));
+  const controls = field({ spec, base, told, vcpus, slider, value, id }, set);
+  // What the title of the label says to those who point at it.
+  controls.at(-1)?.setAttribute("aria-description", label.title);
+  row.append(label, ...controls);
   return row;
 }
 

@@ -119,6 +119,9 @@ const checks = {
         await choose(page, "scenario", name);
       }
       assert.equal(await figures(page, "A"), printed("run", name, "--json"), name);
+      const other = await page.value("document.getElementById('policy-B').value");
+      const others = ["run", name, "--policy", other, "--json"];
+      assert.equal(await figures(page, "B"), printed(...others), `${name} under ${other}`);
     }
     return page;
   },
