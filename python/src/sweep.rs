@@ -153,7 +153,8 @@ impl Sweep {
     /// them. Rows go to the file `output`, or to a table in memory.
     #[new]
     #[pyo3(signature = (
-        scenario, axes, design = "grid", replications = 1, seed = None, results = None, output = None
+        scenario, axes, design = "grid", replications = 1,
+        seed = None, results = None, output = None
     ))]
     #[allow(clippy::too_many_arguments)]
     fn new(

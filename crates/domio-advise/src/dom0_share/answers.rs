@@ -148,8 +148,8 @@ fn limited(outcome: &Dom0Outcome, policy: &str, points: &[(f64, &Dom0Point)]) ->
     };
     Some(format!(
         "{policy}: cannot tell whether more vcpus help. {what} is on vcpu 0 of {dom0} here, which \
-         hosts seldom have so. `--set network.netback_threads=64` spreads it: each interface is one \
-         vcpu's. A card with several queues (`nic`, `queues` of [network.card]) spreads the rest."
+         hosts seldom have so. `--set network.netback_threads=64` spreads it: each interface is \
+         one vcpu's. A card with several queues (`nic`, `queues` of [network.card]) spreads the rest."
     ))
 }
 
@@ -163,8 +163,7 @@ fn left_out(outcome: &Dom0Outcome) -> Vec<String> {
         .all(|p| p.netback_vcpus.is_none() && p.dom0_nobody_pct.is_none())
     {
         all.push(format!(
-            "Not in the figures: {dom0} serves no network and no disk in this scenario. What \
-             guests \
+            "Not in the figures: {dom0} serves no network and no disk in this scenario. What guests \
              ask of it beside that comes on top."
         ));
     }
@@ -172,8 +171,8 @@ fn left_out(outcome: &Dom0Outcome) -> Vec<String> {
     let mut several = points.clone().filter(|p| spread(p.netback_vcpus));
     if several.any(|p| p.card_vcpus == Some(1)) {
         all.push(format!(
-            "The card has one queue: its interrupt, and the bridge for what comes by it, are vcpu 0's \
-             of {dom0}. Cards since about 2010 have more: `nic`, `queues` of [network.card]."
+            "The card has one queue: its interrupt, and the bridge for what comes by it, are vcpu \
+             0's of {dom0}. Cards since about 2010 have more: `nic`, `queues` of [network.card]."
         ));
     }
     if points
