@@ -3,9 +3,9 @@
 //! A figure has one value a replication ([`Series`]). A comparison of two figures is paired by
 //! replication, as far as both have the same ones: guests and flows begin alike in both, so that
 //! what chance does to both is no difference between them. A check *holds* when the interval of the
-//! difference, of the mean for a limit or a tolerance, lies wholly on the right side. A check *fails*
-//! when the interval lies wholly on the wrong side. Otherwise, and with one replication, the check
-//! is *undecided*.
+//! difference, of the mean for a limit or a tolerance, lies wholly on the right side. A check
+//! *fails* when the interval lies wholly on the wrong side. Otherwise, and with one replication,
+//! the check is *undecided*.
 //!
 //! How wide the interval is follows from the risk of an error that the samples allow for each check
 //! ([`Samples::risk`](crate::samples::Samples::risk)): 5 % where samples are looked at once, less

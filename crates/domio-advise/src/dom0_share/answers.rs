@@ -163,8 +163,8 @@ fn left_out(outcome: &Dom0Outcome) -> Vec<String> {
         .all(|p| p.netback_vcpus.is_none() && p.dom0_nobody_pct.is_none())
     {
         all.push(format!(
-            "Not in the figures: {dom0} serves no network and no disk in this scenario. What guests \
-             ask of it beside that comes on top."
+            "Not in the figures: {dom0} serves no network and no disk in this scenario. What \
+             guests ask of it beside that comes on top."
         ));
     }
     let spread = |n: Option<u16>| n.is_some_and(|n| n > 1);
