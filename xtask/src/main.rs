@@ -27,10 +27,9 @@ Tasks:
                    the project's rules, and lints and tests of the packages that
                    have changed since REV (HEAD without it)
   nightly [STEP...]
-                   what takes longer: the gate, long tests, all verdicts at full
-                    effort, recordings, the Python package, the page for
-                    browsers, fuzzing; or only the steps named gate, long,
-                    verdicts, recordings, oracle, readers, python, page, fuzz
+                   what takes longer; or only the steps named gate,
+                   reference, portable, long, verdicts, recordings, oracle,
+                   readers, python, page, fuzz
   tidy [--rules]   the project's own rules, see docs/ARCHITECTURE.md;
                    --rules lists them
   docs [--update]  runs every command that the documentation shows and compares

@@ -1,7 +1,7 @@
 //! `cargo xtask nightly`: what takes longer than a gate may. Each step can be asked for alone.
 
 use crate::steps::{self, Done, Step, cargo_command, succeeds};
-use crate::{docs, figures, test};
+use crate::{cargo, docs, figures, test};
 use anyhow::{Context as _, Result, bail};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -10,8 +10,13 @@ use std::process::{Command, Stdio};
 const FUZZ_SECONDS: u32 = 600;
 
 /// Names of the steps, in their order, and what each shows when it passes.
-pub const STEPS: [(&str, &str); 9] = [
+pub const STEPS: [(&str, &str); 11] = [
     ("gate", "everything that a change has to pass"),
+    ("reference", "the reference pages build without a warning"),
+    (
+        "portable",
+        "one simulation compiles for a page of a browser, too",
+    ),
     (
         "long",
         "tests that take minutes: slow twins at length, robustness, exact search",
@@ -63,6 +68,11 @@ pub fn run(root: &Path, names: &[String]) -> Result<bool> {
             "gate" => steps.push(Step::own(name, about, |root| {
                 test::run(root).map(Done::Checked)
             })),
+            "reference" => {
+                let line = "doc --release --workspace --no-deps";
+                steps.push(Step::cargo(name, about, line, &[]));
+            }
+            "portable" => steps.push(Step::own(name, about, portable)),
             "long" => steps.push(Step::tests(
                 name,
                 about,
@@ -84,6 +94,33 @@ pub fn run(root: &Path, names: &[String]) -> Result<bool> {
         }
     }
     steps::run(root, steps)
+}
+
+/// Compiles what makes one simulation for a machine without files, threads and clock.
+fn portable(root: &Path) -> Result<Done> {
+    const TARGET: &str = "wasm32-unknown-unknown";
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let found = Command::new(rustc)
+        .args(["--print", "target-libdir", "--target", TARGET])
+        .output();
+    let found = found.context("cannot start rustc")?;
+    let libraries = String::from_utf8_lossy(&found.stdout).trim().to_owned();
+    if !Path::new(&libraries).is_dir() {
+        let why = format!("no libraries for {TARGET}; `rustup target add {TARGET}` gets them");
+        return Ok(Done::LeftOut(why));
+    }
+    let check = [
+        "check",
+        "--release",
+        "--package",
+        "domio-run",
+        "--target",
+        TARGET,
+    ];
+    let status = Command::new(cargo()).args(check).current_dir(root).status();
+    Ok(Done::Checked(
+        status.context("cannot start cargo")?.success(),
+    ))
 }
 
 /// Both judgements of the recordings.
@@ -186,7 +223,10 @@ mod tests {
     #[test]
     fn a_step_that_is_not_there_is_refused() {
         let error = run(Path::new("."), &["fuzzy".to_owned()]).unwrap_err();
-        assert!(error.to_string().contains("it has gate, long"), "{error}");
+        assert!(
+            error.to_string().contains("it has gate, reference"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -5,10 +5,9 @@
 
 use crate::changed::{Changed, changed};
 use crate::steps::{self, Done, Step};
-use crate::{cargo, docs, tidy};
-use anyhow::{Context as _, Result};
+use crate::{docs, tidy};
+use anyhow::Result;
 use std::path::Path;
-use std::process::Command;
 
 /// Runs every check at `root`; `false` when one fails.
 ///
@@ -49,50 +48,12 @@ fn gate() -> Vec<Step> {
             tests,
             &[],
         ),
-        Step::cargo(
-            "reference",
-            "the reference pages build without a warning",
-            "doc --release --workspace --no-deps",
-            &[],
-        ),
-        Step::own(
-            "portable",
-            "one simulation compiles for a page of a browser, too",
-            portable,
-        ),
         Step::own(
             "commands",
             "every command in the documentation does what the page says",
             |root| docs::run(root, false).map(Done::Checked),
         ),
     ]
-}
-
-/// Compiles what makes one simulation for a machine without files, threads and clock.
-fn portable(root: &Path) -> Result<Done> {
-    const TARGET: &str = "wasm32-unknown-unknown";
-    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let found = Command::new(rustc)
-        .args(["--print", "target-libdir", "--target", TARGET])
-        .output();
-    let found = found.context("cannot start rustc")?;
-    let libraries = String::from_utf8_lossy(&found.stdout).trim().to_owned();
-    if !Path::new(&libraries).is_dir() {
-        let why = format!("no libraries for {TARGET}; `rustup target add {TARGET}` gets them");
-        return Ok(Done::LeftOut(why));
-    }
-    let check = [
-        "check",
-        "--release",
-        "--package",
-        "domio-run",
-        "--target",
-        TARGET,
-    ];
-    let status = Command::new(cargo()).args(check).current_dir(root).status();
-    Ok(Done::Checked(
-        status.context("cannot start cargo")?.success(),
-    ))
 }
 
 fn quick(changed: &Changed) -> Vec<Step> {
@@ -115,6 +76,12 @@ fn quick(changed: &Changed) -> Vec<Step> {
         "tests",
         "the tests of what has changed pass",
         "test --release --no-fail-fast --lib --bins --tests",
+        &packages,
+    ));
+    steps.push(Step::cargo(
+        "reference",
+        "the reference pages of what has changed build without a warning",
+        "doc --release --no-deps",
         &packages,
     ));
     steps.push(Step::cargo(
@@ -155,7 +122,10 @@ mod tests {
         };
         assert_eq!(names(&of(&[])), ["format", "tidy"]);
         let two = of(&["domio-core", "xtask"]);
-        assert_eq!(names(&two), ["format", "tidy", "lints", "tests", "users"]);
+        assert_eq!(
+            names(&two),
+            ["format", "tidy", "lints", "tests", "reference", "users"]
+        );
         let Work::Tests(args) = &two[3].work else {
             panic!("the tests are no tests");
         };

@@ -34,7 +34,7 @@ const COVERED: [(&str, &str); 9] = [
     ("cargo clippy", "the step `lints`"),
     ("cargo test", "the step `tests`"),
     ("cargo bench", "the step `lints` compiles the benchmarks"),
-    ("cargo doc", "the step `reference`"),
+    ("cargo doc", "the step `reference` of `cargo xtask nightly`"),
 ];
 
 /// Folders that the copy does without.
