@@ -1,8 +1,8 @@
 //! Statements that have to be proven: comparisons, limits, values that have to be near.
 //!
 //! A figure has one value a replication ([`Series`]). A comparison of two figures is paired by
-//! replication, as far as both have the same ones: guests and flows begin alike in both, so that what
-//! chance does to both is no difference between them. A check *holds* when
+//! replication, as far as both have the same ones: guests and flows begin alike in both, so that
+//! what chance does to both is no difference. A check *holds* when
 //! the interval of the difference, of the mean for a limit or a tolerance, lies wholly on the right
 //! side. A check *fails* when the interval lies wholly on the wrong side. Otherwise, and with one
 //! replication, the check is *undecided*.
