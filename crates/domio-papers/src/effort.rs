@@ -1,8 +1,8 @@
 //! How many samples are taken to decide claims, and when sampling stops.
 //!
 //! Samples are looked at after each stage of replications. Stages double. An experiment goes on to
-//! the next stage as long as a check that reads the experiment is undecided, of a claim that is not
-//! decided by its other checks, and up to the last stage of the effort.
+//! the next stage as long as a check that reads the experiment is undecided, of a claim that its
+//! other checks do not decide, and up to the last stage of the effort.
 //!
 //! Whoever looks several times, and stops when the answer pleases, errs more often than at each
 //! look. So the risk of 5 % that each check has is spent in equal parts on the planned looks
