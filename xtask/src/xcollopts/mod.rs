@@ -143,7 +143,7 @@ const FULL: Grid = Grid {
 };
 
 const SMALL: Grid = Grid {
-    guests: &[1, 2],
+    guests: &[2],
     cores: &[1, 2],
     replications: 2,
 };
