@@ -137,7 +137,7 @@ struct Grid {
 }
 
 const FULL: Grid = Grid {
-    guests: &[1, 4, 12, 32],
+    guests: &[1, 4, 32],
     cores: &[1, 2, 4, 8, 16],
     replications: 3,
 };

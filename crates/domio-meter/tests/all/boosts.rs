@@ -44,8 +44,8 @@ fn boosts_of_a_real_host_are_all_on_its_pcpu() {
     }
 }
 
-/// A recording of three pcpus, as xentrace writes it: a boost counts where its vcpu ran last, though
-/// the record of the boost is of the pcpu that woke the vcpu.
+/// A recording of three pcpus, as xentrace writes it: a boost counts where its vcpu ran last,
+/// though the record of the boost is of the pcpu that woke the vcpu.
 #[test]
 fn boosts_of_a_recording_of_several_pcpus_are_where_vcpus_ran() {
     let credit = domio_sched::find("credit").expect("a shipped policy");
