@@ -38,6 +38,7 @@ Tasks:
                    sweeps the four switches of XCollOpts over hosts and writes
                    docs/xcollopts.md (a quarter of an hour); --small sweeps a few
                    hosts into out/xcollopts
+  page             builds the page for browsers
   bench [--json] [--samples N] [NAME...]
                    measures against a plain loop, in the same run
 

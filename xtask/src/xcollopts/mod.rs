@@ -137,13 +137,13 @@ struct Grid {
 }
 
 const FULL: Grid = Grid {
-    guests: &[1, 4, 8, 16, 32],
+    guests: &[1, 4, 32],
     cores: &[1, 2, 4, 8, 16],
     replications: 3,
 };
 
 const SMALL: Grid = Grid {
-    guests: &[1, 2],
+    guests: &[2],
     cores: &[1, 2],
     replications: 2,
 };

@@ -62,7 +62,7 @@ pub fn draw(load: &Load, measure: &Measure, results: &[Results], i: usize, grid:
     let _ = writeln!(
         svg,
         "<text x=\"{GAP}\" y=\"{y}\" fill=\"#57606a\">of a switch: the mean over all combinations \
-         of the others; {} replications; – : the switch has one position on one vcpu of Domain-0\
+         of the others; {} replications; – : no figure, or one position of the switch\
          </text>",
         grid.replications
     );
