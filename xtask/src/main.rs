@@ -29,7 +29,7 @@ Tasks:
   nightly [STEP...]
                    what takes longer; or only the steps named gate,
                    reference, portable, long, verdicts, recordings, oracle,
-                   readers, python, page, fuzz
+                   readers, python, page, xcollopts, fuzz
   tidy [--rules]   the project's own rules, see docs/ARCHITECTURE.md;
                    --rules lists them
   docs [--update]  runs every command that the documentation shows and compares

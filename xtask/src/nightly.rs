@@ -1,7 +1,7 @@
 //! `cargo xtask nightly`: what takes longer than a gate may. Each step can be asked for alone.
 
 use crate::steps::{self, Done, Step, cargo_command, succeeds};
-use crate::{cargo, docs, figures, test};
+use crate::{cargo, docs, figures, test, xcollopts};
 use anyhow::{Context as _, Result, bail};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 const FUZZ_SECONDS: u32 = 600;
 
 /// Names of the steps, in their order, and what each shows when it passes.
-pub const STEPS: [(&str, &str); 11] = [
+pub const STEPS: [(&str, &str); 12] = [
     ("gate", "everything that a change has to pass"),
     ("reference", "the reference pages build without a warning"),
     (
@@ -44,6 +44,10 @@ pub const STEPS: [(&str, &str); 11] = [
     (
         "page",
         "the page for browsers keeps what it promises, in Chromium",
+    ),
+    (
+        "xcollopts",
+        "the switches of XCollOpts can be swept, on a few small hosts",
     ),
     (
         "fuzz",
@@ -88,6 +92,9 @@ pub fn run(root: &Path, names: &[String]) -> Result<bool> {
             "python" => steps.push(Step::own(name, about, |root| script(root, "python/run.sh"))),
             "page" => steps.push(Step::own(name, about, |root| {
                 script(root, "web/test/run.sh")
+            })),
+            "xcollopts" => steps.push(Step::own(name, about, |root| {
+                xcollopts::run(root, true).map(Done::Checked)
             })),
             "fuzz" => steps.extend(fuzzers(root)?),
             _ => unreachable!("STEPS has no other"),

@@ -5,7 +5,7 @@
 
 use crate::changed::{Changed, changed};
 use crate::steps::{self, Done, Step};
-use crate::{docs, tidy, xcollopts};
+use crate::{docs, tidy};
 use anyhow::Result;
 use std::path::Path;
 
@@ -52,11 +52,6 @@ fn gate() -> Vec<Step> {
             "commands",
             "every command in the documentation does what the page says",
             |root| docs::run(root, false).map(Done::Checked),
-        ),
-        Step::own(
-            "xcollopts",
-            "the switches of XCollOpts can be swept, on a few small hosts",
-            |root| xcollopts::run(root, true).map(Done::Checked),
         ),
     ]
 }
