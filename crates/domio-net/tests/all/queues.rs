@@ -139,8 +139,9 @@ fn four_vcpus_forward_what_one_cannot() {
 }
 
 /// With a queue on each of four vcpus more small packets come through than with one queue in the
-/// same driver domain, whose netback is on all four, and more than on one vcpu. Each flow keeps its
-/// order, and each queue's interrupt is its vcpu's.
+/// same driver domain, whose netback is on all four, and more than on one vcpu. With one queue they
+/// are no more than on one vcpu: whoever polls sends an interrupt to the vcpu of each netback. Each
+/// flow keeps its order, and each queue's interrupt is its vcpu's.
 #[test]
 fn four_queues_take_more_packets_than_one() {
     for nic in [NicConfig::MLX5, NicConfig::I40E] {
@@ -151,7 +152,7 @@ fn four_queues_take_more_packets_than_one() {
         assert_eq!(interrupted(&records), [0, 1, 2, 3]);
         records.are_true();
         println!("{alone} on one vcpu, {one_queue} with one queue, {all} with four");
-        assert!(all * 4 > one_queue * 5 && one_queue > alone, "{nic:?}");
+        assert!(all * 4 > one_queue.max(alone) * 5, "{nic:?}");
     }
 }
 
