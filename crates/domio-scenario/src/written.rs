@@ -148,12 +148,14 @@ mod tests {
 
     #[test]
     fn overrides_come_into_their_places() {
-        let text = "run.duration_s = 1\nscheduler.policy = \"credit\"\n[[domain]]\n\
-                    name = \"a \\\"b\\\"\"\nworkload = \"burn\"\n[[domain]]\nname = \"g\"\n\
+        let text = "title = \"a \\\"b\\\"\"\nrun.duration_s = 1\n\
+                    scheduler.policy = \"credit\"\n[[domain]]\n\
+                    name = \"a-b\"\nworkload = \"burn\"\n[[domain]]\nname = \"g\"\n\
                     count = 2\nworkload = \"burn\"\n";
         let changed = parsed(text).with(&[("run.duration_s", "2.0"), ("domain.g.weight", "64")]);
         let written = changed.unwrap().to_toml().unwrap();
-        let expected = "\n[[domain]]\nname = \"a \\\"b\\\"\"\nworkload = \"burn\"\n\n[[domain]]\n\
+        let expected = "title = \"a \\\"b\\\"\"\n\n[[domain]]\nname = \"a-b\"\n\
+                        workload = \"burn\"\n\n[[domain]]\n\
                         count = 2\nname = \"g\"\nweight = 64\nworkload = \"burn\"\n\n[run]\n\
                         duration_s = 2.0\n\n[scheduler]\npolicy = \"credit\"\n";
         assert_eq!(written, expected);

@@ -179,7 +179,9 @@ fn left_out(outcome: &Dom0Outcome) -> Vec<String> {
         .clone()
         .any(|p| spread(p.netback_vcpus) || spread(p.card_vcpus))
     {
-        all.push(format!("Not modelled: locks that vcpus of {dom0} share."));
+        all.push(format!(
+            "Not modelled: short locks that vcpus of {dom0} share (run queues, allocators)."
+        ));
     }
     all
 }
