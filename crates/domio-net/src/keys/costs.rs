@@ -129,9 +129,8 @@ const fn count(min: i64) -> Typed<u16> {
 keys! {
     struct Card {
         queues: u16 = int(1, NicConfig::QUEUES_MAX as i64), THE_CARDS,
-            "Queues of the card, each with the rings and the interrupts that are told here. They \
-             take turns among the vcpus of the driver domain. A packet from the line goes to the \
-             queue of its connection, one to send to the queue of the vcpu that sends.";
+            "Queues, each with rings and interrupts as told here, in turn on the vcpus of the \
+             driver domain. A connection's packets come by one queue; a vcpu sends by its own.";
         rx_ring: u16 = count(1), THE_CARDS, "Descriptors for packets to receive.";
         tx_ring: u16 = count(1), THE_CARDS, "Descriptors for packets to send.";
         rx_delay: Duration = time("us", 0), THE_CARDS,

@@ -71,8 +71,8 @@ static NICS: [WordOf<NicConfig>; 6] = [
         "mlx5",
         NicConfig::MLX5,
         "Mellanox's of 10 to 100 Gb/s, as Linux 5 sets it up: a queue on each vcpu of the driver \
-         domain, with rings of 1024; an interrupt 16 us after the first packet or after 32 \
-         packets; flow control; TSO and GRO on.",
+         domain, with rings of 1024; an interrupt 16 us after the first packet or after 32; \
+         flow control; TSO and GRO on.",
     ),
 ];
 
