@@ -2,9 +2,7 @@
 
 use std::path::Path;
 
-use domio_core::{
-    Class, DomainId, Instant, Names, PcpuId, Record, Runstate, Says, Sink, VcpuName,
-};
+use domio_core::{Class, DomainId, Instant, Names, PcpuId, Record, Runstate, Says, Sink, VcpuName};
 use domio_meter::{Meter, SummaryJson};
 use domio_trace::{ReadOptions, TraceReader, XentraceReader, XentraceWriter};
 
@@ -67,7 +65,13 @@ fn boosts_of_a_recording_of_several_pcpus_are_where_vcpus_ran() {
     };
     let mut runs = |records: &mut Vec<Record>, pcpu, from, to| {
         let blocked = Runstate::Blocked;
-        records.push(Record::switch(time(), PcpuId(pcpu), (from, blocked), to, [0; 3]));
+        records.push(Record::switch(
+            time(),
+            PcpuId(pcpu),
+            (from, blocked),
+            to,
+            [0; 3],
+        ));
         let woken_by = PcpuId(0);
         records.push(Record::of(time(), woken_by, (credit, boosted), to, [0; 4]));
     };
