@@ -183,7 +183,7 @@ class Comparison(_ArrowTable):
                     if cell is None:
                         continue
                     low, high = cell.get("ci95") or (None, None)
-                    of = (row["name"], metric["key"], measure["measure"], measure["unit"])
+                    of = (row["name"], metric["title"], measure["measure"], measure["unit"])
                     for name, field in zip(out, (*of, cell["mean"], low, high), strict=True):
                         out[name].append(field)
         kinds = ("text",) * 4 + ("float",) * 3

@@ -94,7 +94,7 @@ pub fn of_run(py: Python<'_>, error: RunOneError) -> PyErr {
 fn scenario(py: Python<'_>, told: &str, errors: &ScenarioErrors) -> PyErr {
     let error = ScenarioError::new_err(told.to_owned());
     let json = errors.to_json();
-    let problems = json.get("problems").unwrap_or(&json).to_string();
+    let problems = json.get("errors").unwrap_or(&json).to_string();
     with(py, error, "problems", &problems)
 }
 
