@@ -86,11 +86,7 @@ impl Results {
         for (measure, logs) in measures.iter().zip(&mut self.logs) {
             let mut sums: BTreeMap<_, (f64, u32)> = BTreeMap::new();
             for row in rows {
-                // A guest that got nothing adds nothing to a rate; its round trips are unknown.
-                let Some(figure) = row.figure(measure.column).or(measure.more.then_some(0.0))
-                else {
-                    continue;
-                };
+                let figure = row.figure(measure.column).unwrap_or(measure.without);
                 let host = (row.guests, cores);
                 let sum = sums.entry((host, row.replication, row.combination));
                 let (total, guests) = sum.or_insert((0.0, 0));
@@ -180,7 +176,7 @@ impl Results {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{RATE, TRIP, rows};
+    use super::super::{RATE, rows, trip};
     use super::*;
 
     /// A host of two guests with 4 cores and two switches, of which MTP doubles and SDP adds a
@@ -204,7 +200,7 @@ mod tests {
         }
         let mut results = Results::new(2);
         let rows = rows::parse(&text).unwrap();
-        results.add(4, &rows, &[RATE, TRIP]).unwrap();
+        results.add(4, &rows, &[RATE, trip(400.0)]).unwrap();
         results
     }
 
