@@ -9,7 +9,6 @@ use std::path::PathBuf;
 
 pub(super) const SCENARIO_EXAMPLES: &str = "\
 Examples:
-  domio scenario list
   domio scenario show burn7 > host.toml
   domio scenario from-trace trace.bin --sched-credit sched.txt --output host.toml
   domio scenario from-lists host.txt --interval 10 --output host.toml";
