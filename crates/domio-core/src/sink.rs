@@ -78,11 +78,42 @@ impl<S: Sink> Sink for &mut S {
     fn record(&mut self, names: &Names, record: &Record) {
         (**self).record(names, record);
     }
+
+    fn flush(&mut self, names: &Names) {
+        (**self).flush(names);
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{ActorId, Instant, Kind, PcpuId};
+    use alloc::vec::Vec;
+
+    #[test]
+    fn a_sink_that_is_lent_is_flushed_too() {
+        /// Records that are held back, and those that are let go.
+        #[derive(Default)]
+        struct Holding(Vec<Record>, Vec<Record>);
+        impl Sink for Holding {
+            fn record(&mut self, _: &Names, record: &Record) {
+                self.0.push(*record);
+            }
+            fn flush(&mut self, _: &Names) {
+                self.1.append(&mut self.0);
+            }
+        }
+        fn lent<S: Sink>(mut sink: S, names: &Names) {
+            sink.record(
+                names,
+                &Record::new(Instant::ZERO, PcpuId(0), Kind::Wake, ActorId(0)),
+            );
+            sink.flush(names);
+        }
+        let mut holding = Holding::default();
+        lent(&mut holding, &Names::default());
+        assert_eq!((holding.0.len(), holding.1.len()), (0, 1));
+    }
 
     #[test]
     fn who_wants_records_wants_all_of_them_unless_it_says_so() {

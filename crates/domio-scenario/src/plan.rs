@@ -117,7 +117,7 @@ pub struct RecordedRequests {
 
 impl Plan {
     /// Paths of the files that are read when the scenario is built, as the scenario writes them.
-    pub fn files(&self) -> impl Iterator<Item = &str> {
+    pub fn files(&self) -> impl Iterator<Item = &str> + Clone {
         let replays = self.replays.iter().map(|replay| replay.trace.as_str());
         replays.chain(self.disk_inputs.iter().map(|input| input.path.as_str()))
     }

@@ -8,7 +8,7 @@ use domio_vmm::process::programs::RecordedCall;
 /// What one process calls.
 pub type RecordedCalls = Vec<RecordedCall>;
 
-/// Where the demands of replayed vcpus come from. The caller reads traces; this crate does not.
+/// Where what a scenario names comes from. The caller reads files; this crate does not.
 pub trait ReplaySource {
     /// What asks for as much as the vcpu that `replay` names.
     ///
@@ -20,10 +20,7 @@ pub trait ReplaySource {
     ///
     /// # Errors
     /// As above.
-    fn job_file(&self, path: &str) -> Result<String, NoDemands> {
-        let _ = path;
-        Err(nothing_read())
-    }
+    fn job_file(&self, path: &str) -> Result<String, NoDemands>;
 
     /// The calls of each process in the block trace at `path`, as far as they are `wanted`: at
     /// least one process, each with at least one call, in the order of their times. With them
@@ -35,10 +32,7 @@ pub trait ReplaySource {
         &self,
         path: &str,
         wanted: &RecordedRequests,
-    ) -> Result<(Vec<RecordedCalls>, Vec<String>), NoDemands> {
-        let _ = (path, wanted);
-        Err(nothing_read())
-    }
+    ) -> Result<(Vec<RecordedCalls>, Vec<String>), NoDemands>;
 }
 
 /// What a source without files says.
@@ -58,7 +52,7 @@ pub struct NoDemands {
     pub hint: String,
 }
 
-/// A source without recordings, for scenarios without `replay`.
+/// A source without files, for scenarios that name none.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoReplay;
 
@@ -68,5 +62,17 @@ impl ReplaySource for NoReplay {
             why: "recordings cannot be replayed here".to_owned(),
             hint: "choose another workload than replay".to_owned(),
         })
+    }
+
+    fn job_file(&self, _: &str) -> Result<String, NoDemands> {
+        Err(nothing_read())
+    }
+
+    fn requests(
+        &self,
+        _: &str,
+        _: &RecordedRequests,
+    ) -> Result<(Vec<RecordedCalls>, Vec<String>), NoDemands> {
+        Err(nothing_read())
     }
 }

@@ -282,12 +282,17 @@ impl Store {
 /// # Errors
 /// When a file cannot be read.
 pub fn subject(scenario: &Scenario) -> io::Result<Subject> {
+    Ok(Subject::of_scenario(scenario, &files(scenario)?))
+}
+
+/// The files that `scenario` names, in the order of its plan.
+///
+/// # Errors
+/// When one cannot be read.
+pub fn files(scenario: &Scenario) -> io::Result<Vec<Vec<u8>>> {
     let files = scenario.plan().files();
     let read = files.map(|file| std::fs::read(scenario.folder().join(file)));
-    Ok(Subject::of_scenario(
-        scenario,
-        &read.collect::<io::Result<Vec<_>>>()?,
-    ))
+    read.collect()
 }
 
 /// What a database holds.

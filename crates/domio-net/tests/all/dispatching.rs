@@ -1,76 +1,19 @@
 //! What a policy that listens is told of packets that a driver domain has at hand (Zeng 2015,
 //! IV.B).
 
+use crate::ears::{Ears, told};
 use crate::site::*;
 use crate::told::Records;
-use domio_core::DomainId;
-use domio_core::{Duration, Instant, ParamValues, PcpuId, VcpuId};
+use domio_core::{Duration, Instant, ParamValues};
 use domio_net::host::{FlowKind, NetbackConfig, Network, RxMode, SmallPackets};
 use domio_net::icmp::{Pace, PingConfig};
-use domio_sched::{Cx, Descriptor, Dispatching, Needs, Pick, Prev, Scheduler, Wake, credit, find};
+use domio_sched::{Dispatching, Needs, credit, find};
 use domio_vmm::Simulation;
 use domio_vmm::config::Workload;
-use std::cell::RefCell;
-
-thread_local! {
-    /// When the policy was told, and what.
-    static TOLD: RefCell<Vec<(Instant, u32)>> = const { RefCell::new(Vec::new()) };
-}
-
-/// A policy that passes everything on to credit and remembers what driver domains tell.
-struct Ears(Box<dyn Scheduler>, Dispatching);
-
-impl Scheduler for Ears {
-    fn descriptor(&self) -> &'static Descriptor {
-        &credit::DESCRIPTOR
-    }
-    fn needs(&self) -> Needs {
-        Needs {
-            dispatching: self.1,
-            ..credit::DESCRIPTOR.needs
-        }
-    }
-    fn pcpu_online(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) {
-        self.0.pcpu_online(cx, pcpu);
-    }
-    fn pcpu_offline(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) {
-        self.0.pcpu_offline(cx, pcpu);
-    }
-    fn set_domain(&mut self, cx: &mut Cx<'_>, domain: DomainId, params: &ParamValues) {
-        self.0.set_domain(cx, domain, params);
-    }
-    fn dispatching(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId, packets: u32) {
-        assert_eq!(cx.vcpu(vcpu).name.domain, DomainId::DOM0);
-        assert!(cx.is_current(vcpu) && cx.here() == cx.vcpu(vcpu).pcpu);
-        TOLD.with_borrow_mut(|told| told.push((cx.now(), packets)));
-        self.0.dispatching(cx, vcpu, packets);
-    }
-    fn insert(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
-        self.0.insert(cx, vcpu);
-    }
-    fn remove(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
-        self.0.remove(cx, vcpu);
-    }
-    fn pick_pcpu(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) -> PcpuId {
-        self.0.pick_pcpu(cx, vcpu)
-    }
-    fn wake(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId, why: Wake) {
-        self.0.wake(cx, vcpu, why);
-    }
-    fn sleep(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
-        self.0.sleep(cx, vcpu);
-    }
-    fn schedule(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, prev: Prev) -> Pick {
-        self.0.schedule(cx, pcpu, prev)
-    }
-    fn timer(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, slot: u8) -> Option<Instant> {
-        self.0.timer(cx, pcpu, slot)
-    }
-}
 
 /// A second of four guests that are pinged at the same times; answers of all, and what was told.
 fn a_second(how: Dispatching) -> (Simulation<Records, Network>, Vec<(Instant, u32)>) {
-    TOLD.take();
+    told();
     let pinged = FlowKind::Ping(PingConfig {
         pace: Pace::Every(Duration::from_millis(10)),
         ..PingConfig::default()
@@ -89,12 +32,19 @@ fn a_second(how: Dispatching) -> (Simulation<Records, Network>, Vec<(Instant, u3
     let inner = (shipped.make)(&params, &host.topology);
     let mut simulation = under(
         &host,
-        Box::new(Ears(inner, how)),
+        Box::new(Ears {
+            inner,
+            descriptor: &credit::DESCRIPTOR,
+            needs: Needs {
+                dispatching: how,
+                ..credit::DESCRIPTOR.needs
+            },
+        }),
         &cards,
         Records::default(),
     );
     run(&mut simulation, 0, 1_005);
-    (simulation, TOLD.take())
+    (simulation, told().at_hand)
 }
 
 /// Every ping is answered, but for those that may be under way.

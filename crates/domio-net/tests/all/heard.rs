@@ -1,15 +1,14 @@
 //! What a policy that needs to know of packets is told of them, and that the others hear nothing.
 
+use crate::ears::{Ears, Told, told};
 use crate::site::*;
 use crate::told::{Record, Records};
 use domio_core::{DomainId, ParamValues};
-use domio_core::{PcpuId, VcpuId};
 use domio_net::host::{FlowKind, Network};
 use domio_net::icmp::{PingConfig, PingStatistics};
-use domio_sched::{Cx, Descriptor, Needs, PacketsMoved, Pick, Prev, Scheduler, Wake, find, sedf};
+use domio_sched::{Descriptor, Needs, find, sedf};
 use domio_vmm::Simulation;
 use domio_vmm::config::Workload;
-use std::cell::RefCell;
 
 static DEAF: Descriptor = Descriptor {
     needs: Needs {
@@ -19,55 +18,9 @@ static DEAF: Descriptor = Descriptor {
     ..sedf::aware::DESCRIPTOR
 };
 
-thread_local! {
-    /// What the policy was told, and how many passes it has made.
-    static TOLD: RefCell<(Vec<PacketsMoved>, u64)> = const { RefCell::new((Vec::new(), 0)) };
-}
-
-/// A policy that passes everything on to another one and remembers packets.
-struct Ears(Box<dyn Scheduler>, &'static Descriptor);
-
-impl Scheduler for Ears {
-    fn descriptor(&self) -> &'static Descriptor {
-        self.1
-    }
-    fn pcpu_online(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) {
-        self.0.pcpu_online(cx, pcpu);
-    }
-    fn pcpu_offline(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) {
-        self.0.pcpu_offline(cx, pcpu);
-    }
-    fn set_domain(&mut self, cx: &mut Cx<'_>, domain: DomainId, params: &ParamValues) {
-        self.0.set_domain(cx, domain, params);
-    }
-    fn packets(&mut self, cx: &mut Cx<'_>, moved: PacketsMoved) {
-        TOLD.with_borrow_mut(|told| told.0.push(moved));
-        self.0.packets(cx, moved);
-    }
-    fn insert(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
-        self.0.insert(cx, vcpu);
-    }
-    fn remove(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
-        self.0.remove(cx, vcpu);
-    }
-    fn pick_pcpu(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) -> PcpuId {
-        self.0.pick_pcpu(cx, vcpu)
-    }
-    fn wake(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId, why: Wake) {
-        self.0.wake(cx, vcpu, why);
-    }
-    fn sleep(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
-        self.0.sleep(cx, vcpu);
-    }
-    fn schedule(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, prev: Prev) -> Pick {
-        TOLD.with_borrow_mut(|told| told.1 += 1);
-        self.0.schedule(cx, pcpu, prev)
-    }
-}
-
 /// Half a second of two guests, one that is pinged and one that sends datagrams and burns.
 fn half_a_second(descriptor: &'static Descriptor) -> Simulation<Records, Network> {
-    TOLD.take();
+    told();
     let cards = [card(
         0,
         vec![vif(1, &[ping(3)]), vif(2, &[udp_out(500), udp_in(200)])],
@@ -85,7 +38,11 @@ fn half_a_second(descriptor: &'static Descriptor) -> Simulation<Records, Network
     let inner = (shipped.make)(&params, &host.topology);
     let mut simulation = under(
         &host,
-        Box::new(Ears(inner, descriptor)),
+        Box::new(Ears {
+            inner,
+            descriptor,
+            needs: descriptor.needs,
+        }),
         &cards,
         Records::default(),
     );
@@ -107,7 +64,11 @@ fn in_trace(trace: &[Record], guest: DomainId) -> [u64; 2] {
 #[test]
 fn the_policy_hears_of_every_packet_at_netback() {
     let trace = half_a_second(&sedf::aware::DESCRIPTOR).into_sink();
-    let (told, passes) = TOLD.take();
+    let Told {
+        moved: told,
+        passes,
+        ..
+    } = told();
     for guest in [1, 2].map(DomainId) {
         let own = told.iter().filter(|m| m.guest == guest);
         let mut heard = [0, 0];
@@ -131,7 +92,11 @@ fn the_policy_hears_of_every_packet_at_netback() {
 fn a_policy_that_does_not_ask_hears_nothing() {
     let trace = half_a_second(&DEAF).into_sink();
     assert!(in_trace(&trace, DomainId(1))[1] > 50);
-    let (told, passes) = TOLD.take();
+    let Told {
+        moved: told,
+        passes,
+        ..
+    } = told();
     assert!(told.is_empty() && passes > 100);
 }
 

@@ -4,6 +4,7 @@ mod books;
 mod cards;
 mod chain;
 mod dispatching;
+mod ears;
 mod ends;
 mod guests;
 mod heard;

@@ -2,7 +2,9 @@
 
 use crate::common::{BASE, is_helpful, parse, with};
 use domio_core::Duration;
-use domio_scenario::{Code, NoDemands, NoReplay, Replay, ReplaySource};
+use domio_scenario::{
+    Code, NoDemands, NoReplay, RecordedCalls, RecordedRequests, Replay, ReplaySource,
+};
 use domio_vmm::config::{Action, Distribution, Workload};
 
 #[test]
@@ -281,6 +283,18 @@ impl ReplaySource for Recording {
                 hint: "name another one".to_owned(),
             }),
         }
+    }
+
+    fn job_file(&self, path: &str) -> Result<String, NoDemands> {
+        NoReplay.job_file(path)
+    }
+
+    fn requests(
+        &self,
+        path: &str,
+        wanted: &RecordedRequests,
+    ) -> Result<(Vec<RecordedCalls>, Vec<String>), NoDemands> {
+        NoReplay.requests(path, wanted)
     }
 }
 

@@ -16,16 +16,25 @@ struct Entry {
     packets: u32,
 }
 
+/// What is known of the packets of a vcpu.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    vcpu: VcpuName,
+    /// What the driver domain has told the hypervisor.
+    known: u32,
+    /// What the policy was told.
+    told: u32,
+    /// Whether the vcpu waits among the news.
+    is_news: bool,
+}
+
 /// What driver domains have at hand.
 pub(crate) struct AtHand {
     how: Dispatching,
     entries: Vec<Entry>,
-    /// By vcpu: what the driver domain has told.
-    known: Vec<(VcpuName, u32)>,
-    /// By vcpu: what the policy was told.
-    told: Vec<(VcpuName, u32)>,
-    /// What the policy is to be told, one entry a vcpu.
-    news: Vec<(VcpuName, u32)>,
+    vcpus: Vec<Known>,
+    /// Places in `vcpus` of which the policy is to be told.
+    news: Vec<usize>,
 }
 
 impl AtHand {
@@ -34,8 +43,7 @@ impl AtHand {
         AtHand {
             how,
             entries: Vec::new(),
-            known: Vec::new(),
-            told: Vec::new(),
+            vcpus: Vec::new(),
             news: Vec::new(),
         }
     }
@@ -60,13 +68,8 @@ impl AtHand {
         }
         let own = self.entries.iter().filter(|e| e.vcpu == vcpu);
         let all = own.fold(0_u32, |sum, e| sum.saturating_add(e.packets));
-        let known = match self.known.iter_mut().find(|(v, _)| *v == vcpu) {
-            Some((_, known)) => known,
-            None => {
-                self.known.push((vcpu, 0));
-                &mut self.known.last_mut().expect("it was pushed").1
-            }
-        };
+        let place = self.place(vcpu);
+        let Known { known, is_news, .. } = &mut self.vcpus[place];
         let differs = match self.how {
             Dispatching::Untold => false,
             Dispatching::Bit => (*known == 0 && all > 1) || (*known > 0 && all == 0),
@@ -74,9 +77,8 @@ impl AtHand {
         };
         if differs {
             *known = all;
-            match self.news.iter_mut().find(|(v, _)| *v == vcpu) {
-                Some((_, packets)) => *packets = all,
-                None => self.news.push((vcpu, all)),
+            if !core::mem::replace(is_news, true) {
+                self.news.push(place);
             }
         }
         differs && self.how == Dispatching::Bit
@@ -85,19 +87,28 @@ impl AtHand {
     /// What the policy is to be told next. A number that is what it was before is no news.
     #[inline]
     pub fn next_news(&mut self) -> Option<(VcpuName, u32)> {
-        while let Some((vcpu, packets)) = self.news.pop() {
-            let told = match self.told.iter_mut().find(|(v, _)| *v == vcpu) {
-                Some((_, told)) => told,
-                None => {
-                    self.told.push((vcpu, 0));
-                    &mut self.told.last_mut().expect("it was pushed").1
-                }
-            };
-            if core::mem::replace(told, packets) != packets {
-                return Some((vcpu, packets));
+        while let Some(place) = self.news.pop() {
+            let known = &mut self.vcpus[place];
+            known.is_news = false;
+            if core::mem::replace(&mut known.told, known.known) != known.known {
+                return Some((known.vcpu, known.known));
             }
         }
         None
+    }
+
+    /// Where `vcpu` is among those of which something is known.
+    fn place(&mut self, vcpu: VcpuName) -> usize {
+        let place = self.vcpus.iter().position(|of| of.vcpu == vcpu);
+        place.unwrap_or_else(|| {
+            self.vcpus.push(Known {
+                vcpu,
+                known: 0,
+                told: 0,
+                is_news: false,
+            });
+            self.vcpus.len() - 1
+        })
     }
 }
 

@@ -19,7 +19,7 @@ pub static OPTERON_242: Hardware = Hardware {
 
 /// A 1.6 GHz Opteron 242 under Xen 3.1 with Linux 2.6.18. No measurement of these is known:
 /// all are engineering estimates, none fitted to a result.
-const KERNEL: Figures = &[
+pub(super) const KERNEL: Figures = &[
     // 800 cycles to save and restore the registers, through the hypervisor's return path, as
     // a system call of a paravirtual guest takes (0.55 us, xen-spec 9).
     ("upcall", ns(500)),
@@ -40,7 +40,7 @@ const KERNEL: Figures = &[
 ];
 
 /// A 1.6 GHz Opteron 242 under Xen 3.1. No figure is known: all are engineering estimates.
-const CONTROLLER: Figures = &[
+pub(super) const CONTROLLER: Figures = &[
     // A system call and a hypercall through `privcmd` ("PV guest syscall 0.55 us", "PV
     // hypercall 0.2-0.5 us", xen-spec 9), with the pages for the answer locked before and
     // unlocked afterwards.
@@ -58,7 +58,7 @@ const CONTROLLER: Figures = &[
 /// No table of cycles for this machine is published. All are engineering estimates, most within
 /// the ranges of xen-spec 9; where one is not, the comment says why. None was fitted to a
 /// result.
-const NETWORK: Figures = &[
+pub(super) const NETWORK: Figures = &[
     // The card and the bridge, which xen-spec 9 has no range for: a handler with one posted
     // write (0.4 us) and the hypercall that ends a level interrupt (0.3); about 1,800 cycles
     // for a packet with a new buffer; 2,400 for the
@@ -125,7 +125,7 @@ const NETWORK: Figures = &[
 /// A Pentium 4 of 2 to 3 GHz with Linux 2.6, an engineering estimate: 1 us to copy a KiB and
 /// 1.3 for the protocols and the card, which is 1.8 for a full packet. It writes 8 KiB in
 /// 19 us, three times as fast as a gigabit line sends them.
-const WRITERS: Figures = &[
+pub(super) const WRITERS: Figures = &[
     ("wake", us(5)),
     ("switch", us(2)),
     ("call", ns(500)),
@@ -134,7 +134,7 @@ const WRITERS: Figures = &[
 
 /// A 1.6 GHz Opteron 242 under Xen 3.1. No figure for block drivers is known: all are
 /// engineering estimates, put together from those of xen-spec 9 for the network.
-const DISK: Figures = &[
+pub(super) const DISK: Figures = &[
     // Both together what netfront takes for two packets: "2-4 us per packet".
     ("submit", ns(3_000)),
     ("complete", ns(1_500)),
@@ -151,7 +151,7 @@ const DISK: Figures = &[
 /// A 1.6 GHz Opteron 242 under Xen 3.1 with Linux 2.6.24 in all domains. No figure is known: all
 /// are engineering estimates inside the ranges of disk-spec 2.3 (5 to 15 us to notify the driver
 /// domain, 10 to 25 us in the driver domain for a request, 5 to 15 us for a response).
-const VBD: Figures = &[
+pub(super) const VBD: Figures = &[
     // 6,000 cycles of `__make_request`, a search for a request to merge with, and an elevator.
     ("submit", ns(4_000)),
     // Eleven grants and the ring: half of what netfront takes for two packets.

@@ -122,6 +122,7 @@ fn of_block(args: &Explain, global: &Global) -> anyhow::Result<Status> {
 fn of_scenario(args: &Explain, global: &Global) -> anyhow::Result<Status> {
     let scenario = load(&args.scenario, &args.how, args.policy.as_deref())?;
     let built = build(&scenario)?;
+    built.notices.iter().for_each(|notice| out::notice(notice));
     let draws = args.drawn.draws(&args.reporting, Some(&built))?;
     let policies: Vec<String> = args.policy.iter().cloned().collect();
     let shown = shown(

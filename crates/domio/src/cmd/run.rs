@@ -423,8 +423,7 @@ fn to_json(
         .map(dropped);
     let jain = domio_stats::domains::jain(samples, &names(domains));
     let of_disks = domio_stats::domains::jain_of_disks(samples, &names(domains));
-    let notices = scenario.notices().iter().cloned();
-    let notices = notices.chain(built.notices.iter().cloned());
+    let notices = scenario::notices(scenario, built).cloned();
     let notices = notices.chain(starvation(built, samples));
     let pools = pools(built);
     let pools = pools.map(|(name, policy)| json!({ "name": name, "policy": policy }));

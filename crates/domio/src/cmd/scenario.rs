@@ -11,7 +11,7 @@ use anyhow::{Context, anyhow, bail};
 use domio_papers::folders;
 use domio_papers::paper::{self, Paper};
 use domio_report::text::{Cell, Column, Table, Tone};
-use domio_scenario::{Code, MAX_BYTES, Scenario, ScenarioErrors, example, examples, schema};
+use domio_scenario::{Built, Code, MAX_BYTES, Scenario, ScenarioErrors, example, examples, schema};
 use domio_sched::policies;
 use serde_json::json;
 use std::fs::File;
@@ -126,6 +126,11 @@ pub fn inputs(scenario: &Scenario) -> Vec<(&'static str, PathBuf)> {
     own.into_iter().chain(files).collect()
 }
 
+/// What is to be known of a scenario, and of the files that it names.
+pub fn notices<'n>(scenario: &'n Scenario, built: &'n Built) -> impl Iterator<Item = &'n String> {
+    scenario.notices().iter().chain(&built.notices)
+}
+
 /// The error that tells all mistakes, each with its line of the text. Colours are taken out where
 /// they are printed, if they are not wanted there.
 pub fn mistakes(errors: ScenarioErrors) -> anyhow::Error {
@@ -161,8 +166,7 @@ fn check(args: &ScenarioCheck) -> anyhow::Result<Status> {
         // A scenario that cannot be run is not valid, and its replays are looked at as `run` does.
         let result = result.and_then(|scenario| {
             let built = scenario.build(&traces::recorded(&scenario))?;
-            let notices = scenario.notices().iter().cloned().chain(built.notices);
-            Ok(notices.collect::<Vec<String>>())
+            Ok(notices(&scenario, &built).cloned().collect::<Vec<String>>())
         });
         // What could not be read at all outweighs mistakes, whatever comes after it.
         match &result {

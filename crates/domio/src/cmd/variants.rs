@@ -75,8 +75,10 @@ impl Variant {
 
     /// What its scenario tells.
     pub fn told(&self) -> Vec<String> {
-        let scenario = self.host().map(|(scenario, _)| scenario.notices());
-        scenario.unwrap_or_default().to_vec()
+        let host = self.host().into_iter();
+        host.flat_map(|(scenario, built)| scenario::notices(scenario, built))
+            .cloned()
+            .collect()
     }
 
     /// Files that it reads.

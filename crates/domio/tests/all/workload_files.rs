@@ -59,3 +59,51 @@ fn a_guest_replays_a_recorded_trace() {
         .code(2)
         .stderr(contains("no request of `sdz`"));
 }
+
+#[test]
+fn sweeps_and_comparisons_read_job_files_too() {
+    let folder = folder();
+    scenario(&folder, "workload = \"fio\"\njob_file = \"jobs.fio\"\n");
+    let jobs = |kib: u32| {
+        let text = format!("[r]\nrw=randread\ndirect=1\nsize=1g\nbs={kib}k\nbanana=1\n");
+        fs::write(folder.path().join("jobs.fio"), text).unwrap();
+    };
+    let notice = "jobs.fio, line 6: banana is no key that domio knows";
+    let rows = || {
+        let args = [
+            "sweep",
+            "s.toml",
+            "--set",
+            "run.duration_s=1",
+            "--output",
+            "-",
+        ];
+        let ran = domio(&folder).args(args).assert().success();
+        let ran = ran.stderr(contains(notice));
+        String::from_utf8_lossy(&ran.get_output().stdout).into_owned()
+    };
+    jobs(4);
+    let before = rows();
+    assert_eq!(rows(), before);
+    jobs(16);
+    assert_ne!(rows(), before, "what was kept is of another job file");
+    let compare = [
+        "compare",
+        "s.toml",
+        "--set",
+        "run.duration_s=1",
+        "--set",
+        "run.duration_s=2",
+    ];
+    domio(&folder)
+        .args(compare)
+        .assert()
+        .success()
+        .stderr(contains(notice));
+    let explain = ["explain", "s.toml", "--set", "run.duration_s=1"];
+    domio(&folder)
+        .args(explain)
+        .assert()
+        .success()
+        .stderr(contains(notice));
+}

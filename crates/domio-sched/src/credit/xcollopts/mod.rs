@@ -4,10 +4,8 @@
 //!
 //! | page | parameter | holds |
 //! |---|---|---|
-//! | `balance` | `boost_balance` | where a boosted vcpu that wakes is to queue (IV.A); run queues
-//! that are always in order |
-//! | `dispatch` | `dispatch_vector`, `dispatch_hold_us` | driver domains that go on while they have
-//! packets at hand (IV.B, IV.D) |
+//! | `balance` | `boost_balance` | where a boosted vcpu that wakes queues (IV.A); sorted run queues |
+//! | `dispatch` | `dispatch_vector`, `dispatch_hold_us` | driver domains that go on (IV.B, IV.D) |
 //!
 //! With both, a vcpu that wakes where a driver domain goes on is sent elsewhere as if a boosted
 //! vcpu ran there (IV.C).

@@ -7,6 +7,7 @@ use crate::cmd::{clock, run, scenario};
 use crate::files::Files;
 use crate::input::{self, Stream};
 use crate::interrupt;
+use crate::out;
 use crate::progress::reading;
 use anyhow::{Context, bail};
 use domio_core::{DomainId, PcpuId, Sink};
@@ -61,6 +62,7 @@ impl Source {
             };
             let scenario = run::load(&args.source, &how, args.policy.as_deref())?;
             let built = run::build(&scenario)?;
+            built.notices.iter().for_each(|notice| out::notice(notice));
             return Ok(Source::Host(Box::new((scenario, built))));
         }
         if !args.set.is_empty() || args.seed.is_some() || args.policy.is_some() {

@@ -172,7 +172,7 @@ fn check_ends(source: &Source, plan: &SweepPlan, args: &Sweep) -> anyhow::Result
             Some(axis) => anyhow!("--set {} has {}: {error:#}", axis, axis.value(place)),
             None => error,
         })?;
-        for notice in ready.scenario.notices() {
+        for notice in scenario::notices(&ready.scenario, &built) {
             if !notices.contains(notice) {
                 out::notice(notice);
                 notices.push(notice.clone());

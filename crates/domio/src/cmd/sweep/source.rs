@@ -9,19 +9,21 @@ use domio_lab::store;
 use domio_replay::RecordedDemands;
 use domio_run::Subject;
 use domio_run::simulate::{self, RunFault};
-use domio_scenario::{Built, NoDemands, Replay, ReplaySource, Scenario};
+use domio_scenario::{
+    Built, NoDemands, RecordedCalls, RecordedRequests, Replay, ReplaySource, Scenario,
+};
 use domio_sweep::Axis;
 use domio_vmm::Profile;
 use domio_vmm::config::Workload;
 use std::borrow::Cow;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A scenario of which cells are made.
 pub struct Source {
     base: Scenario,
-    /// The traces that it replays, in the order of its plan.
-    recordings: Vec<Vec<u8>>,
+    /// The files that it names, in the order of its plan.
+    files: Vec<Vec<u8>>,
     demands: Mutex<RecordedDemands<Folder>>,
 }
 
@@ -55,13 +57,10 @@ impl Source {
         let seed = args.seed.map(|seed| seed.to_string());
         let changes: Vec<(&str, &str)> = seed.iter().map(|seed| ("seed", &**seed)).collect();
         let base = base.with(&changes).map_err(scenario::mistakes)?;
-        let replays = base.plan().replays.iter();
-        let read = replays.map(|replay| std::fs::read(base.folder().join(&replay.trace)));
-        // What cannot be read is told of when the first cell is built.
-        let recordings = read.collect::<Result<_, _>>().unwrap_or_default();
         Ok(Source {
             demands: Mutex::new(traces::recorded(&base)),
-            recordings,
+            // What cannot be read is told of when the first cell is built.
+            files: store::files(&base).unwrap_or_default(),
             base,
         })
     }
@@ -80,13 +79,8 @@ impl Source {
         let changes: Vec<(&str, &str)> = pairs.map(|(axis, v)| (axis.key(), v.as_str())).collect();
         let scenario = self.base.with(&changes);
         let scenario = scenario.map_err(|e| within(axes, values, &scenario::mistakes(e)))?;
-        let names = |scenario: &Scenario| -> Vec<String> {
-            let replays = scenario.plan().replays.iter();
-            replays.map(|replay| replay.trace.clone()).collect()
-        };
-        let read = names(&scenario);
-        let subject = match read == names(&self.base) && read.len() == self.recordings.len() {
-            true => Some(Subject::of_scenario(&scenario, &self.recordings)),
+        let subject = match self.has_files_of(&scenario) {
+            true => Some(Subject::of_scenario(&scenario, &self.files)),
             false => store::subject(&scenario).ok(),
         };
         Ok(Ready {
@@ -126,6 +120,12 @@ impl Source {
         }
     }
 
+    /// Whether a cell reads the files that the source has read.
+    fn has_files_of(&self, cell: &Scenario) -> bool {
+        let named = cell.plan().files();
+        named.clone().count() == self.files.len() && named.eq(self.base.plan().files())
+    }
+
     /// Whether `cell` replays what the scenario itself replays: the times that the hypervisor takes
     /// decide what a recording asked for.
     fn shares_demands(&self, cell: &Scenario) -> bool {
@@ -137,10 +137,27 @@ impl Source {
 /// Demands that are read once for all cells.
 struct Shared<'s>(&'s Mutex<RecordedDemands<Folder>>);
 
+impl Shared<'_> {
+    fn read(&self) -> MutexGuard<'_, RecordedDemands<Folder>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl ReplaySource for Shared<'_> {
     fn workload(&self, replay: &Replay) -> Result<Workload, NoDemands> {
-        let demands = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        demands.workload(replay)
+        self.read().workload(replay)
+    }
+
+    fn job_file(&self, path: &str) -> Result<String, NoDemands> {
+        self.read().job_file(path)
+    }
+
+    fn requests(
+        &self,
+        path: &str,
+        wanted: &RecordedRequests,
+    ) -> Result<(Vec<RecordedCalls>, Vec<String>), NoDemands> {
+        self.read().requests(path, wanted)
     }
 }
 
