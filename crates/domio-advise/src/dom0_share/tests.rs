@@ -350,7 +350,7 @@ fn more_vcpus_tell_nothing_while_all_packets_are_on_one() {
     assert!(text.contains("Not modelled: short locks"), "{text}");
     assert!(text.contains("The card has one queue"), "{text}");
     // A card of several queues is no limit any more.
-    let cards = spread.replace("netback_threads", "nic = \"mlx5\"\nnetback_threads");
+    let cards = spread.replace("netback_threads", "card.queues = 2\nnetback_threads");
     let outcome = of_text(&cards, "credit", &plan);
     let cards: Vec<_> = outcome.points.iter().map(|p| p.card_vcpus).collect();
     assert_eq!(cards, [Some(1), Some(1), Some(2)]);

@@ -95,7 +95,7 @@ fn what_cannot_be_used_is_told() {
         (
             "",
             &[&host, "--interval", "1"],
-            "more than 1 vcpu can in 1.0 s",
+            "used 2.0 s between the lists, more than 1 vcpu can in 1.0 s",
         ),
         ("", &[&host, "--interval", "no"], "expected seconds"),
         ("", &[&host, "--pcpus", "2"], "a list names pcpu 3"),
