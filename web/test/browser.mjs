@@ -122,10 +122,11 @@ export class Page {
 
   /** Waits until `expression` is true. */
   async until(expression, what = expression) {
-    const end = Date.now() + 60_000;
+    // A machine that does much else is slow, and no reason to fail.
+    const end = Date.now() + 300_000;
     while (!(await this.value(expression))) {
       if (Date.now() > end) {
-        throw new Error(`waited a minute for: ${what}`);
+        throw new Error(`waited five minutes for: ${what}`);
       }
       await sleep(20);
     }
