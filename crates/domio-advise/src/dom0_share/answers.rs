@@ -149,7 +149,8 @@ fn limited(outcome: &Dom0Outcome, policy: &str, points: &[(f64, &Dom0Point)]) ->
     Some(format!(
         "{policy}: cannot tell whether more vcpus help. {what} is on vcpu 0 of {dom0} here, which \
          hosts seldom have so. `--set network.netback_threads=64` spreads it: each interface is \
-         one vcpu's. A card with several queues (`nic`, `queues` of [network.card]) spreads the rest."
+         one vcpu's. A card with several queues (`nic`, `queues` of [network.card]) spreads the \
+         rest."
     ))
 }
 
