@@ -32,14 +32,14 @@ impl Scenario {
 
 /// Writes the keys of `table`, which is at `path`, then the tables in it.
 fn section(out: &mut String, table: &Table, path: &mut Vec<String>) {
-    for entry in table
-        .entries
-        .iter()
-        .filter(|entry| !is_section(&entry.node))
-    {
+    // Overrides come last in a table.
+    let mut entries: Vec<_> = table.entries.iter().collect();
+    entries.sort_by(|a, b| a.key.cmp(&b.key));
+    let (sections, keys): (Vec<_>, Vec<_>) = entries.into_iter().partition(|e| is_section(&e.node));
+    for entry in keys {
         let _ = writeln!(out, "{} = {}", key(&entry.key), inline(&entry.node));
     }
-    for entry in table.entries.iter().filter(|entry| is_section(&entry.node)) {
+    for entry in sections {
         path.push(key(&entry.key));
         let head = path.join(".");
         match &entry.node.value {

@@ -180,13 +180,13 @@ mod tests {
     use super::*;
 
     /// A host of two guests with 4 cores and two switches, of which MTP doubles and SDP adds a
-    /// quarter.
+    /// quarter, of rates so large that the floor is nothing.
     fn results() -> Results {
         let mut text = String::from(
             "replication,domain.guest.count,network.netback_threads,network.small_packets,domain,\
              net_mbps,ping_p99_ms\n",
         );
-        for (replication, base) in [(0, 100.0), (1, 120.0)] {
+        for (replication, base) in [(0, 1e6), (1, 1.2e6)] {
             for (threads, more) in [("1", 1.0), ("4", 2.0)] {
                 for (small, also) in [("grants", 1.0), ("pool", 1.25)] {
                     let all = base * more * also;
@@ -210,11 +210,11 @@ mod tests {
         let host = (2, 4);
         let mtp = results.of_switch(0, host, 2).unwrap();
         assert!(
-            (mtp.percent() - 100.0).abs() < 1e-9 && mtp.half < 1e-9,
+            (mtp.percent() - 100.0).abs() < 1e-3 && mtp.half < 1e-6,
             "{mtp:?}"
         );
         let sdp = results.of_switch(0, host, 3).unwrap();
-        assert!((sdp.percent() - 25.0).abs() < 1e-9, "{sdp:?}");
+        assert!((sdp.percent() - 25.0).abs() < 1e-3, "{sdp:?}");
         assert_eq!(results.of_switch(0, host, 0), None);
         let all = results.of_all(0, host).unwrap();
         assert!((all.percent() - 150.0).abs() < 2.0, "{all:?}");
