@@ -60,7 +60,7 @@ impl Chosen {
         recorded::of(&self.papers).map_err(|e| anyhow!(e))
     }
 
-    /// The files that were read, as [`Files::reading`](crate::files::Files::reading) takes them.
+    /// The files that were read, each with what it is.
     pub fn files(&self) -> impl Iterator<Item = (&'static str, PathBuf)> {
         let named = self.papers.iter().filter(|_| self.named);
         let files = named.flat_map(|paper| {
