@@ -15,7 +15,7 @@ if [ -z "$browser" ]; then
     echo "there is no Chromium; \`apt-get install chromium\` gets it, or BROWSER names one" >&2
     exit $cannot
 fi
-if ! node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 18)' 2>/dev/null; then
+if ! node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 18 ? 1 : 0)' 2>/dev/null; then
     echo "there is no Node.js from 18 on; \`apt-get install nodejs\` gets it" >&2
     exit $cannot
 fi
