@@ -205,7 +205,9 @@ mod tests {
         assert_eq!(other.domains[1].params["budget_us"], 4000);
         let refused = describe("small-host", &text.replace("cores", "cors"), None).err();
         assert!(
-            refused.is_some_and(|told| told.contains("small-host:13")),
+            refused
+                .as_ref()
+                .is_some_and(|told| told.contains("small-host:13")),
             "{refused:?}"
         );
     }
