@@ -68,7 +68,7 @@ def test_a_scenario_goes_to_other_processes(host: domio.Scenario) -> None:
 
 def test_mistakes_are_those_of_the_command_line(tmp_path: Path, cli) -> None:  # type: ignore[no-untyped-def]
     path = tmp_path / "wrong.toml"
-    path.write_text(TEXT.replace("burn", "burnn").replace('"credit"', '"kredit"'))
+    path.write_text(TEXT.replace("burn", "burnn").replace("count = 2", "count = 0"))
     with pytest.raises(domio.ScenarioError) as raised:
         domio.Scenario.load(path)
     told = cli("run", str(path), check=False)

@@ -98,16 +98,18 @@ def test_what_makes_no_sweep_is_told(host: domio.Scenario, tmp_path: Path) -> No
 def test_an_interrupted_sweep_leaves_no_file_and_goes_on(
     host: domio.Scenario, tmp_path: Path
 ) -> None:
-    axes = {"domain.web.weight": "1..600", "run.duration_ms": [2000]}
+    axes = {"domain.web.weight": "1..600", "run.duration_ms": [60000]}
     output, results = tmp_path / "rows.csv", tmp_path / "r.sqlite"
 
     def interrupt() -> None:
         time.sleep(1.0)
         signal.raise_signal(signal.SIGINT)
 
-    threading.Thread(target=interrupt).start()
+    interrupting = threading.Thread(target=interrupt)
+    interrupting.start()
     with pytest.raises(KeyboardInterrupt):
         domio.sweep(host, axes, output=output, results=results, jobs=1)
+    interrupting.join()
     assert not output.exists()
     assert not list(tmp_path.glob("*.part"))
     part = {**axes, "domain.web.weight": "1..20"}
