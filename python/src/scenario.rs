@@ -26,17 +26,18 @@ pub struct Scenario {
 impl Scenario {
     /// The scenario with other values at some keys, all at once.
     pub fn changed(&self, py: Python<'_>, changes: Changes) -> PyResult<Self> {
+        if self.knows != policy::registrations() {
+            // A policy has come since.
+            let more = (!changes.is_empty()).then_some(changes);
+            let steps = self.steps.clone().into_iter().chain(more).collect();
+            return Scenario::_restore(py, self.inner.name(), self.inner.text(), steps);
+        }
         if changes.is_empty() {
             return Ok(Scenario {
                 inner: self.inner.clone(),
                 steps: self.steps.clone(),
                 knows: self.knows,
             });
-        }
-        if self.knows != policy::registrations() {
-            // A policy has come since.
-            let steps = self.steps.clone().into_iter().chain([changes]).collect();
-            return Scenario::_restore(py, self.inner.name(), self.inner.text(), steps);
         }
         let pairs = changes.iter().map(|(key, value)| (&**key, &**value));
         let pairs: Vec<(&str, &str)> = pairs.collect();
