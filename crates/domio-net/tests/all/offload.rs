@@ -3,7 +3,7 @@
 
 use crate::site::*;
 use crate::told::{Kind, Record, Records};
-use domio_core::{DomainId, Duration, Instant};
+use domio_core::{DomainId, Duration};
 use domio_net::host::{
     FlowKind, NetCosts, Network, NetworkConfig, RxMode, StreamConfig, VifConfig,
 };
@@ -14,7 +14,6 @@ use domio_net::tcp::TcpConfig;
 use domio_net::writers::WriterCosts;
 use domio_vmm::Simulation;
 use domio_vmm::bus::Device as _;
-use domio_vmm::config::KernelCosts;
 use domio_vmm::machine::XEON_E5;
 
 const TIME: u64 = 200;
@@ -56,20 +55,7 @@ fn xeon(nic: NicConfig, flows: &[FlowKind]) -> NetworkConfig {
 
 /// The host after [`TIME`], where domain 0 drives the card.
 fn ran(card: NetworkConfig) -> Simulation<Records, Network> {
-    let guests = card.vifs.iter().map(|vif| vif.domain.0).max().unwrap_or(0);
-    let mut domains: Vec<_> = (0..=guests).map(|id| domain(id, 1)).collect();
-    for domain in &mut domains {
-        domain.guest.costs = KernelCosts::on(&XEON_E5);
-    }
-    let cards = [card];
-    equip(&cards, &mut domains);
-    let mut host = host(4, CREDIT_4_17, domains);
-    host.profile = *XEON_E5.profile;
-    let mut simulation = simulation(&host, CREDIT_4_17, &cards, Records::default());
-    simulation.host_mut().mark(Instant::ZERO);
-    run(&mut simulation, 0, TIME);
-    simulation.host_mut().mark(at(TIME));
-    simulation
+    ran_on_a_server(4, card, TIME)
 }
 
 /// What the driver domain worked for its guests (ns).

@@ -3,7 +3,7 @@
 
 use crate::site::*;
 use crate::told::{Kind, Records};
-use domio_core::{DomainId, Duration, Instant};
+use domio_core::{DomainId, Duration};
 use domio_net::host::{
     FlowKind, NetCosts, NetbackConfig, Network, NetworkConfig, RxMode, StreamConfig, VifConfig,
 };
@@ -15,7 +15,6 @@ use domio_net::tcp::TcpConfig;
 use domio_net::udp::UdpConfig;
 use domio_net::writers::WriterCosts;
 use domio_vmm::Simulation;
-use domio_vmm::config::KernelCosts;
 use domio_vmm::machine::XEON_E5;
 
 const TIME: u64 = 60;
@@ -67,22 +66,7 @@ fn card_of(nic: NicConfig, vcpus: u16, flows: &[FlowKind]) -> NetworkConfig {
 
 /// A server of 16 pcpus with this card after [`TIME`].
 fn ran(card: NetworkConfig) -> Simulation<Records, Network> {
-    let vcpus = |id| if id == 0 { card.card_vcpus } else { 1 };
-    let mut domains: Vec<_> = (0..=GUESTS)
-        .map(|id| domain(id, vcpus(id).into()))
-        .collect();
-    for domain in &mut domains {
-        domain.guest.costs = KernelCosts::on(&XEON_E5);
-    }
-    let cards = [card];
-    equip(&cards, &mut domains);
-    let mut host = host(16, CREDIT_4_17, domains);
-    host.profile = *XEON_E5.profile;
-    let mut simulation = simulation(&host, CREDIT_4_17, &cards, Records::default());
-    simulation.host_mut().mark(Instant::ZERO);
-    run(&mut simulation, 0, TIME);
-    simulation.host_mut().mark(at(TIME));
-    simulation
+    ran_on_a_server(16, card, TIME)
 }
 
 /// The same card with so many queues.

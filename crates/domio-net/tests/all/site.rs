@@ -20,7 +20,7 @@ use domio_sched::Scheduler;
 use domio_sim::Outcome;
 use domio_vmm::bus::Assembly;
 use domio_vmm::config::{DomainConfig, GuestConfig, HostConfig, KernelCosts, VcpuConfig, Workload};
-use domio_vmm::machine::OPTERON_242;
+use domio_vmm::machine::{OPTERON_242, XEON_E5};
 use domio_vmm::{Profile, Simulation};
 
 pub fn us(us: u64) -> Duration {
@@ -249,4 +249,26 @@ pub fn datagrams(network: &Network, flow: u32) -> u64 {
         Some(Service::UdpSink(sink)) => sink.received,
         other => panic!("flow {flow} is no sink: {other:?}"),
     }
+}
+
+/// A current server of `pcpus` pcpus after `time` ms, which are measured. Domain 0 drives `card`
+/// with as many vcpus as the card has there; the guests of its interfaces have one each.
+pub fn ran_on_a_server(pcpus: u16, card: NetworkConfig, time: u64) -> Simulation<Records, Network> {
+    let guests = card.vifs.iter().map(|vif| vif.domain.0).max().unwrap_or(0);
+    let vcpus = |id| if id == 0 { card.card_vcpus } else { 1 };
+    let mut domains: Vec<_> = (0..=guests)
+        .map(|id| domain(id, vcpus(id).into()))
+        .collect();
+    for domain in &mut domains {
+        domain.guest.costs = KernelCosts::on(&XEON_E5);
+    }
+    let cards = [card];
+    equip(&cards, &mut domains);
+    let mut host = host(pcpus, CREDIT_4_17, domains);
+    host.profile = *XEON_E5.profile;
+    let mut simulation = simulation(&host, CREDIT_4_17, &cards, Records::default());
+    simulation.host_mut().mark(Instant::ZERO);
+    run(&mut simulation, 0, time);
+    simulation.host_mut().mark(at(time));
+    simulation
 }
