@@ -14,6 +14,8 @@ pub(super) struct Dirty {
     pub queue: VecDeque<(u32, Instant)>,
     /// Files that passes are going through (`s_io`).
     pub under_way: VecDeque<(u32, Instant)>,
+    /// Files of which a look for old pages left some, for the next one (`s_more_io`).
+    pub more: VecDeque<(u32, Instant)>,
 }
 
 /// What a pass came to.

@@ -135,6 +135,7 @@ impl FileSystem {
         // Old pages are looked for among the files that are left from the pass before.
         let more = !matches!(pass.which, Which::Old(_)) || dirty.under_way.is_empty();
         if first && more {
+            dirty.under_way.append(&mut dirty.more);
             dirty.under_way.append(&mut dirty.queue);
         }
         while let Some(&(number, since)) = dirty.under_way.front() {
@@ -158,8 +159,9 @@ impl FileSystem {
         Flow::Again
     }
 
-    /// Leaves a file: what stays dirty comes again, after all others or, if only old pages are
-    /// written, at once.
+    /// Leaves a file: what stays dirty comes again after all others (`redirty_tail`) or, if only
+    /// old pages are written, first in the next pass (`requeue_io`). The pass that leaves the file
+    /// does not come back to the file: pages that are being written would keep the pass for ever.
     fn pass_leave(&mut self, pass: &mut PassFrame, number: u32, since: Instant) {
         pass.file = None;
         pass.kept.extend(pass.blocks.drain(pass.at..));
@@ -171,7 +173,7 @@ impl FileSystem {
         }
         if matches!(pass.which, Which::Old(_)) {
             file.queued = Queued::Since(since);
-            self.dirty.under_way.push_front((number, since));
+            self.dirty.more.push_back((number, since));
         } else {
             file.queued = Queued::Since(self.now);
             self.dirty.queue.push_back((number, self.now));

@@ -122,6 +122,11 @@ impl Bench {
         Bench { fault, ..self }
     }
 
+    /// From the next request on, the drive takes this long.
+    pub fn slow_down(&mut self, each: Duration) {
+        self.drive = Plain::Serial(each);
+    }
+
     /// Adds a process that runs `program`.
     pub fn add(&mut self, program: impl Program + 'static) {
         let task = FIRST_PROCESS.0 + self.processes.len() as u32;

@@ -260,6 +260,39 @@ fn blocks_of_removed_files_are_used_again() {
     assert!(free - bench.fs.used().free <= 4);
 }
 
+/// Pages that are dirty again while they are being written can not be written yet. A look for old
+/// pages leaves them for the next one, however long the drive takes.
+#[test]
+fn old_pages_that_are_being_written_end_a_look() {
+    let mut bench = Bench::new(small(), "noop", SERIAL);
+    let task = FIRST_PROCESS.0;
+    let file = bench.call(task, FileOp::Create { directory: 0 }) as u32;
+    let write = |page: u64| FileOp::Write {
+        file,
+        offset: page * 4096,
+        bytes: 4096,
+    };
+    for page in 0..8 {
+        bench.call(task, write(page));
+    }
+    bench.call(task, FileOp::Sync);
+    bench.slow_down(Duration::from_secs(100));
+    let begin = bench.now;
+    let after = |seconds| begin + Duration::from_secs(seconds);
+    bench.call(task, write(0));
+    // Nothing but the look for old pages writes the page: it begins after 30 s.
+    bench.until(after(40));
+    assert!(bench.fs.used().written > 0, "the page is being written");
+    bench.begin(task, write(0));
+    bench.settle();
+    bench.until(after(80));
+    let used = bench.fs.used();
+    assert!(used.dirty > 0 && used.written > 0, "{used:?}");
+    bench.until(after(1000));
+    let used = bench.fs.used();
+    assert_eq!((used.dirty, used.written), (0, 0));
+}
+
 #[test]
 fn a_wake_up_that_is_lost_is_found() {
     // The threads' first three wake-ups come before the process's.
