@@ -107,17 +107,17 @@ pub struct Suite {
 #[serde(deny_unknown_fields)]
 pub struct Times {
     /// Time before the measured time, in seconds.
-    pub warmup_s: f64,
+    pub warmup_s: TimeByEffort,
     /// Measured time, in seconds.
-    pub measured_s: MeasuredTime,
+    pub measured_s: TimeByEffort,
     /// Replications at full effort after which checks are looked at first.
     pub replications: u32,
 }
 
-/// Measured time, in seconds.
+/// A simulated time, in seconds.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(untagged)]
-pub enum MeasuredTime {
+pub enum TimeByEffort {
     /// The same at each effort.
     Fixed(f64),
     /// By effort.
@@ -129,6 +129,22 @@ pub enum MeasuredTime {
         /// At full effort.
         full: f64,
     },
+}
+
+impl TimeByEffort {
+    /// The time at `effort`.
+    fn at(self, effort: Effort) -> Duration {
+        seconds(match (self, effort) {
+            (TimeByEffort::Fixed(fixed), _) => fixed,
+            (TimeByEffort::ByEffort { quick, .. }, Effort::Quick) => quick,
+            (TimeByEffort::ByEffort { normal, .. }, Effort::Normal) => normal,
+            (TimeByEffort::ByEffort { full, .. }, Effort::Full) => full,
+        })
+    }
+
+    fn hangs_on_effort(self) -> bool {
+        matches!(self, TimeByEffort::ByEffort { .. })
+    }
 }
 
 /// How long cells are simulated.
@@ -158,27 +174,27 @@ const SHORT_WARMUP: Duration = Duration::from_secs(2);
 impl Times {
     /// Warm-up and measured time.
     pub fn of(&self, length: Length) -> (Duration, Duration) {
-        let warmup = seconds(self.warmup_s);
-        let measured = match self.measured_s {
-            MeasuredTime::Fixed(fixed) => match length {
-                Length::Shortened(divisor) => seconds(fixed) / u64::from(divisor),
-                Length::Effort(_) | Length::Seconds(_) => seconds(fixed),
-            },
-            MeasuredTime::ByEffort {
-                quick,
-                normal,
-                full,
-            } => match length {
-                Length::Effort(Effort::Quick) => seconds(quick),
-                Length::Effort(Effort::Normal) => seconds(normal),
-                Length::Effort(Effort::Full) => seconds(full),
-                Length::Seconds(asked) => Duration::from_secs(asked),
-                Length::Shortened(divisor) => {
-                    return (warmup.min(SHORT_WARMUP), seconds(full) / u64::from(divisor));
-                }
-            },
-        };
-        (warmup, measured)
+        let (warmup, measured) = (self.warmup_s, self.measured_s);
+        let hangs = measured.hangs_on_effort();
+        match length {
+            Length::Effort(effort) => (warmup.at(effort), measured.at(effort)),
+            Length::Seconds(asked) if hangs => {
+                (warmup.at(Effort::Full), Duration::from_secs(asked))
+            }
+            Length::Seconds(_) => (warmup.at(Effort::Full), measured.at(Effort::Full)),
+            Length::Shortened(divisor) => {
+                let warmup = warmup.at(Effort::Full);
+                let measured = measured.at(Effort::Full) / u64::from(divisor);
+                (
+                    if hangs {
+                        warmup.min(SHORT_WARMUP)
+                    } else {
+                        warmup
+                    },
+                    measured,
+                )
+            }
+        }
     }
 }
 
