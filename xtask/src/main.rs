@@ -7,6 +7,7 @@ mod bench;
 mod changed;
 mod docs;
 mod figures;
+mod lints;
 mod nightly;
 mod steps;
 mod test;
@@ -28,7 +29,7 @@ Tasks:
                    have changed since REV (HEAD without it)
   nightly [STEP...]
                    what takes longer; or only the steps named gate,
-                   reference, portable, long, verdicts, recordings, oracle,
+                   benches, reference, portable, long, verdicts, recordings, oracle,
                    readers, python, page, xcollopts, fuzz
   tidy [--rules]   the project's own rules, see docs/ARCHITECTURE.md;
                    --rules lists them

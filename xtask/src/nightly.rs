@@ -10,8 +10,12 @@ use std::process::{Command, Stdio};
 const FUZZ_SECONDS: u32 = 600;
 
 /// Names of the steps, in their order, and what each shows when it passes.
-pub const STEPS: [(&str, &str); 12] = [
+pub const STEPS: [(&str, &str); 13] = [
     ("gate", "everything that a change has to pass"),
+    (
+        "benches",
+        "the benchmarks compile, and clippy has nothing to say of them",
+    ),
     ("reference", "the reference pages build without a warning"),
     (
         "portable",
@@ -72,6 +76,10 @@ pub fn run(root: &Path, names: &[String]) -> Result<bool> {
             "gate" => steps.push(Step::own(name, about, |root| {
                 test::run(root).map(Done::Checked)
             })),
+            "benches" => {
+                let line = "clippy --release --workspace --benches -- -D warnings";
+                steps.push(Step::cargo(name, about, line, &[]));
+            }
             "reference" => {
                 let line = "doc --release --workspace --no-deps";
                 steps.push(Step::cargo(name, about, line, &[]));
@@ -231,7 +239,7 @@ mod tests {
     fn a_step_that_is_not_there_is_refused() {
         let error = run(Path::new("."), &["fuzzy".to_owned()]).unwrap_err();
         assert!(
-            error.to_string().contains("it has gate, reference"),
+            error.to_string().contains("it has gate, benches"),
             "{error}"
         );
     }

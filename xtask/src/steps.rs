@@ -2,7 +2,7 @@
 //!
 //! A failed step does not stop the later ones, so that one run shows everything there is to mend.
 
-use crate::cargo;
+use crate::{cargo, lints};
 use anyhow::{Context as _, Result};
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -28,6 +28,8 @@ pub enum Work {
     Cargo(Vec<String>),
     /// Cargo as a runner of tests: its closing lines are counted.
     Tests(Vec<String>),
+    /// The same, with clippy as the compiler.
+    LintedTests(Vec<String>),
     /// A task of our own.
     Own(Box<Task>),
 }
@@ -62,6 +64,20 @@ impl Step {
             name,
             about,
             work: Work::Tests(words(line, more)),
+        }
+    }
+
+    /// A step that runs tests, compiled by clippy: what lints find is an error.
+    pub fn linted_tests(
+        name: &'static str,
+        about: &'static str,
+        line: &str,
+        more: &[String],
+    ) -> Step {
+        Step {
+            name,
+            about,
+            work: Work::LintedTests(words(line, more)),
         }
     }
 
@@ -140,6 +156,13 @@ pub fn run(root: &Path, steps: Vec<Step>) -> Result<bool> {
             Work::Cargo(args) => Done::Checked(succeeds(root, &mut cargo_command(&args))?),
             Work::Tests(args) => {
                 let (passed, sums) = run_tests(root, &mut cargo_command(&args))?;
+                tests = Some(sums);
+                Done::Checked(passed)
+            }
+            Work::LintedTests(args) => {
+                let command = &mut cargo_command(&args);
+                lints::compile_with_clippy(command)?;
+                let (passed, sums) = run_tests(root, command)?;
                 tests = Some(sums);
                 Done::Checked(passed)
             }

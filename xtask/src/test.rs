@@ -29,22 +29,15 @@ pub fn run_quick(root: &Path, base: &str) -> Result<bool> {
 }
 
 fn gate() -> Vec<Step> {
-    let lints = "clippy --release --workspace --all-targets -- -D warnings";
-    // One command for tests and for the examples in comments: another one has other features of
+    // One command for lints, tests and the examples in comments: another one has other features of
     // some dependencies, and compiles half of the libraries again.
     let tests = "test --release --workspace --no-fail-fast";
     vec![
         format(),
         rules(),
-        Step::cargo(
-            "lints",
-            "the compiler and clippy have nothing to say",
-            lints,
-            &[],
-        ),
-        Step::tests(
+        Step::linted_tests(
             "tests",
-            "tests and examples of the reference pass; canary cells have their figures",
+            "compiler and clippy have nothing to say; tests and examples of the reference pass",
             tests,
             &[],
         ),
@@ -65,16 +58,9 @@ fn quick(changed: &Changed) -> Vec<Step> {
     let packages: Vec<String> = packages
         .flat_map(|name| ["--package".to_owned(), name.clone()])
         .collect();
-    let denied = ["--", "-D", "warnings"].map(str::to_owned);
-    steps.push(Step::cargo(
-        "lints",
-        "the compiler and clippy have nothing to say of what has changed",
-        "clippy --release --all-targets",
-        &[&packages[..], &denied[..]].concat(),
-    ));
-    steps.push(Step::tests(
+    steps.push(Step::linted_tests(
         "tests",
-        "the tests of what has changed pass",
+        "compiler and clippy have nothing to say of what has changed; its tests pass",
         "test --release --no-fail-fast --lib --bins --tests",
         &packages,
     ));
@@ -124,9 +110,9 @@ mod tests {
         let two = of(&["domio-core", "xtask"]);
         assert_eq!(
             names(&two),
-            ["format", "tidy", "lints", "tests", "reference", "users"]
+            ["format", "tidy", "tests", "reference", "users"]
         );
-        let Work::Tests(args) = &two[3].work else {
+        let Work::LintedTests(args) = &two[2].work else {
             panic!("the tests are no tests");
         };
         let packages = ["--package", "domio-core", "--package", "xtask"];
@@ -137,7 +123,8 @@ mod tests {
     #[test]
     fn nothing_is_compiled_twice() {
         for step in gate() {
-            let (Work::Cargo(args) | Work::Tests(args)) = &step.work else {
+            let (Work::Cargo(args) | Work::Tests(args) | Work::LintedTests(args)) = &step.work
+            else {
                 continue;
             };
             if step.name != "format" {

@@ -8,17 +8,39 @@ use domio_vmm::Simulation;
 use domio_vmm::bus::{Assembly, Device};
 use domio_vmm::config::{Distribution, Workload};
 
-/// The scenario with this seed, shortened to 2 s, unless an operator does something later.
-fn built(name: &str, text: &str, seed: &str) -> Built {
+/// How much of each scenario is simulated.
+#[derive(Clone, Copy)]
+enum Length {
+    /// Less than a second; scenarios in which something is done at a time of its own are left out.
+    Short,
+    /// Two seconds, or as long as the scenario says.
+    Long,
+}
+
+impl Length {
+    /// The shipped scenarios, with what to change of each.
+    fn scenarios(self) -> impl Iterator<Item = (&'static str, &'static str, Changes)> {
+        let timed = ["[[action]]", "start_ms", "stop_ms"];
+        examples().iter().filter_map(move |&(name, text)| {
+            let is_timed = timed.iter().any(|key| text.contains(key));
+            let changes: Changes = match (self, is_timed) {
+                (Length::Short, true) => return None,
+                (Length::Short, false) => &[("run.warmup_s", "0.3"), ("run.duration_s", "0.4")],
+                (Length::Long, true) => &[],
+                (Length::Long, false) => &[("run.warmup_s", "0.5"), ("run.duration_s", "1.5")],
+            };
+            Some((name, text, changes))
+        })
+    }
+}
+
+type Changes = &'static [(&'static str, &'static str)];
+
+/// The scenario with this seed and these changes.
+fn built(name: &str, text: &str, seed: &str, changes: Changes) -> Built {
     let scenario = Scenario::parse(name, text.as_bytes(), domio_sched::policies())
         .unwrap_or_else(|e| panic!("{}", e.render(false)));
-    let mut changes = vec![("seed", seed)];
-    if !["[[action]]", "start_ms", "stop_ms"]
-        .iter()
-        .any(|key| text.contains(key))
-    {
-        changes.extend([("run.warmup_s", "0.5"), ("run.duration_s", "1.5")]);
-    }
+    let changes = [&[("seed", seed)], changes].concat();
     let scenario = scenario
         .with(&changes)
         .unwrap_or_else(|e| panic!("{name}: {e}"));
@@ -72,11 +94,10 @@ fn draws(built: &Built, text: &str) -> bool {
     })
 }
 
-#[test]
-fn every_shipped_scenario_repeats_itself() {
-    for (name, text) in examples() {
-        let one = trace(&built(name, text, "1"), 0);
-        let two = trace(&built(name, text, "1"), 0);
+fn repeats(length: Length) {
+    for (name, text, changes) in length.scenarios() {
+        let one = trace(&built(name, text, "1", changes), 0);
+        let two = trace(&built(name, text, "1", changes), 0);
         let differs = one.iter().zip(&two).position(|(a, b)| a != b);
         let at = differs.map(|i| (i, one[i], two[i]));
         assert!(at.is_none() && one.len() == two.len(), "{name}: {at:?}");
@@ -84,24 +105,38 @@ fn every_shipped_scenario_repeats_itself() {
     }
 }
 
-#[test]
-fn another_seed_or_replication_differs_just_where_something_is_drawn() {
+fn differs_where_something_is_drawn(length: Length) {
     let mut drawing = 0;
-    for (name, text) in examples() {
-        let one = built(name, text, "1");
+    for (name, text, changes) in length.scenarios() {
+        let one = built(name, text, "1", changes);
         let first = trace(&one, 0);
-        drawing += u32::from(draws(&one, text));
-        let reseeded = trace(&built(name, text, "2"), 0);
-        assert_eq!(
-            first != reseeded,
-            draws(&one, text),
-            "{name} with another seed"
-        );
-        assert_eq!(
-            first != trace(&one, 1),
-            draws(&one, text),
-            "{name}, replication 1"
-        );
+        let drawn = draws(&one, text);
+        drawing += u32::from(drawn);
+        let reseeded = trace(&built(name, text, "2", changes), 0);
+        assert_eq!(first != reseeded, drawn, "{name} with another seed");
+        assert_eq!(first != trace(&one, 1), drawn, "{name}, replication 1");
     }
     assert!(drawing >= 2, "only {drawing} scenarios draw anything");
+}
+
+#[test]
+fn every_shipped_scenario_repeats_itself() {
+    repeats(Length::Short);
+}
+
+#[test]
+fn another_seed_or_replication_differs_just_where_something_is_drawn() {
+    differs_where_something_is_drawn(Length::Short);
+}
+
+#[test]
+#[ignore = "takes a minute; `cargo xtask nightly long` runs it"]
+fn longer_runs_repeat_themselves() {
+    repeats(Length::Long);
+}
+
+#[test]
+#[ignore = "takes a minute; `cargo xtask nightly long` runs it"]
+fn longer_runs_differ_just_where_something_is_drawn() {
+    differs_where_something_is_drawn(Length::Long);
 }

@@ -31,9 +31,9 @@ const COVERED: [(&str, &str); 9] = [
     ("cargo build", "the step `tests`"),
     ("cargo install --path crates/domio", "the step `tests`"),
     ("cargo fmt", "the step `format`"),
-    ("cargo clippy", "the step `lints`"),
+    ("cargo clippy", "the step `tests`"),
     ("cargo test", "the step `tests`"),
-    ("cargo bench", "the step `lints` compiles the benchmarks"),
+    ("cargo bench", "the step `benches` of `cargo xtask nightly`"),
     ("cargo doc", "the step `reference` of `cargo xtask nightly`"),
 ];
 

@@ -316,10 +316,10 @@ impl Table {
 }
 
 /// `text` in lines of up to `width` characters, broken at blanks, the second and later ones behind
-/// `indent`.
+/// `indent`. A number keeps its unit.
 pub(super) fn folded(text: &str, width: usize, indent: &str) -> String {
     let mut lines = vec![String::new()];
-    for word in text.split(' ') {
+    for word in words(text) {
         let last = lines.last_mut().expect("there is one");
         let is_begin = last.trim().is_empty();
         if !is_begin && last.chars().count() + 1 + word.chars().count() > width {
@@ -329,9 +329,32 @@ pub(super) fn folded(text: &str, width: usize, indent: &str) -> String {
         if !last.is_empty() || word.is_empty() {
             last.push(' ');
         }
-        last.push_str(word);
+        last.push_str(&word);
     }
     lines.join("\n") + "\n"
+}
+
+/// What stands behind a number.
+const UNITS: [&str; 10] = [
+    "%", "ns", "us", "ms", "s", "min", "KiB", "MiB", "MB/s", "Mb/s",
+];
+
+/// The words of a text: what stands between blanks, but a number and its unit are one.
+fn words(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        let plain = word.trim_end_matches(['.', ',', ';', ':', ')']);
+        match words.last_mut() {
+            Some(last)
+                if UNITS.contains(&plain) && last.ends_with(|c: char| c.is_ascii_digit()) =>
+            {
+                last.push(' ');
+                last.push_str(word);
+            }
+            _ => words.push(word.to_owned()),
+        }
+    }
+    words
 }
 
 fn styled(cell: &Cell) -> comfy_table::Cell {
@@ -348,6 +371,16 @@ fn styled(cell: &Cell) -> comfy_table::Cell {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+
+    #[test]
+    fn a_number_and_its_unit_are_not_parted() {
+        let text = "the guest waits for 12.5 %, then for 30 ms of 1 s or more";
+        assert_eq!(
+            folded(text, 25, "  "),
+            "the guest waits for\n  12.5 %, then for 30 ms\n  of 1 s or more\n"
+        );
+        assert_eq!(folded("as % of a pcpu", 5, ""), "as %\nof a\npcpu\n");
+    }
 
     fn table() -> Table {
         let mut table = Table::new([

@@ -5,7 +5,7 @@ use super::fields::{Fields, base, find_key, param_specs};
 use super::meant;
 use crate::amount::split_unit;
 use crate::problem::{Code, Problem, list, quote};
-use crate::suggest::did_you_mean;
+use crate::suggest::{did_you_mean, nearest};
 use crate::value::Entry;
 use domio_core::keys::{Key, KeyParams, KeySection, Need};
 use domio_sched::Policy;
@@ -60,7 +60,8 @@ impl Fields<'_> {
                 did_you_mean(written, near.iter().map(String::as_str))
             })
             .or_else(|| meant::not_modelled(written).map(str::to_owned))
-            .or_else(|| self.elsewhere(cx, written, policy));
+            .or_else(|| self.elsewhere(cx, written, policy))
+            .or_else(|| self.near_elsewhere(cx, written, policy));
         cx.push(
             Problem::new(Code::UnknownKey, entry.key_span, message)
                 .key(self.key_path(written))
@@ -215,6 +216,35 @@ impl Fields<'_> {
                 TOP_LEVEL => "it goes before the first table".to_owned(),
                 header => format!("it is a key of {header}"),
             })
+    }
+}
+
+impl Fields<'_> {
+    /// The key of another table that the written one is nearest to.
+    fn near_elsewhere(
+        &self,
+        cx: &Cx<'_>,
+        written: &str,
+        policy: Option<&Policy>,
+    ) -> Option<String> {
+        let names = |section: &KeySection| {
+            let variants = section.variants().flat_map(|v| v.keys);
+            let keys = section.keys.iter().chain(variants).map(|key| key.name);
+            let params = policy.map(|q| param_specs(section.params, Some(q)));
+            let params = params.into_iter().flatten().map(|spec| spec.name);
+            keys.chain(params).collect::<Vec<_>>()
+        };
+        let others = cx.sections.iter();
+        let others = others.filter(|s| s.header != self.section.header);
+        let all: Vec<(&str, &str)> = others
+            .flat_map(|s| names(s).into_iter().map(|name| (name, s.header)))
+            .collect();
+        let key = nearest(written, all.iter().map(|(name, _)| *name))?;
+        let (_, header) = all.iter().find(|(name, _)| *name == key)?;
+        Some(match *header {
+            TOP_LEVEL => format!("did you mean `{key}`, before the first table?"),
+            header => format!("did you mean `{key}` of {header}?"),
+        })
     }
 }
 

@@ -231,6 +231,17 @@ error[unknown-key]: unknown key `wieght` in [[domain]]
     assert_eq!(json["total"], 1);
 }
 
+/// A key that is misspelt and in the wrong table is found in the right one.
+#[test]
+fn a_near_key_of_another_table_is_suggested() {
+    let text = BASE.replace("\"credit\"", "\"credit\"\nwieght = 3");
+    let text = errors(&text).render(false);
+    assert!(
+        text.contains("did you mean `weight` of [[domain]]?"),
+        "{text}"
+    );
+}
+
 #[test]
 fn a_line_of_megabytes_is_shown_in_part() {
     let text = format!("{}x{}=1", BASE, " ".repeat(1_000_000));

@@ -2,12 +2,9 @@
 //! last program that wrote that version, what the program said of every record of it, and what it
 //! made of it for Xen's tools.
 
-#[path = "common/classes.rs"]
-mod classes;
-
 use std::path::PathBuf;
 
-use classes::KNOWN;
+use crate::classes::KNOWN;
 use domio_core::{ActorId, Class, Kind, Names, Record, Sink, VcpuName};
 use domio_trace::{OwnReader, ReadOptions, Undeclared, XentraceWriter};
 

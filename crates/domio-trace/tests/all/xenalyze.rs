@@ -3,17 +3,13 @@
 //! Needs `xenalyze` on the PATH or in /usr/lib/xen-*/bin (Debian: package xen-utils-common); says
 //! so and passes when it is not there.
 
-mod common;
-#[path = "common/program.rs"]
-mod program;
-
 use std::collections::BTreeMap;
 use std::process::Command;
 
-use common::host;
+use crate::common::host;
 use domio_core::{Names, Record, Runstate, Sink};
 use domio_trace::{Intervals, XentraceWriter};
-use program::xenalyze_or_say;
+use crate::program::xenalyze_or_say;
 
 /// xenalyze leaves out a vcpu's first interval and counts its last one up to the end of the file;
 /// in this trace those are below 20 ms, and every sum is above 2 s.

@@ -1,13 +1,7 @@
 //! What is written comes back: own format, xentrace, and from one to the other.
 
-#[path = "common/classes.rs"]
-mod classes;
-mod common;
-#[path = "common/named.rs"]
-mod named;
-
-use classes::{CREDIT, CREDIT2, KNOWN, NETWORK};
-use common::host;
+use crate::classes::{CREDIT, CREDIT2, KNOWN, NETWORK};
+use crate::common::host;
 use domio_core::{
     ActorId, ClassId, DomainId, Instant, Kind, Names, PcpuId, Record, Runstate, Sink, VcpuName,
 };
@@ -15,7 +9,7 @@ use domio_trace::{
     DomainInfo, Format, ReadOptions, TraceHeader, TraceReader, TraceWriter, XentraceWriter,
     scenario_sha256,
 };
-use named::{Named, named};
+use crate::named::{Named, named};
 use proptest::prelude::*;
 
 fn own(names: &Names, records: &[Record], header: &TraceHeader) -> Vec<u8> {

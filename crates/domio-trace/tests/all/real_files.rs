@@ -1,18 +1,13 @@
 //! The traces of a real Xen 4.17 in `testdata/xen-traces`: every record is read, and survives both
 //! formats.
 
-#[path = "common/classes.rs"]
-mod classes;
-#[path = "common/named.rs"]
-mod named;
-
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use classes::KNOWN;
+use crate::classes::KNOWN;
 use domio_core::{Kind, Names, Record, Sink};
 use domio_trace::{Format, ReadOptions, TraceHeader, TraceReader, TraceWriter, XentraceWriter};
-use named::{Named, named};
+use crate::named::{Named, named};
 
 /// The classes of policies are known.
 fn options() -> ReadOptions {

@@ -1,10 +1,8 @@
 //! Damaged files: no panic, bounded work, and an error that says how far it came.
 
-mod common;
-
 use std::path::PathBuf;
 
-use common::{Random, host};
+use crate::common::{Random, host};
 use domio_core::{Kind, Sink};
 use domio_trace::{
     CsvIntervals, Format, PerfettoWriter, ReadOptions, TraceHeader, TraceReader, TraceWriter,

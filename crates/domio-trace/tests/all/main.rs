@@ -1,0 +1,16 @@
+//! Readers and writers of traces, from outside.
+
+mod block;
+#[path = "../common/classes.rs"]
+mod classes;
+#[path = "../common/mod.rs"]
+mod common;
+mod damage;
+#[path = "../common/named.rs"]
+mod named;
+#[path = "../common/program.rs"]
+mod program;
+mod real_files;
+mod round_trip;
+mod version_1;
+mod xenalyze;
