@@ -147,7 +147,8 @@ fields!(WaitTells {
     boosts,
     limits,
     slices,
-    credits
+    credits,
+    dispatches
 });
 fields!(VcpuName { domain, index });
 fields!(VcpuWaits {
