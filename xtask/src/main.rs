@@ -37,8 +37,8 @@ Tasks:
                    its output; --update writes the new output into the pages
   xcollopts [--small]
                    sweeps the four switches of XCollOpts over hosts and writes
-                   docs/xcollopts.md (a quarter of an hour); --small sweeps a few
-                   hosts into out/xcollopts
+                   docs/xcollopts.md (twenty minutes of processor time); --small
+                   sweeps a few hosts into out/xcollopts
   page             builds the page for browsers
   bench [--json] [--samples N] [NAME...]
                    measures against a plain loop, in the same run

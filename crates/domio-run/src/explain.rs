@@ -175,6 +175,20 @@ mod tests {
                 let residence = &vcpu.residence;
                 vcpu.residence = Residence::of(residence.ran(), residence.moves());
             }
+            // A class is kept by its name, and comes back with all that the policy may write.
+            let policy = explanation.tells.policy.unwrap();
+            let all = domio_scenario::classes().iter();
+            let all = all
+                .copied()
+                .find(|class| class.name == policy.name)
+                .unwrap();
+            assert!(
+                policy
+                    .records
+                    .iter()
+                    .all(|r| all.declared(r.number) == Some(r))
+            );
+            explanation.tells.policy = Some(all);
             // More than a float has digits for.
             explanation.left_out = u64::MAX - 1;
             explanation.records = (1 << 53) + 1;

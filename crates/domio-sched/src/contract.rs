@@ -237,7 +237,9 @@ pub struct Descriptor {
     pub summary: &'static str,
     /// Where the rules come from.
     pub source: &'static str,
-    /// The trace records that it writes ([`Cx::note`]); `None` if it writes none.
+    /// All trace records that it writes ([`Cx::note`]), whatever its settings are, so that readers
+    /// of files know each; `None` if it writes none. Of one instance it is
+    /// [`Scheduler::classes`] that tells.
     pub class: Option<&'static Class>,
     /// Parameters of the policy as a whole.
     pub params: &'static [ParamSpec],

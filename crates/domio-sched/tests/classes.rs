@@ -66,6 +66,9 @@ fn numbers_mean_what_they_mean_in_xen() {
             (8, Says::BoostOver),
             (9, Says::Pass),
             (10, Says::RateLimited),
+            // Not Xen's.
+            (48, Says::Queued { pcpu: 1 }),
+            (49, Says::Dispatches),
         ]
     );
     // 7, 9 and 10 are a reset, loads and an assignment here, 8 is nothing.

@@ -3,7 +3,7 @@
 //! Blue is better and orange is worse, which people tell apart who see no red or no green; the
 //! figure in the field says the same. Figures in brackets are not proven.
 
-use super::effects::{Effect, Results};
+use super::effects::{Change, Effect, Results};
 use super::{Grid, Load, Measure, POLICIES, SWITCHES};
 use std::fmt::Write as _;
 
@@ -50,11 +50,11 @@ pub fn draw(load: &Load, measure: &Measure, results: &[Results], i: usize, grid:
         for switch in switches.chain([None]) {
             let name = switch.map_or("all of them", |bit| SWITCHES[bit].name);
             let title = format!("{}: {name}", policy.name);
-            let effect = |host| match switch {
+            let change = |host| match switch {
                 Some(bit) => results.of_switch(i, host, bit),
                 None => results.of_all(i, host),
             };
-            svg += &draw_panel((x, y), &title, grid, effect);
+            svg += &draw_panel((x, y), &title, grid, change);
             x += panel.0;
         }
     }
@@ -62,8 +62,8 @@ pub fn draw(load: &Load, measure: &Measure, results: &[Results], i: usize, grid:
     let _ = writeln!(
         svg,
         "<text x=\"{GAP}\" y=\"{y}\" fill=\"#57606a\">of a switch: the mean over all combinations \
-         of the others; {} replications; – : no figure, or one position of the switch\
-         </text>",
+         of the others; {} replications; * : of those with answers; none: no answers; – : one \
+         position of the switch</text>",
         grid.replications
     );
     svg + "</svg>\n"
@@ -73,7 +73,7 @@ fn draw_panel(
     (x, y): (u32, u32),
     title: &str,
     grid: &Grid,
-    effect: impl Fn((u32, u32)) -> Option<Effect>,
+    change: impl Fn((u32, u32)) -> Change,
 ) -> String {
     let mut svg = String::new();
     let (left, top) = (x + LEFT, y + ABOVE);
@@ -100,8 +100,10 @@ fn draw_panel(
         );
         for (column, cores) in grid.cores.iter().enumerate() {
             let at = left + column as u32 * WIDTH;
-            let found = effect((*guests, *cores));
-            let (fill, ink) = found.map_or(("#f6f8fa".into(), "#57606a"), colours);
+            let found = change((*guests, *cores));
+            let (fill, ink) = found
+                .effect()
+                .map_or(("#f6f8fa".into(), "#57606a"), colours);
             let _ = writeln!(
                 svg,
                 "<rect x=\"{at}\" y=\"{field}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" \
@@ -109,7 +111,7 @@ fn draw_panel(
                  text-anchor=\"middle\" fill=\"{ink}\">{}</text>",
                 at + WIDTH / 2,
                 field + 16,
-                found.map_or("–".into(), words)
+                words(found)
             );
         }
     }
@@ -117,11 +119,17 @@ fn draw_panel(
 }
 
 /// The figure of a field.
-fn words(effect: Effect) -> String {
+fn words(change: Change) -> String {
+    let (effect, all) = match change {
+        Change::By { effect, all } => (effect, all),
+        Change::NoAnswers => return "none".to_owned(),
+        Change::Absent => return "–".to_owned(),
+    };
     let percent = effect.percent();
+    let star = if all { "" } else { "*" };
     match effect.is_proven() {
-        true => format!("{percent:+.0}"),
-        false => format!("({percent:+.0})"),
+        true => format!("{percent:+.0}{star}"),
+        false => format!("({percent:+.0}{star})"),
     }
 }
 
@@ -152,7 +160,10 @@ mod tests {
         assert_eq!(colours(effect(0.8, 0.1)), ("#0072b2".to_owned(), "#ffffff"));
         assert_eq!(colours(effect(-0.8, 0.1)).0, "#d55e00");
         assert_eq!(colours(effect(0.1, 0.2)).0, "#f6f8fa");
-        assert_eq!(words(effect(0.1, 0.2)), "(+11)");
-        assert_eq!(words(effect(-0.7, 0.2)), "-50");
+        let by = |effect, all| words(Change::By { effect, all });
+        assert_eq!(by(effect(0.1, 0.2), true), "(+11)");
+        assert_eq!(by(effect(-0.7, 0.2), true), "-50");
+        assert_eq!(by(effect(-0.7, 0.2), false), "-50*");
+        assert_eq!(words(Change::NoAnswers), "none");
     }
 }

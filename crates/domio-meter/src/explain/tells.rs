@@ -20,6 +20,8 @@ pub struct WaitTells {
     pub slices: bool,
     /// Credits.
     pub credits: bool,
+    /// Driver domains that went on, which Xen never lets them.
+    pub dispatches: bool,
 }
 
 impl WaitTells {
@@ -30,6 +32,7 @@ impl WaitTells {
         self.limits |= shows.limits;
         self.boosts |= shows.boosts;
         self.credits |= shows.credits;
+        self.dispatches |= declared.says == Says::Dispatches;
     }
 
     /// What a trace or another part of it tells, too.
@@ -44,6 +47,7 @@ impl WaitTells {
             limits: self.limits | other.limits,
             slices: self.slices | other.slices,
             credits: self.credits | other.credits,
+            dispatches: self.dispatches | other.dispatches,
         }
     }
 
@@ -86,18 +90,12 @@ impl WaitTells {
         records.iter().any(|record| is_budget(record.says))
     }
 
-    /// Whether the policy's records tell of driver domains that go on.
-    fn could_tell_dispatching(self) -> bool {
-        let records = self.policy.map_or(&[][..], |policy| policy.records);
-        records.iter().any(|record| record.says == Says::Dispatches)
-    }
-
     /// Whether a wait could be told to be for `why`, if it was.
     pub fn told(self, why: Why) -> bool {
         match why {
             Why::Pass | Why::NotTickled | Why::PassedOver => self.tickles,
             Why::RateLimit => self.limits,
-            Why::Dispatching => self.could_tell_dispatching(),
+            Why::Dispatching => self.dispatches,
             Why::OverCredit => self.credits || self.is_fifo_with_boost() && self.boosts,
             Why::BoostAhead => self.boosts,
             Why::Cap => self.credits && self.could_tell_caps(),
@@ -109,7 +107,7 @@ impl WaitTells {
     /// Whether waits may be for `why` at all, as far as the policy is understood.
     pub fn possible(self, why: Why) -> bool {
         match why {
-            Why::Dispatching => self.could_tell_dispatching(),
+            Why::Dispatching => self.dispatches,
             _ if !self.understands_policy() => true,
             Why::BoostAhead => self.could().boosts,
             Why::Cap => self.could_tell_caps(),

@@ -147,7 +147,8 @@ fields!(WaitTells {
     boosts,
     limits,
     slices,
-    credits
+    credits,
+    dispatches
 });
 fields!(VcpuName { domain, index });
 fields!(VcpuWaits {
@@ -251,7 +252,7 @@ impl<A: Kept, B: Kept> Kept for (A, B) {
     }
 }
 
-/// A class is its name.
+/// A class is its name, and is read as the one with all records that its policy may write.
 impl Kept for &'static Class {
     fn put(&self, to: &mut Vec<f64>) {
         let letters: Vec<u16> = self.name.bytes().map(u16::from).collect();

@@ -24,11 +24,12 @@ const WAITS_FOR_DRIVER: u8 = 50;
 const DISPATCHED: u8 = 51;
 const WAITED: u8 = 52;
 
-/// What [`Descriptor::class`](crate::Descriptor::class) of credit says: Xen's numbers. The vcpu of
-/// Xen's first two words, or one, is the record's actor.
+/// Xen's records, with its numbers. The vcpu of Xen's first two words, or one, is the record's
+/// actor.
 pub static CLASS: Class = Class::new("credit", &XEN).with_queue(RULES);
 
-/// The same with the records of `xcollopts`, for a policy that has any of that switched on.
+/// What [`Descriptor::class`](crate::Descriptor::class) of credit says: the same with the records
+/// of `xcollopts`, which a policy writes that has any of that switched on.
 pub(super) static CLASS_WITH_XCOLLOPTS: Class = Class::new("credit", &ALL).with_queue(RULES);
 
 const RULES: QueueRules = QueueRules {

@@ -170,7 +170,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "credit",
     summary: "Xen's proportional share scheduler from 3.0.3 to 4.20, with wake-up boost and caps",
     source: "Xen 3.0.3 to 4.20, sched_credit.c, since 4.14 sched/credit.c",
-    class: Some(&super::event::CLASS),
+    class: Some(&super::event::CLASS_WITH_XCOLLOPTS),
     params: PARAMS,
     changeable: CHANGEABLE,
     domain_params: DOMAIN_PARAMS,

@@ -44,6 +44,12 @@ static POLICIES: [Policy; 7] = [
             (7, Split(0)),
             (8, Split(0)),
             (10, Joint(0)),
+            // Not Xen's.
+            (48, Joint(0)),
+            (49, Joint(0)),
+            (50, Joint(0)),
+            (51, Joint(0)),
+            (52, Joint(0)),
         ],
     },
     Policy {

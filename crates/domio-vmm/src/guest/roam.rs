@@ -106,8 +106,8 @@ impl Guest {
     pub(crate) fn to_spare(&self, now: Instant) -> Option<u32> {
         let order = self.order.as_ref()?;
         let tasks = &self.tasks;
-        // Who is in a section of the kernel stays: Linux 2.6.18 preempts nobody there, and the vcpu
-        // is the one that the section belongs to.
+        // Who is in a section of the kernel stays, or spins for one: Linux 2.6.18 preempts nobody
+        // there, and the vcpu is the one that the section belongs to.
         let leaves = |task: &Task| task.ready() && !task.is_within();
         let place = order.to_spare(now, |i| tasks.get(i).is_some_and(leaves))?;
         Some((place - order.roam_from()) as u32)

@@ -402,10 +402,11 @@ impl Task {
         }
     }
 
-    /// Whether a call of the program is in a section that one vcpu at a time may be in.
+    /// Whether a call of the program is in a section that one vcpu at a time may be in, or spins
+    /// until it may enter.
     pub(crate) fn is_within(&self) -> bool {
         match &self.plan {
-            Plan::Program(running) => matches!(running.doing, Doing::Within(..)),
+            Plan::Program(running) => matches!(running.doing, Doing::Within(..) | Doing::Spins(..)),
             _ => false,
         }
     }

@@ -8,7 +8,7 @@ use domio_vmm::Simulation;
 use domio_vmm::bus::{
     Attach, Device, Io, KernelIo, KernelLock, Owner, Progress, Softirq, SoftirqLine, Tasklet, Token,
 };
-use domio_vmm::config::{HostConfig, VcpuConfig, Workload};
+use domio_vmm::config::{HostConfig, ProcessOrder, TaskConfig, VcpuConfig, Workload};
 use domio_vmm::evtchn::Port;
 use domio_vmm::process::{Answer, Call, Context, FileId, Op, Pid, Program, What};
 
@@ -278,6 +278,62 @@ fn who_has_another_vcpu_work_pays_for_the_interrupt() {
     assert_eq!(ended(&host, tells), [(1, 1_000), (0, 1_100), late]);
     host.domains[0].guest.costs.send_ipi = us(4);
     assert_eq!(ended(&host, tells), [(1, 1_000), (0, 1_104), late]);
+}
+
+/// Two vcpus of Linux 2.6.18 on pcpus of their own. On the first a process takes turns of 100 ms
+/// with one that computes. It comes second, calls the file at 100 ms, and is ready to go on at
+/// 200 ms, at 400 ms and so on. Both may leave their vcpu. The second vcpu executes for `busy`,
+/// and then looks for more to do.
+fn a_vcpu_that_pulls(busy: Duration) -> HostConfig {
+    let at = at_us(10_000);
+    let calls = Workload::program(CallsOnce { at, step: 0 });
+    let mut host = pinned_vcpus([Workload::Idle, compute(busy)]);
+    let own = &mut host.domains[0];
+    own.guest.order = ProcessOrder::Linux26;
+    own.guest.tick = Some(ms(10));
+    let processes = [calls, compute(ms(2_000))].map(|workload| TaskConfig {
+        roams: true,
+        ..TaskConfig::from(workload)
+    });
+    own.vcpus[0].tasks = processes.into();
+    host
+}
+
+/// No interrupt comes before the run is over.
+const NEVER: u64 = 5_000_000;
+
+/// Nobody takes a process away from the vcpu that its section belongs to, however long it waits for
+/// its turn there.
+#[test]
+fn who_is_in_a_section_is_not_pulled() {
+    let work = Work {
+        at: [NEVER; 2],
+        piece: ms(290),
+        ..PLAIN
+    };
+    let host = a_vcpu_that_pulls(ms(205));
+    // It has executed for 100 ms when the other vcpu pulls it.
+    assert_eq!(ended(&host, work), [(1, 395_000)]);
+    // In a section it goes on at 300 and 500 ms.
+    let section = ms(290);
+    let work = Work { section, ..work };
+    assert_eq!(ended(&host, work), [(0, 590_000)]);
+}
+
+/// Linux preempts nobody who spins: whoever does is on its vcpu when the section is free.
+#[test]
+fn who_spins_for_a_section_is_not_pulled() {
+    let section = ms(190);
+    let work = Work {
+        at: [NEVER, 15_000],
+        piece: section,
+        section,
+        ..PLAIN
+    };
+    // The second vcpu is in the section from 15 to 205 ms and pulls at 206 ms. The process spins
+    // from 100 to 200 ms, and is in the section from 300 to 400 ms and from 500 ms on.
+    let host = a_vcpu_that_pulls(ms(16));
+    assert_eq!(ended(&host, work), [(1, 205_000), (0, 590_000)]);
 }
 
 /// Linux compiles locks away where there is one vcpu.

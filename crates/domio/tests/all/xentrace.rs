@@ -4,11 +4,15 @@
 #[path = "../../../domio-trace/tests/common/program.rs"]
 mod program;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
 use assert_cmd::Command as Domio;
-use domio_core::{Actor, ActorId, Duration, Field, Instant, Names, PcpuId, Record, Sink, Unit};
+use domio_core::{
+    Actor, ActorId, Class, DomainId, Duration, Field, Instant, Names, PcpuId, Record, Sink, Unit,
+    VcpuName,
+};
 use domio_meter::{CheckReport, TraceChecker};
 use domio_trace::{ReadOptions, TraceReader, XentraceWriter};
 use tempfile::TempDir;
@@ -152,6 +156,99 @@ fn assert_xenalyze_reads(program: &Path, scenario: &str, file: &Path) {
         summary.contains("|-- Domain 1 --|"),
         "{scenario}: {summary}"
     );
+}
+
+/// The classes of all policies that write records.
+fn policies() -> impl Iterator<Item = &'static Class> {
+    let policies = domio_sched::policies().iter();
+    policies.filter_map(|policy| policy.descriptor.class)
+}
+
+/// `record` alone, on its way through a xentrace file.
+fn through_a_file(names: &Names, record: &Record) -> Trace {
+    let mut writer = XentraceWriter::new(Vec::new(), 1_000_000_000).expect("a frequency");
+    writer.record(names, record);
+    read(&writer.finish().expect("memory"))
+}
+
+#[test]
+fn each_declared_record_of_a_policy_comes_back() {
+    let (at, pcpu) = (Instant::from_nanos(1_000), PcpuId(0));
+    let mut count = 0;
+    for class in domio_scenario::classes() {
+        let mut names = Names::new();
+        let whom = names.add_actor(VcpuName::new(DomainId(3), 1));
+        let id = names.add_class(class);
+        for declared in class.records {
+            let mut words = [0x0001_0002, 0x0003_0004, 0x0005_0006, 0x0007_0008];
+            words[usize::from(declared.words)..].fill(0);
+            let record = Record::of(at, pcpu, (id, declared.number), whom, words);
+            let found = through_a_file(&names, &record);
+            if !policies().any(|policy| policy.name == class.name) {
+                // Xen knows nothing of devices.
+                assert!(found.records.is_empty(), "{} {declared:?}", class.name);
+                continue;
+            }
+            let [back] = found.records[..] else {
+                panic!("{} {declared:?}: {:?}", class.name, found.records);
+            };
+            let (own, back) = (told(&names, &record), told(&found.names, &back));
+            // Xen names nobody in some of its records.
+            let whom = back.whom.and(own.whom);
+            assert_eq!(
+                Told { whom, ..own },
+                back,
+                "{} {}",
+                class.name,
+                declared.name
+            );
+            count += 1;
+        }
+    }
+    assert!(count > 60, "{count}");
+}
+
+/// Which vcpu each record of a policy is about is in the file, too, unless Xen names none there.
+#[test]
+fn each_record_of_a_policy_is_about_the_same_vcpu() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let every_switch = [
+        "scheduler.boost_balance=true",
+        "scheduler.dispatch_vector=bit",
+        "scheduler.dispatch_hold_us=300",
+        "run.duration_s=0.2",
+    ];
+    let of = |policy| ["run.duration_s=0.3", policy];
+    let runs = [
+        ("xcollopts-mixed", &every_switch[..]),
+        ("xcollopts-mixed", &of("scheduler.version=4.17")),
+        ("small-host", &of("scheduler.policy=credit2")),
+    ];
+    let mut numbers = BTreeSet::new();
+    for (scenario, set) in runs {
+        let (own, found) = traces(&folder, scenario, set);
+        let policy = |trace: &Trace| {
+            let all = trace
+                .records
+                .iter()
+                .map(|record| told(&trace.names, record));
+            let own = all.filter(|told| policies().any(|p| Some(p.name) == told.class));
+            own.collect::<Vec<_>>()
+        };
+        let (own, found) = (policy(&own), policy(&found));
+        assert_eq!(own.len(), found.len(), "{scenario}");
+        for (own, found) in own.into_iter().zip(found) {
+            if own.whom.is_some() {
+                numbers.insert((own.class, own.number));
+                assert_eq!(own, found, "{scenario} {set:?}");
+            }
+        }
+    }
+    // Those of what Xen never had, too.
+    for number in 48..=52 {
+        assert!(numbers.contains(&(Some("credit"), number)), "{numbers:?}");
+    }
+    assert!(numbers.iter().any(|(class, _)| *class == Some("credit2")));
 }
 
 /// Converts the traces of all scenarios for which there is something to set, and returns how many

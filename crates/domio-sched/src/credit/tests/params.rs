@@ -1,6 +1,6 @@
 //! Versions, parameters and their check.
 
-use super::super::event::CLASS;
+use super::super::event::{CLASS, CLASS_WITH_XCOLLOPTS};
 use super::super::params::{Settings, VERSIONS};
 use super::super::rules::{Debit, FirstVcpu, IdleBias, KickAway, RateLimit};
 use super::super::{DESCRIPTOR, Invalid, validate};
@@ -315,5 +315,7 @@ fn the_registry_has_it() {
     let policy = crate::find("credit").expect("credit is a policy");
     let params = ParamValues::defaults(policy.descriptor.params);
     let made = (policy.make)(&params, &Topology::flat(2).unwrap());
-    assert_eq!(made.descriptor().class, Some(&CLASS));
+    assert_eq!(made.descriptor().class, Some(&CLASS_WITH_XCOLLOPTS));
+    // Xen's own, with all that is not Xen's switched off.
+    assert_eq!(made.classes(), [Some(&CLASS)]);
 }
