@@ -86,6 +86,25 @@ impl<'a> Explained<'a> {
         Shares::behind(rows, |id| self.domain(id))
     }
 
+    /// Whose items were ahead of each guest's behind a thread of the driver domain, and in the
+    /// memory where that thread stands still, in percent of their time.
+    pub fn items_ahead(&self, class: &'static Class) -> Shares {
+        let row = |(name, items): (String, &ItemWaits)| Behind {
+            name,
+            times: items.ahead(),
+            whole: items.total(),
+        };
+        let rows = self.guests(class).map(row).collect();
+        Shares::behind(rows, |id| self.domain(id))
+    }
+
+    /// Where items have others ahead of them ([`Explained::items_ahead`]).
+    pub fn where_ahead(class: &'static Class) -> String {
+        let [thread, memory] =
+            [ItemQueue::DriverThread, ItemQueue::DriverMemory].map(|queue| queue.name(class));
+        format!("behind the {thread} and in the {memory}")
+    }
+
     /// What each guest's items waited for most, one sentence each.
     pub fn item_verdicts(&self, class: &'static Class) -> Vec<String> {
         let noun = capitalised(class.items);
@@ -102,6 +121,7 @@ impl<'a> Explained<'a> {
                     ItemQueue::GuestQueue | ItemQueue::DriverQueue | ItemQueue::DriverMemory => {
                         format!("in the {}", queue.name(class))
                     }
+                    ItemQueue::DriverThread => format!("behind the {}", queue.name(class)),
                     ItemQueue::Device if own_device => {
                         format!("in the {}", queue.name(class))
                     }
@@ -150,6 +170,14 @@ impl<'a> Explained<'a> {
                      whose were in the device meanwhile",
                     &whole,
                 ));
+            }
+            let ahead = self.items_ahead(class);
+            if !ahead.parts.is_empty() {
+                let caption = format!(
+                    "Of it, what they spent {}, by whose were ahead",
+                    Self::where_ahead(class)
+                );
+                figures.push(ahead.picture(&caption, &whole));
             }
             figures.push(Figure::new(title, Chart::Table(self.counts(class))));
             Section {

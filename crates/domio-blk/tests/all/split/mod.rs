@@ -6,4 +6,5 @@ mod files;
 mod gone;
 mod loops;
 mod owners;
+mod places;
 mod site;
