@@ -8,3 +8,4 @@ mod loops;
 mod owners;
 mod places;
 mod site;
+mod slow;
