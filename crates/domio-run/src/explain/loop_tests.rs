@@ -69,14 +69,17 @@ fn who_writes_little_waits_for_the_data_of_who_writes_much() {
 fn reads_of_one_guest_wait_behind_each_other() {
     let explanation = explained("file", &[("reads", READS), ("rests", FEW_WRITES)]);
     let reads = pieces(&explanation, 1);
-    // One of eight is read, and seven wait for their turn.
+    // One of eight is read, one lies in the ring until the next response, and six wait for their
+    // turn.
     let own = ahead(reads, Some(1));
-    assert!((0.84..0.89).contains(&own), "{:?}", reads.ahead());
     let queues = reads.queues();
+    assert!((0.72..0.78).contains(&own), "{own}: {queues:?}");
     assert_eq!(reads.largest_wait().unwrap().0, ItemQueue::DriverThread);
     assert_eq!(queues.get(&ItemQueue::DriverMemory), None, "{queues:?}");
-    let in_drive = queues[&ItemQueue::Device] as f64 / reads.total() as f64;
-    assert!((0.10..0.13).contains(&in_drive), "{queues:?}");
+    let at = |queue| *queues.get(&queue).unwrap_or(&0) as f64 / reads.total() as f64;
+    let read = at(ItemQueue::Device) + at(ItemQueue::DriverQueue);
+    assert!((0.11..0.13).contains(&read), "{queues:?}");
+    assert!((0.11..0.13).contains(&at(ItemQueue::Rings)), "{queues:?}");
     assert!(ahead(reads, Some(2)) == 0.0 && ahead(reads, None) == 0.0);
 }
 
@@ -87,7 +90,8 @@ fn nothing_waits_for_a_loop_thread_where_there_is_none() {
             let explanation = explained(path, &[("log", WRITES), ("other", second)]);
             for guest in [1, 2] {
                 let items = pieces(&explanation, guest);
-                assert!(items.begun > 100, "{path}");
+                // Under cfq, plain writes starve beside so many reads: none has begun since.
+                assert!(items.total() > 0, "{path}");
                 assert!(items.ahead().is_empty(), "{path}: {:?}", items.ahead());
                 let of_files = [Stage::DriverThread, Stage::DriverMemory, Stage::DriverOut];
                 for (place, cause) in items.times.keys() {
