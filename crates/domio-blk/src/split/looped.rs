@@ -372,7 +372,7 @@ impl Split {
         self.loop_asks(w, kernel);
     }
 
-    /// A loop thread has asked the disk's queue for a request, for which it sleeps if there is none.
+    /// A loop thread has asked the disk's queue for a request. If there is none, it sleeps.
     fn loop_asks(&mut self, w: usize, kernel: &mut KernelIo<'_, '_>) {
         match self.workers[w].asks {
             _ if !self.workers[w].asleep => {}

@@ -117,8 +117,8 @@ pub struct ItemWaitJson {
     pub cause: &'static str,
     /// Who is in the run queue, or works: `guest` or `driver`.
     pub side: Option<&'static str>,
-    /// For `run_queue`: the domain that ran meanwhile; for `beside`: whose items the device had; for
-    /// `thread`: whose items were ahead. `null` for nobody.
+    /// For `run_queue`: the domain that ran meanwhile; for `beside`: whose items the device had;
+    /// for `thread`: whose items were ahead. `null` for nobody.
     pub behind: Option<u16>,
     /// The time.
     pub ns: u64,
