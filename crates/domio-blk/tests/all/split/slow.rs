@@ -4,10 +4,11 @@
 
 use super::loops::in_files;
 use super::site::*;
-use crate::site::{KIB, domain, machine, ms};
+use crate::site::{KIB, MIB, domain, machine, ms};
 use domio_blk::split::{BackKind, DiskPlace, DiskRecord, RECORDS};
 use domio_core::DomainId;
 use domio_vmm::Profile;
+use domio_vmm::process::programs::CopyDirection::Write;
 use domio_vmm::process::{Context, Op, Program, What};
 
 /// Reads pages all over a disk, forever.
@@ -41,7 +42,7 @@ struct Served {
     waited_for: f64,
     /// The part of the commands that follow one of the other guest.
     switches: f64,
-    /// Requests of each guest.
+    /// Requests of each guest that read.
     reads: [u64; 2],
 }
 
@@ -148,4 +149,34 @@ fn how_many_a_guest_has_under_way_is_nothing_to_cfq_behind_loop_threads() {
     assert!(ratio(&phy) > 2.0, "{phy:?}");
     let file = served(BackKind::File, "cfq", [8, 1]);
     assert!((0.85..1.2).contains(&ratio(&file)), "{file:?}");
+}
+
+/// Blkback's plain writes are of no process. Reads that come preempt them, and they wait until no
+/// read is under way, which is never while a guest has eight. A loop thread has one, and between
+/// two of its reads the writes have their turn.
+#[test]
+fn plain_writes_starve_beside_eight_reads_and_not_beside_a_loop_thread() {
+    let written = |back: BackKind| {
+        // Reads end one by one.
+        let drive = fixed(ms(4));
+        let mut reader = domain(2, 1);
+        for at in 0..8 {
+            reader = runs(reader, Everywhere { disk: 1, at });
+        }
+        let writer = runs(domain(1, 1), copy(0, Write, 16 * KIB, 100 * MIB));
+        let host = machine(3, Profile::OPTERON_242, domains([writer, reader]));
+        let disks = match back {
+            BackKind::File => in_files(&drive, &[1, 2], ["noop", "cfq"], 64 << 20),
+            _ => disks(&drive, &[1, 2], ["noop", "cfq"], back),
+        };
+        let mut simulation = simulation(&host, &disks);
+        run(&mut simulation, 4_000);
+        passed(&simulation, 1).requests_written
+    };
+    let (phy, aio) = (written(BackKind::Phy), written(BackKind::TapAio));
+    assert!(phy < 5, "{phy}");
+    assert!(aio > 100, "writes with the sync flag have slices: {aio}");
+    // More than memory takes at once.
+    let file = written(BackKind::File);
+    assert!(file > 1433 * 4 / 16, "{file}");
 }
