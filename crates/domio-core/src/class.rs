@@ -325,6 +325,14 @@ pub enum Says {
         /// Nanoseconds until it may go on.
         time: u8,
     },
+    /// From now on the actor's domain has so much in the memory of a driver domain, which holds up
+    /// everybody's items at [`Stage::DriverMemory`].
+    Fills {
+        /// How much, in any unit.
+        amount: u8,
+        /// Actor of the driver domain.
+        driver: u8,
+    },
 }
 
 /// What a trace tells in general, as far as one record shows: a release that writes this record
@@ -421,13 +429,17 @@ pub enum Stage {
     GuestQueue = 8,
     /// In such a queue of the driver domain.
     DriverQueue = 9,
-    /// In the memory of the driver domain, until it has been copied and there is room.
+    /// In the memory of the driver domain: a thread that has the item stands still until there is
+    /// room.
     DriverMemory = 10,
+    /// In the driver domain, whose thread takes one item of the domain after the other and has not
+    /// come to this one.
+    DriverThread = 11,
 }
 
 impl Stage {
     /// All stages, by number.
-    pub const ALL: [Stage; 11] = [
+    pub const ALL: [Stage; 12] = [
         Stage::Outside,
         Stage::Device,
         Stage::DriverIn,
@@ -439,6 +451,7 @@ impl Stage {
         Stage::GuestQueue,
         Stage::DriverQueue,
         Stage::DriverMemory,
+        Stage::DriverThread,
     ];
 
     /// Name in files.
@@ -455,6 +468,7 @@ impl Stage {
             Stage::GuestQueue => "guest-queue",
             Stage::DriverQueue => "driver-queue",
             Stage::DriverMemory => "driver-memory",
+            Stage::DriverThread => "driver-thread",
         }
     }
 }

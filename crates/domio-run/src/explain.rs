@@ -2,6 +2,9 @@
 
 pub mod kept;
 
+#[cfg(test)]
+mod loop_tests;
+
 use crate::replication::Replication;
 use crate::residence;
 use crate::simulate::RunFault;

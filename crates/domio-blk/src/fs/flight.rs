@@ -43,6 +43,15 @@ impl Flight {
         bio
     }
 
+    /// Tag of the read on the way that has this block.
+    pub fn read_of(&self, wanted: u32) -> Option<u64> {
+        let has = |bio: &Option<InFlight>| match *bio {
+            Some(InFlight::Read { block, pages }) => (block..block + pages).contains(&wanted),
+            _ => false,
+        };
+        Some(self.first + self.bios.iter().position(has)? as u64)
+    }
+
     /// Tag of the oldest bio on the way, or of the next one if there is none.
     pub fn first(&self) -> u64 {
         self.first

@@ -74,7 +74,7 @@ use journal::Journal;
 use layout::Layout;
 use limits::{Limits, Throttle};
 use task::Task;
-use wait::Event;
+use wait::{Event, Wait};
 
 /// Nanoseconds of a second.
 const SECOND: u64 = 1_000_000_000;
@@ -292,6 +292,20 @@ impl FileSystem {
             log: self.journal.free,
             free: self.layout.free(),
         }
+    }
+
+    /// The tag of the read that a task sleeps for; none for who sleeps for something else.
+    pub fn read_of(&self, task: Submitter) -> Option<u64> {
+        match self.tasks.get(task.index())?.wait? {
+            Wait::Read(block) => self.flight.read_of(block),
+            _ => None,
+        }
+    }
+
+    /// Pages of `file` that differ from the disk: dirty, or being written.
+    pub fn to_write(&self, file: u32) -> u32 {
+        let file = &self.files[file];
+        file.dirty_pages + file.written_pages
     }
 
     /// The blocks of the data of `file`, as runs: first block and number.

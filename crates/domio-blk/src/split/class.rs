@@ -11,10 +11,12 @@ use domio_vmm::bus::Io;
 /// A place on the way of a piece of I/O.
 ///
 /// ```text
-///  process ─▶ GuestQueue ─▶ Ring ─▶ HostQueue ─▶ Drive
-///                          ▲ │          │ ▲       │
-///                          │ ▼ PageCache ┘ └──────┤
-///  process ◀──────────────── Response ◀───────────┘
+///  process ─▶ GuestQueue ─▶ Ring ─▶ HostQueue ─▶ Drive ─▶ Answering ─▶ Response ─▶ process
+///                            │                               ▲
+///   a disk that is a file    └─▶ Loop ─▶ Looping ────────────┘
+///                                          │ ▲
+///                                          ▼ │
+///                   PageCache, or HostQueue and Drive for what is read
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
@@ -33,14 +35,18 @@ pub enum DiskPlace {
     Answering = 5,
     /// In the ring to the guest.
     Response = 6,
-    /// With the loop device and its file in the driver domain's memory: behind other pieces of the
-    /// disk, being copied, or held up because too much is dirty. A piece whose page is read goes
-    /// from here to `HostQueue`, `Drive` and back.
+    /// The loop thread sleeps with the piece, not for a read: too much is dirty in the driver
+    /// domain's memory, the page is being written, the log is full or being committed, or the
+    /// disk's queue has no free request for what the thread itself writes.
     PageCache = 7,
+    /// With the loop device, whose thread has another piece of the disk.
+    Loop = 8,
+    /// The loop thread has the piece, and executes or would.
+    Looping = 9,
 }
 
 /// The places, by number.
-static PLACES: [Place; 8] = [
+static PLACES: [Place; 10] = [
     Place::new("outside", Stage::Outside),
     Place::new("guest's queue", Stage::GuestQueue),
     Place::new("ring", Stage::FromGuest),
@@ -49,6 +55,8 @@ static PLACES: [Place; 8] = [
     Place::new("driver, back", Stage::DriverIn),
     Place::new("ring, back", Stage::ToGuest),
     Place::new("page cache", Stage::DriverMemory),
+    Place::new("loop thread", Stage::DriverThread),
+    Place::new("driver, loop", Stage::DriverOut),
 ];
 
 /// Number of a record, and the meaning of its words. The actor is vcpu 0 of the guest. Word 0 names
@@ -76,6 +84,10 @@ pub enum DiskRecord {
     /// The drive has got a command: word 0 = commands in the drive, this one included; word 1 =
     /// sectors; words 2 and 3 = first sector.
     Started = 6,
+    /// A loop thread goes to sleep without a read under way: word 0 = pages in the driver domain's
+    /// memory that the guest has written to its files on the disk and that the disk does not have
+    /// yet; word 1 as of [`DiskRecord::Moved`]. One for each guest whose number has changed.
+    Fills = 7,
 }
 
 const PIECE: Field = Field::bits("piece", 0, 24, Unit::Number);
@@ -178,6 +190,15 @@ pub static RECORDS: Class = Class::new(
             ],
         )
         .figures(&[Tally::new("vbd_depth", Adds::Sum(0))]),
+        Declared::new(
+            DiskRecord::Fills as u8,
+            "fills",
+            &[Field::word("pages", 0, Unit::Number), DRIVER, DEVICE],
+        )
+        .says(Says::Fills {
+            amount: 0,
+            driver: 1,
+        }),
     ],
 )
 .with_places("pieces of I/O", &PLACES);
@@ -229,6 +250,12 @@ impl Ends {
             ];
             self.tell(io, DiskRecord::Moved, words);
         }
+    }
+
+    /// The guest has so many `pages` in the driver domain's memory that its disk does not have.
+    pub fn fills(self, io: &mut Io<'_>, pages: u32) {
+        let words = [pages, self.behind(io), 0, 0];
+        self.tell(io, DiskRecord::Fills, words);
     }
 
     /// `piece` finds the ring full.

@@ -7,7 +7,6 @@ use super::front::{Doing, Front, Task};
 use super::raw::RawCall;
 use crate::elevator::{IoWay, Submitter};
 use crate::fs::contract::FIRST_PROCESS;
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::ops::Range;
 use domio_vmm::bus::{KernelIo, Owner, Progress};
@@ -40,24 +39,37 @@ pub(super) struct Calls {
     under_way: usize,
     made: u64,
     /// Places of the processes that have used the disk, from which the numbers of submitters
-    /// follow.
-    places: BTreeMap<Pid, usize>,
+    /// follow: for each vcpu, by the process there. [`NO_PLACE`] for those that have not.
+    places: Vec<(u16, Vec<u32>)>,
 }
+
+/// Of a process that has not used a disk.
+const NO_PLACE: u32 = u32::MAX;
 
 impl Calls {
     fn submitter(&mut self, by: Pid) -> Submitter {
-        let next = self.calls.len();
-        let place = *self.places.entry(by).or_insert(next);
-        if place == next {
+        let vcpu = self.places.iter().position(|(vcpu, _)| *vcpu == by.vcpu);
+        let vcpu = vcpu.unwrap_or_else(|| {
+            self.places.push((by.vcpu, Vec::new()));
+            self.places.len() - 1
+        });
+        let places = &mut self.places[vcpu].1;
+        if places.len() <= by.index as usize {
+            places.resize(by.index as usize + 1, NO_PLACE);
+        }
+        let place = &mut places[by.index as usize];
+        if *place == NO_PLACE {
+            *place = self.calls.len() as u32;
             self.calls.push(None);
         }
-        Submitter(FIRST_PROCESS.0 + place as u32)
+        Submitter(FIRST_PROCESS.0 + *place)
     }
 
     /// The place of the process, if it is in a call.
     fn place(&self, by: Pid) -> Option<usize> {
-        let place = *self.places.get(&by)?;
-        self.calls[place].is_some().then_some(place)
+        let (_, places) = self.places.iter().find(|(vcpu, _)| *vcpu == by.vcpu)?;
+        let place = *places.get(by.index as usize)? as usize;
+        self.calls.get(place)?.is_some().then_some(place)
     }
 
     fn begin(&mut self, by: Pid, submitter: Submitter, to: To) -> usize {

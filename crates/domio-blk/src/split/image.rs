@@ -8,7 +8,7 @@ use super::class::DiskPlace;
 use super::config::HostFiles;
 use super::disk::Issuing;
 use super::mounted::Mounted;
-use crate::elevator::{Bio, Submitter};
+use crate::elevator::{Bio, IoWay, Submitter};
 use crate::fs::config::PAGE_SECTORS;
 use crate::fs::contract::{FIRST_PROCESS, FsStep};
 use alloc::collections::VecDeque;
@@ -37,6 +37,11 @@ pub(super) struct Images {
     runs: Vec<(u32, u32, usize)>,
     /// The first of its threads among all workers.
     pub first: usize,
+    /// Reads under way, for whomever: tags, and whether the drive has them.
+    pub reads: Vec<(u64, bool)>,
+    /// The files: index of the virtual disk, number, and what was told last of how many pages of
+    /// its guest's files are to be written.
+    pub files: Vec<(usize, u32, u32)>,
 }
 
 impl Images {
@@ -48,6 +53,8 @@ impl Images {
             start: files.start,
             runs: Vec::new(),
             first,
+            reads: Vec::new(),
+            files: Vec::new(),
         }
     }
 
@@ -61,7 +68,20 @@ impl Images {
             .map(|(block, count)| (block, block + count, vbd));
         self.runs.extend(runs);
         self.runs.sort_unstable();
+        self.files.push((vbd, file, 0));
         file
+    }
+
+    /// The read that a loop thread sleeps for as the task `task`: its tag, and where the piece of
+    /// I/O is that needs it. None for who sleeps for something else.
+    pub fn awaited(&self, task: Submitter) -> Option<(u64, DiskPlace)> {
+        let tag = self.mounted.fs.read_of(task)?;
+        let (_, started) = self.reads.iter().find(|(own, _)| *own == tag)?;
+        let place = match started {
+            true => DiskPlace::Drive,
+            false => DiskPlace::HostQueue,
+        };
+        Some((tag, place))
     }
 
     /// The virtual disk that has the sector of the host's disk in its file.
@@ -107,6 +127,8 @@ pub(super) struct Worker {
     pub at: Working,
     /// The file system has it sleep.
     pub sleeps: bool,
+    /// What it asked the disk's queue for last.
+    pub asks: IoWay,
     /// Waits for a request of the disk's queue.
     pub asleep: bool,
     /// The disk's queue has one.
@@ -130,6 +152,7 @@ impl Worker {
             at: Working::Next,
             // A loop thread is in no call yet.
             sleeps: number < FIRST_PROCESS.0,
+            asks: IoWay::Read,
             asleep: false,
             woken: false,
             looped,
@@ -147,9 +170,7 @@ pub(super) struct Loop {
     pub current: Option<u32>,
     /// Where the current one is.
     pub place: DiskPlace,
-    /// Reads for the current one that are under way: tags, and whether the drive has them.
-    pub reads: Vec<(u64, bool)>,
-    /// The one that the thread waits for.
+    /// The read that the thread sleeps for, and that the drive does not have.
     pub watched: Option<u64>,
 }
 
@@ -161,38 +182,8 @@ impl Loop {
             file,
             queue: VecDeque::new(),
             current: None,
-            place: DiskPlace::PageCache,
-            reads: Vec::new(),
+            place: DiskPlace::Loop,
             watched: None,
         }
-    }
-
-    /// The thread sleeps: for a read, if one is under way. Returns where its piece is from now on.
-    pub fn watch(&mut self) -> Option<DiskPlace> {
-        let (tag, started) = *self.reads.first()?;
-        self.watched = Some(tag);
-        Some(if started {
-            DiskPlace::Drive
-        } else {
-            DiskPlace::HostQueue
-        })
-    }
-
-    /// The drive has the piece with this tag. Returns whether the thread waits for it.
-    pub fn started(&mut self, tag: u64) -> bool {
-        if let Some(read) = self.reads.iter_mut().find(|(own, _)| *own == tag) {
-            read.1 = true;
-        }
-        self.watched == Some(tag)
-    }
-
-    /// The piece with this tag is done. Returns whether the thread waited for it.
-    pub fn read(&mut self, tag: u64) -> bool {
-        self.reads.retain(|(own, _)| *own != tag);
-        let watched = self.watched == Some(tag);
-        if watched {
-            self.watched = None;
-        }
-        watched
     }
 }

@@ -10,7 +10,7 @@ use super::image::{Loop, Working, files_tag, queue_tag};
 use crate::elevator::{Bio, IoWay, RequestId, Submitter};
 use crate::fs::contract::{FileOp, FsStep, QueueCongestion};
 use crate::queue::Submitted;
-use domio_core::VcpuName;
+use domio_core::{Instant, VcpuName};
 use domio_vmm::bus::{Io, KernelIo, Owner, Progress};
 
 /// What exists where a worker does.
@@ -42,14 +42,18 @@ impl Split {
 
     /// Those go on whom the file system of `disk` wakes.
     pub(super) fn wake_workers(&mut self, disk: usize, kernel: &mut KernelIo<'_, '_>) {
+        while let Some(images) = &mut self.images[disk]
+            && let Some(task) = images.mounted.fs.take_woken()
+        {
+            let w = images.worker(task);
+            let worker = &mut self.workers[w];
+            worker.sleeps = false;
+            kernel.queue_work(worker.item);
+            self.loop_moves(w, DiskPlace::Looping, kernel);
+        }
         let Some(images) = &mut self.images[disk] else {
             return;
         };
-        while let Some(task) = images.mounted.fs.take_woken() {
-            let worker = &mut self.workers[images.worker(task)];
-            worker.sleeps = false;
-            kernel.queue_work(worker.item);
-        }
         if let Some(at) = images.mounted.rearm(kernel.now()) {
             kernel.set_timer(images.mounted.timer, 0, at);
         }
@@ -71,7 +75,7 @@ impl Split {
     pub(super) fn loop_takes(&mut self, vbd: usize, number: u32, kernel: &mut KernelIo<'_, '_>) {
         let id = self.backlog.get(number).entry.id;
         let front = &self.vbds[vbd].front;
-        front.moved(id, DiskPlace::Ring, DiskPlace::PageCache, kernel);
+        front.moved(id, DiskPlace::Ring, DiskPlace::Loop, kernel);
         let of = |looped: &Loop| looped.vbd == vbd;
         let mut workers = self.workers.iter_mut();
         let worker = workers.find(|worker| worker.looped.as_ref().is_some_and(of));
@@ -96,11 +100,57 @@ impl Split {
         let Some(looped) = &mut self.workers[w].looped else {
             return;
         };
+        looped.watched = looped.watched.filter(|_| to == DiskPlace::HostQueue);
         let from = core::mem::replace(&mut looped.place, to);
         if let Some(number) = looped.current.filter(|_| from != to) {
             let id = self.backlog.get(number).entry.id;
             self.vbds[looped.vbd].front.moved(id, from, to, kernel);
         }
+    }
+
+    /// A loop thread goes to sleep in its file system: for a read that is under way, or for room.
+    fn loop_sleeps(&mut self, w: usize, kernel: &mut KernelIo<'_, '_>) {
+        let worker = &self.workers[w];
+        // Nothing but records comes of it.
+        if worker.looped.is_none() || !kernel.io.stages() {
+            return;
+        }
+        let images = self.images[worker.disk].as_ref().expect(MOUNTED);
+        match images.awaited(worker.task) {
+            Some((tag, place)) => {
+                self.loop_moves(w, place, kernel);
+                if let Some(looped) = &mut self.workers[w].looped {
+                    looped.watched = (place == DiskPlace::HostQueue).then_some(tag);
+                }
+            }
+            None => self.loop_stands(w, kernel),
+        }
+    }
+
+    /// A loop thread goes to sleep, not for a read: tells whose pages fill the memory.
+    fn loop_stands(&mut self, w: usize, kernel: &mut KernelIo<'_, '_>) {
+        if self.workers[w].looped.is_none() || !kernel.io.stages() {
+            return;
+        }
+        let disk = self.workers[w].disk;
+        let images = self.images[disk].as_mut().expect(MOUNTED);
+        for at in 0..images.files.len() {
+            let domain = |vbd: usize| self.vbds[vbd].config.domain;
+            let (vbd, _, told) = images.files[at];
+            let is_own = |other: &&(usize, u32, u32)| domain(other.0) == domain(vbd);
+            if images.files[..at].iter().any(|other| is_own(&other)) {
+                continue;
+            }
+            let own = images.files.iter().filter(is_own);
+            let pages = own
+                .map(|(_, file, _)| images.mounted.fs.to_write(*file))
+                .sum();
+            if pages != told {
+                images.files[at].2 = pages;
+                self.vbds[vbd].front.ends.fills(kernel.io, pages);
+            }
+        }
+        self.loop_moves(w, DiskPlace::PageCache, kernel);
     }
 
     /// The drive has a request of `disk`: pieces whose reads are in it are there.
@@ -110,16 +160,21 @@ impl Split {
         id: RequestId,
         kernel: &mut KernelIo<'_, '_>,
     ) {
-        if self.images[disk].is_none() {
+        let Some(images) = &mut self.images[disk] else {
             return;
-        }
+        };
         let mut tags = core::mem::take(&mut self.file_tags);
         tags.extend(self.disks[disk].layer.queue.requests().tags(id));
+        for tag in tags.iter().copied().filter_map(files_tag) {
+            if let Some(read) = images.reads.iter_mut().find(|(own, _)| *own == tag) {
+                read.1 = true;
+            }
+        }
         for tag in tags.drain(..).filter_map(files_tag) {
             for w in 0..self.workers.len() {
                 let own = self.workers[w].disk == disk;
-                let looped = self.workers[w].looped.as_mut().filter(|_| own);
-                if looped.is_some_and(|looped| looped.started(tag)) {
+                let looped = self.workers[w].looped.as_ref().filter(|_| own);
+                if looped.is_some_and(|looped| looped.watched == Some(tag)) {
                     self.loop_moves(w, DiskPlace::Drive, kernel);
                 }
             }
@@ -128,18 +183,11 @@ impl Split {
     }
 
     /// A piece of the file system on `disk` is done.
-    pub(super) fn files_done(&mut self, disk: usize, tag: u64, kernel: &mut KernelIo<'_, '_>) {
-        for w in 0..self.workers.len() {
-            let own = self.workers[w].disk == disk;
-            let looped = self.workers[w].looped.as_mut().filter(|_| own);
-            if looped.is_some_and(|looped| looped.read(tag)) {
-                self.loop_moves(w, DiskPlace::PageCache, kernel);
-            }
-        }
+    pub(super) fn files_done(&mut self, disk: usize, tag: u64, now: Instant) {
         let congestion = self.files_congestion(disk);
         let images = self.images[disk].as_mut().expect(MOUNTED);
-        let fs = &mut images.mounted.fs;
-        fs.bio_done(kernel.now(), tag, congestion);
+        images.reads.retain(|(own, _)| *own != tag);
+        images.mounted.fs.bio_done(now, tag, congestion);
     }
 
     /// The next step of a worker; none when it has nothing to do.
@@ -154,7 +202,10 @@ impl Split {
         {
             let number = looped.queue.pop_front()?;
             looped.current = Some(number);
+            looped.place = DiskPlace::Looping;
             let entry = self.backlog.get(number).entry;
+            let front = &self.vbds[looped.vbd].front;
+            front.moved(entry.id, DiskPlace::Loop, DiskPlace::Looping, kernel);
             let (file, offset) = (looped.file, entry.sector * 512);
             let bytes = u64::from(entry.sectors) * 512;
             let op = match entry.writes {
@@ -203,10 +254,12 @@ impl Split {
                     if !core::mem::take(&mut self.workers[w].woken) {
                         return Progress::Done;
                     }
+                    self.loop_moves(w, DiskPlace::Looping, kernel);
                     let layer = &mut self.disks[disk].layer;
                     let now = layer.jiffies(kernel.now());
                     let became = layer.queue.resume(now, self.workers[w].submitter);
                     self.workers[w].asleep = became == Submitted::Asleep;
+                    self.loop_asks(w, kernel);
                     if let Some(progress) = self.worker_pays(w, disk, kernel) {
                         return progress;
                     }
@@ -245,9 +298,6 @@ impl Split {
                     let looped = self.workers[w].looped.as_mut();
                     let looped = looped.expect("a loop thread answers");
                     looped.current = None;
-                    looped.place = DiskPlace::PageCache;
-                    looped.reads.clear();
-                    looped.watched = None;
                     let vbd = looped.vbd;
                     self.workers[w].at = Working::Next;
                     if self.respond(number, kernel) {
@@ -292,10 +342,7 @@ impl Split {
             // It may have been woken while it executed.
             FsStep::Sleep if !worker.sleeps => None,
             FsStep::Sleep => {
-                let watched = worker.looped.as_mut().and_then(Loop::watch);
-                if let Some(place) = watched {
-                    self.loop_moves(w, place, kernel);
-                }
+                self.loop_sleeps(w, kernel);
                 Some(Progress::Done)
             }
             FsStep::Done(_) => {
@@ -311,15 +358,27 @@ impl Split {
     /// A worker hands a piece of its file system to the disk's queue.
     fn submit_of_files(&mut self, w: usize, mut bio: Bio, kernel: &mut KernelIo<'_, '_>) {
         let worker = &mut self.workers[w];
-        if let (Some(looped), IoWay::Read) = (&mut worker.looped, bio.way) {
-            looped.reads.push((bio.tag, false));
+        let images = self.images[worker.disk].as_mut().expect(MOUNTED);
+        if bio.way == IoWay::Read {
+            images.reads.push((bio.tag, false));
         }
-        bio.sector += self.images[worker.disk].as_ref().expect(MOUNTED).start;
+        worker.asks = bio.way;
+        bio.sector += images.start;
         bio.submitter = worker.submitter;
         bio.tag = queue_tag(bio.tag);
         let layer = &mut self.disks[worker.disk].layer;
         let now = layer.jiffies(kernel.now());
         worker.asleep = layer.queue.submit(now, &bio) == Submitted::Asleep;
+        self.loop_asks(w, kernel);
+    }
+
+    /// A loop thread has asked the disk's queue for a request. If there is none, it sleeps.
+    fn loop_asks(&mut self, w: usize, kernel: &mut KernelIo<'_, '_>) {
+        match self.workers[w].asks {
+            _ if !self.workers[w].asleep => {}
+            IoWay::Read => self.loop_moves(w, DiskPlace::HostQueue, kernel),
+            IoWay::Write => self.loop_stands(w, kernel),
+        }
     }
 
     /// A worker has run the disk's queue: pays for the commands, if there are any.

@@ -391,7 +391,7 @@ impl Split {
         for tag in tags.drain(..) {
             if let Some(tag) = files_tag(tag) {
                 of_files = true;
-                self.files_done(disk, tag, kernel);
+                self.files_done(disk, tag, kernel.now());
                 continue;
             }
             let number = tag as u32;

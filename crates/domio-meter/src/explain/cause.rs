@@ -82,6 +82,7 @@ impl ItemWaits {
         }
         behind
     }
+
     /// Time in a queue that holds back and in the device behind, by whose items the device had.
     pub fn beside(&self) -> BTreeMap<Option<DomainId>, u64> {
         let mut beside = BTreeMap::new();
@@ -91,6 +92,18 @@ impl ItemWaits {
             }
         }
         beside
+    }
+
+    /// Time behind a thread that takes one item after the other, and in the memory where that
+    /// thread stands still, by whose items were ahead.
+    pub fn ahead(&self) -> BTreeMap<Option<DomainId>, u64> {
+        let mut ahead = BTreeMap::new();
+        for ((_, cause), time) in &self.times {
+            if let Cause::Thread(whom) = cause {
+                *ahead.entry(*whom).or_default() += time;
+            }
+        }
+        ahead
     }
 }
 
@@ -121,6 +134,11 @@ pub enum Cause {
     /// device had items of this domain, or nobody's. Time with items of several domains is divided
     /// by their numbers.
     Beside(Option<DomainId>),
+    /// A thread of the driver domain takes one item of the guest after the other. It worked on
+    /// another one, which was the guest's own; or it stood still, because the driver domain's
+    /// memory was full of what this domain had written, or nobody. Where several domains fill the
+    /// memory, time is divided by how much each has there.
+    Thread(Option<DomainId>),
     /// Nobody was asked to take it further: the device moderated its interrupt, or the guest had
     /// posted no buffers.
     Held,
@@ -145,7 +163,9 @@ pub enum ItemQueue {
     GuestQueue,
     /// Such a queue of the driver domain.
     DriverQueue,
-    /// The memory of the driver domain, while the driver domain rests.
+    /// A thread of the driver domain that takes one item after the other, and has another one.
+    DriverThread,
+    /// The memory of the driver domain, until there is room.
     DriverMemory,
     /// The ring from the guest and the queue before it, while the guest's rate is used up.
     Limit,
@@ -165,11 +185,12 @@ fn named(class: &Class, stage: Stage, otherwise: &'static str) -> &'static str {
 
 impl ItemQueue {
     /// All, in the order in which tables show them.
-    pub const ALL: [ItemQueue; 12] = [
+    pub const ALL: [ItemQueue; 13] = [
         ItemQueue::GuestRunq,
         ItemQueue::DriverRunq,
         ItemQueue::Scan,
         ItemQueue::GuestQueue,
+        ItemQueue::DriverThread,
         ItemQueue::DriverQueue,
         ItemQueue::DriverMemory,
         ItemQueue::Device,
@@ -187,7 +208,11 @@ impl ItemQueue {
             Cause::RunQueue(Side::Driver, _) => ItemQueue::DriverRunq,
             Cause::Scan => ItemQueue::Scan,
             Cause::Held if stage == Some(Stage::GuestQueue) => ItemQueue::GuestQueue,
-            Cause::Held if stage == Some(Stage::DriverMemory) => ItemQueue::DriverMemory,
+            Cause::Held | Cause::Thread(_) if stage == Some(Stage::DriverMemory) => {
+                ItemQueue::DriverMemory
+            }
+            Cause::Held if stage == Some(Stage::DriverThread) => ItemQueue::DriverThread,
+            Cause::Thread(_) => ItemQueue::DriverThread,
             Cause::Beside(_) if stage == Some(Stage::Device) => ItemQueue::Device,
             Cause::Beside(_) => ItemQueue::DriverQueue,
             Cause::Busy | Cause::Held if stage == Some(Stage::Device) => ItemQueue::Device,
@@ -211,7 +236,10 @@ impl ItemQueue {
     pub const fn holds_back(self) -> bool {
         matches!(
             self,
-            ItemQueue::GuestQueue | ItemQueue::DriverQueue | ItemQueue::DriverMemory
+            ItemQueue::GuestQueue
+                | ItemQueue::DriverThread
+                | ItemQueue::DriverQueue
+                | ItemQueue::DriverMemory
         )
     }
 
@@ -224,6 +252,7 @@ impl ItemQueue {
             ItemQueue::Device => named(class, Stage::Device, "device"),
             ItemQueue::GuestQueue => named(class, Stage::GuestQueue, "queue, guest"),
             ItemQueue::DriverQueue => named(class, Stage::DriverQueue, "queue, driver domain"),
+            ItemQueue::DriverThread => named(class, Stage::DriverThread, "thread, driver domain"),
             ItemQueue::DriverMemory => named(class, Stage::DriverMemory, "memory, driver domain"),
             ItemQueue::Rings => "ring",
             ItemQueue::Limit => "rate limit",
@@ -241,6 +270,7 @@ impl ItemQueue {
             ItemQueue::Scan => "event_channel_scan",
             ItemQueue::GuestQueue => "queue_guest",
             ItemQueue::DriverQueue => "queue_driver",
+            ItemQueue::DriverThread => "thread_driver",
             ItemQueue::DriverMemory => "memory_driver",
             ItemQueue::Device => "device",
             ItemQueue::Rings => "ring",

@@ -112,12 +112,13 @@ pub struct ItemsJson {
 pub struct ItemWaitJson {
     /// Name of the [`Place`](domio_core::Place).
     pub place: &'static str,
-    /// `run_queue`, `event_channel_scan`, `busy`, `work`, `rate_limit`, `held` or `unknown`; see
-    /// [`Cause`].
+    /// `run_queue`, `event_channel_scan`, `busy`, `work`, `rate_limit`, `beside`, `thread`, `held`
+    /// or `unknown`; see [`Cause`].
     pub cause: &'static str,
     /// Who is in the run queue, or works: `guest` or `driver`.
     pub side: Option<&'static str>,
-    /// For `run_queue`: the domain that ran meanwhile, `null` where none did.
+    /// For `run_queue`: the domain that ran meanwhile; for `beside`: whose items the device had;
+    /// for `thread`: whose items were ahead. `null` for nobody.
     pub behind: Option<u16>,
     /// The time.
     pub ns: u64,
@@ -360,6 +361,7 @@ fn items(items: &ItemWaits) -> ItemsJson {
             Cause::Limit => ("rate_limit", None, None),
             Cause::Held => ("held", None, None),
             Cause::Beside(whom) => ("beside", None, whom),
+            Cause::Thread(whom) => ("thread", None, whom),
             Cause::Unknown => ("unknown", None, None),
         };
         ItemWaitJson {

@@ -20,6 +20,8 @@ pub(super) struct Paths {
     paths: BTreeMap<(DomainId, ClassId, Option<u64>), Path>,
     /// What items in the device waited for, of each driver domain.
     pasts: BTreeMap<ActorId, Past>,
+    /// What domains have in the memory of driver domains.
+    fills: Holdings,
 }
 
 /// Stretches of time that each last until the next begins, oldest first.
@@ -36,6 +38,8 @@ struct Path {
     driver: ActorId,
     /// Whether the driver domain has a queue that holds items back from the device.
     holds_back: bool,
+    /// Whether a thread of the driver domain takes one item after the other.
+    has_thread: bool,
     /// Items at each place, by number; of places outside none.
     items: Vec<u64>,
     /// The driver domain's port for the guest, while it is pending.
@@ -91,6 +95,12 @@ impl Paths {
                 let behind = (actor(driver), device(declared, record));
                 if let Some((path, _)) = self.path(names, record, behind) {
                     path.limited_until = now.saturating_add(value(time));
+                }
+            }
+            Says::Fills { amount, driver } => {
+                if let Some(filling) = names.vcpu(record.actor) {
+                    let memory = (actor(driver), (record.class, device(declared, record)));
+                    self.fills.set(memory, filling.domain, value(amount));
                 }
             }
             _ => {}
@@ -160,15 +170,15 @@ impl Paths {
 
     /// Time passes, from `from` to `to`.
     pub fn pass(&mut self, from: u64, to: u64, books: &WaitBooks) {
-        let mut in_devices = InDevices::default();
+        let mut in_devices = Holdings::default();
         for ((domain, ..), path) in self.paths.iter().filter(|(_, path)| path.holds_back) {
-            let items = path.in_device();
+            let items = path.at_stage(Stage::Device);
             if items > 0 {
                 in_devices.0.push(((path.driver, path.to), *domain, items));
             }
         }
-        for path in self.paths.values_mut() {
-            path.pass(from, to, &in_devices, books);
+        for ((domain, ..), path) in &mut self.paths {
+            path.pass(*domain, [from, to], [&in_devices, &self.fills], books);
         }
     }
 
@@ -236,14 +246,27 @@ impl Paths {
 /// A device behind a queue that holds back: the driver domain, the class, the number.
 type Behind = (ActorId, (ClassId, Option<u64>));
 
-/// Items in devices behind queues that hold back: in which, whose, how many.
-#[derive(Default)]
-struct InDevices(Vec<(Behind, DomainId, u64)>);
+/// What domains have behind driver domains: items in devices, or parts of the memory that caches
+/// them. Where, who, how many.
+#[derive(Debug, Default)]
+struct Holdings(Vec<(Behind, DomainId, u64)>);
 
-impl InDevices {
-    /// Divides `time` among the domains with items in `device`; nobody, if there are none.
+impl Holdings {
+    /// `domain` has so many there from now on.
+    fn set(&mut self, device: Behind, domain: DomainId, amount: u64) {
+        let is_own = |own: &&mut (Behind, DomainId, u64)| (own.0, own.1) == (device, domain);
+        match self.0.iter_mut().find(is_own) {
+            Some(own) => own.2 = amount,
+            None => self.0.push((device, domain, amount)),
+        }
+    }
+
+    /// Divides `time` among the domains that have something there; nobody, if there are none.
     fn divide(&self, device: Behind, time: u64, mut add: impl FnMut(Option<DomainId>, u64)) {
-        let own = || self.0.iter().filter(|(of, ..)| *of == device);
+        let own = || {
+            let own = self.0.iter();
+            own.filter(|(of, _, items)| *of == device && *items > 0)
+        };
         let all: u64 = own().map(|(.., items)| items).sum();
         if all == 0 {
             return add(None, time);
@@ -270,6 +293,7 @@ impl Path {
             guest,
             driver: ActorId::NONE,
             holds_back: class.places.iter().any(|p| p.stage == Stage::DriverQueue),
+            has_thread: class.places.iter().any(|p| p.stage == Stage::DriverThread),
             items: vec![0; class.places.len()],
             pending: None,
             overtaken: false,
@@ -323,20 +347,28 @@ impl Path {
             // The driver domain looks at a ring until it is empty, then wants to be told.
             Stage::FromGuest => self.unsent |= first && self.pending.is_none(),
             Stage::ToGuest => self.told &= !first,
-            Stage::DriverOut | Stage::DriverQueue | Stage::DriverMemory => self.unsent = false,
+            Stage::DriverOut | Stage::DriverQueue | Stage::DriverMemory | Stage::DriverThread => {
+                self.unsent = false
+            }
             _ => {}
         }
         self.items[new] += 1;
     }
 
-    /// Items in the device.
-    fn in_device(&self) -> u64 {
+    /// Items at places of this stage.
+    fn at_stage(&self, stage: Stage) -> u64 {
         let places = self.class.places.iter().zip(&self.items);
-        let own = places.filter(|(place, _)| place.stage == Stage::Device);
+        let own = places.filter(|(place, _)| place.stage == stage);
         own.map(|(_, items)| items).sum()
     }
 
-    fn pass(&mut self, from: u64, to: u64, in_devices: &InDevices, books: &WaitBooks) {
+    fn pass(
+        &mut self,
+        domain: DomainId,
+        [from, to]: [u64; 2],
+        [in_devices, fills]: [&Holdings; 2],
+        books: &WaitBooks,
+    ) {
         if self.items.iter().all(|n| *n == 0) {
             return;
         }
@@ -354,12 +386,22 @@ impl Path {
                 });
                 continue;
             }
+            if self.stands_still(stage) {
+                let memory = (self.driver, self.to);
+                fills.divide(memory, (to - from) * items, |whom, time| {
+                    self.add(place, Cause::Thread(whom), time);
+                });
+                continue;
+            }
             let freed = match self.is_for_driver(stage, guest) {
                 true => self.limited_until.clamp(from, to),
                 false => from,
             };
             self.add(place, Cause::Limit, (freed - from) * items);
-            let cause = self.cause(stage, guest, driver);
+            let cause = match stage {
+                Stage::DriverThread => self.behind_thread(domain, driver),
+                _ => self.cause(stage, guest, driver),
+            };
             self.add(place, cause, (to - freed) * items);
         }
     }
@@ -367,6 +409,28 @@ impl Path {
     fn add(&mut self, place: usize, cause: Cause, time: u64) {
         if time > 0 {
             *self.waits.times.entry((place, cause)).or_default() += time;
+        }
+    }
+
+    /// Whether items of this stage wait for a thread that stands still, with one of them or with
+    /// the item before them, until there is room in memory.
+    fn stands_still(&self, stage: Stage) -> bool {
+        match stage {
+            Stage::DriverMemory => self.has_thread,
+            Stage::DriverThread => self.at_stage(Stage::DriverMemory) > 0,
+            _ => false,
+        }
+    }
+
+    /// Why items of `domain` stay behind a thread that does not stand still.
+    fn behind_thread(&self, domain: DomainId, driver: Doing) -> Cause {
+        let is_at = |stage| self.at_stage(stage) > 0;
+        match driver {
+            // The thread waits for the item before them.
+            _ if is_at(Stage::DriverQueue) || is_at(Stage::Device) => Cause::Thread(Some(domain)),
+            // The thread works, or would.
+            Doing::Runs if is_at(Stage::DriverOut) => Cause::Thread(Some(domain)),
+            _ => by(Side::Driver, driver),
         }
     }
 
@@ -380,7 +444,9 @@ impl Path {
                 (Doing::Rests, Doing::Waits(_)) => by(Side::Guest, guest),
                 _ => by(Side::Driver, driver),
             },
-            Stage::DriverOut | Stage::DriverMemory => by(Side::Driver, driver),
+            Stage::DriverOut | Stage::DriverMemory | Stage::DriverThread => {
+                by(Side::Driver, driver)
+            }
             Stage::GuestQueue | Stage::DriverQueue => Cause::Held,
             Stage::ToGuest => match driver {
                 Doing::Runs | Doing::Waits(_) if !self.told => by(Side::Driver, driver),

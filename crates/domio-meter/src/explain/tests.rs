@@ -1,6 +1,7 @@
 //! The rules one by one, and that the sums are those of packets that are followed one by one.
 
 mod disks;
+mod threads;
 
 use super::*;
 use crate::cast::{first, names};

@@ -86,6 +86,25 @@ impl<'a> Explained<'a> {
         Shares::behind(rows, |id| self.domain(id))
     }
 
+    /// Whose items were ahead of each guest's behind a thread of the driver domain, and in the
+    /// memory where that thread stands still, in percent of their time.
+    pub fn items_ahead(&self, class: &'static Class) -> Shares {
+        let row = |(name, items): (String, &ItemWaits)| Behind {
+            name,
+            times: items.ahead(),
+            whole: items.total(),
+        };
+        let rows = self.guests(class).map(row).collect();
+        Shares::behind(rows, |id| self.domain(id))
+    }
+
+    /// Where items have others ahead of them ([`Explained::items_ahead`]).
+    pub fn where_ahead(class: &'static Class) -> String {
+        let [thread, memory] =
+            [ItemQueue::DriverThread, ItemQueue::DriverMemory].map(|queue| queue.name(class));
+        format!("behind the {thread} and in the {memory}")
+    }
+
     /// What each guest's items waited for most, one sentence each.
     pub fn item_verdicts(&self, class: &'static Class) -> Vec<String> {
         let noun = capitalised(class.items);
@@ -102,6 +121,7 @@ impl<'a> Explained<'a> {
                     ItemQueue::GuestQueue | ItemQueue::DriverQueue | ItemQueue::DriverMemory => {
                         format!("in the {}", queue.name(class))
                     }
+                    ItemQueue::DriverThread => format!("behind the {}", queue.name(class)),
                     ItemQueue::Device if own_device => {
                         format!("in the {}", queue.name(class))
                     }
@@ -151,6 +171,14 @@ impl<'a> Explained<'a> {
                     &whole,
                 ));
             }
+            let ahead = self.items_ahead(class);
+            if !ahead.parts.is_empty() {
+                let caption = format!(
+                    "Of it, what they spent {}, by whose were ahead",
+                    Self::where_ahead(class)
+                );
+                figures.push(ahead.picture(&caption, &whole));
+            }
             figures.push(Figure::new(title, Chart::Table(self.counts(class))));
             Section {
                 title: format!("Where {} wait", class.items),
@@ -179,6 +207,7 @@ impl<'a> Explained<'a> {
 mod tests {
     use super::super::tests::{NETWORK, explanation, names};
     use super::*;
+    use domio_core::{DomainId, Place};
     use domio_meter::Cause;
 
     #[test]
@@ -204,6 +233,48 @@ mod tests {
             ],
             "none for a guest without packets"
         );
+    }
+
+    /// Requests of files that a thread takes one by one.
+    static FILES: Class = Class::new("disk", &[]).with_places(
+        "requests",
+        &[
+            Place::new("loop thread", Stage::DriverThread),
+            Place::new("page cache", Stage::DriverMemory),
+        ],
+    );
+
+    #[test]
+    fn who_is_ahead_behind_a_thread_is_told() {
+        let (mut explanation, names) = (explanation(), names());
+        let thread = |domain| Cause::Thread(Some(DomainId(domain)));
+        explanation.items[0].class = &FILES;
+        explanation.items[0].times = [
+            ((0, thread(1)), 50),
+            ((0, thread(2)), 20),
+            ((1, thread(2)), 20),
+            ((1, Cause::Thread(None)), 10),
+        ]
+        .into();
+        let explained = Explained::new(&explanation, &names);
+        let ahead = explained.items_ahead(&FILES);
+        assert_eq!(ahead.parts, ["web", "dom2", "nobody"]);
+        assert_eq!(ahead.rows[0].1, [50.0, 40.0, 10.0]);
+        let queues = explained.queues(&FILES);
+        let part = |name: &str| {
+            let at = queues.parts.iter().position(|part| part == name);
+            queues.rows[0].1[at.expect("a part")]
+        };
+        assert_eq!([part("loop thread"), part("page cache")], [70.0, 30.0]);
+        let place = "behind the loop thread and in the page cache";
+        assert_eq!(Explained::where_ahead(&FILES), place);
+        assert_eq!(
+            explained.item_verdicts(&FILES),
+            ["Requests of web waited most behind the loop thread: 70.0 % of their time."]
+        );
+        let sections = explained.item_sections();
+        let captions = sections[0].figures.iter().map(|figure| &figure.caption);
+        assert_eq!(captions.filter(|text| text.contains(place)).count(), 1);
     }
 
     #[test]

@@ -103,12 +103,15 @@ fn items(explained: Explained<'_>, class: &'static Class, view: &View) -> String
     );
     let behind = explained.items_behind(class);
     let beside = explained.items_beside(class);
+    let ahead = explained.items_ahead(class);
+    let where_ahead = format!("{}, by whose were ahead", Explained::where_ahead(class));
     let tables = [
         ("in run queues, by who ran meanwhile", behind),
         (
             "in the driver domain's queue and the device, by whose were in the device meanwhile",
             beside,
         ),
+        (&where_ahead, ahead),
     ];
     for (what, shares) in tables.into_iter().filter(|(_, s)| !s.parts.is_empty()) {
         let shares = table("guest", (&[], Vec::new()), &shares, one_digit);

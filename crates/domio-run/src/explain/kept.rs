@@ -296,6 +296,7 @@ impl Kept for Cause {
             Cause::Held => (5, None, None),
             Cause::Unknown => (6, None, None),
             Cause::Beside(whom) => (7, None, whom),
+            Cause::Thread(whom) => (8, None, whom),
         };
         (number, (side, behind)).put(to);
     }
@@ -311,6 +312,7 @@ impl Kept for Cause {
             5 => Cause::Held,
             6 => Cause::Unknown,
             7 => Cause::Beside(behind),
+            8 => Cause::Thread(behind),
             _ => return None,
         })
     }

@@ -103,6 +103,10 @@ enum SaysJson {
         driver: u8,
         time: u8,
     },
+    Fills {
+        amount: u8,
+        driver: u8,
+    },
 }
 
 /// [`Shows`] in a file.

@@ -272,7 +272,7 @@ fn is_queue(stage: Stage) -> bool {
             true
         }
         // A queue that orders and holds back is worth a look in either domain.
-        Stage::GuestQueue | Stage::DriverQueue | Stage::DriverMemory => true,
+        Stage::GuestQueue | Stage::DriverQueue | Stage::DriverMemory | Stage::DriverThread => true,
         Stage::Outside | Stage::GuestIn | Stage::GuestOut => false,
     }
 }

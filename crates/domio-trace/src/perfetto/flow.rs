@@ -125,6 +125,7 @@ impl Step {
                 Stage::DriverOut,
                 Stage::DriverQueue,
                 Stage::DriverMemory,
+                Stage::DriverThread,
             ];
             stages.contains(&stage)
         };

@@ -1,5 +1,6 @@
 //! The cache of a disk: segments that were read, and writes that wait for the platters.
 
+use super::geometry::Spot;
 use crate::drive::Range;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -57,10 +58,18 @@ impl Segments {
 /// together, the common sectors are written twice.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Dirty {
-    extents: Vec<Range>,
+    extents: Vec<Extent>,
     sectors: u64,
     /// The extent that the arm writes.
     leaving: Option<Range>,
+}
+
+/// Sectors that wait to be written in one access.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Extent {
+    pub range: Range,
+    /// Where the first one is, which each choice of the next access asks for.
+    pub spot: Spot,
 }
 
 /// How much a cache takes.
@@ -74,7 +83,7 @@ pub(super) struct Room {
 
 impl Dirty {
     /// The extents that wait.
-    pub fn extents(&self) -> &[Range] {
+    pub fn extents(&self) -> &[Extent] {
         &self.extents
     }
 
@@ -88,25 +97,34 @@ impl Dirty {
         self.sectors() * 2 > room.sectors || self.extents.len() * 2 > room.extents
     }
 
-    /// Takes a write if there is room.
-    pub fn put(&mut self, write: Range, room: Room) -> bool {
-        let joined = |e: &Range| {
+    /// Takes a write if there is room. `spot_of` tells where a sector is.
+    pub fn put(&mut self, write: Range, room: Room, spot_of: impl FnOnce(u64) -> Spot) -> bool {
+        let joined = |Extent { range: e, .. }: &Extent| {
             let both = e.start.min(write.start)..e.end.max(write.end);
             let touch = e.start <= write.end && write.start <= e.end;
             touch && both.end - both.start <= room.longest
         };
         let at = self.extents.iter().position(joined);
-        let grown = at.map_or(write, |at| self.extents[at].around(write));
-        let more = grown.len() - at.map_or(0, |at| self.extents[at].len());
+        let grown = at.map_or(write, |at| self.extents[at].range.around(write));
+        let more = grown.len() - at.map_or(0, |at| self.extents[at].range.len());
         if self.sectors() + more > room.sectors {
             return false;
         }
         match at {
-            Some(at) => self.extents[at] = grown,
+            Some(at) => {
+                let extent = &mut self.extents[at];
+                if grown.start != extent.range.start {
+                    extent.spot = spot_of(grown.start);
+                }
+                extent.range = grown;
+            }
             None if self.extents.len() + usize::from(self.leaving.is_some()) >= room.extents => {
                 return false;
             }
-            None => self.extents.push(write),
+            None => self.extents.push(Extent {
+                range: write,
+                spot: spot_of(write.start),
+            }),
         }
         self.sectors += more;
         true
@@ -114,7 +132,7 @@ impl Dirty {
 
     /// The arm begins to write an extent.
     pub fn leave(&mut self, at: usize) -> Range {
-        let extent = self.extents.swap_remove(at);
+        let extent = self.extents.swap_remove(at).range;
         self.sectors -= extent.len();
         self.leaving = Some(extent);
         extent
@@ -127,7 +145,8 @@ impl Dirty {
 
     /// Whether one extent has the whole of `range`.
     pub fn holds(&self, range: Range) -> bool {
-        let mut extents = self.extents.iter().chain(&self.leaving);
+        let waiting = self.extents.iter().map(|extent| &extent.range);
+        let mut extents = waiting.chain(&self.leaving);
         extents.any(|e| e.start <= range.start && range.end <= e.end)
     }
 }
@@ -142,38 +161,60 @@ mod tests {
         longest: 20,
     };
 
+    /// Each sector is on a cylinder of its own.
+    fn spot_of(sector: u64) -> Spot {
+        Spot {
+            cylinder: sector as u32,
+            head: 0,
+            angle: 0,
+        }
+    }
+
     #[test]
     fn writes_that_touch_become_one_extent() {
         let mut dirty = Dirty::default();
-        assert!(dirty.put(Range::new(0, 8), ROOM));
-        assert!(dirty.put(Range::new(8, 8), ROOM));
-        assert!(dirty.put(Range::new(4, 8), ROOM));
-        assert_eq!(dirty.extents(), [Range::new(0, 16)]);
+        assert!(dirty.put(Range::new(0, 8), ROOM, spot_of));
+        assert!(dirty.put(Range::new(8, 8), ROOM, spot_of));
+        assert!(dirty.put(Range::new(4, 8), ROOM, spot_of));
+        let [extent] = dirty.extents() else {
+            panic!("{:?}", dirty.extents())
+        };
+        assert_eq!(extent.range, Range::new(0, 16));
         assert_eq!(dirty.sectors(), 16);
         assert!(
-            dirty.put(Range::new(16, 8), ROOM),
+            dirty.put(Range::new(16, 8), ROOM, spot_of),
             "longer than an access: a second extent"
         );
         assert_eq!(dirty.extents().len(), 2);
     }
 
     #[test]
+    fn an_extent_is_where_its_first_sector_is() {
+        let mut dirty = Dirty::default();
+        for (start, first) in [(50, 50), (54, 50), (46, 46), (48, 46)] {
+            assert!(dirty.put(Range::new(start, 4), ROOM, spot_of));
+            assert_eq!(dirty.extents()[0].spot, spot_of(first));
+            assert_eq!(dirty.extents()[0].range.start, first);
+        }
+    }
+
+    #[test]
     fn a_full_cache_takes_nothing_until_an_extent_is_written() {
         let mut dirty = Dirty::default();
         for start in [0, 100, 200] {
-            assert!(dirty.put(Range::new(start, 4), ROOM));
+            assert!(dirty.put(Range::new(start, 4), ROOM, spot_of));
         }
         assert!(dirty.high(ROOM));
-        assert!(!dirty.put(Range::new(300, 4), ROOM));
+        assert!(!dirty.put(Range::new(300, 4), ROOM, spot_of));
         dirty.leave(0);
         assert!(
-            !dirty.put(Range::new(300, 4), ROOM),
+            !dirty.put(Range::new(300, 4), ROOM, spot_of),
             "its room is taken while it is written"
         );
         assert!(dirty.holds(Range::new(1, 2)));
         dirty.left();
         assert!(!dirty.holds(Range::new(1, 2)));
-        assert!(dirty.put(Range::new(300, 4), ROOM));
+        assert!(dirty.put(Range::new(300, 4), ROOM, spot_of));
     }
 
     #[test]

@@ -102,8 +102,8 @@ impl MechanicalDisk {
         }
         let extents = self.dirty.extents().iter().filter(|_| destage);
         for (index, extent) in extents.enumerate() {
-            let spot = self.mechanics.geometry.spot(extent.start);
-            offer(Choice::Extent(index), stand.position(spot, IoWay::Write), 0);
+            let position = stand.position(extent.spot, IoWay::Write);
+            offer(Choice::Extent(index), position, 0);
         }
         best.map(|(_, choice, position)| (choice, as_position(position)))
     }

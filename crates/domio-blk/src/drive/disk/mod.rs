@@ -216,7 +216,9 @@ impl MechanicalDisk {
     fn admit(&mut self, now: Instant) {
         let room = self.room();
         while let Some(&(command, since)) = self.crowded.front() {
-            if !self.dirty.put(Range::of(&command), room) {
+            let geometry = &self.mechanics.geometry;
+            let spot_of = |sector| geometry.spot(sector);
+            if !self.dirty.put(Range::of(&command), room, spot_of) {
                 break;
             }
             self.crowded.pop_front();

@@ -11,7 +11,7 @@ use domio_vmm::process::programs::CopyDirection::{Read, Write};
 use domio_vmm::process::{Context, FileId, Op, Program, What};
 
 /// Disks of 128 MiB in files on a drive of 2 GiB, with `memory` of the driver domain.
-fn in_files(drive: &Fixed, guests: &[u16], elevators: [&str; 2], memory: u64) -> SplitConfig {
+pub fn in_files(drive: &Fixed, guests: &[u16], elevators: [&str; 2], memory: u64) -> SplitConfig {
     let mut disks = disks(drive, guests, elevators, BackKind::File);
     disks.vbds.iter_mut().for_each(|vbd| vbd.start = 0);
     disks.disks[0].files = Some(HostFiles {

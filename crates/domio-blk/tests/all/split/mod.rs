@@ -6,4 +6,6 @@ mod files;
 mod gone;
 mod loops;
 mod owners;
+mod places;
 mod site;
+mod slow;

@@ -74,7 +74,11 @@ impl WaitBooks {
                 });
                 self.credit(actor, at, credit, budget);
             }
-            Says::Nothing | Says::Moved { .. } | Says::Full { .. } | Says::Held { .. } => {}
+            Says::Nothing
+            | Says::Moved { .. }
+            | Says::Full { .. }
+            | Says::Held { .. }
+            | Says::Fills { .. } => {}
         }
     }
 
