@@ -1,5 +1,8 @@
-//! The step `verdicts` of `cargo xtask nightly`: decides every published claim that is implemented
-//! at full effort, and holds the verdicts to those on record.
+//! The step `verdicts` of `cargo xtask nightly`: decides every published claim that is implemented,
+//! and holds the verdicts to those on record.
+//!
+//! A night has room for normal effort. Full effort takes hours: `domio reproduce --check --effort
+//! full` is for releases, and goes on where it was interrupted.
 //!
 //! A row that does not hold is no error as long as the record says so: the page of its paper tells
 //! why. A verdict that changes is one, in either direction. Runs repeat themselves on any machine,
@@ -13,7 +16,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// How far the step goes.
-const EFFORT: &str = "full";
+const EFFORT: &str = "normal";
 
 /// Runs the step at `root`. What moved is told on standard error.
 ///
@@ -61,7 +64,7 @@ mod tests {
     #[test]
     fn the_summary_is_read_from_the_ledger() {
         let json = br#"{"claims":[],"summary":{"holds":3,"fails":1,"undecided":2}}"#;
-        let told = "effort full: 3 claims hold, 1 fail, 2 are undecided";
+        let told = "effort normal: 3 claims hold, 1 fail, 2 are undecided";
         assert_eq!(summary(json).unwrap(), told);
         assert!(summary(b"{}").is_err());
     }

@@ -27,7 +27,7 @@ pub const STEPS: [(&str, &str); 13] = [
     ),
     (
         "verdicts",
-        "all published claims at full effort have the verdicts on record",
+        "no published claim is decided against the record, at normal effort",
     ),
     (
         "recordings",
