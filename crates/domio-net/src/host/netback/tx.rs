@@ -19,7 +19,7 @@ use crate::queue::{Accounted, DropPlace, Ledger};
 
 /// Slots of packets from guests that the driver domain may have at a time, of all interfaces
 /// together.
-const PENDING_MAX: u16 = 256;
+pub(in super::super) const PENDING_MAX: u16 = 256;
 /// Slots that the largest packet takes: no batch begins with fewer free.
 const SLOTS_MAX: u16 = 18;
 /// Bytes that netback copies from the begin of a packet, for the stack to read.
