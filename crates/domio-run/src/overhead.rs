@@ -124,6 +124,7 @@ mod tests {
     const HOST: &str = r#"
         run.warmup_ms = 100
         run.duration_ms = 400
+        host.profile = "opteron-242"
         scheduler.policy = "credit"
         [[domain]]
         name = "Domain-0"
@@ -213,7 +214,7 @@ mod tests {
             ..NetMemory::default()
         };
         assert_eq!(plain, expected);
-        let both = with("tasklet_pairs = 2\nsmall_packets = \"pool\"");
+        let both = with("netback_pairs = 2\nsmall_packets = \"pool\"");
         let expected = NetMemory {
             rings,
             pending: 2 * pending,
