@@ -35,7 +35,7 @@ pub fn section(drivers: &[(OverheadFigures, NetMemory)], measured_ms: f64) -> Op
     // Kinds that no driver domain has are left out: there are as many colours as kinds at most.
     let parts = WorkKind::ALL.into_iter().filter(|kind| {
         let mut shown = drivers.iter().flat_map(|(figures, _)| figures.shown());
-        *kind != WorkKind::Busy && shown.any(|(other, _)| other == kind)
+        kind.is_summed() && shown.any(|(other, _)| other == kind)
     });
     let parts: Vec<WorkKind> = parts.collect();
     let length = |figures: &OverheadFigures, part: &WorkKind| {

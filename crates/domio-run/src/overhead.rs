@@ -29,11 +29,13 @@ pub enum WorkKind {
     Rest,
     /// All of it: the time in which vcpus ran.
     Busy,
+    /// The part of netback's tasklets that is for copies and grant operations.
+    Moving,
 }
 
 impl WorkKind {
-    /// All of them, the sum last.
-    pub const ALL: [WorkKind; 8] = [
+    /// All of them: those that sum up, the sum, a part of one.
+    pub const ALL: [WorkKind; 9] = [
         WorkKind::Interrupts,
         WorkKind::Softirqs,
         WorkKind::Netback,
@@ -42,7 +44,13 @@ impl WorkKind {
         WorkKind::Idle,
         WorkKind::Rest,
         WorkKind::Busy,
+        WorkKind::Moving,
     ];
+
+    /// Whether it is one of those that sum up to [`WorkKind::Busy`].
+    pub fn is_summed(self) -> bool {
+        !matches!(self, WorkKind::Busy | WorkKind::Moving)
+    }
 
     /// Its name in samples and in JSON, with the unit.
     pub fn key(self) -> &'static str {
@@ -55,6 +63,7 @@ impl WorkKind {
             WorkKind::Idle => "idle_ms",
             WorkKind::Rest => "rest_ms",
             WorkKind::Busy => "busy_ms",
+            WorkKind::Moving => "netback_copies_ms",
         }
     }
 
@@ -69,6 +78,7 @@ impl WorkKind {
             WorkKind::Idle => "way into idle",
             WorkKind::Rest => "hypervisor and rest",
             WorkKind::Busy => "busy",
+            WorkKind::Moving => "netback's copies, grants",
         }
     }
 }
@@ -107,6 +117,7 @@ pub fn note(sample: &mut Sample, summary: &Summary, kernels: &[(DomainId, Kernel
                 WorkKind::Idle => times.idle.as_nanos(),
                 WorkKind::Rest => busy - known,
                 WorkKind::Busy => busy,
+                WorkKind::Moving => times.moving.as_nanos(),
             };
             sample.set(&key(*driver, kind), ns as f64 / 1e6);
         }
@@ -160,7 +171,7 @@ mod tests {
     fn kinds_of_work_are_parts_of_the_time_in_which_the_driver_domain_ran() {
         let sample = run_one(&host("", STREAM), &[], None, 0).unwrap();
         let ms = |kind| sample.get(&key(DomainId(0), kind)).unwrap();
-        let parts = WorkKind::ALL.into_iter().filter(|k| *k != WorkKind::Busy);
+        let parts = WorkKind::ALL.into_iter().filter(|k| k.is_summed());
         let sum: f64 = parts.map(ms).sum();
         let busy = ms(WorkKind::Busy);
         assert!((sum - busy).abs() < 1e-6, "{sum} of {busy}");
@@ -169,6 +180,8 @@ mod tests {
         for kind in [WorkKind::Interrupts, WorkKind::Softirqs, WorkKind::Netback] {
             assert!(ms(kind) > busy / 100.0, "{kind:?}: {} of {busy}", ms(kind));
         }
+        let copies = ms(WorkKind::Moving);
+        assert!(copies > 0.0 && copies < ms(WorkKind::Netback), "{copies}");
         assert!(ms(WorkKind::Rest) > 0.0 && ms(WorkKind::Rest) < busy / 2.0);
         assert_eq!([ms(WorkKind::Processes), ms(WorkKind::Items)], [0.0; 2]);
         let guests = sample.values().filter_map(|(name, _)| parse(name));

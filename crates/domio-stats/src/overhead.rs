@@ -13,7 +13,7 @@ pub struct OverheadFigures {
     pub id: DomainId,
     /// Its name.
     pub driver: String,
-    /// Each kind of work with its time, in the order of [`WorkKind::ALL`]: the sum comes last.
+    /// Each kind of work with its time, in the order of [`WorkKind::ALL`].
     pub kinds: Vec<(WorkKind, Estimate)>,
 }
 

@@ -110,6 +110,8 @@ pub(crate) struct Kernel {
     soft: Soft,
     rounds: u32,
     soft_work: Work,
+    /// How much of a tasklet's piece is left for copies and grant operations.
+    moving: Duration,
     /// The work item that a thread is at.
     item: Option<Line>,
     item_work: Work,
@@ -160,6 +162,7 @@ impl Kernel {
             soft: Soft::Next,
             rounds: 0,
             soft_work: Work::default(),
+            moving: Duration::ZERO,
             item: None,
             item_work: Work::default(),
             pending: Pending::new(ipi_port.map(|_| costs.lock_line)),
@@ -308,7 +311,12 @@ impl Kernel {
             (&mut self.hard_work, &mut times.interrupts)
         } else if self.in_softirqs {
             let sum = match self.soft {
-                Soft::Tasklet(_) | Soft::NextTasklet => &mut times.tasklets,
+                Soft::Tasklet(_) | Soft::NextTasklet => {
+                    let moving = self.moving.min(time);
+                    self.moving -= moving;
+                    times.moving += moving;
+                    &mut times.tasklets
+                }
                 _ => &mut times.softirqs,
             };
             (&mut self.soft_work, sum)
@@ -513,7 +521,9 @@ impl Kernel {
                 io.device = line.device;
                 let device = &mut devices[usize::from(line.device)];
                 let progress = device.tasklet(line.token, &mut kernel_io!(self, io));
-                if !self.soft_work.goes_on(progress, &mut self.pending) {
+                let goes_on = self.soft_work.goes_on(progress, &mut self.pending);
+                self.moving = self.pending.take_moving();
+                if !goes_on {
                     // The next one is another piece of the same softirq.
                     self.soft = Soft::NextTasklet;
                 }

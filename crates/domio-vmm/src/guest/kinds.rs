@@ -13,6 +13,8 @@ pub struct KernelTimes {
     pub softirqs: Duration,
     /// Tasklets.
     pub tasklets: Duration,
+    /// The part of their time that is for copies and grant operations.
+    pub moving: Duration,
     /// Work items, which threads of the kernel do.
     pub items: Duration,
     /// Processes.
@@ -22,7 +24,7 @@ pub struct KernelTimes {
 }
 
 impl KernelTimes {
-    /// All of them.
+    /// All of them; the part of tasklets is none of its own.
     pub fn sum(&self) -> Duration {
         self.interrupts + self.softirqs + self.tasklets + self.items + self.processes + self.idle
     }
@@ -32,6 +34,7 @@ impl KernelTimes {
             interrupts: of(self.interrupts, other.interrupts),
             softirqs: of(self.softirqs, other.softirqs),
             tasklets: of(self.tasklets, other.tasklets),
+            moving: of(self.moving, other.moving),
             items: of(self.items, other.items),
             processes: of(self.processes, other.processes),
             idle: of(self.idle, other.idle),
