@@ -43,8 +43,8 @@ fn draw(members: &[(String, &[Sample])], order: &[String], compared: bool) -> Ve
         .iter()
         .flat_map(|(_, s)| s.iter().flat_map(Sample::values));
     let names: BTreeSet<&str> = values.map(|(name, _)| name).collect();
-    // Work and overhead of driver domains have pictures of their own, drops are no measure of a domain, and remarks
-    // are no figures.
+    // Work and overhead of driver domains have pictures of their own, drops are no measure of a
+    // domain, and remarks are no figures.
     let hidden = |name: &str| {
         driver_work::parse(name).is_some()
             || overhead::parse(name).is_some()

@@ -189,8 +189,8 @@ impl<'s, S: Sink + 's> Replication<'s, S> {
         self.host.devices()
     }
 
-    /// What the vcpus of `domain` have executed up to the last [`Replication::mark`], by kind, where
-    /// the sink wants to know for whom domains work.
+    /// What the vcpus of `domain` have executed up to the last [`Replication::mark`], by kind,
+    /// where the sink wants to know for whom domains work.
     pub fn kernel_times(&self, domain: DomainId) -> KernelTimes {
         self.host.kernel_times(domain)
     }

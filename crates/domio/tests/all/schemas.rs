@@ -49,7 +49,8 @@ fn outputs_of_simulations() {
     let folder = folder();
     std::fs::write(folder.path().join("host.toml"), HOST).unwrap();
     let run = ["run", "host.toml", "--json"];
-    fits(&folder, "run", &run);
+    let plain = fits(&folder, "run", &run);
+    assert_eq!(plain.get("overhead"), None);
     fits(
         &folder,
         "run",
