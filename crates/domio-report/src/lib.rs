@@ -19,6 +19,7 @@ pub mod html;
 #[cfg(feature = "terminal")]
 pub mod machines;
 pub mod observed;
+pub mod overhead;
 pub mod residence;
 pub mod run_json;
 pub mod samples;

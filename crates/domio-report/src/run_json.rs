@@ -1,11 +1,14 @@
 //! What `domio run --json` prints: the figures of a scenario's replications.
 
+use crate::overhead::OverheadJson;
 use domio_core::DomainId;
 use domio_meter::ResidenceJson;
 use domio_run::measure::{MEASURES, Measure, MeasureGroup};
+use domio_run::overhead::NetMemory;
 use domio_run::{Sample, residence as places, simulate};
 use domio_scenario::{Built, Scenario};
-use domio_stats::drivers::{self, DriverFiguresJson};
+use domio_stats::drivers::{self, DriverFigures, DriverFiguresJson};
+use domio_stats::overhead::{self, OverheadFigures};
 use domio_stats::{Estimate, domains};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -19,6 +22,8 @@ pub struct RunJson {
     // Here and not among the rest, where names would be sorted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     driver_work: Vec<DriverFiguresJson>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    overhead: Vec<OverheadJson>,
     residence: Vec<VcpuResidence>,
 }
 
@@ -28,12 +33,31 @@ impl RunJson {
         let domains = simulate::domains(built);
         let measured_ms = built.duration.as_nanos() as f64 / 1e6;
         let drivers = drivers::figures(samples, &domains, measured_ms);
+        let overhead = overhead(built, samples, &domains, &drivers).into_iter();
+        let overhead = overhead.map(|(figures, memory)| OverheadJson::new(figures, &memory));
         RunJson {
             rest: rest(scenario, built, &domains, samples),
             driver_work: drivers.into_iter().map(Into::into).collect(),
+            overhead: overhead.collect(),
             residence: residence(built, samples),
         }
     }
+}
+
+/// What those of `drivers`, which worked for others in `samples`, cost that serve interfaces of
+/// guests; `domains` gives ids and names.
+pub fn overhead(
+    built: &Built,
+    samples: &[Sample],
+    domains: &[(DomainId, String)],
+    drivers: &[DriverFigures],
+) -> Vec<(OverheadFigures, NetMemory)> {
+    let figures = overhead::figures(samples, domains, drivers).into_iter();
+    let with_memory = figures.map(|figures| {
+        let memory = built.network_memory(figures.id);
+        (figures, memory)
+    });
+    with_memory.collect()
 }
 
 /// Where a vcpu ran, over all replications.

@@ -8,7 +8,7 @@ use crate::data::{BarGroup, Bars, Chart, DataTable, Figure, Quantity, Section};
 use crate::figure;
 use crate::svg::COLOURS;
 use domio_run::measure::{self, Better, MEASURES, Measure, MeasureGroup};
-use domio_run::{Sample, driver_work};
+use domio_run::{Sample, driver_work, overhead};
 use domio_stats::Estimate;
 use domio_stats::compare::better;
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,10 +43,11 @@ fn draw(members: &[(String, &[Sample])], order: &[String], compared: bool) -> Ve
         .iter()
         .flat_map(|(_, s)| s.iter().flat_map(Sample::values));
     let names: BTreeSet<&str> = values.map(|(name, _)| name).collect();
-    // Work of driver domains has pictures of its own, drops are no measure of a domain, and remarks
-    // are no figures.
+    // Work and overhead of driver domains have pictures of their own, drops are no measure of a
+    // domain, and remarks are no figures.
     let hidden = |name: &str| {
         driver_work::parse(name).is_some()
+            || overhead::parse(name).is_some()
             || measure::place_of_drops(name).is_some()
             || measure::is_remark(name)
     };

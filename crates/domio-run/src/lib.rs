@@ -23,6 +23,7 @@ pub mod felt;
 pub mod measure;
 pub mod observe;
 pub mod one;
+pub mod overhead;
 pub mod replication;
 pub mod replicator;
 pub mod residence;

@@ -1,8 +1,9 @@
 //! One replication under way: a simulated host that goes on when it is told, into one sink.
 
 use crate::erased::Erased;
+use crate::overhead::KernelTimes;
 use crate::simulate::RunFault;
-use domio_core::{Instant, NullSink, Sink};
+use domio_core::{DomainId, Instant, NullSink, Sink};
 use domio_net::queue::{DropPlace, Ledger};
 use domio_scenario::{Built, DeviceModel};
 use domio_sched::StateRows;
@@ -32,6 +33,7 @@ trait Simulated {
     fn policy_state(&self) -> StateRows;
     fn events(&self) -> u64;
     fn devices(&self) -> &[DeviceModel];
+    fn kernel_times(&self, domain: DomainId) -> KernelTimes;
 }
 
 /// What a simulation has devices of, if it has any.
@@ -81,6 +83,10 @@ impl<S: Sink, D: Models> Simulated for Simulation<S, D> {
 
     fn devices(&self) -> &[DeviceModel] {
         D::models(self.host().devices())
+    }
+
+    fn kernel_times(&self, domain: DomainId) -> KernelTimes {
+        self.host().kernel_times(domain)
     }
 }
 
@@ -181,6 +187,12 @@ impl<'s, S: Sink + 's> Replication<'s, S> {
     /// The host's devices, in the order in which they came to the bus.
     pub fn devices(&self) -> &[DeviceModel] {
         self.host.devices()
+    }
+
+    /// What the vcpus of `domain` have executed up to the last [`Replication::mark`], by kind,
+    /// where the sink wants to know for whom domains work.
+    pub fn kernel_times(&self, domain: DomainId) -> KernelTimes {
+        self.host.kernel_times(domain)
     }
 
     /// How many packets were dropped where so far, by name of the place.

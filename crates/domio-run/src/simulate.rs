@@ -1,6 +1,7 @@
 //! One replication of a scenario: simulate it, measure it, hand its trace on.
 
 use crate::core_idle::CoreIdle;
+use crate::overhead::{self, KernelTimes};
 use crate::replication::Replication;
 use crate::replicator::{Heard, WHOLE};
 use crate::sample::Sample;
@@ -27,6 +28,9 @@ pub struct Simulated<S> {
     /// Where packets were dropped in the measured time, and how many, by name; places where none
     /// was are left out.
     pub dropped: Drops,
+    /// What driver domains of networks executed in the measured time, by kind, if the sink wants to
+    /// know for whom they worked.
+    pub kernels: Vec<(DomainId, KernelTimes)>,
 }
 
 /// A run that did not get to its end.
@@ -88,8 +92,17 @@ pub fn simulate_heard<S: Sink>(
     let before = run.drops();
     run.sink_mut().measuring = true;
     run.mark(begin);
+    let kernels = |run: &Replication<'_, _>| {
+        let drivers = built.network_drivers().into_iter();
+        let kernels = drivers.map(|driver| (driver, run.kernel_times(driver)));
+        kernels.collect::<Vec<_>>()
+    };
+    let earlier = kernels(&run);
     go_on(&mut run, begin, end)?;
     run.mark(end);
+    let kernels = kernels(&run).into_iter().zip(earlier);
+    let kernels = kernels.map(|((driver, until), (_, before))| (driver, until - before));
+    let kernels = kernels.collect();
     let grown = run.drops().into_iter().map(|(place, count)| {
         let earlier = before.get(&place).copied().unwrap_or(0);
         (place, count - earlier)
@@ -102,6 +115,7 @@ pub fn simulate_heard<S: Sink>(
         sink: recorder.sink,
         events,
         dropped,
+        kernels,
     })
 }
 
@@ -151,6 +165,7 @@ fn noted<S>(built: &Built, result: Simulated<S>) -> (Sample, S) {
     let mut sample = measure::sample(&result.summary, &domains(built));
     measure::note_drops(&mut sample, &result.dropped);
     driver_work::note(&mut sample, &result.summary);
+    overhead::note(&mut sample, &result.summary, &result.kernels);
     residence::note(&mut sample, &result.summary);
     (sample, result.sink)
 }

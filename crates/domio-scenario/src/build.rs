@@ -6,6 +6,7 @@ use crate::problem::{Code, Problem, Problems, ScenarioErrors};
 use crate::recorded::{NoDemands, ReplaySource};
 use crate::scenario::Scenario;
 use domio_core::{DomainId, Duration, ParamValues};
+use domio_net::host::{NetMemory, NetworkConfig};
 use domio_sched::{Cores, Policy, Pool, Pools, Scheduler};
 use domio_vmm::bus::Assembly;
 use domio_vmm::config::{HostConfig, TaskConfig};
@@ -61,11 +62,28 @@ impl Built {
 
     /// Memory (bytes) that `domain` holds for pools of small packets, on all networks.
     pub fn pool_bytes(&self, domain: DomainId) -> u64 {
-        let of = |device: &DeviceConfig| match device {
-            DeviceConfig::Network(config) => config.pool_bytes(domain),
-            _ => 0,
-        };
-        self.devices.iter().map(of).sum()
+        self.networks().map(|n| n.pool_bytes(domain)).sum()
+    }
+
+    /// Domains that have backends of networks, each once.
+    pub fn network_drivers(&self) -> Vec<DomainId> {
+        let mut drivers: Vec<DomainId> = self.networks().flat_map(|n| n.drivers()).collect();
+        drivers.sort_unstable();
+        drivers.dedup();
+        drivers
+    }
+
+    /// What driver domain `domain` has in memory for the interfaces of guests, on all networks.
+    pub fn network_memory(&self, domain: DomainId) -> NetMemory {
+        let of_networks = self.networks().map(|n| n.memory(domain));
+        of_networks.fold(NetMemory::default(), NetMemory::plus)
+    }
+
+    fn networks(&self) -> impl Iterator<Item = &NetworkConfig> {
+        self.devices.iter().filter_map(|device| match device {
+            DeviceConfig::Network(config) => Some(&**config),
+            _ => None,
+        })
     }
 
     /// Puts the devices on the bus of a simulation, in the order of [`Built::devices`], for

@@ -6,6 +6,7 @@
 //! | `compare` | tables of policies against figures |
 //! | `domains` | measures of domains: tables, fairness, starvation, drops |
 //! | `drivers` | for whom driver domains worked |
+//! | `overhead` | what driver domains execute, by kind of work |
 //! | `gains` | what a change gains and costs, the largest first |
 //! | `pooled` | figures of all observations, whatever replication they are from |
 //!
@@ -16,6 +17,7 @@ pub mod domains;
 pub mod drivers;
 pub mod gains;
 mod numbers;
+pub mod overhead;
 pub mod pooled;
 
 pub use numbers::{

@@ -48,6 +48,7 @@
 //! | `handler` | a handler of an interrupt |
 //! | `record` | records of packets |
 //! | `config` | what a network is made of |
+//! | `memory` | what a driver domain has in memory for it |
 //! | `costs` | what work on packets costs |
 
 mod at_hand;
@@ -63,6 +64,7 @@ mod driver;
 mod guest;
 mod handler;
 mod line;
+mod memory;
 mod neighbors;
 mod netback;
 mod netfront;
@@ -93,6 +95,7 @@ pub use config::{
     VifConfig, VifRate,
 };
 pub use costs::{NetCosts, RxMode};
+pub use memory::NetMemory;
 pub use pairs::{Assignment, NetbackConfig, SmallPackets};
 pub use pool::ByPath;
 

@@ -33,7 +33,7 @@ fn table(figures: &DriverFigures, measured_ms: f64) -> Table {
 }
 
 /// `estimate` in another unit.
-fn scaled(estimate: &Estimate, factor: f64) -> Estimate {
+pub(super) fn scaled(estimate: &Estimate, factor: f64) -> Estimate {
     Estimate {
         mean: estimate.mean * factor,
         ci95: estimate.ci95.map(|ends| ends.map(|end| end * factor)),

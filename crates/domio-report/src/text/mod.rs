@@ -16,6 +16,8 @@ pub mod ledger;
 #[cfg(feature = "terminal")]
 pub mod machines;
 #[cfg(feature = "terminal")]
+pub mod overhead;
+#[cfg(feature = "terminal")]
 pub mod residence;
 #[cfg(feature = "terminal")]
 pub mod sched_map;

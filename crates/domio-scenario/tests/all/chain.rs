@@ -44,6 +44,24 @@ fn change(old: &str, new: &str) -> String {
     changed
 }
 
+/// Each has the rings of those whose backends it has, and slots of its own pairs.
+#[test]
+fn driver_domains_of_a_chain_have_memory_for_their_own_interfaces() {
+    let pools = change(
+        "driver = \"fw\"",
+        "driver = \"fw\"\nsmall_packets = \"pool-out\"",
+    );
+    let built = good(&pools).build(&NoReplay).unwrap();
+    assert_eq!(built.network_drivers(), [DomainId(1), DomainId(2)]);
+    let [net, fw, work] = [1, 2, 3].map(|id| built.network_memory(DomainId(id)));
+    assert_eq!([net.rings, fw.rings, work.rings], [8192, 8192, 0]);
+    assert_eq!(
+        [net.pending, fw.pending, work.pending],
+        [1 << 20, 1 << 20, 0]
+    );
+    assert_eq!([net.pools, fw.pools, fw.guest_pools], [0, 1 << 20, 0]);
+}
+
 /// One device with both driver domains; the second goes out by its vif on the first network.
 #[test]
 fn a_driver_domain_with_a_vif_elsewhere_goes_out_by_that() {

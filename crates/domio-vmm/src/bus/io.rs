@@ -303,6 +303,13 @@ impl KernelIo<'_, '_> {
         self.pending.set_section(Section { lock, time });
     }
 
+    /// The first `time` of the next piece of a tasklet is for copies and grant operations, where
+    /// anybody wants to know.
+    #[inline]
+    pub fn moves_pages(&mut self, time: Duration) {
+        self.pending.set_moving(time);
+    }
+
     /// Flushes the TLBs of all vcpus of this domain, at this instant, as a hypercall that takes
     /// mappings away does. The flush of the own TLB is part of the piece of work that is named
     /// next.

@@ -1,6 +1,7 @@
 //! A guest that device models serve: its kernel, and what reaches it from other vcpus.
 
 use super::kernel::{Kernel, KernelStep};
+use super::kinds::KernelTimes;
 use super::{Guest, Level};
 use crate::bus::device::Device;
 use crate::bus::io::Io;
@@ -78,6 +79,12 @@ impl Guest {
     #[inline]
     pub(crate) fn served(&mut self) -> Option<&mut Served> {
         Some(self.kernel.as_deref_mut()?.served())
+    }
+
+    /// What the vcpu has executed, by kind; nothing for a guest without devices.
+    pub(crate) fn kernel_times(&self) -> KernelTimes {
+        let kernel = self.kernel.as_deref();
+        kernel.map_or_else(KernelTimes::default, Kernel::times)
     }
 
     /// Whether the kernel has something to do before processes go on.

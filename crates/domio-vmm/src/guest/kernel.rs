@@ -17,6 +17,7 @@
 //! **Work items** are done by a thread of the kernel, which goes before the guest's processes
 //! (Linux 2.6.18 gives `keventd` a nice value of -5, and it sleeps nearly always).
 
+use super::kinds::KernelTimes;
 use super::pending::Pending;
 use super::work::Work;
 use crate::bus::device::Device;
@@ -109,6 +110,8 @@ pub(crate) struct Kernel {
     soft: Soft,
     rounds: u32,
     soft_work: Work,
+    /// How much of a tasklet's piece is left for copies and grant operations.
+    moving: Duration,
     /// The work item that a thread is at.
     item: Option<Line>,
     item_work: Work,
@@ -129,13 +132,15 @@ pub(crate) struct Kernel {
     at_idle: bool,
     /// What was executed for other domains.
     served: Served,
-    /// Whether it is to be known.
+    /// What was executed, by kind.
+    times: KernelTimes,
+    /// Whether either is to be known.
     owners: bool,
 }
 
 impl Kernel {
     /// The kernel of `vcpu`, whose timer notifies `timer_port`; `owners` is whether anybody wants
-    /// to know for whom it works.
+    /// to know for whom it works, and at what.
     pub fn new(
         vcpu: VcpuName,
         costs: KernelCosts,
@@ -157,6 +162,7 @@ impl Kernel {
             soft: Soft::Next,
             rounds: 0,
             soft_work: Work::default(),
+            moving: Duration::ZERO,
             item: None,
             item_work: Work::default(),
             pending: Pending::new(ipi_port.map(|_| costs.lock_line)),
@@ -168,6 +174,7 @@ impl Kernel {
             idle_left: Duration::ZERO,
             at_idle: false,
             served: Served::default(),
+            times: KernelTimes::default(),
             owners,
         }
     }
@@ -211,6 +218,7 @@ impl Kernel {
 
     /// It went that way for `time`.
     pub fn went_idle(&mut self, time: Duration) {
+        self.times.idle += time;
         self.idle_left -= time;
         self.at_idle = self.idle_left.is_zero();
     }
@@ -276,27 +284,48 @@ impl Kernel {
         &mut self.served
     }
 
-    /// A process has executed for `time` in a call, for somebody.
-    pub fn process_served(&mut self, owner: Owner, time: Duration) {
-        if self.owners
-            && let Owner::Domain(domain) = owner
-        {
-            self.served.add(domain, time);
+    /// A process has executed for `time`, in a call for somebody perhaps.
+    #[inline]
+    pub fn process_executed(&mut self, owner: Owner, time: Duration) {
+        if self.owners {
+            self.times.processes += time;
+            if let Owner::Domain(domain) = owner {
+                self.served.add(domain, time);
+            }
+        }
+    }
+
+    /// What was executed so far, by kind; nothing of what nobody wants to know.
+    pub fn times(&self) -> KernelTimes {
+        match self.owners {
+            true => self.times,
+            false => KernelTimes::default(),
         }
     }
 
     /// It executed for `time`, at most what the last step said.
     #[inline]
     pub fn executed(&mut self, time: Duration) {
-        let work = if self.hard != Hard::None {
-            &mut self.hard_work
+        let times = &mut self.times;
+        let (work, sum) = if self.hard != Hard::None {
+            (&mut self.hard_work, &mut times.interrupts)
         } else if self.in_softirqs {
-            &mut self.soft_work
+            let sum = match self.soft {
+                Soft::Tasklet(_) | Soft::NextTasklet => {
+                    let moving = self.moving.min(time);
+                    self.moving -= moving;
+                    times.moving += moving;
+                    &mut times.tasklets
+                }
+                _ => &mut times.softirqs,
+            };
+            (&mut self.soft_work, sum)
         } else {
-            &mut self.item_work
+            (&mut self.item_work, &mut times.items)
         };
         work.executed(time);
         if self.owners {
+            *sum += time;
             if matches!(self.hard, Hard::Entry | Hard::HandlerEntry(..)) {
                 self.lead += time;
             } else {
@@ -492,7 +521,9 @@ impl Kernel {
                 io.device = line.device;
                 let device = &mut devices[usize::from(line.device)];
                 let progress = device.tasklet(line.token, &mut kernel_io!(self, io));
-                if !self.soft_work.goes_on(progress, &mut self.pending) {
+                let goes_on = self.soft_work.goes_on(progress, &mut self.pending);
+                self.moving = self.pending.take_moving();
+                if !goes_on {
                     // The next one is another piece of the same softirq.
                     self.soft = Soft::NextTasklet;
                 }

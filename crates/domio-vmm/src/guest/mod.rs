@@ -14,6 +14,7 @@
 //! | `mod` | what one vcpu does next |
 //! | `boot` | the guest of a vcpu, when its domain is created |
 //! | `kernel` | upcalls, handlers, softirqs, kernel threads of guests with devices |
+//! | `kinds` | what such a kernel executes, by kind |
 //! | `pending` | what interrupt handlers leave for later |
 //! | `devices` | the kernel of a guest with devices, seen from the host |
 //! | `work` | a piece of a kernel's work |
@@ -27,6 +28,7 @@ pub(crate) mod boot;
 mod devices;
 mod due;
 pub(crate) mod kernel;
+pub mod kinds;
 pub(crate) mod pending;
 mod program;
 mod roam;
@@ -34,6 +36,7 @@ mod table;
 mod tasks;
 pub(crate) mod work;
 
+use crate::bus::owner::Owner;
 use crate::config::{GuestConfig, KernelTick, ProcessOrder, TaskConfig, VcpuConfig};
 use crate::process::order::Order;
 use crate::process::task::Task;
@@ -229,6 +232,9 @@ impl Guest {
     #[inline(always)]
     pub fn executed(&mut self, time: Duration) {
         if self.steady {
+            if let Some(kernel) = &mut self.kernel {
+                kernel.process_executed(Owner::Nobody, time);
+            }
             return;
         }
         match self.level {
@@ -238,7 +244,7 @@ impl Guest {
                     order.ran(time);
                 }
                 if let Some(kernel) = &mut self.kernel {
-                    kernel.process_served(self.tasks[task as usize].owner(), time);
+                    kernel.process_executed(self.tasks[task as usize].owner(), time);
                 }
             }
             Level::Irq => self.irq_left -= time,

@@ -31,6 +31,8 @@ pub(crate) struct Pending {
     shares: Vec<Share>,
     /// The end of that piece that one vcpu at a time may be in.
     section: Option<Section>,
+    /// How much of that piece is copies and grant operations.
+    moving: Duration,
     /// What the cache line of a lock takes to come from another vcpu, where the domain has any.
     neighbors: Option<Duration>,
 }
@@ -70,6 +72,18 @@ impl Pending {
     #[inline]
     pub fn take_section(&mut self) -> Option<Section> {
         self.section.take()
+    }
+
+    /// So much of the piece of work that is named next is copies and grant operations.
+    #[inline]
+    pub fn set_moving(&mut self, time: Duration) {
+        self.moving = time;
+    }
+
+    /// How much of the piece that was just named is.
+    #[inline]
+    pub fn take_moving(&mut self) -> Duration {
+        core::mem::take(&mut self.moving)
     }
 
     #[inline]

@@ -2,10 +2,11 @@
 
 use super::Host;
 use crate::bus::device::Device;
+use crate::guest::kinds::KernelTimes;
 use crate::hypervisor::vcpu::{RunstateTimes, Vcpu};
 use alloc::format;
 use alloc::string::String;
-use domio_core::{Duration, Instant, Names, PcpuId, Sink, VcpuId, VcpuName};
+use domio_core::{DomainId, Duration, Instant, Names, PcpuId, Sink, VcpuId, VcpuName};
 use domio_sched::{StateRows, Tables};
 use domio_sim::TimerId;
 
@@ -40,6 +41,16 @@ impl<S: Sink, D: Device> Host<S, D> {
     /// [`Host::mark`]: always the exact sum of its [`Host::vcpu_times`].
     pub fn vcpu_age(&self, vcpu: usize) -> Duration {
         self.vcpu(vcpu).accounted.since(self.vcpu(vcpu).created)
+    }
+
+    /// What the vcpus of `domain` have executed up to the last [`Host::mark`], by kind; nothing
+    /// where no device serves it, or where the sink does not want to know for whom domains work.
+    pub fn kernel_times(&self, domain: DomainId) -> KernelTimes {
+        let vcpus = self.xen.vcpus.iter();
+        let vcpus = vcpus.filter(|(_, vcpu)| vcpu.name.domain == domain);
+        vcpus.fold(KernelTimes::default(), |sum, (_, vcpu)| {
+            sum + vcpu.guest.kernel_times()
+        })
     }
 
     /// Name of the vcpu that is current on `pcpu`, or of its idle vcpu.

@@ -15,6 +15,7 @@ use domio_lab::Keeper;
 use domio_meter::ResidenceJson;
 use domio_report::data::{Chart, Figure, ReportData, Section};
 use domio_report::driver_work as work;
+use domio_report::overhead;
 use domio_report::run_json::{self, RunJson};
 use domio_report::{observed, samples, text};
 use domio_run::observe::{Observer, Seen, Window};
@@ -290,10 +291,12 @@ fn to_text(
 ) -> String {
     let view = out::view();
     let (vcpus, pcpus, elapsed) = residence_by_name(built, samples);
+    let overhead = run_json::overhead(built, samples, domains, drivers);
     let parts = [
         text::domains::render(&names(domains), samples, view),
         text::residence::render(&vcpus, pcpus, Some(elapsed), view),
         text::driver_work::render(drivers, hosts::measured_ms(built), view),
+        text::overhead::render(&overhead, hosts::measured_ms(built), view),
     ];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     parts.join("\n")
@@ -339,6 +342,8 @@ fn report(
     let measured_ms = hosts::measured_ms(built);
     let drivers = drivers::figures(samples, &domains, measured_ms);
     sections.extend(work::section(&drivers, &names, measured_ms));
+    let overhead_of = run_json::overhead(built, samples, &domains, &drivers);
+    sections.extend(overhead::section(&overhead_of, measured_ms));
     sections.extend(observed::sections(seen, &domains));
     ReportData {
         name: format!("{} {policy}", scenario.name()),

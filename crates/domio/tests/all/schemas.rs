@@ -49,7 +49,8 @@ fn outputs_of_simulations() {
     let folder = folder();
     std::fs::write(folder.path().join("host.toml"), HOST).unwrap();
     let run = ["run", "host.toml", "--json"];
-    fits(&folder, "run", &run);
+    let plain = fits(&folder, "run", &run);
+    assert_eq!(plain.get("overhead"), None);
     fits(
         &folder,
         "run",
@@ -59,6 +60,7 @@ fn outputs_of_simulations() {
     let ping = ["ping-among-burners", "--json", "--set", "run.duration_s=1"];
     let network = fits(&folder, "run", &[&["run"], &ping[..]].concat());
     assert!(network["driver_work"].is_array());
+    assert_eq!(network["overhead"][0]["memory_kib"]["pending"], 1024);
     let explained = fits(&folder, "explain", &[&["explain"], &ping[..]].concat());
     let packets = explained["domains"].as_array().unwrap().iter();
     assert!(

@@ -38,7 +38,7 @@ use rx::ToGuests;
 
 pub(super) use lines::BackLines;
 pub(super) use rx::queue_cost;
-pub(super) use tx::FromGuests;
+pub(super) use tx::{FromGuests, PENDING_MAX};
 
 /// Backends that one pair of tasklets runs. Tables have a place for each interface of the
 /// network, whoever serves it.

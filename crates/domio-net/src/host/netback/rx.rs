@@ -382,10 +382,12 @@ impl ToGuests {
             }
         };
         let mut batch = Batch::new(config.driver);
-        let mut own = Duration::ZERO;
+        let (mut own, mut copied) = (Duration::ZERO, Duration::ZERO);
         for (Via { vif, pooled }, packet) in &self.batch {
-            let each = costs.back_rx + pool_cost(config, packet, *pooled);
+            let copy = pool_cost(config, packet, *pooled);
+            let each = costs.back_rx + copy;
             own += each;
+            copied += copy;
             if kernel.owners() {
                 let mut alone = Batch::new(config.driver);
                 add(&mut alone, packet, *pooled);
@@ -397,7 +399,9 @@ impl ToGuests {
         if batch.transfers > 0 {
             kernel.flush_tlbs();
         }
-        costs.grants.of(&batch) + own + self.page_cost(batch.transfers, costs)
+        let grants = costs.grants.of(&batch) + self.page_cost(batch.transfers, costs);
+        kernel.moves_pages(copied + grants);
+        own + grants
     }
 
     /// What `n` pages of a batch that are transferred cost besides: one flush of the TLB, and new

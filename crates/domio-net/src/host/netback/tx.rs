@@ -19,7 +19,7 @@ use crate::queue::{Accounted, DropPlace, Ledger};
 
 /// Slots of packets from guests that the driver domain may have at a time, of all interfaces
 /// together.
-const PENDING_MAX: u16 = 256;
+pub(in super::super) const PENDING_MAX: u16 = 256;
 /// Slots that the largest packet takes: no batch begins with fewer free.
 const SLOTS_MAX: u16 = 18;
 /// Bytes that netback copies from the begin of a packet, for the stack to read.
@@ -193,7 +193,9 @@ impl FromGuests {
         if batch.unmaps > 0 {
             kernel.flush_tlbs();
         }
-        config.costs.grants.of(&batch) + config.costs.back_answer * answers
+        let grants = config.costs.grants.of(&batch);
+        kernel.moves_pages(grants);
+        grants + config.costs.back_answer * answers
     }
 
     /// Answers the requests whose packets are sent, in their order, up to one whose guest wants to
@@ -325,7 +327,7 @@ impl FromGuests {
     fn batch_cost(&self, config: &Site, vifs: &[Vif], kernel: &mut KernelIo<'_, '_>) -> Duration {
         let costs = &config.costs;
         let mut batch = Batch::new(config.driver);
-        let mut cost = Duration::ZERO;
+        let (mut cost, mut copied) = (Duration::ZERO, Duration::ZERO);
         for (via, packet) in &self.batch {
             // Pages of the pool are mapped all the time.
             let pages = match via.pooled {
@@ -334,8 +336,10 @@ impl FromGuests {
             };
             batch.maps += u32::from(pages);
             let header = u64::from(packet.frame_bytes()).min(HEADER);
-            let own = costs.back_tx + costs.copy(header);
+            let copy = costs.copy(header);
+            let own = costs.back_tx + copy;
             cost += own;
+            copied += copy;
             if kernel.owners() {
                 kernel.share(
                     payer(vifs, via.vif, packet),
@@ -343,7 +347,9 @@ impl FromGuests {
                 );
             }
         }
-        cost + costs.grants.of(&batch)
+        let grants = costs.grants.of(&batch);
+        kernel.moves_pages(copied + grants);
+        cost + grants
     }
 
     /// Hands the batch to the driver domain's stack.
