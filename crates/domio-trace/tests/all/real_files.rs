@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::classes::KNOWN;
+use crate::named::{Named, named};
 use domio_core::{Kind, Names, Record, Sink};
 use domio_trace::{Format, ReadOptions, TraceHeader, TraceReader, TraceWriter, XentraceWriter};
-use crate::named::{Named, named};
 
 /// The classes of policies are known.
 fn options() -> ReadOptions {

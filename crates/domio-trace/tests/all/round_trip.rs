@@ -2,6 +2,7 @@
 
 use crate::classes::{CREDIT, CREDIT2, KNOWN, NETWORK};
 use crate::common::host;
+use crate::named::{Named, named};
 use domio_core::{
     ActorId, ClassId, DomainId, Instant, Kind, Names, PcpuId, Record, Runstate, Sink, VcpuName,
 };
@@ -9,7 +10,6 @@ use domio_trace::{
     DomainInfo, Format, ReadOptions, TraceHeader, TraceReader, TraceWriter, XentraceWriter,
     scenario_sha256,
 };
-use crate::named::{Named, named};
 use proptest::prelude::*;
 
 fn own(names: &Names, records: &[Record], header: &TraceHeader) -> Vec<u8> {

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use std::process::Command;
 
 use crate::common::host;
+use crate::program::xenalyze_or_say;
 use domio_core::{Names, Record, Runstate, Sink};
 use domio_trace::{Intervals, XentraceWriter};
-use crate::program::xenalyze_or_say;
 
 /// xenalyze leaves out a vcpu's first interval and counts its last one up to the end of the file;
 /// in this trace those are below 20 ms, and every sum is above 2 s.
