@@ -82,7 +82,8 @@ fn credit2_passes_in_every_arrangement_and_version() {
 
 #[test]
 fn rtds_passes_in_every_version() {
-    passes_in_every("rtds", "version", &[], FEW);
+    // The script that shows what one release is excused from is among these.
+    passes_in_every("rtds", "version", &[], 0..14);
 }
 
 #[test]
