@@ -27,9 +27,12 @@ pub enum Work {
     /// Cargo with these arguments, with warnings of rustdoc as errors.
     Cargo(Vec<String>),
     /// Cargo as a runner of tests: its closing lines are counted.
-    Tests(Vec<String>),
-    /// The same, with clippy as the compiler.
-    LintedTests(Vec<String>),
+    Tests {
+        /// What cargo is asked for.
+        args: Vec<String>,
+        /// Whether clippy is the compiler.
+        linted: bool,
+    },
     /// A task of our own.
     Own(Box<Task>),
 }
@@ -63,7 +66,10 @@ impl Step {
         Step {
             name,
             about,
-            work: Work::Tests(words(line, more)),
+            work: Work::Tests {
+                args: words(line, more),
+                linted: false,
+            },
         }
     }
 
@@ -77,7 +83,10 @@ impl Step {
         Step {
             name,
             about,
-            work: Work::LintedTests(words(line, more)),
+            work: Work::Tests {
+                args: words(line, more),
+                linted: true,
+            },
         }
     }
 
@@ -154,14 +163,11 @@ pub fn run(root: &Path, steps: Vec<Step>) -> Result<bool> {
         let mut tests = None;
         let done = match step.work {
             Work::Cargo(args) => Done::Checked(succeeds(root, &mut cargo_command(&args))?),
-            Work::Tests(args) => {
-                let (passed, sums) = run_tests(root, &mut cargo_command(&args))?;
-                tests = Some(sums);
-                Done::Checked(passed)
-            }
-            Work::LintedTests(args) => {
+            Work::Tests { args, linted } => {
                 let command = &mut cargo_command(&args);
-                lints::compile_with_clippy(command)?;
+                if linted {
+                    lints::compile_with_clippy(command)?;
+                }
                 let (passed, sums) = run_tests(root, command)?;
                 tests = Some(sums);
                 Done::Checked(passed)

@@ -112,7 +112,7 @@ mod tests {
             names(&two),
             ["format", "tidy", "tests", "reference", "users"]
         );
-        let Work::LintedTests(args) = &two[2].work else {
+        let Work::Tests { args, .. } = &two[2].work else {
             panic!("the tests are no tests");
         };
         let packages = ["--package", "domio-core", "--package", "xtask"];
@@ -123,8 +123,7 @@ mod tests {
     #[test]
     fn nothing_is_compiled_twice() {
         for step in gate() {
-            let (Work::Cargo(args) | Work::Tests(args) | Work::LintedTests(args)) = &step.work
-            else {
+            let (Work::Cargo(args) | Work::Tests { args, .. }) = &step.work else {
                 continue;
             };
             if step.name != "format" {

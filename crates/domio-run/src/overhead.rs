@@ -129,8 +129,8 @@ mod tests {
     use super::*;
     use crate::one::run_one;
     use crate::simulate::simulate;
+    use crate::simulate::tests::built;
     use domio_core::NullSink;
-    use domio_scenario::{Built, NoReplay, Scenario};
 
     const HOST: &str = r#"
         run.warmup_ms = 100
@@ -150,11 +150,6 @@ mod tests {
 
     fn host(extra: &str, work: &str) -> String {
         HOST.replace("EXTRA", extra).replace("WORK", work)
-    }
-
-    fn built(text: &str) -> Built {
-        let scenario = Scenario::parse("t.toml", text.as_bytes(), domio_sched::policies()).unwrap();
-        scenario.build(&NoReplay).unwrap()
     }
 
     #[test]
@@ -214,7 +209,7 @@ mod tests {
     /// Who does not ask for whom domains work does not hear at what they work.
     #[test]
     fn kinds_are_known_to_those_who_ask() {
-        let built = built(&host("", STREAM));
+        let (_, built) = built(&host("", STREAM));
         let result = simulate(&built, 0, NullSink).unwrap();
         assert_eq!(result.kernels, [(DomainId(0), KernelTimes::default())]);
     }
@@ -224,7 +219,7 @@ mod tests {
         const PAGE: u64 = 4096;
         let with = |network: &str| {
             let text = host("", STREAM) + &format!("\n[[network]]\n{network}\n");
-            built(&text).network_memory(DomainId(0))
+            built(&text).1.network_memory(DomainId(0))
         };
         let plain = with("");
         let (rings, pending) = (2 * 2 * PAGE, 256 * PAGE);

@@ -251,7 +251,7 @@ pub fn trace_header(scenario: &Scenario, built: &Built, replication: u32) -> Tra
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::driver_work::OwnersOnly;
     use domio_core::{NullSink, PcpuId, Runstate, VcpuName};
@@ -268,7 +268,7 @@ mod tests {
         workload = "burn"
     "#;
 
-    fn built(text: &str) -> (Scenario, Built) {
+    pub(crate) fn built(text: &str) -> (Scenario, Built) {
         let scenario = Scenario::parse("t.toml", text.as_bytes(), domio_sched::policies()).unwrap();
         let built = scenario.build(&NoReplay).unwrap();
         (scenario, built)

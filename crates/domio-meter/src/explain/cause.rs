@@ -74,36 +74,41 @@ impl ItemWaits {
 
     /// Time in run queues, the guest's and the driver domain's, by who ran meanwhile.
     pub fn behind(&self) -> BTreeMap<Option<DomainId>, u64> {
-        let mut behind = BTreeMap::new();
-        for ((_, cause), time) in &self.times {
-            if let Cause::RunQueue(_, whom) = cause {
-                *behind.entry(*whom).or_default() += time;
-            }
-        }
-        behind
+        self.by_whom(|cause| match cause {
+            Cause::RunQueue(_, whom) => Some(whom),
+            _ => None,
+        })
     }
 
     /// Time in a queue that holds back and in the device behind, by whose items the device had.
     pub fn beside(&self) -> BTreeMap<Option<DomainId>, u64> {
-        let mut beside = BTreeMap::new();
-        for ((_, cause), time) in &self.times {
-            if let Cause::Beside(whom) = cause {
-                *beside.entry(*whom).or_default() += time;
-            }
-        }
-        beside
+        self.by_whom(|cause| match cause {
+            Cause::Beside(whom) => Some(whom),
+            _ => None,
+        })
     }
 
     /// Time behind a thread that takes one item after the other, and in the memory where that
     /// thread stands still, by whose items were ahead.
     pub fn ahead(&self) -> BTreeMap<Option<DomainId>, u64> {
-        let mut ahead = BTreeMap::new();
+        self.by_whom(|cause| match cause {
+            Cause::Thread(whom) => Some(whom),
+            _ => None,
+        })
+    }
+
+    /// Time of the causes of which `of` says by whom.
+    fn by_whom(
+        &self,
+        of: impl Fn(Cause) -> Option<Option<DomainId>>,
+    ) -> BTreeMap<Option<DomainId>, u64> {
+        let mut sums = BTreeMap::new();
         for ((_, cause), time) in &self.times {
-            if let Cause::Thread(whom) = cause {
-                *ahead.entry(*whom).or_default() += time;
+            if let Some(whom) = of(*cause) {
+                *sums.entry(whom).or_default() += time;
             }
         }
-        ahead
+        sums
     }
 }
 

@@ -4,8 +4,9 @@ use super::Explained;
 use super::shares::{Behind, Shares, percent};
 use crate::data::{Chart, DataTable, Figure, Section};
 use crate::figure;
-use domio_core::{Class, Stage};
+use domio_core::{Class, DomainId, Stage};
 use domio_meter::{ItemQueue, ItemWaits, capitalised};
+use std::collections::BTreeMap;
 
 impl<'a> Explained<'a> {
     /// Classes whose items took time, by name.
@@ -64,34 +65,31 @@ impl<'a> Explained<'a> {
     /// Behind whom each guest's items were in run queues, the guest's and the driver domain's, in
     /// percent of their time.
     pub fn items_behind(&self, class: &'static Class) -> Shares {
-        let row = |(name, items): (String, &ItemWaits)| Behind {
-            name,
-            times: items.behind(),
-            whole: items.total(),
-        };
-        let rows = self.guests(class).map(row).collect();
-        Shares::behind(rows, |id| self.domain(id))
+        self.items_by_whom(class, ItemWaits::behind)
     }
 
     /// Beside whose items each guest's were in the queue of the driver domain that holds back, and
     /// in the device behind that queue, in percent of their time. Nobody's: the device had nothing
     /// to do.
     pub fn items_beside(&self, class: &'static Class) -> Shares {
-        let row = |(name, items): (String, &ItemWaits)| Behind {
-            name,
-            times: items.beside(),
-            whole: items.total(),
-        };
-        let rows = self.guests(class).map(row).collect();
-        Shares::behind(rows, |id| self.domain(id))
+        self.items_by_whom(class, ItemWaits::beside)
     }
 
     /// Whose items were ahead of each guest's behind a thread of the driver domain, and in the
     /// memory where that thread stands still, in percent of their time.
     pub fn items_ahead(&self, class: &'static Class) -> Shares {
+        self.items_by_whom(class, ItemWaits::ahead)
+    }
+
+    /// `times` of each guest's items, by whom, in percent of all their time.
+    fn items_by_whom(
+        &self,
+        class: &'static Class,
+        times: impl Fn(&ItemWaits) -> BTreeMap<Option<DomainId>, u64>,
+    ) -> Shares {
         let row = |(name, items): (String, &ItemWaits)| Behind {
             name,
-            times: items.ahead(),
+            times: times(items),
             whole: items.total(),
         };
         let rows = self.guests(class).map(row).collect();

@@ -16,12 +16,21 @@ pub fn render(drivers: &[DriverFigures], measured_ms: f64, view: &View) -> Strin
 }
 
 fn table(figures: &DriverFigures, measured_ms: f64) -> Table {
+    of_time("for", figures.rows(), measured_ms)
+}
+
+/// A table of times (ms), with the part of one pcpu that each is; `head` is over their names.
+pub(super) fn of_time<'a>(
+    head: &str,
+    rows: impl Iterator<Item = (&'a str, &'a Estimate)>,
+    measured_ms: f64,
+) -> Table {
     let mut table = Table::new([
-        Column::words("for").whole(),
+        Column::words(head).whole(),
         Column::figures("share\n[% of one pcpu]"),
         Column::figures("time"),
     ]);
-    for (name, ms) in figures.rows() {
+    for (name, ms) in rows {
         let percent = scaled(ms, 100.0 / measured_ms);
         table.row([
             Cell::new(name, Tone::Strong),
@@ -33,7 +42,7 @@ fn table(figures: &DriverFigures, measured_ms: f64) -> Table {
 }
 
 /// `estimate` in another unit.
-pub(super) fn scaled(estimate: &Estimate, factor: f64) -> Estimate {
+fn scaled(estimate: &Estimate, factor: f64) -> Estimate {
     Estimate {
         mean: estimate.mean * factor,
         ci95: estimate.ci95.map(|ends| ends.map(|end| end * factor)),

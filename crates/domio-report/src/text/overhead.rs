@@ -1,6 +1,6 @@
 //! What driver domains of networks cost, as tables: processor time by kind of work, and memory.
 
-use super::driver_work::scaled;
+use super::driver_work::of_time;
 use crate::figure;
 use crate::overhead::memory_rows;
 use crate::text::{Cell, Column, Table, Tone, View};
@@ -22,20 +22,8 @@ pub fn render(drivers: &[(OverheadFigures, NetMemory)], measured_ms: f64, view: 
 }
 
 fn executed(figures: &OverheadFigures, measured_ms: f64) -> Table {
-    let mut table = Table::new([
-        Column::words("what").whole(),
-        Column::figures("share\n[% of one pcpu]"),
-        Column::figures("time"),
-    ]);
-    for (kind, ms) in figures.shown() {
-        let percent = scaled(ms, 100.0 / measured_ms);
-        table.row([
-            Cell::new(kind.title(), Tone::Strong),
-            figure::estimate(&percent).into(),
-            figure::cell(ms, "ms").into(),
-        ]);
-    }
-    table
+    let rows = figures.shown().map(|(kind, ms)| (kind.title(), ms));
+    of_time("what", rows, measured_ms)
 }
 
 fn held(memory: &NetMemory) -> Table {

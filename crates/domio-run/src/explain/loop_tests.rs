@@ -2,9 +2,9 @@
 
 use super::{explain, kept};
 use crate::residence;
+use crate::simulate::tests::built;
 use domio_core::{DomainId, Stage};
 use domio_meter::{Cause, Explanation, ItemQueue, ItemWaits};
-use domio_scenario::{NoReplay, Scenario};
 
 /// A host whose guests' disks are served by `path`, with these guests.
 fn explained(path: &str, guests: &[(&str, &str)]) -> Explanation {
@@ -29,8 +29,7 @@ fn explained(path: &str, guests: &[(&str, &str)]) -> Explanation {
              job = \"\"\"\n[job]\ndirect=1\n{job}\n\"\"\"\n"
         );
     }
-    let scenario = Scenario::parse("s", text.as_bytes(), domio_sched::policies()).unwrap();
-    let built = scenario.build(&NoReplay).unwrap();
+    let (_, built) = built(&text);
     let explanation = explain(&built, 0).unwrap();
     let again = kept::of(&kept::sample(&explanation), residence::places(&built));
     let items = again.expect("it was kept").items;

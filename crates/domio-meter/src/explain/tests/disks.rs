@@ -3,28 +3,27 @@
 use super::*;
 use domio_core::{Class, Declared, Field, Place, Says, Unit};
 
-/// Requests of several disks behind one driver domain, which the record tells apart.
-static DISKS: Class = Class::new(
-    "disks",
-    &[Declared::new(
-        0,
-        "moved",
-        &[
-            Field::bits("from", 0, 8, Unit::Place),
-            Field::bits("to", 8, 8, Unit::Place),
-            Field::bits("driver", 32, 24, Unit::Actor),
-            Field::bits(Field::DEVICE, 56, 8, Unit::Number),
-            Field::long("ago", 2, Unit::Nanoseconds),
-        ],
-    )
-    .says(Says::Moved {
-        from: 0,
-        to: 1,
-        driver: 2,
-        ago: 4,
-    })],
+/// A request goes from place to place; the record tells the disk.
+pub(super) const MOVED: Declared = Declared::new(
+    0,
+    "moved",
+    &[
+        Field::bits("from", 0, 8, Unit::Place),
+        Field::bits("to", 8, 8, Unit::Place),
+        Field::bits("driver", 32, 24, Unit::Actor),
+        Field::bits(Field::DEVICE, 56, 8, Unit::Number),
+        Field::long("ago", 2, Unit::Nanoseconds),
+    ],
 )
-.with_places(
+.says(Says::Moved {
+    from: 0,
+    to: 1,
+    driver: 2,
+    ago: 4,
+});
+
+/// Requests of several disks behind one driver domain, which the record tells apart.
+static DISKS: Class = Class::new("disks", &[MOVED]).with_places(
     "requests",
     &[
         Place::new("outside", Outside),

@@ -1,5 +1,6 @@
 //! A thread of the driver domain that takes one item after the other.
 
+use super::disks::MOVED;
 use super::*;
 use domio_core::{Class, Declared, Field, Place, Says, Unit};
 
@@ -7,23 +8,7 @@ use domio_core::{Class, Declared, Field, Place, Says, Unit};
 static FILES: Class = Class::new(
     "files",
     &[
-        Declared::new(
-            0,
-            "moved",
-            &[
-                Field::bits("from", 0, 8, Unit::Place),
-                Field::bits("to", 8, 8, Unit::Place),
-                Field::bits("driver", 32, 24, Unit::Actor),
-                Field::bits(Field::DEVICE, 56, 8, Unit::Number),
-                Field::long("ago", 2, Unit::Nanoseconds),
-            ],
-        )
-        .says(Says::Moved {
-            from: 0,
-            to: 1,
-            driver: 2,
-            ago: 4,
-        }),
+        MOVED,
         Declared::new(
             1,
             "fills",
