@@ -25,8 +25,8 @@ tree=$("$here/fetch.sh" "$folder/source" "$release")
 failed=0
 sweep() {
     nice -n 15 python3 "$here/oracle.py" sweep "$@" --count "${COUNT:-200}" --seconds "${SECONDS_EACH:-30}" |
-        tee -a "$folder/results.json" || true
-    [ "${PIPESTATUS[0]}" = 0 ] || failed=1
+        tee -a "$folder/results.json"
+    return "${PIPESTATUS[0]}"
 }
 : >"$folder/results.json"
 # Cases of 4.17 that parted for a reason of the harness: they agree in the order of posting, no other is looked for.
@@ -36,15 +36,30 @@ for case in "$here"/cases/*.json; do
     echo "$(basename "$case"):"
     python3 "$here/oracle.py" one "$case" --no-ties || failed=1
 done
-for topology in ${TOPOLOGIES:-1x1x1 1x2x1 2x2x1 2x2x2}; do
+for binary in $earlier; do
+    case " $policies " in *" ${binary%-*} "*) ;; *) continue ;; esac
+    EARLIER=${binary#*-} "$here/build.sh" "$tree" "$ORACLE_BIN" "${binary%-*}"
+done
+# Everything on one topology. All sweeps are made, also after one that failed.
+sweeps() {
+    result=0
     for policy in $policies; do
-        sweep --policy "$policy" --version "$version" --topology "$topology"
+        sweep --policy "$policy" --version "$version" --topology "$1" || result=1
     done
     for binary in $earlier; do
         case " $policies " in *" ${binary%-*} "*) ;; *) continue ;; esac
-        EARLIER=${binary#*-} "$here/build.sh" "$tree" "$ORACLE_BIN" "${binary%-*}"
-        sweep --policy "${binary%-*}" --binary "$binary" --version "${binary#*-}" --topology "$topology"
+        sweep --policy "${binary%-*}" --binary "$binary" --version "${binary#*-}" --topology "$1" || result=1
     done
+    return $result
+}
+# Topologies side by side: a sweep has one thread.
+running=
+for topology in ${TOPOLOGIES:-1x1x1 1x2x1 2x2x1 2x2x2}; do
+    sweeps "$topology" &
+    running="$running $!"
+done
+for process in $running; do
+    wait "$process" || failed=1
 done
 nice -n 15 python3 "$here/oracle.py" broken "$tree" --only "$(echo $policies | tr ' ' ,)" --count 40 --seconds 5 || failed=1
 exit $failed

@@ -7,6 +7,7 @@ mod bench;
 mod changed;
 mod docs;
 mod figures;
+mod fuzz;
 mod lints;
 mod nightly;
 mod steps;

@@ -1,13 +1,10 @@
 //! `cargo xtask nightly`: what takes longer than a gate may. Each step can be asked for alone.
 
 use crate::steps::{self, Done, Step, cargo_command, succeeds};
-use crate::{cargo, docs, figures, test, xcollopts};
+use crate::{cargo, docs, figures, fuzz, test, xcollopts};
 use anyhow::{Context as _, Result, bail};
 use std::path::Path;
 use std::process::{Command, Stdio};
-
-/// How long each fuzzer runs (seconds).
-const FUZZ_SECONDS: u32 = 600;
 
 /// Names of the steps, in their order, and what each shows when it passes.
 pub const STEPS: [(&str, &str); 13] = [
@@ -55,7 +52,7 @@ pub const STEPS: [(&str, &str); 13] = [
     ),
     (
         "fuzz",
-        "no reader of foreign bytes panics, ten minutes each",
+        "no reader of foreign bytes panics or hangs, five minutes each",
     ),
 ];
 
@@ -77,20 +74,20 @@ pub fn run(root: &Path, names: &[String]) -> Result<bool> {
                 test::run(root).map(Done::Checked)
             })),
             "benches" => {
-                let line = "clippy --release --workspace --benches -- -D warnings";
-                steps.push(Step::cargo(name, about, line, &[]));
+                // What the gate has compiled is taken from there.
+                let line = "test --release --workspace --benches --no-run";
+                steps.push(Step::cargo(name, about, line, &[]).linted());
             }
             "reference" => {
                 let line = "doc --release --workspace --no-deps";
                 steps.push(Step::cargo(name, about, line, &[]));
             }
             "portable" => steps.push(Step::own(name, about, portable)),
-            "long" => steps.push(Step::tests(
-                name,
-                about,
-                "test --release --workspace --no-fail-fast --lib --bins --tests -- --ignored",
-                &[],
-            )),
+            "long" => {
+                let line =
+                    "test --release --workspace --no-fail-fast --lib --bins --tests -- --ignored";
+                steps.push(Step::tests(name, about, line, &[]).linted());
+            }
             "verdicts" => steps.push(Step::own(name, about, figures::run)),
             "recordings" => steps.push(Step::own(name, about, recordings)),
             "oracle" => steps.push(Step::own(name, about, |root| script(root, "oracle/run.sh"))),
@@ -104,7 +101,7 @@ pub fn run(root: &Path, names: &[String]) -> Result<bool> {
             "xcollopts" => steps.push(Step::own(name, about, |root| {
                 xcollopts::run(root, true).map(Done::Checked)
             })),
-            "fuzz" => steps.extend(fuzzers(root)?),
+            "fuzz" => steps.push(Step::own(name, about, fuzz::run)),
             _ => unreachable!("STEPS has no other"),
         }
     }
@@ -189,48 +186,6 @@ pub fn build(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A step for each fuzzer in `fuzz/fuzz_targets`.
-fn fuzzers(root: &Path) -> Result<Vec<Step>> {
-    let folder = root.join("fuzz/fuzz_targets");
-    let entries = folder.read_dir().context("cannot list the fuzzers")?;
-    let mut targets = Vec::new();
-    for entry in entries {
-        let name = entry?.file_name().to_string_lossy().into_owned();
-        targets.extend(name.strip_suffix(".rs").map(str::to_owned));
-    }
-    targets.sort();
-    let step = |target: String| {
-        let about = "no input makes a reader panic";
-        Step::own("fuzz", about, move |root| fuzz(root, &target))
-    };
-    Ok(targets.into_iter().map(step).collect())
-}
-
-fn fuzz(root: &Path, target: &str) -> Result<Done> {
-    // The fuzzers need the compiler's nightly release, whatever this program was built with.
-    let fuzzer = || {
-        let mut command = Command::new("cargo");
-        command.env_remove("CARGO").env_remove("RUSTUP_TOOLCHAIN");
-        command.args(["+nightly", "fuzz"]).current_dir(root);
-        command
-    };
-    let there = fuzzer()
-        .arg("--version")
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
-    if !there.is_ok_and(|status| status.success()) {
-        let how = "rustup toolchain install nightly, then cargo install cargo-fuzz";
-        return Ok(Done::LeftOut(format!(
-            "{target}: no cargo-fuzz here; {how}"
-        )));
-    }
-    let time = format!("-max_total_time={FUZZ_SECONDS}");
-    let passed = succeeds(root, fuzzer().args(["run", target, "--", &time]))?;
-    Ok(Done::Told(passed, format!("{target}, {FUZZ_SECONDS} s")))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -242,14 +197,5 @@ mod tests {
             error.to_string().contains("it has gate, benches"),
             "{error}"
         );
-    }
-
-    #[test]
-    fn each_fuzzer_has_a_step() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-        let listed = fuzzers(root).unwrap().len();
-        let manifest = std::fs::read_to_string(root.join("fuzz/Cargo.toml")).unwrap();
-        assert_eq!(listed, manifest.matches("[[bin]]").count());
-        assert!(listed > 0);
     }
 }

@@ -18,6 +18,8 @@ pub struct Step {
     pub name: &'static str,
     /// What it shows when it passes.
     pub about: &'static str,
+    /// Whether clippy is the compiler, where the step compiles: what lints find is an error.
+    pub linted: bool,
     /// What it does.
     pub work: Work,
 }
@@ -27,12 +29,7 @@ pub enum Work {
     /// Cargo with these arguments, with warnings of rustdoc as errors.
     Cargo(Vec<String>),
     /// Cargo as a runner of tests: its closing lines are counted.
-    Tests {
-        /// What cargo is asked for.
-        args: Vec<String>,
-        /// Whether clippy is the compiler.
-        linted: bool,
-    },
+    Tests(Vec<String>),
     /// A task of our own.
     Own(Box<Task>),
 }
@@ -57,6 +54,7 @@ impl Step {
         Step {
             name,
             about,
+            linted: false,
             work: Work::Cargo(words(line, more)),
         }
     }
@@ -66,27 +64,16 @@ impl Step {
         Step {
             name,
             about,
-            work: Work::Tests {
-                args: words(line, more),
-                linted: false,
-            },
+            linted: false,
+            work: Work::Tests(words(line, more)),
         }
     }
 
-    /// A step that runs tests, compiled by clippy: what lints find is an error.
-    pub fn linted_tests(
-        name: &'static str,
-        about: &'static str,
-        line: &str,
-        more: &[String],
-    ) -> Step {
+    /// The step with clippy as its compiler.
+    pub fn linted(self) -> Step {
         Step {
-            name,
-            about,
-            work: Work::Tests {
-                args: words(line, more),
-                linted: true,
-            },
+            linted: true,
+            ..self
         }
     }
 
@@ -99,6 +86,7 @@ impl Step {
         Step {
             name,
             about,
+            linted: false,
             work: Work::Own(Box::new(work)),
         }
     }
@@ -162,13 +150,12 @@ pub fn run(root: &Path, steps: Vec<Step>) -> Result<bool> {
         let start = Instant::now();
         let mut tests = None;
         let done = match step.work {
-            Work::Cargo(args) => Done::Checked(succeeds(root, &mut cargo_command(&args))?),
-            Work::Tests { args, linted } => {
-                let command = &mut cargo_command(&args);
-                if linted {
-                    lints::compile_with_clippy(command)?;
-                }
-                let (passed, sums) = run_tests(root, command)?;
+            Work::Cargo(args) => {
+                let mut command = compiler(&args, step.linted)?;
+                Done::Checked(succeeds(root, &mut command)?)
+            }
+            Work::Tests(args) => {
+                let (passed, sums) = run_tests(root, &mut compiler(&args, step.linted)?)?;
                 tests = Some(sums);
                 Done::Checked(passed)
             }
@@ -185,6 +172,15 @@ pub fn run(root: &Path, steps: Vec<Step>) -> Result<bool> {
     println!("\n=== summary");
     print!("{}", table(&outcomes));
     Ok(!outcomes.iter().any(Outcome::failed))
+}
+
+/// Cargo with `args`, which compiles with clippy where that is asked for.
+fn compiler(args: &[String], linted: bool) -> Result<Command> {
+    let mut command = cargo_command(args);
+    if linted {
+        lints::compile_with_clippy(&mut command)?;
+    }
+    Ok(command)
 }
 
 /// Cargo with `args`, as all steps call it.

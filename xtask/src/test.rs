@@ -35,12 +35,13 @@ fn gate() -> Vec<Step> {
     vec![
         format(),
         rules(),
-        Step::linted_tests(
+        Step::tests(
             "tests",
             "compiler and clippy have nothing to say; tests and examples of the reference pass",
             tests,
             &[],
-        ),
+        )
+        .linted(),
         Step::own(
             "commands",
             "every command in the documentation does what the page says",
@@ -58,12 +59,15 @@ fn quick(changed: &Changed) -> Vec<Step> {
     let packages: Vec<String> = packages
         .flat_map(|name| ["--package".to_owned(), name.clone()])
         .collect();
-    steps.push(Step::linted_tests(
-        "tests",
-        "compiler and clippy have nothing to say of what has changed; its tests pass",
-        "test --release --no-fail-fast --lib --bins --tests",
-        &packages,
-    ));
+    steps.push(
+        Step::tests(
+            "tests",
+            "compiler and clippy have nothing to say of what has changed; its tests pass",
+            "test --release --no-fail-fast --lib --bins --tests",
+            &packages,
+        )
+        .linted(),
+    );
     steps.push(Step::cargo(
         "reference",
         "the reference pages of what has changed build without a warning",
@@ -112,7 +116,7 @@ mod tests {
             names(&two),
             ["format", "tidy", "tests", "reference", "users"]
         );
-        let Work::Tests { args, .. } = &two[2].work else {
+        let Work::Tests(args) = &two[2].work else {
             panic!("the tests are no tests");
         };
         let packages = ["--package", "domio-core", "--package", "xtask"];
@@ -123,7 +127,7 @@ mod tests {
     #[test]
     fn nothing_is_compiled_twice() {
         for step in gate() {
-            let (Work::Cargo(args) | Work::Tests { args, .. }) = &step.work else {
+            let (Work::Cargo(args) | Work::Tests(args)) = &step.work else {
                 continue;
             };
             if step.name != "format" {
