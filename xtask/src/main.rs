@@ -5,10 +5,10 @@
 
 mod bench;
 mod changed;
+mod compiler;
 mod docs;
 mod figures;
 mod fuzz;
-mod lints;
 mod nightly;
 mod steps;
 mod test;
@@ -106,6 +106,12 @@ impl Task {
 }
 
 fn main() -> ExitCode {
+    if compiler::is_called() {
+        return compiler::compile().unwrap_or_else(|error| {
+            eprintln!("xtask: {error:#}");
+            ExitCode::from(2)
+        });
+    }
     let outcome = Task::parse(lexopt::Parser::from_env()).and_then(run);
     match outcome {
         Ok(true) => ExitCode::SUCCESS,

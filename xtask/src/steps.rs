@@ -2,7 +2,7 @@
 //!
 //! A failed step does not stop the later ones, so that one run shows everything there is to mend.
 
-use crate::{cargo, lints};
+use crate::{cargo, compiler};
 use anyhow::{Context as _, Result};
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -18,7 +18,7 @@ pub struct Step {
     pub name: &'static str,
     /// What it shows when it passes.
     pub about: &'static str,
-    /// Whether clippy is the compiler, where the step compiles: what lints find is an error.
+    /// Whether cargo compiles with the gate's [`compiler`]: what lints find is an error.
     pub linted: bool,
     /// What it does.
     pub work: Work,
@@ -151,11 +151,11 @@ pub fn run(root: &Path, steps: Vec<Step>) -> Result<bool> {
         let mut tests = None;
         let done = match step.work {
             Work::Cargo(args) => {
-                let mut command = compiler(&args, step.linted)?;
+                let mut command = command_of(root, &args, step.linted)?;
                 Done::Checked(succeeds(root, &mut command)?)
             }
             Work::Tests(args) => {
-                let (passed, sums) = run_tests(root, &mut compiler(&args, step.linted)?)?;
+                let (passed, sums) = run_tests(root, &mut command_of(root, &args, step.linted)?)?;
                 tests = Some(sums);
                 Done::Checked(passed)
             }
@@ -175,10 +175,10 @@ pub fn run(root: &Path, steps: Vec<Step>) -> Result<bool> {
 }
 
 /// Cargo with `args`, which compiles with clippy where that is asked for.
-fn compiler(args: &[String], linted: bool) -> Result<Command> {
+fn command_of(root: &Path, args: &[String], linted: bool) -> Result<Command> {
     let mut command = cargo_command(args);
     if linted {
-        lints::compile_with_clippy(&mut command)?;
+        compiler::compile_with_clippy(root, &mut command)?;
     }
     Ok(command)
 }
