@@ -1,5 +1,6 @@
 //! The network's parts put together: two TCP ends over links, and hosts with cards on a bridge.
 
+mod alone;
 mod books;
 mod cards;
 mod chain;

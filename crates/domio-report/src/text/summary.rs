@@ -37,43 +37,51 @@ const DISK_HEADS: [&str; 13] = [
     "transfer,\nmean",
 ];
 
+/// Heads of the table of domains.
+const DOMAIN_HEADS: [&str; 7] = [
+    "running\n[% of one pcpu]",
+    "runnable\n[% of time]",
+    "runs\n[1/s]",
+    "run, 50 %",
+    "run, 95 %",
+    "wake to run,\n50 %",
+    "wake to run,\n95 %",
+];
+
+/// Heads of the table of jobs.
+const JOB_HEADS: [&str; 5] = [
+    "jobs\ndone",
+    "turnaround,\nmean",
+    "turnaround,\n50 %",
+    "turnaround,\n95 %",
+    "turnaround,\n99 %",
+];
+
+/// Heads of the table of network traffic.
+const NETWORK_HEADS: [&str; 7] = [
+    "delivered\n[Mb/s]",
+    "pings\nanswered",
+    "round trip,\nmean",
+    "round trip,\nsd",
+    "round trip,\n50 %",
+    "round trip,\n95 %",
+    "round trip,\n99 %",
+];
+
 /// Domains, pcpus and what the trace covers. `name` gives the name of a domain, where one is known.
 pub fn render(summary: &SummaryJson, name: impl Fn(u16) -> Option<String>, view: &View) -> String {
     let real = |id: u16| id != DomainId::IDLE.0;
-    let heads = [
-        "running\n[% of one pcpu]",
-        "runnable\n[% of time]",
-        "runs\n[1/s]",
-        "run, 50 %",
-        "run, 95 %",
-        "wake to run,\n50 %",
-        "wake to run,\n95 %",
-    ];
-    let domains = per_domain(summary, &name, heads, |d| {
+    let domains = per_domain(summary, &name, DOMAIN_HEADS, |d| {
         real(d.id).then(|| figures(summary, &d.account))
     });
     let unknown = per_domain(summary, &name, ["unknown\n[% of one pcpu]"], |d| {
         let is_told = real(d.id) && d.account.unknown_ns > 0;
         is_told.then(|| [percent(summary, d.account.unknown_ns)])
     });
-    let heads = [
-        "jobs\ndone",
-        "turnaround,\nmean",
-        "turnaround,\n50 %",
-        "turnaround,\n95 %",
-        "turnaround,\n99 %",
-    ];
-    let jobs = per_domain(summary, &name, heads, |d| d.jobs.as_ref().map(job_figures));
-    let heads = [
-        "delivered\n[Mb/s]",
-        "pings\nanswered",
-        "round trip,\nmean",
-        "round trip,\nsd",
-        "round trip,\n50 %",
-        "round trip,\n95 %",
-        "round trip,\n99 %",
-    ];
-    let networks = per_domain(summary, &name, heads, |d| {
+    let jobs = per_domain(summary, &name, JOB_HEADS, |d| {
+        d.jobs.as_ref().map(job_figures)
+    });
+    let networks = per_domain(summary, &name, NETWORK_HEADS, |d| {
         d.network.as_ref().map(network_figures)
     });
     let webs = per_domain(summary, &name, WEB_HEADS, |d| {
@@ -84,30 +92,7 @@ pub fn render(summary: &SummaryJson, name: impl Fn(u16) -> Option<String>, view:
     });
     // On one pcpu boosts are spread as they can be.
     let balance = summary.boost_balance.filter(|_| summary.pcpus.len() > 1);
-    let mut columns = vec![
-        Column::words("pcpu").whole(),
-        Column::figures("busy\n[% of time]"),
-        Column::figures("switches\n[1/s]"),
-    ];
-    if balance.is_some() {
-        columns.push(Column::figures("boosts\n[1/s]"));
-    }
-    let mut pcpus = Table::new(columns);
-    for pcpu in &summary.pcpus {
-        let mut cells = vec![
-            Cell::new(format!("p{}", pcpu.id), Tone::Strong),
-            percent(summary, pcpu.busy_ns).into(),
-            figure::number(pcpu.switches_per_second).into(),
-        ];
-        if let (Some(_), Some(boosts)) = (balance, pcpu.boosts) {
-            let rate = match summary.seconds > 0.0 {
-                true => boosts as f64 / summary.seconds,
-                false => 0.0,
-            };
-            cells.push(figure::number(rate).into());
-        }
-        pcpus.row(cells);
-    }
+    let pcpus = pcpus(summary, balance.is_some());
     let balance = match balance {
         Some(factor) => format!(
             "Load-balance factor of boosts over pcpus (mean by most): {}\n\n",
@@ -163,6 +148,35 @@ fn undeclared(summary: &SummaryJson) -> String {
         true => String::new(),
         false => format!("of them nobody declares: {}\n", counts.join(", ")),
     }
+}
+
+/// A row for each pcpu, with its rate of boosts where they are asked for and known.
+fn pcpus(summary: &SummaryJson, with_boosts: bool) -> Table {
+    let mut columns = vec![
+        Column::words("pcpu").whole(),
+        Column::figures("busy\n[% of time]"),
+        Column::figures("switches\n[1/s]"),
+    ];
+    if with_boosts {
+        columns.push(Column::figures("boosts\n[1/s]"));
+    }
+    let mut table = Table::new(columns);
+    for pcpu in &summary.pcpus {
+        let mut cells = vec![
+            Cell::new(format!("p{}", pcpu.id), Tone::Strong),
+            percent(summary, pcpu.busy_ns).into(),
+            figure::number(pcpu.switches_per_second).into(),
+        ];
+        if let (true, Some(boosts)) = (with_boosts, pcpu.boosts) {
+            let rate = match summary.seconds > 0.0 {
+                true => boosts as f64 / summary.seconds,
+                false => 0.0,
+            };
+            cells.push(figure::number(rate).into());
+        }
+        table.row(cells);
+    }
+    table
 }
 
 /// A row for each domain that has `figures`, under these heads.

@@ -28,6 +28,7 @@ mod several_vcpus;
 mod shipped;
 mod stories;
 mod told;
+mod traffic;
 mod unused;
 mod vbd;
 mod vcpus;

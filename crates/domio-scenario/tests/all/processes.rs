@@ -1,8 +1,8 @@
 //! The processes of network workloads: where they live, and who goes first.
 
 use crate::common::{only, parse, says};
-use crate::network::mbps;
 use crate::told::run;
+use crate::traffic::mbps;
 use domio_core::{Duration, Kind};
 use domio_net::host::FlowKind;
 use domio_scenario::Scenario;
