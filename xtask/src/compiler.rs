@@ -26,11 +26,9 @@ const BETWEEN: &str = "__CLIPPY_HACKERY__";
 
 /// Packages and names of tests that simulate by code of their own for longer than optimising them
 /// takes: slow twins, and engines that are put together for a test.
-const OPTIMISED: [(&str, &str); 7] = [
+const OPTIMISED: [(&str, &str); 5] = [
     ("domio-control", "cap_twin"),
     ("domio-net", "all"),
-    ("domio-scenario", "all"),
-    ("domio-scenario", "determinism"),
     ("domio-sched", "domio_sched"),
     ("domio-sched", "sedf_twin"),
     ("domio-sched", "bvt_twin"),

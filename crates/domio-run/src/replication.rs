@@ -3,13 +3,14 @@
 use crate::erased::Erased;
 use crate::overhead::KernelTimes;
 use crate::simulate::RunFault;
-use domio_core::{DomainId, Instant, NullSink, Sink};
+use domio_core::{DomainId, Instant, NullSink, Sink, VcpuName};
 use domio_net::queue::{DropPlace, Ledger};
 use domio_scenario::{Built, DeviceModel};
 use domio_sched::StateRows;
 use domio_sim::Outcome;
 use domio_vmm::Simulation;
 use domio_vmm::bus::{Assembly, Device, NoDevices};
+use domio_vmm::host::RunstateTimes;
 use std::cell::{RefCell, RefMut};
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -34,6 +35,8 @@ trait Simulated {
     fn events(&self) -> u64;
     fn devices(&self) -> &[DeviceModel];
     fn kernel_times(&self, domain: DomainId) -> KernelTimes;
+    fn vcpu_times(&self) -> Vec<(VcpuName, RunstateTimes)>;
+    fn passes(&self) -> u64;
 }
 
 /// What a simulation has devices of, if it has any.
@@ -87,6 +90,18 @@ impl<S: Sink, D: Models> Simulated for Simulation<S, D> {
 
     fn kernel_times(&self, domain: DomainId) -> KernelTimes {
         self.host().kernel_times(domain)
+    }
+
+    fn vcpu_times(&self) -> Vec<(VcpuName, RunstateTimes)> {
+        let host = self.host();
+        let vcpus = 0..host.vcpu_count();
+        vcpus
+            .map(|v| (host.vcpu_name(v), host.vcpu_times(v)))
+            .collect()
+    }
+
+    fn passes(&self) -> u64 {
+        self.host().passes()
     }
 }
 
@@ -193,6 +208,17 @@ impl<'s, S: Sink + 's> Replication<'s, S> {
     /// where the sink wants to know for whom domains work.
     pub fn kernel_times(&self, domain: DomainId) -> KernelTimes {
         self.host.kernel_times(domain)
+    }
+
+    /// How long each vcpu was in which runstate, up to its last change of state or the last
+    /// [`Replication::mark`].
+    pub fn vcpu_times(&self) -> Vec<(VcpuName, RunstateTimes)> {
+        self.host.vcpu_times()
+    }
+
+    /// How often the policy was asked so far who runs next.
+    pub fn passes(&self) -> u64 {
+        self.host.passes()
     }
 
     /// How many packets were dropped where so far, by name of the place.

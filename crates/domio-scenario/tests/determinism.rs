@@ -2,10 +2,8 @@
 //! draws anything. That two processes agree is tested with the program.
 
 use domio_core::{Instant, Record};
-use domio_scenario::{Built, DeviceModel, NoReplay, Scenario, examples};
-use domio_sim::Outcome;
-use domio_vmm::Simulation;
-use domio_vmm::bus::{Assembly, Device};
+use domio_run::Replication;
+use domio_scenario::{Built, NoReplay, Scenario, examples};
 use domio_vmm::config::{Distribution, Workload};
 
 /// How much of each scenario is simulated.
@@ -50,25 +48,11 @@ fn built(name: &str, text: &str, seed: &str, changes: Changes) -> Built {
 }
 
 fn trace(built: &Built, replication: u32) -> Vec<Record> {
-    let (host, scheduler) = (&built.host, built.scheduler());
-    let (seed, sink) = (built.seed, Vec::new());
-    if built.devices.is_empty() {
-        return run(
-            built,
-            Simulation::new(host, scheduler, sink, seed, replication),
-        );
-    }
-    let attach = |bus: &mut Assembly<'_, DeviceModel>| built.attach(bus, replication);
-    let simulation = Simulation::with_devices(host, scheduler, attach, sink, seed, replication);
-    run(built, simulation)
-}
-
-fn run<D: Device>(built: &Built, mut simulation: Simulation<Vec<Record>, D>) -> Vec<Record> {
+    let mut host = Replication::new(built, replication, Vec::new());
     let end = Instant::ZERO + built.warmup + built.duration;
-    let outcome = simulation.run(end);
-    assert!(matches!(outcome, Outcome::Completed { .. }), "{outcome:?}");
-    simulation.host_mut().mark(end);
-    simulation.into_sink()
+    host.until(end).unwrap_or_else(|fault| panic!("{fault}"));
+    host.mark(end);
+    host.into_sink()
 }
 
 fn varies(distribution: &Distribution) -> bool {

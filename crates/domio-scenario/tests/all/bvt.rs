@@ -2,8 +2,8 @@
 
 use crate::common::policies;
 use domio_core::{Instant, NullSink};
+use domio_run::Replication;
 use domio_scenario::{NoReplay, Scenario};
-use domio_vmm::Simulation;
 
 fn parse(text: &str) -> Scenario {
     let policies = policies();
@@ -14,16 +14,12 @@ fn parse(text: &str) -> Scenario {
 /// What each domain got of 10 s after the first one, in per cent of one pcpu.
 fn shares(text: &str) -> Vec<f64> {
     let built = parse(text).build(&NoReplay).expect("no recordings");
-    let mut simulation = Simulation::new(&built.host, built.scheduler(), NullSink, built.seed, 0);
+    let mut host = Replication::new(&built, 0, NullSink);
     let mut running = |until_s: u64| -> Vec<u64> {
-        let outcome = simulation.run(Instant::from_nanos(until_s * 1_000_000_000));
-        let text = format!("{outcome:?}");
-        assert!(text.starts_with("Completed"), "{text}");
-        let host = simulation.host();
-        let vcpus = 0..host.vcpu_count();
-        vcpus
-            .map(|v| host.vcpu_times(v).running.as_nanos())
-            .collect()
+        let ended = host.until(Instant::from_nanos(until_s * 1_000_000_000));
+        ended.unwrap_or_else(|fault| panic!("{fault}"));
+        let times = host.vcpu_times().into_iter();
+        times.map(|(_, t)| t.running.as_nanos()).collect()
     };
     let (before, after) = (running(1), running(11));
     let both = before.iter().zip(&after);

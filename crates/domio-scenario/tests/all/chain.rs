@@ -2,10 +2,9 @@
 //! way works.
 
 use crate::common::{only, parse};
-use domio_core::{DomainId, NullSink};
+use crate::told::ran;
+use domio_core::DomainId;
 use domio_scenario::{Code, DeviceConfig, NoReplay, Scenario};
-use domio_sim::Outcome;
-use domio_vmm::Simulation;
 use domio_vmm::bus::Device as _;
 
 const CHAIN: &str = r#"
@@ -135,13 +134,8 @@ fn ways_out_that_are_not_there_are_refused() {
 #[test]
 fn every_domain_on_the_way_works() {
     let built = good(CHAIN).build(&NoReplay).expect("nothing is replayed");
-    let attach =
-        |bus: &mut domio_vmm::bus::Assembly<'_, domio_scenario::DeviceModel>| built.attach(bus, 0);
-    let mut simulation =
-        Simulation::with_devices(&built.host, built.scheduler(), attach, NullSink, 1, 0);
-    let outcome = simulation.run(domio_core::Instant::ZERO + built.duration);
-    assert!(matches!(outcome, Outcome::Completed { .. }), "{outcome}");
-    let network = simulation.host().device(0);
+    let host = ran(&built, built.duration);
+    let network = &host.devices()[0];
     let through = |driver, guest| network.counted(DomainId(driver), DomainId(guest)).received;
     assert!(through(1, 2) > 1_000, "{}", through(1, 2));
     assert!(through(2, 3) > 1_000 && through(2, 3) <= through(1, 2));

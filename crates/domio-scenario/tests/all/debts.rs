@@ -4,10 +4,9 @@
 use crate::common::{only, parse, says};
 use crate::told::Told;
 use domio_core::{Instant, Names, Record, Sink};
+use domio_run::Replication;
 use domio_scenario::{Code, NoReplay, Scenario, example};
 use domio_sched::conformance::rng::Rng;
-use domio_sim::Outcome;
-use domio_vmm::Simulation;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -74,23 +73,14 @@ impl Totals {
 fn totals(scenario: &Scenario, seconds: u64) -> Vec<Totals> {
     let built = scenario.build(&NoReplay).expect("nothing is replayed");
     let accountant = Accountant::default();
-    let mut simulation = Simulation::with_devices(
-        &built.host,
-        built.scheduler(),
-        |bus| built.attach(bus, 0),
-        accountant.clone(),
-        built.seed,
-        0,
-    );
+    let mut host = Replication::new(&built, 0, accountant.clone());
     let mut all = vec![Totals::default()];
     for step in 1..=seconds * 1_000 / STEP_MS {
-        let outcome = simulation.run(Instant::from_nanos(step * STEP_MS * MS));
-        assert!(matches!(outcome, Outcome::Completed { .. }), "{outcome}");
-        let host = simulation.host();
+        let ended = host.until(Instant::from_nanos(step * STEP_MS * MS));
+        ended.unwrap_or_else(|fault| panic!("{fault}"));
         let mut own = Times::new();
-        for v in 0..host.vcpu_count() {
-            let domain = host.vcpu_name(v).domain.0;
-            *own.entry(domain).or_default() += host.vcpu_times(v).running.as_nanos();
+        for (vcpu, times) in host.vcpu_times() {
+            *own.entry(vcpu.domain.0).or_default() += times.running.as_nanos();
         }
         let books = accountant.0.borrow().clone();
         all.push(Totals { own, books });

@@ -3,8 +3,8 @@
 
 use crate::told::{Records, Told};
 use domio_core::{Instant, Kind, VcpuName};
+use domio_run::Replication;
 use domio_scenario::{NoReplay, Scenario};
-use domio_vmm::Simulation;
 use std::fs;
 use std::path::PathBuf;
 
@@ -17,15 +17,10 @@ pub fn decide(name: &str, text: &str, replication: u32) -> Vec<(Instant, String)
     let scenario = Scenario::parse(name, text.as_bytes(), domio_sched::policies())
         .unwrap_or_else(|e| panic!("{}", e.render(false)));
     let built = scenario.build(&NoReplay).expect("no recordings");
-    let policy = built.scheduler();
-    let sink = Records::default();
-    let mut simulation = Simulation::new(&built.host, policy, sink, built.seed, replication);
-    let outcome = simulation.run(Instant::ZERO + built.duration);
-    assert!(
-        format!("{outcome:?}").starts_with("Completed"),
-        "{name}: {outcome:?}"
-    );
-    let mut records = simulation.into_sink().0;
+    let mut host = Replication::new(&built, replication, Records::default());
+    let ended = host.until(Instant::ZERO + built.duration);
+    ended.unwrap_or_else(|fault| panic!("{name}: {fault}"));
+    let mut records = host.into_sink().0;
     // At one instant the order of different pcpus means nothing.
     records.sort_by_key(|r| (r.at, r.pcpu));
     let decisions = records.iter().filter_map(|r| Some((r.at, line(r)?)));

@@ -8,9 +8,8 @@ use domio_control::{
     Adjustment, Answers, Change, Controller, Descriptor, DomainSeen, Observation, Traffic,
 };
 use domio_core::{DomainId, Duration, Instant, NullSink, ParamValues};
+use domio_run::Replication;
 use domio_scenario::{Built, Code, DeviceModel, NoReplay, Scenario};
-use domio_sim::Outcome;
-use domio_vmm::Simulation;
 use domio_vmm::bus::Device as _;
 use domio_vmm::config::Accounting;
 use std::cell::{Cell, RefCell};
@@ -83,7 +82,7 @@ fn good(text: &str) -> Scenario {
     parse(text).unwrap_or_else(|e| panic!("{}\n{text}", e.render(false)))
 }
 
-type Host = Simulation<NullSink, DeviceModel>;
+type Host = Replication<'static, NullSink>;
 
 /// The host of a scenario, at its begin, with its ShareGuard watched.
 fn start(text: &str, crashes: usize) -> (Built, Host) {
@@ -93,29 +92,18 @@ fn start(text: &str, crashes: usize) -> (Built, Host) {
     }
     LOOKS.take();
     CRASHES.set(crashes);
-    let simulation = Simulation::with_devices(
-        &built.host,
-        built.scheduler(),
-        |bus| built.attach(bus, 0),
-        NullSink,
-        built.seed,
-        0,
-    );
-    (built, simulation)
+    let host = Replication::new(&built, 0, NullSink);
+    (built, host)
 }
 
-fn run(simulation: &mut Host, until: Instant) {
-    let outcome = simulation.run(until);
-    assert!(matches!(outcome, Outcome::Completed { .. }), "{outcome}");
+fn run(host: &mut Host, until: Instant) {
+    host.until(until).unwrap_or_else(|fault| panic!("{fault}"));
 }
 
 /// What ShareGuard sees and does in the whole of a scenario.
 pub fn looks(text: &str, crashes: usize) -> Vec<Look> {
-    let (built, mut simulation) = start(text, crashes);
-    run(
-        &mut simulation,
-        Instant::ZERO + built.warmup + built.duration,
-    );
+    let (built, mut host) = start(text, crashes);
+    run(&mut host, Instant::ZERO + built.warmup + built.duration);
     LOOKS.take()
 }
 
@@ -328,7 +316,7 @@ fn a_sender_over_its_limit_is_stopped_until_it_complies() {
 
 fn dropped(host: &Host) -> u64 {
     use domio_net::queue::{DropPlace, Ledger};
-    let DeviceModel::Network(network) = host.host().device(0) else {
+    let DeviceModel::Network(network) = &host.devices()[0] else {
         panic!("the first device is the network");
     };
     let mut ledger = Ledger::new();
@@ -384,9 +372,9 @@ fn who_counts_packets_divides_all_of_the_driver_domain_s_time() {
 fn rate(host: &mut Host, from: u64) -> u64 {
     let at = |ms| Instant::from_nanos(ms * 1_000_000);
     run(host, at(from));
-    let before = host.host().device(0).counted(DomainId::DOM0, BULK).sent;
+    let before = host.devices()[0].counted(DomainId::DOM0, BULK).sent;
     run(host, at(from + 100));
-    (host.host().device(0).counted(DomainId::DOM0, BULK).sent - before) * 10
+    (host.devices()[0].counted(DomainId::DOM0, BULK).sent - before) * 10
 }
 
 /// The controller is gone in the middle of a long defence: its domain is destroyed (it is removed),

@@ -1,14 +1,13 @@
 //! Workloads that were written down or recorded elsewhere: jobs of fio, requests of block traces.
 
 use crate::common::{errors, is_helpful, only, parse, says};
-use domio_core::{Duration, Instant, NullSink};
+use crate::told::ran;
+use domio_core::Duration;
 use domio_scenario::{
-    Built, Code, DeviceModel, NoDemands, NoReplay, RecordedCalls, RecordedRequests, Replay,
-    ReplaySource, Scenario,
+    Built, Code, NoDemands, NoReplay, RecordedCalls, RecordedRequests, Replay, ReplaySource,
+    Scenario,
 };
-use domio_sim::Outcome;
-use domio_vmm::Simulation;
-use domio_vmm::bus::{Assembly, Device, Passed};
+use domio_vmm::bus::{Device, Passed};
 use domio_vmm::config::{DomainConfig, Workload};
 use domio_vmm::process::programs::{RecordedCall, ReplayLoop};
 
@@ -86,18 +85,8 @@ fn names(built: &Built) -> Vec<&str> {
 
 /// Requests that the guest's disk has answered, after so many seconds.
 fn passed(built: &Built, seconds: u64) -> Passed {
-    let scheduler = built.scheduler();
-    let mut simulation = Simulation::with_devices(
-        &built.host,
-        scheduler,
-        |bus: &mut Assembly<'_, DeviceModel>| built.attach(bus, 0),
-        NullSink,
-        built.seed,
-        0,
-    );
-    let outcome = simulation.run(Instant::ZERO + Duration::from_secs(seconds));
-    assert!(matches!(outcome, Outcome::Completed { .. }), "{outcome:?}");
-    let devices = simulation.host().devices().iter();
+    let host = ran(built, Duration::from_secs(seconds));
+    let devices = host.devices().iter();
     devices
         .map(|device| device.passed(guest(built).id))
         .fold(Passed::default(), Passed::plus)

@@ -1,10 +1,9 @@
 //! Whatever the bytes: no panic, good errors, and only sound plans.
 
 use crate::common::{is_helpful, policies};
-use domio_core::{Instant, NullSink};
+use crate::told::ran;
+use domio_core::Duration;
 use domio_scenario::{Built, MAX_SHOWN, NoReplay, Scenario, ScenarioErrors, examples, schema};
-use domio_sim::Outcome;
-use domio_vmm::Simulation;
 use domio_vmm::config::Action;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -229,16 +228,7 @@ fn devices_boot(built: &Built) {
     if built.devices.is_empty() || vcpus > 256 {
         return drop(built.scheduler());
     }
-    let mut simulation = Simulation::with_devices(
-        &built.host,
-        built.scheduler(),
-        |bus| built.attach(bus, 0),
-        NullSink,
-        built.seed,
-        0,
-    );
-    let outcome = simulation.run(Instant::from_nanos(20_000_000));
-    assert!(matches!(outcome, Outcome::Completed { .. }), "{outcome}");
+    ran(built, Duration::from_millis(20));
 }
 
 fn check(bytes: &[u8]) -> Option<Scenario> {

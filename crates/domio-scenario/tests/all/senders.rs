@@ -1,11 +1,9 @@
 //! What sending costs a guest, and when a sender of datagrams sends.
 
-use crate::told::run;
+use crate::told::{executed_us, ran, run};
+use domio_core::Duration;
 use domio_core::Stage::{DriverOut, FromGuest};
-use domio_core::{Instant, NullSink};
 use domio_scenario::{NoReplay, Scenario};
-use domio_sim::Outcome;
-use domio_vmm::Simulation;
 
 /// A guest that sends 1,000 datagrams a second.
 fn text(more: &str) -> String {
@@ -31,30 +29,16 @@ fn text(more: &str) -> String {
 }
 
 /// How long the guest executes in 2 s, in us.
-fn executed_us(costs: &str) -> u64 {
+fn executed(costs: &str) -> u64 {
     let scenario = Scenario::parse("s", text(costs).as_bytes(), domio_sched::policies());
     let built = scenario.unwrap().build(&NoReplay).unwrap();
-    let mut simulation = Simulation::with_devices(
-        &built.host,
-        built.scheduler(),
-        |bus| built.attach(bus, 0),
-        NullSink,
-        built.seed,
-        0,
-    );
-    let outcome = simulation.run(Instant::from_nanos(2_000_000_000));
-    assert!(matches!(outcome, Outcome::Completed { .. }), "{outcome}");
-    let host = simulation.host();
-    let guest = (0..host.vcpu_count()).filter(|v| host.vcpu_name(*v).domain.0 == 1);
-    guest
-        .map(|v| host.vcpu_times(v).running.as_nanos() / 1000)
-        .sum()
+    executed_us(&ran(&built, Duration::from_secs(2)), 1)
 }
 
 /// 2,000 datagrams in 2 s, each 20 us dearer.
 #[test]
 fn a_guest_pays_for_each_packet_with_data_that_it_sends() {
-    let [free, dear] = ["0", "20"].map(|us| executed_us(&format!("costs.stack_send_us = {us}")));
+    let [free, dear] = ["0", "20"].map(|us| executed(&format!("costs.stack_send_us = {us}")));
     let more = dear - free;
     assert!((39_000..=41_000).contains(&more), "{more} us");
 }

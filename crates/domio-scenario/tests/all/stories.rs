@@ -1,8 +1,8 @@
 //! What the shipped scenarios say of themselves happens when they run.
 
 use domio_core::{Instant, NullSink};
+use domio_run::Replication;
 use domio_scenario::{NoReplay, Scenario, example};
-use domio_vmm::Simulation;
 use std::collections::BTreeMap;
 
 /// What a domain got of the measured time, in per cent of one pcpu.
@@ -38,24 +38,17 @@ fn measure(name: &str, overrides: &[(&str, &str)], from_s: f64, to_s: f64) -> Ru
         .iter()
         .map(|d| (d.id.0, d.name.clone()))
         .collect();
-    let mut simulation = Simulation::new(&built.host, built.scheduler(), NullSink, built.seed, 0);
+    let mut replication = Replication::new(&built, 0, NullSink);
     let mut sums = |sign: f64, until_s: f64, domains: &mut BTreeMap<String, Got>| {
-        let outcome = simulation.run(Instant::from_nanos((until_s * 1e9) as u64));
-        assert!(
-            format!("{outcome:?}").starts_with("Completed"),
-            "{name}: {outcome:?}"
-        );
-        let host = simulation.host();
-        for v in 0..host.vcpu_count() {
-            let times = host.vcpu_times(v);
-            let got = domains
-                .entry(names[&host.vcpu_name(v).domain.0].clone())
-                .or_default();
+        let ended = replication.until(Instant::from_nanos((until_s * 1e9) as u64));
+        ended.unwrap_or_else(|fault| panic!("{name}: {fault}"));
+        for (vcpu, times) in replication.vcpu_times() {
+            let got = domains.entry(names[&vcpu.domain.0].clone()).or_default();
             let share = |d: domio_core::Duration| d.as_nanos() as f64 / 1e7 / (to_s - from_s);
             got.running += sign * share(times.running);
             got.waiting += sign * share(times.runnable);
         }
-        host.passes()
+        replication.passes()
     };
     let mut domains = BTreeMap::new();
     let before = sums(-1.0, from_s, &mut domains);

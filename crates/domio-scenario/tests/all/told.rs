@@ -3,12 +3,12 @@
 
 use crate::common::parse;
 use domio_core::{
-    ActorId, Class, Declared, DomainId, Instant, Names, Record, Says, Sink, Stage, Unit, VcpuName,
+    ActorId, Class, Declared, DomainId, Duration, Instant, Names, NullSink, Record, Says, Sink,
+    Stage, Unit, VcpuName,
 };
 use domio_net::class::RECORDS;
-use domio_scenario::NoReplay;
-use domio_sim::Outcome;
-use domio_vmm::Simulation;
+use domio_run::Replication;
+use domio_scenario::{Built, NoReplay};
 use std::ops::Deref;
 
 /// A record.
@@ -105,16 +105,28 @@ impl Sink for Records {
 pub fn run(text: &str) -> Vec<Told> {
     let scenario = parse(text).unwrap_or_else(|e| panic!("{}", e.render(false)));
     let built = scenario.build(&NoReplay).expect("nothing is replayed");
-    let mut simulation = Simulation::with_devices(
-        &built.host,
-        built.scheduler(),
-        |bus| built.attach(bus, 0),
-        Records::default(),
-        built.seed,
-        0,
-    );
-    let end = Instant::ZERO + built.warmup + built.duration;
-    let outcome = simulation.run(end);
-    assert!(matches!(outcome, Outcome::Completed { .. }), "{outcome}");
-    simulation.into_sink().0
+    recorded(&built, built.warmup + built.duration)
+}
+
+/// The records of `time` of a host.
+pub fn recorded(built: &Built, time: Duration) -> Vec<Told> {
+    let mut host = Replication::new(built, 0, Records::default());
+    let ended = host.until(Instant::ZERO + time);
+    ended.unwrap_or_else(|fault| panic!("{fault}"));
+    host.into_sink().0
+}
+
+/// A host after `time`, of which nobody wants records.
+pub fn ran(built: &Built, time: Duration) -> Replication<'static, NullSink> {
+    let mut host = Replication::new(built, 0, NullSink);
+    let ended = host.until(Instant::ZERO + time);
+    ended.unwrap_or_else(|fault| panic!("{fault}"));
+    host
+}
+
+/// How long a domain's vcpus have executed (us, each rounded down).
+pub fn executed_us<S: Sink>(host: &Replication<'_, S>, domain: u16) -> u64 {
+    let times = host.vcpu_times().into_iter();
+    let own = times.filter(|(vcpu, _)| vcpu.domain.0 == domain);
+    own.map(|(_, times)| times.running.as_nanos() / 1000).sum()
 }

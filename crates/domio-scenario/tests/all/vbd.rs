@@ -1,12 +1,11 @@
 //! Virtual disks on disks of the host: keys, places, mistakes, overrides.
 
 use crate::common::{errors, parse, says};
+use crate::told::ran;
 use domio_blk::split::{BackKind, PendingPool, SplitConfig, VbdConfig, WakeOrder};
-use domio_core::{DomainId, Duration, Instant, NullSink};
-use domio_scenario::{Code, DeviceConfig, DeviceModel, NoReplay, Scenario, example};
-use domio_sim::Outcome;
-use domio_vmm::Simulation;
-use domio_vmm::bus::{Assembly, Device};
+use domio_core::{DomainId, Duration};
+use domio_scenario::{Code, DeviceConfig, NoReplay, Scenario, example};
+use domio_vmm::bus::Device;
 
 const BASE: &str = r#"
 [run]
@@ -421,18 +420,8 @@ fn shipped(overrides: &[(&str, &str)]) -> [u64; 3] {
     let changed = parsed.expect("valid").with(overrides);
     let built = changed.unwrap_or_else(|e| panic!("{}", e.render(false)));
     let built = built.build(&NoReplay).expect("no replays");
-    let attach = |bus: &mut Assembly<'_, DeviceModel>| built.attach(bus, 0);
-    let mut simulation = Simulation::with_devices(
-        &built.host,
-        built.scheduler(),
-        attach,
-        NullSink,
-        built.seed,
-        0,
-    );
-    let outcome = simulation.run(Instant::ZERO + Duration::from_secs(10));
-    assert!(matches!(outcome, Outcome::Completed { .. }), "{outcome}");
-    let passed = |domain| simulation.host().device(0).passed(DomainId(domain));
+    let host = ran(&built, Duration::from_secs(10));
+    let passed = |domain| host.devices()[0].passed(DomainId(domain));
     [
         passed(1).requests_read,
         passed(2).requests_read,

@@ -1,15 +1,12 @@
 //! Web servers in scenarios, and times at which traffic ends.
 
 use crate::common::{errors, parse, says};
-use crate::told::Records;
+use crate::told::recorded;
 use domio_core::{DomainId, Duration, Instant};
 use domio_net::class::{NetRecord, WebStep};
 use domio_net::host::{FlowConfig, FlowKind};
 use domio_net::web::{Gaps, WebConfig};
-use domio_scenario::{Code, DeviceModel, NoReplay, Scenario, example};
-use domio_sim::Outcome;
-use domio_vmm::Simulation;
-use domio_vmm::bus::Assembly;
+use domio_scenario::{Code, NoReplay, Scenario, example};
 
 /// A scenario whose guest has this workload.
 fn scenario(workload: &str) -> String {
@@ -169,15 +166,8 @@ fn the_shipped_servers_do_what_their_scenario_says() {
     let text = example("web-servers").expect("it is shipped");
     let parsed = Scenario::parse("web-servers", text.as_bytes(), domio_sched::policies());
     let built = parsed.expect("valid").build(&NoReplay).expect("no replays");
-    let attach = |bus: &mut Assembly<'_, DeviceModel>| built.attach(bus, 0);
-    let scheduler = built.scheduler();
-    let sink = Records::default();
-    let mut simulation =
-        Simulation::with_devices(&built.host, scheduler, attach, sink, built.seed, 0);
     let second = |s| Instant::ZERO + Duration::from_secs(s);
-    let outcome = simulation.run(second(3));
-    assert!(matches!(outcome, Outcome::Completed { .. }), "{outcome}");
-    let records = simulation.into_sink().0;
+    let records = recorded(&built, Duration::from_secs(3));
     let measured = || records.iter().filter(|r| r.at >= second(1));
     let steps = |domain: &DomainId, step| {
         let own = measured().filter(|r| r.is_of(domain.0));

@@ -2,12 +2,11 @@
 //! processor, an archiver, cores that share caches.
 
 use crate::common::{errors, parse};
+use crate::told::{executed_us, ran};
 use domio_core::keys::Distribution;
-use domio_core::{Duration, Instant, NullSink};
+use domio_core::Duration;
 use domio_net::host::FlowKind;
 use domio_scenario::{Built, DeviceConfig, NoReplay};
-use domio_sim::Outcome;
-use domio_vmm::Simulation;
 use domio_vmm::config::Workload;
 
 fn build(text: &str) -> Built {
@@ -98,22 +97,8 @@ fn zip_compresses_what_it_has_read() {
         work_kib_us = 100
         "#;
     let built = build(text);
-    let attach = |bus: &mut domio_vmm::bus::Assembly<'_, _>| built.attach(bus, 0);
-    let mut simulation = Simulation::with_devices(
-        &built.host,
-        built.scheduler(),
-        attach,
-        NullSink,
-        built.seed,
-        0,
-    );
-    let outcome = simulation.run(Instant::from_nanos(20_000_000_000));
-    assert!(matches!(outcome, Outcome::Completed { .. }), "{outcome}");
-    let host = simulation.host();
-    let guest = (0..host.vcpu_count()).filter(|v| host.vcpu_name(*v).domain.0 == 1);
-    let ms: u64 = guest
-        .map(|v| host.vcpu_times(v).running.as_nanos() / 1_000_000)
-        .sum();
+    let host = ran(&built, Duration::from_secs(20));
+    let ms = executed_us(&host, 1) / 1000;
     // 2,000 KiB at 100 us; on a machine without costs nothing else takes time.
     assert!((200..=205).contains(&ms), "{ms} ms");
 }

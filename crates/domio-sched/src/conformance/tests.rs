@@ -16,11 +16,11 @@ fn every_policy_of_the_registry_passes() {
     }
 }
 
-/// Runs the policy called `name` with each word of its choice `param`, all else at the defaults
-/// but for what `fixed` says.
 /// Scripts of the gate; `what_passes_passes_at_length` has more.
 const FEW: Range<u64> = 0..14;
 
+/// Runs the policy called `name` with each word of its choice `param`, all else at the defaults
+/// but for what `fixed` says.
 fn passes_in_every(name: &str, param: &str, fixed: &[(&str, &str)], seeds: Range<u64>) {
     let policy = registry::find(name).expect("a policy of that name");
     let mut declared = policy.descriptor.params.iter();
