@@ -1,9 +1,8 @@
 //! The mini host: the smallest honest host of a [`Scheduler`].
 //!
 //! It does what [`crate::contract`] and xen-spec 0.2 to 0.8 say, slowly and obviously. Nothing
-//! costs time. Pending events lie in a `Vec` that is searched for the earliest; of simultaneous
-//! ones, timers and guests come before the scheduler softirq (xen-spec 0.2), and otherwise first
-//! in is first out.
+//! costs time. Pending events lie in a `Vec`, in their order; of simultaneous ones, timers and
+//! guests come before the scheduler softirq (xen-spec 0.2), and otherwise first in is first out.
 //!
 //! The operator's code runs on the pcpu of the vcpu that it is about, and what creates vcpus on the
 //! first pcpu. Two orders of events are the host's own choice, where Xen leaves the contract open:
@@ -83,14 +82,22 @@ enum Event {
 #[derive(Clone, Copy, Debug)]
 struct Pending {
     at: Instant,
-    sequence: u64,
     event: Event,
+    /// Time; then whether it is the scheduler softirq, which comes last; then the number in which
+    /// it was added.
+    key: u128,
 }
 
 impl Pending {
-    fn key(&self) -> (Instant, bool, u64) {
-        let softirq = matches!(self.event, Event::Schedule(_));
-        (self.at, softirq, self.sequence)
+    fn new(at: Instant, event: Event, sequence: u64) -> Self {
+        let softirq = matches!(event, Event::Schedule(_));
+        let key = u128::from(at.as_nanos()) << 64 | u128::from(softirq) << 63;
+        assert!(sequence >> 63 == 0, "too many events for any script");
+        Pending {
+            at,
+            event,
+            key: key | u128::from(sequence),
+        }
     }
 }
 
@@ -130,6 +137,7 @@ struct Host<'s> {
     tables: Tables,
     now: Instant,
     sequence: u64,
+    /// The earliest last.
     pending: Vec<Pending>,
     /// Events handled at this instant.
     rounds: u32,
@@ -141,6 +149,8 @@ struct Host<'s> {
     /// By group; none for a policy that has no groups.
     groups: Vec<ParamValues>,
     log: Vec<LogEntry>,
+    /// Room for the effects of a call; empty between calls.
+    effects: Vec<Effect>,
 }
 
 impl<'s> Host<'s> {
@@ -174,6 +184,7 @@ impl<'s> Host<'s> {
             own: alloc::vec![None; script.vcpus.len()],
             groups: Vec::new(),
             log: Vec::new(),
+            effects: Vec::new(),
             script,
         }
     }
@@ -198,11 +209,9 @@ impl<'s> Host<'s> {
     // ---- time -------------------------------------------------------------------------------
 
     fn add(&mut self, at: Instant, event: Event) {
-        self.pending.push(Pending {
-            at: at.max(self.now),
-            sequence: self.sequence,
-            event,
-        });
+        let new = Pending::new(at.max(self.now), event, self.sequence);
+        let place = self.pending.partition_point(|p| p.key > new.key);
+        self.pending.insert(place, new);
         self.sequence += 1;
     }
 
@@ -212,11 +221,7 @@ impl<'s> Host<'s> {
 
     /// Takes the next event out and moves time to it; `None` when the script ends before it.
     fn take_earliest(&mut self) -> Option<Event> {
-        let at = (0..self.pending.len()).min_by_key(|i| self.pending[*i].key())?;
-        if self.pending[at].at >= self.script.end {
-            return None;
-        }
-        let next = self.pending.remove(at);
+        let next = self.pending.pop_if(|p| p.at < self.script.end)?;
         if next.at > self.now {
             self.now = next.at;
             self.rounds = 0;
@@ -289,15 +294,16 @@ impl<'s> Host<'s> {
         method: impl FnOnce(&mut dyn Scheduler, &mut Cx<'_>) -> R,
         entry: impl FnOnce(&R) -> PolicyCall,
     ) -> R {
-        let mut effects = Vec::new();
+        let mut effects = core::mem::take(&mut self.effects);
         let mut cx = Cx::new(self.now, &mut self.tables, &mut effects, self.tracing);
         let answer = method(&mut *self.policy, &mut cx);
         self.note(Occurrence::Call(entry(&answer)));
-        for effect in effects {
+        for effect in effects.drain(..) {
             if !self.ended() {
                 self.carry_out(effect);
             }
         }
+        self.effects = effects;
         answer
     }
 
