@@ -119,6 +119,3 @@ impl Releases {
 pub fn version(params: &ParamValues) -> Option<XenVersion> {
     XenVersion::from_name(params.word(VERSION)?)
 }
-
-#[cfg(test)]
-mod tests;

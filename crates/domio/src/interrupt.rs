@@ -20,18 +20,50 @@ static ENDS_INPUT: AtomicBool = AtomicBool::new(false);
 /// The input is to end.
 static STOP: AtomicBool = AtomicBool::new(false);
 
-/// From now on interrupts are answered. Where such signals are ignored, as under `nohup`, nothing
-/// interrupts.
+/// From now on interrupts are answered. A signal that is ignored stays so: a closed terminal does
+/// nothing to a program under `nohup`, which `kill` interrupts all the same.
+#[cfg(unix)]
 pub fn listen() {
-    let _ = ctrlc::try_set_handler(|| {
-        if ENDS_INPUT.load(Ordering::SeqCst) && !STOP.swap(true, Ordering::SeqCst) {
-            return;
-        }
-        // Held to the end, lest another part is created meanwhile.
-        let _parts = remove_parts();
-        out::message(&told());
-        process::exit(INTERRUPTED);
-    });
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    let ignored = ignored();
+    let answered = [SIGINT, SIGTERM, SIGHUP].into_iter();
+    let answered = answered.filter(|signal| ignored >> (signal - 1) & 1 == 0);
+    // A machine that hands out no signals interrupts as it always does.
+    if let Ok(mut signals) = signal_hook::iterator::Signals::new(answered) {
+        std::thread::spawn(move || signals.forever().for_each(|_| answer()));
+    }
+}
+
+/// From now on Ctrl-C is answered.
+#[cfg(not(unix))]
+pub fn listen() {
+    let _ = ctrlc::try_set_handler(answer);
+}
+
+/// The signals that are ignored, signal 1 in bit 0: whoever started the program said so.
+#[cfg(target_os = "linux")]
+fn ignored() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok())
+        .unwrap_or(0)
+}
+
+/// Where nobody says which signals are ignored, a closed terminal is left alone.
+#[cfg(all(unix, not(target_os = "linux")))]
+fn ignored() -> u64 {
+    1 << (signal_hook::consts::SIGHUP - 1)
+}
+
+/// Answers an interrupt.
+fn answer() {
+    if ENDS_INPUT.load(Ordering::SeqCst) && !STOP.swap(true, Ordering::SeqCst) {
+        return;
+    }
+    // Held to the end, lest another part is created meanwhile.
+    let _parts = remove_parts();
+    out::message(&told());
+    process::exit(INTERRUPTED);
 }
 
 /// Finished replications are kept at `path` from now on; `count` is how many.

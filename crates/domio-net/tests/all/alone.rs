@@ -1,5 +1,5 @@
-//! Hosts with one guest on a processor of its own: what its streams and pings show of the card and of
-//! the remote host.
+//! Hosts with one guest on a processor of its own: what its streams and pings show of the card
+//! and of the remote host.
 
 use crate::host::{Guest, Setup, simulation};
 use crate::told::Records;

@@ -172,6 +172,3 @@ fn add(report: &mut Report, make: Make<'_>, script: &Script, seed: Option<u64>) 
     let findings = check_script(make, script, seed);
     report.add(findings.expect("scripts of the suite itself can be run"));
 }
-
-#[cfg(test)]
-mod tests;

@@ -19,7 +19,7 @@ fn an_interrupt_says_what_is_kept_and_how_to_go_on() {
     let child = |args: &[&str]| {
         // Whoever runs the tests may ignore what is to be sent.
         std::process::Command::new("env")
-            .arg("--default-signal=INT")
+            .arg("--default-signal=INT,HUP")
             .arg(assert_cmd::cargo::cargo_bin("domio"))
             .args(args)
             .current_dir(folder.path())

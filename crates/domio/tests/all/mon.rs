@@ -195,7 +195,7 @@ fn an_interrupt_ends_a_file_that_grows_and_what_is_known_is_shown() {
     std::fs::write(folder.path().join("half"), &whole[..whole.len() / 2]).unwrap();
     // Whoever runs the tests may ignore what is to be sent.
     let mut child = Command::new("env")
-        .arg("--default-signal=INT")
+        .arg("--default-signal=INT,HUP")
         .arg(env!("CARGO_BIN_EXE_domio"))
         .current_dir(folder.path())
         .args(["mon", "half", "--follow", "--json"])

@@ -1,13 +1,12 @@
 //! Releases that claim to differ do, on some host; those that do not claim it do the same.
 
-use super::{Releases, RuleChange};
-use crate::conformance::log::{LogEntry, Occurrence, PolicyCall};
-use crate::conformance::script::{Script, ScriptStep};
-use crate::conformance::{host, library, random};
-use crate::registry::{self, Policy};
-use alloc::vec::Vec;
 use core::ops::Range;
 use domio_core::{CpuSet, Instant, ParamKind, ParamValues, PcpuId, Topology, XenVersion};
+use domio_sched::conformance::log::{LogEntry, Occurrence, PolicyCall};
+use domio_sched::conformance::script::{Script, ScriptStep};
+use domio_sched::conformance::{host, library, random};
+use domio_sched::registry::{self, Policy};
+use domio_sched::releases::{Releases, RuleChange};
 
 /// Settings under which a policy's releases are compared, as words and numbers.
 type Settings = &'static [(&'static str, &'static str)];

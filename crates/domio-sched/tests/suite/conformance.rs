@@ -1,11 +1,9 @@
 //! The suite on the policies of the registry.
 
-mod driver_domain;
-
-use super::*;
-use crate::registry;
-use alloc::string::ToString;
+use core::ops::Range;
 use domio_core::{ParamKind, ParamValues};
+use domio_sched::conformance::*;
+use domio_sched::registry;
 
 #[test]
 fn every_policy_of_the_registry_passes() {

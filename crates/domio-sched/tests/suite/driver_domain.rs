@@ -1,8 +1,10 @@
 //! The suite on credit with what Zeng 2015 adds, in all combinations, and how fair it is then.
 
-use super::super::world::World;
-use super::*;
-use domio_core::{Instant, VcpuId};
+use domio_core::{Duration, Instant, ParamValues, Topology, VcpuId};
+use domio_sched::Scheduler;
+use domio_sched::conformance::world::World;
+use domio_sched::conformance::*;
+use domio_sched::registry;
 
 /// Each combination of the parameters, and a word for it.
 fn combinations() -> Vec<(String, ParamValues)> {
@@ -20,7 +22,7 @@ fn combinations() -> Vec<(String, ParamValues)> {
                 ] {
                     params.set(name, value).expect("a value in range");
                 }
-                let word = alloc::format!("{version}, balance {balance}, vector {vector}/{hold}");
+                let word = format!("{version}, balance {balance}, vector {vector}/{hold}");
                 all.push((word, params));
             }
         }
@@ -29,7 +31,7 @@ fn combinations() -> Vec<(String, ParamValues)> {
 }
 
 fn credit(params: &ParamValues, topology: &Topology) -> Box<dyn Scheduler> {
-    crate::credit::make(params, topology)
+    domio_sched::credit::make(params, topology)
 }
 
 #[test]
@@ -93,7 +95,7 @@ fn script(pcpus: u16, (held, period): (u64, u64), burners: usize, sleepers: usiz
 fn shares(script: &Script, params: &ParamValues) -> Vec<u64> {
     let run = host::run(script, credit(params, &script.topology)).expect("a script that runs");
     let mut world = World::new(script.topology.pcpus(), script.vcpus.len());
-    let mut got = alloc::vec![Duration::ZERO; script.vcpus.len()];
+    let mut got = vec![Duration::ZERO; script.vcpus.len()];
     let mut now = Instant::ZERO;
     for entry in &run.log {
         for v in world.current.iter().flatten() {
@@ -147,7 +149,7 @@ fn on_several_pcpus_nobody_gets_another_share_than_without() {
             let with = shares(&script, params);
             let far = |(one, other): (&u64, &u64)| one.abs_diff(*other) > TOLERANCE;
             if plain.iter().zip(&with).any(far) {
-                unfair += &alloc::format!("{word}: {plain:?} {with:?}\n");
+                unfair += &format!("{word}: {plain:?} {with:?}\n");
             }
         }
     }
