@@ -3,8 +3,8 @@
 
 use crate::common::{errors, parse};
 use crate::told::{executed_us, ran};
-use domio_core::keys::Distribution;
 use domio_core::Duration;
+use domio_core::keys::Distribution;
 use domio_net::host::FlowKind;
 use domio_scenario::{Built, DeviceConfig, NoReplay};
 use domio_vmm::config::Workload;
