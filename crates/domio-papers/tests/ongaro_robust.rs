@@ -102,8 +102,9 @@ fn scaled(costs: &[(String, Duration)], percent: u64) -> Machine {
     Machine::with(costs.iter().map(change).collect())
 }
 
-/// Rows whose contrary is proven with a variant, what they were before, and with which. What short runs leave undecided is
-/// no flip, but a row that `base` leaves undecided is one that the test says nothing of.
+/// Rows whose contrary is proven with a variant, what they were before, and with which. What short
+/// runs leave undecided is no flip, but a row that `base` leaves undecided is one that the test
+/// says nothing of.
 fn flips<'v>(
     rows: &[&str],
     base: &Variant,
