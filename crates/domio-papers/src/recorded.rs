@@ -1,9 +1,11 @@
 //! The verdicts that full effort has given, which ship with domio.
 //!
 //! A change of the program that changes a verdict is either a mistake or news. `domio reproduce
-//! --check` tells. A claim that is decided must be decided as the record says. An undecided claim
-//! contradicts nothing, since less than full effort leaves claims undecided that full effort
-//! decides; at full effort it is a change, as that is what the record was made with.
+//! --check` tells. A claim that is decided must be decided as the record says. Undecided, on one
+//! side or the other, contradicts nothing at less than full effort: fewer samples leave claims open
+//! that full effort decides, and fewer looks at them allow each look a larger part of the risk, so
+//! that a claim may be decided that full effort leaves open. At full effort both are changes, as
+//! that is what the record was made with.
 
 use crate::folders::PaperFolder;
 use crate::ledger::{ClaimLedger, Verdict};
@@ -54,10 +56,11 @@ pub fn of(folders: &[PaperFolder]) -> Result<Record, String> {
 /// no check decides are left out, as are those that `ledger` does not have.
 pub fn changes(record: &Record, ledger: &ClaimLedger, full: bool) -> Vec<VerdictChange> {
     let changed = |(id, is): &(&String, Verdict)| {
-        let too_few = *is == Verdict::Undecided && !full;
-        *is != Verdict::NotImplemented
-            && record.get(*id).map(String::as_str) != Some(is.name())
-            && !(too_few && record.contains_key(*id))
+        let was = record.get(*id).map(String::as_str);
+        let open = Verdict::Undecided.name();
+        let contradicts_nothing =
+            !full && was.is_some() && [was, Some(is.name())].contains(&Some(open));
+        *is != Verdict::NotImplemented && was != Some(is.name()) && !contradicts_nothing
     };
     let entries = ledger.entries.iter();
     entries
@@ -100,10 +103,12 @@ mod tests {
             fails,
             open,
             ClaimResult::not_implemented(),
+            holds.clone(),
             holds,
         ]);
         let ids: Vec<&String> = now.entries.iter().map(|e| &e.claim.id).collect();
-        let record: BTreeMap<String, String> = [(0, "holds"), (1, "holds"), (2, "fails")]
+        let on_record = [(0, "holds"), (1, "holds"), (2, "fails"), (5, "undecided")];
+        let record: BTreeMap<String, String> = on_record
             .map(|(i, verdict)| (ids[i].clone(), verdict.to_owned()))
             .into();
         let told = |full| {
@@ -116,8 +121,9 @@ mod tests {
         let second = format!("{}: fails, on record is holds", ids[1]);
         let third = format!("{}: undecided, on record is fails", ids[2]);
         let fifth = format!("{}: holds, on record is nothing", ids[4]);
+        let sixth = format!("{}: holds, on record is undecided", ids[5]);
         assert_eq!(told(false), [second.clone(), fifth.clone()]);
-        assert_eq!(told(true), [second, third, fifth]);
+        assert_eq!(told(true), [second, third, fifth, sixth]);
     }
 
     #[test]
