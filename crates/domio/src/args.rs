@@ -219,8 +219,9 @@ Without a PREFIX or --claims, a small host is compared under three schedulers fi
 An effort fixes how many replications of what length are simulated, from quick, for a first look, to
 full, which takes hours. A claim is undecided when they prove neither
 the claim nor its contrary; `domio claim show ID` tells what decides a claim. With --check the
-status is 1 when a verdict is not the recorded one. An undecided claim is no other verdict, except
-at full effort with its own replications and times, which the record was made with.";
+status is 1 when a verdict is not the recorded one. A claim that is undecided, now or on record, is
+no other verdict, except at full effort with its own replications and times, which the record was
+made with.";
 
 /// Arguments of `reproduce`.
 #[derive(Debug, Args)]
