@@ -56,11 +56,9 @@ pub fn of(folders: &[PaperFolder]) -> Result<Record, String> {
 /// no check decides are left out, as are those that `ledger` does not have.
 pub fn changes(record: &Record, ledger: &ClaimLedger, full: bool) -> Vec<VerdictChange> {
     let changed = |(id, is): &(&String, Verdict)| {
-        let was = record.get(*id).map(String::as_str);
-        let open = Verdict::Undecided.name();
-        let contradicts_nothing =
-            !full && was.is_some() && [was, Some(is.name())].contains(&Some(open));
-        *is != Verdict::NotImplemented && was != Some(is.name()) && !contradicts_nothing
+        let (is, open) = (is.name(), Verdict::Undecided.name());
+        let contradicts = |was: &String| was != is && (full || (was != open && is != open));
+        is != Verdict::NotImplemented.name() && record.get(*id).is_none_or(contradicts)
     };
     let entries = ledger.entries.iter();
     entries

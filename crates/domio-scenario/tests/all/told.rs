@@ -110,15 +110,16 @@ pub fn run(text: &str) -> Vec<Told> {
 
 /// The records of `time` of a host.
 pub fn recorded(built: &Built, time: Duration) -> Vec<Told> {
-    let mut host = Replication::new(built, 0, Records::default());
-    let ended = host.until(Instant::ZERO + time);
-    ended.unwrap_or_else(|fault| panic!("{fault}"));
-    host.into_sink().0
+    after(built, time, Records::default()).into_sink().0
 }
 
 /// A host after `time`, of which nobody wants records.
 pub fn ran(built: &Built, time: Duration) -> Replication<'static, NullSink> {
-    let mut host = Replication::new(built, 0, NullSink);
+    after(built, time, NullSink)
+}
+
+fn after<S: Sink + 'static>(built: &Built, time: Duration, sink: S) -> Replication<'static, S> {
+    let mut host = Replication::new(built, 0, sink);
     let ended = host.until(Instant::ZERO + time);
     ended.unwrap_or_else(|fault| panic!("{fault}"));
     host

@@ -82,22 +82,14 @@ enum Event {
 #[derive(Clone, Copy, Debug)]
 struct Pending {
     at: Instant,
+    sequence: u64,
     event: Event,
-    /// Time; then whether it is the scheduler softirq, which comes last; then the number in which
-    /// it was added.
-    key: u128,
 }
 
 impl Pending {
-    fn new(at: Instant, event: Event, sequence: u64) -> Self {
-        let softirq = matches!(event, Event::Schedule(_));
-        let key = u128::from(at.as_nanos()) << 64 | u128::from(softirq) << 63;
-        assert!(sequence >> 63 == 0, "too many events for any script");
-        Pending {
-            at,
-            event,
-            key: key | u128::from(sequence),
-        }
+    fn key(&self) -> (Instant, bool, u64) {
+        let softirq = matches!(self.event, Event::Schedule(_));
+        (self.at, softirq, self.sequence)
     }
 }
 
@@ -209,8 +201,12 @@ impl<'s> Host<'s> {
     // ---- time -------------------------------------------------------------------------------
 
     fn add(&mut self, at: Instant, event: Event) {
-        let new = Pending::new(at.max(self.now), event, self.sequence);
-        let place = self.pending.partition_point(|p| p.key > new.key);
+        let new = Pending {
+            at: at.max(self.now),
+            sequence: self.sequence,
+            event,
+        };
+        let place = self.pending.partition_point(|p| p.key() > new.key());
         self.pending.insert(place, new);
         self.sequence += 1;
     }
