@@ -30,7 +30,7 @@ const BETWEEN: &str = "__CLIPPY_HACKERY__";
 const SIMULATE: [(&str, &str); 5] = [
     ("domio-control", "cap_twin"),
     ("domio-net", "all"),
-    ("domio-sched", "domio_sched"),
+    ("domio-scenario", "all"),
     ("domio-sched", "sedf_twin"),
     ("domio-sched", "bvt_twin"),
 ];

@@ -1,10 +1,10 @@
 //! Guesses of what a trace does not show of its start: a first one, and others near it or far.
 
 use core::cmp::Reverse;
-use domio_core::{Duration, NullSink, PcpuId, Runstate};
+use domio_core::{Duration, PcpuId, Runstate};
 use domio_replay::NamedRecord;
 use domio_sched::credit::{ACCOUNTING, Priority};
-use domio_sim::{Outcome, RandomStream};
+use domio_sim::RandomStream;
 use domio_twin::policy::credit::CreditTwin;
 use domio_twin::policy::credit::seen::{FirstWake, accounting_records};
 use domio_twin::policy::credit::{Hidden, HiddenVcpu};
@@ -166,10 +166,10 @@ fn align_accounting(twin: &CreditTwin, records: &[NamedRecord], guess: &mut Hidd
     }
     // Another start can meet other timers on the way, so once may not be enough.
     for _ in 0..5 {
-        let mut simulation = twin.simulation(guess, NullSink);
-        let outcome = simulation.run(before);
+        let mut simulation = twin.simulation(guess);
+        let outcome = simulation.until(before);
         let expires = simulation.policy_timer(PcpuId(0), ACCOUNTING);
-        let (Outcome::Completed { .. }, Some(expires)) = (outcome, expires) else {
+        let (Ok(()), Some(expires)) = (outcome, expires) else {
             return;
         };
         let aligned = (guess.accounting_in + due.saturating_since(expires))
@@ -247,9 +247,9 @@ mod tests {
         let first = accounting_records(&recording.records).next().unwrap();
         let takes = twin.profile().timer_to_handler[usize::from(ACCOUNTING)];
         let due = twin.origin() + first.at.since(twin.start().at + takes);
-        let mut simulation = twin.simulation(guess, NullSink);
-        let outcome = simulation.run(due.saturating_sub(Duration::from_micros(200)));
-        assert!(matches!(outcome, Outcome::Completed { .. }));
+        let mut simulation = twin.simulation(guess);
+        let outcome = simulation.until(due.saturating_sub(Duration::from_micros(200)));
+        assert!(outcome.is_ok());
         let expires = simulation.policy_timer(PcpuId(0), ACCOUNTING).unwrap();
         expires.as_nanos() as i64 - due.as_nanos() as i64
     }

@@ -4,7 +4,7 @@ use crate::SearchSettings;
 use crate::search::searched;
 use core::cmp::Reverse;
 use domio_core::{Duration, Instant, VcpuName};
-use domio_replay::{NamedRecord, NamedRecords};
+use domio_replay::NamedRecord;
 use domio_twin::Parting;
 use domio_twin::policy::credit::CreditTwin;
 use domio_twin::policy::credit::Hidden;
@@ -140,7 +140,7 @@ pub fn matching(
     settings: &SearchSettings,
 ) -> Matched {
     const STEP: Duration = Duration::from_millis(200);
-    let mut simulation = twin.simulation(hidden, NamedRecords::default());
+    let mut simulation = twin.simulation(hidden);
     let pcpus = twin.start().pcpus.len();
     let origin = twin.origin();
     let begin = twin.start().at;
@@ -152,11 +152,11 @@ pub fn matching(
     let mut suspects: Vec<VcpuName> = Vec::new();
     while until < end && !differs {
         until = (until + STEP).min(end);
-        if !matches!(simulation.run(until), domio_sim::Outcome::Completed { .. }) {
+        if simulation.until(until).is_err() {
             break;
         }
-        let simulated = Decisions::of(&simulation.host_mut().sink_mut().0, twin);
-        simulation.host_mut().sink_mut().0.clear();
+        let records = core::mem::take(&mut simulation.sink_mut().0);
+        let simulated = Decisions::of(&records, twin);
         for ((list, expected), next) in simulated.lists.iter().zip(&recorded.lists).zip(&mut next) {
             for (at, vcpu) in list {
                 let at = at.since(origin);

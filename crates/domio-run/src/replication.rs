@@ -3,14 +3,15 @@
 use crate::erased::Erased;
 use crate::overhead::KernelTimes;
 use crate::simulate::RunFault;
-use domio_core::{DomainId, Instant, NullSink, Sink, VcpuName};
+use domio_core::{DomainId, Instant, NullSink, PcpuId, Sink, VcpuName};
 use domio_net::queue::{DropPlace, Ledger};
 use domio_scenario::{Built, DeviceModel};
-use domio_sched::StateRows;
+use domio_sched::{Scheduler, StateRows};
 use domio_sim::Outcome;
 use domio_vmm::Simulation;
 use domio_vmm::bus::Assembly;
-use domio_vmm::host::RunstateTimes;
+use domio_vmm::config::HostConfig;
+use domio_vmm::host::{RunstateTimes, Snapshot};
 use std::cell::{RefCell, RefMut};
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -32,6 +33,7 @@ trait Simulated {
     fn set_recording(&mut self, on: bool);
     fn dump(&self) -> String;
     fn policy_state(&self) -> StateRows;
+    fn policy_timer(&self, pcpu: PcpuId, slot: u8) -> Option<Instant>;
     fn events(&self) -> u64;
     fn devices(&self) -> &[DeviceModel];
     fn kernel_times(&self, domain: DomainId) -> KernelTimes;
@@ -61,6 +63,10 @@ impl<S: Sink> Simulated for Simulation<S, DeviceModel> {
 
     fn policy_state(&self) -> StateRows {
         self.host().policy_state()
+    }
+
+    fn policy_timer(&self, pcpu: PcpuId, slot: u8) -> Option<Instant> {
+        Simulation::policy_timer(self, pcpu, slot)
     }
 
     fn events(&self) -> u64 {
@@ -98,6 +104,18 @@ fn recorded<'s>(built: &Built, number: u32, sink: Erased<'s>) -> Box<dyn Simulat
     simulation(built, number, sink)
 }
 
+/// A host that goes on from `snapshot`. Compiled here, for all callers and all sinks.
+fn resumed<'s>(
+    config: &HostConfig,
+    scheduler: Box<dyn Scheduler>,
+    snapshot: &Snapshot,
+    sink: Erased<'s>,
+) -> Box<dyn Simulated + 's> {
+    let host: Simulation<_, DeviceModel> =
+        Simulation::from_snapshot(config, scheduler, sink, 0, snapshot);
+    Box::new(host)
+}
+
 /// A host without devices is simulated by the same code: a kind of its own was no faster.
 fn simulation<'s, S: Sink + 's>(built: &Built, number: u32, sink: S) -> Box<dyn Simulated + 's> {
     let (config, scheduler, seed) = (&built.host, built.scheduler(), built.seed);
@@ -121,6 +139,27 @@ impl<'s, S: Sink + 's> Replication<'s, S> {
             sink,
             policy: built.policy.descriptor.name,
             number,
+        }
+    }
+
+    /// The host that `config` describes, without devices, which goes on from `snapshot` under
+    /// `scheduler`, as of seed 0. All records go to `sink`. See [`Simulation::from_snapshot`].
+    ///
+    /// # Panics
+    /// As [`Simulation::from_snapshot`].
+    pub fn resumed(
+        config: &HostConfig,
+        scheduler: Box<dyn Scheduler>,
+        snapshot: &Snapshot,
+        sink: S,
+    ) -> Self {
+        let policy = scheduler.descriptor().name;
+        let sink = Rc::new(RefCell::new(sink));
+        Replication {
+            host: resumed(config, scheduler, snapshot, Erased::of(&sink)),
+            sink,
+            policy,
+            number: 0,
         }
     }
 
@@ -172,6 +211,14 @@ impl<'s, S: Sink + 's> Replication<'s, S> {
     /// What the policy has in its books.
     pub fn policy_state(&self) -> StateRows {
         self.host.policy_state()
+    }
+
+    /// When the timer that the policy keeps in `slot` of `pcpu` expires, if it is set.
+    ///
+    /// # Panics
+    /// If there is no such pcpu or slot.
+    pub fn policy_timer(&self, pcpu: PcpuId, slot: u8) -> Option<Instant> {
+        self.host.policy_timer(pcpu, slot)
     }
 
     /// Events delivered so far.

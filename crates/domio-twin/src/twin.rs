@@ -6,19 +6,19 @@ use crate::release::COMPARED_WITH;
 use crate::seen::seen;
 use crate::start::Start;
 use domio_core::{
-    CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Runstate, Sink, Topology, VcpuId,
-    VcpuName,
+    CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Runstate, Topology, VcpuId, VcpuName,
 };
 use domio_replay::demand::unseen::Unseen;
 use domio_replay::demand::{Recorded, demands};
 use domio_replay::linux::{KERNEL_TICK, LEAST_AHEAD, next_after};
 use domio_replay::{Demand, NamedRecord, NamedRecords, ReplayProcess};
+use domio_run::Replication;
+use domio_vmm::Profile;
 use domio_vmm::config::{
     Distribution, DomainConfig, GuestConfig, HostConfig, KernelTick, TaskConfig, VcpuConfig,
     Workload,
 };
 use domio_vmm::host::{Hold, PcpuSnapshot, Snapshot, VcpuSnapshot};
-use domio_vmm::{Profile, Simulation};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -217,10 +217,16 @@ impl<P: PolicyState> Twin<P> {
         found.params.by_name(param)
     }
 
-    /// A simulation that begins at the trace's first record with the given hidden state.
-    pub fn simulation<S: Sink>(&self, hidden: &P::Hidden, sink: S) -> Simulation<S> {
+    /// A simulation that begins at the trace's first record with the given hidden state, and keeps
+    /// its records.
+    pub fn simulation(&self, hidden: &P::Hidden) -> Replication<'static, NamedRecords> {
         let policy = P::resuming(self, hidden);
-        Simulation::from_snapshot(&self.config, policy, sink, 0, &self.snapshot())
+        Replication::resumed(
+            &self.config,
+            policy,
+            &self.snapshot(),
+            NamedRecords::default(),
+        )
     }
 
     /// The number of `name` in the simulation: vcpus are numbered in the order of the
@@ -235,13 +241,11 @@ impl<P: PolicyState> Twin<P> {
 
     /// The records of a whole simulated run.
     pub fn run(&self, hidden: &P::Hidden) -> Vec<NamedRecord> {
-        let mut simulation = self.simulation(hidden, NamedRecords::default());
+        let mut simulation = self.simulation(hidden);
         let end = self.origin + self.length;
-        let outcome = simulation.run(end);
-        assert!(
-            matches!(outcome, domio_sim::Outcome::Completed { .. }),
-            "a twin runs to its end: {outcome}"
-        );
+        if let Err(fault) = simulation.until(end) {
+            panic!("a twin runs to its end: {fault}");
+        }
         simulation.into_sink().0
     }
 

@@ -32,11 +32,13 @@ impl<S: Sink> Simulation<S> {
     ) -> Self {
         Self::with_devices(config, scheduler, |_| (), sink, seed, replication)
     }
+}
 
-    /// A host that starts in the state of `snapshot`, at the time of that. Times of creation in
-    /// `config` are ignored: every domain exists already. Vcpus are numbered in the order of
-    /// `config`; `scheduler` may have a state of its own that refers to these numbers, and is asked
-    /// to [resume](Scheduler::resume) with it.
+impl<S: Sink, D: Device> Simulation<S, D> {
+    /// A host without devices that starts in the state of `snapshot`, at the time of that. Times of
+    /// creation in `config` are ignored: every domain exists already. Vcpus are numbered in the
+    /// order of `config`; `scheduler` may have a state of its own that refers to these numbers, and
+    /// is asked to [resume](Scheduler::resume) with it.
     ///
     /// # Panics
     /// As [`Host::new`], and when `snapshot` contradicts itself or names unknown vcpus.
@@ -52,9 +54,7 @@ impl<S: Sink> Simulation<S> {
         host.start_from(&mut queue, snapshot);
         Simulation { queue, host }
     }
-}
 
-impl<S: Sink, D: Device> Simulation<S, D> {
     /// As [`Simulation::new`], on a host with the devices that `attach` puts on the bus.
     ///
     /// # Panics

@@ -53,6 +53,19 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "domio-run",
+        &[
+            "domio-core",
+            "domio-sched",
+            "domio-sim",
+            "domio-vmm",
+            "domio-net",
+            "domio-trace",
+            "domio-meter",
+            "domio-scenario",
+        ],
+    ),
+    (
         "domio-replay",
         &[
             "domio-core",
@@ -73,6 +86,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "domio-trace",
             "domio-meter",
             "domio-scenario",
+            "domio-run",
             "domio-replay",
         ],
     ),
@@ -85,19 +99,6 @@ const ARROWS: &[(&str, &[&str])] = &[
             "domio-vmm",
             "domio-replay",
             "domio-twin",
-        ],
-    ),
-    (
-        "domio-run",
-        &[
-            "domio-core",
-            "domio-sched",
-            "domio-sim",
-            "domio-vmm",
-            "domio-net",
-            "domio-trace",
-            "domio-meter",
-            "domio-scenario",
         ],
     ),
     ("domio-stats", &["domio-core", "domio-meter", "domio-run"]),

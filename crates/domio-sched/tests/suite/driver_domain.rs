@@ -37,7 +37,7 @@ fn credit(params: &ParamValues, topology: &Topology) -> Box<dyn Scheduler> {
 #[test]
 fn credit_keeps_its_promises_in_all_combinations() {
     for (word, params) in combinations() {
-        let report = check(&|topology| credit(&params, topology), 0..14);
+        let report = check(&|topology| credit(&params, topology), 0..7);
         assert!(report.is_clean(), "{word}: {report}");
     }
 }
@@ -50,7 +50,7 @@ fn with_a_bound_nobody_starves_however_many_packets_there_are() {
         if params.by_name("dispatch_hold_us") == Some(0) {
             continue;
         }
-        let random = (0..14).map(random::script);
+        let random = (0..7).map(random::script);
         for script in library::scripts().into_iter().chain(random) {
             let script = script.with_driver_domain(Duration::MAX);
             let found = check_script(&|topology| credit(&params, topology), &script, None);

@@ -6,6 +6,7 @@ use crate::random::domain_params;
 use domio_core::{Instant, Kind, NullSink, ParamValues, Runstate, XenVersion};
 use domio_sim::Outcome;
 use domio_vmm::Simulation;
+use domio_vmm::bus::NoDevices;
 use domio_vmm::config::{HostConfig, Workload};
 use domio_vmm::host::{PcpuSnapshot, Snapshot, VcpuSnapshot};
 
@@ -54,7 +55,8 @@ fn the_policy_resumes_with_whoever_is_runnable_and_history_goes_on() {
     let probe = Probe::new(&host.topology, Habits::default());
     let log = probe.log();
     let probe = Box::new(probe);
-    let mut simulation = Simulation::from_snapshot(&host, probe, Trace::default(), 0, &snapshot());
+    let mut simulation =
+        Simulation::<_, NoDevices>::from_snapshot(&host, probe, Trace::default(), 0, &snapshot());
     let outcome = simulation.run(at_ms(530));
     assert!(matches!(outcome, Outcome::Completed { .. }), "{outcome}");
     let log = log.lock().unwrap().clone();
@@ -78,7 +80,8 @@ fn every_policy_goes_on_from_there() {
         let host = guests(Some(name));
         let params = ParamValues::defaults(policy.descriptor.params);
         let scheduler = (policy.make)(&params, &host.topology);
-        let mut simulation = Simulation::from_snapshot(&host, scheduler, NullSink, 0, &snapshot());
+        let mut simulation =
+            Simulation::<_, NoDevices>::from_snapshot(&host, scheduler, NullSink, 0, &snapshot());
         let outcome = simulation.run(at_ms(1_500));
         assert!(matches!(outcome, Outcome::Completed { .. }), "{outcome}");
         let running = |v| simulation.host().vcpu_times(v).running;

@@ -5,6 +5,7 @@ use crate::probe::{Habits, Probe, run};
 use domio_core::{Kind, Runstate, XenVersion};
 use domio_sim::Outcome;
 use domio_vmm::Simulation;
+use domio_vmm::bus::NoDevices;
 use domio_vmm::config::Workload;
 use domio_vmm::host::{Hold, PcpuSnapshot, Snapshot, VcpuSnapshot};
 
@@ -300,7 +301,8 @@ fn slice_end_with_holds(version: XenVersion, holds: &[(u64, u64)]) -> Vec<String
         holds: holds.iter().map(hold).collect(),
     };
     let probe = Box::new(Probe::new(&host.topology, Habits::default()));
-    let mut simulation = Simulation::from_snapshot(&host, probe, Trace::default(), 0, &snapshot);
+    let mut simulation =
+        Simulation::<_, NoDevices>::from_snapshot(&host, probe, Trace::default(), 0, &snapshot);
     let outcome = simulation.run(at_ms(2));
     assert!(matches!(outcome, Outcome::Completed { .. }), "{outcome}");
     lines(&simulation.into_sink(), &[Kind::Continue])

@@ -280,7 +280,7 @@ const LONG: [&str; 2] = ["hot-add", "maintenance"];
 
 #[test]
 fn xentrace_files_of_every_shipped_scenario_are_in_order() {
-    let set = &["run.warmup_s=0.3", "run.duration_s=0.3"];
+    let set = &["run.warmup_s=0.1", "run.duration_s=0.1"];
     let ties = convert_all(|scenario| (!LONG.contains(&scenario)).then_some(&set[..]));
     assert!(ties > 1000, "no scenario tests what this is about: {ties}");
 }
