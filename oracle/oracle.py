@@ -146,6 +146,9 @@ def steer(s, stem, binary, r):
         both = r["xen"][max(0, r["same"] - 6000):r["same"]]
         shared = {x[0] for x, y in zip(both, both[1:]) if x[0] == y[0] and x[1] != y[1]}
         earlier = sorted(shared - {at}, reverse=True)[:400]
+        # Two timers of one pcpu leave one decision at most: where nothing else helps, any instant may have had more
+        # events than are seen.
+        earlier += sorted({x[0] for x in both} - shared - {at}, reverse=True)[:200]
         for when, draw in [(at, d) for d in range(1, 33)] + [(w, d) for w in earlier for d in range(1, 7)]:
             c = dict(s, orders=[o for o in s["orders"] if o[0] != when] + [[when, draw]])
             better = compare(c, stem, binary, ours=r["domio"])

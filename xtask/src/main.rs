@@ -10,6 +10,7 @@ mod docs;
 mod figures;
 mod fuzz;
 mod nightly;
+mod programs;
 mod steps;
 mod test;
 mod tidy;

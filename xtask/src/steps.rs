@@ -2,9 +2,9 @@
 //!
 //! A failed step does not stop the later ones, so that one run shows everything there is to mend.
 
+use crate::programs::{self, Tests};
 use crate::{cargo, compiler};
 use anyhow::{Context as _, Result};
-use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -28,7 +28,8 @@ pub struct Step {
 pub enum Work {
     /// Cargo with these arguments, with warnings of rustdoc as errors.
     Cargo(Vec<String>),
-    /// Cargo as a runner of tests: its closing lines are counted.
+    /// The tests that cargo runs with these arguments: their [programs](crate::programs) are run side
+    /// by side, and closing lines counted.
     Tests(Vec<String>),
     /// A task of our own.
     Own(Box<Task>),
@@ -106,39 +107,6 @@ struct Outcome {
     tests: Option<Tests>,
 }
 
-/// Sums over the closing lines of the test runner.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-struct Tests {
-    passed: u64,
-    failed: u64,
-    ignored: u64,
-}
-
-impl Tests {
-    /// Adds a line "test result: ok. 3 passed; 0 failed; 1 ignored; ...", if it is one.
-    fn count(&mut self, line: &str) {
-        let Some((_, sums)) = line
-            .strip_prefix("test result: ")
-            .and_then(|l| l.split_once(". "))
-        else {
-            return;
-        };
-        for sum in sums.split(';') {
-            let mut words = sum.split_whitespace();
-            let number = words
-                .next()
-                .and_then(|n| n.parse::<u64>().ok())
-                .unwrap_or(0);
-            match words.next() {
-                Some("passed") => self.passed += number,
-                Some("failed") => self.failed += number,
-                Some("ignored") => self.ignored += number,
-                _ => {}
-            }
-        }
-    }
-}
-
 /// Runs the steps at `root`; `false` when one failed.
 ///
 /// # Errors
@@ -155,7 +123,8 @@ pub fn run(root: &Path, steps: Vec<Step>) -> Result<bool> {
                 Done::Checked(succeeds(root, &mut command)?)
             }
             Work::Tests(args) => {
-                let (passed, sums) = run_tests(root, &mut command_of(root, &args, step.linted)?)?;
+                let command = |args: &[String]| command_of(root, args, step.linted);
+                let (passed, sums) = programs::run(root, &args, command)?;
                 tests = Some(sums);
                 Done::Checked(passed)
             }
@@ -187,12 +156,16 @@ fn command_of(root: &Path, args: &[String], linted: bool) -> Result<Command> {
 pub fn cargo_command(args: &[String]) -> Command {
     let mut command = Command::new(cargo());
     command.args(args).env("RUSTDOCFLAGS", "-D warnings");
-    // The inputs of property tests are the same in every run, so that what fails fails for what
-    // was changed. `cargo test` draws new ones each time.
+    fix_property_seed(&mut command);
+    command
+}
+
+/// Makes the inputs of property tests the same in every run, so that what fails fails for what was
+/// changed. `cargo test` draws new ones each time.
+pub fn fix_property_seed(command: &mut Command) {
     if std::env::var_os(PROPERTY_SEED).is_none() {
         command.env(PROPERTY_SEED, "1");
     }
-    command
 }
 
 /// Whether `command` ends well at `root`.
@@ -203,26 +176,6 @@ pub fn succeeds(root: &Path, command: &mut Command) -> Result<bool> {
         println!("{command:?}: {status}");
     }
     Ok(status.success())
-}
-
-/// Runs a test command, passing its output on line by line.
-fn run_tests(root: &Path, command: &mut Command) -> Result<(bool, Tests)> {
-    command
-        .current_dir(root)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped());
-    let mut child = command
-        .spawn()
-        .with_context(|| format!("cannot start {command:?}"))?;
-    let mut tests = Tests::default();
-    for line in BufReader::new(child.stdout.take().expect("it is piped")).split(b'\n') {
-        let line = line?;
-        let line = String::from_utf8_lossy(&line);
-        println!("{line}");
-        tests.count(&line);
-    }
-    // A run without tests shows nothing, so it does not pass.
-    Ok((child.wait()?.success() && tests != Tests::default(), tests))
 }
 
 impl Outcome {
@@ -271,20 +224,6 @@ fn table(outcomes: &[Outcome]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn closing_lines_are_summed() {
-        let mut tests = Tests::default();
-        tests.count("running 3 tests");
-        tests.count("test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 2 filtered out");
-        tests.count("test result: FAILED. 4 passed; 2 failed; 0 ignored; 0 measured; finished");
-        let sum = Tests {
-            passed: 7,
-            failed: 2,
-            ignored: 1,
-        };
-        assert_eq!(tests, sum);
-    }
 
     #[test]
     fn one_failure_shows_in_the_table() {

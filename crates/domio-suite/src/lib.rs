@@ -11,5 +11,5 @@ extern crate alloc;
 pub mod report;
 pub mod rng;
 
-pub use report::{CheckerInfo, Finding, Report, SuiteInfo, info};
+pub use report::{CheckerInfo, Finding, Report, SuiteInfo, info, misnamed};
 pub use rng::Rng;

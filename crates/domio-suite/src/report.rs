@@ -1,5 +1,6 @@
 //! What a suite found: findings, each of one checker under one subject, and their report.
 
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -17,6 +18,25 @@ pub struct CheckerInfo {
 /// A [`CheckerInfo`], for a `const`.
 pub const fn info(name: &'static str, doc: &'static str) -> CheckerInfo {
     CheckerInfo { name, doc }
+}
+
+/// What is wrong with names and descriptions of `checkers`, a sentence each. A name is there once and
+/// has small letters and dashes; a description is not empty.
+pub fn misnamed(checkers: &[CheckerInfo]) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for (i, checker) in checkers.iter().enumerate() {
+        let plain = |c: char| c.is_ascii_lowercase() || c == '-';
+        if checker.name.is_empty() || !checker.name.chars().all(plain) {
+            wrong.push(format!("\"{}\" is no name", checker.name));
+        }
+        if checkers[..i].iter().any(|c| c.name == checker.name) {
+            wrong.push(format!("{} is there twice", checker.name));
+        }
+        if checker.doc.is_empty() {
+            wrong.push(format!("{} has no description", checker.name));
+        }
+    }
+    wrong
 }
 
 /// A suite: its words and its checkers.
@@ -155,6 +175,18 @@ mod tests {
     }
 
     #[test]
+    fn wrong_names_of_checkers_are_told() {
+        assert_eq!(misnamed(SUITE.checkers), [""; 0]);
+        let wrong = misnamed(&[info("first", "a"), info("Two", "b"), info("first", "")]);
+        let expected = [
+            "\"Two\" is no name",
+            "first is there twice",
+            "first has no description",
+        ];
+        assert_eq!(wrong, expected);
+    }
+
+    #[test]
     fn each_checker_shows_its_first_finding_and_counts_the_others() {
         let mut report = Report::new(&SUITE);
         report.add(vec![]);
@@ -167,7 +199,7 @@ mod tests {
         let at = Instant::from_nanos(1_500);
         assert_eq!(
             report.to_string(),
-            alloc::format!(
+            format!(
                 "3 scripts, 3 findings\n\
                  first: it was so at {at}, script \"some\"; the log up to there:\n  one\n  \
                  two\n\

@@ -80,6 +80,11 @@ mod tests {
     use crate::elevator::elevators;
 
     #[test]
+    fn names_of_checkers_are_unique_and_in_kebab_case() {
+        assert_eq!(domio_suite::misnamed(CHECKERS), [""; 0]);
+    }
+
+    #[test]
     fn every_elevator_of_the_registry_passes() {
         for elevator in elevators() {
             let report = check(elevator, 0..80);

@@ -123,11 +123,5 @@ fn every_order_of_a_few_events_is_handled() {
 
 #[test]
 fn names_of_checkers_are_unique_and_in_kebab_case() {
-    for (i, checker) in CHECKERS.iter().enumerate() {
-        let plain = |c: char| c.is_ascii_lowercase() || c == '-';
-        assert!(checker.name.chars().all(plain), "{}", checker.name);
-        let again = CHECKERS[i + 1..].iter().any(|c| c.name == checker.name);
-        assert!(!again, "{} twice", checker.name);
-        assert!(!checker.doc.to_string().is_empty());
-    }
+    assert_eq!(domio_suite::misnamed(CHECKERS), [""; 0]);
 }
