@@ -28,8 +28,8 @@ pub struct Step {
 pub enum Work {
     /// Cargo with these arguments, with warnings of rustdoc as errors.
     Cargo(Vec<String>),
-    /// The tests that cargo runs with these arguments: their [programs](crate::programs) are run side
-    /// by side, and closing lines counted.
+    /// The tests that cargo runs with these arguments: their [programs](crate::programs) are run
+    /// side by side, and closing lines counted.
     Tests(Vec<String>),
     /// A task of our own.
     Own(Box<Task>),

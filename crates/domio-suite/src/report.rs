@@ -20,8 +20,8 @@ pub const fn info(name: &'static str, doc: &'static str) -> CheckerInfo {
     CheckerInfo { name, doc }
 }
 
-/// What is wrong with names and descriptions of `checkers`, a sentence each. A name is there once and
-/// has small letters and dashes; a description is not empty.
+/// What is wrong with names and descriptions of `checkers`, a sentence each. A name is there once
+/// and has small letters and dashes; a description is not empty.
 pub fn misnamed(checkers: &[CheckerInfo]) -> Vec<String> {
     let mut wrong = Vec::new();
     for (i, checker) in checkers.iter().enumerate() {
