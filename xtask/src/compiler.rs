@@ -24,9 +24,10 @@ const NAME: &str = "xtask-compiler";
 /// Between the arguments in `CLIPPY_ARGS`, as `cargo clippy` puts them together.
 const BETWEEN: &str = "__CLIPPY_HACKERY__";
 
-/// Packages and names of tests that simulate by code of their own for longer than compiling takes:
-/// slow twins, and engines that are put together for a test. They are optimised as little as helps:
-/// level 1 compiles in three quarters of the time of level 3, and what it makes runs as fast.
+/// Packages and names of tests that work by code of their own for longer than compiling takes: slow
+/// twins, engines that are put together for a test, and readers of many records. They are optimised
+/// as little as helps: level 1 compiles in three quarters of the time of level 3, and what it makes
+/// runs as fast.
 const SIMULATE: [(&str, &str); 5] = [
     ("domio-control", "cap_twin"),
     ("domio-net", "all"),
