@@ -18,7 +18,7 @@ pub fn read_everything(bytes: &[u8], format: Option<Format>) {
     let options = ReadOptions {
         format,
         held_max: HELD_MAX,
-        classes: domio_scenario::classes(),
+        classes: domio_scenario::classes(domio_sched::policies()),
         ..ReadOptions::default()
     };
     let Ok(mut reader) = TraceReader::new(bytes, &options) else {

@@ -1,7 +1,7 @@
 //! What a policy in Python sees of its host during a call, and what it asks for.
 
 use domio_core::{CpuSet, PcpuId, VcpuId};
-use domio_sched::Cx;
+use domio_contract::Cx;
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use std::sync::{Mutex, PoisonError};

@@ -6,9 +6,8 @@ use crate::boundary::Host;
 use crate::errors::{self, refused};
 use domio_core::{DomainId, Duration, ParamKind, ParamSpec, ParamValues, PcpuId, Topology, VcpuId};
 use domio_front::conformance::SuiteOutcome;
-use domio_sched::{
-    Cx, Descriptor, Needs, Pick, Policy, Prev, Promises, Scheduler, Stop as Why, Wake, policies,
-};
+use domio_sched::policies;
+use domio_contract::{Cx, Descriptor, Needs, Pick, Policy, Prev, Promises, Scheduler, Stop as Why, Wake};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

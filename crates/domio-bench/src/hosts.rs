@@ -1,10 +1,10 @@
 //! Simulated hosts to be measured: burning guests and one that wakes often, as in [`crate::plain`].
 
+use domio_contract::Policy;
 use domio_core::{
     DomainId, Duration, Instant, Names, NullSink, ParamValues, Record, Sink, Topology, XenVersion,
 };
 use domio_meter::Sampler;
-use domio_sched::Policy;
 use domio_sim::Outcome;
 use domio_trace::{TraceHeader, TraceWriter};
 use domio_vmm::config::{

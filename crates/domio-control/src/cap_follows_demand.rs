@@ -31,13 +31,14 @@
 //! says otherwise, and everybody in an interval in which no time went by. Who could not be capped
 //! in an interval has no "demand before" in the next.
 
-use crate::change::{Answers, CAP_PER_VCPU, Change, Kinds};
-use crate::contract::{Conflict, Controller, Descriptor, Entry, Promises, interval_ms};
-use crate::seen::{DomainSeen, Observation};
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::format;
 use core::fmt;
+use domio_contract::control::{
+    Answers, CAP_PER_VCPU, Change, Conflict, Controller, Descriptor, DomainSeen, Entry, Kinds,
+    Observation, Promises, interval_ms,
+};
 use domio_core::{DomainId, ParamKind, ParamSpec, ParamValues};
 
 /// What this controller is.

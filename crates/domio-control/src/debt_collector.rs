@@ -41,12 +41,13 @@
 //! than a fiftieth of the share counts as none, so that rounding is not paid back for ever. What a
 //! domain has not used is not saved up.
 
-use crate::change::{Answers, CAP_PER_VCPU, Change, Kinds, Reservation};
-use crate::contract::{Controller, Descriptor, Entry, Promises, interval_ms};
-use crate::seen::{DomainSeen, Observation};
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use core::fmt;
+use domio_contract::control::{
+    Answers, CAP_PER_VCPU, Change, Controller, Descriptor, DomainSeen, Entry, Kinds, Observation,
+    Promises, Reservation, interval_ms,
+};
 use domio_core::{DomainId, Duration, ParamKind, ParamSpec, ParamValues};
 
 /// What this controller is.

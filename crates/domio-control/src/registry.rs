@@ -1,7 +1,7 @@
 //! The list of controllers.
 
-use crate::contract::Entry;
 use crate::{cap_follows_demand, debt_collector, share_guard};
+use domio_contract::control::Entry;
 
 static CONTROLLERS: &[&Entry] = &[
     &cap_follows_demand::ENTRY,

@@ -41,12 +41,13 @@
 //! way to the next observation. So traffic comes back within an interval when the controller is
 //! removed, crashes or stalls.
 
-use crate::change::{Answers, Change, Guard, Kinds, Traffic};
-use crate::contract::{Controller, Descriptor, Entry, Promises, interval_ms};
-use crate::seen::{DomainSeen, Observation};
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use core::fmt;
+use domio_contract::control::{
+    Answers, Change, Controller, Descriptor, DomainSeen, Entry, Guard, Kinds, Observation,
+    Promises, Traffic, interval_ms,
+};
 use domio_core::{DomainId, Duration, ParamKind, ParamSpec, ParamValues};
 
 /// Name of the limit, for the controller and for a domain.

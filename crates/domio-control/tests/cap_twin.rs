@@ -4,11 +4,12 @@
 //! The twin remembers nothing but what it was told and shown. For each answer it goes back to where
 //! the domain's life began, adds up the demand from there, and tries caps one after another.
 
+use domio_contract::control::{
+    Answers, Change, Controller, Descriptor, DomainSeen, Kinds, Observation,
+};
 use domio_control::conformance::rng::Rng;
 use domio_control::conformance::{History, library, random, run};
-use domio_control::{
-    Answers, Change, Controller, Descriptor, DomainSeen, Kinds, Observation, find,
-};
+use domio_control::find;
 use domio_core::{DomainId, ParamValues};
 use std::fmt;
 

@@ -5,13 +5,14 @@
 //! the domain's account began, adds up what is owed from there, and tries percents one after
 //! another.
 
+use domio_contract::control::{
+    Answers, Change, Controller, Descriptor, DomainSeen, Kinds, Observation, Reservation,
+    SettingKind,
+};
 use domio_control::conformance::rng::Rng;
 use domio_control::conformance::run::drawn;
 use domio_control::conformance::{History, Round, library, random, run};
-use domio_control::{
-    Answers, Change, Controller, Descriptor, DomainSeen, Kinds, Observation, Reservation,
-    SettingKind, find,
-};
+use domio_control::find;
 use domio_core::{DomainId, Duration, ParamValues};
 use std::fmt;
 

@@ -1,6 +1,6 @@
 //! What the conformance suite says of a policy, checker by checker.
 
-use domio_sched::Promises;
+use domio_contract::Promises;
 use domio_sched::conformance::{self, CHECKERS, CheckerInfo, Finding, Make, Report};
 use serde_json::{Map, Value, json};
 

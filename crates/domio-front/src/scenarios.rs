@@ -3,10 +3,11 @@
 use crate::input::{self, InputKind, STDIN_NAME, Stream};
 use crate::suggest;
 use anyhow::{Context, anyhow, bail};
+use domio_contract::Policy;
 use domio_papers::folders;
 use domio_papers::paper::{self, Paper};
 use domio_scenario::{Code, MAX_BYTES, Scenario, ScenarioErrors, example, examples};
-use domio_sched::{Policy, policies};
+use domio_sched::policies;
 use std::fmt;
 use std::fs::File;
 use std::io::Read;

@@ -23,7 +23,7 @@ pub fn open<R: Read>(
 ) -> anyhow::Result<TraceReader<R>> {
     let options = ReadOptions {
         tsc_hz: cpu_hz.or_else(|| clock::find(path, tell)),
-        classes: domio_scenario::classes(),
+        classes: domio_scenario::classes(domio_sched::policies()),
         ..ReadOptions::default()
     };
     let context = || format!("cannot read the trace {}", input::name(path));

@@ -5,8 +5,10 @@ use crate::demand::demands;
 use crate::demand::unseen::Unseen;
 use crate::named::{NamedRecord, NamedRecords};
 use crate::process::ReplayProcess;
-use domio_core::{DomainId, Kind, VcpuName};
-use domio_scenario::{NoDemands, RecordedCalls, RecordedRequests, Replay, ReplaySource, Scenario};
+use domio_core::{Class, DomainId, Kind, VcpuName};
+use domio_scenario::{
+    NoDemands, RecordedCalls, RecordedRequests, Replay, ReplaySource, Scenario, classes,
+};
 use domio_trace::block::BlockTraceError;
 use domio_trace::order::{ADVICE, in_order};
 use domio_trace::{ReadOptions, TraceError, TraceErrorKind, TraceReader};
@@ -67,6 +69,7 @@ type ByVcpu = BTreeMap<VcpuName, ReplayProcess>;
 pub struct RecordedDemands<T> {
     traces: T,
     profile: Profile,
+    classes: Vec<&'static Class>,
     read: RefCell<BTreeMap<Source, Result<ByVcpu, NoDemands>>>,
 }
 
@@ -77,6 +80,7 @@ impl<T: Traces> RecordedDemands<T> {
         RecordedDemands {
             traces,
             profile: scenario.plan().host.profile,
+            classes: classes(scenario.policies()),
             read: RefCell::default(),
         }
     }
@@ -86,7 +90,7 @@ impl<T: Traces> RecordedDemands<T> {
         let failed = |e| refused(&name, &hint, &e);
         let options = ReadOptions {
             tsc_hz,
-            classes: domio_scenario::classes(),
+            classes: self.classes.clone(),
             ..ReadOptions::default()
         };
         let mut reader = TraceReader::new(read, &options).map_err(failed)?;

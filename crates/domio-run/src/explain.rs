@@ -180,11 +180,8 @@ mod tests {
             }
             // A class is kept by its name, and comes back with all that the policy may write.
             let policy = explanation.tells.policy.unwrap();
-            let all = domio_scenario::classes().iter();
-            let all = all
-                .copied()
-                .find(|class| class.name == policy.name)
-                .unwrap();
+            let all = domio_scenario::classes(domio_sched::policies()).into_iter();
+            let all = all.find(|class| class.name == policy.name).unwrap();
             assert!(
                 policy
                     .records

@@ -3,10 +3,10 @@
 use crate::erased::Erased;
 use crate::overhead::KernelTimes;
 use crate::simulate::RunFault;
+use domio_contract::{Scheduler, StateRows};
 use domio_core::{DomainId, Instant, NullSink, PcpuId, Sink, VcpuName};
 use domio_net::queue::{DropPlace, Ledger};
 use domio_scenario::{Built, DeviceModel};
-use domio_sched::{Scheduler, StateRows};
 use domio_sim::Outcome;
 use domio_vmm::Simulation;
 use domio_vmm::bus::Assembly;

@@ -1,7 +1,7 @@
 //! Releases of a policy that differ in nothing that a host has.
 
 use crate::plan::Plan;
-use domio_sched::{HostParts, releases};
+use domio_contract::{HostParts, releases};
 use domio_vmm::config::Action;
 
 impl Plan {

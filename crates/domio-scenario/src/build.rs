@@ -5,9 +5,9 @@ use crate::plan::{DiskInput, DiskInputKind};
 use crate::problem::{Code, Problem, Problems, ScenarioErrors};
 use crate::recorded::{NoDemands, ReplaySource};
 use crate::scenario::Scenario;
+use domio_contract::{Cores, Policy, Pool, Pools, Scheduler};
 use domio_core::{DomainId, Duration, ParamValues};
 use domio_net::host::{NetMemory, NetworkConfig};
-use domio_sched::{Cores, Policy, Pool, Pools, Scheduler};
 use domio_vmm::bus::Assembly;
 use domio_vmm::config::{HostConfig, TaskConfig};
 

@@ -11,8 +11,8 @@ use crate::scenario::{Draft, Scenario};
 use crate::source::{Source, Span};
 use crate::suggest::did_you_mean;
 use crate::value::{self, Entry, Node, Table, Value};
+use domio_contract::Policy;
 use domio_core::ParamSpec;
-use domio_sched::Policy;
 use std::sync::Arc;
 
 impl Scenario {

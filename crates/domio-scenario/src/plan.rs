@@ -2,10 +2,10 @@
 
 use crate::devices::DeviceConfig;
 use crate::source::Span;
+use domio_contract::Policy;
 use domio_core::{Duration, ParamValues};
 use domio_net::host::NetworkConfig;
 use domio_net::keys::{all_of_network, all_of_writers};
-use domio_sched::Policy;
 use domio_vmm::config::HostConfig;
 use domio_vmm::machine::{all_of_host, all_of_kernel};
 use domio_vmm::process::FileId;
@@ -32,7 +32,7 @@ pub struct Plan {
     /// Policies of the pools with the values of their parameters, in the order of
     /// [`HostConfig::pools`]; none for a host without.
     pub pools: Vec<(Policy, ParamValues)>,
-    /// Whether policies decide for whole cores ([`domio_sched::Cores`]).
+    /// Whether policies decide for whole cores ([`domio_contract::Cores`]).
     pub cores: bool,
     /// The host. Tasks that replay a recording have no demands yet: see `replays`.
     pub host: HostConfig,

@@ -7,10 +7,10 @@ use crate::problem::MAX_SHOWN;
 use crate::resolve::guest::{GUEST, GUESTS};
 use crate::resolve::{CONTROLLER, DOMAIN, HOST, ROOT, SCHEDULER};
 use crate::walk;
+use domio_contract::Policy;
 use domio_core::keys::{Key, KeyKind, KeySection, Need, Words};
 use domio_core::{Duration, ParamKind, ParamSpec};
 use domio_net::keys::NETWORK;
-use domio_sched::Policy;
 use domio_vmm::machine::MACHINES;
 use std::fmt::Write as _;
 
@@ -86,7 +86,7 @@ pub fn reference(policies: &[Policy], examples: &[(&str, &str)]) -> String {
 }
 
 /// A controller with its parameters.
-fn controller(page: &mut String, descriptor: &domio_control::Descriptor) {
+fn controller(page: &mut String, descriptor: &domio_contract::control::Descriptor) {
     heading(page, 3, &format!("name = \"{}\"", descriptor.name));
     line(
         page,

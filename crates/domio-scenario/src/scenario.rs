@@ -9,7 +9,7 @@ use crate::resolve::{self, MemberKey, SECTIONS};
 use crate::source::{Source, Span};
 use crate::value::{self, Node, SyntaxError};
 use crate::xl;
-use domio_sched::Policy;
+use domio_contract::Policy;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -36,7 +36,7 @@ pub struct Scenario {
 
 impl Scenario {
     /// Reads and validates a scenario. `name` is what messages call it (its path), `policies` are
-    /// those that it can ask for ([`domio_sched::policies`]).
+    /// those that it can ask for (`domio_sched::policies()`).
     ///
     /// # Errors
     /// Everything that is wrong with it, at once.
@@ -108,6 +108,11 @@ impl Scenario {
     /// What the scenario asks for.
     pub fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// The policies that it can ask for.
+    pub fn policies(&self) -> &[Policy] {
+        &self.policies
     }
 
     /// What messages call it: the path that it was loaded from.

@@ -13,10 +13,10 @@ use crate::check::param_specs;
 use crate::check::words::{self, NAME_PATTERN};
 use crate::resolve::{ACTION, DOMAIN, POOL, ROOT, SCHEDULER, VCPU};
 use crate::walk;
+use domio_contract::Policy;
 use domio_core::cpuset::MAX_PCPUS;
 use domio_core::keys::{Key, KeyKind, KeyParams, KeySection, Need};
 use domio_core::{ParamKind, ParamSpec};
-use domio_sched::Policy;
 use serde_json::{Map, Value as Json, json};
 
 /// Sets of pcpus in the notation of `xl`, as a pattern: terms joined by commas.
@@ -180,7 +180,7 @@ fn table(section: &KeySection, policies: &[Policy], policy: Option<&Policy>) -> 
 }
 
 /// What follows when a table names `controller`.
-fn of_controller(controller: &'static domio_control::Entry) -> Json {
+fn of_controller(controller: &'static domio_contract::control::Entry) -> Json {
     let descriptor = controller.descriptor;
     let mut own = Map::new();
     params_into(std::slice::from_ref(&descriptor.interval), &mut own);

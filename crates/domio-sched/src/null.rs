@@ -5,13 +5,13 @@
 //! first. It runs there whenever it is runnable. Vcpus that found none stay in the queue and get a
 //! pcpu only when one is given back. Whoever is down owns nothing and waits for nothing.
 
-use crate::contract::{Descriptor, Needs, Pick, Prev, Scheduler, Wake};
-use crate::cx::{Cx, Pause};
 use crate::placement::Successive;
-use crate::releases::Releases;
-use crate::state::{About, StateRows};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use domio_contract::state::About;
+use domio_contract::{
+    Cx, Descriptor, Needs, Pause, Pick, Prev, Releases, Scheduler, StateRows, Wake,
+};
 use domio_core::class::{Class, Declared, Field, Says, Unit};
 use domio_core::{CpuSet, DomainId, ParamValues, PcpuId, Topology, VcpuId, XenVersion};
 

@@ -4,7 +4,7 @@
 //!
 //! Policies share this page. `placed` are the vcpus that have a pcpu already.
 
-use crate::cx::{Cx, Pause};
+use domio_contract::{Cx, Pause};
 use domio_core::{PcpuId, VcpuId, VcpuName};
 
 /// The rule since 4.8, under policies that have none of their own.

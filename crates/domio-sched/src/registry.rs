@@ -1,79 +1,9 @@
 //! The list of policies.
 
-use crate::contract::{Conflict, Descriptor, Scheduler};
-use crate::releases::Releases;
 use crate::{arinc653, bvt, credit, credit2, null, round_robin, rtds, sedf};
 use alloc::boxed::Box;
-use domio_core::{DomainId, ParamValues, Topology};
-
-/// A policy that can be asked for by name.
-#[derive(Clone, Copy)]
-pub struct Policy {
-    /// What it is.
-    pub descriptor: &'static Descriptor,
-    /// Makes one, from values of [`Descriptor::params`], for a host of the given shape.
-    pub make: fn(&ParamValues, &Topology) -> Box<dyn Scheduler>,
-    /// Checks what no single range of [`Descriptor::params`] can tell: whether the values go
-    /// together.
-    pub validate: fn(&ParamValues) -> Result<(), Conflict>,
-    /// See [`Policy::check_change`]; `None` where only what is not changeable is refused.
-    pub validate_change: Option<ValidateChange>,
-    /// Checks, as `validate`, the values of [`Descriptor::domain_params`] of a domain, the third
-    /// argument, under values of [`Descriptor::params`], the first one. `set_domain` of the policy
-    /// copes with whatever this refuses.
-    pub validate_domain: ValidateOne,
-    /// Checks all domains of a host together, once each has passed `validate_domain`.
-    pub validate_domains: ValidateDomains,
-    /// Checks, as `validate_domain`, the values of [`Descriptor::vcpu_params`] of a vcpu of the
-    /// domain.
-    pub validate_vcpu: ValidateOne,
-    /// The releases of Xen that have it; `None` for a policy that no release has.
-    pub releases: Option<&'static Releases>,
-}
-
-/// Checks values of parameters of a domain, or of a vcpu of that domain, under values of
-/// [`Descriptor::params`].
-pub type ValidateOne = fn(&ParamValues, DomainId, &ParamValues) -> Result<(), Conflict>;
-
-/// Checks a change in a run from values of [`Descriptor::params`], the first argument, to others,
-/// the second one.
-pub type ValidateChange = fn(&ParamValues, &ParamValues) -> Result<(), Conflict>;
-
-/// Checks whether values of [`Descriptor::domain_params`] of several domains, each with the number
-/// of its vcpus, go together under values of [`Descriptor::params`]. An error names the domain that
-/// is to change. `set_domain` and `set_params` of the policy cope with whatever this refuses.
-pub type ValidateDomains =
-    fn(&ParamValues, &[(DomainId, usize, &ParamValues)]) -> Result<(), (DomainId, Conflict)>;
-
-impl Policy {
-    /// A policy whose values go together whenever each is in its range.
-    pub const fn new(
-        descriptor: &'static Descriptor,
-        make: fn(&ParamValues, &Topology) -> Box<dyn Scheduler>,
-    ) -> Policy {
-        Policy {
-            descriptor,
-            make,
-            validate: |_| Ok(()),
-            validate_change: None,
-            validate_domain: |_, _, _| Ok(()),
-            validate_domains: |_, _| Ok(()),
-            validate_vcpu: |_, _, _| Ok(()),
-            releases: None,
-        }
-    }
-
-    /// Checks a change in a run from the values `now` of [`Descriptor::params`] to `wanted`.
-    ///
-    /// # Errors
-    /// What is wrong with it. `set_params` of the policy refuses it likewise.
-    pub fn check_change(&self, now: &ParamValues, wanted: &ParamValues) -> Result<(), Conflict> {
-        match self.validate_change {
-            Some(check) => check(now, wanted),
-            None => self.descriptor.check_change(now, wanted),
-        }
-    }
-}
+use domio_contract::{Conflict, Descriptor, Policy, Scheduler};
+use domio_core::{ParamValues, Topology};
 
 static POLICIES: &[Policy] = &[
     Policy {
@@ -145,5 +75,5 @@ pub const fn policies() -> &'static [Policy] {
 
 /// The policy called `name`.
 pub fn find(name: &str) -> Option<&'static Policy> {
-    policies().iter().find(|p| p.descriptor.name == name)
+    domio_contract::find(policies(), name)
 }

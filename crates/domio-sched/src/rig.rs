@@ -3,9 +3,10 @@
 //!
 //! What a policy's tests ask of their host besides is in an `impl` of their own.
 
-use crate::contract::{Pick, Prev, Scheduler, Stop, Wake};
-use crate::cx::{Affinity, Cx, Effect, Pause, Tables, VcpuView};
 use alloc::vec::Vec;
+use domio_contract::{
+    Affinity, Cx, Effect, Pause, Pick, Prev, Scheduler, Stop, Tables, VcpuView, Wake,
+};
 use domio_core::{
     Class, CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Topology, VcpuId, VcpuName,
 };

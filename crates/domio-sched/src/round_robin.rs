@@ -4,11 +4,12 @@
 //! stays on the pcpu that it was given at insertion (the one with the fewest vcpus) until it is
 //! moved by affinity. No weights, no boost, no preemption on wake-up, no balancing.
 
-use crate::contract::{Conflict, Descriptor, Needs, Pick, Prev, Promises, Scheduler, Wake};
-use crate::cx::Cx;
-use crate::state::{About, StateRows};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use domio_contract::state::About;
+use domio_contract::{
+    Conflict, Cx, Descriptor, Needs, Pick, Prev, Promises, Scheduler, StateRows, Wake,
+};
 use domio_core::{DomainId, Duration, ParamKind, ParamSpec, ParamValues, PcpuId, Topology, VcpuId};
 
 const PARAMS: &[ParamSpec] = &[ParamSpec {

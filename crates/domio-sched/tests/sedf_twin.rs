@@ -5,10 +5,11 @@ mod beside;
 mod twin_sedf;
 
 use beside::Beside;
+use domio_contract::PacketsMoved;
 use domio_core::{DomainId, Duration, Instant, ParamKind, ParamValues, Topology};
 use domio_sched::conformance::rng::Rng;
 use domio_sched::conformance::{Intervention, Script, check_script, library, random};
-use domio_sched::{PacketsMoved, find};
+use domio_sched::find;
 use twin_sedf::TwinSedf;
 
 /// Releases between which rules differ.

@@ -58,7 +58,7 @@ impl Format {
 }
 
 /// How to read a trace.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ReadOptions {
     /// The format; `None` to recognise it.
     pub format: Option<Format>,
@@ -71,7 +71,7 @@ pub struct ReadOptions {
     /// told. A record of a xentrace file whose class is not among them is kept as it came
     /// ([`FOREIGN`](domio_core::FOREIGN)); an own trace brings its declarations, and those that
     /// equal one of these are replaced by it.
-    pub classes: &'static [&'static Class],
+    pub classes: Vec<&'static Class>,
 }
 
 impl Default for ReadOptions {
@@ -80,7 +80,7 @@ impl Default for ReadOptions {
             format: None,
             tsc_hz: None,
             held_max: HELD_MAX,
-            classes: &[],
+            classes: Vec::new(),
         }
     }
 }

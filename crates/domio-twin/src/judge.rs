@@ -5,7 +5,7 @@ use crate::policy::PolicyState;
 use crate::policy::credit::CreditState;
 use crate::policy::credit2::Credit2State;
 use crate::recording::{Description, Recording, RecordingError};
-use domio_sched::contract::Descriptor;
+use domio_contract::Descriptor;
 
 /// How recordings of one policy are judged.
 #[derive(Clone, Copy)]

@@ -143,7 +143,7 @@ impl Recording {
         };
         let options = ReadOptions {
             tsc_hz: Some(description.tsc_hz),
-            classes: domio_scenario::classes(),
+            classes: domio_scenario::classes(domio_sched::policies()),
             ..ReadOptions::default()
         };
         let mut reader = TraceReader::new(trace, &options).map_err(broken)?;

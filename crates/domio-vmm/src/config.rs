@@ -8,11 +8,11 @@ use crate::profile::Profile;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use domio_control::Entry;
-use domio_control::accounting::SendWeight;
+use domio_contract::GroupId;
+use domio_contract::control::Entry;
+use domio_contract::control::accounting::SendWeight;
 pub use domio_core::keys::Distribution;
 use domio_core::{CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Topology, XenVersion};
-use domio_sched::GroupId;
 
 /// A host with everything that runs on it.
 #[derive(Clone, Debug)]
@@ -30,7 +30,7 @@ pub struct HostConfig {
     /// groups.
     pub groups: Vec<GroupConfig>,
     /// Cpupools, Pool-0 first; none for a host that has all of its pcpus in one. A policy for them
-    /// is [`domio_sched::Pools`].
+    /// is [`domio_contract::Pools`].
     pub pools: Vec<PoolConfig>,
     /// What an operator does during the run, in order of time.
     pub actions: Vec<(Instant, Action)>,
@@ -86,7 +86,7 @@ pub struct ControllerConfig {
 pub enum Accounting {
     /// It is told, to the nanosecond, as no real host could tell.
     Exact,
-    /// All the time of each driver domain is [divided](domio_control::accounting) by the packets
+    /// All the time of each driver domain is [divided](domio_contract::control::accounting) by the packets
     /// that pass its backends, with this weight of those that guests send.
     Packets(SendWeight),
 }

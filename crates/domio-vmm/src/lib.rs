@@ -1,4 +1,4 @@
-//! The simulated host: pcpus that run a [`domio_sched::Scheduler`], domains with vcpus, a guest
+//! The simulated host: pcpus that run a [`domio_contract::Scheduler`], domains with vcpus, a guest
 //! operating system with processes on each vcpu, and a bus for device models.
 //!
 //! | module | holds |

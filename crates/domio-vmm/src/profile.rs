@@ -3,8 +3,8 @@
 //! A profile is calibrated once, each parameter with its source, and is never adjusted to a
 //! scenario. All costs are processor time of the pcpu that does the work, in which no guest runs.
 
+use domio_contract::{Cx, Work, WorkReport};
 use domio_core::{Duration, PcpuId, Topology};
-use domio_sched::{Cx, Work, WorkReport};
 
 /// Costs of one kind of machine.
 ///

@@ -6,8 +6,8 @@ use crate::bus::models::Bus;
 use crate::config::HostConfig;
 use crate::host::{Event, Host, Snapshot};
 use alloc::boxed::Box;
+use domio_contract::Scheduler;
 use domio_core::{Instant, PcpuId, Sink};
-use domio_sched::Scheduler;
 use domio_sim::{EventQueue, Limits, Outcome};
 
 /// A simulation of one host.

@@ -16,26 +16,21 @@ pub const RULE: Rule = Rule {
 const ARROWS: &[(&str, &[&str])] = &[
     ("domio-core", &[]),
     ("domio-suite", &["domio-core"]),
-    ("domio-sched", &["domio-core", "domio-suite"]),
-    ("domio-control", &["domio-core", "domio-suite"]),
+    ("domio-contract", &["domio-core"]),
+    (
+        "domio-sched",
+        &["domio-core", "domio-contract", "domio-suite"],
+    ),
+    (
+        "domio-control",
+        &["domio-core", "domio-contract", "domio-suite"],
+    ),
     ("domio-sim", &["domio-core"]),
-    (
-        "domio-vmm",
-        &["domio-core", "domio-sched", "domio-control", "domio-sim"],
-    ),
-    (
-        "domio-net",
-        &["domio-core", "domio-sched", "domio-sim", "domio-vmm"],
-    ),
+    ("domio-vmm", &["domio-core", "domio-contract", "domio-sim"]),
+    ("domio-net", &["domio-core", "domio-sim", "domio-vmm"]),
     (
         "domio-blk",
-        &[
-            "domio-core",
-            "domio-suite",
-            "domio-sched",
-            "domio-sim",
-            "domio-vmm",
-        ],
+        &["domio-core", "domio-suite", "domio-sim", "domio-vmm"],
     ),
     ("domio-trace", &["domio-core"]),
     ("domio-meter", &["domio-core", "domio-trace"]),
@@ -44,7 +39,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "domio-scenario",
         &[
             "domio-core",
-            "domio-sched",
+            "domio-contract",
             "domio-control",
             "domio-sim",
             "domio-vmm",
@@ -56,6 +51,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "domio-run",
         &[
             "domio-core",
+            "domio-contract",
             "domio-sched",
             "domio-sim",
             "domio-vmm",
@@ -69,7 +65,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "domio-replay",
         &[
             "domio-core",
-            "domio-sched",
+            "domio-contract",
             "domio-vmm",
             "domio-blk",
             "domio-trace",
@@ -80,6 +76,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "domio-twin",
         &[
             "domio-core",
+            "domio-contract",
             "domio-sched",
             "domio-sim",
             "domio-vmm",
@@ -134,6 +131,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "domio-advise",
         &[
             "domio-core",
+            "domio-contract",
             "domio-sched",
             "domio-vmm",
             "domio-net",
@@ -148,6 +146,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "domio-front",
         &[
             "domio-core",
+            "domio-contract",
             "domio-sched",
             "domio-vmm",
             "domio-trace",
@@ -168,6 +167,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "domio",
         &[
             "domio-core",
+            "domio-contract",
             "domio-sched",
             "domio-control",
             "domio-sim",
@@ -195,6 +195,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "domio-bench",
         &[
             "domio-core",
+            "domio-contract",
             "domio-sched",
             "domio-sim",
             "domio-vmm",
@@ -212,8 +213,9 @@ const ARROWS: &[(&str, &[&str])] = &[
 /// Crates that may use these libraries alone outside their tests. What core, policies and
 /// controllers hold has to fit into a hypervisor; one simulation has to run in a page of a browser,
 /// where there is no file, thread or database.
-const HELD: [(&str, &[&str]); 5] = [
+const HELD: [(&str, &[&str]); 6] = [
     ("domio-core", &[]),
+    ("domio-contract", &[]),
     ("domio-suite", &[]),
     ("domio-sched", &[]),
     ("domio-control", &[]),

@@ -23,8 +23,9 @@ pub const FLOAT_RULE: Rule = Rule {
 const RUN: &str = "domio-run";
 
 /// Crates whose code a run executes.
-const MODELS: [&str; 8] = [
+const MODELS: [&str; 9] = [
     "domio-core",
+    "domio-contract",
     "domio-sched",
     "domio-control",
     "domio-suite",

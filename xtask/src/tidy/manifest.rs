@@ -11,8 +11,9 @@ pub const RULE: Rule = Rule {
 };
 
 /// Crates that have to do without the standard library, because a hypervisor has none.
-const NO_STD: [&str; 4] = [
+const NO_STD: [&str; 5] = [
     "crates/domio-core",
+    "crates/domio-contract",
     "crates/domio-sched",
     "crates/domio-control",
     "crates/domio-suite",

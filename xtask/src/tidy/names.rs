@@ -19,8 +19,10 @@ const PROGRAMS: [&str; 3] = ["crates/domio/", "crates/domio-bench/", "xtask/"];
 
 /// Types of one name on purpose, by the folders that hold them: the same part of two things that
 /// are built alike.
-const ALIKE: [(&[&str], &[&str]); 2] = [
-    // The contracts of policies and controllers are told apart by their crates.
+const ALIKE: [(&[&str], &[&str]); 3] = [
+    // The contracts of policies and controllers are told apart by the module of the latter.
+    (&["crates/domio-contract/src/"], &["Descriptor", "Promises"]),
+    // Their suites are told apart by their crates.
     (
         &["crates/domio-sched/src/", "crates/domio-control/src/"],
         &[
@@ -28,10 +30,8 @@ const ALIKE: [(&[&str], &[&str]); 2] = [
             "Bug",
             "CheckerInfo",
             "DependsOnInstance",
-            "Descriptor",
             "Finding",
             "Make",
-            "Promises",
             "Report",
             "Rng",
             "Run",

@@ -9,14 +9,14 @@ use super::{Findings, Rule};
 
 pub const RULE: Rule = Rule {
     name: "policy-alone",
-    demand: "a policy names domio_core, core, alloc, the contract, the tools' placement, what \
-             releases are, and itself",
+    demand: "a policy names domio_core, domio_contract, core, alloc, the tools' placement, and \
+             itself",
     check: |tree, findings| check(&POLICIES, tree, findings),
 };
 
 pub const CONTROLLER_RULE: Rule = Rule {
     name: "controller-alone",
-    demand: "a controller names domio_core, core, alloc, the contract and itself, and nothing else",
+    demand: "a controller names domio_core, domio_contract, core, alloc and itself, and nothing else",
     check: |tree, findings| check(&CONTROLLERS, tree, findings),
 };
 
@@ -54,39 +54,29 @@ const POLICIES: Sort = Sort {
     folder: "crates/domio-sched/src/",
     others: &[
         "lib",
-        "contract",
-        "cx",
-        "work",
-        "state",
         "placement",
-        "releases",
         "registry",
         "rig",
         "conformance",
         "broken",
     ],
-    open: &["contract", "cx", "work", "state", "placement", "releases"],
+    open: &["placement"],
     instead: "ask for what it needs through Cx",
 };
 
 const CONTROLLERS: Sort = Sort {
     one: "controller",
     folder: "crates/domio-control/src/",
-    others: &[
-        "lib",
-        "contract",
-        "change",
-        "seen",
-        "registry",
-        "conformance",
-        "broken",
-    ],
-    open: &["contract", "change", "seen"],
+    others: &["lib", "registry", "conformance", "broken"],
+    open: &[],
     instead: "it makes do with what an Observation shows",
 };
 
-/// Crates that each of them may name.
-const CRATES: [&str; 3] = ["domio_core", "core", "alloc"];
+/// Crates that policies and controllers may name.
+const CRATES: [&str; 4] = ["domio_core", "domio_contract", "core", "alloc"];
+
+/// Crates that elevators may name, whose contract is in their folder.
+const CRATES_OF_ELEVATORS: [&str; 3] = ["domio_core", "core", "alloc"];
 
 fn check(sort: &Sort, tree: &Tree, findings: &mut Findings) {
     for (path, source) in tree.rust(sort.folder) {
@@ -98,12 +88,13 @@ fn check(sort: &Sort, tree: &Tree, findings: &mut Findings) {
         let top = !inside.contains('/') || inside.ends_with("/mod.rs");
         for used in source.paths().iter().filter(|p| !p.test) {
             if let Some(stranger) = stranger(sort, used, module, top) {
-                let open: Vec<String> = sort.open.iter().map(|m| format!("crate::{m}")).collect();
+                let open = sort.open.iter().map(|m| format!("crate::{m}"));
+                let named: Vec<String> =
+                    CRATES.iter().map(|c| (*c).to_owned()).chain(open).collect();
                 let message = format!(
-                    "the {} `{module}` names `{stranger}`; it may name domio_core, core, alloc, \
-                     {} and itself: {}",
+                    "the {} `{module}` names `{stranger}`; it may name {} and itself: {}",
                     sort.one,
-                    open.join(", "),
+                    named.join(", "),
                     sort.instead
                 );
                 findings.fail(path, used.line, message);
@@ -133,7 +124,7 @@ fn check_elevators(tree: &Tree, findings: &mut Findings) {
                 "super" => up > depth || own == 0,
                 _ => {
                     (first == "std" || first.starts_with("domio"))
-                        && !CRATES.contains(&first.as_str())
+                        && !CRATES_OF_ELEVATORS.contains(&first.as_str())
                 }
             };
             if outside {
@@ -154,10 +145,7 @@ fn stranger(sort: &Sort, used: &Path, module: &str, top: bool) -> Option<String>
     let (first, second) = (&used.segments[0], used.segments.get(1));
     if first == "crate" || (top && first == "super") {
         let second = second.map_or("*", String::as_str);
-        // The crate's root shows the types of the contract under their own names.
-        let allowed = sort.open.contains(&second)
-            || second == module
-            || second.starts_with(|c: char| c.is_uppercase());
+        let allowed = sort.open.contains(&second) || second == module;
         return (!allowed).then(|| format!("{first}::{second}"));
     }
     let foreign = first == "std" || first.starts_with("domio");
@@ -179,7 +167,7 @@ mod tests {
     fn a_policy_that_looks_elsewhere_is_caught() {
         for code in [
             "use std::vec::Vec;",
-            "use crate::{contract::Pick, credit::Credit};",
+            "use crate::{placement::ToolsPlacement, credit::Credit};",
             "use domio_sim::Queue;",
             "fn f() { crate::registry::find(\"null\"); }",
             "use super::null::Null;",
@@ -208,7 +196,7 @@ mod tests {
 
     #[test]
     fn a_policy_may_name_the_contract_and_itself() {
-        let code = "use crate::contract::{Pick, Prev};\nuse crate::{Cx, lottery::Ticket};\n\
+        let code = "use domio_contract::{Cx, Pick, Prev};\nuse crate::lottery::Ticket;\n\
                     use alloc::vec::Vec;\nuse core::fmt;\nuse domio_core::PcpuId;\n\
                     fn f() { Vec::new(); fmt::write(a, b); }\n\
                     #[cfg(test)]\nmod tests { use super::*; use std::vec; use crate::null; }\n";
@@ -221,7 +209,7 @@ mod tests {
         let found_with = |code: &str| found(&[(file, &format!("//! A guard.\n{code}\n"))]);
         for code in [
             "use std::vec::Vec;",
-            "use domio_sched::Cx;",
+            "use domio_sched::credit;",
             "use crate::registry::find;",
             "use super::cap_follows_demand::ENTRY;",
             "use crate::conformance::rng::Rng;",
@@ -233,8 +221,7 @@ mod tests {
                 "{code}"
             );
         }
-        let code = "use crate::contract::Controller;\nuse crate::change::Answers;\n\
-                    use crate::seen::Observation;\nuse crate::{Kinds, guard::Limit};\n\
+        let code = "use domio_contract::control::Controller;\nuse crate::guard::Limit;\n\
                     use alloc::vec::Vec;\nuse core::fmt;\nuse domio_core::DomainId;";
         assert_eq!(found_with(code), [""; 0]);
         let suite = "crates/domio-control/src/broken/bug.rs";

@@ -23,11 +23,11 @@ const CLEAN: &[(&str, &str)] = &[
     ),
     (
         "crates/domio-sched/src/lib.rs",
-        "//! Policies.\n#![no_std]\npub mod contract;\npub mod lottery;\n",
+        "//! Policies.\n#![no_std]\npub mod lottery;\n",
     ),
     (
         "crates/domio-sched/src/lottery.rs",
-        "//! A lottery.\nuse crate::contract::Descriptor;\n\
+        "//! A lottery.\nuse domio_contract::Descriptor;\n\
          pub static DESCRIPTOR: Descriptor = Descriptor {\n    name: \"lottery\",\n};\n",
     ),
     (

@@ -4,8 +4,8 @@
 //! with parameters of known names needs nothing here, and neither does one without any: it keeps no
 //! allocations. A policy with parameters of other names gets a [`Way`], or a test fails.
 
+use domio_contract::Descriptor;
 use domio_core::{Duration, ParamKind};
-use domio_sched::Descriptor;
 use serde::Serialize;
 
 /// Whether domains are held to their allocations when nobody else wants the time.

@@ -23,11 +23,11 @@ pub mod text;
 pub mod worst;
 
 use allocation::{AlertMode, NoAllocation, Terms, Way};
+use domio_contract::Policy;
 use domio_core::{Duration, Instant};
 use domio_run::simulate::simulate;
 use domio_run::{Replicator, RunFault, Sample, SampleJob, SampleKey, Subject};
 use domio_scenario::{Built, NoReplay, Scenario, ScenarioErrors};
-use domio_sched::Policy;
 use errors::{AlertBins, WindowErrors};
 use host::{DOM0, GUEST, scenario};
 use serde::Serialize;

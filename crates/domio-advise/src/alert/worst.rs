@@ -8,6 +8,7 @@
 use super::errors::WindowErrors;
 use super::host::GUEST;
 use super::{AlertShare, NOTABLE, books};
+use domio_contract::state::{About, StateRow};
 use domio_core::{
     ActorId, Declared, Duration, Field, Instant, Kind, Names, NullSink, Record, Runstate, Says,
     Sink, Unit, VcpuId, VcpuName,
@@ -15,7 +16,6 @@ use domio_core::{
 use domio_run::simulate::simulate;
 use domio_run::{Replication, RunFault};
 use domio_scenario::Built;
-use domio_sched::state::{About, StateRow};
 use serde::Serialize;
 
 /// The vcpu that is watched.

@@ -25,11 +25,11 @@ pub mod text;
 pub use figures::{Dom0Guest, Dom0Point, Dom0Service};
 pub use settings::{Dom0Axis, Dom0Setting};
 
+use domio_contract::{Descriptor, Policy};
 use domio_core::DomainId;
 use domio_run::driver_work::OwnersOnly;
 use domio_run::{Replicator, RunFault, Sample, SampleJob, SampleKey, Subject, simulate};
 use domio_scenario::{Built, ReplaySource, Scenario, ScenarioErrors};
-use domio_sched::{Descriptor, Policy};
 use serde::Serialize;
 use settings::Host;
 use std::sync::{Mutex, PoisonError};

@@ -5,9 +5,9 @@
 
 use super::{Dom0Fault, Dom0Plan};
 use crate::alert::allocation::{AlertMode, Terms, Way};
+use domio_contract::Descriptor;
 use domio_core::{DomainId, Duration, ParamKind, Topology};
 use domio_scenario::Scenario;
-use domio_sched::Descriptor;
 use serde::Serialize;
 
 /// What is varied.

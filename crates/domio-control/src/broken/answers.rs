@@ -2,9 +2,9 @@
 
 use super::Bug;
 use super::half::{self, Half};
-use crate::change::{Answers, CAP_PER_VCPU, Change};
-use crate::contract::{Descriptor, Promises};
-use crate::seen::{Observation, Refusal};
+use domio_contract::control::{
+    Answers, CAP_PER_VCPU, Change, Descriptor, Observation, Promises, Refusal,
+};
 
 /// Sets the weight as well, which its descriptor does not tell.
 #[derive(Default)]
@@ -82,7 +82,7 @@ impl Bug for RepeatsItself {
             let Some(change) = domain.set.cap.map(Change::Cap) else {
                 continue;
             };
-            let again = crate::Adjustment::Domain {
+            let again = domio_contract::control::Adjustment::Domain {
                 domain: domain.id,
                 change,
             };

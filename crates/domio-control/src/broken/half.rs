@@ -1,9 +1,10 @@
 //! The correct controller that the mistakes are made in: half of what there is, after a while.
 
-use crate::change::{Answers, CAP_PER_VCPU, Change, Kinds};
-use crate::contract::{Descriptor, Promises, interval_ms};
-use crate::seen::{DomainSeen, Observation};
 use alloc::collections::BTreeMap;
+use domio_contract::control::{
+    Answers, CAP_PER_VCPU, Change, Descriptor, DomainSeen, Kinds, Observation, Promises,
+    interval_ms,
+};
 use domio_core::DomainId;
 
 /// What this controller is. Broken controllers with a false promise start from it.

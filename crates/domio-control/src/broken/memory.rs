@@ -2,8 +2,7 @@
 
 use super::Bug;
 use super::half::Half;
-use crate::change::{Answers, Change};
-use crate::seen::Observation;
+use domio_contract::control::{Answers, Change, Observation};
 use domio_core::DomainId;
 
 /// Lifts the caps of everybody when somebody leaves, the one who left among them: it goes through

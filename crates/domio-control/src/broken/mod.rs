@@ -8,10 +8,8 @@ pub mod answers;
 pub mod half;
 pub mod memory;
 
-use crate::change::Answers;
-use crate::contract::{Controller, Descriptor};
-use crate::seen::Observation;
 use core::fmt;
+use domio_contract::control::{Answers, Controller, Descriptor, Observation};
 use half::Half;
 
 /// One mistake: what is done instead of [`Half::observe`].

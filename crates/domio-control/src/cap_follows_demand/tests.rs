@@ -1,9 +1,9 @@
 //! The rules of cap follows demand, one test each, with figures worked out by hand.
 
 use super::*;
-use crate::change::{Adjustment, Settings};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use domio_contract::control::{Adjustment, Settings};
 use domio_core::{Duration, Instant};
 
 /// An interval of 100 ms, so that a millisecond is a percent of one pcpu.

@@ -2,13 +2,11 @@
 
 use super::history::{History, original};
 use super::run::{Run, Taken, run};
-use super::{Make, SETTLES_WITHIN, STAYS_SETTLED};
-use crate::change::{Adjustment, SettingKind};
-use crate::contract::Descriptor;
-use crate::seen::Refusal;
+use super::{Make, STAYS_SETTLED};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+use domio_contract::control::{Adjustment, Descriptor, Refusal, SETTLES_WITHIN, SettingKind};
 use domio_core::Instant;
 use domio_suite::{CheckerInfo, info};
 

@@ -1,9 +1,8 @@
 //! Histories: what a controller is shown, interval by interval, as plain data.
 
-use crate::change::{Change, Kinds};
-use crate::seen::{DomainSeen, PcpuSeen, PolicySeen};
 use alloc::string::String;
 use alloc::vec::Vec;
+use domio_contract::control::{Change, DomainSeen, Kinds, PcpuSeen, PolicySeen};
 use domio_core::{DomainId, Duration};
 
 /// Ids of domains in histories are multiples of this, dom0's is 0. The ids between are free for

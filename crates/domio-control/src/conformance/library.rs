@@ -2,10 +2,11 @@
 
 use super::history::{Fate, History, ID_STEP, Round};
 use super::random;
-use crate::change::{Change, Kinds, Reservation, Settings, Traffic};
-use crate::seen::{DomainSeen, PcpuSeen};
 use alloc::string::ToString;
 use alloc::vec::Vec;
+use domio_contract::control::{
+    Change, DomainSeen, Kinds, PcpuSeen, Reservation, Settings, Traffic,
+};
 use domio_core::{DomainId, Duration, PcpuId};
 
 /// Length of an interval: ShareGuard's and SEDF-DC's (Gupta et al. 2006).

@@ -34,22 +34,17 @@ pub use domio_suite::{CheckerInfo, Finding, Report, Rng, rng};
 pub use history::{Fate, History, Round};
 pub use run::{Run, Taken, run};
 
-use crate::contract::Controller;
 use alloc::boxed::Box;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::ops::Range;
+use domio_contract::control::Controller;
 use domio_suite::SuiteInfo;
 
 /// Makes a controller. Called anew for every run.
 pub type Make<'a> = &'a dyn Fn() -> Box<dyn Controller>;
 
-/// How many observations with the same figures a controller that
-/// [settles](crate::Promises::settles) may answer. What it remembers with a weight of a half is
-/// gone by then: half a number of 64 bits, 64 times, is nothing.
-pub const SETTLES_WITHIN: usize = 64;
-
-/// How many observations after those are to get no answers.
+/// How many observations after [`SETTLES_WITHIN`](domio_contract::control::SETTLES_WITHIN) are to get no answers.
 pub const STAYS_SETTLED: usize = 8;
 
 /// Observations that a finding shows.

@@ -4,10 +4,11 @@
 use super::history::{Fate, History, ID_STEP, Round};
 use super::library::all_settings;
 use super::rng::Rng;
-use crate::change::{Change, Kinds, Reservation, Settings, Traffic};
-use crate::seen::{DomainSeen, PcpuSeen, PolicySeen};
 use alloc::string::ToString;
 use alloc::vec::Vec;
+use domio_contract::control::{
+    Change, DomainSeen, Kinds, PcpuSeen, PolicySeen, Reservation, Settings, Traffic,
+};
 use domio_core::{DomainId, Duration, ParamKind, ParamSpec, PcpuId};
 
 /// Lengths of intervals in milliseconds: XenMon's (100 ms), ShareGuard's (500 ms) and others.

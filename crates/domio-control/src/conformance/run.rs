@@ -2,13 +2,14 @@
 
 use super::history::{Fate, History, Round};
 use super::rng::Rng;
-use crate::change::{Adjustment, Answers, Change, Kinds, Settings};
-use crate::contract::Controller;
-use crate::seen::{DomainSeen, Observation, PcpuSeen, PolicySeen};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
+use domio_contract::control::{
+    Adjustment, Answers, Change, Controller, DomainSeen, Kinds, Observation, PcpuSeen, PolicySeen,
+    Settings,
+};
 use domio_core::{DomainId, Instant, ParamKind, ParamSpec, ParamValues};
 
 /// One observation and the answers to it.
@@ -65,7 +66,7 @@ impl fmt::Display for Taken {
                 d.id, d.vcpus, d.gotten, d.waited
             )?;
             write!(f, " served {};", d.served)?;
-            for kind in crate::SettingKind::ALL {
+            for kind in domio_contract::control::SettingKind::ALL {
                 if let Some(set) = d.set.get(kind) {
                     write!(f, " {set}")?;
                 }
@@ -201,7 +202,7 @@ pub fn drawn(specs: &'static [ParamSpec], seed: u64) -> ParamValues {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contract::{Descriptor, Promises, interval_ms};
+    use domio_contract::control::{Descriptor, Promises, interval_ms};
     use domio_core::Duration;
 
     /// Answers each observation with a cap of one more than it saw, for all it sees.

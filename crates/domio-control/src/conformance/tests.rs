@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::registry;
-use crate::seen::DomainSeen;
+use domio_contract::control::DomainSeen;
 use domio_core::ParamValues;
 
 #[test]
@@ -75,7 +75,7 @@ fn random_histories_are_varied_and_well_formed() {
     has(&|r| r.fate == Fate::Lost);
     has(&|r| !r.operator.is_empty());
     has(&|r| !r.told.is_empty());
-    has(&|r| r.abilities != crate::Kinds::ALL);
+    has(&|r| r.abilities != domio_contract::control::Kinds::ALL);
     has(&|r| any(r, |d| d.set.cap.is_none()));
     has(&|r| any(r, |d| d.gotten > domio_core::Duration::from_secs(3_600)));
     has(&|r| any(r, |d| d.vcpus == 0));

@@ -2,9 +2,8 @@
 //! millisecond a percent.
 
 use super::*;
-use crate::change::{Adjustment, Settings};
-use crate::seen::PcpuSeen;
 use alloc::vec::Vec;
+use domio_contract::control::{Adjustment, PcpuSeen, Settings};
 use domio_core::{Instant, PcpuId};
 
 const MS: Duration = Duration::from_millis(1);

@@ -1,9 +1,9 @@
 //! The rules of ShareGuard, one test each, with figures worked out by hand.
 
 use super::*;
-use crate::change::{Adjustment, Settings};
 use alloc::string::String;
 use alloc::vec::Vec;
+use domio_contract::control::{Adjustment, Settings};
 use domio_core::Instant;
 
 /// An interval of 100 ms, so that a millisecond is a percent of one pcpu.

@@ -14,10 +14,9 @@ fn boosts_of_a_real_host_are_all_on_its_pcpu() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/xen-traces");
     let policies = domio_sched::policies().iter();
     let classes: Vec<&'static Class> = policies.filter_map(|p| p.descriptor.class).collect();
-    let classes: &'static [&'static Class] = classes.leak();
     for (name, boosted) in [("c1-burn7-periodic", true), ("c2-cap30", false)] {
         let options = ReadOptions {
-            classes,
+            classes: classes.clone(),
             ..ReadOptions::default()
         };
         let path = folder.join(name).join("trace.bin");
@@ -97,9 +96,8 @@ fn boosts_of_a_recording_of_several_pcpus_are_where_vcpus_ran() {
     let expected = (vec![4, 2, 1], Some(7.0 / 3.0 / 4.0));
     assert_eq!(counted(told), expected);
     let file = writer.finish().unwrap();
-    let classes: &'static [&'static Class] = vec![class].leak();
     let options = ReadOptions {
-        classes,
+        classes: vec![class],
         ..ReadOptions::default()
     };
     let mut reader = XentraceReader::new(&file[..], &options).unwrap();

@@ -29,7 +29,7 @@ fn reader(name: &str) -> TraceReader<std::fs::File> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/xen-traces");
     let path = folder.join(name).join("trace.bin");
     let options = ReadOptions {
-        classes: &CLASSES,
+        classes: CLASSES.clone(),
         ..ReadOptions::default()
     };
     TraceReader::open(&path, &options).unwrap()
@@ -129,7 +129,7 @@ fn a_recording_of_8_pcpus_under_credit2_has_one_answer() {
         return;
     };
     let options = ReadOptions {
-        classes: &CLASSES,
+        classes: CLASSES.clone(),
         tsc_hz: Some(2_798_477_000),
         ..ReadOptions::default()
     };

@@ -4,10 +4,11 @@
 use crate::ears::{Ears, told};
 use crate::site::*;
 use crate::told::Records;
+use domio_contract::{Dispatching, Needs};
 use domio_core::{Duration, Instant, ParamValues};
 use domio_net::host::{FlowKind, NetbackConfig, Network, RxMode, SmallPackets};
 use domio_net::icmp::{Pace, PingConfig};
-use domio_sched::{Dispatching, Needs, credit, find};
+use domio_sched::{credit, find};
 use domio_vmm::Simulation;
 use domio_vmm::config::Workload;
 

@@ -1,7 +1,7 @@
 //! A policy that passes everything on to another one and remembers what devices tell a policy.
 
+use domio_contract::{Cx, Descriptor, Needs, PacketsMoved, Pick, Prev, Scheduler, Wake};
 use domio_core::{DomainId, Instant, ParamValues, PcpuId, VcpuId};
-use domio_sched::{Cx, Descriptor, Needs, PacketsMoved, Pick, Prev, Scheduler, Wake};
 use std::cell::RefCell;
 
 /// What a policy was told.

@@ -3,10 +3,11 @@
 use crate::ears::{Ears, Told, told};
 use crate::site::*;
 use crate::told::{Record, Records};
+use domio_contract::{Descriptor, Needs};
 use domio_core::{DomainId, ParamValues};
 use domio_net::host::{FlowKind, Network};
 use domio_net::icmp::{PingConfig, PingStatistics};
-use domio_sched::{Descriptor, Needs, find, sedf};
+use domio_sched::{find, sedf};
 use domio_vmm::Simulation;
 use domio_vmm::config::Workload;
 

@@ -2,6 +2,7 @@
 //! and to ask how their flows went.
 
 use crate::told::Records;
+use domio_contract::Scheduler;
 use domio_core::{DomainId, Duration, Instant, ParamValues, Sink, Topology, XenVersion};
 use domio_net::host::{
     FlowConfig, FlowKind, NetCosts, NetbackConfig, Network, NetworkConfig, RxMode, StreamConfig,
@@ -16,7 +17,6 @@ use domio_net::queue::Ledger;
 use domio_net::tcp::TcpStatistics;
 use domio_net::udp::UdpConfig;
 use domio_net::writers::WriterCosts;
-use domio_sched::Scheduler;
 use domio_sim::Outcome;
 use domio_vmm::bus::Assembly;
 use domio_vmm::config::{DomainConfig, GuestConfig, HostConfig, KernelCosts, VcpuConfig, Workload};

@@ -4,7 +4,7 @@
 
 use crate::site::*;
 use crate::told::{Record, Records};
-use domio_control::{
+use domio_contract::control::{
     Adjustment, Answers, Change, Controller, Descriptor, Entry, Guard, Kinds, Observation,
     Promises, Traffic, interval_ms,
 };

@@ -3,7 +3,7 @@
 
 use super::{Draft, Sources};
 use crate::xl::{ListedDomain, SchedDomain};
-use domio_sched::Policy;
+use domio_contract::Policy;
 use domio_trace::DomainInfo;
 use std::collections::{BTreeMap, BTreeSet};
 

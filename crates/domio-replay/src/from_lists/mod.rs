@@ -23,9 +23,9 @@ pub use options::{FromListsError, ListOptions, OfLists};
 use crate::draft::domain;
 use crate::draft::{Draft, Sources, write};
 use demand::{Demand, Guessed};
+use domio_contract::Policy;
 use domio_core::{ParamKind, XenVersion};
 use domio_scenario::{MAX_VCPUS, Scenario};
-use domio_sched::Policy;
 use load::{By, Used, loads};
 use std::collections::{BTreeMap, BTreeSet};
 

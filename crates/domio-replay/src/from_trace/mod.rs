@@ -19,9 +19,9 @@ pub use shown::Shown;
 
 use crate::draft::domain::{self, Demanded, Setting};
 use crate::draft::{Draft, write};
+use domio_contract::Policy;
 use domio_core::XenVersion;
 use domio_scenario::{MAX_VCPUS, Scenario, ScenarioErrors};
-use domio_sched::Policy;
 use std::collections::BTreeSet;
 
 /// The release whose rules the scenario has.

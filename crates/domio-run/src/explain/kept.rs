@@ -12,6 +12,7 @@ use domio_meter::{
     Residence, Side, VcpuWaits, WaitTells, Why,
 };
 use domio_scenario::classes;
+use domio_sched::policies;
 use std::collections::BTreeMap;
 
 /// Name of the list.
@@ -261,14 +262,14 @@ impl Kept for &'static Class {
 
     fn take(from: &mut &[f64]) -> Option<Self> {
         let letters: Vec<u16> = Kept::take(from)?;
-        let is_named = |class: &&&Class| {
+        let is_named = |class: &&'static Class| {
             class
                 .name
                 .bytes()
                 .map(u16::from)
                 .eq(letters.iter().copied())
         };
-        classes().iter().find(is_named).copied()
+        classes(policies()).into_iter().find(is_named)
     }
 }
 

@@ -3,8 +3,8 @@
 use crate::problem::{Problem, Problems};
 use crate::source::{Source, Span};
 use crate::value::{Node, Value};
+use domio_contract::Policy;
 use domio_core::keys::KeySection;
-use domio_sched::Policy;
 use std::sync::Arc;
 
 /// What checking needs to know, and what it finds out.
@@ -32,7 +32,7 @@ pub(crate) struct Cx<'a> {
 #[derive(Default)]
 pub(crate) struct Known {
     /// The controllers, in the order of the text.
-    pub controllers: Vec<&'static domio_control::Entry>,
+    pub controllers: Vec<&'static domio_contract::control::Entry>,
     /// Whether it names a controller that does not exist.
     pub strange_controller: bool,
     /// Names of the networks; a host without any has the default one, which has none.

@@ -7,11 +7,11 @@ use crate::problem::{Code, Problem, list, quote};
 use crate::rate;
 use crate::source::{Source, Span};
 use crate::value::{Entry, Node, Table, Value};
+use domio_contract::Policy;
 use domio_core::keys::{
     Given, Good, Key, KeyKind, KeyParams, KeySection, KeyVariant, Keys, Need, Nested, Slot,
 };
 use domio_core::{Duration, ParamSpec, ParamValues};
-use domio_sched::Policy;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

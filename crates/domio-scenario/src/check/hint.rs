@@ -2,9 +2,9 @@
 //! would be accepted, and what the key means.
 
 use super::words;
+use domio_contract::Policy;
 use domio_core::ParamKind;
 use domio_core::keys::{Key, KeyKind, Need};
-use domio_sched::Policy;
 
 /// A value that `key` takes, with its meaning.
 pub(super) fn of_key(key: &Key, policies: &[Policy]) -> String {

@@ -7,8 +7,8 @@ use crate::amount::split_unit;
 use crate::problem::{Code, Problem, list, quote};
 use crate::suggest::{did_you_mean, nearest};
 use crate::value::Entry;
+use domio_contract::Policy;
 use domio_core::keys::{Key, KeyParams, KeySection, Need};
-use domio_sched::Policy;
 
 /// Header of the document itself, which is written nowhere.
 pub(crate) const TOP_LEVEL: &str = "(top level)";
@@ -257,7 +257,7 @@ fn must_select(section: &KeySection) -> bool {
 
 /// Names of the controllers that declare the parameter `written` for domains.
 fn of_domain(written: &str) -> Vec<&'static str> {
-    let declares = |e: &&domio_control::Entry| {
+    let declares = |e: &&domio_contract::control::Entry| {
         let mut specs = e.descriptor.domain_params.iter();
         specs.any(|s| s.name == written)
     };

@@ -1,9 +1,9 @@
 //! Words that a key takes, what is said of others, and what a name looks like.
 
 use crate::amount::MAX_TIME;
+use domio_contract::Policy;
 use domio_core::keys::{KeyVariant, WordList, Words};
 use domio_core::{Duration, XenVersion};
-use domio_sched::Policy;
 use domio_vmm::machine::MACHINES;
 
 /// The words of a list.

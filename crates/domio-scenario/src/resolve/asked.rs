@@ -3,8 +3,8 @@
 use super::shared::{given, tell};
 use crate::check::{self, Cx, Fields};
 use crate::limits::MAX_VCPUS;
-use domio_control::Entry;
-use domio_control::accounting::SendWeight;
+use domio_contract::control::Entry;
+use domio_contract::control::accounting::SendWeight;
 use domio_core::keys::{
     KeyParams, KeySection, Keys, Need, Nested, Slot, WordOf, Words, domain_name, int, word,
     word_text,

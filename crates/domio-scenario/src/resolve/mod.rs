@@ -58,12 +58,12 @@ use crate::plan::Plan;
 use crate::value::{Node, Table};
 use device::Device;
 use domio_blk::split::keys::{BLKBACK, GUESTS as GUESTS_LAYER, HOST_DISK};
+use domio_contract::Policy;
 use domio_core::ParamValues;
 use domio_core::keys::{
     KeySection, Keys, Need, Nested, Slot, int, nested, nested_any, nested_list, text,
 };
 use domio_net::keys::{NETWORK, VIF};
-use domio_sched::Policy;
 use domio_vmm::Hardware;
 use domio_vmm::config::{HostConfig, KernelCosts};
 use host::{HostKeys, RUN, RunKeys};

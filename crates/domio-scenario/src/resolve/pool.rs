@@ -12,11 +12,11 @@ use crate::problem::{Code, Problem, list, quote};
 use crate::source::Span;
 use crate::suggest::did_you_mean;
 use crate::value::{Node, Table};
+use domio_contract::Policy;
 use domio_core::keys::{
     KeyParams, KeySection, Keys, Need, Nested, Slot, VcpuPins, Words, name, pcpus, word_text,
 };
 use domio_core::{CpuSet, ParamValues, Topology, XenVersion};
-use domio_sched::Policy;
 use domio_vmm::config::PoolConfig;
 
 /// Xen's name of the pool that every host has.

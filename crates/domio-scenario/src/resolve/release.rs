@@ -5,7 +5,7 @@ use super::shared::Chosen;
 use crate::check::{Cx, Fields};
 use crate::problem::{Code, Problem, quote};
 use crate::value::{Node, Table, Value};
-use domio_sched::{Policy, Releases, releases};
+use domio_contract::{Policy, Releases, releases};
 
 /// Which releases have a policy, in words.
 fn from_to(releases: &Releases) -> String {

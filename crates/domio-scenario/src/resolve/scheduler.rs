@@ -5,9 +5,9 @@ use super::shared::{given, tell};
 use crate::check::{Cx, Fields};
 use crate::suggest::nearest;
 use crate::value::{Node, Table, Value};
+use domio_contract::Policy;
 use domio_core::keys::{KeyParams, KeySection, Keys, Need, Nested, Slot, Words, word_text};
 use domio_core::{ParamSpec, ParamValues};
-use domio_sched::Policy;
 
 pub(crate) static SCHEDULER: KeySection = KeySection::with_params(
     "[scheduler]",

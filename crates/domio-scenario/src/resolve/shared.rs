@@ -5,9 +5,9 @@ use crate::check::{self, Cx, Fields};
 use crate::problem::{Code, Problem, quote};
 use crate::source::Span;
 use crate::value::Entry;
+use domio_contract::{Conflict, Policy};
 use domio_core::ParamValues;
 use domio_core::keys::{Given, Good, KeyReader, KeySection, Misfit, MisfitKind, Nested, Slot};
-use domio_sched::{Conflict, Policy};
 
 /// What to say of a vcpu that a domain has not.
 pub(super) const VCPUS_FROM_0: &str =

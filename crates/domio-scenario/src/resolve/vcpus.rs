@@ -7,9 +7,9 @@ use crate::check::{self, Cx, Fields};
 use crate::limits::MAX_VCPUS;
 use crate::problem::{Code, Problem};
 use crate::source::Span;
+use domio_contract::Policy;
 use domio_core::keys::{KeyParams, KeySection, Keys, Need, Nested, Slot, VcpuPins, int, pcpus};
 use domio_core::{CpuSet, DomainId, ParamValues, Topology};
-use domio_sched::Policy;
 use domio_vmm::config::VcpuConfig;
 
 pub(crate) static VCPU: KeySection = KeySection::with_params(

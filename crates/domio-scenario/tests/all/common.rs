@@ -1,8 +1,8 @@
 //! What the tests share: policies that stand for those with parameters of an awkward kind.
 
+use domio_contract::{Conflict, Descriptor, Needs, Policy, Promises};
 use domio_core::{ParamKind, ParamSpec};
 use domio_scenario::{Problem, Scenario, ScenarioErrors};
-use domio_sched::{Conflict, Descriptor, Needs, Policy, Promises};
 
 /// As rtds: a domain parameter that is also the key of a workload.
 static RESERVING: Descriptor = Descriptor {

@@ -2,11 +2,11 @@
 //! traffic comes back without it.
 
 use crate::common::{only, parse, says};
-use domio_control::accounting::SendWeight;
-use domio_control::share_guard::ShareGuard;
-use domio_control::{
+use domio_contract::control::accounting::SendWeight;
+use domio_contract::control::{
     Adjustment, Answers, Change, Controller, Descriptor, DomainSeen, Observation, Traffic,
 };
+use domio_control::share_guard::ShareGuard;
 use domio_core::{DomainId, Duration, Instant, NullSink, ParamValues};
 use domio_run::Replication;
 use domio_scenario::{Built, Code, DeviceModel, NoReplay, Scenario};

@@ -2,7 +2,7 @@
 //! limits.
 
 use crate::guard::{Look, looks};
-use domio_control::Traffic;
+use domio_contract::control::Traffic;
 use domio_control::conformance::rng::Rng;
 use domio_core::{DomainId, Duration};
 

@@ -21,12 +21,11 @@ mod tests;
 pub use params::{DESCRIPTOR, RELEASES, validate_domains};
 pub use table::{Asked, FrameTable, MAX_ENTRIES, Refused, TableEntry};
 
-use crate::contract::{Conflict, Descriptor, Pick, Prev, Scheduler, Wake};
-use crate::cx::Cx;
 use crate::placement::{Successive, allowed_from};
-use crate::state::{About, StateRows};
 use alloc::format;
 use alloc::vec::Vec;
+use domio_contract::state::About;
+use domio_contract::{Conflict, Cx, Descriptor, Pick, Prev, Scheduler, StateRows, Wake};
 use domio_core::{DomainId, Duration, ParamValues, PcpuId, Topology, VcpuId};
 
 /// How long a pcpu idles at most while the table is empty, in nanoseconds (`DEFAULT_TIMESLICE`).

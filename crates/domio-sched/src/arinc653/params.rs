@@ -1,10 +1,9 @@
 //! Parameters of ARINC 653: their declaration, and what a table that cannot be is refused with.
 
 use super::table::{Asked, FrameTable, Refused};
-use crate::contract::{Conflict, Descriptor, Needs};
-use crate::releases::Releases;
 use alloc::format;
 use alloc::vec::Vec;
+use domio_contract::{Conflict, Descriptor, Needs, Releases};
 use domio_core::{DomainId, ParamSpec, ParamValues, XenVersion};
 
 // Positions in `PARAMS`.

@@ -3,10 +3,9 @@
 //! [`crate::round_robin`] is the same idea with its tables closed and its parameters declared.
 
 use super::Bug;
-use crate::contract::{Descriptor, Needs, Pick, Prev, Promises};
-use crate::cx::Cx;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use domio_contract::{Cx, Descriptor, Needs, Pick, Prev, Promises};
 use domio_core::{Duration, PcpuId, Topology, VcpuId};
 
 /// What this policy is. Broken policies with a false promise start from it.

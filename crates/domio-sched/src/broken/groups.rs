@@ -6,10 +6,9 @@
 
 use super::fifo::{self, Fifo};
 use crate::conformance::script::DEFAULT_WEIGHT;
-use crate::contract::{Descriptor, GroupId, Pick, Prev, Promises, Scheduler, Wake};
-use crate::cx::Cx;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
+use domio_contract::{Cx, Descriptor, GroupId, Pick, Prev, Promises, Scheduler, Wake};
 use domio_core::{DomainId, Duration, Instant, ParamSpec, ParamValues, PcpuId, Topology, VcpuId};
 
 const GROUP_PARAMS: &[ParamSpec] = &[

@@ -13,8 +13,7 @@ pub mod queueing;
 pub mod settings;
 pub mod vcpus;
 
-use crate::contract::{Conflict, Descriptor, Pick, Prev, Scheduler, Wake};
-use crate::cx::Cx;
+use domio_contract::{Conflict, Cx, Descriptor, Pick, Prev, Scheduler, Wake};
 use domio_core::{DomainId, Duration, Instant, ParamValues, PcpuId, Topology, VcpuId};
 use fifo::Fifo;
 

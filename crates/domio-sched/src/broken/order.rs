@@ -2,8 +2,7 @@
 
 use super::Bug;
 use super::fifo::Fifo;
-use crate::contract::{Pick, Prev};
-use crate::cx::Cx;
+use domio_contract::{Cx, Pick, Prev};
 use domio_core::{PcpuId, VcpuId};
 
 /// Starts its placement at a number that differs from one instance to the next, as does an

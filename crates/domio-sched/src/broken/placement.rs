@@ -2,9 +2,8 @@
 
 use super::Bug;
 use super::fifo::Fifo;
-use crate::contract::{Pick, Prev};
-use crate::cx::Cx;
 use alloc::vec::Vec;
+use domio_contract::{Cx, Pick, Prev};
 use domio_core::{Duration, PcpuId, VcpuId};
 
 /// An idle pcpu takes work from the other queues and does not look at affinity.

@@ -2,8 +2,7 @@
 
 use super::Bug;
 use super::fifo::{self, Fifo};
-use crate::contract::{Descriptor, Pick, Prev, Promises};
-use crate::cx::Cx;
+use domio_contract::{Cx, Descriptor, Pick, Prev, Promises};
 use domio_core::{DomainId, Duration, PcpuId};
 
 /// The promises of the FIFO policy, which are kept.

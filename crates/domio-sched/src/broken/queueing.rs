@@ -2,8 +2,7 @@
 
 use super::Bug;
 use super::fifo::Fifo;
-use crate::contract::{Pick, Prev};
-use crate::cx::Cx;
+use domio_contract::{Cx, Pick, Prev};
 use domio_core::{PcpuId, VcpuId};
 
 /// Every fifth wake-up is lost: the vcpu is not queued, as when a wake-up races with the block

@@ -2,8 +2,7 @@
 
 use super::Bug;
 use super::fifo::{self, Fifo};
-use crate::contract::{Conflict, Descriptor, Pick, Prev};
-use crate::cx::Cx;
+use domio_contract::{Conflict, Cx, Descriptor, Pick, Prev};
 use domio_core::{Duration, ParamKind, ParamSpec, ParamValues, PcpuId};
 
 const PARAMS: &[ParamSpec] = &[

@@ -1,8 +1,7 @@
 //! Parameters of vcpus that are forgotten.
 
-use crate::contract::{Descriptor, Pick, Prev, Scheduler, Wake};
-use crate::cx::Cx;
 use crate::rtds::{DESCRIPTOR, Rtds};
+use domio_contract::{Cx, Descriptor, Pick, Prev, Scheduler, Wake};
 use domio_core::{DomainId, Instant, ParamValues, PcpuId, Topology, VcpuId};
 
 /// RTDS that knows the reservations of domains alone: what is told of one vcpu goes nowhere.

@@ -5,7 +5,7 @@
 //! A wake-up writes one record, so that what a host charges for further ones does not fall on a
 //! policy that had none in Xen.
 
-use crate::cx::Cx;
+use domio_contract::Cx;
 use domio_core::class::{Class, Declared, Field, Unit};
 use domio_core::{PcpuId, VcpuId};
 
@@ -15,7 +15,7 @@ const WOKE: u8 = 3;
 const WARP: u8 = 4;
 const WRAP: u8 = 5;
 
-/// What [`Descriptor::class`](crate::Descriptor::class) of bvt says.
+/// What [`Descriptor::class`](domio_contract::Descriptor::class) of bvt says.
 pub static CLASS: Class = Class::new(
     "bvt",
     &[

@@ -29,11 +29,9 @@ mod tests;
 
 pub use params::{DESCRIPTOR, RELEASES};
 
-use crate::contract::{Conflict, Descriptor, Pick, Prev, Scheduler, Wake};
-use crate::cx::Cx;
 use crate::placement;
-use crate::state::StateRows;
 use alloc::vec::Vec;
+use domio_contract::{Conflict, Cx, Descriptor, Pick, Prev, Scheduler, StateRows, Wake};
 use domio_core::{DomainId, Instant, ParamValues, PcpuId, Topology, VcpuId};
 use params::{Setting, Settings};
 use state::{Domain, Pcpu, Vcpu, flag};

@@ -1,7 +1,6 @@
 //! Parameters of BVT: their declaration, and the settings that follow from them.
 
-use crate::contract::{Descriptor, Needs, Promises};
-use crate::releases::Releases;
+use domio_contract::{Descriptor, Needs, Promises, Releases};
 use domio_core::{ParamKind, ParamSpec, ParamValues, XenVersion};
 
 /// Releases whose rules are modelled. 3.0 is 3.0.0 and 3.0.1 here.

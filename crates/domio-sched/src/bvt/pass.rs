@@ -3,8 +3,7 @@
 
 use super::state::flag;
 use super::{Bvt, FORWARD, event, ns};
-use crate::contract::Pick;
-use crate::cx::Cx;
+use domio_contract::{Cx, Pick};
 use domio_core::{Duration, PcpuId, VcpuId};
 
 /// Minimum charging unit: 100 us.

@@ -2,7 +2,8 @@
 
 use super::Bvt;
 use super::state::flag;
-use crate::state::{About, StateRows};
+use domio_contract::StateRows;
+use domio_contract::state::About;
 use domio_core::{Duration, Instant, PcpuId, VcpuId};
 
 impl Bvt {

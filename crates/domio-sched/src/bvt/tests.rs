@@ -10,10 +10,9 @@ mod warp;
 
 use super::Bvt;
 use super::state::{Domain, Vcpu};
-use crate::contract::Scheduler;
-use crate::cx::Pause;
 use crate::rig;
 use alloc::vec::Vec;
+use domio_contract::{Pause, Scheduler};
 use domio_core::{CpuSet, Duration, Instant, ParamValues, PcpuId, Topology, VcpuId};
 
 const P0: PcpuId = PcpuId(0);

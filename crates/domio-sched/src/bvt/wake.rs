@@ -2,7 +2,7 @@
 
 use super::state::flag;
 use super::{Bvt, FORWARD, event, ns};
-use crate::cx::Cx;
+use domio_contract::Cx;
 use domio_core::{Instant, PcpuId, VcpuId};
 
 impl Bvt {

@@ -7,7 +7,7 @@
 use super::params::Setting;
 use super::state::{Domain, flag};
 use super::{Bvt, WARP, event, ns};
-use crate::cx::Cx;
+use domio_contract::Cx;
 use domio_core::{DomainId, Instant, PcpuId, VcpuId};
 
 impl Bvt {

@@ -14,10 +14,10 @@ mod waiting;
 use super::log::{LogEntry, Run};
 use super::script::Script;
 use super::world::World;
-use crate::contract::Promises;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
+use domio_contract::Promises;
 use domio_core::Instant;
 use domio_suite::{CheckerInfo, info};
 

@@ -1,6 +1,6 @@
 //! The mini host: the smallest honest host of a [`Scheduler`].
 //!
-//! It does what [`crate::contract`] and xen-spec 0.2 to 0.8 say, slowly and obviously. Nothing
+//! It does what [`domio_contract::contract`] and xen-spec 0.2 to 0.8 say, slowly and obviously. Nothing
 //! costs time. Pending events lie in a `Vec`, in their order; of simultaneous ones, timers and
 //! guests come before the scheduler softirq (xen-spec 0.2), and otherwise first in is first out.
 //!
@@ -18,11 +18,11 @@ mod tests;
 
 use super::log::{Fault, LogEntry, Occurrence, PolicyCall, Run};
 use super::script::{Intervention, Script, ScriptError};
-use crate::contract::{Pick, Prev, Scheduler, Stop};
-use crate::cx::{Affinity, Cx, Effect, Pause, Tables, VcpuView};
-use crate::state::StateRows;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use domio_contract::{
+    Affinity, Cx, Effect, Pause, Pick, Prev, Scheduler, StateRows, Stop, Tables, VcpuView,
+};
 use domio_core::{DomainId, Duration, Instant, ParamValues, PcpuId, VcpuId};
 
 /// Runs `script` under `policy`. The run ends at [`Script::end`], or at the first decision that no

@@ -1,8 +1,8 @@
 //! Hand-written scripts: the situations in which schedulers are known to fail.
 
 use super::script::{Intervention, Script, ScriptStep};
-use crate::contract::PacketsMoved;
 use alloc::vec::Vec;
+use domio_contract::PacketsMoved;
 use domio_core::{CpuSet, DomainId, Duration, Instant, PcpuId, Topology, VcpuId};
 
 const fn ms(n: u64) -> Duration {

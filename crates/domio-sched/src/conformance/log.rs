@@ -4,11 +4,9 @@
 //! Logs of two runs compare with `==`; one entry prints as one line. The checkers see nothing
 //! else, so that whatever keeps such a log can be checked.
 
-use crate::contract::{GroupId, PacketsMoved, Pick, Prev, Stop, Wake};
-use crate::cx::Pause;
-use crate::state::StateRows;
 use alloc::vec::Vec;
 use core::fmt;
+use domio_contract::{GroupId, PacketsMoved, Pause, Pick, Prev, StateRows, Stop, Wake};
 use domio_core::{CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, VcpuId};
 
 /// One line of the log.
@@ -167,7 +165,7 @@ pub struct Run {
     pub log: Vec<LogEntry>,
     /// When the run ended: at the script's end, or at a fault.
     pub end: Instant,
-    /// What the policy says of its state then ([`crate::Scheduler::state`]).
+    /// What the policy says of its state then ([`domio_contract::Scheduler::state`]).
     pub state: StateRows,
 }
 

@@ -21,7 +21,7 @@
 //! with that seed gives the script again, and [`host::run`] its whole log; cut the script down by
 //! hand from there.
 //!
-//! Which checkers watch follows from [`Promises`](crate::Promises): a policy that promises less is
+//! Which checkers watch follows from [`Promises`](domio_contract::Promises): a policy that promises less is
 //! asked less. [`crate::broken`] holds policies that must be caught, each by the checker that it
 //! names, which shows that the checkers see what they claim to see.
 
@@ -39,12 +39,12 @@ pub use domio_suite::{CheckerInfo, Finding, Report, Rng, rng};
 pub use log::{Fault, LogEntry, Occurrence, PolicyCall, Run};
 pub use script::{Intervention, Script, ScriptDomain, ScriptError, ScriptStep, ScriptVcpu};
 
-use crate::contract::{Dispatching, Scheduler};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Write;
 use core::ops::Range;
+use domio_contract::{Dispatching, Scheduler};
 use domio_core::{Duration, Topology};
 use domio_suite::SuiteInfo;
 

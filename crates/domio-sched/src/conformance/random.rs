@@ -6,8 +6,8 @@
 
 use super::rng::Rng;
 use super::script::{Intervention, Script, ScriptStep};
-use crate::contract::{GroupId, PacketsMoved};
 use alloc::vec::Vec;
+use domio_contract::{GroupId, PacketsMoved};
 use domio_core::{CpuSet, DomainId, Duration, Instant, PcpuId, Topology, VcpuId};
 
 /// Lengths of computing and blocking, in microseconds: around the constants of Xen's schedulers

@@ -3,10 +3,10 @@
 //! A script holds no decision of a scheduler: a vcpu computes as much as its steps say, whenever
 //! it is given a pcpu. Two policies under one script therefore face the same demand.
 
-use crate::contract::{GroupId, PacketsMoved};
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
+use domio_contract::{GroupId, PacketsMoved};
 use domio_core::{CpuSet, DomainId, Duration, Instant, PcpuId, Topology, VcpuId, VcpuName};
 
 /// The weight that Xen gives a domain that says nothing.
@@ -28,7 +28,7 @@ pub enum ScriptStep {
     /// Sends an event to another vcpu: wakes it if it is blocked; else its next block returns at
     /// once (xen-spec 0.7).
     Kick(VcpuId),
-    /// Has so many packets at hand from now on ([`crate::Scheduler::dispatching`]). Left out for a
+    /// Has so many packets at hand from now on ([`domio_contract::Scheduler::dispatching`]). Left out for a
     /// policy that does not need to know.
     Dispatch(u32),
 }
@@ -108,9 +108,9 @@ pub enum Intervention {
     SetPolicy(&'static str, i64),
     /// An event from outside, as [`ScriptStep::Kick`].
     Kick(VcpuId),
-    /// Others have worked for a domain for so long ([`crate::Scheduler::charge`]).
+    /// Others have worked for a domain for so long ([`domio_contract::Scheduler::charge`]).
     Charge(DomainId, Duration),
-    /// A driver domain has moved packets ([`crate::Scheduler::packets`]). Left out for a policy
+    /// A driver domain has moved packets ([`domio_contract::Scheduler::packets`]). Left out for a policy
     /// that does not need to know.
     Packets(PacketsMoved),
 }

@@ -1,8 +1,8 @@
 //! [`World`]: the state of a host, rebuilt from its boundary log.
 
 use super::log::{LogEntry, Occurrence, PolicyCall};
-use crate::cx::Pause;
 use alloc::vec::Vec;
+use domio_contract::Pause;
 use domio_core::{CpuSet, Instant, PcpuId, VcpuId};
 
 /// What the log says of a vcpu.

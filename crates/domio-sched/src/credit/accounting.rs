@@ -16,10 +16,8 @@
 
 use super::state::{Priority, flag};
 use super::{Credit, event};
-use crate::contract::Wake;
-use crate::cx::Cx;
-use crate::work::Work;
 use alloc::vec::Vec;
+use domio_contract::{Cx, Wake, Work};
 use domio_core::{DomainId, Instant, PcpuId, VcpuId};
 
 /// What an active vcpu gets at an accounting.

@@ -3,7 +3,7 @@
 use super::state::Priority;
 use super::wake::Step;
 use super::{Credit, event};
-use crate::cx::Cx;
+use domio_contract::Cx;
 use domio_core::{CpuSet, PcpuId, VcpuId};
 
 impl Credit {

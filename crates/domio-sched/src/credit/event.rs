@@ -3,7 +3,7 @@
 //! They are written under the rules of every release, though Xen has the first six since 4.3 and
 //! the others since 4.9.
 
-use crate::cx::Cx;
+use domio_contract::Cx;
 use domio_core::class::{Adds, Class, Declared, Field, QueueRules, Says, Shows, Tally, Unit};
 use domio_core::{DomainId, Duration, PcpuId, VcpuId};
 
@@ -28,7 +28,7 @@ const WAITED: u8 = 52;
 /// actor.
 pub static CLASS: Class = Class::new("credit", &XEN).with_queue(RULES);
 
-/// What [`Descriptor::class`](crate::Descriptor::class) of credit says: the same with the records
+/// What [`Descriptor::class`](domio_contract::Descriptor::class) of credit says: the same with the records
 /// of `xcollopts`, which a policy writes that has any of that switched on.
 pub(super) static CLASS_WITH_XCOLLOPTS: Class = Class::new("credit", &ALL).with_queue(RULES);
 

@@ -15,12 +15,11 @@
 
 use super::params::{self, DESCRIPTOR, Settings};
 use super::validate_change;
-use crate::contract::{Conflict, Descriptor, Pick, Prev, Promises, Scheduler, Wake};
-use crate::cx::Cx;
 use crate::placement;
-use crate::state::{About, StateRows};
 use alloc::format;
 use alloc::vec::Vec;
+use domio_contract::state::About;
+use domio_contract::{Conflict, Cx, Descriptor, Pick, Prev, Promises, Scheduler, StateRows, Wake};
 use domio_core::{CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Topology, VcpuId};
 
 const TICK: Duration = Duration::from_millis(10);

@@ -50,13 +50,12 @@ pub use rules::RELEASES;
 pub use state::Priority;
 pub use warm::{WarmStart, WarmVcpu};
 
-use crate::contract::{Conflict, Descriptor, Dispatching, Needs, Pick, Prev, Scheduler, Wake};
-use crate::cx::Cx;
-use crate::state::StateRows;
-use crate::work::Work;
 use accounting::Grants;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use domio_contract::{
+    Conflict, Cx, Descriptor, Dispatching, Needs, Pick, Prev, Scheduler, StateRows, Wake, Work,
+};
 use domio_core::{
     Class, CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, PcpuTable, Topology, VcpuId,
     XenVersion,

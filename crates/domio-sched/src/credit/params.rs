@@ -1,9 +1,9 @@
 //! Parameters of the credit scheduler: their declaration, and the settings that follow from them.
 
 use super::rules::{RateLimit, Rules};
-use crate::contract::{Conflict, Descriptor, Dispatching, Needs, Promises};
 use alloc::format;
 use core::fmt;
+use domio_contract::{Conflict, Descriptor, Dispatching, Needs, Promises};
 use domio_core::cpuset::MAX_PCPUS;
 use domio_core::{Duration, ParamKind, ParamSpec, ParamValues, XenVersion};
 

@@ -4,8 +4,8 @@ use super::rules::{FirstVcpu, IdleBias};
 use super::state::{NIL, flag};
 use super::wake::Step;
 use super::{Credit, event};
-use crate::cx::Cx;
 use crate::placement;
+use domio_contract::Cx;
 use domio_core::{CpuSet, DomainId, PcpuId, VcpuId};
 
 /// The control domain.

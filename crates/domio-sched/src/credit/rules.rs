@@ -4,7 +4,8 @@
 //! xen-spec 3.2 to 3.4; the commit that made a change is in brackets where it is known. Code asks
 //! for a rule, never for a release.
 
-use crate::releases::{HostParts, Releases, RuleChange, began, change};
+use domio_contract::releases::{RuleChange, began, change};
+use domio_contract::{HostParts, Releases};
 use domio_core::XenVersion;
 use domio_core::XenVersion::{
     V3_0_3, V3_0_4, V3_4, V4_0, V4_1, V4_2, V4_3, V4_5, V4_6, V4_7, V4_8, V4_9, V4_11, V4_12, V4_13,

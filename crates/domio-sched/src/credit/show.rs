@@ -2,8 +2,9 @@
 
 use super::Credit;
 use super::state::{NIL, flag};
-use crate::state::{About, StateRow, StateRows};
 use alloc::format;
+use domio_contract::StateRows;
+use domio_contract::state::{About, StateRow};
 use domio_core::{DomainId, PcpuId, VcpuId};
 
 impl Credit {
@@ -76,8 +77,8 @@ pub(super) fn vcpu<'s>(
 pub(super) fn domain(
     out: &mut StateRows,
     id: DomainId,
-    weight: impl Into<crate::state::StateValue>,
-    cap: impl Into<crate::state::StateValue>,
+    weight: impl Into<domio_contract::state::StateValue>,
+    cap: impl Into<domio_contract::state::StateValue>,
 ) {
     out.row("", About::Domain(id))
         .say("d")

@@ -17,10 +17,9 @@ mod xcollopts;
 
 use super::rules::Rules;
 use super::{Credit, Priority, WarmVcpu, flag};
-use crate::contract::{Pick, Prev, Scheduler, Stop, Wake};
-use crate::cx::{Cx, Effect, Pause, Tables};
 use crate::rig::{blocked_vcpu, noted};
 use alloc::vec::Vec;
+use domio_contract::{Cx, Effect, Pause, Pick, Prev, Scheduler, Stop, Tables, Wake};
 use domio_core::{
     CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Topology, VcpuId, XenVersion,
 };

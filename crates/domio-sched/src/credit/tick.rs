@@ -4,8 +4,7 @@ use super::params::{CREDITS_PER_MS, CREDITS_PER_TICK};
 use super::rules::Debit;
 use super::state::{Priority, Vcpu, flag};
 use super::{Credit, event};
-use crate::cx::Cx;
-use crate::work::Work;
+use domio_contract::{Cx, Work};
 use domio_core::{Instant, PcpuId, VcpuId};
 
 const NS_PER_MS: i64 = 1_000_000;

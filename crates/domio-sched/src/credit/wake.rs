@@ -3,8 +3,7 @@
 use super::rules::KickAway;
 use super::state::{Priority, flag};
 use super::{Credit, event};
-use crate::contract::Wake;
-use crate::cx::Cx;
+use domio_contract::{Cx, Wake};
 use domio_core::{CpuSet, PcpuId, VcpuId};
 
 /// Which affinity a step of a search goes by.

@@ -6,10 +6,9 @@
 use super::state::{NIL, Priority, flag};
 use super::tick::NS_PER_CREDIT;
 use super::{ACCOUNTING, Credit, TICK};
-use crate::contract::Wake;
-use crate::cx::Cx;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use domio_contract::{Cx, Wake};
 use domio_core::{Duration, Instant, PcpuId, VcpuId};
 
 /// The state that a host gives its policy at the start, in place of the empty one.
@@ -50,7 +49,7 @@ pub struct WarmVcpu {
 
 impl Credit {
     /// The same policy, which takes `start` for its state when the host
-    /// [resumes](crate::Scheduler::resume).
+    /// [resumes](domio_contract::Scheduler::resume).
     pub fn resuming(mut self, start: WarmStart) -> Self {
         self.warm = Some(Box::new(start));
         self

@@ -4,7 +4,7 @@
 use super::load::Change;
 use super::state::{NOWHERE, flag};
 use super::{Credit2, event};
-use crate::cx::Cx;
+use domio_contract::Cx;
 use domio_core::{CpuSet, PcpuId, VcpuId};
 
 /// What balancing found best so far.

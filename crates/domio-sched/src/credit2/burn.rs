@@ -3,7 +3,7 @@
 use super::params::{CREDIT_INIT, CREDIT_MAX, CREDIT_MIN, MAX_TIMER, MIN_TIMER};
 use super::state::Vcpu;
 use super::{Credit2, event, ns};
-use crate::cx::Cx;
+use domio_contract::Cx;
 use domio_core::{Duration, PcpuId, VcpuId};
 
 /// A sum or difference of credits as Xen keeps it. That matters only where credit has no end: what

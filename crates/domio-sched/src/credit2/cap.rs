@@ -10,8 +10,8 @@ use super::load::Change;
 use super::params::{MIN_TIMER, MS};
 use super::state::{NO_CAP, flag};
 use super::{Credit2, ns};
-use crate::cx::Cx;
 use alloc::vec::Vec;
+use domio_contract::Cx;
 use domio_core::{DomainId, Instant, VcpuId};
 
 impl Credit2 {

@@ -4,8 +4,7 @@
 //! balancing (17) and the choice of a pcpu (19) go on in Xen after the words that are here.
 
 use super::state::Runq;
-use crate::cx::Cx;
-use crate::work::Work;
+use domio_contract::{Cx, Work};
 use domio_core::class::{Class, Declared, Field, Says, Shows, Unit};
 use domio_core::{PcpuId, VcpuId};
 
@@ -29,7 +28,7 @@ const SCHEDULE: u8 = 21;
 const RATELIMIT: u8 = 22;
 const LOOKED_AT: u8 = 23;
 
-/// What [`Descriptor::class`](crate::Descriptor::class) of credit2 says.
+/// What [`Descriptor::class`](domio_contract::Descriptor::class) of credit2 says.
 pub static CLASS: Class = Class::new(
     "credit2",
     &[

@@ -2,7 +2,7 @@
 
 use super::params::GRANULARITY;
 use super::{Credit2, event};
-use crate::cx::Cx;
+use domio_contract::Cx;
 use domio_core::VcpuId;
 
 /// A change of a vcpu that its load follows.

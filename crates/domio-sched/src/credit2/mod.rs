@@ -45,11 +45,9 @@ pub use params::{CREDIT_INIT, CREDIT_MIN, DESCRIPTOR, MAX_TIMER, validate, valid
 pub use rules::RELEASES;
 pub use warm::{MidRun, MidRunLoad, MidRunPool, MidRunVcpu};
 
-use crate::contract::{Conflict, Descriptor, Pick, Prev, Scheduler, Wake};
-use crate::cx::Cx;
-use crate::state::StateRows;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use domio_contract::{Conflict, Cx, Descriptor, Pick, Prev, Scheduler, StateRows, Wake};
 use domio_core::{DomainId, Instant, ParamValues, PcpuId, PcpuTable, Topology, VcpuId};
 use load::Change;
 use params::{GRANULARITY, Settings};

@@ -1,9 +1,9 @@
 //! Parameters of credit2: their declaration, and the settings that follow from them.
 
 use super::rules::Rules;
-use crate::contract::{Conflict, Descriptor, Needs, Promises};
 use alloc::format;
 use alloc::string::String;
+use domio_contract::{Conflict, Descriptor, Needs, Promises};
 use domio_core::cpuset::MAX_PCPUS;
 use domio_core::{ParamKind, ParamSpec, ParamValues, XenVersion};
 

@@ -4,8 +4,7 @@ use super::load::Change;
 use super::params::{IDLE_CREDIT, IDLE_CREDIT_WITHOUT_END};
 use super::state::{NOWHERE, flag};
 use super::{Credit2, event, ns};
-use crate::contract::{Pick, Prev};
-use crate::cx::Cx;
+use domio_contract::{Cx, Pick, Prev};
 use domio_core::{PcpuId, VcpuId};
 
 /// Whom a pass comes to.

@@ -4,7 +4,7 @@ use super::Credit2;
 use super::params::Arrangement;
 use super::rules::QueueLimit;
 use super::state::{NOWHERE, Runq};
-use crate::cx::Cx;
+use domio_contract::Cx;
 use domio_core::{CpuSet, PcpuId, Topology};
 
 /// What the policy keeps for a pcpu.

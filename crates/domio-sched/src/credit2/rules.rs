@@ -8,7 +8,8 @@
 //! Sources: `sched/credit2.c` of 4.14.6 and of 4.17.5, both of which decide as this policy does;
 //! `sched_credit2.c` as it was in 2017, 2018 and 2019; the changes themselves.
 
-use crate::releases::{HostParts, Releases, RuleChange, began, change};
+use domio_contract::releases::{RuleChange, began, change};
+use domio_contract::{HostParts, Releases};
 use domio_core::XenVersion;
 use domio_core::XenVersion::{V4_2, V4_10, V4_11, V4_13, V4_14, V4_15, V4_16, V4_17};
 

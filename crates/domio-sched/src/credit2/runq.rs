@@ -2,7 +2,7 @@
 
 use super::state::{NIL, NOWHERE, flag};
 use super::{Credit2, event};
-use crate::cx::Cx;
+use domio_contract::Cx;
 use domio_core::{PcpuId, VcpuId};
 
 impl Credit2 {

@@ -2,7 +2,8 @@
 
 use super::Credit2;
 use super::state::flag;
-use crate::state::{About, StateRows};
+use domio_contract::StateRows;
+use domio_contract::state::About;
 use domio_core::{DomainId, VcpuId};
 
 impl Credit2 {

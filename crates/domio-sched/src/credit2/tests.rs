@@ -15,10 +15,11 @@ mod warm;
 use super::event::CLASS;
 use super::state::flag;
 use super::{Credit2, DESCRIPTOR};
-use crate::contract::{Pick, Prev, Scheduler, Stop, Wake};
-use crate::cx::{Affinity, Cx, Effect, Pause, Tables, VcpuView};
 use crate::rig::noted;
 use alloc::vec::Vec;
+use domio_contract::{
+    Affinity, Cx, Effect, Pause, Pick, Prev, Scheduler, Stop, Tables, VcpuView, Wake,
+};
 use domio_core::{
     CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Topology, VcpuId, VcpuName,
 };

@@ -4,7 +4,7 @@ use super::burn::in_32_bits;
 use super::params::{CREDIT_INIT, TICKLE_TOLERANCE};
 use super::state::Runq;
 use super::{Credit2, event, ns};
-use crate::cx::Cx;
+use domio_contract::Cx;
 use domio_core::{CpuSet, PcpuId, VcpuId};
 
 impl Runq {

@@ -6,9 +6,9 @@
 use super::load::Change;
 use super::params::GRANULARITY;
 use super::{Credit2, ns};
-use crate::cx::Cx;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use domio_contract::Cx;
 use domio_core::{DomainId, Instant, PcpuId, VcpuId};
 
 /// The state that a host gives its policy at the start, in place of the empty one.
@@ -67,7 +67,7 @@ pub struct MidRunLoad {
 
 impl Credit2 {
     /// The same policy, which takes `start` for its state when the host
-    /// [resumes](crate::Scheduler::resume).
+    /// [resumes](domio_contract::Scheduler::resume).
     pub fn resuming(mut self, start: MidRun) -> Self {
         self.warm = Some(Box::new(start));
         self

@@ -6,7 +6,7 @@
 //! which decides the same.
 
 use super::{Rtds, ns};
-use crate::cx::Cx;
+use domio_contract::Cx;
 use domio_core::{Duration, Instant, VcpuId};
 
 /// Longest time to the next pass (`MAX_SCHEDULE`), in nanoseconds.

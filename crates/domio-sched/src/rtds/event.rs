@@ -1,7 +1,7 @@
 //! Private trace records, with the numbers of Xen 4.17 (`TRC_RTDS_*`) and the first of its words.
 //! The vcpu that a record is about is its actor, and no word.
 
-use crate::cx::Cx;
+use domio_contract::Cx;
 use domio_core::class::{Class, Declared, Field, Says, Shows, Unit};
 use domio_core::{PcpuId, VcpuId};
 
@@ -11,7 +11,7 @@ const BURN: u8 = 3;
 const REFILL: u8 = 4;
 const SCHEDULE: u8 = 6;
 
-/// What [`Descriptor::class`](crate::Descriptor::class) of RTDS says.
+/// What [`Descriptor::class`](domio_contract::Descriptor::class) of RTDS says.
 pub static CLASS: Class = Class::new(
     "rtds",
     &[

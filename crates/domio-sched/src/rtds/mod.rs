@@ -29,12 +29,11 @@ pub use params::{DESCRIPTOR, validate};
 pub use queues::REFILL;
 pub use rules::RELEASES;
 
-use crate::contract::{Descriptor, Pick, Prev, Scheduler, Wake};
-use crate::cx::Cx;
 use crate::placement::{Successive, allowed_from};
-use crate::state::{About, StateRows};
 use alloc::vec::Vec;
 use core::cmp::Ordering;
+use domio_contract::state::About;
+use domio_contract::{Cx, Descriptor, Pick, Prev, Scheduler, StateRows, Wake};
 use domio_core::{CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Topology, VcpuId};
 use params::Reservation;
 use queues::Queue;

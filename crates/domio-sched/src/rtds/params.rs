@@ -1,8 +1,8 @@
 //! Parameters of RTDS: their declaration and their check.
 
 use super::rules::Rules;
-use crate::contract::{Conflict, Descriptor, Needs, Promises};
 use alloc::format;
+use domio_contract::{Conflict, Descriptor, Needs, Promises};
 use domio_core::{ParamKind, ParamSpec, ParamValues, XenVersion};
 
 /// Releases that `version` can name, oldest first.

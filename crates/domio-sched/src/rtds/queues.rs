@@ -4,9 +4,9 @@
 //! priority changes, as in Xen.
 
 use super::Rtds;
-use crate::cx::Cx;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
+use domio_contract::Cx;
 use domio_core::{Instant, PcpuId, VcpuId};
 
 /// Timer slot of the budgets, on the lowest pcpu.

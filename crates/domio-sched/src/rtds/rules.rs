@@ -3,7 +3,8 @@
 //! Sources: `sched/rt.c` of 4.14.6 and of 4.17.5, both of which decide as this policy does;
 //! `sched_rt.c` as it was in 2015, 2016 and 2017; the changes themselves.
 
-use crate::releases::{HostParts, Releases, began, change};
+use domio_contract::releases::{began, change};
+use domio_contract::{HostParts, Releases};
 use domio_core::XenVersion;
 use domio_core::XenVersion::{V4_5, V4_7, V4_9, V4_10};
 

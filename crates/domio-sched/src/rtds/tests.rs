@@ -5,10 +5,9 @@ use super::{DESCRIPTOR, Rtds, validate};
 use crate::conformance::host;
 use crate::conformance::log::{Occurrence, PolicyCall, Run};
 use crate::conformance::script::{Intervention, Script, ScriptStep};
-use crate::contract::{Pick, Prev, Scheduler, Stop};
-use crate::cx::{Cx, Effect, Tables};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use domio_contract::{Cx, Effect, Pick, Prev, Scheduler, Stop, Tables};
 use domio_core::{CpuSet, Duration, Instant, ParamValues, PcpuId, Topology, VcpuId, XenVersion};
 
 const fn ms(n: u64) -> Duration {

@@ -5,7 +5,7 @@ use super::rules::WEIGHT_PERIOD;
 use super::state::{Domain, flag};
 use super::wake::scaled;
 use super::{Sedf, event};
-use crate::cx::Cx;
+use domio_contract::Cx;
 use domio_core::{DomainId, ParamValues, VcpuId};
 
 /// Part of [`WEIGHT_PERIOD`] that is never shared out by weight, in nanoseconds.

@@ -16,10 +16,9 @@
 use super::params::{DOMAIN_PARAMS, version_spec};
 use super::state::Queue;
 use super::{Sedf, event, ns};
-use crate::contract::{Descriptor, Needs, PacketsMoved};
-use crate::cx::Cx;
 use alloc::vec::Vec;
 use core::fmt;
+use domio_contract::{Cx, Descriptor, Needs, PacketsMoved};
 use domio_core::{DomainId, Duration, ParamSpec, ParamValues, PcpuId, VcpuId};
 
 // Position in `PARAMS`; the version is the first one.

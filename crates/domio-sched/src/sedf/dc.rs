@@ -14,9 +14,8 @@ use super::event::{self, Woke};
 use super::params::{DOMAIN_PARAMS, version_spec};
 use super::state::{NEVER, Queue, Vcpu, flag};
 use super::{Sedf, ns};
-use crate::contract::{Descriptor, Promises};
-use crate::cx::Cx;
 use core::fmt;
+use domio_contract::{Cx, Descriptor, Promises};
 use domio_core::{DomainId, Duration, ParamKind, ParamSpec, ParamValues, VcpuId};
 
 // Positions in `PARAMS`; the version is the first one.

@@ -5,7 +5,7 @@
 //! further ones does not fall on a policy that had none in Xen.
 
 use super::state::{Queue, Vcpu};
-use crate::cx::Cx;
+use domio_contract::Cx;
 use domio_core::class::{Class, Declared, Field, Unit};
 use domio_core::{PcpuId, VcpuId};
 
@@ -40,7 +40,7 @@ fn queue_number(queue: Queue) -> u32 {
     u32::from(queue == Queue::Utilisation)
 }
 
-/// What [`Descriptor::class`](crate::Descriptor::class) of SEDF and its kin says.
+/// What [`Descriptor::class`](domio_contract::Descriptor::class) of SEDF and its kin says.
 pub static CLASS: Class = Class::new(
     "sedf",
     &[

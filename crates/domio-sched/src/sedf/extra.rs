@@ -3,7 +3,7 @@
 use super::pass::EXTRA_QUANTUM;
 use super::state::{NIL, Queue, Vcpu, flag};
 use super::{Sedf, event, ns};
-use crate::cx::Cx;
+use domio_contract::Cx;
 use domio_core::{PcpuId, VcpuId};
 
 /// Score that a turn costs a vcpu with an extra weight of 1.

@@ -41,12 +41,10 @@ mod tests;
 
 pub use params::{DESCRIPTOR, Invalid, RELEASES, Unblock, validate, validate_domain};
 
-use crate::contract::{Descriptor, PacketsMoved, Pick, Prev, Scheduler, Wake};
-use crate::cx::Cx;
-use crate::state::StateRows;
 use alloc::vec::Vec;
 use aware::Listener;
 use dc::Collector;
+use domio_contract::{Cx, Descriptor, PacketsMoved, Pick, Prev, Scheduler, StateRows, Wake};
 use domio_core::{DomainId, Duration, Instant, ParamValues, PcpuId, Topology, VcpuId};
 use rules::Rules;
 use state::{Domain, NIL, Pcpu, Vcpu, flag};

@@ -1,10 +1,9 @@
 //! Parameters of SEDF: their declaration, their check, and what an operator wants by them.
 
 use super::rules::Rules;
-use crate::contract::{Conflict, Descriptor, Needs};
-use crate::releases::Releases;
 use alloc::format;
 use core::fmt;
+use domio_contract::{Conflict, Descriptor, Needs, Releases};
 use domio_core::{DomainId, ParamKind, ParamSpec, ParamValues, XenVersion};
 
 /// Releases that `version` can name, oldest first.

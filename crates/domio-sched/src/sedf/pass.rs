@@ -3,8 +3,7 @@
 
 use super::state::{NIL, Queue, flag};
 use super::{Sedf, event, ns};
-use crate::contract::Pick;
-use crate::cx::Cx;
+use domio_contract::{Cx, Pick};
 use domio_core::{Duration, PcpuId, VcpuId};
 
 /// Length of a turn of extra time; a shorter gap before the next period is left idle.

@@ -3,8 +3,8 @@
 use super::Sedf;
 use super::params::Want;
 use super::state::flag;
-use crate::cx::Cx;
 use crate::placement;
+use domio_contract::Cx;
 use domio_core::{PcpuId, VcpuId};
 
 impl Sedf {

@@ -2,9 +2,10 @@
 
 use super::Sedf;
 use super::state::{NEVER, Queue, flag};
-use crate::state::{About, StateRows, StateValue};
 use alloc::format;
 use alloc::vec::Vec;
+use domio_contract::StateRows;
+use domio_contract::state::{About, StateValue};
 use domio_core::{Duration, Instant, PcpuId, VcpuId};
 
 /// A time of the policy's tables.

@@ -16,10 +16,9 @@ mod wake;
 
 use super::Sedf;
 use super::state::{Queue, Vcpu, flag};
-use crate::contract::{Scheduler, Wake};
-use crate::cx::{Cx, Effect, Pause};
 use crate::rig;
 use alloc::vec::Vec;
+use domio_contract::{Cx, Effect, Pause, Scheduler, Wake};
 use domio_core::{CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Topology, VcpuId};
 
 const P0: PcpuId = PcpuId(0);

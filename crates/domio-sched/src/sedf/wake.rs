@@ -6,7 +6,7 @@ use super::params::Unblock;
 use super::pass::{EXTRA_QUANTUM, ceil_div};
 use super::state::{NEVER, Queue, Vcpu, flag};
 use super::{Sedf, event, ns};
-use crate::cx::Cx;
+use domio_contract::Cx;
 use domio_core::VcpuId;
 
 /// Gives up what is left of the current period: the next one has a slice of its own.

@@ -1,8 +1,8 @@
 //! A policy beside its slow twin: both run the same script, and their boundary logs are compared.
 
 use core::fmt::Write;
+use domio_contract::Scheduler;
 use domio_core::Topology;
-use domio_sched::Scheduler;
 use domio_sched::conformance::{Occurrence, PolicyCall, Run, Script, host};
 
 /// Makes a policy for a host.

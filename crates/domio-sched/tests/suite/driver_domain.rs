@@ -1,7 +1,7 @@
 //! The suite on credit with what Zeng 2015 adds, in all combinations, and how fair it is then.
 
+use domio_contract::Scheduler;
 use domio_core::{Duration, Instant, ParamValues, Topology, VcpuId};
-use domio_sched::Scheduler;
 use domio_sched::conformance::world::World;
 use domio_sched::conformance::*;
 use domio_sched::registry;

@@ -1,12 +1,13 @@
 //! Releases that claim to differ do, on some host; those that do not claim it do the same.
 
 use core::ops::Range;
+use domio_contract::releases::RuleChange;
+use domio_contract::{Policy, Releases};
 use domio_core::{CpuSet, Instant, ParamKind, ParamValues, PcpuId, Topology, XenVersion};
 use domio_sched::conformance::log::{LogEntry, Occurrence, PolicyCall};
 use domio_sched::conformance::script::{Script, ScriptStep};
 use domio_sched::conformance::{host, library, random};
-use domio_sched::registry::{self, Policy};
-use domio_sched::releases::{Releases, RuleChange};
+use domio_sched::registry;
 
 /// Settings under which a policy's releases are compared, as words and numbers.
 type Settings = &'static [(&'static str, &'static str)];

@@ -9,8 +9,9 @@
 
 mod mistake;
 
+use domio_contract::{Conflict, Cx, Descriptor, Pause, Pick, Prev, Scheduler, Wake};
 use domio_core::{DomainId, Duration, Instant, ParamValues, PcpuId, VcpuId, VcpuName};
-use domio_sched::{Conflict, Cx, Descriptor, Pause, Pick, Prev, Scheduler, Wake, find};
+use domio_sched::find;
 pub use mistake::Mistake;
 
 /// Everything up to here fits in 32 bits.

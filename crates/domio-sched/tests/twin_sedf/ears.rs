@@ -2,8 +2,8 @@
 //! those that count are counted anew whenever somebody is chosen.
 
 use super::{MS, TwinSedf};
+use domio_contract::PacketsMoved;
 use domio_core::{DomainId, ParamValues, VcpuId};
-use domio_sched::PacketsMoved;
 
 /// All that was heard.
 pub struct Ears {

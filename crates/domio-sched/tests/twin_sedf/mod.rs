@@ -9,8 +9,9 @@ mod ears;
 mod operator;
 
 use debts::{Debt, Feedback};
+use domio_contract::{Cx, Descriptor, PacketsMoved, Pick, Prev, Scheduler, Wake};
 use domio_core::{DomainId, Duration, ParamValues, PcpuId, Topology, VcpuId, VcpuName, XenVersion};
-use domio_sched::{Cx, Descriptor, PacketsMoved, Pick, Prev, Scheduler, Wake, find};
+use domio_sched::find;
 use ears::Ears;
 use operator::Order;
 

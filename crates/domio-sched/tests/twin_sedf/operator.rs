@@ -1,8 +1,8 @@
 //! What operators order, weights, and placing.
 
 use super::{List, MS, TwinSedf, US, Vcpu};
+use domio_contract::{Cx, Pause};
 use domio_core::{CpuSet, DomainId, ParamValues, PcpuId, VcpuId, VcpuName, XenVersion};
-use domio_sched::{Cx, Pause};
 
 /// What an operator ordered for a domain; `None` for what was not said.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -19,7 +19,7 @@ pub struct OwnReader<R> {
     bytes: ByteStream<R>,
     header: TraceHeader,
     version: Version,
-    known: &'static [&'static Class],
+    known: Vec<&'static Class>,
     /// What is left of the current block.
     block: Block,
     records: u64,
@@ -66,7 +66,7 @@ impl<R: Read> OwnReader<R> {
                     classes: 0,
                 }),
             },
-            known: options.classes,
+            known: options.classes.clone(),
             block: Block::default(),
             records: 0,
             last: None,
@@ -193,7 +193,7 @@ impl<R: Read> OwnReader<R> {
         let content = &whole[BLOCK_HEAD..BLOCK_HEAD + length];
         match (&mut self.version, tag) {
             (Version::Two(announced), CLASSES_TAG) => {
-                let declared = announced.declare(self.known, content, count, base);
+                let declared = announced.declare(&self.known, content, count, base);
                 declared.map_err(|k| k.at(offset))?;
             }
             (Version::Two(announced), ACTORS_TAG) => {

@@ -223,7 +223,7 @@ mod tests {
         static CREDIT: Class = Class::new("credit", &[Declared::new(7, "boosted", &[])]);
         static KNOWN: &[&Class] = &[&CREDIT];
         let options = ReadOptions {
-            classes: KNOWN,
+            classes: KNOWN.to_vec(),
             ..ReadOptions::default()
         };
         let mut decoder = Decoder::new(&options);

@@ -12,7 +12,7 @@ use domio_trace::{Format, ReadOptions, TraceHeader, TraceReader, TraceWriter, Xe
 /// The classes of policies are known.
 fn options() -> ReadOptions {
     ReadOptions {
-        classes: KNOWN,
+        classes: KNOWN.to_vec(),
         ..ReadOptions::default()
     }
 }

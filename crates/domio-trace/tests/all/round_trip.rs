@@ -35,7 +35,7 @@ fn xentrace(names: &Names, records: &[Record]) -> Vec<u8> {
 fn read_at(bytes: &[u8], tsc_hz: u64) -> (Names, Vec<Record>) {
     let options = ReadOptions {
         tsc_hz: Some(tsc_hz),
-        classes: KNOWN,
+        classes: KNOWN.to_vec(),
         ..ReadOptions::default()
     };
     let mut reader = TraceReader::new(bytes, &options).unwrap();

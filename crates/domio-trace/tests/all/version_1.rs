@@ -22,7 +22,7 @@ fn file(name: &str) -> Vec<u8> {
 
 fn read(classes: &'static [&'static Class]) -> (Names, Vec<Record>) {
     let options = ReadOptions {
-        classes,
+        classes: classes.to_vec(),
         ..ReadOptions::default()
     };
     let bytes = file("trace.domio");

@@ -12,11 +12,10 @@ use crate::recording::Recording;
 use crate::start::Start;
 use crate::twin::Twin;
 use core::fmt;
+use domio_contract::{Descriptor, Scheduler};
 use domio_core::{Duration, ParamValues, Topology};
 use domio_replay::Demand;
 use domio_replay::demand::Recorded;
-use domio_sched::Scheduler;
-use domio_sched::contract::Descriptor;
 use domio_vmm::Profile;
 
 /// What a trace shows of a policy's own state at its first record, and what follows from that.

@@ -5,8 +5,8 @@
 //! hypervisor of a difference that matters. A vcpu may have packets of several models.
 
 use alloc::vec::Vec;
+use domio_contract::Dispatching;
 use domio_core::VcpuName;
-use domio_sched::Dispatching;
 
 /// Packets of one model.
 #[derive(Clone, Copy, Debug)]

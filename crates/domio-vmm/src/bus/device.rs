@@ -4,8 +4,8 @@ use super::io::{Io, KernelIo};
 use super::lines::Token;
 use super::owner::Owner;
 use crate::process::{Answer, Call, Interest, Pid};
-use domio_control::Traffic;
-use domio_control::accounting::Counted;
+use domio_contract::control::Traffic;
+use domio_contract::control::accounting::Counted;
 use domio_core::{DomainId, Duration};
 
 /// What driver code does next.

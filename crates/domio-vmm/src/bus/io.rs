@@ -10,8 +10,8 @@ use crate::evtchn::error::EvtchnError;
 use crate::evtchn::port::Port;
 use crate::guest::pending::Pending;
 use crate::process::Pid;
+use domio_contract::PacketsMoved;
 use domio_core::{ActorId, DomainId, Duration, Instant, Kind, PcpuId, Record, VcpuName};
-use domio_sched::PacketsMoved;
 use domio_sim::{EventQueue, TimerId};
 
 /// What device models may do at any time.

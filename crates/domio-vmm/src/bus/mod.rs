@@ -56,6 +56,6 @@ pub use locks::KernelLock;
 pub use models::Bus;
 pub use owner::Owner;
 
-pub use domio_control::accounting::Counted;
-pub use domio_control::{Guard, Traffic};
-pub use domio_sched::PacketsMoved;
+pub use domio_contract::PacketsMoved;
+pub use domio_contract::control::accounting::Counted;
+pub use domio_contract::control::{Guard, Traffic};

@@ -3,7 +3,7 @@
 use super::device::{Device, Passed};
 use super::wires::Wires;
 use alloc::vec::Vec;
-use domio_control::accounting::Counted;
+use domio_contract::control::accounting::Counted;
 use domio_core::DomainId;
 
 /// All device models of a host, and whom to call for what.

@@ -7,8 +7,8 @@ use crate::evtchn::abi::Raised;
 use crate::evtchn::channels::{Channels, Sent};
 use crate::process::Pid;
 use alloc::vec::Vec;
+use domio_contract::{Dispatching, PacketsMoved};
 use domio_core::{ActorId, DomainId, Instant, Kind, Names, PcpuId, Record, VcpuName};
-use domio_sched::{Dispatching, PacketsMoved};
 
 /// Something for the kernel of another vcpu: of the same domain, or of any domain from outside.
 #[derive(Clone, Copy, Debug)]

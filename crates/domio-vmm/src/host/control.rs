@@ -12,7 +12,9 @@ use crate::hypervisor::Hypervisor;
 use crate::hypervisor::pcpu::Cause;
 use crate::process::Hypercall;
 use alloc::vec::Vec;
-use domio_control::{Adjustment, Change, DomainSeen, Kinds, Reservation, Settings, Traffic};
+use domio_contract::control::{
+    Adjustment, Change, DomainSeen, Kinds, Reservation, Settings, Traffic,
+};
 use domio_core::{Duration, Instant, PcpuId, Sink, VcpuId};
 
 impl<S: Sink, D: Device> Host<S, D> {

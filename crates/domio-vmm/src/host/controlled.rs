@@ -8,7 +8,7 @@ use crate::config::{Accounting, ControllerConfig};
 use crate::process::Hypercall;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use domio_control::{
+use domio_contract::control::{
     Adjustment, Answers, Controller, DomainSeen, Kinds, Observation, PcpuSeen, PolicySeen, Settings,
 };
 use domio_core::{CpuSet, DomainId, Duration, Instant, ParamValues};

@@ -5,8 +5,8 @@ use crate::bus::device::Device;
 use crate::bus::models::Bus;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use domio_control::DomainSeen;
-use domio_control::accounting::{Counted, SendWeight, divide};
+use domio_contract::control::DomainSeen;
+use domio_contract::control::accounting::{Counted, SendWeight, divide};
 use domio_core::{DomainId, Duration};
 
 /// Packets of guests at the last observation, by driver domain and guest.

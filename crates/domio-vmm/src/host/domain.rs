@@ -4,7 +4,7 @@ use crate::config::{Action, DomainConfig, GroupConfig, HostConfig};
 use crate::event::{Event, Queue};
 use alloc::format;
 use alloc::vec::Vec;
-use domio_control::Traffic;
+use domio_contract::control::Traffic;
 use domio_core::{CpuSet, DomainId, Instant, PcpuId, VcpuId, XenVersion};
 use domio_sim::RandomStream;
 

@@ -6,8 +6,8 @@ use crate::event::{Event, Queue};
 use crate::guest::boot::boot;
 use crate::hypervisor::life::NewVcpu;
 use crate::hypervisor::pcpu::Cause;
+use domio_contract::{Affinity, Pause, Wake};
 use domio_core::{Duration, Instant, Kind, PcpuId, Sink, VcpuId, VcpuName};
-use domio_sched::{Affinity, Pause, Wake};
 
 impl<S: Sink, D: Device> Host<S, D> {
     pub(super) fn create_domain(&mut self, queue: &mut Queue, index: usize, now: Instant) {

@@ -6,8 +6,8 @@ use crate::guest::kinds::KernelTimes;
 use crate::hypervisor::vcpu::{RunstateTimes, Vcpu};
 use alloc::format;
 use alloc::string::String;
+use domio_contract::{StateRows, Tables};
 use domio_core::{DomainId, Duration, Instant, Names, PcpuId, Sink, VcpuId, VcpuName};
-use domio_sched::{StateRows, Tables};
 use domio_sim::TimerId;
 
 impl<S: Sink, D: Device> Host<S, D> {

@@ -9,8 +9,8 @@ use crate::evtchn::binding::Virq;
 use crate::evtchn::channels::Sent;
 use crate::hypervisor::pcpu::Phase;
 use crate::hypervisor::timer::{Expiry, HOST_TICK};
+use domio_contract::Pause;
 use domio_core::{Duration, Instant, PcpuId, Sink, VcpuId};
-use domio_sched::Pause;
 
 impl<S: Sink, D: Device> Host<S, D> {
     /// The timer that the guest of `vcpu` has set expires.
@@ -101,7 +101,7 @@ impl<S: Sink, D: Device> Host<S, D> {
     ) {
         if self.xen.policy.view(vcpu).pause.has(Pause::BLOCKED) {
             self.xen
-                .wake(queue, vcpu, on, now, domio_sched::Wake::Event);
+                .wake(queue, vcpu, on, now, domio_contract::Wake::Event);
             let machine = &self.xen.machine;
             let least = machine.profile.wake_to_pass;
             let least = least.saturating_sub(machine.profile.tickle);

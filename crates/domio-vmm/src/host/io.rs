@@ -7,7 +7,7 @@ use crate::bus::models::Bus;
 use crate::event::Queue;
 use crate::evtchn::binding::Virq;
 use crate::guest::kernel::Kernel;
-use domio_control::Traffic;
+use domio_contract::control::Traffic;
 use domio_core::{DomainId, Instant, PcpuId, Sink};
 
 impl<S: Sink, D: Device> Host<S, D> {

@@ -70,8 +70,8 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use controlled::Controlled;
 use domain::{Domains, says_nothing};
+use domio_contract::{Descriptor, Scheduler, Tables};
 use domio_core::{Instant, Sink};
-use domio_sched::{Descriptor, Scheduler, Tables};
 use domio_sim::{Flow, Model};
 
 /// A host, a policy, device models and a trace sink.

@@ -12,8 +12,8 @@ use crate::event::Queue;
 use crate::evtchn::binding::Virq;
 use crate::hypervisor::pcpu::Phase;
 use crate::process::Pid;
+use domio_contract::Pause;
 use domio_core::{DomainId, Duration, Instant, PcpuId, Sink, VcpuId, VcpuName};
-use domio_sched::Pause;
 
 /// What hypercalls cost the vcpu that executes on a pcpu.
 #[derive(Clone, Copy, Debug)]

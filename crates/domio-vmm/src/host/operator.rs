@@ -6,8 +6,8 @@ use crate::config::Action;
 use crate::event::Queue;
 use crate::hypervisor::pcpu::Cause;
 use alloc::vec::Vec;
+use domio_contract::Pause;
 use domio_core::{DomainId, Instant, ParamValues, Sink, VcpuId, XenVersion};
-use domio_sched::Pause;
 
 impl<S: Sink, D: Device> Host<S, D> {
     pub(super) fn operator(&mut self, queue: &mut Queue, action: usize, now: Instant) {

@@ -3,7 +3,7 @@
 //! A [`Snapshot`] shows a host in which vcpus run, wait and sleep. A host that starts from one is
 //! put into that state: nobody is woken and nothing is decided before its time. The policy comes
 //! with its own state and puts it into force when the tables show the rest
-//! ([`Scheduler::resume`](domio_sched::Scheduler::resume)).
+//! ([`Scheduler::resume`](domio_contract::Scheduler::resume)).
 
 use super::Host;
 use crate::bus::device::Device;
@@ -11,8 +11,8 @@ use crate::event::{Event, Queue};
 use crate::hypervisor::hold::Hold;
 use crate::hypervisor::pcpu::Cause;
 use alloc::vec::Vec;
+use domio_contract::Pause;
 use domio_core::{Instant, PcpuId, Runstate, Sink, VcpuId, VcpuName};
-use domio_sched::Pause;
 
 /// The state of a host at one instant.
 #[derive(Clone, Debug, Default)]

@@ -5,8 +5,8 @@ use crate::bus::device::Device;
 use crate::config::GroupConfig;
 use crate::event::Queue;
 use crate::hypervisor::pcpu::Cause;
+use domio_contract::GroupId;
 use domio_core::{DomainId, Instant, ParamValues, PcpuId, Sink, VcpuId};
-use domio_sched::GroupId;
 
 impl<S: Sink, D: Device> Host<S, D> {
     /// `vcpu` has these parameters, whatever its domain has.

@@ -3,8 +3,8 @@
 use super::Hypervisor;
 use crate::event::Queue;
 use crate::hypervisor::pcpu::Cause;
+use domio_contract::Pause;
 use domio_core::{Instant, Kind, PcpuId, Sink, VcpuId};
-use domio_sched::Pause;
 
 impl<S: Sink> Hypervisor<S> {
     /// The block hypercall (xen-spec 0.7).

@@ -4,8 +4,8 @@ use super::Hypervisor;
 use crate::event::Queue;
 use crate::hypervisor::pcpu::Cause;
 use alloc::format;
+use domio_contract::Effect;
 use domio_core::{Duration, Instant, Kind, PcpuId, Runstate, Sink, VcpuId};
-use domio_sched::Effect;
 
 impl<S: Sink> Hypervisor<S> {
     /// Carries out what the policy asked for in a call on `on`.

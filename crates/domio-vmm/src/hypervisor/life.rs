@@ -7,8 +7,8 @@ use crate::hypervisor::pcpu::{Cause, Pcpu};
 use crate::hypervisor::timer::HOST_TICK;
 use crate::hypervisor::vcpu::{Tick, Vcpu};
 use alloc::vec::Vec;
+use domio_contract::{Affinity, Pause, VcpuView};
 use domio_core::{Duration, Instant, PcpuId, Runstate, Sink, VcpuId, VcpuName, XenVersion};
-use domio_sched::{Affinity, Pause, VcpuView};
 
 /// A vcpu that is to be added.
 pub(crate) struct NewVcpu {

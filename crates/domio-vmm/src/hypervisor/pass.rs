@@ -6,8 +6,8 @@ use crate::hypervisor::pcpu::{Cause, Phase};
 use crate::hypervisor::trace::Switch;
 use alloc::boxed::Box;
 use alloc::format;
+use domio_contract::{Pause, Pick, Prev, Stop};
 use domio_core::{Duration, Instant, PcpuId, Runstate, Sink, VcpuId, XenVersion};
-use domio_sched::{Pause, Pick, Prev, Stop};
 
 /// What a pass or a switch leads back to.
 #[derive(Clone, Copy)]

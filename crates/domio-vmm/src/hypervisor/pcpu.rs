@@ -6,8 +6,8 @@ use crate::hypervisor::hold::Holds;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::{Index, IndexMut};
+use domio_contract::{Cx, Stop};
 use domio_core::{DomainId, Duration, Instant, PcpuId, PcpuTable, VcpuId};
-use domio_sched::{Cx, Stop};
 use domio_sim::TimerId;
 
 /// What a pcpu does at the moment.

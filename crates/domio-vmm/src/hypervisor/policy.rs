@@ -3,9 +3,9 @@
 use crate::hypervisor::machine::Machine;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use domio_control::{Kinds, PolicySeen};
+use domio_contract::control::{Kinds, PolicySeen};
+use domio_contract::{Cx, Effect, Scheduler, Tables, VcpuView, Work};
 use domio_core::{Duration, Instant, ParamSpec, PcpuId, VcpuId};
-use domio_sched::{Cx, Effect, Scheduler, Tables, VcpuView, Work};
 
 /// A policy, the tables of the host as it may see them, and the requests of the call under way.
 pub(crate) struct Policy {

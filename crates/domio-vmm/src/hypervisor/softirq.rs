@@ -6,8 +6,8 @@ use crate::event::Queue;
 use crate::hypervisor::machine::Machine;
 use crate::hypervisor::pcpu::{Cause, Pcpus, Phase};
 use crate::process::WokenBy;
+use domio_contract::{Pause, Stop};
 use domio_core::{Duration, Instant, PcpuId, Sink};
-use domio_sched::{Pause, Stop};
 
 impl Pcpus {
     /// Lets the time from `cause` to the pass go by.

@@ -6,8 +6,8 @@ use crate::hypervisor::domain_timer::{OF_DOMAINS, PRICE};
 use crate::hypervisor::machine::Machine;
 use crate::hypervisor::pcpu::{Cause, Pcpus, Phase};
 use crate::process::WokenBy;
+use domio_contract::{Cx, Pause, Scheduler};
 use domio_core::{DomainId, Duration, Instant, PcpuId, Sink, VcpuId, XenVersion};
-use domio_sched::{Cx, Pause, Scheduler};
 use domio_sim::TimerId;
 
 /// Period of the guest tick that Xen up to 3.0 sends to whoever runs (xen-spec 0.9).

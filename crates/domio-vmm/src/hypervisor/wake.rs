@@ -3,8 +3,8 @@
 use super::Hypervisor;
 use crate::event::Queue;
 use crate::hypervisor::pcpu::Cause;
+use domio_contract::{Affinity, Effect, Pause, Wake, Work};
 use domio_core::{CpuSet, Instant, Kind, PcpuId, Runstate, Sink, VcpuId, XenVersion};
-use domio_sched::{Affinity, Effect, Pause, Wake, Work};
 
 impl<S: Sink> Hypervisor<S> {
     /// Changes the runstate of a vcpu that is not part of a switch.

@@ -25,8 +25,8 @@
 
 use super::{Figures, Hardware, ns, us};
 use crate::profile::{PolicyCosts, Profile, TimerSoftirq};
+use domio_contract::Cx;
 use domio_core::Duration;
-use domio_sched::Cx;
 
 /// The machine.
 pub static XEON_E5: Hardware = Hardware {

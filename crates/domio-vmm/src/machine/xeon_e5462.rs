@@ -9,8 +9,8 @@
 
 use super::{Figures, Hardware, ns, opteron_242 as opteron, us};
 use crate::profile::{PolicyCosts, Profile, TimerSoftirq};
+use domio_contract::Cx;
 use domio_core::Duration;
-use domio_sched::Cx;
 
 /// The machine.
 pub static XEON_E5462: Hardware = Hardware {

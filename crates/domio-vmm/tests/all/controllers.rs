@@ -1,7 +1,7 @@
 //! Processes of controllers: how old the figures are that a controller decides on.
 
 use crate::common::*;
-use domio_control::{
+use domio_contract::control::{
     Answers, Controller, Descriptor, Entry, Kinds, Observation, Promises, interval_ms,
 };
 use domio_core::{DomainId, Kind, ParamValues, XenVersion};
@@ -49,7 +49,8 @@ impl Controller for Remembers {
 
     fn observe(&mut self, seen: &Observation<'_>, answers: &mut Answers) {
         let ms = |time: domio_core::Duration| time.as_nanos() / 1_000_000;
-        let did = |d: &domio_control::DomainSeen| [ms(d.gotten), ms(d.waited), ms(d.blocked)];
+        let did =
+            |d: &domio_contract::control::DomainSeen| [ms(d.gotten), ms(d.waited), ms(d.blocked)];
         let domains = seen.domains.iter().map(did).collect();
         let (now, since) = (seen.now.as_nanos(), seen.since.as_nanos());
         SEEN.with_borrow_mut(|all| {

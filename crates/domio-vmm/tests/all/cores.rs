@@ -2,9 +2,9 @@
 
 use crate::common::*;
 use crate::random::{self, Case};
+use domio_contract::{Cores, Scheduler};
 use domio_core::{CpuSet, Instant, Kind, ParamValues, PcpuId, Runstate, Topology};
 use domio_core::{VcpuName, XenVersion};
-use domio_sched::{Cores, Scheduler};
 use domio_sim::Outcome;
 use domio_vmm::Simulation;
 use domio_vmm::config::{Action, DomainConfig, HostConfig, Workload};

@@ -2,8 +2,8 @@
 
 use crate::common::*;
 use crate::probe::{Habits, run};
+use domio_contract::{Work, WorkReport};
 use domio_core::{Duration, Kind, Topology, XenVersion};
-use domio_sched::{Work, WorkReport};
 use domio_vmm::config::Workload;
 use domio_vmm::process::NewJob;
 use domio_vmm::{PolicyCosts, Profile};

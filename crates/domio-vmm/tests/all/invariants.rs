@@ -2,9 +2,9 @@
 
 use crate::common::{Trace, ms, us};
 use crate::random::{self, Case, domain_params};
+use domio_contract::{Pause, Promises};
 use domio_core::{CpuSet, Duration, Instant, NullSink, PcpuId, Record, Runstate, Sink, VcpuName};
 use domio_meter::TraceChecker;
-use domio_sched::{Pause, Promises};
 use domio_sim::Outcome;
 use domio_vmm::config::{Action, HostConfig, Workload};
 use domio_vmm::host::Host;

@@ -2,8 +2,8 @@
 
 use crate::common::*;
 use crate::random::{self, Case};
+use domio_contract::{Pool, Pools, Scheduler};
 use domio_core::{CpuSet, DomainId, Instant, Kind, ParamValues, PcpuId, VcpuName, XenVersion};
-use domio_sched::{Pool, Pools, Scheduler};
 use domio_sim::Outcome;
 use domio_vmm::Simulation;
 use domio_vmm::config::{Action, HostConfig, PoolConfig, Workload};

@@ -2,10 +2,10 @@
 //! told to make mistakes.
 
 use crate::common::{Trace, micros};
+use domio_contract::{Cx, Descriptor, Needs, Pick, Prev, Scheduler, Stop, Wake, Work};
 use domio_core::{
     Class, Declared, DomainId, Duration, Instant, ParamValues, PcpuId, Topology, VcpuId,
 };
-use domio_sched::{Cx, Descriptor, Needs, Pick, Prev, Scheduler, Stop, Wake, Work};
 use domio_sim::Outcome;
 use domio_vmm::{HostConfig, Simulation};
 use std::collections::VecDeque;

@@ -2,8 +2,8 @@
 //! pins, changes weights and takes pcpus away.
 
 use crate::common::{at_us, ms, us};
+use domio_contract::Scheduler;
 use domio_core::{CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Topology, XenVersion};
-use domio_sched::Scheduler;
 use domio_vmm::Profile;
 use domio_vmm::config::{
     Action, Distribution, DomainConfig, GuestConfig, HostConfig, KernelCosts, KernelTick,

@@ -1,9 +1,10 @@
 //! What the policy is told of single vcpus and of groups of domains.
 
 use crate::common::*;
+use domio_contract::{GroupId, Scheduler};
 use domio_core::{DomainId, Duration, NullSink, ParamValues, XenVersion};
 use domio_sched::broken::groups::{DESCRIPTOR, Tree};
-use domio_sched::{GroupId, Scheduler, find};
+use domio_sched::find;
 use domio_sim::Outcome;
 use domio_vmm::Simulation;
 use domio_vmm::config::{Action, GroupConfig, HostConfig, VcpuConfig, Workload};

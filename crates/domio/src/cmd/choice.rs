@@ -2,8 +2,8 @@
 
 use crate::cmd::policy;
 use anyhow::{anyhow, bail};
+use domio_contract::Policy;
 use domio_core::{ParamKind, ParamSpec, ParamValues, XenVersion};
-use domio_sched::Policy;
 
 /// A policy with values for some of its parameters.
 #[derive(Clone)]

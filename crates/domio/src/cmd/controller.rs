@@ -3,7 +3,8 @@
 use crate::args::{self, ControllerList, ControllerShow};
 use crate::cmd::registered::{self, ParamJson, Word};
 use crate::out::{self, Status};
-use domio_control::{Descriptor, Kinds, Promises, SettingKind, all, find};
+use domio_contract::control::{Descriptor, Kinds, Promises, SettingKind};
+use domio_control::{all, find};
 use serde::Serialize;
 
 /// Runs `controller list` or `controller show`.

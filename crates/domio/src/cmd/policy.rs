@@ -5,8 +5,9 @@ use crate::cmd::conformance;
 use crate::cmd::registered::{self, ParamJson};
 use crate::out::{self, Status};
 use anyhow::anyhow;
+use domio_contract::{Descriptor, Needs, Policy, Promises};
 use domio_scenario::unmodelled_policy;
-use domio_sched::{Descriptor, Needs, Policy, Promises, find, policies};
+use domio_sched::{find, policies};
 use serde::Serialize;
 
 /// Runs a subcommand.

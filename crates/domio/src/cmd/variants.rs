@@ -10,13 +10,13 @@ use crate::cmd::{run, scenario};
 use crate::input;
 use crate::out;
 use anyhow::{Context, anyhow, bail};
+use domio_contract::Policy;
 use domio_core::DomainId;
 use domio_front::hosts;
 use domio_meter::Meter;
 use domio_run::simulate::domains;
 use domio_run::{Sample, driver_work, measure};
 use domio_scenario::{Built, Scenario};
-use domio_sched::Policy;
 use domio_trace::{Format, ReadOptions, TraceReader};
 use std::path::{Path, PathBuf};
 
@@ -345,7 +345,7 @@ fn measured(
     let context = || format!("cannot read the recording {source}");
     let options = ReadOptions {
         tsc_hz,
-        classes: domio_scenario::classes(),
+        classes: domio_scenario::classes(domio_sched::policies()),
         ..ReadOptions::default()
     };
     let file = input::trace(Path::new(source)).with_context(context)?;

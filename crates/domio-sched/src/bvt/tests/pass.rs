@@ -1,7 +1,7 @@
 //! Charging, picking and slices.
 
 use super::*;
-use crate::contract::Pick;
+use domio_contract::Pick;
 
 fn slice_of(rig: &mut Rig) -> Pick {
     rig.settle();

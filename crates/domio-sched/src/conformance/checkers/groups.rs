@@ -2,10 +2,10 @@
 
 use super::{Checker, World};
 use crate::conformance::script::{DEFAULT_WEIGHT, Intervention, Script, ScriptStep};
-use crate::contract::{GroupId, Promises};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
+use domio_contract::{GroupId, Promises};
 use domio_core::{Duration, Instant};
 
 /// From the last change to where shares count.

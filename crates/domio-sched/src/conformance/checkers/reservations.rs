@@ -3,10 +3,10 @@
 use super::{Checker, World};
 use crate::conformance::log::{LogEntry, Occurrence, PolicyCall, Reserved};
 use crate::conformance::script::Script;
-use crate::contract::Promises;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
+use domio_contract::Promises;
 use domio_core::{DomainId, Duration, Instant};
 
 /// What a vcpu may have beyond its budgets: at first whatever a policy gives to who is new, and

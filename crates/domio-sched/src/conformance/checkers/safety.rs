@@ -3,10 +3,10 @@
 use super::{Checker, LogEntry, World};
 use crate::conformance::log::{Fault, Occurrence};
 use crate::conformance::world::VcpuState;
-use crate::cx::Pause;
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use domio_contract::Pause;
 use domio_core::Instant;
 
 pub(super) fn all() -> Vec<Box<dyn Checker>> {

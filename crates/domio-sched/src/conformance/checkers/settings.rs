@@ -2,9 +2,9 @@
 
 use super::{Checker, World};
 use crate::conformance::log::{LogEntry, Occurrence, PolicyCall};
-use crate::contract::Promises;
 use alloc::boxed::Box;
 use alloc::string::String;
+use domio_contract::Promises;
 use domio_core::Duration;
 
 pub(super) fn in_force() -> Box<dyn Checker> {

@@ -2,10 +2,10 @@
 
 use super::{Checker, World};
 use crate::conformance::script::{DEFAULT_WEIGHT, Script};
-use crate::contract::Promises;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
+use domio_contract::Promises;
 use domio_core::{Duration, Instant};
 
 /// Start of the measurement of shares: the initial credits of a policy are spent by then.

@@ -2,10 +2,10 @@
 
 use super::{Checker, World};
 use crate::conformance::script::Script;
-use crate::contract::Promises;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
+use domio_contract::Promises;
 use domio_core::{CpuSet, Duration, Instant, PcpuId};
 
 /// A reservation may keep a vcpu waiting beside an idle pcpu until its next period. The longest

@@ -3,8 +3,7 @@
 use super::{Event, Fault, Host, Occurrence, Pcpu, PolicyCall, Vcpu};
 use crate::conformance::log::Charge;
 use crate::conformance::script::{Intervention, ScriptStep};
-use crate::contract::{Dispatching, Scheduler, Wake};
-use crate::cx::{Affinity, Cx, Pause};
+use domio_contract::{Affinity, Cx, Dispatching, Pause, Scheduler, Wake};
 use domio_core::{CpuSet, Duration, PcpuId, VcpuId};
 
 impl Host<'_> {

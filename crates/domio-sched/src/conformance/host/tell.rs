@@ -2,8 +2,7 @@
 
 use super::{Host, PolicyCall};
 use crate::conformance::log::{ParamChange, Reserved};
-use crate::contract::{GroupId, Scheduler};
-use crate::cx::Cx;
+use domio_contract::{Cx, GroupId, Scheduler};
 use domio_core::{DomainId, ParamSpec, ParamValues, VcpuId};
 
 /// Values of `specs`: those of a script where the policy has them, in this range, and the defaults

@@ -1,7 +1,7 @@
 //! Scheduler passes on one pcpu: slices, the rate limit, who goes on.
 
 use super::*;
-use crate::work::{Work, WorkReport};
+use domio_contract::{Work, WorkReport};
 
 #[test]
 fn idling_has_a_slice_in_3_1_only() {

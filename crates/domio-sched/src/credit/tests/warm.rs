@@ -188,7 +188,7 @@ fn the_dump_names_everyone() {
         rig.wake(v);
     }
     rig.run_to(at_ms(500));
-    let text = alloc::format!("{}", crate::StateRows::of(&rig.credit));
+    let text = alloc::format!("{}", domio_contract::StateRows::of(&rig.credit));
     assert!(
         text.starts_with("credit 4.17: 1 pcpus, weight 1792"),
         "{text}"

@@ -1,7 +1,7 @@
 //! What Zeng 2015 adds: where boosted vcpus go, and driver domains that are not preempted.
 
 use super::*;
-use crate::work::Work;
+use domio_contract::Work;
 
 const BALANCED: u8 = 48;
 const PUT_OFF: u8 = 49;
@@ -280,7 +280,7 @@ fn without_the_vector_nobody_listens() {
         let params = [("dispatch_vector", word)];
         let rig = Rig::with("3.4", Topology::flat(1).unwrap(), &params);
         let told = rig.credit.needs().dispatching;
-        assert_eq!(crate::Dispatching::NAMES[told as usize], how);
+        assert_eq!(domio_contract::Dispatching::NAMES[told as usize], how);
     }
 }
 

@@ -4,8 +4,7 @@
 
 use super::super::state::{NIL, Priority};
 use super::super::{Credit, event};
-use crate::cx::Cx;
-use crate::work::Work;
+use domio_contract::{Cx, Work};
 use domio_core::{CpuSet, PcpuId, VcpuId};
 
 /// What a boosted vcpu would find on a pcpu, the best first.

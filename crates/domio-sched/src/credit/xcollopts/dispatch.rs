@@ -7,12 +7,11 @@
 //! change nothing; they are made up for by one when the packets are gone. A bound
 //! says how long after the first such pass the vcpu is preempted all the same.
 //!
-//! [`Scheduler::dispatching`]: crate::Scheduler::dispatching
+//! [`Scheduler::dispatching`]: domio_contract::Scheduler::dispatching
 
 use super::super::{Credit, event};
-use crate::contract::{Dispatching, Pick, Prev, Stop};
-use crate::cx::Cx;
 use alloc::vec::Vec;
+use domio_contract::{Cx, Dispatching, Pick, Prev, Stop};
 use domio_core::{Instant, PcpuId, PcpuTable, VcpuId};
 
 /// A vcpu goes on although it was due to be preempted.

@@ -1,13 +1,12 @@
 //! What holds after every call, on random histories of the mini host.
 
 use crate::conformance::{host, library, random};
-use crate::contract::{Conflict, Descriptor, Pick, Prev, Scheduler, Wake};
 use crate::credit2::params::{COMPENSATION, CREDIT_MAX, CREDIT_MIN};
 use crate::credit2::state::{NIL, flag};
 use crate::credit2::{Credit2, DESCRIPTOR};
-use crate::cx::Cx;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use domio_contract::{Conflict, Cx, Descriptor, Pick, Prev, Scheduler, Wake};
 use domio_core::{CpuSet, DomainId, Instant, ParamValues, PcpuId, VcpuId};
 
 /// Credit2 that is looked through after each call.

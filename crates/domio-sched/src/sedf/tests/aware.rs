@@ -7,9 +7,9 @@ use super::*;
 use crate::conformance::log::Occurrence;
 use crate::conformance::script::{Intervention, Script, ScriptStep};
 use crate::conformance::{host, library};
-use crate::contract::PacketsMoved;
 use crate::sedf::{DESCRIPTOR, aware};
 use alloc::boxed::Box;
+use domio_contract::PacketsMoved;
 
 const fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
@@ -177,6 +177,6 @@ fn the_record_of_such_a_pick_tells_packets_and_the_other_deadline() {
     let picks: Vec<_> = picks.map(|(_, words)| words.clone()).collect();
     assert_eq!(picks, [[name, 7, 19_000_000]]);
     assert_eq!(rig.switches.last(), Some(&(5_000, Some(first))));
-    let dump = alloc::format!("{}", crate::StateRows::of(&rig.policy));
+    let dump = alloc::format!("{}", domio_contract::StateRows::of(&rig.policy));
     assert!(dump.contains("d1 0+7"), "{dump}");
 }

@@ -2,7 +2,7 @@
 //! a test says otherwise, and no extra time.
 
 use super::*;
-use crate::contract::Scheduler;
+use domio_contract::Scheduler;
 
 impl Rig {
     /// A rig of one pcpu under SEDF-DC.
@@ -275,7 +275,7 @@ fn the_state_names_debts() {
     let mut rig = Rig::collecting(true);
     let v = rig.ready();
     rig.charge(v, ms(5));
-    let text = alloc::format!("{}", crate::StateRows::of(&rig.policy));
+    let text = alloc::format!("{}", domio_contract::StateRows::of(&rig.policy));
     assert!(
         text.starts_with("sedf-dc 3.0, debts spread over 500 ms\n"),
         "{text}"

@@ -4,8 +4,8 @@ use super::super::params::{UNBLOCKS, VERSIONS};
 use super::super::rules::Rules;
 use super::super::{DESCRIPTOR, Invalid, Unblock, validate, validate_domain};
 use super::*;
-use crate::contract::Conflict;
 use alloc::string::ToString;
+use domio_contract::Conflict;
 use domio_core::XenVersion;
 
 fn policy(version: &str, unblock: &str) -> ParamValues {

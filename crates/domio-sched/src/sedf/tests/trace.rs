@@ -90,7 +90,7 @@ fn the_dump_shows_queues_and_reservations() {
     rig.block_now(v);
     rig.run_to(at_ms(8));
     rig.wake_now(v);
-    let text = alloc::format!("{}", crate::StateRows::of(&rig.policy));
+    let text = alloc::format!("{}", domio_contract::StateRows::of(&rig.policy));
     let expected = "\
 sedf 3.1, unblock ExtraSupport
 p0: slice ends 0.008500000 s

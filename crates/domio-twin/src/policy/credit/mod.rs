@@ -13,9 +13,8 @@ use crate::policy::PolicyState;
 use crate::recording::Recording;
 use crate::start::Start;
 use crate::twin::Twin;
+use domio_contract::{Descriptor, Scheduler};
 use domio_core::{Duration, Instant, ParamValues, PcpuId, Topology};
-use domio_sched::Scheduler;
-use domio_sched::contract::Descriptor;
 use domio_sched::credit::{Credit, DESCRIPTOR, Priority, WarmStart, WarmVcpu};
 use domio_vmm::Profile;
 

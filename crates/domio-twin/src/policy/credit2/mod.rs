@@ -15,12 +15,11 @@ use crate::policy::PolicyState;
 use crate::recording::Recording;
 use crate::start::Start;
 use crate::twin::Twin;
+use domio_contract::{Descriptor, Scheduler};
 use domio_core::{DomainId, Duration, Instant, ParamValues, Topology};
 use domio_replay::Demand;
 use domio_replay::arrival::attributed;
 use domio_replay::demand::Recorded;
-use domio_sched::Scheduler;
-use domio_sched::contract::Descriptor;
 use domio_sched::credit2::{
     Credit2, DESCRIPTOR, MAX_TIMER, MidRun, MidRunLoad, MidRunPool, MidRunVcpu,
 };

@@ -80,7 +80,7 @@ impl Source {
         let file = input::trace(path).with_context(context)?;
         let options = ReadOptions {
             tsc_hz: args.cpu_hz.or_else(|| clock::find(path, &out::message)),
-            classes: domio_scenario::classes(),
+            classes: domio_scenario::classes(domio_sched::policies()),
             ..ReadOptions::default()
         };
         if args.follow {

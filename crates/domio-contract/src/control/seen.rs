@@ -5,7 +5,7 @@
 //! in a driver domain by counting packets); a controller cannot tell and makes do with any. They
 //! may contradict each other a little, because not all of them are read at the same instant.
 
-use crate::change::{Adjustment, Kinds, Settings};
+use super::change::{Adjustment, Kinds, Settings};
 use core::fmt;
 use domio_core::{DomainId, Duration, Instant, ParamSpec, PcpuId};
 
@@ -165,8 +165,8 @@ impl fmt::Display for Refusal {
 
 #[cfg(test)]
 mod tests {
+    use super::super::change::{Change, Traffic};
     use super::*;
-    use crate::change::{Change, Traffic};
     use domio_core::ParamKind;
 
     static TSLICE: ParamSpec = ParamSpec {

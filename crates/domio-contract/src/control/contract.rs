@@ -18,7 +18,7 @@
 //! be rounded by the host. A controller therefore believes [`DomainSeen::set`] and not its own
 //! memory of what it answered.
 //!
-//! A charge ([`Change::Charge`](crate::Change::Charge)) is no setting but an increment: so much was
+//! A charge ([`Change::Charge`](super::Change::Charge)) is no setting but an increment: so much was
 //! done on a domain's behalf. Figures count from the observation before, however long ago that was,
 //! so that a controller that charges for each interval what the interval shows charges for
 //! everything once. What is lost on the way to the host is not charged.
@@ -36,20 +36,25 @@
 //! See a clock, draw random numbers, compute in floating point or panic on figures that make no
 //! sense. The same calls give the same answers.
 //!
-//! [`DomainSeen::set`]: crate::DomainSeen::set
+//! [`DomainSeen::set`]: super::DomainSeen::set
 
-use crate::change::{Answers, Kinds};
-use crate::seen::Observation;
+use super::change::{Answers, Kinds};
+use super::seen::Observation;
 use alloc::boxed::Box;
 use core::fmt;
 pub use domio_core::Conflict;
 use domio_core::{DomainId, ParamSpec, ParamValues};
 
+/// How many observations with the same figures a controller that [settles](Promises::settles) may
+/// answer. What it remembers with a weight of a half is gone by then: half a number of 64 bits, 64
+/// times, is nothing.
+pub const SETTLES_WITHIN: usize = 64;
+
 /// What a controller promises. The conformance suite holds it to these.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Promises {
     /// While figures stay the same and answers are carried out, it comes to an end of answering,
-    /// but for charges, within [64 observations](crate::conformance::SETTLES_WITHIN) with the
+    /// but for charges, within [64 observations](SETTLES_WITHIN) with the
     /// default parameters.
     pub settles: bool,
 }

@@ -58,12 +58,12 @@ pub struct Began {
 }
 
 /// A parameter that begins with a release.
-pub(crate) const fn began(param: &'static str, since: XenVersion) -> Began {
+pub const fn began(param: &'static str, since: XenVersion) -> Began {
     Began { param, since }
 }
 
 /// A change that can decide something on hosts of which `matters` is true.
-pub(crate) const fn change(
+pub const fn change(
     since: XenVersion,
     rule: &'static str,
     matters: fn(&HostParts) -> bool,

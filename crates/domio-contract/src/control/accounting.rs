@@ -86,7 +86,7 @@ pub fn divide(busy: Duration, weight: SendWeight, counts: &[Counted]) -> Vec<Dur
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conformance::rng::Rng;
+    use domio_suite::Rng;
 
     const ONE: SendWeight = SendWeight(1_000);
 

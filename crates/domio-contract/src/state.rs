@@ -5,7 +5,7 @@
 //!
 //! ```
 //! use domio_core::VcpuId;
-//! use domio_sched::state::{About, StateRows};
+//! use domio_contract::state::{About, StateRows};
 //!
 //! let mut state = StateRows::default();
 //! let row = state.row("  waits: ", About::Vcpu(VcpuId(3)));

@@ -207,7 +207,7 @@ pub enum Adjustment {
     },
     /// A parameter of the policy is to have another value.
     Policy {
-        /// Its name, as in [`PolicySeen::spec`](crate::PolicySeen::spec).
+        /// Its name, as in [`PolicySeen::spec`](super::PolicySeen::spec).
         name: &'static str,
         /// The value.
         value: i64,
