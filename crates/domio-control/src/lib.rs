@@ -7,7 +7,6 @@
 
 extern crate alloc;
 
-pub mod broken;
 pub mod cap_follows_demand;
 pub mod conformance;
 pub mod debt_collector;

@@ -9,7 +9,6 @@
 extern crate alloc;
 
 pub mod arinc653;
-pub mod broken;
 pub mod bvt;
 pub mod conformance;
 pub mod credit;

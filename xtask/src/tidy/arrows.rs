@@ -25,6 +25,10 @@ const ARROWS: &[(&str, &[&str])] = &[
         "domio-control",
         &["domio-core", "domio-contract", "domio-suite"],
     ),
+    (
+        "domio-broken",
+        &["domio-core", "domio-contract", "domio-sched"],
+    ),
     ("domio-sim", &["domio-core"]),
     ("domio-vmm", &["domio-core", "domio-contract", "domio-sim"]),
     ("domio-net", &["domio-core", "domio-sim", "domio-vmm"]),

@@ -52,14 +52,7 @@ struct Sort {
 const POLICIES: Sort = Sort {
     one: "policy",
     folder: "crates/domio-sched/src/",
-    others: &[
-        "lib",
-        "placement",
-        "registry",
-        "rig",
-        "conformance",
-        "broken",
-    ],
+    others: &["lib", "placement", "registry", "rig", "conformance"],
     open: &["placement"],
     instead: "ask for what it needs through Cx",
 };
@@ -67,7 +60,7 @@ const POLICIES: Sort = Sort {
 const CONTROLLERS: Sort = Sort {
     one: "controller",
     folder: "crates/domio-control/src/",
-    others: &["lib", "registry", "conformance", "broken"],
+    others: &["lib", "registry", "conformance"],
     open: &[],
     instead: "it makes do with what an Observation shows",
 };
@@ -224,7 +217,7 @@ mod tests {
         let code = "use domio_contract::control::Controller;\nuse crate::guard::Limit;\n\
                     use alloc::vec::Vec;\nuse core::fmt;\nuse domio_core::DomainId;";
         assert_eq!(found_with(code), [""; 0]);
-        let suite = "crates/domio-control/src/broken/bug.rs";
+        let suite = "crates/domio-control/src/conformance/bug.rs";
         let text = "//! A bug.\nuse crate::guard::Guard;\n";
         assert_eq!(found(&[(suite, text)]), [""; 0]);
     }

@@ -3,6 +3,7 @@
 //! scripts, `lease`, drives.
 
 mod beside;
+mod conformance;
 mod disks;
 mod drives;
 mod files;

@@ -20,7 +20,7 @@
 //! A finding names the checker, the history and, if it was random, its seed. [`random::history`]
 //! with that seed gives the history again, and [`run::run`] everything that was seen and answered.
 //!
-//! [`crate::broken`] holds controllers that must be caught, each by the one checker that it names,
+//! `domio-broken` holds controllers that must be caught, each by the one checker that it names,
 //! which shows that the checkers see what they claim to see.
 
 pub mod checkers;

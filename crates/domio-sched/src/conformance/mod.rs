@@ -22,8 +22,8 @@
 //! hand from there.
 //!
 //! Which checkers watch follows from [`Promises`](domio_contract::Promises): a policy that promises less is
-//! asked less. [`crate::broken`] holds policies that must be caught, each by the checker that it
-//! names, which shows that the checkers see what they claim to see.
+//! asked less. `domio-broken` holds policies that must be caught, each by the checker that it names,
+//! which shows that the checkers see what they claim to see.
 
 pub mod checkers;
 pub mod exhaustive;

@@ -4,9 +4,9 @@
 use crate::common::*;
 use crate::probe::{Habits, Mistake, run};
 use crate::random;
+use domio_broken::policies::{Broken, placement, promises, queueing};
 use domio_contract::Scheduler;
 use domio_core::{DomainId, NullSink, Topology, XenVersion};
-use domio_sched::broken::{Broken, placement, promises, queueing};
 use domio_sim::Outcome;
 use domio_vmm::Simulation;
 use domio_vmm::config::{Action, HostConfig, Workload};

@@ -1,9 +1,9 @@
 //! What the policy is told of single vcpus and of groups of domains.
 
 use crate::common::*;
+use domio_broken::policies::groups::{DESCRIPTOR, Tree};
 use domio_contract::{GroupId, Scheduler};
 use domio_core::{DomainId, Duration, NullSink, ParamValues, XenVersion};
-use domio_sched::broken::groups::{DESCRIPTOR, Tree};
 use domio_sched::find;
 use domio_sim::Outcome;
 use domio_vmm::Simulation;

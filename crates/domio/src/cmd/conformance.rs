@@ -73,7 +73,7 @@ fn to_json(outcome: &SuiteOutcome, choice: &Choice) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domio_sched::broken::{Broken, Bug, fifo, placement, promises};
+    use domio_broken::policies::{Broken, Bug, fifo, placement, promises};
     use domio_sched::conformance::Make;
 
     fn outcome<B: Bug + Default>() -> SuiteOutcome {

@@ -1,11 +1,11 @@
 //! Every broken policy is caught by the checker that it names, and the correct one by none.
 
-use super::order::{DependsOnInstance, DependsOnTrace};
-use super::{Broken, Bug, fifo, groups, placement, promises, queueing, settings, vcpus};
-use crate::conformance::{self, CHECKERS, Report};
-use alloc::boxed::Box;
-use alloc::vec::Vec;
-use core::cell::Cell;
+use domio_broken::policies::order::{DependsOnInstance, DependsOnTrace};
+use domio_broken::policies::{
+    Broken, Bug, fifo, groups, placement, promises, queueing, settings, vcpus,
+};
+use domio_sched::conformance::{self, CHECKERS, Report};
+use std::cell::Cell;
 
 fn report<B: Bug>(bug: impl Fn() -> B) -> Report {
     conformance::check(&|topology| Box::new(Broken::new(bug(), topology)), 0..20)

@@ -1,4 +1,4 @@
-//! Controllers with one bug each, which the [conformance suite](crate::conformance) must catch.
+//! Controllers with one bug each, which the conformance suite must catch.
 //!
 //! Every one is the controller [`half::Half`] but for one mistake. Its documentation describes the
 //! mistake, and [`Bug::CAUGHT_BY`] names the one checker that sees it; a test holds both to it.
@@ -14,7 +14,7 @@ use half::Half;
 
 /// One mistake: what is done instead of [`Half::observe`].
 pub trait Bug: Send + 'static {
-    /// Name of the checker that must catch it, one of [`crate::conformance::CHECKERS`].
+    /// Name of the checker that must catch it, one of the suite's.
     const CAUGHT_BY: &'static str;
 
     /// The descriptor: that of the correct controller, unless a promise would see the mistake, too.
@@ -53,6 +53,3 @@ impl<B: Bug> Controller for Broken<B> {
         writeln!(out, "{:?}", self.half.seen)
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,10 +1,9 @@
 //! Elevators with one mistake each, of a kind that elevators really had. None is in the registry.
 
-use crate::elevator::list::List;
-use crate::elevator::{
+use domio_blk::elevator::list::List;
+use domio_blk::elevator::{
     Elevator, ElevatorCx, ElevatorInfo, IoWay, Promise, QueueTimer, RequestId, Requests, Submitter,
 };
-use alloc::boxed::Box;
 
 /// A broken elevator and the checker that catches its mistake.
 pub struct BrokenElevator {
@@ -20,7 +19,7 @@ pub const SOUND: ElevatorInfo = info("sound", "order of arrival", |_, _| fifo(Mi
 const fn info(
     name: &'static str,
     summary: &'static str,
-    make: fn(&crate::elevator::Tuning, i64) -> Box<dyn Elevator>,
+    make: fn(&domio_blk::elevator::Tuning, i64) -> Box<dyn Elevator>,
 ) -> ElevatorInfo {
     ElevatorInfo {
         name,
@@ -117,7 +116,7 @@ impl Fifo {
     /// The request that the first one satisfying `is` in the list.
     fn find(&self, requests: &Requests, is: impl Fn(RequestId) -> bool) -> Option<RequestId> {
         let links = &requests.queue;
-        core::iter::successors(self.list.first(), |rq| links.next(*rq)).find(|rq| is(*rq))
+        std::iter::successors(self.list.first(), |rq| links.next(*rq)).find(|rq| is(*rq))
     }
 
     fn choose(&self, requests: &Requests) -> Option<RequestId> {
@@ -134,7 +133,12 @@ impl Fifo {
 }
 
 impl Elevator for Fifo {
-    fn merged(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId, _merge: crate::elevator::Merge) {
+    fn merged(
+        &mut self,
+        cx: &mut ElevatorCx<'_>,
+        rq: RequestId,
+        _merge: domio_blk::elevator::Merge,
+    ) {
         if self.mistake == Mistake::Grows {
             cx.requests()[rq].sectors += 1;
         }

@@ -1,4 +1,4 @@
-//! Policies with one bug each, which the [conformance suite](crate::conformance) must catch.
+//! Policies with one bug each, which the [conformance suite](domio_sched::conformance) must catch.
 //!
 //! Every one is a plain FIFO policy but for one mistake of a kind that schedulers really had. Its
 //! documentation describes the mistake, and [`Bug::CAUGHT_BY`] names the checker that sees it; a
@@ -21,7 +21,7 @@ use fifo::Fifo;
 /// the mistake is there.
 #[allow(missing_docs)] // the methods are those of `Scheduler`, with the correct policy as `fifo`
 pub trait Bug: Send + 'static {
-    /// Name of the checker that must catch it, one of [`crate::conformance::CHECKERS`].
+    /// Name of the checker that must catch it, one of [`CHECKERS`](domio_sched::conformance::CHECKERS).
     const CAUGHT_BY: &'static str;
 
     /// The descriptor: the FIFO policy's, unless the mistake is a promise that is not kept.
@@ -135,6 +135,3 @@ impl<B: Bug> Scheduler for Broken<B> {
         self.bug.debt(domain)
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,15 +1,15 @@
 //! Every broken controller is caught by the checker that it names and by no other, and the correct
 //! one by none.
 
-use super::answers::{
+use domio_broken::controllers::answers::{
     AnswersTwice, IgnoresAbilities, IgnoresVcpus, RepeatsItself, SetsMoreThanDeclared,
 };
-use super::memory::{AnswersForTheGone, DependsOnInstance, NeverForgets, NeverSettles};
-use super::{Broken, Bug, half};
-use crate::conformance::{self, CHECKERS, Report};
-use alloc::boxed::Box;
-use alloc::vec::Vec;
-use core::cell::Cell;
+use domio_broken::controllers::memory::{
+    AnswersForTheGone, DependsOnInstance, NeverForgets, NeverSettles,
+};
+use domio_broken::controllers::{Broken, Bug, half};
+use domio_control::conformance::{self, CHECKERS, Report};
+use std::cell::Cell;
 
 fn report<B: Bug>(bug: impl Fn() -> B) -> Report {
     conformance::check(&|| Box::new(Broken::new(bug())), 0..60)

@@ -5,11 +5,11 @@
 //! queue serves all pcpus. No policy of the registry has groups; this one proves that a policy can.
 
 use super::fifo::{self, Fifo};
-use crate::conformance::script::DEFAULT_WEIGHT;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 use domio_contract::{Cx, Descriptor, GroupId, Pick, Prev, Promises, Scheduler, Wake};
 use domio_core::{DomainId, Duration, Instant, ParamSpec, ParamValues, PcpuId, Topology, VcpuId};
+use domio_sched::conformance::script::DEFAULT_WEIGHT;
 
 const GROUP_PARAMS: &[ParamSpec] = &[
     ParamSpec::int(

@@ -72,11 +72,9 @@ impl Half {
 }
 
 /// No mistake at all.
-#[cfg(test)]
 #[derive(Default)]
-pub(super) struct Correct;
+pub struct Correct;
 
-#[cfg(test)]
 impl super::Bug for Correct {
     const CAUGHT_BY: &'static str = "none";
 

@@ -1,8 +1,8 @@
 //! Parameters of vcpus that are forgotten.
 
-use crate::rtds::{DESCRIPTOR, Rtds};
 use domio_contract::{Cx, Descriptor, Pick, Prev, Scheduler, Wake};
 use domio_core::{DomainId, Instant, ParamValues, PcpuId, Topology, VcpuId};
+use domio_sched::rtds::{DESCRIPTOR, Rtds};
 
 /// RTDS that knows the reservations of domains alone: what is told of one vcpu goes nowhere.
 pub struct ForgetsVcpus(Rtds);
