@@ -180,7 +180,7 @@ mod tests {
             }
             // A class is kept by its name, and comes back with all that the policy may write.
             let policy = explanation.tells.policy.unwrap();
-            let all = domio_scenario::classes(domio_sched::policies()).into_iter();
+            let mut all = domio_scenario::classes(domio_sched::policies()).into_iter();
             let all = all.find(|class| class.name == policy.name).unwrap();
             assert!(
                 policy
