@@ -18,7 +18,7 @@ pub fn read_everything(bytes: &[u8], format: Option<Format>) {
     let options = ReadOptions {
         format,
         held_max: HELD_MAX,
-        classes: domio_scenario::classes(domio_sched::policies()),
+        classes: domio_scenario::Parts::from(domio_sched::policies()).classes(),
         ..ReadOptions::default()
     };
     let Ok(mut reader) = TraceReader::new(bytes, &options) else {

@@ -53,7 +53,7 @@ pub fn explain(bytes: &[u8], name: &str, cpu_hz: Option<u64>) -> Result<Told, St
     let mut notices = Vec::new();
     let options = ReadOptions {
         tsc_hz: cpu_hz.or_else(|| clock(bytes, &mut notices)),
-        classes: domio_scenario::classes(domio_sched::policies()),
+        classes: domio_scenario::Parts::from(domio_sched::policies()).classes(),
         ..ReadOptions::default()
     };
     let refused = |error: TraceError| format!("cannot read the trace {name}: {error}");

@@ -367,8 +367,8 @@ mod tests {
 
     fn built(changes: &[(&str, &str)]) -> Built {
         let text = example("calibrate").expect("it is shipped");
-        let policies: Vec<_> = domio_sched::policies().to_vec();
-        let scenario = Scenario::parse("calibrate.toml", text.as_bytes(), &policies);
+        let policies = domio_sched::policies();
+        let scenario = Scenario::parse("calibrate.toml", text.as_bytes(), policies);
         let scenario = scenario.unwrap_or_else(|e| panic!("{}", e.render(false)));
         let scenario = scenario.with(changes);
         let scenario = scenario.unwrap_or_else(|e| panic!("{}", e.render(false)));
@@ -450,13 +450,13 @@ mod tests {
     #[test]
     fn a_host_without_one_guest_and_its_vif_is_refused() {
         let text = example("two-driver-domains").expect("it is shipped");
-        let policies: Vec<_> = domio_sched::policies().to_vec();
-        let scenario = Scenario::parse("two.toml", text.as_bytes(), &policies).expect("good");
+        let policies = domio_sched::policies();
+        let scenario = Scenario::parse("two.toml", text.as_bytes(), policies).expect("good");
         let built = scenario.build(&NoReplay).expect("nothing is replayed");
         let why = Bench::new(built).map(|_| ()).unwrap_err();
         assert!(why.contains("2 networks"), "{why}");
         let text = example("udp-rate-limit").expect("it is shipped");
-        let scenario = Scenario::parse("udp.toml", text.as_bytes(), &policies).expect("good");
+        let scenario = Scenario::parse("udp.toml", text.as_bytes(), policies).expect("good");
         let built = scenario.build(&NoReplay).expect("nothing is replayed");
         let why = Bench::new(built).map(|_| ()).unwrap_err();
         assert!(why.contains("2 interfaces"), "{why}");

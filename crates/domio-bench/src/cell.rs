@@ -12,7 +12,7 @@ pub fn run<S: Sink, T>(
     sink: S,
     done: impl FnOnce(&Replication<'_, S>) -> T,
 ) -> T {
-    let scenario = paper::scenario(name).expect("shipped files");
+    let scenario = paper::scenario(name, &domio_sched::policies().into()).expect("shipped files");
     let scenario = scenario.expect("a cell of a paper");
     let drawn = scenario.replication(0).expect("shipped ranges");
     let built = drawn.build(&NoReplay).expect("no recording");

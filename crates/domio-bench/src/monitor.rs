@@ -17,7 +17,7 @@ fn trace() -> &'static [u8] {
 
 fn reader() -> TraceReader<&'static [u8]> {
     let options = ReadOptions {
-        classes: domio_scenario::classes(domio_sched::policies()),
+        classes: domio_scenario::Parts::from(domio_sched::policies()).classes(),
         ..ReadOptions::default()
     };
     TraceReader::new(trace(), &options).expect("our own trace")

@@ -16,7 +16,6 @@
 extern crate alloc;
 
 #[macro_use]
-#[path = "../../domio-core/src/keys/declare.rs"]
 mod declare;
 
 pub mod conformance;

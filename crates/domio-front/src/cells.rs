@@ -1,9 +1,10 @@
 //! The scenario of a sweep, and what its cells are made of.
 
 use crate::hosts;
+use crate::program;
 use crate::scenarios::mistakes;
 use crate::traces::{self, Folder};
-use domio_lab::store::{self, PROGRAM};
+use domio_lab::store;
 use domio_replay::RecordedDemands;
 use domio_run::Subject;
 use domio_run::simulate::{self, RunFault};
@@ -186,7 +187,7 @@ pub fn about(
     let axes: Vec<String> = plan.axes().iter().map(Axis::to_string).collect();
     let facts = [
         ("version", env!("CARGO_PKG_VERSION").to_owned()),
-        ("program", PROGRAM.to_owned()),
+        ("program", program::name(base.parts())),
         ("scenario", base.name().to_owned()),
         ("scenario_sha256", scenario_sha256(base.text().as_bytes())),
         ("scenario_text", base.text().to_owned()),

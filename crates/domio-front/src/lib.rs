@@ -10,6 +10,7 @@
 //! | `cells`, `drive` | cells of a sweep, run on all cores |
 //! | `comparison`, `explained` | variants side by side, waits explained |
 //! | `conformance` | what the conformance suite says of a policy |
+//! | `program` | the name of the program in files of results |
 //! | `suggest` | names that somebody may have meant |
 //!
 //! Nothing is printed here. What is good to know is told to a [`Tell`], and errors are returned.
@@ -23,6 +24,7 @@ pub mod explained;
 pub mod hosts;
 pub mod input;
 pub mod papers;
+pub mod program;
 pub mod recordings;
 pub mod scenarios;
 pub mod suggest;

@@ -6,6 +6,7 @@ use domio_papers::Claims;
 use domio_papers::claims::ClaimsError;
 use domio_papers::folders::{self, PaperFolder};
 use domio_papers::recorded::{self, Record};
+use domio_scenario::Parts;
 use std::path::{Path, PathBuf};
 
 /// What the words of a command line name.
@@ -19,19 +20,21 @@ pub struct Chosen {
 }
 
 impl Chosen {
-    /// Tells folders from ids. Without a folder, the papers are those that ship with domio.
+    /// Tells folders from ids. Without a folder, the papers are those that ship with domio. Their
+    /// cells can ask for `parts`.
     ///
     /// # Errors
     /// When a word looks like a folder, and is none of a paper.
-    pub fn of(words: &[String]) -> anyhow::Result<Self> {
+    pub fn of(words: &[String], parts: &Parts) -> anyhow::Result<Self> {
         let is_folder = |word: &&String| folders::is_folder(word);
         let (places, prefixes): (Vec<&String>, Vec<&String>) = words.iter().partition(is_folder);
         let opened: Result<Vec<_>, _> = places.iter().map(|p| PaperFolder::open(p)).collect();
+        let papers = match places.is_empty() {
+            true => folders::shipped(),
+            false => opened?,
+        };
         Ok(Chosen {
-            papers: match places.is_empty() {
-                true => folders::shipped(),
-                false => opened?,
-            },
+            papers: papers.into_iter().map(|paper| paper.with(parts)).collect(),
             prefixes: prefixes.into_iter().cloned().collect(),
             named: !places.is_empty(),
         })

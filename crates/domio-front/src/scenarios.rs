@@ -3,36 +3,25 @@
 use crate::input::{self, InputKind, STDIN_NAME, Stream};
 use crate::suggest;
 use anyhow::{Context, anyhow, bail};
-use domio_contract::Policy;
 use domio_papers::folders;
 use domio_papers::paper::{self, Paper};
-use domio_scenario::{Code, MAX_BYTES, Scenario, ScenarioErrors, example, examples};
-use domio_sched::policies;
+use domio_scenario::{Code, MAX_BYTES, Parts, Scenario, ScenarioErrors, example, examples};
 use std::fmt;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
 /// The scenario in the file `name` (`-` for standard input), or the shipped one or the cell of a
-/// paper of that name when there is no such file.
+/// paper of that name when there is no such file. It can ask for `parts`.
 ///
 /// # Errors
 /// Every mistake in it; with near matches when there is neither.
-pub fn load(name: &str) -> anyhow::Result<Scenario> {
-    load_with(name, policies())
-}
-
-/// As [`load`], of a scenario that may ask for `policies`. A cell of a paper asks for policies that
-/// ship with domio.
-///
-/// # Errors
-/// As [`load`].
-pub fn load_with(name: &str, policies: &[Policy]) -> anyhow::Result<Scenario> {
+pub fn load(name: &str, parts: &Parts) -> anyhow::Result<Scenario> {
     let path = Path::new(name);
     let result = match example(name) {
-        _ if input::is_stdin(path) => of_stdin()?,
-        Some(text) if !path.exists() => Scenario::parse(name, text.as_bytes(), policies),
-        None if !path.exists() => match paper::scenario(name).map_err(|e| anyhow!(e))? {
+        _ if input::is_stdin(path) => of_stdin(parts)?,
+        Some(text) if !path.exists() => Scenario::parse(name, text.as_bytes(), parts),
+        None if !path.exists() => match paper::scenario(name, parts).map_err(|e| anyhow!(e))? {
             Some(scenario) => return Ok(scenario),
             None => {
                 let near = near(name);
@@ -42,7 +31,7 @@ pub fn load_with(name: &str, policies: &[Policy]) -> anyhow::Result<Scenario> {
                 ));
             }
         },
-        _ => of_file_with(path, policies)?,
+        _ => of_file(path, parts)?,
     };
     result.map_err(mistakes)
 }
@@ -61,34 +50,27 @@ pub fn near(name: &str) -> String {
     suggest::near(name, cells.iter().map(String::as_str))
 }
 
-/// The scenario on standard input.
+/// The scenario on standard input, which can ask for `parts`.
 ///
 /// # Errors
 /// When it cannot be read, or is known to be something else.
-pub fn of_stdin() -> anyhow::Result<Result<Scenario, ScenarioErrors>> {
+pub fn of_stdin(parts: &Parts) -> anyhow::Result<Result<Scenario, ScenarioErrors>> {
     let context = "cannot read the scenario from <stdin>";
     let bytes = input::stdin_bytes(MAX_BYTES).context(context)?;
     if let Some(why) = input::no_scenario(STDIN_NAME, InputKind::of(bytes)) {
         bail!(why);
     }
-    Ok(Scenario::parse(STDIN_NAME, bytes, policies()))
+    Ok(Scenario::parse(STDIN_NAME, bytes, parts))
 }
 
-/// The scenario in the file at `path`, unpacked if it is packed.
+/// The scenario in the file at `path`, unpacked if it is packed, which can ask for `parts`.
 ///
 /// # Errors
 /// When it is known to be something else, or cannot be unpacked.
-pub fn of_file(path: &Path) -> anyhow::Result<Result<Scenario, ScenarioErrors>> {
-    of_file_with(path, policies())
-}
-
-fn of_file_with(
-    path: &Path,
-    policies: &[Policy],
-) -> anyhow::Result<Result<Scenario, ScenarioErrors>> {
+pub fn of_file(path: &Path, parts: &Parts) -> anyhow::Result<Result<Scenario, ScenarioErrors>> {
     let name = path.display().to_string();
     if !path.is_file() || File::open(path).is_err() {
-        return Ok(Scenario::load(path, policies));
+        return Ok(Scenario::load(path, parts));
     }
     let context = || format!("cannot read the scenario {name}");
     let file = Stream::open(path).with_context(context)?;
@@ -96,12 +78,12 @@ fn of_file_with(
         bail!(why);
     }
     if file.packing().is_none() {
-        return Ok(Scenario::load(path, policies));
+        return Ok(Scenario::load(path, parts));
     }
     let mut bytes = Vec::new();
     let mut limited = file.take(MAX_BYTES as u64 + 1);
     limited.read_to_end(&mut bytes).with_context(context)?;
-    Ok(Scenario::parse(&name, &bytes, policies))
+    Ok(Scenario::parse(&name, &bytes, parts))
 }
 
 /// Mistakes of a scenario as an error. It is told with colours, which are taken out where they are

@@ -5,25 +5,27 @@ use crate::clock;
 use crate::input::{self, Stream};
 use anyhow::Context;
 use domio_core::Sink;
+use domio_scenario::Parts;
 use domio_trace::order::ADVICE;
 use domio_trace::{ReadOptions, TraceError, TraceReader};
 use std::io::Read;
 use std::path::Path;
 
 /// Opens the trace at `path`. `cpu_hz` is how often its clock counts a second, `None` for what the
-/// trace or a file beside it says. `wrap` may watch the bytes.
+/// trace or a file beside it says. `wrap` may watch the bytes. Private records are those of `parts`.
 ///
 /// # Errors
 /// When there is no file, it is no trace, or it has no clock that could be given.
 pub fn open<R: Read>(
     path: &Path,
     cpu_hz: Option<u64>,
+    parts: &Parts,
     wrap: impl FnOnce(Stream) -> R,
     tell: Tell<'_>,
 ) -> anyhow::Result<TraceReader<R>> {
     let options = ReadOptions {
         tsc_hz: cpu_hz.or_else(|| clock::find(path, tell)),
-        classes: domio_scenario::classes(domio_sched::policies()),
+        classes: parts.classes(),
         ..ReadOptions::default()
     };
     let context = || format!("cannot read the trace {}", input::name(path));

@@ -137,7 +137,6 @@
 //! ```
 
 #[macro_use]
-#[path = "../../domio-core/src/keys/declare.rs"]
 mod declare;
 
 pub mod bridge;

@@ -12,6 +12,7 @@
 //! The papers of `papers/` in the source tree are embedded. A new paper is a new folder, there or
 //! anywhere. Nothing in the program names one.
 
+use domio_scenario::Parts;
 use std::borrow::Cow;
 use std::fs;
 use std::io::ErrorKind;
@@ -33,6 +34,8 @@ pub struct PaperFolder {
     pub place: String,
     /// Names and texts of its TOML files, by name.
     files: Vec<(Cow<'static, str>, Cow<'static, str>)>,
+    /// What its cells can ask for by name.
+    pub parts: Parts,
 }
 
 /// Why a folder is none of a paper. The message says what to do.
@@ -94,6 +97,7 @@ impl PaperFolder {
             name: (*name).to_owned(),
             place: format!("{PREFIX}{name}"),
             files: files.iter().map(file).collect(),
+            parts: Parts::from(domio_sched::policies()),
         }
     }
 
@@ -135,11 +139,19 @@ impl PaperFolder {
                 .into_owned(),
             place,
             files,
+            parts: Parts::from(domio_sched::policies()),
         };
         match folder.file(PAPER_FILE) {
             Some(_) => Ok(folder),
             None => Err(FolderError::NoPaper(folder.place)),
         }
+    }
+
+    /// The same paper, whose cells can ask for `parts`; those that ship with domio without this.
+    #[must_use]
+    pub fn with(self, parts: &Parts) -> Self {
+        let parts = parts.clone();
+        PaperFolder { parts, ..self }
     }
 
     /// What commands on claims of the paper are given before ids, with a blank; empty for an

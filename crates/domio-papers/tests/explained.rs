@@ -9,7 +9,9 @@ use domio_scenario::NoReplay;
 /// Burn x 7, ping x 1, the last guest to start, which is domain 8; for 30 seconds.
 fn test3(configuration: &str) -> Explanation {
     let cell = format!("papers/ongaro2008/test3-{configuration}");
-    let cell = paper::scenario(&cell).unwrap().unwrap();
+    let cell = paper::scenario(&cell, &domio_sched::policies().into())
+        .unwrap()
+        .unwrap();
     let cell = cell.with(&[("run.warmup_s", "2"), ("run.duration_s", "30")]);
     let built = cell.unwrap().replication(0).unwrap().build(&NoReplay);
     explain(&built.unwrap(), 0).unwrap()

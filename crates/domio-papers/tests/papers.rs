@@ -7,6 +7,7 @@ use domio_papers::folders::{self, PaperFolder};
 use domio_papers::paper::{self, Length, Machine, Paper};
 use domio_papers::{Effort, LabContext, Registry, experiments};
 use domio_run::Sample;
+use domio_scenario::Parts;
 use domio_stats::quantile;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -63,6 +64,10 @@ fn digest(sample: &Sample) -> String {
 fn open(path: &Path) -> Result<Paper, String> {
     let folder = PaperFolder::open(&path.display().to_string());
     Paper::read(&folder.map_err(|e| e.to_string())?)
+}
+
+fn parts() -> Parts {
+    Parts::from(domio_sched::policies())
 }
 
 fn registry(paper: &Paper, length: Length) -> Registry {
@@ -127,17 +132,17 @@ fn every_cell_is_a_scenario() {
     let papers = paper::shipped();
     let cells: Vec<_> = papers.iter().flat_map(Paper::cells).collect();
     for cell in cells {
-        let scenario = paper::scenario(&cell.path()).unwrap().unwrap();
+        let scenario = paper::scenario(&cell.path(), &parts()).unwrap().unwrap();
         assert_eq!(scenario.name(), cell.path());
         assert!(scenario.plan().vary.iter().all(|vary| vary.from < vary.to));
         assert_eq!(scenario.text(), paper::text(&cell.path()).unwrap().unwrap());
     }
     assert!(
-        paper::scenario("papers/ongaro2008/test9-orig")
+        paper::scenario("papers/ongaro2008/test9-orig", &parts())
             .unwrap()
             .is_none()
     );
-    assert!(paper::scenario("burn7").unwrap().is_none());
+    assert!(paper::scenario("burn7", &parts()).unwrap().is_none());
 }
 
 /// A folder of TOML is all that a paper takes.
@@ -178,7 +183,7 @@ fn a_made_up_paper_runs_without_rust() {
 
     // By a path to its folder it goes by the commands, too.
     let path = folder.join("web-turns").display().to_string();
-    let scenario = paper::scenario(&path).unwrap().unwrap();
+    let scenario = paper::scenario(&path, &parts()).unwrap().unwrap();
     assert_eq!(scenario.plan().policy.descriptor.name, "round-robin");
     // The machine's own figures are in the scenario, and another machine has others.
     let tick =

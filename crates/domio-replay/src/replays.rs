@@ -6,9 +6,7 @@ use crate::demand::unseen::Unseen;
 use crate::named::{NamedRecord, NamedRecords};
 use crate::process::ReplayProcess;
 use domio_core::{Class, DomainId, Kind, VcpuName};
-use domio_scenario::{
-    NoDemands, RecordedCalls, RecordedRequests, Replay, ReplaySource, Scenario, classes,
-};
+use domio_scenario::{NoDemands, RecordedCalls, RecordedRequests, Replay, ReplaySource, Scenario};
 use domio_trace::block::BlockTraceError;
 use domio_trace::order::{ADVICE, in_order};
 use domio_trace::{ReadOptions, TraceError, TraceErrorKind, TraceReader};
@@ -80,7 +78,7 @@ impl<T: Traces> RecordedDemands<T> {
         RecordedDemands {
             traces,
             profile: scenario.plan().host.profile,
-            classes: classes(scenario.policies()),
+            classes: scenario.parts().classes(),
             read: RefCell::default(),
         }
     }

@@ -180,7 +180,9 @@ mod tests {
             }
             // A class is kept by its name, and comes back with all that the policy may write.
             let policy = explanation.tells.policy.unwrap();
-            let mut all = domio_scenario::classes(domio_sched::policies()).into_iter();
+            let mut all = domio_scenario::Parts::from(domio_sched::policies())
+                .classes()
+                .into_iter();
             let all = all.find(|class| class.name == policy.name).unwrap();
             assert!(
                 policy

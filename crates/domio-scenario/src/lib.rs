@@ -32,19 +32,18 @@
 //! ```
 
 #[macro_use]
-#[path = "../../domio-core/src/keys/declare.rs"]
 mod declare;
 
 mod alike;
 mod amount;
 mod build;
 mod check;
-mod classes;
 mod devices;
 mod examples;
 mod jobs;
 mod limits;
 mod overrides;
+mod parts;
 mod plan;
 mod problem;
 mod put;
@@ -64,10 +63,10 @@ mod written;
 mod xl;
 
 pub use build::Built;
-pub use classes::classes;
 pub use devices::{DeviceConfig, DeviceModel, attach};
 pub use examples::{example, examples};
 pub use limits::{MAX_ACTIONS, MAX_BYTES, MAX_TASKS, MAX_VCPUS};
+pub use parts::{Added, Parts, Taken, WorkloadEntry};
 pub use plan::{DiskInput, DiskInputKind, Plan, RecordedRequests, Replay, Vary};
 pub use problem::{Code, MAX_SHOWN, Problem, ScenarioErrors};
 pub use recorded::{NoDemands, NoReplay, RecordedCalls, ReplaySource};

@@ -4,6 +4,7 @@
 //! checked again as a whole. So it gets the same validation, and its errors quote it.
 
 use crate::check;
+use crate::parts::Parts;
 use crate::problem::{Code, Problem, Problems, ScenarioErrors, list, quote};
 use crate::put::put;
 use crate::resolve::{DefaultNames, MemberKey};
@@ -51,7 +52,7 @@ impl Scenario {
     pub(crate) fn draft(&self) -> Draft {
         Draft {
             sources: self.sources.clone(),
-            policies: Arc::clone(&self.policies),
+            parts: self.parts.clone(),
             root: self.root.clone(),
             members: self.members.clone(),
             swapped: self.swapped,
@@ -162,6 +163,7 @@ impl Draft {
     /// Puts an override into the document.
     fn assign(&mut self, assignment: Assignment) -> Result<(), Refused> {
         let Assignment { path, entry } = assignment;
+        let parts = &self.parts;
         let Value::Table(root) = &mut self.root.value else {
             return Ok(());
         };
@@ -177,21 +179,21 @@ impl Draft {
                                 return Err(needs_name(&entry));
                             };
                             let task = element(table, "task", name, *span)?;
-                            put(descend(task, &path[4..])?, entry);
+                            put(parts, descend(task, &path[4..])?, entry);
                         }
                         Some("vif") if path.len() > 3 => {
                             let (name, span) = &path[3];
                             let vif = element(table, "vif", name, *span)?;
-                            put(descend(vif, &path[4..])?, entry);
+                            put(parts, descend(vif, &path[4..])?, entry);
                         }
                         Some("disk") if !tables_mut(table, "disk").is_empty() => {
                             let Some((name, span)) = path.get(3) else {
                                 return Err(needs_name(&entry));
                             };
                             let disk = element(table, "disk", name, *span)?;
-                            put(descend(disk, &path[4..])?, entry);
+                            put(parts, descend(disk, &path[4..])?, entry);
                         }
-                        _ => put(descend(table, &path[2..])?, entry),
+                        _ => put(parts, descend(table, &path[2..])?, entry),
                     },
                     Found::Member => {
                         if path.len() > 2 || ["name", "id", "count", "task"].contains(&&*entry.key)
@@ -206,11 +208,13 @@ impl Draft {
                     }
                 }
             }
-            Some(key @ ("action" | "controller" | "vary")) => in_element(root, key, &path, entry)?,
-            Some(key @ ("network" | "disk")) if !tables_mut(root, key).is_empty() => {
-                in_element(root, key, &path, entry)?;
+            Some(key @ ("action" | "controller" | "vary")) => {
+                in_element(parts, root, key, &path, entry)?
             }
-            _ => put(descend(root, &path)?, entry),
+            Some(key @ ("network" | "disk")) if !tables_mut(root, key).is_empty() => {
+                in_element(parts, root, key, &path, entry)?;
+            }
+            _ => put(parts, descend(root, &path)?, entry),
         }
         Ok(())
     }
@@ -226,8 +230,8 @@ impl Draft {
         let Some(name) = name.as_ref().and_then(Node::as_text) else {
             return;
         };
-        let policies = Arc::clone(&self.policies);
-        let Some(new) = policies.iter().find(|p| p.descriptor.name == name) else {
+        let parts = self.parts.clone();
+        let Some(new) = parts.policy(name) else {
             return;
         };
         if new.descriptor.name == old.descriptor.name {
@@ -236,7 +240,7 @@ impl Draft {
         self.swapped = true;
         let mut filter = Filter {
             sources: &self.sources,
-            policies: &policies,
+            parts: &parts,
             new,
             first_new,
             notices: &mut self.dropped,
@@ -296,6 +300,7 @@ impl Draft {
 
 /// Puts `entry` into the table that `path`, which begins with `key`, names among those at `key`.
 fn in_element(
+    parts: &Parts,
     root: &mut Table,
     key: &str,
     path: &[(String, Span)],
@@ -305,7 +310,7 @@ fn in_element(
         return Err(needs_name(&entry));
     };
     let table = element(root, key, name, *span)?;
-    put(descend(table, &path[2..])?, entry);
+    put(parts, descend(table, &path[2..])?, entry);
     Ok(())
 }
 
@@ -330,7 +335,7 @@ fn is_bare_set(table: &Table) -> bool {
 /// Takes parameters out that a new policy refuses.
 struct Filter<'a> {
     sources: &'a [Arc<Source>],
-    policies: &'a [Policy],
+    parts: &'a Parts,
     new: &'a Policy,
     first_new: u32,
     notices: &'a mut Vec<String>,
@@ -363,7 +368,7 @@ impl Filter<'_> {
         let policy = self.new.descriptor.name;
         let why = match is.iter().find(|s| s.name == entry.key) {
             None => format!("{policy} has no such parameter"),
-            Some(spec) if !check::allows(self.sources, self.policies, spec, &entry.node) => {
+            Some(spec) if !check::allows(self.sources, self.parts, spec, &entry.node) => {
                 format!("{policy} takes {}", spec.range())
             }
             Some(_) => return true,

@@ -3,11 +3,11 @@
 use crate::amount::{MAX_TIME, int_range};
 use crate::check::words::{self as word, NAME_RULE, time_range};
 use crate::limits::{MAX_ACTIONS, MAX_BYTES, MAX_TASKS, MAX_VCPUS};
+use crate::parts::{Parts, of};
 use crate::problem::MAX_SHOWN;
 use crate::resolve::guest::{GUEST, GUESTS};
 use crate::resolve::{CONTROLLER, DOMAIN, HOST, ROOT, SCHEDULER};
 use crate::walk;
-use domio_contract::Policy;
 use domio_core::keys::{Key, KeyKind, KeySection, Need, Words};
 use domio_core::{Duration, ParamKind, ParamSpec};
 use domio_net::keys::NETWORK;
@@ -16,13 +16,14 @@ use std::fmt::Write as _;
 
 const START: &str = include_str!("reference_start.md");
 
-/// The reference of every key in Markdown, for scenarios that can ask for `policies`; `examples`
+/// The reference of every key in Markdown, for scenarios that can ask for `parts`; `examples`
 /// are names of scenarios with their texts.
-pub fn reference(policies: &[Policy], examples: &[(&str, &str)]) -> String {
+pub fn reference(parts: impl Into<Parts>, examples: &[(&str, &str)]) -> String {
+    let parts = &parts.into();
     let mut out = START.to_owned();
     let page = &mut out;
-    for section in walk::sections(&ROOT) {
-        self::section(page, section, policies);
+    for section in walk::sections(parts, &ROOT) {
+        self::section(page, section, parts);
         if section.header == HOST.header {
             names(
                 page,
@@ -31,7 +32,7 @@ pub fn reference(policies: &[Policy], examples: &[(&str, &str)]) -> String {
             );
         }
         if section.header == SCHEDULER.header {
-            for policy in policies {
+            for policy in parts.policies() {
                 let descriptor = policy.descriptor;
                 heading(page, 3, &format!("policy = \"{}\"", descriptor.name));
                 line(
@@ -62,7 +63,8 @@ pub fn reference(policies: &[Policy], examples: &[(&str, &str)]) -> String {
             }
         }
         if section.header == CONTROLLER.header {
-            domio_control::all().for_each(|entry| controller(page, entry.descriptor));
+            let all = parts.controllers().iter();
+            all.for_each(|entry| controller(page, entry.descriptor));
         }
         if section.header == NETWORK.header {
             words(page, section);
@@ -117,32 +119,32 @@ fn trim(page: &mut String) {
     }
 }
 
-fn section(page: &mut String, section: &KeySection, policies: &[Policy]) {
+fn section(page: &mut String, section: &KeySection, parts: &Parts) {
     heading(page, 2, &format!("`{}`", section.header));
     line(page, section.doc);
-    keys(page, section.keys, policies);
+    keys(page, section.keys, parts);
     // The workloads stand under [[domain.task]]; [[domain]] refers to them.
     if section.header == DOMAIN.header {
         return;
     }
-    for variant in section.variants() {
+    for variant in parts.variants(section) {
         let selector = section.selector.unwrap_or("");
         heading(page, 3, &format!("{selector} = \"{}\"", variant.word));
         line(page, variant.doc);
         if !variant.keys.is_empty() {
-            keys(page, variant.keys, policies);
+            keys(page, variant.keys, parts);
         }
     }
 }
 
-fn keys(page: &mut String, keys: &[Key], policies: &[Policy]) {
+fn keys(page: &mut String, keys: &[Key], parts: &Parts) {
     line(
         page,
         "| key | type | range | default | meaning |\n|---|---|---|---|---|",
     );
     trim(page);
     for key in keys {
-        let (kind, range) = kind(key, policies);
+        let (kind, range) = kind(key, parts);
         let _ = writeln!(
             page,
             "| `{}` | {kind} | {range} | {} | {} |",
@@ -153,7 +155,7 @@ fn keys(page: &mut String, keys: &[Key], policies: &[Policy]) {
     }
 }
 
-fn kind(key: &Key, policies: &[Policy]) -> (&'static str, String) {
+fn kind(key: &Key, parts: &Parts) -> (&'static str, String) {
     match key.kind {
         KeyKind::Text => ("string", String::new()),
         KeyKind::Name => ("string", NAME_RULE.to_owned()),
@@ -167,9 +169,9 @@ fn kind(key: &Key, policies: &[Policy]) -> (&'static str, String) {
         KeyKind::Lengths { min_ns, .. } => ("time or table", time_range(min_ns)),
         KeyKind::Word(words @ (Words::Policies | Words::Profiles | Words::Controllers)) => (
             "string",
-            format!("see below: {}", word::all(words, policies).join(", ")),
+            format!("see below: {}", word::all(words, parts).join(", ")),
         ),
-        KeyKind::Word(words) => ("string", word::all(words, policies).join(", ")),
+        KeyKind::Word(words) => ("string", word::all(words, parts).join(", ")),
         KeyKind::Pcpus => ("pcpus", "`[0, 1]` or `\"0-3,6\"`".to_owned()),
         KeyKind::VcpuPins => (
             "pcpus or list",
@@ -184,9 +186,7 @@ fn kind(key: &Key, policies: &[Policy]) -> (&'static str, String) {
             format!("bit/s, {min} to {max}; `\"100M\"`, `\"1G\"`"),
         ),
         KeyKind::Form(form) => ("string", form.range.to_owned()),
-        KeyKind::WordOrTable(words, _) => {
-            ("string or table", word::all(words, policies).join(", "))
-        }
+        KeyKind::WordOrTable(words, _) => ("string or table", word::all(words, parts).join(", ")),
         KeyKind::Bytes { min, max } => (
             "integer or string",
             format!("bytes, {min} to {max}; `\"64K\"`, `\"1G\"`"),
@@ -244,7 +244,7 @@ fn names<'a>(page: &mut String, title: &str, names: impl Iterator<Item = (&'a st
 fn words(page: &mut String, section: &KeySection) {
     for key in section.keys {
         if let KeyKind::Word(Words::Of(variants)) = key.kind {
-            let words = word::of(variants).map(|v| (v.word, v.doc));
+            let words = of(variants).map(|v| (v.word, v.doc));
             names(page, &format!("`{}`", key.name), words);
         }
     }

@@ -3,13 +3,13 @@
 use crate::check::Cx;
 use crate::check::meant;
 use crate::limits::MAX_BYTES;
+use crate::parts::Parts;
 use crate::plan::Plan;
 use crate::problem::{Code, Problem, Problems, ScenarioErrors};
 use crate::resolve::{self, MemberKey, SECTIONS};
 use crate::source::{Source, Span};
 use crate::value::{self, Node, SyntaxError};
 use crate::xl;
-use domio_contract::Policy;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use std::sync::Arc;
 pub struct Scenario {
     /// The file, then one text for each override.
     pub(crate) sources: Vec<Arc<Source>>,
-    pub(crate) policies: Arc<[Policy]>,
+    pub(crate) parts: Parts,
     pub(crate) root: Node,
     /// Overrides of single members of groups.
     pub(crate) members: Vec<MemberKey>,
@@ -35,12 +35,21 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Reads and validates a scenario. `name` is what messages call it (its path), `policies` are
-    /// those that it can ask for (`domio_sched::policies()`).
+    /// Reads and validates a scenario. `name` is what messages call it (its path), `parts` are
+    /// those that it can ask for; policies alone (`domio_sched::policies()`) go with all others that
+    /// ship.
     ///
     /// # Errors
     /// Everything that is wrong with it, at once.
-    pub fn parse(name: &str, bytes: &[u8], policies: &[Policy]) -> Result<Self, ScenarioErrors> {
+    pub fn parse(
+        name: &str,
+        bytes: &[u8],
+        parts: impl Into<Parts>,
+    ) -> Result<Self, ScenarioErrors> {
+        Scenario::parse_with(name, bytes, parts.into())
+    }
+
+    fn parse_with(name: &str, bytes: &[u8], parts: Parts) -> Result<Self, ScenarioErrors> {
         if bytes.len() > MAX_BYTES {
             return Err(too_large(name, bytes.len() as u64));
         }
@@ -66,7 +75,7 @@ impl Scenario {
         let sources = vec![Arc::new(Source::new(name.to_owned(), text, false))];
         let draft = Draft {
             sources,
-            policies: policies.into(),
+            parts,
             root,
             members: Vec::new(),
             swapped: false,
@@ -80,7 +89,7 @@ impl Scenario {
     /// # Errors
     /// As [`Scenario::parse`]; also when the file cannot be read. A file over [`MAX_BYTES`] is
     /// refused before it is read.
-    pub fn load(path: &Path, policies: &[Policy]) -> Result<Self, ScenarioErrors> {
+    pub fn load(path: &Path, parts: impl Into<Parts>) -> Result<Self, ScenarioErrors> {
         use std::io::Read;
         let name = path.display().to_string();
         let unreadable = |error: &std::io::Error| {
@@ -102,7 +111,7 @@ impl Scenario {
         file.take(MAX_BYTES as u64 + 1)
             .read_to_end(&mut bytes)
             .map_err(|e| unreadable(&e))?;
-        Scenario::parse(&name, &bytes, policies)
+        Scenario::parse(&name, &bytes, parts)
     }
 
     /// What the scenario asks for.
@@ -110,9 +119,9 @@ impl Scenario {
         &self.plan
     }
 
-    /// The policies that it can ask for.
-    pub fn policies(&self) -> &[Policy] {
-        &self.policies
+    /// The parts that it can ask for.
+    pub fn parts(&self) -> &Parts {
+        &self.parts
     }
 
     /// What messages call it: the path that it was loaded from.
@@ -158,7 +167,7 @@ impl std::fmt::Debug for Scenario {
 /// A document that is still to be checked.
 pub(crate) struct Draft {
     pub sources: Vec<Arc<Source>>,
-    pub policies: Arc<[Policy]>,
+    pub parts: Parts,
     pub root: Node,
     pub members: Vec<MemberKey>,
     pub swapped: bool,
@@ -178,7 +187,7 @@ impl Draft {
             problems,
             partial,
             swapped: self.swapped,
-            ..Cx::new(&self.policies, &self.sources, SECTIONS)
+            ..Cx::new(&self.parts, &self.sources, SECTIONS)
         };
         let plan = resolve::resolve(&mut cx, &self.root, &self.members);
         let Cx {
@@ -198,7 +207,7 @@ impl Draft {
             (None, Some(plan)) => Scenario {
                 notices: self.dropped.iter().cloned().chain(notices).collect(),
                 sources: self.sources,
-                policies: self.policies,
+                parts: self.parts,
                 root: self.root,
                 members: self.members,
                 swapped: self.swapped,

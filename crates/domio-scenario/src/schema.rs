@@ -11,6 +11,7 @@
 use crate::amount::{MAX_TIME, UNITS};
 use crate::check::param_specs;
 use crate::check::words::{self, NAME_PATTERN};
+use crate::parts::Parts;
 use crate::resolve::{ACTION, DOMAIN, POOL, ROOT, SCHEDULER, VCPU};
 use crate::walk;
 use domio_contract::Policy;
@@ -28,25 +29,27 @@ const LINE_RATE_PATTERN: &str = r"^[0-9]+[KMG]?(b(it)?/s)?$";
 /// Numbers of bytes as texts.
 const BYTES_PATTERN: &str = r"^[0-9]+[KMGT]?$";
 
-/// The JSON Schema (draft 2020-12) of scenarios that can ask for `policies`.
+/// The JSON Schema (draft 2020-12) of scenarios that can ask for `parts`.
 ///
 /// Where a policy decides about keys (`[scheduler]`, `[[domain]]`, actions that set), the schema
 /// branches on its name.
-pub fn schema(policies: &[Policy]) -> Json {
+pub fn schema(parts: impl Into<Parts>) -> Json {
+    let parts = &parts.into();
+    let policies = parts.policies();
     let mut definitions = Map::new();
-    let by_policy = |s: &&KeySection| asks_policy(s) || s.header == ROOT.header;
-    for section in walk::sections(&ROOT) {
+    let by_policy = |s: &&KeySection| asks_policy(parts, s) || s.header == ROOT.header;
+    for section in walk::sections(parts, &ROOT) {
         if !by_policy(&section) {
-            definitions.insert(name_of(section), table(section, policies, None));
+            definitions.insert(name_of(section), table(section, parts, None));
         }
     }
     for policy in policies {
         for section in [&SCHEDULER, &POOL, &DOMAIN, &VCPU, &ACTION] {
             let name = format!("{}-{}", name_of(section), policy.descriptor.name);
-            definitions.insert(name, table(section, policies, Some(policy)));
+            definitions.insert(name, table(section, parts, Some(policy)));
         }
     }
-    let mut root = table(&ROOT, policies, None);
+    let mut root = table(&ROOT, parts, None);
     let branches: Vec<Json> = policies.iter().map(|p| branch(p, policies)).collect();
     root["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
     root["title"] = json!("domio scenario");
@@ -56,14 +59,14 @@ pub fn schema(policies: &[Policy]) -> Json {
 }
 
 /// Whether the policy decides about keys of `section`.
-fn asks_policy(section: &KeySection) -> bool {
+fn asks_policy(parts: &Parts, section: &KeySection) -> bool {
     let asks = |params| {
         matches!(
             params,
             KeyParams::Policy | KeyParams::Domain | KeyParams::Vcpu | KeyParams::Changeable
         )
     };
-    asks(section.params) || section.variants().any(|v| asks(v.params))
+    asks(section.params) || parts.variants(section).iter().any(|v| asks(v.params))
 }
 
 /// `section`, whose keys depend on the policy, under `policy`.
@@ -122,36 +125,38 @@ fn name_of(section: &KeySection) -> String {
     }
 }
 
-fn table(section: &KeySection, policies: &[Policy], policy: Option<&Policy>) -> Json {
+fn table(section: &KeySection, parts: &Parts, policy: Option<&Policy>) -> Json {
     let mut all_of = Vec::new();
     let mut properties = Map::new();
     let mut required = Vec::new();
     keys_into(
         section.keys,
-        policies,
+        parts,
         &mut properties,
         &mut required,
         &mut all_of,
     );
     let specs = param_specs(section.params, policy);
-    params_into(specs, &mut properties);
+    params_into(parts, specs, &mut properties);
     if let (KeyParams::Domain, Some(policy)) = (section.params, policy) {
         properties["vcpu"]["items"] = of_policy(&VCPU, policy);
     }
     if section.params == KeyParams::Domain {
         // Which controllers there are takes another table to see.
-        domio_control::all().for_each(|e| params_into(e.descriptor.domain_params, &mut properties));
+        for controller in parts.controllers() {
+            params_into(parts, controller.descriptor.domain_params, &mut properties);
+        }
     }
     if section.params == KeyParams::Controller {
-        all_of.extend(domio_control::all().map(of_controller));
+        all_of.extend(parts.controllers().iter().map(|c| of_controller(parts, c)));
     }
-    for variant in section.variants() {
+    for variant in parts.variants(section) {
         let selector = section.selector.unwrap_or("");
         let (mut own, mut needed, mut then) = (Map::new(), vec![json!(selector)], Vec::new());
-        keys_into(variant.keys, policies, &mut own, &mut needed, &mut then);
+        keys_into(variant.keys, parts, &mut own, &mut needed, &mut then);
         // In a domain, a parameter of the policy has its name for itself.
         own.retain(|name, _| !clashes(name, specs));
-        params_into(param_specs(variant.params, policy), &mut own);
+        params_into(parts, param_specs(variant.params, policy), &mut own);
         let mut consequence = json!({ "properties": own, "required": needed });
         if !then.is_empty() {
             consequence["allOf"] = json!(then);
@@ -180,11 +185,11 @@ fn table(section: &KeySection, policies: &[Policy], policy: Option<&Policy>) -> 
 }
 
 /// What follows when a table names `controller`.
-fn of_controller(controller: &'static domio_contract::control::Entry) -> Json {
+fn of_controller(parts: &Parts, controller: &'static domio_contract::control::Entry) -> Json {
     let descriptor = controller.descriptor;
     let mut own = Map::new();
-    params_into(std::slice::from_ref(&descriptor.interval), &mut own);
-    params_into(descriptor.params, &mut own);
+    params_into(parts, std::slice::from_ref(&descriptor.interval), &mut own);
+    params_into(parts, descriptor.params, &mut own);
     json!({
         "if": { "properties": { "name": { "const": descriptor.name } }, "required": ["name"] },
         "then": { "properties": own },
@@ -203,17 +208,14 @@ fn clashes(key: &str, specs: &[ParamSpec]) -> bool {
 
 fn keys_into(
     keys: &[Key],
-    policies: &[Policy],
+    parts: &Parts,
     properties: &mut Map<String, Json>,
     required: &mut Vec<Json>,
     all_of: &mut Vec<Json>,
 ) {
     for key in keys {
         let names = names(key);
-        for (name, mut value) in names
-            .iter()
-            .map(|(n, unit)| (n, value(key, *unit, policies)))
-        {
+        for (name, mut value) in names.iter().map(|(n, unit)| (n, value(key, *unit, parts))) {
             value["description"] = json!(key.doc);
             match key.need {
                 Need::Int(i) => value["default"] = default(&key.kind, i),
@@ -247,7 +249,7 @@ fn names(key: &Key) -> Vec<(String, Option<u64>)> {
     }
 }
 
-fn value(key: &Key, unit: Option<u64>, policies: &[Policy]) -> Json {
+fn value(key: &Key, unit: Option<u64>, parts: &Parts) -> Json {
     match key.kind {
         KeyKind::Text => json!({ "type": "string" }),
         KeyKind::Name | KeyKind::DomainName => json!({ "type": "string", "pattern": NAME_PATTERN }),
@@ -257,7 +259,7 @@ fn value(key: &Key, unit: Option<u64>, policies: &[Policy]) -> Json {
             Some(unit) => time(unit, min_ns),
             None => json!({ "$ref": "#/$defs/lengths" }),
         },
-        KeyKind::Word(words) => json!({ "enum": words::all(words, policies) }),
+        KeyKind::Word(words) => json!({ "enum": words::all(words, parts) }),
         KeyKind::Pcpus => json!({ "oneOf": pcpus() }),
         KeyKind::VcpuPins => {
             let each = json!({ "type": "string", "pattern": PCPUS_PATTERN });
@@ -280,7 +282,7 @@ fn value(key: &Key, unit: Option<u64>, policies: &[Policy]) -> Json {
             { "type": "string", "pattern": BYTES_PATTERN },
         ] }),
         KeyKind::WordOrTable(words, section) => json!({ "oneOf": [
-            { "enum": words::all(words, policies) },
+            { "enum": words::all(words, parts) },
             { "$ref": format!("#/$defs/{}", name_of(section)) },
         ] }),
         // The policy decides about the other keys: see `branch`.
@@ -288,7 +290,7 @@ fn value(key: &Key, unit: Option<u64>, policies: &[Policy]) -> Json {
             let (mut properties, mut required) = (Map::new(), Vec::new());
             keys_into(
                 section.keys,
-                policies,
+                parts,
                 &mut properties,
                 &mut required,
                 &mut Vec::new(),
@@ -301,7 +303,7 @@ fn value(key: &Key, unit: Option<u64>, policies: &[Policy]) -> Json {
             json!({ "oneOf": [one, { "type": "array", "minItems": 1, "items": one }] })
         }
         KeyKind::Sections(section) => {
-            let items = if asks_policy(section) {
+            let items = if asks_policy(parts, section) {
                 json!({ "type": "object" })
             } else {
                 json!({ "$ref": format!("#/$defs/{}", name_of(section)) })
@@ -358,8 +360,8 @@ fn default(kind: &KeyKind, default: i64) -> Json {
 }
 
 /// The keys of declared parameters.
-fn params_into(specs: &[ParamSpec], properties: &mut Map<String, Json>) {
+fn params_into(parts: &Parts, specs: &[ParamSpec], properties: &mut Map<String, Json>) {
     let keys: Vec<Key> = specs.iter().map(Key::of).collect();
     // A parameter is never required, so that nothing but properties comes of it.
-    keys_into(&keys, &[], properties, &mut Vec::new(), &mut Vec::new());
+    keys_into(&keys, parts, properties, &mut Vec::new(), &mut Vec::new());
 }

@@ -1,28 +1,29 @@
 //! All tables and keys that a section leads to.
 
 use crate::check::LENGTHS;
+use crate::parts::Parts;
 use domio_core::keys::{Key, KeyKind, KeySection};
 
 /// `root` and the sections of the tables in it, each once, in the order in which a reader of the
 /// reference page meets them.
-pub(crate) fn sections(root: &'static KeySection) -> Vec<&'static KeySection> {
+pub(crate) fn sections(parts: &Parts, root: &'static KeySection) -> Vec<&'static KeySection> {
     let mut found = Vec::new();
-    visit(root, &mut found);
+    visit(parts, root, &mut found);
     found
 }
 
-fn visit(section: &'static KeySection, found: &mut Vec<&'static KeySection>) {
+fn visit(parts: &Parts, section: &'static KeySection, found: &mut Vec<&'static KeySection>) {
     if found.iter().any(|known| known.header == section.header) {
         return;
     }
     found.push(section);
-    for key in keys(section) {
+    for key in keys(parts, section) {
         match key.kind {
-            KeyKind::WordOrTable(_, inner) => visit(inner, found),
-            KeyKind::Lengths { .. } => visit(&LENGTHS, found),
+            KeyKind::WordOrTable(_, inner) => visit(parts, inner, found),
+            KeyKind::Lengths { .. } => visit(parts, &LENGTHS, found),
             kind => {
                 if let Some(inner) = kind.section() {
-                    visit(inner, found);
+                    visit(parts, inner, found);
                 }
             }
         }
@@ -30,7 +31,10 @@ fn visit(section: &'static KeySection, found: &mut Vec<&'static KeySection>) {
 }
 
 /// The keys of `section`, then those of its variants.
-pub(crate) fn keys(section: &'static KeySection) -> impl Iterator<Item = &'static Key> {
-    let variants = section.variants().flat_map(|v| v.keys);
+pub(crate) fn keys(
+    parts: &Parts,
+    section: &'static KeySection,
+) -> impl Iterator<Item = &'static Key> + use<> {
+    let variants = parts.variants(section).into_iter().flat_map(|v| v.keys);
     section.keys.iter().chain(variants)
 }

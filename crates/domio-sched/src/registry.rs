@@ -48,9 +48,7 @@ static POLICIES: &[Policy] = &[
             Box::new(arinc653::Arinc653::new(p, t))
         })
     },
-    Policy::new(&round_robin::DESCRIPTOR, |p, t| {
-        Box::new(round_robin::RoundRobin::new(p, t))
-    }),
+    round_robin::ENTRY,
     Policy {
         releases: Some(&null::RELEASES),
         ..Policy::new(&null::DESCRIPTOR, |p, t| Box::new(null::Null::new(p, t)))

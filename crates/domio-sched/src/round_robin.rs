@@ -4,11 +4,12 @@
 //! stays on the pcpu that it was given at insertion (the one with the fewest vcpus) until it is
 //! moved by affinity. No weights, no boost, no preemption on wake-up, no balancing.
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use domio_contract::state::About;
 use domio_contract::{
-    Conflict, Cx, Descriptor, Needs, Pick, Prev, Promises, Scheduler, StateRows, Wake,
+    Conflict, Cx, Descriptor, Needs, Pick, Policy, Prev, Promises, Scheduler, StateRows, Wake,
 };
 use domio_core::{DomainId, Duration, ParamKind, ParamSpec, ParamValues, PcpuId, Topology, VcpuId};
 
@@ -42,6 +43,11 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     },
     ..Descriptor::PLAIN
 };
+
+/// What the registry knows of it.
+pub static ENTRY: Policy = Policy::new(&DESCRIPTOR, |params, topology| {
+    Box::new(RoundRobin::new(params, topology))
+});
 
 /// The policy's state.
 pub struct RoundRobin {

@@ -143,7 +143,7 @@ impl Recording {
         };
         let options = ReadOptions {
             tsc_hz: Some(description.tsc_hz),
-            classes: domio_scenario::classes(domio_sched::policies()),
+            classes: domio_scenario::Parts::from(domio_sched::policies()).classes(),
             ..ReadOptions::default()
         };
         let mut reader = TraceReader::new(trace, &options).map_err(broken)?;

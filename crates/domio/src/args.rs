@@ -14,6 +14,7 @@ mod from_trace;
 mod help;
 mod keeping;
 mod mon;
+mod new;
 mod registered;
 mod scenario;
 mod sweep;
@@ -33,6 +34,7 @@ pub use keeping::{
     Keeping, Reporting, Results, ResultsDiff, ResultsList, ResultsPrune, ResultsShow,
 };
 pub use mon::Mon;
+pub use new::{New, PartKind};
 pub use registered::{
     Controller, ControllerList, ControllerShow, Policy, PolicyCheck, PolicyList, PolicyShow,
 };
@@ -41,7 +43,7 @@ pub use sweep::{PlotOf, Sweep};
 pub use trace::{Trace, TraceCheck, TraceConvert, TraceFormat, TraceInput, TraceSummary};
 pub use values::{frequency, key_and_value, seed};
 
-use crate::complete;
+use crate::complete::{self, Named};
 use clap::builder::{
     PossibleValuesParser, RangedI64ValueParser, RangedU64ValueParser, TypedValueParser,
 };
@@ -50,6 +52,7 @@ use clap_complete::Shell;
 use domio_core::Duration;
 use domio_papers::Effort;
 use domio_report::text::Sort;
+use domio_scenario::Parts;
 use scenario::SCENARIO_EXAMPLES;
 use std::path::PathBuf;
 use trace::TRACE_EXAMPLES;
@@ -121,6 +124,9 @@ pub struct Global {
     /// Sort rows of tables by a column, the largest first; TITLE:asc for the smallest
     #[arg(long, global = true, value_name = "TITLE", help_heading = GLOBAL_OPTIONS)]
     pub sort: Option<Sort>,
+    /// What can be asked for by name.
+    #[arg(skip = Parts::from(domio_sched::policies()))]
+    pub parts: Parts,
 }
 
 impl Cli {
@@ -193,6 +199,9 @@ pub enum Command {
     /// Elevators, which order the requests of a disk
     #[command(subcommand, after_long_help = elevator::ELEVATOR_EXAMPLES)]
     Elevator(Elevator),
+    /// Begin a policy, controller, elevator or workload of your own, in a crate of its own
+    #[command(after_long_help = new::NEW_EXAMPLES)]
+    New(New),
     /// Scenario files
     #[command(subcommand, after_long_help = SCENARIO_EXAMPLES)]
     Scenario(Scenario),
@@ -314,7 +323,7 @@ pub struct Run {
     #[command(flatten)]
     pub how: How,
     /// Policy to run under, instead of the scenario's; with parameters as credit:tslice_ms=5
-    #[arg(long, value_name = "NAME", add = complete::policies())]
+    #[arg(long, value_name = "NAME", add = Named::Policy)]
     pub policy: Option<String>,
     /// Write the first replication's trace, in domio's own format
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -386,7 +395,7 @@ pub struct Compare {
     pub scenarios: Vec<String>,
     /// Policy to run under, instead of the scenario's, with parameters as credit:tslice_ms=5;
     /// several make variants
-    #[arg(long = "policy", value_name = "NAME", add = complete::policies())]
+    #[arg(long = "policy", value_name = "NAME", add = Named::Policy)]
     pub policies: Vec<String>,
     /// What to call a variant; once for each, in their order
     #[arg(long = "label", value_name = "TEXT")]
@@ -458,13 +467,13 @@ pub struct Explain {
     #[arg(long, value_name = "NAME", add = complete::drives())]
     pub drive: Option<String>,
     /// Elevator to replay the requests of a block trace with, noop without this
-    #[arg(long, value_name = "NAME", add = complete::elevators(), requires = "drive")]
+    #[arg(long, value_name = "NAME", add = Named::Elevator, requires = "drive")]
     pub elevator: Option<String>,
     /// What to change in the scenario and how often to run it.
     #[command(flatten)]
     pub how: How,
     /// Policy to run under, instead of the scenario's
-    #[arg(long, value_name = "NAME", add = complete::policies())]
+    #[arg(long, value_name = "NAME", add = Named::Policy)]
     pub policy: Option<String>,
     /// Where a report goes.
     #[command(flatten)]

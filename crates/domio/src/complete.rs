@@ -4,21 +4,60 @@
 
 use crate::args;
 use crate::schema::SCHEMAS;
+use clap::Command;
+use clap::builder::ArgExt;
 use clap_complete::engine::{
     ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
 };
 use domio_papers::Claims;
-use domio_scenario::examples;
+use domio_scenario::{Parts, examples};
 use std::ffi::OsStr;
 
 /// Variable by which a shell asks.
 pub const VARIABLE: &str = "COMPLETE";
 
-/// Answers a shell that asks, and ends the program then.
-pub fn answer() {
-    clap_complete::CompleteEnv::with_factory(args::command)
+/// Answers a shell that asks, and ends the program then. What arguments name is among `parts`.
+pub fn answer(parts: &Parts) {
+    clap_complete::CompleteEnv::with_factory(|| completed(args::command(), parts))
         .var(VARIABLE)
         .complete();
+}
+
+/// What an argument names of the parts of the program.
+#[derive(Clone, Copy, Debug)]
+pub enum Named {
+    /// A policy, with values of parameters behind a colon.
+    Policy,
+    /// A controller.
+    Controller,
+    /// An elevator.
+    Elevator,
+}
+
+impl ArgExt for Named {}
+
+/// The command, whose arguments with a [`Named`] offer names of `parts`.
+fn completed(command: Command, parts: &Parts) -> Command {
+    command
+        .mut_args(|arg| match arg.get::<Named>() {
+            Some(named) => {
+                let completer = of(*named, parts.clone());
+                arg.add(completer)
+            }
+            None => arg,
+        })
+        .mut_subcommands(|below| completed(below, parts))
+}
+
+fn of(named: Named, parts: Parts) -> ArgValueCompleter {
+    ArgValueCompleter::new(move |current: &OsStr| match named {
+        Named::Policy => policies(current, &parts),
+        Named::Controller => {
+            let all = parts.controllers().iter();
+            beginning(current, all.map(|e| e.descriptor.name))
+        }
+        Named::Elevator => beginning(current, parts.elevators().iter().map(|e| e.name)),
+    })
 }
 
 /// Names of `all` that begin as `current` does.
@@ -56,34 +95,16 @@ pub fn shipped() -> ArgValueCompleter {
 }
 
 /// Policies, and after a colon and a comma the parameters of one.
-pub fn policies() -> ArgValueCompleter {
-    ArgValueCompleter::new(|current: &OsStr| {
-        let text = current.to_str().unwrap_or_default();
-        let Some((name, rest)) = text.split_once(':') else {
-            let names = domio_sched::policies().iter().map(|p| p.descriptor.name);
-            return beginning(current, names);
-        };
-        let params = domio_sched::find(name).map_or(&[][..], |p| p.descriptor.params);
-        let before = rest.rsplit_once(',').map_or("", |(before, _)| before);
-        let comma = if before.is_empty() { "" } else { "," };
-        let spec = |param: &str| format!("{name}:{before}{comma}{param}=");
-        beginning(current, params.iter().map(|p| spec(p.name)))
-    })
-}
-
-/// Controllers.
-pub fn controllers() -> ArgValueCompleter {
-    ArgValueCompleter::new(|current: &OsStr| {
-        beginning(current, domio_control::all().map(|e| e.descriptor.name))
-    })
-}
-
-/// Elevators.
-pub fn elevators() -> ArgValueCompleter {
-    ArgValueCompleter::new(|current: &OsStr| {
-        let all = domio_blk::elevator::elevators().iter();
-        beginning(current, all.map(|e| e.name))
-    })
+fn policies(current: &OsStr, parts: &Parts) -> Vec<CompletionCandidate> {
+    let text = current.to_str().unwrap_or_default();
+    let Some((name, rest)) = text.split_once(':') else {
+        return beginning(current, parts.policies().iter().map(|p| p.descriptor.name));
+    };
+    let params = parts.policy(name).map_or(&[][..], |p| p.descriptor.params);
+    let before = rest.rsplit_once(',').map_or("", |(before, _)| before);
+    let comma = if before.is_empty() { "" } else { "," };
+    let spec = |param: &str| format!("{name}:{before}{comma}{param}=");
+    beginning(current, params.iter().map(|p| spec(p.name)))
 }
 
 /// Drives.
@@ -126,19 +147,29 @@ mod tests {
         all.into_iter().map(name).collect()
     }
 
+    fn named(named: Named) -> ArgValueCompleter {
+        of(named, Parts::from(domio_sched::policies()))
+    }
+
     #[test]
     fn names_are_offered() {
         assert_eq!(offered(&shipped(), "burn"), ["burn7"]);
         assert!(offered(&scenarios(), "burn").contains(&"burn7".to_owned()));
-        assert_eq!(offered(&policies(), "cr"), ["credit", "credit2"]);
-        assert_eq!(offered(&policies(), "credit:tsl"), ["credit:tslice_ms="]);
+        assert_eq!(offered(&named(Named::Policy), "cr"), ["credit", "credit2"]);
         assert_eq!(
-            offered(&policies(), "credit:tslice_ms=5,rate"),
+            offered(&named(Named::Policy), "credit:tsl"),
+            ["credit:tslice_ms="]
+        );
+        assert_eq!(
+            offered(&named(Named::Policy), "credit:tslice_ms=5,rate"),
             ["credit:tslice_ms=5,ratelimit_us="]
         );
-        assert_eq!(offered(&policies(), "banana:x"), [""; 0]);
-        assert_eq!(offered(&controllers(), "cap"), ["cap-follows-demand"]);
-        assert_eq!(offered(&elevators(), "c"), ["cfq"]);
+        assert_eq!(offered(&named(Named::Policy), "banana:x"), [""; 0]);
+        assert_eq!(
+            offered(&named(Named::Controller), "cap"),
+            ["cap-follows-demand"]
+        );
+        assert_eq!(offered(&named(Named::Elevator), "c"), ["cfq"]);
         assert_eq!(offered(&schemas(), "trace-s"), ["trace-summary"]);
         let claims = offered(&claims(), "ongaro.fig2");
         assert_eq!(claims[0], "ongaro.fig2");

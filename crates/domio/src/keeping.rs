@@ -6,7 +6,9 @@
 use crate::args::Keeping;
 use crate::interrupt;
 use crate::out;
+use domio_front::program;
 use domio_lab::store::{DEFAULT, Keeper, Store};
+use domio_scenario::Parts;
 use std::path::PathBuf;
 
 /// The file that `keeping` stands for; `None` when nothing is to be kept.
@@ -18,11 +20,11 @@ pub fn file(keeping: &Keeping) -> Option<PathBuf> {
     }
 }
 
-/// Opens the file of results.
+/// Opens the file of results of a program with `parts`.
 ///
 /// # Errors
 /// When the user named a file that cannot be used.
-pub fn keeper(keeping: &Keeping) -> anyhow::Result<Keeper> {
+pub fn keeper(keeping: &Keeping, parts: &Parts) -> anyhow::Result<Keeper> {
     let Some(path) = file(keeping) else {
         return Ok(Keeper::none());
     };
@@ -42,7 +44,7 @@ pub fn keeper(keeping: &Keeping) -> anyhow::Result<Keeper> {
             "{path} cannot be written; results are taken from it, and none is kept"
         ));
     }
-    let keeper = Keeper::of(store);
+    let keeper = Keeper::of(store.in_the_name_of(&program::name(parts)));
     interrupt::keeps(path, keeper.kept());
     Ok(keeper)
 }

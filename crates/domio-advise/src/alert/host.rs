@@ -74,7 +74,7 @@ pub fn scenario(
         AlertMode::Capped => {}
         AlertMode::WorkConserving => add("rest", GUEST.0 + 1, rest, BURN),
     }
-    let parsed = Scenario::parse("alert", text.as_bytes(), domio_sched::policies());
+    let parsed = Scenario::parse("alert", text.as_bytes(), &subject.parts);
     let parsed = parsed.map_err(AlertFault::Scenario)?;
     let mut changes = way.host_settings(descriptor, plan.period);
     changes.extend(subject.changes.iter().cloned());

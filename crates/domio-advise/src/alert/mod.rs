@@ -27,7 +27,7 @@ use domio_contract::Policy;
 use domio_core::{Duration, Instant};
 use domio_run::simulate::simulate;
 use domio_run::{Replicator, RunFault, Sample, SampleJob, SampleKey, Subject};
-use domio_scenario::{Built, NoReplay, Scenario, ScenarioErrors};
+use domio_scenario::{Built, NoReplay, Parts, Scenario, ScenarioErrors};
 use errors::{AlertBins, WindowErrors};
 use host::{DOM0, GUEST, scenario};
 use serde::Serialize;
@@ -98,7 +98,9 @@ pub struct AlertSubject {
     /// What it is called in tables.
     pub label: String,
     /// The policy.
-    pub policy: &'static Policy,
+    pub policy: Policy,
+    /// What hosts with it can ask for by name.
+    pub parts: Parts,
     /// Keys of the scenario that set its parameters, with their values.
     pub changes: Vec<(String, String)>,
 }

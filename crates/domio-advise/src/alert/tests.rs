@@ -23,10 +23,11 @@ fn plan(mode: AlertMode, allocations: &[u32], seconds: u64) -> AlertPlan {
     }
 }
 
-fn subject(policy: &'static Policy) -> AlertSubject {
+fn subject(policy: &Policy) -> AlertSubject {
     AlertSubject {
         label: policy.descriptor.name.to_owned(),
-        policy,
+        policy: *policy,
+        parts: domio_sched::policies().into(),
         changes: Vec::new(),
     }
 }

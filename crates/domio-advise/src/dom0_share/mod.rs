@@ -40,7 +40,7 @@ pub struct Dom0Subject {
     /// What it is called.
     pub label: String,
     /// The policy.
-    pub policy: &'static Policy,
+    pub policy: Policy,
     /// Keys of the scenario that it changes, besides the policy's name.
     pub changes: Vec<(String, String)>,
     /// Whether somebody asked for it: if nobody did, a scenario that it cannot run leaves it out.

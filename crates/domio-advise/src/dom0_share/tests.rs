@@ -38,7 +38,7 @@ fn no_replay(_: &Scenario) -> Box<dyn domio_scenario::ReplaySource> {
 fn subject(name: &str, wanted: bool) -> Dom0Subject {
     Dom0Subject {
         label: name.to_owned(),
-        policy: domio_sched::find(name).unwrap(),
+        policy: *domio_sched::find(name).unwrap(),
         changes: Vec::new(),
         wanted,
     }

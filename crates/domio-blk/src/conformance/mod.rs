@@ -5,9 +5,9 @@
 //!
 //! ```
 //! use domio_blk::conformance;
-//! use domio_blk::elevator::find_elevator;
+//! use domio_blk::elevator::{elevators, find_elevator};
 //!
-//! let report = conformance::check(find_elevator("cfq").unwrap(), 0..3);
+//! let report = conformance::check(find_elevator(elevators(), "cfq").unwrap(), 0..3);
 //! assert!(report.is_clean(), "{report}");
 //! ```
 //!

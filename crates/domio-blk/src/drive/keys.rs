@@ -5,7 +5,9 @@ use super::disk::{DiskOrder, GENERIC_2008, HITACHI_7K500, MechanicalConfig};
 use super::flash::FlashConfig;
 use super::registry::{DRIVES, DriveConfig, DriveProfile};
 use domio_core::Duration;
-use domio_core::keys::{Given, KeySection, Keys, Need, Slot, WordOf, bytes, flag, int, time, word};
+use domio_core::keys::{
+    Given, KeySection, Keys, Need, Slot, WordOf, Words, bytes, flag, int, time, word,
+};
 
 /// Without the key, the figure of the profile stays.
 const OF_PROFILE: Need = Need::Optional("the profile's");
@@ -47,7 +49,7 @@ pub static DRIVE: KeySection = KeySection::plain(
     "A drive: what executes the commands of a disk.",
     ProfileKeys::KEYS,
 )
-.by("profile", &DRIVES);
+.by("profile", Words::Of(&DRIVES));
 
 keys! {
     struct ProfileKeys {

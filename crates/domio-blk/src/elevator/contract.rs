@@ -5,6 +5,8 @@ use super::list::List;
 use super::request::{Bio, IoWay, Jiffies, RequestId, Requests, Submitter};
 use super::tunables::{Tunable, Tuning};
 use alloc::boxed::Box;
+use core::fmt;
+use domio_core::keys::Key;
 
 /// At which end of a request a bio was merged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -180,7 +182,7 @@ pub trait Elevator: Send {
 }
 
 /// An elevator that can be asked for by name.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct ElevatorInfo {
     /// Name in `/sys/block/DISK/queue/scheduler` and on the command line.
     pub name: &'static str,
@@ -192,8 +194,16 @@ pub struct ElevatorInfo {
     pub source: &'static str,
     /// What can be set, in the order of [`Tuning`].
     pub tunables: &'static [Tunable],
+    /// The tunables as keys of scenarios, in the same order ([`super::tunables::keys`]).
+    pub keys: &'static [Key],
     /// What it promises of the longest wait.
     pub promise: Promise,
     /// Makes one, for a queue that is empty at the given time.
     pub make: fn(&Tuning, Jiffies) -> Box<dyn Elevator>,
+}
+
+impl fmt::Debug for ElevatorInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
 }

@@ -12,17 +12,18 @@ use super::cx::ElevatorCx;
 use super::list::List;
 use super::request::{Bio, IoWay, Jiffies, RequestId, Requests};
 use super::sorted::Sorted;
-use super::tunables::{Tunable, Tuning};
+use super::tunables::{self, Tunable, Tuning};
 use alloc::boxed::Box;
 use domio_core::{ParamKind, ParamSpec};
 
 /// What this elevator is.
-pub const INFO: ElevatorInfo = ElevatorInfo {
+pub static INFO: ElevatorInfo = ElevatorInfo {
     name: "deadline",
     alias: None,
     summary: "sweeps, reads before writes, and a deadline for each request",
     source: "Linux 2.6.24, block/deadline-iosched.c",
     tunables: &TUNABLES,
+    keys: &tunables::keys(&TUNABLES),
     promise: Promise::Expiry {
         read_ms: 500,
         write_ms: 5000,

@@ -13,17 +13,18 @@ use super::contract::{Elevator, ElevatorInfo, Layer, MergeIn, Promise};
 use super::cx::{ElevatorCx, QueueTimer};
 use super::list::List;
 use super::request::{Bio, IoWay, Jiffies, RequestId, Requests};
-use super::tunables::{Tunable, Tuning};
+use super::tunables::{self, Tunable, Tuning};
 use alloc::boxed::Box;
 use domio_core::ParamSpec;
 
 /// What this elevator is.
-pub const INFO: ElevatorInfo = ElevatorInfo {
+pub static INFO: ElevatorInfo = ElevatorInfo {
     name: "kyber",
     alias: None,
     summary: "tokens for reads and writes, by the latencies that the device has",
     source: "Linux 6.1, block/kyber-iosched.c",
     tunables: &TUNABLES,
+    keys: &tunables::keys(&TUNABLES),
     promise: Promise::Turns { wait_ms: 500 },
     make: |tuning, _| Box::new(Kyber::new(tuning)),
 };

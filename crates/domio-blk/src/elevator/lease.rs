@@ -19,17 +19,18 @@ use super::contract::{Elevator, ElevatorInfo, Merge, Promise};
 use super::cx::ElevatorCx;
 use super::list::List;
 use super::request::{Jiffies, RequestId, Requests, Submitter};
-use super::tunables::{Tunable, Tuning};
+use super::tunables::{self, Tunable, Tuning};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 /// What this elevator is.
-pub const INFO: ElevatorInfo = ElevatorInfo {
+pub static INFO: ElevatorInfo = ElevatorInfo {
     name: "lease",
     alias: None,
     summary: "one virtual disk has the arm at a time; time of the drive is charged to its user",
     source: "domio; after the guess in section 3 of Boutcher and Chandra 2009",
     tunables: &TUNABLES,
+    keys: &tunables::keys(&TUNABLES),
     promise: Promise::Expiry {
         read_ms: 2000,
         write_ms: 2000,

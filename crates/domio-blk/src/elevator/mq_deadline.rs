@@ -12,17 +12,18 @@ use super::cx::ElevatorCx;
 use super::list::List;
 use super::request::{Bio, IoPrio, IoWay, Jiffies, Request, RequestId, Requests};
 use super::sorted::Sorted;
-use super::tunables::{Tunable, Tuning};
+use super::tunables::{self, Tunable, Tuning};
 use alloc::boxed::Box;
 use domio_core::{ParamKind, ParamSpec};
 
 /// What this elevator is.
-pub const INFO: ElevatorInfo = ElevatorInfo {
+pub static INFO: ElevatorInfo = ElevatorInfo {
     name: "mq-deadline",
     alias: None,
     summary: "sweeps in batches, deadlines, three classes",
     source: "Linux 6.1, block/mq-deadline.c",
     tunables: &TUNABLES,
+    keys: &tunables::keys(&TUNABLES),
     promise: Promise::Expiry {
         read_ms: 500,
         write_ms: 5000,

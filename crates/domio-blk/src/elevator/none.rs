@@ -11,12 +11,13 @@ use super::request::{Bio, RequestId, Requests};
 use alloc::boxed::Box;
 
 /// What this elevator is.
-pub const INFO: ElevatorInfo = ElevatorInfo {
+pub static INFO: ElevatorInfo = ElevatorInfo {
     name: "none",
     alias: None,
     summary: "no elevator: straight to the driver, merging among the newest",
     source: "Linux 6.1, block/blk-mq-sched.c",
     tunables: &[],
+    keys: &[],
     promise: Promise::Arrival,
     make: |_, _| Box::new(Straight::default()),
 };

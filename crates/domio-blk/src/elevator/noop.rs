@@ -10,12 +10,13 @@ use super::request::{RequestId, Requests};
 use alloc::boxed::Box;
 
 /// What this elevator is.
-pub const INFO: ElevatorInfo = ElevatorInfo {
+pub static INFO: ElevatorInfo = ElevatorInfo {
     name: "noop",
     alias: None,
     summary: "first come, first served, with merging",
     source: "Linux 2.6.24, block/noop-iosched.c",
     tunables: &[],
+    keys: &[],
     promise: Promise::Arrival,
     make: |_, _| Box::new(Noop::default()),
 };

@@ -3,25 +3,28 @@
 use super::contract::ElevatorInfo;
 use super::{anticipatory, bfq, cfq, deadline, kyber, lease, mq_deadline, none, noop};
 
-pub(crate) static ELEVATORS: &[ElevatorInfo] = &[
-    noop::INFO,
-    deadline::INFO,
-    anticipatory::INFO,
-    cfq::INFO,
-    none::INFO,
-    mq_deadline::INFO,
-    kyber::INFO,
-    bfq::INFO,
-    lease::INFO,
+static ELEVATORS: &[&ElevatorInfo] = &[
+    &noop::INFO,
+    &deadline::INFO,
+    &anticipatory::INFO,
+    &cfq::INFO,
+    &none::INFO,
+    &mq_deadline::INFO,
+    &kyber::INFO,
+    &bfq::INFO,
+    &lease::INFO,
 ];
 
-/// Every elevator.
-pub fn elevators() -> &'static [ElevatorInfo] {
+/// Every elevator that ships.
+pub const fn elevators() -> &'static [&'static ElevatorInfo] {
     ELEVATORS
 }
 
-/// The elevator of that name or alias.
-pub fn find_elevator(name: &str) -> Option<&'static ElevatorInfo> {
-    let found = |e: &&ElevatorInfo| e.name == name || e.alias == Some(name);
-    ELEVATORS.iter().find(found)
+/// The elevator of that name or alias among `elevators`.
+pub fn find_elevator(
+    elevators: &[&'static ElevatorInfo],
+    name: &str,
+) -> Option<&'static ElevatorInfo> {
+    let mut all = elevators.iter().copied();
+    all.find(|e| e.name == name || e.alias == Some(name))
 }

@@ -1,6 +1,7 @@
 //! Tunables of elevators, under the names that they have in sysfs.
 
 use super::request::Jiffies;
+use domio_core::keys::{Key, Need};
 use domio_core::{ParamError, ParamSpec};
 
 /// Most tunables that an elevator has.
@@ -60,6 +61,25 @@ impl Tunable {
             None => self.spec.default,
         }
     }
+}
+
+/// The tunables as keys of scenarios.
+pub const fn keys<const N: usize>(tunables: &[Tunable; N]) -> [Key; N] {
+    let mut keys = [Key::of(&ParamSpec::int("", "", (0, 0), 0, "")); N];
+    let mut i = 0;
+    while i < N {
+        let key = Key::of(&tunables[i].spec);
+        keys[i] = match tunables[i].part {
+            // The default of a time depends on the clock of the kernel.
+            Some(_) => Key {
+                need: Need::Optional("the kernel's"),
+                ..key
+            },
+            None => key,
+        };
+        i += 1;
+    }
+    keys
 }
 
 /// Values of an elevator's tunables as the kernel holds them: times in ticks.

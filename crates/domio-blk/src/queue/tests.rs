@@ -1,7 +1,9 @@
 //! Consequences of the rules, on a queue with a disk that is told when to finish.
 
 use super::*;
-use crate::elevator::{IoPrio, IoWay, QueueTimer, QueueWork, RequestId, Tuning, find_elevator};
+use crate::elevator::{
+    IoPrio, IoWay, QueueTimer, QueueWork, RequestId, Tuning, elevators, find_elevator,
+};
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -19,7 +21,7 @@ struct Bench {
 }
 
 fn bench(elevator: &str, limits: QueueLimits) -> Bench {
-    let info = find_elevator(elevator).unwrap();
+    let info = find_elevator(elevators(), elevator).unwrap();
     let tuning = Tuning::defaults(info.tunables, limits.hz);
     Bench {
         queue: DiskQueue::new(limits, (info.make)(&tuning, 1000)),

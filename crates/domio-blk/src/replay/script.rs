@@ -104,12 +104,13 @@ pub struct IoScript {
 }
 
 impl IoScript {
-    /// Reads a script. `elevator` takes the place of the one that the script names.
+    /// Reads a script, which may name one of `elevators`. `elevator` takes the place of that one.
     ///
     /// # Errors
     /// What is wrong, with the line.
     pub fn read(
         text: &str,
+        elevators: &[&'static ElevatorInfo],
         elevator: Option<&'static ElevatorInfo>,
     ) -> Result<Self, IoScriptError> {
         let mut reader = Reader {
@@ -121,7 +122,7 @@ impl IoScript {
             let read = match words.as_slice() {
                 [] => Ok(()),
                 [first, ..] if first.starts_with('#') => Ok(()),
-                ["set", name, value] => reader.set(i + 1, name, value),
+                ["set", name, value] => reader.set(elevators, i + 1, name, value),
                 ["set", ..] => Err(String::from("expected `set NAME VALUE`")),
                 ["proc", rest @ ..] => reader.process(rest),
                 words => reader.line(words),
@@ -166,10 +167,16 @@ impl Default for Reader {
 }
 
 impl Reader {
-    fn set(&mut self, line: usize, name: &str, value: &str) -> Result<(), String> {
+    fn set(
+        &mut self,
+        elevators: &[&'static ElevatorInfo],
+        line: usize,
+        name: &str,
+        value: &str,
+    ) -> Result<(), String> {
         let count = |least: u64| number(value, least, 1_000_000).map(|n| n as u32);
         match name {
-            "elevator" => self.elevator = Some(elevator_called(value)?),
+            "elevator" => self.elevator = Some(elevator_called(elevators, value)?),
             "hz" => {
                 self.limits.hz = match value {
                     "100" => 100,
@@ -305,12 +312,12 @@ impl Reader {
     }
 }
 
-fn elevator_called(name: &str) -> Result<&'static ElevatorInfo, String> {
-    find_elevator(name).ok_or_else(|| {
-        let names: Vec<&str> = crate::elevator::elevators()
-            .iter()
-            .map(|e| e.name)
-            .collect();
+fn elevator_called(
+    elevators: &[&'static ElevatorInfo],
+    name: &str,
+) -> Result<&'static ElevatorInfo, String> {
+    find_elevator(elevators, name).ok_or_else(|| {
+        let names: Vec<&str> = elevators.iter().map(|e| e.name).collect();
         format!("no elevator `{name}`; there are {}", names.join(", "))
     })
 }

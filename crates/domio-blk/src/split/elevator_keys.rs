@@ -1,55 +1,10 @@
 //! Elevators as scenarios name them: a word, or a table with tunables under the names of sysfs.
 
-use crate::elevator::registry::ELEVATORS;
-use crate::elevator::{ElevatorInfo, Tunable};
+use crate::elevator::ElevatorInfo;
+use alloc::string::String;
 use alloc::vec::Vec;
-use domio_core::keys::{Given, Good, Key, KeyReader, KeySection, Keys, Need, Slot, WordOf, Words};
-use domio_core::keys::{nested, word_or_table, word_text};
-
-/// Number of elevators.
-const COUNT: usize = ELEVATORS.len();
-
-/// Most tunables of one.
-const MOST: usize = 16;
-
-/// Keys of each elevator's tunables, and what fills the rows.
-static KEYS: [[Key; MOST]; COUNT] = {
-    const NONE: Key = Key::of(&domio_core::ParamSpec::int("", "", (0, 0), 0, ""));
-    let mut all = [[NONE; MOST]; COUNT];
-    let mut i = 0;
-    while i < COUNT {
-        let tunables: &[Tunable] = ELEVATORS[i].tunables;
-        let mut k = 0;
-        while k < tunables.len() {
-            let spec = &tunables[k].spec;
-            all[i][k] = Key {
-                // The default of a time depends on the clock of the kernel.
-                need: match tunables[k].part {
-                    Some(_) => Need::Optional("the kernel's"),
-                    None => Need::Int(spec.default),
-                },
-                ..Key::of(spec)
-            };
-            k += 1;
-        }
-        i += 1;
-    }
-    all
-};
-
-/// Every elevator by its word.
-pub static ELEVATOR_WORDS: [WordOf<&'static ElevatorInfo>; COUNT] = {
-    const NONE: WordOf<&ElevatorInfo> = WordOf::new("", &ELEVATORS[0], "");
-    let mut all = [NONE; COUNT];
-    let mut i = 0;
-    while i < COUNT {
-        let info = &ELEVATORS[i];
-        let keys = KEYS[i].split_at(info.tunables.len()).0;
-        all[i] = WordOf::with_keys(info.name, info, info.summary, keys);
-        i += 1;
-    }
-    all
-};
+use domio_core::keys::{Given, Good, KeyReader, KeySection, Keys, Need, Slot, Typed, Words};
+use domio_core::keys::{nested, word_text, word_text_or_table};
 
 /// `elevator = { ... }`.
 pub static ELEVATOR: KeySection = KeySection::plain(
@@ -59,11 +14,11 @@ pub static ELEVATOR: KeySection = KeySection::plain(
      ticks.",
     ElevatorKeys::KEYS,
 )
-.by("name", &ELEVATOR_WORDS);
+.by("name", Words::Elevators);
 
 keys! {
     struct ElevatorKeys {
-        "name" = word_text(Words::Of(&ELEVATOR_WORDS)), Need::Required, "Which one.";
+        "name" = word_text(Words::Elevators), Need::Required, "Which one.";
     }
 }
 
@@ -71,10 +26,15 @@ keys! {
 /// `None` when nothing is given, or when what is given is bad.
 pub fn elevator_at(
     table: &mut dyn KeyReader,
-    slot: &Slot<&'static ElevatorInfo>,
+    slot: &Slot<String>,
 ) -> Option<(&'static ElevatorInfo, Vec<(&'static str, i64)>)> {
-    if let Some(info) = slot.get() {
-        return Some((info, Vec::new()));
+    let all = table.parts(Words::Elevators);
+    let called = |name: &str| {
+        let mut all = all.iter().filter_map(|part| part.downcast_ref());
+        all.find(|info: &&ElevatorInfo| info.name == name)
+    };
+    if let Some(name) = slot.get() {
+        return Some((called(&name)?, Vec::new()));
     }
     let inner = Slot::read(&*table, slot.name, &nested(&ELEVATOR));
     let tables = table.tables(&inner, &ELEVATOR);
@@ -82,7 +42,7 @@ pub fn elevator_at(
     let (_, Some(Good::Text(name))) = own.given("name") else {
         return None;
     };
-    let info = *WordOf::find(&ELEVATOR_WORDS, &name)?;
+    let info = called(&name)?;
     let given = info.tunables.iter().map(|tunable| {
         let name = tunable.spec.name;
         match own.given(name) {
@@ -96,6 +56,6 @@ pub fn elevator_at(
 }
 
 /// A key that names an elevator, or describes one.
-pub const fn elevator() -> domio_core::keys::Typed<&'static ElevatorInfo> {
-    word_or_table(&ELEVATOR_WORDS, &ELEVATOR)
+pub const fn elevator() -> Typed<String> {
+    word_text_or_table(Words::Elevators, &ELEVATOR)
 }

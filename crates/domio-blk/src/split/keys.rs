@@ -42,14 +42,14 @@ pub static HOST_DISK: KeySection = KeySection::plain(
      `[disk]` with single brackets will do for one.",
     HostDiskKeys::KEYS,
 )
-.by("profile", &DRIVES);
+.by("profile", Words::Of(&DRIVES));
 
 keys! {
     struct HostDiskKeys {
         name: String = name(), Need::Word("sda"), "What the driver domain calls it.";
         profile: String = word_text(Words::Of(&DRIVES)), Need::Required,
             "The drive whose figures hold where no other key says otherwise.";
-        elevator: &'static ElevatorInfo = elevator(), Need::Word("cfq"),
+        elevator: String = elevator(), Need::Word("cfq"),
             "The driver domain's elevator: a name, or a table.";
         nr_requests: u32 = int(4, 100_000), Need::Int(128),
             "Requests of each direction in the driver domain's layer before submitters sleep.";
@@ -139,7 +139,7 @@ pub static GUESTS: KeySection = KeySection::plain(
 
 keys! {
     struct GuestsKeys {
-        elevator: &'static ElevatorInfo = elevator(), Need::Word("noop"),
+        elevator: String = elevator(), Need::Word("noop"),
             "The elevator of guests: a name, or a table. Blkfront of Linux 2.6.24 asks for `noop`.";
         nr_requests: u32 = int(4, 100_000), Need::Int(128),
             "Requests of each direction before submitters sleep.";
@@ -200,7 +200,7 @@ keys! {
         path: Path = word(&PATHS), Need::Word("phy"), "What serves its requests.";
         threads: u32 = int(1, 64), Need::Optional("1"),
             "Threads of the process of `path = \"hosted\"`.";
-        elevator: &'static ElevatorInfo = elevator(), Need::Optional("that of `[guests]`"),
+        elevator: String = elevator(), Need::Optional("that of `[guests]`"),
             "The guest's elevator: a name, or a table.";
         nr_requests: u32 = int(4, 100_000), Need::Optional("as `[guests]` says"),
             "Requests of each direction before submitters sleep.";

@@ -20,7 +20,7 @@ fn steady() -> FixedDrive {
 }
 
 fn machine(elevator: &str, kind: LoopKind) -> TraceMachine {
-    let elevator = find_elevator(elevator).unwrap();
+    let elevator = find_elevator(elevators(), elevator).unwrap();
     TraceMachine::new(MachineConfig {
         limits: QueueLimits::disk(250, 31),
         elevator,

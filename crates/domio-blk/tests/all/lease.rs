@@ -1,7 +1,8 @@
 //! The elevator `lease`, under virtual disks that lie far from each other on one drive.
 
 use domio_blk::elevator::{
-    Bio, IoPrio, IoWay, Jiffies, QueueAction, RequestId, Submitter, Tuning, find_elevator,
+    Bio, IoPrio, IoWay, Jiffies, QueueAction, RequestId, Submitter, Tuning, elevators,
+    find_elevator,
 };
 use domio_blk::queue::{DiskQueue, QueueLimits};
 
@@ -41,7 +42,7 @@ fn run_with(
     depth: u32,
     ticks: Jiffies,
 ) -> Did {
-    let info = find_elevator(name).unwrap();
+    let info = find_elevator(elevators(), name).unwrap();
     let mut tuning = Tuning::defaults(info.tunables, HZ);
     for (name, value) in written {
         tuning.write(name, *value).unwrap();

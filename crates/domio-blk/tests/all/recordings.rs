@@ -5,7 +5,7 @@
 
 use domio_blk::elevator::{
     Bio, Elevator, ElevatorCx, ElevatorInfo, IoWay, Jiffies, MayQueue, Merge, QueueTimer,
-    RequestId, Requests, Submitter, Tuning, find_elevator,
+    RequestId, Requests, Submitter, Tuning, elevators, find_elevator,
 };
 use domio_blk::replay::{IoScript, replay};
 use std::fs;
@@ -37,7 +37,7 @@ fn recordings(root: &Path) -> Vec<Recording> {
     scripts.sort();
     let read = |path: &PathBuf| {
         let name = path.strip_prefix(root).unwrap().display().to_string();
-        let script = IoScript::read(&fs::read_to_string(path).unwrap(), None);
+        let script = IoScript::read(&fs::read_to_string(path).unwrap(), elevators(), None);
         Recording {
             script: script.unwrap_or_else(|e| panic!("{name}: {e}")),
             answer: fs::read_to_string(path.with_extension("out")).unwrap(),
@@ -147,7 +147,7 @@ struct Broken(Box<dyn Elevator>, Lacks);
 
 /// The copy of the elevator `OF` that lacks the hook `LACKS`.
 fn broken<const OF: usize, const LACKS: usize>(tuning: &Tuning, now: Jiffies) -> Box<dyn Elevator> {
-    let inner = find_elevator(NAMES[OF]).unwrap();
+    let inner = find_elevator(elevators(), NAMES[OF]).unwrap();
     Box::new(Broken((inner.make)(tuning, now), HOOKS[LACKS]))
 }
 
@@ -247,7 +247,7 @@ fn a_copy_without_a_hook_is_noticed() {
         ("cfq", "limit", broken::<3, 6>),
     ];
     for (elevator, hook, make) in copies {
-        let info = find_elevator(elevator).unwrap();
+        let info = find_elevator(elevators(), elevator).unwrap();
         let copy: &'static ElevatorInfo = Box::leak(Box::new(ElevatorInfo { make, ..*info }));
         let by = noticed(elevator, |script| script.elevator = copy);
         assert!(!by.is_empty(), "{elevator} without {hook}");
@@ -259,7 +259,7 @@ fn another_elevator_is_noticed() {
     for elevator in NAMES {
         for other in NAMES.iter().filter(|other| **other != elevator) {
             let by = noticed(elevator, |script| {
-                script.elevator = find_elevator(other).unwrap();
+                script.elevator = find_elevator(elevators(), other).unwrap();
                 script.tuning = Tuning::defaults(script.elevator.tunables, script.tuning.hz());
             });
             assert!(!by.is_empty(), "{other} in the place of {elevator}");

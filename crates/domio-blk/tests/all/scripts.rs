@@ -1,11 +1,14 @@
 //! Scripts that are wrong are refused with the line, and none ends in a panic.
 
+use domio_blk::elevator::elevators;
 use domio_blk::replay::{IoScript, replay};
 use std::fs;
 use std::path::Path;
 
 fn refused(text: &str) -> String {
-    IoScript::read(text, None).unwrap_err().to_string()
+    IoScript::read(text, elevators(), None)
+        .unwrap_err()
+        .to_string()
 }
 
 #[test]
@@ -71,7 +74,11 @@ fn what_is_wrong_is_told_with_the_line() {
 fn a_process_number_is_used_again_after_an_exit() {
     let text = "set elevator cfq\n0 1 R sync 0 8\n+5 1 X\n+5 1 R sync 800 8\n";
     let mut answer = String::new();
-    replay(&IoScript::read(text, None).unwrap(), &mut answer).unwrap();
+    replay(
+        &IoScript::read(text, elevators(), None).unwrap(),
+        &mut answer,
+    )
+    .unwrap();
     let expected = "0 submit 1 1 RS 0 8\n0 dispatch 1 RS 0 8 1\n0 complete 1\n5 exit 1\n\
                     10 submit 3 1 RS 800 8\n10 dispatch 3 RS 800 8 3\n10 complete 3\n";
     assert_eq!(answer, expected);
@@ -98,7 +105,7 @@ fn damaged_scripts_are_refused_or_run() {
             .wrapping_add(1);
         (state >> 33) as usize % of
     };
-    let elevators = domio_blk::elevator::elevators();
+    let elevators = elevators();
     let (mut ran, mut refused) = (0, 0);
     for round in 0..400 {
         let mut lines: Vec<Vec<&str>> = texts[round % texts.len()]
@@ -119,7 +126,11 @@ fn damaged_scripts_are_refused_or_run() {
             }
         }
         let text: Vec<String> = lines.iter().map(|words| words.join(" ")).collect();
-        match IoScript::read(&text.join("\n"), Some(&elevators[chance(elevators.len())])) {
+        match IoScript::read(
+            &text.join("\n"),
+            elevators,
+            Some(elevators[chance(elevators.len())]),
+        ) {
             Ok(script) => {
                 let mut answer = String::new();
                 replay(&script, &mut answer).unwrap();

@@ -1,18 +1,13 @@
-//! The macro `keys!`, a module of each crate that declares keys:
-//!
-//! ```text
-//! #[macro_use]
-//! #[path = "../../domio-core/src/keys/declare.rs"]
-//! mod declare;
-//! ```
-//!
-//! The compiler warns of a field that nobody reads only where the macro is the crate's own.
+//! The macro `keys!`. The compiler warns of a field that nobody reads only where the macro is the
+//! crate's own, so that crates of this workspace have this file as a module of theirs, `src/declare.rs`
+//! being a link to it. Other crates use `domio_core::keys!`.
 
 /// Declares the keys of a table as a structure: see the page of `domio_core::keys`.
 ///
 /// Each line is `field: Type = kind, need, "meaning";`, and the field becomes a `Slot` of the
 /// type. A line `"name" = kind, need, "meaning";` is the key that selects a variant. It has no
 /// field.
+#[macro_export]
 macro_rules! keys {
     ($(#[$meta:meta])* $vis:vis struct $name:ident {
         $($field:tt $(: $type:ty)? = $kind:expr, $need:expr, $doc:expr;)*
@@ -28,7 +23,7 @@ macro_rules! keys {
         impl ::domio_core::keys::Keys for $name {
             const KEYS: &'static [::domio_core::keys::Key] = &[$({
                 let typed $(: ::domio_core::keys::Typed<$type>)? = $kind;
-                let name = keys!(@name $field);
+                let name = $crate::keys!(@name $field);
                 ::domio_core::keys::Key::new(name, typed.kind, $need, $doc)
             }),*];
 
@@ -38,7 +33,7 @@ macro_rules! keys {
                 $name {
                     $($($field: {
                         let typed: ::domio_core::keys::Typed<$type> = $kind;
-                        ::domio_core::keys::Slot::read(table, keys!(@name $field), &typed)
+                        ::domio_core::keys::Slot::read(table, $crate::keys!(@name $field), &typed)
                     },)?)*
                 }
             }

@@ -1,9 +1,10 @@
 //! What whoever declares keys can say about them beyond ranges.
 
-use super::{Given, KeySection, Nested, Slot};
+use super::{Given, KeySection, Nested, Slot, Words};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::any::Any;
 
 /// A table under check, as whoever declares its keys reads it.
 pub trait KeyReader: Given {
@@ -16,6 +17,10 @@ pub trait KeyReader: Given {
 
     /// How many tables there are at `slot`.
     fn count(&self, slot: &Slot<Nested>) -> usize;
+
+    /// The parts of the program that scenarios name by `words`, as their own crates declare them
+    /// ([`Any::downcast_ref`]); none for words that stand for no parts.
+    fn parts(&self, words: Words) -> Vec<&'static (dyn Any + Send + Sync)>;
 
     /// Tells what is wrong. The scenario is refused then.
     fn tell(&mut self, misfit: Misfit);

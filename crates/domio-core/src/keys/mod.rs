@@ -28,6 +28,7 @@
 //! | `declare` | the macro `keys!`, a module of each crate that declares keys |
 //! | `misfit` | what a reader can say of keys that do not go together |
 
+mod declare;
 mod misfit;
 mod read;
 mod typed;
@@ -38,6 +39,7 @@ pub use read::{Distribution, Given, Good, Keys, Slot, VcpuPins};
 pub use typed::{
     Nested, Typed, affinity, bytes, domain_name, flag, form, int, lengths, line_rate, name, nested,
     nested_any, nested_list, pcpus, text, time, vcpu, word, word_or_table, word_text,
+    word_text_or_table,
 };
 pub use words::{JoinedWords, WordList, WordOf, Words};
 
@@ -57,12 +59,13 @@ pub struct KeySection {
     /// The key whose word decides which of `variants` adds its keys.
     pub selector: Option<&'static str>,
     /// Further keys, by the selector's word.
-    pub variants: &'static dyn WordList,
+    pub variants: Words,
     /// Whose declared parameters are keys here too.
     pub params: KeyParams,
 }
 
 /// Keys that come with one word of a selector.
+#[derive(Clone, Copy)]
 pub struct KeyVariant {
     /// The word.
     pub word: &'static str,
@@ -222,30 +225,19 @@ impl KeySection {
             doc,
             keys,
             selector: None,
-            variants: words::NO_WORDS,
+            variants: Words::Of(words::NO_WORDS),
             params,
         }
     }
 
     /// The same table with further keys by the word at `selector`.
     #[must_use]
-    pub const fn by(self, selector: &'static str, variants: &'static dyn WordList) -> KeySection {
+    pub const fn by(self, selector: &'static str, variants: Words) -> KeySection {
         KeySection {
             selector: Some(selector),
             variants,
             ..self
         }
-    }
-
-    /// The variants, in order.
-    pub fn variants(&self) -> impl Iterator<Item = &'static KeyVariant> + use<> {
-        let variants = self.variants;
-        (0..).map_while(move |i| variants.nth(i))
-    }
-
-    /// The variant chosen by `word`.
-    pub fn variant(&self, word: &str) -> Option<&'static KeyVariant> {
-        self.variants().find(|v| v.word == word)
     }
 }
 

@@ -161,6 +161,11 @@ pub const fn word_or_table<V: Sync, const N: usize>(
     }
 }
 
+/// One of `words`, as it is written, or a table of `section`, which gives no value here.
+pub const fn word_text_or_table(words: Words, section: &'static KeySection) -> Typed<String> {
+    plain(KeyKind::WordOrTable(words, section), as_text)
+}
+
 /// A text in a notation, and what reads it.
 pub const fn form<T>(form: &'static Form, read: fn(&str) -> Result<T, String>) -> Typed<T> {
     Typed {

@@ -13,6 +13,10 @@ pub enum Words {
     Releases,
     /// Names of controllers.
     Controllers,
+    /// Names of elevators.
+    Elevators,
+    /// Words for what a task does.
+    Workloads,
     /// These.
     Of(&'static dyn WordList),
 }

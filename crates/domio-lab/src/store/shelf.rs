@@ -1,6 +1,6 @@
 //! What a store holds, and taking it away.
 
-use super::{PROGRAM, Store, StoreError, Subject, encoding};
+use super::{Store, StoreError, Subject, encoding};
 use domio_run::Sample;
 use rusqlite::params;
 use std::time::Duration;
@@ -109,7 +109,7 @@ impl Store {
             let all = all.query_map([], |row| row.get::<_, String>(0))?;
             let mut removed = 0;
             for program in all.collect::<Result<Vec<_>, _>>()? {
-                if program != PROGRAM && !keep.contains(&program) {
+                if program != self.program && !keep.contains(&program) {
                     removed += db.execute("DELETE FROM samples WHERE program = ?1", [program])?;
                 }
             }

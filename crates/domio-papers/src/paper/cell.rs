@@ -86,7 +86,7 @@ impl PaperCell<'_> {
     /// As [`PaperCell::text`], and when the text is no good scenario.
     pub fn scenario(&self, length: Length, machine: &Machine) -> Result<Scenario, String> {
         let text = self.text(length, machine)?;
-        Scenario::parse(&self.path(), text.as_bytes(), domio_sched::policies())
+        Scenario::parse(&self.path(), text.as_bytes(), &self.paper.parts)
             .map_err(|mistakes| mistakes.to_string())
     }
 

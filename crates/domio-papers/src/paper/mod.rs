@@ -30,7 +30,7 @@ pub use search::{
 use crate::folders::{self, FolderError, PaperFolder};
 use crate::registry::{LabContext, Registry};
 use domio_run::Sample;
-use domio_scenario::Scenario;
+use domio_scenario::{Parts, Scenario};
 use file::{CellsFile, MachineFile, PaperFile, Suite, Together};
 use std::sync::{Arc, OnceLock};
 
@@ -53,6 +53,8 @@ pub struct Paper {
     said: [String; 2],
     machine: MachineFile,
     suites: Vec<Suite>,
+    /// What its cells can ask for by name.
+    parts: Parts,
 }
 
 impl Paper {
@@ -77,6 +79,7 @@ impl Paper {
             said: [said(folder, "machine.toml")?, said(folder, "cells.toml")?],
             machine,
             suites: cells.suite,
+            parts: folder.parts.clone(),
         })
     }
 
@@ -149,12 +152,12 @@ fn said(folder: &PaperFolder, name: &str) -> Result<String, String> {
 }
 
 /// The scenario of the cell called `name`, as "papers/ongaro2008/test3-orig", as short as quick
-/// effort has it; `None` when the name is no cell's.
+/// effort has it, which can ask for `parts`; `None` when the name is no cell's.
 ///
 /// # Errors
 /// When the paper's files have mistakes.
-pub fn scenario(name: &str) -> Result<Option<Scenario>, String> {
-    with_cell(name, |cell| {
+pub fn scenario(name: &str, parts: &Parts) -> Result<Option<Scenario>, String> {
+    with_cell(name, Some(parts), |cell| {
         cell.scenario(Length::Effort(Default::default()), &Machine::central())
     })
 }
@@ -164,7 +167,7 @@ pub fn scenario(name: &str) -> Result<Option<Scenario>, String> {
 /// # Errors
 /// As [`scenario`].
 pub fn text(name: &str) -> Result<Option<String>, String> {
-    with_cell(name, |cell| {
+    with_cell(name, None, |cell| {
         cell.text(Length::Effort(Default::default()), &Machine::central())
     })
 }
@@ -173,13 +176,17 @@ pub fn text(name: &str) -> Result<Option<String>, String> {
 /// the last part of the name.
 fn with_cell<T>(
     name: &str,
+    parts: Option<&Parts>,
     of: impl Fn(&PaperCell<'_>) -> Result<T, String>,
 ) -> Result<Option<T>, String> {
     let Some((folder, cell)) = name.rsplit_once('/') else {
         return Ok(None);
     };
     let paper = match PaperFolder::open(folder) {
-        Ok(paper) => Paper::read(&paper)?,
+        Ok(paper) => Paper::read(&match parts {
+            Some(parts) => paper.with(parts),
+            None => paper,
+        })?,
         Err(FolderError::Missing(_) | FolderError::NoPaper(_)) => return Ok(None),
         Err(error) => return Err(error.to_string()),
     };

@@ -1,7 +1,7 @@
 //! Small traces on a machine whose drive serves each command in 1 ms.
 
 use super::{BlockCsv, BlockReplay, Contexts, IntakeConfig};
-use domio_blk::elevator::{Tuning, find_elevator};
+use domio_blk::elevator::{Tuning, elevators, find_elevator};
 use domio_blk::queue::QueueLimits;
 use domio_blk::trace::{FixedDrive, LoopKind, MachineConfig};
 use domio_core::Duration;
@@ -17,7 +17,7 @@ fn steady() -> FixedDrive {
 }
 
 fn replay(text: &str, how: IntakeConfig, kind: LoopKind) -> BlockReplay<&[u8]> {
-    let elevator = find_elevator("noop").unwrap();
+    let elevator = find_elevator(elevators(), "noop").unwrap();
     let machine = MachineConfig {
         limits: QueueLimits::disk(250, 31),
         elevator,

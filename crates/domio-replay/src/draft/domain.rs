@@ -117,7 +117,7 @@ pub(crate) fn domain(
     draft: &mut Draft,
     (id, vcpus): (u16, u16),
     sources: &Sources,
-    policy: Option<&'static Policy>,
+    policy: Option<&Policy>,
     names: &mut BTreeSet<String>,
     demanded: impl FnOnce(u16) -> Demanded,
 ) -> Domain {
@@ -156,7 +156,7 @@ pub(crate) fn domain(
     }
 }
 
-fn has(policy: Option<&'static Policy>, key: &str) -> bool {
+fn has(policy: Option<&Policy>, key: &str) -> bool {
     policy.is_some_and(|p| p.descriptor.domain_params.iter().any(|s| s.name == key))
 }
 
@@ -164,7 +164,7 @@ fn has(policy: Option<&'static Policy>, key: &str) -> bool {
 fn params(
     draft: &mut Draft,
     told: &Told<'_>,
-    policy: Option<&'static Policy>,
+    policy: Option<&Policy>,
     remarks: &mut Vec<String>,
 ) -> Vec<Setting> {
     let mut params = Vec::new();
@@ -207,11 +207,7 @@ fn in_toml(key: &str, value: i64) -> String {
 }
 
 /// Vcpus whose settings differ from those of the domain.
-fn own(
-    sched: &SchedDomain,
-    policy: Option<&'static Policy>,
-    vcpus: u16,
-) -> BTreeMap<u16, Vec<Setting>> {
+fn own(sched: &SchedDomain, policy: Option<&Policy>, vcpus: u16) -> BTreeMap<u16, Vec<Setting>> {
     let mut own = BTreeMap::new();
     for (vcpu, params) in sched.vcpus.range(..vcpus) {
         let params = params.iter();

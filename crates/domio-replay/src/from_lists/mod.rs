@@ -39,7 +39,7 @@ const RELEASE: XenVersion = XenVersion::V4_17;
 pub fn scenario(
     lists: &HostLists,
     options: &ListOptions,
-    policies: &'static [Policy],
+    policies: &[Policy],
 ) -> Result<OfLists, FromListsError> {
     let ids = ids(lists);
     if ids.is_empty() {
@@ -147,12 +147,12 @@ fn release(lists: &HostLists) -> Option<XenVersion> {
 }
 
 /// The scheduler, by settings or by `xl info`; else the release's default.
-fn policy(
+fn policy<'p>(
     draft: &mut Draft,
     lists: &HostLists,
     release: Option<XenVersion>,
-    policies: &'static [Policy],
-) -> Option<&'static Policy> {
+    policies: &'p [Policy],
+) -> Option<&'p Policy> {
     let find = |name: &str| policies.iter().find(|p| p.descriptor.name == name);
     let of_sched = lists.sched.as_ref().and_then(|sched| sched.policy);
     let of_info = lists.info.get("xen_scheduler").map(String::as_str);
@@ -275,7 +275,7 @@ fn params(
     draft: &mut Draft,
     lists: &HostLists,
     release: Option<XenVersion>,
-    policy: Option<&'static Policy>,
+    policy: Option<&Policy>,
 ) {
     let specs = policy.map_or(&[][..], |p| p.descriptor.params);
     let told = lists.sched.as_ref().map(|sched| &sched.params);

@@ -45,7 +45,7 @@ pub enum FromTraceError {
 pub fn scenario(
     shown: &Shown,
     sources: &Sources,
-    policies: &'static [Policy],
+    policies: &[Policy],
 ) -> Result<String, FromTraceError> {
     let unusable = |why: &str| Err(FromTraceError::Unusable(why.to_owned()));
     let Some(length) = shown.length().filter(|length| *length > 0) else {
@@ -149,12 +149,12 @@ fn seconds(ns: u64) -> String {
 }
 
 /// The policy of the host, or credit where domio has no such policy.
-fn policy(
+fn policy<'p>(
     draft: &mut Draft,
     shown: &Shown,
     sources: &Sources,
-    policies: &'static [Policy],
-) -> Option<&'static Policy> {
+    policies: &'p [Policy],
+) -> Option<&'p Policy> {
     let of_header = sources.header.as_ref().map(|h| h.policy.as_str());
     let told = [
         of_header
@@ -227,7 +227,7 @@ fn pcpus(draft: &mut Draft, shown: &Shown, sources: &Sources) -> u16 {
 }
 
 /// Parameters of the policy.
-fn params(draft: &mut Draft, shown: &Shown, sources: &Sources, policy: Option<&'static Policy>) {
+fn params(draft: &mut Draft, shown: &Shown, sources: &Sources, policy: Option<&Policy>) {
     let specs = policy.map_or(&[][..], |p| p.descriptor.params);
     let told = sources
         .sched

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// As the command line reads traces.
 fn read_options() -> ReadOptions {
     ReadOptions {
-        classes: domio_scenario::classes(domio_sched::policies()),
+        classes: domio_scenario::Parts::from(domio_sched::policies()).classes(),
         ..ReadOptions::default()
     }
 }

@@ -11,7 +11,7 @@ use domio_meter::{
     Cause, DriverWork, Explanation, HostPlaces, ItemWaits, LongWait, Map, MapChange, MapRow,
     Residence, Side, VcpuWaits, WaitTells, Why,
 };
-use domio_scenario::classes;
+use domio_scenario::Parts;
 use domio_sched::policies;
 use std::collections::BTreeMap;
 
@@ -269,7 +269,7 @@ impl Kept for &'static Class {
                 .map(u16::from)
                 .eq(letters.iter().copied())
         };
-        classes(policies()).into_iter().find(is_named)
+        Parts::from(policies()).classes().into_iter().find(is_named)
     }
 }
 

@@ -1,15 +1,15 @@
 //! What checking needs to know, and what it finds out.
 
+use crate::parts::Parts;
 use crate::problem::{Problem, Problems};
 use crate::source::{Source, Span};
 use crate::value::{Node, Value};
-use domio_contract::Policy;
 use domio_core::keys::KeySection;
 use std::sync::Arc;
 
 /// What checking needs to know, and what it finds out.
 pub(crate) struct Cx<'a> {
-    pub policies: &'a [Policy],
+    pub parts: &'a Parts,
     pub sources: &'a [Arc<Source>],
     pub problems: Problems,
     /// Things that the user may want to know but that are no errors.
@@ -42,12 +42,12 @@ pub(crate) struct Known {
 impl<'a> Cx<'a> {
     /// Nothing is known yet.
     pub fn new(
-        policies: &'a [Policy],
+        parts: &'a Parts,
         sources: &'a [Arc<Source>],
         sections: &'static [&'static KeySection],
     ) -> Self {
         Cx {
-            policies,
+            parts,
             sources,
             problems: Problems::default(),
             notices: Vec::new(),

@@ -3,6 +3,7 @@
 use super::cx::Cx;
 use super::{hint, value, words};
 use crate::amount::{self, split_unit};
+use crate::parts::Parts;
 use crate::problem::{Code, Problem, list, quote};
 use crate::rate;
 use crate::source::{Source, Span};
@@ -40,7 +41,7 @@ pub(crate) struct Fields<'t> {
     /// Where the table starts.
     pub header: Span,
     pub(super) section: &'static KeySection,
-    pub variant: Option<&'static KeyVariant>,
+    pub variant: Option<KeyVariant>,
     found: BTreeMap<&'static str, Field<'t>>,
     pub params: Vec<GivenParam>,
     /// Parameters that are keys here because of controllers.
@@ -67,7 +68,7 @@ fn controlled(cx: &mut Cx<'_>, section: &KeySection, table: &Table) -> Vec<&'sta
         }
         KeyParams::Controller => {
             let name = table.get("name").and_then(|entry| cx.string(&entry.node));
-            match name.and_then(|name| domio_control::find(&name)) {
+            match name.and_then(|name| cx.parts.controller(&name)) {
                 Some(entry) => {
                     let interval = std::slice::from_ref(&entry.descriptor.interval);
                     vec![interval, entry.descriptor.params]
@@ -92,7 +93,7 @@ pub(crate) fn table<'t>(
         .selector
         .and_then(|selector| table.get(selector))
         .and_then(|entry| cx.string(&entry.node))
-        .and_then(|word| section.variant(&word));
+        .and_then(|word| cx.parts.variant(section, &word));
     let mut fields = Fields {
         path: path.to_owned(),
         header,
@@ -112,11 +113,11 @@ pub(crate) fn table<'t>(
 /// Whether `node` is a good value of `spec`.
 pub(crate) fn allows(
     sources: &[Arc<Source>],
-    policies: &[Policy],
+    parts: &Parts,
     spec: &ParamSpec,
     node: &Node,
 ) -> bool {
-    let mut cx = Cx::new(policies, sources, &[]);
+    let mut cx = Cx::new(parts, sources, &[]);
     value::key(&mut cx, &Key::of(spec), None, node, "").is_some()
 }
 
@@ -183,8 +184,8 @@ fn value_of(
 ) -> Option<Good> {
     let earlier = cx.problems.kept();
     let value = value::key(cx, key, unit, &entry.node, path);
-    let policies = cx.policies;
-    cx.problems.advise(earlier, || hint::of_key(key, policies));
+    let parts = cx.parts;
+    cx.problems.advise(earlier, || hint::of_key(key, parts));
     value
 }
 
@@ -331,10 +332,10 @@ impl<'t> Fields<'t> {
                 ),
                 KeyKind::Word(words) => (
                     format!("`{written}` is missing"),
-                    format!("one of: {}", list(words::all(words, cx.policies))),
+                    format!("one of: {}", list(words::all(words, cx.parts))),
                 ),
                 _ => {
-                    let hint = hint::of_key(key, cx.policies);
+                    let hint = hint::of_key(key, cx.parts);
                     (format!("`{written}` is missing"), hint)
                 }
             };

@@ -2,12 +2,12 @@
 //! would be accepted, and what the key means.
 
 use super::words;
-use domio_contract::Policy;
+use crate::parts::Parts;
 use domio_core::ParamKind;
 use domio_core::keys::{Key, KeyKind, Need};
 
 /// A value that `key` takes, with its meaning.
-pub(super) fn of_key(key: &Key, policies: &[Policy]) -> String {
+pub(super) fn of_key(key: &Key, parts: &Parts) -> String {
     let written = key.written();
     let example = match key.kind {
         KeyKind::Section(s) | KeyKind::OneOrMore(s) => {
@@ -18,7 +18,7 @@ pub(super) fn of_key(key: &Key, policies: &[Policy]) -> String {
         }
         KeyKind::Word(words) | KeyKind::WordOrTable(words, _) => match key.need {
             Need::Word(word) => format!("\"{word}\""),
-            _ => format!("\"{}\"", words::all(words, policies).first().unwrap_or(&"")),
+            _ => format!("\"{}\"", words::all(words, parts).first().unwrap_or(&"")),
         },
         KeyKind::Time { unit, .. } | KeyKind::Lengths { unit, .. } => match key.need {
             Need::TimeNs(ns) => ns_in(ns, unit),
@@ -121,20 +121,23 @@ mod tests {
 
     #[test]
     fn every_example_is_accepted_where_it_is_proposed() {
-        let policies = domio_sched::policies();
+        let parts = Parts::from(domio_sched::policies());
         let mut tried = 0;
         let mut accepted = |example: &str, check: &dyn Fn(&mut Cx<'_>, &Node) -> bool| {
             let (source, node) = read(example);
             let sources = [source];
-            let mut cx = Cx::new(policies, &sources, &[]);
+            let mut cx = Cx::new(&parts, &sources, &[]);
             assert!(check(&mut cx, &node) && cx.problems.is_empty(), "{example}");
             tried += 1;
         };
-        for key in walk::sections(&ROOT).into_iter().flat_map(walk::keys) {
+        for key in walk::sections(&parts, &ROOT)
+            .into_iter()
+            .flat_map(|s| walk::keys(&parts, s))
+        {
             if key.kind.section().is_some() {
                 continue;
             }
-            let example = example(&of_key(key, policies));
+            let example = example(&of_key(key, &parts));
             let unit = key.has_unit().then(|| {
                 let written = example.split(' ').next().expect("a key");
                 split_unit(written).expect("a unit").1
@@ -143,11 +146,11 @@ mod tests {
                 value::key(cx, key, unit, node, key.name).is_some()
             });
         }
-        for policy in policies {
+        for policy in parts.policies() {
             let d = policy.descriptor;
             for spec in d.params.iter().chain(d.domain_params) {
                 let key = Key::of(spec);
-                accepted(&example(&of_key(&key, policies)), &|cx, node| {
+                accepted(&example(&of_key(&key, &parts)), &|cx, node| {
                     value::key(cx, &key, None, node, spec.name) == Some(Good::Int(spec.default))
                 });
             }

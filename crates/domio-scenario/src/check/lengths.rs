@@ -15,7 +15,7 @@ pub(crate) static LENGTHS: KeySection = KeySection::plain(
      `burst = { distribution = \"exponential\", mean_us = 50 }`.",
     Lengths::KEYS,
 )
-.by("distribution", &DISTRIBUTIONS);
+.by("distribution", Words::Of(&DISTRIBUTIONS));
 
 keys! {
     struct Lengths {
@@ -140,7 +140,11 @@ fn no_lengths(key: &Key, node: &Node, found: &str) -> Problem {
     let (message, hint) = match node.as_text() {
         Some(word) => {
             let word = word.to_ascii_lowercase();
-            let example = match LENGTHS.variant(&word).map(|v| v.word) {
+            let example = match DISTRIBUTIONS
+                .iter()
+                .map(|d| d.variant.word)
+                .find(|w| *w == word)
+            {
                 Some("normal") => drawn("normal", "mean_UNIT = 10, std_UNIT = 2"),
                 Some("uniform") => drawn("uniform", "low_UNIT = 5, high_UNIT = 15"),
                 _ => drawn("exponential", "mean_UNIT = 10"),

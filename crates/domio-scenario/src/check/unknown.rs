@@ -4,6 +4,7 @@ use super::cx::Cx;
 use super::fields::{Fields, base, find_key, param_specs};
 use super::meant;
 use crate::amount::split_unit;
+use crate::parts::Parts;
 use crate::problem::{Code, Problem, list, quote};
 use crate::suggest::{did_you_mean, nearest};
 use crate::value::Entry;
@@ -27,7 +28,7 @@ impl Fields<'_> {
         if cx.problems.only_count() {
             return;
         }
-        let allowed = self.allowed(None, policy);
+        let allowed = self.allowed(cx.parts, None, policy);
         let mut message = format!("unknown key `{}` {place}", quote(written));
         let known = |key: Option<&str>| key.map(|key| format!("did you mean `{key}`?"));
         let hint = self
@@ -35,7 +36,7 @@ impl Fields<'_> {
             .or_else(|| meant::other_unit(written, &entry.node, self.specs(policy)))
             .or_else(|| known(meant::key(written, &allowed)))
             .or_else(|| {
-                let (word, others) = self.other_variant(written)?;
+                let (word, others) = self.other_variant(cx.parts, written)?;
                 message = format!("`{}` does not belong to `{word}`", quote(written));
                 Some(format!("it is a key of {others}"))
             })
@@ -50,9 +51,9 @@ impl Fields<'_> {
             .or_else(|| {
                 // With the same unit, so that `perod_us` is near to `period_us`.
                 let unit = split_unit(written).and_then(|_| written.rsplit_once('_'));
-                let mut near = self.allowed(unit.map(|(_, unit)| unit), policy);
+                let mut near = self.allowed(cx.parts, unit.map(|(_, unit)| unit), policy);
                 if policy.is_none() || cx.presumed {
-                    near.extend(cx.policies.iter().flat_map(|q| {
+                    near.extend(cx.parts.policies().iter().flat_map(|q| {
                         let specs = self.params_kinds().flat_map(|p| param_specs(p, Some(q)));
                         specs.map(|s| s.name.to_owned())
                     }));
@@ -83,12 +84,16 @@ impl Fields<'_> {
         let of_policy = (policy.is_none() || cx.presumed)
             && self
                 .params_kinds()
-                .any(|p| cx.policies.iter().any(|q| has_param(p, q, written)));
+                .any(|p| cx.parts.policies().iter().any(|q| has_param(p, q, written)));
         let of_variant = self.variant.is_none()
             && must_select(self.section)
-            && self.section.variants().any(|v| {
+            && cx.parts.variants(self.section).iter().any(|v| {
                 find_key(v.keys, written).is_some()
-                    || cx.policies.iter().any(|q| has_param(v.params, q, written))
+                    || cx
+                        .parts
+                        .policies()
+                        .iter()
+                        .any(|q| has_param(v.params, q, written))
             });
         of_policy || of_variant || self.of_strange_controller(cx, written)
     }
@@ -96,10 +101,12 @@ impl Fields<'_> {
     /// Whether `written` may be a parameter of a controller whose name is wrong.
     fn of_strange_controller(&self, cx: &Cx<'_>, written: &str) -> bool {
         match self.section.params {
-            KeyParams::Domain => cx.known.strange_controller && !of_domain(written).is_empty(),
+            KeyParams::Domain => {
+                cx.known.strange_controller && !of_domain(cx.parts, written).is_empty()
+            }
             KeyParams::Controller => {
                 self.controlled.is_empty()
-                    && domio_control::all().any(|e| {
+                    && cx.parts.controllers().iter().any(|e| {
                         let specs = e.descriptor.params.iter();
                         let mut specs = specs.chain([&e.descriptor.interval]);
                         specs.any(|s| s.name == written)
@@ -110,7 +117,7 @@ impl Fields<'_> {
     }
 
     /// Every key that is allowed here; times in `unit` if there is one, else in their usual ones.
-    fn allowed(&self, unit: Option<&str>, policy: Option<&Policy>) -> Vec<String> {
+    fn allowed(&self, parts: &Parts, unit: Option<&str>, policy: Option<&Policy>) -> Vec<String> {
         let write = |k: &Key| match unit {
             Some(unit) if k.has_unit() => format!("{}_{unit}", k.name),
             _ => k.written(),
@@ -119,7 +126,7 @@ impl Fields<'_> {
         // Nobody knows which of them a word that does not exist was to be.
         let selected = self.selected();
         let strange = self.variant.is_none() && selected.is_some();
-        let any = self.section.variants().filter(|_| strange);
+        let any = parts.variants(self.section).into_iter().filter(|_| strange);
         let mut any: Vec<&Key> = any.flat_map(|v| v.keys).collect();
         any.sort_by_key(|k| k.name);
         any.dedup_by_key(|k| k.name);
@@ -146,7 +153,7 @@ impl Fields<'_> {
     }
 
     /// The chosen variant's word, and those that have the key.
-    fn other_variant(&self, written: &str) -> Option<(String, String)> {
+    fn other_variant(&self, parts: &Parts, written: &str) -> Option<(String, String)> {
         let chosen = match self.variant {
             Some(v) => v.word.to_owned(),
             None => format!(
@@ -154,9 +161,9 @@ impl Fields<'_> {
                 self.section.header, self.section.selector?
             ),
         };
-        let others: Vec<&str> = self
-            .section
-            .variants()
+        let variants = parts.variants(self.section);
+        let others: Vec<&str> = variants
+            .iter()
             .filter(|v| {
                 find_key(v.keys, written).is_some() || v.keys.iter().any(|k| k.name == written)
             })
@@ -178,7 +185,8 @@ impl Fields<'_> {
         policy: Option<&'p Policy>,
     ) -> Option<(&'p str, String)> {
         let others: Vec<&str> = cx
-            .policies
+            .parts
+            .policies()
             .iter()
             .filter(|q| self.params_kinds().any(|p| has_param(p, q, written)))
             .map(|q| q.descriptor.name)
@@ -189,7 +197,7 @@ impl Fields<'_> {
     /// The table that the key belongs to.
     fn elsewhere(&self, cx: &Cx<'_>, written: &str, policy: Option<&Policy>) -> Option<String> {
         if self.section.params == KeyParams::Domain
-            && let Some(first) = of_domain(written).first()
+            && let Some(first) = of_domain(cx.parts, written).first()
         {
             let add =
                 format!("it is for controllers: add [[controller]] with `name = \"{first}\"`");
@@ -205,10 +213,14 @@ impl Fields<'_> {
                             .any(|k| k.name == base(written) && k.kind.section().is_none())
                 };
                 key(s.keys)
-                    || s.variants().any(|v| key(v.keys))
+                    || cx.parts.variants(s).iter().any(|v| key(v.keys))
                     || match policy {
                         Some(q) => has_param(s.params, q, written),
-                        None => cx.policies.iter().any(|q| has_param(s.params, q, written)),
+                        None => cx
+                            .parts
+                            .policies()
+                            .iter()
+                            .any(|q| has_param(s.params, q, written)),
                     }
             })
             .filter(|s| s.header != self.section.header)
@@ -228,7 +240,7 @@ impl Fields<'_> {
         policy: Option<&Policy>,
     ) -> Option<String> {
         let names = |section: &KeySection| {
-            let variants = section.variants().flat_map(|v| v.keys);
+            let variants = cx.parts.variants(section).into_iter().flat_map(|v| v.keys);
             let keys = section.keys.iter().chain(variants).map(|key| key.name);
             let params = policy.map(|q| param_specs(section.params, Some(q)));
             let params = params.into_iter().flatten().map(|spec| spec.name);
@@ -256,12 +268,12 @@ fn must_select(section: &KeySection) -> bool {
 }
 
 /// Names of the controllers that declare the parameter `written` for domains.
-fn of_domain(written: &str) -> Vec<&'static str> {
-    let declares = |e: &&domio_contract::control::Entry| {
+fn of_domain(parts: &Parts, written: &str) -> Vec<&'static str> {
+    let declares = |e: &&&domio_contract::control::Entry| {
         let mut specs = e.descriptor.domain_params.iter();
         specs.any(|s| s.name == written)
     };
-    let all = domio_control::all().filter(declares);
+    let all = parts.controllers().iter().filter(declares);
     all.map(|e| e.descriptor.name).collect()
 }
 

@@ -289,7 +289,7 @@ pub(super) fn time(
 }
 
 fn word(cx: &mut Cx<'_>, node: &Node, path: &str, words: Words) -> Option<String> {
-    let known = words::all(words, cx.policies);
+    let known = words::all(words, cx.parts);
     let Some(word) = cx.string(node) else {
         let hint = quotes_hint(cx, node, known.iter().copied());
         let expected = format!("a string, one of: {}", list(known.iter().copied()));
@@ -471,7 +471,7 @@ fn word_or_table(cx: &mut Cx<'_>, node: &Node, path: &str, words: Words) -> Opti
     if let Value::Table(_) = node.value {
         return Some(Good::Nested);
     }
-    let known = words::all(words, cx.policies);
+    let known = words::all(words, cx.parts);
     let expected = format!("one of: {}; or a table", list(known.iter().copied()));
     let Some(word) = cx.string(node) else {
         return wrong(cx, node, path, &format!("a string, {expected}"), None);

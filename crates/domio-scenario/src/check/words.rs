@@ -1,25 +1,13 @@
 //! Words that a key takes, what is said of others, and what a name looks like.
 
 use crate::amount::MAX_TIME;
-use domio_contract::Policy;
-use domio_core::keys::{KeyVariant, WordList, Words};
-use domio_core::{Duration, XenVersion};
-use domio_vmm::machine::MACHINES;
-
-/// The words of a list.
-pub(crate) fn of(list: &'static dyn WordList) -> impl Iterator<Item = &'static KeyVariant> {
-    (0..).map_while(|i| list.nth(i))
-}
+use crate::parts::Parts;
+use domio_core::Duration;
+use domio_core::keys::Words;
 
 /// The words, in the order in which lists show them.
-pub(crate) fn all(words: Words, policies: &[Policy]) -> Vec<&str> {
-    match words {
-        Words::Policies => policies.iter().map(|p| p.descriptor.name).collect(),
-        Words::Profiles => MACHINES.iter().map(|m| m.profile.name).collect(),
-        Words::Releases => XenVersion::NAMES.to_vec(),
-        Words::Controllers => domio_control::all().map(|e| e.descriptor.name).collect(),
-        Words::Of(list) => of(list).map(|v| v.word).collect(),
-    }
+pub(crate) fn all(words: Words, parts: &Parts) -> Vec<&'static str> {
+    parts.words(words).iter().map(|v| v.word).collect()
 }
 
 /// What one of the words is called, unless the key says so.
@@ -29,7 +17,8 @@ pub(crate) const fn noun(words: Words) -> Option<&'static str> {
         Words::Profiles => Some("hardware profile"),
         Words::Releases => Some("release of Xen"),
         Words::Controllers => Some("controller"),
-        Words::Of(_) => None,
+        Words::Elevators => Some("elevator"),
+        Words::Workloads | Words::Of(_) => None,
     }
 }
 
@@ -43,7 +32,11 @@ pub(crate) fn not_there(words: Words, word: &str) -> Option<String> {
             (number(release) && release.len() == 1 || word.starts_with("4."))
                 .then(|| "releases from 2.0 to 4.20 are modelled; take the nearest".to_owned())
         }
-        Words::Profiles | Words::Controllers | Words::Of(_) => None,
+        Words::Profiles
+        | Words::Controllers
+        | Words::Elevators
+        | Words::Workloads
+        | Words::Of(_) => None,
     }
 }
 
@@ -52,7 +45,8 @@ pub(crate) fn hint(words: Words) -> Option<String> {
     let place = match words {
         Words::Policies => "policy",
         Words::Controllers => "controller",
-        Words::Profiles | Words::Releases | Words::Of(_) => return None,
+        Words::Elevators => "elevator",
+        Words::Profiles | Words::Releases | Words::Workloads | Words::Of(_) => return None,
     };
     Some(format!("`domio {place} list` says what each of them is"))
 }

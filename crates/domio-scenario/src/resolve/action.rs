@@ -31,7 +31,7 @@ pub(crate) static ACTION: KeySection = KeySection::plain(
      the file. `do` decides about further keys.",
     ActionKeys::KEYS,
 )
-.by("do", &ACTIONS);
+.by("do", Words::Of(&ACTIONS));
 
 keys! {
     struct ActionKeys {

@@ -71,7 +71,7 @@ pub(super) fn asked<'t>(cx: &mut Cx<'_>, top: &Fields<'t>, slot: &Slot<Nested>) 
         let fields = check::table(cx, table, node.span, &CONTROLLER, &path, None);
         let keys: ControllerKeys = fields.read();
         let found = keys.name.get();
-        let found = found.and_then(|name| domio_control::find(&name));
+        let found = found.and_then(|name| cx.parts.controller(&name));
         let Some(entry) = found else {
             cx.known.strange_controller = true;
             continue;
@@ -98,6 +98,7 @@ pub(super) fn asked<'t>(cx: &mut Cx<'_>, top: &Fields<'t>, slot: &Slot<Nested>) 
 #[cfg(test)]
 mod tests {
     use crate::amount::split_unit;
+    use crate::parts::Parts;
     use crate::resolve::ROOT;
     use crate::walk;
 
@@ -116,9 +117,10 @@ mod tests {
             }
         }
         assert!(!declared.is_empty());
-        let sections = walk::sections(&ROOT);
+        let parts = Parts::from(domio_sched::policies());
+        let sections = walk::sections(&parts, &ROOT);
         let domain = sections.iter().find(|s| s.header == "[[domain]]");
-        let keys = walk::keys(domain.expect("there are domains"));
+        let keys = walk::keys(&parts, domain.expect("there are domains"));
         let mut taken: Vec<&str> = keys.map(|key| key.name).collect();
         let policies = domio_sched::policies().iter();
         taken.extend(

@@ -9,7 +9,6 @@ use super::task::{self, TASK};
 use super::vcpus::{self, Own, VCPU};
 use super::vif::{self, Vif};
 use super::work::{Task, Work};
-use super::workloads::WORKLOADS;
 use crate::amount::show_pcpus;
 use crate::check::{Cx, Fields};
 use crate::limits::{MAX_DOMAIN_ID, MAX_VCPUS};
@@ -31,7 +30,7 @@ pub(crate) static DOMAIN: KeySection = KeySection::with_params(
     DomainKeys::KEYS,
     KeyParams::Domain,
 )
-.by("workload", &WORKLOADS);
+.by("workload", Words::Workloads);
 
 keys! {
     pub(super) struct DomainKeys {
@@ -58,7 +57,7 @@ keys! {
             "When it is destroyed; after `start`.";
         guest: Os = word_or_table(&GUESTS, &GUEST), Need::Word("ideal"),
             "The operating system inside: a name, or a table.";
-        "workload" = word_text(Words::Of(&WORKLOADS)),
+        "workload" = word_text(Words::Workloads),
             Need::Optional(
                 "no task besides those of `[[domain.task]]`; without any, the domain idles",
             ),

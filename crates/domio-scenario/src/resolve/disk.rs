@@ -25,7 +25,7 @@ pub(super) static DISK: KeySection = KeySection::plain(
      domain. A domain may have several: `disk = [{ ... }, { ... }]`.",
     DiskKeys::KEYS,
 )
-.by("kind", &DISKS);
+.by("kind", Words::Of(&DISKS));
 
 keys! {
     struct DiskKeys {

@@ -10,6 +10,7 @@ use super::work::Work;
 use super::{task, together};
 use crate::check::{self, Cx, Fields};
 use crate::limits::{MAX_TASKS, MAX_VCPUS};
+use crate::parts::Parts;
 use crate::plan::Replay;
 use crate::problem::{Code, Problem};
 use crate::put::put;
@@ -132,7 +133,7 @@ fn expand(
             Some(id) => (id + i as i64) as u16,
             None => names.free_id(&name, group.name_span),
         };
-        let body = match changed(group.node, &name, members) {
+        let body = match changed(cx.parts, group.node, &name, members) {
             Some(table) => body(cx, &table, group, pools, topology),
             None => group.body.clone(),
         };
@@ -209,12 +210,12 @@ fn params_agree(
 }
 
 /// The group's table with the keys that overrides gave to this member, if there are any.
-fn changed(node: &Node, member: &str, members: &[MemberKey]) -> Option<Table> {
+fn changed(parts: &Parts, node: &Node, member: &str, members: &[MemberKey]) -> Option<Table> {
     let mut own = members.iter().filter(|m| m.member == member).peekable();
     own.peek()?;
     let mut table = node.as_table()?.clone();
     for change in own {
-        put(&mut table, change.entry.clone());
+        put(parts, &mut table, change.entry.clone());
     }
     Some(table)
 }

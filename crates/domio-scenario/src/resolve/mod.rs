@@ -51,6 +51,7 @@ pub(crate) use shared::MemberKey;
 pub(crate) use task::DefaultNames;
 pub(crate) use task::TASK;
 pub(crate) use vcpus::VCPU;
+pub(crate) use workloads::{DEMANDS, OTHERS};
 
 use crate::check::unknown::TOP_LEVEL;
 use crate::check::{self, Cx, Fields};

@@ -228,7 +228,7 @@ fn pool(
 ) -> Option<Pool> {
     let named = table.get("policy");
     let word = named.and_then(|entry| entry.node.as_text());
-    let own = cx.policies.iter().find(|p| Some(p.descriptor.name) == word);
+    let own = word.and_then(|word| cx.parts.policy(word));
     let policy = own.copied().unwrap_or(*first.policy);
     let fields = check::table(cx, table, node.span, &POOL, path, Some(&policy));
     let keys: PoolKeys = fields.read();

@@ -32,14 +32,14 @@ pub(super) fn policy_of(
     let table = top.node(scheduler).and_then(Node::as_table);
     let entry = table.and_then(|t| t.get("policy"));
     let name = entry.and_then(|e| e.node.as_text());
-    let called = |name: &str| cx.policies.iter().find(|p| p.descriptor.name == name);
+    let called = |name: &str| cx.parts.policy(name);
     if let Some(policy) = name.and_then(called) {
         return Some(*policy);
     }
-    let names = cx.policies.iter().map(|p| p.descriptor.name);
+    let names = cx.parts.policies().iter().map(|p| p.descriptor.name);
     let near = name.and_then(|name| nearest(name, names)).and_then(called);
     let presumed = near
-        .or_else(|| by_parameters(cx.policies, table, top, domains))
+        .or_else(|| by_parameters(cx.parts.policies(), table, top, domains))
         .copied();
     cx.presumed = presumed.is_some();
     presumed

@@ -7,7 +7,10 @@ use crate::source::Span;
 use crate::value::Entry;
 use domio_contract::{Conflict, Policy};
 use domio_core::ParamValues;
-use domio_core::keys::{Given, Good, KeyReader, KeySection, Misfit, MisfitKind, Nested, Slot};
+use domio_core::keys::{
+    Given, Good, KeyReader, KeySection, Misfit, MisfitKind, Nested, Slot, Words,
+};
+use std::any::Any;
 
 /// What to say of a vcpu that a domain has not.
 pub(super) const VCPUS_FROM_0: &str =
@@ -91,6 +94,10 @@ impl KeyReader for InTable<'_, '_, '_> {
 
     fn count(&self, slot: &Slot<Nested>) -> usize {
         self.fields.tables(slot).len()
+    }
+
+    fn parts(&self, words: Words) -> Vec<&'static (dyn Any + Send + Sync)> {
+        self.cx.parts.any(words)
     }
 
     fn tell(&mut self, misfit: Misfit) {

@@ -2,7 +2,7 @@
 
 use super::shared::VCPUS_FROM_0;
 use super::work::{Placing, Task, Work};
-use super::workloads::{WORKLOADS, work};
+use super::workloads::work;
 use crate::check::{self, Cx, Fields};
 use crate::problem::{Code, Problem};
 use crate::source::Span;
@@ -20,11 +20,11 @@ pub(crate) static TASK: KeySection = KeySection::plain(
      take neither `vcpu` nor `priority`.",
     TaskKeys::KEYS,
 )
-.by("workload", &WORKLOADS);
+.by("workload", Words::Workloads);
 
 keys! {
     struct TaskKeys {
-        "workload" = word_text(Words::Of(&WORKLOADS)), Need::Required, "What it does.";
+        "workload" = word_text(Words::Workloads), Need::Required, "What it does.";
         name: String = name(), Need::Optional("the workload's, numbered where it is not the first"),
             "Name, unique in the domain.";
         vcpu: Option<u16> = vcpu(),

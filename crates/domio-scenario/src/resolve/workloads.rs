@@ -7,6 +7,7 @@ use super::inputs::{WITH_INPUT, with_input};
 use super::work::{Make, Placing, Work};
 use crate::check::{Cx, Fields};
 use crate::limits::{MAX_DOMAIN_ID, MAX_VCPUS};
+use crate::parts::WorkloadEntry;
 use crate::plan::Replay;
 use domio_core::Duration;
 use domio_core::keys::{Distribution, JoinedWords, Keys, Need, WordOf, int, lengths, text, time};
@@ -18,64 +19,57 @@ const MAX_TRACE_HZ: i64 = 18_000_000_000;
 
 const US: u64 = 1_000;
 
-/// All of them.
-pub(crate) static WORKLOADS: JoinedWords =
-    JoinedWords(&[&DEMANDS, &TRAFFIC, &COPY, &ON_FILES, &WITH_INPUT]);
+/// Those that ship and are made of more than their own keys, after [`DEMANDS`] in lists.
+pub(crate) static OTHERS: JoinedWords =
+    JoinedWords(&[&REPLAY, &TRAFFIC, &COPY, &ON_FILES, &WITH_INPUT]);
 
-/// Workloads that need no device.
-static DEMANDS: [WordOf<Make>; 8] = [
-    WordOf::new(
-        "burn",
-        |_| Some(Work::Demand(Workload::Burn)),
-        "Computes for ever.",
-    ),
-    WordOf::new(
-        "idle",
-        |_| Some(Work::Demand(Workload::Idle)),
-        "Sleeps for ever.",
-    ),
-    WordOf::with_keys(
+/// Workloads that need no device and no file.
+pub(crate) static DEMANDS: [WorkloadEntry; 7] = [
+    WorkloadEntry::new("burn", "Computes for ever.", &[], |_| Some(Workload::Burn)),
+    WorkloadEntry::new("idle", "Sleeps for ever.", &[], |_| Some(Workload::Idle)),
+    WorkloadEntry::new(
         "periodic",
-        |fields| fields.read::<Periodic>().work(),
         "Releases a job at `phase`, `phase` + `period` and so on; each computes for `burst`. Jobs \
          that come while an earlier one is unfinished queue up.",
         Periodic::KEYS,
+        |table| Periodic::read(table).workload(),
     ),
-    WordOf::with_keys(
+    WorkloadEntry::new(
         "on-off",
-        |fields| fields.read::<OnOff>().work(),
         "Computes for `on`, then sleeps for `off`, for ever.",
         OnOff::KEYS,
+        |table| OnOff::read(table).workload(),
     ),
-    WordOf::with_keys(
+    WorkloadEntry::new(
         "lookbusy",
-        |fields| fields.read::<Lookbusy>().work(),
         "A steady share of the processor, as `lookbusy -c`: computes for `percent` of each \
          `period`, and makes up for what it was kept from.",
         Lookbusy::KEYS,
+        |table| Lookbusy::read(table).workload(),
     ),
-    WordOf::with_keys(
+    WorkloadEntry::new(
         "compute",
-        |fields| fields.read::<Compute>().work(),
         "Computes for `work` in all, then sleeps for ever; the trace tells the turnaround.",
         Compute::KEYS,
+        |table| Compute::read(table).workload(),
     ),
-    WordOf::with_keys(
+    WorkloadEntry::new(
         "yield",
-        |fields| fields.read::<Yielding>().work(),
         "Computes for `burst`, then yields the processor, as a guest does that waits for a lock; \
          for ever.",
         Yielding::KEYS,
-    ),
-    WordOf::with_keys(
-        "replay",
-        replay,
-        "Demands what a vcpu demanded in a recorded trace: it is woken when that one was. A job \
-         that ended at a time by the clock, as the trace shows by those that were preempted, does \
-         so again; others take the processor time that they took.",
-        ReplayKeys::KEYS,
+        |table| Yielding::read(table).workload(),
     ),
 ];
+
+static REPLAY: [WordOf<Make>; 1] = [WordOf::with_keys(
+    "replay",
+    replay,
+    "Demands what a vcpu demanded in a recorded trace: it is woken when that one was. A job \
+         that ended at a time by the clock, as the trace shows by those that were preempted, does \
+         so again; others take the processor time that they took.",
+    ReplayKeys::KEYS,
+)];
 
 /// What the workload `word`, which `fields` describe, does; `place` has the keys of the task, where
 /// it is one.
@@ -91,7 +85,10 @@ pub(super) fn work(
     if let Some(read) = WordOf::find(&WITH_INPUT, word) {
         return with_input(cx, fields, *read);
     }
-    let make = WordOf::find(&DEMANDS, word).or_else(|| WordOf::find(&COPY, word));
+    if let Some(entry) = cx.parts.workload(word) {
+        return (entry.make)(fields).map(Work::Demand);
+    }
+    let make = WordOf::find(&REPLAY, word).or_else(|| WordOf::find(&COPY, word));
     let make = make.or_else(|| WordOf::find(&ON_FILES, word));
     make.expect("a word of one of the lists")(fields)
 }
@@ -106,12 +103,12 @@ keys! {
 }
 
 impl Periodic {
-    fn work(&self) -> Option<Work> {
-        Some(Work::Demand(Workload::Periodic {
+    fn workload(&self) -> Option<Workload> {
+        Some(Workload::Periodic {
             period: self.period.get()?,
             phase: self.phase.get()?,
             burst: self.burst.get()?,
-        }))
+        })
     }
 }
 
@@ -123,9 +120,9 @@ keys! {
 }
 
 impl OnOff {
-    fn work(&self) -> Option<Work> {
+    fn workload(&self) -> Option<Workload> {
         let (on, off) = (self.on.get()?, self.off.get()?);
-        Some(Work::Demand(Workload::OnOff { on, off }))
+        Some(Workload::OnOff { on, off })
     }
 }
 
@@ -139,13 +136,13 @@ keys! {
 }
 
 impl Lookbusy {
-    fn work(&self) -> Option<Work> {
+    fn workload(&self) -> Option<Workload> {
         let (percent, period) = (self.percent.get()?, self.period.get()?);
-        Some(Work::Demand(Workload::Periodic {
+        Some(Workload::Periodic {
             period,
             phase: Duration::ZERO,
             burst: Distribution::Constant(period * percent / 100),
-        }))
+        })
     }
 }
 
@@ -156,9 +153,9 @@ keys! {
 }
 
 impl Compute {
-    fn work(&self) -> Option<Work> {
+    fn workload(&self) -> Option<Workload> {
         let work = self.work.get()?;
-        Some(Work::Demand(Workload::Compute { work }))
+        Some(Workload::Compute { work })
     }
 }
 
@@ -170,9 +167,9 @@ keys! {
 }
 
 impl Yielding {
-    fn work(&self) -> Option<Work> {
+    fn workload(&self) -> Option<Workload> {
         let burst = self.burst.get()?;
-        Some(Work::Demand(Workload::Yielding { burst }))
+        Some(Workload::Yielding { burst })
     }
 }
 

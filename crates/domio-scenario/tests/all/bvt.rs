@@ -7,7 +7,7 @@ use domio_scenario::{NoReplay, Scenario};
 
 fn parse(text: &str) -> Scenario {
     let policies = policies();
-    Scenario::parse("test.toml", text.as_bytes(), &policies)
+    Scenario::parse("test.toml", text.as_bytes(), &policies[..])
         .unwrap_or_else(|e| panic!("{}", e.render(false)))
 }
 

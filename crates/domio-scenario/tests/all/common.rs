@@ -77,7 +77,7 @@ pub fn policies() -> Vec<Policy> {
 }
 
 pub fn parse(text: &str) -> Result<Scenario, ScenarioErrors> {
-    Scenario::parse("test.toml", text.as_bytes(), &policies())
+    Scenario::parse("test.toml", text.as_bytes(), &policies()[..])
 }
 
 /// A valid scenario with room for additions at the end.

@@ -8,7 +8,7 @@ fn what_is_no_text_is_told_by_byte_and_line() {
     let mut bytes = change("\"burn\"", "\"bern\"").into_bytes();
     let at = bytes.windows(4).position(|w| w == b"name").unwrap();
     bytes.splice(at..at, *b"# caf\xe9\n");
-    let errors = Scenario::parse("f.toml", &bytes, &policies()).unwrap_err();
+    let errors = Scenario::parse("f.toml", &bytes, &policies()[..]).unwrap_err();
     let codes: Vec<Code> = errors.problems().iter().map(|p| p.code).collect();
     assert_eq!(
         codes,
@@ -35,7 +35,7 @@ fn what_is_another_file_is_told_once() {
         (archive, 1, 1, "0x8b"),
         (utf16, 1, 0, "0xff"),
     ] {
-        let errors = Scenario::parse("f.toml", &bytes, &policies()).unwrap_err();
+        let errors = Scenario::parse("f.toml", &bytes, &policies()[..]).unwrap_err();
         let [p] = errors.problems() else {
             panic!("{} problems: {errors}", errors.total());
         };
@@ -126,10 +126,10 @@ fn a_huge_file_is_refused_before_it_is_read() {
         .unwrap()
         .set_len(1 << 30)
         .unwrap();
-    let refused = Scenario::load(&path, &policies()).unwrap_err();
+    let refused = Scenario::load(&path, &policies()[..]).unwrap_err();
     std::fs::write(&path, BASE).unwrap();
-    let loaded = Scenario::load(&path, &policies());
-    let missing = Scenario::load(&folder.join("none.toml"), &policies()).unwrap_err();
+    let loaded = Scenario::load(&path, &policies()[..]);
+    let missing = Scenario::load(&folder.join("none.toml"), &policies()[..]).unwrap_err();
     std::fs::remove_dir_all(&folder).unwrap();
     assert_eq!(refused.problems()[0].code, Code::TooLarge, "{refused}");
     assert!(
@@ -141,7 +141,7 @@ fn a_huge_file_is_refused_before_it_is_read() {
     assert_eq!(missing.problems()[0].code, Code::Unreadable, "{missing}");
     let bytes = vec![b'\n'; MAX_BYTES + 1];
     assert_eq!(
-        Scenario::parse("f", &bytes, &policies())
+        Scenario::parse("f", &bytes, &policies()[..])
             .unwrap_err()
             .problems()[0]
             .code,

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 static VALIDATOR: LazyLock<jsonschema::Validator> =
-    LazyLock::new(|| jsonschema::draft202012::new(&schema(&policies())).expect("a schema"));
+    LazyLock::new(|| jsonschema::draft202012::new(&schema(&policies()[..])).expect("a schema"));
 
 /// Pieces that a scenario is made of, and some that it should not be.
 const PIECES: &[&str] = &[
@@ -232,7 +232,7 @@ fn devices_boot(built: &Built) {
 }
 
 fn check(bytes: &[u8]) -> Option<Scenario> {
-    match Scenario::parse("f.toml", bytes, &policies()) {
+    match Scenario::parse("f.toml", bytes, &policies()[..]) {
         Ok(scenario) => {
             plan_is_sound(&scenario);
             Some(scenario)
@@ -292,7 +292,7 @@ proptest! {
         ],
     ) {
         let (name, text) = examples()[which];
-        let scenario = Scenario::parse(name, text.as_bytes(), &policies()).expect("it is shipped");
+        let scenario = Scenario::parse(name, text.as_bytes(), &policies()[..]).expect("it is shipped");
         match scenario.with(&[(&key, &value)]) {
             Ok(changed) => plan_is_sound(&changed),
             Err(errors) => {

@@ -88,7 +88,7 @@ fn every_override_that_a_shipped_scenario_proposes_is_valid() {
 #[test]
 fn schema_and_program_refuse_the_same() {
     let all = policies();
-    let schema = schema(&all);
+    let schema = schema(&all[..]);
     let validator = jsonschema::draft202012::new(&schema).expect("a schema");
     assert!(validator.is_valid(&as_json(crate::common::BASE)));
     let changes = [

@@ -2,7 +2,7 @@
 
 use super::keeping::Keeping;
 use super::{key_and_value, seed};
-use crate::complete;
+use crate::complete::Named;
 use clap::{Args, ValueEnum, ValueHint};
 use std::path::PathBuf;
 
@@ -25,7 +25,7 @@ policy's version unless --set host.xen names another one.";
 #[derive(Debug, Args)]
 pub struct Alert {
     /// Policy to test, with parameters as credit:version=3.1; may be given several times
-    #[arg(long = "policy", value_name = "NAME", required = true, add = complete::policies())]
+    #[arg(long = "policy", value_name = "NAME", required = true, add = Named::Policy)]
     pub policies: Vec<String>,
     /// Allocations of dom1 in percent of one pcpu: ranges and numbers, as 1..90 or 1..10,20,30
     #[arg(long, value_name = "PERCENT", default_value = "1..10,20,30,40,50,60,70,80,90",

@@ -1,7 +1,7 @@
 //! Arguments of `dom0-share`.
 
 use super::{How, Keeping};
-use crate::complete;
+use crate::complete::{self, Named};
 use clap::{Args, ValueHint};
 use std::path::PathBuf;
 
@@ -33,7 +33,7 @@ pub struct Dom0Share {
     pub scenario: String,
     /// Policy to try, with parameters as credit:tslice_ms=5; the scenario's, credit, credit2, sedf
     /// and bvt without this
-    #[arg(long = "policy", value_name = "NAME", add = complete::policies())]
+    #[arg(long = "policy", value_name = "NAME", add = Named::Policy)]
     pub policies: Vec<String>,
     /// Name of the domain in question; the driver domain without this
     #[arg(long, value_name = "DOMAIN")]

@@ -1,6 +1,6 @@
 //! Arguments of `domio elevator`.
 
-use crate::complete;
+use crate::complete::Named;
 use clap::{Args, Subcommand, ValueHint};
 use std::path::PathBuf;
 
@@ -46,7 +46,7 @@ Examples:
 #[derive(Debug, Args)]
 pub struct ElevatorShow {
     /// Name of the elevator
-    #[arg(value_name = "NAME", add = complete::elevators())]
+    #[arg(value_name = "NAME", add = Named::Elevator)]
     pub name: String,
     /// Print the elevator as JSON
     #[arg(long)]
@@ -69,7 +69,7 @@ pub struct ElevatorReplay {
     #[arg(value_name = "SCRIPT", value_hint = ValueHint::FilePath)]
     pub script: PathBuf,
     /// Elevator to run, instead of the script's
-    #[arg(long, value_name = "NAME", add = complete::elevators())]
+    #[arg(long, value_name = "NAME", add = Named::Elevator)]
     pub elevator: Option<String>,
     /// File to write; - is standard output, as without it
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]

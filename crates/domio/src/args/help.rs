@@ -67,7 +67,7 @@ const LETTERS: [(&str, char); 6] = [
 const MANY: usize = 6;
 
 /// What a reader wants next, by command.
-const NEXT: [(&str, &str); 18] = [
+const NEXT: [(&str, &str); 19] = [
     (
         "domio",
         "domio run small-host simulates a host that ships with the program; \
@@ -137,6 +137,11 @@ const NEXT: [(&str, &str); 18] = [
     (
         "elevator",
         "domio elevator replay SCRIPT --elevator NAME runs the requests under another elevator.",
+    ),
+    (
+        "new",
+        "domio compare scenario.toml --policy NAME --policy credit, with the new program, holds a \
+         policy against another.",
     ),
     ("scenario", "domio run FILE simulates a scenario."),
 ];

@@ -1,7 +1,7 @@
 //! Arguments of `domio mon`.
 
 use super::values::{frequency, key_and_value, seed};
-use crate::complete;
+use crate::complete::{self, Named};
 use clap::builder::{PossibleValue, RangedU64ValueParser};
 use clap::{Args, ValueEnum, ValueHint};
 use domio_meter::{PacketWeight, Payload};
@@ -79,7 +79,7 @@ pub struct Mon {
     #[arg(long, value_name = "NUMBER", value_parser = seed, allow_negative_numbers = true)]
     pub seed: Option<u64>,
     /// Policy to run a scenario under, instead of its own
-    #[arg(long, value_name = "NAME", add = complete::policies())]
+    #[arg(long, value_name = "NAME", add = Named::Policy)]
     pub policy: Option<String>,
 }
 

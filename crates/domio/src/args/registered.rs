@@ -1,7 +1,7 @@
 //! Arguments of the commands that list and show what can be asked for by name: policies and
 //! controllers.
 
-use crate::complete;
+use crate::complete::Named;
 use clap::{Args, Subcommand};
 
 pub(super) const POLICY_EXAMPLES: &str = "\
@@ -46,7 +46,7 @@ Examples:
 #[derive(Debug, Args)]
 pub struct PolicyShow {
     /// Name of the policy
-    #[arg(value_name = "NAME", add = complete::policies())]
+    #[arg(value_name = "NAME", add = Named::Policy)]
     pub name: String,
     /// Print the policy as JSON
     #[arg(long)]
@@ -64,7 +64,7 @@ The status is 1 when a check fails.";
 #[derive(Debug, Args)]
 pub struct PolicyCheck {
     /// Name of the policy, with parameters as credit:tslice_ms=5
-    #[arg(value_name = "NAME", add = complete::policies())]
+    #[arg(value_name = "NAME", add = Named::Policy)]
     pub name: String,
     /// Random scripts to run, besides those that are written by hand
     #[arg(long, value_name = "NUMBER", default_value_t = 20,
@@ -113,7 +113,7 @@ Examples:
 #[derive(Debug, Args)]
 pub struct ControllerShow {
     /// Name of the controller
-    #[arg(value_name = "NAME", add = complete::controllers())]
+    #[arg(value_name = "NAME", add = Named::Controller)]
     pub name: String,
     /// Print the controller as JSON
     #[arg(long)]

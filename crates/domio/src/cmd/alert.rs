@@ -17,19 +17,19 @@ use domio_front::hosts;
 use domio_lab::Keeping;
 use domio_report::svg::document::document;
 use domio_run::simulate::{simulate, trace_header};
-use domio_scenario::NoReplay;
+use domio_scenario::{NoReplay, Parts};
 use domio_trace::TraceWriter;
 use serde::Serialize;
 
 /// Tests the policies and prints, draws and writes what came out.
 pub fn run(args: &Alert, global: &Global) -> anyhow::Result<Status> {
-    let subjects = subjects(&args.policies)?;
+    let subjects = subjects(&args.policies, &global.parts)?;
     if args.trace.is_some() && subjects.len() > 1 {
         bail!("--trace is of the worst allocation of one policy; name one --policy with it");
     }
     let plan = plan(args)?;
     let targets = Targets::of(args)?;
-    let keeper = keeping::keeper(&args.keeping)?;
+    let keeper = keeping::keeper(&args.keeping, &global.parts)?;
     let replicator = Keeping {
         keeper: &keeper,
         progress: &*progress(global),
@@ -49,14 +49,15 @@ pub fn run(args: &Alert, global: &Global) -> anyhow::Result<Status> {
     Ok(Status::Success)
 }
 
-fn subjects(policies: &[String]) -> anyhow::Result<Vec<AlertSubject>> {
+fn subjects(policies: &[String], parts: &Parts) -> anyhow::Result<Vec<AlertSubject>> {
     let subject = |text: &String| {
-        let choice = Choice::parse(text)?;
+        let choice = Choice::parse(text, parts)?;
         let changes = choice.changes();
         let params = changes.into_iter().filter(|(k, _)| k != "scheduler.policy");
         Ok(AlertSubject {
             label: text.clone(),
             policy: choice.policy,
+            parts: parts.clone(),
             changes: params.collect(),
         })
     };

@@ -17,7 +17,7 @@ use domio_run::{Sample, SampleKey, Subject};
 
 /// Runs both benchmarks and prints what they say.
 pub fn run(args: &Calibrate, global: &Global) -> anyhow::Result<Status> {
-    let scenario = load(&args.scenario, &args.how, None)?;
+    let scenario = load(&args.scenario, &args.how, None, &global.parts)?;
     let bench = Bench::new(hosts::build(&scenario)?)
         .map_err(|why| anyhow!("{} cannot be calibrated: {why}", args.scenario))?;
     let count = args.how.replications;
@@ -30,7 +30,7 @@ pub fn run(args: &Calibrate, global: &Global) -> anyhow::Result<Status> {
         .iter()
         .flat_map(|point| (0..count).map(move |n| (point, n)))
         .collect();
-    let keeper = keeping::keeper(&args.keeping)?;
+    let keeper = keeping::keeper(&args.keeping, &global.parts)?;
     let measured = keeper.on_all_cores(
         &jobs,
         |((_, subject), n)| {

@@ -4,27 +4,28 @@ use crate::cmd::policy;
 use anyhow::{anyhow, bail};
 use domio_contract::Policy;
 use domio_core::{ParamKind, ParamSpec, ParamValues, XenVersion};
+use domio_scenario::Parts;
 
 /// A policy with values for some of its parameters.
 #[derive(Clone)]
 pub struct Choice {
     /// The policy.
-    pub policy: &'static Policy,
+    pub policy: Policy,
     /// Parameters that are not at their defaults, as they were written.
     pub params: Vec<(String, String)>,
 }
 
 impl Choice {
-    /// Reads `text`.
+    /// Reads `text`, which names one of the policies of `parts`.
     ///
     /// # Errors
     /// When there is no such policy, or something after the colon is no `PARAMETER=VALUE`.
-    pub fn parse(text: &str) -> anyhow::Result<Self> {
+    pub fn parse(text: &str, parts: &Parts) -> anyhow::Result<Self> {
         let (name, rest) = match text.split_once(':') {
             Some((name, rest)) => (name, Some(rest)),
             None => (text, None),
         };
-        let policy = policy::named(name)?;
+        let policy = policy::named(name, parts)?;
         let param = |part: &str| match part.split_once('=') {
             Some((key, value)) if !key.trim().is_empty() && !value.trim().is_empty() => {
                 Ok((key.trim().to_owned(), value.trim().to_owned()))
@@ -98,9 +99,13 @@ fn number(spec: &ParamSpec, text: &str) -> Option<i64> {
 mod tests {
     use super::*;
 
+    fn parse(text: &str) -> anyhow::Result<Choice> {
+        Choice::parse(text, &domio_sched::policies().into())
+    }
+
     #[test]
     fn parameters_follow_a_colon() {
-        let choice = Choice::parse("credit:ratelimit_us=0, tslice_ms=5").unwrap();
+        let choice = parse("credit:ratelimit_us=0, tslice_ms=5").unwrap();
         let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
         assert_eq!(
             choice.changes(),
@@ -112,22 +117,16 @@ mod tests {
         );
         let values = choice.values().unwrap();
         assert_eq!(values.by_name("tslice_ms"), Some(5));
-        let point = Choice::parse("credit:version=4.12.3")
-            .unwrap()
-            .values()
-            .unwrap();
-        let same = Choice::parse("credit:version=4.12")
-            .unwrap()
-            .values()
-            .unwrap();
+        let point = parse("credit:version=4.12.3").unwrap().values().unwrap();
+        let same = parse("credit:version=4.12").unwrap().values().unwrap();
         assert_eq!(point.by_name("version"), same.by_name("version"));
-        assert!(Choice::parse("null").unwrap().params.is_empty());
+        assert!(parse("null").unwrap().params.is_empty());
     }
 
     #[test]
     fn what_is_wrong_is_told() {
         let refuses = |text: &str, words: &str| {
-            let result = Choice::parse(text).and_then(|c| c.values());
+            let result = parse(text).and_then(|c| c.values());
             let error = result.expect_err(text).to_string();
             assert!(error.contains(words), "{error}");
         };

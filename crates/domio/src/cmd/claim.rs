@@ -1,6 +1,6 @@
 //! `domio claim`: what the papers claim, what decides each claim, and how to look at it.
 
-use crate::args::{ClaimCommand, ClaimList, ClaimShow};
+use crate::args::{ClaimCommand, ClaimList, ClaimShow, Global};
 use crate::out::{self, Status};
 use crate::suggest;
 use anyhow::{anyhow, bail};
@@ -12,15 +12,15 @@ use domio_report::text::{Cell, Column, Table, Tone};
 const NOT_IMPLEMENTED: &str = "not-implemented";
 
 /// Runs `claim list` or `claim show`.
-pub fn run(command: &ClaimCommand) -> anyhow::Result<Status> {
+pub fn run(command: &ClaimCommand, global: &Global) -> anyhow::Result<Status> {
     match command {
-        ClaimCommand::List(args) => list(args),
-        ClaimCommand::Show(args) => show(args),
+        ClaimCommand::List(args) => list(args, global),
+        ClaimCommand::Show(args) => show(args, global),
     }
 }
 
-fn list(args: &ClaimList) -> anyhow::Result<Status> {
-    let chosen = Chosen::of(&args.words)?;
+fn list(args: &ClaimList, global: &Global) -> anyhow::Result<Status> {
+    let chosen = Chosen::of(&args.words, &global.parts)?;
     let (claims, record) = (chosen.claims()?, chosen.record()?);
     let selected = claims.select(&chosen.prefixes)?.into_iter();
     let page = |claim| ClaimPage::of(claim, &chosen.papers, &record);
@@ -62,8 +62,8 @@ fn recorded(page: &ClaimPage) -> &str {
     page.recorded.as_deref().unwrap_or(unknown)
 }
 
-fn show(args: &ClaimShow) -> anyhow::Result<Status> {
-    let chosen = Chosen::of(&args.words)?;
+fn show(args: &ClaimShow, global: &Global) -> anyhow::Result<Status> {
+    let chosen = Chosen::of(&args.words, &global.parts)?;
     let [id] = &chosen.prefixes[..] else {
         let count = chosen.prefixes.len();
         bail!(
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn no_page_has_a_line_that_is_too_long() {
-        let chosen = Chosen::of(&[]).unwrap();
+        let chosen = Chosen::of(&[], &domio_sched::policies().into()).unwrap();
         let record = chosen.record().unwrap();
         for claim in chosen.claims().unwrap().iter() {
             let page = ClaimPage::of(claim, &chosen.papers, &record);

@@ -22,7 +22,7 @@ use serde_json::Value;
 
 /// Measures every variant, prints the tables and draws them.
 pub fn run(args: &Compare, global: &Global) -> anyhow::Result<Status> {
-    let variants = variants::all(args)?;
+    let variants = variants::all(args, &global.parts)?;
     let hosts: Vec<&(Scenario, Built)> = variants.iter().filter_map(Variant::host).collect();
     let first = hosts.first().map(|(_, built)| built);
     let draws = args.drawn.draws(&args.reporting, first)?;
@@ -38,7 +38,7 @@ pub fn run(args: &Compare, global: &Global) -> anyhow::Result<Status> {
     let report = run::report_beside(inputs(), &args.reporting, &shown)?;
     let mut notices = variants::notices(&variants);
     notices.iter().for_each(|notice| out::notice(notice));
-    let keeper = keeping::keeper(&args.keeping)?;
+    let keeper = keeping::keeper(&args.keeping, &global.parts)?;
     let samples = comparison::samples(&hosts, args.how.replications, &keeper, &*progress(global));
     keeping::tell(&keeper, &args.keeping);
     let samples = with_recordings(&variants, samples.map_err(|fault| hosts::failed(&fault))?);

@@ -1,6 +1,6 @@
 //! `domio policy check`: the conformance suite on one policy.
 
-use crate::args::PolicyCheck;
+use crate::args::{Global, PolicyCheck};
 use crate::cmd::choice::Choice;
 use crate::out::{self, Status};
 use domio_front::conformance::SuiteOutcome;
@@ -9,8 +9,8 @@ use domio_sched::conformance::CHECKERS;
 use serde_json::{Value, json};
 
 /// Runs the suite and prints its checks.
-pub fn run(args: &PolicyCheck) -> anyhow::Result<Status> {
-    let choice = Choice::parse(&args.name)?;
+pub fn run(args: &PolicyCheck, global: &Global) -> anyhow::Result<Status> {
+    let choice = Choice::parse(&args.name, &global.parts)?;
     let values = choice.values()?;
     let make = choice.policy.make;
     let promises = &choice.policy.descriptor.promises;
@@ -85,7 +85,10 @@ mod tests {
     fn a_broken_policy_fails_the_check_that_catches_it() {
         let broken = outcome::<placement::IgnoresAffinity>();
         assert_eq!(status(&broken), Status::CheckFailed);
-        let json = to_json(&broken, &Choice::parse("null").unwrap());
+        let json = to_json(
+            &broken,
+            &Choice::parse("null", &domio_sched::policies().into()).unwrap(),
+        );
         let checks = json["checks"].as_array().unwrap();
         let caught = checks.iter().find(|c| c["name"] == "affinity-respected");
         let caught = caught.unwrap();

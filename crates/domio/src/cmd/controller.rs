@@ -1,22 +1,22 @@
 //! `domio controller`: which controllers there are, what they set and what they let you set.
 
-use crate::args::{self, ControllerList, ControllerShow};
+use crate::args::{self, ControllerList, ControllerShow, Global};
 use crate::cmd::registered::{self, ParamJson, Word};
 use crate::out::{self, Status};
 use domio_contract::control::{Descriptor, Kinds, Promises, SettingKind};
-use domio_control::{all, find};
+use domio_scenario::Parts;
 use serde::Serialize;
 
 /// Runs `controller list` or `controller show`.
-pub fn run(command: &args::Controller) -> anyhow::Result<Status> {
+pub fn run(command: &args::Controller, global: &Global) -> anyhow::Result<Status> {
     match command {
-        args::Controller::List(args) => list(args),
-        args::Controller::Show(args) => show(args),
+        args::Controller::List(args) => list(args, &global.parts),
+        args::Controller::Show(args) => show(args, &global.parts),
     }
 }
 
-fn list(args: &ControllerList) -> anyhow::Result<Status> {
-    let descriptors = all().map(|entry| entry.descriptor);
+fn list(args: &ControllerList, parts: &Parts) -> anyhow::Result<Status> {
+    let descriptors = parts.controllers().iter().map(|entry| entry.descriptor);
     if args.json {
         out::json(&descriptors.map(ControllerJson::new).collect::<Vec<_>>())?;
         return Ok(Status::Success);
@@ -27,9 +27,13 @@ fn list(args: &ControllerList) -> anyhow::Result<Status> {
     )
 }
 
-fn show(args: &ControllerShow) -> anyhow::Result<Status> {
-    let names = all().map(|entry| entry.descriptor.name);
-    let d = find(&args.name)
+fn show(args: &ControllerShow, parts: &Parts) -> anyhow::Result<Status> {
+    let names = parts
+        .controllers()
+        .iter()
+        .map(|entry| entry.descriptor.name);
+    let d = parts
+        .controller(&args.name)
         .ok_or_else(|| registered::unknown("controller", &args.name, names))?
         .descriptor;
     if args.json {

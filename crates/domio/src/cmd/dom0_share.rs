@@ -17,7 +17,7 @@ use domio_advise::dom0_share::{
 use domio_front::{hosts, scenarios};
 use domio_lab::Keeping;
 use domio_report::svg::document::document;
-use domio_scenario::{ReplaySource, Scenario};
+use domio_scenario::{Parts, ReplaySource, Scenario};
 use serde::Serialize;
 
 /// Policies that are tried when nobody names one, after the scenario's own.
@@ -25,8 +25,8 @@ const POLICIES: [&str; 4] = ["credit", "credit2", "sedf", "bvt"];
 
 /// Tries the settings, and prints and draws what came out.
 pub fn run(args: &Dom0Share, global: &Global) -> anyhow::Result<Status> {
-    let scenario = run::load(&args.scenario, &args.how, None)?;
-    let subjects = subjects(args, &scenario)?;
+    let scenario = run::load(&args.scenario, &args.how, None, &global.parts)?;
+    let subjects = subjects(args, &scenario, &global.parts)?;
     let mut files = scenario::files(&scenario).forced(args.force);
     files.prints()?;
     let target = args.plot.as_ref();
@@ -35,7 +35,7 @@ pub fn run(args: &Dom0Share, global: &Global) -> anyhow::Result<Status> {
         .transpose()?;
     let source =
         |scenario: &Scenario| -> Box<dyn ReplaySource> { Box::new(traces::recorded(scenario)) };
-    let keeper = keeping::keeper(&args.keeping)?;
+    let keeper = keeping::keeper(&args.keeping, &global.parts)?;
     let replicator = Keeping {
         keeper: &keeper,
         progress: &*progress(global),
@@ -65,9 +65,13 @@ pub fn run(args: &Dom0Share, global: &Global) -> anyhow::Result<Status> {
     Ok(Status::Success)
 }
 
-fn subjects(args: &Dom0Share, scenario: &Scenario) -> anyhow::Result<Vec<Dom0Subject>> {
+fn subjects(
+    args: &Dom0Share,
+    scenario: &Scenario,
+    parts: &Parts,
+) -> anyhow::Result<Vec<Dom0Subject>> {
     let subject = |text: &str, wanted: bool| {
-        let choice = Choice::parse(text)?;
+        let choice = Choice::parse(text, parts)?;
         let changes = choice.changes();
         let params = changes.into_iter().filter(|(k, _)| k != "scheduler.policy");
         Ok(Dom0Subject {

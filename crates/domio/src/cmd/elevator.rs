@@ -1,47 +1,49 @@
 //! `domio elevator`: which elevators there are, what they let you set, and what they do with a
 //! script of requests.
 
-use crate::args::{self, ElevatorList, ElevatorReplay, ElevatorShow};
+use crate::args::{self, ElevatorList, ElevatorReplay, ElevatorShow, Global};
 use crate::cmd::registered::{self, ParamJson};
 use crate::files::{FileKind, Files, Output, is_stdout};
 use crate::input::{self, InputKind, Stream};
 use crate::out::{self, Status};
 use anyhow::{Context, bail};
-use domio_blk::elevator::{ElevatorInfo, elevators, find_elevator};
+use domio_blk::elevator::{ElevatorInfo, find_elevator};
 use domio_blk::replay::{IoScript, replay};
+use domio_scenario::Parts;
 use serde::Serialize;
 use std::io::Read;
 use std::path::Path;
 
 /// Runs a subcommand.
-pub fn run(command: &args::Elevator) -> anyhow::Result<Status> {
+pub fn run(command: &args::Elevator, global: &Global) -> anyhow::Result<Status> {
     match command {
-        args::Elevator::List(args) => list(args),
-        args::Elevator::Show(args) => show(args),
-        args::Elevator::Replay(args) => answer(args),
+        args::Elevator::List(args) => list(args, &global.parts),
+        args::Elevator::Show(args) => show(args, &global.parts),
+        args::Elevator::Replay(args) => answer(args, &global.parts),
     }
 }
 
-/// The elevator called `name`.
+/// The elevator of `parts` called `name`, or with that short name.
 ///
 /// # Errors
 /// When there is none.
-pub fn named(name: &str) -> anyhow::Result<&'static ElevatorInfo> {
-    let names = elevators().iter().map(|e| e.name);
-    find_elevator(name).ok_or_else(|| registered::unknown("elevator", name, names))
+pub fn named(name: &str, parts: &Parts) -> anyhow::Result<&'static ElevatorInfo> {
+    let names = parts.elevators().iter().map(|e| e.name);
+    find_elevator(parts.elevators(), name)
+        .ok_or_else(|| registered::unknown("elevator", name, names))
 }
 
-fn list(args: &ElevatorList) -> anyhow::Result<Status> {
-    let all = elevators().iter();
+fn list(args: &ElevatorList, parts: &Parts) -> anyhow::Result<Status> {
+    let all = parts.elevators().iter();
     if args.json {
-        out::json(&all.map(ElevatorJson::new).collect::<Vec<_>>())?;
+        out::json(&all.map(|e| ElevatorJson::new(e)).collect::<Vec<_>>())?;
         return Ok(Status::Success);
     }
     registered::list("elevator", all.map(|e| (e.name, e.summary, e.source)))
 }
 
-fn show(args: &ElevatorShow) -> anyhow::Result<Status> {
-    let elevator = named(&args.name)?;
+fn show(args: &ElevatorShow, parts: &Parts) -> anyhow::Result<Status> {
+    let elevator = named(&args.name, parts)?;
     if args.json {
         out::json_as("elevator-show", &ElevatorJson::new(elevator))?;
         return Ok(Status::Success);
@@ -62,7 +64,7 @@ fn show(args: &ElevatorShow) -> anyhow::Result<Status> {
     Ok(Status::Success)
 }
 
-fn answer(args: &ElevatorReplay) -> anyhow::Result<Status> {
+fn answer(args: &ElevatorReplay, parts: &Parts) -> anyhow::Result<Status> {
     let read = Some(("the script", args.script.clone()));
     let files = Files::reading(read.filter(|(_, path)| !input::is_stdin(path)));
     let mut files = files.forced(args.force);
@@ -74,10 +76,11 @@ fn answer(args: &ElevatorReplay) -> anyhow::Result<Status> {
             None
         }
     };
-    let elevator = args.elevator.as_deref().map(named).transpose()?;
+    let elevator = args.elevator.as_deref();
+    let elevator = elevator.map(|name| named(name, parts)).transpose()?;
     let name = input::name(&args.script);
     let text = script_at(&args.script)?;
-    let script = IoScript::read(&text, elevator).context(name)?;
+    let script = IoScript::read(&text, parts.elevators(), elevator).context(name)?;
     let mut answer = String::new();
     replay(&script, &mut answer)?;
     let (Some(path), Some(target)) = (path, target) else {

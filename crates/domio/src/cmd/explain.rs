@@ -117,7 +117,12 @@ fn of_block(args: &Explain, global: &Global) -> anyhow::Result<Status> {
 
 /// Simulates the scenario.
 fn of_scenario(args: &Explain, global: &Global) -> anyhow::Result<Status> {
-    let scenario = load(&args.scenario, &args.how, args.policy.as_deref())?;
+    let scenario = load(
+        &args.scenario,
+        &args.how,
+        args.policy.as_deref(),
+        &global.parts,
+    )?;
     let built = hosts::build(&scenario)?;
     built.notices.iter().for_each(|notice| out::notice(notice));
     let draws = args.drawn.draws(&args.reporting, Some(&built))?;
@@ -166,7 +171,7 @@ fn sum(
     scenario: &Scenario,
     built: &Built,
 ) -> anyhow::Result<Explanation> {
-    let keeper = keeping::keeper(&args.keeping)?;
+    let keeper = keeping::keeper(&args.keeping, &global.parts)?;
     let replications = args.how.replications;
     let sum = explained::sum(scenario, built, replications, &keeper, &*progress(global));
     keeping::tell(&keeper, &args.keeping);

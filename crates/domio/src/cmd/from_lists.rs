@@ -1,17 +1,16 @@
 //! `domio scenario from-lists`: a scenario of what `xl` printed of a host.
 
-use crate::args::ScenarioFromLists;
+use crate::args::{Global, ScenarioFromLists};
 use crate::cmd::scenario;
 use crate::files::{FileKind, Files, Output, is_stdout};
 use crate::input;
 use crate::out::{self, Status};
 use anyhow::{Context, anyhow, bail};
 use domio_replay::from_lists::{self, FromListsError, HostLists, ListOptions};
-use domio_sched::policies;
 use serde_json::json;
 
 /// Reads what `xl` printed, and writes the scenario.
-pub fn run(args: &ScenarioFromLists) -> anyhow::Result<Status> {
+pub fn run(args: &ScenarioFromLists, global: &Global) -> anyhow::Result<Status> {
     if args.json && args.output.is_some() {
         bail!("--json prints the scenario and --output writes it to a file; leave one out");
     }
@@ -39,13 +38,15 @@ pub fn run(args: &ScenarioFromLists) -> anyhow::Result<Status> {
         work_us: args.work_us,
         load_pct: args.load,
     };
-    let made = from_lists::scenario(&lists, &options, policies()).map_err(|error| match error {
-        FromListsError::Scenario(errors) => anyhow!(
-            "what the lists tell makes no scenario:\n\n{}",
-            errors.render(true).trim_end()
-        ),
-        other => anyhow!("{other}"),
-    })?;
+    let made = from_lists::scenario(&lists, &options, global.parts.policies()).map_err(
+        |error| match error {
+            FromListsError::Scenario(errors) => anyhow!(
+                "what the lists tell makes no scenario:\n\n{}",
+                errors.render(true).trim_end()
+            ),
+            other => anyhow!("{other}"),
+        },
+    )?;
     let notices = made.notices.iter();
     notices.for_each(|unknown| out::notice(&format!("not known: {unknown}")));
     let (Some(path), Some(target)) = (path, target) else {
@@ -53,7 +54,7 @@ pub fn run(args: &ScenarioFromLists) -> anyhow::Result<Status> {
         match args.json {
             true => out::json_as(
                 "scenario-show",
-                &json!({ "name": name, "title": scenario::title(&name, text), "text": text }),
+                &json!({ "name": name, "title": scenario::title(&name, text, &global.parts), "text": text }),
             )?,
             false => out::text(text)?,
         }

@@ -8,8 +8,7 @@ use crate::out::{self, Status};
 use anyhow::{Context, anyhow, bail};
 use domio_front::scenarios;
 use domio_replay::from_trace::{self, FromTraceError, Shown, Sources, XlError};
-use domio_scenario::Scenario;
-use domio_sched::policies;
+use domio_scenario::{Parts, Scenario};
 use domio_trace::Format;
 use domio_trace::order::ADVICE;
 use serde_json::json;
@@ -45,13 +44,13 @@ pub fn run(args: &ScenarioFromTrace, global: &Global) -> anyhow::Result<Status> 
     let (shown, mut sources) = read_trace(args, global)?;
     sources.sched = sched;
     sources.list = list;
-    let text = made(args, &shown, &sources)?;
+    let text = made(args, &shown, &sources, &global.parts)?;
     let (Some(path), Some(target)) = (path, target) else {
         let name = input::name(&args.trace);
         match args.json {
             true => out::json_as(
                 "scenario-show",
-                &json!({ "name": name, "title": scenario::title(&name, &text), "text": text }),
+                &json!({ "name": name, "title": scenario::title(&name, &text, &global.parts), "text": text }),
             )?,
             false => out::text(&text)?,
         }
@@ -77,14 +76,19 @@ pub fn of(trace: &Path, cpu_hz: Option<u64>, global: &Global) -> anyhow::Result<
         json: false,
     };
     let (shown, sources) = read_trace(&args, global)?;
-    let text = made(&args, &shown, &sources)?;
-    let scenario = Scenario::parse(&input::name(trace), text.as_bytes(), policies());
+    let text = made(&args, &shown, &sources, &global.parts)?;
+    let scenario = Scenario::parse(&input::name(trace), text.as_bytes(), &global.parts);
     scenario.map_err(scenarios::mistakes)
 }
 
 /// The text of the scenario.
-fn made(args: &ScenarioFromTrace, shown: &Shown, sources: &Sources) -> anyhow::Result<String> {
-    from_trace::scenario(shown, sources, policies()).map_err(|error| match error {
+fn made(
+    args: &ScenarioFromTrace,
+    shown: &Shown,
+    sources: &Sources,
+    parts: &Parts,
+) -> anyhow::Result<String> {
+    from_trace::scenario(shown, sources, parts.policies()).map_err(|error| match error {
         FromTraceError::Scenario(errors) => anyhow!(
             "what the trace and the files tell makes no scenario:\n\n{}",
             errors.render(true).trim_end()

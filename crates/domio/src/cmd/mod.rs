@@ -18,6 +18,7 @@ mod from_trace;
 pub mod machines;
 pub mod man;
 pub mod mon;
+pub mod new;
 pub mod pictures;
 pub mod policy;
 pub mod registered;

@@ -1,38 +1,40 @@
 //! `domio policy`: which policies there are and what they let you set.
 
-use crate::args::{self, PolicyList, PolicyShow};
+use crate::args::{self, Global, PolicyList, PolicyShow};
 use crate::cmd::conformance;
 use crate::cmd::registered::{self, ParamJson};
 use crate::out::{self, Status};
 use anyhow::anyhow;
 use domio_contract::{Descriptor, Needs, Policy, Promises};
-use domio_scenario::unmodelled_policy;
-use domio_sched::{find, policies};
+use domio_scenario::{Parts, unmodelled_policy};
 use serde::Serialize;
 
 /// Runs a subcommand.
-pub fn run(command: &args::Policy) -> anyhow::Result<Status> {
+pub fn run(command: &args::Policy, global: &Global) -> anyhow::Result<Status> {
     match command {
-        args::Policy::List(args) => list(args),
-        args::Policy::Show(args) => show(args),
-        args::Policy::Check(args) => conformance::run(args),
+        args::Policy::List(args) => list(args, &global.parts),
+        args::Policy::Show(args) => show(args, &global.parts),
+        args::Policy::Check(args) => conformance::run(args, global),
     }
 }
 
-/// The policy called `name`.
+/// The policy of `parts` called `name`.
 ///
 /// # Errors
 /// With near matches and where to look.
-pub fn named(name: &str) -> anyhow::Result<&'static Policy> {
-    let names = policies().iter().map(|p| p.descriptor.name);
-    find(name).ok_or_else(|| match unmodelled_policy(name) {
-        Some(told) => anyhow!("no policy is called \"{name}\": {told}"),
-        None => registered::unknown("policy", name, names),
-    })
+pub fn named(name: &str, parts: &Parts) -> anyhow::Result<Policy> {
+    let names = parts.policies().iter().map(|p| p.descriptor.name);
+    parts
+        .policy(name)
+        .copied()
+        .ok_or_else(|| match unmodelled_policy(name) {
+            Some(told) => anyhow!("no policy is called \"{name}\": {told}"),
+            None => registered::unknown("policy", name, names),
+        })
 }
 
-fn list(args: &PolicyList) -> anyhow::Result<Status> {
-    let descriptors = policies().iter().map(|p| p.descriptor);
+fn list(args: &PolicyList, parts: &Parts) -> anyhow::Result<Status> {
+    let descriptors = parts.policies().iter().map(|p| p.descriptor);
     if args.json {
         out::json(&descriptors.map(PolicyJson::new).collect::<Vec<_>>())?;
         return Ok(Status::Success);
@@ -40,8 +42,8 @@ fn list(args: &PolicyList) -> anyhow::Result<Status> {
     registered::list("policy", descriptors.map(|d| (d.name, d.summary, d.source)))
 }
 
-fn show(args: &PolicyShow) -> anyhow::Result<Status> {
-    let descriptor = named(&args.name)?.descriptor;
+fn show(args: &PolicyShow, parts: &Parts) -> anyhow::Result<Status> {
+    let descriptor = named(&args.name, parts)?.descriptor;
     if args.json {
         out::json_as("policy-show", &PolicyJson::new(descriptor))?;
         return Ok(Status::Success);

@@ -25,12 +25,13 @@ use domio_papers::{
 use domio_report::data::{PaperTitle, ReportData, Section};
 use domio_report::figures::PaperFigures;
 use domio_report::{figures, html, samples, text};
+use domio_scenario::Parts;
 use serde::Serialize;
 
 /// Decides the claims, prints the ledger and writes the report. Without a selection, the tour of a
 /// small host comes first.
 pub fn run(args: &Reproduce, global: &Global) -> anyhow::Result<Status> {
-    let subject = Decided::of(args)?;
+    let subject = Decided::of(args, &global.parts)?;
     let (chosen, registry) = (&subject.chosen, &subject.registry);
     let read = args.claims.iter().map(|path| ("the claims", path.clone()));
     let files = Files::reading(read.chain(chosen.files()));
@@ -42,7 +43,7 @@ pub fn run(args: &Reproduce, global: &Global) -> anyhow::Result<Status> {
     let against = against.transpose()?;
     let named = args.reporting.report.as_ref().and_then(Option::as_deref);
     let output = report::begin(&mut files, named, args.reporting.force, &shown(args))?;
-    let keeper = keeping::keeper(&args.keeping)?;
+    let keeper = keeping::keeper(&args.keeping, &global.parts)?;
     let progress = progress(global);
     let tour = match args.words.is_empty() && args.claims.is_none() {
         true => Some(Tour::take(
@@ -118,8 +119,8 @@ struct Decided {
 }
 
 impl Decided {
-    fn of(args: &Reproduce) -> anyhow::Result<Self> {
-        let chosen = Chosen::of(&args.words)?;
+    fn of(args: &Reproduce, parts: &Parts) -> anyhow::Result<Self> {
+        let chosen = Chosen::of(&args.words, parts)?;
         let claims = match &args.claims {
             Some(path) => papers::claims_in(path)?,
             None => chosen.claims()?,

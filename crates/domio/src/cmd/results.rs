@@ -1,10 +1,11 @@
 //! `domio results`: what earlier commands left in the file of results.
 
-use crate::args::{Results, ResultsDiff, ResultsList, ResultsPrune, ResultsShow};
+use crate::args::{Global, Results, ResultsDiff, ResultsList, ResultsPrune, ResultsShow};
 use crate::out::{self, Status};
 use crate::suggest;
 use anyhow::{anyhow, bail};
-use domio_lab::store::{DEFAULT, FigureMoved, Held, Moves, PROGRAM, Store, moves};
+use domio_front::program;
+use domio_lab::store::{DEFAULT, FigureMoved, Held, Moves, Store, moves};
 use domio_report::figure;
 use domio_report::text::{Cell, Column, Table, Tone};
 use domio_run::{Sample, Subject};
@@ -16,12 +17,12 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Runs a subcommand.
-pub fn run(command: &Results) -> anyhow::Result<Status> {
+pub fn run(command: &Results, global: &Global) -> anyhow::Result<Status> {
     match command {
-        Results::List(args) => list(args),
-        Results::Show(args) => show(args),
+        Results::List(args) => list(args, &program::name(&global.parts)),
+        Results::Show(args) => show(args, &program::name(&global.parts)),
         Results::Diff(args) => diff(args),
-        Results::Prune(args) => prune(args),
+        Results::Prune(args) => prune(args, &program::name(&global.parts)),
     }
 }
 
@@ -121,12 +122,12 @@ fn program_of(all: &[Held], begin: &str) -> anyhow::Result<String> {
     }
 }
 
-fn list(args: &ResultsList) -> anyhow::Result<Status> {
+fn list(args: &ResultsList, this: &str) -> anyhow::Result<Status> {
     let store = Store::existing(&file(args.results.as_ref()))?;
     let mut held = store.held()?;
     held.retain(|held| held.subject.name.starts_with(&args.prefix));
     if args.json {
-        let list: Vec<Value> = held.iter().map(to_json).collect();
+        let list: Vec<Value> = held.iter().map(|held| to_json(held, this)).collect();
         out::json(&list)?;
         return Ok(Status::Success);
     }
@@ -151,13 +152,13 @@ fn list(args: &ResultsList) -> anyhow::Result<Status> {
                 figure::number(held.bytes as f64 / 1e3).into(),
             ]);
         }
-        let this = match program == PROGRAM {
+        let which = match program == this {
             true => ", this program",
             false => "",
         };
         let between = if i == 0 { "" } else { "\n" };
         let table = table.render(out::view());
-        out::text(&format!("{between}domio {program}{this}\n\n{table}"))?;
+        out::text(&format!("{between}domio {program}{which}\n\n{table}"))?;
     }
     if held.is_empty() {
         out::message("nothing of that name is kept");
@@ -165,10 +166,10 @@ fn list(args: &ResultsList) -> anyhow::Result<Status> {
     Ok(Status::Success)
 }
 
-fn to_json(held: &Held) -> Value {
+fn to_json(held: &Held, this: &str) -> Value {
     json!({
         "program": held.program,
-        "is_this_program": held.program == PROGRAM,
+        "is_this_program": held.program == this,
         "name": held.subject.name,
         "settings": held.subject.settings,
         "fingerprint": held.subject.fingerprint,
@@ -180,7 +181,7 @@ fn to_json(held: &Held) -> Value {
     })
 }
 
-fn show(args: &ResultsShow) -> anyhow::Result<Status> {
+fn show(args: &ResultsShow, this: &str) -> anyhow::Result<Status> {
     let store = Store::existing(&file(args.results.as_ref()))?;
     let all = store.held()?;
     let named: Vec<Held> = all
@@ -203,7 +204,7 @@ fn show(args: &ResultsShow) -> anyhow::Result<Status> {
     for (i, held) in named.iter().filter(|h| h.program == program).enumerate() {
         let figures = figures(&store.samples(held)?);
         if args.json {
-            let mut json = to_json(held);
+            let mut json = to_json(held, this);
             json["figures"] = figures
                 .into_iter()
                 .map(|(name, estimate)| (name, json!(estimate)))
@@ -339,9 +340,9 @@ fn diff_to_text(before: &str, after: &str, moves: &Moves) -> String {
     text
 }
 
-fn prune(args: &ResultsPrune) -> anyhow::Result<Status> {
+fn prune(args: &ResultsPrune, this: &str) -> anyhow::Result<Status> {
     let path = file(args.results.as_ref());
-    let mut store = Store::existing(&path)?;
+    let mut store = Store::existing(&path)?.in_the_name_of(this);
     let all = store.held()?;
     let keep = args.keep.iter().map(|begin| program_of(&all, begin));
     let keep = keep.collect::<anyhow::Result<Vec<String>>>()?;

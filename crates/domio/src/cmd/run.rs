@@ -21,7 +21,7 @@ use domio_report::{observed, samples, text};
 use domio_run::observe::{Observer, Seen, Window};
 use domio_run::simulate::{self, RunFault};
 use domio_run::{Heard, Sample, SampleKey};
-use domio_scenario::{Built, Scenario};
+use domio_scenario::{Built, Parts, Scenario};
 use domio_stats::drivers::{self, DriverFigures};
 use domio_trace::{PerfettoWriter, TraceWriter, scenario_sha256};
 use std::path::PathBuf;
@@ -29,7 +29,12 @@ use std::sync::Mutex;
 
 /// Runs the scenario and prints, writes and draws what came out.
 pub fn run(args: &Run, global: &Global) -> anyhow::Result<Status> {
-    let scenario = load(&args.scenario, &args.how, args.policy.as_deref())?;
+    let scenario = load(
+        &args.scenario,
+        &args.how,
+        args.policy.as_deref(),
+        &global.parts,
+    )?;
     let targets = Targets::of(args, &scenario)?;
     let built = hosts::build(&scenario)?;
     built.notices.iter().for_each(|notice| out::notice(notice));
@@ -39,7 +44,7 @@ pub fn run(args: &Run, global: &Global) -> anyhow::Result<Status> {
     let count = args.how.replications;
     // One replication is done as quickly as its file would be made.
     let keeper = match count > 1 || args.keeping.results.is_some() {
-        true => keeping::keeper(&args.keeping)?,
+        true => keeping::keeper(&args.keeping, &global.parts)?,
         false => Keeper::none(),
     };
     let subject = domio_lab::store::subject(&scenario).ok();
@@ -115,8 +120,13 @@ pub fn shown(verb: &str, scenarios: &[String], how: &How, policies: &[String]) -
 
 /// The scenario with the changes that the command line asks for; its notices are told. `policy` is
 /// as for [`Choice::parse`].
-pub fn load(name: &str, how: &How, policy: Option<&str>) -> anyhow::Result<Scenario> {
-    let scenario = read(name, how, policy)?;
+pub fn load(
+    name: &str,
+    how: &How,
+    policy: Option<&str>,
+    parts: &Parts,
+) -> anyhow::Result<Scenario> {
+    let scenario = read(name, how, policy, parts)?;
     for notice in scenario.notices() {
         out::notice(notice);
     }
@@ -124,11 +134,16 @@ pub fn load(name: &str, how: &How, policy: Option<&str>) -> anyhow::Result<Scena
 }
 
 /// As [`load`], and nothing is told.
-pub fn read(name: &str, how: &How, policy: Option<&str>) -> anyhow::Result<Scenario> {
+pub fn read(
+    name: &str,
+    how: &How,
+    policy: Option<&str>,
+    parts: &Parts,
+) -> anyhow::Result<Scenario> {
     refuse_doubled(&how.set, "leave one out, or see both with `domio compare`")?;
-    let scenario = scenarios::load(name)?;
+    let scenario = scenarios::load(name, parts)?;
     let seed = how.seed.map(|seed| seed.to_string());
-    let choice = policy.map(Choice::parse).transpose()?;
+    let choice = policy.map(|text| Choice::parse(text, parts)).transpose()?;
     let choice = choice.map_or_else(Vec::new, |choice| choice.changes());
     let pairs = choice.iter();
     let pairs = pairs.map(|(key, value)| (key.as_str(), value.as_str()));

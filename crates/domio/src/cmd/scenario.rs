@@ -11,23 +11,22 @@ use domio_front::hosts;
 use domio_front::scenarios::{is_unreadable, near, of_file, of_stdin};
 use domio_papers::paper::{self, Paper};
 use domio_report::text::{Cell, Column, Table, Tone};
-use domio_scenario::{Scenario, example, examples, schema};
-use domio_sched::policies;
+use domio_scenario::{Parts, Scenario, example, examples, schema};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
 /// Runs a subcommand.
 pub fn run(command: &args::Scenario, global: &Global) -> anyhow::Result<Status> {
     match command {
-        args::Scenario::Check(args) => check(args),
+        args::Scenario::Check(args) => check(args, &global.parts),
         args::Scenario::Schema(_) => {
-            out::json(&schema(policies()))?;
+            out::json(&schema(&global.parts))?;
             Ok(Status::Success)
         }
-        args::Scenario::List(args) => list(args),
-        args::Scenario::Show(args) => show(args),
+        args::Scenario::List(args) => list(args, &global.parts),
+        args::Scenario::Show(args) => show(args, &global.parts),
         args::Scenario::FromTrace(args) => from_trace::run(args, global),
-        args::Scenario::FromLists(args) => from_lists::run(args),
+        args::Scenario::FromLists(args) => from_lists::run(args, global),
     }
 }
 
@@ -51,17 +50,15 @@ pub fn inputs(scenario: &Scenario) -> Vec<(&'static str, PathBuf)> {
     own.into_iter().chain(files).collect()
 }
 
-fn check(args: &ScenarioCheck) -> anyhow::Result<Status> {
+fn check(args: &ScenarioCheck, parts: &Parts) -> anyhow::Result<Status> {
     let mut status = Status::Success;
     let mut checked = Vec::new();
     for file in &args.files {
         let shipped = file.to_str().and_then(|name| Some((name, example(name)?)));
         let result = match shipped {
-            _ if input::is_stdin(file) => of_stdin()?,
-            Some((name, text)) if !file.exists() => {
-                Scenario::parse(name, text.as_bytes(), policies())
-            }
-            _ => match of_file(file) {
+            _ if input::is_stdin(file) => of_stdin(parts)?,
+            Some((name, text)) if !file.exists() => Scenario::parse(name, text.as_bytes(), parts),
+            _ => match of_file(file, parts) {
                 // What is no scenario outweighs mistakes, and the other files are checked still.
                 Err(error) if !args.json => {
                     out::message(&format!("error: {error:#}"));
@@ -115,23 +112,23 @@ fn check(args: &ScenarioCheck) -> anyhow::Result<Status> {
     Ok(status)
 }
 
-/// The title of the scenario `text`.
-pub fn title(name: &str, text: &str) -> String {
-    let scenario = Scenario::parse(name, text.as_bytes(), policies());
+/// The title of the scenario `text`, which can ask for `parts`.
+pub fn title(name: &str, text: &str, parts: &Parts) -> String {
+    let scenario = Scenario::parse(name, text.as_bytes(), parts);
     scenario
         .ok()
         .and_then(|s| s.plan().title.clone())
         .unwrap_or_default()
 }
 
-fn list(args: &ScenarioList) -> anyhow::Result<Status> {
+fn list(args: &ScenarioList, parts: &Parts) -> anyhow::Result<Status> {
     let papers = paper::shipped();
     let cells = papers.iter().flat_map(Paper::cells);
     let titled: Vec<(String, String)> = match args.papers {
         true => cells.map(|cell| (cell.path(), cell.title())).collect(),
         false => examples()
             .iter()
-            .map(|(name, text)| ((*name).to_owned(), title(name, text)))
+            .map(|(name, text)| ((*name).to_owned(), title(name, text, parts)))
             .collect(),
     };
     if args.json {
@@ -162,7 +159,7 @@ fn cells_of(papers: &[Paper]) -> String {
     counts.collect::<Vec<_>>().join(", ")
 }
 
-fn show(args: &ScenarioShow) -> anyhow::Result<Status> {
+fn show(args: &ScenarioShow, parts: &Parts) -> anyhow::Result<Status> {
     let name = &args.name;
     let text = match example(name) {
         Some(text) => text.to_owned(),
@@ -178,7 +175,7 @@ fn show(args: &ScenarioShow) -> anyhow::Result<Status> {
             "scenario-show",
             &json!({
                 "name": args.name,
-                "title": title(name, &text),
+                "title": title(name, &text, parts),
                 "text": text,
             }),
         )?,

@@ -41,7 +41,13 @@ pub fn run(command: &args::Trace, global: &Global) -> anyhow::Result<Status> {
 /// When there is no file, it is no trace, or it has no clock that could be given.
 pub fn open(input: &TraceInput, global: &Global) -> anyhow::Result<Reader> {
     let watched = |file| reading(global, file);
-    trace_file::open(&input.file, input.cpu_hz, watched, &out::message)
+    trace_file::open(
+        &input.file,
+        input.cpu_hz,
+        &global.parts,
+        watched,
+        &out::message,
+    )
 }
 
 /// Hands all records to `sink`, as [`trace_file::copy`]. Returns whether the file ends too early.

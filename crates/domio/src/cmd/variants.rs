@@ -16,7 +16,7 @@ use domio_front::hosts;
 use domio_meter::Meter;
 use domio_run::simulate::domains;
 use domio_run::{Sample, driver_work, measure};
-use domio_scenario::{Built, Scenario};
+use domio_scenario::{Built, Parts, Scenario};
 use domio_trace::{Format, ReadOptions, TraceReader};
 use std::path::{Path, PathBuf};
 
@@ -96,9 +96,10 @@ impl Variant {
 /// # Errors
 /// Whatever is wrong with a scenario, a policy, a setting or a recording; when there is nothing to
 /// compare with; when labels are too few or too many.
-pub fn all(args: &Compare) -> anyhow::Result<Vec<Variant>> {
+pub fn all(args: &Compare, parts: &Parts) -> anyhow::Result<Vec<Variant>> {
     let choices = args.policies.iter();
-    let choices = choices.map(|text| Choice::parse(text).map(|choice| (text.as_str(), choice)));
+    let choices =
+        choices.map(|text| Choice::parse(text, parts).map(|choice| (text.as_str(), choice)));
     let choices: Vec<(&str, Choice)> = choices.collect::<anyhow::Result<_>>()?;
     let settings = settings(&args.how.set)?;
     let recorded: Vec<bool> = args
@@ -111,22 +112,22 @@ pub fn all(args: &Compare) -> anyhow::Result<Vec<Variant>> {
         let several = args.scenarios.len() > 1;
         for choice in options(&choices) {
             for setting in &settings {
-                let policies: Vec<&Policy> = choices.iter().map(|(_, c)| c.policy).collect();
+                let policies: Vec<&Policy> = choices.iter().map(|(_, c)| &c.policy).collect();
                 let own = choice.map(|(_, c)| c);
                 let (how, notices) = how_of(own, &policies, &args.how, &setting.keys);
                 let spec = choice.map(|(text, _)| *text);
-                let scenario = run::read(source, &how, spec)?;
+                let scenario = run::read(source, &how, spec, parts)?;
                 let built = hosts::build(&scenario)?;
-                let mut parts = Vec::new();
-                parts.extend(several.then(|| short(source)));
+                let mut words = Vec::new();
+                words.extend(several.then(|| short(source)));
                 let many = choices.len() > 1 || choices.iter().any(|(_, c)| !c.params.is_empty());
-                parts.extend(spec.filter(|_| many).map(str::to_owned));
-                parts.extend(setting.label.clone());
-                if parts.is_empty() {
-                    parts.push(spec.map_or_else(|| short(source), str::to_owned));
+                words.extend(spec.filter(|_| many).map(str::to_owned));
+                words.extend(setting.label.clone());
+                if words.is_empty() {
+                    words.push(spec.map_or_else(|| short(source), str::to_owned));
                 }
                 variants.push(Variant {
-                    label: parts.join(" "),
+                    label: words.join(" "),
                     source: source.clone(),
                     changes: scenario.overrides().map(str::to_owned).collect(),
                     notices,
@@ -148,7 +149,7 @@ pub fn all(args: &Compare) -> anyhow::Result<Vec<Variant>> {
             source: source.clone(),
             changes: Vec::new(),
             notices: Vec::new(),
-            what: What::Recording(measured(source, args.cpu_hz, &names)?),
+            what: What::Recording(measured(source, args.cpu_hz, &names, parts)?),
         };
         variants.insert(place, variant);
         place += 1;
@@ -243,7 +244,7 @@ fn how_of(
     };
     how.set.retain(|(key, _)| {
         let param = key.rsplit('.').next().unwrap_or(key);
-        let strange = !has(own.policy, key, param) && all.iter().any(|p| has(p, key, param));
+        let strange = !has(&own.policy, key, param) && all.iter().any(|p| has(p, key, param));
         if strange {
             let name = own.name();
             notices.push(format!(
@@ -341,11 +342,12 @@ fn measured(
     source: &str,
     tsc_hz: Option<u64>,
     names: &[(DomainId, String)],
+    parts: &Parts,
 ) -> anyhow::Result<Recording> {
     let context = || format!("cannot read the recording {source}");
     let options = ReadOptions {
         tsc_hz,
-        classes: domio_scenario::classes(domio_sched::policies()),
+        classes: parts.classes(),
         ..ReadOptions::default()
     };
     let file = input::trace(Path::new(source)).with_context(context)?;

@@ -68,7 +68,7 @@ fn told(names: &Names, record: &Record) -> Told {
 fn read(bytes: &[u8]) -> Trace {
     let mut records = Vec::new();
     let options = ReadOptions {
-        classes: domio_scenario::classes(domio_sched::policies()),
+        classes: domio_scenario::Parts::from(domio_sched::policies()).classes(),
         ..ReadOptions::default()
     };
     let mut reader = TraceReader::new(bytes, &options).expect("a trace");
@@ -175,7 +175,7 @@ fn through_a_file(names: &Names, record: &Record) -> Trace {
 fn each_declared_record_of_a_policy_comes_back() {
     let (at, pcpu) = (Instant::from_nanos(1_000), PcpuId(0));
     let mut count = 0;
-    for class in domio_scenario::classes(domio_sched::policies()) {
+    for class in domio_scenario::Parts::from(domio_sched::policies()).classes() {
         let mut names = Names::new();
         let whom = names.add_actor(VcpuName::new(DomainId(3), 1));
         let id = names.add_class(class);

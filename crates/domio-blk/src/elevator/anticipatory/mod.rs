@@ -17,19 +17,20 @@ use super::history::Average;
 use super::list::List;
 use super::request::{Bio, IoWay, Jiffies, Request, RequestId, Requests, Submitter};
 use super::sorted::Sorted;
-use super::tunables::{Tunable, Tuning};
+use super::tunables::{self, Tunable, Tuning};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use batch::Batch;
 use wait::{Status, Wait};
 
 /// What this elevator is.
-pub const INFO: ElevatorInfo = ElevatorInfo {
+pub static INFO: ElevatorInfo = ElevatorInfo {
     name: "anticipatory",
     alias: Some("as"),
     summary: "sweeps, and a moment's wait for the next read of the same process",
     source: "Linux 2.6.24, block/as-iosched.c",
     tunables: &TUNABLES,
+    keys: &tunables::keys(&TUNABLES),
     promise: Promise::Turns { wait_ms: 5000 },
     make: |tuning, now| Box::new(Anticipatory::new(tuning, now)),
 };

@@ -25,19 +25,20 @@ use super::choice::{BackSeek, better};
 use super::contract::{Elevator, ElevatorInfo, Layer, Merge, Promise};
 use super::cx::{ElevatorCx, QueueTimer};
 use super::request::{Bio, IoWay, Jiffies, RequestId, Requests, Submitter};
-use super::tunables::{Tunable, Tuning};
+use super::tunables::{self, Tunable, Tuning};
 use alloc::boxed::Box;
 use domio_core::{ParamKind, ParamSpec};
 use queue::Queues;
 use rate::DeviceRate;
 
 /// What this elevator is.
-pub const INFO: ElevatorInfo = ElevatorInfo {
+pub static INFO: ElevatorInfo = ElevatorInfo {
     name: "bfq",
     alias: None,
     summary: "turns by budgets of sectors, shares by weight",
     source: "Linux 6.1, block/bfq-iosched.c",
     tunables: &TUNABLES,
+    keys: &tunables::keys(&TUNABLES),
     promise: Promise::Turns { wait_ms: 4000 },
     make: |tuning, _| Box::new(Bfq::new(tuning)),
 };

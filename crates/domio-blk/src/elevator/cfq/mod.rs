@@ -18,18 +18,19 @@ use super::choice::{BackSeek, better};
 use super::contract::{Elevator, ElevatorInfo, MayQueue, Merge, Promise};
 use super::cx::{ElevatorCx, QueueTimer};
 use super::request::{Bio, IoWay, Jiffies, RequestId, Requests, Submitter};
-use super::tunables::{Tunable, Tuning};
+use super::tunables::{self, Tunable, Tuning};
 use alloc::boxed::Box;
 use domio_core::ParamSpec;
 use state::{Class, Lines};
 
 /// What this elevator is.
-pub const INFO: ElevatorInfo = ElevatorInfo {
+pub static INFO: ElevatorInfo = ElevatorInfo {
     name: "cfq",
     alias: None,
     summary: "slices of the disk's time for each process",
     source: "Linux 2.6.24, block/cfq-iosched.c",
     tunables: &TUNABLES,
+    keys: &tunables::keys(&TUNABLES),
     promise: Promise::Turns { wait_ms: 4000 },
     make: |tuning, now| Box::new(Cfq::new(tuning, now)),
 };

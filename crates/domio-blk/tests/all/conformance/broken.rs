@@ -27,6 +27,7 @@ const fn info(
         summary,
         source: "the conformance suite",
         tunables: &[],
+        keys: &[],
         promise: Promise::Arrival,
         make,
     }

@@ -1,7 +1,7 @@
 //! The bench: a file system on a request layer and a plain drive, with processes above.
 
 use domio_blk::elevator::{Bio, IoWay, QueueAction, QueueTimer, RequestId, Submitter};
-use domio_blk::elevator::{Tuning, find_elevator};
+use domio_blk::elevator::{Tuning, elevators, find_elevator};
 use domio_blk::fs::FileSystem;
 use domio_blk::fs::config::FsConfig;
 use domio_blk::fs::contract::{FIRST_PROCESS, FileOp, FsStep, QueueCongestion};
@@ -91,7 +91,7 @@ pub struct Bench {
 
 impl Bench {
     pub fn new(config: FsConfig, elevator: &str, drive: Plain) -> Self {
-        let info = find_elevator(elevator).unwrap();
+        let info = find_elevator(elevators(), elevator).unwrap();
         let tuning = Tuning::defaults(info.tunables, HZ);
         let limits = QueueLimits::disk(HZ, 31);
         Bench {

@@ -2,7 +2,7 @@
 
 use crate::site::{Records, at, domain};
 use domio_blk::drive::{Command, Drive, FinishedCommand, ServiceTime};
-use domio_blk::elevator::{IoWay, find_elevator};
+use domio_blk::elevator::{IoWay, elevators, find_elevator};
 use domio_blk::fs::config::FsCosts;
 use domio_blk::split::{
     BackKind, DriveBlueprint, HostDiskConfig, LayerConfig, PendingPool, Split, SplitConfig,
@@ -135,7 +135,10 @@ pub fn fixed(time: Duration) -> Fixed {
 
 /// A request layer with this elevator, at 250 ticks a second.
 pub fn layer(elevator: &str) -> LayerConfig {
-    LayerConfig::new(find_elevator(elevator).expect("a shipped elevator"), 250)
+    LayerConfig::new(
+        find_elevator(elevators(), elevator).expect("a shipped elevator"),
+        250,
+    )
 }
 
 /// What work costs in these tests.

@@ -12,7 +12,8 @@ mod none;
 
 use domio_blk::conformance::{HistoryStep, IoHistory, history, run};
 use domio_blk::elevator::{
-    Bio, Elevator, ElevatorInfo, IoPrio, IoWay, Jiffies, Submitter, Tuning, find_elevator,
+    Bio, Elevator, ElevatorInfo, IoPrio, IoWay, Jiffies, Submitter, Tuning, elevators,
+    find_elevator,
 };
 
 /// The histories: hand-written ones, many random ones, and a few long ones.
@@ -65,14 +66,14 @@ fn crowd(seed: u64) -> IoHistory {
 
 /// Whether a copy of the elevator called `name` ever does something else.
 fn parts(name: &str, make: fn(&Tuning, Jiffies) -> Box<dyn Elevator>) -> bool {
-    let elevator = find_elevator(name).unwrap();
+    let elevator = find_elevator(elevators(), name).unwrap();
     let copy = ElevatorInfo { make, ..*elevator };
     histories().any(|history| run(elevator, &history) != run(&copy, &history))
 }
 
 /// Holds the elevator called `name` against a twin.
 fn same(name: &str, make: fn(&Tuning, Jiffies) -> Box<dyn Elevator>) {
-    let elevator = find_elevator(name).unwrap();
+    let elevator = find_elevator(elevators(), name).unwrap();
     let twin = ElevatorInfo { make, ..*elevator };
     let mut started = 0;
     for (i, history) in histories().enumerate() {

@@ -16,6 +16,7 @@ use domio_blk::trace::{LoopKind, MachineConfig};
 use domio_meter::block::{BlockExplainer, BlockMeter, BlockSummaryJson, BlockWaitsJson};
 use domio_replay::block::{BlockCsv, BlockReplay, IntakeConfig, LeftOut};
 use domio_report::text::block as text;
+use domio_scenario::Parts;
 use domio_trace::block::{BlockEvent, BlockNames, DeviceTime};
 use indicatif::ProgressBarIter;
 use std::io::{self, Write};
@@ -35,8 +36,8 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(machine: &Machine, hz: i64) -> anyhow::Result<Self> {
-        let elevator = elevator::named(&machine.elevator)?;
+    fn new(machine: &Machine, hz: i64, parts: &Parts) -> anyhow::Result<Self> {
+        let elevator = elevator::named(&machine.elevator, parts)?;
         let drive = find_drive(&machine.drive).ok_or_else(|| {
             let names = DRIVES.iter().map(|drive| drive.variant.word);
             let near = suggest::near(&machine.drive, names.clone());
@@ -123,7 +124,7 @@ pub fn explain_replayed(
     global: &Global,
 ) -> anyhow::Result<Status> {
     const HZ: i64 = 250;
-    let bench = Bench::new(machine, HZ)?;
+    let bench = Bench::new(machine, HZ, &global.parts)?;
     let reader = open(path, format, global)?;
     let mut replay = BlockReplay::new(reader, IntakeConfig::default(), bench.config());
     let mut explainer = BlockExplainer::new();
@@ -139,7 +140,7 @@ pub fn explain_replayed(
 /// # Errors
 /// When an option names nothing, a file cannot be read or written.
 pub fn replay(args: &TraceReplay, global: &Global) -> anyhow::Result<Status> {
-    let mut bench = Bench::new(&args.machine, args.hz)?;
+    let mut bench = Bench::new(&args.machine, args.hz, &global.parts)?;
     bench.limits.requests = args.nr_requests;
     for (name, value) in &args.set {
         tune(&mut bench, name, value)?;

@@ -162,7 +162,7 @@ fn log(args: &Mon, global: &Global, prefix: &Path) -> anyhow::Result<Status> {
         Some(_) => log::Rows::Running,
         None => log::Rows::All,
     };
-    let mut inputs = source::files(args)?;
+    let mut inputs = source::files(args, &global.parts)?;
     // Whether a log may be overwritten is for the logs to say, all of them at once.
     let guard = move |path: &Path| inputs.writes("--log", path, FileKind::Report).map(|_| ());
     if let Some(folder) = prefix.parent() {

@@ -18,7 +18,7 @@ use domio_monitor::DomainNames;
 use domio_monitor::feed::{Closing, Feed, IntervalEnd};
 use domio_monitor::live::Records;
 use domio_run::{residence, simulate};
-use domio_scenario::{Built, Scenario};
+use domio_scenario::{Built, Parts, Scenario};
 use domio_trace::order::ADVICE;
 use domio_trace::{ReadOptions, TraceReader};
 use growing::Growing;
@@ -62,7 +62,7 @@ impl Source {
                 replications: 1,
                 set: args.set.clone(),
             };
-            let scenario = run::load(&args.source, &how, args.policy.as_deref())?;
+            let scenario = run::load(&args.source, &how, args.policy.as_deref(), &global.parts)?;
             let built = hosts::build(&scenario)?;
             built.notices.iter().for_each(|notice| out::notice(notice));
             return Ok(Source::Host(Box::new((scenario, built))));
@@ -80,7 +80,7 @@ impl Source {
         let file = input::trace(path).with_context(context)?;
         let options = ReadOptions {
             tsc_hz: args.cpu_hz.or_else(|| clock::find(path, &out::message)),
-            classes: domio_scenario::classes(domio_sched::policies()),
+            classes: global.parts.classes(),
             ..ReadOptions::default()
         };
         if args.follow {
@@ -197,7 +197,7 @@ impl<R: Read> Trace<R> {
 ///
 /// # Errors
 /// When the scenario cannot be read.
-pub fn files(args: &Mon) -> anyhow::Result<Files> {
+pub fn files(args: &Mon, parts: &Parts) -> anyhow::Result<Files> {
     let path = PathBuf::from(&args.source);
     if input::is_stdin(&path) {
         return Ok(Files::reading([]));
@@ -205,7 +205,7 @@ pub fn files(args: &Mon) -> anyhow::Result<Files> {
     if args.follow || is_trace(&args.source) {
         return Ok(Files::reading([("the trace", path)]));
     }
-    Ok(scenario::files(&scenarios::load(&args.source)?))
+    Ok(scenario::files(&scenarios::load(&args.source, parts)?))
 }
 
 /// Whether `source` is a trace: standard input, a pipe, or a file that begins as traces do.

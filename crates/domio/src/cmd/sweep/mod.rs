@@ -22,6 +22,7 @@ use crate::suggest;
 use anyhow::{anyhow, bail};
 use domio_front::cells::{self, CellSource, CheckedCells, setting};
 use domio_front::drive::{CellAt, CellDrive};
+use domio_front::program;
 use domio_front::scenarios;
 use domio_lab::replicate::at_once;
 use domio_report::data::ReportData;
@@ -45,7 +46,7 @@ pub fn run(args: &Sweep, global: &Global) -> anyhow::Result<Status> {
     let (plan, search) = planned(args, source.base().plan().seed)?;
     let notices = check_ends(&source, &plan, args)?;
     let targets = Targets::of(args, &source)?;
-    let keeper = keeping::keeper(&args.keeping)?;
+    let keeper = keeping::keeper(&args.keeping, &global.parts)?;
     let progress = progress(global);
     let drive = CellDrive {
         source: &source,
@@ -66,6 +67,7 @@ pub fn run(args: &Sweep, global: &Global) -> anyhow::Result<Status> {
     let written = finish(args, &tracker, written?)?;
     let mut told = Told {
         scenario: source.base().name(),
+        program: program::name(&global.parts),
         seed: source.base().plan().seed,
         design: design_name(args),
         axes: plan.axes(),
@@ -156,7 +158,7 @@ fn source(args: &Sweep, global: &Global) -> anyhow::Result<CellSource> {
             let name = input::name(path);
             bail!("--cpu-hz is of a xentrace file, and {name} is a scenario; leave it out");
         }
-        false => scenarios::load(&args.scenario)?,
+        false => scenarios::load(&args.scenario, &global.parts)?,
     };
     let seed = args.seed.map(|seed| seed.to_string());
     let changes: Vec<(&str, &str)> = seed.iter().map(|seed| ("seed", &**seed)).collect();

@@ -3,7 +3,6 @@
 use super::tracked::{CellFigures, Found, TradeOff};
 use crate::out;
 use domio_front::cells::setting;
-use domio_lab::store::PROGRAM;
 use domio_report::figure;
 use domio_report::text::{Cell, Column, Table, Tone};
 use domio_stats::Estimate;
@@ -14,6 +13,8 @@ use serde_json::{Map, Value, json};
 pub struct Told<'t> {
     /// Name of the scenario.
     pub scenario: &'t str,
+    /// Name of the program.
+    pub program: String,
     /// Seed of all random streams.
     pub seed: u64,
     /// Name of the design, as the command line has it.
@@ -134,7 +135,7 @@ impl Told<'_> {
         };
         let mut out = json!({
             "scenario": self.scenario,
-            "program": PROGRAM,
+            "program": self.program,
             "seed": self.seed,
             "design": self.design,
             "replications": self.replications,

@@ -1,0 +1,69 @@
+//! The name of the program in files of results.
+
+use domio_lab::store::PROGRAM;
+use domio_scenario::Parts;
+use std::collections::hash_map::DefaultHasher;
+use std::fs::File;
+use std::hash::Hasher;
+use std::io::{self, Read};
+use std::sync::OnceLock;
+
+/// Names the program that simulates with `parts`. Two programs that may differ in a figure have two
+/// names.
+///
+/// With the parts that ship alone, the name is that of the sources of domio. The sources of a part
+/// that was added are not known here, so that a digest of the executable stands for them: another
+/// build has another name.
+pub fn name(parts: &Parts) -> String {
+    static DIGEST: OnceLock<u64> = OnceLock::new();
+    match parts.added().is_empty() {
+        true => PROGRAM.to_owned(),
+        false => format!("{PROGRAM}.{:016x}", DIGEST.get_or_init(executable)),
+    }
+}
+
+/// A digest of the executable; a number that no other process has when the file cannot be read.
+fn executable() -> u64 {
+    let mut digest = DefaultHasher::new();
+    if digested(&mut digest).is_err() {
+        digest.write_u32(std::process::id());
+        let since = std::time::SystemTime::UNIX_EPOCH.elapsed();
+        digest.write_u128(since.unwrap_or_default().as_nanos());
+    }
+    digest.finish()
+}
+
+fn digested(digest: &mut DefaultHasher) -> io::Result<()> {
+    let mut file = File::open(std::env::current_exe()?)?;
+    let mut bytes = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut bytes)? {
+            0 => return Ok(()),
+            read => digest.write(&bytes[..read]),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domio_contract::{Descriptor, Policy};
+
+    #[test]
+    fn an_added_part_gives_the_program_another_name() {
+        static MINE: Descriptor = Descriptor {
+            name: "mine",
+            ..domio_sched::round_robin::DESCRIPTOR
+        };
+        let shipped = Parts::from(domio_sched::policies());
+        assert_eq!(name(&shipped), PROGRAM);
+        let mut parts = shipped.clone();
+        let round_robin = shipped.policy("round-robin").unwrap();
+        parts
+            .add_policy(&Policy::new(&MINE, round_robin.make))
+            .unwrap();
+        let with_mine = name(&parts);
+        assert!(with_mine.starts_with(&format!("{PROGRAM}.")), "{with_mine}");
+        assert_eq!(name(&parts), with_mine);
+    }
+}

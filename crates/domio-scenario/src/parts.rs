@@ -1,0 +1,305 @@
+//! The parts that a scenario can ask for by name.
+
+use crate::devices::RECORDS;
+use crate::resolve::{DEMANDS, OTHERS};
+use domio_blk::elevator::{ElevatorInfo, elevators};
+use domio_contract::Policy;
+use domio_contract::control::Entry;
+use domio_core::Class;
+use domio_core::XenVersion;
+use domio_core::keys::{Given, Key, KeySection, KeyVariant, WordList, Words};
+use domio_vmm::config::Workload;
+use domio_vmm::machine::MACHINES;
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+/// The parts that a scenario can ask for by name: policies, controllers, elevators and
+/// workloads, those that ship and those of somebody's own. A clone is the same lists.
+///
+/// Lists of policies alone become parts: every other part that ships goes with them.
+#[derive(Clone)]
+pub struct Parts(Arc<Lists>);
+
+#[derive(Clone)]
+struct Lists {
+    policies: Vec<Policy>,
+    controllers: Vec<&'static Entry>,
+    elevators: Vec<&'static ElevatorInfo>,
+    /// Those that are made of their keys alone, the ones that ship first.
+    workloads: Vec<&'static WorkloadEntry>,
+    /// What was added, in that order.
+    added: Vec<Added>,
+}
+
+/// Kinds of parts, and the words that name those of each.
+const KINDS: [(&str, Words); 4] = [
+    ("policy", Words::Policies),
+    ("controller", Words::Controllers),
+    ("elevator", Words::Elevators),
+    ("workload", Words::Workloads),
+];
+
+/// A part that was added.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Added {
+    /// What it is: "policy", "controller", "elevator", "workload".
+    pub kind: &'static str,
+    /// What scenarios call it.
+    pub name: &'static str,
+}
+
+/// A workload that a scenario can ask for by a word, made of the keys beside the word alone.
+pub struct WorkloadEntry {
+    /// The word, what it means, and the keys.
+    pub variant: KeyVariant,
+    /// What a task with these keys does; `None` when one of them is bad.
+    pub make: fn(&dyn Given) -> Option<Workload>,
+}
+
+impl WorkloadEntry {
+    /// The workload `word`, which means `doc` (sentences) and is made of `keys`.
+    pub const fn new(
+        word: &'static str,
+        doc: &'static str,
+        keys: &'static [Key],
+        make: fn(&dyn Given) -> Option<Workload>,
+    ) -> Self {
+        WorkloadEntry {
+            variant: KeyVariant::new(word, doc, keys),
+            make,
+        }
+    }
+}
+
+/// A part of the same kind has the name already.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Taken(pub Added);
+
+impl fmt::Display for Taken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Added { kind, name } = self.0;
+        write!(
+            f,
+            "there are two parts of the kind {kind} called \"{name}\"; give the added one another \
+             name"
+        )
+    }
+}
+
+impl std::error::Error for Taken {}
+
+impl Parts {
+    /// The policies, in the order in which lists show them.
+    pub fn policies(&self) -> &[Policy] {
+        &self.0.policies
+    }
+
+    /// The policy called `name`.
+    pub fn policy(&self, name: &str) -> Option<&Policy> {
+        domio_contract::find(self.policies(), name)
+    }
+
+    /// The controllers, in the order in which lists show them.
+    pub fn controllers(&self) -> &[&'static Entry] {
+        &self.0.controllers
+    }
+
+    /// The controller called `name`.
+    pub fn controller(&self, name: &str) -> Option<&'static Entry> {
+        let mut all = self.controllers().iter().copied();
+        all.find(|entry| entry.descriptor.name == name)
+    }
+
+    /// The elevators, in the order in which lists show them.
+    pub fn elevators(&self) -> &[&'static ElevatorInfo] {
+        &self.0.elevators
+    }
+
+    /// The workload of the word `word`, if it is made of its keys alone.
+    pub(crate) fn workload(&self, word: &str) -> Option<&'static WorkloadEntry> {
+        let mut all = self.0.workloads.iter().copied();
+        all.find(|entry| entry.variant.word == word)
+    }
+
+    /// Whether there is a part of the kind `kind` (see [`Added::kind`]) called `name`.
+    pub fn has(&self, kind: &str, name: &str) -> bool {
+        let words = KINDS.iter().find(|(word, _)| *word == kind);
+        words.is_some_and(|(_, words)| self.words(*words).iter().any(|v| v.word == name))
+    }
+
+    /// The parts that do not ship with domio, in the order in which they were added.
+    pub fn added(&self) -> &[Added] {
+        &self.0.added
+    }
+
+    /// Adds a policy.
+    ///
+    /// # Errors
+    /// There is one of that name. Nothing changes then.
+    pub fn add_policy(&mut self, policy: &Policy) -> Result<(), Taken> {
+        let name = policy.descriptor.name;
+        self.add("policy", name, |lists| {
+            lists.policies.push(*policy);
+        })
+    }
+
+    /// Adds a controller.
+    ///
+    /// # Errors
+    /// There is one of that name. Nothing changes then.
+    pub fn add_controller(&mut self, controller: &'static Entry) -> Result<(), Taken> {
+        let name = controller.descriptor.name;
+        self.add("controller", name, |lists| {
+            lists.controllers.push(controller);
+        })
+    }
+
+    /// Adds an elevator.
+    ///
+    /// # Errors
+    /// There is one of that name. Nothing changes then.
+    pub fn add_elevator(&mut self, elevator: &'static ElevatorInfo) -> Result<(), Taken> {
+        self.add("elevator", elevator.name, |lists| {
+            lists.elevators.push(elevator);
+        })
+    }
+
+    /// Adds a workload.
+    ///
+    /// # Errors
+    /// There is one of that word. Nothing changes then.
+    pub fn add_workload(&mut self, workload: &'static WorkloadEntry) -> Result<(), Taken> {
+        self.add("workload", workload.variant.word, |lists| {
+            lists.workloads.push(workload);
+        })
+    }
+
+    fn add(
+        &mut self,
+        kind: &'static str,
+        name: &'static str,
+        push: impl FnOnce(&mut Lists),
+    ) -> Result<(), Taken> {
+        let added = Added { kind, name };
+        if self.has(kind, name) {
+            return Err(Taken(added));
+        }
+        let lists = Arc::make_mut(&mut self.0);
+        push(lists);
+        lists.added.push(added);
+        Ok(())
+    }
+
+    /// Declarations of all records that hosts with these parts may write. Readers of traces tell
+    /// private records of real and simulated hosts by them. Policies of one kind share a class,
+    /// which is there for each.
+    pub fn classes(&self) -> Vec<&'static Class> {
+        let policies = self.policies().iter().filter_map(|p| p.descriptor.class);
+        policies.chain(RECORDS.iter().copied().flatten()).collect()
+    }
+
+    /// The words that a key takes, in the order in which lists show them, with the keys that come
+    /// with each.
+    pub(crate) fn words(&self, words: Words) -> Vec<KeyVariant> {
+        let bare = |name: &'static str, doc: &'static str| KeyVariant::new(name, doc, &[]);
+        match words {
+            Words::Policies => {
+                let all = self.policies().iter().map(|p| p.descriptor);
+                all.map(|d| bare(d.name, d.summary)).collect()
+            }
+            Words::Profiles => {
+                let all = MACHINES.iter().map(|machine| &machine.profile);
+                all.map(|profile| bare(profile.name, "")).collect()
+            }
+            Words::Releases => XenVersion::NAMES
+                .iter()
+                .map(|name| bare(name, ""))
+                .collect(),
+            Words::Controllers => {
+                let all = self.controllers().iter().map(|entry| entry.descriptor);
+                all.map(|d| bare(d.name, d.summary)).collect()
+            }
+            Words::Elevators => {
+                let all = self.elevators().iter();
+                all.map(|e| KeyVariant::new(e.name, e.summary, e.keys))
+                    .collect()
+            }
+            Words::Workloads => {
+                let (shipped, added) = self.0.workloads.split_at(DEMANDS.len());
+                let variant = |entry: &&WorkloadEntry| entry.variant;
+                let others = of(&OTHERS).copied();
+                let all = shipped.iter().map(variant).chain(others);
+                all.chain(added.iter().map(variant)).collect()
+            }
+            Words::Of(list) => of(list).copied().collect(),
+        }
+    }
+
+    /// The words of the key that decides about further keys of `section`.
+    pub(crate) fn variants(&self, section: &KeySection) -> Vec<KeyVariant> {
+        self.words(section.variants)
+    }
+
+    /// The variant of `section` that `word` chooses.
+    pub(crate) fn variant(&self, section: &KeySection, word: &str) -> Option<KeyVariant> {
+        self.variants(section).into_iter().find(|v| v.word == word)
+    }
+
+    /// The parts that `words` name, as their own crates declare them.
+    pub(crate) fn any(&self, words: Words) -> Vec<&'static (dyn Any + Send + Sync)> {
+        match words {
+            Words::Elevators => self.elevators().iter().map(|e| *e as _).collect(),
+            Words::Controllers => self.controllers().iter().map(|e| *e as _).collect(),
+            Words::Policies
+            | Words::Profiles
+            | Words::Releases
+            | Words::Workloads
+            | Words::Of(_) => Vec::new(),
+        }
+    }
+}
+
+/// The words of a list.
+pub(crate) fn of(list: &'static dyn WordList) -> impl Iterator<Item = &'static KeyVariant> {
+    (0..).map_while(|i| list.nth(i))
+}
+
+impl From<&[Policy]> for Parts {
+    fn from(policies: &[Policy]) -> Self {
+        Parts(Arc::new(Lists {
+            policies: policies.to_vec(),
+            controllers: domio_control::all().collect(),
+            elevators: elevators().to_vec(),
+            workloads: DEMANDS.iter().collect(),
+            added: Vec::new(),
+        }))
+    }
+}
+
+impl From<&Parts> for Parts {
+    fn from(parts: &Parts) -> Self {
+        parts.clone()
+    }
+}
+
+/// The same parts by name.
+impl PartialEq for Parts {
+    fn eq(&self, other: &Self) -> bool {
+        let names = |parts: &Parts| {
+            let all = KINDS.map(|(_, words)| parts.words(words));
+            all.map(|words| words.iter().map(|v| v.word).collect::<Vec<_>>())
+        };
+        Arc::ptr_eq(&self.0, &other.0) || names(self) == names(other)
+    }
+}
+
+impl Eq for Parts {}
+
+impl fmt::Debug for Parts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Parts")
+            .field("added", &self.0.added)
+            .finish_non_exhaustive()
+    }
+}

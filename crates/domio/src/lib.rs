@@ -1,0 +1,131 @@
+//! The domio command line, as a library: a program of one's own is domio with further parts.
+//!
+//! ```no_run
+//! fn main() -> std::process::ExitCode {
+//!     domio::Laboratory::new().main()
+//! }
+//! ```
+//!
+//! `args` is the flag table, from which help, man pages and completions come. `cmd` has one file
+//! a command. Data goes to standard output and messages to standard error. The exit status is 0 for
+//! success, 1 for a failed check, 2 for what could not be run and 130 for what was interrupted.
+
+mod args;
+mod cmd;
+mod complete;
+mod files;
+mod interrupt;
+mod keeping;
+mod out;
+mod progress;
+mod report;
+mod schema;
+
+use args::{Cli, Command};
+use domio_blk::elevator::ElevatorInfo;
+use domio_contract::Policy;
+use domio_contract::control::Entry as Controller;
+use domio_front::{input, suggest, traces};
+use domio_scenario::{Parts, Taken, WorkloadEntry};
+use out::Status;
+use std::process::ExitCode;
+
+/// The program: every command of domio, with the parts that ship and those that are added.
+///
+/// Scenarios and commands name an added part as any other. Two parts of one kind with the same name
+/// end the program.
+#[derive(Clone, Debug)]
+pub struct Laboratory {
+    parts: Parts,
+    /// What could not be added.
+    taken: Vec<Taken>,
+}
+
+impl Default for Laboratory {
+    fn default() -> Self {
+        Laboratory::new()
+    }
+}
+
+impl Laboratory {
+    /// The laboratory with the parts that ship.
+    pub fn new() -> Self {
+        Laboratory {
+            parts: Parts::from(domio_sched::policies()),
+            taken: Vec::new(),
+        }
+    }
+
+    /// The same with a policy.
+    #[must_use]
+    pub fn policy(self, policy: &Policy) -> Self {
+        self.with(|parts| parts.add_policy(policy))
+    }
+
+    /// The same with a controller.
+    #[must_use]
+    pub fn controller(self, controller: &'static Controller) -> Self {
+        self.with(|parts| parts.add_controller(controller))
+    }
+
+    /// The same with an elevator.
+    #[must_use]
+    pub fn elevator(self, elevator: &'static ElevatorInfo) -> Self {
+        self.with(|parts| parts.add_elevator(elevator))
+    }
+
+    /// The same with a workload.
+    #[must_use]
+    pub fn workload(self, workload: &'static WorkloadEntry) -> Self {
+        self.with(|parts| parts.add_workload(workload))
+    }
+
+    fn with(mut self, add: impl FnOnce(&mut Parts) -> Result<(), Taken>) -> Self {
+        self.taken.extend(add(&mut self.parts).err());
+        self
+    }
+
+    /// Does what the command line asks for.
+    pub fn main(self) -> ExitCode {
+        complete::answer(&self.parts);
+        let mut cli = Cli::from_command_line();
+        interrupt::listen();
+        out::set_colour(cli.global.color);
+        out::set_view(&cli.global);
+        out::set_quiet(cli.global.quiet);
+        let taken = self.taken.into_iter().next();
+        cli.global.parts = self.parts;
+        let done = match taken {
+            Some(taken) => Err(taken.into()),
+            None => run(&cli),
+        };
+        out::exit_code(done.and_then(out::seen))
+    }
+}
+
+fn run(cli: &Cli) -> anyhow::Result<Status> {
+    let global = &cli.global;
+    match &cli.command {
+        Command::Reproduce(args) => cmd::reproduce::run(args, global),
+        Command::Claim(command) => cmd::claim::run(command, global),
+        Command::Run(args) => cmd::run::run(args, global),
+        Command::Compare(args) => cmd::compare::run(args, global),
+        Command::Sweep(args) => cmd::sweep::run(args, global),
+        Command::Explain(args) => cmd::explain::run(args, global),
+        Command::Mon(args) => cmd::mon::run(args, global),
+        Command::Calibrate(args) => cmd::calibrate::run(args, global),
+        Command::Alert(args) => cmd::alert::run(args, global),
+        Command::Dom0Share(args) => cmd::dom0_share::run(args, global),
+        Command::Results(command) => cmd::results::run(command, global),
+        Command::Trace(command) => cmd::trace::run(command, global),
+        Command::Validate(args) => cmd::validate::run(args, global),
+        Command::Policy(command) => cmd::policy::run(command, global),
+        Command::Controller(command) => cmd::controller::run(command, global),
+        Command::Elevator(command) => cmd::elevator::run(command, global),
+        Command::New(args) => cmd::new::run(args, global),
+        Command::Scenario(command) => cmd::scenario::run(command, global),
+        Command::Schema(args) => cmd::schema::run(args),
+        Command::Completions(args) => cmd::completions::run(args, global),
+        Command::Man(args) => cmd::man::run(args),
+    }
+}

@@ -1,0 +1,1 @@
+../../../domio-control/src/cap_follows_demand.rs

@@ -1,0 +1,1 @@
+../../../domio-blk/src/elevator/noop.rs

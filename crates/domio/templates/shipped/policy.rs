@@ -1,0 +1,1 @@
+../../../domio-sched/src/round_robin.rs
