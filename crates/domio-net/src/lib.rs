@@ -78,24 +78,25 @@
 //!      -- the driver domain wakes up: domio_vmm, from Host::deliver on --
 //!   6  host/card.rs         card_irq                  masks the card, raises NetRx (softnet.rs)
 //!   7  host/driver.rs       driver_rx, poll_card      NAPI: takes packets from the card's ring
-//!   8  host/driver.rs       begin_forward, forward    by which port the packet leaves (bridge.rs
-//!                                                     forward), and when the piece is done, there
-//!   9  host/netback/rx.rs   queue_to_guest            or the queue that stands still, or dropped
-//!  10  host/netback/rx.rs   rx_tasklet                a batch: one hypercall flips or copies
-//!  11  host/netback/rx.rs   respond                   into the ring (domio_vmm ring.rs)
-//!  12  host/vif.rs          Vif::notify_front         the event, if the guest wants to be told
+//!   8  host/driver.rs       begin_forward             by which port the packet leaves (bridge.rs
+//!                                                     forward)
+//!   9  host/ways.rs         Ways::forward             when that piece is done: there
+//!  10  host/netback/rx.rs   queue_to_guest            or the queue that stands still, or dropped
+//!  11  host/netback/rx.rs   rx_tasklet                a batch: one hypercall flips or copies
+//!  12  host/netback/rx.rs   respond                   into the ring (domio_vmm ring.rs)
+//!  13  host/vif.rs          Vif::notify_front         the event, if the guest wants to be told
 //!      -- the guest wakes up --
-//!  13  host/netfront.rs     front_irq                 the handler: raises NetRx
-//!  14  host/guest.rs        front_rx                  polls: takes a packet from the ring
+//!  14  host/netfront.rs     front_irq                 the handler: raises NetRx
+//!  15  host/guest.rs        front_rx                  polls: takes a packet from the ring
 //!                                                     (netfront.rs poll)
-//!  15  host/stack.rs        Stack::deliver            through the stack (peer.rs, tcp)
-//!  16  host/stack.rs        GuestOut::received        wakes the process that waits
+//!  16  host/stack.rs        Stack::deliver            through the stack (peer.rs, tcp)
+//!  17  host/stack.rs        GuestOut::received        wakes the process that waits
 //!      -- the process is switched to: process/run.rs --
-//!  17  host/calls.rs        socket_call, begin_read   copies
-//!  18  host/calls.rs        read                      the window opens; the call returns
+//!  18  host/calls.rs        socket_call, begin_read   copies
+//!  19  host/calls.rs        read                      the window opens; the call returns
 //! ```
 //!
-//! A process that blocks in a read does the work of 15 itself (`tcp_prequeue`): 14 goes on with
+//! A process that blocks in a read does the work of 16 itself (`tcp_prequeue`): 15 goes on with
 //! `Stack::hand`, which wakes the process, and `socket_call` takes what was handed through the
 //! stack (`Stack::deliver`) before it copies.
 //!
@@ -114,14 +115,15 @@
 //!   7  host/netback/tx.rs   pass_up                   mapped: into the backlog (softnet.rs),
 //!                                                     raises NetRx
 //!   8  host/driver.rs       driver_rx, poll_packet    takes packets from the backlog
-//!   9  host/driver.rs       begin_forward, forward    by which port the packet leaves (bridge.rs)
-//!  10  host/card.rs         transmit, hand_over       to the card, or the queue before it
-//!  11  nic.rs               transmit                  the card's ring, then the line (link.rs)
-//!  12  host/outside.rs      Outside::arrive           Event::ArrivalOut: the remote host has it
+//!   9  host/driver.rs       begin_forward             by which port the packet leaves (bridge.rs)
+//!  10  host/ways.rs         Ways::forward             when that piece is done: there
+//!  11  host/card.rs         transmit, hand_over       to the card, or the queue before it
+//!  12  nic.rs               transmit                  the card's ring, then the line (link.rs)
+//!  13  host/outside.rs      Outside::arrive           Event::ArrivalOut: the remote host has it
 //! ```
 //!
 //! What the guest's kernel sends itself (acknowledgements, answers to pings) begins at 3, in the
-//! softirq that took the packet. Packets between guests turn round at 9, and go on as at 9 of a
+//! softirq that took the packet. Packets between guests turn round at 10, and go on as at 10 of a
 //! packet to a guest.
 //!
 //! # A page that comes back

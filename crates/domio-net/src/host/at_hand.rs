@@ -7,9 +7,7 @@
 //! its network, and makes a hypercall where the hypervisor has to know.
 
 use domio_core::Duration;
-use domio_vmm::bus::{KernelIo, Progress};
-
-use super::Network;
+use domio_vmm::bus::Progress;
 
 /// What vcpus of driver domains owe for hypercalls that their next piece of work is to include.
 pub(super) struct Owed(Vec<Duration>);
@@ -20,8 +18,13 @@ impl Owed {
         Owed(vec![Duration::ZERO; vcpus])
     }
 
+    /// Vcpu `driver` has made a hypercall, which takes `time`.
+    pub fn add(&mut self, driver: u16, time: Duration) {
+        self.0[usize::from(driver)] += time;
+    }
+
     /// `progress` of vcpu `driver`, with what it owes.
-    fn added(&mut self, driver: u16, progress: Progress) -> Progress {
+    pub fn added(&mut self, driver: u16, progress: Progress) -> Progress {
         match progress {
             Progress::Run(time, owner) => {
                 let owed = std::mem::take(&mut self.0[usize::from(driver)]);
@@ -29,37 +32,5 @@ impl Owed {
             }
             Progress::Done => Progress::Done,
         }
-    }
-}
-
-impl Network {
-    /// Packets that vcpu number `driver` of those with work of the network has at hand.
-    fn at_hand(&self, driver: u16) -> u32 {
-        let own = &self.drivers[usize::from(driver)];
-        let in_card = self.card.at_hand(driver);
-        let backs = self.of_back.iter().zip(&self.backs);
-        let backs = backs.filter(|((_, of), _)| *of == driver);
-        let in_backs: usize = backs.map(|(_, back)| back.at_hand()).sum();
-        u32::try_from(own.at_hand() + in_card + in_backs).unwrap_or(u32::MAX)
-    }
-
-    /// Vcpu number `driver` has done a piece of work, which leads to `progress`: tells what it has
-    /// at hand now, if the hypervisor wants to know.
-    #[inline]
-    pub(super) fn tell_at_hand(
-        &mut self,
-        driver: u16,
-        progress: Progress,
-        kernel: &mut KernelIo<'_, '_>,
-    ) -> Progress {
-        if !kernel.tells_packets_at_hand() {
-            return progress;
-        }
-        if kernel.has_at_hand(self.at_hand(driver)) {
-            let site = self.of_driver[usize::from(driver)];
-            let hypercall = self.sites[usize::from(site)].costs.grants.hypercall;
-            self.owed.0[usize::from(driver)] += hypercall;
-        }
-        self.owed.added(driver, progress)
     }
 }

@@ -8,7 +8,7 @@ use super::at_hand::Owed;
 use super::card::Card;
 use super::card_queue::CardQueue;
 use super::config::{FlowConfig, FlowKind, NetworkConfig, VifConfig};
-use super::driver::{self, Driver};
+use super::driver::Driver;
 use super::guest::{Guest, Start};
 use super::line::Line;
 use super::neighbors::{Neighbors, REMOTE};
@@ -17,7 +17,7 @@ use super::netfront::{FrontLines, Netfront};
 use super::outside::Outside;
 use super::record::Ends;
 use super::remote_card::RemoteCard;
-use super::site::Site;
+use super::site::{CARD, Site};
 use super::socket::{File, Serves, Socket};
 use super::softnet::Softnet;
 use super::stack::Stack;
@@ -429,7 +429,7 @@ fn bridges(config: &NetworkConfig, sites: &[Site]) -> Vec<Bridge> {
         .iter()
         .map(|site| {
             let mut bridge = Bridge::new(site.ports.len() as u16 + 1, stations);
-            bridge.bind(REMOTE, driver::CARD);
+            bridge.bind(REMOTE, CARD);
             bridge
         })
         .collect();

@@ -4,12 +4,12 @@
 use domio_core::Duration;
 use domio_vmm::bus::{KernelIo, Owner, Progress};
 
-use super::netback::queue_cost;
 use super::record;
-use super::site::{Origin, Ways};
+use super::site::CARD;
 use super::softnet::{Polled, Softnet};
 use super::vif::{addressee, payer, receiver, shared_by};
-use crate::bridge::{BridgePort, Forward};
+use super::ways::{Origin, Ways};
+use crate::bridge::Forward;
 use crate::class::NetPlace::{Card as InCard, DriverIn, Outside};
 use crate::packet::Packet;
 use crate::queue::{Accounted, Ledger};
@@ -18,8 +18,6 @@ use crate::queue::{Accounted, Ledger};
 const WEIGHT: u32 = 64;
 /// Packets of all devices in one run of the softirq (`netdev_budget`).
 const BUDGET: u32 = 300;
-/// The bridge's port with the card behind it, or with what leads to the domain that has it.
-pub(super) const CARD: BridgePort = BridgePort(0);
 
 /// A piece of work whose time is being spent.
 #[derive(Clone, Copy, Debug)]
@@ -227,7 +225,7 @@ impl Driver {
                 }
                 out
             }
-            Forward::To(_) => queue_cost(site, &packet),
+            Forward::To(_) => site.queue_cost(&packet),
             Forward::Flood | Forward::Drop => Duration::ZERO,
         };
         let time = taken + site.costs.bridge + out;

@@ -22,12 +22,13 @@
 //! |---|---|
 //! | [`mod@self`] | the model on the bus: what it is called for |
 //! | `build` | the model of a configuration; the processes that its flows need |
-//! | `at_hand` | what driver domains have yet to pass on, as the hypervisor is told |
+//! | `at_hand` | what driver domains have yet to pass on, and owe for telling the hypervisor |
 //! | `books` | where all packets are; statistics |
 //! | `outside` | the remote host |
 //! | `web_client` | its web clients |
 //! | `neighbors` | its neighbour table |
-//! | `site` | a driver domain, and how packets leave its bridge: by card, to guests, onward |
+//! | `site` | what a driver domain is made of |
+//! | `ways` | how packets leave its bridge: by card, to guests, onward |
 //! | `driver` | a vcpu of a driver domain: polling of the card and the backlog |
 //! | `card` | the card: arrivals, its queues, what leaves |
 //! | `card_queue` | a queue of the card: its interrupt, packets that wait for it |
@@ -78,6 +79,7 @@ mod socket;
 mod softnet;
 mod stack;
 mod vif;
+mod ways;
 mod web_client;
 mod web_server;
 
@@ -105,9 +107,10 @@ use driver::Driver;
 use guest::{Guest, Start};
 use netback::Netback;
 use outside::Outside;
-use site::{Site, Ways};
+use site::Site;
 use socket::File;
 use vif::Vif;
+use ways::Ways;
 
 /// What the network is called for, besides timers of the world outside. The place in
 /// [`Network::calls`] is the token.
@@ -253,6 +256,36 @@ impl Network {
             vifs: &mut self.vifs,
         };
         (&mut self.drivers[usize::from(driver)], ways)
+    }
+
+    /// Packets that vcpu number `driver` of those with work of the network has at hand.
+    fn at_hand(&self, driver: u16) -> u32 {
+        let own = &self.drivers[usize::from(driver)];
+        let in_card = self.card.at_hand(driver);
+        let backs = self.of_back.iter().zip(&self.backs);
+        let backs = backs.filter(|((_, of), _)| *of == driver);
+        let in_backs: usize = backs.map(|(_, back)| back.at_hand()).sum();
+        u32::try_from(own.at_hand() + in_card + in_backs).unwrap_or(u32::MAX)
+    }
+
+    /// Vcpu number `driver` has done a piece of work, which leads to `progress`: reports what it
+    /// has at hand now, if the hypervisor wants to know.
+    #[inline]
+    fn tell_at_hand(
+        &mut self,
+        driver: u16,
+        progress: Progress,
+        kernel: &mut KernelIo<'_, '_>,
+    ) -> Progress {
+        if !kernel.tells_packets_at_hand() {
+            return progress;
+        }
+        if kernel.has_at_hand(self.at_hand(driver)) {
+            let site = self.of_driver[usize::from(driver)];
+            let hypercall = self.sites[usize::from(site)].costs.grants.hypercall;
+            self.owed.add(driver, hypercall);
+        }
+        self.owed.added(driver, progress)
     }
 
     /// A poll of the guest of interface `vif` begins or goes on: a packet that is for somebody

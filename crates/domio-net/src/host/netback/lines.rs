@@ -4,7 +4,7 @@ use domio_vmm::bus::{KernelTimer, SoftirqLine, Tasklet};
 
 /// Softirq, tasklets and timers.
 #[derive(Clone, Copy, Debug)]
-pub(in super::super) struct BackLines {
+pub(crate) struct BackLines {
     /// Queues to guests go on.
     pub restart: SoftirqLine,
     /// Packets to the guests.

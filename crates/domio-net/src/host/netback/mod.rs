@@ -37,7 +37,6 @@ use limit::Limits;
 use rx::ToGuests;
 
 pub(super) use lines::BackLines;
-pub(super) use rx::queue_cost;
 pub(super) use tx::{FromGuests, PENDING_MAX};
 
 /// Backends that one pair of tasklets runs. Tables have a place for each interface of the

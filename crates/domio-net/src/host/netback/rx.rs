@@ -9,7 +9,7 @@ use domio_vmm::ring::NET_RX;
 
 use super::super::costs::{NetCosts, RxMode};
 use super::super::record;
-use super::super::site::{Site, schedule};
+use super::super::site::Site;
 use super::super::vif::{Via, Vif, payee};
 use super::lines::BackLines;
 use crate::class::NetPlace::{DriverIn, Outside, RxRing};
@@ -62,7 +62,7 @@ impl Lane {
 }
 
 /// Packets on their way to the guests of all interfaces.
-pub(in super::super) struct ToGuests {
+pub(crate) struct ToGuests {
     /// By interface.
     lanes: Vec<Lane>,
     /// Packets for the tasklet, with their interface.
@@ -89,25 +89,6 @@ pub(in super::super) struct ToGuests {
     lines: BackLines,
     /// The driver domain's vcpu.
     vcpu: u16,
-}
-
-/// What handing `packet` to the guest of an interface costs: netback's start of a transmission. It
-/// copies, where the page is to be given away.
-pub(in super::super) fn queue_cost(config: &Site, packet: &Packet) -> Duration {
-    let copy = match config.rx_mode {
-        RxMode::Flip => config.costs.copy(u64::from(packet.frame_bytes())),
-        RxMode::Copy => Duration::ZERO,
-    };
-    config.costs.back_queue + copy
-}
-
-/// What netback copies of `packet` to the pool in its tasklet, if that is where the packet goes.
-/// Where packets are transferred otherwise, their copy is part of [`queue_cost`].
-fn pool_cost(config: &Site, packet: &Packet, pooled: bool) -> Duration {
-    match (config.rx_mode, pooled) {
-        (RxMode::Copy, true) => config.costs.copy(u64::from(packet.frame_bytes())),
-        _ => Duration::ZERO,
-    }
 }
 
 impl ToGuests {
@@ -219,7 +200,7 @@ impl ToGuests {
             }
         }
         self.waiting.push_back((vif, packet));
-        schedule(kernel, self.vcpu, self.lines.rx_tasklet);
+        kernel.schedule_on(self.vcpu, self.lines.rx_tasklet);
         true
     }
 
@@ -298,7 +279,7 @@ impl ToGuests {
             {
                 self.restarting = Some((vif, packet));
                 let owner = Owner::Domain(payee(vifs, vif, &packet));
-                return Progress::Run(queue_cost(config, &packet), owner);
+                return Progress::Run(config.queue_cost(&packet), owner);
             }
             self.restart.pop_front();
         }
@@ -384,7 +365,7 @@ impl ToGuests {
         let mut batch = Batch::new(config.driver);
         let (mut own, mut copied) = (Duration::ZERO, Duration::ZERO);
         for (Via { vif, pooled }, packet) in &self.batch {
-            let copy = pool_cost(config, packet, *pooled);
+            let copy = config.pool_cost(packet, *pooled);
             let each = costs.back_rx + copy;
             own += each;
             copied += copy;

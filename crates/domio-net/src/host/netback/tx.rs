@@ -7,7 +7,7 @@ use domio_vmm::bus::{Io, KernelIo, Owner, PacketsMoved, Progress, Tasklet};
 use domio_vmm::grant::Batch;
 
 use super::super::record;
-use super::super::site::{Site, schedule};
+use super::super::site::Site;
 use super::super::softnet::Softnet;
 use super::super::vif::{Page, Via, Vif, payer};
 use super::gate::Outgoing;
@@ -19,7 +19,7 @@ use crate::queue::{Accounted, DropPlace, Ledger};
 
 /// Slots of packets from guests that the driver domain may have at a time, of all interfaces
 /// together.
-pub(in super::super) const PENDING_MAX: u16 = 256;
+pub(crate) const PENDING_MAX: u16 = 256;
 /// Slots that the largest packet takes: no batch begins with fewer free.
 const SLOTS_MAX: u16 = 18;
 /// Bytes that netback copies from the begin of a packet, for the stack to read.
@@ -38,7 +38,7 @@ enum Stage {
 }
 
 /// Packets on their way from the guests of all interfaces, and pages on their way back.
-pub(in super::super) struct FromGuests {
+pub(crate) struct FromGuests {
     /// By interface: it is on the list.
     listed: Vec<bool>,
     /// Interfaces with packets to send, in turn.
@@ -102,7 +102,7 @@ impl FromGuests {
     /// Schedules the tasklet for the interfaces that are listed, while few packets are pending.
     pub fn begin_batch(&self, kernel: &mut KernelIo<'_, '_>) {
         if self.pending < PENDING_MAX / 2 && !self.list.is_empty() {
-            schedule(kernel, self.vcpu, self.tasklet);
+            kernel.schedule_on(self.vcpu, self.tasklet);
         }
     }
 
@@ -114,7 +114,7 @@ impl FromGuests {
     /// The packet of `page` has left, or was dropped: the page is the guest's again.
     pub fn release(&mut self, page: Page, kernel: &mut KernelIo<'_, '_>) {
         self.dealloc.push_back(page);
-        schedule(kernel, self.vcpu, self.tasklet);
+        kernel.schedule_on(self.vcpu, self.tasklet);
     }
 
     /// The tasklet that takes packets from the guests within their limits, to the backlog.
