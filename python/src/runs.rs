@@ -5,6 +5,8 @@ use crate::errors::{self, refused};
 use crate::policy::refuse_to_keep;
 use crate::scenario::{Scenario, given};
 use crate::table::{Rows, Table};
+use domio_answer::column::fact;
+use domio_answer::{Cell, Holds};
 use domio_core::DomainId;
 use domio_front::comparison::{self, ComparedTables, ComparedVariants, VariantJson};
 use domio_front::{Tell, explained, hosts, input, trace_file, traces};
@@ -17,7 +19,6 @@ use domio_run::simulate::{self, RunFault};
 use domio_run::{Sample, run_scenario};
 use domio_scenario::{Built, Scenario as Inner};
 use domio_sweep::rows::{columns, rows};
-use domio_sweep::{Datum, TableColumn, ValueKind};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::cell::RefCell;
@@ -73,7 +74,7 @@ fn samples(
 }
 
 /// The rows of `samples`, with the columns of a sweep but for the cell, behind `first`.
-fn add_rows(to: &mut Rows, first: &[Datum], samples: &[Sample]) {
+fn add_rows(to: &mut Rows, first: &[Cell], samples: &[Sample]) {
     for (n, sample) in (0..).zip(samples) {
         for row in rows(&[], 0, &[], n, sample) {
             let mut fields = first.to_vec();
@@ -201,16 +202,12 @@ pub fn compare(
         notices: &notices,
     };
     let json = comparison::to_json(&of, &tables).to_string();
-    let label = TableColumn {
-        name: "variant".to_owned(),
-        kind: ValueKind::Text,
-        optional: false,
-    };
+    let label = fact("variant").of(Holds::Text);
     let mut all = vec![label];
     all.extend_from_slice(&columns(&[])[CELL_COLUMNS..]);
     let mut table = Rows::new(&all, &about(first, replications));
     for (label, samples) in &samples {
-        add_rows(&mut table, &[Datum::Text(label.clone())], samples);
+        add_rows(&mut table, &[Cell::text(label.clone())], samples);
     }
     notices.extend(trouble(&keeper));
     Ok((table.finish(), json, notices))

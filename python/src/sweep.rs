@@ -9,13 +9,15 @@ use crate::policy::refuse_to_keep;
 use crate::runs::at_least_one;
 use crate::scenario::{Scenario, given};
 use crate::table::{Rows, Table};
+use domio_answer::Cell;
+use domio_answer::file::{TableFormat, TableWriter};
 use domio_front::cells::{self, CellSource, setting};
 use domio_front::drive::{CellAt, CellDrive};
 use domio_lab::Keeper;
 use domio_lab::store::encoding::decode;
 use domio_run::{Sample, SampleKey};
 use domio_sweep::rows::{columns, rows};
-use domio_sweep::{Axis, Datum, Design, SweepPlan, TableFormat, TableWriter};
+use domio_sweep::{Axis, Design, SweepPlan};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -61,7 +63,7 @@ enum Output {
 impl Output {
     fn file(
         path: &Path,
-        columns: Vec<domio_sweep::TableColumn>,
+        columns: Vec<domio_answer::Column>,
         about: Vec<(String, String)>,
     ) -> anyhow::Result<Self> {
         let name = path.to_string_lossy();
@@ -85,7 +87,7 @@ impl Output {
         })
     }
 
-    fn row(&mut self, fields: &[Datum]) -> std::io::Result<()> {
+    fn row(&mut self, fields: &[Cell]) -> std::io::Result<()> {
         match self {
             Output::Memory(rows) => {
                 rows.add(fields);

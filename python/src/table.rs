@@ -1,15 +1,15 @@
 //! Tables as Arrow, handed over through the PyCapsule interface: `__arrow_c_stream__`.
 
 use crate::errors::refused;
-use arrow_array::builder::{Float64Builder, Int64Builder, StringBuilder};
+use arrow_array::builder::{BooleanBuilder, Float64Builder, Int64Builder, StringBuilder};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{
-    Array, ArrayRef, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, RecordBatchReader,
-    StringArray,
+    Array, ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, RecordBatchIterator,
+    RecordBatchReader, StringArray,
 };
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
-use domio_sweep::{Datum, TableColumn, ValueKind};
+use domio_answer::{Cell, Holds};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList};
@@ -22,59 +22,66 @@ pub const BATCH: usize = 16_384;
 /// Collects rows into batches.
 pub struct Rows {
     schema: SchemaRef,
-    columns: Vec<Column>,
+    columns: Vec<Builder>,
     length: usize,
     batches: Vec<RecordBatch>,
 }
 
-enum Column {
+enum Builder {
     Whole(Int64Builder),
     Number(Float64Builder),
     Text(StringBuilder),
+    Flag(BooleanBuilder),
 }
 
-impl Column {
-    fn of(kind: ValueKind) -> Self {
-        match kind {
-            ValueKind::Whole => Column::Whole(Int64Builder::new()),
-            ValueKind::Number => Column::Number(Float64Builder::new()),
-            ValueKind::Text => Column::Text(StringBuilder::new()),
+impl Builder {
+    fn of(holds: Holds) -> Self {
+        match holds {
+            Holds::Whole => Builder::Whole(Int64Builder::new()),
+            Holds::Number => Builder::Number(Float64Builder::new()),
+            Holds::Flag => Builder::Flag(BooleanBuilder::new()),
+            _ => Builder::Text(StringBuilder::new()),
         }
     }
 
-    fn add(&mut self, datum: &Datum) {
-        match (self, datum) {
-            (Column::Whole(out), Datum::Whole(n)) => out.append_value(*n),
-            (Column::Whole(out), _) => out.append_null(),
-            (Column::Number(out), Datum::Number(n)) if !n.is_nan() => out.append_value(*n),
-            (Column::Number(out), Datum::Whole(n)) => out.append_value(*n as f64),
-            (Column::Number(out), _) => out.append_null(),
-            (Column::Text(out), Datum::Text(text)) => out.append_value(text),
-            (Column::Text(out), _) => out.append_null(),
+    fn add(&mut self, cell: &Cell) {
+        match (self, cell) {
+            (Builder::Whole(out), Cell::Whole(n)) => out.append_value(*n),
+            (Builder::Whole(out), _) => out.append_null(),
+            (Builder::Number(out), Cell::Number(n)) if !n.is_nan() => out.append_value(*n),
+            (Builder::Number(out), Cell::Whole(n)) => out.append_value(*n as f64),
+            (Builder::Number(out), _) => out.append_null(),
+            (Builder::Text(out), Cell::Text(text)) => out.append_value(text),
+            (Builder::Text(out), _) => out.append_null(),
+            (Builder::Flag(out), Cell::Flag(flag)) => out.append_value(*flag),
+            (Builder::Flag(out), _) => out.append_null(),
         }
     }
 
     fn finish(&mut self) -> ArrayRef {
         match self {
-            Column::Whole(out) => Arc::new(out.finish()),
-            Column::Number(out) => Arc::new(out.finish()),
-            Column::Text(out) => Arc::new(out.finish()),
+            Builder::Whole(out) => Arc::new(out.finish()),
+            Builder::Number(out) => Arc::new(out.finish()),
+            Builder::Text(out) => Arc::new(out.finish()),
+            Builder::Flag(out) => Arc::new(out.finish()),
         }
     }
 }
 
-fn data_type(kind: ValueKind) -> DataType {
-    match kind {
-        ValueKind::Whole => DataType::Int64,
-        ValueKind::Number => DataType::Float64,
-        ValueKind::Text => DataType::Utf8,
+fn data_type(holds: Holds) -> DataType {
+    match holds {
+        Holds::Whole => DataType::Int64,
+        Holds::Number => DataType::Float64,
+        Holds::Flag => DataType::Boolean,
+        _ => DataType::Utf8,
     }
 }
 
 /// The schema of `columns`; `about` tells what the rows come from.
-pub fn schema(columns: &[TableColumn], about: &[(String, String)]) -> SchemaRef {
-    let field =
-        |column: &TableColumn| Field::new(&column.name, data_type(column.kind), column.optional);
+pub fn schema(columns: &[domio_answer::Column], about: &[(String, String)]) -> SchemaRef {
+    let field = |column: &domio_answer::Column| {
+        Field::new(&*column.key, data_type(column.holds), column.optional)
+    };
     let fields: Vec<Field> = columns.iter().map(field).collect();
     let about: HashMap<String, String> = about.iter().cloned().collect();
     Arc::new(Schema::new(fields).with_metadata(about))
@@ -82,17 +89,17 @@ pub fn schema(columns: &[TableColumn], about: &[(String, String)]) -> SchemaRef 
 
 impl Rows {
     /// No rows of `columns`; `about` tells what they come from.
-    pub fn new(columns: &[TableColumn], about: &[(String, String)]) -> Self {
+    pub fn new(columns: &[domio_answer::Column], about: &[(String, String)]) -> Self {
         Rows {
             schema: schema(columns, about),
-            columns: columns.iter().map(|c| Column::of(c.kind)).collect(),
+            columns: columns.iter().map(|c| Builder::of(c.holds)).collect(),
             length: 0,
             batches: Vec::new(),
         }
     }
 
     /// Adds a row, with a field for each column.
-    pub fn add(&mut self, fields: &[Datum]) {
+    pub fn add(&mut self, fields: &[Cell]) {
         assert_eq!(fields.len(), self.columns.len(), "a field for each column");
         for (column, field) in self.columns.iter_mut().zip(fields) {
             column.add(field);
@@ -108,7 +115,7 @@ impl Rows {
             return;
         }
         self.length = 0;
-        let arrays = self.columns.iter_mut().map(Column::finish).collect();
+        let arrays = self.columns.iter_mut().map(Builder::finish).collect();
         let batch = RecordBatch::try_new(Arc::clone(&self.schema), arrays);
         self.batches
             .push(batch.expect("columns of one length, of the kinds of the schema"));
@@ -183,6 +190,14 @@ impl Table {
         }
         if let Some(number) = any.downcast_ref::<Float64Array>() {
             return number.value(row).into_pyobject(py).unwrap().into_any();
+        }
+        if let Some(flag) = any.downcast_ref::<BooleanArray>() {
+            return flag
+                .value(row)
+                .into_pyobject(py)
+                .unwrap()
+                .to_owned()
+                .into_any();
         }
         match any.downcast_ref::<StringArray>() {
             Some(text) => text.value(row).into_pyobject(py).unwrap().into_any(),

@@ -5,10 +5,11 @@ use crate::errors::{self, refused, warn};
 use crate::table::{BATCH, Rows, capsule, schema, schema_capsule};
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
+use domio_answer::column::fact;
+use domio_answer::{Cell, Column, Holds};
 use domio_core::{ActorId, Names, Record};
 use domio_front::input::{self, Stream};
 use domio_front::{Tell, trace_file};
-use domio_sweep::{Datum, TableColumn, ValueKind};
 use domio_trace::{Interval, Intervals, TraceReader, record_name};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -24,9 +25,9 @@ enum Kind {
 }
 
 /// The columns, with the names of `domio trace convert --to csv-records` and `--to csv`.
-fn columns(kind: Kind) -> Vec<TableColumn> {
-    use ValueKind::{Text, Whole};
-    let columns: &[(&str, ValueKind, bool)] = match kind {
+fn columns(kind: Kind) -> Vec<Column> {
+    use Holds::{Text, Whole};
+    let columns: &[(&'static str, Holds, bool)] = match kind {
         Kind::Records => &[
             ("time_ns", Whole, false),
             ("pcpu", Whole, false),
@@ -53,10 +54,9 @@ fn columns(kind: Kind) -> Vec<TableColumn> {
             ("pcpu", Whole, false),
         ],
     };
-    let column = |(name, kind, optional): &(&str, ValueKind, bool)| TableColumn {
-        name: (*name).to_owned(),
-        kind: *kind,
+    let column = |(name, holds, optional): &(&'static str, Holds, bool)| Column {
         optional: *optional,
+        ..fact(*name).of(*holds)
     };
     columns.iter().map(column).collect()
 }
@@ -77,33 +77,33 @@ struct Batches {
     over: bool,
 }
 
-fn vcpu(names: &Names, id: ActorId) -> [Datum; 2] {
+fn vcpu(names: &Names, id: ActorId) -> [Cell; 2] {
     match names.vcpu(id) {
-        Some(name) => [name.domain.0, name.index].map(|n| Datum::Whole(i64::from(n))),
-        None => [Datum::None, Datum::None],
+        Some(name) => [name.domain.0, name.index].map(|n| Cell::Whole(i64::from(n))),
+        None => [Cell::None, Cell::None],
     }
 }
 
-fn time(ns: u64) -> Datum {
-    Datum::Whole(ns.cast_signed())
+fn time(ns: u64) -> Cell {
+    Cell::Whole(ns.cast_signed())
 }
 
-fn text(text: &str) -> Datum {
-    Datum::Text(text.to_owned())
+fn text(text: &str) -> Cell {
+    Cell::text(text.to_owned())
 }
 
-fn record(names: &Names, r: &Record) -> Vec<Datum> {
+fn record(names: &Names, r: &Record) -> Vec<Cell> {
     let (old, new) = match r.changes()[0] {
         Some((_, old, new)) => (text(old.name()), text(new.name())),
-        None => (Datum::None, Datum::None),
+        None => (Cell::None, Cell::None),
     };
     let [domain, vcpu] = vcpu(names, r.actor);
     let class = names
         .class(r.class)
-        .map_or(Datum::None, |class| text(class.name));
+        .map_or(Cell::None, |class| text(class.name));
     let mut row = vec![
         time(r.at.as_nanos()),
-        Datum::Whole(i64::from(r.pcpu.0)),
+        Cell::Whole(i64::from(r.pcpu.0)),
         class,
         text(&record_name(names, r)),
         domain,
@@ -111,11 +111,11 @@ fn record(names: &Names, r: &Record) -> Vec<Datum> {
         old,
         new,
     ];
-    row.extend(r.words.map(|word| Datum::Whole(i64::from(word))));
+    row.extend(r.words.map(|word| Cell::Whole(i64::from(word))));
     row
 }
 
-fn interval(names: &Names, i: &Interval) -> Vec<Datum> {
+fn interval(names: &Names, i: &Interval) -> Vec<Cell> {
     let [domain, vcpu] = vcpu(names, i.actor);
     vec![
         time(i.start.as_nanos()),
@@ -126,7 +126,7 @@ fn interval(names: &Names, i: &Interval) -> Vec<Datum> {
         text(i.state.map_or("unknown", |s| s.name())),
         text(i.after.name()),
         text(i.next.name()),
-        Datum::Whole(i64::from(i.pcpu.0)),
+        Cell::Whole(i64::from(i.pcpu.0)),
     ]
 }
 

@@ -92,7 +92,7 @@ pub fn run(root: &Path, names: &[String]) -> Result<bool> {
             "recordings" => steps.push(Step::own(name, about, recordings)),
             "oracle" => steps.push(Step::own(name, about, |root| script(root, "oracle/run.sh"))),
             "readers" => steps.push(Step::own(name, about, |root| {
-                script(root, "crates/domio-sweep/readers/run.sh")
+                script(root, "crates/domio-answer/readers/run.sh")
             })),
             "python" => steps.push(Step::own(name, about, |root| script(root, "python/run.sh"))),
             "page" => steps.push(Step::own(name, about, |root| {

@@ -52,6 +52,23 @@ impl Estimate {
     }
 }
 
+impl From<Estimate> for domio_answer::Estimate {
+    fn from(estimate: Estimate) -> Self {
+        domio_answer::Estimate {
+            mean: estimate.mean,
+            ci95: estimate.ci95,
+            deviation: estimate.deviation,
+            n: estimate.n,
+        }
+    }
+}
+
+impl From<Estimate> for domio_answer::Cell {
+    fn from(estimate: Estimate) -> Self {
+        domio_answer::Cell::Estimate(estimate.into())
+    }
+}
+
 /// The difference of two means, `a - b`, with its 95 % confidence interval.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Difference {

@@ -10,6 +10,7 @@
 //!
 //! Both ends belong to the values. Ends without a point and without an exponent are whole numbers.
 
+use domio_answer::Holds;
 use std::fmt;
 
 /// Points of a range of fractions that names no number, for designs that choose among them.
@@ -28,17 +29,6 @@ pub struct AxisError {
     pub text: String,
     /// What is wrong, and what to write.
     pub why: String,
-}
-
-/// What kind of values an axis has, which decides the type of its column.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ValueKind {
-    /// Whole numbers.
-    Whole,
-    /// Numbers, some with a fraction.
-    Number,
-    /// Anything else: names, flags, tables.
-    Text,
 }
 
 /// A key of a scenario and the values that it goes through.
@@ -135,19 +125,20 @@ impl Axis {
         }
     }
 
-    /// What kind of values it has.
-    pub fn kind(&self) -> ValueKind {
+    /// What a column of its values holds: whole numbers, numbers, or texts for anything else, as
+    /// names, flags, tables.
+    pub fn holds(&self) -> Holds {
         match &self.values {
-            Values::Whole { .. } => ValueKind::Whole,
-            Values::Fractions { .. } => ValueKind::Number,
+            Values::Whole { .. } => Holds::Whole,
+            Values::Fractions { .. } => Holds::Number,
             Values::List(values) => {
                 let all = |is: fn(&str) -> bool| values.iter().all(|value| is(value));
                 if all(is_whole) {
-                    ValueKind::Whole
+                    Holds::Whole
                 } else if all(is_number) {
-                    ValueKind::Number
+                    Holds::Number
                 } else {
-                    ValueKind::Text
+                    Holds::Text
                 }
             }
         }
@@ -358,14 +349,14 @@ mod tests {
 
     #[test]
     fn columns_are_as_wide_as_their_values() {
-        let kind = |text| Axis::parse("k", text).unwrap().kind();
-        assert_eq!(kind("1,2,-3"), ValueKind::Whole);
-        assert_eq!(kind("1..5"), ValueKind::Whole);
-        assert_eq!(kind("1,2.5"), ValueKind::Number);
-        assert_eq!(kind("0.5..2.0:3"), ValueKind::Number);
-        assert_eq!(kind("credit,5"), ValueKind::Text);
-        assert_eq!(kind("inf,nan"), ValueKind::Text);
-        assert_eq!(kind("true,false"), ValueKind::Text);
+        let kind = |text| Axis::parse("k", text).unwrap().holds();
+        assert_eq!(kind("1,2,-3"), Holds::Whole);
+        assert_eq!(kind("1..5"), Holds::Whole);
+        assert_eq!(kind("1,2.5"), Holds::Number);
+        assert_eq!(kind("0.5..2.0:3"), Holds::Number);
+        assert_eq!(kind("credit,5"), Holds::Text);
+        assert_eq!(kind("inf,nan"), Holds::Text);
+        assert_eq!(kind("true,false"), Holds::Text);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! grid, Latin hypercube, search ───────┴▶ SweepPlan, CellSearch ─▶ cells ─▶ samples (by the
 //! caller)
 //!
-//! samples ─▶ rows ─▶ TableWriter: Parquet or CSV
+//! samples ─▶ rows ─▶ Parquet or CSV (domio-answer)
 //!         ─▶ SweepFigure ─▶ ParetoFront, Goal
 //! ```
 //!
@@ -16,7 +16,7 @@
 //! | `search` | which cell to look at next |
 //! | `figure`, `goal` | figures of a cell as users name them, and what is to be found |
 //! | `front` | cells that no other beats in two figures |
-//! | `rows`, `table` | what is written of each cell, and how |
+//! | `rows` | what is written of each cell |
 //!
 //! Nothing here simulates, opens a file or starts a thread: who does so is the command line, or a
 //! program of a user.
@@ -28,12 +28,10 @@ pub mod goal;
 pub mod plan;
 pub mod rows;
 pub mod search;
-pub mod table;
 
-pub use axis::{Axis, AxisError, ValueKind};
+pub use axis::{Axis, AxisError};
 pub use figure::{FigureError, NamedFigure, SweepFigure};
 pub use front::{FrontCell, ParetoFront, Wanted};
 pub use goal::{Goal, GoalError, NamedGoal, Score};
 pub use plan::{Design, PlanError, SweepPlan};
 pub use search::CellSearch;
-pub use table::{Datum, TableColumn, TableFormat, TableWriter};

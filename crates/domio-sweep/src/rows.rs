@@ -10,30 +10,30 @@
 //! Columns do not hang on what is measured, so that the first row can be written before the last
 //! cell is run, and tables of different sweeps fit below each other.
 
-use crate::axis::{Axis, ValueKind};
+use crate::axis::Axis;
 use crate::figure::domains;
-use crate::table::{Datum, TableColumn};
+use domio_answer::column::fact;
+use domio_answer::{Cell, Column, Holds};
 use domio_run::Sample;
 use domio_run::measure::MEASURES;
 
 /// The columns of a sweep along `axes`.
-pub fn columns(axes: &[Axis]) -> Vec<TableColumn> {
-    let column = |name: &str, kind, optional| TableColumn {
-        name: name.to_owned(),
-        kind,
+pub fn columns(axes: &[Axis]) -> Vec<Column> {
+    let column = |name: &str, holds, optional| Column {
         optional,
+        ..fact(name.to_owned()).of(holds)
     };
     let mut columns = vec![
-        column("cell", ValueKind::Whole, false),
-        column("replication", ValueKind::Whole, false),
+        column("cell", Holds::Whole, false),
+        column("replication", Holds::Whole, false),
     ];
     columns.extend(
         axes.iter()
-            .map(|axis| column(axis.key(), axis.kind(), false)),
+            .map(|axis| column(axis.key(), axis.holds(), false)),
     );
-    columns.push(column("domain", ValueKind::Text, false));
+    columns.push(column("domain", Holds::Text, false));
     let measures = MEASURES.iter();
-    columns.extend(measures.map(|measure| column(measure.key, ValueKind::Number, true)));
+    columns.extend(measures.map(|measure| column(measure.key, Holds::Number, true)));
     columns
 }
 
@@ -45,33 +45,33 @@ pub fn rows(
     values: &[String],
     replication: u32,
     sample: &Sample,
-) -> Vec<Vec<Datum>> {
+) -> Vec<Vec<Cell>> {
     let mut head = vec![
-        Datum::Whole(cell.cast_signed()),
-        Datum::Whole(i64::from(replication)),
+        Cell::Whole(cell.cast_signed()),
+        Cell::Whole(i64::from(replication)),
     ];
     let pairs = axes.iter().zip(values);
-    head.extend(pairs.map(|(axis, value)| field(axis.kind(), value)));
+    head.extend(pairs.map(|(axis, value)| field(axis.holds(), value)));
     let row = |domain: &str| {
         let mut row = head.clone();
-        row.push(Datum::Text(domain.to_owned()));
+        row.push(Cell::text(domain.to_owned()));
         row.extend(MEASURES.iter().map(|measure| {
             let value = sample.get(&measure.name(domain));
-            value.map_or(Datum::None, Datum::Number)
+            value.map_or(Cell::None, Cell::Number)
         }));
         row
     };
     domains(sample).map(row).collect()
 }
 
-/// `value` as a field of a column of `kind`.
-fn field(kind: ValueKind, value: &str) -> Datum {
-    let number = match kind {
-        ValueKind::Whole => value.parse().ok().map(Datum::Whole),
-        ValueKind::Number => value.parse().ok().map(Datum::Number),
-        ValueKind::Text => None,
+/// `value` as a cell of a column of `holds`.
+fn field(holds: Holds, value: &str) -> Cell {
+    let number = match holds {
+        Holds::Whole => value.parse().ok().map(Cell::Whole),
+        Holds::Number => value.parse().ok().map(Cell::Number),
+        _ => None,
     };
-    number.unwrap_or_else(|| Datum::Text(value.to_owned()))
+    number.unwrap_or_else(|| Cell::text(value.to_owned()))
 }
 
 #[cfg(test)]
@@ -85,7 +85,10 @@ mod tests {
             axis("scheduler.policy", "credit,null"),
             axis("domain.web.weight", "1..3"),
         ];
-        let names: Vec<String> = columns(&axes).into_iter().map(|c| c.name).collect();
+        let names: Vec<String> = columns(&axes)
+            .into_iter()
+            .map(|c| c.key.into_owned())
+            .collect();
         let expected = [
             "cell",
             "replication",
@@ -103,18 +106,13 @@ mod tests {
             .with("dropped.NIC ring", 3.0);
         let values = ["null".to_owned(), "2".to_owned()];
         let rows = rows(&axes, 9, &values, 4, &sample);
-        let text = |text: &str| Datum::Text(text.to_owned());
+        let text = |text: &str| Cell::text(text.to_owned());
         assert_eq!(rows.len(), 2);
-        let head = [
-            Datum::Whole(9),
-            Datum::Whole(4),
-            text("null"),
-            Datum::Whole(2),
-        ];
+        let head = [Cell::Whole(9), Cell::Whole(4), text("null"), Cell::Whole(2)];
         assert_eq!(rows[1][..4], head);
-        assert_eq!(rows[1][4..6], [text("web"), Datum::Number(30.0)]);
+        assert_eq!(rows[1][4..6], [text("web"), Cell::Number(30.0)]);
         let place = names.iter().position(|name| name == "wake_p99_us").unwrap();
-        assert_eq!(rows[0][place], Datum::None);
-        assert_eq!(rows[1][place], Datum::Number(7.5));
+        assert_eq!(rows[0][place], Cell::None);
+        assert_eq!(rows[1][place], Cell::Number(7.5));
     }
 }

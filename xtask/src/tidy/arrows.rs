@@ -15,6 +15,7 @@ pub const RULE: Rule = Rule {
 /// For each crate the crates of the project that it may depend on.
 const ARROWS: &[(&str, &[&str])] = &[
     ("domio-core", &[]),
+    ("domio-answer", &["domio-core"]),
     ("domio-suite", &["domio-core"]),
     ("domio-contract", &["domio-core"]),
     (
@@ -37,7 +38,10 @@ const ARROWS: &[(&str, &[&str])] = &[
         &["domio-core", "domio-suite", "domio-sim", "domio-vmm"],
     ),
     ("domio-trace", &["domio-core"]),
-    ("domio-meter", &["domio-core", "domio-trace"]),
+    (
+        "domio-meter",
+        &["domio-answer", "domio-core", "domio-trace"],
+    ),
     ("domio-monitor", &["domio-core", "domio-meter"]),
     (
         "domio-scenario",
@@ -54,6 +58,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "domio-run",
         &[
+            "domio-answer",
             "domio-core",
             "domio-contract",
             "domio-sched",
@@ -102,7 +107,10 @@ const ARROWS: &[(&str, &[&str])] = &[
             "domio-twin",
         ],
     ),
-    ("domio-stats", &["domio-core", "domio-meter", "domio-run"]),
+    (
+        "domio-stats",
+        &["domio-answer", "domio-core", "domio-meter", "domio-run"],
+    ),
     (
         "domio-lab",
         &["domio-trace", "domio-scenario", "domio-run", "domio-stats"],
@@ -110,6 +118,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "domio-papers",
         &[
+            "domio-answer",
             "domio-core",
             "domio-sched",
             "domio-sim",
@@ -122,6 +131,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "domio-report",
         &[
+            "domio-answer",
             "domio-core",
             "domio-trace",
             "domio-meter",
@@ -134,6 +144,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "domio-advise",
         &[
+            "domio-answer",
             "domio-core",
             "domio-contract",
             "domio-sched",
@@ -145,10 +156,11 @@ const ARROWS: &[(&str, &[&str])] = &[
             "domio-report",
         ],
     ),
-    ("domio-sweep", &["domio-sim", "domio-run"]),
+    ("domio-sweep", &["domio-answer", "domio-sim", "domio-run"]),
     (
         "domio-front",
         &[
+            "domio-answer",
             "domio-core",
             "domio-contract",
             "domio-sched",
@@ -170,6 +182,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "domio",
         &[
+            "domio-answer",
             "domio-core",
             "domio-contract",
             "domio-sched",

@@ -1,7 +1,7 @@
 //! What kinds of files domio writes, and how it knows one of its own again.
 
+use domio_answer::file::{MAGIC, made_by};
 use domio_front::input::begins_as_perfetto;
-use domio_sweep::table::{MAGIC, made_by};
 use domio_trace::{Format, ReadOptions, TraceReader};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -106,7 +106,7 @@ impl FileKind {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domio_sweep::{TableFormat, TableWriter};
+    use domio_answer::file::{TableFormat, TableWriter};
     use domio_trace::{TraceHeader, TraceWriter, XentraceWriter};
 
     #[test]

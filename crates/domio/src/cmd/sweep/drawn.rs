@@ -1,12 +1,13 @@
 //! Pictures of a sweep: a measure along an axis, and what two measures cost each other.
 
 use super::tracked::{PlotPoint, Plotted, TradeOff};
+use domio_answer::Holds;
 use domio_report::data::{
     BarGroup, Bars, Chart, DataTable, Figure, Line, Lines, Point, Quantity, Section,
 };
 use domio_report::figure;
 use domio_stats::Estimate;
-use domio_sweep::{Axis, SweepFigure, ValueKind};
+use domio_sweep::{Axis, SweepFigure};
 use std::collections::BTreeMap;
 
 /// Values this many times as large as others are drawn on a logarithmic axis.
@@ -53,7 +54,7 @@ fn plotted(axes: &[Axis], plot: &Plotted) -> Figure {
         false => named(&others, places),
     };
     let chart = match along.kind() {
-        ValueKind::Text => bars(along, plot, name),
+        Holds::Text => bars(along, plot, name),
         _ => lines(along, plot, name),
     };
     let heading = figure::title(&title, plot.figure.measure.unit);

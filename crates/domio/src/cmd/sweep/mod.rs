@@ -20,6 +20,7 @@ use crate::progress::progress;
 use crate::report::{self, ReportFile, ReportKey};
 use crate::suggest;
 use anyhow::{anyhow, bail};
+use domio_answer::file::{TableFormat, TableWriter};
 use domio_front::cells::{self, CellSource, CheckedCells, setting};
 use domio_front::drive::{CellAt, CellDrive};
 use domio_front::program;
@@ -29,9 +30,7 @@ use domio_report::data::ReportData;
 use domio_run::Sample;
 use domio_sweep::plan::SEARCHED;
 use domio_sweep::rows::{columns, rows};
-use domio_sweep::{
-    Axis, CellSearch, Design, NamedFigure, NamedGoal, Score, SweepPlan, TableFormat, TableWriter,
-};
+use domio_sweep::{Axis, CellSearch, Design, NamedFigure, NamedGoal, Score, SweepPlan};
 use std::path::Path;
 use told::Told;
 use tracked::{Asked, Tracker};

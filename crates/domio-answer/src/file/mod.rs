@@ -14,33 +14,11 @@ mod thrift;
 
 pub use parquet::{MAGIC, made_by};
 
-use crate::axis::ValueKind;
+use crate::cell::Cell;
+use crate::column::Column;
+use crate::table::Table;
 use parquet::ParquetWriter;
 use std::io::{self, Write};
-
-/// A column of a table.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct TableColumn {
-    /// Its name, which ends in the unit where there is one.
-    pub name: String,
-    /// What it holds.
-    pub kind: ValueKind,
-    /// Whether a row may have nothing there.
-    pub optional: bool,
-}
-
-/// What a row has in one column.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Datum {
-    /// Nothing: the figure was not measured.
-    None,
-    /// A whole number.
-    Whole(i64),
-    /// A number.
-    Number(f64),
-    /// A text.
-    Text(String),
-}
 
 /// Formats of tables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -80,13 +58,13 @@ impl<W: Write> TableWriter<W> {
     pub fn new(
         format: TableFormat,
         out: W,
-        columns: Vec<TableColumn>,
+        columns: Vec<Column>,
         about: Vec<(String, String)>,
     ) -> io::Result<Self> {
         let writer = match format {
             TableFormat::Csv => {
                 let mut writer = csv::Writer::from_writer(out);
-                writer.write_record(columns.iter().map(|column| &column.name))?;
+                writer.write_record(columns.iter().map(|column| &*column.key))?;
                 Format::Csv(Box::new(writer))
             }
             TableFormat::Parquet => {
@@ -97,18 +75,18 @@ impl<W: Write> TableWriter<W> {
         Ok(TableWriter(writer))
     }
 
-    /// Adds a row, which has a field for each column, of the column's kind. A whole number may
-    /// stand where numbers do. A number that is none is nothing.
+    /// Adds a row of one cell a column. A whole number may stand where numbers do. A number that is
+    /// none is nothing. Columns are those of a [flat](Table::flat) table.
     ///
     /// # Errors
     /// When the file refuses.
     ///
     /// # Panics
-    /// When the fields are not those of the columns.
-    pub fn row(&mut self, fields: &[Datum]) -> io::Result<()> {
+    /// When the cells are not those of the columns.
+    pub fn row(&mut self, cells: &[Cell]) -> io::Result<()> {
         match &mut self.0 {
-            Format::Csv(writer) => Ok(writer.write_record(fields.iter().map(text))?),
-            Format::Parquet(writer) => writer.row(fields),
+            Format::Csv(writer) => Ok(writer.write_record(cells.iter().map(text))?),
+            Format::Parquet(writer) => writer.row(cells),
         }
     }
 
@@ -124,42 +102,62 @@ impl<W: Write> TableWriter<W> {
     }
 }
 
-/// A field with every digit.
-fn text(field: &Datum) -> String {
-    match field {
-        Datum::None => String::new(),
-        Datum::Whole(n) => n.to_string(),
-        Datum::Number(n) if n.is_nan() => String::new(),
-        Datum::Number(n) => n.to_string(),
-        Datum::Text(text) => text.clone(),
+/// A cell with every digit.
+///
+/// # Panics
+/// When there are rows within, or a mean, which are columns of their own in a flat table.
+pub fn text(cell: &Cell) -> String {
+    match cell {
+        Cell::None => String::new(),
+        Cell::Whole(n) => n.to_string(),
+        Cell::Number(n) if n.is_nan() => String::new(),
+        Cell::Number(n) => n.to_string(),
+        Cell::Text(text) => text.clone().into_owned(),
+        Cell::Flag(flag) => flag.to_string(),
+        Cell::Estimate(_) | Cell::Rows(_) => panic!("{cell:?} in a flat table"),
     }
+}
+
+/// Tables as CSV, every digit of every number: a line of headings and a line a row each, a blank
+/// line between two. Where there are several, the name of each stands above.
+pub fn csv(tables: &[Table]) -> String {
+    let mut parts = Vec::new();
+    for table in tables {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        let heads = table.columns().iter().map(|c| &*c.key);
+        // Rows have as many cells as the headings, and memory is always written.
+        let _ = writer.write_record(heads);
+        for row in table.rows() {
+            let _ = writer.write_record(row.iter().map(text));
+        }
+        let bytes = writer.into_inner().unwrap_or_default();
+        let text = String::from_utf8(bytes).unwrap_or_default();
+        parts.push(match (tables.len(), table.key.as_ref()) {
+            (1, _) | (_, "") => text,
+            (_, key) => format!("# {key}\n{text}"),
+        });
+    }
+    parts.join("\n")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::column::{Holds, fact};
 
     #[test]
     fn a_table_of_commas_has_every_digit() {
-        let column = |name: &str, kind| TableColumn {
-            name: name.to_owned(),
-            kind,
-            optional: true,
-        };
+        let column = |key, holds| fact(key).of(holds).optional();
         let columns = vec![
-            column("cell", ValueKind::Whole),
-            column("wake_p99_us", ValueKind::Number),
-            column("domain", ValueKind::Text),
+            column("cell", Holds::Whole),
+            column("wake_p99_us", Holds::Number),
+            column("domain", Holds::Text),
         ];
         let mut table =
             TableWriter::new(TableFormat::Csv, Vec::new(), columns, Vec::new()).unwrap();
         let rows = [
-            [
-                Datum::Whole(0),
-                Datum::Number(0.1),
-                Datum::Text("a,b".to_owned()),
-            ],
-            [Datum::Whole(-7), Datum::Number(f64::NAN), Datum::None],
+            [Cell::Whole(0), Cell::Number(0.1), Cell::text("a,b")],
+            [Cell::Whole(-7), Cell::Number(f64::NAN), Cell::None],
         ];
         for row in rows {
             table.row(&row).unwrap();

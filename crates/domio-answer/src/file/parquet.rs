@@ -1,4 +1,4 @@
-//! Apache Parquet, as far as a flat table of numbers and texts needs it.
+//! Apache Parquet, as far as a flat table of numbers, texts and flags needs it.
 //!
 //! ```text
 //! "PAR1"
@@ -16,8 +16,8 @@
 //! In memory there is one row group, of [`ROWS`] rows.
 
 use super::thrift::{Struct, varint};
-use super::{Datum, TableColumn};
-use crate::axis::ValueKind;
+use crate::cell::Cell;
+use crate::column::{Column, Holds};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::io::{self, Write};
@@ -31,6 +31,7 @@ const ROWS: usize = 8_192;
 
 /// Names of types, repetitions, encodings and codecs (`parquet.thrift`).
 mod numbers {
+    pub const BOOLEAN: i32 = 0;
     pub const INT64: i32 = 2;
     pub const DOUBLE: i32 = 5;
     pub const BYTE_ARRAY: i32 = 6;
@@ -51,7 +52,7 @@ pub(super) struct ParquetWriter<W: Write> {
     out: W,
     /// Bytes written so far.
     at: u64,
-    columns: Vec<Column>,
+    columns: Vec<Open>,
     about: Vec<(String, String)>,
     /// Rows of the group that is not written yet.
     open: usize,
@@ -61,8 +62,8 @@ pub(super) struct ParquetWriter<W: Write> {
 }
 
 /// One column of the group that is not written yet.
-struct Column {
-    of: TableColumn,
+struct Open {
+    of: Column,
     /// Which rows have a value.
     there: Vec<bool>,
     /// The values, in plain encoding.
@@ -72,11 +73,11 @@ struct Column {
 impl<W: Write> ParquetWriter<W> {
     pub(super) fn new(
         mut out: W,
-        columns: Vec<TableColumn>,
+        columns: Vec<Column>,
         about: Vec<(String, String)>,
     ) -> io::Result<Self> {
         out.write_all(MAGIC)?;
-        let column = |of| Column {
+        let column = |of| Open {
             of,
             there: Vec::new(),
             values: Vec::new(),
@@ -92,7 +93,7 @@ impl<W: Write> ParquetWriter<W> {
         })
     }
 
-    pub(super) fn row(&mut self, fields: &[Datum]) -> io::Result<()> {
+    pub(super) fn row(&mut self, fields: &[Cell]) -> io::Result<()> {
         assert_eq!(fields.len(), self.columns.len(), "a field for each column");
         for (column, field) in self.columns.iter_mut().zip(fields) {
             column.push(field);
@@ -150,7 +151,7 @@ impl<W: Write> ParquetWriter<W> {
         let root = Struct::default()
             .text(4, "schema")
             .i32(5, self.columns.len() as i32);
-        let columns = self.columns.iter().map(Column::schema);
+        let columns = self.columns.iter().map(Open::schema);
         let elements: Vec<Struct> = [root].into_iter().chain(columns).collect();
         let about = self.about.iter();
         let about = about.map(|(name, value)| Struct::default().text(1, name).text(2, value));
@@ -165,21 +166,22 @@ impl<W: Write> ParquetWriter<W> {
     }
 }
 
-impl Column {
+impl Open {
     /// # Panics
     /// When the field is of another kind, or missing where it must not be.
-    fn push(&mut self, field: &Datum) {
-        match (self.of.kind, field) {
-            (_, Datum::None) => return self.push_none(),
-            (ValueKind::Number, Datum::Number(n)) if n.is_nan() => return self.push_none(),
-            (ValueKind::Whole, Datum::Whole(n)) => self.values.extend(n.to_le_bytes()),
-            (ValueKind::Number, Datum::Number(n)) => self.values.extend(n.to_le_bytes()),
-            (ValueKind::Number, Datum::Whole(n)) => self.values.extend((*n as f64).to_le_bytes()),
-            (ValueKind::Text, Datum::Text(text)) => {
+    fn push(&mut self, field: &Cell) {
+        match (self.of.holds, field) {
+            (_, Cell::None) => return self.push_none(),
+            (Holds::Number, Cell::Number(n)) if n.is_nan() => return self.push_none(),
+            (Holds::Whole, Cell::Whole(n)) => self.values.extend(n.to_le_bytes()),
+            (Holds::Number, Cell::Number(n)) => self.values.extend(n.to_le_bytes()),
+            (Holds::Number, Cell::Whole(n)) => self.values.extend((*n as f64).to_le_bytes()),
+            (Holds::Text, Cell::Text(text)) => {
                 self.values.extend((text.len() as u32).to_le_bytes());
                 self.values.extend(text.as_bytes());
             }
-            (kind, field) => panic!("{field:?} in {}, which holds {kind:?}", self.of.name),
+            (Holds::Flag, Cell::Flag(flag)) => self.values.push(u8::from(*flag)),
+            (holds, field) => panic!("{field:?} in {}, which holds {holds:?}", self.of.key),
         }
         self.there.push(true);
     }
@@ -188,7 +190,7 @@ impl Column {
         assert!(
             self.of.optional,
             "nothing in {}, which has a value in each row",
-            self.of.name
+            self.of.key
         );
         self.there.push(false);
     }
@@ -202,10 +204,10 @@ impl Column {
         let element = Struct::default()
             .i32(1, self.type_number())
             .i32(3, repetition)
-            .text(4, &self.of.name);
-        match self.of.kind {
+            .text(4, &self.of.key);
+        match self.of.holds {
             // Older readers ask for the converted type, newer ones for the logical type: a string.
-            ValueKind::Text => element
+            Holds::Text => element
                 .i32(6, numbers::UTF8)
                 .structure(10, Struct::default().structure(1, Struct::default())),
             _ => element,
@@ -213,10 +215,11 @@ impl Column {
     }
 
     fn type_number(&self) -> i32 {
-        match self.of.kind {
-            ValueKind::Whole => numbers::INT64,
-            ValueKind::Number => numbers::DOUBLE,
-            ValueKind::Text => numbers::BYTE_ARRAY,
+        match self.of.holds {
+            Holds::Whole => numbers::INT64,
+            Holds::Number => numbers::DOUBLE,
+            Holds::Flag => numbers::BOOLEAN,
+            _ => numbers::BYTE_ARRAY,
         }
     }
 
@@ -228,7 +231,10 @@ impl Column {
             body.extend((levels.len() as u32).to_le_bytes());
             body.extend(levels);
         }
-        body.extend(&self.values);
+        match self.of.holds {
+            Holds::Flag => body.extend(self.values.chunks(8).map(bits)),
+            _ => body.extend(&self.values),
+        }
         let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
         packed.write_all(&body)?;
         let packed = packed.finish()?;
@@ -253,7 +259,7 @@ impl Column {
         Struct::default()
             .i32(1, self.type_number())
             .i32s(2, &[numbers::PLAIN, numbers::RLE])
-            .texts(3, &[&self.of.name])
+            .texts(3, &[&self.of.key])
             .i32(4, numbers::GZIP)
             .i64(5, rows as i64)
             .i64(6, uncompressed as i64)
@@ -273,12 +279,16 @@ fn levels(there: &[bool]) -> Vec<u8> {
     }
     let groups = there.chunks(8);
     varint(&mut bytes, (groups.len() as u64) << 1 | 1);
-    let packed = groups.map(|group| {
-        let bits = group.iter().enumerate();
-        bits.fold(0, |byte, (i, bit)| byte | u8::from(*bit) << i)
-    });
+    let packed =
+        groups.map(|group| bits(&group.iter().map(|bit| u8::from(*bit)).collect::<Vec<_>>()));
     bytes.extend(packed);
     bytes
+}
+
+/// Up to eight bits, the first in the lowest place.
+fn bits(bits: &[u8]) -> u8 {
+    let bits = bits.iter().enumerate();
+    bits.fold(0, |byte, (i, bit)| byte | bit << i)
 }
 
 /// Whether the last bytes of a Parquet file, its footer among them, say that domio made it.
@@ -291,12 +301,13 @@ pub fn made_by(tail: &[u8]) -> bool {
 mod tests {
     use super::super::thrift::reading::{self, Tree};
     use super::*;
+    use crate::column::fact;
     use flate2::read::GzDecoder;
     use proptest::prelude::*;
     use std::io::Read;
 
     /// Names of columns, rows, and what they come from.
-    type Content = (Vec<String>, Vec<Vec<Datum>>, Vec<(String, String)>);
+    type Content = (Vec<String>, Vec<Vec<Cell>>, Vec<(String, String)>);
 
     /// Reads a file that was written here.
     fn read(bytes: &[u8]) -> Content {
@@ -308,7 +319,7 @@ mod tests {
         let footer = reading::structure(&mut footer);
         let (root, elements) = footer.at(2).list().split_first().unwrap();
         assert_eq!(root.at(5).int() as usize, elements.len());
-        let mut columns: Vec<Vec<Datum>> = vec![Vec::new(); elements.len()];
+        let mut columns: Vec<Vec<Cell>> = vec![Vec::new(); elements.len()];
         let mut rows = 0;
         // Pages follow each other without a gap.
         let mut next = MAGIC.len();
@@ -340,7 +351,7 @@ mod tests {
         )
     }
 
-    fn page(mut bytes: &[u8], element: &Tree, meta: &Tree) -> Vec<Datum> {
+    fn page(mut bytes: &[u8], element: &Tree, meta: &Tree) -> Vec<Cell> {
         let whole = bytes.len();
         let header = reading::structure(&mut bytes);
         assert_eq!(header.at(3).int() as usize, bytes.len());
@@ -372,18 +383,18 @@ mod tests {
             };
         }
         let field = |is_there| match (is_there, element.at(1).int()) {
-            (false, _) => Datum::None,
-            (true, 2) => Datum::Whole(i64::from_le_bytes(take(&mut body))),
-            (true, 5) => Datum::Number(f64::from_le_bytes(take(&mut body))),
+            (false, _) => Cell::None,
+            (true, 2) => Cell::Whole(i64::from_le_bytes(take(&mut body))),
+            (true, 5) => Cell::Number(f64::from_le_bytes(take(&mut body))),
             (true, 6) => {
                 let length = u32::from_le_bytes(take(&mut body)) as usize;
                 let (text, rest) = body.split_at(length);
                 body = rest;
-                Datum::Text(String::from_utf8(text.to_vec()).unwrap())
+                Cell::text(String::from_utf8(text.to_vec()).unwrap())
             }
             (true, other) => panic!("type {other}"),
         };
-        let fields: Vec<Datum> = there.into_iter().map(field).collect();
+        let fields: Vec<Cell> = there.into_iter().map(field).collect();
         assert!(body.is_empty());
         fields
     }
@@ -394,23 +405,22 @@ mod tests {
         *first
     }
 
-    fn column(name: &str, kind: ValueKind, optional: bool) -> TableColumn {
-        TableColumn {
-            name: name.to_owned(),
-            kind,
+    fn column(name: &'static str, holds: Holds, optional: bool) -> Column {
+        Column {
             optional,
+            ..fact(name).of(holds)
         }
     }
 
-    fn columns() -> Vec<TableColumn> {
+    fn columns() -> Vec<Column> {
         vec![
-            column("cell", ValueKind::Whole, false),
-            column("share_pct", ValueKind::Number, true),
-            column("domain", ValueKind::Text, true),
+            column("cell", Holds::Whole, false),
+            column("share_pct", Holds::Number, true),
+            column("domain", Holds::Text, true),
         ]
     }
 
-    fn written(rows: &[Vec<Datum>]) -> Vec<u8> {
+    fn written(rows: &[Vec<Cell>]) -> Vec<u8> {
         let about = vec![("domio.seed".to_owned(), "7".to_owned())];
         let mut writer = ParquetWriter::new(Vec::new(), columns(), about).unwrap();
         rows.iter().for_each(|row| writer.row(row).unwrap());
@@ -421,17 +431,17 @@ mod tests {
     fn a_table_of_several_groups_comes_back() {
         let row = |i: usize| {
             let share = match i % 3 {
-                0 => Datum::None,
-                _ => Datum::Number(i as f64 / 7.0),
+                0 => Cell::None,
+                _ => Cell::Number(i as f64 / 7.0),
             };
             vec![
-                Datum::Whole(i as i64),
+                Cell::Whole(i as i64),
                 share,
-                Datum::Text(format!("g{}", i % 5)),
+                Cell::text(format!("g{}", i % 5)),
             ]
         };
         for count in [0, 1, ROWS, 2 * ROWS + 5] {
-            let rows: Vec<Vec<Datum>> = (0..count).map(row).collect();
+            let rows: Vec<Vec<Cell>> = (0..count).map(row).collect();
             let bytes = written(&rows);
             let (names, read, about) = read(&bytes);
             assert_eq!(names, ["cell", "share_pct", "domain"]);
@@ -443,17 +453,17 @@ mod tests {
 
     #[test]
     fn what_is_no_number_is_nothing() {
-        let nan = vec![Datum::Whole(0), Datum::Number(f64::NAN), Datum::None];
-        let whole = vec![Datum::Whole(1), Datum::Whole(3), Datum::None];
+        let nan = vec![Cell::Whole(0), Cell::Number(f64::NAN), Cell::None];
+        let whole = vec![Cell::Whole(1), Cell::Whole(3), Cell::None];
         let (_, read, _) = read(&written(&[nan, whole]));
-        assert_eq!(read[0], [Datum::Whole(0), Datum::None, Datum::None]);
-        assert_eq!(read[1], [Datum::Whole(1), Datum::Number(3.0), Datum::None]);
+        assert_eq!(read[0], [Cell::Whole(0), Cell::None, Cell::None]);
+        assert_eq!(read[1], [Cell::Whole(1), Cell::Number(3.0), Cell::None]);
     }
 
     #[test]
     #[should_panic(expected = "nothing in cell")]
     fn a_column_without_gaps_has_none() {
-        written(&[vec![Datum::None, Datum::None, Datum::None]]);
+        written(&[vec![Cell::None, Cell::None, Cell::None]]);
     }
 
     #[test]
@@ -470,12 +480,12 @@ mod tests {
             let row = |(whole, bits, text): (i64, Option<u64>, Option<String>)| {
                 let number = bits.map(f64::from_bits).filter(|n| !n.is_nan());
                 vec![
-                    Datum::Whole(whole),
-                    number.map_or(Datum::None, Datum::Number),
-                    text.map_or(Datum::None, Datum::Text),
+                    Cell::Whole(whole),
+                    number.map_or(Cell::None, Cell::Number),
+                    text.map_or(Cell::None, Cell::text),
                 ]
             };
-            let rows: Vec<Vec<Datum>> = rows.into_iter().map(row).collect();
+            let rows: Vec<Vec<Cell>> = rows.into_iter().map(row).collect();
             let (_, read, _) = read(&written(&rows));
             prop_assert_eq!(read, rows);
         }

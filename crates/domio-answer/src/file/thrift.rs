@@ -22,49 +22,49 @@ pub struct Struct {
 }
 
 impl Struct {
-    /// Datum `id`, a whole number of 32 bits.
+    /// Field `id`, a whole number of 32 bits.
     pub fn i32(mut self, id: i16, value: i32) -> Self {
         self.field(id, Type::I32);
         varint(&mut self.bytes, zigzag(i64::from(value)));
         self
     }
 
-    /// Datum `id`, a whole number of 64 bits.
+    /// Field `id`, a whole number of 64 bits.
     pub fn i64(mut self, id: i16, value: i64) -> Self {
         self.field(id, Type::I64);
         varint(&mut self.bytes, zigzag(value));
         self
     }
 
-    /// Datum `id`, a text.
+    /// Field `id`, a text.
     pub fn text(mut self, id: i16, value: &str) -> Self {
         self.field(id, Type::Binary);
         binary(&mut self.bytes, value);
         self
     }
 
-    /// Datum `id`, a structure.
+    /// Field `id`, a structure.
     pub fn structure(mut self, id: i16, value: Struct) -> Self {
         self.field(id, Type::Struct);
         self.bytes.extend(value.finish());
         self
     }
 
-    /// Datum `id`, a list of structures.
+    /// Field `id`, a list of structures.
     pub fn structures(mut self, id: i16, values: impl ExactSizeIterator<Item = Struct>) -> Self {
         self.list(id, Type::Struct, values.len());
         values.for_each(|value| self.bytes.extend(value.finish()));
         self
     }
 
-    /// Datum `id`, a list of structures that were finished before.
+    /// Field `id`, a list of structures that were finished before.
     pub fn finished(mut self, id: i16, values: &[Vec<u8>]) -> Self {
         self.list(id, Type::Struct, values.len());
         values.iter().for_each(|value| self.bytes.extend(value));
         self
     }
 
-    /// Datum `id`, a list of whole numbers of 32 bits.
+    /// Field `id`, a list of whole numbers of 32 bits.
     pub fn i32s(mut self, id: i16, values: &[i32]) -> Self {
         self.list(id, Type::I32, values.len());
         for value in values {
@@ -73,7 +73,7 @@ impl Struct {
         self
     }
 
-    /// Datum `id`, a list of texts.
+    /// Field `id`, a list of texts.
     pub fn texts(mut self, id: i16, values: &[&str]) -> Self {
         self.list(id, Type::Binary, values.len());
         values
@@ -149,13 +149,13 @@ pub mod reading {
     }
 
     impl Tree {
-        /// Datum `id` of a structure.
+        /// Field `id` of a structure.
         pub fn at(&self, id: i16) -> &Tree {
             self.get(id)
                 .unwrap_or_else(|| panic!("no field {id} in {self:?}"))
         }
 
-        /// Datum `id` of a structure, if it has one.
+        /// Field `id` of a structure, if it has one.
         pub fn get(&self, id: i16) -> Option<&Tree> {
             match self {
                 Tree::Struct(fields) => fields.get(&id),

@@ -1,0 +1,110 @@
+//! Answers: what a command found, once for all who show it.
+
+use crate::cell::{Cell, Tone};
+use crate::column::Column;
+use crate::field::Row;
+use crate::table::{Table, fits};
+use std::borrow::Cow;
+
+/// What an answer is: the schema of its JSON.
+#[derive(Clone, PartialEq, Debug)]
+pub struct AnswerSpec {
+    /// Name, as `explain`.
+    pub name: &'static str,
+    /// Version of the JSON. A key that goes or changes makes a new one.
+    pub version: u32,
+    /// What it is, for readers of the schema.
+    pub doc: &'static str,
+    /// Its facts, and its tables as columns of rows within.
+    pub columns: Vec<Column>,
+}
+
+/// A sentence of what was found.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Finding {
+    /// The sentence.
+    pub text: String,
+    /// Whether it is good or needs attention.
+    pub tone: Tone,
+}
+
+/// What a command found.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Answer {
+    /// What it is.
+    pub spec: AnswerSpec,
+    /// One cell for each column of that.
+    pub cells: Vec<Cell>,
+    /// What was found, in words.
+    pub findings: Vec<Finding>,
+}
+
+impl AnswerSpec {
+    /// An answer of these columns.
+    pub fn new(
+        name: &'static str,
+        version: u32,
+        doc: &'static str,
+        columns: impl Into<Vec<Column>>,
+    ) -> Self {
+        AnswerSpec {
+            name,
+            version,
+            doc,
+            columns: columns.into(),
+        }
+    }
+
+    /// `domio/NAME/VERSION`: what the JSON says of itself in the key `schema`.
+    pub fn id(&self) -> String {
+        format!("domio/{}/{}", self.name, self.version)
+    }
+}
+
+impl Finding {
+    /// A sentence that is neither good nor bad.
+    pub fn new(text: impl Into<String>) -> Self {
+        Finding {
+            text: text.into(),
+            tone: Tone::Plain,
+        }
+    }
+}
+
+impl Answer {
+    /// The answer of these cells.
+    ///
+    /// # Panics
+    /// When they are not those of the columns.
+    pub fn new(spec: AnswerSpec, cells: Vec<Cell>) -> Self {
+        fits(&spec.columns, &cells);
+        Answer {
+            spec,
+            cells,
+            findings: Vec::new(),
+        }
+    }
+
+    /// The answer that is this row.
+    pub fn of<R: Row>(name: &'static str, version: u32, doc: &'static str, row: &R) -> Self {
+        Answer::new(AnswerSpec::new(name, version, doc, R::spec()), row.cells())
+    }
+
+    /// Adds a column that follows from others.
+    ///
+    /// # Panics
+    /// When the cell is not of the column.
+    pub fn derive(&mut self, column: Column, cell: impl Into<Cell>) {
+        let cell = cell.into();
+        fits(std::slice::from_ref(&column), std::slice::from_ref(&cell));
+        self.spec.columns.push(column);
+        self.cells.push(cell);
+    }
+
+    /// The facts as a table of one row, without those that are tables, and then these.
+    pub fn tables(&self) -> Vec<Table> {
+        let mut all = Table::new(Cow::Borrowed(""), self.spec.columns.clone());
+        all.row(self.cells.iter().cloned());
+        all.flat()
+    }
+}

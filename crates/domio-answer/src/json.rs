@@ -1,0 +1,113 @@
+//! JSON of answers.
+//!
+//! ```json
+//! {"schema": "domio/NAME/VERSION", "FACT": 1, "TABLE": [{"COLUMN": 1}], "findings": []}
+//! ```
+//!
+//! What a row has not is `null`. A column that is no key, and in which no row of a list has
+//! anything, is left out.
+
+use crate::answer::Answer;
+use crate::cell::Cell;
+use crate::column::{Column, Holds, Kind};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+/// A list of rows.
+struct Rows<'a> {
+    columns: &'a [Column],
+    rows: &'a [Vec<Cell>],
+}
+
+/// One of them, and which columns a row of the list has.
+struct One<'a> {
+    columns: &'a [Column],
+    cells: &'a [Cell],
+    shown: &'a [bool],
+}
+
+/// What a row has in a column.
+struct Of<'a>(&'a Column, &'a Cell);
+
+/// Which columns are shown of a list.
+fn shown(columns: &[Column], rows: &[Vec<Cell>]) -> Vec<bool> {
+    let has = |at: usize| rows.iter().any(|row| !row[at].is_none());
+    let columns = columns.iter().enumerate();
+    columns
+        .map(|(at, column)| column.kind == Kind::Key || has(at))
+        .collect()
+}
+
+impl Serialize for Rows<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let shown = shown(self.columns, self.rows);
+        to.collect_seq(self.rows.iter().map(|cells| One {
+            columns: self.columns,
+            cells,
+            shown: &shown,
+        }))
+    }
+}
+
+impl One<'_> {
+    fn entries<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+        let all = self.columns.iter().zip(self.cells).zip(self.shown);
+        for ((column, cell), shown) in all {
+            if *shown {
+                map.serialize_entry(&column.key, &Of(column, cell))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Serialize for One<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut map = to.serialize_map(None)?;
+        self.entries(&mut map)?;
+        map.end()
+    }
+}
+
+impl Serialize for Of<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let Of(column, cell) = self;
+        match cell {
+            Cell::None => to.serialize_none(),
+            Cell::Whole(n) => to.serialize_i64(*n),
+            Cell::Number(n) => to.serialize_f64(*n),
+            Cell::Estimate(estimate) => estimate.serialize(to),
+            Cell::Text(text) => to.serialize_str(text),
+            Cell::Flag(flag) => to.serialize_bool(*flag),
+            Cell::Rows(rows) if column.holds == Holds::Row => match rows.first() {
+                None => to.serialize_none(),
+                Some(cells) => One {
+                    columns: &column.parts,
+                    cells,
+                    shown: &vec![true; cells.len()],
+                }
+                .serialize(to),
+            },
+            Cell::Rows(rows) => Rows {
+                columns: &column.parts,
+                rows,
+            }
+            .serialize(to),
+        }
+    }
+}
+
+impl Serialize for Answer {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut map = to.serialize_map(None)?;
+        map.serialize_entry("schema", &self.spec.id())?;
+        One {
+            columns: &self.spec.columns,
+            cells: &self.cells,
+            shown: &vec![true; self.cells.len()],
+        }
+        .entries(&mut map)?;
+        let findings: Vec<&str> = self.findings.iter().map(|f| f.text.as_str()).collect();
+        map.serialize_entry("findings", &findings)?;
+        map.end()
+    }
+}

@@ -1,0 +1,239 @@
+//! Tables.
+
+use crate::cell::{Cell, Tone};
+use crate::column::{Column, Holds, Kind, count};
+use crate::field::Row;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+/// A table: columns, and rows of one cell a column.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Table {
+    /// Name for programs; empty for one that only people read.
+    pub key: Cow<'static, str>,
+    /// What people see above it; may be empty.
+    pub title: Cow<'static, str>,
+    columns: Vec<Column>,
+    rows: Vec<Vec<Cell>>,
+    tones: BTreeMap<(usize, usize), Tone>,
+}
+
+impl Table {
+    /// A table without rows.
+    pub fn new(title: impl Into<Cow<'static, str>>, columns: impl Into<Vec<Column>>) -> Self {
+        Table {
+            title: title.into(),
+            columns: columns.into(),
+            ..Table::default()
+        }
+    }
+
+    /// The table of these rows.
+    pub fn of<'r, R: Row + 'r>(
+        title: impl Into<Cow<'static, str>>,
+        rows: impl IntoIterator<Item = &'r R>,
+    ) -> Self {
+        let mut table = Table::new(title, R::spec());
+        rows.into_iter().for_each(|row| table.row(row.cells()));
+        table
+    }
+
+    /// Adds a row.
+    ///
+    /// # Panics
+    /// When the row has not one cell a column, each of what the column holds.
+    #[track_caller]
+    pub fn row(&mut self, cells: impl IntoIterator<Item = Cell>) {
+        let cells: Vec<Cell> = cells.into_iter().collect();
+        fits(&self.columns, &cells);
+        self.rows.push(cells);
+    }
+
+    /// Adds a column; `cell` gives what each row has there.
+    ///
+    /// # Panics
+    /// When a cell is not of the column.
+    pub fn derive(&mut self, column: Column, mut cell: impl FnMut(&[Cell]) -> Cell) {
+        for row in &mut self.rows {
+            let cell = cell(row);
+            fits(std::slice::from_ref(&column), std::slice::from_ref(&cell));
+            row.push(cell);
+        }
+        self.columns.push(column);
+    }
+
+    /// The table as a column of rows within, called `key`, and the cell of that.
+    pub fn nested(self, key: &'static str, doc: &'static str) -> (Column, Cell) {
+        let column = crate::column::parts(key, self.columns)
+            .of(Holds::Rows)
+            .doc(doc);
+        (column, Cell::Rows(self.rows))
+    }
+
+    /// Lets a cell stand out.
+    pub fn set_tone(&mut self, row: usize, column: usize, tone: Tone) {
+        self.tones.insert((row, column), tone);
+    }
+
+    /// How a cell stands out.
+    pub fn tone(&self, row: usize, column: usize) -> Tone {
+        self.tones.get(&(row, column)).copied().unwrap_or_default()
+    }
+
+    /// Its columns.
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// Its rows.
+    pub fn rows(&self) -> &[Vec<Cell>] {
+        &self.rows
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The table for formats that have cells of numbers and texts alone: first itself without the
+    /// rows within, then a table for each column of such rows, behind the keys of the row around
+    /// it. A mean is a column, and its interval and the number of its values are further ones.
+    pub fn flat(&self) -> Vec<Table> {
+        let mut own = Table {
+            key: self.key.clone(),
+            title: self.title.clone(),
+            ..Table::default()
+        };
+        let outer: Vec<usize> = (0..self.columns.len())
+            .filter(|i| !self.columns[*i].is_nested())
+            .collect();
+        for i in &outer {
+            own.columns.extend(flat_columns(&self.columns[*i]));
+        }
+        for row in &self.rows {
+            let cells = outer
+                .iter()
+                .flat_map(|i| flat_cells(&self.columns[*i], &row[*i]));
+            own.rows.push(cells.collect());
+        }
+        let nested = self
+            .columns
+            .iter()
+            .enumerate()
+            .filter(|(_, c)| c.is_nested());
+        let within = nested.flat_map(|(at, column)| self.within(at, column).flat());
+        let within: Vec<Table> = within.collect();
+        let own = (!own.columns.is_empty()).then_some(own);
+        own.into_iter().chain(within).collect()
+    }
+
+    /// The rows within the column with number `at`, behind the keys of the rows around them.
+    fn within(&self, at: usize, column: &Column) -> Table {
+        let keys: Vec<usize> = (0..self.columns.len())
+            .filter(|i| self.columns[*i].kind == Kind::Key)
+            .collect();
+        let name = match self.key.as_ref() {
+            "" => column.key.clone(),
+            key => format!("{key}.{}", column.key).into(),
+        };
+        // What has a name of its own there is told apart from what is around it.
+        let is_taken = |key: &str| column.parts.iter().any(|part| part.key == key);
+        let outer = keys.iter().map(|i| {
+            let outer = self.columns[*i].clone();
+            match is_taken(&outer.key) {
+                true => outer.behind("of"),
+                false => outer,
+            }
+        });
+        let rows = self.rows.iter().flat_map(|row| {
+            let keys: Vec<Cell> = keys.iter().map(|i| row[*i].clone()).collect();
+            let inner = row[at].rows().iter();
+            inner.map(move |inner| keys.iter().chain(inner).cloned().collect())
+        });
+        Table {
+            key: name,
+            title: column.title.clone(),
+            columns: outer.chain(column.parts.iter().cloned()).collect(),
+            rows: rows.collect(),
+            tones: BTreeMap::new(),
+        }
+    }
+}
+
+/// The columns of what `column` is in formats without estimates.
+fn flat_columns(column: &Column) -> Vec<Column> {
+    if column.holds != Holds::Estimate {
+        return vec![column.clone()];
+    }
+    let number = |key: String, doc: &'static str| Column {
+        key: key.into(),
+        doc: doc.into(),
+        holds: Holds::Number,
+        optional: true,
+        ..column.clone()
+    };
+    let key = &column.key;
+    vec![
+        Column {
+            holds: Holds::Number,
+            ..column.clone()
+        },
+        number(
+            format!("{key}_ci95_low"),
+            "Lower end of the 95 % confidence interval.",
+        ),
+        number(
+            format!("{key}_ci95_high"),
+            "Upper end of the 95 % confidence interval.",
+        ),
+        Column {
+            key: format!("{key}_replications").into(),
+            holds: Holds::Whole,
+            optional: true,
+            ..count("replications").doc("Number of values of the mean.")
+        },
+    ]
+}
+
+/// The cells of [`flat_columns`].
+fn flat_cells(column: &Column, cell: &Cell) -> Vec<Cell> {
+    if column.holds != Holds::Estimate {
+        return vec![cell.clone()];
+    }
+    match cell {
+        Cell::Estimate(e) => vec![
+            e.mean.into(),
+            e.ci95.map(|[low, _]| low).into(),
+            e.ci95.map(|[_, high]| high).into(),
+            e.n.into(),
+        ],
+        _ => vec![Cell::None; 4],
+    }
+}
+
+/// # Panics
+/// When the cells are not those of the columns.
+#[track_caller]
+pub(crate) fn fits(columns: &[Column], cells: &[Cell]) {
+    assert_eq!(cells.len(), columns.len(), "one cell a column");
+    for (column, cell) in columns.iter().zip(cells) {
+        let fits = match (cell, column.holds) {
+            (Cell::None, _) => column.optional,
+            (Cell::Whole(_), Holds::Whole | Holds::Number)
+            | (Cell::Number(_), Holds::Number)
+            | (Cell::Estimate(_), Holds::Estimate)
+            | (Cell::Text(_), Holds::Text)
+            | (Cell::Flag(_), Holds::Flag) => true,
+            (Cell::Rows(rows), Holds::Rows) => {
+                rows.iter().for_each(|row| fits(&column.parts, row));
+                true
+            }
+            (Cell::Rows(rows), Holds::Row) => {
+                rows.iter().for_each(|row| fits(&column.parts, row));
+                rows.len() < 2
+            }
+            _ => false,
+        };
+        assert!(fits, "{cell:?} in {}, of {:?}", column.key, column.holds);
+    }
+}
