@@ -268,13 +268,18 @@ class Explanation(_ArrowTable):
         """What ``domio explain --json`` prints."""
         self._table = self._causes()
 
+    def _name(self, domain: int) -> str:
+        """The name of a domain, or else its id."""
+        named = (d.get("name") for d in self.json["domains"] if d["id"] == domain)
+        return next(named, None) or f"d{domain}"
+
     def _causes(self) -> Table:
         rows: list[tuple[Any, ...]] = []
         for vcpu in self.json["vcpus"]:
-            whom = (_name(vcpu), vcpu["vcpu"])
-            for cause, ns in vcpu["causes_ns"].items():
-                if ns is not None:
-                    rows.append((*whom, cause, ns))
+            whom = (self._name(vcpu["domain"]), vcpu["vcpu"])
+            for part in vcpu["causes"]:
+                if part["ns"] is not None:
+                    rows.append((*whom, part["cause"], part["ns"]))
         return _columns(
             rows, ("domain", "text"), ("vcpu", "int"), ("cause", "text"), ("waited_ns", "int")
         )
@@ -285,9 +290,10 @@ class Explanation(_ArrowTable):
         rows: list[tuple[Any, ...]] = []
         for vcpu in self.json["vcpus"]:
             for part in vcpu["behind"]:
-                who = part["behind"]
-                other = (None, None) if who is None else (_name(who), who["vcpu"])
-                rows.append((_name(vcpu), vcpu["vcpu"], part["cause"], *other, part["ns"]))
+                who = part["behind_domain"]
+                other = (None, None) if who is None else (self._name(who), part["behind_vcpu"])
+                whom = (self._name(vcpu["domain"]), vcpu["vcpu"])
+                rows.append((*whom, part["cause"], *other, part["ns"]))
         return _columns(
             rows,
             ("domain", "text"),
@@ -301,10 +307,6 @@ class Explanation(_ArrowTable):
     def plot(self) -> Any:
         """Bars of the time waited by domain and cause, as an ``altair.Chart``."""
         return _plot.causes(self._table.to_pylist())
-
-
-def _name(who: Mapping[str, Any]) -> str:
-    return who.get("name") or f"d{who['domain']}"
 
 
 def _columns(rows: Sequence[tuple[Any, ...]], *heads: tuple[str, str]) -> Table:

@@ -16,7 +16,7 @@ use domio_meter::{Explainer, MapWindow};
 use domio_report::run_json::{self, RunJson};
 use domio_run::measure::{Better, MEASURES};
 use domio_run::simulate::{self, RunFault};
-use domio_run::{Sample, run_scenario};
+use domio_run::{Sample, residence, run_scenario};
 use domio_scenario::{Built, Scenario as Inner};
 use domio_sweep::rows::{columns, rows};
 use pyo3::prelude::*;
@@ -243,7 +243,12 @@ pub fn explain(
     let work = |stop: &Stop| explained::sum(scenario, host, replications, &keeper, stop);
     let sum = without_gil(py, jobs, work)?;
     let sum = sum.map_err(|e| errors::of(py, e))?;
-    let json = explained::to_json(&sum, &simulate::domains(host), false);
+    let json = explained::answer(
+        &sum,
+        &simulate::domains(host),
+        Some(&residence::places(host)),
+        false,
+    );
     let json = serde_json::to_string(&json).map_err(|e| refused(e.to_string()))?;
     let mut notices: Vec<String> = hosts::notices(scenario, host).cloned().collect();
     notices.extend(trouble(&keeper));
@@ -270,7 +275,7 @@ pub fn explain_trace(
         let domains = explanation.domains();
         let names = domains.iter().filter_map(|d| Some((d.id, name(d.id)?)));
         let names: Vec<(DomainId, String)> = names.collect();
-        let json = explained::to_json(&explanation, &names, cut);
+        let json = explained::answer(&explanation, &names, None, cut);
         Ok((serde_json::to_string(&json)?, told.take()))
     };
     without_gil(py, None, work)?.map_err(|e| errors::of(py, e))

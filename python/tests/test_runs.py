@@ -88,8 +88,9 @@ def test_an_explanation_has_the_figures_of_the_command_line(path: str, cli: Cli)
     assert result.json == cli("explain", path, "--replications", "2", "--json")
     causes = pl.DataFrame(result)
     for vcpu in result.json["vcpus"]:
-        own = causes.filter(pl.col("domain") == vcpu["name"], pl.col("vcpu") == vcpu["vcpu"])
-        told = sum(ns for ns in vcpu["causes_ns"].values() if ns is not None)
+        name = next(d["name"] for d in result.json["domains"] if d["id"] == vcpu["domain"])
+        own = causes.filter(pl.col("domain") == name, pl.col("vcpu") == vcpu["vcpu"])
+        told = sum(part["ns"] or 0 for part in vcpu["causes"])
         assert own["waited_ns"].sum() == told
     assert pl.DataFrame(result.behind)["waited_ns"].sum() > 0
 

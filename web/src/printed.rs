@@ -21,5 +21,10 @@ pub fn printed(schema: &'static str, value: &impl Serialize) -> String {
         schema,
         rest: value,
     };
-    serde_json::to_string_pretty(&versioned).expect("keys are strings") + "\n"
+    pretty(&versioned)
+}
+
+/// `value` as the command line prints it, to the byte.
+pub fn pretty(value: &impl Serialize) -> String {
+    serde_json::to_string_pretty(value).expect("keys are strings") + "\n"
 }

@@ -1,9 +1,9 @@
 //! What a trace tells that was dropped on the page.
 
 use crate::pictures::drawn;
-use crate::printed::printed;
+use crate::printed::{pretty, printed};
 use domio_core::{DomainId, Duration, Names, Record, Sink};
-use domio_meter::{Explainer, ExplanationJson, MapWindow, Meter, SummaryJson};
+use domio_meter::{Explainer, MapWindow, Meter, SummaryJson};
 use domio_report::data::Section;
 use domio_report::explained::Explained;
 use domio_report::observed;
@@ -112,10 +112,7 @@ pub fn explain(bytes: &[u8], name: &str, cpu_hz: Option<u64>) -> Result<Told, St
         facts,
         notices,
         summary: printed("domio/trace-summary/1", &summary),
-        explanation: printed(
-            "domio/explain/2",
-            &ExplanationJson::new(&explanation, truncated, known),
-        ),
+        explanation: pretty(&explained.answer(truncated)),
         sections: sections.iter().enumerate().map(drawn_section).collect(),
     })
 }

@@ -90,15 +90,36 @@ impl Answer {
         Answer::new(AnswerSpec::new(name, version, doc, R::spec()), row.cells())
     }
 
-    /// Adds a column that follows from others.
+    /// Adds a column that follows from others, or puts it in the place of the one with its key.
     ///
     /// # Panics
     /// When the cell is not of the column.
     pub fn derive(&mut self, column: Column, cell: impl Into<Cell>) {
         let cell = cell.into();
         fits(std::slice::from_ref(&column), std::slice::from_ref(&cell));
-        self.spec.columns.push(column);
-        self.cells.push(cell);
+        match self.spec.columns.iter().position(|c| c.key == column.key) {
+            Some(at) => {
+                self.spec.columns[at] = column;
+                self.cells[at] = cell;
+            }
+            None => {
+                self.spec.columns.push(column);
+                self.cells.push(cell);
+            }
+        }
+    }
+
+    /// As [`Answer::derive`], of a table.
+    pub fn derive_table(&mut self, key: &'static str, doc: &'static str, table: Table) {
+        let (column, cell) = table.nested(key, doc);
+        self.derive(column, cell);
+    }
+
+    /// Lets `change` see and change each row within, of all depths.
+    pub fn each_row(&mut self, change: &mut dyn FnMut(&[Column], &mut [Cell])) {
+        for (column, cell) in self.spec.columns.iter().zip(&mut self.cells) {
+            each_row(column, cell, change);
+        }
     }
 
     /// The facts as a table of one row, without those that are tables, and then these.
@@ -106,5 +127,17 @@ impl Answer {
         let mut all = Table::new(Cow::Borrowed(""), self.spec.columns.clone());
         all.row(self.cells.iter().cloned());
         all.flat()
+    }
+}
+
+fn each_row(column: &Column, cell: &mut Cell, change: &mut dyn FnMut(&[Column], &mut [Cell])) {
+    let Cell::Rows(rows) = cell else {
+        return;
+    };
+    for row in rows {
+        change(&column.parts, row);
+        for (column, cell) in column.parts.iter().zip(row) {
+            each_row(column, cell, change);
+        }
     }
 }

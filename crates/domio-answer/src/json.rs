@@ -5,7 +5,7 @@
 //! ```
 //!
 //! What a row has not is `null`. A column that is no key, and in which no row of a list has
-//! anything, is left out.
+//! anything, is left out. A table of one column is a list of values.
 
 use crate::answer::Answer;
 use crate::cell::Cell;
@@ -39,6 +39,9 @@ fn shown(columns: &[Column], rows: &[Vec<Cell>]) -> Vec<bool> {
 
 impl Serialize for Rows<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        if let [column] = self.columns {
+            return to.collect_seq(self.rows.iter().map(|row| Of(column, &row[0])));
+        }
         let shown = shown(self.columns, self.rows);
         to.collect_seq(self.rows.iter().map(|cells| One {
             columns: self.columns,

@@ -70,7 +70,10 @@ fn property(column: &Column) -> Json {
     let one = || object(row(&column.parts, Vec::new()));
     let null = || object([("type", text("null"))]);
     match (column.holds, column.optional) {
-        (Holds::Rows, _) => entries.extend(list(one())),
+        (Holds::Rows, _) => entries.extend(list(match &column.parts[..] {
+            [alone] => property(alone),
+            _ => one(),
+        })),
         (Holds::Row, _) => entries.push(("anyOf", Json::List(vec![one(), null()]))),
         (Holds::Estimate, true) => entries.push(("anyOf", Json::List(vec![estimate(), null()]))),
         (Holds::Estimate, false) => entries.push(("allOf", Json::List(vec![estimate()]))),

@@ -49,13 +49,14 @@ impl Table {
         self.rows.push(cells);
     }
 
-    /// Adds a column; `cell` gives what each row has there.
+    /// Adds a column, with one cell for each row.
     ///
     /// # Panics
-    /// When a cell is not of the column.
-    pub fn derive(&mut self, column: Column, mut cell: impl FnMut(&[Cell]) -> Cell) {
+    /// When a cell is not of the column, or there are fewer cells than rows.
+    pub fn derive(&mut self, column: Column, cells: impl IntoIterator<Item = Cell>) {
+        let mut cells = cells.into_iter();
         for row in &mut self.rows {
-            let cell = cell(row);
+            let cell = cells.next().expect("a cell for each row");
             fits(std::slice::from_ref(&column), std::slice::from_ref(&cell));
             row.push(cell);
         }

@@ -2,13 +2,15 @@
 
 use crate::hosts::{failed, of_replication};
 use anyhow::Context;
+use domio_answer::Answer;
 use domio_core::DomainId;
 use domio_lab::store;
 use domio_lab::{Keeper, ProgressListener};
-use domio_meter::{Explanation, ExplanationJson};
-use domio_run::explain::{explain, kept};
+use domio_meter::{Explanation, HostPlaces};
+use domio_report::explained::Explained;
+use domio_run::SampleKey;
+use domio_run::explain::{explain, kept, of_kept, subject as subject_of};
 use domio_run::simulate::RunFault;
-use domio_run::{SampleKey, residence};
 use domio_scenario::{Built, Scenario};
 
 /// The explanations of all replications of `scenario`, which is built as `built`, added up. What
@@ -24,7 +26,7 @@ pub fn sum(
     progress: &dyn ProgressListener,
 ) -> anyhow::Result<Explanation> {
     let subject = store::subject(scenario).ok();
-    let subject = subject.map(|of| kept::subject(&of));
+    let subject = subject.map(|of| subject_of(&of));
     let numbers: Vec<u32> = (0..replications).collect();
     let results = keeper.on_all_cores(
         &numbers,
@@ -41,13 +43,13 @@ pub fn sum(
             let built = of_replication(scenario, built, *n)?;
             heard(0);
             let explanation = explain(&built, *n)?;
-            Ok((kept::sample(&explanation), explanation))
+            Ok((kept(&explanation), explanation))
         },
     );
     let mut sum = Explanation::default();
     for result in results {
         let (sample, made) = result.map_err(|fault: RunFault| failed(&fault))?;
-        let one = made.or_else(|| kept::of(&sample, residence::places(built)));
+        let one = made.or_else(|| of_kept(&sample));
         sum.add(&one.context(
             "a kept explanation lacks a part; --no-results makes the command explain anew",
         )?);
@@ -55,14 +57,14 @@ pub fn sum(
     Ok(sum)
 }
 
-/// The explanation for programs. `names` are those of domains whose name is known, `truncated` says
-/// that the trace ends too early.
-pub fn to_json(
+/// The explanation for programs. `names` are those of domains whose name is known, `places` the host
+/// where that is known, `truncated` says that the trace ends too early.
+pub fn answer(
     explanation: &Explanation,
     names: &[(DomainId, String)],
+    places: Option<&HostPlaces>,
     truncated: bool,
-) -> ExplanationJson {
-    let named = |id: DomainId| names.iter().find(|(d, _)| *d == id);
-    let name = |id: DomainId| named(id).map(|(_, name)| name.clone());
-    ExplanationJson::new(explanation, truncated, name)
+) -> Answer {
+    let explained = Explained::new(explanation, names).on(places);
+    explained.answer(truncated)
 }

@@ -72,10 +72,9 @@ pub use check::{CheckReport, TraceChecker, TraceFinding, TraceProblem};
 pub use disk::DiskSummary;
 pub use distribution::Quantiles;
 pub use explain::{
-    BEHIND_MAX, Cause, CauseJson, DomainWaits, DomainWaitsJson, Explainer, Explanation,
-    ExplanationJson, ItemQueue, ItemWaitJson, ItemWaits, ItemsJson, LongWait, MAP_ROWS, Map,
-    MapChange, MapRow, MapWindow, Side, TellsJson, VcpuWaits, VcpuWaitsJson, WORST_MAX, WaitTells,
-    WaitedJson, WhomJson, Why, capitalised,
+    BEHIND_MAX, Cause, DomainWaits, Explainer, Explanation, ItemQueue, ItemWaits, LongWait,
+    MAP_ROWS, Map, MapChange, MapRow, MapWindow, Side, VcpuWaits, WORST_MAX, WaitTells, Why,
+    capitalised,
 };
 pub use figures::{DomainFigure, FigureValue};
 pub use json::{

@@ -5,7 +5,10 @@
 //! A move is a stay on another pcpu than that of the stay before.
 
 use std::collections::BTreeMap;
+use std::slice::Iter;
 
+use domio_answer::column::{count, key, parts, sum};
+use domio_answer::{Cell, Column, Field, Known};
 use domio_core::{CpuSet, PcpuId, Topology, VcpuName};
 use serde::Serialize;
 
@@ -99,6 +102,36 @@ impl Residence {
                 })
                 .collect(),
         }
+    }
+}
+
+type Ran = BTreeMap<PcpuId, u64>;
+type Moves = BTreeMap<(PcpuId, PcpuId), u64>;
+
+/// Two tables: the time on each pcpu, and the moves between them.
+impl Field for Residence {
+    fn columns(_: &mut dyn Iterator<Item = Column>) -> Vec<Column> {
+        let ran = parts("ran", [key("pcpu"), sum("ns", "ns")]);
+        let ran = ran.doc("Its time on each pcpu where it ran.");
+        let moves = parts("moves", [key("from"), key("to"), count("count")]);
+        let moves = moves.doc("How often it ran on another pcpu than before.");
+        let ran = Ran::columns(&mut std::iter::once(ran));
+        [ran, Moves::columns(&mut std::iter::once(moves))].concat()
+    }
+
+    fn put(&self, cells: &mut Vec<Cell>) {
+        self.ran().collect::<Ran>().put(cells);
+        self.moves.put(cells);
+    }
+
+    fn take(cells: &mut Iter<'_, Cell>, known: Known<'_>) -> Option<Self> {
+        let ran = Ran::take(cells, known)?;
+        Some(Residence::of(ran, Moves::take(cells, known)?))
+    }
+
+    fn add(&mut self, other: &Self, columns: &mut Iter<'_, Column>) {
+        columns.nth(1);
+        Residence::add(self, other);
     }
 }
 

@@ -6,22 +6,25 @@ pub use json::{DriverSumsJson, DriverWorkJson, InOrder};
 
 use std::collections::BTreeMap;
 
+use domio_answer::rows;
 use domio_core::{ActorId, DomainId, Names, Record};
 use domio_trace::VCPUS_MAX;
 
 use crate::account::Window;
 
-/// What a driver domain did for others, in nanoseconds.
-///
-/// What it did for each and what it did for nobody sum to the time that it was busy, exactly.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct DriverWork {
-    /// The driver domain.
-    pub driver: DomainId,
-    /// Time that its vcpus executed.
-    pub busy: u64,
-    /// The part of it that was done on behalf of others, by domain; at most `busy` in all.
-    pub done_for: BTreeMap<DomainId, u64>,
+rows! {
+    /// What a driver domain did for others, in nanoseconds.
+    ///
+    /// What it did for each and what it did for nobody sum to the time that it was busy, exactly.
+    #[derive(Clone, PartialEq, Eq, Debug, Default)]
+    pub struct DriverWork {
+        /// The driver domain.
+        pub driver: DomainId = key("driver");
+        /// Time that its vcpus executed.
+        pub busy: u64 = sum("busy_ns", "ns");
+        /// The part of it that was done on behalf of others, by domain; at most `busy_ns` in all.
+        pub done_for: BTreeMap<DomainId, u64> = parts("for", [key("domain"), sum("ns", "ns")]);
+    }
 }
 
 impl DriverWork {
@@ -33,14 +36,6 @@ impl DriverWork {
             .values()
             .fold(0, |a: u64, b| a.saturating_add(*b));
         self.busy.saturating_sub(others)
-    }
-
-    /// Adds that of another run.
-    pub fn add(&mut self, other: &DriverWork) {
-        self.busy += other.busy;
-        for (owner, ns) in &other.done_for {
-            *self.done_for.entry(*owner).or_default() += ns;
-        }
     }
 }
 

@@ -1,13 +1,13 @@
 //! One replication of a host, simulated for what its guests and their packets wait for.
 
-pub mod kept;
-
 #[cfg(test)]
 mod loop_tests;
 
 use crate::replication::Replication;
-use crate::residence;
+use crate::sample::Sample;
 use crate::simulate::RunFault;
+use crate::subject::Subject;
+use domio_answer::{decode, encode};
 use domio_core::{Instant, Names, Record, Sink};
 use domio_meter::{Explainer, Explanation};
 use domio_scenario::Built;
@@ -27,9 +27,35 @@ pub fn explain(built: &Built, replication: u32) -> Result<Explanation, RunFault>
         // Here the host tells for whom driver domains worked until then.
         run.mark(until);
     }
-    let mut explanation = run.into_sink().0.finish_at(end);
-    explanation.places = Some(residence::places(built));
-    Ok(explanation)
+    Ok(run.into_sink().0.finish_at(end))
+}
+
+/// What explanations of the scenario `of` are kept as.
+pub fn subject(of: &Subject) -> Subject {
+    let name = format!("explain {}", of.name);
+    let fingerprint = Subject::new(&name, "", &[of.fingerprint.as_bytes()]).fingerprint;
+    Subject {
+        name,
+        settings: of.settings.clone(),
+        fingerprint,
+    }
+}
+
+/// The explanation as it is kept, with how long each vcpu ran and waited as figures for people.
+pub fn kept(explanation: &Explanation) -> Sample {
+    let mut sample = Sample::new().with("records", explanation.records as f64);
+    for vcpu in &explanation.vcpus {
+        let name = vcpu.name;
+        sample.set(&format!("{name}.running_ns"), vcpu.running as f64);
+        sample.set(&format!("{name}.runnable_ns"), vcpu.runnable() as f64);
+    }
+    sample.tables = encode(explanation);
+    sample
+}
+
+/// The explanation that was kept as `sample`; `None` when the sample is of something else.
+pub fn of_kept(sample: &Sample) -> Option<Explanation> {
+    decode(&sample.tables, domio_scenario::classes())
 }
 
 /// An explainer that gets no marks: what it explains begins with the host, where nobody has been
@@ -172,7 +198,7 @@ mod tests {
             let mut explanation = explain(&built, 0).unwrap();
             assert_eq!(explanation.items.is_empty(), i == 0);
             assert_eq!(explanation.driver_work.is_empty(), i == 0);
-            assert!(explanation.map.is_some() && explanation.tells.policy.is_some());
+            assert!(explanation.map.0.is_some() && explanation.tells.policy.is_some());
             // No stay goes on after the end.
             for vcpu in &mut explanation.vcpus {
                 let residence = &vcpu.residence;
@@ -192,15 +218,11 @@ mod tests {
             );
             explanation.tells.policy = Some(all);
             // More than a float has digits for.
-            explanation.left_out = u64::MAX - 1;
             explanation.records = (1 << 53) + 1;
-            let mut sample = kept::sample(&explanation);
-            let places = residence::places(&built);
-            assert!(kept::of(&sample, places.clone()) == Some(explanation));
-            let mut list = sample.list("explanation").to_vec();
-            list.pop();
-            sample.set_list("explanation", list);
-            assert!(kept::of(&sample, places).is_none());
+            let mut sample = kept(&explanation);
+            assert!(of_kept(&sample) == Some(explanation));
+            sample.tables.pop();
+            assert!(of_kept(&sample).is_none());
         }
     }
 
@@ -219,11 +241,11 @@ mod tests {
         let scenario = Scenario::parse("t.toml", text.as_bytes(), policies).unwrap();
         let built = scenario.build(&NoReplay).unwrap();
         let explanation = explain(&built, 0).unwrap();
-        assert_eq!(explanation.elapsed(), 1_500_000_000);
+        assert_eq!(explanation.elapsed, 1_500_000_000);
         assert_eq!(explanation.domains().len(), 3);
         for domain in explanation.domains() {
             assert_eq!(explanation.items(domain.id).count(), 0);
-            assert_eq!(domain.running + domain.runnable(), explanation.elapsed());
+            assert_eq!(domain.running + domain.runnable(), explanation.elapsed);
             assert_eq!(
                 domain.run_queue.get(&Some(domain.id)),
                 None,

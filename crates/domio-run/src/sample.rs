@@ -13,6 +13,9 @@ pub struct Sample {
     values: BTreeMap<String, f64>,
     #[serde(deserialize_with = "numbers::lists")]
     lists: BTreeMap<String, Vec<f64>>,
+    /// What else is kept, as the bytes of its rows ([`domio_answer::encode`]); empty for nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tables: Vec<u8>,
 }
 
 impl Sample {

@@ -3,7 +3,7 @@
 //! new ones are known as soon as the program has them.
 
 use crate::args;
-use crate::schema::SCHEMAS;
+use crate::schema;
 use clap::Command;
 use clap::builder::ArgExt;
 use clap_complete::engine::{
@@ -134,7 +134,9 @@ pub fn claims() -> ArgValueCompleter {
 
 /// Schemas.
 pub fn schemas() -> ArgValueCompleter {
-    ArgValueCompleter::new(|current: &OsStr| beginning(current, SCHEMAS.iter().map(|s| s.name)))
+    ArgValueCompleter::new(|current: &OsStr| {
+        beginning(current, schema::all().iter().map(|s| s.name))
+    })
 }
 
 #[cfg(test)]

@@ -91,9 +91,8 @@ struct Versioned<'a, T> {
 
 /// As [`json`], of an object with the schema called `name`, which its key `schema` tells.
 pub fn json_as(name: &str, value: &impl Serialize) -> anyhow::Result<()> {
-    let schema = schema::find(name).map_or("", |s| s.id);
     json(&Versioned {
-        schema,
+        schema: schema::id(name),
         rest: value,
     })
 }

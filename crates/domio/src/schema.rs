@@ -1,11 +1,11 @@
 //! The schemas of what `--json` prints, by name.
 //!
-//! A new output gets its file in `schemas`, one line of [`SCHEMAS`] and [`out::json_as`] in place
-//! of [`out::json`]. An output may get further keys in the same version; a key that goes or changes
-//! makes a new one.
-//!
-//! [`out::json`]: crate::out::json
-//! [`out::json_as`]: crate::out::json_as
+//! A new output is an answer, and gets one line of [`ANSWERS`]. Those that are no answers yet have a
+//! file in `schemas` and a line of [`SCHEMAS`].
+
+use domio_answer::AnswerSpec;
+use domio_meter::Explanation;
+use serde_json::Value;
 
 /// The schema of one output.
 pub struct Schema {
@@ -13,14 +13,27 @@ pub struct Schema {
     pub name: &'static str,
     /// `domio/NAME/VERSION`: what the output says of itself in the key `schema`, unless the output
     /// is a list.
-    pub id: &'static str,
+    pub id: String,
+    /// What it is of.
+    pub doc: String,
     /// The JSON Schema.
-    pub text: &'static str,
+    pub text: String,
+}
+
+/// What commands answer.
+const ANSWERS: &[fn() -> AnswerSpec] =
+    &[|| Explanation::default().answer(|_| None, None, false).spec];
+
+/// An output with a file of its own.
+pub struct Written {
+    name: &'static str,
+    id: &'static str,
+    text: &'static str,
 }
 
 macro_rules! schemas {
     ($($name:literal $version:literal),* $(,)?) => {
-        &[$(Schema {
+        &[$(Written {
             name: $name,
             id: concat!("domio/", $name, "/", $version),
             text: include_str!(concat!("../schemas/", $name, ".json")),
@@ -28,8 +41,8 @@ macro_rules! schemas {
     };
 }
 
-/// Every schema, in the order of the commands.
-pub const SCHEMAS: &[Schema] = schemas![
+/// Outputs that are no answers, in the order of the commands.
+const SCHEMAS: &[Written] = schemas![
     "reproduce" 1,
     "claim-list" 1,
     "claim-show" 1,
@@ -40,7 +53,6 @@ pub const SCHEMAS: &[Schema] = schemas![
     "run" 1,
     "compare" 1,
     "sweep" 1,
-    "explain" 2,
     "calibrate" 1,
     "alert" 1,
     "dom0-share" 1,
@@ -64,8 +76,46 @@ pub const SCHEMAS: &[Schema] = schemas![
     "scenario-show" 1,
 ];
 
+impl Schema {
+    fn of(spec: &AnswerSpec) -> Self {
+        let mut text = serde_json::to_string_pretty(spec).unwrap_or_default();
+        text.push('\n');
+        Schema {
+            name: spec.name,
+            id: spec.id(),
+            doc: spec.doc.to_owned(),
+            text,
+        }
+    }
+}
+
+/// Every schema, by name.
+pub fn all() -> Vec<Schema> {
+    let written = SCHEMAS.iter().map(|written| {
+        let parsed: Option<Value> = serde_json::from_str(written.text).ok();
+        let doc = parsed.and_then(|s| s["description"].as_str().map(str::to_owned));
+        Schema {
+            name: written.name,
+            id: written.id.to_owned(),
+            doc: doc.unwrap_or_default(),
+            text: written.text.to_owned(),
+        }
+    });
+    let answers = ANSWERS.iter().map(|spec| Schema::of(&spec()));
+    let mut all: Vec<Schema> = written.chain(answers).collect();
+    all.sort_by_key(|schema| schema.name);
+    all
+}
+
 /// The schema called `name`, or by its id.
-pub fn find(name: &str) -> Option<&'static Schema> {
+pub fn find(name: &str) -> Option<Schema> {
     let name = name.trim().replace(' ', "-");
-    SCHEMAS.iter().find(|s| s.name == name || s.id == name)
+    let mut all = all().into_iter();
+    all.find(|s| s.name == name || s.id == name)
+}
+
+/// `domio/NAME/VERSION` of the output with a file of its own that is called `name`.
+pub fn id(name: &str) -> &'static str {
+    let written = SCHEMAS.iter().find(|written| written.name == name);
+    written.map_or("", |written| written.id)
 }

@@ -3,7 +3,8 @@
 use domio_run::Sample;
 use domio_trace::scenario_sha256;
 
-/// The sample as bytes: values by name, then lists by name. Numbers are little-endian.
+/// The sample as bytes: values by name, then lists by name, then the bytes of tables. Numbers are
+/// little-endian.
 pub fn encode(sample: &Sample) -> Vec<u8> {
     let mut out = Vec::new();
     let values: Vec<(&str, f64)> = sample.values().collect();
@@ -21,6 +22,8 @@ pub fn encode(sample: &Sample) -> Vec<u8> {
             out.extend(value.to_bits().to_le_bytes());
         }
     }
+    count(&mut out, sample.tables.len());
+    out.extend(&sample.tables);
     out
 }
 
@@ -38,7 +41,9 @@ pub fn decode(bytes: &[u8]) -> Option<Sample> {
         let values = (0..length).map(|_| take_value(&mut rest));
         sample.set_list(name, values.collect::<Option<Vec<f64>>>()?);
     }
-    rest.is_empty().then_some(sample)
+    let length = take_count(&mut rest)?;
+    sample.tables = rest.to_vec();
+    (rest.len() == length).then_some(sample)
 }
 
 /// Digest of a row: of the key, so that a row is not taken for another, and of the figures.
@@ -111,6 +116,7 @@ mod tests {
             values in prop::collection::btree_map(".{0,9}", any::<u64>(), 0..6),
             lists in prop::collection::btree_map(
                 ".{0,9}", prop::collection::vec(any::<u64>(), 0..6), 0..4),
+            tables in prop::collection::vec(any::<u8>(), 0..9),
             cut in 0..400_usize,
         ) {
             let mut sample = Sample::new();
@@ -120,7 +126,9 @@ mod tests {
             for (name, list) in &lists {
                 sample.set_list(name, list.iter().map(|v| f64::from_bits(*v)).collect());
             }
+            sample.tables = tables.clone();
             let bytes = encode(&sample);
+            prop_assert_eq!(decode(&bytes).unwrap().tables, tables);
             prop_assert_eq!(bits(&decode(&bytes).unwrap()), bits(&sample));
             if cut < bytes.len() {
                 prop_assert_eq!(decode(&bytes[..cut]), None);

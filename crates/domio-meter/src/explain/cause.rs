@@ -1,24 +1,29 @@
 //! What items on their way between guests and the world outside waited for.
 
 use std::collections::BTreeMap;
+use std::slice::Iter;
 
+use domio_answer::{Cell, Column, Field, Holds, Known, column, rows, texts};
 use domio_core::{Class, DomainId, Stage};
 
-/// Time of the items of one class (packets, requests) of one guest, both directions together.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ItemWaits {
-    /// The guest.
-    pub domain: DomainId,
-    /// The class, which says what the items are and which places there are.
-    pub class: &'static Class,
-    /// The device behind the driver domain, where the trace tells several apart.
-    pub device: Option<u64>,
-    /// Items that began their way within the time that counts.
-    pub begun: u64,
-    /// Items under way at the end.
-    pub under_way: u64,
-    /// Time by number of the place and cause, summed over items.
-    pub times: BTreeMap<(usize, Cause), u64>,
+rows! {
+    /// Time of the items of one class (packets, requests) of one guest, both directions together.
+    #[derive(Clone, PartialEq, Eq, Debug)]
+    pub struct ItemWaits {
+        /// The guest.
+        pub domain: DomainId = key("domain");
+        /// The class, which says what the items are and which places there are.
+        pub class: &'static Class = key("class");
+        /// The device behind the driver domain, where the trace tells several apart.
+        pub device: Option<u64> = key("device");
+        /// Items that began their way within the time that counts.
+        pub begun: u64 = count("begun");
+        /// Items under way at the end.
+        pub under_way: u64 = count("under_way");
+        /// Time by number of the place and cause, summed over items.
+        pub times: BTreeMap<(usize, Cause), u64> =
+            parts("waits", [key("place"), key("cause"), sum("ns", "ns")]);
+    }
 }
 
 impl ItemWaits {
@@ -31,20 +36,6 @@ impl ItemWaits {
             begun: 0,
             under_way: 0,
             times: BTreeMap::new(),
-        }
-    }
-
-    /// What tells these from others, in their order.
-    pub(super) fn key(&self) -> (DomainId, &'static str, Option<u64>) {
-        (self.domain, self.class.name, self.device)
-    }
-
-    /// Adds those of the same class, guest and device in another replication.
-    pub(super) fn add(&mut self, other: &ItemWaits) {
-        self.begun += other.begun;
-        self.under_way += other.under_way;
-        for (cause, time) in &other.times {
-            *self.times.entry(*cause).or_default() += time;
         }
     }
 
@@ -149,6 +140,100 @@ pub enum Cause {
     Held,
     /// The trace had not told the runstate of who had to take it further.
     Unknown,
+}
+
+impl Side {
+    /// Its name in data.
+    const fn key(self) -> &'static str {
+        match self {
+            Side::Guest => "guest",
+            Side::Driver => "driver",
+        }
+    }
+}
+
+texts! {
+    Side: |side| side.key().into(), |text, _| SIDES.into_iter().find(|side| side.key() == text);
+}
+
+const SIDES: [Side; 2] = [Side::Guest, Side::Driver];
+
+/// What a cause is in data: its name, the side, and the domain.
+type Parts = (&'static str, Option<Side>, Option<DomainId>);
+
+impl Cause {
+    const fn parts(self) -> Parts {
+        match self {
+            Cause::RunQueue(side, behind) => ("run_queue", Some(side), behind),
+            Cause::Scan => ("event_channel_scan", None, None),
+            Cause::Busy => ("busy", None, None),
+            Cause::Work(side) => ("work", Some(side), None),
+            Cause::Limit => ("rate_limit", None, None),
+            Cause::Held => ("held", None, None),
+            Cause::Beside(whom) => ("beside", None, whom),
+            Cause::Thread(whom) => ("thread", None, whom),
+            Cause::Unknown => ("unknown", None, None),
+        }
+    }
+
+    /// The cause with these parts.
+    fn of(name: &str, side: Option<Side>, behind: Option<DomainId>) -> Option<Self> {
+        let sides = side.map(|side| [Cause::RunQueue(side, behind), Cause::Work(side)]);
+        let others = [
+            Cause::Scan,
+            Cause::Busy,
+            Cause::Limit,
+            Cause::Held,
+            Cause::Beside(behind),
+            Cause::Thread(behind),
+            Cause::Unknown,
+        ];
+        let all = sides.into_iter().flatten().chain(others);
+        let mut named = all.filter(|cause| cause.parts() == (name, side, behind));
+        named.next()
+    }
+}
+
+/// A cause is three columns.
+impl Field for Cause {
+    fn columns(declared: &mut dyn Iterator<Item = Column>) -> Vec<Column> {
+        let declared = declared.next().expect("a column for each field");
+        let part = |key, doc, optional| Column {
+            optional,
+            ..column::column(key, "", declared.kind)
+                .of(Holds::Text)
+                .doc(doc)
+        };
+        let cause = "Why: `run_queue`, `event_channel_scan`, `busy`, `work`, `rate_limit`, \
+                     `beside`, `thread`, `held` or `unknown`.";
+        let behind = "For `run_queue`, the domain that ran meanwhile; for `beside`, whose items the \
+                      device had; for `thread`, whose items were ahead. Null for nobody.";
+        vec![
+            part("cause", cause, false),
+            part(
+                "side",
+                "Who is in the run queue, or works: `guest` or `driver`.",
+                true,
+            ),
+            part("behind", behind, true).of(Holds::Whole),
+        ]
+    }
+
+    fn put(&self, cells: &mut Vec<Cell>) {
+        let (name, side, behind) = self.parts();
+        cells.push(Cell::text(name));
+        (side, behind).put(cells);
+    }
+
+    fn take(cells: &mut Iter<'_, Cell>, known: Known<'_>) -> Option<Self> {
+        let name = String::take(cells, known)?;
+        let (side, behind) = Field::take(cells, known)?;
+        Cause::of(&name, side, behind)
+    }
+
+    fn add(&mut self, _: &Self, columns: &mut Iter<'_, Column>) {
+        columns.nth(2);
+    }
 }
 
 /// What an item's time is summed up as: a place to wait, or work.

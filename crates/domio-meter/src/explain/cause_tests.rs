@@ -465,7 +465,7 @@ fn the_longest_waits_are_kept_in_order() {
     assert_eq!(waiting.worst_woken[0].behind, [(Some(vcpu(1)), 300_000)]);
     assert_eq!(waiting.worst.len(), WORST_MAX);
     assert!(waiting.worst[0].length >= waiting.worst_woken[0].length);
-    let map = waiting.map.unwrap();
+    let map = waiting.map.0.unwrap();
     assert!(map.from <= waiting.worst_woken[0].begin);
     let wake = MapRow {
         at: waiting.worst_woken[0].begin,
@@ -485,7 +485,7 @@ fn a_map_has_its_begin_and_its_end_and_counts_the_rest() {
     }
     let us = Duration::from_micros;
     let window = MapWindow::Between(us(101), us(100_000));
-    let map = explained(&trace.records, window).map.unwrap();
+    let map = explained(&trace.records, window).map.0.unwrap();
     assert_eq!(map.first, [(PcpuId(0), vcpu(2))]);
     assert_eq!((map.head.len(), map.tail.len()), (MAP_ROWS, MAP_ROWS));
     // The first change is at 105 us; of every ten microseconds after it there are three.
@@ -503,7 +503,7 @@ fn who_leaves_first_ran_before() {
     trace.state(2, Runnable, Running);
     let ms = Duration::from_millis;
     let map = explained(&trace.records, MapWindow::Between(ms(0), ms(1)));
-    assert_eq!(map.map.unwrap().first, [(PcpuId(0), vcpu(1))]);
+    assert_eq!(map.map.0.unwrap().first, [(PcpuId(0), vcpu(1))]);
 }
 
 /// A record that a host could write, or that a damaged file could hold.
@@ -587,7 +587,7 @@ proptest! {
         let us = Duration::from_micros;
         for window in [MapWindow::Worst, MapWindow::Between(us(0), us(100))] {
             let waiting = explained(&records, window);
-            serde_json::to_string(&ExplanationJson::new(&waiting, false, |_| None)).unwrap();
+            serde_json::to_string(&waiting.answer(|_| None, None, false)).unwrap();
         }
     }
 }

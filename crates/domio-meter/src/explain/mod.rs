@@ -38,8 +38,8 @@
 //! wait for the **event-channel scan**, even while the driver domain is preempted: it has had its
 //! turn and used it for others. Before that moment, they wait for it to run.
 
+mod answer;
 mod cause;
-mod json;
 mod parts;
 mod paths;
 mod result;
@@ -47,10 +47,6 @@ mod tells;
 mod waits;
 
 pub use cause::{Cause, ItemQueue, ItemWaits, Side};
-pub use json::{
-    CauseJson, DomainWaitsJson, ExplanationJson, ItemWaitJson, ItemsJson, TellsJson, VcpuWaitsJson,
-    WaitedJson, WhomJson,
-};
 pub use result::{BEHIND_MAX, DomainWaits, Explanation, LongWait, VcpuWaits, WORST_MAX};
 pub use tells::{WaitTells, capitalised};
 pub use waits::map::{MAP_ROWS, Map, MapChange, MapRow, MapWindow};
@@ -172,7 +168,7 @@ impl Explainer {
     fn explained(self, start: u64, end: u64) -> Explanation {
         let mut explanation = Explanation {
             start: Instant::from_nanos(start),
-            end: Instant::from_nanos(end),
+            elapsed: end.saturating_sub(start),
             runs: 1,
             records: self.records,
             runstates: self.told.all(),

@@ -238,7 +238,7 @@ impl Paths {
             ..path.waits
         });
         let mut items: Vec<ItemWaits> = paths.collect();
-        items.sort_by_key(ItemWaits::key);
+        items.sort_by_key(|i| (i.domain, i.class.name, i.device));
         items
     }
 }

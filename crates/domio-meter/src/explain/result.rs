@@ -1,7 +1,8 @@
 //! What an explanation says.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
+use domio_answer::{Maybe, Row, rows};
 use domio_core::{DomainId, Instant, PcpuId, VcpuName};
 
 use super::cause::ItemWaits;
@@ -9,7 +10,7 @@ use super::parts::Parts;
 use super::tells::WaitTells;
 use super::waits::map::Map;
 use super::waits::why::Why;
-use crate::{DriverWork, residence};
+use crate::{DriverWork, Residence};
 
 /// Longest waits that are kept of a kind.
 pub const WORST_MAX: usize = 20;
@@ -17,58 +18,116 @@ pub const WORST_MAX: usize = 20;
 /// Vcpus that are named as having run during one wait; the others are one sum.
 pub const BEHIND_MAX: usize = 4;
 
-/// Who waited for whom, and why, as [`Explainer`](crate::Explainer) found. Times are nanoseconds.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Explanation {
-    /// First instant that counts.
-    pub start: Instant,
-    /// End, not included.
-    pub end: Instant,
-    /// Runs whose figures are added up in this; 1 for that of one trace.
-    pub runs: u32,
-    /// Records of all kinds.
-    pub records: u64,
-    /// Records that are missing.
-    pub lost_records: u64,
-    /// Records of runstates that were left out, of vcpus beyond the first 4096; 0 in any real
-    /// trace.
-    pub left_out: u64,
-    /// Whether the trace tells of runstates, without which nothing is known of waits.
-    pub runstates: bool,
-    /// Pcpus that records came from.
-    pub pcpus: Vec<PcpuId>,
-    /// The host where it is known: a trace does not tell.
-    pub places: Option<residence::HostPlaces>,
-    /// What the trace tells besides runstates.
-    pub tells: WaitTells,
-    /// By name; idle vcpus left out.
-    pub vcpus: Vec<VcpuWaits>,
-    /// The longest waits, the longest first.
-    pub worst: Vec<LongWait>,
-    /// The longest waits that began with a wake-up.
-    pub worst_woken: Vec<LongWait>,
-    /// Waits that last at the end, the longest first. Sums hold them, too.
-    pub unfinished: Vec<LongWait>,
-    /// Who ran where in a part of the trace.
-    pub map: Option<Map>,
-    /// Items on their way (packets, requests), by domain and name of the class.
-    pub items: Vec<ItemWaits>,
-    /// For whom driver domains worked, by id; of those that worked for others.
-    pub driver_work: Vec<DriverWork>,
-}
+rows! {
+    /// Who waited for whom, and why, as [`Explainer`](crate::Explainer) found. Times are
+    /// nanoseconds.
+    #[derive(Clone, PartialEq, Debug, Default)]
+    pub struct Explanation {
+        /// First instant that counts, by the trace's own clock.
+        pub start: Instant = moment("start_ns");
+        /// Length of the time that counts, over all runs.
+        pub elapsed: u64 = sum("elapsed_ns", "ns");
+        /// Runs whose figures are added up in this; 1 for that of one trace.
+        pub runs: u32 = count("runs");
+        /// Records of all kinds.
+        pub records: u64 = count("records");
+        /// Records that are missing.
+        pub lost_records: u64 = count("lost_records");
+        /// Records of runstates that were left out, of vcpus beyond the first 4096; 0 in any real
+        /// trace.
+        pub left_out: u64 = count("left_out_records");
+        /// Whether there are records of runstates, without which nothing is known of waits.
+        pub runstates: bool = all("runstates");
+        /// Pcpus that records came from.
+        pub pcpus: Vec<PcpuId> = parts("pcpus", [key("pcpu")]);
+        /// What the trace tells besides runstates, so that 0 can be told from what is not known.
+        pub tells: WaitTells = fact("tells");
+        /// Waits of each vcpu, by name; idle vcpus left out.
+        pub vcpus: Vec<VcpuWaits> = parts("vcpus", []);
+        /// The longest waits, the longest first.
+        pub worst: Vec<LongWait> = largest("worst_waits", "ns", WORST_MAX);
+        /// The longest waits that began with a wake-up.
+        pub worst_woken: Vec<LongWait> = largest("worst_wakeups", "ns", WORST_MAX);
+        /// Waits that last at the end, the longest first. Sums hold them, too.
+        pub unfinished: Vec<LongWait> = largest("unfinished", "ns", WORST_MAX);
+        /// Who ran where in a part of the trace; null when nothing changed there.
+        pub map: Maybe<Map> = fact("map");
+        /// Items on their way (packets, requests), by domain, name of the class and device.
+        pub items: Vec<ItemWaits> = parts("items", []);
+        /// For whom driver domains worked, by id; of those that worked for others.
+        pub driver_work: Vec<DriverWork> = parts("driver_work", []);
+    }
 
-/// Waits of one domain: sums over its vcpus.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct DomainWaits {
-    /// The domain.
-    pub id: DomainId,
-    /// Time that its vcpus ran.
-    pub running: u64,
-    /// Time that they were blocked, paused or parked.
-    pub at_rest: u64,
-    /// Time that they were runnable and did not run, by the domain that ran on their pcpu, which
-    /// may be themselves; `None` where nothing ran there.
-    pub run_queue: BTreeMap<Option<DomainId>, u64>,
+    /// Waits of one domain: sums over its vcpus.
+    #[derive(Clone, PartialEq, Eq, Debug, Default)]
+    pub struct DomainWaits {
+        /// Xen's domid.
+        pub id: DomainId = key("id");
+        /// Time that its vcpus ran.
+        pub running: u64 = sum("running_ns", "ns");
+        /// Time that they were blocked, paused or parked.
+        pub at_rest: u64 = sum("at_rest_ns", "ns");
+        /// Time that they were runnable and did not run, by the domain that ran on their pcpu, which
+        /// may be themselves; null where nothing ran there.
+        pub run_queue: BTreeMap<Option<DomainId>, u64> =
+            parts("run_queue", [key("domain"), sum("ns", "ns")]);
+    }
+
+    /// Waits of one vcpu.
+    #[derive(Clone, PartialEq, Eq, Debug, Default)]
+    pub struct VcpuWaits {
+        /// Which.
+        pub name: VcpuName = key("");
+        /// Time that the sums are of: all of the measured time, but for what was before a vcpu came
+        /// that was not there.
+        pub seen: u64 = sum("seen_ns", "ns");
+        /// Time that it ran.
+        pub running: u64 = sum("running_ns", "ns");
+        /// Where it ran.
+        pub residence: Residence = fact("residence");
+        /// Time that it was blocked.
+        pub blocked: u64 = sum("blocked_ns", "ns");
+        /// Time that it was offline after it had been put to sleep while it ran, which credit does
+        /// to a vcpu over its cap.
+        pub parked: u64 = sum("parked_ns", "ns");
+        /// Other time that it was paused.
+        pub paused: u64 = sum("paused_ns", "ns");
+        /// Time of which records are missing or contradict each other.
+        pub unknown: u64 = sum("unknown_ns", "ns");
+        /// Time that it was runnable, by who ran on its pcpu, and why. Null where nobody ran there:
+        /// the pcpu idled, was switching, or had not told who runs.
+        pub times: BTreeMap<(Option<VcpuName>, Why), u64> =
+            parts("behind", [key("behind"), key("cause"), sum("ns", "ns")]);
+        /// Time that it was runnable behind a vcpu while another pcpu idled.
+        pub idle_elsewhere: u64 = sum("idle_elsewhere_ns", "ns");
+        /// Waits that began and ended within the trace.
+        pub waits: u64 = count("waits");
+        /// The longest of them.
+        pub longest: u64 = max("longest_ns", "ns");
+    }
+
+    /// One wait of a vcpu.
+    #[derive(Clone, PartialEq, Eq, Debug)]
+    pub struct LongWait {
+        /// In which of several runs, from 0.
+        pub run: u32 = fact("run");
+        /// Whose.
+        pub vcpu: VcpuName = fact("");
+        /// The pcpu where it waited.
+        pub pcpu: PcpuId = fact("pcpu");
+        /// When it became runnable.
+        pub begin: Instant = moment("at_ns");
+        /// How long it was.
+        pub length: u64 = sum("ns", "ns");
+        /// Whether it began with a wake-up.
+        pub woken: bool = fact("woken");
+        /// The cause that most of it had.
+        pub why: Why = fact("cause");
+        /// Who ran meanwhile, the longest first, four of them; null for nobody.
+        pub behind: Vec<(Option<VcpuName>, u64)> = parts("behind", [key(""), sum("ns", "ns")]);
+        /// Time of the others who ran meanwhile.
+        pub others: u64 = sum("others_ns", "ns");
+    }
 }
 
 impl DomainWaits {
@@ -78,60 +137,7 @@ impl DomainWaits {
     }
 }
 
-/// Waits of one vcpu.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct VcpuWaits {
-    /// Which.
-    pub name: VcpuName,
-    /// Time that the sums are of: all of the measured time, but for what was before a vcpu came
-    /// that was not there.
-    pub seen: u64,
-    /// Time that it ran.
-    pub running: u64,
-    /// Where it ran.
-    pub residence: residence::Residence,
-    /// Time that it was blocked.
-    pub blocked: u64,
-    /// Time that it was offline after it had been put to sleep while it ran, which credit does to
-    /// a vcpu over its cap.
-    pub parked: u64,
-    /// Other time that it was paused.
-    pub paused: u64,
-    /// Time of which records are missing or contradict each other.
-    pub unknown: u64,
-    /// Time that it was runnable, by who ran on its pcpu, and why. `None` where nobody ran there:
-    /// the pcpu idled, was switching, or had not told who runs.
-    pub times: BTreeMap<(Option<VcpuName>, Why), u64>,
-    /// Time that it was runnable behind a vcpu while another pcpu idled.
-    pub idle_elsewhere: u64,
-    /// Waits that began and ended within the trace.
-    pub waits: u64,
-    /// The longest of them.
-    pub longest: u64,
-}
-
 impl VcpuWaits {
-    /// Adds those of another run.
-    fn add(&mut self, other: &VcpuWaits) {
-        for (sum, part) in [
-            (&mut self.seen, other.seen),
-            (&mut self.running, other.running),
-            (&mut self.blocked, other.blocked),
-            (&mut self.parked, other.parked),
-            (&mut self.paused, other.paused),
-            (&mut self.unknown, other.unknown),
-            (&mut self.idle_elsewhere, other.idle_elsewhere),
-            (&mut self.waits, other.waits),
-        ] {
-            *sum += part;
-        }
-        for (part, time) in &other.times {
-            *self.times.entry(*part).or_default() += time;
-        }
-        self.longest = self.longest.max(other.longest);
-        self.residence.add(&other.residence);
-    }
-
     /// Time that it was runnable.
     pub fn runnable(&self) -> u64 {
         self.times.values().sum()
@@ -154,29 +160,6 @@ impl VcpuWaits {
         }
         behind
     }
-}
-
-/// One wait of a vcpu.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct LongWait {
-    /// In which of several runs, from 0.
-    pub run: u32,
-    /// Whose.
-    pub vcpu: VcpuName,
-    /// Where it waited.
-    pub pcpu: PcpuId,
-    /// When it became runnable.
-    pub begin: Instant,
-    /// How long it was.
-    pub length: u64,
-    /// Whether it began with a wake-up.
-    pub woken: bool,
-    /// The cause that most of it had.
-    pub why: Why,
-    /// Who ran meanwhile, the longest first, [`BEHIND_MAX`] of them.
-    pub behind: Vec<(Option<VcpuName>, u64)>,
-    /// Time of the others who ran meanwhile.
-    pub others: u64,
 }
 
 /// What is told of a wait besides who waited where.
@@ -244,29 +227,12 @@ impl Worst {
         self.0.truncate(WORST_MAX);
     }
 
-    /// Adds a list, and another one of a later run, to one.
-    fn merged(first: &[LongWait], later: &[LongWait], run: u32) -> Vec<LongWait> {
-        let later = later.iter().map(|wait| LongWait {
-            run: wait.run + run,
-            ..wait.clone()
-        });
-        let mut worst = Worst::default();
-        let waits = first.iter().cloned().chain(later);
-        waits.for_each(|wait| worst.add(wait));
-        worst.into_list()
-    }
-
     pub fn into_list(self) -> Vec<LongWait> {
         self.0
     }
 }
 
 impl Explanation {
-    /// Length of the time that counts.
-    pub fn elapsed(&self) -> u64 {
-        self.end.saturating_since(self.start).as_nanos()
-    }
-
     /// The sums over the vcpus of each domain, by id; a domain of which only items are known has
     /// none.
     pub fn domains(&self) -> Vec<DomainWaits> {
@@ -309,73 +275,41 @@ impl Explanation {
     /// Adds the figures of another run. Its time comes on top: [`Explanation::elapsed`] is that of
     /// both.
     pub fn add(&mut self, other: &Explanation) {
-        let run = self.runs;
-        if run == 0 {
+        if self.runs == 0 {
             *self = other.clone();
             return;
         }
-        self.add_work(other);
-        self.runs += other.runs;
-        self.end += other.end.saturating_since(other.start);
-        self.records += other.records;
-        self.lost_records += other.lost_records;
-        self.left_out += other.left_out;
-        self.runstates &= other.runstates;
-        self.tells = self.tells.or(other.tells);
-        let pcpus: BTreeSet<PcpuId> = self.pcpus.iter().chain(&other.pcpus).copied().collect();
-        self.pcpus = pcpus.into_iter().collect();
-        self.add_waits(other, run);
-        for items in &other.items {
-            match self
-                .items
-                .binary_search_by_key(&items.key(), ItemWaits::key)
-            {
-                Ok(at) => self.items[at].add(items),
-                Err(at) => self.items.insert(at, items.clone()),
-            }
-        }
-    }
-
-    /// Adds the waits of another run, which is the one with number `run`.
-    fn add_waits(&mut self, other: &Explanation, run: u32) {
-        for vcpu in &other.vcpus {
-            match self.vcpus.binary_search_by_key(&vcpu.name, |v| v.name) {
-                Ok(at) => self.vcpus[at].add(vcpu),
-                Err(at) => self.vcpus.insert(at, vcpu.clone()),
-            }
+        let mut other = other.clone();
+        let lists = [
+            &mut other.worst,
+            &mut other.worst_woken,
+            &mut other.unfinished,
+        ];
+        for wait in lists.into_iter().flatten() {
+            wait.run += self.runs;
         }
         if other.longest() > self.longest() {
             self.map = other.map.clone();
         }
-        self.worst = Worst::merged(&self.worst, &other.worst, run);
-        self.worst_woken = Worst::merged(&self.worst_woken, &other.worst_woken, run);
-        self.unfinished = Worst::merged(&self.unfinished, &other.unfinished, run);
+        for work in &mut self.driver_work {
+            // Where it worked for nobody, the other run has no work of it.
+            if other.driver_work.iter().all(|w| w.driver != work.driver) {
+                work.busy += other.running(work.driver);
+            }
+        }
+        for work in &mut other.driver_work {
+            if self.driver_work.iter().all(|w| w.driver != work.driver) {
+                work.busy += self.running(work.driver);
+            }
+        }
+        let tells = self.tells.or(other.tells);
+        self.merge(&other);
+        self.tells = tells;
     }
 
     /// The longest wait of those that a map shows: after a wake-up, or else any.
     fn longest(&self) -> (u64, u64) {
         let first = |waits: &[LongWait]| waits.first().map_or(0, |wait| wait.length);
         (first(&self.worst_woken), first(&self.worst))
-    }
-
-    /// Adds the work of the driver domains of another run.
-    fn add_work(&mut self, other: &Explanation) {
-        let drivers = self.driver_work.iter().chain(&other.driver_work);
-        let drivers: BTreeSet<DomainId> = drivers.map(|w| w.driver).collect();
-        let sum = |driver| {
-            let mut sum = DriverWork {
-                driver,
-                ..DriverWork::default()
-            };
-            for part in [&*self, other] {
-                match part.driver_work.iter().find(|w| w.driver == driver) {
-                    Some(work) => sum.add(work),
-                    // It worked for nobody.
-                    None => sum.busy += part.running(driver),
-                }
-            }
-            sum
-        };
-        self.driver_work = drivers.into_iter().map(sum).collect();
     }
 }

@@ -1,27 +1,31 @@
 //! What a trace tells of waits, so that a figure of 0 can be told from one that is not known.
 
+use domio_answer::{Row, rows};
 use domio_core::{Class, Declared, Says, Shows};
 
 use super::result::Explanation;
 use super::waits::why::Why;
 
-/// Which records a trace has.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct WaitTells {
-    /// The policy whose own records there are.
-    pub policy: Option<&'static Class>,
-    /// Which pcpus were tickled.
-    pub tickles: bool,
-    /// Who was boosted.
-    pub boosts: bool,
-    /// What the rate limit did: records of passes of a release that writes these.
-    pub limits: bool,
-    /// Slices.
-    pub slices: bool,
-    /// Credits.
-    pub credits: bool,
-    /// Driver domains that went on, which Xen never lets them.
-    pub dispatches: bool,
+rows! {
+    /// Which records a trace has.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+    pub struct WaitTells {
+        /// The policy whose own records there are; null without any.
+        pub policy: Option<&'static Class> = fact("policy");
+        /// Whether there are records of which pcpus were tickled.
+        pub tickles: bool = any("tells_tickles");
+        /// Whether there are records of who was boosted.
+        pub boosts: bool = any("tells_boosts");
+        /// Whether there are records of what the rate limit did: of passes of a release that writes
+        /// these.
+        pub limits: bool = any("tells_rate_limit");
+        /// Whether there are records of slices.
+        pub slices: bool = any("tells_slices");
+        /// Whether there are records of credits.
+        pub credits: bool = any("tells_credits");
+        /// Whether there are records of driver domains that went on, which Xen never lets them.
+        pub dispatches: bool = any("tells_dispatches");
+    }
 }
 
 impl WaitTells {
@@ -37,18 +41,13 @@ impl WaitTells {
 
     /// What a trace or another part of it tells, too.
     pub(super) fn or(self, other: WaitTells) -> WaitTells {
-        WaitTells {
-            policy: match self.understands_policy() {
-                true => self.policy,
-                false => other.policy.or(self.policy),
-            },
-            tickles: self.tickles | other.tickles,
-            boosts: self.boosts | other.boosts,
-            limits: self.limits | other.limits,
-            slices: self.slices | other.slices,
-            credits: self.credits | other.credits,
-            dispatches: self.dispatches | other.dispatches,
-        }
+        let policy = match self.understands_policy() {
+            true => self.policy,
+            false => other.policy.or(self.policy),
+        };
+        let mut both = self;
+        both.merge(&other);
+        WaitTells { policy, ..both }
     }
 
     /// Name of the policy whose records there are.

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use domio_core::DomainId;
 use serde::{Serialize, Serializer};
 
 use super::DriverWork;
@@ -20,7 +19,7 @@ pub struct DriverSumsJson {
     pub nobody_ns: u64,
 }
 
-/// The work of a driver domain in `domio run --json` and `domio explain --json`, see
+/// The work of a driver domain in `domio run --json`, see
 /// [`DriverWork`]: milliseconds, by names of domains.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct DriverWorkJson {
@@ -65,24 +64,10 @@ impl DriverSumsJson {
     }
 }
 
-impl DriverWorkJson {
-    /// `work` as JSON; `name` gives the name of a domain, whose id stands where none is known.
-    pub fn new(work: &DriverWork, name: impl Fn(DomainId) -> Option<String>) -> Self {
-        let name = |id: DomainId| id.called(name(id).as_deref());
-        let ms = |ns: u64| ns as f64 / 1e6;
-        let owners = work.done_for.iter();
-        DriverWorkJson {
-            driver: name(work.driver),
-            busy_ms: ms(work.busy),
-            done_for: InOrder(owners.map(|(owner, ns)| (name(*owner), ms(*ns))).collect()),
-            nobody_ms: ms(work.nobody()),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use domio_core::DomainId;
 
     fn work() -> DriverWork {
         DriverWork {
@@ -90,20 +75,6 @@ mod tests {
             busy: 10_000_000,
             done_for: [(DomainId(2), 2_500_000), (DomainId(10), 1_500_000)].into(),
         }
-    }
-
-    #[test]
-    fn owners_are_named_in_the_order_of_their_ids() {
-        let names = |id: DomainId| match id.0 {
-            0 => Some("Domain-0".to_owned()),
-            2 => Some("web".to_owned()),
-            _ => None,
-        };
-        let json = serde_json::to_string(&DriverWorkJson::new(&work(), names)).unwrap();
-        assert_eq!(
-            json,
-            r#"{"driver":"Domain-0","busy_ms":10.0,"for":{"web":2.5,"dom10":1.5},"nobody_ms":6.0}"#
-        );
     }
 
     #[test]

@@ -163,7 +163,7 @@ fn a_recording_of_8_pcpus_under_credit2_has_one_answer() {
     );
     // One vcpu's records contradict each other once.
     assert_eq!((metered.unknown, sampled.unknown), (191, 191));
-    assert_eq!(waiting.elapsed(), summary.elapsed());
+    assert_eq!(waiting.elapsed, summary.elapsed());
 
     // Nearly every wake-up has its tickle, and waits for the pass. The passes that the rate limit
     // ended were for vcpus that blocked and were woken at once, while nobody waited.

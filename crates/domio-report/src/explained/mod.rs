@@ -17,8 +17,9 @@ pub use shares::{Shares, percent};
 
 use crate::data::{Chart, DataTable, Figure, Section};
 use crate::{driver_work, figure};
+use domio_answer::{Answer, Finding};
 use domio_core::{DomainId, Instant, VcpuName};
-use domio_meter::{Explanation, LongWait};
+use domio_meter::{Explanation, HostPlaces, LongWait};
 use domio_stats::drivers::DriverFigures;
 
 /// An explanation with the names of the domains in it.
@@ -28,12 +29,39 @@ pub struct Explained<'a> {
     pub explanation: &'a Explanation,
     /// Ids and names; a domain without a name is shown with its id.
     pub names: &'a [(DomainId, String)],
+    /// The host, where that is known: a trace does not tell.
+    pub places: Option<&'a HostPlaces>,
 }
 
 impl<'a> Explained<'a> {
     /// `explanation`, whose domains have these names.
     pub fn new(explanation: &'a Explanation, names: &'a [(DomainId, String)]) -> Self {
-        Explained { explanation, names }
+        Explained {
+            explanation,
+            names,
+            places: None,
+        }
+    }
+
+    /// The same, of this host.
+    pub fn on(self, places: Option<&'a HostPlaces>) -> Self {
+        Explained { places, ..self }
+    }
+
+    /// The answer for programs; `truncated` says that a trace ends too early.
+    pub fn answer(&self, truncated: bool) -> Answer {
+        let name = |id: DomainId| self.told(id).map(str::to_owned);
+        let mut answer = self.explanation.answer(name, self.places, truncated);
+        answer.findings = self.findings().into_iter().map(Finding::new).collect();
+        answer
+    }
+
+    /// What was found, a sentence each: who waited most, and for what.
+    pub fn findings(&self) -> Vec<String> {
+        let of_vcpus = [self.verdicts(), self.parked(), self.idled()].concat();
+        let classes = self.classes();
+        let of_items = classes.iter().flat_map(|class| self.item_verdicts(class));
+        of_vcpus.into_iter().chain(of_items).collect()
     }
 
     /// Name of a domain.
@@ -64,7 +92,7 @@ impl<'a> Explained<'a> {
 
     /// Length of the time that counts, in milliseconds.
     pub fn elapsed_ms(&self) -> f64 {
-        self.explanation.elapsed() as f64 / 1e6
+        self.explanation.elapsed as f64 / 1e6
     }
 
     /// For whom driver domains worked.

@@ -54,7 +54,7 @@ pub(crate) fn explanation() -> Explanation {
         others: 0,
     };
     Explanation {
-        end: Instant::from_nanos(ms(100)),
+        elapsed: ms(100),
         runs: 1,
         records: 12,
         runstates: true,

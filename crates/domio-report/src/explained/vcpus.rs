@@ -25,7 +25,7 @@ impl Explained<'_> {
     /// By vcpu the time that it was runnable, by cause, in percent of the measured time.
     pub fn causes(&self) -> Shares {
         let found = self.found();
-        let whole = self.explanation.elapsed();
+        let whole = self.explanation.elapsed;
         let row = |vcpu: &VcpuWaits| {
             let by_cause = vcpu.by_cause();
             let part = |why: &Why| percent(by_cause.get(why).copied().unwrap_or(0), whole);
@@ -61,7 +61,7 @@ impl Explained<'_> {
     /// By vcpu the time that it was runnable, by who ran meanwhile, in percent of the
     /// measured time.
     pub fn behind(&self) -> Shares {
-        let whole = self.explanation.elapsed();
+        let whole = self.explanation.elapsed;
         let row = |vcpu: &VcpuWaits| Behind {
             name: self.vcpu(vcpu.name),
             times: vcpu.behind(),
@@ -73,7 +73,7 @@ impl Explained<'_> {
 
     /// What those waited for that waited most, one sentence each.
     pub fn verdicts(&self) -> Vec<String> {
-        let whole = self.explanation.elapsed();
+        let whole = self.explanation.elapsed;
         let share = |v: &VcpuWaits| percent(v.runnable(), whole);
         let waited = self.explanation.vcpus.iter().filter(|v| v.runnable() > 0);
         let mut waited: Vec<&VcpuWaits> = waited.collect();
@@ -105,7 +105,7 @@ impl Explained<'_> {
     /// Time for which a vcpu was off its pcpu by a cap, of those that were.
     pub fn parked(&self) -> Vec<String> {
         let parked = self.explanation.vcpus.iter().filter(|v| v.parked > 0);
-        let whole = self.explanation.elapsed();
+        let whole = self.explanation.elapsed;
         let told = |v: &VcpuWaits| {
             format!(
                 "{} was put to sleep while it ran, as by a cap, for {} % of the time. It was not \
@@ -124,7 +124,7 @@ impl Explained<'_> {
             .vcpus
             .iter()
             .filter(|v| v.idle_elsewhere > 0);
-        let whole = self.explanation.elapsed();
+        let whole = self.explanation.elapsed;
         let told = |v: &VcpuWaits| {
             format!(
                 "{} waited behind others for {} % of the time while another pcpu idled.",

@@ -31,7 +31,7 @@ pub fn render(explained: Explained<'_>, view: &View) -> String {
     for (title, waits) in explained.longest() {
         parts.push(format!("{title}:\n\n{}", longest(explained, &waits, view)));
     }
-    if let Some(map) = &explanation.map {
+    if let Some(map) = &explanation.map.0 {
         parts.push(sched_map::render(explained, map, view));
     }
     let work = explained.driver_work();
@@ -42,13 +42,9 @@ pub fn render(explained: Explained<'_>, view: &View) -> String {
             view,
         ));
     }
-    let of_items = classes
-        .iter()
-        .flat_map(|class| explained.item_verdicts(class));
-    let of_vcpus = [explained.verdicts(), explained.parked(), explained.idled()].concat();
-    let sentences: String = of_vcpus
+    let sentences: String = explained
+        .findings()
         .into_iter()
-        .chain(of_items)
         .map(|sentence| format!("{sentence}\n"))
         .collect();
     if !sentences.is_empty() {
@@ -68,14 +64,14 @@ pub fn render(explained: Explained<'_>, view: &View) -> String {
 /// Where vcpus ran, on a host with several pcpus.
 fn residence(explained: Explained<'_>, view: &View) -> String {
     let explanation = explained.explanation;
-    let places = explanation.places.as_ref();
+    let places = explained.places;
     let pcpus = places.map_or(explanation.pcpus.len(), |p| p.topology.pcpus());
     let vcpus = explanation.vcpus.iter().map(|v| {
         let told = ResidenceJson::new(v.name, &v.residence, places);
         (explained.vcpu(v.name), told)
     });
     let vcpus: Vec<_> = vcpus.collect();
-    text::residence::render(&vcpus, pcpus, Some(explanation.elapsed()), view)
+    text::residence::render(&vcpus, pcpus, Some(explanation.elapsed), view)
 }
 
 /// Items of one class: what they waited for, and who ran while they were in run queues.
@@ -146,7 +142,7 @@ fn vcpus(explained: Explained<'_>, view: &View) -> String {
 
 /// The parts of each vcpu, behind how long it ran and waited.
 fn vcpu_table(explained: Explained<'_>, shares: &Shares) -> Table {
-    let whole = explained.explanation.elapsed();
+    let whole = explained.explanation.elapsed;
     let vcpus = &explained.explanation.vcpus;
     let has_unknown = vcpus.iter().any(|vcpu| vcpu.unknown > 0);
     let row = |vcpu: &domio_meter::VcpuWaits| {

@@ -1,7 +1,6 @@
 //! Disks that are files of the driver domain: what waits behind a loop thread, and behind whom.
 
-use super::{explain, kept};
-use crate::residence;
+use super::{explain, kept, of_kept};
 use crate::simulate::tests::built;
 use domio_core::{DomainId, Stage};
 use domio_meter::{Cause, Explanation, ItemQueue, ItemWaits};
@@ -31,7 +30,7 @@ fn explained(path: &str, guests: &[(&str, &str)]) -> Explanation {
     }
     let (_, built) = built(&text);
     let explanation = explain(&built, 0).unwrap();
-    let again = kept::of(&kept::sample(&explanation), residence::places(&built));
+    let again = of_kept(&kept(&explanation));
     let items = again.expect("it was kept").items;
     assert_eq!(items, explanation.items, "causes are kept");
     explanation

@@ -14,11 +14,12 @@ use anyhow::{Context, bail};
 use domio_core::{DomainId, Duration, Names, Record, Sink};
 use domio_front::explained;
 use domio_front::hosts;
-use domio_meter::{Explainer, Explanation, MapWindow};
+use domio_meter::{Explainer, Explanation, HostPlaces, MapWindow};
 use domio_report::data::{ReportData, Section};
 use domio_report::explained::Explained;
 use domio_report::{observed, text};
 use domio_run::observe::{Observer, Window};
+use domio_run::residence;
 use domio_run::simulate::{self};
 use domio_scenario::{Built, Scenario};
 use std::path::{Path, PathBuf};
@@ -145,6 +146,7 @@ fn of_scenario(args: &Explain, global: &Global) -> anyhow::Result<Status> {
     };
     let told = Told {
         explanation,
+        places: Some(residence::places(&built)),
         truncated: false,
         names,
         name: scenario.name().to_owned(),
@@ -227,9 +229,9 @@ fn of_trace(args: &Explain, global: &Global) -> anyhow::Result<Status> {
         trace::no_runstates(&source, explanation.records, "waits to explain");
     }
     if let Some((from, _)) = window
-        && explanation.start + from > explanation.end
+        && from.as_nanos() > explanation.elapsed
     {
-        beyond(args, explanation.end.since(explanation.start))?;
+        beyond(args, Duration::from_nanos(explanation.elapsed))?;
     }
     let domains = explanation.domains();
     let header = reader.header();
@@ -252,6 +254,7 @@ fn of_trace(args: &Explain, global: &Global) -> anyhow::Result<Status> {
     ];
     let told = Told {
         explanation,
+        places: None,
         truncated,
         names,
         name: stem(&path),
@@ -300,6 +303,8 @@ fn stem(path: &Path) -> String {
 /// An explanation and what to say of where it is from.
 struct Told {
     explanation: Explanation,
+    /// The host, where that is known.
+    places: Option<HostPlaces>,
     /// Whether the trace ends too early.
     truncated: bool,
     /// Of domains whose name is known.
@@ -320,11 +325,17 @@ impl Told {
         report: Option<ReportFile>,
         reads: Files,
     ) -> anyhow::Result<Status> {
-        let explained = Explained::new(&self.explanation, &self.names);
+        let places = self.places.as_ref();
+        let explained = Explained::new(&self.explanation, &self.names).on(places);
         match args.json {
             true => {
-                let json = explained::to_json(&self.explanation, &self.names, self.truncated);
-                out::json_as("explain", &json)?;
+                let (names, truncated) = (&self.names, self.truncated);
+                out::json(&explained::answer(
+                    &self.explanation,
+                    names,
+                    places,
+                    truncated,
+                ))?;
             }
             false => out::text(&text::explained::render(explained, out::view()))?,
         }

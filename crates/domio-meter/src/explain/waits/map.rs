@@ -1,7 +1,10 @@
 //! Who ran where, change by change, in a part of a trace.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::slice::Iter;
 
+use domio_answer::column::fact;
+use domio_answer::{Cell, Column, Field, Known, rows};
 use domio_core::{Duration, Instant, PcpuId, Runstate, VcpuName};
 
 /// Rows of a map at its begin, and as many at its end: those between are counted only.
@@ -23,17 +26,6 @@ pub enum MapWindow {
     Worst,
 }
 
-/// A change.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct MapRow {
-    /// When.
-    pub at: Instant,
-    /// Where.
-    pub pcpu: PcpuId,
-    /// What.
-    pub what: MapChange,
-}
-
 /// What happened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MapChange {
@@ -43,23 +35,80 @@ pub enum MapChange {
     Wakes(VcpuName),
 }
 
-/// A map.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Map {
-    /// Where it begins.
-    pub from: Instant,
-    /// Where it ends.
-    pub until: Instant,
-    /// Who ran on which pcpu at the begin, where that is known; idle vcpus are named as such.
-    pub first: Vec<(PcpuId, VcpuName)>,
-    /// The changes at the begin.
-    pub head: Vec<MapRow>,
-    /// Changes after them that were left out.
-    pub left_out: u64,
-    /// Who ran on which pcpu after those, of the pcpus that they changed.
-    pub then: BTreeMap<PcpuId, VcpuName>,
-    /// The last changes.
-    pub tail: Vec<MapRow>,
+rows! {
+    /// A change.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    pub struct MapRow {
+        /// When.
+        pub at: Instant = moment("at_ns");
+        /// Where.
+        pub pcpu: PcpuId = fact("pcpu");
+        /// What.
+        pub what: MapChange = fact("");
+    }
+
+    /// A map.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct Map {
+        /// Where it begins.
+        pub from: Instant = moment("from_ns");
+        /// Where it ends.
+        pub until: Instant = moment("until_ns");
+        /// Who ran on which pcpu at the begin, where that is known; null when it idled.
+        pub first: Vec<(PcpuId, VcpuName)> = parts("first", [key("pcpu"), fact("")]);
+        /// The changes at the begin.
+        pub head: Vec<MapRow> = parts("rows", []);
+        /// Changes after them that were left out.
+        pub left_out: u64 = count("left_out");
+        /// Who ran on which pcpu after those, of the pcpus that they changed.
+        pub then: BTreeMap<PcpuId, VcpuName> = parts("then", [key("pcpu"), fact("")]);
+        /// The last changes.
+        pub tail: Vec<MapRow> = parts("last_rows", []);
+    }
+}
+
+/// A change is who comes, who leaves, and to where.
+impl Field for MapChange {
+    fn columns(_: &mut dyn Iterator<Item = Column>) -> Vec<Column> {
+        let event = fact("event").doc("`runs` or `wakes`.");
+        let vcpu = fact("").doc("Who; null when the pcpu idles.");
+        let left = fact("left").doc("Who left the pcpu, if that is known and was no idle vcpu.");
+        let to = fact("left_to").doc("The runstate that who left went to.");
+        [
+            String::columns(&mut std::iter::once(event)),
+            VcpuName::columns(&mut std::iter::once(vcpu)),
+            Option::<VcpuName>::columns(&mut std::iter::once(left)),
+            Option::<Runstate>::columns(&mut std::iter::once(to)),
+        ]
+        .concat()
+    }
+
+    fn put(&self, cells: &mut Vec<Cell>) {
+        let (event, vcpu, left) = match *self {
+            MapChange::Runs(vcpu, left) => ("runs", vcpu, left),
+            MapChange::Wakes(vcpu) => ("wakes", vcpu, None),
+        };
+        cells.push(Cell::text(event));
+        vcpu.put(cells);
+        left.map(|(vcpu, _)| vcpu).put(cells);
+        left.map(|(_, state)| state).put(cells);
+    }
+
+    fn take(cells: &mut Iter<'_, Cell>, known: Known<'_>) -> Option<Self> {
+        let event = String::take(cells, known)?;
+        let vcpu = VcpuName::take(cells, known)?;
+        let left = <Option<VcpuName> as Field>::take(cells, known)?;
+        let to = <Option<Runstate> as Field>::take(cells, known)?;
+        match event.as_str() {
+            "runs" => Some(MapChange::Runs(vcpu, left.zip(to))),
+            "wakes" => Some(MapChange::Wakes(vcpu)),
+            _ => None,
+        }
+    }
+
+    fn add(&mut self, _: &Self, columns: &mut Iter<'_, Column>) {
+        columns.nth(5);
+    }
 }
 
 impl Map {

@@ -36,6 +36,7 @@ mod hear;
 pub(super) mod map;
 pub(super) mod why;
 
+use domio_answer::Maybe;
 use domio_core::{ActorId, DomainId, Instant, PcpuId, Record, Runstate};
 use domio_trace::{GoingOn, Ground, Over, StayPassed};
 
@@ -140,7 +141,7 @@ impl WaitBooks {
 
     /// Adds what was found to `explanation`, which ends where the trace does.
     pub fn add_to(self, explanation: &mut Explanation) {
-        let end = explanation.end.as_nanos();
+        let end = explanation.start.as_nanos() + explanation.elapsed;
         let mut unfinished = Worst::default();
         let pcpus = self.pcpus.iter().enumerate().filter(|(_, p)| p.seen);
         explanation.pcpus = pcpus.map(|(i, _)| PcpuId(i as u16)).collect();
@@ -166,7 +167,7 @@ impl WaitBooks {
         explanation.worst = self.worst.into_list();
         explanation.worst_woken = self.worst_woken.into_list();
         explanation.unfinished = unfinished.into_list();
-        explanation.map = self.cartographer.finish(explanation.end);
+        explanation.map = Maybe(self.cartographer.finish(Instant::from_nanos(end)));
     }
 
     fn pcpu(&mut self, pcpu: PcpuId) -> &mut Pcpu {

@@ -1,5 +1,7 @@
 //! Causes of waits.
 
+use domio_answer::texts;
+
 /// Why a vcpu that could execute did not, as far as records tell.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Why {
@@ -34,6 +36,10 @@ pub enum Why {
     Before,
     /// The vcpu went on that ran, of a driver domain with packets at hand.
     Dispatching,
+}
+
+texts! {
+    Why: |why| why.key().into(), |text, _| Why::ALL.into_iter().find(|why| why.key() == text);
 }
 
 impl Why {

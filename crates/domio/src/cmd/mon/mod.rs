@@ -182,7 +182,7 @@ fn json(args: &Mon, global: &Global) -> anyhow::Result<Status> {
         Some(_) => LOG_INTERVAL,
         None => args.ms_per_sample,
     };
-    let schema = schema::find("mon").map_or("", |s| s.id);
+    let schema = schema::id("mon");
     let mut output = io::BufWriter::new(io::stdout().lock());
     let interval = args.interval.unwrap_or(interval);
     let (_, told, _) = through(args, global, interval, |names, sample| {

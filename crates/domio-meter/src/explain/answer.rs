@@ -1,0 +1,247 @@
+//! An explanation as an answer, for programs: what is kept of it, and what follows from that.
+
+use domio_answer::column::{count, fact, key, parts, share, sum};
+use domio_answer::{Answer, Cell, Column, Field, Holds, Kind, Row, Table, Value};
+use domio_core::{DomainId, Instant};
+
+use super::cause::{ItemQueue, ItemWaits};
+use super::result::{Explanation, VcpuWaits};
+use super::waits::why::Why;
+use crate::residence::{HostPlaces, PlacesJson, ResidenceJson};
+
+/// What the schema says of it.
+const DOC: &str = "What `domio explain --json` prints, of a scenario and of a trace: behind whom \
+                   vcpus waited, and why, and what packets and requests waited for. Instants count \
+                   from the first record, or from the end of the warm-up. `domains` has the names.";
+
+impl Explanation {
+    /// The explanation for programs. `name` gives the name of a domain, `places` is the host where
+    /// that is known, and `truncated` says whether the trace ends too early.
+    pub fn answer(
+        &self,
+        name: impl Fn(DomainId) -> Option<String>,
+        places: Option<&HostPlaces>,
+        truncated: bool,
+    ) -> Answer {
+        let mut answer = Answer::of("explain", 3, DOC, self);
+        let truncation = fact("truncated").of(Holds::Flag);
+        answer.derive(
+            truncation.doc("Whether the file ends too early."),
+            truncated,
+        );
+        let domains = self.domains();
+        let mut table = Table::of("", &domains);
+        let names = fact("name").of(Holds::Text).optional();
+        let of_domain = domains.iter().map(|d| name(d.id).into());
+        table.derive(names.doc("Its name, where known."), of_domain);
+        let runnable = domains.iter().map(|d| d.runnable().into());
+        table.derive(runnable_ns(), runnable);
+        let doc = "Sums over the vcpus of each domain, by id.";
+        answer.derive_table("domains", doc, table);
+        let doc = "Waits of each vcpu, by name; idle vcpus left out.";
+        answer.derive_table("vcpus", doc, self.vcpus(places));
+        let doc = "Packets and requests, by domain, class and device.";
+        answer.derive_table("items", doc, self.items_by_place());
+        let work = self.driver_work.iter();
+        let mut table = Table::of("", work.clone());
+        let nobody = sum("nobody_ns", "ns").of(Holds::Whole);
+        let of_work = work.map(|work| work.nobody().into());
+        table.derive(nobody.doc("The rest of `busy_ns`."), of_work);
+        let doc = "For whom driver domains worked, by id; of those that worked for others.";
+        answer.derive_table("driver_work", doc, table);
+        let mut untold = Table::new("", [fact("untold").of(Holds::Text)]);
+        self.untold()
+            .into_iter()
+            .for_each(|said| untold.row([said.into()]));
+        answer.derive_table(
+            "untold",
+            "What the trace does not tell, a sentence each.",
+            untold,
+        );
+        let map = answer.spec.columns.iter_mut().find(|c| c.key == "map");
+        map.into_iter().for_each(may_idle);
+        let start = self.start;
+        answer.each_row(&mut |columns, cells| since(columns, cells, start));
+        answer
+    }
+
+    /// Waits of vcpus, with the parts of them by cause, and where they ran.
+    fn vcpus(&self, places: Option<&HostPlaces>) -> Table {
+        let vcpus = || self.vcpus.iter();
+        let mut table = Table::of("", vcpus());
+        table.derive(runnable_ns(), vcpus().map(|v| v.runnable().into()));
+        let causes = [key("cause").of(Holds::Text), time().optional()];
+        let doc = "Parts of `runnable_ns` by cause; null for causes that the trace could not tell.";
+        let causes = parts("causes", causes).of(Holds::Rows).doc(doc);
+        table.derive(causes, vcpus().map(|v| self.causes(v)));
+        let told: Vec<ResidenceJson> = vcpus()
+            .map(|v| ResidenceJson::new(v.name, &v.residence, places))
+            .collect();
+        let level = || {
+            let doc = "`pcpu`, `core` (numbered over all sockets) or `node` (a socket).";
+            key("of").of(Holds::Text).doc(doc)
+        };
+        let columns = [
+            level(),
+            key("number").of(Holds::Whole).doc("Its number, from 0."),
+            time(),
+            share("percent").doc("The same in percent of the time that the vcpu ran."),
+        ];
+        let doc = "Where it ran; cores and nodes where the topology is known.";
+        let column = parts("residence", columns).of(Holds::Rows).doc(doc);
+        table.derive(column, told.iter().map(|t| by_level(t, where_it_ran)));
+        let moved = count("moves").of(Holds::Whole);
+        let columns = [
+            level(),
+            moved.doc("How often it ran on another one than before."),
+        ];
+        let doc = "How often it moved.";
+        let column = parts("moved", columns).of(Holds::Rows).doc(doc);
+        let moves = |level: &str, places: &PlacesJson| {
+            vec![vec![Cell::text(level.to_owned()), places.moves.into()]]
+        };
+        table.derive(column, told.iter().map(|t| by_level(t, moves)));
+        let doc = "How much of its time was inside its soft affinity; null where it has none, \
+                   where an action changes it, or in a trace.";
+        let column = share("inside_soft_percent").optional().doc(doc);
+        table.derive(column, told.iter().map(|t| t.inside_soft_percent.into()));
+        table
+    }
+
+    /// Parts of the runnable time of a vcpu by cause.
+    fn causes(&self, vcpu: &VcpuWaits) -> Cell {
+        let by_cause = vcpu.by_cause();
+        let time = |why: Why| {
+            by_cause
+                .get(&why)
+                .copied()
+                .or(self.tells.told(why).then_some(0))
+        };
+        Cell::Rows(
+            Why::ALL
+                .map(|why| vec![why.cell(), time(why).into()])
+                .into(),
+        )
+    }
+
+    /// Items, with the names of places, and their time by queue.
+    fn items_by_place(&self) -> Table {
+        let items = || self.items.iter();
+        let mut columns = ItemWaits::spec().to_vec();
+        let waits = columns.pop().expect("it has columns");
+        let mut table = Table::new("", columns);
+        for items in items() {
+            let mut cells = items.cells();
+            cells.pop();
+            table.row(cells);
+        }
+        let noun = fact("items")
+            .of(Holds::Text)
+            .doc("What the items are, as `packets`.");
+        table.derive(noun, items().map(|i| i.class.items.into()));
+        let total = sum("total_ns", "ns")
+            .of(Holds::Whole)
+            .doc("Time under way.");
+        table.derive(total, items().map(|i| i.total().into()));
+        let columns = [key("queue").of(Holds::Text), time()];
+        let queues = parts("queues", columns)
+            .of(Holds::Rows)
+            .doc("Parts of `total_ns` by queue.");
+        table.derive(queues, items().map(by_queue));
+        let place = key("place").of(Holds::Text).doc("Where.");
+        let others = waits.parts.iter().skip(1).cloned();
+        let columns: Vec<Column> = [place].into_iter().chain(others).collect();
+        let doc = "The same, told apart further.";
+        let waits = parts("waits", columns).of(Holds::Rows).doc(doc);
+        table.derive(waits, items().map(by_place));
+        table
+    }
+}
+
+fn runnable_ns() -> Column {
+    let doc = "Time runnable and not running, behind whomever.";
+    sum("runnable_ns", "ns").of(Holds::Whole).doc(doc)
+}
+
+fn time() -> Column {
+    sum("ns", "ns").of(Holds::Whole).doc("The time.")
+}
+
+fn by_queue(items: &ItemWaits) -> Cell {
+    let queues = items.queues();
+    let time = |queue| queues.get(&queue).copied().unwrap_or(0);
+    let shown = |queue: &ItemQueue| !queue.holds_back() || time(*queue) > 0;
+    let all = ItemQueue::ALL.into_iter().filter(shown);
+    let row = |queue: ItemQueue| vec![queue.key().into(), time(queue).into()];
+    Cell::Rows(all.map(row).collect())
+}
+
+fn by_place(items: &ItemWaits) -> Cell {
+    let row = |((place, cause), ns): (&(usize, super::Cause), &u64)| {
+        let place = items.class.places.get(*place);
+        let mut cells = vec![Cell::from(place.map_or("", |place| place.name))];
+        (*cause, *ns).put(&mut cells);
+        cells
+    };
+    Cell::Rows(items.times.iter().map(row).collect())
+}
+
+/// Rows of pcpus, cores and nodes, as far as they are known.
+fn by_level(told: &ResidenceJson, rows: fn(&str, &PlacesJson) -> Vec<Vec<Cell>>) -> Cell {
+    let levels = [
+        ("pcpu", Some(&told.pcpus)),
+        ("core", told.cores.as_ref()),
+        ("node", told.nodes.as_ref()),
+    ];
+    let known = levels
+        .into_iter()
+        .filter_map(|(level, places)| Some((level, places?)));
+    Cell::Rows(
+        known
+            .flat_map(|(level, places)| rows(level, places))
+            .collect(),
+    )
+}
+
+fn where_it_ran(level: &str, places: &PlacesJson) -> Vec<Vec<Cell>> {
+    let row = |place: &crate::PlaceJson| {
+        let level = Cell::text(level.to_owned());
+        vec![
+            level,
+            place.number.into(),
+            place.ns.into(),
+            place.percent.into(),
+        ]
+    };
+    places.ran.iter().map(row).collect()
+}
+
+/// Lets the vcpus of a map be nobody, where a pcpu idles.
+fn may_idle(column: &mut Column) {
+    let is_vcpu = matches!(&*column.key, "domain" | "vcpu");
+    column.optional |= is_vcpu;
+    column.parts.iter_mut().for_each(may_idle);
+}
+
+/// Instants count from the first that counts, and idle vcpus are nobody.
+fn since(columns: &[Column], cells: &mut [Cell], start: Instant) {
+    let mut idle = false;
+    for (column, cell) in columns.iter().zip(cells) {
+        if column.kind == Kind::Moment
+            && let Cell::Whole(at) = cell
+        {
+            *at = at.saturating_sub_unsigned(start.as_nanos()).max(0);
+        }
+        if column.key.ends_with("domain") {
+            idle = *cell == DomainId::IDLE.cell();
+        }
+        if idle
+            && matches!(
+                &*column.key,
+                "domain" | "vcpu" | "left_domain" | "left_vcpu" | "left_to"
+            )
+        {
+            *cell = Cell::None;
+        }
+    }
+}
