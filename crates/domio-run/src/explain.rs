@@ -55,7 +55,7 @@ pub fn kept(explanation: &Explanation) -> Sample {
 
 /// The explanation that was kept as `sample`; `None` when the sample is of something else.
 pub fn of_kept(sample: &Sample) -> Option<Explanation> {
-    decode(&sample.tables, domio_scenario::classes())
+    decode(&sample.tables, &domio_scenario::classes(domio_sched::policies()))
 }
 
 /// An explainer that gets no marks: what it explains begins with the host, where nobody has been

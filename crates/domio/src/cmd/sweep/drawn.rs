@@ -53,7 +53,7 @@ fn plotted(axes: &[Axis], plot: &Plotted) -> Figure {
         true => title.clone(),
         false => named(&others, places),
     };
-    let chart = match along.kind() {
+    let chart = match along.holds() {
         Holds::Text => bars(along, plot, name),
         _ => lines(along, plot, name),
     };
