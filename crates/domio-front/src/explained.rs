@@ -49,7 +49,7 @@ pub fn sum(
     let mut sum = Explanation::default();
     for result in results {
         let (sample, made) = result.map_err(|fault: RunFault| failed(&fault))?;
-        let one = made.or_else(|| of_kept(&sample));
+        let one = made.or_else(|| of_kept(&sample, scenario.parts()));
         sum.add(&one.context(
             "a kept explanation lacks a part; --no-results makes the command explain anew",
         )?);

@@ -10,7 +10,7 @@ use crate::subject::Subject;
 use domio_answer::{decode, encode};
 use domio_core::{Instant, Names, Record, Sink};
 use domio_meter::{Explainer, Explanation};
-use domio_scenario::Built;
+use domio_scenario::{Built, Parts};
 
 /// Simulates replication `replication` of `built` and explains the waits within the measured time.
 ///
@@ -53,9 +53,10 @@ pub fn kept(explanation: &Explanation) -> Sample {
     sample
 }
 
-/// The explanation that was kept as `sample`; `None` when the sample is of something else.
-pub fn of_kept(sample: &Sample) -> Option<Explanation> {
-    decode(&sample.tables, &domio_scenario::classes(domio_sched::policies()))
+/// The explanation that was kept as `sample`, of a host with these parts; `None` when the sample is
+/// of something else.
+pub fn of_kept(sample: &Sample, parts: &Parts) -> Option<Explanation> {
+    decode(&sample.tables, &parts.classes())
 }
 
 /// An explainer that gets no marks: what it explains begins with the host, where nobody has been
@@ -220,9 +221,9 @@ mod tests {
             // More than a float has digits for.
             explanation.records = (1 << 53) + 1;
             let mut sample = kept(&explanation);
-            assert!(of_kept(&sample) == Some(explanation));
+            assert!(of_kept(&sample, scenario.parts()) == Some(explanation));
             sample.tables.pop();
-            assert!(of_kept(&sample).is_none());
+            assert!(of_kept(&sample, scenario.parts()).is_none());
         }
     }
 

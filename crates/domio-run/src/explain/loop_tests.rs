@@ -28,9 +28,9 @@ fn explained(path: &str, guests: &[(&str, &str)]) -> Explanation {
              job = \"\"\"\n[job]\ndirect=1\n{job}\n\"\"\"\n"
         );
     }
-    let (_, built) = built(&text);
+    let (scenario, built) = built(&text);
     let explanation = explain(&built, 0).unwrap();
-    let again = of_kept(&kept(&explanation));
+    let again = of_kept(&kept(&explanation), scenario.parts());
     let items = again.expect("it was kept").items;
     assert_eq!(items, explanation.items, "causes are kept");
     explanation
