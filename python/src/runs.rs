@@ -14,7 +14,7 @@ use domio_lab::Keeper;
 use domio_lab::store::encoding::encode;
 use domio_meter::{Explainer, MapWindow};
 use domio_report::run_json::{self, RunJson};
-use domio_run::measure::{Better, MEASURES};
+use domio_run::measure::figures;
 use domio_run::simulate::{self, RunFault};
 use domio_run::{Sample, residence, run_scenario};
 use domio_scenario::{Built, Scenario as Inner};
@@ -76,7 +76,7 @@ fn samples(
 /// The rows of `samples`, with the columns of a sweep but for the cell, behind `first`.
 fn add_rows(to: &mut Rows, first: &[Cell], samples: &[Sample]) {
     for (n, sample) in (0..).zip(samples) {
-        for row in rows(&[], 0, &[], n, sample) {
+        for row in rows((&[], figures()), 0, &[], n, sample) {
             let mut fields = first.to_vec();
             fields.extend_from_slice(&row[CELL_COLUMNS..]);
             to.add(&fields);
@@ -103,7 +103,7 @@ pub fn run(
     let samples = samples.pop().unwrap_or_default();
     let [(scenario, host)] = &pair;
     let mut table = Rows::new(
-        &columns(&[])[CELL_COLUMNS..],
+        &columns(&[], figures())[CELL_COLUMNS..],
         &about(scenario, replications),
     );
     add_rows(&mut table, &[], &samples);
@@ -204,7 +204,7 @@ pub fn compare(
     let json = comparison::to_json(&of, &tables).to_string();
     let label = fact("variant").of(Holds::Text);
     let mut all = vec![label];
-    all.extend_from_slice(&columns(&[])[CELL_COLUMNS..]);
+    all.extend_from_slice(&columns(&[], figures())[CELL_COLUMNS..]);
     let mut table = Rows::new(&all, &about(first, replications));
     for (label, samples) in &samples {
         add_rows(&mut table, &[Cell::text(label.clone())], samples);
@@ -290,12 +290,6 @@ pub fn is_trace(path: PathBuf) -> bool {
 /// The measures: key (a column of tables), title, unit, and which way they improve.
 #[pyfunction]
 pub fn measures() -> Vec<(&'static str, &'static str, &'static str, &'static str)> {
-    let better = |better| match better {
-        Better::Higher => "higher",
-        Better::Lower => "lower",
-        Better::Neither => "neither",
-    };
-    let all = MEASURES.iter();
-    all.map(|m| (m.key, m.title, m.unit, better(m.better)))
-        .collect()
+    let all = figures().map(|f| (f.key, f.title, f.unit, f.better.name()));
+    all.collect()
 }

@@ -15,6 +15,7 @@ use domio_front::cells::{self, CellSource, setting};
 use domio_front::drive::{CellAt, CellDrive};
 use domio_lab::Keeper;
 use domio_lab::store::encoding::decode;
+use domio_run::measure::figures;
 use domio_run::{Sample, SampleKey};
 use domio_sweep::rows::{columns, rows};
 use domio_sweep::{Axis, Design, SweepPlan};
@@ -125,7 +126,7 @@ impl Progress {
         let Some(to) = &mut self.to else {
             return Ok(());
         };
-        for row in rows(axes, cell, values, replication, sample) {
+        for row in rows((axes, figures()), cell, values, replication, sample) {
             to.row(&row)?;
             self.rows += 1;
         }
@@ -197,7 +198,7 @@ impl Sweep {
         let checked = checked.map_err(|e| errors::of(py, e))?;
         warn(py, &checked.notices)?;
         let about = cells::about(source.base(), &plan, design, replications);
-        let columns = columns(plan.axes());
+        let columns = columns(plan.axes(), figures());
         let to = match &output {
             Some(path) => Output::file(path, columns, about).map_err(|e| errors::of(py, e))?,
             None => Output::Memory(Rows::new(&columns, &about)),

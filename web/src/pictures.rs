@@ -2,6 +2,7 @@
 
 use crate::variant::Variant;
 use domio_core::DomainId;
+use domio_core::accounted::{SHARE, WAITING, WAKE_P50, WAKE_P95, WAKE_P99};
 use domio_report::data::{Chart, Figure};
 use domio_report::text::gains as words;
 use domio_report::{html, observed, samples};
@@ -10,9 +11,9 @@ use domio_stats::gains;
 use serde::Serialize;
 
 /// Measures that the shares are.
-const SHARES: [&str; 1] = ["share_pct"];
+const SHARES: [&str; 1] = [SHARE];
 /// Measures that the waits are.
-const WAITS: [&str; 4] = ["wake_p50_us", "wake_p95_us", "wake_p99_us", "waiting_pct"];
+const WAITS: [&str; 4] = [WAKE_P50, WAKE_P95, WAKE_P99, WAITING];
 
 /// What the page shows of its variants.
 #[derive(Serialize, Default)]

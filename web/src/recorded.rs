@@ -111,7 +111,7 @@ pub fn explain(bytes: &[u8], name: &str, cpu_hz: Option<u64>) -> Result<Told, St
     Ok(Told {
         facts,
         notices,
-        summary: printed("domio/trace-summary/1", &summary),
+        summary: printed("domio/trace-summary/2", &summary),
         explanation: pretty(&explained.answer(truncated)),
         sections: sections.iter().enumerate().map(drawn_section).collect(),
     })

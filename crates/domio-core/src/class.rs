@@ -3,13 +3,14 @@
 //! A policy declares its class beside its descriptor, a device beside its blueprint, and the host
 //! writes the common class ([`COMMON`](crate::COMMON)). Readers of traces ask the declaration, and
 //! never a number: which words are there, what a person calls them ([`Field`]), what the record
-//! says of a wait or of a packet's way ([`Says`]), and which figures of a domain it adds to
-//! ([`Tally`]).
+//! says of a wait or of a packet's way ([`Says`]), which tallies of a domain the record adds to
+//! ([`Tally`]), and which figures become of them ([`FigureTable`]).
 //!
 //! A class is a `static`. Readers of files that hold declarations of their own keep each that is
 //! new for as long as the program runs.
 
 use crate::Record;
+use crate::figure::{FigureTable, Tally};
 
 /// Number of a class in one stream of records, from 0 in the order of
 /// [`Names::classes`](crate::Names::classes).
@@ -43,6 +44,8 @@ pub struct Class {
     pub items: &'static str,
     /// Places of such items, by the number that records hold.
     pub places: &'static [Place],
+    /// Figures of domains, made of the tallies that the records add to. Files do not hold them.
+    pub tables: &'static [&'static FigureTable],
 }
 
 impl Class {
@@ -54,6 +57,7 @@ impl Class {
             queue: QueueRules::NONE,
             items: "",
             places: &[],
+            tables: &[],
         }
     }
 
@@ -67,6 +71,12 @@ impl Class {
     pub const fn with_places(mut self, items: &'static str, places: &'static [Place]) -> Self {
         self.items = items;
         self.places = places;
+        self
+    }
+
+    /// The same class with these figures.
+    pub const fn with_tables(mut self, tables: &'static [&'static FigureTable]) -> Self {
+        self.tables = tables;
         self
     }
 
@@ -91,8 +101,8 @@ pub struct Declared {
     pub says: Says,
     /// What a trace with such a record tells in general.
     pub shows: Shows,
-    /// Figures of the actor's domain that the record adds to.
-    pub figures: &'static [Tally],
+    /// Tallies of the actor's domain that the record adds to.
+    pub tallies: &'static [Tally],
 }
 
 impl Declared {
@@ -114,7 +124,7 @@ impl Declared {
             fields,
             says: Says::Nothing,
             shows: Shows::NOTHING,
-            figures: &[],
+            tallies: &[],
         }
     }
 
@@ -130,9 +140,9 @@ impl Declared {
         self
     }
 
-    /// The same record, which adds to these figures.
-    pub const fn figures(mut self, figures: &'static [Tally]) -> Self {
-        self.figures = figures;
+    /// The same record, which adds to these tallies.
+    pub const fn tallies(mut self, tallies: &'static [Tally]) -> Self {
+        self.tallies = tallies;
         self
     }
 
@@ -470,36 +480,6 @@ impl Stage {
             Stage::DriverMemory => "driver-memory",
             Stage::DriverThread => "driver-thread",
         }
-    }
-}
-
-/// A figure of the actor's domain that a record adds to, over the measured time.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Tally {
-    /// Name in lower case with underscores, unique among all classes of a stream ("web_replies").
-    pub name: &'static str,
-    /// What the record adds.
-    pub adds: Adds,
-}
-
-/// What a record adds to a [`Tally`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Adds {
-    /// One.
-    One,
-    /// The value of the field with this index.
-    Sum(u8),
-    /// The same, of time that was spent until the record: one at the begin of the measured time
-    /// tells of the time before, and one at its end counts.
-    Spent(u8),
-    /// A sample for quantiles: the value of the field with this index.
-    Sample(u8),
-}
-
-impl Tally {
-    /// A tally, for a `static`.
-    pub const fn new(name: &'static str, adds: Adds) -> Self {
-        Tally { name, adds }
     }
 }
 

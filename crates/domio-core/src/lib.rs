@@ -7,9 +7,11 @@
 
 extern crate alloc;
 
+pub mod accounted;
 pub mod actor;
 pub mod class;
 pub mod cpuset;
+pub mod figure;
 pub mod id;
 pub mod keys;
 pub mod names;
@@ -23,10 +25,9 @@ pub mod topology;
 pub mod version;
 
 pub use actor::{Actor, ActorId};
-pub use class::{
-    Adds, Class, ClassId, Declared, Field, Place, QueueRules, Says, Shows, Stage, Tally, Unit,
-};
+pub use class::{Class, ClassId, Declared, Field, Place, QueueRules, Says, Shows, Stage, Unit};
 pub use cpuset::{CpuSet, MAX_PCPUS};
+pub use figure::{Adds, Better, Counted, Felt, Figure, FigureKind, FigureTable, Tally};
 pub use id::{DomainId, PcpuId, VcpuId, VcpuName};
 pub use names::{ActorIndex, Names};
 pub use params::{Conflict, ParamError, ParamKind, ParamSpec, ParamValues};

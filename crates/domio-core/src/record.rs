@@ -8,7 +8,8 @@
 //! This page has the common class, which every host writes. The vocabulary is Xen's (xen-spec 7):
 //! runstate changes, switches, wakes, blocks.
 
-use crate::class::{Adds, Class, ClassId, Declared, Field, Tally, Unit};
+use crate::accounted::{JOB_TURNAROUND, JOBS, PROCESSOR};
+use crate::class::{Class, ClassId, Declared, Field, Unit};
 use crate::{ActorId, DomainId, Instant, PcpuId, Runstate};
 
 /// Number of a record of the common class, and the meaning of its words.
@@ -170,7 +171,7 @@ pub static COMMON: Class = Class::new(
                     Field::bits("task", 120, 8, Unit::Number),
                 ],
             )
-            .figures(&[Tally::new("job_turnaround", Adds::Sample(0))]),
+            .tallies(&[JOB_TURNAROUND]),
         Kind::EvtchnSend.declared(
             "evtchn-send",
             &[
@@ -188,7 +189,8 @@ pub static COMMON: Class = Class::new(
             ],
         ),
     ],
-);
+)
+.with_tables(&[&PROCESSOR, &JOBS]);
 
 /// The class of records that nobody declares; see [`ClassId::FOREIGN`].
 pub static FOREIGN: Class = Class::new("foreign", &[]);

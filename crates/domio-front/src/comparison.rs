@@ -1,10 +1,9 @@
 //! Variants of hosts side by side: what `domio compare` shows of them.
 
 use crate::hosts;
-use domio_core::DomainId;
+use domio_core::{DomainId, Figure};
 use domio_lab::{Keeper, ProgressListener};
 use domio_run::driver_work::OwnersOnly;
-use domio_run::measure::Measure;
 use domio_run::simulate::{self, RunFault};
 use domio_run::{Sample, SampleKey, Subject};
 use domio_scenario::{Built, Scenario};
@@ -70,8 +69,8 @@ pub fn all_domains(
 pub struct ComparedTables {
     /// What changed from the first variant.
     pub changes: Vec<Gain>,
-    /// A table a measure.
-    pub measures: Vec<(Measure, Comparison)>,
+    /// A table a figure.
+    pub measures: Vec<(&'static Figure, Comparison)>,
     /// By driver domain, whose name it is.
     pub driver_work: Vec<(String, Comparison)>,
 }
@@ -124,11 +123,11 @@ pub struct ComparedVariants<'c> {
 
 /// The comparison for programs.
 pub fn to_json(of: &ComparedVariants<'_>, tables: &ComparedTables) -> Value {
-    let table = |(measure, table): &(Measure, Comparison)| {
+    let table = |(figure, table): &(&Figure, Comparison)| {
         json!({
-            "measure": measure.key,
-            "title": measure.title,
-            "unit": measure.unit,
+            "measure": figure.key,
+            "title": figure.title,
+            "unit": figure.unit,
             "table": table,
         })
     };

@@ -44,6 +44,19 @@ pub struct Quantiles {
     pub max: Option<u64>,
 }
 
+impl Quantiles {
+    /// The value below which so many percent of the samples are; `None` where that is not kept.
+    pub fn percent(&self, percent: u8) -> Option<u64> {
+        match percent {
+            5 => self.p5,
+            50 => self.p50,
+            95 => self.p95,
+            99 => self.p99,
+            _ => None,
+        }
+    }
+}
+
 impl Default for Distribution {
     fn default() -> Self {
         Distribution::Exact {

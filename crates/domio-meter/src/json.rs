@@ -1,16 +1,10 @@
 //! The JSON of `domio trace summary --json`.
 
-use domio_core::Unit;
+use domio_core::{Figure, FigureTable};
 use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
 
-use crate::disk::is_disk;
-use crate::network::is_network;
-use crate::summary::JOB_TURNAROUND;
-use crate::web::is_web;
-use crate::{
-    Account, DiskSummary, DomainFigure, DriverSumsJson, FigureValue, InOrder, NetworkSummary,
-    Quantiles, Summary, WebJson,
-};
+use crate::{Account, DomainTally, DriverSumsJson, InOrder, Quantiles, Summary, TallyValue};
 
 /// A summary as JSON: times in nanoseconds (`_ns`), lengths in microseconds (`_us`), `null` where
 /// there is no sample.
@@ -36,6 +30,9 @@ pub struct SummaryJson {
     pub jain_over: Vec<u16>,
     /// By id; 32767 is the idle domain.
     pub domains: Vec<DomainJson>,
+    /// The tables of the domains' figures.
+    #[serde(skip)]
+    pub tables: Vec<&'static FigureTable>,
     /// For whom driver domains worked, by id; left out where the trace does not tell.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub driver_work: Vec<DriverSumsJson>,
@@ -60,29 +57,33 @@ pub struct DomainJson {
     pub account: AccountJson,
     /// By index.
     pub vcpus: Vec<VcpuJson>,
-    /// What its network did; left out where the trace does not tell.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub network: Option<NetworkJson>,
-    /// What the clients of its web servers saw; left out where the trace does not tell.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub web: Option<WebJson>,
-    /// What its virtual disks did; left out where the trace does not tell.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub disk: Option<DiskJson>,
-    /// Its jobs; left out where the trace has none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub jobs: Option<JobsJson>,
-    /// Other figures that records add to; left out where there are none.
+    /// Its figures, by key, as classes declare them.
+    pub figures: FiguresJson,
+    /// What records add to; left out where there is nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub figures: Vec<FigureJson>,
+    pub tallies: Vec<TallyJson>,
 }
 
-/// A figure that records add to, as their class declares, see [`DomainFigure`].
+/// Figures with their values, a map by key in JSON.
+#[derive(Clone, PartialEq, Debug)]
+pub struct FiguresJson(pub Vec<(&'static Figure, f64)>);
+
+impl Serialize for FiguresJson {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (figure, value) in &self.0 {
+            map.serialize_entry(figure.key, value)?;
+        }
+        map.end()
+    }
+}
+
+/// What records add to, as their class declares, see [`DomainTally`].
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-pub struct FigureJson {
+pub struct TallyJson {
     /// The declared name.
     pub name: &'static str,
-    /// What is counted, as [`Unit::ALL`] names it.
+    /// What is counted, as [`Unit::ALL`](domio_core::Unit::ALL) names it.
     pub unit: &'static str,
     /// The count or sum, or the number of samples.
     pub value: u64,
@@ -106,65 +107,10 @@ pub struct SamplesJson {
     pub max: Option<u64>,
     /// Arithmetic mean.
     pub mean: Option<f64>,
+    /// Standard deviation.
+    pub sd: Option<f64>,
     /// Whether the quantiles are samples themselves; otherwise they are right to 0.1 %.
     pub exact: bool,
-}
-
-/// The jobs of a domain.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-pub struct JobsJson {
-    /// Jobs that were finished.
-    pub done: u64,
-    /// From their release to their completion.
-    pub turnaround_us: MicrosJson,
-}
-
-/// What the network of a domain did, both directions together.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-pub struct NetworkJson {
-    /// Bytes that reached an application, in the domain or at the other end.
-    pub delivered_bytes: u64,
-    /// The same, in millions of bits a second.
-    pub delivered_mbps: f64,
-    /// Pings that were answered.
-    pub replies: u64,
-    /// Their round trips.
-    pub round_trip_us: MicrosJson,
-    /// Standard deviation of the round trips.
-    pub round_trip_sd_us: Option<f64>,
-}
-
-/// What the virtual disks of a domain did.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-pub struct DiskJson {
-    /// Bytes that were read.
-    pub read_bytes: u64,
-    /// Bytes that were written.
-    pub written_bytes: u64,
-    /// Both, in millions of bytes a second.
-    pub mb_per_second: f64,
-    /// Pieces of I/O that read.
-    pub reads: u64,
-    /// From their submission to their end.
-    pub read_us: MicrosJson,
-    /// Pieces of I/O that write.
-    pub writes: u64,
-    /// From their submission to their end.
-    pub write_us: MicrosJson,
-    /// Commands that the drives have finished.
-    pub commands: u64,
-    /// How many commands of the domain the drives had, on average over the time.
-    pub in_drives: f64,
-    /// How many commands a drive had when one of the domain's came, that one included, on average.
-    pub depth: Option<f64>,
-    /// Mean time that a command waited in the drive while others were served.
-    pub queued_us: Option<f64>,
-    /// Mean time that the arm moved for a command.
-    pub seek_us: Option<f64>,
-    /// Mean time that the platter turned for a command.
-    pub rotation_us: Option<f64>,
-    /// Mean time of everything else.
-    pub transfer_us: Option<f64>,
 }
 
 /// A vcpu.
@@ -262,19 +208,8 @@ impl SummaryJson {
                     account: account(summary, &v.account),
                 })
                 .collect(),
-            network: d.network().map(|n| network(summary, &n)),
-            web: d.web().map(|web| WebJson::new(summary, &web)),
-            disk: d.disk().map(|own| disk(summary, &own)),
-            jobs: d.jobs().map(|turnarounds| JobsJson {
-                done: turnarounds.count,
-                turnaround_us: micros(&turnarounds),
-            }),
-            figures: d
-                .figures
-                .iter()
-                .filter(|f| is_other(f))
-                .map(figure)
-                .collect(),
+            figures: FiguresJson(summary.figures(d)),
+            tallies: d.tallies.iter().map(tally).collect(),
         });
         let boost_balance = summary.boost_balance();
         let pcpus = summary.pcpus.iter().map(|p| PcpuJson {
@@ -295,6 +230,7 @@ impl SummaryJson {
             jain: summary.jain(&competing).filter(|_| competing.len() > 1),
             jain_over: competing.iter().map(|id| id.0).collect(),
             domains: domains.collect(),
+            tables: summary.tables.clone(),
             driver_work: summary
                 .driver_work
                 .iter()
@@ -307,20 +243,14 @@ impl SummaryJson {
     }
 }
 
-/// Whether no other part of the JSON has the figure.
-fn is_other(figure: &DomainFigure) -> bool {
-    !is_network(figure) && !is_web(figure) && !is_disk(figure) && figure.name != JOB_TURNAROUND
-}
-
-fn figure(figure: &DomainFigure) -> FigureJson {
-    let (value, samples) = match figure.value {
-        FigureValue::Sum(sum) => (sum, None),
-        FigureValue::Samples(q) => (q.count, Some(samples(&q))),
+fn tally(tally: &DomainTally) -> TallyJson {
+    let (value, samples) = match tally.value {
+        TallyValue::Sum(sum) => (sum, None),
+        TallyValue::Samples(q) => (q.count, Some(samples(&q))),
     };
-    let unit = Unit::ALL.iter().find(|(unit, _)| *unit == figure.unit);
-    FigureJson {
-        name: figure.name,
-        unit: unit.map_or("", |(_, name)| name),
+    TallyJson {
+        name: tally.name,
+        unit: tally.unit.name(),
         value,
         samples,
     }
@@ -334,6 +264,7 @@ fn samples(q: &Quantiles) -> SamplesJson {
         p99: q.p99,
         max: q.max,
         mean: q.mean,
+        sd: q.sd,
         exact: q.exact,
     }
 }
@@ -357,37 +288,7 @@ fn account(summary: &Summary, a: &Account) -> AccountJson {
     }
 }
 
-fn network(summary: &Summary, n: &NetworkSummary) -> NetworkJson {
-    NetworkJson {
-        delivered_bytes: n.delivered,
-        delivered_mbps: summary.mbit_per_second(n.delivered),
-        replies: n.round_trips.count,
-        round_trip_us: micros(&n.round_trips),
-        round_trip_sd_us: n.round_trips.sd.map(|ns| ns / 1e3),
-    }
-}
-
-fn disk(summary: &Summary, d: &DiskSummary) -> DiskJson {
-    let mean = |us: u64| (d.commands > 0).then(|| us as f64 / d.commands as f64);
-    DiskJson {
-        read_bytes: d.read_bytes,
-        written_bytes: d.written_bytes,
-        mb_per_second: summary.per_second(d.read_bytes + d.written_bytes) / 1e6,
-        reads: d.reads.count,
-        read_us: micros(&d.reads),
-        writes: d.writes.count,
-        write_us: micros(&d.writes),
-        commands: d.commands,
-        in_drives: summary.per_second(d.in_drives_us()) / 1e6,
-        depth: mean(d.depths),
-        queued_us: mean(d.queued_us),
-        seek_us: mean(d.seek_us),
-        rotation_us: mean(d.rotation_us),
-        transfer_us: mean(d.transfer_us),
-    }
-}
-
-pub(crate) fn micros(q: &Quantiles) -> MicrosJson {
+fn micros(q: &Quantiles) -> MicrosJson {
     let us = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e3);
     MicrosJson {
         p5: us(q.p5),

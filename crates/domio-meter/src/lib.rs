@@ -50,48 +50,43 @@ pub mod block;
 mod boosts;
 mod charge;
 mod check;
-mod disk;
 mod distribution;
 mod explain;
 mod figures;
 mod json;
 mod meter;
 mod moves;
-mod network;
 mod residence;
 mod sampler;
 mod summary;
+mod tallies;
 mod told;
-mod web;
 mod work;
 mod xenbaked;
 
 pub use boosts::{BoostCounts, BoostPlaces, BoostSeen, balance_factor};
 pub use charge::{DriverUse, PacketCharge, PacketWeight, charges, split};
 pub use check::{CheckReport, TraceChecker, TraceFinding, TraceProblem};
-pub use disk::DiskSummary;
 pub use distribution::Quantiles;
 pub use explain::{
     BEHIND_MAX, Cause, DomainWaits, Explainer, Explanation, ItemQueue, ItemWaits, LongWait,
     MAP_ROWS, Map, MapChange, MapRow, MapWindow, Side, VcpuWaits, WORST_MAX, WaitTells, Why,
     capitalised,
 };
-pub use figures::{DomainFigure, FigureValue};
 pub use json::{
-    AccountJson, DiskJson, DomainJson, FigureJson, JobsJson, MicrosJson, NetworkJson, PcpuJson,
-    SamplesJson, SummaryJson, VcpuJson,
+    AccountJson, DomainJson, FiguresJson, MicrosJson, PcpuJson, SamplesJson, SummaryJson,
+    TallyJson, VcpuJson,
 };
 pub use meter::{EXACT_SAMPLES_MAX, Meter};
 pub use moves::at_backend;
-pub use network::NetworkSummary;
 pub use residence::{HostPlaces, PlaceJson, PlacesJson, Residence, ResidenceJson};
 pub use sampler::{
     DomainSample, Figures, GuestTraffic, IntervalSample, Mending, Part, QueueWait, Sampler, Tells,
     Totals,
 };
 pub use summary::{Account, DomainSummary, PcpuSummary, Summary, VcpuSummary, jain_index};
+pub use tallies::{DomainTally, TallyValue};
 pub use told::Told;
-pub use web::{WebJson, WebSummary};
 pub use work::{DriverSumsJson, DriverWork, DriverWorkJson, InOrder};
 pub use xenbaked::{Baked, Payload, Windows};
 

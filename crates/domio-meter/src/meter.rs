@@ -6,8 +6,8 @@ use domio_trace::{Going, GoingOn, Ground, Over, StayPassed, Undeclared, VCPUS_MA
 use crate::account::{VcpuBook, Window};
 use crate::boosts::{BoostCounts, BoostPlaces};
 use crate::distribution::Distribution;
-use crate::figures::FigureBooks;
 use crate::summary::{Account, DomainSummary, PcpuSummary, Summary, VcpuSummary};
+use crate::tallies::TallyBooks;
 use crate::told::Told;
 use crate::work::WorkBooks;
 
@@ -31,7 +31,7 @@ const WORTH_COMPRESSING: usize = 1 << 16;
 /// - A mark ([`Kind::RunstateChange`] between equal states) is no edge of a run, and a stay whose
 ///   begin was not seen is no sample.
 /// - Wake to run is a completed stay in runnable that followed blocked and led to running.
-/// - What records add to figures of a domain ([`Declared::figures`](domio_core::Declared::figures):
+/// - What records add to tallies of a domain ([`Declared::tallies`](domio_core::Declared::tallies):
 ///   what a network delivered, replies to pings, steps of web clients, finished jobs) counts when
 ///   it is recorded.
 /// - Work of a driver domain for another ([`Kind::DriverWork`]) counts when it is recorded, up to
@@ -54,7 +54,7 @@ pub struct Meter {
     samples_max: usize,
     /// Samples at which to make room next.
     make_room_at: usize,
-    figures: FigureBooks,
+    tallies: TallyBooks,
     boost_places: BoostPlaces,
     boosts: BoostCounts,
     undeclared: Undeclared,
@@ -106,7 +106,7 @@ impl Meter {
             samples: 0,
             samples_max: EXACT_SAMPLES_MAX,
             make_room_at: EXACT_SAMPLES_MAX,
-            figures: FigureBooks::default(),
+            tallies: TallyBooks::default(),
             boost_places: BoostPlaces::default(),
             boosts: BoostCounts::default(),
             undeclared: Undeclared::new(),
@@ -268,14 +268,17 @@ impl Meter {
             self.boosts.add(seen);
         }
         let counts = self.window.holds(at) || self.window.ends_in(at);
-        if declared.figures.is_empty() || !counts {
+        if declared.tallies.is_empty() || !counts {
             return;
         }
         let Some(vcpu) = names.vcpu(record.actor) else {
             self.ignored_records += 1;
             return;
         };
-        self.samples += self.figures.add(vcpu.domain, declared, record, self.window);
+        let taken = self
+            .tallies
+            .add(names, vcpu.domain, declared, record, self.window);
+        self.samples += taken;
         if self.samples > self.make_room_at {
             self.make_room();
         }
@@ -300,7 +303,7 @@ impl Meter {
                 .books
                 .iter_mut()
                 .flat_map(|b| [&mut b.runs, &mut b.wake_to_run])
-                .chain(self.figures.distributions())
+                .chain(self.tallies.distributions())
                 .max_by_key(|d| d.stored())
                 .filter(|d| d.stored() >= worth);
             let Some(longest) = longest else {
@@ -350,8 +353,9 @@ impl Meter {
         {
             domains.push(summarise_domain(books));
         }
-        for (id, figures) in self.figures.finish() {
-            domain_of(&mut domains, id).figures = figures;
+        let tables = self.tallies.tables();
+        for (id, tallies) in self.tallies.finish() {
+            domain_of(&mut domains, id).tallies = tallies;
         }
         let busy = |id| {
             let at = domains.binary_search_by_key(&id, |d| d.id);
@@ -378,6 +382,7 @@ impl Meter {
             ignored_records: self.ignored_records,
             undeclared: self.undeclared.counts(),
             domains,
+            tables,
             driver_work,
             pcpus: pcpus.collect(),
         }
@@ -433,7 +438,7 @@ fn domain_of(domains: &mut Vec<DomainSummary>, id: DomainId) -> &mut DomainSumma
                 id,
                 total: Account::default(),
                 vcpus: Vec::new(),
-                figures: Vec::new(),
+                tallies: Vec::new(),
             };
             domains.insert(place, unknown);
             place
@@ -466,7 +471,7 @@ fn summarise_domain(books: &mut [VcpuBook]) -> DomainSummary {
         id,
         total,
         vcpus,
-        figures: Vec::new(),
+        tallies: Vec::new(),
     }
 }
 

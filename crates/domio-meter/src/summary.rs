@@ -1,9 +1,9 @@
 //! What a meter found.
 
-use domio_core::{DomainId, Instant, PcpuId, VcpuName};
+use domio_core::{DomainId, FigureTable, Instant, PcpuId, VcpuName};
 
 use crate::boosts::balance_factor;
-use crate::{DomainFigure, DriverWork, FigureValue, Quantiles, Residence};
+use crate::{DomainTally, DriverWork, Quantiles, Residence};
 
 /// The figures of a trace. Times are nanoseconds unless named otherwise.
 #[derive(Clone, PartialEq, Debug)]
@@ -26,6 +26,9 @@ pub struct Summary {
     pub undeclared: Vec<(String, u64)>,
     /// By domain id; the idle domain is one of them.
     pub domains: Vec<DomainSummary>,
+    /// The figures that the common class and the classes of all tallies declare, by number of the
+    /// class.
+    pub tables: Vec<&'static FigureTable>,
     /// For whom driver domains worked, by id; of those that worked for others.
     pub driver_work: Vec<DriverWork>,
     /// By number.
@@ -71,7 +74,7 @@ pub struct DomainSummary {
     /// By index.
     pub vcpus: Vec<VcpuSummary>,
     /// What records of devices and guests add to, as their declarations say; by name.
-    pub figures: Vec<DomainFigure>,
+    pub tallies: Vec<DomainTally>,
 }
 
 /// Figures of one vcpu.
@@ -151,12 +154,13 @@ impl Summary {
 
     /// `count` per second of the measured time; 0 when that is empty.
     pub fn per_second(&self, count: u64) -> f64 {
-        ratio(count as f64 * 1e9, self.elapsed() as f64)
+        self.over_time(count, 1_000_000_000)
     }
 
-    /// `bytes` over the measured time, in millions of bits a second; 0 when that is empty.
-    pub fn mbit_per_second(&self, bytes: u64) -> f64 {
-        ratio(bytes as f64 * 8.0 * 1e3, self.elapsed() as f64)
+    /// `count`, each of which is `times` in one nanosecond, over the measured time; 0 when that is
+    /// empty.
+    pub(crate) fn over_time(&self, count: u64, times: u64) -> f64 {
+        ratio(count as f64 * times as f64, self.elapsed() as f64)
     }
 
     /// The guests that compete for processors: those of which a vcpu ran, waited or was held by the
@@ -190,34 +194,10 @@ impl Summary {
     }
 }
 
-/// From release to completion of a job, in nanoseconds.
-pub(crate) const JOB_TURNAROUND: &str = "job_turnaround";
-
-/// Work that was lost to other threads of a core, in nanoseconds.
-const LOST_TO_SIBLINGS: &str = "lost_to_siblings";
-
 impl DomainSummary {
-    /// From release to completion of its jobs, in nanoseconds, each counted when it was done;
-    /// `None` without any.
-    pub fn jobs(&self) -> Option<Quantiles> {
-        match self.figure(JOB_TURNAROUND)?.value {
-            FigureValue::Samples(turnarounds) => Some(turnarounds),
-            FigureValue::Sum(_) => None,
-        }
-    }
-
-    /// Work, in nanoseconds, that its vcpus have lost while they ran because other threads of their
-    /// cores were busy, as a simulated host tells; `None` where nothing was lost.
-    pub fn lost_to_siblings(&self) -> Option<u64> {
-        match self.figure(LOST_TO_SIBLINGS)?.value {
-            FigureValue::Sum(lost) => Some(lost),
-            FigureValue::Samples(_) => None,
-        }
-    }
-
-    /// The figure called `name`, if any record has added to it.
-    pub fn figure(&self, name: &str) -> Option<&DomainFigure> {
-        self.figures.iter().find(|figure| figure.name == name)
+    /// The tally called `name`, if any record has added to it.
+    pub fn tally(&self, name: &str) -> Option<&DomainTally> {
+        self.tallies.iter().find(|tally| tally.name == name)
     }
 
     /// Vcpus that waited for a pcpu, and never got one.

@@ -1,7 +1,11 @@
 //! Records of networks: what becomes of each packet, what reaches applications, and what web
 //! clients see. Readers of traces ask these declarations, and need not know networks.
 
-use domio_core::{Adds, Class, Declared, Field, Place, Says, Stage, Tally, Unit};
+use domio_core::figure::floor::{ANSWER_MS, ONE, STREAM_MBPS, TRIP_MS};
+use domio_core::{
+    Adds, Better, Class, Counted, Declared, Felt, Field, Figure, FigureKind, FigureTable, Place,
+    Says, Stage, Tally, Unit,
+};
 
 /// A place on the way of a packet.
 ///
@@ -145,10 +149,173 @@ const fn web(
     step: WebStep,
     name: &'static str,
     fields: &'static [Field],
-    figures: &'static [Tally],
+    tallies: &'static [Tally],
 ) -> Declared {
-    Declared::new(NetRecord::web(step), name, fields).figures(figures)
+    Declared::new(NetRecord::web(step), name, fields).tallies(tallies)
 }
+
+/// Key of what a domain's network delivers.
+pub const NET_RATE: &str = "net_mbps";
+/// Key of the mean round trip of a domain's pings.
+pub const PING_MEAN: &str = "ping_mean_ms";
+/// Key of the answers of a domain's web servers.
+pub const REPLIES: &str = "replies_per_s";
+
+/// Bytes that reached an application, in the domain or at the other end; without headers.
+pub const DELIVERED: Tally = Tally::new("net_delivered_bytes", Adds::Sum(1));
+/// Round trips of the pings that were answered, each counted when its reply came.
+pub const ROUND_TRIP: Tally = Tally::new("net_round_trip", Adds::Sample(1));
+
+const TRIPS: &[Counted] = &[Counted::Tally(ROUND_TRIP.name)];
+
+const fn trip(key: &'static str, title: &'static str, kind: FigureKind, felt: Felt) -> Figure {
+    let figure = Figure::new((key, title, "ms"), kind, TRIPS).over(1_000_000);
+    figure.better(Better::Lower, felt)
+}
+
+/// What a domain's network did, both directions together.
+static TRAFFIC: FigureTable = FigureTable {
+    title: "networks",
+    nearness: 3,
+    figures: &[
+        // A byte in a nanosecond is 8,000 Mb/s.
+        Figure::new(
+            (NET_RATE, "delivered", "Mb/s"),
+            FigureKind::Rate { times: 8_000 },
+            &[Counted::Tally(DELIVERED.name)],
+        )
+        .only_some()
+        .better(Better::Higher, Felt::Itself(STREAM_MBPS)),
+        Figure::new(
+            ("ping_replies", "pings answered", ""),
+            FigureKind::Sum,
+            TRIPS,
+        )
+        .only_some()
+        .better(Better::Higher, Felt::Itself(ONE)),
+        trip(
+            PING_MEAN,
+            "round trip, mean",
+            FigureKind::Mean,
+            Felt::Itself(TRIP_MS),
+        ),
+        trip(
+            "ping_sd_ms",
+            "round trip, sd",
+            FigureKind::Deviation,
+            Felt::Cause(TRIP_MS),
+        ),
+        trip(
+            "ping_p50_ms",
+            "round trip, 50 %",
+            FigureKind::Quantile(50),
+            Felt::Itself(TRIP_MS),
+        ),
+        trip(
+            "ping_p95_ms",
+            "round trip, 95 %",
+            FigureKind::Quantile(95),
+            Felt::Itself(TRIP_MS),
+        ),
+        trip(
+            "ping_p99_ms",
+            "round trip, 99 %",
+            FigureKind::Quantile(99),
+            Felt::Itself(TRIP_MS),
+        ),
+    ],
+};
+
+const fn per_second(key: &'static str, title: &'static str, of: &'static [Counted]) -> Figure {
+    Figure::new((key, title, "1/s"), FigureKind::PER_SECOND, of)
+}
+
+/// Failures of connections, a second.
+const fn failures(key: &'static str, title: &'static str, of: &'static [Counted]) -> Figure {
+    per_second(key, title, of).better(Better::Lower, Felt::Itself(ONE))
+}
+
+const fn answer(
+    key: &'static str,
+    title: &'static str,
+    kind: FigureKind,
+    of: &'static [Counted],
+) -> Figure {
+    let figure = Figure::new((key, title, "ms"), kind, of).over(1_000_000);
+    figure.better(Better::Lower, Felt::Itself(ANSWER_MS))
+}
+
+const RESPONSES: &[Counted] = &[Counted::Tally("web_response")];
+
+/// What the clients of a domain's web servers saw, all servers together. Each step counts when it
+/// happens.
+static WEB: FigureTable = FigureTable {
+    title: "web servers",
+    nearness: 4,
+    figures: &[
+        per_second(
+            "conns_per_s",
+            "connections",
+            &[Counted::Tally("web_started")],
+        ),
+        per_second(REPLIES, "replies", &[Counted::Tally("web_replied")])
+            .better(Better::Higher, Felt::Itself(ONE)),
+        per_second(
+            "reply_bytes_per_s",
+            "bytes of replies",
+            &[Counted::Tally("web_reply_bytes")],
+        )
+        .detail(),
+        per_second("closed_per_s", "closed", &[Counted::Tally("web_closed")]).detail(),
+        failures(
+            "timeouts_per_s",
+            "timeouts",
+            &[Counted::Tally("web_timed_out")],
+        ),
+        failures("refused_per_s", "refused", &[Counted::Tally("web_refused")]),
+        failures("resets_per_s", "reset", &[Counted::Tally("web_reset")]),
+        // For want of a file descriptor or of a port.
+        failures(
+            "unstarted_per_s",
+            "not begun",
+            &[
+                Counted::Tally("web_no_descriptor"),
+                Counted::Tally("web_no_port"),
+            ],
+        ),
+        answer(
+            "connect_p50_ms",
+            "connect, 50 %",
+            FigureKind::Quantile(50),
+            &[Counted::Tally("web_connect")],
+        ),
+        answer(
+            "first_byte_p50_ms",
+            "first byte, 50 %",
+            FigureKind::Quantile(50),
+            &[Counted::Tally("web_first_byte")],
+        ),
+        answer("response_ms", "response, mean", FigureKind::Mean, RESPONSES),
+        answer(
+            "response_p50_ms",
+            "response, 50 %",
+            FigureKind::Quantile(50),
+            RESPONSES,
+        ),
+        answer(
+            "response_p95_ms",
+            "response, 95 %",
+            FigureKind::Quantile(95),
+            RESPONSES,
+        ),
+        answer(
+            "response_p99_ms",
+            "response, 99 %",
+            FigureKind::Quantile(99),
+            RESPONSES,
+        ),
+    ],
+};
 
 /// The class of all networks of a host.
 pub static RECORDS: Class = Class::new(
@@ -159,9 +326,8 @@ pub static RECORDS: Class = Class::new(
             "delivered",
             &[FLOW, Field::long("bytes", 2, Unit::Bytes)],
         )
-        .figures(&[Tally::new("net_delivered_bytes", Adds::Sum(1))]),
-        Declared::new(NetRecord::Reply as u8, "reply", &[FLOW, TIME])
-            .figures(&[Tally::new("net_round_trip", Adds::Sample(1))]),
+        .tallies(&[DELIVERED]),
+        Declared::new(NetRecord::Reply as u8, "reply", &[FLOW, TIME]).tallies(&[ROUND_TRIP]),
         Declared::new(
             NetRecord::Moved as u8,
             "moved",
@@ -264,7 +430,8 @@ pub static RECORDS: Class = Class::new(
         ),
     ],
 )
-.with_places("packets", &PLACES);
+.with_places("packets", &PLACES)
+.with_tables(&[&TRAFFIC, &WEB]);
 
 #[cfg(test)]
 mod tests {

@@ -279,8 +279,8 @@ mod tests {
     use super::*;
     use crate::data::{BarGroup, CdfSeries, PanelCell};
     use crate::data::{MarkShape, Panel};
+    use domio_core::Better;
     use domio_run::Sample;
-    use domio_run::measure::Better;
     use domio_stats::compare::Metric;
 
     #[test]

@@ -96,6 +96,14 @@ pub fn cell(estimate: &Estimate, unit: &str) -> String {
     }
 }
 
+/// A single value as a cell of a column whose head is [`head`].
+pub fn plain_cell(value: f64, unit: &str) -> String {
+    match is_time(unit) {
+        true => scaled(value, None, unit),
+        false => number(value),
+    }
+}
+
 /// The title of a table of such cells, with the unit in brackets unless cells have their own.
 pub fn title(title: &str, unit: &str) -> String {
     match is_time(unit) {

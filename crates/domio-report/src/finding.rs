@@ -7,8 +7,8 @@ use crate::data::{
 use crate::figure;
 use crate::figures::told;
 use domio_core::Runstate;
-use domio_run::felt::PART;
 use domio_stats::Estimate;
+use domio_stats::gains::PART;
 
 /// Differences that are told of a chart at most.
 const TOLD_MAX: usize = 3;

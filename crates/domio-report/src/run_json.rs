@@ -1,11 +1,11 @@
 //! What `domio run --json` prints: the figures of a scenario's replications.
 
 use crate::overhead::OverheadJson;
+use crate::text::domains::estimate;
 use domio_core::DomainId;
 use domio_meter::ResidenceJson;
-use domio_run::measure::{MEASURES, Measure, MeasureGroup};
 use domio_run::overhead::NetMemory;
-use domio_run::{Sample, residence as places, simulate};
+use domio_run::{Sample, measure, residence as places, simulate};
 use domio_scenario::{Built, Scenario};
 use domio_stats::drivers::{self, DriverFigures, DriverFiguresJson};
 use domio_stats::overhead::{self, OverheadFigures};
@@ -146,23 +146,19 @@ fn rest(
     out
 }
 
-/// The measures of one domain.
+/// The figures of one domain.
 fn of_domain(id: DomainId, name: &str, samples: &[Sample]) -> Value {
     let mut entry = Map::new();
     entry.insert("id".to_owned(), json!(id.0));
     entry.insert("name".to_owned(), json!(name));
-    let estimate = |measure: &Measure| {
-        let name = measure.name(name);
-        let values: Vec<f64> = samples.iter().filter_map(|s| s.get(&name)).collect();
-        Estimate::of(&values)
-    };
-    for measure in &MEASURES {
-        let estimate: Option<Estimate> = estimate(measure);
-        // A domain without jobs or a network has nothing of them; other keys are always there.
-        if measure.group != MeasureGroup::Processor && estimate.is_none() {
-            continue;
+    for table in measure::tables() {
+        for figure in table.figures.iter().filter(|figure| !figure.detail) {
+            let estimate = estimate(samples, name, figure);
+            // A domain without jobs or a network has nothing of them; other keys are always there.
+            if table.is_accounted() || estimate.is_some() {
+                entry.insert(figure.key.to_owned(), json!(estimate));
+            }
         }
-        entry.insert(measure.key.to_owned(), json!(estimate));
     }
     Value::Object(entry)
 }

@@ -7,8 +7,9 @@
 use crate::data::{BarGroup, Bars, Chart, DataTable, Figure, Quantity, Section};
 use crate::figure;
 use crate::svg::COLOURS;
-use domio_run::measure::{self, Better, MEASURES, Measure, MeasureGroup};
-use domio_run::{Sample, driver_work, overhead};
+use domio_core::Better;
+use domio_core::accounted::SHARE;
+use domio_run::{Sample, driver_work, measure, overhead};
 use domio_stats::Estimate;
 use domio_stats::compare::better;
 use std::collections::{BTreeMap, BTreeSet};
@@ -58,7 +59,7 @@ fn draw(members: &[(String, &[Sample])], order: &[String], compared: bool) -> Ve
         }
     }
     let mut groups: Vec<(&str, Vec<&str>)> = groups.into_iter().collect();
-    groups.sort_by_key(|(measure, _)| position(measure, MEASURES.iter().map(|m| m.key)));
+    groups.sort_by_key(|(measure, _)| position(measure, measure::figures().map(|f| f.key)));
     let mut figures: Vec<Figure> = groups
         .into_iter()
         .map(|(measure, groups)| bars(measure, &in_order(groups, order), members, compared))
@@ -69,22 +70,24 @@ fn draw(members: &[(String, &[Sample])], order: &[String], compared: bool) -> Ve
     figures
 }
 
-/// One row a domain, one column a measure.
+/// One row a domain, one column a figure.
 pub fn table_of_domains(samples: &[Sample], domains: &[String]) -> DataTable {
-    let cell = |domain: &String, m: &Measure| match estimate(samples, &m.name(domain)) {
+    let cell = |domain: &String, f: &domio_core::Figure| match estimate(samples, &f.name(domain)) {
         Some(estimate) => figure::estimate(&estimate),
         None => "none".to_owned(),
     };
     // Without jobs or a network there is nothing to say of them.
-    let has = |m: &&Measure| {
-        let mut domains = domains.iter();
-        m.group == MeasureGroup::Processor
-            || domains.any(|d| estimate(samples, &m.name(d)).is_some())
-    };
-    let measures: Vec<&Measure> = MEASURES.iter().filter(has).collect();
-    let heads = measures.iter().map(|m| figure::heading(m.title, m.unit));
+    let figures = measure::tables().iter().flat_map(|table| {
+        let has = |f: &&domio_core::Figure| {
+            let any = |d: &String| estimate(samples, &f.name(d)).is_some();
+            !f.detail && (table.is_accounted() || domains.iter().any(any))
+        };
+        table.figures.iter().filter(has)
+    });
+    let figures: Vec<&domio_core::Figure> = figures.collect();
+    let heads = figures.iter().map(|f| figure::heading(f.title, f.unit));
     let row = |domain: &String| {
-        let cells = measures.iter().map(|m| cell(domain, m));
+        let cells = figures.iter().map(|f| cell(domain, f));
         [domain.clone()].into_iter().chain(cells).collect()
     };
     DataTable {
@@ -111,8 +114,8 @@ fn in_order<'a>(mut groups: Vec<&'a str>, order: &[String]) -> Vec<&'a str> {
 
 fn bars(measure: &str, groups: &[&str], members: &[(String, &[Sample])], compared: bool) -> Figure {
     let quantity = quantity(measure);
-    let way = MEASURES.iter().find(|m| m.key == measure && compared);
-    let way = way.map_or(Better::Neither, |m| m.better);
+    let way = measure::figure(measure).filter(|_| compared);
+    let way = way.map_or(Better::Neither, |f| f.better);
     let mark = |group: &str, samples: &[Sample]| {
         let name = format!("{group}.{measure}");
         let first = members.first().map_or(&[][..], |(_, first)| *first);
@@ -145,7 +148,7 @@ fn bars(measure: &str, groups: &[&str], members: &[(String, &[Sample])], compare
         Chart::Bars(Bars {
             value: quantity,
             // Shares are parts of a whole, and bars show that.
-            log: (measure == "share_pct").then_some(false),
+            log: (measure == SHARE).then_some(false),
             series,
             groups,
             ..Bars::default()
@@ -211,7 +214,7 @@ fn estimate(samples: &[Sample], name: &str) -> Option<Estimate> {
 
 /// Name and unit of a measure: of the laboratory's own list, or by the last word of the name.
 fn quantity(measure: &str) -> Quantity {
-    if let Some(known) = MEASURES.iter().find(|m| m.key == measure) {
+    if let Some(known) = measure::figure(measure) {
         return Quantity::new(known.title, known.unit);
     }
     const UNITS: [(&str, &str); 7] = [
@@ -310,10 +313,8 @@ mod tests {
             ("web", "batch")
         );
         let table = table_of_domains(&samples, &order);
-        let of_processors = MEASURES
-            .iter()
-            .filter(|m| m.group == MeasureGroup::Processor)
-            .count();
+        let of_processors = domio_core::accounted::PROCESSOR.figures.iter();
+        let of_processors = of_processors.filter(|f| !f.detail).count();
         assert_eq!(table.head.len(), 1 + of_processors);
         assert_eq!((&*table.rows[1][0], &*table.rows[1][5]), ("batch", "none"));
     }

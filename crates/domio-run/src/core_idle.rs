@@ -4,8 +4,8 @@
 //! A unit has all threads of its core. A thread whose vcpu is blocked idles, although vcpus of
 //! other domains may wait. Xen shows the time as that of an idle vcpu, which is part of the unit.
 
-use crate::measure::CORE_IDLE;
 use crate::sample::Sample;
+use domio_core::accounted::CORE_IDLE;
 use domio_core::{ActorId, DomainId, Duration, Instant, Names, Record, Runstate, Sink};
 use std::collections::BTreeMap;
 

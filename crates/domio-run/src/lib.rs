@@ -19,7 +19,6 @@ mod core_idle;
 pub mod driver_work;
 mod erased;
 pub mod explain;
-pub mod felt;
 pub mod measure;
 pub mod observe;
 pub mod one;

@@ -255,7 +255,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::driver_work::OwnersOnly;
     use domio_core::{NullSink, PcpuId, Runstate, VcpuName};
-    use domio_meter::TraceChecker;
+    use domio_meter::{DomainSummary, TraceChecker};
     use domio_scenario::NoReplay;
 
     const TEXT: &str = r#"
@@ -373,7 +373,17 @@ pub(crate) mod tests {
         let text = TEXT.replacen("[[domain]]", guest, 1);
         let with = |work| built(&text.replacen("WORK", work, 1)).1;
         let plain = simulate(&with("idle"), 0, NullSink).unwrap().summary;
-        assert!(plain.domains.iter().all(|d| d.network().is_none()));
+        let of_network = |s: &Summary, d: &DomainSummary| -> Vec<_> {
+            let mut own = s.figures(d);
+            own.retain(|(f, _)| f.key.starts_with("net_") || f.key.starts_with("ping_"));
+            own
+        };
+        assert!(
+            plain
+                .domains
+                .iter()
+                .all(|d| of_network(&plain, d).is_empty())
+        );
         for (work, figures) in [
             ("stream", vec!["net_mbps"]),
             (
@@ -384,10 +394,11 @@ pub(crate) mod tests {
             let built = with(work);
             let recorded = simulate(&built, 0, Reader::default()).unwrap();
             let sample = measure::sample(&recorded.summary, &domains(&built));
-            for figure in measure::MEASURES
+            let table = measure::tables()
                 .iter()
-                .filter(|m| m.group == measure::MeasureGroup::Network)
-            {
+                .find(|t| t.title == "networks")
+                .unwrap();
+            for figure in table.figures {
                 let expected = figures.contains(&figure.key) || figure.key.starts_with("ping_p");
                 let expected = expected && (work == "ping") == figure.key.starts_with("ping");
                 let found = sample.get(&figure.name("web"));
@@ -395,7 +406,7 @@ pub(crate) mod tests {
                 assert_eq!(sample.get(&figure.name("g1")), None);
             }
             // The trace alone says the same.
-            let network = |s: &Summary| s.domain(DomainId(1)).and_then(|d| d.network());
+            let network = |s: &Summary| of_network(s, s.domain(DomainId(1)).unwrap());
             let alone = network(&recorded.sink.meter.finish());
             assert_eq!(alone, network(&recorded.summary), "{work}");
         }

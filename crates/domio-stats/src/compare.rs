@@ -1,9 +1,9 @@
 //! Tables of policies against metrics, with intervals over replications.
 
 use crate::numbers::{Difference, Estimate};
+use domio_core::Better;
 use domio_run::Sample;
-use domio_run::measure::Better;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 /// One column of a comparison.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -15,7 +15,12 @@ pub struct Metric {
     /// Unit, empty for none.
     pub unit: String,
     /// Which way it improves.
+    #[serde(serialize_with = "by_name")]
     pub better: Better,
+}
+
+fn by_name<S: Serializer>(better: &Better, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(better.name())
 }
 
 /// One policy (or one other choice) of a comparison.

@@ -2,8 +2,10 @@
 
 use crate::compare::{Comparison, Metric};
 use crate::numbers::Estimate;
-use domio_run::Sample;
-use domio_run::measure::{self, MEASURES, Measure};
+use domio_blk::split::DISK_RATE;
+use domio_core::Figure;
+use domio_core::accounted::SHARE;
+use domio_run::{Sample, measure};
 use std::collections::BTreeSet;
 
 /// Whether `domain` competes for processors in any replication.
@@ -23,27 +25,27 @@ pub struct Jain {
 /// Jain's index of the shares of those of `domains` that compete in any replication;
 /// `None` for fewer than two, or when none runs.
 pub fn jain(samples: &[Sample], domains: &[String]) -> Option<Jain> {
-    let share = MEASURES.iter().find(|m| m.key == "share_pct")?;
     let competing = domains.iter().filter(|domain| competes(samples, domain));
-    let over: Vec<String> = competing.cloned().collect();
-    let of = |sample: &Sample| {
-        let shares = over.iter().map(|d| sample.get(&share.name(d)));
-        domio_meter::jain_index(shares.map(Option::unwrap_or_default))
-    };
-    let indices: Vec<f64> = samples.iter().filter_map(of).collect();
-    let index = Estimate::of(&indices).filter(|_| over.len() > 1)?;
-    Some(Jain { index, over })
+    jain_of(samples, competing.cloned().collect(), SHARE)
 }
 
 /// Jain's index of what those of `domains` read and write that have virtual disks; `None` for fewer
 /// than two, or when none of them reads or writes.
 pub fn jain_of_disks(samples: &[Sample], domains: &[String]) -> Option<Jain> {
-    let rate = MEASURES.iter().find(|m| m.key == measure::DISK_RATE)?;
-    let has = |d: &&String| samples.iter().any(|s| s.get(&rate.name(d)).is_some());
-    let over: Vec<String> = domains.iter().filter(has).cloned().collect();
+    let rate = |domain: &str| format!("{domain}.{DISK_RATE}");
+    let has = |d: &&String| samples.iter().any(|s| s.get(&rate(d)).is_some());
+    jain_of(
+        samples,
+        domains.iter().filter(has).cloned().collect(),
+        DISK_RATE,
+    )
+}
+
+/// Jain's index of the figure `key` of the domains `over`.
+fn jain_of(samples: &[Sample], over: Vec<String>, key: &str) -> Option<Jain> {
     let of = |sample: &Sample| {
-        let rates = over.iter().map(|d| sample.get(&rate.name(d)));
-        domio_meter::jain_index(rates.map(Option::unwrap_or_default))
+        let values = over.iter().map(|d| sample.get(&format!("{d}.{key}")));
+        domio_meter::jain_index(values.map(Option::unwrap_or_default))
     };
     let indices: Vec<f64> = samples.iter().filter_map(of).collect();
     let index = Estimate::of(&indices).filter(|_| over.len() > 1)?;
@@ -92,19 +94,19 @@ pub fn drops(samples: &[Sample]) -> Vec<(String, Estimate)> {
     places.into_iter().filter_map(estimate).collect()
 }
 
-/// One table a measure, policies by domains, leaving out measures that no domain has.
+/// One table a figure, policies by domains, leaving out figures that no domain has.
 pub fn comparisons(
     domains: &[String],
     policies: &[(String, Vec<Sample>)],
-) -> Vec<(Measure, Comparison)> {
-    let tables = MEASURES.iter().map(|measure| {
+) -> Vec<(&'static Figure, Comparison)> {
+    let tables = measure::figures().map(|figure| {
         let metrics = domains.iter().map(|domain| Metric {
-            key: measure.name(domain),
+            key: figure.name(domain),
             title: domain.clone(),
-            unit: measure.unit.to_owned(),
-            better: measure.better,
+            unit: figure.unit.to_owned(),
+            better: figure.better,
         });
-        (*measure, Comparison::of(metrics.collect(), policies))
+        (figure, Comparison::of(metrics.collect(), policies))
     });
     tables
         .filter(|(_, table)| {

@@ -2,11 +2,11 @@
 
 use crate::compare::{Comparison, Metric};
 use crate::numbers::Estimate;
-use domio_core::DomainId;
+use domio_core::accounted::SHARE;
+use domio_core::{Better, DomainId};
 use domio_meter::{DriverWork, DriverWorkJson, InOrder};
 use domio_run::Sample;
 use domio_run::driver_work::{self, WorkPart};
-use domio_run::measure::Better;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -67,7 +67,7 @@ fn value(
 ) -> f64 {
     // Its share is that of the whole domain, and known in any case.
     let share = || {
-        let share = sample.get(&format!("{}.share_pct", name(driver, domains)));
+        let share = sample.get(&format!("{}.{SHARE}", name(driver, domains)));
         share.unwrap_or(0.0) / 100.0 * measured_ms
     };
     match (sample.get(&driver_work::key(driver, part)), part) {

@@ -2,14 +2,18 @@
 
 use crate::domains::competes;
 use crate::numbers::{Difference, Estimate};
-use domio_run::Sample;
-use domio_run::felt::{Felt, PART};
-use domio_run::measure::{Better, MEASURES, Measure};
+use domio_core::accounted::SHARE;
+use domio_core::{Better, Felt, Figure};
+use domio_run::{Sample, measure};
 use serde::Serialize;
 
 /// A proven difference is told from this part of the larger value on, felt or not: below it are
 /// roundings.
 const NOTABLE: f64 = 0.01;
+
+/// Least part of the larger figure that a change must have to be felt. A job of a minute ends three
+/// seconds earlier or later with it; less is what one day of the same host differs from another.
+pub const PART: f64 = 0.05;
 
 /// One figure of one domain that differs from the first variant.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -18,11 +22,11 @@ pub struct Gain {
     pub variant: String,
     /// Name of the domain.
     pub domain: String,
-    /// [`Measure::key`].
+    /// [`Figure::key`].
     pub measure: &'static str,
-    /// [`Measure::title`].
+    /// [`Figure::title`].
     pub title: &'static str,
-    /// [`Measure::unit`].
+    /// [`Figure::unit`].
     pub unit: &'static str,
     /// Mean in the first variant.
     pub from: f64,
@@ -38,7 +42,7 @@ pub struct Gain {
     pub gains: bool,
     /// Whether the difference is beyond its 95 % interval; with one replication none is.
     pub proven: bool,
-    /// Whether somebody feels it: it reaches the floors of [`domio_run::felt`].
+    /// Whether somebody feels it: it reaches [`PART`] and its floor ([`Felt::floor`]).
     pub felt: bool,
 }
 
@@ -56,7 +60,7 @@ struct Rank {
 
 impl Rank {
     fn of(gain: &Gain, felt: Felt) -> Rank {
-        let floor = felt.floor().unwrap_or_default();
+        let floor = f64::from(felt.floor().unwrap_or_default());
         Rank {
             unfelt: !gain.felt,
             felt: felt.rank(),
@@ -83,10 +87,9 @@ pub fn changes(domains: &[String], variants: &[(String, Vec<Sample>)]) -> Vec<Ga
     for (label, samples) in others {
         let mut of_variant: Vec<(Rank, Gain)> = Vec::new();
         for domain in domains {
-            let found = MEASURES.iter();
-            let found = found.filter_map(|measure| {
-                let gain = change(measure, label, domain, first, samples)?;
-                Some((Rank::of(&gain, measure.felt), gain))
+            let found = measure::figures().filter_map(|figure| {
+                let gain = change(figure, label, domain, first, samples)?;
+                Some((Rank::of(&gain, figure.felt), gain))
             });
             of_variant.extend(found);
         }
@@ -98,14 +101,14 @@ pub fn changes(domains: &[String], variants: &[(String, Vec<Sample>)]) -> Vec<Ga
 }
 
 fn change(
-    measure: &Measure,
+    figure: &Figure,
     label: &str,
     domain: &str,
     first: &[Sample],
     samples: &[Sample],
 ) -> Option<Gain> {
-    let floor = measure.felt.floor()?;
-    let higher_is_better = match measure.better {
+    let floor = f64::from(figure.felt.floor()?);
+    let higher_is_better = match figure.better {
         Better::Higher => true,
         Better::Lower => false,
         // A share.
@@ -113,8 +116,8 @@ fn change(
         Better::Neither => return None,
     };
     let (before, after) = (
-        values(measure, domain, first),
-        values(measure, domain, samples),
+        values(figure, domain, first),
+        values(figure, domain, samples),
     );
     let mean = |values: &[f64]| Estimate::of(values).map(|e| e.mean);
     let (from, to) = (mean(&before)?, mean(&after)?);
@@ -130,9 +133,9 @@ fn change(
     (part >= notable).then(|| Gain {
         variant: label.to_owned(),
         domain: domain.to_owned(),
-        measure: measure.key,
-        title: measure.title,
-        unit: measure.unit,
+        measure: figure.key,
+        title: figure.title,
+        unit: figure.unit,
         from,
         to,
         difference,
@@ -146,10 +149,10 @@ fn change(
 
 /// The values of a figure of `domain`, one a replication that has the figure. Of what is counted,
 /// a domain that is there and has no figure got nothing.
-fn values(measure: &Measure, domain: &str, samples: &[Sample]) -> Vec<f64> {
-    let name = measure.name(domain);
-    let counted = measure.better == Better::Higher;
-    let there = MEASURES[0].name(domain);
+fn values(figure: &Figure, domain: &str, samples: &[Sample]) -> Vec<f64> {
+    let name = figure.name(domain);
+    let counted = figure.better == Better::Higher;
+    let there = format!("{domain}.{SHARE}");
     let value = |sample: &Sample| {
         let nothing = || (counted && sample.get(&there).is_some()).then_some(0.0);
         sample.get(&name).or_else(nothing)

@@ -1,38 +1,22 @@
 //! A figure of a cell, as users name it: `wake_p99(web)`, `share(web)`, `throughput`.
 //!
-//! A measure is named by its key (`wake_p99_us`), by its key without the unit (`wake_p99`), or by a
-//! word of its key (`p99`). Of several measures with that word the host's outermost one is meant,
-//! which is what people feel: of its web servers, else of its network, its disks, its jobs, its
-//! processors. `throughput` is what a host gets done, in the same order: replies, packets, disk
-//! blocks, jobs.
+//! A figure is named by its key (`wake_p99_us`), by its key without the unit (`wake_p99`), or by a
+//! word of its key (`p99`). Of several figures with that word the one is meant whose table is
+//! nearest to what people feel ([`FigureTable::nearness`](domio_core::FigureTable::nearness)): of
+//! web servers, else of the network, the disks, jobs, processors. `throughput` is what a host gets
+//! done, in the same order: replies, packets, disk blocks, jobs.
 //!
 //! In brackets is the domain. Without one the figure is of all guests: shares and rates are added,
 //! and of figures that are better the smaller, or the larger, the guest counts that fares worst.
 
+use domio_core::accounted::SHARE;
+use domio_core::{Better, Figure, FigureTable};
 use domio_run::Sample;
-use domio_run::measure::{Better, MEASURES, Measure, MeasureGroup};
+use domio_run::measure::{figures, tables};
 use std::fmt;
 
 /// The control domain, which is no guest.
 const CONTROL: &str = "Domain-0";
-
-/// Measures that are what a host gets done, by what its guests do.
-const THROUGHPUT: [&str; 4] = ["replies_per_s", "net_mbps", "disk_mb_per_s", "jobs_done"];
-
-/// Groups of measures, the outermost first.
-const OUTERMOST: [MeasureGroup; 5] = [
-    MeasureGroup::Web,
-    MeasureGroup::Network,
-    MeasureGroup::Disk,
-    MeasureGroup::Jobs,
-    MeasureGroup::Processor,
-];
-
-/// Units of which the sum over domains is a figure of the host.
-const ADDED: [&str; 4] = ["% of one pcpu", "1/s", "Mb/s", "MB/s"];
-
-/// Counts, of which the same is true.
-const COUNTS: [&str; 2] = ["jobs_done", "ping_replies"];
 
 /// Why a text names no figure, or none that there is.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -40,10 +24,10 @@ pub enum FigureError {
     /// It is written in another way.
     #[error("\"{0}\" is no figure; write a measure and a domain, as wake_p99(web)")]
     Form(String),
-    /// No measure has such a name.
+    /// No figure has such a name.
     #[error("no measure is called \"{0}\"; there are {all}", all = all())]
     Unknown(String),
-    /// Several measures may be meant.
+    /// Several figures may be meant.
     #[error("\"{word}\" may be {}; write one of them", .keys.join(", "))]
     Several {
         /// What was written.
@@ -64,29 +48,29 @@ pub enum FigureError {
     /// There is no figure of all guests together.
     #[error("{key} of all guests is nothing; name a domain, as {key}(web)")]
     Domain {
-        /// Key of the measure.
+        /// Key of the figure.
         key: &'static str,
     },
 }
 
 fn all() -> String {
-    let short = MEASURES.iter().map(stem);
+    let short = figures().map(stem);
     short.collect::<Vec<_>>().join(", ")
 }
 
-/// A figure that was named; which measure that is may hang on what the host has.
+/// A figure that was named; which of the declared ones that is may depend on what the host has.
 #[derive(Clone, Debug)]
 pub struct NamedFigure {
     word: String,
     domain: Option<String>,
-    candidates: Vec<&'static Measure>,
+    candidates: Vec<&'static Figure>,
 }
 
 impl NamedFigure {
     /// Reads `text`.
     ///
     /// # Errors
-    /// When it has another form, or no measure has the name.
+    /// When it has another form, or no figure has the name.
     pub fn parse(text: &str) -> Result<Self, FigureError> {
         let text = text.trim();
         let form = || FigureError::Form(text.to_owned());
@@ -115,7 +99,7 @@ impl NamedFigure {
         })
     }
 
-    /// Whether the name alone tells the measure.
+    /// Whether the name alone says which one is meant.
     pub fn is_plain(&self) -> bool {
         self.candidates.len() == 1
     }
@@ -125,61 +109,62 @@ impl NamedFigure {
         self.domain.as_deref()
     }
 
-    /// Decides which measure is meant, by a sample of the host where the name leaves that open.
+    /// Decides which figure is meant, by a sample of the host where the name leaves that open.
     ///
     /// # Errors
     /// When the sample has none of those that may be meant, or several of one group; when there is
     /// no such figure of all guests together.
     pub fn chosen(&self, probe: Option<&Sample>) -> Result<SweepFigure, FigureError> {
-        let figure = |measure| SweepFigure {
-            measure,
-            domain: self.domain.clone(),
-        };
-        let measure = match (self.candidates.as_slice(), probe) {
-            ([measure], _) => *measure,
+        let of = |figure| self.figure(figure);
+        let figure = match (self.candidates.as_slice(), probe) {
+            ([figure], _) => *figure,
             (_, Some(probe)) => {
-                let there = |m: &&&'static Measure| figure(m).value(probe).is_some();
+                let there = |f: &&&'static Figure| of(f).value(probe).is_some();
                 let there: Vec<_> = self.candidates.iter().filter(there).copied().collect();
-                let of = |group: &MeasureGroup| -> Vec<&'static Measure> {
-                    let own = there.iter().filter(|m| m.group == *group);
+                let mut nearest: Vec<&FigureTable> = tables().to_vec();
+                nearest.sort_by_key(|table| std::cmp::Reverse(table.nearness));
+                let own = |table: &FigureTable| -> Vec<&'static Figure> {
+                    let own = there.iter().filter(|f| table.figures.contains(f));
                     own.copied().collect()
                 };
-                let outermost = OUTERMOST.iter().map(of).find(|own| !own.is_empty());
-                match outermost.as_deref() {
-                    Some([measure]) => *measure,
+                let nearest = nearest.into_iter().map(own).find(|own| !own.is_empty());
+                match nearest.as_deref() {
+                    Some([figure]) => *figure,
                     Some(several) => return Err(self.several(several)),
                     None => return Err(self.missing(probe)),
                 }
             }
             (several, None) => return Err(self.several(several)),
         };
-        let figure = figure(measure);
-        match figure.domain.is_none() && Over::of(measure).is_none() {
-            true => Err(FigureError::Domain { key: measure.key }),
-            false => Ok(figure),
+        match self.domain.is_none() && Over::of(figure).is_none() {
+            true => Err(FigureError::Domain { key: figure.key }),
+            false => Ok(of(figure)),
         }
     }
 
-    fn several(&self, measures: &[&'static Measure]) -> FigureError {
+    fn figure(&self, figure: &'static Figure) -> SweepFigure {
+        SweepFigure {
+            declared: figure,
+            domain: self.domain.clone(),
+        }
+    }
+
+    fn several(&self, figures: &[&'static Figure]) -> FigureError {
         FigureError::Several {
             word: self.word.clone(),
-            keys: measures.iter().map(|measure| measure.key).collect(),
+            keys: figures.iter().map(|figure| figure.key).collect(),
         }
     }
 
     fn missing(&self, probe: &Sample) -> FigureError {
-        let figure = |measure| SweepFigure {
-            measure,
-            domain: self.domain.clone(),
-        };
-        let there = MEASURES.iter().filter(|m| figure(m).value(probe).is_some());
+        let there = figures().filter(|figure| self.figure(figure).value(probe).is_some());
         FigureError::Missing {
             word: self.word.clone(),
             of: self
                 .domain
                 .as_ref()
                 .map_or(String::new(), |d| format!(" of {d}")),
-            there: there.map(|measure| measure.key).collect(),
+            there: there.map(|figure| figure.key).collect(),
         }
     }
 }
@@ -193,28 +178,28 @@ impl fmt::Display for NamedFigure {
     }
 }
 
-/// The key of a measure without its unit.
-fn stem(measure: &Measure) -> &'static str {
+/// The key of a figure without its unit.
+fn stem(figure: &Figure) -> &'static str {
     let units = ["_pct", "_us", "_ms", "_mbps", "_mb_per_s", "_per_s"];
-    let key = measure.key;
+    let key = figure.key;
     let stems = units.iter().filter_map(|unit| key.strip_suffix(unit));
     stems.min_by_key(|stem| stem.len()).unwrap_or(key)
 }
 
-/// Measures that `word` may mean.
-fn candidates(word: &str) -> Vec<&'static Measure> {
-    let all = |is: &dyn Fn(&Measure) -> bool| MEASURES.iter().filter(|m| is(m)).collect();
-    let by_key: Vec<_> = all(&|m| m.key == word);
-    let by_stem: Vec<_> = all(&|m| stem(m) == word);
+/// Figures that `word` may mean.
+fn candidates(word: &str) -> Vec<&'static Figure> {
+    let all = |is: &dyn Fn(&Figure) -> bool| figures().filter(|figure| is(figure)).collect();
+    let by_key: Vec<_> = all(&|f| f.key == word);
+    let by_stem: Vec<_> = all(&|f| stem(f) == word);
     match (by_key.is_empty(), by_stem.is_empty()) {
         (false, _) => by_key,
         (_, false) => by_stem,
-        _ if word == "throughput" => all(&|m| THROUGHPUT.contains(&m.key)),
-        _ => all(&|m| stem(m).split('_').any(|part| part == word)),
+        _ if word == "throughput" => tables().iter().filter_map(|t| t.throughput()).collect(),
+        _ => all(&|f| stem(f).split('_').any(|part| part == word)),
     }
 }
 
-/// What a measure of all guests is.
+/// What a figure of all guests is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Over {
     Sum,
@@ -223,11 +208,9 @@ enum Over {
 }
 
 impl Over {
-    fn of(measure: &Measure) -> Option<Self> {
-        if ADDED.contains(&measure.unit) || COUNTS.contains(&measure.key) {
-            return Some(Over::Sum);
-        }
-        match measure.better {
+    fn of(figure: &Figure) -> Option<Self> {
+        match figure.better {
+            _ if figure.adds_up() => Some(Over::Sum),
             Better::Lower => Some(Over::Largest),
             Better::Higher => Some(Over::Smallest),
             Better::Neither => None,
@@ -235,24 +218,24 @@ impl Over {
     }
 }
 
-/// A measure of a domain, or of all guests.
+/// A figure of a domain, or of all guests.
 #[derive(Clone, Debug)]
 pub struct SweepFigure {
     /// What is measured.
-    pub measure: &'static Measure,
+    pub declared: &'static Figure,
     /// Of whom; `None` for all guests.
     pub domain: Option<String>,
 }
 
 impl SweepFigure {
-    /// Its value in a replication, in the unit of the measure; `None` where nothing was measured.
+    /// Its value in a replication, in the unit of the figure; `None` where nothing was measured.
     pub fn value(&self, sample: &Sample) -> Option<f64> {
         if let Some(domain) = &self.domain {
-            return sample.get(&self.measure.name(domain));
+            return sample.get(&self.declared.name(domain));
         }
         let guests = domains(sample).filter(|domain| *domain != CONTROL);
-        let values = guests.filter_map(|domain| sample.get(&self.measure.name(domain)));
-        match Over::of(self.measure)? {
+        let values = guests.filter_map(|domain| sample.get(&self.declared.name(domain)));
+        match Over::of(self.declared)? {
             Over::Sum => values.reduce(|a, b| a + b),
             Over::Largest => values.reduce(f64::max),
             Over::Smallest => values.reduce(f64::min),
@@ -261,13 +244,13 @@ impl SweepFigure {
 
     /// Whether a smaller value is better, or a larger one; a share is neither.
     pub fn better(&self) -> Better {
-        self.measure.better
+        self.declared.better
     }
 
     /// What people call it: "wake to run, 99 %, of web".
     pub fn title(&self) -> String {
-        let title = self.measure.title;
-        match (&self.domain, Over::of(self.measure)) {
+        let title = self.declared.title;
+        match (&self.domain, Over::of(self.declared)) {
             (Some(domain), _) => format!("{title}, of {domain}"),
             (None, Some(Over::Sum)) => format!("{title}, of all guests"),
             (None, _) => format!("{title}, of the guest that fares worst"),
@@ -278,8 +261,8 @@ impl SweepFigure {
 impl fmt::Display for SweepFigure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.domain {
-            Some(domain) => write!(f, "{}({domain})", self.measure.key),
-            None => f.write_str(self.measure.key),
+            Some(domain) => write!(f, "{}({domain})", self.declared.key),
+            None => f.write_str(self.declared.key),
         }
     }
 }
@@ -288,7 +271,7 @@ impl fmt::Display for SweepFigure {
 pub fn domains(sample: &Sample) -> impl Iterator<Item = &str> {
     sample
         .values()
-        .filter_map(|(name, _)| name.strip_suffix(".share_pct"))
+        .filter_map(|(name, _)| name.strip_suffix(SHARE)?.strip_suffix('.'))
 }
 
 #[cfg(test)]
@@ -340,7 +323,7 @@ mod tests {
         let meant = |word: &str, sample: &Sample| {
             let figure = NamedFigure::parse(word).unwrap().chosen(Some(sample));
             figure
-                .map(|figure| figure.measure.key)
+                .map(|figure| figure.declared.key)
                 .map_err(|e| e.to_string())
         };
         let jobs = with("turnaround_p99_ms");
@@ -370,15 +353,12 @@ mod tests {
     }
 
     #[test]
-    fn every_measure_has_a_short_name_of_its_own() {
-        for measure in &MEASURES {
-            let by_stem = candidates(stem(measure));
-            assert!(
-                by_stem.iter().any(|m| m.key == measure.key),
-                "{}",
-                measure.key
-            );
-            assert!(NamedFigure::parse(measure.key).unwrap().is_plain());
+    fn every_figure_has_a_short_name_of_its_own() {
+        for figure in figures() {
+            let by_stem = candidates(stem(figure));
+            let key = figure.key;
+            assert!(by_stem.iter().any(|f| f.key == key), "{key}");
+            assert!(NamedFigure::parse(key).unwrap().is_plain());
         }
         let plain = |word: &str| NamedFigure::parse(word).unwrap().is_plain();
         assert!(plain("share") && plain("wake_p99") && plain("jobs_done") && plain("replies"));

@@ -191,7 +191,7 @@ impl NamedCondition {
 
     fn chosen(&self, probe: Option<&Sample>) -> Result<Condition, GoalError> {
         let figure = self.figure.chosen(probe)?;
-        let of = figure.measure.unit;
+        let of = figure.declared.unit;
         let time = |unit: &str| {
             TIMES
                 .iter()

@@ -5,7 +5,7 @@
 //! | `cell`, `replication` | their numbers, from 0 |
 //! | one an axis, named after its key | the cell's value |
 //! | `domain` | the domain's name |
-//! | one a measure, named after its key, with the unit last | the figure, or nothing |
+//! | one a figure, named after its key, with the unit last | its value, or nothing |
 //!
 //! Columns do not hang on what is measured, so that the first row can be written before the last
 //! cell is run, and tables of different sweeps fit below each other.
@@ -14,11 +14,11 @@ use crate::axis::Axis;
 use crate::figure::domains;
 use domio_answer::column::fact;
 use domio_answer::{Cell, Column, Holds};
+use domio_core::Figure;
 use domio_run::Sample;
-use domio_run::measure::MEASURES;
 
-/// The columns of a sweep along `axes`.
-pub fn columns(axes: &[Axis]) -> Vec<Column> {
+/// The columns of a sweep along `axes` of these figures.
+pub fn columns<'f>(axes: &[Axis], figures: impl IntoIterator<Item = &'f Figure>) -> Vec<Column> {
     let column = |name: &str, holds, optional| Column {
         optional,
         ..fact(name.to_owned()).of(holds)
@@ -32,15 +32,15 @@ pub fn columns(axes: &[Axis]) -> Vec<Column> {
             .map(|axis| column(axis.key(), axis.holds(), false)),
     );
     columns.push(column("domain", Holds::Text, false));
-    let measures = MEASURES.iter();
-    columns.extend(measures.map(|measure| column(measure.key, Holds::Number, true)));
+    let figures = figures.into_iter();
+    columns.extend(figures.map(|figure| column(figure.key, Holds::Number, true)));
     columns
 }
 
 /// The rows of replication `replication` of cell `cell`, which has the values `values`: one for
-/// each domain, by name.
-pub fn rows(
-    axes: &[Axis],
+/// each domain, by name. The figures are those of the columns.
+pub fn rows<'f>(
+    (axes, figures): (&[Axis], impl Iterator<Item = &'f Figure> + Clone),
     cell: u64,
     values: &[String],
     replication: u32,
@@ -55,8 +55,8 @@ pub fn rows(
     let row = |domain: &str| {
         let mut row = head.clone();
         row.push(Cell::text(domain.to_owned()));
-        row.extend(MEASURES.iter().map(|measure| {
-            let value = sample.get(&measure.name(domain));
+        row.extend(figures.clone().map(|figure| {
+            let value = sample.get(&figure.name(domain));
             value.map_or(Cell::None, Cell::Number)
         }));
         row
@@ -77,6 +77,7 @@ fn field(holds: Holds, value: &str) -> Cell {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use domio_run::measure::figures;
 
     #[test]
     fn a_row_has_the_cell_the_domain_and_its_figures() {
@@ -85,7 +86,7 @@ mod tests {
             axis("scheduler.policy", "credit,null"),
             axis("domain.web.weight", "1..3"),
         ];
-        let names: Vec<String> = columns(&axes)
+        let names: Vec<String> = columns(&axes, figures())
             .into_iter()
             .map(|c| c.key.into_owned())
             .collect();
@@ -98,14 +99,14 @@ mod tests {
             "share_pct",
         ];
         assert_eq!(names[..6], expected);
-        assert_eq!(names.len(), 5 + MEASURES.len());
+        assert_eq!(names.len(), 5 + figures().count());
         let sample = Sample::new()
             .with("db.share_pct", 60.0)
             .with("web.share_pct", 30.0)
             .with("web.wake_p99_us", 7.5)
             .with("dropped.NIC ring", 3.0);
         let values = ["null".to_owned(), "2".to_owned()];
-        let rows = rows(&axes, 9, &values, 4, &sample);
+        let rows = rows((&axes, figures()), 9, &values, 4, &sample);
         let text = |text: &str| Cell::text(text.to_owned());
         assert_eq!(rows.len(), 2);
         let head = [Cell::Whole(9), Cell::Whole(4), text("null"), Cell::Whole(2)];

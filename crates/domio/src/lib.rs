@@ -88,6 +88,7 @@ impl Laboratory {
     /// Does what the command line asks for.
     pub fn main(self) -> ExitCode {
         complete::answer(&self.parts);
+        domio_run::measure::know(&self.parts);
         let mut cli = Cli::from_command_line();
         interrupt::listen();
         out::set_colour(cli.global.color);

@@ -57,7 +57,7 @@ const SCHEMAS: &[Written] = schemas![
     "alert" 1,
     "dom0-share" 1,
     "mon" 1,
-    "trace-summary" 1,
+    "trace-summary" 2,
     "trace-check" 1,
     "block-summary" 1,
     "block-replay" 1,

@@ -109,7 +109,13 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     (
         "domio-stats",
-        &["domio-answer", "domio-core", "domio-meter", "domio-run"],
+        &[
+            "domio-answer",
+            "domio-core",
+            "domio-blk",
+            "domio-meter",
+            "domio-run",
+        ],
     ),
     (
         "domio-lab",
@@ -122,6 +128,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "domio-core",
             "domio-sched",
             "domio-sim",
+            "domio-net",
             "domio-meter",
             "domio-scenario",
             "domio-run",
@@ -156,7 +163,10 @@ const ARROWS: &[(&str, &[&str])] = &[
             "domio-report",
         ],
     ),
-    ("domio-sweep", &["domio-answer", "domio-sim", "domio-run"]),
+    (
+        "domio-sweep",
+        &["domio-answer", "domio-core", "domio-sim", "domio-run"],
+    ),
     (
         "domio-front",
         &[

@@ -1,6 +1,8 @@
 //! What is measured of a setting.
 
 use super::{Dom0Setting, Job, domains};
+use domio_core::accounted::{RUNS, SHARE, TURNAROUND, WAITING};
+use domio_net::class::{NET_RATE, PING_MEAN, REPLIES};
 use domio_net::host::{NetworkConfig, VifConfig};
 use domio_run::Sample;
 use domio_stats::drivers::{self, DriverFigures};
@@ -94,19 +96,17 @@ impl Dom0Point {
 /// A figure that tells how somebody is served: its key, its title, whether more is better.
 type Telling = (&'static str, &'static str, bool);
 
-/// Answers of a web server.
-const REPLIES: &str = "replies_per_s";
 /// Figures that tell how a guest is served: the first of each row that it has counts.
 const SERVICES: [&[Telling]; 3] = [
     &[
         (REPLIES, "replies [1/s]", true),
-        ("net_mbps", "delivered [Mb/s]", true),
+        (NET_RATE, "delivered [Mb/s]", true),
     ],
-    &[("ping_mean_ms", "round trip [ms]", false)],
-    &[("turnaround_mean_ms", "turnaround [ms]", false)],
+    &[(PING_MEAN, "round trip [ms]", false)],
+    &[(TURNAROUND, "turnaround [ms]", false)],
 ];
 /// For who has none of those.
-const SHARE: Telling = ("share_pct", "share [%]", true);
+const ONLY_SHARE: Telling = (SHARE, "share [%]", true);
 /// A figure that is lower counts as this one, so that a guest which gets nothing has a score.
 const LEAST: f64 = 1e-3;
 
@@ -136,9 +136,9 @@ pub(super) fn point(job: &Job, dom0: &str, samples: &[Sample]) -> Dom0Point {
         score: 1.0,
         worst_guest: String::new(),
         worst: 1.0,
-        dom0_share_pct: value(dom0, "share_pct").unwrap_or(0.0),
-        dom0_waiting_pct: value(dom0, "waiting_pct").unwrap_or(0.0),
-        dom0_runs_per_s: value(dom0, "runs_per_s").unwrap_or(0.0),
+        dom0_share_pct: value(dom0, SHARE).unwrap_or(0.0),
+        dom0_waiting_pct: value(dom0, WAITING).unwrap_or(0.0),
+        dom0_runs_per_s: value(dom0, RUNS).unwrap_or(0.0),
         dom0_nobody_pct: nobody,
         own,
         netback_vcpus: netback_vcpus(job, dom0),
@@ -163,10 +163,10 @@ fn services(value: &dyn Fn(&str) -> Option<f64>) -> Vec<Dom0Service> {
         .collect();
     // What a web server's jobs take is a part of its replies.
     if all.iter().any(|s| s.key == REPLIES) {
-        all.retain(|s| s.key != "turnaround_mean_ms");
+        all.retain(|s| s.key != TURNAROUND);
     }
     if all.is_empty() {
-        all.extend(service(&SHARE));
+        all.extend(service(&ONLY_SHARE));
     }
     all
 }
@@ -182,20 +182,20 @@ fn own(
     let config = job.built.host.domains.iter().find(|d| d.name == dom0)?;
     let tasks = || config.vcpus.iter().flat_map(|vcpu| &vcpu.tasks);
     tasks().next()?;
-    let share = nobody.or_else(|| value("share_pct"));
+    let share = nobody.or_else(|| value(SHARE));
     let mut services = services(&|key: &str| match key {
-        "share_pct" => share,
+        SHARE => share,
         key => value(key),
     });
     let burns = tasks().any(|task| matches!(task.workload, Workload::Burn));
     if let (true, Some(share)) = (burns, share)
-        && services.iter().all(|s| s.key != SHARE.0)
+        && services.iter().all(|s| s.key != ONLY_SHARE.0)
     {
         services.push(Dom0Service {
-            key: SHARE.0,
-            title: SHARE.1,
+            key: ONLY_SHARE.0,
+            title: ONLY_SHARE.1,
             value: share,
-            higher_is_better: SHARE.2,
+            higher_is_better: ONLY_SHARE.2,
         });
     }
     Some(Dom0Guest {
@@ -266,11 +266,11 @@ fn guest(
         let units = units.filter(|units| *units > 0.0)?;
         Some(work_ms? * 1e3 / units)
     };
-    let replies = value("replies_per_s").map(|rate| rate * seconds);
-    let kib = value("net_mbps").map(|rate| rate * 1e6 / 8.0 / 1024.0 * seconds);
+    let replies = value(REPLIES).map(|rate| rate * seconds);
+    let kib = value(NET_RATE).map(|rate| rate * 1e6 / 8.0 / 1024.0 * seconds);
     Dom0Guest {
         name: name.to_owned(),
-        share_pct: value("share_pct").unwrap_or(0.0),
+        share_pct: value(SHARE).unwrap_or(0.0),
         services,
         against_own: 1.0,
         dom0_work_pct: work_ms.map(|ms| ms / (seconds * 1e3) * 100.0),

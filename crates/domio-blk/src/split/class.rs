@@ -2,9 +2,10 @@
 
 use super::bio::Piece;
 use crate::drive::ServiceTime;
+use domio_core::figure::floor::{ANSWER_MS, ONE};
 use domio_core::{
-    Adds, Class, ClassId, Declared, DomainId, Field, Place, Record, Says, Stage, Tally, Unit,
-    VcpuName,
+    Adds, Better, Class, ClassId, Counted, Declared, DomainId, Felt, Field, Figure, FigureKind,
+    FigureTable, Place, Record, Says, Stage, Tally, Unit, VcpuName,
 };
 use domio_vmm::bus::Io;
 
@@ -96,9 +97,110 @@ const DEVICE: Field = Field::bits(Field::DEVICE, 56, 8, Unit::Number);
 const TIME: Field = Field::long("time", 2, Unit::Nanoseconds);
 const BYTES: Field = Field::word("bytes", 0, Unit::Bytes);
 
-const fn over(what: DiskRecord, name: &'static str, figures: &'static [Tally]) -> Declared {
-    Declared::new(what as u8, name, &[BYTES, TIME]).figures(figures)
+const fn over(what: DiskRecord, name: &'static str, tallies: &'static [Tally]) -> Declared {
+    Declared::new(what as u8, name, &[BYTES, TIME]).tallies(tallies)
 }
+
+/// Key of what a domain reads and writes.
+pub const DISK_RATE: &str = "disk_mb_per_s";
+
+const READS: Counted = Counted::Tally("vbd_read_time");
+const WRITES: Counted = Counted::Tally("vbd_write_time");
+const COMMANDS: Counted = Counted::Tally("vbd_commands");
+const QUEUED: Counted = Counted::Tally("vbd_queued_us");
+const SEEK: Counted = Counted::Tally("vbd_seek_us");
+const ROTATION: Counted = Counted::Tally("vbd_rotation_us");
+const TRANSFER: Counted = Counted::Tally("vbd_transfer_us");
+
+const fn per_second(key: &'static str, title: &'static str, of: &'static [Counted]) -> Figure {
+    Figure::new((key, title, "1/s"), FigureKind::PER_SECOND, of)
+}
+
+/// From the submission of pieces of I/O to their end. Programs wait for what they read, and for
+/// what they write where the page cache is full or they ask for it.
+const fn piece(
+    key: &'static str,
+    title: &'static str,
+    kind: FigureKind,
+    (of, felt): (&'static [Counted], Felt),
+) -> Figure {
+    let figure = Figure::new((key, title, "ms"), kind, of).over(1_000_000);
+    figure.better(Better::Lower, felt)
+}
+
+/// A part of the time that a command spends in the drive.
+const fn part(key: &'static str, title: &'static str, of: &'static [Counted]) -> Figure {
+    Figure::new((key, title, "ms"), FigureKind::Ratio(COMMANDS), of).over(1_000)
+}
+
+const FELT_READ: (&[Counted], Felt) = (&[READS], Felt::Itself(ANSWER_MS));
+const FELT_WRITE: (&[Counted], Felt) = (&[WRITES], Felt::Cause(ANSWER_MS));
+
+/// What a domain's virtual disks did.
+static FIGURES: FigureTable = FigureTable {
+    title: "virtual disks",
+    nearness: 2,
+    figures: &[
+        Figure::new(
+            (DISK_RATE, "read and written", "MB/s"),
+            FigureKind::PER_SECOND,
+            &[
+                Counted::Tally("vbd_read_bytes"),
+                Counted::Tally("vbd_written_bytes"),
+            ],
+        )
+        .over(1_000_000)
+        .better(Better::Higher, Felt::Itself(ONE)),
+        per_second("disk_ios_per_s", "pieces of I/O", &[READS, WRITES])
+            .better(Better::Higher, Felt::Itself(ONE)),
+        per_second("disk_reads_per_s", "reads", &[READS]).detail(),
+        piece(
+            "disk_read_mean_ms",
+            "read, mean",
+            FigureKind::Mean,
+            FELT_READ,
+        ),
+        piece(
+            "disk_read_p99_ms",
+            "read, 99 %",
+            FigureKind::Quantile(99),
+            FELT_READ,
+        ),
+        per_second("disk_writes_per_s", "writes", &[WRITES]).detail(),
+        piece(
+            "disk_write_mean_ms",
+            "write, mean",
+            FigureKind::Mean,
+            FELT_WRITE,
+        ),
+        piece(
+            "disk_write_p99_ms",
+            "write, 99 %",
+            FigureKind::Quantile(99),
+            FELT_WRITE,
+        ),
+        per_second("disk_commands_per_s", "commands", &[COMMANDS]),
+        // How many commands of the domain the drives have, on average over the time.
+        Figure::new(
+            ("disk_in_drive", "in the drive", ""),
+            FigureKind::PER_SECOND,
+            &[QUEUED, SEEK, ROTATION, TRANSFER],
+        )
+        .over(1_000_000),
+        // How many commands a drive has when a command comes, that one included.
+        Figure::new(
+            ("disk_depth", "depth found", ""),
+            FigureKind::Ratio(COMMANDS),
+            &[Counted::Tally("vbd_depth")],
+        ),
+        part("disk_queued_ms", "queued, mean", &[QUEUED]).detail(),
+        part("disk_seek_ms", "seek, mean", &[SEEK])
+            .only_some()
+            .better(Better::Lower, Felt::Cause(ANSWER_MS)),
+        part("disk_rotation_ms", "rotation, mean", &[ROTATION]).detail(),
+        part("disk_transfer_ms", "transfer, mean", &[TRANSFER]).detail(),
+    ],
+};
 
 /// The class of all virtual disks of a host.
 pub static RECORDS: Class = Class::new(
@@ -159,7 +261,7 @@ pub static RECORDS: Class = Class::new(
                 Field::word("transfer", 3, Unit::Microseconds),
             ],
         )
-        .figures(&[
+        .tallies(&[
             Tally::new("vbd_commands", Adds::One),
             Tally::new("vbd_queued_us", Adds::Sum(0)),
             Tally::new("vbd_seek_us", Adds::Sum(1)),
@@ -189,7 +291,7 @@ pub static RECORDS: Class = Class::new(
                 Field::long("sector", 2, Unit::Number),
             ],
         )
-        .figures(&[Tally::new("vbd_depth", Adds::Sum(0))]),
+        .tallies(&[Tally::new("vbd_depth", Adds::Sum(0))]),
         Declared::new(
             DiskRecord::Fills as u8,
             "fills",
@@ -201,7 +303,8 @@ pub static RECORDS: Class = Class::new(
         }),
     ],
 )
-.with_places("pieces of I/O", &PLACES);
+.with_places("pieces of I/O", &PLACES)
+.with_tables(&[&FIGURES]);
 
 /// Whose records, and the number of their class.
 #[derive(Clone, Copy, Debug)]

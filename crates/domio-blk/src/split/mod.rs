@@ -45,7 +45,7 @@ mod mounted;
 mod raw;
 mod serve;
 
-pub use class::{DiskPlace, DiskRecord, RECORDS};
+pub use class::{DISK_RATE, DiskPlace, DiskRecord, RECORDS};
 pub use config::{
     BackKind, DriveBlueprint, HostDiskConfig, HostFiles, LayerConfig, PendingPool, SplitConfig,
     SplitCosts, VbdConfig, WakeOrder,

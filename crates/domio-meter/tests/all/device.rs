@@ -1,6 +1,9 @@
 //! A made-up network, and what a class of a device declares.
 
-use domio_core::{Adds, Class, Declared, Field, Place, Says, Stage, Tally, Unit};
+use domio_core::{
+    Adds, Class, Counted, Declared, Field, Figure, FigureKind, FigureTable, Place, Says, Stage,
+    Tally, Unit,
+};
 
 const DRIVER: Field = Field::word("driver", 1, Unit::Actor);
 const FROM: Field = Field::bits("from", 0, 8, Unit::Place);
@@ -13,6 +16,34 @@ pub const FULL: u8 = 1;
 pub const HELD: u8 = 2;
 pub const DELIVERED: u8 = 3;
 pub const REPLIED: u8 = 4;
+
+const TRIPS: &[Counted] = &[Counted::Tally("net_round_trip")];
+
+/// What the network did.
+static TRAFFIC: FigureTable = FigureTable {
+    title: "networks",
+    nearness: 3,
+    figures: &[
+        Figure::new(
+            ("net_mbps", "delivered", "Mb/s"),
+            FigureKind::Rate { times: 8_000 },
+            &[Counted::Tally("net_delivered_bytes")],
+        )
+        .only_some(),
+        Figure::new(
+            ("ping_replies", "pings answered", ""),
+            FigureKind::Sum,
+            TRIPS,
+        )
+        .only_some(),
+        Figure::new(
+            ("ping_sd_ms", "round trip, sd", "ms"),
+            FigureKind::Deviation,
+            TRIPS,
+        )
+        .over(1_000_000),
+    ],
+};
 
 /// Packets, with a place for each stage; the number of a place is that of its stage.
 pub static NETWORK: Class = Class::new(
@@ -34,12 +65,13 @@ pub static NETWORK: Class = Class::new(
             time: 2,
         }),
         Declared::new(DELIVERED, "delivered", &[BYTES])
-            .figures(&[Tally::new("net_delivered_bytes", Adds::Sum(0))]),
+            .tallies(&[Tally::new("net_delivered_bytes", Adds::Sum(0))]),
         Declared::new(REPLIED, "replied", &[TIME])
-            .figures(&[Tally::new("net_round_trip", Adds::Sample(0))]),
+            .tallies(&[Tally::new("net_round_trip", Adds::Sample(0))]),
     ],
 )
-.with_places("packets", PLACES);
+.with_places("packets", PLACES)
+.with_tables(&[&TRAFFIC]);
 
 const PLACES: &[Place] = &[
     Place::new("outside", Stage::Outside),

@@ -3,10 +3,10 @@
 use crate::cast::{fed, first, names};
 use crate::device::{DELIVERED, NETWORK, REPLIED};
 use domio_core::{
-    ActorId, Adds, Class, ClassId, Declared, DomainId, Field, Instant, PcpuId, Record, Runstate,
-    Tally, Unit, VcpuName,
+    ActorId, Adds, Class, ClassId, Counted, Declared, DomainId, Field, Figure, FigureKind,
+    FigureTable, Instant, PcpuId, Record, Runstate, Tally, Unit, VcpuName,
 };
-use domio_meter::{DomainSummary, FigureValue, Meter, Summary, SummaryJson};
+use domio_meter::{DomainSummary, Meter, Quantiles, Summary, SummaryJson, TallyValue};
 use serde_json::json;
 
 const MS: u64 = 1_000_000;
@@ -46,14 +46,27 @@ fn measure(meter: Meter, records: &[Record]) -> Summary {
     fed(meter, &names, records).finish()
 }
 
+/// Bytes that were delivered, and round trips.
+fn network_of(domain: &DomainSummary) -> Option<(u64, Quantiles)> {
+    let value = |name| domain.tally(name).map(|tally| tally.value);
+    let bytes = match value("net_delivered_bytes") {
+        Some(TallyValue::Sum(bytes)) => bytes,
+        _ => 0,
+    };
+    match value("net_round_trip") {
+        Some(TallyValue::Samples(trips)) => Some((bytes, trips)),
+        _ => (bytes > 0).then_some((bytes, Quantiles::default())),
+    }
+}
+
 #[test]
 fn bytes_and_round_trips_are_the_domains() {
     let summary = measure(Meter::new(), &records());
-    let one = summary.domain(DomainId(1)).and_then(DomainSummary::network);
-    let one = one.expect("the trace tells of its network");
-    assert_eq!(one.delivered, 125_000_000);
-    assert_eq!(summary.mbit_per_second(one.delivered), 1_000.0);
-    let trips = one.round_trips;
+    let one = summary.domain(DomainId(1)).expect("it is there");
+    let (bytes, trips) = network_of(one).expect("the trace tells of its network");
+    assert_eq!(bytes, 125_000_000);
+    assert_eq!(summary.figure(one, "net_mbps"), Some(1_000.0));
+    assert_eq!(summary.figure(one, "ping_replies"), Some(3.0));
     assert_eq!(
         (trips.count, trips.p50, trips.max),
         (3, Some(2 * MS), Some(6 * MS))
@@ -62,10 +75,10 @@ fn bytes_and_round_trips_are_the_domains() {
     // Distances from the mean: 2, 1 and 3 ms.
     let sd = trips.sd.expect("there are samples");
     assert!((sd - (14.0_f64 / 3.0).sqrt() * 1e6).abs() < 1e-3, "{sd}");
-    assert_eq!(
-        summary.domain(DomainId(2)).and_then(DomainSummary::network),
-        None
-    );
+    assert_eq!(summary.figure(one, "ping_sd_ms"), Some(sd / 1e6));
+    let two = summary.domain(DomainId(2)).expect("it is there");
+    assert_eq!(network_of(two), None);
+    assert_eq!(summary.figure(two, "net_mbps"), None);
 }
 
 #[test]
@@ -74,18 +87,11 @@ fn windows_make_the_whole() {
     let begin = measure(Meter::window(Instant::ZERO, at), &records());
     let end = measure(Meter::window(at, Instant::MAX), &records());
     let of = |s: &Summary| {
-        s.domain(DomainId(1))
-            .and_then(DomainSummary::network)
-            .expect("some")
+        let (bytes, trips) = s.domain(DomainId(1)).and_then(network_of).expect("some");
+        (bytes, trips.count)
     };
-    assert_eq!(
-        (of(&begin).delivered, of(&begin).round_trips.count),
-        (5_000_000, 2)
-    );
-    assert_eq!(
-        (of(&end).delivered, of(&end).round_trips.count),
-        (120_000_000, 1)
-    );
+    assert_eq!(of(&begin), (5_000_000, 2));
+    assert_eq!(of(&end), (120_000_000, 1));
 }
 
 #[test]
@@ -93,10 +99,7 @@ fn round_trips_give_way_to_a_histogram_as_other_samples_do() {
     let replies = (1..=1_000).map(|i| network(i * MS, REPLIED, 1, i * MS));
     let replies: Vec<Record> = [mark(0, 1)].into_iter().chain(replies).collect();
     let summary = measure(Meter::new().exact_samples_max(100), &replies);
-    let trips = summary.domains[0]
-        .network()
-        .expect("it answered")
-        .round_trips;
+    let (_, trips) = network_of(&summary.domains[0]).expect("it answered");
     assert!(!trips.exact);
     assert_eq!(trips.count, 1_000);
     let p50 = trips.p50.expect("there are samples") as f64;
@@ -114,10 +117,8 @@ fn a_damaged_trace_does_no_harm() {
     let summary = measure(Meter::new(), &[huge, mark(0, 4), reply, huge]);
     let ids: Vec<u16> = summary.domains.iter().map(|d| d.id.0).collect();
     assert!(ids.is_sorted() && ids.len() == 3, "{ids:?}");
-    assert_eq!(
-        summary.domains[2].network().expect("told").delivered,
-        u64::MAX
-    );
+    let (bytes, _) = network_of(&summary.domains[2]).expect("told");
+    assert_eq!(bytes, u64::MAX);
 }
 
 /// Records that a new device declares need no word of the meter.
@@ -145,28 +146,32 @@ fn a_new_device_has_its_figures_and_undeclared_records_are_named() {
     ];
     let summary = fed(Meter::new(), &names, &records).finish();
     let domain = summary.domain(DomainId(1)).expect("it reads");
-    let sum = |name| match domain.figure(name).map(|f| f.value) {
-        Some(FigureValue::Sum(sum)) => sum,
+    let sum = |name| match domain.tally(name).map(|tally| tally.value) {
+        Some(TallyValue::Sum(sum)) => sum,
         other => panic!("{name}: {other:?}"),
     };
     assert_eq!((sum("disk_reads"), sum("disk_read_bytes")), (3, 12_800));
+    assert_eq!(summary.figure(domain, "net_mbps"), None);
     assert_eq!(
-        (domain.network(), domain.web(), domain.jobs()),
-        (None, None, None)
+        summary.figure(domain, "disk_read_size"),
+        Some(12_800.0 / 3.0)
     );
     let told = |name: &str, count| (name.to_owned(), count);
     let foreign = told("pv-hypercall-v2 0x20100d", 1);
     assert_eq!(summary.undeclared, [foreign, told("disk record 9", 2)]);
     let json = json!(SummaryJson::new(&summary, 1_000_000_000));
     let figures = &json["domains"][0]["figures"];
+    assert_eq!(figures["disk_read_us"], json!(80.0));
+    let tallies = &json["domains"][0]["tallies"];
     let expected = json!([
         {"name": "disk_read_bytes", "unit": "bytes", "value": 12_800},
         {"name": "disk_read_time", "unit": "us", "value": 3, "samples": {
-            "p5": 70, "p50": 80, "p95": 90, "p99": 90, "max": 90, "mean": 80.0, "exact": true,
+            "p5": 70, "p50": 80, "p95": 90, "p99": 90, "max": 90, "mean": 80.0,
+            "sd": (200.0_f64 / 3.0).sqrt(), "exact": true,
         }},
         {"name": "disk_reads", "unit": "number", "value": 3},
     ]);
-    assert_eq!(*figures, expected);
+    assert_eq!(*tallies, expected);
     let undeclared = json!({"pv-hypercall-v2 0x20100d": 1, "disk record 9": 2});
     assert_eq!(json["undeclared"], undeclared);
 }
@@ -182,12 +187,30 @@ static DISK: Class = Class::new(
             Field::word("time", 1, Unit::Microseconds),
         ],
     )
-    .figures(&[
+    .tallies(&[
         Tally::new("disk_reads", Adds::One),
         Tally::new("disk_read_bytes", Adds::Sum(0)),
         Tally::new("disk_read_time", Adds::Sample(1)),
     ])],
-);
+)
+.with_tables(&[&READS]);
+
+static READS: FigureTable = FigureTable {
+    title: "reads",
+    nearness: 9,
+    figures: &[
+        Figure::new(
+            ("disk_read_us", "read, 50 %", "us"),
+            FigureKind::Quantile(50),
+            &[Counted::Tally("disk_read_time")],
+        ),
+        Figure::new(
+            ("disk_read_size", "bytes a read", "B"),
+            FigureKind::Ratio(Counted::Tally("disk_reads")),
+            &[Counted::Tally("disk_read_bytes")],
+        ),
+    ],
+};
 
 #[test]
 fn json_says_nothing_of_networks_that_are_not_there() {
@@ -195,11 +218,10 @@ fn json_says_nothing_of_networks_that_are_not_there() {
         &measure(Meter::new(), &records()),
         1_000_000_000
     ));
-    let network = &json["domains"][0]["network"];
-    assert_eq!(network["delivered_mbps"], json!(1_000.0));
-    assert_eq!(network["replies"], json!(3));
-    assert_eq!(network["round_trip_us"]["p50"], json!(2_000.0));
-    assert!(json["domains"][1].get("network").is_none());
-    assert!(json["domains"][0].get("figures").is_none());
+    let figures = &json["domains"][0]["figures"];
+    assert_eq!(figures["net_mbps"], json!(1_000.0));
+    assert_eq!(figures["ping_replies"], json!(3.0));
+    assert!(json["domains"][1]["figures"].get("net_mbps").is_none());
+    assert!(json["domains"][1].get("tallies").is_none());
     assert!(json.get("undeclared").is_none());
 }

@@ -2,7 +2,7 @@
 //!
 //! | measure | of a domain |
 //! |---|---|
-//! | `share_pct`, `waiting_pct` and others of `domio run` | as [`MEASURES`] has them |
+//! | `share_pct`, `waiting_pct` and others of `domio run` | as [`measure::figures`] has them |
 //! | `rate_mbps` | bytes that its processes read from the network |
 //! | `round_trip_ms` | of each ping of the measured time that was answered, however late |
 //! | `turnaround_s` | of its last task that ended, once all of them have |
@@ -24,11 +24,13 @@ use super::boosts::Boosts;
 use super::cell::PaperCell;
 use super::file::FigureFile;
 use super::traffic::{self, Packets};
+use domio_core::accounted::SHARE;
 use domio_core::{ActorId, Adds, Declared, DomainId, Kind, Names, Record, Says};
 use domio_meter::{PacketWeight, Summary};
+use domio_net::class::DELIVERED;
 use domio_run::Sample;
 use domio_run::allocation::allocated;
-use domio_run::measure::MEASURES;
+use domio_run::measure;
 use domio_scenario::{Built, Scenario};
 
 /// What was seen of each domain besides what the meter sums up.
@@ -84,7 +86,7 @@ impl Tally {
             Says::BoostOver => self.of(names, record.actor).boost_ends += 1,
             _ => {}
         }
-        if let Some(bytes) = added(declared, record, DELIVERED) {
+        if let Some(bytes) = added(declared, record, &DELIVERED) {
             self.of(names, record.actor).bytes += bytes;
         }
         let class = names.class(record.class).map(|class| class.name);
@@ -112,15 +114,14 @@ impl Tally {
     }
 }
 
-/// Figure of a network: bytes that reached applications.
-pub(super) const DELIVERED: &str = "net_delivered_bytes";
-/// Figure of a network: how long an answered ping took.
-pub(super) const ROUND_TRIP: &str = "net_round_trip";
-
-/// What `record` adds to `figure` of its domain, if it adds anything.
-pub(super) fn added(declared: &Declared, record: &Record, figure: &str) -> Option<u64> {
-    let figure = declared.figures.iter().find(|f| f.name == figure)?;
-    Some(match figure.adds {
+/// What `record` adds to `tally` of its domain, if it adds anything.
+pub(super) fn added(
+    declared: &Declared,
+    record: &Record,
+    tally: &domio_core::Tally,
+) -> Option<u64> {
+    let own = declared.tallies.iter().find(|t| t.name == tally.name)?;
+    Some(match own.adds {
         Adds::One => 1,
         Adds::Sum(field) | Adds::Spent(field) | Adds::Sample(field) => {
             declared.value(record, field)
@@ -144,7 +145,7 @@ pub(super) struct Seen {
     pub stretches: Vec<Stretch>,
 }
 
-/// Measures of a domain that [`MEASURES`] does not have.
+/// Measures of a domain that [`measure::figures`] does not have.
 const OTHERS: [&str; 11] = [
     "rate_mbps",
     "round_trip_ms",
@@ -203,7 +204,7 @@ pub(super) fn declared(cell: &PaperCell<'_>, built: &Built) -> Result<Vec<Declar
     });
     let all: Vec<(DomainId, String, u64)> = all.collect();
     let figure = |file: &FigureFile| {
-        let own = MEASURES.iter().map(|m| m.key).chain(OTHERS);
+        let own = measure::figures().map(|f| f.key).chain(OTHERS);
         let known = own.chain(traffic::MEASURES).chain([DRAWN]);
         let known: Vec<&str> = known.collect();
         if !known.contains(&file.measure.as_str()) {
@@ -450,17 +451,14 @@ fn values_of(
         "wake_ups" => counts.wake_ups as f64,
         "boost_ends" => counts.boost_ends as f64,
         "earning_starts" => counts.earning_starts as f64,
-        "share_pct" => {
+        SHARE => {
             // A domain that nothing was recorded of had none.
             summary.percent(summary.domain(id).map_or(0, |d| d.total.running))
         }
         other => {
-            let known = MEASURES.iter().find(|m| m.key == other);
-            let value = known.zip(summary.domain(id));
-            return Ok(value
-                .and_then(|(m, d)| m.value(summary, d))
-                .into_iter()
-                .collect());
+            let domain = summary.domain(id);
+            let value = domain.and_then(|domain| summary.figure(domain, other));
+            return Ok(value.into_iter().collect());
         }
     };
     Ok(vec![one])

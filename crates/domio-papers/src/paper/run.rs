@@ -8,6 +8,7 @@ use super::machines::Machine;
 use crate::registry::LabContext;
 use domio_core::{ClassId, DomainId, Duration, Instant, Names, NullSink, Record, Sink};
 use domio_meter::Meter;
+use domio_net::class::{DELIVERED, ROUND_TRIP};
 use domio_run::{Replication, RunFault, Sample};
 use domio_scenario::{Built, NoReplay, Scenario};
 use std::collections::BTreeSet;
@@ -200,7 +201,7 @@ impl Books {
     #[inline]
     fn record(&mut self, names: &Names, record: &Record) {
         // The tally has what processes read.
-        if adds(names, record, figures::DELIVERED).is_none() {
+        if adds(names, record, &DELIVERED).is_none() {
             self.meter.record(names, record);
         }
         self.tally.record(names, record);
@@ -218,13 +219,13 @@ impl Books {
     }
 }
 
-/// What `record` of a device adds to `figure` of its domain, if it adds anything.
+/// What `record` of a device adds to `tally` of its domain, if it adds anything.
 #[inline]
-fn adds(names: &Names, record: &Record, figure: &str) -> Option<u64> {
+fn adds(names: &Names, record: &Record, tally: &domio_core::Tally) -> Option<u64> {
     if record.class == ClassId::COMMON {
         return None;
     }
-    figures::added(names.declared(record)?, record, figure)
+    figures::added(names.declared(record)?, record, tally)
 }
 
 /// Takes what the figures are made of from the records; with `TRAFFIC` what driver domains do, too.
@@ -252,7 +253,7 @@ impl<S: Sink, const TRAFFIC: bool> Sink for Recorder<S, TRAFFIC> {
         if self.phase == Phase::WarmUp {
             return;
         }
-        if let Some(took) = adds(names, record, figures::ROUND_TRIP) {
+        if let Some(took) = adds(names, record, &ROUND_TRIP) {
             self.reply(names, record, took);
         } else if self.phase == Phase::Measuring {
             self.whole.record(names, record);

@@ -38,8 +38,8 @@ pub fn render(comparison: &Comparison, rows: &str, view: &View) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use domio_core::Better;
     use domio_run::Sample;
-    use domio_run::measure::Better;
     use domio_stats::compare::Metric;
 
     #[test]

@@ -2,25 +2,25 @@
 
 use crate::figure;
 use crate::text::{Cell, Column, Table, Tone, View};
+use domio_core::Figure;
 use domio_run::Sample;
-use domio_run::measure::{MEASURES, Measure, MeasureGroup};
+use domio_run::measure;
 use domio_stats::Estimate;
 
-/// One row a domain, one column a measure that any of `domains` has; further tables for jobs and
-/// networks, of those domains that have any. Then Jain's index of the shares of those that compete,
+/// One row a domain, one column a figure that any of `domains` has; further tables for jobs and
+/// devices, of those domains that have any. Then Jain's index of the shares of those that compete,
 /// and where packets were dropped, if any were.
 pub fn render(domains: &[String], samples: &[Sample], view: &View) -> String {
     let mut tables: Vec<String> = Vec::new();
-    for group in MeasureGroup::ALL {
-        let has = |m: &&Measure| domains.iter().any(|d| estimate(samples, d, m).is_some());
-        let measures = MEASURES.iter().filter(|m| m.group == group);
-        let measures: Vec<&Measure> = measures.filter(has).collect();
+    for declared in measure::tables() {
+        let has = |f: &&Figure| domains.iter().any(|d| estimate(samples, d, f).is_some());
+        let figures: Vec<&Figure> = declared.figures.iter().filter(has).collect();
         let mut concerned = domains.to_vec();
-        if group != MeasureGroup::Processor {
-            concerned.retain(|d| measures.iter().any(|m| estimate(samples, d, m).is_some()));
+        if !declared.is_accounted() {
+            concerned.retain(|d| figures.iter().any(|f| estimate(samples, d, f).is_some()));
         }
-        if group == MeasureGroup::Processor || !concerned.is_empty() {
-            tables.push(table(&concerned, samples, &measures).render(view));
+        if declared.is_accounted() || !concerned.is_empty() {
+            tables.push(table(&concerned, samples, &figures).render(view));
         }
     }
     let index = domio_stats::domains::jain(samples, domains).map(|jain| {
@@ -48,14 +48,14 @@ pub fn render(domains: &[String], samples: &[Sample], view: &View) -> String {
     tables.join("\n")
 }
 
-fn table(domains: &[String], samples: &[Sample], measures: &[&Measure]) -> Table {
-    let columns = measures
+fn table(domains: &[String], samples: &[Sample], figures: &[&Figure]) -> Table {
+    let columns = figures
         .iter()
-        .map(|m| Column::figures(figure::head(m.title, m.unit)));
+        .map(|f| Column::figures(figure::head(f.title, f.unit)));
     let mut table = Table::new([Column::words("domain").whole()].into_iter().chain(columns));
     for domain in domains {
-        let cells = measures.iter().map(|m| match estimate(samples, domain, m) {
-            Some(estimate) => figure::cell(&estimate, m.unit).into(),
+        let cells = figures.iter().map(|f| match estimate(samples, domain, f) {
+            Some(estimate) => figure::cell(&estimate, f.unit).into(),
             None => Cell::new("-", Tone::Dim),
         });
         table.row([Cell::new(domain, Tone::Strong)].into_iter().chain(cells));
@@ -63,9 +63,9 @@ fn table(domains: &[String], samples: &[Sample], measures: &[&Measure]) -> Table
     table
 }
 
-/// The estimate of one measure of `domain`; `None` when no replication has it.
-pub fn estimate(samples: &[Sample], domain: &str, measure: &Measure) -> Option<Estimate> {
-    let name = measure.name(domain);
+/// The estimate of one figure of `domain`; `None` when no replication has it.
+pub fn estimate(samples: &[Sample], domain: &str, figure: &Figure) -> Option<Estimate> {
+    let name = figure.name(domain);
     let values: Vec<f64> = samples.iter().filter_map(|s| s.get(&name)).collect();
     Estimate::of(&values)
 }

@@ -2,94 +2,37 @@
 
 use crate::figure;
 use crate::text::{Cell, Column, Table, Tone, View};
-use domio_core::DomainId;
-use domio_meter::{
-    AccountJson, DiskJson, DomainJson, DriverSumsJson, JobsJson, NetworkJson, SummaryJson, WebJson,
-};
-
-/// Heads of the table of web servers.
-const WEB_HEADS: [&str; 9] = [
-    "replies\n[1/s]",
-    "timed\nout",
-    "refused",
-    "reset",
-    "not\nbegun",
-    "connect,\n50 %",
-    "first byte,\n50 %",
-    "response,\n50 %",
-    "response,\n95 %",
-];
-
-/// Heads of the table of virtual disks.
-const DISK_HEADS: [&str; 13] = [
-    "read and\nwritten [MB/s]",
-    "reads",
-    "read,\nmean",
-    "read,\n99 %",
-    "writes",
-    "write,\nmean",
-    "write,\n99 %",
-    "commands",
-    "in the\ndrive",
-    "queued,\nmean",
-    "seek,\nmean",
-    "rotation,\nmean",
-    "transfer,\nmean",
-];
-
-/// Heads of the table of domains.
-const DOMAIN_HEADS: [&str; 7] = [
-    "running\n[% of one pcpu]",
-    "runnable\n[% of time]",
-    "runs\n[1/s]",
-    "run, 50 %",
-    "run, 95 %",
-    "wake to run,\n50 %",
-    "wake to run,\n95 %",
-];
-
-/// Heads of the table of jobs.
-const JOB_HEADS: [&str; 5] = [
-    "jobs\ndone",
-    "turnaround,\nmean",
-    "turnaround,\n50 %",
-    "turnaround,\n95 %",
-    "turnaround,\n99 %",
-];
-
-/// Heads of the table of network traffic.
-const NETWORK_HEADS: [&str; 7] = [
-    "delivered\n[Mb/s]",
-    "pings\nanswered",
-    "round trip,\nmean",
-    "round trip,\nsd",
-    "round trip,\n50 %",
-    "round trip,\n95 %",
-    "round trip,\n99 %",
-];
+use domio_core::{DomainId, Figure, FigureTable};
+use domio_meter::{DomainJson, DriverSumsJson, SummaryJson};
 
 /// Domains, pcpus and what the trace covers. `name` gives the name of a domain, where one is known.
 pub fn render(summary: &SummaryJson, name: impl Fn(u16) -> Option<String>, view: &View) -> String {
-    let real = |id: u16| id != DomainId::IDLE.0;
-    let domains = per_domain(summary, &name, DOMAIN_HEADS, |d| {
-        real(d.id).then(|| figures(summary, &d.account))
-    });
-    let unknown = per_domain(summary, &name, ["unknown\n[% of one pcpu]"], |d| {
-        let is_told = real(d.id) && d.account.unknown_ns > 0;
-        is_told.then(|| [percent(summary, d.account.unknown_ns)])
-    });
-    let jobs = per_domain(summary, &name, JOB_HEADS, |d| {
-        d.jobs.as_ref().map(job_figures)
-    });
-    let networks = per_domain(summary, &name, NETWORK_HEADS, |d| {
-        d.network.as_ref().map(network_figures)
-    });
-    let webs = per_domain(summary, &name, WEB_HEADS, |d| {
-        d.web.as_ref().map(web_figures)
-    });
-    let disks = per_domain(summary, &name, DISK_HEADS, |d| {
-        d.disk.as_ref().map(disk_figures)
-    });
+    let real = |d: &&DomainJson| d.id != DomainId::IDLE.0;
+    let domains: Vec<&DomainJson> = summary.domains.iter().filter(real).collect();
+    let (accounted, others): (Vec<&FigureTable>, Vec<&FigureTable>) = summary
+        .tables
+        .iter()
+        .partition(|table| table.is_accounted());
+    let shown = |tables: Vec<&FigureTable>| -> String {
+        let tables = tables
+            .into_iter()
+            .map(|table| figures(&domains, table, &name));
+        let tables = tables.filter(|table| !table.is_empty());
+        tables.map(|table| table.render(view) + "\n").collect()
+    };
+    let (accounted, others) = (shown(accounted), shown(others));
+    let mut unknown = Table::new([
+        Column::words("domain").whole(),
+        Column::figures("unknown\n[% of one pcpu]"),
+    ]);
+    for domain in domains.iter().filter(|d| d.account.unknown_ns > 0) {
+        let title = Cell::new(title(domain.id, &name), Tone::Strong);
+        unknown.row([title, percent(summary, domain.account.unknown_ns).into()]);
+    }
+    let unknown = match unknown.is_empty() {
+        true => String::new(),
+        false => unknown.render(view) + "\n",
+    };
     // On one pcpu boosts are spread as they can be.
     let balance = summary.boost_balance.filter(|_| summary.pcpus.len() > 1);
     let pcpus = pcpus(summary, balance.is_some());
@@ -100,12 +43,6 @@ pub fn render(summary: &SummaryJson, name: impl Fn(u16) -> Option<String>, view:
         ),
         None => String::new(),
     };
-    let if_any = |table: &Table| match table.is_empty() {
-        true => String::new(),
-        false => format!("{}\n", table.render(view)),
-    };
-    let [unknown, jobs, networks, webs, disks] =
-        [&unknown, &jobs, &networks, &webs, &disks].map(if_any);
     let work: String = summary
         .driver_work
         .iter()
@@ -129,10 +66,9 @@ pub fn render(summary: &SummaryJson, name: impl Fn(u16) -> Option<String>, view:
     };
     format!(
         "Time and waits, from the first record to the last, {} s:\n\n\
-         {}\n{unknown}{jain}{jobs}{networks}{webs}{disks}{work}{}\n\
+         {accounted}{unknown}{jain}{others}{work}{}\n\
          {balance}{} records in {} s{lost}\n{}",
         figure::number(summary.seconds),
-        domains.render(view),
         pcpus.render(view),
         summary.records,
         figure::number(summary.seconds),
@@ -179,19 +115,35 @@ fn pcpus(summary: &SummaryJson, with_boosts: bool) -> Table {
     table
 }
 
-/// A row for each domain that has `figures`, under these heads.
-fn per_domain<const N: usize>(
-    summary: &SummaryJson,
+/// A row for each domain that has figures of `declared`, a column for each figure that any has.
+fn figures(
+    domains: &[&DomainJson],
+    declared: &FigureTable,
     name: &impl Fn(u16) -> Option<String>,
-    heads: [&str; N],
-    figures: impl Fn(&DomainJson) -> Option<[String; N]>,
 ) -> Table {
-    let columns = heads.into_iter().map(Column::figures);
-    let mut table = Table::new([Column::words("domain").whole()].into_iter().chain(columns));
-    for domain in &summary.domains {
-        if let Some(figures) = figures(domain) {
+    let value = |domain: &DomainJson, figure: &Figure| {
+        let mut own = domain.figures.0.iter();
+        own.find(|(f, _)| f.key == figure.key)
+            .map(|(_, value)| *value)
+    };
+    let has = |f: &&Figure| domains.iter().any(|d| value(d, f).is_some());
+    let figures: Vec<&Figure> = declared.figures.iter().filter(has).collect();
+    let heads = figures
+        .iter()
+        .map(|f| Column::figures(figure::head(f.title, f.unit)));
+    let mut table = Table::new([Column::words("domain").whole()].into_iter().chain(heads));
+    for domain in domains {
+        let values: Vec<Option<f64>> = figures.iter().map(|f| value(domain, f)).collect();
+        if values.iter().any(Option::is_some) {
+            let cells = figures
+                .iter()
+                .zip(values)
+                .map(|(figure, value)| match value {
+                    Some(value) => figure::plain_cell(value, figure.unit).into(),
+                    None => Cell::new("-", Tone::Dim),
+                });
             let title = Cell::new(title(domain.id, name), Tone::Strong);
-            table.row([title].into_iter().chain(figures.map(Cell::from)));
+            table.row([title].into_iter().chain(cells));
         }
     }
     table
@@ -230,77 +182,6 @@ fn percent(summary: &SummaryJson, ns: u64) -> String {
     }
 }
 
-fn us(value: Option<f64>) -> String {
-    value.map_or("-".to_owned(), |us| figure::scaled(us, None, "us"))
-}
-
-fn job_figures(jobs: &JobsJson) -> [String; 5] {
-    [
-        jobs.done.to_string(),
-        us(jobs.turnaround_us.mean),
-        us(jobs.turnaround_us.p50),
-        us(jobs.turnaround_us.p95),
-        us(jobs.turnaround_us.p99),
-    ]
-}
-
-fn network_figures(network: &NetworkJson) -> [String; 7] {
-    [
-        figure::number(network.delivered_mbps),
-        network.replies.to_string(),
-        us(network.round_trip_us.mean),
-        us(network.round_trip_sd_us),
-        us(network.round_trip_us.p50),
-        us(network.round_trip_us.p95),
-        us(network.round_trip_us.p99),
-    ]
-}
-
-fn disk_figures(disk: &DiskJson) -> [String; 13] {
-    [
-        figure::number(disk.mb_per_second),
-        disk.reads.to_string(),
-        us(disk.read_us.mean),
-        us(disk.read_us.p99),
-        disk.writes.to_string(),
-        us(disk.write_us.mean),
-        us(disk.write_us.p99),
-        disk.commands.to_string(),
-        figure::number(disk.in_drives),
-        us(disk.queued_us),
-        us(disk.seek_us),
-        us(disk.rotation_us),
-        us(disk.transfer_us),
-    ]
-}
-
-fn web_figures(web: &WebJson) -> [String; 9] {
-    let not_begun = web.no_descriptor + web.no_port;
-    [
-        figure::number(web.replies_per_second),
-        web.timed_out.to_string(),
-        web.refused.to_string(),
-        web.reset.to_string(),
-        not_begun.to_string(),
-        us(web.connect_us.p50),
-        us(web.first_byte_us.p50),
-        us(web.response_us.p50),
-        us(web.response_us.p95),
-    ]
-}
-
-fn figures(summary: &SummaryJson, account: &AccountJson) -> [String; 7] {
-    [
-        format!("{:.2}", account.share_percent),
-        percent(summary, account.runnable_ns),
-        figure::number(account.executions_per_second),
-        us(account.run_us.p50),
-        us(account.run_us.p95),
-        us(account.wake_to_run_us.p50),
-        us(account.wake_to_run_us.p95),
-    ]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -328,7 +209,7 @@ mod tests {
             |id| (id == 3).then(|| "web".into()),
             &View::default(),
         );
-        assert!(text.contains("web") && text.contains("30.00"), "{text}");
+        assert!(text.contains("web") && text.contains("30 "), "{text}");
         assert!(!text.contains("idle"));
         assert!(text.ends_with("4 records in 0.1 s\n"), "{text}");
         assert!(!text.contains("Work of"));

@@ -4,7 +4,8 @@
 //! the others since 4.9.
 
 use domio_contract::Cx;
-use domio_core::class::{Adds, Class, Declared, Field, QueueRules, Says, Shows, Tally, Unit};
+use domio_core::class::{Class, Declared, Field, QueueRules, Says, Shows, Unit};
+use domio_core::{Adds, Tally};
 use domio_core::{DomainId, Duration, PcpuId, VcpuId};
 
 const ACCOUNT_START: u8 = 2;
@@ -90,7 +91,7 @@ const XCOLLOPTS: [Declared; 5] = [
         ],
     )
     .says(Says::Queued { pcpu: 1 })
-    .figures(&[
+    .tallies(&[
         Tally::new("boost_searches", Adds::One),
         Tally::new("boost_looks", Adds::Sum(2)),
     ]),
@@ -114,7 +115,7 @@ const XCOLLOPTS: [Declared; 5] = [
             Field::word("bound", 3, Unit::Flag),
         ],
     )
-    .figures(&[
+    .tallies(&[
         Tally::new("dispatch_holds", Adds::One),
         Tally::new("dispatch_held", Adds::Spent(0)),
         Tally::new("dispatch_passes", Adds::Sum(1)),
@@ -125,7 +126,7 @@ const XCOLLOPTS: [Declared; 5] = [
         "has waited for the driver domain",
         &[Field::long("waited", 0, Unit::Nanoseconds)],
     )
-    .figures(&[Tally::new("waited_for_driver", Adds::Spent(0))]),
+    .tallies(&[Tally::new("waited_for_driver", Adds::Spent(0))]),
 ];
 
 static ALL: [Declared; XEN.len() + XCOLLOPTS.len()] = {

@@ -208,14 +208,14 @@ impl RecordJson {
             fields: declared.fields.iter().map(field).collect(),
             says: declared.says,
             shows: declared.shows,
-            figures: declared.figures.iter().map(tally).collect(),
+            figures: declared.tallies.iter().map(tally).collect(),
         }
     }
 
     fn leaked(&self) -> Result<Declared, String> {
         let fields: Result<Vec<_>, _> = self.fields.iter().map(FieldJson::leaked).collect();
         let tally = |tally: &TallyJson| Tally::new(leak(&tally.name), tally.adds);
-        let figures: Vec<_> = self.figures.iter().map(tally).collect();
+        let tallies: Vec<_> = self.figures.iter().map(tally).collect();
         let declared = Declared::new(self.number, leak(&self.name), fields?.leak());
         if self.words < declared.words || self.words > 4 {
             return Err(format!("{} words of {}", self.words, self.name));
@@ -223,7 +223,7 @@ impl RecordJson {
         let declared = declared.says(self.says).shows(self.shows);
         Ok(Declared {
             words: self.words,
-            ..declared.figures(figures.leak())
+            ..declared.tallies(tallies.leak())
         })
     }
 }
@@ -274,7 +274,7 @@ mod tests {
                 boosts: true,
                 ..Shows::NOTHING
             })
-            .figures(&[
+            .tallies(&[
                 Tally::new("moves", Adds::One),
                 Tally::new("delay", Adds::Sample(4)),
             ]),

@@ -10,7 +10,8 @@
 use crate::profile::Profile;
 use alloc::vec;
 use alloc::vec::Vec;
-use domio_core::{Adds, Class, Declared, Duration, Field, PcpuId, Tally, Topology, Unit, VcpuId};
+use domio_core::accounted::LOST_TO_SIBLINGS;
+use domio_core::{Class, Declared, Duration, Field, PcpuId, Topology, Unit, VcpuId};
 
 /// What a host tells of threads that slow each other: "slowed", about a vcpu that has executed, has
 /// lost so many ns of work to other threads of its core since the last such record. Written when
@@ -19,7 +20,7 @@ pub static SIBLINGS: Class = Class::new(
     "siblings",
     &[
         Declared::new(0, "slowed", &[Field::long("lost", 0, Unit::Nanoseconds)])
-            .figures(&[Tally::new("lost_to_siblings", Adds::Spent(0))]),
+            .tallies(&[LOST_TO_SIBLINGS]),
     ],
 );
 

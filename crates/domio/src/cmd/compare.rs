@@ -7,7 +7,7 @@ use crate::files::Files;
 use crate::keeping;
 use crate::out::{self, Status};
 use crate::progress::progress;
-use domio_core::DomainId;
+use domio_core::{DomainId, Figure};
 use domio_front::comparison::{self, ComparedTables, ComparedVariants, VariantJson};
 use domio_front::hosts;
 use domio_report::data::{Quantity, ReportData, Section};
@@ -15,7 +15,6 @@ use domio_report::driver_work as work;
 use domio_report::text::{Sort, View};
 use domio_report::{csv, figure, observed, run_json, samples, text};
 use domio_run::Sample;
-use domio_run::measure::Measure;
 use domio_scenario::{Built, Scenario};
 use domio_stats::compare::Comparison;
 use serde_json::Value;
@@ -130,7 +129,7 @@ fn labels(variants: &[Variant]) -> Vec<String> {
 fn to_text(variants: &[Variant], tables: &ComparedTables, replications: u32) -> String {
     let mut text = text::gains::render(&labels(variants), &tables.changes) + "\n";
     // What people feel comes first, then the causes.
-    let mut measures: Vec<&(Measure, Comparison)> = tables.measures.iter().collect();
+    let mut measures: Vec<&(&Figure, Comparison)> = tables.measures.iter().collect();
     measures.sort_by_key(|(measure, _)| measure.felt.rank());
     let (shown, view) = asked(&measures, out::view());
     let order = order(&measures, out::view());
@@ -155,14 +154,14 @@ fn to_text(variants: &[Variant], tables: &ComparedTables, replications: u32) -> 
 /// The tables that the words of `--columns` name, and how they are shown: words that name no table
 /// name variants.
 fn asked<'t>(
-    tables: &[&'t (Measure, Comparison)],
+    tables: &[&'t (&'static Figure, Comparison)],
     view: &View,
-) -> (Vec<&'t (Measure, Comparison)>, View) {
+) -> (Vec<&'t (&'static Figure, Comparison)>, View) {
     let named =
-        |word: &String, (measure, _): &(Measure, Comparison)| View::is_title(word, measure.title);
+        |word: &String, (measure, _): &(&Figure, Comparison)| View::is_title(word, measure.title);
     let is_table = |word: &&String| tables.iter().any(|table| named(word, table));
     let words: Vec<&String> = view.columns.iter().filter(is_table).collect();
-    let wanted = |table: &&&(Measure, Comparison)| words.iter().any(|word| named(word, table));
+    let wanted = |table: &&&(&Figure, Comparison)| words.iter().any(|word| named(word, table));
     let shown = match words.is_empty() {
         true => tables.to_vec(),
         false => tables.iter().filter(wanted).copied().collect(),
@@ -185,7 +184,7 @@ fn asked<'t>(
 
 /// Places of the domains in the order that `--sort` asks for by the name of a figure: that of the
 /// first variant. Those without the figure come last.
-fn order(tables: &[&(Measure, Comparison)], view: &View) -> Vec<usize> {
+fn order(tables: &[&(&Figure, Comparison)], view: &View) -> Vec<usize> {
     let count = tables.first().map_or(0, |(_, table)| table.metrics.len());
     let mut order: Vec<usize> = (0..count).collect();
     let Some(sort) = &view.sort else {

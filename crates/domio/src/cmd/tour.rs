@@ -3,6 +3,7 @@
 use crate::cmd::pictures::TIMELINE;
 use crate::cmd::run;
 use crate::out;
+use domio_core::accounted::{SHARE, WAKE_P95};
 use domio_core::{DomainId, Names, Record, Sink};
 use domio_front::hosts;
 use domio_lab::{Keeper, ProgressListener};
@@ -16,7 +17,7 @@ use domio_scenario::{Built, Scenario};
 use std::collections::BTreeMap;
 
 /// Measures that the terminal shows.
-const SHOWN: [&str; 2] = ["share_pct", "wake_p95_us"];
+const SHOWN: [&str; 2] = [SHARE, WAKE_P95];
 
 /// What came out.
 pub struct Tour {

@@ -324,7 +324,7 @@ fn every_schema_is_listed_and_is_one() {
         .args(["schema", "trace summary"])
         .assert()
         .success()
-        .stdout(contains("domio/trace-summary/1"));
+        .stdout(contains("domio/trace-summary/2"));
     domio(&folder)
         .args(["schema", "rnu"])
         .assert()

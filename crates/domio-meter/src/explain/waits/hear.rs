@@ -155,7 +155,7 @@ fn is_policy(class: &Class) -> bool {
     let adds = class
         .records
         .iter()
-        .any(|record| !record.figures.is_empty());
+        .any(|record| !record.tallies.is_empty());
     let passes = class.records.iter().any(|record| record.says == Says::Pass);
     class.items.is_empty() && !class.records.is_empty() && (!adds || passes)
 }

@@ -35,7 +35,7 @@ pub fn sections(axes: &[Axis], plots: &[Plotted], trade: Option<&TradeOff>) -> V
 }
 
 fn quantity(figure: &SweepFigure) -> Quantity {
-    Quantity::new(&figure.title(), figure.measure.unit)
+    Quantity::new(&figure.title(), figure.declared.unit)
 }
 
 /// A measure along an axis: lines over numbers, bars over names.
@@ -57,7 +57,7 @@ fn plotted(axes: &[Axis], plot: &Plotted) -> Figure {
         Holds::Text => bars(along, plot, name),
         _ => lines(along, plot, name),
     };
-    let heading = figure::title(&title, plot.figure.measure.unit);
+    let heading = figure::title(&title, plot.figure.declared.unit);
     let file = format!("{} along {}", plot.figure, along.key());
     Figure::new(format!("{heading} along {}{caption}", along.key()), chart).named(&file)
 }
@@ -153,7 +153,7 @@ fn table(axes: &[Axis], trade: &TradeOff) -> Figure {
     let mut head = vec!["cell".to_owned()];
     head.extend(axes.iter().map(|axis| axis.key().to_owned()));
     let titles = trade.figures.iter();
-    head.extend(titles.map(|f| figure::title(&f.title(), f.measure.unit)));
+    head.extend(titles.map(|f| figure::title(&f.title(), f.declared.unit)));
     let row = |cell: &super::tracked::CellFigures| {
         let mut row = vec![cell.cell.number.to_string()];
         row.extend(cell.cell.values.iter().cloned());
@@ -161,7 +161,7 @@ fn table(axes: &[Axis], trade: &TradeOff) -> Figure {
         row.extend(pairs.map(|(mean, of)| {
             let shown = mean
                 .as_ref()
-                .map(|mean| figure::cell(mean, of.measure.unit));
+                .map(|mean| figure::cell(mean, of.declared.unit));
             shown.unwrap_or_default()
         }));
         row

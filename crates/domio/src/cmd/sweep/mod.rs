@@ -28,6 +28,7 @@ use domio_front::scenarios;
 use domio_lab::replicate::at_once;
 use domio_report::data::ReportData;
 use domio_run::Sample;
+use domio_run::measure::figures;
 use domio_sweep::plan::SEARCHED;
 use domio_sweep::rows::{columns, rows};
 use domio_sweep::{Axis, CellSearch, Design, NamedFigure, NamedGoal, Score, SweepPlan};
@@ -271,7 +272,13 @@ fn all_cells(
     let (plan, mut count) = (drive.plan, 0);
     let mut each = |cell: &CellAt, n: u32, sample: Sample| {
         if let Some(table) = &mut table {
-            for row in rows(plan.axes(), cell.number, &cell.values, n, &sample) {
+            for row in rows(
+                (plan.axes(), figures()),
+                cell.number,
+                &cell.values,
+                n,
+                &sample,
+            ) {
                 table.row(&row)?;
                 count += 1;
             }
@@ -353,7 +360,7 @@ impl Targets {
             return Ok(None);
         };
         let about = cells::about(source.base(), plan, design(args), args.replications);
-        let columns = columns(plan.axes());
+        let columns = columns(plan.axes(), figures());
         Ok(Some(TableWriter::new(
             *format,
             target.create()?,
@@ -382,7 +389,7 @@ fn table_at(
     let kind = match format {
         TableFormat::Parquet => FileKind::Parquet,
         TableFormat::Csv => {
-            let head = TableWriter::new(format, Vec::new(), columns(axes), Vec::new())?;
+            let head = TableWriter::new(format, Vec::new(), columns(axes, figures()), Vec::new())?;
             let head = String::from_utf8(head.finish()?)?;
             FileKind::Csv(head.trim_end().to_owned())
         }

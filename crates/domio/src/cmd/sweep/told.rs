@@ -184,18 +184,18 @@ fn figure_json(figure: &SweepFigure) -> Value {
     json!({
         "name": figure.to_string(),
         "title": figure.title(),
-        "unit": figure.measure.unit,
+        "unit": figure.declared.unit,
     })
 }
 
 /// "wake to run, 99 %, of web", with the unit where cells do not have it.
 pub fn heading(figure: &SweepFigure) -> String {
-    figure::title(&figure.title(), figure.measure.unit)
+    figure::title(&figure.title(), figure.declared.unit)
 }
 
 fn shown(mean: Option<&Estimate>, of: &SweepFigure) -> String {
     mean.map_or_else(
         || "-".to_owned(),
-        |mean| figure::cell(mean, of.measure.unit),
+        |mean| figure::cell(mean, of.declared.unit),
     )
 }

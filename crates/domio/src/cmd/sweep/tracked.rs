@@ -1,9 +1,9 @@
 //! What is remembered of a sweep's cells: the front of two figures, the cell that does best, and
 //! the points of pictures. Rows themselves are not.
 
+use domio_core::Better;
 use domio_front::drive::CellAt;
 use domio_run::Sample;
-use domio_run::measure::Better;
 use domio_stats::Estimate;
 use domio_sweep::{FrontCell, Goal, ParetoFront, Score, SweepFigure, SweepPlan, Wanted};
 use std::collections::BTreeMap;
