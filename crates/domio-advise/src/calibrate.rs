@@ -184,7 +184,7 @@ impl Bench {
     pub fn new(mut built: Built) -> Result<Self, String> {
         let all = built.devices.iter().enumerate();
         let networks: Vec<(usize, &NetworkConfig)> = all
-            .filter_map(|(i, device)| Some((i, device.network()?)))
+            .filter_map(|(i, device)| Some((i, device.of()?)))
             .collect();
         let vifs: usize = networks.iter().map(|(_, network)| network.vifs.len()).sum();
         let [(network, config)] = &networks[..] else {

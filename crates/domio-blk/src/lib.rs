@@ -10,6 +10,7 @@
 //! | [`replay`] | scripts of requests, and what elevator and request layer did with them |
 //! | [`split`] | virtual disks on disks of the host, through both block layers |
 //! | [`trace`] | requests of a trace, run against request layer, elevator and drive |
+//! | [`disks`] | virtual disks as scenarios ask for them |
 //! | [`loopback`] | virtual disks in the driver domain's memory: the example of a device model |
 #![no_std]
 
@@ -19,6 +20,7 @@ extern crate alloc;
 mod declare;
 
 pub mod conformance;
+pub mod disks;
 pub mod drive;
 pub mod elevator;
 pub mod fs;

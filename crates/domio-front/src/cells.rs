@@ -9,7 +9,7 @@ use domio_replay::RecordedDemands;
 use domio_run::Subject;
 use domio_run::simulate::{self, RunFault};
 use domio_scenario::{
-    Built, NoDemands, RecordedCalls, RecordedRequests, Replay, ReplaySource, Scenario,
+    Built, InputFiles, NoDemands, RecordedCalls, RecordedRequests, Replay, ReplaySource, Scenario,
 };
 use domio_sweep::{Axis, Design, SweepPlan};
 use domio_trace::scenario_sha256;
@@ -215,7 +215,9 @@ impl ReplaySource for Shared<'_> {
     fn workload(&self, replay: &Replay) -> Result<Workload, NoDemands> {
         self.read().workload(replay)
     }
+}
 
+impl InputFiles for Shared<'_> {
     fn job_file(&self, path: &str) -> Result<String, NoDemands> {
         self.read().job_file(path)
     }

@@ -6,7 +6,9 @@ use crate::demand::unseen::Unseen;
 use crate::named::{NamedRecord, NamedRecords};
 use crate::process::ReplayProcess;
 use domio_core::{Class, DomainId, Kind, VcpuName};
-use domio_scenario::{NoDemands, RecordedCalls, RecordedRequests, Replay, ReplaySource, Scenario};
+use domio_scenario::{
+    InputFiles, NoDemands, RecordedCalls, RecordedRequests, Replay, ReplaySource, Scenario,
+};
 use domio_trace::block::BlockTraceError;
 use domio_trace::order::{ADVICE, in_order};
 use domio_trace::{ReadOptions, TraceError, TraceErrorKind, TraceReader};
@@ -177,7 +179,9 @@ impl<T: Traces> ReplaySource for RecordedDemands<T> {
             Err(why) => Err(why.clone()),
         }
     }
+}
 
+impl<T: Traces> InputFiles for RecordedDemands<T> {
     fn job_file(&self, path: &str) -> Result<String, NoDemands> {
         let OpenTrace { name, read, hint } = self.traces.open(path)?;
         let mut text = String::new();

@@ -83,7 +83,7 @@ pub(crate) fn pcpu_list(text: &str) -> Result<CpuSet, String> {
             let (low, high) = body.split_once('-').unwrap_or((body, body));
             let (low, high) = (pcpu_number(low, term)?, pcpu_number(high, term)?);
             if low > high {
-                return Err(format!("`{}` counts down", crate::problem::quote(term)));
+                return Err(format!("`{}` counts down", domio_core::keys::quote(term)));
             }
             (low..=high).map(PcpuId).collect()
         };
@@ -97,14 +97,14 @@ fn pcpu_number(text: &str, term: &str) -> Result<u16, String> {
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
         return Err(format!(
             "`{}` is no pcpu and no range",
-            crate::problem::quote(term)
+            domio_core::keys::quote(term)
         ));
     }
     match digits.parse::<u16>() {
         Ok(n) if usize::from(n) < MAX_PCPUS => Ok(n),
         _ => Err(format!(
             "no host has a pcpu {}",
-            crate::problem::quote(digits)
+            domio_core::keys::quote(digits)
         )),
     }
 }
@@ -146,7 +146,7 @@ pub(crate) fn bytes(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::Span;
+    use domio_core::keys::Span;
     use proptest::prelude::*;
 
     fn node(value: Value) -> Node {

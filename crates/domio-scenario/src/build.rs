@@ -1,14 +1,15 @@
 //! From a validated scenario to what a simulator takes.
 
 use crate::devices::{DeviceConfig, DeviceModel, attach};
-use crate::plan::{DiskInput, DiskInputKind};
-use crate::problem::{Code, Problem, Problems, ScenarioErrors};
-use crate::recorded::{NoDemands, ReplaySource};
+use crate::problem::{Problems, ScenarioErrors};
+use crate::recorded::ReplaySource;
 use crate::scenario::Scenario;
 use domio_contract::{Cores, Policy, Pool, Pools, Scheduler};
+use domio_core::keys::{Code, Mistake};
 use domio_core::{DomainId, Duration, ParamValues};
 use domio_net::host::{NetMemory, NetworkConfig};
 use domio_vmm::bus::Assembly;
+use domio_vmm::bus::side::NoDemands;
 use domio_vmm::config::{HostConfig, TaskConfig};
 
 /// Everything that a simulation needs, owned and complete.
@@ -79,11 +80,9 @@ impl Built {
         of_networks.fold(NetMemory::default(), NetMemory::plus)
     }
 
-    fn networks(&self) -> impl Iterator<Item = &NetworkConfig> {
-        self.devices.iter().filter_map(|device| match device {
-            DeviceConfig::Network(config) => Some(&**config),
-            _ => None,
-        })
+    /// The networks that some domain uses.
+    pub fn networks(&self) -> impl Iterator<Item = &NetworkConfig> {
+        self.devices.iter().filter_map(DeviceConfig::of)
     }
 
     /// Puts the devices on the bus of a simulation, in the order of [`Built::devices`], for
@@ -109,29 +108,29 @@ impl Scenario {
                     host.domains[domain].vcpus[vcpu].tasks[task].workload = workload;
                 }
                 Err(NoDemands { why, hint }) => problems.push(
-                    Problem::new(
+                    Mistake::new(
                         Code::Replay,
                         replay.span,
                         format!(
                             "vcpu {} of domain {} of `{}` cannot be replayed: {why}",
                             replay.vcpu,
                             replay.domain,
-                            crate::problem::quote(&replay.trace)
+                            domio_core::keys::quote(&replay.trace)
                         ),
                     )
                     .key("trace")
-                    .found(crate::problem::quote(&replay.trace))
+                    .found(domio_core::keys::quote(&replay.trace))
                     .expected("a trace of Xen or of domio with this vcpu in it")
                     .hint(hint),
                 ),
             }
         }
         let mut notices = Vec::new();
-        for input in &plan.disk_inputs {
+        for input in &plan.inputs {
             let (domain, vcpu, task) = input.at;
             let tasks = &mut host.domains[domain].vcpus[vcpu].tasks;
             let stand_in = tasks[task].clone();
-            match input.processes(source, &stand_in.name) {
+            match input.input.processes(source, &stand_in.name) {
                 Ok((processes, told)) => {
                     notices.extend(told);
                     // Others keep their places: the first process has that of the stand-in.
@@ -147,7 +146,7 @@ impl Scenario {
                         }
                     }
                 }
-                Err(NoDemands { why, hint }) => problems.push(no_input(input, &why, hint)),
+                Err(why) => problems.push(input.input.refused(why)),
             }
         }
         match problems.finish(&self.sources) {
@@ -166,22 +165,4 @@ impl Scenario {
             }),
         }
     }
-}
-
-/// The file of `input` says of no process what it does.
-fn no_input(input: &DiskInput, why: &str, hint: String) -> Problem {
-    let path = crate::problem::quote(&input.path);
-    let (key, what, expected) = match &input.holds {
-        DiskInputKind::FioJobs => ("job_file", "jobs", "a job file of fio"),
-        DiskInputKind::Requests(_) => ("trace", "requests", "a block trace with requests in it"),
-    };
-    Problem::new(
-        Code::Replay,
-        input.span,
-        format!("there are no {what} of `{path}`: {why}"),
-    )
-    .key(key)
-    .found(path)
-    .expected(expected)
-    .hint(hint)
 }

@@ -5,15 +5,17 @@
 
 use crate::check;
 use crate::parts::Parts;
-use crate::problem::{Code, Problem, Problems, ScenarioErrors, list, quote};
+use crate::problem::{Problems, ScenarioErrors};
 use crate::put::put;
 use crate::resolve::{DefaultNames, MemberKey};
 use crate::scenario::{Draft, Scenario};
-use crate::source::{Source, Span};
+use crate::source::Source;
 use crate::suggest::did_you_mean;
 use crate::value::{self, Entry, Node, Table, Value};
 use domio_contract::Policy;
 use domio_core::ParamSpec;
+use domio_core::keys::Span;
+use domio_core::keys::{Code, Mistake, list, quote};
 use std::sync::Arc;
 
 impl Scenario {
@@ -97,7 +99,7 @@ struct Assignment {
     entry: Entry,
 }
 
-type Refused = Box<Problem>;
+type Refused = Box<Mistake>;
 
 /// `value` as TOML: itself if it is a value, else a string.
 fn as_toml(value: &str) -> String {
@@ -121,7 +123,7 @@ fn as_toml(value: &str) -> String {
 fn assignment(source: u32, key: &str, text: &str) -> Result<Assignment, Refused> {
     let bad = || {
         let span = Span::new(source, 0..key.len().max(1));
-        Problem::new(Code::Syntax, span, format!("`{}` is no key", quote(key)))
+        Mistake::new(Code::Syntax, span, format!("`{}` is no key", quote(key)))
             .found(quote(key))
             .expected("names joined by dots, as `scheduler.tslice_ms`")
             .hint("`domain.NAME.weight` is a key of one domain or group, `seed` one of no table")
@@ -431,7 +433,7 @@ fn descend<'t>(
             .and_then(|e| as_table_mut(named_table(&e.key, &mut e.node)))
             .ok_or_else(|| {
                 Box::new(
-                    Problem::new(
+                    Mistake::new(
                         Code::UnknownKey,
                         *span,
                         format!("`{}` has no keys of its own", quote(name)),
@@ -526,7 +528,7 @@ fn names(tables: &[&mut Table], key: &str) -> Vec<String> {
 fn unknown(what: &str, name: &str, span: Span, known: &[String]) -> Refused {
     let words = || known.iter().map(String::as_str);
     Box::new(
-        Problem::new(
+        Mistake::new(
             Code::UnknownName,
             span,
             format!("there is no {what} `{}`", quote(name)),
@@ -545,7 +547,7 @@ fn unknown(what: &str, name: &str, span: Span, known: &[String]) -> Refused {
 
 fn needs_name(entry: &Entry) -> Refused {
     Box::new(
-        Problem::new(
+        Mistake::new(
             Code::MissingKey,
             entry.key_span,
             format!("which one is `{}` of?", quote(&entry.key)),
@@ -558,7 +560,7 @@ fn needs_name(entry: &Entry) -> Refused {
 
 fn shared(span: Span, member: &str) -> Refused {
     Box::new(
-        Problem::new(
+        Mistake::new(
             Code::Conflict,
             span,
             format!("`{}` shares this with its group", quote(member)),

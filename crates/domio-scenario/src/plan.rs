@@ -1,16 +1,16 @@
 //! A validated scenario as plain data.
 
 use crate::devices::DeviceConfig;
-use crate::source::Span;
 use domio_contract::Policy;
+use domio_core::keys::Span;
 use domio_core::{Duration, ParamValues};
 use domio_net::host::NetworkConfig;
 use domio_net::keys::{all_of_network, all_of_writers};
+use domio_vmm::bus::side::TaskInput;
 use domio_vmm::config::HostConfig;
 use domio_vmm::machine::{all_of_host, all_of_kernel};
-use domio_vmm::process::FileId;
-use domio_vmm::process::programs::ReplayLoop;
 use std::fmt;
+use std::sync::Arc;
 
 /// What a scenario asks for, with every default filled in. Holds no trace of the text.
 #[derive(Clone)]
@@ -36,13 +36,13 @@ pub struct Plan {
     pub cores: bool,
     /// The host. Tasks that replay a recording have no demands yet: see `replays`.
     pub host: HostConfig,
-    /// The devices, in the order in which they come to the bus: networks, then disks. Those that
-    /// no domain uses are left out.
+    /// The devices, in the order in which they come to the bus: kind by kind. Those that no domain
+    /// uses are left out.
     pub devices: Vec<DeviceConfig>,
     /// The recordings that are wanted.
     pub replays: Vec<Replay>,
-    /// The files that say what processes do with disks.
-    pub disk_inputs: Vec<DiskInput>,
+    /// The files that say what processes do with devices.
+    pub inputs: Vec<Input>,
     /// What replications draw: see [`Scenario::replication`](crate::Scenario::replication).
     pub vary: Vec<Vary>,
 }
@@ -76,57 +76,25 @@ pub struct Replay {
     pub(crate) span: Span,
 }
 
-/// A file that says what processes do with a disk. The processes are not in the host yet: one that
-/// does nothing has their place.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct DiskInput {
-    /// Path as the scenario writes it: relative to the scenario's file.
-    pub path: String,
-    /// What the file holds.
-    pub holds: DiskInputKind,
-    /// The disk.
-    pub(crate) disk: FileId,
-    /// Bytes of the disk.
-    pub(crate) bytes: u64,
-    /// Bytes of the room for files in its file system, 0 without one.
-    pub(crate) room: u64,
+/// A file that says what processes do with a device.
+#[derive(Clone, Debug)]
+pub struct Input {
+    /// The file. Its processes are not in the host yet: one that does nothing has their place.
+    pub input: Arc<dyn TaskInput>,
     /// Indices of the task in [`HostConfig::domains`], its vcpus and their tasks.
     pub(crate) at: (usize, usize, usize),
-    pub(crate) span: Span,
-}
-
-/// What a file holds that says what processes do with a disk.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum DiskInputKind {
-    /// Jobs in fio's words.
-    FioJobs,
-    /// Requests that were recorded.
-    Requests(RecordedRequests),
-}
-
-/// Which requests of a block trace processes make, and how.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct RecordedRequests {
-    /// Name of the device or volume in the trace; all of them without.
-    pub volume: Option<String>,
-    /// How many requests are used at most, from the first on.
-    pub most: u64,
-    /// Processes that make them in turn; one for each of the recording without.
-    pub threads: Option<u32>,
-    /// When they are made.
-    pub kind: ReplayLoop,
 }
 
 impl Plan {
     /// Paths of the files that are read when the scenario is built, as the scenario writes them.
     pub fn files(&self) -> impl Iterator<Item = &str> + Clone {
         let replays = self.replays.iter().map(|replay| replay.trace.as_str());
-        replays.chain(self.disk_inputs.iter().map(|input| input.path.as_str()))
+        replays.chain(self.inputs.iter().map(|input| input.input.path()))
     }
 
     /// The networks that some domain uses, in the order of the text.
     pub fn networks(&self) -> impl Iterator<Item = &NetworkConfig> {
-        self.devices.iter().filter_map(DeviceConfig::network)
+        self.devices.iter().filter_map(DeviceConfig::of)
     }
 
     /// What the machine's work costs: keys of the scenario that change it, without units, and the
@@ -179,7 +147,7 @@ impl fmt::Debug for Plan {
             .field("host", &self.host)
             .field("devices", &self.devices)
             .field("replays", &self.replays)
-            .field("disk_inputs", &self.disk_inputs)
+            .field("inputs", &self.inputs)
             .field("vary", &self.vary)
             .finish()
     }

@@ -1,7 +1,7 @@
 //! What can be wrong with a scenario, said so that it can be mended.
 
-use crate::source::{Source, Span};
-pub(crate) use domio_core::keys::quote;
+use crate::source::Source;
+use domio_core::keys::{Code, Mistake, Span};
 use serde_json::{Value as Json, json};
 use std::fmt;
 use std::sync::Arc;
@@ -12,69 +12,6 @@ pub const MAX_SHOWN: usize = 100;
 /// Problems kept while checking; those after them are counted only, so that a hostile file costs
 /// no memory.
 const MAX_KEPT: usize = 2_000;
-
-/// Kinds of problems; stable names for programs.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Code {
-    /// The file could not be read.
-    Unreadable,
-    /// The file is larger than [`crate::MAX_BYTES`].
-    TooLarge,
-    /// Bytes that are not UTF-8.
-    Encoding,
-    /// Nothing in it.
-    Empty,
-    /// Not TOML.
-    Syntax,
-    /// A key that does not exist here.
-    UnknownKey,
-    /// A required key is not there.
-    MissingKey,
-    /// A string where a number should be, and the like.
-    WrongType,
-    /// A value that is not in the range of its key.
-    OutOfRange,
-    /// A word that is none of those that exist (policy, profile, workload, domain...).
-    UnknownName,
-    /// A name, id or key that was given before.
-    Duplicate,
-    /// Values that are allowed one by one but not together.
-    Conflict,
-    /// More vcpus, tasks or pcpus than a scenario can have.
-    Limit,
-    /// An action that is impossible at its time.
-    Action,
-    /// A recording that could not be replayed.
-    Replay,
-}
-
-impl Code {
-    /// Whether it concerns the file as a whole, so that it has no place in it.
-    const fn is_of_the_file(self) -> bool {
-        matches!(self, Code::Unreadable | Code::TooLarge)
-    }
-
-    /// The stable name: words joined by hyphens.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Code::Unreadable => "unreadable",
-            Code::TooLarge => "too-large",
-            Code::Encoding => "encoding",
-            Code::Empty => "empty",
-            Code::Syntax => "syntax",
-            Code::UnknownKey => "unknown-key",
-            Code::MissingKey => "missing-key",
-            Code::WrongType => "wrong-type",
-            Code::OutOfRange => "out-of-range",
-            Code::UnknownName => "unknown-name",
-            Code::Duplicate => "duplicate",
-            Code::Conflict => "conflict",
-            Code::Limit => "limit",
-            Code::Action => "action",
-            Code::Replay => "replay",
-        }
-    }
-}
 
 /// One thing that is wrong.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -105,56 +42,25 @@ pub struct Problem {
 }
 
 impl Problem {
-    pub(crate) fn new(code: Code, span: Span, message: impl Into<String>) -> Self {
+    /// `mistake` with its place in `sources`.
+    fn of(mistake: Mistake, sources: &[Arc<Source>]) -> Self {
+        let span = mistake.span;
+        let source = sources.get(span.source as usize);
+        let place = source.map(|source| source.place(span.start as usize));
         Problem {
-            code,
-            source: String::new(),
-            line: 1,
-            column: 1,
+            code: mistake.code,
+            source: source.map_or_else(String::new, |source| source.name.clone()),
+            line: place.map_or(1, |place| place.line),
+            column: place.map_or(1, |place| place.column),
             offset: span.start as usize,
-            key: String::new(),
-            message: message.into(),
-            found: String::new(),
-            expected: String::new(),
-            hint: None,
-            related: Vec::new(),
+            key: mistake.key,
+            message: mistake.message,
+            found: mistake.found,
+            expected: mistake.expected,
+            hint: mistake.hint,
+            related: mistake.related,
             span,
         }
-    }
-
-    pub(crate) fn key(mut self, key: impl Into<String>) -> Self {
-        self.key = key.into();
-        self
-    }
-
-    pub(crate) fn found(mut self, found: impl Into<String>) -> Self {
-        self.found = found.into();
-        self
-    }
-
-    pub(crate) fn expected(mut self, expected: impl Into<String>) -> Self {
-        self.expected = expected.into();
-        self
-    }
-
-    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
-        self
-    }
-
-    pub(crate) fn maybe_hint(mut self, hint: Option<String>) -> Self {
-        self.hint = hint.or(self.hint);
-        self
-    }
-
-    /// `near` if there is one, else `hint`.
-    pub(crate) fn hint_or(self, near: Option<String>, hint: &str) -> Self {
-        self.hint(near.unwrap_or_else(|| hint.to_owned()))
-    }
-
-    pub(crate) fn related(mut self, span: Span, label: impl Into<String>) -> Self {
-        self.related.push((span, label.into()));
-        self
     }
 
     /// The problem as a JSON object with the fields `code`, `file`, `line`, `column`, `offset`,
@@ -237,12 +143,12 @@ impl ScenarioErrors {
 /// Collects problems while a scenario is checked.
 #[derive(Default)]
 pub(crate) struct Problems {
-    kept: Vec<Problem>,
+    kept: Vec<Mistake>,
     dropped: usize,
 }
 
 impl Problems {
-    pub fn push(&mut self, problem: Problem) {
+    pub fn push(&mut self, problem: Mistake) {
         if self.kept.len() < MAX_KEPT {
             self.kept.push(problem);
         } else {
@@ -255,7 +161,7 @@ impl Problems {
     }
 
     /// The one that was pushed first.
-    pub fn first(&self) -> Option<&Problem> {
+    pub fn first(&self) -> Option<&Mistake> {
         self.kept.first()
     }
 
@@ -298,7 +204,7 @@ impl Problems {
     }
 
     /// Drops the problems that `keep` refuses.
-    pub fn retain(&mut self, keep: impl Fn(&Problem) -> bool) {
+    pub fn retain(&mut self, keep: impl Fn(&Mistake) -> bool) {
         self.kept.retain(keep);
     }
 
@@ -311,30 +217,11 @@ impl Problems {
         self.kept
             .dedup_by(|a, b| a.code == b.code && a.span == b.span && a.message == b.message);
         let total = self.kept.len() + self.dropped;
-        self.kept.truncate(MAX_SHOWN);
-        for problem in &mut self.kept {
-            if let Some(source) = sources.get(problem.span.source as usize) {
-                let place = source.place(problem.span.start as usize);
-                problem.source.clone_from(&source.name);
-                problem.line = place.line;
-                problem.column = place.column;
-            }
-        }
+        let shown = self.kept.into_iter().take(MAX_SHOWN);
         Some(ScenarioErrors {
-            problems: self.kept,
+            problems: shown.map(|mistake| Problem::of(mistake, sources)).collect(),
             total,
             sources: sources.to_vec(),
         })
-    }
-}
-
-/// `words` as a list for people, cut when long.
-pub(crate) fn list<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
-    const MOST: usize = 24;
-    let words: Vec<&str> = words.into_iter().collect();
-    match words.len() {
-        0 => "none".to_owned(),
-        n if n > MOST => format!("{} and {} more", words[..MOST].join(", "), n - MOST),
-        _ => words.join(", "),
     }
 }

@@ -1,6 +1,6 @@
 //! Rates of lines, as scenarios write them.
 
-use crate::problem::quote;
+use domio_core::keys::quote;
 
 /// The rate that `text` stands for, in bit/s: `1G`, `100M`, `100Mb/s`, `1000000`.
 pub(crate) fn line_rate(text: &str) -> Result<u64, String> {

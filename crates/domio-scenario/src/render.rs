@@ -1,8 +1,9 @@
 //! Problems for a terminal: message, excerpt of the source, hint.
 
 use crate::problem::{Problem, ScenarioErrors};
-use crate::source::{Source, Span};
+use crate::source::Source;
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use domio_core::keys::Span;
 use std::ops::Range;
 
 /// Longest stretch of one line that an excerpt shows, in bytes.

@@ -5,11 +5,13 @@ use crate::check::meant;
 use crate::limits::MAX_BYTES;
 use crate::parts::Parts;
 use crate::plan::Plan;
-use crate::problem::{Code, Problem, Problems, ScenarioErrors};
-use crate::resolve::{self, MemberKey, SECTIONS};
-use crate::source::{Source, Span};
+use crate::problem::{Problems, ScenarioErrors};
+use crate::resolve::{self, MemberKey};
+use crate::source::Source;
 use crate::value::{self, Node, SyntaxError};
 use crate::xl;
+use domio_core::keys::Span;
+use domio_core::keys::{Code, Mistake};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -93,7 +95,7 @@ impl Scenario {
         use std::io::Read;
         let name = path.display().to_string();
         let unreadable = |error: &std::io::Error| {
-            let problem = Problem::new(
+            let problem = Mistake::new(
                 Code::Unreadable,
                 Span::whole(0),
                 format!("the scenario cannot be read: {error}"),
@@ -183,11 +185,12 @@ impl Draft {
     ) -> Result<Scenario, ScenarioErrors> {
         let partial = !syntax.is_empty();
         let earlier = std::mem::take(&mut problems);
+        let sections = resolve::sections();
         let mut cx = Cx {
             problems,
             partial,
             swapped: self.swapped,
-            ..Cx::new(&self.parts, &self.sources, SECTIONS)
+            ..Cx::new(&self.parts, &self.sources, &sections)
         };
         let plan = resolve::resolve(&mut cx, &self.root, &self.members);
         let Cx {
@@ -220,7 +223,7 @@ impl Draft {
             (None, None) => Err(single(
                 &self.sources[0].name,
                 self.sources[0].text.clone(),
-                Problem::new(Code::Syntax, Span::whole(0), "the scenario is incomplete")
+                Mistake::new(Code::Syntax, Span::whole(0), "the scenario is incomplete")
                     .hint("a scenario needs [run], [scheduler] and at least one [[domain]]"),
             )),
         }
@@ -237,7 +240,7 @@ fn broken_lines(source: &Source, earlier: &Problems, syntax: &[SyntaxError]) -> 
         .collect()
 }
 
-fn syntax_problem(source: &Source, error: SyntaxError) -> Problem {
+fn syntax_problem(source: &Source, error: SyntaxError) -> Mistake {
     let SyntaxError { message, span } = error;
     let (what, expected) = match message.split_once(", expected ") {
         Some((what, expected)) => (what.to_owned(), expected.to_owned()),
@@ -257,8 +260,8 @@ fn syntax_problem(source: &Source, error: SyntaxError) -> Problem {
     } else {
         span
     };
-    Problem::new(Code::Syntax, span, format!("not TOML: {what}"))
-        .found(crate::problem::quote(source.slice(span)))
+    Mistake::new(Code::Syntax, span, format!("not TOML: {what}"))
+        .found(domio_core::keys::quote(source.slice(span)))
         .expected(expected)
         .hint_or(
             hint,
@@ -279,7 +282,7 @@ fn decode(bytes: &[u8], problems: &mut Problems) -> String {
             let shown: Vec<String> = bad.iter().map(|b| format!("0x{b:02x}")).collect();
             text.extend(bad.iter().map(|_| '?'));
             problems.push(
-                Problem::new(
+                Mistake::new(
                     Code::Encoding,
                     Span::new(0, at..at + bad.len()),
                     format!("not UTF-8 at byte {at}: {}", shown.join(" ")),
@@ -302,8 +305,8 @@ fn is_empty(root: &Node) -> bool {
     root.as_table().is_some_and(|t| t.entries.is_empty())
 }
 
-fn empty() -> Problem {
-    Problem::new(Code::Empty, Span::whole(0), "the scenario is empty")
+fn empty() -> Mistake {
+    Mistake::new(Code::Empty, Span::whole(0), "the scenario is empty")
         .expected("[run], [scheduler] and at least one [[domain]]")
         .hint(
             "the smallest scenario: `run.duration_s = 1`, `scheduler.policy = \"credit\"` and \
@@ -312,7 +315,7 @@ fn empty() -> Problem {
 }
 
 fn too_large(name: &str, size: u64) -> ScenarioErrors {
-    let problem = Problem::new(
+    let problem = Mistake::new(
         Code::TooLarge,
         Span::whole(0),
         format!("the scenario has {size} bytes"),
@@ -324,7 +327,7 @@ fn too_large(name: &str, size: u64) -> ScenarioErrors {
 }
 
 /// Errors with one problem.
-pub(crate) fn single(name: &str, text: String, problem: Problem) -> ScenarioErrors {
+pub(crate) fn single(name: &str, text: String, problem: Mistake) -> ScenarioErrors {
     let mut problems = Problems::default();
     problems.push(problem);
     let source = Arc::new(Source::new(name.to_owned(), text, false));

@@ -1,34 +1,6 @@
 //! Texts that a scenario came from (its file, and one for each override) and places in them.
 
-/// A stretch of one source, in bytes. Sources are limited to [`crate::MAX_BYTES`], so 32 bits do.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-pub(crate) struct Span {
-    /// Index of the source.
-    pub source: u32,
-    /// First byte.
-    pub start: u32,
-    /// First byte after it.
-    pub end: u32,
-}
-
-impl Span {
-    pub fn new(source: u32, range: std::ops::Range<usize>) -> Self {
-        Span {
-            source,
-            start: range.start as u32,
-            end: range.end as u32,
-        }
-    }
-
-    /// The first byte of a source: for what concerns the whole file.
-    pub fn whole(source: u32) -> Self {
-        Span {
-            source,
-            start: 0,
-            end: 0,
-        }
-    }
-}
+use domio_core::keys::Span;
 
 /// One text with its name.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -1,6 +1,6 @@
 //! The TOML document as a tree with places, independent of the parser's types.
 
-use crate::source::Span;
+use domio_core::keys::Span;
 use toml::de::{DeTable, DeValue};
 
 /// A value and where it stands.

@@ -2,9 +2,9 @@
 
 use crate::amount::{pcpu_list, show_pcpus};
 use crate::check::words::is_name;
-use crate::problem::{Code, Problem};
-use crate::source::Span;
 use crate::value::{Node, Table, Value};
+use domio_core::keys::Span;
+use domio_core::keys::{Code, Mistake};
 
 /// Keys that only a configuration of `xl` or `xm` has.
 const OWN: [&str; 22] = [
@@ -39,7 +39,7 @@ const SHARED: [&str; 11] = [
 ];
 
 /// What to say of `text`, read as `root`, if it is a configuration of `xl`.
-pub(crate) fn problem(text: &str, root: &Node) -> Option<Problem> {
+pub(crate) fn problem(text: &str, root: &Node) -> Option<Mistake> {
     let (mut own, mut shared, mut first) = (false, 0, None);
     let mut offset = 0;
     for line in text.split_inclusive('\n') {
@@ -72,7 +72,7 @@ pub(crate) fn problem(text: &str, root: &Node) -> Option<Problem> {
     if !own && (shared < 2 || !text.contains("memory")) {
         return None;
     }
-    let problem = Problem::new(
+    let problem = Mistake::new(
         Code::Syntax,
         first?,
         "this is an `xl` configuration of one guest, not a scenario",

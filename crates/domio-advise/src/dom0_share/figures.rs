@@ -213,7 +213,7 @@ fn own(
 /// traffic. Each interface is one vcpu's, so that there are no more than interfaces.
 fn netback_vcpus(job: &Job, dom0: &str) -> Option<u16> {
     let id = job.built.host.domains.iter().find(|d| d.name == dom0)?.id;
-    let networks = job.built.devices.iter().filter_map(|d| d.network());
+    let networks = job.built.networks();
     let threads = networks.flat_map(|network| {
         let first = (network.driver, None, network.netback.vcpus());
         let behind = (0..).zip(&network.behind);
@@ -239,7 +239,7 @@ fn netback_vcpus(job: &Job, dom0: &str) -> Option<u16> {
 /// traffic.
 fn card_vcpus(job: &Job, dom0: &str) -> Option<u16> {
     let id = job.built.host.domains.iter().find(|d| d.name == dom0)?.id;
-    let networks = job.built.devices.iter().filter_map(|d| d.network());
+    let networks = job.built.networks();
     let own = networks.filter(|n| n.driver == id && n.vifs.iter().any(|vif| passes(n, vif)));
     own.map(|n| n.nic.queues_on(n.card_vcpus).min(n.card_vcpus.max(1)))
         .min()

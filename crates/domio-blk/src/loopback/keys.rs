@@ -1,11 +1,11 @@
 //! How a scenario asks for a loop-back disk: `kind = "loopback"` of `[domain.disk]`.
 
 use super::{DiskConfig, LoopbackConfig, LoopbackCosts};
+use crate::disks::{DiskAsked, DiskPart};
 use alloc::string::String;
 use alloc::vec::Vec;
 use domio_core::DomainId;
-use domio_core::keys::{Key, KeyReader, KeySection, Keys, Need, bytes, domain_name};
-use domio_vmm::bus::{DiskAsked, DiskKind};
+use domio_core::keys::{Key, KeyReader, Keys, Need, bytes, domain_name};
 use domio_vmm::machine::Hardware;
 
 /// Largest disk (bytes): a PiB.
@@ -35,33 +35,35 @@ impl LoopbackCosts {
     /// What the work costs on `machine`.
     ///
     /// # Panics
-    /// When that is not known ([`DiskKind::COSTS`]).
+    /// When that is not known ([`Hardware::table`]).
     #[track_caller]
     pub fn on(machine: &Hardware) -> LoopbackCosts {
         machine.figures(&LOOPBACK_COSTS, loopback_costs, LoopbackCosts::FREE)
     }
 }
 
-impl DiskKind for LoopbackConfig {
-    const WORD: &'static str = "loopback";
-    const DOC: &'static str = "A file in the driver domain's memory, as `xl block-attach` with a \
-         file of a memory file system has it: a request takes the processor time of its copying, \
-         and no platter turns.";
-    const KEYS: &'static [Key] = LoopbackKeys::KEYS;
-    const COSTS: &'static KeySection = &LOOPBACK_COSTS;
-    type Disk = u64;
+/// Keys of a disk of `kind = "loopback"`.
+pub(crate) const KEYS: &[Key] = LoopbackKeys::KEYS;
 
-    fn asked(table: &mut dyn KeyReader) -> DiskAsked<u64> {
-        let LoopbackKeys { size, backend } = LoopbackKeys::read(&*table);
-        DiskAsked {
-            disk: size.get(),
-            size,
-            backend,
-            on: None,
-        }
+/// What such a disk is, in sentences.
+pub(crate) const DOC: &str = "A file in the driver domain's memory, as `xl block-attach` with a file \
+     of a memory file system has it: a request takes the processor time of its copying, and no \
+     platter turns.";
+
+/// What `table` asks for.
+pub(crate) fn asked(table: &mut KeyReader<'_>) -> DiskAsked {
+    let LoopbackKeys { size, backend } = LoopbackKeys::read(&*table);
+    DiskAsked {
+        part: size.get().map(DiskPart::Loopback),
+        size,
+        backend,
+        on: None,
     }
+}
 
-    fn on(machine: Option<&Hardware>, driver: DomainId) -> Self {
+impl LoopbackConfig {
+    /// No disks yet, whose work costs what `machine` says; nothing without one.
+    pub(crate) fn on(machine: Option<&Hardware>, driver: DomainId) -> Self {
         LoopbackConfig {
             driver,
             costs: machine.map_or(LoopbackCosts::FREE, LoopbackCosts::on),
@@ -69,7 +71,8 @@ impl DiskKind for LoopbackConfig {
         }
     }
 
-    fn add(&mut self, domain: DomainId, bytes: u64) {
+    /// One more disk, that of `domain`.
+    pub(crate) fn add(&mut self, domain: DomainId, bytes: u64) {
         self.disks.push(DiskConfig { domain, bytes });
     }
 }

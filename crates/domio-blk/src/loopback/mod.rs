@@ -15,14 +15,14 @@
 //! bound in `plug`, each driver's place between two pieces of work is an enum, and each piece says
 //! for whom it is done.
 
-mod keys;
+pub(crate) mod keys;
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use domio_core::{DomainId, Duration};
 use domio_vmm::bus::{
     Attach, Blueprint, Device, Io, KernelIo, Owner, Passed, Progress, Softirq, SoftirqLine, Token,
-    WorkItem,
+    TokenKind, WorkItem,
 };
 use domio_vmm::evtchn::Port;
 use domio_vmm::process::{Answer, Call, Interest, Pid, What};
@@ -179,10 +179,19 @@ pub struct Loopback {
     disks: Vec<Disk>,
 }
 
-/// Tokens of disk `i`: those of blkfront's port, and of blkback's. The softirq has the first, the
-/// thread the second.
-const FRONT: Token = 0;
-const BACK: Token = 1;
+/// What a port of a disk is: the other calls are of one kind each, whose tokens are the numbers of the
+/// disks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum End {
+    /// Blkfront's.
+    Front,
+    /// Blkback's.
+    Back,
+}
+
+impl TokenKind for End {
+    const ALL: &'static [End] = &[End::Front, End::Back];
+}
 
 impl Loopback {
     /// The disks that `config` describes, before any domain is up.
@@ -208,8 +217,8 @@ impl Loopback {
                 calls: VecDeque::new(),
                 calls_made: 0,
                 passed: Passed::default(),
-                softirq: attach.softirq(Softirq::Block, 2 * i + FRONT),
-                thread: attach.work(2 * i + BACK),
+                softirq: attach.softirq(Softirq::Block, i),
+                thread: attach.work(i),
             }
         };
         Loopback {
@@ -245,9 +254,9 @@ impl Device for Loopback {
     fn plug(&mut self, domain: DomainId, io: &mut Io<'_>) {
         for (i, disk) in (0..).zip(&mut self.disks) {
             if disk.config.domain == domain {
-                let front = io.offer(domain, self.driver, 0, 2 * i + FRONT);
+                let front = io.offer(domain, self.driver, 0, End::Front.token(i));
                 let front = front.expect("a guest that boots has free ports");
-                let back = io.connect(self.driver, domain, front, 0, 2 * i + BACK);
+                let back = io.connect(self.driver, domain, front, 0, End::Back.token(i));
                 disk.front_port = Some(front);
                 disk.back_port = Some(back.expect("the driver domain is up, with free ports"));
             }
@@ -265,24 +274,22 @@ impl Device for Loopback {
     }
 
     fn irq(&mut self, token: Token, kernel: &mut KernelIo<'_, '_>) -> Progress {
-        let disk = &mut self.disks[token as usize / 2];
-        if token % 2 == FRONT {
-            if disk.front_handler.enter() {
-                return Self::own(self.costs.irq);
-            }
-            kernel.raise(disk.softirq);
-        } else {
-            if disk.back_handler.enter() {
+        let (end, number) = End::of(token);
+        let disk = &mut self.disks[usize::from(number)];
+        match end {
+            End::Front if disk.front_handler.enter() => return Self::own(self.costs.irq),
+            End::Front => kernel.raise(disk.softirq),
+            End::Back if disk.back_handler.enter() => {
                 return Progress::Run(self.costs.irq, Owner::Domain(disk.config.domain));
             }
-            kernel.queue_work(disk.thread);
+            End::Back => kernel.queue_work(disk.thread),
         }
         Progress::Done
     }
 
     /// Blkfront takes the answers, one after the other.
     fn softirq(&mut self, token: Token, kernel: &mut KernelIo<'_, '_>) -> Progress {
-        let disk = &mut self.disks[token as usize / 2];
+        let disk = &mut self.disks[token as usize];
         if let Completing::One(answer) = disk.completing {
             disk.completing = Completing::Idle;
             if let Some(call) = disk.call_mut(answer.call) {
@@ -306,7 +313,7 @@ impl Device for Loopback {
 
     /// Blkback's thread serves the requests, and tells the guest where it wants to be told.
     fn work(&mut self, token: Token, kernel: &mut KernelIo<'_, '_>) -> Progress {
-        let disk = &mut self.disks[token as usize / 2];
+        let disk = &mut self.disks[token as usize];
         let owner = Owner::Domain(disk.config.domain);
         match disk.serving {
             Serving::Next => {}

@@ -25,7 +25,7 @@ keys! {
 /// The elevator that `table` names or describes at `slot`: which, and the tunables that are given.
 /// `None` when nothing is given, or when what is given is bad.
 pub fn elevator_at(
-    table: &mut dyn KeyReader,
+    table: &mut KeyReader<'_>,
     slot: &Slot<String>,
 ) -> Option<(&'static ElevatorInfo, Vec<(&'static str, i64)>)> {
     let all = table.parts(Words::Elevators);
@@ -38,7 +38,7 @@ pub fn elevator_at(
     }
     let inner = Slot::read(&*table, slot.name, &nested(&ELEVATOR));
     let tables = table.tables(&inner, &ELEVATOR);
-    let own: &dyn Given = &**tables.first()?;
+    let own = tables.first()?;
     let (_, Some(Good::Text(name))) = own.given("name") else {
         return None;
     };

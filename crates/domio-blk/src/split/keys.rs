@@ -5,9 +5,10 @@
 use super::elevator_keys::{elevator, elevator_at};
 use super::raw::SECTOR;
 use super::{
-    BackKind, HostDiskConfig, HostFiles, LayerConfig, PendingPool, SplitConfig, SplitCosts,
+    BackKind, HostDiskConfig, HostFiles, INODE, LayerConfig, PendingPool, SplitConfig, SplitCosts,
     VbdConfig, WakeOrder,
 };
+use crate::disks::{DiskAsked, DiskPart};
 use crate::drive::{DRIVES, DriveConfig};
 use crate::elevator::ElevatorInfo;
 use crate::fs::config::{FsConfig, FsCosts, PAGE, PAGE_SECTORS};
@@ -19,10 +20,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use domio_core::DomainId;
 use domio_core::keys::{
-    Given, Key, KeyReader, KeySection, Keys, Misfit, MisfitKind, Need, Nested, WordOf, Words,
-    bytes, domain_name, int, name, nested, word, word_text,
+    Code, Given, Key, KeyReader, KeySection, Keys, Need, Nested, WordOf, Words, bytes, domain_name,
+    int, name, nested, word, word_text,
 };
-use domio_vmm::bus::{DiskAsked, DiskKind};
 use domio_vmm::machine::Hardware;
 
 /// Largest disk (bytes): a PiB.
@@ -90,12 +90,12 @@ impl HostDisk {
 }
 
 /// The disk that `table` describes; `None` when something is wrong with a key.
-pub fn host_disk(table: &mut dyn KeyReader) -> Option<HostDisk> {
+pub fn host_disk(table: &mut KeyReader<'_>) -> Option<HostDisk> {
     let keys = HostDiskKeys::read(&*table);
     let profile = keys.profile.get()?;
     let drive = DriveConfig::read(&*table)?;
     if let Some(fault) = drive.fault() {
-        let misfit = Misfit::value(MisfitKind::Conflict, &keys.profile, profile);
+        let misfit = table.keys.wrong(Code::Conflict, &keys.profile, profile);
         table.tell(misfit.says(
             format!("the keys make {fault}"),
             "figures that go together",
@@ -149,7 +149,7 @@ keys! {
 }
 
 /// The request layer of guests; `None` when something is wrong with a key.
-pub fn guests(table: &mut dyn KeyReader) -> Option<LayerConfig> {
+pub fn guests(table: &mut KeyReader<'_>) -> Option<LayerConfig> {
     let keys = GuestsKeys::read(&*table);
     let (elevator, tuned) = elevator_at(table, &keys.elevator)?;
     Some(LayerConfig {
@@ -268,7 +268,7 @@ impl SplitCosts {
     /// What the work costs on `machine`.
     ///
     /// # Panics
-    /// When that is not known ([`DiskKind::COSTS`]).
+    /// When that is not known ([`Hardware::table`]).
     #[track_caller]
     pub fn on(machine: &Hardware) -> SplitCosts {
         machine.figures(&VBD_COSTS, vbd_costs, SplitCosts::FREE)
@@ -345,26 +345,33 @@ impl VbdAsked {
     }
 }
 
-impl DiskKind for SplitConfig {
-    const WORD: &'static str = "vbd";
-    const DOC: &'static str = "A part of a disk of the host (`[[disk]]`), through the request \
-         layers and elevators of guest and driver domain.";
-    const KEYS: &'static [Key] = VbdKeys::KEYS;
-    const COSTS: &'static KeySection = &VBD_COSTS;
-    type Disk = Box<VbdAsked>;
+/// Keys of a disk of `kind = "vbd"`.
+pub(crate) const KEYS: &[Key] = VbdKeys::KEYS;
 
-    fn asked(table: &mut dyn KeyReader) -> DiskAsked<Box<VbdAsked>> {
-        let keys = VbdKeys::read(&*table);
-        let disk = vbd(table, &keys);
-        DiskAsked {
-            disk: disk.map(Box::new),
-            size: keys.size,
-            backend: keys.backend,
-            on: Some(keys.on),
-        }
+/// What such a disk is, in sentences.
+pub(crate) const DOC: &str = "A part of a disk of the host (`[[disk]]`), through the request layers \
+     and elevators of guest and driver domain.";
+
+/// What `table` asks for.
+pub(crate) fn asked(table: &mut KeyReader<'_>) -> DiskAsked {
+    let keys = VbdKeys::read(&*table);
+    let part = vbd(table, &keys).map(|asked| DiskPart::Split(Box::new(asked)));
+    DiskAsked {
+        part,
+        size: keys.size,
+        backend: keys.backend,
+        on: Some(keys.on),
     }
+}
 
-    fn on(machine: Option<&Hardware>, driver: DomainId) -> Self {
+/// Number of the file that is the disk at `place` among the disks.
+pub(crate) fn file(place: u32) -> u32 {
+    place << INODE
+}
+
+impl SplitConfig {
+    /// No disks yet, whose work costs what `machine` says; nothing without one.
+    pub(crate) fn on(machine: Option<&Hardware>, driver: DomainId) -> Self {
         SplitConfig {
             driver,
             costs: machine.map_or(SplitCosts::FREE, SplitCosts::on),
@@ -375,12 +382,13 @@ impl DiskKind for SplitConfig {
         }
     }
 
-    fn add(&mut self, domain: DomainId, disk: Box<VbdAsked>) {
+    /// One more disk, that of `domain`.
+    pub(crate) fn add(&mut self, domain: DomainId, disk: &VbdAsked) {
         let sectors = disk.sectors();
-        let place = disk.placed.expect("a virtual disk has its place");
+        let place = disk.placed.clone().expect("a virtual disk has its place");
         let mut layer = place.guests;
-        if let Some((elevator, tuned)) = disk.elevator {
-            (layer.elevator, layer.tuned) = (elevator, tuned);
+        if let Some((elevator, tuned)) = &disk.elevator {
+            (layer.elevator, layer.tuned) = (*elevator, tuned.clone());
         }
         layer.requests = disk.requests.unwrap_or(layer.requests);
         layer.hz = disk.hz.unwrap_or(layer.hz);
@@ -398,13 +406,9 @@ impl DiskKind for SplitConfig {
             back: disk.back,
         });
     }
-
-    fn file(place: u32) -> u32 {
-        place << 24
-    }
 }
 
-fn vbd(table: &mut dyn KeyReader, keys: &VbdKeys) -> Option<VbdAsked> {
+fn vbd(table: &mut KeyReader<'_>, keys: &VbdKeys) -> Option<VbdAsked> {
     let threads = keys.threads.if_given()?;
     let back = match keys.path.get()? {
         Path::Phy => BackKind::Phy,
@@ -415,7 +419,7 @@ fn vbd(table: &mut dyn KeyReader, keys: &VbdKeys) -> Option<VbdAsked> {
         },
     };
     if keys.threads.given && !matches!(back, BackKind::Hosted { .. }) {
-        table.tell(Misfit::key(&keys.threads).says(
+        table.tell(table.keys.misplaced(&keys.threads).says(
             "one thread serves the disk",
             "`path = \"hosted\"` with it",
             "add `path = \"hosted\"`, or remove `threads`",
@@ -423,7 +427,7 @@ fn vbd(table: &mut dyn KeyReader, keys: &VbdKeys) -> Option<VbdAsked> {
         return None;
     }
     if keys.at.given && back == BackKind::File {
-        table.tell(Misfit::key(&keys.at).says(
+        table.tell(table.keys.misplaced(&keys.at).says(
             "a file has no place of its own on the disk",
             "`path = \"file\"` without it",
             "remove `at`: the driver domain's file system is behind all other parts of the disk",

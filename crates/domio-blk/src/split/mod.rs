@@ -20,6 +20,7 @@
 //! | [`keys`], `elevator_keys` | how a scenario asks for disks |
 //! | `class` | records |
 //! | `layer` | a request layer in a kernel: clock, timers, `kblockd` |
+//! | `lines` | what the kernels call the device for |
 //! | `guest`, `raw`, `bio` | calls of processes, and the pieces of I/O that they are cut into |
 //! | `files` | the file system of a disk, its threads and calls |
 //! | `front` | blkfront, and who runs the guest's queue |
@@ -40,6 +41,7 @@ mod guest;
 mod image;
 pub mod keys;
 mod layer;
+mod lines;
 mod looped;
 mod mounted;
 mod raw;
@@ -60,7 +62,7 @@ use disk::{DiskLines, HostDisk};
 use domio_core::{Class, DomainId, VcpuName};
 use domio_sim::RandomStream;
 use domio_vmm::bus::{
-    Attach, Blueprint, Device, Io, KernelIo, Owner, Passed, Progress, Softirq, Token,
+    Attach, Blueprint, Device, Io, KernelIo, Owner, Passed, Progress, Softirq, Token, TokenKind,
 };
 use domio_vmm::process::{Answer, Call, Interest, Pid};
 use domio_vmm::ring::BLOCK;
@@ -69,75 +71,10 @@ use front::Front;
 use guest::Vbd;
 use image::{Images, Loop, Worker};
 use layer::Layer;
-
-/// What a token is of. The lower bits of the token are the number of the virtual disk, of the
-/// thread or of the host's disk.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Line {
-    /// Blkfront's port.
-    Front,
-    /// The back-end's port.
-    Back,
-    /// `kblockd` of a guest.
-    GuestWork,
-    /// A timer of a guest's queue.
-    GuestTimer(usize),
-    /// A thread of a back-end.
-    Thread,
-    /// A disk's interrupt and softirq, `kblockd` of the driver domain, the drive.
-    Disk,
-    /// A timer of a disk's queue.
-    DiskTimer(usize),
-    /// A thread of a guest's file system.
-    FileThread(usize),
-    /// The timer of a guest's file system.
-    FileTimer,
-    /// A thread that works on files of the driver domain.
-    Worker,
-    /// The timer of the driver domain's file system on a disk.
-    ImageTimer,
-}
+use lines::{OfPort, OfTimer, OfWork};
 
 /// Bits of a file's number below the number of the disk.
 const INODE: u32 = 24;
-
-/// Bits of a token below the line.
-const LINE: u32 = 16;
-
-impl Line {
-    const ALL: [Line; 17] = [
-        Line::Front,
-        Line::Back,
-        Line::GuestWork,
-        Line::Thread,
-        Line::Disk,
-        Line::GuestTimer(0),
-        Line::GuestTimer(1),
-        Line::GuestTimer(2),
-        Line::DiskTimer(0),
-        Line::DiskTimer(1),
-        Line::DiskTimer(2),
-        Line::FileThread(0),
-        Line::FileThread(1),
-        Line::FileThread(2),
-        Line::FileTimer,
-        Line::Worker,
-        Line::ImageTimer,
-    ];
-
-    /// The token of number `index`.
-    fn token(self, index: usize) -> Token {
-        let line = Line::ALL.iter().position(|line| *line == self);
-        let line = line.expect("every line is in the list") as Token;
-        line << LINE | index as Token
-    }
-
-    /// What `token` is of, and the number.
-    fn of(token: Token) -> (Line, usize) {
-        let index = token & ((1 << LINE) - 1);
-        (Line::ALL[(token >> LINE) as usize], index as usize)
-    }
-}
 
 /// All disks of a driver domain.
 pub struct Split {
@@ -183,15 +120,16 @@ impl Split {
             let queue = disk
                 .layer
                 .make((1024, 128), drive.depth(), disk.drive.is_rotational());
-            let timers = [0, 1, 2].map(|timer| Line::DiskTimer(timer).token(i));
-            let own = Line::Disk.token(i);
+            let number = i as u16;
+            let timers = [0, 1, 2].map(|timer| OfTimer::Disk(timer).token(number));
+            let own = OfWork::Disk.token(number);
             let vcpu = VcpuName::new(config.driver, 0);
             let layer = Layer::new(queue, disk.layer.hz, vcpu, attach, (timers, own));
             let lines = DiskLines {
                 driver: config.driver,
-                timer: attach.timer(own),
+                timer: attach.timer(Token::from(number)),
                 pirq: attach.pirq(),
-                softirq: attach.softirq(Softirq::Block, own),
+                softirq: attach.softirq(Softirq::Block, Token::from(number)),
             };
             disks.push(HostDisk::new(layer, drive, lines));
         }
@@ -202,9 +140,10 @@ impl Split {
             assert!(vbd.disk < disks.len(), "there is no disk {}", vbd.disk);
             // A virtual disk does not turn (`QUEUE_FLAG_VIRT`).
             let queue = vbd.layer.make(vbd.back.request_limits(), BLOCK, false);
-            let timers = [0, 1, 2].map(|timer| Line::GuestTimer(timer).token(i));
+            let number = i as u16;
+            let timers = [0, 1, 2].map(|timer| OfTimer::Guest(timer).token(number));
             let vcpu = VcpuName::new(vbd.domain, 0);
-            let own = Line::GuestWork.token(i);
+            let own = OfWork::Guest.token(number);
             let layer = Layer::new(queue, vbd.layer.hz, vcpu, attach, (timers, own));
             let ends = Ends {
                 guest: vbd.domain,
@@ -215,13 +154,13 @@ impl Split {
             };
             let first = threads.len();
             for t in first..first + vbd.back.threads() as usize {
-                let item = attach.work(Line::Thread.token(t));
+                let item = attach.work(OfWork::Thread.token(t as u16));
                 threads.push(Thread::new(i, Submitter(t as u32), item));
             }
             let front = Front::new((i, ends), layer, (BLOCK, attach.lock()), config.costs);
             let files = vbd.files.as_ref().map(|files| {
-                let own = [0, 1, 2].map(|thread| Line::FileThread(thread).token(i));
-                Files::new(files, attach, own, Line::FileTimer.token(i))
+                let own = [0, 1, 2].map(|thread| OfWork::Files(thread).token(number));
+                Files::new(files, attach, own, OfTimer::Files.token(number))
             });
             let threads = first..threads.len();
             vbds.push(Vbd::new(i, vbd.clone(), front, files, threads));
@@ -281,11 +220,11 @@ fn workers(
         }
         let files = disk.files.as_ref();
         let files = files.expect("a disk with files of the driver domain has a file system");
-        let timer = Line::ImageTimer.token(i);
+        let timer = OfTimer::Images.token(i as u16);
         let mut own = Images::new(files, attach, timer, workers.len());
         let mut add = |looped: Option<Loop>, number: u32| {
             let submitter = Submitter((before + workers.len()) as u32);
-            let item = attach.work(Line::Worker.token(workers.len()));
+            let item = attach.work(OfWork::Worker.token(workers.len() as u16));
             workers.push(Worker::new((i, number), submitter, item, looped));
         };
         (0..THREADS as u32).for_each(|number| add(None, number));
@@ -318,18 +257,18 @@ impl Device for Split {
 
     fn plug(&mut self, domain: DomainId, io: &mut Io<'_>) {
         if domain == self.driver {
-            for (i, disk) in self.disks.iter_mut().enumerate() {
-                let bound = io.bind_pirq(domain, disk.pirq, 0, Line::Disk.token(i));
+            for (i, disk) in (0..).zip(&mut self.disks) {
+                let bound = io.bind_pirq(domain, disk.pirq, 0, OfPort::Disk.token(i));
                 disk.port = Some(bound.expect("a domain that boots has free ports"));
             }
             self.boot_files(io);
             return;
         }
-        for (i, vbd) in self.vbds.iter_mut().enumerate() {
+        for (i, vbd) in (0..).zip(&mut self.vbds) {
             if vbd.config.domain == domain {
-                let front = io.offer(domain, self.driver, 0, Line::Front.token(i));
+                let front = io.offer(domain, self.driver, 0, OfPort::Front.token(i));
                 let front = front.expect("a guest that boots has free ports");
-                let back = io.connect(self.driver, domain, front, 0, Line::Back.token(i));
+                let back = io.connect(self.driver, domain, front, 0, OfPort::Back.token(i));
                 vbd.front.port = Some(front);
                 vbd.back_port = Some(back.expect("the driver domain is up, with free ports"));
                 vbd.boot(io);
@@ -349,48 +288,51 @@ impl Device for Split {
     }
 
     fn event(&mut self, token: Token, io: &mut Io<'_>) {
-        let (_, disk) = Line::of(token);
-        self.disks[disk].event(io);
+        self.disks[token as usize].event(io);
     }
 
     fn irq(&mut self, token: Token, kernel: &mut KernelIo<'_, '_>) -> Progress {
-        match Line::of(token) {
-            (Line::Front, vbd) => self.vbds[vbd].interrupt(kernel),
-            (Line::Disk, disk) => self.disk_irq(disk, kernel),
-            (_, vbd) => {
-                let own = &mut self.vbds[vbd];
+        let (of, number) = OfPort::of(token);
+        let number = usize::from(number);
+        match of {
+            OfPort::Front => self.vbds[number].interrupt(kernel),
+            OfPort::Disk => self.disk_irq(number, kernel),
+            OfPort::Back => {
+                let own = &mut self.vbds[number];
                 own.back_entered = !own.back_entered;
                 if own.back_entered {
                     return Progress::Run(self.costs.irq, Owner::Domain(own.config.domain));
                 }
-                self.want(vbd, kernel);
+                self.want(number, kernel);
                 Progress::Done
             }
         }
     }
 
     fn softirq(&mut self, token: Token, kernel: &mut KernelIo<'_, '_>) -> Progress {
-        let (_, disk) = Line::of(token);
-        self.disk_softirq(disk, kernel)
+        self.disk_softirq(token as usize, kernel)
     }
 
     fn work(&mut self, token: Token, kernel: &mut KernelIo<'_, '_>) -> Progress {
-        match Line::of(token) {
-            (Line::Thread, thread) => self.thread(thread, kernel),
-            (Line::Disk, disk) => self.disk_kblockd(disk, kernel),
-            (Line::Worker, worker) => self.worker(worker, kernel),
-            (Line::FileThread(thread), vbd) => self.vbds[vbd].fs_thread(thread, kernel),
-            (_, vbd) => self.vbds[vbd].kblockd(kernel),
+        let (of, number) = OfWork::of(token);
+        let number = usize::from(number);
+        match of {
+            OfWork::Thread => self.thread(number, kernel),
+            OfWork::Disk => self.disk_kblockd(number, kernel),
+            OfWork::Guest => self.vbds[number].kblockd(kernel),
+            OfWork::Files(thread) => self.vbds[number].fs_thread(thread, kernel),
+            OfWork::Worker => self.worker(number, kernel),
         }
     }
 
     fn timer(&mut self, token: Token, kernel: &mut KernelIo<'_, '_>) {
-        match Line::of(token) {
-            (Line::DiskTimer(timer), disk) => self.disks[disk].layer.timer(timer, kernel),
-            (Line::GuestTimer(timer), vbd) => self.vbds[vbd].front.timer(timer, kernel),
-            (Line::ImageTimer, disk) => self.files_timer(disk, kernel),
-            (Line::FileTimer, vbd) => self.vbds[vbd].fs_timer(kernel),
-            (line, _) => unreachable!("{line:?} is no timer"),
+        let (of, number) = OfTimer::of(token);
+        let number = usize::from(number);
+        match of {
+            OfTimer::Disk(timer) => self.disks[number].layer.timer(timer, kernel),
+            OfTimer::Guest(timer) => self.vbds[number].front.timer(timer, kernel),
+            OfTimer::Images => self.files_timer(number, kernel),
+            OfTimer::Files => self.vbds[number].fs_timer(kernel),
         }
     }
 

@@ -26,16 +26,22 @@
 //! | `typed` | kinds of keys with the type of their values |
 //! | `read` | [`Slot`], [`Keys`]: from a table to a structure; [`times!`](crate::times!) |
 //! | `declare` | the macro `keys!`, a module of each crate that declares keys |
-//! | `misfit` | what a reader can say of keys that do not go together |
+//! | `mistake` | [`Mistake`], what can be wrong, with its place |
+//! | `names` | [`TableNames`], by which other keys choose a table |
+//! | `table` | [`KeyTable`], [`Checker`], [`KeyReader`]: tables under check and who checks them |
 
 mod declare;
-mod misfit;
+mod mistake;
+mod names;
 mod read;
+mod table;
 mod typed;
 mod words;
 
-pub use misfit::{KeyReader, Misfit, MisfitKind, quote};
+pub use mistake::{Code, Mistake, Named, Place, Span, list, path_in, quote};
+pub use names::{NamedTables, TableNames};
 pub use read::{Distribution, Given, Good, Keys, Slot, VcpuPins};
+pub use table::{Checker, KeyReader, KeyTable};
 pub use typed::{
     Nested, Typed, affinity, bytes, domain_name, flag, form, int, lengths, line_rate, name, nested,
     nested_any, nested_list, pcpus, text, time, vcpu, word, word_or_table, word_text,

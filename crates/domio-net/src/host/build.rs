@@ -2,7 +2,7 @@
 
 use domio_core::{Class, ClassId, Instant};
 use domio_sim::{RandomStream, TimerId};
-use domio_vmm::bus::{Attach, Blueprint, KernelLock, Softirq, SoftirqLine, Token};
+use domio_vmm::bus::{Attach, Blueprint, KernelLock, Softirq, SoftirqLine, Token, TokenKind};
 
 use super::at_hand::Owed;
 use super::card::Card;
@@ -11,6 +11,7 @@ use super::config::{FlowConfig, FlowKind, NetworkConfig, VifConfig};
 use super::driver::Driver;
 use super::guest::{Guest, Start};
 use super::line::Line;
+use super::lines::{OfSoftirq, OfTasklet, OfTimer};
 use super::neighbors::{Neighbors, REMOTE};
 use super::netback::{BackLines, Netback};
 use super::netfront::{FrontLines, Netfront};
@@ -24,7 +25,7 @@ use super::stack::Stack;
 use super::vif::Vif;
 use super::web_client::WebClient;
 use super::web_server::WebServer;
-use super::{CARD_TOKEN, Event, For, Network};
+use super::{Event, Network};
 use crate::bridge::Bridge;
 use crate::class::RECORDS;
 use crate::icmp::{Echo, Ping, PingConfig};
@@ -63,16 +64,13 @@ impl Network {
         replication: u32,
     ) -> Self {
         config.check();
-        let mut calls = Vec::new();
         let sites = Site::all(config);
         let queues = config.nic.queues_on(config.card_vcpus);
         let polls = queues.min(config.card_vcpus.max(1));
-        let (back_lines, poll_lines) = driver_lines(&sites, (queues, polls), &mut calls, attach);
+        let (back_lines, poll_lines) = driver_lines(&sites, polls, attach);
         let pirqs: Vec<u16> = (0..queues).map(|_| attach.pirq()).collect();
         let vifs = config.vifs.len() as u16;
-        let lines: Vec<FrontLines> = (0..vifs)
-            .map(|vif| front_lines(vif, &mut calls, attach))
-            .collect();
+        let lines: Vec<FrontLines> = (0..vifs).map(|vif| front_lines(vif, attach)).collect();
         let random = Streams {
             device: attach.device(),
             seed,
@@ -139,7 +137,6 @@ impl Network {
             vifs: parts.vifs,
             guests: parts.guests,
             events: parts.events,
-            calls,
             files: parts.files,
             webs: parts.webs,
         }
@@ -360,21 +357,14 @@ struct Lines {
     back: BackLines,
 }
 
-/// What the kernels of driver domains are called by, with tokens that `calls` explains, for each
-/// pair of tasklets; and the softirqs that poll, each with the number of its driver domain. The
-/// domain with the card polls so many `queues` of the card on so many of its vcpus.
+/// What the kernels of driver domains are called by, for each pair of tasklets; and the softirqs that
+/// poll, each with the number of its driver domain. The domain with the card polls the card's queues
+/// on so many of its vcpus.
 fn driver_lines(
     sites: &[Site],
-    (queues, polls): (u16, u16),
-    calls: &mut Vec<For>,
+    polls: u16,
     attach: &mut Attach<'_>,
 ) -> (Vec<Lines>, Vec<(u16, SoftirqLine)>) {
-    let mut token = tokens(calls);
-    let card = token(For::Card(0));
-    debug_assert_eq!(card, CARD_TOKEN, "the card's interrupts come first");
-    for queue in 1..queues {
-        token(For::Card(queue));
-    }
     let mut lines = Vec::new();
     let mut softirqs = Vec::new();
     for (site, s) in (0..).zip(sites) {
@@ -384,15 +374,15 @@ fn driver_lines(
             let n = lines.len() as u16;
             let driver = first + pair % vcpus;
             if pair < vcpus {
-                let softirq = attach.softirq(Softirq::NetRx, token(For::DriverRx(driver)));
+                let softirq = attach.softirq(Softirq::NetRx, OfSoftirq::DriverRx.token(driver));
                 softirqs.push((site, softirq));
             }
             let back = BackLines {
-                restart: attach.softirq(Softirq::NetTx, token(For::DriverTx(n))),
-                rx_tasklet: attach.tasklet(token(For::RxTasklet(n))),
-                tx_tasklet: attach.tasklet(token(For::TxTasklet(n))),
-                credit: attach.kernel_timer(token(For::Credit(n))),
-                queues: attach.kernel_timer(token(For::Queues(n))),
+                restart: attach.softirq(Softirq::NetTx, OfSoftirq::DriverTx.token(n)),
+                rx_tasklet: attach.tasklet(OfTasklet::Rx.token(n)),
+                tx_tasklet: attach.tasklet(OfTasklet::Tx.token(n)),
+                credit: attach.kernel_timer(OfTimer::Credit.token(n)),
+                queues: attach.kernel_timer(OfTimer::Queues.token(n)),
             };
             lines.push(Lines {
                 site,
@@ -404,7 +394,8 @@ fn driver_lines(
         // Vcpus that poll the card and have no netback.
         let has_card = if site == 0 { polls } else { 0 };
         for driver in vcpus..has_card.max(vcpus) {
-            let softirq = attach.softirq(Softirq::NetRx, token(For::DriverRx(first + driver)));
+            let token = OfSoftirq::DriverRx.token(first + driver);
+            let softirq = attach.softirq(Softirq::NetRx, token);
             softirqs.push((site, softirq));
         }
     }
@@ -446,25 +437,14 @@ fn bridges(config: &NetworkConfig, sites: &[Site]) -> Vec<Bridge> {
     bridges
 }
 
-/// What a guest's kernel is called by for interface `vif`; the tokens of both ports come first.
-fn front_lines(vif: u16, calls: &mut Vec<For>, attach: &mut Attach<'_>) -> FrontLines {
-    let mut token = tokens(calls);
+/// What a guest's kernel is called by for interface `vif`.
+fn front_lines(vif: u16, attach: &mut Attach<'_>) -> FrontLines {
     FrontLines {
-        back: token(For::Back(vif)),
-        front: token(For::Front(vif)),
-        rx: attach.softirq(Softirq::NetRx, token(For::FrontRx(vif))),
-        tx: attach.softirq(Softirq::NetTx, token(For::FrontTx(vif))),
-        timer: attach.kernel_timer(token(For::Stack(vif))),
-        boot: attach.work(token(For::Boot(vif))),
+        rx: attach.softirq(Softirq::NetRx, OfSoftirq::FrontRx.token(vif)),
+        tx: attach.softirq(Softirq::NetTx, OfSoftirq::FrontTx.token(vif)),
+        timer: attach.kernel_timer(OfTimer::Stack.token(vif)),
+        boot: attach.work(Token::from(vif)),
         tx_lock: attach.lock(),
-    }
-}
-
-/// Gives each call the next token.
-fn tokens(calls: &mut Vec<For>) -> impl FnMut(For) -> Token {
-    |what| {
-        calls.push(what);
-        calls.len() as Token - 1
     }
 }
 

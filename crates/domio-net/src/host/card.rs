@@ -9,11 +9,12 @@
 //! [`NicConfig::queues`]: crate::nic::NicConfig::queues
 
 use domio_core::{Duration, Instant};
-use domio_vmm::bus::{Io, KernelIo, KernelLock, Progress, Token};
+use domio_vmm::bus::{Io, KernelIo, KernelLock, Progress, TokenKind};
 
 use super::card_queue::CardQueue;
 use super::costs::NetCosts;
 use super::line::Line;
+use super::lines::OfPort;
 use super::netback::Netback;
 use super::record;
 use super::site::Site;
@@ -47,10 +48,10 @@ impl Card {
         }
     }
 
-    /// The driver domain comes up: binds the interrupts, with `token` and those that follow.
-    pub fn plug(&mut self, token: Token, config: &Site, io: &mut Io<'_>) {
-        for (token, queue) in (token..).zip(&mut self.queues) {
-            queue.plug(token, config, io);
+    /// The driver domain comes up: binds the interrupts.
+    pub fn plug(&mut self, config: &Site, io: &mut Io<'_>) {
+        for (number, queue) in (0..).zip(&mut self.queues) {
+            queue.plug(OfPort::Card.token(number), config, io);
         }
     }
 

@@ -1,7 +1,7 @@
 //! A guest at its interface: what its kernel does with netfront and the stack.
 
 use domio_core::{DomainId, Duration, Instant, VcpuName};
-use domio_vmm::bus::{Io, KernelIo, Progress};
+use domio_vmm::bus::{Io, KernelIo, Progress, Token};
 use domio_vmm::evtchn::Port;
 
 use super::netfront::{Netfront, Next, Piece, Taker, own};
@@ -101,9 +101,9 @@ impl Guest {
         self.front.send_queued(kernel);
     }
 
-    /// The guest comes up: offers a port to netback.
-    pub fn offer(&self, Ends { guest, driver, .. }: Ends, io: &mut Io<'_>) -> Port {
-        let port = io.offer(guest, driver, self.vcpu, self.front.lines.front);
+    /// The guest comes up: offers a port to netback, whose handler has `token`.
+    pub fn offer(&self, ends: Ends, token: Token, io: &mut Io<'_>) -> Port {
+        let port = io.offer(ends.guest, ends.driver, self.vcpu, token);
         port.expect("a guest that boots has free ports")
     }
 

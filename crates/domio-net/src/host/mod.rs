@@ -37,6 +37,7 @@
 //! | `pool` | pages that are granted once, for small packets |
 //! | `softnet` | what waits for the driver domain's softirq |
 //! | `line` | the line between both cards |
+//! | `lines` | what the kernels call the network for |
 //! | `remote_card` | the remote host's card |
 //! | `calls` | system calls of a guest's processes |
 //! | `guest` | the guest's kernel: netfront and the stack together |
@@ -65,6 +66,7 @@ mod driver;
 mod guest;
 mod handler;
 mod line;
+mod lines;
 mod memory;
 mod neighbors;
 mod netback;
@@ -84,7 +86,7 @@ mod web_client;
 mod web_server;
 
 use domio_core::DomainId;
-use domio_vmm::bus::{Counted, Device, Io, KernelIo, Passed, Progress, Token, Traffic};
+use domio_vmm::bus::{Counted, Device, Io, KernelIo, Passed, Progress, Token, TokenKind, Traffic};
 use domio_vmm::process::{Answer, Call, Interest, Pid, What};
 
 use crate::bridge::Bridge;
@@ -105,35 +107,13 @@ use at_hand::Owed;
 use card::Card;
 use driver::Driver;
 use guest::{Guest, Start};
+use lines::{OfPort, OfSoftirq, OfTasklet, OfTimer};
 use netback::Netback;
 use outside::Outside;
 use site::Site;
 use socket::File;
 use vif::Vif;
 use ways::Ways;
-
-/// What the network is called for, besides timers of the world outside. The place in
-/// [`Network::calls`] is the token.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum For {
-    /// A driver domain: by queue of the card: its interrupt; by vcpu: polling; by backend: queues
-    /// to guests, netback's tasklets, timers.
-    Card(u16),
-    DriverRx(u16),
-    DriverTx(u16),
-    RxTasklet(u16),
-    TxTasklet(u16),
-    Credit(u16),
-    Queues(u16),
-    /// Netback's port of an interface.
-    Back(u16),
-    /// A guest: netfront's port, its softirqs, the stack's timers, setting the interface up.
-    Front(u16),
-    FrontRx(u16),
-    FrontTx(u16),
-    Stack(u16),
-    Boot(u16),
-}
 
 /// What a timer of the network is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -175,15 +155,11 @@ pub struct Network {
     /// By interface: the guest behind it.
     guests: Vec<Guest>,
     events: Vec<Event>,
-    calls: Vec<For>,
     /// What each socket's number means.
     files: Vec<File>,
     /// By number of a web workload: its interface, and its place there.
     webs: Vec<(u16, u16)>,
 }
-
-/// Token of the interrupt of the card's first queue; those of the others follow.
-const CARD_TOKEN: Token = 0;
 
 impl Network {
     /// The interfaces of `domain`.
@@ -202,7 +178,7 @@ impl Network {
     fn plug_driver(&mut self, number: usize, io: &mut Io<'_>) {
         let site = &self.sites[number];
         if number == 0 {
-            self.card.plug(CARD_TOKEN, site, io);
+            self.card.plug(site, io);
         }
         for _ in 0..site.other_ports.boot {
             io.reserve(site.driver);
@@ -218,8 +194,8 @@ impl Network {
             &mut self.vifs[usize::from(vif)],
             &mut self.guests[usize::from(vif)],
         );
-        let front = guest.offer(v.ends, io);
-        let token = guest.front.lines.back;
+        let front = guest.offer(v.ends, OfPort::Front.token(vif), io);
+        let token = OfPort::Back.token(vif);
         self.backs[usize::from(v.back)].plug(v, front, token, io);
         guest.begin_boot(v.ends, io);
         let line = &mut self.card.line;
@@ -434,8 +410,8 @@ impl Device for Network {
     }
 
     fn irq(&mut self, token: Token, kernel: &mut KernelIo<'_, '_>) -> Progress {
-        match self.calls[token as usize] {
-            For::Card(queue) => {
+        match OfPort::of(token) {
+            (OfPort::Card, queue) => {
                 // Those of the card's driver domain come first.
                 let driver = self.card.driver_of(queue);
                 let softnet = &mut self.drivers[usize::from(driver)].softnet;
@@ -444,7 +420,7 @@ impl Device for Network {
                 let progress = self.card.card_irq(queue, softnet, site, vifs, kernel);
                 self.tell_at_hand(driver, progress, kernel)
             }
-            For::Back(vif) => {
+            (OfPort::Back, vif) => {
                 let v = &self.vifs[usize::from(vif)];
                 let site = &self.sites[usize::from(v.site)];
                 let (_, driver) = self.of_back[usize::from(v.back)];
@@ -452,47 +428,45 @@ impl Device for Network {
                 let progress = back.back_irq(vif, site, &mut self.vifs, kernel);
                 self.tell_at_hand(driver, progress, kernel)
             }
-            For::Front(vif) => {
+            (OfPort::Front, vif) => {
                 let (site, v, guest) = self.front(vif);
                 guest.front.front_irq(v, &site.costs, kernel)
             }
-            other => unreachable!("{other:?} is no port's"),
         }
     }
 
     fn softirq(&mut self, token: Token, kernel: &mut KernelIo<'_, '_>) -> Progress {
-        match self.calls[token as usize] {
-            For::DriverRx(vcpu) => {
+        match OfSoftirq::of(token) {
+            (OfSoftirq::DriverRx, vcpu) => {
                 let (driver, mut ways) = self.ways(self.of_driver[usize::from(vcpu)], vcpu);
                 let progress = driver.driver_rx(&mut ways, kernel);
                 self.tell_at_hand(vcpu, progress, kernel)
             }
-            For::DriverTx(back) => {
+            (OfSoftirq::DriverTx, back) => {
                 let (site, driver) = self.of_back[usize::from(back)];
                 let site = &self.sites[usize::from(site)];
                 let to = &mut self.backs[usize::from(back)].rx;
                 let progress = to.driver_tx(site, &mut self.vifs, kernel);
                 self.tell_at_hand(driver, progress, kernel)
             }
-            For::FrontRx(vif) => self.front_rx(vif, kernel),
-            For::FrontTx(vif) => {
+            (OfSoftirq::FrontRx, vif) => self.front_rx(vif, kernel),
+            (OfSoftirq::FrontTx, vif) => {
                 let (site, v, guest) = self.front(vif);
                 guest.front_tx(site, v, kernel)
             }
-            other => unreachable!("{other:?} is no softirq"),
         }
     }
 
     fn tasklet(&mut self, token: Token, kernel: &mut KernelIo<'_, '_>) -> Progress {
         let vifs = &mut self.vifs;
-        match self.calls[token as usize] {
-            For::RxTasklet(back) => {
+        match OfTasklet::of(token) {
+            (OfTasklet::Rx, back) => {
                 let (site, driver) = self.of_back[usize::from(back)];
                 let to = &mut self.backs[usize::from(back)].rx;
                 let progress = to.rx_tasklet(&self.sites[usize::from(site)], vifs, kernel);
                 self.tell_at_hand(driver, progress, kernel)
             }
-            For::TxTasklet(back) => {
+            (OfTasklet::Tx, back) => {
                 let (site, vcpu) = self.of_back[usize::from(back)];
                 let softnet = &mut self.drivers[usize::from(vcpu)].softnet;
                 let site = &self.sites[usize::from(site)];
@@ -500,28 +474,22 @@ impl Device for Network {
                 let progress = back.tx_tasklet(softnet, site, vifs, kernel);
                 self.tell_at_hand(vcpu, progress, kernel)
             }
-            other => unreachable!("{other:?} is no tasklet"),
         }
     }
 
     fn work(&mut self, token: Token, kernel: &mut KernelIo<'_, '_>) -> Progress {
-        match self.calls[token as usize] {
-            For::Boot(vif) => {
-                let (site, v, guest) = self.front(vif);
-                guest.boot(site, v, kernel)
-            }
-            other => unreachable!("{other:?} is no work item"),
-        }
+        // The only work items set interfaces up.
+        let (site, v, guest) = self.front(token as u16);
+        guest.boot(site, v, kernel)
     }
 
     fn timer(&mut self, token: Token, kernel: &mut KernelIo<'_, '_>) {
-        match self.calls[token as usize] {
-            For::Credit(back) => {
+        match OfTimer::of(token) {
+            (OfTimer::Credit, back) => {
                 self.backs[usize::from(back)].limits_expire(&mut self.vifs, kernel);
             }
-            For::Queues(back) => self.backs[usize::from(back)].rx.expire_queues(kernel),
-            For::Stack(vif) => self.guests[usize::from(vif)].stack_timers(kernel),
-            other => unreachable!("{other:?} is no timer"),
+            (OfTimer::Queues, back) => self.backs[usize::from(back)].rx.expire_queues(kernel),
+            (OfTimer::Stack, vif) => self.guests[usize::from(vif)].stack_timers(kernel),
         }
     }
 

@@ -1,9 +1,7 @@
 //! Netfront: a guest's driver for its interface (xen-spec 6.2).
 
 use domio_core::{DomainId, Duration};
-use domio_vmm::bus::{
-    KernelIo, KernelLock, KernelTimer, Owner, Progress, SoftirqLine, Token, WorkItem,
-};
+use domio_vmm::bus::{KernelIo, KernelLock, KernelTimer, Owner, Progress, SoftirqLine, WorkItem};
 
 use super::buffers::Buffers;
 use super::config::VifConfig;
@@ -86,9 +84,6 @@ enum Poll {
 /// What a guest's kernel is called by for an interface.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FrontLines {
-    /// Tokens of netback's port and of netfront's.
-    pub back: Token,
-    pub front: Token,
     /// Packets have come.
     pub rx: SoftirqLine,
     /// The ring has room again.

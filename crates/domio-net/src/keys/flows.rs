@@ -2,13 +2,13 @@
 
 use crate::host::{FlowConfig, FlowKind};
 use domio_core::Duration;
-use domio_core::keys::{KeyReader, Misfit, MisfitKind, Need, Slot, Typed, bytes, time};
+use domio_core::keys::{Code, KeyReader, Need, Slot, Typed, bytes, time};
 use domio_vmm::config::{TaskConfig, Workload};
 use domio_vmm::process::FileId;
 use domio_vmm::process::programs::Server;
 
 /// Makes the flows of a network workload of its keys; `None` when it ends before it begins.
-pub type Traffic = fn(&mut dyn KeyReader) -> Option<Flows>;
+pub type Traffic = fn(&mut KeyReader<'_>) -> Option<Flows>;
 
 /// What a network workload asks for.
 pub struct Flows {
@@ -53,7 +53,7 @@ pub(super) struct When {
 impl When {
     /// What the keys say; `None` when the end is bad or before the begin.
     pub fn read(
-        table: &mut dyn KeyReader,
+        table: &mut KeyReader<'_>,
         begin: &Slot<Duration>,
         end: &Slot<Duration>,
     ) -> Option<When> {
@@ -64,11 +64,14 @@ impl When {
         {
             let begin = begin?;
             table.tell(
-                Misfit::value(MisfitKind::Conflict, end, stop.to_string()).says(
-                    format!("the workload begins at {begin} and ends at {stop}"),
-                    format!("more than `begin`, which is {begin}"),
-                    "both count from the domain's start",
-                ),
+                table
+                    .keys
+                    .wrong(Code::Conflict, end, stop.to_string())
+                    .says(
+                        format!("the workload begins at {begin} and ends at {stop}"),
+                        format!("more than `begin`, which is {begin}"),
+                        "both count from the domain's start",
+                    ),
             );
             return None;
         }

@@ -13,8 +13,8 @@ use crate::link::{LinkConfig, Rate};
 use crate::nic::NicConfig;
 use crate::writers::WriterCosts;
 use domio_core::keys::{
-    Given, KeyReader, KeySection, Keys, Misfit, MisfitKind, Need, Nested, Slot, WordOf,
-    domain_name, int, line_rate, name, nested, time, word,
+    Code, Given, KeyReader, KeySection, Keys, Need, Nested, Slot, WordOf, domain_name, int,
+    line_rate, name, nested, time, word,
 };
 use domio_core::{DomainId, Duration, XenVersion};
 use domio_vmm::evtchn::{Abi, ScanForm, Width};
@@ -24,9 +24,6 @@ const LINE_RATE_MIN: u64 = 1_000;
 
 /// Fastest line (bit/s): what [`Rate`] takes.
 const LINE_RATE_MAX: u64 = 400_000_000_000;
-
-/// First release that has FIFO event channels, of those that domio tells apart.
-const FIFO_SINCE: XenVersion = XenVersion::V4_4;
 
 /// `[network]`.
 pub static NETWORK: KeySection = KeySection::plain(
@@ -133,7 +130,7 @@ keys! {
         driver: String = domain_name(), Need::Optional("the domain with id 0"),
             "The driver domain, with the card, the bridge and the backends: one domain, which is \
              created before those with a vif, stays to the end, and has no vif on this network.";
-        name: String = name(), Need::Optional("none, so that no vif can name it"),
+        "name" = name(), Need::Optional("none, so that no vif can name it"),
             "Name, unique among the networks, by which vifs and network workloads choose it.";
         uplink: String = name(), Need::Optional("that of the driver domain's only other vif"),
             "Name of the network by which the driver domain goes out, through a vif of its own \
@@ -230,11 +227,6 @@ impl NetworkTable {
     /// The key with the name of the driver domain.
     pub fn driver(&self) -> &Slot<String> {
         &self.0.driver
-    }
-
-    /// The key with the name of the network.
-    pub fn name(&self) -> &Slot<String> {
-        &self.0.name
     }
 
     /// The key with the name of the network that leads outward.
@@ -334,20 +326,17 @@ impl NetworkTable {
     }
 
     /// Event channels of every kernel with a part in the network, under Xen `version`.
-    pub fn abi(&self, table: &mut dyn KeyReader, version: XenVersion) -> Option<Abi> {
+    pub fn abi(&self, table: &mut KeyReader<'_>, version: XenVersion) -> Option<Abi> {
         let NetworkKeys { evtchn, scan, .. } = &self.0;
-        let since_fifo = version >= FIFO_SINCE;
+        let since_fifo = version >= Abi::FIFO_SINCE;
         let by_default = (!since_fifo).then_some(Width::Bits64);
-        let form = scan.or(match version < XenVersion::V4_0 {
-            true => ScanForm::Restart,
-            false => ScanForm::ResumeMainline,
-        });
+        let form = scan.or(ScanForm::usual(version));
         if let Some(width) = evtchn.or(by_default)? {
             let scan = form?;
             return Some(Abi::TwoLevel { width, scan });
         }
         if !since_fifo {
-            table.tell(Misfit::value(MisfitKind::Conflict, evtchn, "fifo").says(
+            table.tell(table.keys.wrong(Code::Conflict, evtchn, "fifo").says(
                 format!("Xen {version} has no FIFO event channels"),
                 "two-level-32 or two-level-64",
                 "they came with Xen 4.4; `xen` of [host] says which release it is",
@@ -355,7 +344,7 @@ impl NetworkTable {
             return None;
         }
         if scan.given {
-            table.tell(Misfit::key(scan).says(
+            table.tell(table.keys.misplaced(scan).says(
                 "FIFO event channels have no scan to choose",
                 "`evtchn = \"two-level-64\"` with it",
                 "add `evtchn = \"two-level-64\"`, or remove `scan`",
@@ -366,7 +355,7 @@ impl NetworkTable {
     }
 
     /// The network; `None` when something is wrong with it.
-    pub fn blueprint(&self, table: &mut dyn KeyReader, with: Driven) -> Option<NetworkConfig> {
+    pub fn blueprint(&self, table: &mut KeyReader<'_>, with: Driven) -> Option<NetworkConfig> {
         let keys = &self.0;
         let mut nic = keys.nic.get()?;
         if let Some(bus) = keys.nic_bus.if_given()? {
@@ -416,7 +405,7 @@ impl NetworkTable {
     /// How netback of a driver domain of `vcpus` vcpus is set up, which serves `vifs`.
     fn netback(
         &self,
-        table: &mut dyn KeyReader,
+        table: &mut KeyReader<'_>,
         vcpus: u16,
         vifs: &[VifConfig],
     ) -> Option<NetbackConfig> {
@@ -427,7 +416,7 @@ impl NetworkTable {
         if let Some(last) = last
             && last >= pairs
         {
-            table.tell(Misfit::key(&keys.netback_pairs).says(
+            table.tell(table.keys.misplaced(&keys.netback_pairs).says(
                 format!("a vif asks for pair {last}, and netback has {pairs}"),
                 "more pairs than the highest `pair` of [domain.vif]",
                 format!("pairs count from 0: `netback_pairs = {}`", last + 1),
@@ -464,7 +453,7 @@ impl NetworkTable {
 
 /// Reads the table at `slot`, if there is one.
 fn one(
-    table: &mut dyn KeyReader,
+    table: &mut KeyReader<'_>,
     slot: &Slot<Nested>,
     section: &'static KeySection,
     read: impl FnOnce(&dyn Given) -> Option<()>,

@@ -9,7 +9,7 @@ use crate::tcp::{Control, TcpConfig};
 use crate::udp::UdpConfig;
 use domio_core::Duration;
 use domio_core::keys::{
-    KeyReader, Keys, Misfit, MisfitKind, Need, Slot, Typed, WordOf, flag, int, name, time, word,
+    Code, KeyReader, Keys, Need, Slot, Typed, WordOf, flag, int, name, time, word,
 };
 
 /// Largest socket buffer, in bytes.
@@ -123,7 +123,7 @@ keys! {
     }
 }
 
-fn stream(table: &mut dyn KeyReader) -> Option<Flows> {
+fn stream(table: &mut KeyReader<'_>) -> Option<Flows> {
     let keys = Stream::read(table);
     let when = When::read(table, &keys.begin, &keys.end)?;
     Some(Flows {
@@ -193,7 +193,7 @@ keys! {
     }
 }
 
-fn ping(table: &mut dyn KeyReader) -> Option<Flows> {
+fn ping(table: &mut KeyReader<'_>) -> Option<Flows> {
     let keys = PingKeys::read(table);
     let when = When::read(table, &keys.begin, &keys.end)?;
     let config = keys.config(table);
@@ -207,7 +207,7 @@ fn ping(table: &mut dyn KeyReader) -> Option<Flows> {
 }
 
 impl PingKeys {
-    fn config(&self, table: &mut dyn KeyReader) -> Option<PingConfig> {
+    fn config(&self, table: &mut KeyReader<'_>) -> Option<PingConfig> {
         let pacing = self.pace.get()?;
         let alone = [
             belongs_to_pace(table, pacing, &self.timeout, Pacing::Flood),
@@ -231,7 +231,7 @@ impl PingKeys {
 
 /// Tells of a time that a ping of this pace does not have; whether there is none.
 fn belongs_to_pace(
-    table: &mut dyn KeyReader,
+    table: &mut KeyReader<'_>,
     pacing: Pacing,
     slot: &Slot<Duration>,
     of: Pacing,
@@ -244,7 +244,7 @@ fn belongs_to_pace(
         word.map_or("", |word| word.variant.word)
     };
     let (word, pace, key) = (called(pacing), called(of), slot.name);
-    table.tell(Misfit::key(slot).says(
+    table.tell(table.keys.misplaced(slot).says(
         format!("a ping of pace \"{word}\" has no {key}"),
         format!("`pace = \"{pace}\"` with it"),
         format!("set `pace = \"{pace}\"`, or remove the {key}"),
@@ -265,7 +265,7 @@ keys! {
     }
 }
 
-fn server(table: &mut dyn KeyReader) -> Option<Flows> {
+fn server(table: &mut KeyReader<'_>) -> Option<Flows> {
     let keys = ServerKeys::read(table);
     let serving = keys.serving();
     Some(Flows {
@@ -318,7 +318,7 @@ keys! {
     }
 }
 
-fn udp(table: &mut dyn KeyReader) -> Option<Flows> {
+fn udp(table: &mut KeyReader<'_>) -> Option<Flows> {
     let keys = Udp::read(table);
     let when = When::read(table, &keys.begin, &keys.end)?;
     let configs = keys.kind(table).and_then(|kind| when.one(kind));
@@ -333,7 +333,7 @@ fn udp(table: &mut dyn KeyReader) -> Option<Flows> {
 }
 
 impl Udp {
-    fn kind(&self, table: &mut dyn KeyReader) -> Option<FlowKind> {
+    fn kind(&self, table: &mut KeyReader<'_>) -> Option<FlowKind> {
         let config = UdpConfig {
             bytes: self.bytes.get()?,
             rate: self.pps.get()?,
@@ -343,7 +343,7 @@ impl Udp {
             return Some(FlowKind::UdpIn(config));
         }
         if config.bytes == 0 {
-            table.tell(Misfit::value(MisfitKind::Conflict, &self.bytes, "0").says(
+            table.tell(table.keys.wrong(Code::Conflict, &self.bytes, "0").says(
                 "a process of the guest writes at least a byte at a time",
                 "1 or more with `direction = \"out\"`",
                 "datagrams to the guest may be empty; those from it may not",

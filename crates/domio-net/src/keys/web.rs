@@ -6,8 +6,7 @@ use crate::tcp::TcpConfig;
 use crate::web::{ClientConfig, Files, Gaps, ServerConfig, WebConfig};
 use domio_core::Duration;
 use domio_core::keys::{
-    KeyReader, KeySection, Keys, Misfit, MisfitKind, Need, Nested, WordOf, int, nested_any, time,
-    word,
+    Code, KeyReader, KeySection, Keys, Need, Nested, WordOf, int, nested_any, time, word,
 };
 use domio_vmm::process::programs::WebCosts;
 
@@ -116,7 +115,7 @@ keys! {
     }
 }
 
-pub(super) fn web(table: &mut dyn KeyReader) -> Option<Flows> {
+pub(super) fn web(table: &mut KeyReader<'_>) -> Option<Flows> {
     let keys = Web::read(table);
     let when = When::read(table, &keys.begin, &keys.end)?;
     let files = keys.files(table);
@@ -164,22 +163,28 @@ impl Web {
     }
 
     /// What the client asks for.
-    fn files(&self, table: &mut dyn KeyReader) -> Option<Files> {
+    fn files(&self, table: &mut KeyReader<'_>) -> Option<Files> {
         if !self.files.given {
             return Some(Files::new(&[(self.file.or(FILE)?, 1)]));
         }
         if self.file.given {
-            table.tell(Misfit::key(&self.file).with(&self.files, "the files").says(
-                "the client has both a `file` and `files`",
-                "one of the two",
-                "make the file one more table of `files`",
-            ));
+            table.tell(
+                table
+                    .keys
+                    .misplaced(&self.file)
+                    .related(table.keys.key_span(&self.files), "the files")
+                    .says(
+                        "the client has both a `file` and `files`",
+                        "one of the two",
+                        "make the file one more table of `files`",
+                    ),
+            );
             return None;
         }
-        let count = table.count(&self.files);
+        let count = table.keys.nodes(self.files.name).len();
         if !(1..=Files::MAX).contains(&count) {
             let found = count.to_string();
-            table.tell(Misfit::value(MisfitKind::Limit, &self.files, found).says(
+            table.tell(table.keys.wrong(Code::Limit, &self.files, found).says(
                 format!("a client asks for {count} classes of files"),
                 format!("1 to {}", Files::MAX),
                 "put files of similar sizes together, and add up their shares",

@@ -1,10 +1,15 @@
 //! What checking needs to know, and what it finds out.
 
+use crate::devices::DeviceConfig;
 use crate::parts::Parts;
-use crate::problem::{Problem, Problems};
-use crate::source::{Source, Span};
+use crate::problem::Problems;
+use crate::source::Source;
+use crate::suggest::did_you_mean;
 use crate::value::{Node, Value};
-use domio_core::keys::KeySection;
+use domio_core::keys::{Checker, KeySection, KeyTable, Mistake, Span, Words};
+use domio_vmm::bus::side::DeviceSide;
+use std::any::Any;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// What checking needs to know, and what it finds out.
@@ -20,7 +25,7 @@ pub(crate) struct Cx<'a> {
     /// Whether the policy is not the file's own but was asked for by an override.
     pub swapped: bool,
     /// Sections in which a key that stands in the wrong one is looked for.
-    pub sections: &'static [&'static KeySection],
+    pub sections: &'a [&'static KeySection],
     /// What the scenario has besides domains.
     pub known: Known,
     /// Whether the file names no policy that exists and one was presumed: it has an error, and what
@@ -29,14 +34,13 @@ pub(crate) struct Cx<'a> {
 }
 
 /// What a scenario has besides domains, as far as keys and names of domains depend on it.
-#[derive(Default)]
 pub(crate) struct Known {
     /// The controllers, in the order of the text.
     pub controllers: Vec<&'static domio_contract::control::Entry>,
     /// Whether it names a controller that does not exist.
     pub strange_controller: bool,
-    /// Names of the networks; a host without any has the default one, which has none.
-    pub networks: Vec<Option<String>>,
+    /// The kinds of devices, which have read the tables of the host.
+    pub devices: Rc<[Box<dyn DeviceSide<DeviceConfig>>]>,
 }
 
 impl<'a> Cx<'a> {
@@ -44,7 +48,7 @@ impl<'a> Cx<'a> {
     pub fn new(
         parts: &'a Parts,
         sources: &'a [Arc<Source>],
-        sections: &'static [&'static KeySection],
+        sections: &'a [&'static KeySection],
     ) -> Self {
         Cx {
             parts,
@@ -54,21 +58,17 @@ impl<'a> Cx<'a> {
             partial: false,
             swapped: false,
             sections,
-            known: Known::default(),
+            known: Known {
+                controllers: Vec::new(),
+                strange_controller: false,
+                devices: Rc::new([]),
+            },
             presumed: false,
         }
     }
 
-    pub fn push(&mut self, problem: Problem) {
+    pub fn push(&mut self, problem: Mistake) {
         self.problems.push(problem);
-    }
-
-    /// What to call the network with this number: by its name, if it has one.
-    pub fn called_network(&self, index: usize) -> String {
-        match self.known.networks.get(index) {
-            Some(Some(name)) => format!("the network {name}"),
-            _ => format!("network {index}"),
-        }
     }
 
     /// The source text of `span`.
@@ -91,5 +91,42 @@ impl<'a> Cx<'a> {
                     .then(|| source.slice(node.span).to_owned())
             }
         }
+    }
+}
+
+impl Checker for Cx<'_> {
+    fn table(
+        &mut self,
+        node: &dyn Any,
+        section: &'static KeySection,
+        path: &str,
+    ) -> Box<dyn KeyTable> {
+        let node: &Node = node.downcast_ref().expect("a table of the document");
+        let table = node.as_table().expect("a node that is a table");
+        Box::new(super::table(self, table, node.span, section, path, None))
+    }
+
+    fn absent(&self, section: &'static KeySection, path: &str, near: Span) -> Box<dyn KeyTable> {
+        Box::new(super::absent(section, path, near))
+    }
+
+    fn tell(&mut self, mistake: Mistake) {
+        self.push(mistake);
+    }
+
+    fn note(&mut self, notice: String) {
+        self.notices.push(notice);
+    }
+
+    fn is_partial(&self) -> bool {
+        self.partial
+    }
+
+    fn parts(&self, words: Words) -> Vec<&'static (dyn Any + Send + Sync)> {
+        self.parts.any(words)
+    }
+
+    fn did_you_mean(&self, word: &str, known: &[&str]) -> Option<String> {
+        did_you_mean(word, known.iter().copied())
     }
 }

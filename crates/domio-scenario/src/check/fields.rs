@@ -4,27 +4,29 @@ use super::cx::Cx;
 use super::{hint, value, words};
 use crate::amount::{self, split_unit};
 use crate::parts::Parts;
-use crate::problem::{Code, Problem, list, quote};
 use crate::rate;
-use crate::source::{Source, Span};
+use crate::source::Source;
 use crate::value::{Entry, Node, Table, Value};
 use domio_contract::Policy;
+use domio_core::keys::Span;
 use domio_core::keys::{
-    Given, Good, Key, KeyKind, KeyParams, KeySection, KeyVariant, Keys, Need, Nested, Slot,
+    Code, Given, Good, Key, KeyKind, KeyParams, KeySection, KeyTable, KeyVariant, Keys, Mistake,
+    Need, Nested, Place, Slot, list, path_in,
 };
 use domio_core::{Duration, ParamSpec, ParamValues};
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A key that was given.
-pub(crate) struct Field<'t> {
+pub(crate) struct Field {
     /// Its value, unless a problem was reported.
     value: Option<Good>,
-    node: &'t Node,
+    node: Node,
     pub key_span: Span,
     pub span: Span,
     /// As it was written, with its unit.
-    pub written: &'t str,
+    pub written: String,
 }
 
 /// A declared parameter that was given a value in its range.
@@ -35,14 +37,14 @@ pub(crate) struct GivenParam {
 }
 
 /// What a table holds.
-pub(crate) struct Fields<'t> {
+pub(crate) struct Fields {
     /// Path of the table, for messages.
     pub path: String,
     /// Where the table starts.
     pub header: Span,
     pub(super) section: &'static KeySection,
     pub variant: Option<KeyVariant>,
-    found: BTreeMap<&'static str, Field<'t>>,
+    found: BTreeMap<&'static str, Field>,
     pub params: Vec<GivenParam>,
     /// Parameters that are keys here because of controllers.
     pub(super) controlled: Vec<&'static [ParamSpec]>,
@@ -81,14 +83,14 @@ fn controlled(cx: &mut Cx<'_>, section: &KeySection, table: &Table) -> Vec<&'sta
 }
 
 /// Checks every key of `table`. Problems go to `cx`; what is good is in the answer.
-pub(crate) fn table<'t>(
+pub(crate) fn table(
     cx: &mut Cx<'_>,
-    table: &'t Table,
+    table: &Table,
     header: Span,
     section: &'static KeySection,
     path: &str,
     policy: Option<&Policy>,
-) -> Fields<'t> {
+) -> Fields {
     let variant = section
         .selector
         .and_then(|selector| table.get(selector))
@@ -122,7 +124,7 @@ pub(crate) fn allows(
 }
 
 /// The fields of a table that is not there: every key has its default.
-pub(crate) fn absent<'t>(section: &'static KeySection, path: &str, near: Span) -> Fields<'t> {
+pub(crate) fn absent(section: &'static KeySection, path: &str, near: Span) -> Fields {
     Fields {
         path: path.to_owned(),
         header: near,
@@ -135,12 +137,12 @@ pub(crate) fn absent<'t>(section: &'static KeySection, path: &str, near: Span) -
 }
 
 /// The table that `fields` have at `slot`, a table of `section`, or an absent one.
-pub(crate) fn inner<'t>(
+pub(crate) fn inner(
     cx: &mut Cx<'_>,
-    fields: &Fields<'t>,
+    fields: &Fields,
     slot: &Slot<Nested>,
     section: &'static KeySection,
-) -> Fields<'t> {
+) -> Fields {
     let path = fields.key_path(slot.name);
     match fields.node(slot).and_then(|n| Some((n, n.as_table()?))) {
         Some((node, table)) => self::table(cx, table, node.span, section, &path, None),
@@ -189,7 +191,7 @@ fn value_of(
     value
 }
 
-impl<'t> Fields<'t> {
+impl Fields {
     pub(super) fn params_kinds(&self) -> impl Iterator<Item = KeyParams> + use<> {
         let variant = self.variant.map_or(KeyParams::None, |v| v.params);
         [self.section.params, variant].into_iter()
@@ -221,7 +223,7 @@ impl<'t> Fields<'t> {
         }
     }
 
-    fn entry(&mut self, cx: &mut Cx<'_>, entry: &'t Entry, policy: Option<&Policy>) {
+    fn entry(&mut self, cx: &mut Cx<'_>, entry: &Entry, policy: Option<&Policy>) {
         match self.lookup(&entry.key, policy) {
             None => self.unknown(cx, entry, policy),
             Some(Match::Key(key, unit)) => self.key(cx, entry, key, unit),
@@ -247,14 +249,14 @@ impl<'t> Fields<'t> {
                 } else {
                     let field = Field {
                         value: None,
-                        node: &entry.node,
+                        node: entry.node.clone(),
                         key_span: entry.key_span,
                         span: entry.node.span,
-                        written: &entry.key,
+                        written: entry.key.clone(),
                     };
                     self.found.insert(key.name, field);
                     cx.push(
-                        Problem::new(
+                        Mistake::new(
                             Code::Conflict,
                             entry.key_span,
                             format!("`{}` could be the task's or the domain's", entry.key),
@@ -272,21 +274,21 @@ impl<'t> Fields<'t> {
         }
     }
 
-    fn key(&mut self, cx: &mut Cx<'_>, entry: &'t Entry, key: &'static Key, unit: Option<u64>) {
+    fn key(&mut self, cx: &mut Cx<'_>, entry: &Entry, key: &'static Key, unit: Option<u64>) {
         if let Some(earlier) = self.found.get(key.name) {
             let (first, second) = if earlier.key_span < entry.key_span {
                 (
-                    (earlier.key_span, earlier.written),
+                    (earlier.key_span, earlier.written.as_str()),
                     (entry.key_span, entry.key.as_str()),
                 )
             } else {
                 (
                     (entry.key_span, entry.key.as_str()),
-                    (earlier.key_span, earlier.written),
+                    (earlier.key_span, earlier.written.as_str()),
                 )
             };
             cx.push(
-                Problem::new(
+                Mistake::new(
                     Code::Duplicate,
                     second.0,
                     format!(
@@ -303,10 +305,10 @@ impl<'t> Fields<'t> {
         let path = self.key_path(&entry.key);
         let field = Field {
             value: value_of(cx, key, unit, entry, &path),
-            node: &entry.node,
+            node: entry.node.clone(),
             key_span: entry.key_span,
             span: entry.node.span,
-            written: &entry.key,
+            written: entry.key.clone(),
         };
         self.found.insert(key.name, field);
     }
@@ -350,7 +352,7 @@ impl<'t> Fields<'t> {
                 _ => String::new(),
             };
             cx.push(
-                Problem::new(Code::MissingKey, self.header, format!("{what}{place}"))
+                Mistake::new(Code::MissingKey, self.header, format!("{what}{place}"))
                     .key(self.key_path(&written))
                     .expected(format!("`{written}`"))
                     .hint(hint),
@@ -360,11 +362,7 @@ impl<'t> Fields<'t> {
 
     /// Path of `key` in this table.
     pub fn key_path(&self, key: &str) -> String {
-        if self.path.is_empty() {
-            quote(key)
-        } else {
-            format!("{}.{}", self.path, quote(key))
-        }
+        path_in(&self.path, key)
     }
 
     fn declared(&self, name: &str) -> Option<&'static Key> {
@@ -378,17 +376,17 @@ impl<'t> Fields<'t> {
     }
 
     /// The key that decides about further keys, if it was given, good or bad.
-    pub fn selected(&self) -> Option<&Field<'t>> {
+    pub fn selected(&self) -> Option<&Field> {
         self.found.get(self.section.selector?)
     }
 
     /// The field called `name` if it was given, good or bad.
-    pub fn named(&self, name: &str) -> Option<&Field<'t>> {
+    pub fn named(&self, name: &str) -> Option<&Field> {
         self.found.get(name)
     }
 
     /// The field of `slot` if it was given, good or bad.
-    pub fn field<T>(&self, slot: &Slot<T>) -> Option<&Field<'t>> {
+    pub fn field<T>(&self, slot: &Slot<T>) -> Option<&Field> {
         self.named(slot.name)
     }
 
@@ -403,15 +401,23 @@ impl<'t> Fields<'t> {
     }
 
     /// The value of a key that somebody else checks.
-    pub fn node<T>(&self, slot: &Slot<T>) -> Option<&'t Node> {
-        let field = self.field(slot)?;
-        matches!(field.value, Some(Good::Nested)).then_some(field.node)
+    pub fn node<T>(&self, slot: &Slot<T>) -> Option<&Node> {
+        self.node_at(slot.name)
+    }
+
+    fn node_at(&self, name: &str) -> Option<&Node> {
+        let field = self.named(name)?;
+        matches!(field.value, Some(Good::Nested)).then_some(&field.node)
     }
 
     /// The tables at `slot`, each with its path: one, or those of an array.
-    pub fn tables(&self, slot: &Slot<Nested>) -> Vec<(&'t Node, &'t Table, String)> {
-        let path = self.path_of(slot);
-        match self.node(slot).map(|node| (node, &node.value)) {
+    pub fn tables(&self, slot: &Slot<Nested>) -> Vec<(&Node, &Table, String)> {
+        self.tables_at(slot.name)
+    }
+
+    fn tables_at(&self, name: &str) -> Vec<(&Node, &Table, String)> {
+        let path = self.key_path(name);
+        match self.node_at(name).map(|node| (node, &node.value)) {
             Some((node, Value::Table(table))) => vec![(node, table, path)],
             Some((_, Value::Array(nodes))) => {
                 let listed = nodes.iter().enumerate();
@@ -445,7 +451,7 @@ impl<'t> Fields<'t> {
     }
 }
 
-impl Given for Fields<'_> {
+impl Given for Fields {
     fn given(&self, name: &str) -> (bool, Option<Good>) {
         let key = self
             .declared(name)
@@ -454,6 +460,42 @@ impl Given for Fields<'_> {
             Some(field) => (true, field.value.clone()),
             None => (false, default(key)),
         }
+    }
+}
+
+impl KeyTable for Fields {
+    fn path(&self) -> &str {
+        &self.path
+    }
+
+    fn header(&self) -> Span {
+        self.header
+    }
+
+    fn word(&self) -> Option<&'static str> {
+        self.variant.map(|variant| variant.word)
+    }
+
+    fn selected(&self) -> Option<Place> {
+        self.place(self.section.selector?)
+    }
+
+    fn place(&self, name: &str) -> Option<Place> {
+        self.named(name).map(|field| Place {
+            key: field.key_span,
+            value: field.span,
+            path: self.key_path(&field.written),
+        })
+    }
+
+    fn written(&self, name: &str) -> Option<&str> {
+        self.named(name)?.node.as_text()
+    }
+
+    fn nodes(&self, name: &str) -> Vec<(&dyn Any, String)> {
+        let tables = self.tables_at(name).into_iter();
+        let erased = tables.map(|(node, _, path)| (node as &dyn Any, path));
+        erased.collect()
     }
 }
 

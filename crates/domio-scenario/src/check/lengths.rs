@@ -3,10 +3,10 @@
 use super::cx::Cx;
 use super::fields::{self, Fields};
 use super::value::{time, wrong};
-use crate::problem::{Code, Problem, quote};
 use crate::value::{Node, Value};
 use domio_core::Duration;
 use domio_core::keys::{self, Distribution, Key, KeySection, Keys, Need, WordOf, Words};
+use domio_core::keys::{Code, Mistake, quote};
 
 pub(crate) static LENGTHS: KeySection = KeySection::plain(
     "burst = { ... }",
@@ -24,7 +24,7 @@ keys! {
 }
 
 /// Makes a distribution of its keys.
-type Make = fn(&mut Cx<'_>, &Fields<'_>) -> Option<Distribution>;
+type Make = fn(&mut Cx<'_>, &Fields) -> Option<Distribution>;
 
 static DISTRIBUTIONS: [WordOf<Make>; 3] = [
     WordOf::with_keys(
@@ -67,25 +67,25 @@ keys! {
     }
 }
 
-fn exponential(_: &mut Cx<'_>, fields: &Fields<'_>) -> Option<Distribution> {
+fn exponential(_: &mut Cx<'_>, fields: &Fields) -> Option<Distribution> {
     Some(Distribution::Exponential(
         fields.read::<Exponential>().mean.get()?,
     ))
 }
 
-fn normal(_: &mut Cx<'_>, fields: &Fields<'_>) -> Option<Distribution> {
+fn normal(_: &mut Cx<'_>, fields: &Fields) -> Option<Distribution> {
     let Normal { mean, std } = fields.read();
     Some(Distribution::Normal(mean.get()?, std.get()?))
 }
 
-fn uniform(cx: &mut Cx<'_>, fields: &Fields<'_>) -> Option<Distribution> {
+fn uniform(cx: &mut Cx<'_>, fields: &Fields) -> Option<Distribution> {
     let keys: Uniform = fields.read();
     let (low, high) = (keys.low.get()?, keys.high.get()?);
     if low <= high {
         return Some(Distribution::Uniform(low, high));
     }
     cx.push(
-        Problem::new(
+        Mistake::new(
             Code::Conflict,
             fields.span(&keys.high),
             format!("the longest time, {high}, is below the shortest, {low}"),
@@ -130,7 +130,7 @@ pub(super) fn lengths(
 }
 
 /// What to say of `burst = 5` and of `burst = "normal"`.
-fn no_lengths(key: &Key, node: &Node, found: &str) -> Problem {
+fn no_lengths(key: &Key, node: &Node, found: &str) -> Mistake {
     let (name, constant) = (key.name, key.written());
     let drawn = |word: &str, rest: &str| {
         let unit = constant.rsplit('_').next().unwrap_or("ms");
@@ -165,7 +165,7 @@ fn no_lengths(key: &Key, node: &Node, found: &str) -> Problem {
             )
         }
     };
-    Problem::new(Code::WrongType, node.span, message)
+    Mistake::new(Code::WrongType, node.span, message)
         .found(found)
         .expected(format!(
             "`{constant}` with a number, or `{name}` with a table that names a distribution"

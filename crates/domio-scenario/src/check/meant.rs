@@ -125,7 +125,7 @@ pub(crate) fn decimal_comma(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::Span;
+    use domio_core::keys::Span;
 
     #[test]
     fn a_synonym_is_told_where_the_key_exists() {

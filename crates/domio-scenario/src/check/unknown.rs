@@ -5,16 +5,16 @@ use super::fields::{Fields, base, find_key, param_specs};
 use super::meant;
 use crate::amount::split_unit;
 use crate::parts::Parts;
-use crate::problem::{Code, Problem, list, quote};
 use crate::suggest::{did_you_mean, nearest};
 use crate::value::Entry;
 use domio_contract::Policy;
+use domio_core::keys::{Code, Mistake, list, quote};
 use domio_core::keys::{Key, KeyParams, KeySection, Need};
 
 /// Header of the document itself, which is written nowhere.
 pub(crate) const TOP_LEVEL: &str = "(top level)";
 
-impl Fields<'_> {
+impl Fields {
     pub(super) fn unknown(&self, cx: &mut Cx<'_>, entry: &Entry, policy: Option<&Policy>) {
         let written = entry.key.as_str();
         let place = match self.section.header {
@@ -64,7 +64,7 @@ impl Fields<'_> {
             .or_else(|| self.elsewhere(cx, written, policy))
             .or_else(|| self.near_elsewhere(cx, written, policy));
         cx.push(
-            Problem::new(Code::UnknownKey, entry.key_span, message)
+            Mistake::new(Code::UnknownKey, entry.key_span, message)
                 .key(self.key_path(written))
                 .found(quote(written))
                 .expected(format!(
@@ -231,7 +231,7 @@ impl Fields<'_> {
     }
 }
 
-impl Fields<'_> {
+impl Fields {
     /// The key of another table that the written one is nearest to.
     fn near_elsewhere(
         &self,

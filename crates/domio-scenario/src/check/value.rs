@@ -4,11 +4,11 @@ use super::cx::Cx;
 use super::{lengths, meant, words};
 use crate::amount::{self, BadTime, UNITS};
 use crate::limits::MAX_VCPUS;
-use crate::problem::{Code, Problem, list, quote};
 use crate::rate;
 use crate::suggest::did_you_mean;
 use crate::value::{Node, Value};
 use domio_core::cpuset::MAX_PCPUS;
+use domio_core::keys::{Code, Mistake, list, quote};
 use domio_core::keys::{Form, Good, Key, KeyKind, KeySection, Need, VcpuPins, Words};
 use domio_core::{CpuSet, Duration, ParamKind, PcpuId, XenVersion};
 
@@ -101,7 +101,7 @@ fn choice(
         return Some(i as i64);
     }
     cx.push(
-        Problem::new(
+        Mistake::new(
             Code::UnknownName,
             node.span,
             format!("`{}` is not a value of `{}`", quote(&word), key.name),
@@ -124,7 +124,7 @@ pub(super) fn wrong<T>(
     let found = quote(cx.text(node.span));
     let key = path.rsplit('.').next().unwrap_or(path).to_owned();
     cx.push(
-        Problem::new(
+        Mistake::new(
             Code::WrongType,
             node.span,
             format!(
@@ -150,7 +150,7 @@ fn out_of_range<T>(
 ) -> Option<T> {
     let found = quote(cx.text(node.span));
     cx.push(
-        Problem::new(
+        Mistake::new(
             Code::OutOfRange,
             node.span,
             format!("`{key}` is out of range: {found}"),
@@ -210,7 +210,7 @@ fn name(cx: &mut Cx<'_>, node: &Node, path: &str) -> Option<String> {
         return Some(name);
     }
     cx.push(
-        Problem::new(
+        Mistake::new(
             Code::OutOfRange,
             node.span,
             format!("`{}` is no name", quote(&name)),
@@ -280,7 +280,7 @@ pub(super) fn time(
         Err(BadTime::TooLong) => format!("{found} {written} is too long"),
     };
     cx.push(
-        Problem::new(Code::OutOfRange, node.span, why)
+        Mistake::new(Code::OutOfRange, node.span, why)
             .key(path)
             .found(found)
             .expected(range),
@@ -302,7 +302,7 @@ fn word(cx: &mut Cx<'_>, node: &Node, path: &str, words: Words) -> Option<String
         return Some(release.to_owned());
     }
     let noun = words::noun(words).unwrap_or(path.rsplit('.').next().unwrap_or(path));
-    let problem = Problem::new(
+    let problem = Mistake::new(
         Code::UnknownName,
         node.span,
         format!("there is no {noun} `{}`", quote(&word)),
@@ -349,7 +349,7 @@ fn pcpus(cx: &mut Cx<'_>, node: &Node, path: &str) -> Option<CpuSet> {
                 Ok(set) => set,
                 Err(why) => {
                     cx.push(
-                        Problem::new(Code::OutOfRange, node.span, why)
+                        Mistake::new(Code::OutOfRange, node.span, why)
                             .key(path)
                             .found(quote(&text))
                             .expected(EXPECTED)
@@ -365,7 +365,7 @@ fn pcpus(cx: &mut Cx<'_>, node: &Node, path: &str) -> Option<CpuSet> {
     };
     if set.is_empty() {
         cx.push(
-            Problem::new(Code::OutOfRange, node.span, "no pcpu is left to run on")
+            Mistake::new(Code::OutOfRange, node.span, "no pcpu is left to run on")
                 .key(path)
                 .found(quote(cx.text(node.span)))
                 .expected("at least one pcpu")
@@ -458,7 +458,7 @@ fn no_rate<T>(
 ) -> Option<T> {
     let found = quote(cx.text(node.span));
     cx.push(
-        Problem::new(Code::OutOfRange, node.span, why)
+        Mistake::new(Code::OutOfRange, node.span, why)
             .key(path)
             .found(found)
             .expected(expected)
@@ -481,7 +481,7 @@ fn word_or_table(cx: &mut Cx<'_>, node: &Node, path: &str, words: Words) -> Opti
     }
     let noun = path.rsplit('.').next().unwrap_or(path);
     cx.push(
-        Problem::new(
+        Mistake::new(
             Code::UnknownName,
             node.span,
             format!("there is no {noun} `{}`", quote(&word)),
@@ -509,7 +509,7 @@ fn tables(cx: &mut Cx<'_>, node: &Node, path: &str, header: &str) -> Option<Good
         Value::Array(items) if items.iter().all(|i| matches!(i.value, Value::Table(_))) => {
             if items.is_empty() && !cx.partial {
                 cx.push(
-                    Problem::new(Code::MissingKey, node.span, "the list is empty")
+                    Mistake::new(Code::MissingKey, node.span, "the list is empty")
                         .key(path)
                         .expected(format!("at least one {header}"))
                         .hint(format!("write {header} tables, or leave the key out")),

@@ -11,13 +11,13 @@ use super::together;
 use crate::amount::show_pcpus;
 use crate::check::{self, Cx, Fields};
 use crate::limits::MAX_ACTIONS;
-use crate::problem::{Code, Problem, list, quote};
 use crate::suggest::did_you_mean;
 use domio_core::cpuset::MAX_PCPUS;
 use domio_core::keys::{
     self as key, KeyParams, KeySection, Keys, Need, Nested, Slot, Typed, VcpuPins, WordOf, Words,
     domain_name, int, pcpus, time, word_text,
 };
+use domio_core::keys::{Code, Mistake, list, quote};
 use domio_core::{CpuSet, DomainId, Duration, Instant, ParamValues, Topology};
 use domio_vmm::config::Action;
 
@@ -41,7 +41,7 @@ keys! {
 }
 
 /// Does on the host what the keys of an action say.
-type Act = for<'a> fn(&mut Host<'a>, &mut Cx<'_>, Instant, &Fields<'_>, &mut Vec<Action>);
+type Act = for<'a> fn(&mut Host<'a>, &mut Cx<'_>, Instant, &Fields, &mut Vec<Action>);
 
 static ACTIONS: [WordOf<Act>; 8] = [
     WordOf::with_keys(
@@ -145,7 +145,7 @@ keys! {
 /// The actions at `slot` in order of time.
 pub(super) fn actions(
     cx: &mut Cx<'_>,
-    top: &Fields<'_>,
+    top: &Fields,
     slot: &Slot<Nested>,
     pools: InPools<'_>,
     topology: Option<&Topology>,
@@ -175,7 +175,7 @@ pub(super) fn actions(
         }
         if actions.len() > MAX_ACTIONS {
             cx.push(
-                Problem::new(Code::Limit, fields.header, "there are too many actions")
+                Mistake::new(Code::Limit, fields.header, "there are too many actions")
                     .key(&fields.path)
                     .expected(format!(
                         "{MAX_ACTIONS} at most, counted for each domain and vcpu"
@@ -190,13 +190,13 @@ pub(super) fn actions(
 }
 
 /// Tells of an action that sets something, but names no parameter.
-fn nothing_set(cx: &mut Cx<'_>, fields: &Fields<'_>, expected: &str) {
+fn nothing_set(cx: &mut Cx<'_>, fields: &Fields, expected: &str) {
     let tried = fields.params.is_empty()
         && !cx.partial
         && cx.problems.none_at(&format!("{}.", fields.path));
     if tried {
         cx.push(
-            Problem::new(Code::MissingKey, fields.header, "nothing is set")
+            Mistake::new(Code::MissingKey, fields.header, "nothing is set")
                 .key(&fields.path)
                 .expected(expected)
                 .hint("a policy without such parameters leaves nothing to set"),
@@ -268,7 +268,7 @@ impl<'a> Host<'a> {
                 .any(|v| !v.hard.intersects(&self.online));
             if homeless {
                 cx.push(
-                    Problem::new(
+                    Mistake::new(
                         Code::Action,
                         domain.span,
                         format!(
@@ -291,7 +291,7 @@ impl<'a> Host<'a> {
         &mut self,
         cx: &mut Cx<'_>,
         at: Instant,
-        fields: &Fields<'_>,
+        fields: &Fields,
         action: fn(DomainId) -> Action,
         actions: &mut Vec<Action>,
     ) {
@@ -303,7 +303,7 @@ impl<'a> Host<'a> {
         &mut self,
         cx: &mut Cx<'_>,
         _: Instant,
-        fields: &Fields<'_>,
+        fields: &Fields,
         actions: &mut Vec<Action>,
     ) {
         let Some(chosen) = self.chosen else {
@@ -329,7 +329,7 @@ impl<'a> Host<'a> {
 
     /// Tells whether the parameters of all domains still go together, unless something was told
     /// about them or about this action.
-    fn domains_agree(&self, cx: &mut Cx<'_>, fields: &Fields<'_>) {
+    fn domains_agree(&self, cx: &mut Cx<'_>, fields: &Fields) {
         let policy = self.policy_params.as_ref();
         if let Some(chosen) = self.chosen
             && self.resolved.complete
@@ -348,7 +348,7 @@ impl<'a> Host<'a> {
         &self,
         cx: &mut Cx<'_>,
         at: Instant,
-        fields: &Fields<'_>,
+        fields: &Fields,
         slot: &Slot<String>,
     ) -> Vec<usize> {
         let Some(name) = slot.get() else {
@@ -359,7 +359,7 @@ impl<'a> Host<'a> {
             if self.resolved.complete {
                 let known = || self.resolved.by_name.keys().map(String::as_str);
                 cx.push(
-                    Problem::new(
+                    Mistake::new(
                         Code::UnknownName,
                         fields.span(slot),
                         format!("there is no domain `{}`", quote(&name)),
@@ -388,7 +388,7 @@ impl<'a> Host<'a> {
                 continue;
             };
             cx.push(
-                Problem::new(
+                Mistake::new(
                     Code::Action,
                     fields.span(&when),
                     format!("{} does not exist at {at}: {why}", config.name),
@@ -408,7 +408,7 @@ impl<'a> Host<'a> {
     fn in_first_pool(
         &self,
         cx: &mut Cx<'_>,
-        fields: &Fields<'_>,
+        fields: &Fields,
         slot: &Slot<String>,
         domains: &[usize],
     ) -> bool {
@@ -420,7 +420,7 @@ impl<'a> Host<'a> {
         let pool = &self.pools.pools[domain.pool].name;
         let message = format!("{name} is in the pool `{pool}`, whose parameters stay as they are");
         cx.push(
-            Problem::new(Code::Action, fields.span(slot), message)
+            Mistake::new(Code::Action, fields.span(slot), message)
                 .key(fields.path_of(slot))
                 .found(quote(name))
                 .expected("a domain of Pool-0")
@@ -430,13 +430,7 @@ impl<'a> Host<'a> {
         false
     }
 
-    fn set(
-        &mut self,
-        cx: &mut Cx<'_>,
-        at: Instant,
-        fields: &Fields<'_>,
-        actions: &mut Vec<Action>,
-    ) {
+    fn set(&mut self, cx: &mut Cx<'_>, at: Instant, fields: &Fields, actions: &mut Vec<Action>) {
         let slot = fields.read::<OfDomain>().domain;
         let domains = self.targets(cx, at, fields, &slot);
         if !self.in_first_pool(cx, fields, &slot, &domains) {
@@ -449,7 +443,7 @@ impl<'a> Host<'a> {
             let most = 100 * config.vcpus.len() as i64;
             if let Some(cap) = fields.param("cap").filter(|g| g.value > most) {
                 cx.push(
-                    Problem::new(
+                    Mistake::new(
                         Code::OutOfRange,
                         cap.span,
                         format!("a cap of {} is out of reach for {}", cap.value, config.name),
@@ -475,19 +469,13 @@ impl<'a> Host<'a> {
         }
     }
 
-    fn pin(
-        &mut self,
-        cx: &mut Cx<'_>,
-        at: Instant,
-        fields: &Fields<'_>,
-        actions: &mut Vec<Action>,
-    ) {
+    fn pin(&mut self, cx: &mut Cx<'_>, at: Instant, fields: &Fields, actions: &mut Vec<Action>) {
         let keys: Pin = fields.read();
         let domains = self.targets(cx, at, fields, &keys.domain);
         let (hard, soft) = (keys.pin.given, keys.soft.given);
         if !hard && !soft && !cx.partial {
             cx.push(
-                Problem::new(
+                Mistake::new(
                     Code::MissingKey,
                     fields.header,
                     "the action changes no affinity",
@@ -505,7 +493,7 @@ impl<'a> Host<'a> {
         };
         if !new_hard.intersects(&self.online) {
             cx.push(
-                Problem::new(
+                Mistake::new(
                     Code::Action,
                     fields.span(&keys.pin),
                     "every pcpu of the pin is offline then",

@@ -55,9 +55,9 @@ static ACCOUNTINGS: [WordOf<bool>; 2] = [
 ];
 
 /// A controller that the text asks for.
-pub(super) struct Asked<'t> {
+pub(super) struct Asked {
     pub entry: &'static Entry,
-    pub fields: Fields<'t>,
+    pub fields: Fields,
     pub keys: ControllerKeys,
     pub params: ParamValues,
     pub interval: Duration,
@@ -65,7 +65,7 @@ pub(super) struct Asked<'t> {
 
 /// The controllers that exist of those that are asked for, in the order of the text. Domains may
 /// have their parameters from now on.
-pub(super) fn asked<'t>(cx: &mut Cx<'_>, top: &Fields<'t>, slot: &Slot<Nested>) -> Vec<Asked<'t>> {
+pub(super) fn asked(cx: &mut Cx<'_>, top: &Fields, slot: &Slot<Nested>) -> Vec<Asked> {
     let mut asked = Vec::new();
     for (node, table, path) in top.tables(slot) {
         let fields = check::table(cx, table, node.span, &CONTROLLER, &path, None);

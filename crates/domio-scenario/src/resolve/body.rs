@@ -1,24 +1,24 @@
 //! What a `[[domain]]` says: its keys, and what all members of a group share.
 
-use super::disk::{self, DISK, Disk};
 use super::guest::{GUEST, GUESTS, Os, guest};
 use super::pool::InPools;
 use super::resolved::Controlled;
 use super::shared::{GivenParams, given};
 use super::task::{self, TASK};
 use super::vcpus::{self, Own, VCPU};
-use super::vif::{self, Vif};
 use super::work::{Task, Work};
 use crate::amount::show_pcpus;
 use crate::check::{Cx, Fields};
+use crate::devices::{OF_DOMAIN, around, count};
 use crate::limits::{MAX_DOMAIN_ID, MAX_VCPUS};
-use crate::problem::{Code, Problem};
+use domio_core::keys::{Code, Mistake};
 use domio_core::keys::{
-    KeyParams, KeySection, Keys, Need, Nested, Slot, VcpuPins, Words, affinity, int, name,
-    nested_any, nested_list, time, word_or_table, word_text,
+    Key, KeyParams, KeySection, Keys, Need, Nested, Slot, Span, VcpuPins, Words, affinity, int,
+    name, nested_list, time, word_or_table, word_text,
 };
 use domio_core::{CpuSet, Duration, Instant, ParamSpec, ParamValues, Topology};
-use domio_net::keys::VIF;
+use domio_vmm::bus::side::DevicePart;
+use std::rc::Rc;
 
 pub(crate) static DOMAIN: KeySection = KeySection::with_params(
     "[[domain]]",
@@ -27,10 +27,13 @@ pub(crate) static DOMAIN: KeySection = KeySection::with_params(
      task can name its workload, and the workload's own keys, directly here; where one of \
      those keys is also a parameter of the policy (`period_us` under rtds), the task needs \
      its `[[domain.task]]`.",
-    DomainKeys::KEYS,
+    &ALL_KEYS,
     KeyParams::Domain,
 )
 .by("workload", Words::Workloads);
+
+static ALL_KEYS: [Key; count(DomainKeys::KEYS, &OF_DOMAIN, TaskKey::KEYS)] =
+    around(DomainKeys::KEYS, &OF_DOMAIN, TaskKey::KEYS);
 
 keys! {
     pub(super) struct DomainKeys {
@@ -62,11 +65,12 @@ keys! {
                 "no task besides those of `[[domain.task]]`; without any, the domain idles",
             ),
             "The only task, instead of `[[domain.task]]`.";
-        vif: Nested = nested_any(&VIF),
-            Need::Optional("one without a limit if a workload needs it, else none"),
-            "Its virtual interface, or a list of several on different networks.";
-        disk: Nested = nested_any(&DISK), Need::Optional("none"),
-            "Its virtual disk, or a list of several.";
+    }
+}
+
+keys! {
+    /// The key that comes after the tables of devices.
+    struct TaskKey {
         task: Nested = nested_list(&TASK), Need::Optional("no task"), "Its tasks.";
     }
 }
@@ -86,20 +90,20 @@ pub(super) struct Body {
     /// Vcpus that differ.
     pub own: Vec<Own>,
     pub tasks: Vec<Task>,
-    pub vifs: Vec<Vif>,
-    pub disks: Vec<Disk>,
+    /// By kind of device: what the domain asks for.
+    pub parts: Vec<DevicePart>,
     pub controlled: Vec<Option<Controlled>>,
     pub start: Instant,
     pub stop: Option<Instant>,
 }
 
 impl Body {
-    /// Number of tasks of one domain; each request to a server counts.
+    /// Number of tasks of one domain; a device may count a task several times.
     pub fn tasks(&self) -> usize {
         self.tasks
             .iter()
             .map(|t| match &t.work {
-                Work::Flow(flow) => flow.configs.len(),
+                Work::Device(_, work) if work.tasks.is_some() => work.tasks.unwrap_or(1),
                 _ if t.vcpu.is_some() => 1,
                 _ => self.vcpus,
             })
@@ -110,7 +114,7 @@ impl Body {
 /// What `fields`, a `[[domain]]` that was read as `keys`, say of each member.
 pub(super) fn body_of(
     cx: &mut Cx<'_>,
-    fields: &Fields<'_>,
+    fields: &Fields,
     keys: &DomainKeys,
     pools: InPools<'_>,
     topology: Option<&Topology>,
@@ -146,16 +150,11 @@ pub(super) fn body_of(
         (Some(start), true) => stop_after(cx, fields, &keys.stop, start),
         _ => None,
     };
-    let tasks = task::tasks(cx, fields, &keys.task, vcpus);
-    let asks = [
-        fields.field(&keys.vif),
-        fields.selected(),
-        fields.field(&keys.task),
-    ];
-    let asks = asks.into_iter().flatten().next();
+    let slot = fields.read::<TaskKey>().task;
+    let tasks = task::tasks(cx, fields, &slot, vcpus);
+    let asks = fields.selected().or(fields.field(&slot));
     let asks = asks.map_or(fields.header, |f| f.key_span);
-    let vifs = vif::vifs(cx, fields, &keys.vif, &tasks, asks);
-    let disks = disk::disks(cx, fields, &keys.disk, &tasks);
+    let parts = parts(cx, fields, &tasks, asks);
     let controlled = controlled(cx, fields);
     let guest = guest(cx, fields, &keys.guest);
     Some(Body {
@@ -169,16 +168,27 @@ pub(super) fn body_of(
         soft: soft?,
         own: own?,
         tasks,
-        vifs: vifs?,
-        disks: disks?,
+        parts: parts?,
         controlled,
         start: Instant::ZERO + start?,
         stop,
     })
 }
 
+/// By kind of device, what the domain of `fields` asks for with its `tasks`; `asks` is where.
+fn parts(cx: &mut Cx<'_>, fields: &Fields, tasks: &[Task], asks: Span) -> Option<Vec<DevicePart>> {
+    let sides = Rc::clone(&cx.known.devices);
+    let parts = sides.iter().enumerate().map(|(kind, side)| {
+        let own = tasks.iter().filter_map(|task| task.of_device(kind));
+        side.part(cx, fields, &own.collect::<Vec<_>>(), asks)
+    });
+    // All kinds are asked, whatever is wrong with the first.
+    let parts: Vec<Option<DevicePart>> = parts.collect();
+    parts.into_iter().collect()
+}
+
 /// By controller of the scenario, its parameters of the domain that `fields` describe.
-fn controlled(cx: &Cx<'_>, fields: &Fields<'_>) -> Vec<Option<Controlled>> {
+fn controlled(cx: &Cx<'_>, fields: &Fields) -> Vec<Option<Controlled>> {
     let of = |specs: &'static [ParamSpec]| {
         let own = |name: &str| specs.iter().any(|spec| spec.name == name);
         let given = given(fields);
@@ -196,7 +206,7 @@ fn controlled(cx: &Cx<'_>, fields: &Fields<'_>) -> Vec<Option<Controlled>> {
 }
 
 /// A domain cannot get more than all of its vcpus do.
-fn cap_reachable(cx: &mut Cx<'_>, fields: &Fields<'_>, vcpus: usize, params: &ParamValues) {
+fn cap_reachable(cx: &mut Cx<'_>, fields: &Fields, vcpus: usize, params: &ParamValues) {
     let Some(cap) = params.by_name("cap") else {
         return;
     };
@@ -211,7 +221,7 @@ fn cap_reachable(cx: &mut Cx<'_>, fields: &Fields<'_>, vcpus: usize, params: &Pa
         format!("{vcpus} vcpus")
     };
     cx.push(
-        Problem::new(
+        Mistake::new(
             Code::OutOfRange,
             span,
             format!("a cap of {cap} is out of reach for a domain with {vcpus}"),
@@ -226,7 +236,7 @@ fn cap_reachable(cx: &mut Cx<'_>, fields: &Fields<'_>, vcpus: usize, params: &Pa
 /// The set of pcpus at `slot`, every one of which must exist; all of them when it was not given.
 pub(super) fn on_host(
     cx: &mut Cx<'_>,
-    fields: &Fields<'_>,
+    fields: &Fields,
     slot: &Slot<CpuSet>,
     topology: Option<&Topology>,
 ) -> Option<CpuSet> {
@@ -239,7 +249,7 @@ pub(super) fn on_host(
 /// The sets of pcpus at `slot` for a domain with `vcpus` vcpus, where that is known.
 fn of_vcpus(
     cx: &mut Cx<'_>,
-    fields: &Fields<'_>,
+    fields: &Fields,
     slot: &Slot<VcpuPins>,
     vcpus: Option<usize>,
     topology: Option<&Topology>,
@@ -260,7 +270,7 @@ fn of_vcpus(
         let name = slot.name;
         let message = format!("`{name}` has {texts} for a domain with {vcpus}");
         cx.push(
-            Problem::new(Code::Conflict, fields.span(slot), message)
+            Mistake::new(Code::Conflict, fields.span(slot), message)
                 .key(fields.path_of(slot))
                 .found(texts)
                 .expected("as many texts as the domain has vcpus, one for each in order")
@@ -280,7 +290,7 @@ fn of_vcpus(
 /// `set`, which stands at `slot`, every pcpu of which must exist.
 fn set_on_host<T>(
     cx: &mut Cx<'_>,
-    fields: &Fields<'_>,
+    fields: &Fields,
     slot: &Slot<T>,
     set: CpuSet,
     topology: Option<&Topology>,
@@ -295,7 +305,7 @@ fn set_on_host<T>(
     if !beyond.is_empty() && !relative {
         let has = show_pcpus(&all);
         cx.push(
-            Problem::new(
+            Mistake::new(
                 Code::OutOfRange,
                 fields.span(slot),
                 format!("the host has no pcpu {}", show_pcpus(&beyond)),
@@ -309,7 +319,7 @@ fn set_on_host<T>(
     }
     if (set & all).is_empty() {
         cx.push(
-            Problem::new(
+            Mistake::new(
                 Code::OutOfRange,
                 fields.span(slot),
                 "no pcpu of the host is left to run on",
@@ -325,7 +335,7 @@ fn set_on_host<T>(
 
 fn stop_after(
     cx: &mut Cx<'_>,
-    fields: &Fields<'_>,
+    fields: &Fields,
     slot: &Slot<Duration>,
     start: Duration,
 ) -> Option<Instant> {
@@ -334,12 +344,12 @@ fn stop_after(
         return Some(Instant::ZERO + stop);
     }
     cx.push(
-        Problem::new(
+        Mistake::new(
             Code::Conflict,
             fields.span(slot),
             format!("the domain stops at {stop} but starts at {start}"),
         )
-        .key(fields.key_path(fields.field(slot).map_or("stop", |f| f.written)))
+        .key(fields.key_path(fields.field(slot).map_or("stop", |f| &f.written)))
         .found(stop.to_string())
         .expected(format!("after {start}"))
         .hint("both count from the start of the run; without a `stop` the domain stays to the end"),

@@ -1,15 +1,15 @@
 //! `[[controller]]`: which controllers look at the host, with which parameters, from where.
 
 use super::asked::{Asked, ControllerKeys};
-use super::device::Device;
+use super::equip::Device;
+use super::guard;
 use super::resolved::Resolved;
 use super::shared::{Chosen, VCPUS_FROM_0, tell};
-use super::{driver, guard};
 use crate::check::Cx;
-use crate::problem::{Code, Problem};
 use domio_contract::Policy;
 use domio_contract::control::accounting::SendWeight;
 use domio_contract::control::{Entry, Kinds};
+use domio_core::keys::{Code, Mistake};
 use domio_core::{DomainId, ParamValues};
 use domio_vmm::Hardware;
 use domio_vmm::config::{Accounting, ControllerConfig, ControllerCosts};
@@ -19,7 +19,7 @@ use domio_vmm::machine::CONTROLLER_COSTS;
 /// out.
 pub(super) fn controllers(
     cx: &mut Cx<'_>,
-    asked: &[Asked<'_>],
+    asked: &[Asked],
     machine: Option<&Hardware>,
     chosen: Option<Chosen<'_>>,
     devices: &[Device],
@@ -84,7 +84,7 @@ fn can_set(cx: &mut Cx<'_>, entry: &Entry, policy: &Policy) {
 }
 
 /// Tells of a controller that charges in other intervals than the policy spreads debts over.
-fn in_step(cx: &mut Cx<'_>, asked: &Asked<'_>, chosen: Chosen<'_>) {
+fn in_step(cx: &mut Cx<'_>, asked: &Asked, chosen: Chosen<'_>) {
     let feedback = chosen.params.by_name("feedback_ms");
     let interval = asked.interval.as_nanos() / 1_000_000;
     let Some(feedback) = feedback.filter(|_| asked.entry.descriptor.answers.charge) else {
@@ -103,7 +103,7 @@ fn in_step(cx: &mut Cx<'_>, asked: &Asked<'_>, chosen: Chosen<'_>) {
 fn domain_params(
     cx: &mut Cx<'_>,
     i: usize,
-    asked: &Asked<'_>,
+    asked: &Asked,
     resolved: &Resolved,
 ) -> Vec<(DomainId, ParamValues)> {
     let mut all = Vec::new();
@@ -133,7 +133,7 @@ fn domain_params(
 /// Index of the domain that the controller runs in.
 fn domain(
     cx: &mut Cx<'_>,
-    asked: &Asked<'_>,
+    asked: &Asked,
     devices: &[Device],
     resolved: &Resolved,
 ) -> Option<usize> {
@@ -142,7 +142,8 @@ fn domain(
         let (name, span) = (slot.get()?, fields.span(slot));
         let nobody = "leave `domain` out for the driver domain, or add a [[domain]] of that name";
         let group = "a controller is a process of one domain; name a member, as `g1`";
-        return match driver::one(&name, span, [nobody, group], resolved)? {
+        let domains = resolved.domains();
+        return match domains.one(cx, (&name, span), [nobody, group])? {
             Ok(index) => Some(index),
             Err(problem) => {
                 cx.push(problem.key(fields.path_of(slot)));
@@ -158,7 +159,7 @@ fn domain(
     let found = found.map(|(driver, _)| *driver).or_else(zero);
     if found.is_none() && resolved.complete {
         cx.push(
-            Problem::new(
+            Mistake::new(
                 Code::MissingKey,
                 fields.header,
                 "there is no domain for the controller to run in",
@@ -172,7 +173,7 @@ fn domain(
 }
 
 /// The vcpu of `domain` that the controller runs on.
-fn vcpu(cx: &mut Cx<'_>, asked: &Asked<'_>, domain: usize, resolved: &Resolved) -> Option<u16> {
+fn vcpu(cx: &mut Cx<'_>, asked: &Asked, domain: usize, resolved: &Resolved) -> Option<u16> {
     let (fields, slot) = (&asked.fields, &asked.keys.vcpu);
     let vcpu = slot.get()?;
     let config = &resolved.domains[domain].config;
@@ -181,7 +182,7 @@ fn vcpu(cx: &mut Cx<'_>, asked: &Asked<'_>, domain: usize, resolved: &Resolved) 
         return Some(vcpu);
     }
     cx.push(
-        Problem::new(
+        Mistake::new(
             Code::OutOfRange,
             fields.span(slot),
             format!("domain {} has no vcpu {vcpu}", config.name),

@@ -5,7 +5,7 @@ use super::pool::Pool;
 use super::resolved::Resolved;
 use crate::amount::show_pcpus;
 use crate::check::{Cx, Fields};
-use crate::problem::{Code, Problem, quote};
+use domio_core::keys::{Code, Mistake, quote};
 use domio_core::{CpuSet, Instant, Topology, XenVersion};
 use domio_vmm::config::Action;
 
@@ -15,7 +15,7 @@ const SINCE: XenVersion = XenVersion::V4_13;
 /// Whether policies decide for whole cores. Tells of what does not go together with that.
 pub(super) fn whole_cores(
     cx: &mut Cx<'_>,
-    (host, keys): (&Fields<'_>, &HostKeys),
+    (host, keys): (&Fields, &HostKeys),
     topology: Option<&Topology>,
     pools: &[Pool],
     (resolved, actions): (&Resolved, &[(Instant, Action)]),
@@ -27,7 +27,7 @@ pub(super) fn whole_cores(
     let slot = &keys.sched_gran;
     let refuse = |cx: &mut Cx<'_>, what: String, expected: &str, hint: &str| {
         cx.push(
-            Problem::new(Code::Conflict, host.span(slot), what)
+            Mistake::new(Code::Conflict, host.span(slot), what)
                 .key(host.path_of(slot))
                 .expected(expected)
                 .hint(hint.to_owned()),

@@ -2,7 +2,7 @@
 
 use crate::devices::DeviceConfig;
 use crate::plan::DiskInput;
-use crate::source::Span;
+use domio_core::keys::Span;
 use domio_vmm::config::TaskConfig;
 use domio_vmm::evtchn::Abi;
 

@@ -12,10 +12,10 @@ use crate::check::{self, Cx, Fields};
 use crate::limits::{MAX_TASKS, MAX_VCPUS};
 use crate::parts::Parts;
 use crate::plan::Replay;
-use crate::problem::{Code, Problem};
 use crate::put::put;
-use crate::source::Span;
 use crate::value::{Node, Table};
+use domio_core::keys::Span;
+use domio_core::keys::{Code, Mistake};
 use domio_core::keys::{Nested, Slot, VcpuPins};
 use domio_core::{DomainId, Topology};
 use domio_vmm::config::{DomainConfig, TaskConfig, VcpuConfig, Workload};
@@ -38,7 +38,7 @@ struct Group<'t> {
 /// The domains of the tables that `top` has at `slot`.
 pub(super) fn domains(
     cx: &mut Cx<'_>,
-    top: &Fields<'_>,
+    top: &Fields,
     slot: &Slot<Nested>,
     pools: InPools<'_>,
     topology: Option<&Topology>,
@@ -146,13 +146,7 @@ fn expand(
             told = !params_agree(cx, chosen, id, &body, group)
                 || !body.own.iter().all(|own| own.agrees(cx, chosen, id));
         }
-        let (vifs, disks) = (body.vifs.clone(), body.disks.clone());
-        let controlled = body.controlled.clone();
-        let copies = body.tasks.iter().filter_map(|task| match &task.work {
-            Work::Disk(copy) => Some((task.clone(), copy.clone())),
-            Work::Demand(_) | Work::Replay(_) | Work::Flow(_) => None,
-        });
-        let copies = copies.collect();
+        let (parts, controlled) = (body.parts.clone(), body.controlled.clone());
         let pool = body.pool;
         if pool > 0 && id == 0 {
             in_first_pool(cx, group, &name);
@@ -166,9 +160,7 @@ fn expand(
             config,
             span: group.name_span,
             pool,
-            vifs,
-            disks,
-            copies,
+            parts,
             controlled,
         });
     }
@@ -182,7 +174,7 @@ fn expand(
 fn in_first_pool(cx: &mut Cx<'_>, group: &Group<'_>, name: &str) {
     let message = format!("{name} is the control domain, which is in Pool-0");
     cx.push(
-        Problem::new(Code::Conflict, group.name_span, message)
+        Mistake::new(Code::Conflict, group.name_span, message)
             .key(format!("{}.pool", group.path))
             .expected("no `pool`, or `pool = \"Pool-0\"`")
             .hint("give Pool-0 the pcpus that it is to have, with a [[pool]] of that name"),
@@ -307,7 +299,7 @@ fn config(
                     });
                     vcpu.tasks.push(config(Workload::Idle));
                 }
-                Work::Flow(_) | Work::Disk(_) => {}
+                Work::Device(..) => {}
             }
         }
     }
@@ -338,7 +330,7 @@ fn within_limits(cx: &mut Cx<'_>, groups: &[Group<'_>]) -> bool {
             continue;
         };
         cx.push(
-            Problem::new(
+            Mistake::new(
                 Code::Limit,
                 group.node.span,
                 format!("up to here the domains have {found} {what}"),

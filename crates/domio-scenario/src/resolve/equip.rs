@@ -1,13 +1,41 @@
 //! From devices to domains that are equipped for them: event channels, kernels that take their
 //! time, processes.
 
-use super::device::{Device, Process};
 use super::resolved::{Domain, Resolved, emptiest, moves};
 use crate::check::Cx;
-use crate::plan::DiskInput;
-use crate::problem::{Code, Problem};
+use crate::devices::DeviceConfig;
+use crate::plan::Input;
+use domio_core::XenVersion;
+use domio_core::keys::{Code, Mistake};
+use domio_vmm::Hardware;
+use domio_vmm::bus::side::{DeviceHost, DeviceProcess, Equipped, Evtchn};
 use domio_vmm::config::{DomainConfig, KernelCosts, TaskConfig};
 use domio_vmm::evtchn::Abi;
+use std::rc::Rc;
+
+/// A device before it comes to the bus.
+pub(super) type Device = Equipped<DeviceConfig>;
+
+/// The devices of the machine under this release of Xen, kind by kind, and what is declared in vain.
+pub(super) fn devices(
+    cx: &mut Cx<'_>,
+    (machine, version): (Option<&'static Hardware>, Option<XenVersion>),
+    resolved: &Resolved,
+) -> (Vec<Device>, Vec<String>) {
+    let (mut all, mut unused) = (Vec::new(), Vec::new());
+    for (kind, side) in Rc::clone(&cx.known.devices).iter().enumerate() {
+        let host = DeviceHost {
+            machine,
+            version,
+            domains: resolved.domains(),
+            parts: resolved.domains.iter().map(|d| &d.parts[kind]).collect(),
+        };
+        let own = side.devices(cx, &host);
+        all.extend(own.all);
+        unused.extend(own.unused);
+    }
+    (all, unused)
+}
 
 /// Gives the domains with a part in `devices` their event channels (`default` where no device says
 /// which), what their kernels cost on the machine, and the processes that use the devices.
@@ -39,13 +67,13 @@ pub(super) fn equip(
     for (number, device) in (0..).zip(devices) {
         for process in (device.processes)(number) {
             let domain = &mut resolved.domains[process.domain].config;
-            add(process, domain, &mut resolved.disk_inputs);
+            add(process, domain, &mut resolved.inputs);
         }
     }
 }
 
 /// Gives `domain` a process. Where that has an input, `inputs` gets it.
-fn add(process: Process, domain: &mut DomainConfig, inputs: &mut Vec<DiskInput>) {
+fn add(process: DeviceProcess, domain: &mut DomainConfig, inputs: &mut Vec<Input>) {
     let roams = moves(&domain.guest) && process.may_roam;
     let place = match roams {
         true => Some(emptiest(&domain.vcpus)),
@@ -53,9 +81,9 @@ fn add(process: Process, domain: &mut DomainConfig, inputs: &mut Vec<DiskInput>)
     };
     let all = domain.vcpus.iter_mut().enumerate();
     for (v, vcpu) in all.filter(|(v, _)| place.is_none_or(|own| own == *v)) {
-        inputs.extend(process.input.clone().map(|input| DiskInput {
+        inputs.extend(process.input.clone().map(|input| Input {
             at: (process.domain, v, vcpu.tasks.len()),
-            ..input
+            input,
         }));
         vcpu.tasks.push(TaskConfig {
             roams,
@@ -81,15 +109,16 @@ fn abi(
         return Some(first.abi);
     };
     let name = &domain.config.name;
+    let (of, keys) = other.of;
     cx.push(
-        Problem::new(
+        Mistake::new(
             Code::Conflict,
             other.span,
-            format!("domain {name} has a part in two networks with different event channels"),
+            format!("domain {name} has a part in two {of}s with different event channels"),
         )
         .key(&other.key)
-        .expected("the same `evtchn` and `scan` as the other network")
-        .related(first.span, "the other network")
+        .expected(format!("the same {keys} as the other {of}"))
+        .related(first.span, format!("the other {of}"))
         .hint("a kernel has one kind of event channels"),
     );
     None
@@ -113,21 +142,26 @@ fn ports_suffice(
     let driven = devices.iter().flat_map(|d| &d.drivers);
     let driven = driven.filter(|(driver, _)| *driver == index);
     let driven: usize = driven.map(|(_, ports)| ports).sum();
-    let needed = 1 + domain.config.vcpus.len() + domain.parts() + driven;
+    let needed = 1 + domain.config.vcpus.len() + domain.ports() + driven;
     if needed <= ports {
         return true;
     }
     let own = devices.iter().filter(|d| d.serves(index));
     let evtchn = own.flat_map(|d| &d.evtchn).next();
     let (key, hint) = match evtchn {
-        Some(evtchn) => (
-            evtchn.key.as_str(),
-            "other kinds of event channels have more: see `evtchn` of [network]",
+        Some(Evtchn {
+            key, of: (of, _), ..
+        }) => (
+            key.as_str(),
+            format!("other kinds of event channels have more: see `evtchn` of [{of}]"),
         ),
-        None => ("host.xen", "domains of Xen 4.5 and later have more"),
+        None => (
+            "host.xen",
+            "domains of Xen 4.5 and later have more".to_owned(),
+        ),
     };
     cx.push(
-        Problem::new(
+        Mistake::new(
             Code::Limit,
             domain.span,
             format!(

@@ -1,19 +1,19 @@
 //! Limits of what driver domains do for guests, for ShareGuard: whether they can be kept at all.
 
 use super::asked::Asked;
-use super::device::Device;
+use super::equip::Device;
 use super::resolved::{Domain, Resolved};
 use crate::check::Cx;
-use crate::problem::{Code, Problem};
-use crate::source::Span;
 use domio_control::share_guard::LIMIT;
+use domio_core::keys::Span;
+use domio_core::keys::{Code, Mistake};
 
 /// Tells of limits that are not below what driver domains may have, as the paper wants them
 /// (section 5.1), and of those that say nothing.
 pub(super) fn limits(
     cx: &mut Cx<'_>,
     i: usize,
-    asked: &Asked<'_>,
+    asked: &Asked,
     devices: &[Device],
     resolved: &Resolved,
 ) {
@@ -37,7 +37,7 @@ pub(super) fn limits(
             return;
         }
         cx.problems.push(
-            Problem::new(
+            Mistake::new(
                 Code::OutOfRange,
                 span,
                 format!("a limit of {limit} % is not below {who}"),
@@ -80,7 +80,10 @@ pub(super) fn limits(
         if with_cards.contains(&index) {
             cx.notices
                 .push(format!("{name} has a card: its `{LIMIT}` does nothing"));
-        } else if domain.vifs.is_empty() {
+        } else if !devices
+            .iter()
+            .any(|d| d.packets && d.users.contains(&index))
+        {
             cx.notices
                 .push(format!("{name} has no vif: its `{LIMIT}` does nothing"));
         }

@@ -98,7 +98,7 @@ keys! {
 }
 
 /// The guest that `fields` name or describe at `slot`.
-pub(super) fn guest(cx: &mut Cx<'_>, fields: &Fields<'_>, slot: &Slot<Os>) -> Option<Os> {
+pub(super) fn guest(cx: &mut Cx<'_>, fields: &Fields, slot: &Slot<Os>) -> Option<Os> {
     let Some(node) = fields.node(slot) else {
         return slot.get();
     };

@@ -1,8 +1,8 @@
 //! `[run]` and `[host]`: how long, and on which machine.
 
 use crate::check::{self, Cx, Fields};
-use crate::problem::{Code, Problem};
 use domio_core::cpuset::MAX_PCPUS;
+use domio_core::keys::{Code, Mistake};
 use domio_core::keys::{
     KeySection, Keys, Need, Nested, WordOf, Words, int, nested, time, word, word_text,
 };
@@ -100,7 +100,7 @@ impl HostKeys {
 
 /// The profile of the machine with the costs that `host` has of its own; `None` when something is
 /// wrong with one of them.
-pub(super) fn priced(cx: &mut Cx<'_>, host: &Fields<'_>, keys: &HostKeys) -> Option<Profile> {
+pub(super) fn priced(cx: &mut Cx<'_>, host: &Fields, keys: &HostKeys) -> Option<Profile> {
     let own = check::inner(cx, host, &keys.costs, &HOST_COSTS);
     let mut priced = *keys.machine()?.profile;
     host_costs(&own, &mut priced)?;
@@ -120,7 +120,7 @@ pub(super) fn priced(cx: &mut Cx<'_>, host: &Fields<'_>, keys: &HostKeys) -> Opt
 }
 
 /// What kernels with a part in a device cost on the host; `None` when something is wrong.
-pub(super) fn kernel(cx: &mut Cx<'_>, host: &Fields<'_>, keys: &HostKeys) -> Option<KernelCosts> {
+pub(super) fn kernel(cx: &mut Cx<'_>, host: &Fields, keys: &HostKeys) -> Option<KernelCosts> {
     let own = check::inner(cx, host, &keys.kernel, &HOST_KERNEL);
     let mut costs = KernelCosts::on(keys.machine()?);
     host_kernel(&own, &mut costs)?;
@@ -128,7 +128,7 @@ pub(super) fn kernel(cx: &mut Cx<'_>, host: &Fields<'_>, keys: &HostKeys) -> Opt
 }
 
 /// The pcpus of the host.
-pub(super) fn topology(cx: &mut Cx<'_>, host: &Fields<'_>, keys: &HostKeys) -> Option<Topology> {
+pub(super) fn topology(cx: &mut Cx<'_>, host: &Fields, keys: &HostKeys) -> Option<Topology> {
     let (sockets, cores) = (keys.sockets.get()?, keys.cores.get()?);
     let threads = keys.threads.get()?;
     let topology = Topology::new(sockets, cores, threads);
@@ -139,7 +139,7 @@ pub(super) fn topology(cx: &mut Cx<'_>, host: &Fields<'_>, keys: &HostKeys) -> O
             .find(|slot| slot.given);
         let culprit = culprit.unwrap_or(&keys.cores);
         cx.push(
-            Problem::new(
+            Mistake::new(
                 Code::Limit,
                 host.span(culprit),
                 format!("{sockets} x {cores} x {threads} are {pcpus} pcpus"),

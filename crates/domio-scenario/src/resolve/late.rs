@@ -20,13 +20,12 @@ pub(super) fn late(
         ));
     }
     for domain in &resolved.domains {
-        let flows = domain.vifs.iter().flat_map(|v| &v.flows);
-        let flows = flows.filter_map(|flow| flow.configs.first());
-        for flow in flows.filter(|f| domain.config.start + f.start >= end) {
+        let begins = domain.parts.iter().flat_map(|part| &part.begins);
+        let begins = begins.map(|(what, after)| (what, domain.config.start + *after));
+        for (what, begin) in begins.filter(|(_, begin)| *begin >= end) {
             cx.notices.push(format!(
-                "a network workload of domain {} begins at {}, after the end of the run at {end}",
-                domain.config.name,
-                domain.config.start + flow.start
+                "{what} of domain {} begins at {begin}, after the end of the run at {end}",
+                domain.config.name
             ));
         }
     }

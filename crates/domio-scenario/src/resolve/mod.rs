@@ -7,26 +7,15 @@
 mod action;
 mod asked;
 mod body;
-mod chain;
 mod controller;
 mod cores;
-mod device;
-mod disk;
-mod disks;
 mod domain;
-mod driver;
 mod equip;
-mod files;
-mod files_room;
-mod flow;
 mod guard;
 pub(crate) mod guest;
 mod host;
-mod host_disks;
-mod inputs;
 mod late;
 mod names;
-mod network;
 mod pool;
 mod release;
 mod resolved;
@@ -37,7 +26,6 @@ mod together;
 mod unused;
 mod vary;
 mod vcpus;
-mod vif;
 mod work;
 mod workloads;
 
@@ -55,29 +43,27 @@ pub(crate) use workloads::{DEMANDS, OTHERS};
 
 use crate::check::unknown::TOP_LEVEL;
 use crate::check::{self, Cx, Fields};
+use crate::devices::{KINDS, OF_HOST, around, count};
 use crate::plan::Plan;
 use crate::value::{Node, Table};
-use device::Device;
-use domio_blk::split::keys::{BLKBACK, GUESTS as GUESTS_LAYER, HOST_DISK};
 use domio_contract::Policy;
 use domio_core::ParamValues;
-use domio_core::keys::{
-    KeySection, Keys, Need, Nested, Slot, int, nested, nested_any, nested_list, text,
-};
-use domio_net::keys::{NETWORK, VIF};
-use domio_vmm::Hardware;
+use domio_core::keys::{Key, KeySection, Keys, Need, Nested, Slot, int, nested, nested_list, text};
 use domio_vmm::config::{HostConfig, KernelCosts};
+use domio_vmm::evtchn::Abi;
 use host::{HostKeys, RUN, RunKeys};
 use pool::InPools;
-use resolved::Resolved;
 use shared::Chosen;
 
 /// The document.
 pub(crate) static ROOT: KeySection = KeySection::plain(
     TOP_LEVEL,
     "Keys before the first table, and the tables themselves.",
-    RootKeys::KEYS,
+    &ALL_KEYS,
 );
+
+static ALL_KEYS: [Key; count(RootKeys::KEYS, &OF_HOST, BehindDevices::KEYS)] =
+    around(RootKeys::KEYS, &OF_HOST, BehindDevices::KEYS);
 
 keys! {
     struct RootKeys {
@@ -93,15 +79,12 @@ keys! {
         scheduler: Nested = nested(&SCHEDULER), Need::Required, "Which policy.";
         pool: Nested = nested_list(&POOL), Need::Optional("every pcpu is in `Pool-0`"),
             "Cpupools: pcpus with a policy of their own.";
-        network: Nested = nested_any(&NETWORK),
-            Need::Optional("the default one if a domain has a vif, else none"),
-            "Which card and which line; with two brackets, `[[network]]`, any number of them.";
-        disk: Nested = nested_any(&HOST_DISK), Need::Optional("none"),
-            "Which disk; with two brackets, `[[disk]]`, any number of them.";
-        guests: Nested = nested(&GUESTS_LAYER), Need::Optional("`noop`, 250 ticks a second"),
-            "Request layers of guests with virtual disks.";
-        blkback: Nested = nested(&BLKBACK), Need::Optional("64 requests"),
-            "What blkbacks of a driver domain share.";
+    }
+}
+
+keys! {
+    /// Those that come after the tables of devices.
+    struct BehindDevices {
         controller: Nested = nested_list(&CONTROLLER), Need::Optional("nobody looks"),
             "What looks at the host now and then, and changes settings.";
         domain: Nested = nested_list(&DOMAIN), Need::Required, "Who runs; at least one.";
@@ -114,37 +97,28 @@ keys! {
 }
 
 /// Sections in which a key that stands in the wrong one is looked for, the likeliest first.
-pub(crate) static SECTIONS: &[&KeySection] = &[
-    &RUN,
-    &HOST,
-    &SCHEDULER,
-    &POOL,
-    &DOMAIN,
-    &TASK,
-    &VCPU,
-    &VIF,
-    &NETWORK,
-    &disk::DISK,
-    &HOST_DISK,
-    &GUESTS_LAYER,
-    &BLKBACK,
-    &ACTION,
-    &CONTROLLER,
-    &ROOT,
-];
+pub(crate) fn sections() -> Vec<&'static KeySection> {
+    let first = [&RUN, &HOST, &SCHEDULER, &POOL, &DOMAIN, &TASK, &VCPU];
+    let of_devices = KINDS
+        .iter()
+        .flat_map(|kind| kind.of_domain.iter().chain(kind.of_host));
+    let of_devices = of_devices.filter_map(|key| key.kind.section());
+    let all = first.into_iter().chain(of_devices);
+    all.chain([&ACTION, &CONTROLLER, &ROOT]).collect()
+}
 
 /// Checks `root` and makes a plan of it. The plan is of use only if `cx` has no problem then.
 pub(crate) fn resolve(cx: &mut Cx<'_>, root: &Node, members: &[MemberKey]) -> Option<Plan> {
     let empty = Table::default();
     let table = root.as_table().unwrap_or(&empty);
     let top = check::table(cx, table, root.span, &ROOT, "", None);
-    let keys: RootKeys = top.read();
+    let (keys, behind): (RootKeys, BehindDevices) = (top.read(), top.read());
 
     let run: RunKeys = section(cx, &top, &keys.run, &RUN, None).read();
     let host = section(cx, &top, &keys.host, &HOST, None);
     let host_keys: HostKeys = host.read();
     let topology = host::topology(cx, &host, &host_keys);
-    let policy = scheduler(cx, &top, &keys);
+    let policy = scheduler(cx, &top, &keys, &behind);
     let chosen = policy.as_ref().map(|(policy, params)| Chosen {
         policy,
         params,
@@ -155,35 +129,29 @@ pub(crate) fn resolve(cx: &mut Cx<'_>, root: &Node, members: &[MemberKey]) -> Op
         release::without_effect(cx, table, chosen);
     }
     let pools = pool::pools(cx, &top, &keys.pool, chosen, topology.as_ref());
-    pool::fit(cx, &pools, (&host, &host_keys), (&top, &keys.controller));
+    pool::fit(cx, &pools, (&host, &host_keys), (&top, &behind.controller));
     let in_pools = InPools {
         first: chosen,
         pools: &pools,
     };
-    let asked = asked::asked(cx, &top, &keys.controller);
-    cx.known.networks = network::names(cx, &top, &keys.network);
-    let slot = &keys.domain;
+    let asked = asked::asked(cx, &top, &behind.controller);
+    let sides = KINDS.iter().map(|kind| (kind.open)(cx, &top));
+    cx.known.devices = sides.collect();
+    let slot = &behind.domain;
     let mut resolved = domain::domains(cx, &top, slot, in_pools, topology.as_ref(), members);
     let (machine, version) = (host_keys.machine(), host_keys.version());
-    let on = network::On {
-        machine,
-        version,
-        resolved: &resolved,
-    };
-    // Networks come to the bus first.
-    let mut devices = network::networks(cx, &top, &keys.network, &on);
-    devices.extend(keys.disks(cx, &top, machine, &mut resolved));
+    let (devices, idle) = equip::devices(cx, (machine, version), &resolved);
     let kernel = host::kernel(cx, &host, &host_keys);
-    let abi = version.and_then(|version| network::default_abi(cx, &top, version));
+    let abi = version.map(Abi::usual);
     let kernel = kernel.unwrap_or(KernelCosts::FREE);
     equip::equip(cx, &devices, kernel, abi, &mut resolved);
     let priced = host::priced(cx, &host, &host_keys);
-    let vary = vary::vary(cx, &top, &keys.vary);
+    let vary = vary::vary(cx, &top, &behind.vary);
     let controllers = controller::controllers(cx, &asked, machine, chosen, &devices, &resolved);
     let actions = action::actions(
         cx,
         &top,
-        &keys.action,
+        &behind.action,
         in_pools,
         topology.as_ref(),
         &resolved,
@@ -192,8 +160,9 @@ pub(crate) fn resolve(cx: &mut Cx<'_>, root: &Node, members: &[MemberKey]) -> Op
     if let (Some(duration), Some(warmup)) = (duration, warmup) {
         late::late(cx, duration + warmup, &resolved, &actions);
     }
-    unused::unused(cx, host_keys.presumed_free(), &devices, &resolved);
-    scheduler::hears_nothing(cx, chosen.map(|chosen| chosen.policy), &resolved);
+    unused::unused(cx, host_keys.presumed_free(), (&devices, idle), &resolved);
+    let complete = resolved.complete;
+    scheduler::hears_nothing(cx, chosen.map(|chosen| chosen.policy), complete, &devices);
 
     let vcpus = (&resolved, &*actions);
     let cores = cores::whole_cores(cx, (&host, &host_keys), topology.as_ref(), &pools, vcpus);
@@ -226,30 +195,19 @@ pub(crate) fn resolve(cx: &mut Cx<'_>, root: &Node, members: &[MemberKey]) -> Op
         host: config,
         devices: devices.into_iter().map(|d| d.config).collect(),
         replays: resolved.replays,
-        disk_inputs: resolved.disk_inputs,
+        inputs: resolved.inputs,
         vary: vary?,
     })
 }
 
-impl RootKeys {
-    /// The devices with the disks of the host and of guests.
-    fn disks(
-        &self,
-        cx: &mut Cx<'_>,
-        top: &Fields<'_>,
-        machine: Option<&'static Hardware>,
-        resolved: &mut Resolved,
-    ) -> Vec<Device> {
-        let slots = [&self.disk, &self.guests, &self.blkback];
-        let host = host_disks::host_disks(cx, top, slots);
-        host.place(cx, resolved);
-        disks::disks(cx, machine, &host, resolved)
-    }
-}
-
 /// The policy of `[scheduler]` with the values of its parameters.
-fn scheduler(cx: &mut Cx<'_>, top: &Fields<'_>, keys: &RootKeys) -> Option<(Policy, ParamValues)> {
-    let policy = scheduler::policy_of(cx, top, [&keys.scheduler, &keys.domain]);
+fn scheduler(
+    cx: &mut Cx<'_>,
+    top: &Fields,
+    keys: &RootKeys,
+    behind: &BehindDevices,
+) -> Option<(Policy, ParamValues)> {
+    let policy = scheduler::policy_of(cx, top, [&keys.scheduler, &behind.domain]);
     let scheduler = section(cx, top, &keys.scheduler, &SCHEDULER, policy.as_ref());
     let policy = policy?;
     let values = scheduler.values(ParamValues::defaults(policy.descriptor.params));
@@ -258,13 +216,13 @@ fn scheduler(cx: &mut Cx<'_>, top: &Fields<'_>, keys: &RootKeys) -> Option<(Poli
 }
 
 /// The fields of the table at `slot`, or of an empty one.
-fn section<'t>(
+fn section(
     cx: &mut Cx<'_>,
-    top: &Fields<'t>,
+    top: &Fields,
     slot: &Slot<Nested>,
     section: &'static KeySection,
     policy: Option<&Policy>,
-) -> Fields<'t> {
+) -> Fields {
     match top.node(slot).and_then(|n| Some((n, n.as_table()?))) {
         Some((node, table)) => check::table(cx, table, node.span, section, slot.name, policy),
         None => check::absent(section, slot.name, top.header),

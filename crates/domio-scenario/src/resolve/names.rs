@@ -1,11 +1,9 @@
 //! Names and ids of domains, names of networks: which are taken, and by whom.
 
-use crate::check::{Cx, Fields};
+use crate::check::Cx;
 use crate::limits::MAX_DOMAIN_ID;
-use crate::problem::{Code, Problem, list};
-use crate::source::Span;
-use crate::suggest::did_you_mean;
-use domio_core::keys::Slot;
+use domio_core::keys::Span;
+use domio_core::keys::{Code, Mistake};
 use std::collections::BTreeMap;
 
 /// Name of the control domain, as Xen's tools write it.
@@ -44,7 +42,7 @@ impl Names {
                 self.names.insert(name.to_owned(), (span, group));
             }
             Some((first, of)) => cx.push(
-                Problem::new(
+                Mistake::new(
                     Code::Duplicate,
                     span,
                     format!("there are two domains `{name}`"),
@@ -81,7 +79,7 @@ impl Names {
     pub fn take_ids(&mut self, cx: &mut Cx<'_>, first: i64, count: usize, span: Span, path: &str) {
         if first + count as i64 - 1 > MAX_DOMAIN_ID {
             cx.push(
-                Problem::new(
+                Mistake::new(
                     Code::OutOfRange,
                     span,
                     format!("ids from {first} leave no room for {count} domains"),
@@ -96,7 +94,7 @@ impl Names {
         for id in (first as u16..).take(count) {
             if let Some(taken) = self.ids.insert(id, span) {
                 cx.push(
-                    Problem::new(
+                    Mistake::new(
                         Code::Duplicate,
                         span,
                         format!("the domain id {id} is taken"),
@@ -130,8 +128,8 @@ impl Names {
 
 /// `name`, given at `span`, is that of a domain and of a group; whichever came first did so at
 /// `first`.
-fn of_both(name: &str, span: Span, first: Span, path: &str) -> Problem {
-    Problem::new(
+fn of_both(name: &str, span: Span, first: Span, path: &str) -> Mistake {
+    Mistake::new(
         Code::Duplicate,
         span,
         format!("there are a domain and a group `{name}`"),
@@ -144,54 +142,4 @@ fn of_both(name: &str, span: Span, first: Span, path: &str) -> Problem {
         "give the group or the domain another name: what is said of `{name}` could be of either (a \
          group's members are `{name}1`, `{name}2` and so on)"
     ))
-}
-
-/// A network that something asks for by its name.
-#[derive(Clone)]
-pub(super) struct NetworkName {
-    pub name: String,
-    pub span: Span,
-    key: String,
-}
-
-impl NetworkName {
-    /// The network that `slot` of `fields` names, if it is there and good.
-    pub fn of(fields: &Fields<'_>, slot: &Slot<String>) -> Option<NetworkName> {
-        Some(NetworkName {
-            name: slot.get()?,
-            span: fields.span(slot),
-            key: fields.path_of(slot),
-        })
-    }
-}
-
-/// Index of the network that `asked` names; reports it when there is none.
-pub(super) fn network(cx: &mut Cx<'_>, asked: &NetworkName) -> Option<usize> {
-    let NetworkName { name, span, key } = asked;
-    let mut networks = cx.known.networks.iter();
-    if let Some(index) = networks.position(|n| n.as_deref() == Some(name)) {
-        return Some(index);
-    }
-    if cx.partial {
-        return None;
-    }
-    let names = || cx.known.networks.iter().filter_map(|n| n.as_deref());
-    let expected = match names().next() {
-        Some(_) => format!("one of: {}", list(names())),
-        None => "no `network`: none has a name".to_owned(),
-    };
-    let problem = Problem::new(
-        Code::UnknownName,
-        *span,
-        format!("there is no network `{name}`"),
-    )
-    .key(key.as_str())
-    .found(name)
-    .expected(expected)
-    .hint_or(
-        did_you_mean(name, names()),
-        "add a [[network]] with that `name`",
-    );
-    cx.push(problem);
-    None
 }

@@ -8,11 +8,11 @@ use super::scheduler::params_agree;
 use super::shared::Chosen;
 use crate::amount::show_pcpus;
 use crate::check::{self, Cx, Fields};
-use crate::problem::{Code, Problem, list, quote};
-use crate::source::Span;
 use crate::suggest::did_you_mean;
 use crate::value::{Node, Table};
 use domio_contract::Policy;
+use domio_core::keys::Span;
+use domio_core::keys::{Code, Mistake, list, quote};
 use domio_core::keys::{
     KeyParams, KeySection, Keys, Need, Nested, Slot, VcpuPins, Words, name, pcpus, word_text,
 };
@@ -95,7 +95,7 @@ impl<'a> InPools<'a> {
     pub fn of_domain(
         &self,
         cx: &mut Cx<'_>,
-        fields: &Fields<'_>,
+        fields: &Fields,
         slot: &Slot<String>,
     ) -> Option<usize> {
         let Some(name) = slot.if_given()? else {
@@ -110,7 +110,7 @@ impl<'a> InPools<'a> {
             let known = || known().chain(self.pools.is_empty().then_some(FIRST));
             let unknown = format!("there is no pool `{}`", quote(&name));
             cx.push(
-                Problem::new(Code::UnknownName, fields.span(slot), unknown)
+                Mistake::new(Code::UnknownName, fields.span(slot), unknown)
                     .key(fields.path_of(slot))
                     .found(quote(&name))
                     .expected(format!("one of: {}", list(known())))
@@ -148,7 +148,7 @@ impl<'a> InPools<'a> {
         let pool = &self.pools[pool];
         let message = format!("the pin has no pcpu of the pool `{}`", pool.name);
         cx.push(
-            Problem::new(Code::Conflict, span, message)
+            Mistake::new(Code::Conflict, span, message)
                 .key(key)
                 .found(show_pcpus(outside))
                 .expected(format!("pcpus of the pool: {}", show_pcpus(&own)))
@@ -162,7 +162,7 @@ impl<'a> InPools<'a> {
 /// The pools at `slot`; Pool-0 comes first.
 pub(super) fn pools(
     cx: &mut Cx<'_>,
-    top: &Fields<'_>,
+    top: &Fields,
     slot: &Slot<Nested>,
     first: Option<Chosen<'_>>,
     topology: Option<&Topology>,
@@ -191,7 +191,7 @@ pub(super) fn pools(
                 let last = pools.last().map_or(top.header, |pool| pool.span);
                 let message = format!("no pcpu is left for {FIRST}, where Domain-0 is");
                 cx.push(
-                    Problem::new(Code::Conflict, last, message)
+                    Mistake::new(Code::Conflict, last, message)
                         .key("pool")
                         .expected("a pcpu that is in none of the pools")
                         .hint("take a pcpu out of one of them: `pcpus` of its table"),
@@ -237,7 +237,7 @@ fn pool(
     let given = named.map(|e| ("policy", e.node.span)).or(given);
     if let Some((key, span)) = given.filter(|_| name == FIRST) {
         cx.push(
-            Problem::new(
+            Mistake::new(
                 Code::Conflict,
                 span,
                 format!("{FIRST} has its scheduler already"),
@@ -270,7 +270,7 @@ fn stands_alone(cx: &mut Cx<'_>, pool: &Pool, path: &str, earlier: &[Pool]) -> b
     if let Some(other) = earlier.iter().find(|other| other.name == pool.name) {
         let name = quote(&pool.name);
         cx.push(
-            Problem::new(
+            Mistake::new(
                 Code::Duplicate,
                 pool.span,
                 format!("there are two pools `{name}`"),
@@ -292,7 +292,7 @@ fn stands_alone(cx: &mut Cx<'_>, pool: &Pool, path: &str, earlier: &[Pool]) -> b
     let both = show_pcpus(&(other.pcpus & pool.pcpus));
     let message = format!("pcpu {both} is in the pool `{}` already", other.name);
     cx.push(
-        Problem::new(Code::Conflict, pool.span, message)
+        Mistake::new(Code::Conflict, pool.span, message)
             .key(format!("{path}.pcpus"))
             .found(both)
             .expected("pcpus that no other pool has")
@@ -320,8 +320,8 @@ pub(super) fn configs(pools: &[Pool], resolved: &Resolved) -> Vec<PoolConfig> {
 pub(super) fn fit(
     cx: &mut Cx<'_>,
     pools: &[Pool],
-    host: (&Fields<'_>, &HostKeys),
-    controllers: (&Fields<'_>, &Slot<Nested>),
+    host: (&Fields, &HostKeys),
+    controllers: (&Fields, &Slot<Nested>),
 ) {
     let Some(last) = pools.last() else { return };
     let (fields, keys) = host;
@@ -331,7 +331,7 @@ pub(super) fn fit(
     let version = keys.version().filter(|version| *version < SINCE);
     if let Some(version) = version.filter(|_| keys.xen.given) {
         cx.push(
-            Problem::new(
+            Mistake::new(
                 Code::Conflict,
                 fields.span(&keys.xen),
                 format!("Xen {version} has no cpupools"),
@@ -346,7 +346,7 @@ pub(super) fn fit(
     let (top, slot) = controllers;
     if top.node(slot).is_some() {
         cx.push(
-            Problem::new(
+            Mistake::new(
                 Code::Conflict,
                 top.span(slot),
                 "controllers know nothing of pools",

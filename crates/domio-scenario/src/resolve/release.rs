@@ -3,9 +3,9 @@
 use super::host::HostKeys;
 use super::shared::Chosen;
 use crate::check::{Cx, Fields};
-use crate::problem::{Code, Problem, quote};
 use crate::value::{Node, Table, Value};
 use domio_contract::{Policy, Releases, releases};
+use domio_core::keys::{Code, Mistake, quote};
 
 /// Which releases have a policy, in words.
 fn from_to(releases: &Releases) -> String {
@@ -18,7 +18,7 @@ fn from_to(releases: &Releases) -> String {
 
 /// A release of Xen that the text asks for must have the policy. Where the policy was asked for by
 /// an override, the host is compared under it all the same.
-pub(super) fn has_policy(cx: &mut Cx<'_>, host: &Fields<'_>, keys: &HostKeys, policy: &Policy) {
+pub(super) fn has_policy(cx: &mut Cx<'_>, host: &Fields, keys: &HostKeys, policy: &Policy) {
     let (Some(releases), true) = (policy.releases, keys.xen.given) else {
         return;
     };
@@ -34,7 +34,7 @@ pub(super) fn has_policy(cx: &mut Cx<'_>, host: &Fields<'_>, keys: &HostKeys, po
         return cx.notices.push(notice);
     }
     let span = host.span(&keys.xen);
-    let problem = Problem::new(Code::Conflict, span, says)
+    let problem = Mistake::new(Code::Conflict, span, says)
         .key(host.path_of(&keys.xen))
         .found(quote(cx.text(span)))
         .expected(expected)

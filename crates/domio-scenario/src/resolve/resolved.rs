@@ -1,12 +1,10 @@
 //! The domains of the host, with what checks of the other tables need to know of each.
 
-use super::disk::Disk;
 use super::shared::GivenParams;
-use super::vif::Vif;
-use super::work::{DiskWork, Task};
-use crate::plan::{DiskInput, Replay};
-use crate::source::Span;
+use crate::plan::{Input, Replay};
 use domio_core::ParamValues;
+use domio_core::keys::Span;
+use domio_vmm::bus::side::{DevicePart, Domains, Member};
 use domio_vmm::config::{DomainConfig, GuestConfig, ProcessOrder, VcpuConfig};
 use std::collections::BTreeMap;
 
@@ -16,10 +14,8 @@ pub(super) struct Domain {
     pub span: Span,
     /// Index of its pool, 0 for Pool-0.
     pub pool: usize,
-    pub vifs: Vec<Vif>,
-    pub disks: Vec<Disk>,
-    /// Tasks that go through a disk.
-    pub copies: Vec<(Task, DiskWork)>,
+    /// By kind of device: what it asks for.
+    pub parts: Vec<DevicePart>,
     /// By controller: parameters that it has of the domain, if any were given.
     pub controlled: Vec<Option<Controlled>>,
 }
@@ -35,9 +31,9 @@ pub(super) struct Controlled {
 }
 
 impl Domain {
-    /// Number of interfaces and disks that it asks for.
-    pub fn parts(&self) -> usize {
-        self.vifs.len() + self.disks.len()
+    /// Event channels that it needs for what it asks of devices.
+    pub fn ports(&self) -> usize {
+        self.parts.iter().map(|part| part.ports).sum()
     }
 }
 
@@ -46,11 +42,26 @@ impl Domain {
 pub(super) struct Resolved {
     pub domains: Vec<Domain>,
     pub replays: Vec<Replay>,
-    pub disk_inputs: Vec<DiskInput>,
+    pub inputs: Vec<Input>,
     /// Domains by name, and groups by theirs.
     pub by_name: BTreeMap<String, Vec<usize>>,
     /// Whether the name of every domain of the text is known.
     pub complete: bool,
+}
+
+impl Resolved {
+    /// The domains, as devices see them.
+    pub fn domains(&self) -> Domains<'_> {
+        let all = self.domains.iter().map(|domain| Member {
+            config: &domain.config,
+            span: domain.span,
+        });
+        Domains {
+            all: all.collect(),
+            by_name: &self.by_name,
+            complete: self.complete,
+        }
+    }
 }
 
 /// Whether the kernel of a guest moves processes from one vcpu to another.

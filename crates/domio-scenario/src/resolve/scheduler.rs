@@ -1,6 +1,6 @@
 //! `[scheduler]`: the policy with its parameters.
 
-use super::resolved::Resolved;
+use super::equip::Device;
 use super::shared::{given, tell};
 use crate::check::{Cx, Fields};
 use crate::suggest::nearest;
@@ -26,7 +26,7 @@ keys! {
 /// that exists, the one that is probably meant, so that the other mistakes are found as well.
 pub(super) fn policy_of(
     cx: &mut Cx<'_>,
-    top: &Fields<'_>,
+    top: &Fields,
     [scheduler, domains]: [&Slot<Nested>; 2],
 ) -> Option<Policy> {
     let table = top.node(scheduler).and_then(Node::as_table);
@@ -50,7 +50,7 @@ pub(super) fn policy_of(
 fn by_parameters<'p>(
     policies: &'p [Policy],
     scheduler: Option<&Table>,
-    top: &Fields<'_>,
+    top: &Fields,
     slot: &Slot<Nested>,
 ) -> Option<&'p Policy> {
     let domains = match top.node(slot).map(|node| &node.value) {
@@ -78,7 +78,7 @@ fn by_parameters<'p>(
 /// What no single range can tell about the policy's parameters.
 pub(super) fn params_agree(
     cx: &mut Cx<'_>,
-    scheduler: &Fields<'_>,
+    scheduler: &Fields,
     policy: &Policy,
     values: &ParamValues,
 ) {
@@ -90,10 +90,15 @@ pub(super) fn params_agree(
 }
 
 /// Tells of a policy that needs to know of packets in a host where there are none.
-pub(super) fn hears_nothing(cx: &mut Cx<'_>, policy: Option<&Policy>, resolved: &Resolved) {
+pub(super) fn hears_nothing(
+    cx: &mut Cx<'_>,
+    policy: Option<&Policy>,
+    complete: bool,
+    devices: &[Device],
+) {
     let Some(policy) = policy else { return };
-    let no_packets = resolved.domains.iter().all(|d| d.vifs.is_empty());
-    if policy.descriptor.needs.packets && resolved.complete && no_packets {
+    let no_packets = !devices.iter().any(|device| device.packets);
+    if policy.descriptor.needs.packets && complete && no_packets {
         cx.notices.push(format!(
             "{} decides by packets, and no domain has an interface: nobody is preferred",
             policy.descriptor.name

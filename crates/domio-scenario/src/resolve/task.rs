@@ -1,12 +1,13 @@
 //! Tasks: `[[domain.task]]`, or the workload of a domain itself.
 
 use super::shared::VCPUS_FROM_0;
-use super::work::{Placing, Task, Work};
+use super::work::{Task, Work};
 use super::workloads::work;
 use crate::check::{self, Cx, Fields};
-use crate::problem::{Code, Problem};
-use crate::source::Span;
+use domio_core::keys::Span;
+use domio_core::keys::{Code, Mistake};
 use domio_core::keys::{KeySection, Keys, Need, Nested, Slot, Words, int, name, vcpu, word_text};
+use domio_vmm::bus::side::Placing;
 use domio_vmm::config::{TaskConfig, Workload};
 use std::collections::BTreeMap;
 
@@ -43,13 +44,13 @@ keys! {
 /// workload that it names itself, and those at `slot`.
 pub(super) fn tasks(
     cx: &mut Cx<'_>,
-    domain: &Fields<'_>,
+    domain: &Fields,
     slot: &Slot<Nested>,
     vcpus: Option<usize>,
 ) -> Vec<Task> {
     if let (Some(short), Some(long)) = (domain.selected(), domain.field(slot)) {
         cx.push(
-            Problem::new(
+            Mistake::new(
                 Code::Conflict,
                 short.key_span,
                 "the domain has both a `workload` and tasks",
@@ -78,7 +79,7 @@ pub(super) fn tasks(
 }
 
 /// The task of a domain that names its workload directly.
-fn own_task(cx: &mut Cx<'_>, domain: &Fields<'_>) -> Option<Task> {
+fn own_task(cx: &mut Cx<'_>, domain: &Fields) -> Option<Task> {
     let word = domain.variant?.word;
     let work = work(cx, domain, word, None)?;
     Some(Task {
@@ -95,19 +96,14 @@ fn own_task(cx: &mut Cx<'_>, domain: &Fields<'_>) -> Option<Task> {
     })
 }
 
-fn task(
-    cx: &mut Cx<'_>,
-    fields: &Fields<'_>,
-    vcpus: Option<usize>,
-    names: &mut Names,
-) -> Option<Task> {
+fn task(cx: &mut Cx<'_>, fields: &Fields, vcpus: Option<usize>, names: &mut Names) -> Option<Task> {
     let keys: TaskKeys = fields.read();
     let vcpu = keys.vcpu.or(Some(0));
     if let (Some(Some(v)), Some(n)) = (vcpu, vcpus)
         && usize::from(v) >= n
     {
         cx.push(
-            Problem::new(
+            Mistake::new(
                 Code::OutOfRange,
                 fields.span(&keys.vcpu),
                 format!("the domain has no vcpu {v}"),
@@ -149,7 +145,7 @@ fn task(
 pub(super) fn notice(name: &str, vcpus: usize, tasks: &[Task], moves: bool) -> Option<String> {
     let computes = |t: &Task| match &t.work {
         Work::Demand(workload) => !matches!(workload, Workload::Idle),
-        Work::Replay(_) | Work::Flow(_) | Work::Disk(_) => false,
+        Work::Replay(_) | Work::Device(..) => false,
     };
     let first = tasks.iter().find(|t| computes(t) && !t.placed)?;
     let alone = match moves {
@@ -182,13 +178,13 @@ impl Names {
         &mut self,
         cx: &mut Cx<'_>,
         name: String,
-        fields: &Fields<'_>,
+        fields: &Fields,
         slot: &Slot<String>,
     ) -> String {
         let span = fields.span(slot);
         if let Some(first) = self.given.insert(name.clone(), span) {
             cx.push(
-                Problem::new(
+                Mistake::new(
                     Code::Duplicate,
                     span,
                     format!("the domain has two tasks `{name}`"),

@@ -3,9 +3,9 @@
 use super::resolved::{Domain, Resolved};
 use super::shared::{Chosen, GivenParams, tell};
 use crate::check::Cx;
-use crate::source::Span;
 use domio_contract::Conflict;
 use domio_core::ParamValues;
+use domio_core::keys::Span;
 
 /// Tells whether the parameters of all domains go together, unless something about them was told
 /// already. `place` tells what was given for a domain, and where its table is.

@@ -2,8 +2,8 @@
 
 use crate::check::{self, Cx, Fields};
 use crate::plan::Vary;
-use crate::problem::{Code, Problem};
 use domio_core::Duration;
+use domio_core::keys::{Code, Mistake};
 use domio_core::keys::{KeySection, Keys, Need, Nested, Slot, text, time};
 
 pub(super) static VARY: KeySection = KeySection::plain(
@@ -28,7 +28,7 @@ keys! {
 }
 
 /// What replications draw, in the order of the text; `None` when something is wrong with it.
-pub(super) fn vary(cx: &mut Cx<'_>, top: &Fields<'_>, slot: &Slot<Nested>) -> Option<Vec<Vary>> {
+pub(super) fn vary(cx: &mut Cx<'_>, top: &Fields, slot: &Slot<Nested>) -> Option<Vec<Vary>> {
     let mut all = Some(Vec::new());
     for (node, table, path) in top.tables(slot) {
         let fields = check::table(cx, table, node.span, &VARY, &path, None);
@@ -40,13 +40,13 @@ pub(super) fn vary(cx: &mut Cx<'_>, top: &Fields<'_>, slot: &Slot<Nested>) -> Op
     all
 }
 
-fn one(cx: &mut Cx<'_>, fields: &Fields<'_>) -> Option<Vary> {
+fn one(cx: &mut Cx<'_>, fields: &Fields) -> Option<Vary> {
     let keys: VaryKeys = fields.read();
     let (from, to) = (keys.from.get()?, keys.to.get()?);
     if from > to {
-        let written = fields.field(&keys.to).map_or("to", |field| field.written);
+        let written = fields.field(&keys.to).map_or("to", |field| &field.written);
         cx.push(
-            Problem::new(
+            Mistake::new(
                 Code::Conflict,
                 fields.span(&keys.to),
                 format!("no time is from {from} to {to}"),

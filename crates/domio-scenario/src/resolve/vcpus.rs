@@ -5,9 +5,9 @@ use super::pool::InPools;
 use super::shared::{Chosen, GivenParams, VCPUS_FROM_0, given, tell};
 use crate::check::{self, Cx, Fields};
 use crate::limits::MAX_VCPUS;
-use crate::problem::{Code, Problem};
-use crate::source::Span;
 use domio_contract::Policy;
+use domio_core::keys::Span;
+use domio_core::keys::{Code, Mistake};
 use domio_core::keys::{KeyParams, KeySection, Keys, Need, Nested, Slot, VcpuPins, int, pcpus};
 use domio_core::{CpuSet, DomainId, ParamValues, Topology};
 use domio_vmm::config::VcpuConfig;
@@ -78,7 +78,7 @@ impl Own {
 /// domain has `count` with the parameters `domain`; `None` if something was refused.
 pub(super) fn vcpus(
     cx: &mut Cx<'_>,
-    fields: &Fields<'_>,
+    fields: &Fields,
     slot: &Slot<Nested>,
     count: Option<usize>,
     domain: Option<&ParamValues>,
@@ -96,7 +96,7 @@ pub(super) fn vcpus(
                 good = false;
                 let message = format!("vcpu {} is described twice", one.vcpu);
                 cx.push(
-                    Problem::new(Code::Duplicate, own.span(&keys.vcpu), message)
+                    Mistake::new(Code::Duplicate, own.span(&keys.vcpu), message)
                         .key(own.path_of(&keys.vcpu))
                         .expected("a table for each vcpu at most")
                         .hint("write all that differs into one table"),
@@ -110,7 +110,7 @@ pub(super) fn vcpus(
 
 fn one(
     cx: &mut Cx<'_>,
-    own: &Fields<'_>,
+    own: &Fields,
     keys: &VcpuKeys,
     count: Option<usize>,
     domain: Option<&ParamValues>,
@@ -121,7 +121,7 @@ fn one(
     let vcpu = keys.vcpu.get()?;
     if let Some(n) = count.filter(|n| vcpu >= *n) {
         cx.push(
-            Problem::new(
+            Mistake::new(
                 Code::OutOfRange,
                 own.span(&keys.vcpu),
                 format!("the domain has no vcpu {vcpu}"),

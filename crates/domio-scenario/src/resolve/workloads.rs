@@ -1,18 +1,16 @@
 //! The workloads: each word with its keys, and what a task with these keys does.
 
-use super::disk::COPY;
-use super::files::ON_FILES;
-use super::flow::flow;
-use super::inputs::{WITH_INPUT, with_input};
-use super::work::{Make, Placing, Work};
+use super::work::{Make, Work};
 use crate::check::{Cx, Fields};
+use crate::devices::{self, KINDS};
 use crate::limits::{MAX_DOMAIN_ID, MAX_VCPUS};
-use crate::parts::WorkloadEntry;
+use crate::parts::{WorkloadEntry, of};
 use crate::plan::Replay;
 use domio_core::Duration;
 use domio_core::keys::{Distribution, JoinedWords, Keys, Need, WordOf, int, lengths, text, time};
-use domio_net::keys::TRAFFIC;
+use domio_vmm::bus::side::Placing;
 use domio_vmm::config::Workload;
+use std::rc::Rc;
 
 /// Highest frequency of a recording's clock that readers of traces take.
 const MAX_TRACE_HZ: i64 = 18_000_000_000;
@@ -20,8 +18,7 @@ const MAX_TRACE_HZ: i64 = 18_000_000_000;
 const US: u64 = 1_000;
 
 /// Those that ship and are made of more than their own keys, after [`DEMANDS`] in lists.
-pub(crate) static OTHERS: JoinedWords =
-    JoinedWords(&[&REPLAY, &TRAFFIC, &COPY, &ON_FILES, &WITH_INPUT]);
+pub(crate) static OTHERS: JoinedWords = JoinedWords(&[&REPLAY, &devices::WORKLOADS]);
 
 /// Workloads that need no device and no file.
 pub(crate) static DEMANDS: [WorkloadEntry; 7] = [
@@ -75,22 +72,22 @@ static REPLAY: [WordOf<Make>; 1] = [WordOf::with_keys(
 /// it is one.
 pub(super) fn work(
     cx: &mut Cx<'_>,
-    fields: &Fields<'_>,
+    fields: &Fields,
     word: &'static str,
     place: Option<Placing<'_>>,
 ) -> Option<Work> {
-    if let Some(traffic) = WordOf::find(&TRAFFIC, word) {
-        return flow(cx, fields, word, place, *traffic).map(Work::Flow);
-    }
-    if let Some(read) = WordOf::find(&WITH_INPUT, word) {
-        return with_input(cx, fields, *read);
-    }
     if let Some(entry) = cx.parts.workload(word) {
         return (entry.make)(fields).map(Work::Demand);
     }
-    let make = WordOf::find(&REPLAY, word).or_else(|| WordOf::find(&COPY, word));
-    let make = make.or_else(|| WordOf::find(&ON_FILES, word));
-    make.expect("a word of one of the lists")(fields)
+    if let Some(make) = WordOf::find(&REPLAY, word) {
+        return make(fields);
+    }
+    let has = |list| of(list).any(|known| known.word == word);
+    let kind = KINDS.iter().position(|kind| has(kind.workloads));
+    let kind = kind.expect("a word of one of the lists");
+    let side = Rc::clone(&cx.known.devices);
+    let work = side[kind].work(cx, fields, place)?;
+    Some(Work::Device(kind, work))
 }
 
 keys! {
@@ -186,7 +183,7 @@ keys! {
     }
 }
 
-fn replay(fields: &Fields<'_>) -> Option<Work> {
+fn replay(fields: &Fields) -> Option<Work> {
     let keys: ReplayKeys = fields.read();
     Some(Work::Replay(Replay {
         trace: keys.trace.get()?,

@@ -4,8 +4,8 @@ use crate::common::{errors, is_helpful, only, parse, says};
 use crate::told::ran;
 use domio_core::Duration;
 use domio_scenario::{
-    Built, Code, NoDemands, NoReplay, RecordedCalls, RecordedRequests, Replay, ReplaySource,
-    Scenario,
+    Built, Code, InputFiles, NoDemands, NoReplay, RecordedCalls, RecordedRequests, Replay,
+    ReplaySource, Scenario,
 };
 use domio_vmm::bus::{Device, Passed};
 use domio_vmm::config::{DomainConfig, Workload};
@@ -41,7 +41,9 @@ impl ReplaySource for Files {
     fn workload(&self, replay: &Replay) -> Result<Workload, NoDemands> {
         NoReplay.workload(replay)
     }
+}
 
+impl InputFiles for Files {
     fn job_file(&self, path: &str) -> Result<String, NoDemands> {
         match path {
             "good.fio" => Ok(JOBS.to_owned()),

@@ -3,7 +3,7 @@
 use crate::common::{BASE, is_helpful, parse, with};
 use domio_core::Duration;
 use domio_scenario::{
-    Code, NoDemands, NoReplay, RecordedCalls, RecordedRequests, Replay, ReplaySource,
+    Code, InputFiles, NoDemands, NoReplay, RecordedCalls, RecordedRequests, Replay, ReplaySource,
 };
 use domio_vmm::config::{Action, Distribution, Workload};
 
@@ -284,7 +284,9 @@ impl ReplaySource for Recording {
             }),
         }
     }
+}
 
+impl InputFiles for Recording {
     fn job_file(&self, path: &str) -> Result<String, NoDemands> {
         NoReplay.job_file(path)
     }

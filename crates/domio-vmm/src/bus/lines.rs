@@ -7,6 +7,30 @@ use domio_core::DomainId;
 /// A number that a device model has chosen for something that the model asked for on the bus.
 pub type Token = u32;
 
+/// What tokens of one kind of call are of, where a model has several of each sort: an enum for ports,
+/// one for work items and so on, so that the match of each call leaves none out. The higher half of a
+/// token says the sort, the lower half the number.
+pub trait TokenKind: Copy + PartialEq + 'static {
+    /// Every sort, once.
+    const ALL: &'static [Self];
+
+    /// The token of number `number`.
+    ///
+    /// # Panics
+    /// When [`TokenKind::ALL`] lacks the sort.
+    #[track_caller]
+    fn token(self, number: u16) -> Token {
+        let kind = Self::ALL.iter().position(|kind| *kind == self);
+        let kind = kind.expect("every sort is in the list") as Token;
+        kind << u16::BITS | Token::from(number)
+    }
+
+    /// What `token` is of, and the number.
+    fn of(token: Token) -> (Self, u16) {
+        (Self::ALL[(token >> u16::BITS) as usize], token as u16)
+    }
+}
+
 /// A device model, and its token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Line {

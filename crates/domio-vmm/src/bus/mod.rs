@@ -30,28 +30,27 @@
 //! | `wires` | what the host and its models share |
 //! | `at_hand` | packets that driver domains have at hand, as the policy is told |
 //! | `attach` | what a model is made of, and asks for when it comes to the bus |
-//! | `disk` | what a kind of virtual disk brings, so that scenarios can ask for it |
 //! | `io` | what a model may do when it is called |
 //! | `lines` | whom the host calls for an interrupt, softirq, timer |
 //! | `locks` | sections of kernels that one vcpu at a time may be in |
 //! | `owner` | on whose behalf driver domains work |
+//! | [`side`] | what a kind of device brings, so that scenarios can ask for it |
 
 pub(crate) mod at_hand;
 pub(crate) mod attach;
 pub(crate) mod device;
-mod disk;
 pub(crate) mod io;
 pub(crate) mod lines;
 pub(crate) mod locks;
 pub(crate) mod models;
 pub(crate) mod owner;
+pub mod side;
 pub(crate) mod wires;
 
 pub use attach::{Assembly, Attach, Blueprint};
 pub use device::{Device, NoDevices, Passed, Progress};
-pub use disk::{DiskAsked, DiskKind};
 pub use io::{Io, KernelIo};
-pub use lines::{KernelTimer, Softirq, SoftirqLine, Tasklet, Token, WorkItem};
+pub use lines::{KernelTimer, Softirq, SoftirqLine, Tasklet, Token, TokenKind, WorkItem};
 pub use locks::KernelLock;
 pub use models::Bus;
 pub use owner::Owner;

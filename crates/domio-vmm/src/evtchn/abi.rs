@@ -2,6 +2,7 @@
 
 use crate::evtchn::port::Width;
 use crate::evtchn::scan::form::ScanForm;
+use domio_core::XenVersion;
 
 /// What a send did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,4 +44,30 @@ pub enum Abi {
     },
     /// Queues by priority.
     Fifo,
+}
+
+impl Abi {
+    /// First release that has [`Abi::Fifo`], of those that are told apart.
+    pub const FIFO_SINCE: XenVersion = XenVersion::V4_4;
+
+    /// Those of kernels that say nothing else, under Xen `version`.
+    pub fn usual(version: XenVersion) -> Abi {
+        match version < Abi::FIFO_SINCE {
+            true => Abi::TwoLevel {
+                width: Width::Bits64,
+                scan: ScanForm::usual(version),
+            },
+            false => Abi::Fifo,
+        }
+    }
+}
+
+impl ScanForm {
+    /// That of Linux of the time of Xen `version`.
+    pub fn usual(version: XenVersion) -> ScanForm {
+        match version < XenVersion::V4_0 {
+            true => ScanForm::Restart,
+            false => ScanForm::ResumeMainline,
+        }
+    }
 }

@@ -43,9 +43,9 @@ pub fn inputs(scenario: &Scenario) -> Vec<(&'static str, PathBuf)> {
     let own = own.exists().then(|| ("the scenario", own.to_owned()));
     let plan = scenario.plan();
     let replays = plan.replays.iter();
-    let replays = replays.map(|replay| ("the replayed trace", &replay.trace));
-    let inputs = plan.disk_inputs.iter();
-    let files = replays.chain(inputs.map(|input| ("the file of a workload", &input.path)));
+    let replays = replays.map(|replay| ("the replayed trace", replay.trace.as_str()));
+    let inputs = plan.inputs.iter().map(|input| input.input.path());
+    let files = replays.chain(inputs.map(|path| ("the file of a workload", path)));
     let files = files.map(|(what, path)| (what, scenario.folder().join(path)));
     own.into_iter().chain(files).collect()
 }

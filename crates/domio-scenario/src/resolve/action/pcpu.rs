@@ -3,21 +3,21 @@
 use super::{Host, OfPcpu};
 use crate::amount::show_pcpus;
 use crate::check::{Cx, Fields};
-use crate::problem::{Code, Problem};
 use domio_core::keys::Slot;
+use domio_core::keys::{Code, Mistake};
 use domio_core::{Instant, PcpuId};
 use domio_vmm::config::Action;
 
 impl Host<'_> {
     /// The pcpu at `slot`, if the host has it.
-    fn pcpu(&self, cx: &mut Cx<'_>, fields: &Fields<'_>, slot: &Slot<u16>) -> Option<PcpuId> {
+    fn pcpu(&self, cx: &mut Cx<'_>, fields: &Fields, slot: &Slot<u16>) -> Option<PcpuId> {
         let pcpu = PcpuId(slot.get()?);
         let all = self.topology.all();
         if all.contains(pcpu) {
             return Some(pcpu);
         }
         cx.push(
-            Problem::new(
+            Mistake::new(
                 Code::OutOfRange,
                 fields.span(slot),
                 format!("the host has no pcpu {}", pcpu.0),
@@ -34,7 +34,7 @@ impl Host<'_> {
         &mut self,
         cx: &mut Cx<'_>,
         at: Instant,
-        fields: &Fields<'_>,
+        fields: &Fields,
         actions: &mut Vec<Action>,
     ) {
         let slot = fields.read::<OfPcpu>().pcpu;
@@ -45,7 +45,7 @@ impl Host<'_> {
         left.remove(pcpu);
         let expected = format!("one of the online pcpus: {}", show_pcpus(&self.online));
         let refused = |message: String| {
-            Problem::new(Code::Action, fields.span(&slot), message)
+            Mistake::new(Code::Action, fields.span(&slot), message)
                 .key(fields.path_of(&slot))
                 .found(pcpu.0.to_string())
                 .expected(expected.clone())
@@ -96,7 +96,7 @@ impl Host<'_> {
         &mut self,
         cx: &mut Cx<'_>,
         at: Instant,
-        fields: &Fields<'_>,
+        fields: &Fields,
         actions: &mut Vec<Action>,
     ) {
         let slot = fields.read::<OfPcpu>().pcpu;
@@ -109,7 +109,7 @@ impl Host<'_> {
             return;
         }
         cx.push(
-            Problem::new(
+            Mistake::new(
                 Code::Action,
                 fields.span(&slot),
                 format!("pcpu {} is online at {at} already", pcpu.0),

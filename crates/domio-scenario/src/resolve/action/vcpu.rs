@@ -3,9 +3,9 @@
 use super::super::shared::{VCPUS_FROM_0, given, tell};
 use super::{Host, OfVcpu, nothing_set};
 use crate::check::{Cx, Fields};
-use crate::problem::{Code, Problem};
 use domio_core::Instant;
 use domio_core::keys::Slot;
+use domio_core::keys::{Code, Mistake};
 use domio_vmm::config::{Action, DomainConfig};
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use std::ops::Range;
 /// `slot`: all for `None`, and none if the domain has no such vcpu.
 pub(super) fn of(
     cx: &mut Cx<'_>,
-    fields: &Fields<'_>,
+    fields: &Fields,
     config: &DomainConfig,
     slot: &Slot<Option<u16>>,
     vcpu: Option<u16>,
@@ -21,7 +21,7 @@ pub(super) fn of(
     let n = config.vcpus.len();
     if let Some(v) = vcpu.filter(|v| usize::from(*v) >= n) {
         cx.push(
-            Problem::new(
+            Mistake::new(
                 Code::OutOfRange,
                 fields.span(slot),
                 format!("{} has no vcpu {v}", config.name),
@@ -41,7 +41,7 @@ impl Host<'_> {
         &mut self,
         cx: &mut Cx<'_>,
         at: Instant,
-        fields: &Fields<'_>,
+        fields: &Fields,
         actions: &mut Vec<Action>,
     ) {
         let keys: OfVcpu = fields.read();

@@ -3,17 +3,13 @@
 //! A driver domain without a card reaches the card's through a vif of its own. Packets pass all of
 //! them, so that the networks of a chain are one device on the bus, with several driver domains.
 
-use super::device::{Device, Evtchn, Process};
-use super::names::{NetworkName, network};
-use super::resolved::Resolved;
-use super::work::Flow;
-use crate::check::{Cx, Fields};
-use crate::devices::DeviceConfig;
-use crate::problem::{Code, Problem, list};
-use crate::source::Span;
+use super::flow::Flow;
+use super::network::NetworkTable;
+use super::vifs::Vif;
+use crate::host::{NetCosts, NetworkConfig};
 use domio_core::Instant;
-use domio_net::host::NetworkConfig;
-use domio_net::keys::NetworkTable;
+use domio_core::keys::{Checker, Code, KeyTable, Mistake, Span, TableNames, list};
+use domio_vmm::bus::side::{DeviceHost, DeviceProcess, Equipped, Evtchn};
 use domio_vmm::config::TaskConfig;
 use domio_vmm::process::FileId;
 
@@ -34,17 +30,26 @@ pub(super) struct Part {
     pub evtchn: Evtchn,
 }
 
+/// What to call the network with this number: by its name, if it has one.
+pub(super) fn called(networks: &TableNames, index: usize) -> String {
+    match networks.name(index) {
+        Some(name) => format!("the network {name}"),
+        None => format!("network {index}"),
+    }
+}
+
 /// The network by which the driver domain of network `index` reaches the outside: `Some(None)` by
 /// a card, `None` when something is wrong.
 pub(super) fn uplink(
-    cx: &mut Cx<'_>,
+    cx: &mut dyn Checker,
     keys: &NetworkTable,
-    fields: &Fields<'_>,
+    table: &dyn KeyTable,
     (index, driver): (usize, usize),
-    resolved: &Resolved,
+    (networks, host): (&TableNames, &DeviceHost<'_>),
 ) -> Option<Option<usize>> {
-    let own = &resolved.domains[driver];
-    let vifs = own.vifs.iter().map(|vif| vif.network);
+    let own = &host.domains.all[driver];
+    let vifs = host.parts::<Vec<Vif>>().nth(driver)?.iter();
+    let vifs = vifs.map(|vif| vif.network);
     let others: Vec<usize> = vifs.filter(|network| *network != index).collect();
     let name = &own.config.name;
     let slot = keys.uplink();
@@ -55,52 +60,54 @@ pub(super) fn uplink(
         return match others[..] {
             [] => Some(None),
             [only] => {
-                useless(cx, keys, index, name, only);
+                useless(cx, keys, networks, (index, name, only));
                 Some(Some(only))
             }
             _ => {
-                let known = others
-                    .iter()
-                    .filter_map(|i| cx.known.networks.get(*i)?.clone());
-                let known: Vec<String> = known.collect();
-                cx.push(
-                    Problem::new(
+                let known = others.iter().filter_map(|i| networks.name(*i));
+                cx.tell(
+                    Mistake::new(
                         Code::MissingKey,
-                        fields.header,
+                        table.header(),
                         format!("{name} has vifs on several networks: which one leads outward?"),
                     )
-                    .key(fields.path_of(slot))
-                    .expected(list(known.iter().map(String::as_str)))
+                    .key(table.path_of(slot))
+                    .expected(list(known))
                     .hint("say `uplink = \"NAME\"`, or `nic` for a card of its own"),
                 );
                 None
             }
         };
     }
-    let asked = network(cx, &NetworkName::of(fields, slot)?)?;
-    let problem = |what: String, hint: &str| {
-        Problem::new(Code::Conflict, fields.span(slot), what)
-            .key(fields.path_of(slot))
+    let asked = networks.find(cx, &table.named(slot)??)?;
+    let mistake = |what: String, hint: &str| {
+        Mistake::new(Code::Conflict, table.span(slot), what)
+            .key(table.path_of(slot))
             .hint(hint)
     };
     if let Some(key) = keys.card() {
         let what = format!("the network has both an `uplink` and a card, by `{key}`");
         let hint = "a driver domain reaches the outside by one way";
-        cx.push(problem(what, hint).expected("one of the two"));
+        cx.tell(mistake(what, hint).expected("one of the two"));
         return None;
     }
     if !others.contains(&asked) {
         let what = format!("the driver domain {name} has no vif on the network that leads outward");
         let hint = "give the driver domain `vif = { network = \"NAME\" }` with that network's name";
-        cx.push(problem(what, hint).expected("a network on which the driver domain has a vif"));
+        cx.tell(mistake(what, hint).expected("a network on which the driver domain has a vif"));
         return None;
     }
-    useless(cx, keys, index, name, asked);
+    useless(cx, keys, networks, (index, name, asked));
     Some(Some(asked))
 }
 
 /// Tells of keys that do nothing where packets leave by a vif.
-fn useless(cx: &mut Cx<'_>, keys: &NetworkTable, index: usize, driver: &str, outward: usize) {
+fn useless(
+    cx: &mut dyn Checker,
+    keys: &NetworkTable,
+    networks: &TableNames,
+    (index, driver, outward): (usize, &str, usize),
+) {
     let given = keys.beyond_card();
     if given.is_empty() {
         return;
@@ -112,15 +119,15 @@ fn useless(cx: &mut Cx<'_>, keys: &NetworkTable, index: usize, driver: &str, out
     };
     let notice = format!(
         "packets of {} leave by the vif of {driver} on {}: {} of the former {does} nothing",
-        cx.called_network(index),
-        cx.called_network(outward),
+        called(networks, index),
+        called(networks, outward),
         given.join(", "),
     );
-    cx.notices.push(notice);
+    cx.note(notice);
 }
 
 /// Tells of driver domains that are behind each other in a circle; whether there are any.
-pub(super) fn circle(cx: &mut Cx<'_>, parts: &[Part]) -> bool {
+pub(super) fn circle(cx: &mut dyn Checker, parts: &[Part]) -> bool {
     let outward = |index: usize| parts.iter().find(|p| p.index == index)?.uplink;
     let in_circle = |part: &&Part| {
         let mut at = part.uplink;
@@ -136,8 +143,8 @@ pub(super) fn circle(cx: &mut Cx<'_>, parts: &[Part]) -> bool {
     let Some(part) = parts.iter().find(in_circle) else {
         return false;
     };
-    cx.push(
-        Problem::new(
+    cx.tell(
+        Mistake::new(
             Code::Conflict,
             part.span,
             "networks lead to each other in a circle, and none has a card",
@@ -150,7 +157,7 @@ pub(super) fn circle(cx: &mut Cx<'_>, parts: &[Part]) -> bool {
 }
 
 /// The networks as devices, each with those behind it.
-pub(super) fn join(parts: Vec<Part>, resolved: &Resolved) -> Vec<Device> {
+pub(super) fn join(parts: Vec<Part>, host: &DeviceHost<'_>) -> Vec<(NetworkConfig, Equipped<()>)> {
     let mut left = parts;
     let mut devices = Vec::new();
     while let Some(place) = left.iter().position(|part| part.uplink.is_none()) {
@@ -161,23 +168,24 @@ pub(super) fn join(parts: Vec<Part>, resolved: &Resolved) -> Vec<Device> {
         {
             chain.push(left.remove(place));
         }
-        devices.push(device(chain, resolved));
+        devices.push(device(chain, host));
     }
     // What is behind a network that something is wrong with has nowhere to go.
     devices
 }
 
 /// One device of networks, each of which is behind an earlier one.
-fn device(chain: Vec<Part>, resolved: &Resolved) -> Device {
+fn device(chain: Vec<Part>, host: &DeviceHost<'_>) -> (NetworkConfig, Equipped<()>) {
     let mut flows = Vec::new();
     let (mut drivers, mut users, mut evtchn) = (Vec::new(), Vec::new(), Vec::new());
     let mut whole: Option<NetworkConfig> = None;
     let mut of_vif: Vec<(usize, usize)> = Vec::new();
     for part in chain {
         drivers.push((part.driver, ports_of(&part.config, part.uplink.is_none())));
-        for (user, domain) in resolved.domains.iter().enumerate() {
-            if let Some(vif) = domain.vifs.iter().find(|vif| vif.network == part.index) {
-                flows.push((user, domain.config.start, vif.flows.clone()));
+        for (user, vifs) in host.parts::<Vec<Vif>>().enumerate() {
+            if let Some(vif) = vifs.iter().find(|vif| vif.network == part.index) {
+                let start = host.domains.all[user].config.start;
+                flows.push((user, start, vif.flows.clone()));
                 of_vif.push((user, part.index));
             }
         }
@@ -197,14 +205,23 @@ fn device(chain: Vec<Part>, resolved: &Resolved) -> Device {
     users.sort_unstable();
     users.dedup();
     let blueprint = config.clone();
-    Device {
+    let behind = config.behind.iter().all(|b| b.costs == NetCosts::FREE);
+    let free = has_traffic(&config) && config.costs == NetCosts::FREE && behind;
+    let device = Equipped {
         drivers,
         users,
         evtchn,
         packets: true,
-        config: DeviceConfig::Network(Box::new(config)),
+        free: free.then_some(("traffic", false)),
+        config: (),
         processes: Box::new(move |device| processes(device, &blueprint, &flows)),
-    }
+    };
+    (config, device)
+}
+
+/// Whether anything goes through a network.
+pub(super) fn has_traffic(network: &NetworkConfig) -> bool {
+    network.vifs.iter().any(|vif| !vif.flows.is_empty())
 }
 
 /// The processes of `flows`, by interface: the domain, its start, and what goes through.
@@ -212,7 +229,7 @@ fn processes(
     device: u16,
     blueprint: &NetworkConfig,
     flows: &[(usize, Instant, Vec<Flow>)],
-) -> Vec<Process> {
+) -> Vec<DeviceProcess> {
     let mut processes = Vec::new();
     for (vif, (domain, start, flows)) in flows.iter().enumerate() {
         let mut first = 0;
@@ -235,8 +252,8 @@ fn processes(
 }
 
 /// `task` of `flow`, where the flow wants it.
-fn place(domain: usize, flow: &Flow, task: TaskConfig) -> Process {
-    Process {
+fn place(domain: usize, flow: &Flow, task: TaskConfig) -> DeviceProcess {
+    DeviceProcess {
         domain,
         vcpu: Some(usize::from(flow.vcpu)),
         may_roam: !flow.placed,

@@ -1,28 +1,30 @@
 //! From jobs of fio, and from recorded requests, to processes of a guest.
 
-use crate::plan::{DiskInput, DiskInputKind, RecordedRequests};
-use crate::recorded::{NoDemands, RecordedCalls, ReplaySource};
-use domio_blk::fs::room::{Room, directory_bytes, taken_by};
+use crate::fs::room::{Room, directory_bytes, taken_by};
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+use domio_vmm::bus::side::RecordedCalls;
 use domio_vmm::config::Workload;
-use domio_vmm::process::programs::{
-    Fio, FioConfig, FioFile, FioJob, FioNote, FioProblem, IoReplay,
-};
+use domio_vmm::process::programs::{Fio, FioConfig, FioFile, FioJob, FioNote, FioProblem};
 use domio_vmm::process::{FileId, Prepare};
 
 /// Processes of a workload, at most.
-const PROCESSES_MAX: u32 = 1024;
+pub(super) const PROCESSES_MAX: u32 = 1024;
 
 /// Characters of a job's name that its processes are called by.
 const NAME_MAX: usize = 32;
 
 /// A process: its name, and what it does.
-pub(crate) type Named = (String, Workload);
+pub(super) type Named = (String, Workload);
 
 /// Reads `text`, a job file. Returns the jobs, and the keys that change nothing.
 ///
 /// # Errors
 /// What is wrong with the text.
-pub(crate) fn read(text: &str) -> Result<(Vec<FioJob>, Vec<FioNote>), Vec<FioProblem>> {
+pub(super) fn read(text: &str) -> Result<(Vec<FioJob>, Vec<FioNote>), Vec<FioProblem>> {
     let file = FioFile::read(text)?;
     let sums = file
         .jobs
@@ -40,14 +42,14 @@ pub(crate) fn read(text: &str) -> Result<(Vec<FioJob>, Vec<FioNote>), Vec<FioPro
 }
 
 /// Bytes of a disk that `jobs` on the disk itself need: the end of the last one.
-pub(crate) fn bytes(jobs: &[FioJob]) -> u64 {
+pub(super) fn bytes(jobs: &[FioJob]) -> u64 {
     let configs = jobs.iter().map(|job| &job.config);
     let direct = configs.filter(|config| config.direct);
     direct.map(FioConfig::end).max().unwrap_or(0)
 }
 
 /// The files of `jobs`.
-pub(crate) fn files(jobs: &[FioJob]) -> Vec<Prepare> {
+pub(super) fn files(jobs: &[FioJob]) -> Vec<Prepare> {
     let on_files = (1..).zip(jobs).filter(|(_, job)| !job.config.direct);
     let files = on_files.map(|(series, job)| job.config.prepare(series));
     files.collect()
@@ -55,7 +57,7 @@ pub(crate) fn files(jobs: &[FioJob]) -> Vec<Prepare> {
 
 /// What files take of the room of a file system (bytes), with their directories, and how many
 /// inodes. Files that several works share count once.
-pub(crate) fn room_for<'p>(files: impl IntoIterator<Item = &'p Prepare>) -> Room {
+pub(super) fn room_for<'p>(files: impl IntoIterator<Item = &'p Prepare>) -> Room {
     let mut room = Room { bytes: 0, files: 0 };
     let mut directories = 0;
     let mut known: Vec<&Prepare> = Vec::new();
@@ -77,7 +79,7 @@ pub(crate) fn room_for<'p>(files: impl IntoIterator<Item = &'p Prepare>) -> Room
 }
 
 /// The processes of `jobs` on `disk`; `task` is the name of what asks for them.
-pub(crate) fn processes(jobs: &[FioJob], disk: FileId, task: &str) -> Vec<Named> {
+pub(super) fn processes(jobs: &[FioJob], disk: FileId, task: &str) -> Vec<Named> {
     let several = jobs.len() > 1;
     let mut all = Vec::new();
     for (series, job) in (1..).zip(jobs) {
@@ -99,7 +101,7 @@ pub(crate) fn processes(jobs: &[FioJob], disk: FileId, task: &str) -> Vec<Named>
 }
 
 /// The name of process `index` of so many.
-fn numbered(base: &str, index: u32, of: u32) -> String {
+pub(super) fn numbered(base: &str, index: u32, of: u32) -> String {
     match of {
         1 => base.to_owned(),
         _ => format!("{base}-{}", index + 1),
@@ -115,82 +117,8 @@ fn plain(name: &str) -> String {
     name.chars().take(NAME_MAX).map(shown).collect()
 }
 
-impl DiskInput {
-    /// The processes that the file asks for, which `source` reads, and keys of the file that change
-    /// nothing, each with a sentence. `task` is the name of what asks for them.
-    ///
-    /// # Errors
-    /// Why there are none.
-    pub(crate) fn processes(
-        &self,
-        source: &dyn ReplaySource,
-        task: &str,
-    ) -> Result<(Vec<Named>, Vec<String>), NoDemands> {
-        match &self.holds {
-            DiskInputKind::FioJobs => self.jobs(source, task),
-            DiskInputKind::Requests(requests) => self.requests(source, requests, task),
-        }
-    }
-
-    fn jobs(
-        &self,
-        source: &dyn ReplaySource,
-        task: &str,
-    ) -> Result<(Vec<Named>, Vec<String>), NoDemands> {
-        let text = source.job_file(&self.path)?;
-        let (jobs, notes) = read(&text).map_err(|problems| {
-            let all: Vec<String> = problems.iter().map(FioProblem::to_string).collect();
-            NoDemands {
-                why: format!("{}: {}", self.path, all.join("; ")),
-                hint: "correct the job file".to_owned(),
-            }
-        })?;
-        let own = files(&jobs);
-        let fits = (bytes(&jobs), self.bytes, "the disk has");
-        let on_files = (room_for(&own).bytes, self.room, "its file system has");
-        let both = [Some(fits), (!own.is_empty()).then_some(on_files)];
-        let mut both = both.into_iter().flatten();
-        if let Some((wanted, has, of)) = both.find(|(wanted, has, _)| wanted > has) {
-            return Err(NoDemands {
-                why: format!("the jobs use {wanted} bytes, and {of} {has}"),
-                hint: "make the disk larger, or `size` in the job file smaller".to_owned(),
-            });
-        }
-        let notes = notes.iter().map(|note| format!("{}, {note}", self.path));
-        Ok((processes(&jobs, self.disk, task), notes.collect()))
-    }
-
-    fn requests(
-        &self,
-        source: &dyn ReplaySource,
-        requests: &RecordedRequests,
-        task: &str,
-    ) -> Result<(Vec<Named>, Vec<String>), NoDemands> {
-        let (mut by_process, notices) = source.requests(&self.path, requests)?;
-        let own = by_process.len().min(PROCESSES_MAX as usize) as u32;
-        let threads = requests.threads.unwrap_or(own);
-        if threads < by_process.len() as u32 || requests.threads.is_some() {
-            by_process = dealt(by_process, threads);
-        }
-        let threads = by_process.len() as u32;
-        let mut all = Vec::new();
-        for (index, mut calls) in (0..).zip(by_process) {
-            for call in &mut calls {
-                call.bytes = call.bytes.min(self.bytes);
-                if call.offset > self.bytes - call.bytes {
-                    call.offset %= self.bytes - call.bytes + 1;
-                }
-            }
-            let program = IoReplay::new(self.disk, calls.into(), requests.kind);
-            let name = numbered(task, index, threads);
-            all.push((name, Workload::program(program)));
-        }
-        Ok((all, notices))
-    }
-}
-
 /// All calls in the order of their times, dealt out to so many processes in turn.
-fn dealt(by_process: Vec<RecordedCalls>, threads: u32) -> Vec<RecordedCalls> {
+pub(super) fn dealt(by_process: Vec<RecordedCalls>, threads: u32) -> Vec<RecordedCalls> {
     let mut all: RecordedCalls = by_process.into_iter().flatten().collect();
     // Sorting keeps the order of those of one time.
     all.sort_by_key(|call| call.at);

@@ -1,30 +1,28 @@
 //! Whether the files of a domain's workloads fit on its disks.
 
-use super::disk::{self, Disk};
-use super::resolved::Domain;
-use super::work::DiskWork;
-use crate::check::Cx;
-use crate::jobs::room_for;
-use crate::problem::{Code, Problem};
+use super::jobs::room_for;
+use super::programs::DiskWork;
+use super::table::{Disk, DomainDisks};
+use crate::split::keys::VbdAsked;
+use alloc::format;
+use alloc::string::ToString;
+use alloc::vec::Vec;
+use domio_core::keys::{Checker, Code, Mistake};
 
 /// Tells of disks of `domain` on which a file system, or the files of the workloads, have no room.
-pub(super) fn fit(cx: &mut Cx<'_>, domain: &mut Domain) {
-    for place in 0..domain.disks.len() {
-        let Some(room) = domain.disks[place]
-            .part
-            .vbd()
-            .and_then(|asked| asked.room())
-        else {
+pub(super) fn fit(cx: &mut dyn Checker, domain: &DomainDisks) {
+    let disks = &domain.disks;
+    for place in 0..disks.len() {
+        let Some(room) = disks[place].part.vbd().and_then(VbdAsked::room) else {
             continue;
         };
-        let disks = &domain.disks;
-        let works = domain.copies.iter().map(|(_, work)| work);
+        let works = domain.tasks.iter().map(|task| task.work::<DiskWork>());
         let works: Vec<&DiskWork> = works
-            .filter(|work| work.needs_files() && disk::place_of(disks, work) == Some(place))
+            .filter(|work| work.needs_files() && work.place_among(disks) == Some(place))
             .collect();
         let own = &disks[place];
         let Some(room) = room else {
-            cx.push(no_file_system(own, works.first().copied()));
+            cx.tell(no_file_system(own, works.first().copied()));
             continue;
         };
         let files: Vec<_> = works.iter().flat_map(|work| work.files()).collect();
@@ -40,13 +38,13 @@ pub(super) fn fit(cx: &mut Cx<'_>, domain: &mut Domain) {
             .iter()
             .max_by_key(|work| room_for(&work.files()).bytes);
         let span = blamed.map_or(own.span, |work| work.span);
-        cx.push(
-            Problem::new(
+        cx.tell(
+            Mistake::new(
                 Code::Limit,
                 span,
                 format!("the files need {found} {what}, and the disk has {has} for files"),
             )
-            .key(own.on_key.replace(".on", ".size"))
+            .key(&own.size_key)
             .found(found.to_string())
             .expected(format!("{has} {what} of files at most"))
             .related(own.span, "the disk")
@@ -56,9 +54,9 @@ pub(super) fn fit(cx: &mut Cx<'_>, domain: &mut Domain) {
 }
 
 /// The disk has no room for a file system.
-fn no_file_system(disk: &Disk, work: Option<&DiskWork>) -> Problem {
+fn no_file_system(disk: &Disk, work: Option<&DiskWork>) -> Mistake {
     let span = work.map_or(disk.span, |work| work.span);
-    Problem::new(
+    Mistake::new(
         Code::Limit,
         span,
         format!(
@@ -66,7 +64,7 @@ fn no_file_system(disk: &Disk, work: Option<&DiskWork>) -> Problem {
             disk.bytes
         ),
     )
-    .key(disk.on_key.replace(".on", ".size"))
+    .key(&disk.size_key)
     .found(disk.bytes.to_string())
     .expected("256 MiB and the journal in whole groups of 128 MiB; 16 TiB at most")
     .related(disk.span, "the disk")

@@ -1,14 +1,22 @@
 //! The virtual interfaces of a domain, and what goes through each.
 
-use super::names::{NetworkName, network};
-use super::work::{Flow, Task, Work};
-use crate::check::{self, Cx, Fields};
-use crate::problem::{Code, Problem};
-use crate::source::Span;
+use super::flow::{Flow, second_server};
+use super::vif::{VIF, VifKeys};
+use crate::host::{FlowConfig, FlowKind, VifConfig, VifRate};
 use domio_core::DomainId;
-use domio_core::keys::{Nested, Slot};
-use domio_net::host::{FlowConfig, FlowKind, VifConfig, VifRate};
-use domio_net::keys::{VIF, VifKeys};
+use domio_core::keys::{
+    Checker, Code, KeyTable, Keys, Mistake, Named, Need, Nested, Slot, Span, TableNames, list,
+    nested_any,
+};
+
+keys! {
+    /// Keys of a domain.
+    pub(super) struct OfDomain {
+        vif: Nested = nested_any(&VIF),
+            Need::Optional("one without a limit if a workload needs it, else none"),
+            "Its virtual interface, or a list of several on different networks.";
+    }
+}
 
 /// A vif before it is given to its domain.
 #[derive(Clone)]
@@ -41,7 +49,7 @@ impl Vif {
         &self,
         domain: DomainId,
         rx_target: u32,
-        mut to: impl FnMut(&Flow, &(String, Span)) -> Option<u16>,
+        mut to: impl FnMut(&Flow, &Named) -> Option<u16>,
     ) -> VifConfig {
         let mut configs = |flow: &Flow| -> Vec<FlowConfig> {
             let other = flow.to.as_ref().map(|name| to(flow, name));
@@ -68,38 +76,23 @@ impl Vif {
     }
 }
 
-/// A second server is asked for where there is one.
-fn second_server(flow: &Flow) -> Problem {
-    Problem::new(
-        Code::Conflict,
-        flow.span,
-        "the domain has two servers on one network",
-    )
-    .key(format!("{}.workload", flow.path))
-    .expected("one server on each network")
-    .hint("give the other one to another domain, or more `requests` to the first")
-}
-
-/// The vifs that the domain of `fields` has at `slot` and for its `tasks`; `None` when something is
+/// The vifs that the domain of `table` has of its own and for `flows`; `None` when something is
 /// wrong with them. `asks` is the place of what makes it have one.
 pub(super) fn vifs(
-    cx: &mut Cx<'_>,
-    fields: &Fields<'_>,
-    slot: &Slot<Nested>,
-    tasks: &[Task],
+    cx: &mut dyn Checker,
+    table: &dyn KeyTable,
+    flows: &[&Flow],
+    networks: &TableNames,
     asks: Span,
 ) -> Option<Vec<Vif>> {
-    let flows = tasks.iter().filter_map(|task| match &task.work {
-        Work::Flow(flow) => Some(flow),
-        Work::Demand(_) | Work::Replay(_) | Work::Disk(_) => None,
-    });
-    let mut vifs = own_vifs(cx, fields, slot)?;
+    let slot = OfDomain::read(table).vif;
+    let mut vifs = own_vifs(cx, table, &slot, networks)?;
     let given = slot.given;
     let mut good = true;
-    for flow in flows {
+    for &flow in flows {
         let named = match &flow.network {
             None => None,
-            Some(name) => match network(cx, name) {
+            Some(name) => match networks.find(cx, name) {
                 Some(index) => Some(index),
                 None => {
                     good = false;
@@ -109,8 +102,7 @@ pub(super) fn vifs(
         };
         let place = match named {
             None if vifs.len() > 1 && given => {
-                let problem = which(flow, &vifs, cx);
-                cx.push(problem);
+                cx.tell(which(flow, &vifs, networks));
                 good = false;
                 continue;
             }
@@ -119,12 +111,12 @@ pub(super) fn vifs(
         };
         match place {
             Some(place) if flow.server.is_some() && vifs[place].has_server() => {
-                cx.push(second_server(flow));
+                cx.tell(second_server(flow));
                 good = false;
             }
             Some(place) => vifs[place].flows.push(flow.clone()),
             None if given => {
-                cx.push(no_vif(flow));
+                cx.tell(no_vif(flow));
                 good = false;
             }
             None => vifs.push(Vif {
@@ -141,27 +133,30 @@ pub(super) fn vifs(
 }
 
 /// Those that the domain asks for itself.
-fn own_vifs(cx: &mut Cx<'_>, fields: &Fields<'_>, slot: &Slot<Nested>) -> Option<Vec<Vif>> {
-    let Some(field) = fields.field(slot) else {
+fn own_vifs(
+    cx: &mut dyn Checker,
+    domain: &dyn KeyTable,
+    slot: &Slot<Nested>,
+    networks: &TableNames,
+) -> Option<Vec<Vif>> {
+    let Some(place) = domain.place(slot.name) else {
         return Some(Vec::new());
     };
-    let key_span = field.key_span;
-    fields.node(slot)?;
+    slot.get()?;
     let mut vifs: Vec<Vif> = Vec::new();
-    for (node, table, path) in fields.tables(slot) {
-        let own = check::table(cx, table, node.span, &VIF, &path, None);
-        let keys: VifKeys = own.read();
-        let on = match keys.network.given {
-            false => 0,
-            true => network(cx, &NetworkName::of(&own, &keys.network)?)?,
+    for own in domain.tables(cx, slot, &VIF) {
+        let keys = VifKeys::read(&own);
+        let on = match own.named(&keys.network)? {
+            None => 0,
+            Some(named) => networks.find(cx, &named)?,
         };
         let (pair, rate) = (keys.pair.if_given()?, keys.rate.if_given()?);
         if let Some(first) = vifs.iter().find(|v| v.network == on) {
             let first = first.span;
-            cx.push(
-                Problem::new(
+            cx.tell(
+                Mistake::new(
                     Code::Duplicate,
-                    node.span,
+                    own.header(),
                     "the domain has two vifs on the same network",
                 )
                 .key(own.path_of(&keys.network))
@@ -176,7 +171,7 @@ fn own_vifs(cx: &mut Cx<'_>, fields: &Fields<'_>, slot: &Slot<Nested>) -> Option
             pair,
             rate,
             flows: Vec::new(),
-            span: key_span,
+            span: place.key,
             described: keys.network.given || keys.pair.given || keys.rate.given,
         });
     }
@@ -184,26 +179,25 @@ fn own_vifs(cx: &mut Cx<'_>, fields: &Fields<'_>, slot: &Slot<Nested>) -> Option
 }
 
 /// A flow does not say which of several vifs it goes through.
-fn which(flow: &Flow, vifs: &[Vif], cx: &Cx<'_>) -> Problem {
-    let names = vifs.iter().filter_map(|v| cx.known.networks.get(v.network));
-    let names: Vec<&str> = names.filter_map(|name| name.as_deref()).collect();
-    Problem::new(
+fn which(flow: &Flow, vifs: &[Vif], networks: &TableNames) -> Mistake {
+    let names = vifs.iter().filter_map(|v| networks.name(v.network));
+    Mistake::new(
         Code::MissingKey,
         flow.span,
         "`network` is missing: the domain has several vifs",
     )
     .key(format!("{}.network", flow.path))
-    .expected(format!("one of: {}", crate::problem::list(names)))
+    .expected(format!("one of: {}", list(names)))
     .hint("say `network = \"NAME\"` beside the workload")
 }
 
 /// A flow asks for a network that its domain is not on.
-fn no_vif(flow: &Flow) -> Problem {
+fn no_vif(flow: &Flow) -> Mistake {
     let (name, span) = match &flow.network {
         Some(asked) => (asked.name.as_str(), asked.span),
         None => ("", flow.span),
     };
-    Problem::new(
+    Mistake::new(
         Code::Conflict,
         span,
         format!("the domain has no vif on the network `{name}`"),

@@ -1,0 +1,162 @@
+//! Tables of a text under check, as whoever declares their keys reads them.
+
+use super::mistake::path_in;
+use super::{Code, Given, Good, KeySection, Mistake, Named, Nested, Place, Slot, Span, Words};
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::any::Any;
+
+/// A table that was checked, with its places in the text.
+pub trait KeyTable: Given {
+    /// Path of the table, for messages.
+    fn path(&self) -> &str;
+
+    /// Where the table starts.
+    fn header(&self) -> Span;
+
+    /// The word that decides about further keys, if it is good.
+    fn word(&self) -> Option<&'static str>;
+
+    /// The key that decides about further keys, if it was written, good or bad.
+    fn selected(&self) -> Option<Place>;
+
+    /// The key called `name`, if it was written, good or bad.
+    fn place(&self, name: &str) -> Option<Place>;
+
+    /// The text at the key `name`, good or bad, if it is a text.
+    fn written(&self, name: &str) -> Option<&str>;
+
+    /// The tables at the key `name`, as the text has them and [`Checker::table`] takes them, each
+    /// with its path.
+    fn nodes(&self, name: &str) -> Vec<(&dyn Any, String)>;
+}
+
+/// Who checks a text.
+pub trait Checker {
+    /// Checks `node`, one of [`KeyTable::nodes`], against `section`.
+    fn table(
+        &mut self,
+        node: &dyn Any,
+        section: &'static KeySection,
+        path: &str,
+    ) -> Box<dyn KeyTable>;
+
+    /// A table that is not there: every key has its default. Mistakes are told at `near`.
+    fn absent(&self, section: &'static KeySection, path: &str, near: Span) -> Box<dyn KeyTable>;
+
+    /// Tells what is wrong. The text is refused then.
+    fn tell(&mut self, mistake: Mistake);
+
+    /// Tells what to know of the text that is no mistake.
+    fn note(&mut self, notice: String);
+
+    /// Whether the text has errors of syntax: what seems to be missing may be in a part that could
+    /// not be read.
+    fn is_partial(&self) -> bool;
+
+    /// The parts of the program that scenarios name by `words`, as their own crates declare them
+    /// ([`Any::downcast_ref`]); none for words that stand for no parts.
+    fn parts(&self, words: Words) -> Vec<&'static (dyn Any + Send + Sync)>;
+
+    /// A hint with the one of `known` that `word` was most likely meant to be, if one is near
+    /// enough.
+    fn did_you_mean(&self, word: &str, known: &[&str]) -> Option<String>;
+}
+
+impl dyn KeyTable + '_ {
+    /// The place of the value of `slot`, or of the table when it was not written.
+    pub fn span<T>(&self, slot: &Slot<T>) -> Span {
+        self.place(slot.name)
+            .map_or(self.header(), |place| place.value)
+    }
+
+    /// Path of `slot`, without a unit.
+    pub fn path_of<T>(&self, slot: &Slot<T>) -> String {
+        path_in(self.path(), slot.name)
+    }
+
+    /// The name at `slot`: `Some(None)` when none was written, `None` when it was bad.
+    pub fn named(&self, slot: &Slot<String>) -> Option<Option<Named>> {
+        Some(slot.if_given()?.map(|name| Named {
+            name,
+            span: self.span(slot),
+            key: self.path_of(slot),
+        }))
+    }
+
+    /// The tables at `slot`, checked by `cx` against `section`: one, or those of a list.
+    pub fn tables(
+        &self,
+        cx: &mut dyn Checker,
+        slot: &Slot<Nested>,
+        section: &'static KeySection,
+    ) -> Vec<Box<dyn KeyTable>> {
+        let nodes = self.nodes(slot.name).into_iter();
+        nodes
+            .map(|(node, path)| cx.table(node, section, &path))
+            .collect()
+    }
+
+    /// The value `found` of `slot` is wrong.
+    pub fn wrong<T>(&self, code: Code, slot: &Slot<T>, found: impl Into<String>) -> Mistake {
+        let mistake = Mistake::new(code, self.span(slot), "");
+        mistake.key(self.path_of(slot)).found(found)
+    }
+
+    /// The key of `slot` is where it cannot be, whatever its value.
+    pub fn misplaced<T>(&self, slot: &Slot<T>) -> Mistake {
+        let (span, path) = match self.place(slot.name) {
+            Some(place) => (place.key, place.path),
+            None => (self.header(), self.path_of(slot)),
+        };
+        Mistake::new(Code::Conflict, span, "").key(path)
+    }
+
+    /// The place of the key of `slot`, or of the table when it was not written.
+    pub fn key_span<T>(&self, slot: &Slot<T>) -> Span {
+        self.place(slot.name)
+            .map_or(self.header(), |place| place.key)
+    }
+}
+
+impl Given for Box<dyn KeyTable> {
+    fn given(&self, name: &str) -> (bool, Option<Good>) {
+        (**self).given(name)
+    }
+}
+
+/// A table under check and who checks it.
+pub struct KeyReader<'a> {
+    /// Who checks it.
+    pub cx: &'a mut dyn Checker,
+    /// The table.
+    pub keys: &'a dyn KeyTable,
+}
+
+impl Given for KeyReader<'_> {
+    fn given(&self, name: &str) -> (bool, Option<Good>) {
+        self.keys.given(name)
+    }
+}
+
+impl KeyReader<'_> {
+    /// The tables at `slot`, checked against `section`.
+    pub fn tables(
+        &mut self,
+        slot: &Slot<Nested>,
+        section: &'static KeySection,
+    ) -> Vec<Box<dyn KeyTable>> {
+        self.keys.tables(self.cx, slot, section)
+    }
+
+    /// The parts of the program that scenarios name by `words`: see [`Checker::parts`].
+    pub fn parts(&self, words: Words) -> Vec<&'static (dyn Any + Send + Sync)> {
+        self.cx.parts(words)
+    }
+
+    /// Tells what is wrong.
+    pub fn tell(&mut self, mistake: Mistake) {
+        self.cx.tell(mistake);
+    }
+}
