@@ -163,9 +163,7 @@ pub fn describe(name: &str, text: &str, policy: Option<&str>) -> Result<Describe
 
 /// Values by name, as a scenario writes them.
 fn values(values: &ParamValues) -> Map<String, Value> {
-    let specs = values.specs().iter().enumerate();
-    let value = |(index, spec): (usize, &ParamSpec)| {
-        let value = values.get(index);
+    let value = |(spec, value): (&ParamSpec, i64)| {
         let shown = match spec.kind {
             ParamKind::Int { .. } => value.into(),
             ParamKind::Flag => (value != 0).into(),
@@ -173,7 +171,7 @@ fn values(values: &ParamValues) -> Map<String, Value> {
         };
         (spec.name.to_owned(), shown)
     };
-    specs.map(value).collect()
+    values.iter().map(value).collect()
 }
 
 #[cfg(test)]

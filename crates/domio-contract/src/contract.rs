@@ -24,11 +24,13 @@
 //! made by code that runs on [`Cx::here`]: the waker's pcpu, or the operator's. The order of
 //! simultaneous work is Xen's (xen-spec 0.2): timers first, then `schedule`.
 
+use crate::allocation::ShareBy;
 use crate::cx::Cx;
 use crate::state::StateRows;
 use alloc::vec::Vec;
 use core::fmt;
 pub use domio_core::Conflict;
+use domio_core::params::Choice;
 use domio_core::{
     Class, CpuSet, DomainId, Duration, Instant, ParamSpec, ParamValues, PcpuId, VcpuId,
 };
@@ -154,9 +156,11 @@ pub enum Dispatching {
 impl Dispatching {
     /// All ways.
     pub const ALL: [Dispatching; 3] = [Dispatching::Untold, Dispatching::Bit, Dispatching::Counter];
+}
 
-    /// Their names in parameters, in the same order.
-    pub const NAMES: &[&str] = &["off", "bit", "counter"];
+impl Choice for Dispatching {
+    const WORDS: &'static [&'static str] = &["off", "bit", "counter"];
+    const ALL: &'static [Dispatching] = &Dispatching::ALL;
 }
 
 /// Packets that a driver domain has moved for a guest.
@@ -253,6 +257,12 @@ pub struct Descriptor {
     /// Parameters of each group of domains. A policy without any has no groups: hosts refuse them
     /// for it.
     pub group_params: &'static [ParamSpec],
+    /// How it is told what a domain is to have and is held to, even when nobody else wants the
+    /// time; `None` of a policy that holds nobody.
+    pub held_by: Option<ShareBy>,
+    /// How it is told what a domain is to have of what all compete for; `None` of a policy that
+    /// shares by nothing that can be set.
+    pub shared_by: Option<ShareBy>,
     /// What it needs.
     pub needs: Needs,
     /// What it promises.
@@ -271,6 +281,8 @@ impl Descriptor {
         domain_params: &[],
         vcpu_params: &[],
         group_params: &[],
+        held_by: None,
+        shared_by: None,
         needs: Needs::NOTHING,
         promises: Promises::NOTHING,
     };
@@ -298,9 +310,8 @@ impl Descriptor {
     /// # Errors
     /// The first other difference.
     pub fn check_change(&self, now: &ParamValues, wanted: &ParamValues) -> Result<(), Conflict> {
-        let differs = |i: &usize| now.get(*i) != wanted.get(*i);
-        let changed = (0..self.params.len()).filter(differs);
-        for name in changed.map(|i| self.params[i].name) {
+        let differs = |name: &&str| now.by_name(name) != wanted.by_name(name);
+        for name in self.params.iter().map(|spec| spec.name).filter(differs) {
             if !self.changeable.iter().any(|spec| spec.name == name) {
                 return Err(Conflict::fixed(name));
             }

@@ -12,6 +12,7 @@
 
 extern crate alloc;
 
+pub mod allocation;
 pub mod contract;
 pub mod control;
 pub mod cores;
@@ -22,6 +23,7 @@ pub mod releases;
 pub mod state;
 pub mod work;
 
+pub use allocation::{Accounting, ShareBy};
 pub use contract::{
     Conflict, Descriptor, Dispatching, GroupId, Needs, PacketsMoved, Pick, Prev, Promises,
     Scheduler, Stop, Wake,

@@ -1,5 +1,6 @@
 //! A policy that can be asked for by name, and how lists of such are searched.
 
+use crate::allocation::Accounting;
 use crate::contract::{Conflict, Descriptor, Scheduler};
 use crate::releases::Releases;
 use alloc::boxed::Box;
@@ -26,6 +27,9 @@ pub struct Policy {
     /// Checks, as `validate_domain`, the values of [`Descriptor::vcpu_params`] of a vcpu of the
     /// domain.
     pub validate_vcpu: ValidateOne,
+    /// How it pays vcpus, of a policy that does so in credits, under values of
+    /// [`Descriptor::params`].
+    pub accounting: Option<fn(&ParamValues) -> Accounting>,
     /// The releases of Xen that have it; `None` for a policy that no release has.
     pub releases: Option<&'static Releases>,
 }
@@ -58,6 +62,7 @@ impl Policy {
             validate_domain: |_, _, _| Ok(()),
             validate_domains: |_, _| Ok(()),
             validate_vcpu: |_, _, _| Ok(()),
+            accounting: None,
             releases: None,
         }
     }

@@ -39,7 +39,34 @@ use domio_contract::control::{
     Answers, CAP_PER_VCPU, Change, Conflict, Controller, Descriptor, DomainSeen, Entry, Kinds,
     Observation, Promises, interval_ms,
 };
-use domio_core::{DomainId, ParamKind, ParamSpec, ParamValues};
+use domio_core::params::{Params as _, flag, int};
+use domio_core::{DomainId, ParamValues};
+
+params! {
+    /// Parameters of the controller as a whole.
+    struct Params {
+        headroom_percent: u64 = int("% of the demand", (0, 400), 25),
+            "How much more than its demand a domain may get.";
+        floor_percent: u32 = int("% of one pcpu", (1, 10_000), 5),
+            "Smallest cap, so that a domain that slept can wake up.";
+        ceiling_percent: u32 = int("% of one pcpu", (1, 10_000), 0).or_zero(),
+            "Largest cap; 0 for no other limit than 100 % for each vcpu.";
+        newest_percent: u64 = int("%", (1, 100), 50),
+            "Weight of the newest interval in the demand; the intervals before have the rest.";
+        hysteresis_percent: u32 = int("% of one pcpu", (1, 100), 2),
+            "Smallest change of a cap that is worth making.";
+        drivers: bool = flag(false),
+            "Whether driver domains get caps, too.";
+    }
+}
+
+params! {
+    /// Parameters of a domain.
+    struct DomainParams {
+        ceiling_percent: u32 = int("% of one pcpu", (1, 10_000), 0).or_zero(),
+            "Largest cap of this domain; 0 for the controller's ceiling.";
+    }
+}
 
 /// What this controller is.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -47,59 +74,8 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     summary: "caps each domain a little above its demand; the shortest example of a controller",
     source: "domio",
     interval: interval_ms(500, 10, 60_000),
-    params: &[
-        ParamSpec::int(
-            "headroom_percent",
-            "% of the demand",
-            (0, 400),
-            25,
-            "How much more than its demand a domain may get.",
-        ),
-        ParamSpec::int(
-            "floor_percent",
-            "% of one pcpu",
-            (1, 10_000),
-            5,
-            "Smallest cap, so that a domain that slept can wake up.",
-        ),
-        ParamSpec::int(
-            "ceiling_percent",
-            "% of one pcpu",
-            (1, 10_000),
-            0,
-            "Largest cap; 0 for no other limit than 100 % for each vcpu.",
-        )
-        .or_zero(),
-        ParamSpec::int(
-            "newest_percent",
-            "%",
-            (1, 100),
-            50,
-            "Weight of the newest interval in the demand; the intervals before have the rest.",
-        ),
-        ParamSpec::int(
-            "hysteresis_percent",
-            "% of one pcpu",
-            (1, 100),
-            2,
-            "Smallest change of a cap that is worth making.",
-        ),
-        ParamSpec {
-            name: "drivers",
-            unit: "",
-            kind: ParamKind::Flag,
-            default: 0,
-            doc: "Whether driver domains get caps, too.",
-        },
-    ],
-    domain_params: &[ParamSpec::int(
-        "ceiling_percent",
-        "% of one pcpu",
-        (1, 10_000),
-        0,
-        "Largest cap of this domain; 0 for the controller's ceiling.",
-    )
-    .or_zero()],
+    params: Params::SPECS,
+    domain_params: DomainParams::SPECS,
     answers: Kinds {
         cap: true,
         ..Kinds::NONE
@@ -119,7 +95,11 @@ pub static ENTRY: Entry = Entry {
 const PERCENT: u64 = 10_000;
 
 fn validate(params: &ParamValues) -> Result<(), Conflict> {
-    let (floor, ceiling) = (params.get(1), params.get(2));
+    let Params {
+        floor_percent: floor,
+        ceiling_percent: ceiling,
+        ..
+    } = params.into();
     if ceiling == 0 || floor <= ceiling {
         return Ok(());
     }
@@ -134,13 +114,7 @@ fn validate(params: &ParamValues) -> Result<(), Conflict> {
 
 /// The controller's state.
 pub struct CapFollowsDemand {
-    headroom: u64,
-    floor: u32,
-    /// 0 for none.
-    ceiling: u32,
-    newest: u64,
-    hysteresis: u32,
-    drivers: bool,
+    params: Params,
     /// Ceilings of domains that have their own.
     ceilings: BTreeMap<DomainId, u32>,
     /// Smoothed demand of those who were seen last time and can be capped, in millionths.
@@ -151,12 +125,7 @@ impl CapFollowsDemand {
     /// A controller with these values of the descriptor's `params`.
     pub fn new(params: &ParamValues) -> Self {
         CapFollowsDemand {
-            headroom: params.get(0) as u64,
-            floor: params.get(1) as u32,
-            ceiling: params.get(2) as u32,
-            newest: params.get(3) as u64,
-            hysteresis: params.get(4) as u32,
-            drivers: params.get(5) != 0,
+            params: params.into(),
             ceilings: BTreeMap::new(),
             demands: BTreeMap::new(),
         }
@@ -165,7 +134,11 @@ impl CapFollowsDemand {
     /// The largest cap of `domain`.
     fn most(&self, domain: &DomainSeen) -> u32 {
         let vcpus = CAP_PER_VCPU * u32::from(domain.vcpus);
-        match self.ceilings.get(&domain.id).unwrap_or(&self.ceiling) {
+        match self
+            .ceilings
+            .get(&domain.id)
+            .unwrap_or(&self.params.ceiling_percent)
+        {
             0 => vcpus,
             ceiling => vcpus.min(*ceiling),
         }
@@ -174,14 +147,14 @@ impl CapFollowsDemand {
     /// The cap that `domain` is to have instead of `cap`, if any.
     fn target(&self, domain: &DomainSeen, cap: u32, held_back: bool, demand: u64) -> Option<u32> {
         let most = self.most(domain);
-        let floor = self.floor.min(most);
-        let roomy = (demand * (100 + self.headroom)).div_ceil(100 * PERCENT);
+        let floor = self.params.floor_percent.min(most);
+        let roomy = (demand * (100 + self.params.headroom_percent)).div_ceil(100 * PERCENT);
         let mut want = u32::try_from(roomy).unwrap_or(u32::MAX);
         if held_back {
-            want = want.max(cap.saturating_add(self.hysteresis));
+            want = want.max(cap.saturating_add(self.params.hysteresis_percent));
         }
         let target = want.clamp(floor, most);
-        let far = target.abs_diff(cap) >= self.hysteresis;
+        let far = target.abs_diff(cap) >= self.params.hysteresis_percent;
         let stray = !(floor..=most).contains(&cap);
         (target != cap && (far || stray || held_back)).then_some(target)
     }
@@ -193,7 +166,7 @@ impl Controller for CapFollowsDemand {
     }
 
     fn set_domain(&mut self, domain: DomainId, params: &ParamValues) {
-        match params.get(0) as u32 {
+        match DomainParams::from(params).ceiling_percent {
             0 => self.ceilings.remove(&domain),
             ceiling => self.ceilings.insert(domain, ceiling),
         };
@@ -207,7 +180,7 @@ impl Controller for CapFollowsDemand {
                 return;
             };
             let cap = domain.set.cap.filter(|_| {
-                seen.abilities.cap && domain.vcpus > 0 && (self.drivers || !domain.is_driver)
+                seen.abilities.cap && domain.vcpus > 0 && (self.params.drivers || !domain.is_driver)
             });
             let Some(cap) = cap else {
                 self.demands.remove(&domain.id);
@@ -219,7 +192,8 @@ impl Controller for CapFollowsDemand {
                 Some(before) if !held_back => *before,
                 _ => newest,
             };
-            let demand = (self.newest * newest + (100 - self.newest) * before) / 100;
+            let weight = self.params.newest_percent;
+            let demand = (weight * newest + (100 - weight) * before) / 100;
             self.demands.insert(domain.id, demand);
             if let Some(target) = self.target(domain, cap, held_back, demand) {
                 answers.domain(domain.id, Change::Cap(target));

@@ -48,7 +48,31 @@ use domio_contract::control::{
     Answers, CAP_PER_VCPU, Change, Controller, Descriptor, DomainSeen, Entry, Kinds, Observation,
     Promises, Reservation, interval_ms,
 };
-use domio_core::{DomainId, Duration, ParamKind, ParamSpec, ParamValues};
+use domio_core::params::{Params as _, flag, int};
+use domio_core::{DomainId, Duration, ParamValues};
+
+params! {
+    /// Parameters of the controller as a whole.
+    struct Params {
+        spread_intervals: u128 = int("intervals", (1, 100), 2),
+            "In how many parts what was used over the share is paid back, one an interval, where \
+             caps or slices are moved.";
+        floor_percent: u32 = int("% of one pcpu", (1, 100), 1),
+            "Smallest cap or slice, so that a domain can go on to pay.";
+        drivers: bool = flag(false),
+            "Whether driver domains, too, pay for what other driver domains do for them.";
+    }
+}
+
+params! {
+    /// Parameters of a domain.
+    struct DomainParams {
+        share_percent: u32 = int("% of one pcpu", (1, 10_000), 0).or_zero(),
+            "What the domain and the work on its behalf may use together, where caps or slices \
+             are moved; 0 to leave the domain alone there. Under a policy that takes charges the \
+             slice is the share.";
+    }
+}
 
 /// What this controller is.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -56,40 +80,8 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     summary: "has each domain pay for what driver domains do on its behalf (SEDF-DC)",
     source: "Gupta, Cherkasova, Gardner, Vahdat 2006, section 4",
     interval: interval_ms(500, 10, 60_000),
-    params: &[
-        ParamSpec::int(
-            "spread_intervals",
-            "intervals",
-            (1, 100),
-            2,
-            "In how many parts what was used over the share is paid back, one an interval, where \
-             caps or slices are moved.",
-        ),
-        ParamSpec::int(
-            "floor_percent",
-            "% of one pcpu",
-            (1, 100),
-            1,
-            "Smallest cap or slice, so that a domain can go on to pay.",
-        ),
-        ParamSpec {
-            name: "drivers",
-            unit: "",
-            kind: ParamKind::Flag,
-            default: 0,
-            doc: "Whether driver domains, too, pay for what other driver domains do for them.",
-        },
-    ],
-    domain_params: &[ParamSpec::int(
-        "share_percent",
-        "% of one pcpu",
-        (1, 10_000),
-        0,
-        "What the domain and the work on its behalf may use together, where caps or slices are \
-         moved; 0 to leave the domain alone there. Under a policy that takes charges the slice is \
-         the share.",
-    )
-    .or_zero()],
+    params: Params::SPECS,
+    domain_params: DomainParams::SPECS,
     answers: Kinds {
         cap: true,
         reservation: true,
@@ -115,9 +107,7 @@ const SLICE_MIN_US: u128 = 5;
 
 /// The controller's state.
 pub struct DebtCollector {
-    spread: u128,
-    floor: u32,
-    drivers: bool,
+    params: Params,
     /// Shares of those who have one, in percent of one pcpu.
     shares: BTreeMap<DomainId, u32>,
     /// What those who cannot be charged have used over their share and not paid back, in
@@ -135,9 +125,7 @@ impl DebtCollector {
     /// A controller with these values of the descriptor's `params`.
     pub fn new(params: &ParamValues) -> Self {
         DebtCollector {
-            spread: params.get(0) as u128,
-            floor: params.get(1) as u32,
-            drivers: params.get(2) != 0,
+            params: params.into(),
             shares: BTreeMap::new(),
             owed: BTreeMap::new(),
         }
@@ -169,11 +157,11 @@ impl DebtCollector {
         }
         // The interval before may have been a longer one.
         *owed = (*owed).min(allowed);
-        let keep = allowed - *owed / self.spread;
+        let keep = allowed - *owed / self.params.spread_intervals;
         let own = (keep * gotten).checked_div(used).unwrap_or(keep);
         let most = share.min(CAP_PER_VCPU * u32::from(domain.vcpus));
         let percent = u32::try_from(own * 100 / t).unwrap_or(u32::MAX);
-        percent.clamp(self.floor.min(most), most)
+        percent.clamp(self.params.floor_percent.min(most), most)
     }
 }
 
@@ -194,7 +182,7 @@ impl Controller for DebtCollector {
     }
 
     fn set_domain(&mut self, domain: DomainId, params: &ParamValues) {
-        match params.get(0) as u32 {
+        match DomainParams::from(params).share_percent {
             0 => self.shares.remove(&domain),
             share => self.shares.insert(domain, share),
         };
@@ -209,7 +197,7 @@ impl Controller for DebtCollector {
         }
         let most = t * seen.pcpus.len().max(1) as u128;
         for domain in seen.domains {
-            let pays = self.drivers || !domain.is_driver;
+            let pays = self.params.drivers || !domain.is_driver;
             let done = u128::from(domain.served.as_nanos()).min(most);
             if pays && seen.abilities.charge && domain.set.debt.is_some() {
                 self.owed.remove(&domain.id);

@@ -7,6 +7,10 @@
 
 extern crate alloc;
 
+#[macro_use]
+#[path = "../../domio-core/src/params/declare.rs"]
+mod declare;
+
 pub mod cap_follows_demand;
 pub mod conformance;
 pub mod debt_collector;

@@ -48,10 +48,38 @@ use domio_contract::control::{
     Answers, Change, Controller, Descriptor, DomainSeen, Entry, Guard, Kinds, Observation,
     Promises, Traffic, interval_ms,
 };
-use domio_core::{DomainId, Duration, ParamKind, ParamSpec, ParamValues};
+use domio_core::params::{Choice, Params as _, TypedParam, choice, int};
+use domio_core::{DomainId, Duration, ParamValues};
 
 /// Name of the limit, for the controller and for a domain.
 pub const LIMIT: &str = "driver_limit_percent";
+
+const fn limit() -> TypedParam<u64> {
+    int("% of one pcpu", (1, 10_000), 0).or_zero()
+}
+
+params! {
+    /// Parameters of the controller as a whole.
+    struct Params {
+        driver_limit_percent: u64 = limit(),
+            "Limit of guests that have none of their own; 0 for none.";
+        form: Form = choice(Form::Drop as usize),
+            "`drop` what a guest sends as in the paper, `hold` it in its ring, or `graded`: \
+             ration its packets. What comes for it beyond that is dropped early.";
+        defence: Lasts = choice(Lasts::Complies as usize),
+            "How long `drop` and `hold` last: until the average `complies`, or as the paper's \
+             formula is `printed`.";
+    }
+}
+
+params! {
+    /// Parameters of a domain.
+    struct DomainParams {
+        driver_limit_percent: u64 = limit(),
+            "Most time that driver domains may spend on the guest's behalf; 0 for the \
+             controller's limit.";
+    }
+}
 
 /// What this controller is.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -59,37 +87,14 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     summary: "stops the traffic of guests that driver domains do too much for, until it evens out",
     source: "Gupta et al. 2006, section 5",
     interval: interval_ms(500, 10, 60_000),
-    params: &[
-        limit("Limit of guests that have none of their own; 0 for none."),
-        ParamSpec {
-            name: "form",
-            unit: "",
-            kind: ParamKind::Choice(&FORMS),
-            default: 0,
-            doc: "`drop` what a guest sends as in the paper, `hold` it in its ring, or `graded`: \
-                  ration its packets. What comes for it beyond that is dropped early.",
-        },
-        ParamSpec {
-            name: "defence",
-            unit: "",
-            kind: ParamKind::Choice(&["complies", "printed"]),
-            default: 0,
-            doc: "How long `drop` and `hold` last: until the average `complies`, or as the paper's \
-                  formula is `printed`.",
-        },
-    ],
-    domain_params: &[limit(
-        "Most time that driver domains may spend on the guest's behalf; 0 for the controller's \
-         limit.",
-    )],
+    params: Params::SPECS,
+    domain_params: DomainParams::SPECS,
     answers: Kinds {
         traffic: true,
         ..Kinds::NONE
     },
     promises: Promises { settles: false },
 };
-
-const FORMS: [&str; 3] = ["drop", "hold", "graded"];
 
 /// What the registry knows of it.
 pub static ENTRY: Entry = Entry {
@@ -98,10 +103,6 @@ pub static ENTRY: Entry = Entry {
     validate: |_| Ok(()),
     validate_domain: |_, _, _| Ok(()),
 };
-
-const fn limit(doc: &'static str) -> ParamSpec {
-    ParamSpec::int(LIMIT, "% of one pcpu", (1, 10_000), 0, doc).or_zero()
-}
 
 /// The time of which a ration is a number of packets: short beside an interval, which has a part of
 /// one at either end, and long enough for some packets.
@@ -115,6 +116,23 @@ enum Form {
     Drop,
     Hold,
     Graded,
+}
+
+impl Choice for Form {
+    const WORDS: &'static [&'static str] = &["drop", "hold", "graded"];
+    const ALL: &'static [Form] = &[Form::Drop, Form::Hold, Form::Graded];
+}
+
+/// How long a guest is stopped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Lasts {
+    Complies,
+    Printed,
+}
+
+impl Choice for Lasts {
+    const WORDS: &'static [&'static str] = &["complies", "printed"];
+    const ALL: &'static [Lasts] = &[Lasts::Complies, Lasts::Printed];
 }
 
 /// What is done about a guest.
@@ -214,14 +232,15 @@ impl Use {
 impl ShareGuard {
     /// A controller with these values of the descriptor's `params`.
     pub fn new(params: &ParamValues) -> Self {
+        let Params {
+            driver_limit_percent: limit,
+            form,
+            defence,
+        } = params.into();
         ShareGuard {
-            limit: params.get(0) as u64,
-            form: match params.get(1) {
-                0 => Form::Drop,
-                1 => Form::Hold,
-                _ => Form::Graded,
-            },
-            printed: params.get(2) != 0,
+            limit,
+            form,
+            printed: defence == Lasts::Printed,
             limits: BTreeMap::new(),
             defences: BTreeMap::new(),
             before: Duration::ZERO,
@@ -312,7 +331,7 @@ impl Controller for ShareGuard {
     }
 
     fn set_domain(&mut self, domain: DomainId, params: &ParamValues) {
-        match params.get(0) as u64 {
+        match DomainParams::from(params).driver_limit_percent {
             0 => self.limits.remove(&domain),
             limit => self.limits.insert(domain, limit),
         };

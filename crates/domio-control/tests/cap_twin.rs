@@ -138,8 +138,10 @@ impl Controller for Twin {
     }
 
     fn set_domain(&mut self, domain: DomainId, params: &ParamValues) {
-        self.calls
-            .push(Call::Told(domain, i128::from(params.get(0))));
+        self.calls.push(Call::Told(
+            domain,
+            i128::from(params.by_name("ceiling_percent").unwrap()),
+        ));
     }
 
     fn observe(&mut self, seen: &Observation<'_>, answers: &mut Answers) {

@@ -10,10 +10,10 @@ use domio_contract::control::{
     SettingKind,
 };
 use domio_control::conformance::rng::Rng;
-use domio_control::conformance::run::drawn;
 use domio_control::conformance::{History, Round, library, random, run};
 use domio_control::find;
 use domio_core::{DomainId, Duration, ParamValues};
+use domio_suite::drawn;
 use std::fmt;
 
 /// One call.
@@ -161,7 +161,7 @@ impl Controller for Twin {
     }
 
     fn set_domain(&mut self, domain: DomainId, params: &ParamValues) {
-        let share = i128::from(params.get(0));
+        let share = i128::from(params.by_name("share_percent").unwrap());
         self.calls.push(Call::Told(domain, share));
     }
 

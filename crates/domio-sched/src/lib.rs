@@ -8,6 +8,10 @@
 
 extern crate alloc;
 
+#[macro_use]
+#[path = "../../domio-core/src/params/declare.rs"]
+mod declare;
+
 pub mod arinc653;
 pub mod bvt;
 pub mod conformance;

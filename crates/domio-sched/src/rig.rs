@@ -5,10 +5,11 @@
 
 use alloc::vec::Vec;
 use domio_contract::{
-    Affinity, Cx, Effect, Pause, Pick, Prev, Scheduler, Stop, Tables, VcpuView, Wake,
+    Affinity, Cx, Descriptor, Effect, Pause, Pick, Prev, Scheduler, Stop, Tables, VcpuView, Wake,
 };
 use domio_core::{
-    Class, CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Topology, VcpuId, VcpuName,
+    Class, CpuSet, DomainId, Duration, Instant, ParamKind, ParamValues, PcpuId, Topology, VcpuId,
+    VcpuName,
 };
 
 /// The words of a record as a file of Xen's has them: the vcpu that it is about, if any, and as
@@ -25,6 +26,15 @@ pub fn noted(class: &Class, number: u8, about: Option<VcpuName>, words: [u32; 4]
         .into_iter()
         .chain(own.iter().copied())
         .collect()
+}
+
+/// Releases that the parameter `version` of a policy can name, oldest first.
+pub fn versions(policy: &Descriptor) -> &'static [&'static str] {
+    let version = policy.params.iter().find(|spec| spec.name == "version");
+    match version.expect("a policy with releases").kind {
+        ParamKind::Choice(words) => words,
+        kind => panic!("{kind:?} names no releases"),
+    }
 }
 
 const P0: PcpuId = PcpuId(0);

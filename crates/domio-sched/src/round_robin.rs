@@ -11,27 +11,24 @@ use domio_contract::state::About;
 use domio_contract::{
     Conflict, Cx, Descriptor, Needs, Pick, Policy, Prev, Promises, Scheduler, StateRows, Wake,
 };
-use domio_core::{DomainId, Duration, ParamKind, ParamSpec, ParamValues, PcpuId, Topology, VcpuId};
+use domio_core::params::{Params as _, int};
+use domio_core::{DomainId, Duration, ParamValues, PcpuId, Topology, VcpuId};
 
-const PARAMS: &[ParamSpec] = &[ParamSpec {
-    name: "tslice_ms",
-    unit: "ms",
-    kind: ParamKind::Int {
-        min: 1,
-        max: 1000,
-        or_zero: false,
-    },
-    default: 30,
-    doc: "Time that the head of the queue runs before it goes to the tail.",
-}];
+params! {
+    /// Parameters of the policy as a whole.
+    struct Params {
+        tslice_ms: u64 = int("ms", (1, 1000), 30).changeable(),
+            "Time that the head of the queue runs before it goes to the tail.";
+    }
+}
 
 /// What this policy is.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "round-robin",
     summary: "one FIFO per pcpu, fixed slice; the shortest example of a policy",
     source: "domio",
-    params: PARAMS,
-    changeable: PARAMS,
+    params: Params::SPECS,
+    changeable: Params::CHANGEABLE,
     needs: Needs {
         tickle: true,
         ..Needs::NOTHING
@@ -49,9 +46,15 @@ pub static ENTRY: Policy = Policy::new(&DESCRIPTOR, |params, topology| {
     Box::new(RoundRobin::new(params, topology))
 });
 
+/// The slice that `params` ask for.
+fn slice(params: &ParamValues) -> Duration {
+    Duration::from_millis(Params::from(params).tslice_ms)
+}
+
 /// The policy's state.
 pub struct RoundRobin {
     params: ParamValues,
+    slice: Duration,
     /// By pcpu: runnable vcpus that do not run, next one first.
     queues: Vec<VecDeque<VcpuId>>,
     /// By pcpu: how many vcpus belong there.
@@ -65,6 +68,7 @@ impl RoundRobin {
     pub fn new(params: &ParamValues, topology: &Topology) -> Self {
         RoundRobin {
             params: *params,
+            slice: slice(params),
             queues: (0..topology.pcpus()).map(|_| VecDeque::new()).collect(),
             population: alloc::vec![0; topology.pcpus()],
             home: Vec::new(),
@@ -101,6 +105,7 @@ impl Scheduler for RoundRobin {
     fn set_params(&mut self, _: &mut Cx<'_>, params: &ParamValues) -> Result<(), Conflict> {
         // Who runs keeps the slice that it has.
         self.params = *params;
+        self.slice = slice(params);
         Ok(())
     }
 
@@ -156,7 +161,7 @@ impl Scheduler for RoundRobin {
         match queue.pop_front() {
             Some(next) => Pick {
                 next: Some(next),
-                time_slice: Some(Duration::from_millis(self.params.get(0) as u64)),
+                time_slice: Some(self.slice),
             },
             None => Pick::IDLE,
         }

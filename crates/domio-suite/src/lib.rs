@@ -1,5 +1,5 @@
 //! What the conformance suites of policies (`domio-sched`) and of controllers (`domio-control`)
-//! share: random numbers, names of checkers, findings and reports.
+//! share: random numbers, values of parameters, names of checkers, findings and reports.
 //!
 //! A suite runs what it checks under several *subjects*, which are scripts or histories, some
 //! written by hand and some random. Its checkers look at what happened. A [`Finding`] names
@@ -8,8 +8,10 @@
 
 extern crate alloc;
 
+pub mod drawn;
 pub mod report;
 pub mod rng;
 
+pub use drawn::{draw, drawn};
 pub use report::{CheckerInfo, Finding, Report, SuiteInfo, info, misnamed};
 pub use rng::Rng;

@@ -1,39 +1,30 @@
-//! What the credit scheduler's debits and grants come to, from its trace records and its books.
+//! What debits and grants of a policy that pays in credits come to, from its trace records and its
+//! books.
 
 use super::worst::AlertWorst;
-use domio_core::XenVersion;
+use domio_contract::Accounting;
 use domio_scenario::Built;
-use domio_sched::credit::rules::{Debit, Rules};
 
-/// What a millisecond of one pcpu costs; one credit in 3.0.3.
-const CREDITS_PER_MS: i64 = 10;
-
-/// The rules of the credit scheduler, if that is the policy of `built`.
-fn rules(built: &Built) -> Option<Rules> {
-    let descriptor = built.policy.descriptor;
-    if descriptor.name != "credit" {
-        return None;
-    }
-    let version = built.params.by_name("version")?;
-    let spec = descriptor.params.iter().find(|p| p.name == "version")?;
-    let version = XenVersion::from_name(&spec.show(version).to_string().replace('"', ""))?;
-    Some(Rules::of(version))
+/// How the policy of `built` pays vcpus, if it does so in credits.
+fn accounting(built: &Built) -> Option<Accounting> {
+    Some((built.policy.accounting?)(&built.params))
 }
 
-/// What comes of debiting by ticks: `ticks` of 10 ms found dom1 running, which executed for `ran`
+/// What comes of debiting by ticks: `ticks` of them found dom1 running, which executed for `ran`
 /// nanoseconds. Nothing under releases that measure, and where both are the same.
 pub(super) fn sampled(built: &Built, ticks: u64, ran: u64) -> Option<String> {
-    let rules = rules(built)?;
+    let tick = accounting(built)?.tick?;
     // The first release writes no record at its ticks.
-    if rules.debit != Debit::Sampled || ran == 0 || ticks == 0 {
+    if ran == 0 || ticks == 0 {
         return None;
     }
-    let charged = ticks as f64 * 10e6;
+    let charged = ticks as f64 * tick.as_nanos() as f64;
     let off = (charged / ran as f64 - 1.0) * 100.0;
     (off.abs() >= 0.5).then(|| {
         format!(
-            "time is debited by ticks: {ticks} of them found it running and took 10 ms each, \
+            "time is debited by ticks: {ticks} of them found it running and took {} ms each, \
              {:.2} s in all, while it executed for {:.2} s: it paid for {off:+.1} %",
+            tick.as_nanos() / 1_000_000,
             charged / 1e9,
             ran as f64 / 1e9
         )
@@ -44,7 +35,7 @@ pub(super) fn sampled(built: &Built, ticks: u64, ran: u64) -> Option<String> {
 /// was forgiven.
 pub(super) fn earned(built: &Built, worst: &AlertWorst) -> Vec<String> {
     let mut told = Vec::new();
-    let Some(rules) = rules(built) else {
+    let Some(accounting) = accounting(built) else {
         return told;
     };
     let credits: Vec<i64> = worst.excerpt.iter().filter_map(|s| s.credit).collect();
@@ -57,11 +48,8 @@ pub(super) fn earned(built: &Built, worst: &AlertWorst) -> Vec<String> {
     if count(usual) < 2 {
         return told;
     }
-    let slice_ms = built.params.by_name("tslice_ms").unwrap_or(30);
-    let slice = match rules.version {
-        XenVersion::V3_0_3 => slice_ms,
-        _ => CREDITS_PER_MS * slice_ms,
-    };
+    let slice = accounting.credits;
+    let slice_ms = accounting.period.as_nanos() / 1_000_000;
     let percent = usual as f64 / slice as f64 * 100.0;
     let allocated = worst.share.allocated_percent;
     let rounded = match (percent - allocated).abs() > 0.005 * allocated {

@@ -1,6 +1,6 @@
 //! The host of one allocation, as a scenario: the text is part of every trace.
 
-use super::allocation::{AlertMode, Way};
+use super::allocation::{AlertMode, host_settings, settings, way};
 use super::{AlertDom0, AlertFault, AlertPlan, AlertSubject, WARMUP};
 use domio_core::DomainId;
 use domio_scenario::Scenario;
@@ -46,12 +46,12 @@ pub fn scenario(
     allocation: u32,
 ) -> Result<Scenario, AlertFault> {
     let descriptor = subject.policy.descriptor;
-    let way = Way::of(descriptor, plan.mode)?;
+    let way = way(descriptor, plan.mode)?;
     let mut text = head(plan, descriptor.name);
     let mut add = |name: &str, id: u16, percent: u32, work: &str| {
         let vcpus = plan.vcpus;
         text += &format!("\n[[domain]]\nname = \"{name}\"\nid = {id}\nvcpus = {vcpus}\n");
-        for (key, value) in way.settings(descriptor, plan.terms(), percent) {
+        for (key, value) in settings(way, descriptor, plan.terms(), percent) {
             text += &format!("{key} = {value}\n");
         }
         text += work;
@@ -76,7 +76,7 @@ pub fn scenario(
     }
     let parsed = Scenario::parse("alert", text.as_bytes(), &subject.parts);
     let parsed = parsed.map_err(AlertFault::Scenario)?;
-    let mut changes = way.host_settings(descriptor, plan.period);
+    let mut changes = host_settings(way, plan.period);
     changes.extend(subject.changes.iter().cloned());
     changes.extend(plan.set.iter().cloned());
     let set = |key: &str| changes.iter().find(|(k, _)| k == key);

@@ -22,7 +22,7 @@ pub mod picture;
 pub mod text;
 pub mod worst;
 
-use allocation::{AlertMode, NoAllocation, Terms, Way};
+use allocation::{AlertMode, NoAllocation, Terms};
 use domio_contract::Policy;
 use domio_core::{Duration, Instant};
 use domio_run::simulate::simulate;
@@ -181,7 +181,7 @@ pub struct AlertOutcome {
     /// Name of the policy.
     pub policy: &'static str,
     /// How it is told an allocation, for people.
-    pub way: &'static str,
+    pub way: String,
     /// By allocation, ascending.
     pub points: Vec<AlertPoint>,
     /// By window, the shortest first.
@@ -282,7 +282,7 @@ pub fn run(
         Ok(AlertOutcome {
             label: subject.label.clone(),
             policy: descriptor.name,
-            way: Way::of(descriptor, plan.mode)?.told(plan.mode),
+            way: allocation::told(allocation::way(descriptor, plan.mode)?, plan.mode),
             worst: worst(plan, subject, &points, &summary)?,
             points,
             summary,
@@ -299,8 +299,8 @@ fn point(plan: &AlertPlan, job: &Job<'_>, bins: &AlertBins) -> Result<AlertPoint
     let allocated = f64::from(job.allocation);
     let whole = |domain| bins.shares(domain, plan.seconds)[0];
     let descriptor = job.subject.policy.descriptor;
-    let way = Way::of(descriptor, plan.mode)?;
-    let told = way.settings(descriptor, plan.terms(), job.allocation);
+    let way = allocation::way(descriptor, plan.mode)?;
+    let told = allocation::settings(way, descriptor, plan.terms(), job.allocation);
     Ok(AlertPoint {
         guest: AlertShare::of(allocated, whole(GUEST)),
         dom0: AlertShare::of(f64::from(plan.dom0), whole(DOM0)),

@@ -1,6 +1,8 @@
 //! The test as a whole: mappings, errors of a few policies, refusals.
 
+use super::allocation::way;
 use super::*;
+use domio_contract::ShareBy;
 use domio_run::OneByOne;
 use domio_sched::policies;
 
@@ -38,17 +40,18 @@ fn named(name: &str) -> AlertSubject {
 
 const MODES: [AlertMode; 2] = [AlertMode::Capped, AlertMode::WorkConserving];
 
-/// Whoever adds a policy with parameters of domains of other names sees this test fail.
+/// Whoever adds a policy with parameters of domains, none of which tells an allocation, sees this
+/// test fail.
 #[test]
 fn every_policy_is_told_allocations_or_known_to_keep_none() {
     for policy in policies() {
         let name = policy.descriptor.name;
-        let ways = MODES.map(|mode| Way::of(policy.descriptor, mode));
+        let ways = MODES.map(|mode| way(policy.descriptor, mode));
         let keeps_none = policy.descriptor.domain_params.is_empty();
         assert!(
             ways.iter().any(Result::is_ok) != keeps_none,
-            "domio alert does not know how to tell {name} an allocation. Its parameters of domains \
-             are none that crates/domio-advise/src/alert/allocation.rs knows: add a Way there"
+            "domio alert does not know how to tell {name} an allocation: set `held_by` or \
+             `shared_by` of its descriptor"
         );
         for (mode, way) in MODES.into_iter().zip(ways) {
             if way.is_ok() {
@@ -67,7 +70,7 @@ fn every_policy_is_told_allocations_or_known_to_keep_none() {
 fn what_keeps_no_allocation_says_what_to_do() {
     let refused = |name: &str, mode| {
         let descriptor = domio_sched::find(name).unwrap().descriptor;
-        Way::of(descriptor, mode).unwrap_err().to_string()
+        way(descriptor, mode).unwrap_err().to_string()
     };
     let told = refused("null", AlertMode::Capped);
     assert!(told.contains("null keeps no allocations"), "{told}");
@@ -75,12 +78,12 @@ fn what_keeps_no_allocation_says_what_to_do() {
     assert!(told.contains("choose another policy"), "{told}");
     // A policy without a cap has weights: the message sends there.
     let mut bare = *domio_sched::find("credit").unwrap().descriptor;
-    bare.domain_params = &bare.domain_params[..1];
-    let told = Way::of(&bare, AlertMode::Capped).unwrap_err().to_string();
+    bare.held_by = None;
+    let told = way(&bare, AlertMode::Capped).unwrap_err().to_string();
     assert!(told.contains("has no cap") && told.contains("--mode work-conserving"));
-    bare.domain_params = bare.params;
-    let told = Way::of(&bare, AlertMode::Capped).unwrap_err().to_string();
-    assert!(told.contains("no parameter that this test knows"), "{told}");
+    bare.shared_by = None;
+    let told = way(&bare, AlertMode::Capped).unwrap_err().to_string();
+    assert!(told.contains("no parameter that tells"), "{told}");
 }
 
 #[test]
@@ -89,8 +92,8 @@ fn settings_by_hand() {
         let mut plan = plan(mode, &[1], 1);
         plan.vcpus = vcpus;
         let descriptor = domio_sched::find(name).unwrap().descriptor;
-        let way = Way::of(descriptor, mode).unwrap();
-        let settings = way.settings(descriptor, plan.terms(), percent);
+        let way = way(descriptor, mode).unwrap();
+        let settings = allocation::settings(way, descriptor, plan.terms(), percent);
         let texts = settings.iter().map(|(k, v)| format!("{k}={v}"));
         texts.collect::<Vec<_>>().join(" ")
     };
@@ -169,10 +172,15 @@ fn more_than_there_is_cannot_be_allocated() {
 fn an_allocation_is_read_as_it_was_told() {
     for policy in policies() {
         for mode in MODES {
-            let Ok(way) = Way::of(policy.descriptor, mode) else {
+            let Ok(way) = way(policy.descriptor, mode) else {
                 continue;
             };
-            if matches!(way, Way::Table | Way::Advance) || way == Way::Budget && mode != MODES[0] {
+            let is_read = match way {
+                ShareBy::InFrame { .. } | ShareBy::Inverse(_) => false,
+                ShareBy::InPeriod { .. } => mode == AlertMode::Capped,
+                ShareBy::Percent(_) | ShareBy::Weight(_) => true,
+            };
+            if !is_read {
                 continue;
             }
             let mut plan = plan(mode, &[20], 1);

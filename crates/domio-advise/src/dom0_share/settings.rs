@@ -4,8 +4,8 @@
 //! parameters of known names needs nothing here.
 
 use super::{Dom0Fault, Dom0Plan};
-use crate::alert::allocation::{AlertMode, Terms, Way};
-use domio_contract::Descriptor;
+use crate::alert::allocation::{self, AlertMode, Terms, way};
+use domio_contract::{Descriptor, ShareBy};
 use domio_core::{DomainId, Duration, ParamKind, Topology};
 use domio_scenario::Scenario;
 use serde::Serialize;
@@ -280,30 +280,30 @@ fn weight(ratio: f64, host: &Host, policy: &Descriptor) -> Result<Vec<(String, S
     if has(policy, "slice_us") {
         return Ok(host.reservations("slice_us", ratio));
     }
-    match Way::of(policy, AlertMode::WorkConserving).map_err(|no| no.to_string())? {
-        Way::Weight => {
+    match way(policy, AlertMode::WorkConserving).map_err(|no| no.to_string())? {
+        ShareBy::Weight(name) => {
             let guest = host.guest_weight.unwrap_or(256).max(1);
             let weight = (ratio * guest as f64).round().max(1.0) as i64;
-            Ok(vec![(host.dom0_key("weight"), weight.to_string())])
+            Ok(vec![(host.dom0_key(name), weight.to_string())])
         }
-        Way::Advance => {
+        ShareBy::Inverse(name) => {
             // A guest's advance that all the usual ratios divide.
             const GUEST: f64 = 240.0;
             let own = (GUEST / ratio).round().max(1.0) as i64;
-            let mut changes = vec![(host.dom0_key("mcu_advance"), own.to_string())];
+            let mut changes = vec![(host.dom0_key(name), own.to_string())];
             let guests = host.guests.iter();
             let guest = (GUEST as i64).to_string();
-            changes.extend(guests.map(|g| (format!("domain.{g}.mcu_advance"), guest.clone())));
+            changes.extend(guests.map(|g| (format!("domain.{g}.{name}"), guest.clone())));
             Ok(changes)
         }
-        Way::Budget => Ok(host.reservations("budget_us", ratio)),
-        Way::Cap | Way::Slice | Way::Table => Err("it has no weights".to_owned()),
+        ShareBy::InPeriod { time, .. } => Ok(host.reservations(time, ratio)),
+        ShareBy::Percent(_) | ShareBy::InFrame { .. } => Err("it has no weights".to_owned()),
     }
 }
 
 fn cap(percent: u32, host: &Host, policy: &Descriptor) -> Result<Vec<(String, String)>, String> {
-    let way = Way::of(policy, AlertMode::Capped).map_err(|_| "it has no caps".to_owned())?;
-    if way == Way::Table {
+    let way = way(policy, AlertMode::Capped).map_err(|_| "it has no caps".to_owned())?;
+    if matches!(way, ShareBy::InFrame { .. }) {
         return Err("it has a table for all domains, and no caps".to_owned());
     }
     let terms = Terms {
@@ -311,7 +311,7 @@ fn cap(percent: u32, host: &Host, policy: &Descriptor) -> Result<Vec<(String, St
         period: Duration::from_nanos(host.period_us() * 1_000),
         vcpus: host.dom0_vcpus as u32,
     };
-    let settings = way.settings(policy, terms, percent).into_iter();
+    let settings = allocation::settings(way, policy, terms, percent).into_iter();
     Ok(settings
         .map(|(key, value)| (host.dom0_key(key), value))
         .collect())

@@ -12,9 +12,9 @@ use super::cx::ElevatorCx;
 use super::list::List;
 use super::request::{Bio, IoWay, Jiffies, RequestId, Requests};
 use super::sorted::Sorted;
-use super::tunables::{self, Tunable, Tuning};
+use super::tunables::{Tuning, plain, time};
 use alloc::boxed::Box;
-use domio_core::{ParamKind, ParamSpec};
+use domio_core::params::{flag, int};
 
 /// What this elevator is.
 pub static INFO: ElevatorInfo = ElevatorInfo {
@@ -22,8 +22,8 @@ pub static INFO: ElevatorInfo = ElevatorInfo {
     alias: None,
     summary: "sweeps, reads before writes, and a deadline for each request",
     source: "Linux 2.6.24, block/deadline-iosched.c",
-    tunables: &TUNABLES,
-    keys: &tunables::keys(&TUNABLES),
+    tunables: Tunables::ALL,
+    keys: Tunables::KEYS,
     promise: Promise::Expiry {
         read_ms: 500,
         write_ms: 5000,
@@ -31,47 +31,18 @@ pub static INFO: ElevatorInfo = ElevatorInfo {
     make: |tuning, _| Box::new(Deadline::new(tuning)),
 };
 
-static TUNABLES: [Tunable; 5] = [
-    Tunable::time(
-        "read_expire",
-        0,
-        (1, 2),
-        "Deadline of a read after it was queued",
-    ),
-    Tunable::time(
-        "write_expire",
-        0,
-        (5, 1),
-        "Deadline of a write after it was queued",
-    ),
-    Tunable::plain(ParamSpec::int(
-        "writes_starved",
-        "",
-        (0, 1_000_000),
-        2,
-        "How often reads are chosen while writes wait",
-    )),
-    Tunable::plain(ParamSpec {
-        name: "front_merges",
-        unit: "",
-        kind: ParamKind::Flag,
-        default: 1,
-        doc: "Whether a bio is merged in front of a request that is not the last one found",
-    }),
-    Tunable::plain(ParamSpec::int(
-        "fifo_batch",
-        "",
-        (0, 1_000_000),
-        16,
-        "Most contiguous requests of a batch",
-    )),
-];
-
-const READ_EXPIRE: usize = 0;
-const WRITE_EXPIRE: usize = 1;
-const WRITES_STARVED: usize = 2;
-const FRONT_MERGES: usize = 3;
-const FIFO_BATCH: usize = 4;
+tunables! {
+    struct Tunables {
+        read_expire: Jiffies = time(0, (1, 2)), "Deadline of a read after it was queued";
+        write_expire: Jiffies = time(0, (5, 1)), "Deadline of a write after it was queued";
+        writes_starved: i64 = plain(int("", (0, 1_000_000), 2)),
+            "How often reads are chosen while writes wait";
+        front_merges: bool = plain(flag(true)),
+            "Whether a bio is merged in front of a request that is not the last one found";
+        fifo_batch: i64 = plain(int("", (0, 1_000_000), 16)),
+            "Most contiguous requests of a batch";
+    }
+}
 
 /// The elevator's state; pairs are indexed by direction, reads first.
 struct Deadline {
@@ -85,10 +56,7 @@ struct Deadline {
     starved: i64,
     /// Where the last request handed on ends.
     last_sector: u64,
-    expire: [Jiffies; 2],
-    writes_starved: i64,
-    front_merges: bool,
-    fifo_batch: i64,
+    tunables: Tunables,
 }
 
 impl Deadline {
@@ -100,11 +68,13 @@ impl Deadline {
             batching: 0,
             starved: 0,
             last_sector: 0,
-            expire: [tuning.get(READ_EXPIRE), tuning.get(WRITE_EXPIRE)],
-            writes_starved: tuning.get(WRITES_STARVED),
-            front_merges: tuning.get(FRONT_MERGES) != 0,
-            fifo_batch: tuning.get(FIFO_BATCH),
+            tunables: tuning.into(),
         }
+    }
+
+    /// The deadline of a direction after it was queued.
+    fn expire(&self, way: usize) -> Jiffies {
+        [self.tunables.read_expire, self.tunables.write_expire][way]
     }
 
     /// Sorts a request in. One that starts at the same sector is handed on to make room.
@@ -141,7 +111,7 @@ impl Deadline {
             if !writes {
                 return Some(IoWay::Read);
             }
-            let starved = self.starved >= self.writes_starved;
+            let starved = self.starved >= self.tunables.writes_starved;
             self.starved += 1;
             if !starved {
                 return Some(IoWay::Read);
@@ -165,7 +135,7 @@ impl Deadline {
 
 impl Elevator for Deadline {
     fn front_merge(&mut self, _requests: &Requests, bio: &Bio) -> Option<RequestId> {
-        if !self.front_merges {
+        if !self.tunables.front_merges {
             return None;
         }
         self.sorted[bio.way.index()].find(bio.end())
@@ -194,7 +164,7 @@ impl Elevator for Deadline {
     fn insert(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId) {
         self.sort(cx, rq);
         let way = cx.view()[rq].way.index();
-        cx.requests()[rq].expires = cx.now + self.expire[way];
+        cx.requests()[rq].expires = cx.now + self.expire(way);
         self.fifo[way].push_back(&mut cx.requests().queue, rq);
     }
 
@@ -202,9 +172,9 @@ impl Elevator for Deadline {
         let going_on = self.next[IoWay::Write.index()].or(self.next[IoWay::Read.index()]);
         if let Some(rq) = going_on {
             if self.last_sector != cx.view()[rq].sector {
-                self.batching += self.fifo_batch;
+                self.batching += self.tunables.fifo_batch;
             }
-            if self.batching < self.fifo_batch {
+            if self.batching < self.tunables.fifo_batch {
                 self.batching += 1;
                 self.hand_on(cx, rq);
                 return 1;

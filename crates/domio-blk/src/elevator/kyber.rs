@@ -13,9 +13,9 @@ use super::contract::{Elevator, ElevatorInfo, Layer, MergeIn, Promise};
 use super::cx::{ElevatorCx, QueueTimer};
 use super::list::List;
 use super::request::{Bio, IoWay, Jiffies, RequestId, Requests};
-use super::tunables::{self, Tunable, Tuning};
+use super::tunables::{Tuning, plain};
 use alloc::boxed::Box;
-use domio_core::ParamSpec;
+use domio_core::params::int;
 
 /// What this elevator is.
 pub static INFO: ElevatorInfo = ElevatorInfo {
@@ -23,28 +23,20 @@ pub static INFO: ElevatorInfo = ElevatorInfo {
     alias: None,
     summary: "tokens for reads and writes, by the latencies that the device has",
     source: "Linux 6.1, block/kyber-iosched.c",
-    tunables: &TUNABLES,
-    keys: &tunables::keys(&TUNABLES),
+    tunables: Tunables::ALL,
+    keys: Tunables::KEYS,
     promise: Promise::Turns { wait_ms: 500 },
     make: |tuning, _| Box::new(Kyber::new(tuning)),
 };
 
-static TUNABLES: [Tunable; 2] = [
-    Tunable::plain(ParamSpec::int(
-        "read_lat_nsec",
-        "ns",
-        (1, 1_000_000_000_000),
-        2_000_000,
-        "Latency that reads are to have",
-    )),
-    Tunable::plain(ParamSpec::int(
-        "write_lat_nsec",
-        "ns",
-        (1, 1_000_000_000_000),
-        10_000_000,
-        "Latency that writes are to have",
-    )),
-];
+tunables! {
+    struct Tunables {
+        read_lat_nsec: i64 = plain(int("ns", (1, 1_000_000_000_000), 2_000_000)),
+            "Latency that reads are to have";
+        write_lat_nsec: i64 = plain(int("ns", (1, 1_000_000_000_000), 10_000_000)),
+            "Latency that writes are to have";
+    }
+}
 
 /// Tokens of a direction at most, and at first.
 const DEPTH: [u32; 2] = [256, 128];
@@ -125,13 +117,17 @@ struct Kyber {
 
 impl Kyber {
     fn new(tuning: &Tuning) -> Self {
-        let domain = |way: usize| Domain {
+        let Tunables {
+            read_lat_nsec,
+            write_lat_nsec,
+        } = tuning.into();
+        let domain = |way: usize, target_ns| Domain {
             depth: DEPTH[way],
-            target_ns: tuning.get(way),
+            target_ns,
             ..Domain::default()
         };
         Kyber {
-            domains: [domain(0), domain(1)],
+            domains: [domain(0, read_lat_nsec), domain(1, write_lat_nsec)],
             current: 0,
             batching: 0,
             hz: tuning.hz(),

@@ -19,7 +19,7 @@ use super::contract::{Elevator, ElevatorInfo, Merge, Promise};
 use super::cx::ElevatorCx;
 use super::list::List;
 use super::request::{Jiffies, RequestId, Requests, Submitter};
-use super::tunables::{self, Tunable, Tuning};
+use super::tunables::{Tuning, time};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
@@ -29,8 +29,8 @@ pub static INFO: ElevatorInfo = ElevatorInfo {
     alias: None,
     summary: "one virtual disk has the arm at a time; time of the drive is charged to its user",
     source: "domio; after the guess in section 3 of Boutcher and Chandra 2009",
-    tunables: &TUNABLES,
-    keys: &tunables::keys(&TUNABLES),
+    tunables: Tunables::ALL,
+    keys: Tunables::KEYS,
     promise: Promise::Expiry {
         read_ms: 2000,
         write_ms: 2000,
@@ -38,24 +38,13 @@ pub static INFO: ElevatorInfo = ElevatorInfo {
     make: |tuning, now| Box::new(Lease::new(tuning, now)),
 };
 
-static TUNABLES: [Tunable; 2] = [
-    Tunable::time(
-        "lease",
-        1,
-        (1, 5),
-        "Time of the drive after which another virtual disk has the arm",
-    )
-    .at_least_a_tick(),
-    Tunable::time(
-        "expire",
-        1,
-        (2, 1),
-        "After waiting so long a request goes next",
-    ),
-];
-
-const LEASE: usize = 0;
-const EXPIRE: usize = 1;
+tunables! {
+    struct Tunables {
+        lease: Jiffies = time(1, (1, 5)).at_least_a_tick(),
+            "Time of the drive after which another virtual disk has the arm";
+        expire: Jiffies = time(1, (2, 1)), "After waiting so long a request goes next";
+    }
+}
 
 /// Requests of one submitter.
 #[derive(Default)]
@@ -79,8 +68,7 @@ struct Lease {
     handed_on: u32,
     /// When the drive last finished a request, or began to be busy.
     charged_until: Jiffies,
-    lease: Jiffies,
-    expire: Jiffies,
+    tunables: Tunables,
 }
 
 impl Lease {
@@ -92,8 +80,7 @@ impl Lease {
             since: 0,
             handed_on: 0,
             charged_until: now,
-            lease: tuning.get(LEASE),
-            expire: tuning.get(EXPIRE),
+            tunables: tuning.into(),
         }
     }
 
@@ -134,7 +121,7 @@ impl Lease {
         let Some(holder) = self.holder else {
             return Some(self.give(poorest));
         };
-        let used_up = self.queues[holder].charged - self.since >= self.lease;
+        let used_up = self.queues[holder].charged - self.since >= self.tunables.lease;
         match (used_up, self.queues[holder].fifo.is_empty()) {
             (true, _) => Some(self.give(poorest)),
             (false, false) => Some(holder),
@@ -161,14 +148,14 @@ impl Elevator for Lease {
     fn merged(&mut self, _: &mut ElevatorCx<'_>, _: RequestId, _: Merge) {}
 
     fn insert(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId) {
-        cx.requests()[rq].expires = cx.now + self.expire;
+        cx.requests()[rq].expires = cx.now + self.tunables.expire;
         let submitter = cx.view()[rq].submitter;
         if self.queue(submitter).fifo.is_empty() {
             // Who was away has not saved up more than a lease.
             let poorest = self.waiting().map(|(charged, _)| charged).min();
             let holder = self.holder.map(|at| self.queues[at].charged);
             if let Some(others) = poorest.into_iter().chain(holder).min() {
-                let least = others - self.lease;
+                let least = others - self.tunables.lease;
                 let queue = self.queue(submitter);
                 queue.charged = queue.charged.max(least);
             }

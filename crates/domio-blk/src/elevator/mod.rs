@@ -15,6 +15,9 @@
 //! An elevator depends on `domio-core` and on this folder alone, so that the same one runs in a
 //! guest, in the driver domain and against a recording.
 
+#[macro_use]
+pub mod tunables;
+
 pub mod anticipatory;
 pub mod bfq;
 pub mod cfq;
@@ -32,7 +35,6 @@ pub mod noop;
 pub mod registry;
 pub mod request;
 pub mod sorted;
-pub mod tunables;
 
 pub use contract::{Elevator, ElevatorInfo, Layer, MayQueue, Merge, MergeIn, Promise};
 pub use cx::{Core, ElevatorCx, QueueAction, QueueTimer, QueueWork};

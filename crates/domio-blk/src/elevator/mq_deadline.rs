@@ -12,9 +12,9 @@ use super::cx::ElevatorCx;
 use super::list::List;
 use super::request::{Bio, IoPrio, IoWay, Jiffies, Request, RequestId, Requests};
 use super::sorted::Sorted;
-use super::tunables::{self, Tunable, Tuning};
+use super::tunables::{Tuning, plain, time};
 use alloc::boxed::Box;
-use domio_core::{ParamKind, ParamSpec};
+use domio_core::params::{flag, int};
 
 /// What this elevator is.
 pub static INFO: ElevatorInfo = ElevatorInfo {
@@ -22,8 +22,8 @@ pub static INFO: ElevatorInfo = ElevatorInfo {
     alias: None,
     summary: "sweeps in batches, deadlines, three classes",
     source: "Linux 6.1, block/mq-deadline.c",
-    tunables: &TUNABLES,
-    keys: &tunables::keys(&TUNABLES),
+    tunables: Tunables::ALL,
+    keys: Tunables::KEYS,
     promise: Promise::Expiry {
         read_ms: 500,
         write_ms: 5000,
@@ -33,62 +33,21 @@ pub static INFO: ElevatorInfo = ElevatorInfo {
 
 const MANY: i64 = 1_000_000;
 
-static TUNABLES: [Tunable; 7] = [
-    Tunable::time(
-        "read_expire",
-        0,
-        (1, 2),
-        "Deadline of a read after it was queued",
-    ),
-    Tunable::time(
-        "write_expire",
-        0,
-        (5, 1),
-        "Deadline of a write after it was queued",
-    ),
-    Tunable::time(
-        "prio_aging_expire",
-        0,
-        (10, 1),
-        "Age at which a request of a lower class goes before higher classes",
-    ),
-    Tunable::plain(ParamSpec::int(
-        "writes_starved",
-        "",
-        (0, MANY),
-        2,
-        "How often reads are chosen while writes wait",
-    )),
-    Tunable::plain(ParamSpec {
-        name: "front_merges",
-        unit: "",
-        kind: ParamKind::Flag,
-        default: 1,
-        doc: "Whether a bio is merged in front of a request that is not the last one found",
-    }),
-    Tunable::plain(ParamSpec::int(
-        "async_depth",
-        "requests",
-        (1, MANY),
-        256,
-        "Requests that are no reads; the default is nr_requests of a deep device, no limit",
-    )),
-    Tunable::plain(ParamSpec::int(
-        "fifo_batch",
-        "",
-        (0, MANY),
-        16,
-        "Most requests of a batch",
-    )),
-];
-
-const READ_EXPIRE: usize = 0;
-const WRITE_EXPIRE: usize = 1;
-const PRIO_AGING_EXPIRE: usize = 2;
-const WRITES_STARVED: usize = 3;
-const FRONT_MERGES: usize = 4;
-const ASYNC_DEPTH: usize = 5;
-const FIFO_BATCH: usize = 6;
+tunables! {
+    struct Tunables {
+        read_expire: Jiffies = time(0, (1, 2)), "Deadline of a read after it was queued";
+        write_expire: Jiffies = time(0, (5, 1)), "Deadline of a write after it was queued";
+        prio_aging_expire: Jiffies = time(0, (10, 1)),
+            "Age at which a request of a lower class goes before higher classes";
+        writes_starved: i64 = plain(int("", (0, MANY), 2)),
+            "How often reads are chosen while writes wait";
+        front_merges: bool = plain(flag(true)),
+            "Whether a bio is merged in front of a request that is not the last one found";
+        async_depth: u32 = plain(int("requests", (1, MANY), 256)),
+            "Requests that are no reads; the default is nr_requests of a deep device, no limit";
+        fifo_batch: i64 = plain(int("", (0, MANY), 16)), "Most requests of a batch";
+    }
+}
 
 const CLASSES: usize = 3;
 
@@ -118,12 +77,7 @@ struct MqDeadline {
     last_way: IoWay,
     batching: i64,
     starved: i64,
-    expire: [Jiffies; 2],
-    aging: Jiffies,
-    writes_starved: i64,
-    front_merges: bool,
-    async_depth: u32,
-    fifo_batch: i64,
+    tunables: Tunables,
 }
 
 impl MqDeadline {
@@ -133,13 +87,13 @@ impl MqDeadline {
             last_way: IoWay::Read,
             batching: 0,
             starved: 0,
-            expire: [tuning.get(READ_EXPIRE), tuning.get(WRITE_EXPIRE)],
-            aging: tuning.get(PRIO_AGING_EXPIRE),
-            writes_starved: tuning.get(WRITES_STARVED),
-            front_merges: tuning.get(FRONT_MERGES) != 0,
-            async_depth: tuning.get(ASYNC_DEPTH) as u32,
-            fifo_batch: tuning.get(FIFO_BATCH),
+            tunables: tuning.into(),
         }
+    }
+
+    /// The deadline of a direction after it was queued.
+    fn expire(&self, way: usize) -> Jiffies {
+        [self.tunables.read_expire, self.tunables.write_expire][way]
     }
 
     fn of(&self, rq: &Request) -> &PerClass {
@@ -165,7 +119,7 @@ impl MqDeadline {
             if !writes {
                 return Some(IoWay::Read);
             }
-            let starved = self.starved >= self.writes_starved;
+            let starved = self.starved >= self.tunables.writes_starved;
             self.starved += 1;
             if !starved {
                 return Some(IoWay::Read);
@@ -183,7 +137,7 @@ impl MqDeadline {
     fn serve(&mut self, cx: &mut ElevatorCx<'_>, at: usize, latest: Jiffies) -> bool {
         let going_on = self.classes[at].next[self.last_way.index()];
         let rq = match going_on {
-            Some(rq) if self.batching < self.fifo_batch => rq,
+            Some(rq) if self.batching < self.tunables.fifo_batch => rq,
             _ => {
                 let Some(way) = self.choose(at) else {
                     return false;
@@ -200,7 +154,7 @@ impl MqDeadline {
         };
         let request = cx.view()[rq];
         let way = request.way.index();
-        if request.expires - self.expire[way] > latest {
+        if request.expires - self.expire(way) > latest {
             return false;
         }
         self.batching += 1;
@@ -214,7 +168,7 @@ impl MqDeadline {
     /// Serves what has waited too long in the classes below real time. With one class there is
     /// nobody to be starved by.
     fn serve_aged(&mut self, cx: &mut ElevatorCx<'_>) -> bool {
-        let latest = cx.now - self.aging;
+        let latest = cx.now - self.tunables.prio_aging_expire;
         let several = self.classes.iter().filter(|c| c.queued > 0).count() > 1;
         several && (1..CLASSES).any(|at| self.serve(cx, at, latest))
     }
@@ -227,11 +181,11 @@ impl Elevator for MqDeadline {
 
     /// Reads alone are not limited.
     fn async_depth(&self, way: IoWay, _sync: bool, tags: u32) -> Option<u32> {
-        (way == IoWay::Write).then_some(self.async_depth.min(tags))
+        (way == IoWay::Write).then_some(self.tunables.async_depth.min(tags))
     }
 
     fn front_merge(&mut self, _requests: &Requests, bio: &Bio) -> Option<RequestId> {
-        if !self.front_merges {
+        if !self.tunables.front_merges {
             return None;
         }
         self.classes[class(bio.prio)].sorted[bio.way.index()].find(bio.end())
@@ -262,10 +216,10 @@ impl Elevator for MqDeadline {
     fn insert(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId) {
         let request = cx.view()[rq];
         let way = request.way.index();
+        let expires = cx.now + self.expire(way);
         let all = &mut self.classes[class(request.prio)];
         all.sorted[way].insert_behind(cx.requests(), rq);
         all.queued += 1;
-        let expires = cx.now + self.expire[way];
         let requests = cx.requests();
         requests[rq].expires = expires;
         requests[rq].private = 1;

@@ -1,7 +1,11 @@
 //! Tunables of elevators, under the names that they have in sysfs.
+//!
+//! An elevator declares its tunables as a structure, each line of which is a field: see
+//! `domio_core::params`, whose kinds of values these are.
 
 use super::request::Jiffies;
 use domio_core::keys::{Key, Need};
+use domio_core::params::{TypedParam, int};
 use domio_core::{ParamError, ParamSpec};
 
 /// Most tunables that an elevator has.
@@ -25,35 +29,6 @@ pub struct Tunable {
 }
 
 impl Tunable {
-    /// A time in milliseconds, at least `min`, whose default is a part of a second.
-    pub const fn time(
-        name: &'static str,
-        min: i64,
-        (num, den): (i64, i64),
-        doc: &'static str,
-    ) -> Self {
-        Tunable {
-            spec: ParamSpec::int(name, "ms", (min, 1_000_000), 1000 * num / den, doc),
-            part: Some((num, den)),
-            least: 0,
-        }
-    }
-
-    /// The same, with a default of one tick at least.
-    pub const fn at_least_a_tick(mut self) -> Self {
-        self.least = 1;
-        self
-    }
-
-    /// What is no time.
-    pub const fn plain(spec: ParamSpec) -> Self {
-        Tunable {
-            spec,
-            part: None,
-            least: 0,
-        }
-    }
-
     /// Default with a clock of `hz` ticks a second: in ticks for a time.
     pub fn default(&self, hz: i64) -> i64 {
         match self.part {
@@ -64,7 +39,7 @@ impl Tunable {
 }
 
 /// The tunables as keys of scenarios.
-pub const fn keys<const N: usize>(tunables: &[Tunable; N]) -> [Key; N] {
+pub const fn keys<const N: usize>(tunables: &[Tunable]) -> [Key; N] {
     let mut keys = [Key::of(&ParamSpec::int("", "", (0, 0), 0, "")); N];
     let mut i = 0;
     while i < N {
@@ -127,8 +102,92 @@ impl Tuning {
         Ok(())
     }
 
-    /// Value of the tunable at `index`: times in ticks.
-    pub fn get(&self, index: usize) -> i64 {
-        self.values[index]
+    /// Value of the tunable called `name`: times in ticks.
+    fn get(&self, name: &str) -> i64 {
+        let at = self.tunables.iter().position(|t| t.spec.name == name);
+        self.values[at.expect("a tunable of this elevator")]
     }
+}
+
+/// What a tunable can be, for a reader who wants a `T`.
+pub struct TypedTunable<T> {
+    param: TypedParam<T>,
+    part: Option<(i64, i64)>,
+    least: Jiffies,
+}
+
+/// A time in milliseconds, at least `min`, whose default is a part of a second; read in ticks.
+pub const fn time(min: i64, (num, den): (i64, i64)) -> TypedTunable<Jiffies> {
+    TypedTunable {
+        part: Some((num, den)),
+        ..plain(int("ms", (min, 1_000_000), 1000 * num / den))
+    }
+}
+
+/// What is no time.
+pub const fn plain<T>(param: TypedParam<T>) -> TypedTunable<T> {
+    TypedTunable {
+        param,
+        part: None,
+        least: 0,
+    }
+}
+
+impl<T> TypedTunable<T> {
+    /// The same, with a default of one tick at least.
+    pub const fn at_least_a_tick(mut self) -> Self {
+        self.least = 1;
+        self
+    }
+
+    /// The declaration with this name and meaning.
+    pub const fn declare(&self, name: &'static str, doc: &'static str) -> Tunable {
+        Tunable {
+            spec: self.param.declare(name, doc),
+            part: self.part,
+            least: self.least,
+        }
+    }
+
+    /// The value called `name` of `tuning`.
+    pub fn of(&self, tuning: &Tuning, name: &str) -> T {
+        self.param.value(tuning.get(name))
+    }
+}
+
+/// Declares tunables as a structure: each line is `name: Type = kind, "meaning";`, and the name is a
+/// field of that type. A line without a type is a tunable that has no field, because it can be one
+/// value alone.
+macro_rules! tunables {
+    ($(#[$meta:meta])* struct $name:ident {
+        $($field:tt $(: $type:ty)? = $kind:expr, $doc:expr;)*
+    }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy)]
+        struct $name {
+            $($($field: $type,)?)*
+        }
+
+        impl $name {
+            const ALL: &'static [$crate::elevator::Tunable] = &[$({
+                let typed $(: $crate::elevator::tunables::TypedTunable<$type>)? = $kind;
+                typed.declare(tunables!(@name $field), $doc)
+            }),*];
+            const KEYS: &'static [::domio_core::keys::Key] =
+                &$crate::elevator::tunables::keys::<{ $name::ALL.len() }>($name::ALL);
+        }
+
+        impl From<&$crate::elevator::Tuning> for $name {
+            fn from(tuning: &$crate::elevator::Tuning) -> Self {
+                $name {
+                    $($($field: {
+                        let typed: $crate::elevator::tunables::TypedTunable<$type> = $kind;
+                        typed.of(tuning, tunables!(@name $field))
+                    },)?)*
+                }
+            }
+        }
+    };
+    (@name $name:literal) => { $name };
+    (@name $name:ident) => { stringify!($name) };
 }

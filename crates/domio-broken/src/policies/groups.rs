@@ -226,7 +226,8 @@ impl Scheduler for Tree {
         }
         let node = &mut self.groups[group.index()];
         node.parent = parent;
-        (node.weight, node.quota) = (params.get(0) as u64, params.get(1) as u64);
+        let of = |name| params.by_name(name).expect("a parameter of groups") as u64;
+        (node.weight, node.quota) = (of("weight"), of("quota"));
     }
 
     fn join(&mut self, cx: &mut Cx<'_>, domain: DomainId, group: Option<GroupId>) {

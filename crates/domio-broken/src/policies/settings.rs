@@ -74,7 +74,8 @@ impl Bug for AppliesHalf {
     const DESCRIPTOR: &'static Descriptor = &ADJUSTABLE;
 
     fn schedule(&mut self, fifo: &mut Fifo, cx: &mut Cx<'_>, pcpu: PcpuId, prev: Prev) -> Pick {
-        let slice = Duration::from_millis(self.params.get(0) as u64);
+        let slice = self.params.by_name("tslice_ms").expect("it is declared");
+        let slice = Duration::from_millis(slice as u64);
         let mut pick = fifo.schedule(cx, pcpu, prev);
         pick.time_slice = pick.time_slice.map(|_| slice);
         pick
@@ -85,9 +86,10 @@ impl Bug for AppliesHalf {
     }
 
     fn set_params(&mut self, params: &ParamValues) -> Result<(), Conflict> {
-        let (slice, limit) = (params.get(0), params.get(1));
+        let of = |name| params.by_name(name).expect("it is declared");
+        let slice = of("tslice_ms");
         let written = self.params.set("tslice_ms", slice);
-        if written.is_err() || limit > slice * 1000 {
+        if written.is_err() || of("ratelimit_us") > slice * 1000 {
             return Err(Conflict::fixed("ratelimit_us"));
         }
         self.params = *params;

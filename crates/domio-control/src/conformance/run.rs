@@ -1,7 +1,6 @@
 //! Runs a controller through a history and keeps what it was shown and what it answered.
 
 use super::history::{Fate, History, Round};
-use super::rng::Rng;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -10,7 +9,8 @@ use domio_contract::control::{
     Adjustment, Answers, Change, Controller, DomainSeen, Kinds, Observation, PcpuSeen, PolicySeen,
     Settings,
 };
-use domio_core::{DomainId, Instant, ParamKind, ParamSpec, ParamValues};
+use domio_core::{DomainId, Instant, ParamValues};
+use domio_suite::drawn;
 
 /// One observation and the answers to it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -176,27 +176,6 @@ pub fn run(history: &History, mut controller: Box<dyn Controller>) -> Run {
     let mut dump = String::new();
     controller.dump(&mut dump).expect("a string takes any text");
     Run { log, dump }
-}
-
-/// Values of `specs`, drawn with `seed`.
-pub fn drawn(specs: &'static [ParamSpec], seed: u64) -> ParamValues {
-    let mut rng = Rng::new(seed);
-    let mut values = ParamValues::defaults(specs);
-    for spec in specs {
-        let value = match spec.kind {
-            ParamKind::Int { or_zero: true, .. } if rng.one_in(3) => 0,
-            ParamKind::Int { min, max, .. } => {
-                // Near the lower end as often as anywhere: that is where most people live.
-                let width = max.abs_diff(min);
-                let width = if rng.one_in(2) { width.min(100) } else { width };
-                min.saturating_add_unsigned(rng.between(0, width.min(u64::MAX - 1)))
-            }
-            ParamKind::Flag => rng.between(0, 1) as i64,
-            ParamKind::Choice(words) => rng.between(0, words.len() as u64 - 1) as i64,
-        };
-        values.set(spec.name, value).expect("drawn in range");
-    }
-    values
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ fn every_controller_of_the_registry_passes() {
 fn every_controller_passes_with_random_parameters() {
     for entry in registry::all() {
         for seed in 0..100 {
-            let params = run::drawn(entry.descriptor.params, seed);
+            let params = domio_suite::drawn(entry.descriptor.params, seed);
             let report = check(&|| (entry.make)(&params), seed..seed + 3);
             let slow = |f: &&Finding| f.checker != "settles";
             let found = report.findings.iter().find(slow);

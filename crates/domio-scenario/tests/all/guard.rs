@@ -163,7 +163,9 @@ fn its_keys_are_parameters_and_the_way_of_accounting() {
     let controller = &scenario.plan().host.controllers[0];
     assert_eq!(controller.accounting, Accounting::Exact);
     let limits = controller.domain_params.iter();
-    let limits: Vec<_> = limits.map(|(id, params)| (*id, params.get(0))).collect();
+    let limits: Vec<_> = limits
+        .map(|(id, params)| (*id, params.by_name("driver_limit_percent").unwrap()))
+        .collect();
     assert_eq!(limits, [(BULK, 5)]);
     let keys = "100\nform = \"graded\"\ndefence = \"printed\"\naccounting = \"packets\"";
     let counted = good(&change(&[("100", keys)]));

@@ -3,73 +3,41 @@
 use super::table::{Asked, FrameTable, Refused};
 use alloc::format;
 use alloc::vec::Vec;
-use domio_contract::{Conflict, Descriptor, Needs, Releases};
-use domio_core::{DomainId, ParamSpec, ParamValues, XenVersion};
-
-// Positions in `PARAMS`.
-const MAJOR_FRAME: usize = 1;
-
-// Positions in `DOMAIN_PARAMS`.
-const RUNTIME: usize = 0;
-const OFFSET: usize = 1;
-const EVERY: usize = 2;
+use domio_contract::{Conflict, Descriptor, Needs, Releases, ShareBy};
+use domio_core::params::{Params as _, int, version};
+use domio_core::{DomainId, ParamValues, XenVersion};
 
 /// Longest time that can be set: an hour.
 const LONGEST_US: i64 = 3_600_000_000;
 
 const US: i64 = 1_000;
 
-const MAJOR_FRAME_SPEC: ParamSpec = ParamSpec::int(
-    "major_frame_us",
-    "us",
-    (1, LONGEST_US),
-    0,
-    "Length of the major frame, after which the table begins anew; 0 for as long as the entries \
-     take together.",
-)
-.or_zero();
+params! {
+    /// Parameters of the policy as a whole.
+    struct Params {
+        "version" = version(XenVersion::V4_17, XenVersion::V4_17, XenVersion::V4_17),
+            "Release of Xen whose rules apply (xen-spec 4.3).";
+        major_frame_us: i64 = int("us", (1, LONGEST_US), 0).or_zero().changeable(),
+            "Length of the major frame, after which the table begins anew; 0 for as long as the \
+             entries take together.";
+    }
+}
 
-static PARAMS: &[ParamSpec] = &[
-    ParamSpec {
-        name: "version",
-        unit: "",
-        kind: domio_core::ParamKind::Choice(&["4.17"]),
-        default: 0,
-        doc: "Release of Xen whose rules apply (xen-spec 4.3).",
-    },
-    MAJOR_FRAME_SPEC,
-];
-
-static CHANGEABLE: &[ParamSpec] = &[MAJOR_FRAME_SPEC];
-
-static DOMAIN_PARAMS: &[ParamSpec] = &[
-    ParamSpec::int(
-        "runtime_us",
-        "us",
-        (1, LONGEST_US),
-        10_000,
-        "Length of the entry that each vcpu has in the table; 0 for no entry, so that it never \
-         runs. Xen gives vcpus of dom0 10 ms and guests nothing until an operator sets a table.",
-    )
-    .or_zero(),
-    ParamSpec::int(
-        "offset_us",
-        "us",
-        (-1, LONGEST_US),
-        -1,
-        "Where in the major frame the entry of the first vcpu begins, those of the others \
-         following; -1 for the first gaps that are long enough, in the order of domain ids.",
-    ),
-    ParamSpec::int(
-        "every_us",
-        "us",
-        (1, LONGEST_US),
-        0,
-        "Time from an entry to the next one of the same vcpu, a part of the major frame without \
-         remainder; 0 for one entry in a major frame.",
-    )
-    .or_zero(),
-];
+params! {
+    /// Parameters of a domain.
+    struct DomainParams {
+        runtime_us: i64 = int("us", (1, LONGEST_US), 10_000).or_zero(),
+            "Length of the entry that each vcpu has in the table; 0 for no entry, so that it \
+             never runs. Xen gives vcpus of dom0 10 ms and guests nothing until an operator sets \
+             a table.";
+        offset_us: i64 = int("us", (-1, LONGEST_US), -1),
+            "Where in the major frame the entry of the first vcpu begins, those of the others \
+             following; -1 for the first gaps that are long enough, in the order of domain ids.";
+        every_us: i64 = int("us", (1, LONGEST_US), 0).or_zero(),
+            "Time from an entry to the next one of the same vcpu, a part of the major frame \
+             without remainder; 0 for one entry in a major frame.";
+    }
+}
 
 /// The releases of Xen that have it.
 pub static RELEASES: Releases = Releases {
@@ -84,9 +52,13 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "arinc653",
     summary: "Xen's ARINC 653 scheduler: a fixed table of who runs when, over and over",
     source: "Xen 4.17, sched/arinc653.c",
-    params: PARAMS,
-    changeable: CHANGEABLE,
-    domain_params: DOMAIN_PARAMS,
+    params: Params::SPECS,
+    changeable: Params::CHANGEABLE,
+    domain_params: DomainParams::SPECS,
+    held_by: Some(ShareBy::InFrame {
+        time: "runtime_us",
+        frame: "major_frame_us",
+    }),
     needs: Needs {
         tickle: true,
         ..Needs::NOTHING
@@ -96,18 +68,19 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 
 /// The major frame of `params`, in nanoseconds; 0 for as long as the entries take.
 pub(super) fn major_frame(params: &ParamValues) -> i64 {
-    params.get(MAJOR_FRAME) * US
+    Params::from(params).major_frame_us * US
 }
 
 /// What the parameters of `domain`, which has so many vcpus, ask the table for.
 pub(super) fn asked(domain: DomainId, vcpus: usize, params: &ParamValues) -> Asked {
-    let offset = params.get(OFFSET);
+    let params = DomainParams::from(params);
+    let offset = params.offset_us;
     Asked {
         domain,
         vcpus: vcpus as u16,
-        runtime: params.get(RUNTIME) * US,
+        runtime: params.runtime_us * US,
         offset: (offset >= 0).then_some(offset * US),
-        every: params.get(EVERY) * US,
+        every: params.every_us * US,
     }
 }
 

@@ -1,21 +1,22 @@
 //! Parameters of BVT: their declaration, and the settings that follow from them.
 
-use domio_contract::{Descriptor, Needs, Promises, Releases};
-use domio_core::{ParamKind, ParamSpec, ParamValues, XenVersion};
+use domio_contract::{Descriptor, Needs, Promises, Releases, ShareBy};
+use domio_core::params::{Choice, Params as _, choice, flag, int};
+use domio_core::{ParamValues, XenVersion};
 
-/// Releases whose rules are modelled. 3.0 is 3.0.0 and 3.0.1 here.
-pub(super) const VERSIONS: &[&str] = &["2.0", "3.0", "3.0.2"];
+/// Releases whose rules are modelled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Release {
+    V2_0,
+    /// 3.0.0 and 3.0.1.
+    V3_0,
+    V3_0_2,
+}
 
-// Positions in `PARAMS`.
-const VERSION: usize = 0;
-const CTX_ALLOW: usize = 1;
-
-// Positions in `DOMAIN_PARAMS`.
-const MCU_ADVANCE: usize = 0;
-const WARPBACK: usize = 1;
-const WARP_VALUE: usize = 2;
-const WARPL: usize = 3;
-const WARPU: usize = 4;
+impl Choice for Release {
+    const WORDS: &'static [&'static str] = &["2.0", "3.0", "3.0.2"];
+    const ALL: &'static [Release] = &[Release::V2_0, Release::V3_0, Release::V3_0_2];
+}
 
 const US: i64 = 1_000;
 const MS: i64 = 1_000_000;
@@ -25,66 +26,35 @@ const CTX_ALLOW_MAX_US: i64 = 200_000;
 /// Longest limit of a warp: an hour.
 const LIMIT_MAX_MS: i64 = 3_600_000;
 
-const CTX_ALLOW_SPEC: ParamSpec = ParamSpec::int(
-    "ctx_allow_us",
-    "us",
-    (10, CTX_ALLOW_MAX_US),
-    5_000,
-    "Context switch allowance: how long a vcpu runs before the next pass; ten times as long when \
-     it is alone (xm bvt_ctxallow, there in ns).",
-);
+params! {
+    /// Parameters of the policy as a whole.
+    struct Params {
+        version: Release = choice(Release::V3_0 as usize),
+            "Release of Xen whose rules apply (xen-spec 1); 3.0 is 3.0.0 and 3.0.1.";
+        ctx_allow_us: i64 = int("us", (10, CTX_ALLOW_MAX_US), 5_000).changeable(),
+            "Context switch allowance: how long a vcpu runs before the next pass; ten times as \
+             long when it is alone (xm bvt_ctxallow, there in ns).";
+    }
+}
 
-static PARAMS: &[ParamSpec] = &[
-    ParamSpec {
-        name: "version",
-        unit: "",
-        kind: ParamKind::Choice(VERSIONS),
-        default: 1,
-        doc: "Release of Xen whose rules apply (xen-spec 1); 3.0 is 3.0.0 and 3.0.1.",
-    },
-    CTX_ALLOW_SPEC,
-];
-
-static DOMAIN_PARAMS: &[ParamSpec] = &[
-    ParamSpec::int(
-        "mcu_advance",
-        "",
-        (1, 1_000_000),
-        10,
-        "Virtual time that 100 us of execution cost: the domain's share is in inverse proportion \
-         to it (xm bvt DOM MCUADV).",
-    ),
-    ParamSpec {
-        name: "warpback",
-        unit: "",
-        kind: ParamKind::Flag,
-        default: 0,
-        doc: "Whether the domain warps, that is runs ahead of its virtual time (xm bvt, second \
-              number).",
-    },
-    ParamSpec::int(
-        "warp_value",
-        "",
-        (0, i32::MAX as i64),
-        0,
-        "Virtual time by which it runs ahead while it warps (xm bvt, third number). More than its \
-         vcpus have, as on a host that has just started, wraps to the worst priority.",
-    ),
-    ParamSpec::int(
-        "warpl_ms",
-        "ms",
-        (0, LIMIT_MAX_MS),
-        2_000,
-        "How long one uninterrupted dispatch may warp; 0 for no limit (xm bvt, fourth number).",
-    ),
-    ParamSpec::int(
-        "warpu_ms",
-        "ms",
-        (0, LIMIT_MAX_MS),
-        1_000,
-        "How long it does not warp after that; 0 for ever (xm bvt, fifth number).",
-    ),
-];
+params! {
+    /// Parameters of a domain.
+    struct DomainParams {
+        mcu_advance: u32 = int("", (1, 1_000_000), 10),
+            "Virtual time that 100 us of execution cost: the domain's share is in inverse \
+             proportion to it (xm bvt DOM MCUADV).";
+        warpback: bool = flag(false),
+            "Whether the domain warps, that is runs ahead of its virtual time (xm bvt, second \
+             number).";
+        warp_value: u32 = int("", (0, i32::MAX as i64), 0),
+            "Virtual time by which it runs ahead while it warps (xm bvt, third number). More than \
+             its vcpus have, as on a host that has just started, wraps to the worst priority.";
+        warpl_ms: i64 = int("ms", (0, LIMIT_MAX_MS), 2_000),
+            "How long one uninterrupted dispatch may warp; 0 for no limit (xm bvt, fourth number).";
+        warpu_ms: i64 = int("ms", (0, LIMIT_MAX_MS), 1_000),
+            "How long it does not warp after that; 0 for ever (xm bvt, fifth number).";
+    }
+}
 
 /// The releases of Xen that have it. 3.0.3 had it until two months before it came out, beside
 /// credit (Cherkasova 2007 measured that).
@@ -101,9 +71,10 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     summary: "Xen's borrowed virtual time, default of 2.0: shares by weight, warps to be early",
     source: "Xen 2.0 to 3.0.2, sched_bvt.c",
     class: Some(&super::event::CLASS),
-    params: PARAMS,
-    changeable: &[CTX_ALLOW_SPEC],
-    domain_params: DOMAIN_PARAMS,
+    params: Params::SPECS,
+    changeable: Params::CHANGEABLE,
+    domain_params: DomainParams::SPECS,
+    shared_by: Some(ShareBy::Inverse("mcu_advance")),
     needs: Needs {
         tickle: true,
         timers: true,
@@ -128,10 +99,11 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    pub fn new(params: &ParamValues) -> Settings {
+    pub fn new(values: &ParamValues) -> Settings {
+        let params = Params::from(values);
         Settings {
-            charges_whole_run: VERSIONS[params.get(VERSION) as usize] == "3.0.2",
-            ctx_allow: params.get(CTX_ALLOW) * US,
+            charges_whole_run: params.version == Release::V3_0_2,
+            ctx_allow: params.ctx_allow_us * US,
         }
     }
 }
@@ -148,18 +120,19 @@ pub(super) struct Setting {
 }
 
 impl Setting {
-    pub fn new(params: &ParamValues) -> Setting {
+    pub fn new(values: &ParamValues) -> Setting {
+        let params = DomainParams::from(values);
         Setting {
-            mcu_advance: params.get(MCU_ADVANCE) as u32,
-            warpback: params.get(WARPBACK) != 0,
-            warp_value: params.get(WARP_VALUE) as u32,
-            warpl: params.get(WARPL) * MS,
-            warpu: params.get(WARPU) * MS,
+            mcu_advance: params.mcu_advance,
+            warpback: params.warpback,
+            warp_value: params.warp_value,
+            warpl: params.warpl_ms * MS,
+            warpu: params.warpu_ms * MS,
         }
     }
 
     /// Of a domain of which nothing is known.
     pub fn unknown() -> Setting {
-        Setting::new(&ParamValues::defaults(DOMAIN_PARAMS))
+        Setting::new(&ParamValues::defaults(DomainParams::SPECS))
     }
 }

@@ -17,8 +17,8 @@
 //! assert!(report.is_clean(), "{report}");
 //! ```
 //!
-//! A finding names the checker, the script and, if it was random, its seed. [`random::script`]
-//! with that seed gives the script again, and [`host::run`] its whole log; cut the script down by
+//! A finding names the checker, the script and, if it was random, its seed. [`random::script_for`]
+//! the policy with that seed gives the script again, and [`host::run`] its whole log; cut the script down by
 //! hand from there.
 //!
 //! Which checkers watch follows from [`Promises`](domio_contract::Promises): a policy that promises less is
@@ -71,11 +71,10 @@ static SUITE: SuiteInfo = SuiteInfo {
 /// A policy that panics takes the caller along: the message is its own.
 pub fn check(make: Make<'_>, seeds: Range<u64>) -> Report {
     let mut report = Report::new(&SUITE);
-    let listens = match Topology::flat(1) {
-        Some(one) => make(&one).needs().dispatching != Dispatching::Untold,
-        None => false,
-    };
-    let random = seeds.map(|seed| (random::script(seed), Some(seed)));
+    let policy = make(&Topology::flat(1).expect("one pcpu"));
+    let listens = policy.needs().dispatching != Dispatching::Untold;
+    let random = |seed| random::script_for(policy.descriptor(), seed);
+    let random = seeds.map(|seed| (random(seed), Some(seed)));
     for (script, seed) in library::scripts()
         .into_iter()
         .map(|s| (s, None))

@@ -7,8 +7,9 @@
 use super::rng::Rng;
 use super::script::{Intervention, Script, ScriptStep};
 use alloc::vec::Vec;
-use domio_contract::{GroupId, PacketsMoved};
-use domio_core::{CpuSet, DomainId, Duration, Instant, PcpuId, Topology, VcpuId};
+use domio_contract::{Descriptor, GroupId, PacketsMoved};
+use domio_core::{CpuSet, DomainId, Duration, Instant, ParamSpec, PcpuId, Topology, VcpuId};
+use domio_suite::draw;
 
 /// Lengths of computing and blocking, in microseconds: around the constants of Xen's schedulers
 /// (a tick of 10 ms, a slice of 30 ms, a rate limit of 1 ms, timer floors of 100 and 500 us).
@@ -58,6 +59,64 @@ pub fn script(seed: u64) -> Script {
             }
             script
         }
+    }
+}
+
+/// The random script of `seed` for `policy`: that of [`script`], in which parameters that the lists
+/// above do not have take values from anywhere in their ranges.
+pub fn script_for(policy: &Descriptor, seed: u64) -> Script {
+    let mut script = script(seed);
+    // Shares can be foretold where nothing changes.
+    if seed % 7 > 1 {
+        // A stream of their own, as above.
+        declared(&mut Rng::new(seed ^ 0x6465_636c), policy, &mut script);
+    }
+    script
+}
+
+/// Parameters that only `policy` declares change.
+fn declared(rng: &mut Rng, policy: &Descriptor, script: &mut Script) {
+    let listed = |spec: &&ParamSpec| {
+        let lists = [POLICY_PARAMS, OWN_PARAMS].concat();
+        let listed = lists.iter().any(|(name, _)| *name == spec.name);
+        listed || ["cap", "quota"].contains(&spec.name)
+    };
+    let of = |specs: &'static [ParamSpec]| specs.iter().filter(|spec| !listed(spec));
+    type Change = fn(&mut Rng, &Script, &'static str, i64) -> Intervention;
+    let groups: &[ParamSpec] = match script.groups.is_empty() {
+        true => &[],
+        false => policy.group_params,
+    };
+    let sorts: [(&'static [ParamSpec], Change); 4] = [
+        (policy.changeable, |_, _, name, value| {
+            Intervention::SetPolicy(name, value)
+        }),
+        (policy.domain_params, |rng, script, name, value| {
+            let domain = rng.below(script.domains.len() as u64);
+            Intervention::Set(DomainId(domain as u16), name, value)
+        }),
+        (policy.vcpu_params, |rng, script, name, value| {
+            let vcpu = rng.below(script.vcpus.len() as u64);
+            Intervention::SetVcpu(VcpuId(vcpu as u32), name, value)
+        }),
+        (groups, |rng, script, name, value| {
+            let group = rng.below(script.groups.len() as u64);
+            Intervention::SetGroup(GroupId(group as u16), name, value)
+        }),
+    ];
+    let sorts = sorts.iter();
+    let all: Vec<(&ParamSpec, Change)> = sorts
+        .flat_map(|(specs, change)| of(specs).map(|spec| (spec, *change)))
+        .collect();
+    if all.is_empty() || !rng.one_in(2) {
+        return;
+    }
+    for _ in 0..rng.between(1, 8) {
+        let at = any_time(rng, script);
+        let (spec, change) = *rng.pick(&all);
+        let value = draw(spec, rng);
+        let change = change(rng, script, spec.name, value);
+        script.at(at, change);
     }
 }
 

@@ -13,7 +13,7 @@
 //!
 //! Nothing here is in a hurry: queues are vectors.
 
-use super::params::{self, DESCRIPTOR, Settings};
+use super::params::{self, DESCRIPTOR, DomainParams, Settings};
 use super::validate_change;
 use crate::placement;
 use alloc::format;
@@ -27,7 +27,7 @@ const SLICE: Duration = Duration::from_millis(30);
 /// What a tick costs whom it finds running.
 const CREDITS_PER_TICK: i64 = 10;
 /// Credits of one pcpu for one accounting, the most that a vcpu may have, and the deepest debt.
-const CREDITS: i64 = 30;
+pub(super) const CREDITS: i64 = 30;
 const TICKS_PER_ACCOUNTING: u32 = 3;
 
 /// What this release is. It promises little: caps are rounded up to whole credits, pcpus idle for
@@ -409,8 +409,10 @@ impl Scheduler for FirstCredit {
             });
         }
         let d = &mut self.domains[domain.index()];
-        d.weight = params.get(params::WEIGHT);
-        d.cap = params.get(params::CAP);
+        DomainParams {
+            weight: d.weight,
+            cap: d.cap,
+        } = params.into();
     }
 
     fn params(&self) -> Option<&ParamValues> {

@@ -45,7 +45,7 @@ mod xcollopts;
 mod tests;
 
 pub use first::{FIRST, FirstCredit};
-pub use params::{DESCRIPTOR, Invalid, validate, validate_change};
+pub use params::{DESCRIPTOR, Invalid, accounting, validate, validate_change};
 pub use rules::RELEASES;
 pub use state::Priority;
 pub use warm::{WarmStart, WarmVcpu};
@@ -60,7 +60,7 @@ use domio_core::{
     Class, CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, PcpuTable, Topology, VcpuId,
     XenVersion,
 };
-use params::Settings;
+use params::{DomainParams, Params, Settings};
 use rules::{RateLimit, Rules};
 use state::{Domain, NIL, Pcpu, Vcpu, flag};
 
@@ -75,7 +75,7 @@ const MIN_SLICE: Duration = Duration::from_nanos(100);
 
 /// A credit policy of the release that `params` name, for a host of this shape.
 pub fn make(params: &ParamValues, topology: &Topology) -> Box<dyn Scheduler> {
-    match params::version(params) {
+    match Params::from(params).version {
         XenVersion::V3_0_3 => Box::new(FirstCredit::new(params, topology)),
         _ => Box::new(Credit::new(params, topology)),
     }
@@ -344,7 +344,8 @@ impl Scheduler for Credit {
         if self.domains.len() <= domain.index() {
             self.domains.resize(domain.index() + 1, Domain::UNKNOWN);
         }
-        self.adjust(domain, params.get(params::WEIGHT), params.get(params::CAP));
+        let DomainParams { weight, cap } = params.into();
+        self.adjust(domain, weight, cap);
     }
 
     fn params(&self) -> Option<&ParamValues> {

@@ -1,169 +1,65 @@
 //! Parameters of the credit scheduler: their declaration, and the settings that follow from them.
 
-use super::rules::{RateLimit, Rules};
+use super::RELEASES;
+use super::rules::{Debit, RateLimit, Rules};
 use alloc::format;
 use core::fmt;
-use domio_contract::{Conflict, Descriptor, Dispatching, Needs, Promises};
+use domio_contract::{Accounting, Conflict, Descriptor, Dispatching, Needs, Promises, ShareBy};
 use domio_core::cpuset::MAX_PCPUS;
-use domio_core::{Duration, ParamKind, ParamSpec, ParamValues, XenVersion};
+use domio_core::params::{Params as _, choice, flag, int, version};
+use domio_core::{Duration, ParamValues, XenVersion};
 
-/// Releases that `version` can name, oldest first.
-pub(super) const VERSIONS: &[&str] = XenVersion::NAMES.split_at(XenVersion::V3_0_3 as usize).1;
+/// Time slice of releases in which no operator can set another.
+const TSLICE_MS: u64 = 30;
+/// Rate limit of releases in which zero stands for the default.
+const RATELIMIT_US: u64 = 1000;
 
-// Positions in `PARAMS`.
-const VERSION: usize = 0;
-const TSLICE: usize = 1;
-const RATELIMIT: usize = 2;
-const MIGRATION_DELAY: usize = 3;
-const SMT_POWER_SAVINGS: usize = 4;
-const BOOST: usize = 5;
-const TICKLE: usize = 6;
-const RUNQ_SORT: usize = 7;
-const BOOST_BALANCE: usize = 8;
-const DISPATCH_VECTOR: usize = 9;
-const DISPATCH_HOLD: usize = 10;
+params! {
+    /// Parameters of the policy as a whole. What `xl sched-credit -s` changes can change in a run.
+    pub(super) struct Params {
+        version: XenVersion = version(XenVersion::V3_0_3, XenVersion::V4_20, XenVersion::V4_17),
+            "Release of Xen whose rules apply (xen-spec 3.1 to 3.4); 3.0.3 is the first credit \
+             scheduler of all, and 3.0.4 has the rules of 3.1.";
+        tslice_ms: u64 = int("ms", (1, 1000), TSLICE_MS as i64).changeable(),
+            "Time slice and accounting period (sched_credit_tslice_ms; since 4.2, 30 before).";
+        ratelimit_us: u64 = int("us", (100, 500_000), RATELIMIT_US as i64).or_zero().changeable(),
+            "Time for which a vcpu that was switched in is not preempted, 0 for none (in 4.2 for \
+             the default); at most tslice_ms (sched_ratelimit_us; since 4.2).";
+        migration_delay_us: u64 = int("us", (0, 100_000), 0).changeable(),
+            "A vcpu that ran less than this ago is not stolen by another pcpu \
+             (vcpu_migration_delay; since 3.4).";
+        smt_power_savings: bool = flag(false),
+            "Gather vcpus on few cores and sockets instead of spreading them \
+             (sched_smt_power_savings; since 3.4).";
+        boost: bool = flag(true),
+            "Whether a vcpu with credit that wakes goes before all others (Ongaro 2008, 3.4).";
+        tickle: bool = flag(true),
+            "Whether a wake-up may preempt the vcpu that runs; idle pcpus are woken in any case \
+             (Ongaro 2008, 4.2).";
+        runq_sort: bool = flag(false),
+            "Whether vcpus are queued by remaining credit inside a priority (Ongaro 2008, 4.3).";
+        boost_balance: bool = flag(false),
+            "Whether a boosted vcpu that wakes behind another boosted one goes to the pcpu where \
+             it runs soonest, and run queues are always in order (Zeng 2015, IV.A).";
+        dispatch_vector: Dispatching = choice(Dispatching::Untold as usize),
+            "How driver domains tell of packets for others that they have at hand, for which they \
+             are not preempted: by a bit a pcpu or by a counter (Zeng 2015, IV.B and IV.D).";
+        dispatch_hold_us: u64 = int("us", (1, 1_000_000), 0).or_zero(),
+            "How long a driver domain may go on for such packets once it was due to be preempted, \
+             0 for as long as it has some.";
+    }
+}
 
-// Positions in `DOMAIN_PARAMS`.
-pub(super) const WEIGHT: usize = 0;
-pub(super) const CAP: usize = 1;
-
-const PARAMS: &[ParamSpec] = &[
-    ParamSpec {
-        name: "version",
-        unit: "",
-        kind: ParamKind::Choice(VERSIONS),
-        default: XenVersion::V4_17 as i64 - XenVersion::V3_0_3 as i64,
-        doc: "Release of Xen whose rules apply (xen-spec 3.1 to 3.4); 3.0.3 is the first credit \
-              scheduler of all, and 3.0.4 has the rules of 3.1.",
-    },
-    ParamSpec {
-        name: "tslice_ms",
-        unit: "ms",
-        kind: ParamKind::Int {
-            min: 1,
-            max: 1000,
-            or_zero: false,
-        },
-        default: 30,
-        doc: "Time slice and accounting period (sched_credit_tslice_ms; since 4.2, 30 before).",
-    },
-    ParamSpec {
-        name: "ratelimit_us",
-        unit: "us",
-        kind: ParamKind::Int {
-            min: 100,
-            max: 500_000,
-            or_zero: true,
-        },
-        default: 1000,
-        doc: "Time for which a vcpu that was switched in is not preempted, 0 for none (in 4.2 for \
-              the default); at most tslice_ms (sched_ratelimit_us; since 4.2).",
-    },
-    ParamSpec {
-        name: "migration_delay_us",
-        unit: "us",
-        kind: ParamKind::Int {
-            min: 0,
-            max: 100_000,
-            or_zero: false,
-        },
-        default: 0,
-        doc: "A vcpu that ran less than this ago is not stolen by another pcpu \
-              (vcpu_migration_delay; since 3.4).",
-    },
-    ParamSpec {
-        name: "smt_power_savings",
-        unit: "",
-        kind: ParamKind::Flag,
-        default: 0,
-        doc: "Gather vcpus on few cores and sockets instead of spreading them \
-              (sched_smt_power_savings; since 3.4).",
-    },
-    ParamSpec {
-        name: "boost",
-        unit: "",
-        kind: ParamKind::Flag,
-        default: 1,
-        doc: "Whether a vcpu with credit that wakes goes before all others (Ongaro 2008, 3.4).",
-    },
-    ParamSpec {
-        name: "tickle",
-        unit: "",
-        kind: ParamKind::Flag,
-        default: 1,
-        doc: "Whether a wake-up may preempt the vcpu that runs; idle pcpus are woken in any case \
-              (Ongaro 2008, 4.2).",
-    },
-    ParamSpec {
-        name: "runq_sort",
-        unit: "",
-        kind: ParamKind::Flag,
-        default: 0,
-        doc: "Whether vcpus are queued by remaining credit inside a priority (Ongaro 2008, 4.3).",
-    },
-    ParamSpec {
-        name: "boost_balance",
-        unit: "",
-        kind: ParamKind::Flag,
-        default: 0,
-        doc: "Whether a boosted vcpu that wakes behind another boosted one goes to the pcpu where \
-              it runs soonest, and run queues are always in order (Zeng 2015, IV.A).",
-    },
-    ParamSpec {
-        name: "dispatch_vector",
-        unit: "",
-        kind: ParamKind::Choice(Dispatching::NAMES),
-        default: Dispatching::Untold as i64,
-        doc: "How driver domains tell of packets for others that they have at hand, for which they \
-              are not preempted: by a bit a pcpu or by a counter (Zeng 2015, IV.B and IV.D).",
-    },
-    ParamSpec {
-        name: "dispatch_hold_us",
-        unit: "us",
-        kind: ParamKind::Int {
-            min: 1,
-            max: 1_000_000,
-            or_zero: true,
-        },
-        default: 0,
-        doc: "How long a driver domain may go on for such packets once it was due to be preempted, \
-              0 for as long as it has some.",
-    },
-];
-
-/// What `xl sched-credit -s` changes: the time slice, the rate limit and the migration delay, which
-/// follow each other.
-const CHANGEABLE: &[ParamSpec] = PARAMS
-    .split_at(TSLICE)
-    .1
-    .split_at(MIGRATION_DELAY + 1 - TSLICE)
-    .0;
-
-static DOMAIN_PARAMS: &[ParamSpec] = &[
-    ParamSpec {
-        name: "weight",
-        unit: "",
-        kind: ParamKind::Int {
-            min: 1,
-            max: 65_535,
-            or_zero: false,
-        },
-        default: 256,
-        doc: "Share of processor time in proportion to the other domains' (xl sched-credit -w).",
-    },
-    ParamSpec {
-        name: "cap",
-        unit: "% of one pcpu",
-        kind: ParamKind::Int {
-            min: 0,
-            max: MAX_PCPUS as i64 * 100,
-            or_zero: false,
-        },
-        default: 0,
-        doc: "Most that the domain may use even of idle time, all its vcpus together; 0 for no \
-              limit (xl sched-credit -c).",
-    },
-];
+params! {
+    /// Parameters of a domain.
+    pub(super) struct DomainParams {
+        weight: i64 = int("", (1, 65_535), 256),
+            "Share of processor time in proportion to the other domains' (xl sched-credit -w).";
+        cap: i64 = int("% of one pcpu", (0, MAX_PCPUS as i64 * 100), 0),
+            "Most that the domain may use even of idle time, all its vcpus together; 0 for no \
+             limit (xl sched-credit -c).";
+    }
+}
 
 /// What this policy is.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -171,9 +67,11 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     summary: "Xen's proportional share scheduler from 3.0.3 to 4.20, with wake-up boost and caps",
     source: "Xen 3.0.3 to 4.20, sched_credit.c, since 4.14 sched/credit.c",
     class: Some(&super::event::CLASS_WITH_XCOLLOPTS),
-    params: PARAMS,
-    changeable: CHANGEABLE,
-    domain_params: DOMAIN_PARAMS,
+    params: Params::SPECS,
+    changeable: Params::CHANGEABLE,
+    domain_params: DomainParams::SPECS,
+    held_by: Some(ShareBy::Percent("cap")),
+    shared_by: Some(ShareBy::Weight("weight")),
     needs: Needs {
         tickle: true,
         timers: true,
@@ -298,17 +196,6 @@ impl From<Invalid> for Conflict {
     }
 }
 
-/// Parameters that some releases do not have, and the first that has them.
-const SINCE: [(usize, XenVersion); 7] = [
-    (TSLICE, XenVersion::V4_2),
-    (RATELIMIT, XenVersion::V4_2),
-    (MIGRATION_DELAY, XenVersion::V3_4),
-    (SMT_POWER_SAVINGS, XenVersion::V3_4),
-    (BOOST_BALANCE, XenVersion::V3_0_4),
-    (DISPATCH_VECTOR, XenVersion::V3_0_4),
-    (DISPATCH_HOLD, XenVersion::V3_0_4),
-];
-
 /// Checks what no single range can tell: that the release has every parameter that was set, and
 /// that the rate limit fits in the time slice.
 ///
@@ -317,20 +204,19 @@ const SINCE: [(usize, XenVersion); 7] = [
 ///
 /// # Errors
 /// The first [`Invalid`] combination.
-pub fn validate(params: &ParamValues) -> Result<(), Invalid> {
-    let version = version(params);
-    for (index, since) in SINCE {
-        let spec = &PARAMS[index];
-        if version < since && params.get(index) != spec.default {
+pub fn validate(values: &ParamValues) -> Result<(), Invalid> {
+    let params = Params::from(values);
+    let version = params.version;
+    for began in RELEASES.began {
+        if version < began.since && !values.is_default(began.param) {
             return Err(Invalid::NotInVersion {
-                name: spec.name,
+                name: began.param,
                 version,
-                since,
+                since: began.since,
             });
         }
     }
-    let ratelimit_us = params.get(RATELIMIT) as u64;
-    let tslice_us = params.get(TSLICE) as u64 * 1000;
+    let (ratelimit_us, tslice_us) = (params.ratelimit_us, params.tslice_ms * 1000);
     if version >= XenVersion::V4_2 && ratelimit_us > tslice_us {
         return Err(Invalid::RateLimitOverSlice {
             ratelimit_us,
@@ -348,14 +234,13 @@ pub fn validate(params: &ParamValues) -> Result<(), Invalid> {
 /// What Xen would refuse.
 pub fn validate_change(now: &ParamValues, wanted: &ParamValues) -> Result<(), Conflict> {
     DESCRIPTOR.check_change(now, wanted)?;
-    let version = version(now);
-    for (index, since) in [
-        (TSLICE, XenVersion::V4_2),
-        (RATELIMIT, XenVersion::V4_2),
-        (MIGRATION_DELAY, XenVersion::V4_11),
+    let version = Params::from(now).version;
+    for (name, since) in [
+        ("tslice_ms", XenVersion::V4_2),
+        ("ratelimit_us", XenVersion::V4_2),
+        ("migration_delay_us", XenVersion::V4_11),
     ] {
-        if version < since && now.get(index) != wanted.get(index) {
-            let name = PARAMS[index].name;
+        if version < since && now.by_name(name) != wanted.by_name(name) {
             let fixed = Invalid::FixedInVersion {
                 name,
                 version,
@@ -365,11 +250,6 @@ pub fn validate_change(now: &ParamValues, wanted: &ParamValues) -> Result<(), Co
         }
     }
     validate(wanted).map_err(Conflict::from)
-}
-
-pub(super) fn version(params: &ParamValues) -> XenVersion {
-    let name = VERSIONS[params.get(VERSION) as usize];
-    XenVersion::from_name(name).expect("every version offered is a release")
 }
 
 /// Everything that the parameters decide, in the units in which it is used.
@@ -399,34 +279,48 @@ pub(super) const CREDITS_PER_MS: i64 = 10;
 pub(super) const CREDITS_PER_TICK: i64 = 100;
 const TICKS_PER_TSLICE: u32 = 3;
 
-/// `params` with what is in force in place of what [`Settings::new`] repairs.
-pub(super) fn repaired(params: &ParamValues) -> ParamValues {
-    let mut repaired = *params;
-    let version = version(params);
-    let mut set = |index: usize, value: i64| {
-        let set = repaired.set(PARAMS[index].name, value);
-        set.expect("a default, or a rate limit as long as a slice, is in range");
-    };
-    for (index, _) in SINCE.into_iter().filter(|(_, since)| version < *since) {
-        set(index, PARAMS[index].default);
+/// `values` with what is in force in place of what [`Settings::new`] repairs.
+pub(super) fn repaired(values: &ParamValues) -> ParamValues {
+    let mut repaired = *values;
+    let params = Params::from(values);
+    let lacks = |since| params.version < since;
+    for began in RELEASES.began.iter().filter(|b| lacks(b.since)) {
+        repaired.reset(began.param);
     }
-    let slice_us = params.get(TSLICE) * 1000;
-    if version >= XenVersion::V4_2 && params.get(RATELIMIT) > slice_us {
-        set(RATELIMIT, slice_us);
+    let slice_us = params.tslice_ms * 1000;
+    if !lacks(XenVersion::V4_2) && params.ratelimit_us > slice_us {
+        let cut = repaired.set("ratelimit_us", slice_us as i64);
+        cut.expect("a rate limit as long as a slice is in range");
     }
     repaired
 }
 
+/// How vcpus are paid under `params`.
+pub fn accounting(params: &ParamValues) -> Accounting {
+    let Params {
+        version, tslice_ms, ..
+    } = params.into();
+    let tick = Duration::from_millis((CREDITS_PER_TICK / CREDITS_PER_MS) as u64);
+    Accounting {
+        period: Duration::from_millis(tslice_ms),
+        credits: match version {
+            XenVersion::V3_0_3 => super::first::CREDITS,
+            _ => CREDITS_PER_MS * tslice_ms as i64,
+        },
+        tick: (Rules::of(version).debit == Debit::Sampled).then_some(tick),
+    }
+}
+
 impl Settings {
-    /// The rules and settings of `params`. Combinations that [`validate`] refuses are repaired as
+    /// The rules and settings of `values`. Combinations that [`validate`] refuses are repaired as
     /// Xen does at boot: a parameter that the release lacks has its fixed value, and a rate limit
     /// over the time slice is cut to it.
-    pub fn new(params: &ParamValues) -> (Rules, Settings) {
-        let rules = Rules::of(version(params));
-        let tslice_ms = if rules.tslice_tunable {
-            params.get(TSLICE) as u64
-        } else {
-            PARAMS[TSLICE].default as u64
+    pub fn new(values: &ParamValues) -> (Rules, Settings) {
+        let params = Params::from(values);
+        let rules = Rules::of(params.version);
+        let tslice_ms = match rules.tslice_tunable {
+            true => params.tslice_ms,
+            false => TSLICE_MS,
         };
         let tslice = Duration::from_millis(tslice_ms);
         let ticks_per_tslice = if tslice_ms < u64::from(TICKS_PER_TSLICE) {
@@ -434,14 +328,14 @@ impl Settings {
         } else {
             TICKS_PER_TSLICE
         };
-        let ratelimit_us = match params.get(RATELIMIT) {
-            0 if rules.zero_ratelimit_is_default => PARAMS[RATELIMIT].default,
+        let ratelimit_us = match params.ratelimit_us {
+            0 if rules.zero_ratelimit_is_default => RATELIMIT_US,
             limit => limit,
         };
         let ratelimit = match rules.ratelimit {
             RateLimit::None => Duration::ZERO,
             RateLimit::Whole | RateLimit::Remaining => {
-                Duration::from_micros(ratelimit_us as u64).min(tslice)
+                Duration::from_micros(ratelimit_us).min(tslice)
             }
         };
         let settings = Settings {
@@ -451,20 +345,19 @@ impl Settings {
             ticks_per_tslice,
             credits_per_tslice: CREDITS_PER_MS * tslice_ms as i64,
             ratelimit,
-            migration_delay: if rules.migration_delay {
-                Duration::from_micros(params.get(MIGRATION_DELAY) as u64)
-            } else {
-                Duration::ZERO
+            migration_delay: match rules.migration_delay {
+                true => Duration::from_micros(params.migration_delay_us),
+                false => Duration::ZERO,
             },
-            smt_power_savings: rules.smt_power_savings && params.get(SMT_POWER_SAVINGS) != 0,
-            boost: params.get(BOOST) != 0,
-            preempt: params.get(TICKLE) != 0,
-            runq_sort: params.get(RUNQ_SORT) != 0,
-            boost_balance: params.get(BOOST_BALANCE) != 0,
-            dispatching: Dispatching::ALL[params.get(DISPATCH_VECTOR) as usize],
-            dispatch_hold: match params.get(DISPATCH_HOLD) {
+            smt_power_savings: rules.smt_power_savings && params.smt_power_savings,
+            boost: params.boost,
+            preempt: params.tickle,
+            runq_sort: params.runq_sort,
+            boost_balance: params.boost_balance,
+            dispatching: params.dispatch_vector,
+            dispatch_hold: match params.dispatch_hold_us {
                 0 => Duration::MAX,
-                us => Duration::from_micros(us as u64),
+                us => Duration::from_micros(us),
             },
         };
         (rules, settings)

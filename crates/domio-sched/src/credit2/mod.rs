@@ -50,7 +50,7 @@ use alloc::vec::Vec;
 use domio_contract::{Conflict, Cx, Descriptor, Pick, Prev, Scheduler, StateRows, Wake};
 use domio_core::{DomainId, Instant, ParamValues, PcpuId, PcpuTable, Topology, VcpuId};
 use load::Change;
-use params::{GRANULARITY, Settings};
+use params::{DomainParams, GRANULARITY, Settings};
 use pcpus::Pcpu;
 use state::{Domain, Runq, Vcpu, flag};
 
@@ -139,11 +139,10 @@ impl Scheduler for Credit2 {
         if self.domains.len() <= domain.index() {
             self.domains.resize(domain.index() + 1, Domain::UNKNOWN);
         }
-        let weight = params.get(params::WEIGHT) as u32;
-        let cap = match self.settings.rules.caps {
-            true => params.get(params::CAP),
-            false => 0,
-        };
+        let DomainParams { weight, mut cap } = params.into();
+        if !self.settings.rules.caps {
+            cap = 0;
+        }
         self.adjust(cx, domain, weight, cap);
     }
 

@@ -2,66 +2,39 @@
 
 use super::rules::Rules;
 use alloc::format;
-use domio_contract::{Conflict, Descriptor, Needs, Promises};
-use domio_core::{ParamKind, ParamSpec, ParamValues, XenVersion};
-
-/// Releases that `version` can name, oldest first.
-pub(super) const VERSIONS: &[&str] = XenVersion::NAMES.split_at(XenVersion::V4_5 as usize).1;
-
-// Position in `PARAMS`.
-const VERSION: usize = 0;
-
-// Positions in `RESERVATION`.
-const PERIOD: usize = 0;
-const BUDGET: usize = 1;
-const EXTRATIME: usize = 2;
+use domio_contract::{Conflict, Descriptor, Needs, Promises, ShareBy};
+use domio_core::params::{Params as _, flag, int, version};
+use domio_core::{ParamValues, XenVersion};
 
 /// Longest period that can be set: an hour.
 const LONGEST_US: i64 = 3_600_000_000;
 
-const fn microseconds(default: i64, name: &'static str, doc: &'static str) -> ParamSpec {
-    ParamSpec {
-        name,
-        unit: "us",
-        kind: ParamKind::Int {
-            min: 10,
-            max: LONGEST_US,
-            or_zero: false,
-        },
-        default,
-        doc,
+params! {
+    /// Parameters of the policy as a whole.
+    struct Params {
+        version: XenVersion = version(XenVersion::V4_5, XenVersion::V4_20, XenVersion::V4_17),
+            "Release of Xen whose rules apply (xen-spec 4.2).";
     }
 }
 
-static PARAMS: &[ParamSpec] = &[ParamSpec {
-    name: "version",
-    unit: "",
-    kind: ParamKind::Choice(VERSIONS),
-    default: XenVersion::V4_17 as i64 - XenVersion::V4_5 as i64,
-    doc: "Release of Xen whose rules apply (xen-spec 4.2).",
-}];
+params! {
+    /// Parameters of a vcpu. What a domain has holds for all of its vcpus.
+    struct VcpuParams {
+        period_us: i64 = int("us", (10, LONGEST_US), 10_000),
+            "Period of each vcpu, at whose end its budget is due (xl sched-rtds -p).";
+        budget_us: i64 = int("us", (10, LONGEST_US), 4_000),
+            "Time that each vcpu has in a period, at most that period (xl sched-rtds -b).";
+        extratime: bool = flag(true),
+            "Whether a vcpu that has used its budget up takes part in time that nobody has \
+             reserved (xl sched-rtds -e; since 4.10, nobody does before).";
+    }
+}
 
-/// Of each vcpu. What a domain has holds for all of its vcpus.
-static RESERVATION: &[ParamSpec] = &[
-    microseconds(
-        10_000,
-        "period_us",
-        "Period of each vcpu, at whose end its budget is due (xl sched-rtds -p).",
-    ),
-    microseconds(
-        4_000,
-        "budget_us",
-        "Time that each vcpu has in a period, at most that period (xl sched-rtds -b).",
-    ),
-    ParamSpec {
-        name: "extratime",
-        unit: "",
-        kind: ParamKind::Flag,
-        default: 1,
-        doc: "Whether a vcpu that has used its budget up takes part in time that nobody has \
-              reserved (xl sched-rtds -e; since 4.10, nobody does before).",
-    },
-];
+const RESERVED: ShareBy = ShareBy::InPeriod {
+    time: "budget_us",
+    period: "period_us",
+    extra: "extratime",
+};
 
 /// What this policy is.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -69,9 +42,11 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     summary: "Xen's real-time scheduler: earliest deadline first over all pcpus, with budgets",
     source: "Xen 4.5 to 4.20, sched_rt.c, since 4.14 sched/rt.c",
     class: Some(&super::event::CLASS),
-    params: PARAMS,
-    domain_params: RESERVATION,
-    vcpu_params: RESERVATION,
+    params: Params::SPECS,
+    domain_params: VcpuParams::SPECS,
+    vcpu_params: VcpuParams::SPECS,
+    held_by: Some(RESERVED),
+    shared_by: Some(RESERVED),
     needs: Needs {
         tickle: true,
         timers: true,
@@ -90,7 +65,8 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 /// # Errors
 /// A budget over the period, which Xen refuses.
 pub fn validate(params: &ParamValues) -> Result<(), Conflict> {
-    let (period, budget) = (params.get(PERIOD), params.get(BUDGET));
+    let params = VcpuParams::from(params);
+    let (period, budget) = (params.period_us, params.budget_us);
     if budget <= period {
         return Ok(());
     }
@@ -114,21 +90,20 @@ pub(super) struct Reservation {
 impl Reservation {
     /// That of `params` under `rules`; a budget over the period is cut to it.
     pub fn new(params: &ParamValues, rules: &Rules) -> Reservation {
-        let (period, budget) = (params.get(PERIOD), params.get(BUDGET));
+        let params = VcpuParams::from(params);
         Reservation {
-            period: period * 1_000,
-            budget: budget.min(period) * 1_000,
-            extratime: rules.extratime && params.get(EXTRATIME) != 0,
+            period: params.period_us * 1_000,
+            budget: params.budget_us.min(params.period_us) * 1_000,
+            extratime: rules.extratime && params.extratime,
         }
     }
 
     pub fn unknown(rules: &Rules) -> Reservation {
-        Reservation::new(&ParamValues::defaults(RESERVATION), rules)
+        Reservation::new(&ParamValues::defaults(VcpuParams::SPECS), rules)
     }
 }
 
 /// The rules that the policy's parameters ask for.
 pub(super) fn rules(params: &ParamValues) -> Rules {
-    let name = VERSIONS[params.get(VERSION) as usize];
-    Rules::of(XenVersion::from_name(name).expect("every version offered is a release"))
+    Rules::of(Params::from(params).version)
 }

@@ -13,39 +13,35 @@
 //! - Equal counts leave the earlier deadline first: without packets there is no difference to SEDF.
 //! - Packets that come ask nobody for a pass.
 
-use super::params::{DOMAIN_PARAMS, version_spec};
+use super::params::{DomainParams, RELEASE, release};
 use super::state::Queue;
 use super::{Sedf, event, ns};
 use alloc::vec::Vec;
 use core::fmt;
 use domio_contract::{Cx, Descriptor, Needs, PacketsMoved};
-use domio_core::{DomainId, Duration, ParamSpec, ParamValues, PcpuId, VcpuId};
-
-// Position in `PARAMS`; the version is the first one.
-const WINDOW: usize = 1;
+use domio_core::params::{Params as _, int};
+use domio_core::{DomainId, Duration, PcpuId, VcpuId, XenVersion};
 
 const MS: i64 = 1_000_000;
 
-static PARAMS: &[ParamSpec] = &[
-    // The authors changed Xen 3.0.2.
-    version_spec(0),
-    ParamSpec::int(
-        "window_ms",
-        "ms",
-        (1, 60_000),
-        100,
-        "Length of a window: packets count until the end of the window after the one in which they \
-         were moved (a choice of domio).",
-    ),
-];
+params! {
+    /// Parameters of the policy as a whole.
+    pub(super) struct Params {
+        // The authors changed Xen 3.0.2.
+        version: XenVersion = release(XenVersion::V3_0), RELEASE;
+        window_ms: i64 = int("ms", (1, 60_000), 100),
+            "Length of a window: packets count until the end of the window after the one in which \
+             they were moved (a choice of domio).";
+    }
+}
 
 /// What this policy is.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "communication-aware",
     summary: "SEDF that runs the domain with the most packets of those with some slice left",
     source: "Govindan and others 2007, by Ongaro 2008, section 7; Xen 3.0, sched_sedf.c",
-    params: PARAMS,
-    domain_params: DOMAIN_PARAMS,
+    params: Params::SPECS,
+    domain_params: DomainParams::SPECS,
     needs: Needs {
         packets: true,
         ..super::DESCRIPTOR.needs
@@ -90,9 +86,9 @@ pub(super) struct Listener {
 }
 
 impl Listener {
-    pub fn new(params: &ParamValues) -> Self {
+    pub fn new(params: &Params) -> Self {
         Listener {
-            window: params.get(WINDOW) * MS,
+            window: params.window_ms * MS,
             heard: Vec::new(),
         }
     }

@@ -11,54 +11,40 @@
 //! the paper when the old one has passed.
 
 use super::event::{self, Woke};
-use super::params::{DOMAIN_PARAMS, version_spec};
+use super::params::{DomainParams, RELEASE, release};
 use super::state::{NEVER, Queue, Vcpu, flag};
 use super::{Sedf, ns};
 use core::fmt;
 use domio_contract::{Cx, Descriptor, Promises};
-use domio_core::{DomainId, Duration, ParamKind, ParamSpec, ParamValues, VcpuId};
-
-// Positions in `PARAMS`; the version is the first one.
-const SPREAD: usize = 1;
-const FEEDBACK: usize = 2;
+use domio_core::params::{Params as _, flag, int};
+use domio_core::{DomainId, Duration, VcpuId, XenVersion};
 
 const MS: i64 = 1_000_000;
 
 /// No vcpu owes more, however long it is charged without end: 73 years.
 const DEBT_MAX: i64 = i64::MAX / 4;
 
-static PARAMS: &[ParamSpec] = &[
-    // The oldest release is the paper's.
-    version_spec(0),
-    ParamSpec {
-        name: "spread_debt",
-        unit: "",
-        kind: ParamKind::Flag,
-        default: 1,
-        doc: "Whether a debt is spread over the periods in a feedback interval, so that each pays \
-              its part; else the next periods pay all that they can (Gupta 2006, 4.1).",
-    },
-    ParamSpec {
-        name: "feedback_ms",
-        unit: "ms",
-        kind: ParamKind::Int {
-            min: 1,
-            max: 60_000,
-            or_zero: false,
-        },
-        default: 500,
-        doc: "Length of the feedback interval that a debt is spread over, to be that of the \
-              controller that charges (Gupta 2006, 4.1).",
-    },
-];
+params! {
+    /// Parameters of the policy as a whole.
+    pub(super) struct Params {
+        // The oldest release is the paper's.
+        version: XenVersion = release(XenVersion::V3_0), RELEASE;
+        spread_debt: bool = flag(true),
+            "Whether a debt is spread over the periods in a feedback interval, so that each pays \
+             its part; else the next periods pay all that they can (Gupta 2006, 4.1).";
+        feedback_ms: i64 = int("ms", (1, 60_000), 500),
+            "Length of the feedback interval that a debt is spread over, to be that of the \
+             controller that charges (Gupta 2006, 4.1).";
+    }
+}
 
 /// What this policy is.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "sedf-dc",
     summary: "SEDF that charges a domain's slices for what driver domains do on its behalf",
     source: "Gupta, Cherkasova, Gardner, Vahdat 2006, section 4; Xen 3.0, sched_sedf.c",
-    params: PARAMS,
-    domain_params: DOMAIN_PARAMS,
+    params: Params::SPECS,
+    domain_params: DomainParams::SPECS,
     promises: Promises {
         charges: true,
         ..super::DESCRIPTOR.promises
@@ -76,10 +62,10 @@ pub(super) struct Collector {
 }
 
 impl Collector {
-    pub fn new(params: &ParamValues) -> Self {
+    pub fn new(params: &Params) -> Self {
         Collector {
-            spread: params.get(SPREAD) != 0,
-            feedback: params.get(FEEDBACK) * MS,
+            spread: params.spread_debt,
+            feedback: params.feedback_ms * MS,
         }
     }
 

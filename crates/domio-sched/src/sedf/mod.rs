@@ -83,17 +83,19 @@ impl Sedf {
 
     /// A SEDF-DC policy, from values of the parameters of [`dc::DESCRIPTOR`].
     pub fn collecting(params: &ParamValues, topology: &Topology) -> Self {
-        let rules = params::rules(params);
+        let params = dc::Params::from(params);
+        let rules = Rules::of(params.version);
         let mut sedf = Sedf::with(rules, Unblock::ExtraSupport, topology);
-        sedf.collector = Some(Collector::new(params));
+        sedf.collector = Some(Collector::new(&params));
         sedf
     }
 
     /// A communication-aware policy, from values of the parameters of [`aware::DESCRIPTOR`].
     pub fn listening(params: &ParamValues, topology: &Topology) -> Self {
-        let rules = params::rules(params);
+        let params = aware::Params::from(params);
+        let rules = Rules::of(params.version);
         let mut sedf = Sedf::with(rules, Unblock::ExtraSupport, topology);
-        sedf.listener = Some(Listener::new(params));
+        sedf.listener = Some(Listener::new(&params));
         sedf
     }
 

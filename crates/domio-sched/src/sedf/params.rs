@@ -3,34 +3,9 @@
 use super::rules::Rules;
 use alloc::format;
 use core::fmt;
-use domio_contract::{Conflict, Descriptor, Needs, Releases};
-use domio_core::{DomainId, ParamKind, ParamSpec, ParamValues, XenVersion};
-
-/// Releases that `version` can name, oldest first.
-pub(super) const VERSIONS: &[&str] = {
-    let until = XenVersion::NAMES.split_at(XenVersion::V4_5 as usize + 1).0;
-    until.split_at(XenVersion::V3_0 as usize).1
-};
-
-/// Ways to wake that `unblock` can name, in the order of [`Unblock`].
-pub(super) const UNBLOCKS: &[&str] = &[
-    "extra-support",
-    "isochronous-edf",
-    "edf",
-    "atropos",
-    "short-resume",
-];
-
-// Positions in `PARAMS`.
-const VERSION: usize = 0;
-const UNBLOCK: usize = 1;
-
-// Positions in `DOMAIN_PARAMS`.
-const PERIOD: usize = 0;
-const SLICE: usize = 1;
-const LATENCY: usize = 2;
-const EXTRATIME: usize = 3;
-const WEIGHT: usize = 4;
+use domio_contract::{Conflict, Descriptor, Needs, Releases, ShareBy, releases};
+use domio_core::params::{Choice, Params as _, TypedParam, choice, flag, int, version};
+use domio_core::{DomainId, ParamValues, XenVersion};
 
 /// Shortest and longest period that Xen takes (since March 2006), in microseconds.
 const PERIOD_MIN_US: i64 = 10;
@@ -41,88 +16,46 @@ const SLICE_MIN_US: i64 = 5;
 const US: i64 = 1_000;
 
 /// The parameter `version` with this default.
-pub(super) const fn version_spec(default: i64) -> ParamSpec {
-    ParamSpec {
-        name: "version",
-        unit: "",
-        kind: ParamKind::Choice(VERSIONS),
-        default,
-        doc: "Release of Xen whose rules apply (xen-spec 2); 3.0 is 3.0.0 to 3.0.2.",
+pub(super) const fn release(default: XenVersion) -> TypedParam<XenVersion> {
+    version(XenVersion::V3_0, XenVersion::V4_5, default)
+}
+
+/// What the parameter `version` means.
+pub(super) const RELEASE: &str =
+    "Release of Xen whose rules apply (xen-spec 2); 3.0 is 3.0.0 to 3.0.2.";
+
+params! {
+    /// Parameters of the policy as a whole.
+    struct Params {
+        version: XenVersion = release(XenVersion::V4_5), RELEASE;
+        unblock: Unblock = choice(Unblock::ExtraSupport as usize),
+            "What a wake-up does to the deadline: Xen's choice, or another one that could be \
+             compiled in until 3.0.2 (UNBLOCK of sched_sedf.c 3.0.0).";
     }
 }
 
-static PARAMS: &[ParamSpec] = &[
-    version_spec(VERSIONS.len() as i64 - 1),
-    ParamSpec {
-        name: "unblock",
-        unit: "",
-        kind: ParamKind::Choice(UNBLOCKS),
-        default: 0,
-        doc: "What a wake-up does to the deadline: Xen's choice, or another one that could be \
-              compiled in until 3.0.2 (UNBLOCK of sched_sedf.c 3.0.0).",
-    },
-];
-
-pub(super) static DOMAIN_PARAMS: &[ParamSpec] = &[
-    ParamSpec {
-        name: "period_us",
-        unit: "us",
-        kind: ParamKind::Int {
-            min: PERIOD_MIN_US,
-            max: PERIOD_MAX_US,
-            or_zero: true,
-        },
-        default: 0,
-        doc: "Length of a period; 0 for the one that Xen creates the domain with: 100 ms, for dom0 \
-              until 4.1 20 ms (xl sched-sedf -p, there in ms).",
-    },
-    ParamSpec {
-        name: "slice_us",
-        unit: "us",
-        kind: ParamKind::Int {
-            min: SLICE_MIN_US,
-            max: PERIOD_MAX_US,
-            or_zero: true,
-        },
-        default: 0,
-        doc: "Time reserved for each vcpu in each period, at most the period; 0 for what Xen \
-              creates the domain with: nothing, for dom0 until 4.1 15 ms (xl sched-sedf -s, there \
-              in ms).",
-    },
-    ParamSpec {
-        name: "latency_us",
-        unit: "us",
-        kind: ParamKind::Int {
-            min: PERIOD_MIN_US,
-            max: PERIOD_MAX_US,
-            or_zero: true,
-        },
-        default: 0,
-        doc: "Period that a vcpu wakes with after a long block, under unblock = \"atropos\" only; \
-              0 for none (xl sched-sedf -l, there in ms).",
-    },
-    ParamSpec {
-        name: "extratime",
-        unit: "",
-        kind: ParamKind::Flag,
-        default: 1,
-        doc: "Whether the domain gets a share of the time that nobody has reserved (xl sched-sedf \
-              -e); without it the slice is all that it gets.",
-    },
-    ParamSpec {
-        name: "weight",
-        unit: "",
-        kind: ParamKind::Int {
-            min: 0,
-            max: 65_535,
-            or_zero: false,
-        },
-        default: 0,
-        doc: "Instead of a slice: with extratime and no period, the share of extra time in \
-              proportion to the others' (1 without a weight); otherwise that of \
-              95 ms in every 100 ms (xl sched-sedf -w). 0 for none.",
-    },
-];
+params! {
+    /// Parameters of a domain.
+    pub(super) struct DomainParams {
+        period_us: i64 = int("us", (PERIOD_MIN_US, PERIOD_MAX_US), 0).or_zero(),
+            "Length of a period; 0 for the one that Xen creates the domain with: 100 ms, for dom0 \
+             until 4.1 20 ms (xl sched-sedf -p, there in ms).";
+        slice_us: i64 = int("us", (SLICE_MIN_US, PERIOD_MAX_US), 0).or_zero(),
+            "Time reserved for each vcpu in each period, at most the period; 0 for what Xen \
+             creates the domain with: nothing, for dom0 until 4.1 15 ms (xl sched-sedf -s, there \
+             in ms).";
+        latency_us: i64 = int("us", (PERIOD_MIN_US, PERIOD_MAX_US), 0).or_zero(),
+            "Period that a vcpu wakes with after a long block, under unblock = \"atropos\" only; \
+             0 for none (xl sched-sedf -l, there in ms).";
+        extratime: bool = flag(true),
+            "Whether the domain gets a share of the time that nobody has reserved (xl sched-sedf \
+             -e); without it the slice is all that it gets.";
+        weight: i64 = int("", (0, 65_535), 0),
+            "Instead of a slice: with extratime and no period, the share of extra time in \
+             proportion to the others' (1 without a weight); otherwise that of \
+             95 ms in every 100 ms (xl sched-sedf -w). 0 for none.";
+    }
+}
 
 /// The releases of Xen that have it.
 pub static RELEASES: Releases = Releases {
@@ -138,8 +71,14 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     summary: "Xen's simple EDF from 3.0 to 4.5: a slice in each period, and extra time by weight",
     source: "Xen 3.0 to 4.5, sched_sedf.c",
     class: Some(&super::event::CLASS),
-    params: PARAMS,
-    domain_params: DOMAIN_PARAMS,
+    params: Params::SPECS,
+    domain_params: DomainParams::SPECS,
+    held_by: Some(ShareBy::InPeriod {
+        time: "slice_us",
+        period: "period_us",
+        extra: "extratime",
+    }),
+    shared_by: Some(ShareBy::Weight("weight")),
     needs: Needs {
         tickle: true,
         ..Needs::NOTHING
@@ -164,8 +103,15 @@ pub enum Unblock {
     ShortResume,
 }
 
-impl Unblock {
-    const ALL: [Unblock; 5] = [
+impl Choice for Unblock {
+    const WORDS: &'static [&'static str] = &[
+        "extra-support",
+        "isochronous-edf",
+        "edf",
+        "atropos",
+        "short-resume",
+    ];
+    const ALL: &'static [Unblock] = &[
         Unblock::ExtraSupport,
         Unblock::IsochronousEdf,
         Unblock::Edf,
@@ -216,7 +162,7 @@ impl From<Invalid> for Conflict {
                 param: "unblock",
                 with: "version",
                 problem: format!("Xen {version} cannot be built with unblock = \"{unblock}\""),
-                expected: format!("\"{}\", or version 3.0", UNBLOCKS[0]),
+                expected: format!("\"{}\", or version 3.0", Unblock::WORDS[0]),
                 hint: "the other ways to wake were deleted from Xen before 3.0.3",
             },
             Invalid::SliceOverPeriod {
@@ -278,40 +224,44 @@ impl Setting {
 
     /// What `params` say of `domain`. A period or slice of 0 stands for the one that the domain is
     /// created with, as `xm sched-sedf` sends what it was not told.
-    pub fn new(rules: &Rules, domain: DomainId, params: &ParamValues) -> Result<Self, Invalid> {
-        if (0..DOMAIN_PARAMS.len()).all(|i| params.get(i) == DOMAIN_PARAMS[i].default) {
+    pub fn new(rules: &Rules, domain: DomainId, values: &ParamValues) -> Result<Self, Invalid> {
+        if values.are_defaults() {
             return Ok(Setting::CREATED);
         }
-        let extratime = params.get(EXTRATIME) != 0;
-        let weight = params.get(WEIGHT);
-        let want = if weight > 0 && extratime && params.get(PERIOD) == 0 {
+        let params = DomainParams::from(values);
+        let (weight, extratime) = (params.weight, params.extratime);
+        let want = if weight > 0 && extratime && params.period_us == 0 {
             Want::BestEffort { weight }
         } else if weight > 0 {
             Want::Weighted { weight }
         } else {
-            reservation(rules, domain, params)?
+            reservation(rules, domain, &params)?
         };
         Ok(Setting {
             want,
-            latency: params.get(LATENCY) * US,
+            latency: params.latency_us * US,
             extratime,
         })
     }
 }
 
-fn reservation(rules: &Rules, domain: DomainId, params: &ParamValues) -> Result<Want, Invalid> {
+fn reservation(rules: &Rules, domain: DomainId, params: &DomainParams) -> Result<Want, Invalid> {
     let created = rules.created(domain);
-    let given = |index, created| match params.get(index) {
+    let given = |us, created| match us {
         0 => created,
         us => us * US,
     };
-    let (period, slice) = (given(PERIOD, created.period), given(SLICE, created.slice));
+    let period = given(params.period_us, created.period);
+    let slice = given(params.slice_us, created.slice);
     let period_us = period / US;
     if slice == 0 {
-        let said = |i: &usize| params.get(*i) != DOMAIN_PARAMS[*i].default;
-        let because = [PERIOD, EXTRATIME, LATENCY].into_iter().find(said);
+        let because_of = match (params.period_us, params.extratime, params.latency_us) {
+            (0, false, _) => "extratime",
+            (0, true, 1..) => "latency_us",
+            _ => "period_us",
+        };
         return Err(Invalid::NoSlice {
-            because_of: DOMAIN_PARAMS[because.unwrap_or(PERIOD)].name,
+            because_of,
             period_us,
         });
     }
@@ -324,22 +274,13 @@ fn reservation(rules: &Rules, domain: DomainId, params: &ParamValues) -> Result<
     Ok(Want::Reserved { period, slice })
 }
 
-fn version(params: &ParamValues) -> XenVersion {
-    let name = VERSIONS[params.get(VERSION) as usize];
-    XenVersion::from_name(name).expect("every version offered is a release")
-}
-
-/// The rules of `params`, whose first one is the version.
-pub(super) fn rules(params: &ParamValues) -> Rules {
-    Rules::of(version(params))
-}
-
 /// The rules and the way to wake of `params`. A way that the release lacks, which [`validate`]
 /// refuses, is replaced by the one that it has.
 pub(super) fn rules_and_unblock(params: &ParamValues) -> (Rules, Unblock) {
-    let rules = Rules::of(version(params));
+    let params = Params::from(params);
+    let rules = Rules::of(params.version);
     let unblock = match rules.unblock_variants {
-        true => Unblock::ALL[params.get(UNBLOCK) as usize],
+        true => params.unblock,
         false => Unblock::ExtraSupport,
     };
     (rules, unblock)
@@ -350,11 +291,10 @@ pub(super) fn rules_and_unblock(params: &ParamValues) -> (Rules, Unblock) {
 /// # Errors
 /// [`Invalid::NoSuchUnblock`].
 pub fn validate(params: &ParamValues) -> Result<(), Invalid> {
-    let version = version(params);
-    let index = params.get(UNBLOCK);
-    if index != PARAMS[UNBLOCK].default && !Rules::of(version).unblock_variants {
+    let Params { version, unblock } = params.into();
+    if unblock != Unblock::ExtraSupport && !Rules::of(version).unblock_variants {
         return Err(Invalid::NoSuchUnblock {
-            unblock: UNBLOCKS[index as usize],
+            unblock: Unblock::WORDS[unblock as usize],
             version,
         });
     }
@@ -362,7 +302,7 @@ pub fn validate(params: &ParamValues) -> Result<(), Invalid> {
 }
 
 /// Checks what Xen checks when an operator adjusts `domain`, whose parameters are `params`, in a
-/// host with the parameters `policy`.
+/// host with the parameters `policy`, of SEDF or of a policy made of it.
 ///
 /// # Errors
 /// The first [`Invalid`] combination. Xen refuses it and leaves the domain as it was; so does
@@ -372,5 +312,6 @@ pub fn validate_domain(
     domain: DomainId,
     params: &ParamValues,
 ) -> Result<(), Invalid> {
-    Setting::new(&Rules::of(version(policy)), domain, params).map(drop)
+    let version = releases::version(policy).expect("the family of SEDF has a version");
+    Setting::new(&Rules::of(version), domain, params).map(drop)
 }

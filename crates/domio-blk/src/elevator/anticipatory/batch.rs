@@ -7,10 +7,7 @@
 
 use super::super::cx::{ElevatorCx, QueueTimer};
 use super::super::request::{Jiffies, RequestId};
-use super::{
-    ANTIC_EXPIRE, ASYNC, Anticipatory, READ_BATCH, READ_EXPIRE, SYNC, Status, WRITE_BATCH,
-    WRITE_EXPIRE,
-};
+use super::{ASYNC, Anticipatory, SYNC, Status};
 
 /// Where the batches are.
 pub(super) struct Batch {
@@ -89,7 +86,7 @@ impl Anticipatory {
         let mut rq = None;
         if !(reads && writes && self.batch.expired(cx.now)) {
             rq = self.next[self.batch.kind];
-            if self.batch.kind == SYNC && self.tuning.get(ANTIC_EXPIRE) > 0 {
+            if self.batch.kind == SYNC && self.tunables.antic_expire > 0 {
                 if self.oldest_is_due(cx, SYNC) {
                     return self.begin(cx, self.fifo[SYNC].first());
                 }
@@ -99,7 +96,7 @@ impl Anticipatory {
                 }
             }
             if rq.is_some() && reads && !writes {
-                self.batch.expires = cx.now + self.tuning.get(READ_BATCH);
+                self.batch.expires = cx.now + self.tunables.read_batch_expire;
             }
         }
         if rq.is_none() {
@@ -140,7 +137,7 @@ impl Anticipatory {
                 return 0;
             }
             if self.batch.kind == ASYNC {
-                self.batch.expires = cx.now + self.tuning.get(WRITE_BATCH);
+                self.batch.expires = cx.now + self.tunables.write_batch_expire;
             } else {
                 self.batch.new = true;
             }
@@ -154,7 +151,7 @@ impl Anticipatory {
     /// Whether the oldest request of a kind is past its deadline. Looks once in the time of a
     /// deadline only.
     fn oldest_is_due(&mut self, cx: &ElevatorCx<'_>, kind: usize) -> bool {
-        let expire = self.tuning.get([WRITE_EXPIRE, READ_EXPIRE][kind]);
+        let expire = self.expire(kind);
         if cx.now - self.fifo_checked[kind] < expire {
             return false;
         }
@@ -165,7 +162,7 @@ impl Anticipatory {
 
     /// What a completion of a kind means for the batches.
     pub(super) fn completed_in_batch(&mut self, cx: &mut ElevatorCx<'_>, kind: usize) {
-        let tuning = self.tuning;
+        let tunables = self.tunables;
         let batch = &mut self.batch;
         if batch.changed && self.in_flight == 1 {
             // A batch of writes that had to wait for this keeps the expiry of the reads before:
@@ -176,8 +173,8 @@ impl Anticipatory {
         }
         self.in_flight -= 1;
         if batch.new && batch.kind == kind {
-            batch.adapt(cx.now, tuning.get(WRITE_BATCH));
-            batch.expires = cx.now + tuning.get(READ_BATCH);
+            batch.adapt(cx.now, tunables.write_batch_expire);
+            batch.expires = cx.now + tunables.read_batch_expire;
             batch.new = false;
         }
     }

@@ -17,7 +17,7 @@ use super::history::Average;
 use super::list::List;
 use super::request::{Bio, IoWay, Jiffies, Request, RequestId, Requests, Submitter};
 use super::sorted::Sorted;
-use super::tunables::{self, Tunable, Tuning};
+use super::tunables::{Tuning, time};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use batch::Batch;
@@ -29,51 +29,22 @@ pub static INFO: ElevatorInfo = ElevatorInfo {
     alias: Some("as"),
     summary: "sweeps, and a moment's wait for the next read of the same process",
     source: "Linux 2.6.24, block/as-iosched.c",
-    tunables: &TUNABLES,
-    keys: &tunables::keys(&TUNABLES),
+    tunables: Tunables::ALL,
+    keys: Tunables::KEYS,
     promise: Promise::Turns { wait_ms: 5000 },
     make: |tuning, now| Box::new(Anticipatory::new(tuning, now)),
 };
 
-static TUNABLES: [Tunable; 5] = [
-    Tunable::time(
-        "read_expire",
-        0,
-        (1, 8),
-        "Deadline of a read after it was queued",
-    ),
-    Tunable::time(
-        "write_expire",
-        0,
-        (1, 4),
-        "Deadline of a write after it was queued",
-    ),
-    Tunable::time(
-        "antic_expire",
-        0,
-        (1, 150),
-        "How long the disk is kept waiting for a process; 0 for never",
-    )
-    .at_least_a_tick(),
-    Tunable::time(
-        "read_batch_expire",
-        0,
-        (1, 2),
-        "Longest batch of reads while writes wait",
-    ),
-    Tunable::time(
-        "write_batch_expire",
-        0,
-        (1, 8),
-        "Longest batch of writes while reads wait",
-    ),
-];
-
-const READ_EXPIRE: usize = 0;
-const WRITE_EXPIRE: usize = 1;
-const ANTIC_EXPIRE: usize = 2;
-const READ_BATCH: usize = 3;
-const WRITE_BATCH: usize = 4;
+tunables! {
+    struct Tunables {
+        read_expire: Jiffies = time(0, (1, 8)), "Deadline of a read after it was queued";
+        write_expire: Jiffies = time(0, (1, 4)), "Deadline of a write after it was queued";
+        antic_expire: Jiffies = time(0, (1, 150)).at_least_a_tick(),
+            "How long the disk is kept waiting for a process; 0 for never";
+        read_batch_expire: Jiffies = time(0, (1, 2)), "Longest batch of reads while writes wait";
+        write_batch_expire: Jiffies = time(0, (1, 8)), "Longest batch of writes while reads wait";
+    }
+}
 
 /// Index of async requests in pairs.
 const ASYNC: usize = 0;
@@ -116,7 +87,8 @@ const NEW: Context = Context {
 
 /// The elevator's state; pairs are indexed by [`ASYNC`] and [`SYNC`].
 struct Anticipatory {
-    tuning: Tuning,
+    tunables: Tunables,
+    hz: i64,
     sorted: [Sorted; 2],
     fifo: [List; 2],
     /// The best request to go on with.
@@ -138,9 +110,15 @@ fn kind(rq: &Request) -> usize {
 }
 
 impl Anticipatory {
+    /// The deadline of a kind after it was queued.
+    fn expire(&self, kind: usize) -> Jiffies {
+        [self.tunables.write_expire, self.tunables.read_expire][kind]
+    }
+
     fn new(tuning: &Tuning, now: Jiffies) -> Self {
         Anticipatory {
-            tuning: *tuning,
+            tunables: tuning.into(),
+            hz: tuning.hz(),
             sorted: Default::default(),
             fifo: Default::default(),
             next: [None; 2],
@@ -276,8 +254,7 @@ impl Elevator for Anticipatory {
         self.learn(cx.now, request.submitter, &request);
         self.context(request.submitter).queued += 1;
         self.sort(cx, rq);
-        let expire = [WRITE_EXPIRE, READ_EXPIRE][kind];
-        cx.requests()[rq].expires = cx.now + self.tuning.get(expire);
+        cx.requests()[rq].expires = cx.now + self.expire(kind);
         self.fifo[kind].push_back(&mut cx.requests().queue, rq);
         self.next[kind] = self.better(cx.view(), Some(rq), self.next[kind]);
         if self.wait.is_on() && self.breaks(cx.now, Some(&request)) {

@@ -4,7 +4,7 @@
 use super::super::cx::{ElevatorCx, QueueTimer};
 use super::super::history::Average;
 use super::super::request::{Jiffies, Request, RequestId, Submitter};
-use super::{ANTIC_EXPIRE, Anticipatory, Context, NEW};
+use super::{Anticipatory, Context, NEW};
 
 /// Longest think time that is counted, as a part of a second.
 const LONGEST_THOUGHT: i64 = 50;
@@ -76,7 +76,7 @@ impl Anticipatory {
         if !request.is_sync() {
             return;
         }
-        let longest = self.tuning.hz() / LONGEST_THOUGHT - 1;
+        let longest = self.hz / LONGEST_THOUGHT - 1;
         let context = *self.context(who);
         if context.started || context.completed {
             let idle = context.queued == 0 && context.dispatched == 0;
@@ -124,7 +124,7 @@ impl Anticipatory {
         let Some(who) = self.wait.on else {
             return true;
         };
-        let longest = self.tuning.get(ANTIC_EXPIRE);
+        let longest = self.tunables.antic_expire;
         if request.is_some_and(|request| request.submitter == who) {
             return true;
         }
@@ -174,8 +174,8 @@ impl Anticipatory {
         } else {
             now - self.wait.since
         };
-        let long = CLOSE_MS * self.tuning.hz() / 1000;
-        if delay > long || delay > self.tuning.get(ANTIC_EXPIRE) {
+        let long = CLOSE_MS * self.hz / 1000;
+        if delay > long || delay > self.tunables.antic_expire {
             return true;
         }
         let ahead = CLOSE << delay;
@@ -204,7 +204,7 @@ impl Anticipatory {
 
     /// Lets the time run.
     pub(super) fn wait_for_next(&mut self, cx: &mut ElevatorCx<'_>) {
-        let until = self.wait.since + self.tuning.get(ANTIC_EXPIRE);
+        let until = self.wait.since + self.tunables.antic_expire;
         cx.arm(QueueTimer::First, until);
         self.wait.status = Status::ForNext;
     }

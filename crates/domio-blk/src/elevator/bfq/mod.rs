@@ -25,9 +25,9 @@ use super::choice::{BackSeek, better};
 use super::contract::{Elevator, ElevatorInfo, Layer, Merge, Promise};
 use super::cx::{ElevatorCx, QueueTimer};
 use super::request::{Bio, IoWay, Jiffies, RequestId, Requests, Submitter};
-use super::tunables::{self, Tunable, Tuning};
+use super::tunables::{Tuning, plain, time};
 use alloc::boxed::Box;
-use domio_core::{ParamKind, ParamSpec};
+use domio_core::params::{flag, int};
 use queue::Queues;
 use rate::DeviceRate;
 
@@ -37,73 +37,31 @@ pub static INFO: ElevatorInfo = ElevatorInfo {
     alias: None,
     summary: "turns by budgets of sectors, shares by weight",
     source: "Linux 6.1, block/bfq-iosched.c",
-    tunables: &TUNABLES,
-    keys: &tunables::keys(&TUNABLES),
+    tunables: Tunables::ALL,
+    keys: Tunables::KEYS,
     promise: Promise::Turns { wait_ms: 4000 },
     make: |tuning, _| Box::new(Bfq::new(tuning)),
 };
 
-static TUNABLES: [Tunable; 9] = [
-    Tunable::time(
-        "fifo_expire_sync",
-        1,
-        (1, 8),
-        "Age of a request at which its sync queue serves this one first, once in a turn",
-    ),
-    Tunable::time("fifo_expire_async", 1, (1, 4), "The same of async queues"),
-    Tunable::plain(ParamSpec::int(
-        "back_seek_max",
-        "KiB",
-        (0, 1 << 30),
-        16 * 1024,
-        "Furthest way back that counts as a short one",
-    )),
-    Tunable::plain(ParamSpec::int(
-        "back_seek_penalty",
-        "",
-        (1, 1_000_000),
-        2,
-        "How often a way back counts",
-    )),
-    Tunable::plain(ParamSpec::int(
-        "slice_idle_us",
-        "us",
-        (0, 1_000_000),
-        8000,
-        "How long the disk is kept waiting for a process; 0 for never",
-    )),
-    Tunable::plain(ParamSpec::int(
-        "max_budget",
-        "sectors",
-        (0, 1_000_000),
-        0,
-        "Largest budget; 0 for what the device does in a turn",
-    )),
-    Tunable::time("timeout_sync", 1, (1, 8), "Longest turn"),
-    Tunable::plain(ParamSpec {
-        name: "strict_guarantees",
-        unit: "",
-        kind: ParamKind::Flag,
-        default: 0,
-        doc: "Whether the device gets one request at a time, and always waits",
-    }),
-    Tunable::plain(ParamSpec::int(
-        "low_latency",
-        "",
-        (0, 0),
-        0,
-        "Raised weights of interactive processes, which are not modelled",
-    )),
-];
-
-const FIFO_EXPIRE_SYNC: usize = 0;
-const FIFO_EXPIRE_ASYNC: usize = 1;
-const BACK_SEEK_MAX: usize = 2;
-const BACK_SEEK_PENALTY: usize = 3;
-const SLICE_IDLE_US: usize = 4;
-const MAX_BUDGET: usize = 5;
-const TIMEOUT_SYNC: usize = 6;
-const STRICT_GUARANTEES: usize = 7;
+tunables! {
+    struct Tunables {
+        fifo_expire_sync: Jiffies = time(1, (1, 8)),
+            "Age of a request at which its sync queue serves this one first, once in a turn";
+        fifo_expire_async: Jiffies = time(1, (1, 4)), "The same of async queues";
+        back_seek_max: u64 = plain(int("KiB", (0, 1 << 30), 16 * 1024)),
+            "Furthest way back that counts as a short one";
+        back_seek_penalty: u64 = plain(int("", (1, 1_000_000), 2)), "How often a way back counts";
+        slice_idle_us: i64 = plain(int("us", (0, 1_000_000), 8000)),
+            "How long the disk is kept waiting for a process; 0 for never";
+        max_budget: u64 = plain(int("sectors", (0, 1_000_000), 0)),
+            "Largest budget; 0 for what the device does in a turn";
+        timeout_sync: Jiffies = time(1, (1, 8)), "Longest turn";
+        strict_guarantees: bool = plain(flag(false)),
+            "Whether the device gets one request at a time, and always waits";
+        "low_latency" = plain(int::<i64>("", (0, 0), 0)),
+            "Raised weights of interactive processes, which are not modelled";
+    }
+}
 
 /// Fires when the disk was kept waiting long enough.
 const IDLE: QueueTimer = QueueTimer::First;
@@ -139,17 +97,18 @@ struct Bfq {
 
 impl Bfq {
     fn new(tuning: &Tuning) -> Self {
-        let timeout_ns = tuning.get(TIMEOUT_SYNC) * (super::cx::NS / tuning.hz());
+        let set = Tunables::from(tuning);
+        let timeout_ns = set.timeout_sync * (super::cx::NS / tuning.hz());
         Bfq {
             back: BackSeek {
-                most: 2 * tuning.get(BACK_SEEK_MAX) as u64,
-                penalty: tuning.get(BACK_SEEK_PENALTY) as u64,
+                most: 2 * set.back_seek_max,
+                penalty: set.back_seek_penalty,
             },
-            fifo_expire: [tuning.get(FIFO_EXPIRE_ASYNC), tuning.get(FIFO_EXPIRE_SYNC)],
-            idle_ns: tuning.get(SLICE_IDLE_US) * 1000,
-            user_budget: tuning.get(MAX_BUDGET) as u64,
+            fifo_expire: [set.fifo_expire_async, set.fifo_expire_sync],
+            idle_ns: set.slice_idle_us * 1000,
+            user_budget: set.max_budget,
             timeout_ns,
-            strict: tuning.get(STRICT_GUARANTEES) != 0,
+            strict: set.strict_guarantees,
             hz: tuning.hz(),
             queues: Queues::default(),
             vtime: [0; queue::CLASSES],

@@ -18,9 +18,9 @@ use super::choice::{BackSeek, better};
 use super::contract::{Elevator, ElevatorInfo, MayQueue, Merge, Promise};
 use super::cx::{ElevatorCx, QueueTimer};
 use super::request::{Bio, IoWay, Jiffies, RequestId, Requests, Submitter};
-use super::tunables::{self, Tunable, Tuning};
+use super::tunables::{Tuning, plain, time};
 use alloc::boxed::Box;
-use domio_core::ParamSpec;
+use domio_core::params::int;
 use state::{Class, Lines};
 
 /// What this elevator is.
@@ -29,77 +29,34 @@ pub static INFO: ElevatorInfo = ElevatorInfo {
     alias: None,
     summary: "slices of the disk's time for each process",
     source: "Linux 2.6.24, block/cfq-iosched.c",
-    tunables: &TUNABLES,
-    keys: &tunables::keys(&TUNABLES),
+    tunables: Tunables::ALL,
+    keys: Tunables::KEYS,
     promise: Promise::Turns { wait_ms: 4000 },
     make: |tuning, now| Box::new(Cfq::new(tuning, now)),
 };
 
 const MANY: i64 = 1_000_000;
 
-static TUNABLES: [Tunable; 9] = [
-    Tunable::plain(ParamSpec::int(
-        "quantum",
-        "requests",
-        (1, MANY),
-        4,
-        "Most requests that a queue hands on in one round",
-    )),
-    Tunable::time(
-        "fifo_expire_sync",
-        1,
-        (1, 8),
-        "Age of a request at which its sync queue serves this one first, once in a slice",
-    ),
-    Tunable::time("fifo_expire_async", 1, (1, 4), "The same of async queues"),
-    Tunable::plain(ParamSpec::int(
-        "back_seek_max",
-        "KiB",
-        (0, 1 << 30),
-        16 * 1024,
-        "Furthest way back that counts as a short one",
-    )),
-    Tunable::plain(ParamSpec::int(
-        "back_seek_penalty",
-        "",
-        (1, MANY),
-        2,
-        "How often a way back counts",
-    )),
-    Tunable::time("slice_sync", 1, (1, 10), "Slice of a sync queue of level 4"),
-    Tunable::time(
-        "slice_async",
-        1,
-        (1, 25),
-        "Slice of an async queue of level 4",
-    )
-    .at_least_a_tick(),
-    Tunable::plain(ParamSpec::int(
-        "slice_async_rq",
-        "requests",
-        (1, MANY),
-        2,
-        "Requests in one round that end an async queue's slice: twice this at level 7, sixteen \
-         times at level 0",
-    )),
-    Tunable::time(
-        "slice_idle",
-        0,
-        (1, 125),
-        "How long the disk is kept waiting for a process; 0 for never",
-    )
-    .at_least_a_tick(),
-];
-
-const QUANTUM: usize = 0;
-const FIFO_EXPIRE_SYNC: usize = 1;
-const FIFO_EXPIRE_ASYNC: usize = 2;
-const BACK_SEEK_MAX: usize = 3;
-const BACK_SEEK_PENALTY: usize = 4;
-const SLICE_SYNC: usize = 5;
-const SLICE_ASYNC: usize = 6;
-const SLICE_ASYNC_RQ: usize = 7;
-const SLICE_IDLE: usize = 8;
+tunables! {
+    struct Tunables {
+        quantum: i64 = plain(int("requests", (1, MANY), 4)),
+            "Most requests that a queue hands on in one round";
+        fifo_expire_sync: Jiffies = time(1, (1, 8)),
+            "Age of a request at which its sync queue serves this one first, once in a slice";
+        fifo_expire_async: Jiffies = time(1, (1, 4)), "The same of async queues";
+        back_seek_max: u64 = plain(int("KiB", (0, 1 << 30), 16 * 1024)),
+            "Furthest way back that counts as a short one";
+        back_seek_penalty: u64 = plain(int("", (1, MANY), 2)), "How often a way back counts";
+        slice_sync: Jiffies = time(1, (1, 10)), "Slice of a sync queue of level 4";
+        slice_async: Jiffies = time(1, (1, 25)).at_least_a_tick(),
+            "Slice of an async queue of level 4";
+        slice_async_rq: i64 = plain(int("requests", (1, MANY), 2)),
+            "Requests in one round that end an async queue's slice: twice this at level 7, sixteen \
+             times at level 0";
+        slice_idle: Jiffies = time(0, (1, 125)).at_least_a_tick(),
+            "How long the disk is kept waiting for a process; 0 for never";
+    }
+}
 
 /// Fires when the disk was kept waiting long enough.
 const IDLE_SLICE: QueueTimer = QueueTimer::First;
@@ -115,14 +72,18 @@ const SEEKY: u64 = 8 * 1024;
 const DEEP: i64 = 4;
 
 /// Slice (ticks) of a queue by its type and level.
-fn slice(tuning: &Tuning, sync: bool, level: u8) -> Jiffies {
-    let base = tuning.get(if sync { SLICE_SYNC } else { SLICE_ASYNC });
+fn slice(tunables: &Tunables, sync: bool, level: u8) -> Jiffies {
+    let base = match sync {
+        true => tunables.slice_sync,
+        false => tunables.slice_async,
+    };
     base + base / 5 * (4 - i64::from(level))
 }
 
 /// The elevator's state.
 struct Cfq {
-    tuning: Tuning,
+    tunables: Tunables,
+    hz: i64,
     all: Lines,
     active: Option<u32>,
     /// Whose request was handed on first in this slice.
@@ -142,7 +103,8 @@ struct Cfq {
 impl Cfq {
     fn new(tuning: &Tuning, now: Jiffies) -> Self {
         Cfq {
-            tuning: *tuning,
+            tunables: tuning.into(),
+            hz: tuning.hz(),
             all: Lines::default(),
             active: None,
             active_context: None,
@@ -173,7 +135,7 @@ impl Cfq {
             self.hand_on(cx, alias);
         }
         if !self.line(at).busy {
-            self.all.add(at, &self.tuning, cx.now);
+            self.all.add(at, &self.tunables, cx.now);
         }
         let next = self.better(cx.view(), self.all.lines[at as usize].next, Some(rq));
         self.line(at).next = next;
@@ -212,8 +174,8 @@ impl Cfq {
         b: Option<RequestId>,
     ) -> Option<RequestId> {
         let back = BackSeek {
-            most: 2 * self.tuning.get(BACK_SEEK_MAX) as u64,
-            penalty: self.tuning.get(BACK_SEEK_PENALTY) as u64,
+            most: 2 * self.tunables.back_seek_max,
+            penalty: self.tunables.back_seek_penalty,
         };
         better(requests, self.last_position, back, a, b)
     }

@@ -4,10 +4,7 @@ use super::super::cx::ElevatorCx;
 use super::super::request::{Jiffies, RequestId};
 use super::super::tunables::jiffies_of_ms;
 use super::state::Class;
-use super::{
-    Cfq, FIFO_EXPIRE_ASYNC, FIFO_EXPIRE_SYNC, IDLE_CLASS, IDLE_SLICE, QUANTUM, SEEKY,
-    SLICE_ASYNC_RQ, SLICE_IDLE, slice,
-};
+use super::{Cfq, IDLE_CLASS, IDLE_SLICE, SEEKY, slice};
 
 /// Longest wait (ms) for a process that seeks far.
 const SEEKY_IDLE_MS: i64 = 2;
@@ -42,7 +39,7 @@ impl Cfq {
         if timed_out && !line.slice_new {
             line.residual = line.slice_end - cx.now;
         }
-        self.all.resort(at, false, &self.tuning, cx.now);
+        self.all.resort(at, false, &self.tunables, cx.now);
         self.active_context = None;
     }
 
@@ -70,7 +67,7 @@ impl Cfq {
     }
 
     fn idle_class_from(&self) -> Jiffies {
-        self.last_end + self.tuning.hz() / IDLE_GRACE
+        self.last_end + self.hz / IDLE_GRACE
     }
 
     /// The queue to be served now; `None` also while the disk is kept waiting.
@@ -101,7 +98,7 @@ impl Cfq {
         while let Some(at) = self.select(cx) {
             let sync_flight = self.sync_flight;
             let busy = self.all.busy();
-            let quantum = self.tuning.get(QUANTUM);
+            let quantum = self.tunables.quantum;
             let line = self.line(at);
             let most = if line.class == Some(Class::Idle) {
                 1
@@ -133,7 +130,7 @@ impl Cfq {
             self.active_context.get_or_insert(submitter);
         }
         let line = &self.all.lines[at as usize];
-        let enough = 2 * self.tuning.get(SLICE_ASYNC_RQ) * (8 - i64::from(line.level));
+        let enough = 2 * self.tunables.slice_async_rq * (8 - i64::from(line.level));
         let ends = (!line.sync && moved >= enough) || line.class == Some(Class::Idle);
         if self.all.busy() > 1 && ends {
             self.line(at).slice_end = cx.now + 1;
@@ -144,26 +141,25 @@ impl Cfq {
 
     /// The oldest request of a queue, if it has waited too long. Looks once in a slice.
     fn expired(&mut self, cx: &ElevatorCx<'_>, at: u32) -> Option<RequestId> {
-        let tuning = self.tuning;
+        let tunables = self.tunables;
         let line = self.line(at);
         if core::mem::replace(&mut line.fifo_checked, true) {
             return None;
         }
         let oldest = line.fifo.first()?;
-        let limit = tuning.get(if line.sync {
-            FIFO_EXPIRE_SYNC
-        } else {
-            FIFO_EXPIRE_ASYNC
-        });
+        let limit = match line.sync {
+            true => tunables.fifo_expire_sync,
+            false => tunables.fifo_expire_async,
+        };
         (cx.now >= cx.view()[oldest].start + limit).then_some(oldest)
     }
 
     /// What a completion means for the slice that it falls into.
     pub(super) fn completed_in_slice(&mut self, cx: &mut ElevatorCx<'_>, at: u32, sync: bool) {
-        let tuning = self.tuning;
+        let tunables = self.tunables;
         let line = self.line(at);
         if core::mem::take(&mut line.slice_new) {
-            line.slice_end = cx.now + slice(&tuning, line.sync, line.level);
+            line.slice_end = cx.now + slice(&tunables, line.sync, line.level);
         }
         let empty = line.sorted.is_empty();
         if self.slice_used(at, cx.now) {
@@ -175,7 +171,7 @@ impl Cfq {
 
     /// Keeps the disk waiting for the active queue's process, if this is worth it.
     fn wait(&mut self, cx: &mut ElevatorCx<'_>, at: u32) {
-        let mut idle = self.tuning.get(SLICE_IDLE);
+        let mut idle = self.tunables.slice_idle;
         if idle == 0 || !self.line(at).idle_window {
             return;
         }
@@ -184,7 +180,7 @@ impl Cfq {
             return;
         };
         if context.seek.is_valid() && context.seek.mean > SEEKY {
-            idle = idle.min(jiffies_of_ms(SEEKY_IDLE_MS, self.tuning.hz()));
+            idle = idle.min(jiffies_of_ms(SEEKY_IDLE_MS, self.hz));
         }
         self.line(at).waiting = true;
         cx.arm(IDLE_SLICE, cx.now + idle);
@@ -225,7 +221,7 @@ impl Cfq {
         let request = cx.view()[rq];
         let at = request.private;
         self.line(at).meta += u32::from(request.meta);
-        let longest = 2 * self.tuning.get(SLICE_IDLE);
+        let longest = 2 * self.tunables.slice_idle;
         let context = self.all.known(request.submitter);
         let thought = (cx.now - context.last_end).min(longest);
         context.think.think(thought as u64);
@@ -240,7 +236,7 @@ impl Cfq {
             }
         } else if self.preempts(cx, at, rq) {
             self.expire(cx, true);
-            self.all.resort(at, true, &self.tuning, cx.now);
+            self.all.resort(at, true, &self.tunables, cx.now);
             let line = self.line(at);
             line.slice_end = 0;
             line.slice_new = true;
@@ -251,7 +247,7 @@ impl Cfq {
     /// Whether the disk may be kept waiting for the process from now on. A queue of the idle class
     /// begins without, but learns as the others do.
     fn update_idle_window(&mut self, at: u32, context: &super::state::Context) {
-        let idle = self.tuning.get(SLICE_IDLE);
+        let idle = self.tunables.slice_idle;
         let random = self.deep && context.seek.mean > SEEKY;
         let line = self.line(at);
         if !line.sync {

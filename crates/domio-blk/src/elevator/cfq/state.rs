@@ -5,7 +5,7 @@ use super::super::history::Average;
 use super::super::list::List;
 use super::super::request::{Bio, IoPrio, Jiffies, RequestId, Submitter};
 use super::super::sorted::Sorted;
-use super::super::tunables::Tuning;
+use super::Tunables;
 use alloc::vec::Vec;
 
 /// Level of a process without one.
@@ -202,13 +202,13 @@ impl Lines {
     }
 
     /// Puts a queue in the tree.
-    pub fn add(&mut self, line: u32, tuning: &Tuning, now: Jiffies) {
+    pub fn add(&mut self, line: u32, tunables: &Tunables, now: Jiffies) {
         assert!(!core::mem::replace(
             &mut self.lines[line as usize].busy,
             true
         ));
         let busy = self.tree.len() + 1;
-        let key = self.key(line, busy, tuning, now);
+        let key = self.key(line, busy, tunables, now);
         self.place(line, key);
     }
 
@@ -219,14 +219,14 @@ impl Lines {
     }
 
     /// Gives a queue a place anew, if it waits: where it belongs, or in front of its class.
-    pub fn resort(&mut self, line: u32, front: bool, tuning: &Tuning, now: Jiffies) {
+    pub fn resort(&mut self, line: u32, front: bool, tunables: &Tunables, now: Jiffies) {
         if !self.lines[line as usize].busy {
             return;
         }
         let key = if front {
             0
         } else {
-            self.key(line, self.tree.len(), tuning, now)
+            self.key(line, self.tree.len(), tunables, now)
         };
         if key != self.lines[line as usize].key {
             self.tree.retain(|(_, _, other)| *other != line);
@@ -236,10 +236,10 @@ impl Lines {
 
     /// When a queue is to be served: later the more queues there are and the shorter its slice.
     /// 2.6.24 *adds* what was left of the last slice.
-    fn key(&mut self, line: u32, busy: usize, tuning: &Tuning, now: Jiffies) -> Jiffies {
+    fn key(&mut self, line: u32, busy: usize, tunables: &Tunables, now: Jiffies) -> Jiffies {
         let line = &mut self.lines[line as usize];
-        let longest = super::slice(tuning, true, 0);
-        let offset = (busy as i64 - 1) * (longest - super::slice(tuning, line.sync, line.level));
+        let longest = super::slice(tunables, true, 0);
+        let offset = (busy as i64 - 1) * (longest - super::slice(tunables, line.sync, line.level));
         now + offset + core::mem::take(&mut line.residual)
     }
 

@@ -1,13 +1,13 @@
 //! Parameters, and starting in the middle of a run.
 
-use super::super::params::{DESCRIPTOR, Settings, VERSIONS};
+use super::super::params::{DESCRIPTOR, Settings};
 use super::*;
 use domio_core::XenVersion;
 
 #[test]
 fn every_version_is_a_release() {
     let of = |name: &&str| XenVersion::of_release(name).expect("a release");
-    let releases: Vec<_> = VERSIONS.iter().map(of).collect();
+    let releases: Vec<_> = crate::rig::versions(&DESCRIPTOR).iter().map(of).collect();
     let [two, three] = [XenVersion::V2_0, XenVersion::V3_0];
     assert_eq!(releases, [two, three, three]);
 }

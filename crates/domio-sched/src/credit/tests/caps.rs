@@ -25,7 +25,7 @@ fn ran(rig: &mut Rig, periods: u64) -> u64 {
 
 #[test]
 fn a_cap_holds_in_every_release() {
-    for version in super::super::params::VERSIONS {
+    for version in crate::rig::versions(&super::super::DESCRIPTOR) {
         for cap in [10, 30, 50, 80] {
             let (mut rig, _) = capped(version, cap);
             let run = ran(&mut rig, 1000);
@@ -40,7 +40,7 @@ fn a_cap_holds_in_every_release() {
 
 #[test]
 fn a_parked_vcpu_is_not_boosted_when_it_returns_except_from_4_3_to_4_12() {
-    for version in super::super::params::VERSIONS {
+    for version in crate::rig::versions(&super::super::DESCRIPTOR) {
         let (mut rig, hog) = capped(version, 50);
         rig.run_to(at_ms(89));
         assert!(rig.credit.is_parked(hog) && rig.current(P0).is_none());

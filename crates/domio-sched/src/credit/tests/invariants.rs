@@ -161,7 +161,7 @@ fn act(rig: &mut Rig, dice: &mut Dice, v: VcpuId) {
 
 #[test]
 fn the_tables_stay_true_in_every_release() {
-    for version in super::super::params::VERSIONS {
+    for version in crate::rig::versions(&super::super::DESCRIPTOR) {
         for seed in 1..=12 {
             live(version, seed);
         }

@@ -1,7 +1,7 @@
 //! Versions, parameters and their check.
 
 use super::super::event::{CLASS, CLASS_WITH_XCOLLOPTS};
-use super::super::params::{Settings, VERSIONS};
+use super::super::params::Settings;
 use super::super::rules::{Debit, FirstVcpu, IdleBias, KickAway, RateLimit};
 use super::super::{DESCRIPTOR, Invalid, validate};
 use super::*;
@@ -112,7 +112,7 @@ fn the_default_is_4_17_with_xens_settings() {
 
 #[test]
 fn every_version_names_a_release_in_order() {
-    let versions: Vec<_> = VERSIONS
+    let versions: Vec<_> = crate::rig::versions(&DESCRIPTOR)
         .iter()
         .map(|v| XenVersion::from_name(v).unwrap())
         .collect();
@@ -120,7 +120,7 @@ fn every_version_names_a_release_in_order() {
     let shipped = XenVersion::ALL.into_iter();
     let shipped: Vec<_> = shipped.filter(|v| *v >= XenVersion::V3_0_3).collect();
     assert_eq!(versions, shipped);
-    for name in VERSIONS {
+    for name in crate::rig::versions(&DESCRIPTOR) {
         let (rules, _) = Settings::new(&values(name, &[]));
         assert_eq!(rules.version.name(), *name);
     }

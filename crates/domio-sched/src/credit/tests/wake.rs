@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn only_under_is_boosted() {
-    for version in super::super::params::VERSIONS {
+    for version in crate::rig::versions(&super::super::DESCRIPTOR) {
         let mut rig = Rig::new(version, 1);
         let under = rig.guest_on(P0);
         let over = rig.guest_on(P0);

@@ -27,7 +27,7 @@ fn history(rig: &mut Rig, from: u64, to: u64) -> Vec<Option<VcpuId>> {
 
 #[test]
 fn a_run_continues_from_the_state_of_another() {
-    for version in super::super::params::VERSIONS {
+    for version in crate::rig::versions(&super::super::DESCRIPTOR) {
         let (mut first, vcpus) = hogs(version);
         for &v in &vcpus {
             first.wake(v);

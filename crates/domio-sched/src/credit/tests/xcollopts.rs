@@ -280,7 +280,10 @@ fn without_the_vector_nobody_listens() {
         let params = [("dispatch_vector", word)];
         let rig = Rig::with("3.4", Topology::flat(1).unwrap(), &params);
         let told = rig.credit.needs().dispatching;
-        assert_eq!(domio_contract::Dispatching::NAMES[told as usize], how);
+        assert_eq!(
+            <domio_contract::Dispatching as domio_core::params::Choice>::WORDS[told as usize],
+            how
+        );
     }
 }
 

@@ -4,9 +4,9 @@ use super::*;
 use crate::conformance::host;
 use crate::conformance::log::{Occurrence, Run};
 use crate::conformance::script::{Script, ScriptStep};
-use crate::credit2::params::VERSIONS;
 use crate::credit2::rules::{QueueLimit, RELEASES, Rules};
 use crate::credit2::{DESCRIPTOR, validate, validate_domain};
+use crate::rig::versions;
 use domio_core::XenVersion;
 
 /// Releases without soft affinity and caps.
@@ -20,7 +20,10 @@ fn params(version: &str) -> ParamValues {
 
 /// The place of `version` among the words of the parameter.
 fn release(version: &str) -> i64 {
-    VERSIONS.iter().position(|v| *v == version).unwrap() as i64
+    versions(&DESCRIPTOR)
+        .iter()
+        .position(|v| *v == version)
+        .unwrap() as i64
 }
 
 fn run(script: &Script, version: &str) -> Run {
@@ -43,7 +46,8 @@ fn rig(version: &str, topology: (u16, u16, u16), settings: &[(&str, i64)]) -> Ri
 
 #[test]
 fn releases_from_4_8_on_are_known_and_4_17_is_the_default() {
-    assert_eq!((VERSIONS[0], VERSIONS[VERSIONS.len() - 1]), ("4.8", "4.20"));
+    let all = versions(&DESCRIPTOR);
+    assert_eq!((all[0], all[all.len() - 1]), ("4.8", "4.20"));
     assert_eq!(params("4.17"), ParamValues::defaults(DESCRIPTOR.params));
 }
 
@@ -80,7 +84,7 @@ fn caps_came_with_4_10() {
     s.vcpu(d, &[ScriptStep::Burn]);
     let mut domain = ParamValues::defaults(DESCRIPTOR.domain_params);
     domain.set("cap", 30).unwrap();
-    for version in VERSIONS {
+    for version in versions(&DESCRIPTOR) {
         let idles = |run: Run| {
             let mut log = run.log.iter();
             log.any(|e| matches!(e.what, Occurrence::Switch(_, Some(_), None)))
@@ -111,7 +115,7 @@ fn soft_affinity_came_with_4_10() {
     for v in &mut without.vcpus {
         v.soft = CpuSet::ALL;
     }
-    for version in VERSIONS {
+    for version in versions(&DESCRIPTOR) {
         let decisions = |script: &Script| {
             let log = run(script, version).log;
             let mut calls = Vec::new();

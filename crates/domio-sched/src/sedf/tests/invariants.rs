@@ -1,9 +1,10 @@
 //! Random lives under every release: the queues stay true whatever happens.
 
-use super::super::params::{UNBLOCKS, VERSIONS};
 use super::super::state::NIL;
+use super::super::{DESCRIPTOR, Unblock};
 use super::*;
 use crate::conformance::rng::Rng;
+use domio_core::params::Choice;
 
 /// Everything that must hold between two events, once no pass is pending.
 fn check(rig: &Rig, context: &str) {
@@ -170,7 +171,7 @@ fn act(rig: &mut Rig, rng: &mut Rng, v: VcpuId) {
 
 #[test]
 fn the_queues_stay_true_in_every_release() {
-    for version in VERSIONS {
+    for version in crate::rig::versions(&DESCRIPTOR) {
         for seed in 0..25 {
             live(version, "extra-support", seed);
         }
@@ -179,7 +180,7 @@ fn the_queues_stay_true_in_every_release() {
 
 #[test]
 fn the_queues_stay_true_under_every_way_to_wake() {
-    for unblock in UNBLOCKS {
+    for unblock in Unblock::WORDS {
         for seed in 100..125 {
             live("3.0", unblock, seed);
         }

@@ -1,12 +1,12 @@
 //! Versions, parameters and their check.
 
-use super::super::params::{UNBLOCKS, VERSIONS};
 use super::super::rules::Rules;
 use super::super::{DESCRIPTOR, Invalid, Unblock, validate, validate_domain};
 use super::*;
 use alloc::string::ToString;
 use domio_contract::Conflict;
 use domio_core::XenVersion;
+use domio_core::params::Choice;
 
 fn policy(version: &str, unblock: &str) -> ParamValues {
     let mut values = ParamValues::defaults(DESCRIPTOR.params);
@@ -33,7 +33,7 @@ fn the_default_is_the_last_release_with_xens_way_to_wake() {
 
 #[test]
 fn every_version_names_a_release_in_order() {
-    let versions: Vec<_> = VERSIONS
+    let versions: Vec<_> = crate::rig::versions(&DESCRIPTOR)
         .iter()
         .map(|v| XenVersion::from_name(v).unwrap())
         .collect();
@@ -77,7 +77,7 @@ fn every_way_to_wake_can_be_had_in_3_0_and_one_later() {
         Unblock::Atropos,
         Unblock::ShortResume,
     ];
-    for (name, way) in UNBLOCKS.iter().zip(ways) {
+    for (name, way) in Unblock::WORDS.iter().zip(ways) {
         let make = |v: &str| Sedf::new(&policy(v, name), &Topology::flat(1).unwrap());
         assert_eq!(make("3.0").unblock, way);
         assert_eq!(make("3.1").unblock, Unblock::ExtraSupport, "it is replaced");

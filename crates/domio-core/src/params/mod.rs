@@ -1,8 +1,33 @@
 //! Declared parameters.
 //!
-//! A policy, a workload or a hardware profile declares each parameter once, with unit, range,
-//! default and meaning. The scenario schema, the error messages, `--help` and the documentation
-//! derive from that declaration.
+//! A policy, a controller or an elevator declares each parameter once, with unit, range, default
+//! and meaning. The scenario schema, the error messages, `--help` and the documentation derive from
+//! that declaration, which is a field of the structure that is read at the same time:
+//!
+//! ```text
+//! params! {
+//!     struct Params {
+//!         tslice_ms: u64 = int("ms", (1, 1000), 30).changeable(), "Time slice.";
+//!         boost: bool = flag(true), "Whether a vcpu that wakes goes before all others.";
+//!     }
+//! }
+//!
+//! static DESCRIPTOR: Descriptor = Descriptor { params: Params::SPECS, .. };
+//! let params = Params::from(&values);
+//! ```
+//!
+//! A parameter that nobody reads is a field that nobody reads, of which the compiler warns. Values
+//! by name ([`ParamValues`]) are what scenarios, operators and tests hand over.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `mod` | [`ParamSpec`], [`ParamValues`]: declarations, and values by name |
+//! | `typed` | kinds of parameters with the type of their values |
+//! | `declare` | the macro `params!`, a module of each crate that declares parameters |
+
+mod typed;
+
+pub use typed::{Choice, Params, TypedParam, Whole, choice, chosen, count, flag, int, version};
 
 use alloc::format;
 use alloc::string::String;
@@ -199,11 +224,9 @@ impl ParamValues {
         self.specs
     }
 
-    /// Value of the parameter at `index` of the declaration.
-    #[inline]
-    pub fn get(&self, index: usize) -> i64 {
-        assert!(index < self.specs.len(), "no such parameter");
-        self.values[index]
+    /// Declarations and values, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static ParamSpec, i64)> + '_ {
+        self.specs.iter().zip(self.values.iter().copied())
     }
 
     /// Value of the parameter called `name`.
@@ -247,6 +270,24 @@ impl ParamValues {
             ParamKind::Choice(words) => Some(words[self.values[i] as usize]),
             _ => None,
         }
+    }
+
+    /// Puts the parameter called `name` back to its default; one that is not declared has none.
+    pub fn reset(&mut self, name: &str) {
+        if let Some(i) = self.position(name) {
+            self.values[i] = self.specs[i].default;
+        }
+    }
+
+    /// Whether the parameter called `name` is at its default; what is not declared is.
+    pub fn is_default(&self, name: &str) -> bool {
+        let i = self.position(name);
+        i.is_none_or(|i| self.values[i] == self.specs[i].default)
+    }
+
+    /// Whether every parameter is at its default.
+    pub fn are_defaults(&self) -> bool {
+        self.iter().all(|(spec, value)| value == spec.default)
     }
 
     fn position(&self, name: &str) -> Option<usize> {
@@ -317,7 +358,7 @@ mod tests {
         assert_eq!(v.by_name("ratelimit_us"), Some(0));
         assert_eq!(v.set("rate", 1), Err(ParamError::Unknown));
         assert_eq!(v.choose("version", "3.1"), Ok(()));
-        assert_eq!(v.get(1), 0);
+        assert_eq!(v.by_name("version"), Some(0));
         assert!(v.choose("version", "5").is_err());
         assert_eq!(SPECS[1].range().to_string(), "one of: 3.1, 4.17");
         assert_eq!(SPECS[1].show(1).to_string(), "4.17");
