@@ -223,12 +223,12 @@ impl Scheduler for Pools {
         self.at(cx, index, |s, cx| s.domain_timer(cx, domain))
     }
 
-    fn resume(&mut self, cx: &mut Cx<'_>, runnable: &[VcpuId]) {
+    fn resume(&mut self, cx: &mut Cx<'_>, runnable: &[VcpuId], _: &StateRows) {
         for index in 0..self.pools.len() {
             let pool = |vcpu: &VcpuId| usize::from(self.of_vcpu[vcpu.index()]);
             let own = runnable.iter().copied().filter(|v| pool(v) == index);
             let own: Vec<VcpuId> = own.collect();
-            self.at(cx, index, |s, cx| s.resume(cx, &own));
+            self.at(cx, index, |s, cx| s.resume(cx, &own, &StateRows::default()));
         }
     }
 

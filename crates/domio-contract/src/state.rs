@@ -1,7 +1,9 @@
 //! [`StateRows`]: what a policy has in its books, as rows of named values that are sentences, too.
 //!
 //! A policy tells its state once ([`crate::Scheduler::state`]). Programs ask rows and fields by
-//! name; people read the text, which [`StateRows`] makes of the same rows (Xen's debug key `r`).
+//! name; people read the text, which [`StateRows`] makes of the same rows (Xen's debug key `r`). A
+//! policy that starts in the middle of a run takes its state from rows of the same names
+//! ([`crate::Scheduler::resume`]).
 //!
 //! ```
 //! use domio_core::VcpuId;
@@ -140,12 +142,22 @@ impl StateRow {
 
     /// Has the number 1 where `set`, and `words` say so; 0 and no words elsewhere.
     pub fn flag(&mut self, name: &'static str, words: &'static str, set: bool) -> &mut Self {
-        let value = StateValue::Int(i64::from(set));
-        let unit = "";
-        self.fields.push(StateField { name, unit, value });
+        self.hold(name, "", i64::from(set));
         if set {
             self.say(words);
         }
+        self
+    }
+
+    /// Has a value that is no part of the sentence.
+    pub fn hold(
+        &mut self,
+        name: &'static str,
+        unit: &'static str,
+        value: impl Into<StateValue>,
+    ) -> &mut Self {
+        let value = value.into();
+        self.fields.push(StateField { name, unit, value });
         self
     }
 
@@ -154,14 +166,52 @@ impl StateRow {
         &self.fields
     }
 
+    /// The value called `name`; `None` where there is none, or one of another sort.
+    pub fn get<'r, T: OfState<'r>>(&'r self, name: &str) -> Option<T> {
+        let field = self.fields.iter().find(|f| f.name == name)?;
+        T::of_state(&field.value)
+    }
+
     /// The number called `name`.
     pub fn int(&self, name: &str) -> Option<i64> {
-        let field = self.fields.iter().find(|f| f.name == name)?;
-        match field.value {
-            StateValue::Int(number) => Some(number),
-            _ => None,
+        self.get(name)
+    }
+
+    /// Puts the value called `name` into `to`, which stays as it is where there is none.
+    pub fn put<'r, T: OfState<'r>>(&'r self, name: &str, to: &mut T) {
+        if let Some(value) = self.get(name) {
+            *to = value;
         }
     }
+}
+
+/// What can be read off a value of a row.
+pub trait OfState<'r>: Sized {
+    /// The value as this type has it; `None` where the value is of another sort.
+    fn of_state(value: &'r StateValue) -> Option<Self>;
+}
+
+macro_rules! of_state {
+    ($($pattern:pat => $to:ty: $value:expr;)*) => {$(
+        impl<'r> OfState<'r> for $to {
+            fn of_state(value: &'r StateValue) -> Option<Self> {
+                match value {
+                    $pattern => $value,
+                    _ => None,
+                }
+            }
+        }
+    )*};
+}
+
+of_state! {
+    StateValue::Int(n) => i64: Some(*n);
+    StateValue::Int(n) => u32: u32::try_from(*n).ok();
+    StateValue::Int(n) => bool: Some(*n != 0);
+    StateValue::Length(length) => Duration: Some(*length);
+    StateValue::Time(at) => Instant: Some(*at);
+    StateValue::Word(word) => &'r str: Some(word);
+    StateValue::Pcpus(set) => CpuSet: Some(*set);
 }
 
 macro_rules! values {

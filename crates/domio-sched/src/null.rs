@@ -274,7 +274,7 @@ impl Scheduler for Null {
         }
     }
 
-    fn resume(&mut self, cx: &mut Cx<'_>, runnable: &[VcpuId]) {
+    fn resume(&mut self, cx: &mut Cx<'_>, runnable: &[VcpuId], _: &StateRows) {
         // Who runs already has its pcpu; the others take what is left.
         for &vcpu in runnable.iter().filter(|v| cx.is_current(**v)) {
             let pcpu = cx.vcpu(vcpu).pcpu;

@@ -5,6 +5,7 @@ use crate::recording::{DescribedWorkload, Recording};
 use crate::release::COMPARED_WITH;
 use crate::seen::seen;
 use crate::start::Start;
+use domio_contract::StateRows;
 use domio_core::{
     CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Runstate, Topology, VcpuId, VcpuName,
 };
@@ -13,6 +14,7 @@ use domio_replay::demand::{Recorded, demands};
 use domio_replay::linux::{KERNEL_TICK, LEAST_AHEAD, next_after};
 use domio_replay::{Demand, NamedRecord, NamedRecords, ReplayProcess};
 use domio_run::Replication;
+use domio_sched::find;
 use domio_vmm::Profile;
 use domio_vmm::config::{
     Distribution, DomainConfig, GuestConfig, HostConfig, KernelTick, TaskConfig, VcpuConfig,
@@ -220,11 +222,11 @@ impl<P: PolicyState> Twin<P> {
     /// A simulation that begins at the trace's first record with the given hidden state, and keeps
     /// its records.
     pub fn simulation(&self, hidden: &P::Hidden) -> Replication<'static, NamedRecords> {
-        let policy = P::resuming(self, hidden);
+        let policy = find(P::DESCRIPTOR.name).expect("a shipped policy");
         Replication::resumed(
             &self.config,
-            policy,
-            &self.snapshot(),
+            (policy.make)(self.params(), self.topology()),
+            &self.snapshot(P::state(self, hidden)),
             NamedRecords::default(),
         )
     }
@@ -264,9 +266,10 @@ impl<P: PolicyState> Twin<P> {
         }
     }
 
-    fn snapshot(&self) -> Snapshot {
+    fn snapshot(&self, policy: StateRows) -> Snapshot {
         Snapshot {
             at: self.origin,
+            policy,
             holds: self.holds.clone(),
             vcpus: self
                 .start
@@ -302,7 +305,7 @@ impl<P: PolicyState> Twin<P> {
     }
 
     /// The pcpu on which `name` runs at the start.
-    fn current_on(&self, name: VcpuName) -> Option<PcpuId> {
+    pub(crate) fn current_on(&self, name: VcpuName) -> Option<PcpuId> {
         let at = self
             .start
             .pcpus

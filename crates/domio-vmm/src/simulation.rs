@@ -37,8 +37,8 @@ impl<S: Sink> Simulation<S> {
 impl<S: Sink, D: Device> Simulation<S, D> {
     /// A host without devices that starts in the state of `snapshot`, at the time of that. Times of
     /// creation in `config` are ignored: every domain exists already. Vcpus are numbered in the
-    /// order of `config`; `scheduler` may have a state of its own that refers to these numbers, and
-    /// is asked to [resume](Scheduler::resume) with it.
+    /// order of `config`, to which rows of the policy's state refer: `scheduler` is asked to
+    /// [resume](Scheduler::resume) with these.
     ///
     /// # Panics
     /// As [`Host::new`], and when `snapshot` contradicts itself or names unknown vcpus.

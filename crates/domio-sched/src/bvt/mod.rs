@@ -209,7 +209,7 @@ impl Scheduler for Bvt {
         None
     }
 
-    fn resume(&mut self, cx: &mut Cx<'_>, runnable: &[VcpuId]) {
+    fn resume(&mut self, cx: &mut Cx<'_>, runnable: &[VcpuId], _: &StateRows) {
         let now = ns(cx.now());
         for p in &mut self.pcpus {
             (p.passed, p.entered) = (now, now);

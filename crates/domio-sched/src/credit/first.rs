@@ -511,7 +511,7 @@ impl Scheduler for FirstCredit {
         Some(cx.now() + TICK)
     }
 
-    fn resume(&mut self, cx: &mut Cx<'_>, runnable: &[VcpuId]) {
+    fn resume(&mut self, cx: &mut Cx<'_>, runnable: &[VcpuId], _: &StateRows) {
         for &vcpu in runnable {
             if cx.is_current(vcpu) {
                 let pcpu = cx.vcpu(vcpu).pcpu;

@@ -21,7 +21,6 @@
 //! | `active` | the lists of those that earn |
 //! | `wake` | boost, tickling |
 //! | `balance`, `pick` | stealing work; choosing a pcpu |
-//! | `warm` | reading the state, and starting from a given one |
 //! | `event` | private trace records |
 //! | `xcollopts` | what Zeng 2015 adds, off by default |
 
@@ -38,7 +37,6 @@ mod show;
 mod state;
 mod tick;
 mod wake;
-mod warm;
 mod xcollopts;
 
 #[cfg(test)]
@@ -48,7 +46,6 @@ pub use first::{FIRST, FirstCredit};
 pub use params::{DESCRIPTOR, Invalid, accounting, validate, validate_change};
 pub use rules::RELEASES;
 pub use state::Priority;
-pub use warm::{WarmStart, WarmVcpu};
 
 use accounting::Grants;
 use alloc::boxed::Box;
@@ -118,8 +115,6 @@ pub struct Credit {
     sort_epoch: u32,
     /// Xen's clock minus the host's; ticks resume at multiples of their period in Xen's.
     clock_phase: Duration,
-    /// The state to resume with, until then.
-    warm: Option<Box<WarmStart>>,
     /// Driver domains that have packets at hand.
     dispatch: xcollopts::Vector,
 }
@@ -151,7 +146,6 @@ impl Credit {
             accounting_at: Instant::ZERO,
             sort_epoch: 0,
             clock_phase: Duration::ZERO,
-            warm: None,
             dispatch: xcollopts::Vector::new(topology.pcpus()),
         }
     }
@@ -496,8 +490,11 @@ impl Scheduler for Credit {
         }
     }
 
-    fn resume(&mut self, cx: &mut Cx<'_>, runnable: &[VcpuId]) {
-        self.resume_with(cx, runnable);
+    fn resume(&mut self, cx: &mut Cx<'_>, runnable: &[VcpuId], state: &StateRows) {
+        match state.rows().is_empty() {
+            true => self.begin_with(cx, runnable),
+            false => self.take(cx, state),
+        }
     }
 
     fn state(&self, out: &mut StateRows) {

@@ -19,6 +19,30 @@ pub enum Priority {
     Boost = 0,
 }
 
+impl Priority {
+    const ALL: [Priority; 4] = [
+        Priority::Idle,
+        Priority::Over,
+        Priority::Under,
+        Priority::Boost,
+    ];
+
+    /// Its name in rows of the state.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Priority::Idle => "Idle",
+            Priority::Over => "Over",
+            Priority::Under => "Under",
+            Priority::Boost => "Boost",
+        }
+    }
+
+    /// The priority with this name.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|p| p.word() == word)
+    }
+}
+
 /// No vcpu, no domain or no pcpu, in a link.
 pub(super) const NIL: u32 = u32::MAX;
 /// Not in a run queue.

@@ -16,13 +16,40 @@ mod warm;
 mod xcollopts;
 
 use super::rules::Rules;
-use super::{Credit, Priority, WarmVcpu, flag};
+use super::{Credit, Priority, flag};
 use crate::rig::{blocked_vcpu, noted};
 use alloc::vec::Vec;
 use domio_contract::{Cx, Effect, Pause, Pick, Prev, Scheduler, Stop, Tables, Wake};
 use domio_core::{
     CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Topology, VcpuId, XenVersion,
 };
+
+/// What tests look at.
+impl Credit {
+    fn credit(&self, vcpu: VcpuId) -> i64 {
+        self.vcpus[vcpu.index()].credit
+    }
+
+    fn residual(&self, vcpu: VcpuId) -> u32 {
+        self.vcpus[vcpu.index()].residual
+    }
+
+    fn priority(&self, vcpu: VcpuId) -> Priority {
+        self.vcpus[vcpu.index()].priority
+    }
+
+    fn is_active(&self, vcpu: VcpuId) -> bool {
+        self.vcpus[vcpu.index()].has(flag::ACTIVE)
+    }
+
+    fn is_parked(&self, vcpu: VcpuId) -> bool {
+        self.vcpus[vcpu.index()].has(flag::PARKED)
+    }
+
+    fn run_queue(&self, pcpu: PcpuId) -> impl Iterator<Item = VcpuId> + '_ {
+        self.queue(pcpu)
+    }
+}
 
 const P0: PcpuId = PcpuId(0);
 const P1: PcpuId = PcpuId(1);

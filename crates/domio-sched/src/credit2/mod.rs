@@ -21,7 +21,6 @@
 //! | `balance` | moves between run queues; choosing a pcpu |
 //! | `cap` | budgets, parking, changes of weights and caps |
 //! | `event`, `show` | private trace records; the state for people |
-//! | `warm` | starting from a given state |
 
 mod balance;
 mod burn;
@@ -36,16 +35,13 @@ mod runq;
 mod show;
 mod state;
 mod tickle;
-mod warm;
 
 #[cfg(test)]
 mod tests;
 
 pub use params::{CREDIT_INIT, CREDIT_MIN, DESCRIPTOR, MAX_TIMER, validate, validate_domain};
 pub use rules::RELEASES;
-pub use warm::{MidRun, MidRunLoad, MidRunPool, MidRunVcpu};
 
-use alloc::boxed::Box;
 use alloc::vec::Vec;
 use domio_contract::{Conflict, Cx, Descriptor, Pick, Prev, Scheduler, StateRows, Wake};
 use domio_core::{DomainId, Instant, ParamValues, PcpuId, PcpuTable, Topology, VcpuId};
@@ -70,8 +66,6 @@ pub struct Credit2 {
     here: PcpuId,
     /// How often a pcpu came online.
     came_online: usize,
-    /// The state in which it resumes, if one was given.
-    warm: Option<Box<MidRun>>,
 }
 
 /// A time in the unit of the policy's tables.
@@ -92,7 +86,6 @@ impl Credit2 {
             runqs: Vec::new(),
             here: PcpuId(0),
             came_online: 0,
-            warm: None,
         }
     }
 
@@ -263,7 +256,7 @@ impl Scheduler for Credit2 {
         self.refill(cx, domain)
     }
 
-    fn resume(&mut self, cx: &mut Cx<'_>, runnable: &[VcpuId]) {
+    fn resume(&mut self, cx: &mut Cx<'_>, runnable: &[VcpuId], state: &StateRows) {
         self.here = cx.here();
         // The host shows them elsewhere than where they were placed a moment ago.
         for i in 0..self.vcpus.len() {
@@ -279,8 +272,8 @@ impl Scheduler for Credit2 {
                 self.resume_current(cx, vcpu);
             }
         }
-        if let Some(start) = self.warm.take() {
-            return self.warm_start(cx, &start);
+        if !state.rows().is_empty() {
+            return self.take(cx, state);
         }
         for &vcpu in runnable {
             self.wake(cx, vcpu, Wake::Event);

@@ -1,10 +1,17 @@
-//! The state as data (Xen's debug key `r`).
+//! The state as rows (Xen's debug key `r`): told, and taken over by a host that starts in the middle
+//! of a run, where credits, budgets and averages of load have values that no empty start gives.
+//!
+//! Loads are told in percent and taken as the policy keeps them (`own_load`, `whole_load`,
+//! `balanced_load`). A run queue is the one that has the first of its `pcpus`.
 
-use super::Credit2;
+use super::load::Change;
+use super::params::GRANULARITY;
 use super::state::flag;
-use domio_contract::StateRows;
-use domio_contract::state::About;
-use domio_core::{DomainId, VcpuId};
+use super::{Credit2, ns};
+use alloc::collections::BTreeSet;
+use domio_contract::state::{About, StateRow};
+use domio_contract::{Cx, StateRows};
+use domio_core::{CpuSet, DomainId, Instant, VcpuId};
 
 impl Credit2 {
     pub(super) fn describe(&self, out: &mut StateRows) {
@@ -63,7 +70,9 @@ impl Credit2 {
             .tell("average", "%", self.percent(r.average))
             .say(" %, balanced ")
             .tell("balanced", "%", self.percent(r.balanced))
-            .say(" %");
+            .say(" %")
+            .hold("whole_load", "", r.average)
+            .hold("balanced_load", "", r.balanced);
         out.row("  ", About::Runq(i))
             .say("idle ")
             .tell("idle", "", r.idle)
@@ -95,6 +104,77 @@ impl Credit2 {
                 .tell("quota", "ns", v.quota);
         }
         let percent = self.percent(v.average);
-        row.say(", load ").tell("load", "%", percent).say(" %");
+        row.say(", load ")
+            .tell("load", "%", percent)
+            .say(" %")
+            .hold("own_load", "", v.average)
+            .hold("entered", "ns", v.entered);
+    }
+
+    /// Takes over `state`, where those that run have their pcpus already. Those that are runnable
+    /// and not current are queued where they belong, by credit, and equal ones in the order of their
+    /// rows. Nobody is woken: no pass is asked for.
+    pub(super) fn take(&mut self, cx: &mut Cx<'_>, state: &StateRows) {
+        let mut known = BTreeSet::new();
+        let about = |row: &&StateRow| match row.about {
+            About::Vcpu(vcpu) => known.insert(vcpu),
+            _ => false,
+        };
+        for row in state.rows().iter().filter(about) {
+            self.take_vcpu(cx, row);
+        }
+        let now = ns(cx.now()) >> GRANULARITY;
+        for row in state.rows() {
+            match row.about {
+                About::Runq(_) => {
+                    let pcpus = row
+                        .get("pcpus")
+                        .and_then(|pcpus: CpuSet| pcpus.iter().next());
+                    if let Some(pcpu) = pcpus {
+                        let runq = self.runq_of(pcpu);
+                        let r = &mut self.runqs[runq];
+                        row.put("whole_load", &mut r.average);
+                        row.put("balanced_load", &mut r.balanced);
+                        r.averaged = now;
+                    }
+                }
+                About::Domain(domain) => {
+                    if let Some(d) = self.domains.get_mut(domain.index())
+                        && d.cap != 0
+                    {
+                        row.put("budget", &mut d.budget);
+                        row.put("refill_at", &mut d.refill_at);
+                        let at = Instant::from_nanos(d.refill_at as u64);
+                        cx.set_domain_timer(domain, at);
+                    }
+                }
+                About::Policy | About::Pcpu(_) | About::Vcpu(_) => {}
+            }
+        }
+    }
+
+    fn take_vcpu(&mut self, cx: &mut Cx<'_>, row: &StateRow) {
+        let About::Vcpu(vcpu) = row.about else {
+            return;
+        };
+        let current = cx.is_current(vcpu);
+        let v = &mut self.vcpus[vcpu.index()];
+        row.put("credit", &mut v.credit);
+        row.put("residual", &mut v.residual);
+        row.put("own_load", &mut v.average);
+        v.averaged = ns(cx.now()) >> GRANULARITY;
+        if v.capped() {
+            row.put("budget", &mut v.budget);
+        }
+        if current {
+            row.put("entered", &mut v.entered);
+        }
+        let domain = v.domain as usize;
+        if row.get("parked").unwrap_or(false) {
+            self.domains[domain].parked.push(vcpu);
+        } else if !current && cx.vcpu(vcpu).runnable() {
+            self.update_load(cx, vcpu, Change::Begins);
+            self.enqueue(cx, vcpu);
+        }
     }
 }

@@ -398,7 +398,7 @@ impl Scheduler for Rtds {
         self.next_refill(cx)
     }
 
-    fn resume(&mut self, cx: &mut Cx<'_>, runnable: &[VcpuId]) {
+    fn resume(&mut self, cx: &mut Cx<'_>, runnable: &[VcpuId], _: &StateRows) {
         for &vcpu in runnable {
             if cx.is_current(vcpu) {
                 self.vcpus[vcpu.index()].scheduled = true;

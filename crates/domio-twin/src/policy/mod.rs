@@ -12,7 +12,7 @@ use crate::recording::Recording;
 use crate::start::Start;
 use crate::twin::Twin;
 use core::fmt;
-use domio_contract::{Descriptor, Scheduler};
+use domio_contract::{Descriptor, StateRows};
 use domio_core::{Duration, ParamValues, Topology};
 use domio_replay::Demand;
 use domio_replay::demand::Recorded;
@@ -61,6 +61,6 @@ pub trait PolicyState: Sized + Send + Sync {
     /// State `number` of the ensemble of `twin`.
     fn draw(twin: &Twin<Self>, number: u32) -> Self::Hidden;
 
-    /// The policy of `twin`, which resumes in the state `hidden`.
-    fn resuming(twin: &Twin<Self>, hidden: &Self::Hidden) -> Box<dyn Scheduler>;
+    /// The rows from which the policy of `twin` takes over the state `hidden`.
+    fn state(twin: &Twin<Self>, hidden: &Self::Hidden) -> StateRows;
 }

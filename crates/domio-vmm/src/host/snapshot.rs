@@ -1,8 +1,8 @@
 //! A host that starts in the middle of a run.
 //!
 //! A [`Snapshot`] shows a host in which vcpus run, wait and sleep. A host that starts from one is
-//! put into that state: nobody is woken and nothing is decided before its time. The policy comes
-//! with its own state and puts it into force when the tables show the rest
+//! put into that state: nobody is woken and nothing is decided before its time. The policy takes its
+//! own state over when the tables show the rest
 //! ([`Scheduler::resume`](domio_contract::Scheduler::resume)).
 
 use super::Host;
@@ -11,7 +11,7 @@ use crate::event::{Event, Queue};
 use crate::hypervisor::hold::Hold;
 use crate::hypervisor::pcpu::Cause;
 use alloc::vec::Vec;
-use domio_contract::Pause;
+use domio_contract::{Pause, StateRows};
 use domio_core::{Instant, PcpuId, Runstate, Sink, VcpuId, VcpuName};
 
 /// The state of a host at one instant.
@@ -25,6 +25,9 @@ pub struct Snapshot {
     pub pcpus: Vec<PcpuSnapshot>,
     /// What will keep timers from running from then on.
     pub holds: Vec<Hold>,
+    /// What the policy has in its books, in rows as the policy tells them; without a row the policy
+    /// begins anew.
+    pub policy: StateRows,
 }
 
 /// One vcpu of a [`Snapshot`].
@@ -114,7 +117,7 @@ impl<S: Sink, D: Device> Host<S, D> {
         let runnable: Vec<VcpuId> = runnable.collect();
         self.xen
             .ask(queue, PcpuId(0), snapshot.at, Cause::Operator, |s, cx| {
-                s.resume(cx, &runnable)
+                s.resume(cx, &runnable, &snapshot.policy)
             });
         self.set_recording(recording);
         self.xen.pcpus.holds.plan(queue, &snapshot.holds);

@@ -45,7 +45,7 @@ fn snapshot() -> Snapshot {
             entered: at_ms(490),
             slice_end: Some(at_ms(510)),
         }],
-        holds: vec![],
+        ..Snapshot::default()
     }
 }
 

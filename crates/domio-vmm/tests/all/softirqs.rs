@@ -299,6 +299,7 @@ fn slice_end_with_holds(version: XenVersion, holds: &[(u64, u64)]) -> Vec<String
         vcpus: vec![burner],
         pcpus: vec![pcpu],
         holds: holds.iter().map(hold).collect(),
+        ..Snapshot::default()
     };
     let probe = Box::new(Probe::new(&host.topology, Habits::default()));
     let mut simulation =

@@ -2,6 +2,7 @@
 
 use super::super::params::{DESCRIPTOR, Settings};
 use super::*;
+use domio_contract::StateRows;
 use domio_core::XenVersion;
 
 #[test]
@@ -54,7 +55,7 @@ fn who_runs_at_the_start_is_charged_from_there() {
     rig.now = at_ms(10_000);
     rig.tables.pcpus[P0].current = Some(a);
     rig.tables.vcpus[a.index()].on_pcpu = true;
-    rig.call(|s, cx| s.resume(cx, &[a, b]));
+    rig.call(|s, cx| s.resume(cx, &[a, b], &StateRows::default()));
     rig.now += ms(1);
     rig.pass(P0);
     assert_eq!((rig.state(a).avt, rig.state(b).avt), (100, 0));

@@ -92,7 +92,7 @@ fn who_has_too_much_stops_earning() {
         assert_eq!(rig.credit.weight, 0);
         assert_eq!(rig.credit.active_domains().count(), 0);
         assert_eq!(rig.notes_of(3), [[0, 0, 0]], "ACCOUNT_STOP");
-        assert_eq!(rig.credit.balance(), left);
+        assert_eq!(rig.credit.balance, left);
     }
     // Exactly one slice is not too much.
     let mut rig = Rig::new("4.17", 1);
@@ -109,7 +109,7 @@ fn a_debt_of_the_host_raises_what_one_domain_may_get() {
         let v = rig.guest_on(P0);
         rig.credit.activate(v);
         rig.set_credit(v, -300);
-        rig.credit.set_balance(-40);
+        rig.credit.balance = -40;
         rig.account();
         assert_eq!(rig.credit.credit(v), 40, "{version}: 340 for a pcpu of 300");
     }
@@ -118,10 +118,10 @@ fn a_debt_of_the_host_raises_what_one_domain_may_get() {
 #[test]
 fn without_active_domains_nothing_changes() {
     let mut rig = Rig::new("4.17", 1);
-    rig.credit.set_balance(-500);
+    rig.credit.balance = -500;
     let epoch = rig.credit.sort_epoch;
     rig.account();
-    assert_eq!(rig.credit.balance(), 0);
+    assert_eq!(rig.credit.balance, 0);
     assert_eq!(rig.credit.sort_epoch, epoch, "no queue needs a sort");
 }
 
@@ -208,7 +208,7 @@ fn the_tick_stops_while_idle_and_resumes_at_a_multiple() {
 #[test]
 fn the_multiple_is_by_xens_clock() {
     let mut rig = Rig::new("4.17", 1);
-    rig.credit.set_clock_phase(us(4_979));
+    rig.credit.clock_phase = us(4_979);
     let v = rig.guest_on(P0);
     rig.now = Instant::ZERO + us(43_210);
     rig.wake(v);

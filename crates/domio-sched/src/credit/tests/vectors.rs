@@ -31,7 +31,7 @@ fn grants(rig: &mut Rig, vcpus: &[Vec<VcpuId>]) -> Vec<i64> {
         .flatten()
         .map(|&v| rig.credit.credit(v))
         .collect();
-    rig.credit.set_balance(0);
+    rig.credit.balance = 0;
     grants
 }
 
@@ -102,7 +102,7 @@ fn vector_3_a_negative_balance_is_granted_again() {
     for version in ["3.1", "4.17"] {
         let mut rig = Rig::new(version, 1);
         let v = active(&mut rig, &[(256, 1), (256, 1)]);
-        rig.credit.set_balance(-40);
+        rig.credit.balance = -40;
         assert_eq!(grants(&mut rig, &v), [170, 170]);
     }
 }
@@ -238,7 +238,7 @@ fn a_new_weight_or_cap_or_debt_counts_from_the_next_accounting() {
     rig.adjust(domain, 512, 20);
     assert_eq!(grants(&mut rig, &v)[1], 60);
     rig.adjust(domain, 256, 0);
-    rig.credit.set_balance(-60);
+    rig.credit.balance = -60;
     assert_eq!(grants(&mut rig, &v), [180, 180]);
     assert_eq!(grants(&mut rig, &v), [150, 150]);
 }

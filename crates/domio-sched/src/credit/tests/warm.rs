@@ -1,6 +1,8 @@
 //! Warm starts and the view of the state.
 
 use super::*;
+use domio_contract::StateRows;
+use domio_contract::state::{About, StateRow};
 
 /// Three hogs of different weights on one pcpu.
 fn hogs(version: &str) -> (Rig, Vec<VcpuId>) {
@@ -35,31 +37,25 @@ fn a_run_continues_from_the_state_of_another() {
         // At the end of a slice, so that the next pass is due at once on both sides.
         first.run_to(at_ms(900) - us(1));
         let accounting = first.timers[0][1].unwrap_or(first.timers[0][0].unwrap());
-        let order: Vec<_> = first
-            .current(P0)
-            .into_iter()
-            .chain(first.queue(P0))
-            .collect();
-        // The start of one that does not run is kept without the time.
-        let counted_from = |vcpu| match first.current(P0) == Some(vcpu) {
-            true => first.now.as_nanos() as i64,
-            false => 0,
+        let mut state = StateRows::of(&first.credit);
+        let tick = first.timers[0][0].unwrap();
+        state.row("", About::Pcpu(P0)).hold("tick", "", tick);
+        if !first.credit.rules.accounting_timer {
+            state
+                .row("", About::Policy)
+                .hold("accounting", "", accounting);
+        }
+        let told = |name: &str| {
+            state
+                .rows()
+                .iter()
+                .filter(|r| r.int(name).is_some())
+                .count()
         };
-        let warm: Vec<_> = (0..)
-            .zip(&order)
-            .map(|(place, &vcpu)| WarmVcpu {
-                vcpu,
-                credit: first.credit.credit(vcpu),
-                residual: first.credit.residual(vcpu),
-                ahead: first.credit.vcpus[vcpu.index()].start - counted_from(vcpu),
-                priority: first.credit.priority(vcpu),
-                active: first.credit.is_active(vcpu).then_some(place),
-                parked: first.credit.is_parked(vcpu),
-            })
-            .collect();
-        assert!(
-            warm.iter().all(|w| w.active.is_some()),
-            "{version}: three hogs are active"
+        assert_eq!(
+            told("earns"),
+            2 + 3,
+            "{version}: three hogs earn, two of them queue"
         );
 
         let (mut second, _) = hogs(version);
@@ -70,13 +66,13 @@ fn a_run_continues_from_the_state_of_another() {
             (to.pause, to.on_pcpu) = (from.pause, from.on_pcpu);
         }
         second.tables.pcpus = first.tables.pcpus.clone();
-        let ticks = [(P0, first.timers[0][0].unwrap())];
-        second.call(|c, cx| c.warm_start(cx, &ticks, accounting, &warm));
-        second.credit.set_balance(first.credit.balance());
-        // What ran since the last debit is not part of a warm start.
-        for &v in &vcpus {
-            second.credit.vcpus[v.index()].start = first.credit.vcpus[v.index()].start;
-        }
+        second.call(|c, cx| c.resume(cx, &vcpus, &state));
+        // All that is told was taken, to the last word.
+        assert_eq!(
+            StateRows::of(&second.credit),
+            StateRows::of(&first.credit),
+            "{version}"
+        );
 
         assert_eq!(second.timers, first.timers, "{version}");
         assert_eq!(second.queue(P0), first.queue(P0), "{version}");
@@ -91,6 +87,23 @@ fn a_run_continues_from_the_state_of_another() {
     }
 }
 
+/// A vcpu with this credit and remainder, in this place of those that earn.
+fn row(
+    state: &mut StateRows,
+    vcpu: VcpuId,
+    (credit, residual): (i64, u32),
+    priority: Priority,
+    start: i64,
+    place: u32,
+) -> &mut StateRow {
+    let row = state.row("", About::Vcpu(vcpu));
+    row.hold("credit", "", credit)
+        .hold("residual", "", residual)
+        .hold("priority", "", priority.word())
+        .hold("start", "", start)
+        .hold("earns", "", place)
+}
+
 #[test]
 fn a_warm_start_shows_in_every_view() {
     let mut rig = Rig::new("4.17", 2);
@@ -102,35 +115,17 @@ fn a_warm_start_shows_in_every_view() {
     }
     rig.tables.pcpus[PcpuId(0)].current = Some(running);
     rig.tables.vcpus[running.index()].on_pcpu = true;
-    let base = WarmVcpu {
-        vcpu: running,
-        credit: 120,
-        residual: 5,
-        ahead: -30_000,
-        priority: BOOST,
-        active: Some(7),
-        parked: false,
-    };
-    let vcpus = [
-        base,
-        WarmVcpu {
-            vcpu: queued,
-            credit: -20,
-            priority: OVER,
-            active: Some(9),
-            ..base
-        },
-        WarmVcpu {
-            vcpu: parked,
-            credit: -150,
-            priority: OVER,
-            active: Some(3),
-            parked: true,
-            ..base
-        },
-    ];
+    let mut state = StateRows::default();
+    let policy = state.row("", About::Policy);
+    policy.hold("accounting", "", at_ms(21));
+    state.row("", About::Pcpu(P0)).hold("tick", "", at_ms(9));
     rig.now = at_ms(7);
-    rig.call(|c, cx| c.warm_start(cx, &[(P0, at_ms(9))], at_ms(21), &vcpus));
+    // It is 30 us behind.
+    let behind = rig.now.as_nanos() as i64 - 30_000;
+    row(&mut state, running, (120, 5), BOOST, behind, 7);
+    row(&mut state, queued, (-20, 5), OVER, -30_000, 9);
+    row(&mut state, parked, (-150, 5), OVER, -30_000, 3).flag("parked", "", true);
+    rig.call(|c, cx| c.resume(cx, &[running, queued], &state));
     assert_eq!(
         rig.timers,
         [[Some(at_ms(9)), Some(at_ms(21))], [None, None]]
@@ -138,7 +133,7 @@ fn a_warm_start_shows_in_every_view() {
     assert_eq!(rig.queue(P0), [queued]);
     assert_eq!(rig.credit.pcpus[PcpuId(0)].runnable, 2);
     // 16 of 30 ms are over, and one pcpu is busy.
-    assert_eq!(rig.credit.balance(), -50 + 160);
+    assert_eq!(rig.credit.balance, -50 + 160);
     assert!(!rig.credit.idlers.contains(P0) && rig.credit.idlers.contains(P1));
     assert!(rig.credit.is_parked(parked) && !rig.tables.vcpus[parked.index()].runnable());
     assert_eq!(rig.credit.residual(running), 5);
@@ -162,17 +157,12 @@ fn a_warm_start_of_3_1_meets_the_accounting_tick() {
     for (accounting, ticks) in [(15, 1), (16, 2), (25, 2), (35, 3)] {
         let mut rig = Rig::new("3.1", 1);
         let v = rig.guest_on(P0);
-        let warm = WarmVcpu {
-            vcpu: v,
-            credit: -300,
-            residual: 0,
-            ahead: 0,
-            priority: OVER,
-            active: Some(0),
-            parked: false,
-        };
-        let first_tick = [(P0, at_ms(15))];
-        rig.call(|c, cx| c.warm_start(cx, &first_tick, at_ms(accounting), &[warm]));
+        let mut state = StateRows::default();
+        let policy = state.row("", About::Policy);
+        policy.hold("accounting", "", at_ms(accounting));
+        state.row("", About::Pcpu(P0)).hold("tick", "", at_ms(15));
+        row(&mut state, v, (-300, 0), OVER, 0, 0);
+        rig.call(|c, cx| c.resume(cx, &[], &state));
         let needed = (1..=3).find(|_| {
             rig.tick(P0);
             rig.credit.credit(v) != -300
@@ -188,7 +178,7 @@ fn the_dump_names_everyone() {
         rig.wake(v);
     }
     rig.run_to(at_ms(500));
-    let text = alloc::format!("{}", domio_contract::StateRows::of(&rig.credit));
+    let text = alloc::format!("{}", StateRows::of(&rig.credit));
     assert!(
         text.starts_with("credit 4.17: 1 pcpus, weight 1792"),
         "{text}"

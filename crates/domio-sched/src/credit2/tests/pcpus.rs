@@ -92,7 +92,7 @@ fn a_host_that_starts_in_the_middle_knows_who_runs() {
     }
     rig.tables.vcpus[a.index()].on_pcpu = true;
     rig.tables.pcpus[P1].current = Some(a);
-    rig.call(|c, cx| c.resume(cx, &[a, b]));
+    rig.call(|c, cx| c.resume(cx, &[a, b], &domio_contract::StateRows::default()));
     assert_eq!(rig.queue(1), [b]);
     assert_eq!((rig.policy.runqs[0].load, rig.policy.runqs[1].load), (0, 2));
     assert!(rig.has(a, flag::SCHEDULED));

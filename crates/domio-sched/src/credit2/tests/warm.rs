@@ -1,9 +1,8 @@
 //! Starting from a given state.
 
 use super::*;
-use crate::credit2::{MidRun, MidRunLoad, MidRunPool, MidRunVcpu};
-use alloc::boxed::Box;
-use alloc::vec;
+use domio_contract::StateRows;
+use domio_contract::state::About;
 
 fn at(ms: u64) -> Instant {
     Instant::ZERO + Duration::from_millis(ms)
@@ -25,40 +24,29 @@ fn rig() -> (Rig, [VcpuId; 4]) {
     rig.tables.vcpus[parked.index()].pause.set(Pause::PARKED);
     rig.tables.vcpus[runs.index()].on_pcpu = true;
     rig.tables.pcpus[P0].current = Some(runs);
-    let warm = |vcpu, credit| MidRunVcpu {
-        vcpu,
-        credit,
-        residual: 0,
-        entered: Instant::ZERO,
-        budget: 0,
-        average: 1 << 17,
-        parked: vcpu == parked,
-    };
-    let start = MidRun {
-        vcpus: vec![
-            warm(waits, 2 * MS),
-            MidRunVcpu {
-                residual: 255,
-                entered: rig.now - Duration::from_micros(600),
-                ..warm(runs, 3 * MS)
-            },
-            warm(heavy, 5 * MS),
-            warm(parked, 4 * MS),
-        ],
-        domains: vec![MidRunPool {
-            domain: capped,
-            budget: -MS / 2,
-            refill_at: at(1_003),
-        }],
-        runqs: vec![MidRunLoad {
-            pcpu: P0,
-            average: 3 << 18,
-            balanced: 2 << 18,
-        }],
-    };
-    rig.policy.warm = Some(Box::new(start));
+    let mut state = StateRows::default();
+    let entered = (rig.now - Duration::from_micros(600)).as_nanos() as i64;
+    for (vcpu, credit) in [(waits, 2), (runs, 3), (heavy, 5), (parked, 4)] {
+        let row = state.row("", About::Vcpu(vcpu));
+        row.hold("credit", "", credit * MS)
+            .hold("own_load", "", 1i64 << 17)
+            .flag("parked", "", vcpu == parked);
+        if vcpu == runs {
+            row.hold("residual", "", 255u32)
+                .hold("entered", "", entered);
+        }
+    }
+    state
+        .row("", About::Domain(capped))
+        .hold("budget", "", -MS / 2)
+        .hold("refill_at", "", at(1_003).as_nanos());
+    state
+        .row("", About::Runq(0))
+        .hold("pcpus", "", CpuSet::of(P0))
+        .hold("whole_load", "", 3i64 << 18)
+        .hold("balanced_load", "", 2i64 << 18);
     rig.tickled();
-    rig.call(|c, cx| c.resume(cx, &[runs, heavy, waits]));
+    rig.call(|c, cx| c.resume(cx, &[runs, heavy, waits], &state));
     (rig, [runs, heavy, waits, parked])
 }
 

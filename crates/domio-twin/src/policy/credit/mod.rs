@@ -13,9 +13,10 @@ use crate::policy::PolicyState;
 use crate::recording::Recording;
 use crate::start::Start;
 use crate::twin::Twin;
-use domio_contract::{Descriptor, Scheduler};
+use domio_contract::state::About;
+use domio_contract::{Descriptor, StateRows};
 use domio_core::{Duration, Instant, ParamValues, PcpuId, Topology};
-use domio_sched::credit::{Credit, DESCRIPTOR, Priority, WarmStart, WarmVcpu};
+use domio_sched::credit::{DESCRIPTOR, Priority};
 use domio_vmm::Profile;
 
 /// What a trace shows of credit's state at its first record. All times are those of the trace.
@@ -112,9 +113,37 @@ impl PolicyState for CreditState {
         draw::draw(twin, number)
     }
 
-    fn resuming(twin: &Twin<CreditState>, hidden: &Hidden) -> Box<dyn Scheduler> {
-        let credit = Credit::new(twin.params(), twin.topology());
-        Box::new(credit.resuming(twin.warm_start(hidden)))
+    fn state(twin: &Twin<CreditState>, hidden: &Hidden) -> StateRows {
+        let (shown, origin) = (twin.policy(), twin.origin());
+        let mut state = StateRows::default();
+        let accounting = origin + hidden.accounting_in;
+        state
+            .row("", About::Policy)
+            .hold("accounting", "", accounting);
+        for (p, at) in (0u16..).zip(&shown.ticks) {
+            if let Some(at) = at {
+                let row = state.row("", About::Pcpu(PcpuId(p)));
+                row.hold("tick", "", twin.tick(*at, hidden));
+            }
+        }
+        for i in &hidden.queue {
+            let (v, h) = (&twin.start().vcpus[*i], &hidden.vcpus[*i]);
+            // While it runs, the time from which it has not been debited.
+            let from = match twin.current_on(v.name) {
+                Some(_) => origin.as_nanos() as i64,
+                None => 0,
+            };
+            let row = state.row("", About::Vcpu(twin.id_of(v.name)));
+            row.hold("credit", "", h.credit)
+                .hold("residual", "", h.residual)
+                .hold("start", "", from + h.ahead)
+                .hold("priority", "", h.priority.word())
+                .flag("parked", "", v.parked);
+            if shown.vcpus[*i].active == Some(true) {
+                row.hold("earns", "", hidden.place(*i));
+            }
+        }
+        state
     }
 }
 
@@ -131,37 +160,6 @@ impl CreditTwin {
     pub fn has_cap(&self) -> bool {
         let mut domains = self.start().vcpus.iter().map(|v| v.name.domain);
         domains.any(|d| self.domain_param(d, "cap").is_some_and(|cap| cap > 0))
-    }
-
-    /// Credit's own state at the trace's first record.
-    fn warm_start(&self, hidden: &Hidden) -> WarmStart {
-        let shown = self.policy();
-        let ticks = (0u16..)
-            .zip(&shown.ticks)
-            .filter_map(|(p, at)| Some((PcpuId(p), self.tick((*at)?, hidden))))
-            .collect();
-        let vcpus = hidden
-            .queue
-            .iter()
-            .map(|i| (i, &self.start().vcpus[*i], &hidden.vcpus[*i]))
-            .map(|(i, v, h)| WarmVcpu {
-                vcpu: self.id_of(v.name),
-                credit: h.credit,
-                residual: h.residual,
-                ahead: h.ahead,
-                priority: h.priority,
-                active: shown.vcpus[*i]
-                    .active
-                    .unwrap_or(false)
-                    .then(|| hidden.place(*i)),
-                parked: v.parked,
-            })
-            .collect();
-        WarmStart {
-            ticks,
-            accounting: self.origin() + hidden.accounting_in,
-            vcpus,
-        }
     }
 
     /// When the tick that the trace shows at `recorded` comes first.

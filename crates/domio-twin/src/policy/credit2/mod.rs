@@ -15,14 +15,13 @@ use crate::policy::PolicyState;
 use crate::recording::Recording;
 use crate::start::Start;
 use crate::twin::Twin;
-use domio_contract::{Descriptor, Scheduler};
-use domio_core::{DomainId, Duration, Instant, ParamValues, Topology};
+use domio_contract::state::About;
+use domio_contract::{Descriptor, StateRows};
+use domio_core::{CpuSet, DomainId, Duration, Instant, ParamValues, Topology};
 use domio_replay::Demand;
 use domio_replay::arrival::attributed;
 use domio_replay::demand::Recorded;
-use domio_sched::credit2::{
-    Credit2, DESCRIPTOR, MAX_TIMER, MidRun, MidRunLoad, MidRunPool, MidRunVcpu,
-};
+use domio_sched::credit2::{DESCRIPTOR, MAX_TIMER};
 use domio_vmm::Profile;
 use std::collections::BTreeMap;
 
@@ -140,46 +139,34 @@ impl PolicyState for Credit2State {
         draw::draw(twin, number)
     }
 
-    fn resuming(twin: &Twin<Credit2State>, hidden: &Credit2Start) -> Box<dyn Scheduler> {
-        let credit2 = Credit2::new(twin.params(), twin.topology());
-        Box::new(credit2.resuming(twin.warm_start(hidden)))
-    }
-}
-
-impl Twin<Credit2State> {
-    /// Credit2's own state at the trace's first record.
-    fn warm_start(&self, hidden: &Credit2Start) -> MidRun {
-        let start = self.start();
-        let vcpus = hidden.queue.iter().map(|i| {
+    fn state(twin: &Twin<Credit2State>, hidden: &Credit2Start) -> StateRows {
+        let start = twin.start();
+        let mut state = StateRows::default();
+        for i in &hidden.queue {
             let (v, h) = (&start.vcpus[*i], &hidden.vcpus[*i]);
             let pcpu = start.pcpus.iter().find(|p| p.current == Some(v.name));
-            MidRunVcpu {
-                vcpu: self.id_of(v.name),
-                credit: h.credit,
-                residual: h.residual,
-                entered: self.earlier(pcpu.map_or(start.at, |p| p.entered)),
-                budget: h.budget,
-                average: h.average,
-                parked: v.parked,
-            }
-        });
-        let domains = hidden
-            .pools
-            .iter()
-            .map(|(domain, budget, refill)| MidRunPool {
-                domain: *domain,
-                budget: *budget,
-                refill_at: self.origin() + *refill,
-            });
-        let runqs = self.policy().runqs.iter().map(|r| MidRunLoad {
-            pcpu: r.pcpu,
-            average: r.average,
-            balanced: r.balanced,
-        });
-        MidRun {
-            vcpus: vcpus.collect(),
-            domains: domains.collect(),
-            runqs: runqs.collect(),
+            let entered = twin.earlier(pcpu.map_or(start.at, |p| p.entered));
+            let row = state.row("", About::Vcpu(twin.id_of(v.name)));
+            row.hold("credit", "ns", h.credit)
+                .hold("residual", "", h.residual)
+                .hold("entered", "ns", entered.as_nanos())
+                .hold("budget", "ns", h.budget)
+                .hold("own_load", "", h.average)
+                .flag("parked", "", v.parked);
         }
+        for shown in &twin.policy().runqs {
+            // Run queues are told apart by their pcpus.
+            let row = state.row("", About::Runq(0));
+            row.hold("pcpus", "", CpuSet::of(shown.pcpu))
+                .hold("whole_load", "", shown.average)
+                .hold("balanced_load", "", shown.balanced);
+        }
+        for (domain, budget, refill) in &hidden.pools {
+            let at = twin.origin() + *refill;
+            let row = state.row("", About::Domain(*domain));
+            row.hold("budget", "ns", *budget)
+                .hold("refill_at", "ns", at.as_nanos());
+        }
+        state
     }
 }
