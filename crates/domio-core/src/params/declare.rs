@@ -6,13 +6,16 @@
 //! mod declare;
 //! ```
 //!
-//! The compiler warns of a field that nobody reads only where the macro is the crate's own.
+//! The compiler warns of a field that nobody reads only where the macro is the crate's own. A crate
+//! outside of the project has the macro from here as well (`use domio_core::params;`), without that
+//! warning.
 
 /// Declares parameters as a structure: see the page of `domio_core::params`.
 ///
 /// Each line is `name: Type = kind, "meaning";`, and the name is a field of that type. A line
 /// `"name" = kind, "meaning";` is a parameter that is declared and has no field, because nothing
 /// that it can be makes a difference.
+#[macro_export]
 macro_rules! params {
     ($(#[$meta:meta])* $vis:vis struct $name:ident {
         $($field:tt $(: $type:ty)? = $kind:expr, $doc:expr;)*

@@ -25,6 +25,7 @@
 //! | `typed` | kinds of parameters with the type of their values |
 //! | `declare` | the macro `params!`, a module of each crate that declares parameters |
 
+mod declare;
 mod typed;
 
 pub use typed::{Choice, Params, TypedParam, Whole, choice, chosen, count, flag, int, version};

@@ -34,6 +34,12 @@ struct Template {
     crates: [&'static [&'static str]; 2],
 }
 
+/// A crate of the project has the macro `params!` as its own, and others from `domio-core`.
+const PARAMS: [&str; 2] = [
+    "use domio_core::params::{",
+    "use domio_core::params;\nuse domio_core::params::{",
+];
+
 static POLICY: Template = Template {
     kind: "policy",
     title: "A scheduling policy",
@@ -52,6 +58,7 @@ static POLICY: Template = Template {
         ("source: \"domio\"", "source: \"@name@\""),
         ("RoundRobin", "@Type@"),
         ("round-robin policy", "policy"),
+        (PARAMS[0], PARAMS[1]),
         ("alloc::", "std::"),
     ],
     test: include_str!("../../templates/policy/conformance.rs.in"),
@@ -85,6 +92,7 @@ static CONTROLLER: Template = Template {
         ("alloc::", "std::"),
         ("core::", "std::"),
         ("domio_std::", "domio_core::"),
+        (PARAMS[0], PARAMS[1]),
     ],
     test: include_str!("../../templates/controller/conformance.rs.in"),
     tested: "the conformance suite of controllers, which holds the controller to the contract and to what it promises",
