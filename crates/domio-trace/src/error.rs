@@ -68,13 +68,17 @@ pub enum TraceErrorKind {
     },
     /// A version of the own format that this program does not know.
     #[error(
-        "version {found} of the domio trace format; this program reads up to version {known}: use \
-         the program that wrote the file, or a newer one"
+        "version {found} of the domio trace format; this program reads version {known}: {}",
+        if found < known {
+            "record the run again, or use the domio that wrote the file"
+        } else {
+            "use the domio that wrote the file, or a newer domio"
+        }
     )]
     Version {
         /// Version in the file.
         found: u16,
-        /// Newest version that this program reads.
+        /// The version that this program reads.
         known: u16,
     },
     /// An option contradicts itself or the file.

@@ -35,7 +35,6 @@ mod results;
 mod schemas;
 mod shell;
 mod sweep;
-mod trace_version_1;
 mod validate;
 mod variants;
 mod workload_files;
