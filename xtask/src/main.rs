@@ -14,7 +14,6 @@ mod programs;
 mod steps;
 mod test;
 mod tidy;
-mod xcollopts;
 
 use anyhow::{Context as _, Result, bail};
 use lexopt::prelude::*;
@@ -37,10 +36,6 @@ Tasks:
                    --rules lists them
   docs [--update]  runs every command that the documentation shows and compares
                    its output; --update writes the new output into the pages
-  xcollopts [--small]
-                   sweeps the four switches of XCollOpts over hosts and writes
-                   docs/xcollopts.md (twenty minutes of processor time); --small
-                   sweeps a few hosts into out/xcollopts
   page             builds the page for browsers
   bench [--json] [--samples N] [NAME...]
                    measures against a plain loop, in the same run
@@ -57,7 +52,6 @@ enum Task {
     Nightly(Vec<String>),
     Tidy { list_rules: bool },
     Docs { update: bool },
-    Xcollopts { small: bool },
     Page,
     Bench(Vec<String>),
 }
@@ -85,7 +79,6 @@ impl Task {
             "nightly" => Task::Nightly(Vec::new()),
             "tidy" => Task::Tidy { list_rules: false },
             "docs" => Task::Docs { update: false },
-            "xcollopts" => Task::Xcollopts { small: false },
             "page" => Task::Page,
             "help" => Task::Help,
             _ => bail!("no task is called \"{name}\"; `cargo xtask help` lists them"),
@@ -97,7 +90,6 @@ impl Task {
                 (Task::Nightly(steps), Value(step)) => steps.push(step.string()?),
                 (Task::Tidy { list_rules }, Long("rules")) => *list_rules = true,
                 (Task::Docs { update }, Long("update")) => *update = true,
-                (Task::Xcollopts { small }, Long("small")) => *small = true,
                 (_, Long("help") | Short('h')) => return Ok(Task::Help),
                 (_, arg) => return Err(arg.unexpected().into()),
             }
@@ -141,7 +133,6 @@ fn run(task: Task) -> Result<bool> {
         }
         Task::Tidy { list_rules: false } => tidy::run(&root),
         Task::Docs { update } => docs::run(&root, update),
-        Task::Xcollopts { small } => xcollopts::run(&root, small),
         Task::Page => page(&root),
         Task::Bench(args) => bench::run(&root, &args),
     }
@@ -188,8 +179,6 @@ mod tests {
         assert_eq!(parse("test --quick --base main").unwrap(), since);
         let two = Task::Nightly(vec!["long".to_owned(), "fuzz".to_owned()]);
         assert_eq!(parse("nightly long fuzz").unwrap(), two);
-        let small = Task::Xcollopts { small: true };
-        assert_eq!(parse("xcollopts --small").unwrap(), small);
         assert_eq!(
             parse("bench --samples 3 hold-1k").unwrap(),
             Task::Bench(vec!["--samples".into(), "3".into(), "hold-1k".into()])

@@ -1,7 +1,7 @@
 //! `cargo xtask nightly`: what takes longer than a gate may. Each step can be asked for alone.
 
 use crate::steps::{self, Done, Step, cargo_command, succeeds};
-use crate::{cargo, docs, figures, fuzz, test, xcollopts};
+use crate::{cargo, docs, figures, fuzz, test};
 use anyhow::{Context as _, Result, bail};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -90,16 +90,20 @@ pub fn run(root: &Path, names: &[String]) -> Result<bool> {
             }
             "verdicts" => steps.push(Step::own(name, about, figures::run)),
             "recordings" => steps.push(Step::own(name, about, recordings)),
-            "oracle" => steps.push(Step::own(name, about, |root| script(root, "oracle/run.sh"))),
-            "readers" => steps.push(Step::own(name, about, |root| {
-                script(root, "crates/domio-answer/readers/run.sh")
+            "oracle" => steps.push(Step::own(name, about, |root| {
+                script(root, &["bash", "oracle/run.sh"])
             })),
-            "python" => steps.push(Step::own(name, about, |root| script(root, "python/run.sh"))),
+            "readers" => steps.push(Step::own(name, about, |root| {
+                script(root, &["bash", "crates/domio-answer/readers/run.sh"])
+            })),
+            "python" => steps.push(Step::own(name, about, |root| {
+                script(root, &["bash", "python/run.sh"])
+            })),
             "page" => steps.push(Step::own(name, about, |root| {
-                script(root, "web/test/run.sh")
+                script(root, &["bash", "web/test/run.sh"])
             })),
             "xcollopts" => steps.push(Step::own(name, about, |root| {
-                xcollopts::run(root, true).map(Done::Checked)
+                script(root, &["python3", "docs/xcollopts.py", "--small"])
             })),
             "fuzz" => steps.push(Step::own(name, about, fuzz::run)),
             _ => unreachable!("STEPS has no other"),
@@ -152,20 +156,22 @@ fn recordings(root: &Path) -> Result<Done> {
 /// How scripts end where a tool or a package cannot be had.
 const CANNOT: i32 = 77;
 
-/// A script that holds the command line against programs of others: random scenarios against Xen's
-/// own schedulers (`oracle/README.md`), tables against those who read them.
-fn script(root: &Path, script: &str) -> Result<Done> {
+/// A script that uses the command line, mostly to hold it against programs of others: random
+/// scenarios against Xen's own schedulers (`oracle/README.md`), tables against those who read them.
+fn script(root: &Path, words: &[&str]) -> Result<Done> {
     build(root)?;
     let domio = docs::release_folder(root).join("domio");
-    let mut command = Command::new("bash");
-    command.arg(script).env("DOMIO", domio);
+    let mut command = Command::new(words[0]);
+    command.args(&words[1..]).env("DOMIO", domio);
     let child = command
         .current_dir(root)
         .stdin(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
-        .context("cannot start bash")?;
-    let ended = child.wait_with_output().context("cannot wait for bash")?;
+        .with_context(|| format!("cannot start {}", words[0]))?;
+    let ended = child
+        .wait_with_output()
+        .context("cannot wait for the script")?;
     let said = String::from_utf8_lossy(&ended.stderr);
     eprint!("{said}");
     match ended.status.code() {
