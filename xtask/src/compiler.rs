@@ -12,7 +12,7 @@
 //! Cargo keeps what this compiler makes of the workspace apart from what the plain one makes of
 //! the workspace; dependencies are shared.
 
-use crate::{cargo, docs};
+use crate::places::{cargo, release_folder};
 use anyhow::{Context as _, Result, bail};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -52,7 +52,7 @@ pub fn compile_with_clippy(root: &Path, command: &mut Command) -> Result<()> {
 /// lie where cargo puts the next version of itself.
 fn copy_of_this_program(root: &Path) -> Result<PathBuf> {
     let name = format!("{NAME}{}", std::env::consts::EXE_SUFFIX);
-    let copy = docs::release_folder(root).join(name);
+    let copy = release_folder(root).join(name);
     let own = std::env::current_exe().context("this program has no path")?;
     let bytes = std::fs::read(&own).with_context(|| format!("cannot read {}", own.display()))?;
     // A copy that is at work cannot be written to.

@@ -1,7 +1,8 @@
 //! `cargo xtask nightly`: what takes longer than a gate may. Each step can be asked for alone.
 
+use crate::places::{cargo, release_folder};
 use crate::steps::{self, Done, Step, cargo_command, succeeds};
-use crate::{cargo, docs, figures, fuzz, test};
+use crate::{figures, fuzz, test};
 use anyhow::{Context as _, Result, bail};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -142,7 +143,7 @@ fn portable(root: &Path) -> Result<Done> {
 /// Both judgements of the recordings.
 fn recordings(root: &Path) -> Result<Done> {
     build(root)?;
-    let program = docs::release_folder(root).join("domio");
+    let program = release_folder(root).join("domio");
     for more in [&[][..], &["--exact"][..]] {
         let mut command = Command::new(&program);
         command.arg("validate").args(more);
@@ -160,7 +161,7 @@ const CANNOT: i32 = 77;
 /// scenarios against Xen's own schedulers (`oracle/README.md`), tables against those who read them.
 fn script(root: &Path, words: &[&str]) -> Result<Done> {
     build(root)?;
-    let domio = docs::release_folder(root).join("domio");
+    let domio = release_folder(root).join("domio");
     let mut command = Command::new(words[0]);
     command.args(&words[1..]).env("DOMIO", domio);
     let child = command

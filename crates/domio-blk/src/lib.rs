@@ -12,6 +12,7 @@
 //! | [`trace`] | requests of a trace, run against request layer, elevator and drive |
 //! | [`loopback`] | virtual disks in the driver domain's memory: the example of a device model |
 #![no_std]
+#![cfg_attr(not(test), warn(clippy::float_arithmetic))]
 
 extern crate alloc;
 
