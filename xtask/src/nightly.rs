@@ -8,11 +8,15 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Names of the steps, in their order, and what each shows when it passes.
-pub const STEPS: [(&str, &str); 13] = [
+pub const STEPS: [(&str, &str); 14] = [
     ("gate", "everything that a change has to pass"),
     (
         "benches",
         "the benchmarks run, their tests pass, and clippy has nothing to say of them",
+    ),
+    (
+        "schemas",
+        "commands print and read what the published schemas say",
     ),
     ("reference", "the reference pages build without a warning"),
     (
@@ -79,6 +83,13 @@ pub fn run(root: &Path, names: &[String]) -> Result<bool> {
                 let line = "test --release --package domio-bench --bins --benches";
                 steps.push(Step::tests(name, about, line, &[]).linted());
             }
+            "schemas" => steps.push(Step::own(name, about, |root| {
+                // The tests look for the command line where cargo builds.
+                build(root)?;
+                let args = ["test", "--release", "--package", "domio-schemas"];
+                let mut command = cargo_command(&args.map(str::to_owned));
+                succeeds(root, &mut command).map(Done::Checked)
+            })),
             "reference" => {
                 let line = "doc --release --workspace --no-deps";
                 steps.push(Step::cargo(name, about, line, &[]));

@@ -14,7 +14,7 @@ Tasks:
                    have changed since REV (HEAD without it)
   nightly [STEP...]
                    what takes longer; or only the steps named gate,
-                   benches, reference, portable, long, verdicts, recordings, oracle,
+                   benches, schemas, reference, portable, long, verdicts, recordings, oracle,
                    readers, python, page, xcollopts, fuzz
   tidy [--rules]   the project's own rules, see docs/ARCHITECTURE.md;
                    --rules lists them

@@ -27,7 +27,7 @@ const FLOORS: &[&[&str]] = &[
     &["domio-report"],
     &["domio-advise"],
     &["domio-front"],
-    &["domio", "domio-bench"],
+    &["domio", "domio-bench", "domio-schemas"],
 ];
 
 /// Crates that use these crates of the project alone, of those below them.

@@ -16,6 +16,7 @@ mod guard_properties;
 mod inputs;
 mod limits;
 mod mistakes;
+mod mutated;
 mod network;
 mod newcomers;
 mod overrides;

@@ -32,7 +32,6 @@ mod recorded;
 mod refusals;
 mod reproduce;
 mod results;
-mod schemas;
 mod shell;
 mod sweep;
 mod validate;
