@@ -1,6 +1,6 @@
 //! A page of claims: what it opens with, that each claim is told once, and that ids stay whole.
 
-use domio_papers::claims::Claim;
+use domio_papers::claim::Claim;
 use domio_papers::ledger::{ClaimResult, LedgerEntry};
 use domio_papers::{ClaimLedger, Claims};
 use domio_report::data::{Chart, Figure, PaperTitle, ReportData, Section};

@@ -322,7 +322,7 @@ fn read_header<R: Read>(bytes: &mut ByteStream<R>) -> Result<TraceHeader, TraceE
         return Err(TraceErrorKind::Empty.at(0));
     }
     if start[..known] != MAGIC[..known] {
-        return Err(crate::open::foreign(start));
+        return Err(crate::error::foreign(start));
     }
     if start.len() < PREAMBLE {
         return Err(truncated("the preamble", PREAMBLE, start).at(0));

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use domio_core::{ActorId, Declared, Field, Kind, Names, Record, Says, Unit};
+use domio_core::{ActorId, Declared, Field, Names, Record, Unit};
 
 use super::flow::{Arrows, Step};
-use super::intern::NameOf;
+use super::intern::{Called, NameOf};
 use super::proto::{DebugAnnotation, TrackEvent};
 use super::{INSTANT, Packets};
 use crate::describe::{Value, unit_suffix, value};
@@ -67,14 +67,6 @@ fn is_known(names: &Names, record: &Record, field: &Field) -> bool {
     }
 }
 
-/// Numbers of the names of a declared record.
-#[derive(Clone, Debug)]
-pub(super) struct Called {
-    name: u64,
-    category: u64,
-    fields: Vec<u64>,
-}
-
 impl Packets {
     /// The numbers of the names of `declared`, which are looked up once.
     fn called(&mut self, names: &Names, record: &Record, declared: &Declared) -> Arc<Called> {
@@ -98,18 +90,6 @@ impl Packets {
         });
         self.called.insert(key, called.clone());
         called
-    }
-}
-
-/// Whether `record` tells what the runstates do not show: passes, and the pcpu that a policy would
-/// have, come by the thousand and show in where the vcpu runs.
-pub(super) fn is_instant(record: &Record, declared: &Declared) -> bool {
-    match record.kind() {
-        Some(kind) => matches!(
-            kind,
-            Kind::Lost | Kind::JobDone | Kind::EvtchnSend | Kind::EvtchnServe
-        ),
-        None => !matches!(declared.says, Says::Pass | Says::Wants { .. }),
     }
 }
 
