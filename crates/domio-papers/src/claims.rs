@@ -6,7 +6,7 @@
 
 use crate::claim::{Claim, ClaimKind};
 use crate::folders::{self, PaperFolder};
-use crate::statement::{CLAIM_KEYS, Statement, Vocabulary};
+use crate::statement::{CLAIM_KEYS, Vocabulary};
 use crate::strict::{Placed, Strict};
 use std::collections::BTreeMap;
 use std::fmt;

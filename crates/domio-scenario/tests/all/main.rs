@@ -9,6 +9,7 @@ mod controllers;
 mod cores;
 mod debts;
 mod decisions;
+mod determinism;
 mod devices;
 mod errors;
 mod guard;

@@ -5,10 +5,8 @@
 //! each recording from an ensemble of start states and judges the recorded figures by it. Wrong
 //! descriptions and wrong rules have to be noticed.
 
-mod faults;
-
+use crate::faults::{Fault, are_noticed, differences, param};
 use domio_twin::{Agreement, Judgement, shipped};
-use faults::{Fault, are_noticed, differences, param};
 
 #[test]
 fn every_shipped_recording_agrees() {

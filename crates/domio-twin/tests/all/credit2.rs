@@ -1,11 +1,9 @@
 //! Agreement with traces recorded under credit2, on a real Xen 4.17 and on simulated hosts.
 
-mod faults;
-
+use crate::faults::{Fault, are_noticed, differences, param};
 use domio_scenario::{NoReplay, Scenario};
 use domio_trace::{TraceReader, TraceWriter, XentraceWriter};
 use domio_twin::{Agreement, Judgement, Recording, shipped};
-use faults::{Fault, are_noticed, differences, param};
 use serde_json::json;
 use std::fs::File;
 

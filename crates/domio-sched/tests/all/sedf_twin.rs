@@ -1,16 +1,13 @@
 //! SEDF decides as its slow twin does: equal boundary logs on hand-written and random scripts, for
 //! each release and each way to wake, with random reservations, weights and changes of them.
 
-mod beside;
-mod twin_sedf;
-
-use beside::Beside;
+use crate::beside::Beside;
+use crate::twin_sedf::TwinSedf;
 use domio_contract::PacketsMoved;
 use domio_core::{DomainId, Duration, Instant, ParamKind, ParamValues, Topology};
 use domio_sched::conformance::rng::Rng;
 use domio_sched::conformance::{Intervention, Script, check_script, library, random};
 use domio_sched::find;
-use twin_sedf::TwinSedf;
 
 /// Releases between which rules differ.
 const EPOCHS: [&str; 4] = ["3.0", "3.0.3", "4.2", "4.3"];

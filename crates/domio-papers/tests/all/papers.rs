@@ -91,7 +91,7 @@ fn canaries_sing_as_ever() {
     let found: BTreeMap<String, Vec<String>> = found.collect();
     if std::env::var_os("UPDATE").is_some() {
         let mut text = "# Digests of samples, by experiment: replications 0 and 1 of seed 1, a \
-                        fortieth of the time.\n# See crates/domio-papers/tests/papers.rs.\n"
+                        fortieth of the time.\n# See crates/domio-papers/tests/all/papers.rs.\n"
             .to_owned();
         text += &toml::to_string(&found).unwrap();
         std::fs::write(&path, text).unwrap();

@@ -2,15 +2,12 @@
 //! each release, with random weights and warps and changes of them. Twins with one mistake each
 //! are noticed.
 
-mod beside;
-mod twin_bvt;
-
-use beside::Beside;
+use crate::beside::Beside;
+use crate::twin_bvt::{Mistake, TwinBvt};
 use domio_core::{DomainId, Duration, Instant, ParamKind, ParamValues, Topology};
 use domio_sched::conformance::rng::Rng;
 use domio_sched::conformance::{Intervention, Script, check_script, library, random};
 use domio_sched::find;
-use twin_bvt::{Mistake, TwinBvt};
 
 const VERSIONS: [&str; 3] = ["2.0", "3.0", "3.0.2"];
 
