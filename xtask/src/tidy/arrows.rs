@@ -16,7 +16,13 @@ pub const RULE: Rule = Rule {
 /// other.
 const FLOORS: &[&[&str]] = &[
     &["domio-core", "domio-program"],
-    &["domio-answer", "domio-contract", "domio-suite", "domio-sim", "domio-trace"],
+    &[
+        "domio-answer",
+        "domio-contract",
+        "domio-suite",
+        "domio-sim",
+        "domio-trace",
+    ],
     &["domio-vmm", "domio-control", "domio-meter"],
     &["domio-net", "domio-blk", "domio-monitor"],
     // Above all that simulates, so that a change of a policy compiles none of that again.
@@ -40,7 +46,10 @@ const NARROW: [(&str, &[&str]); 4] = [
         "domio-control",
         &["domio-core", "domio-contract", "domio-suite"],
     ),
-    ("domio-meter", &["domio-answer", "domio-core", "domio-trace"]),
+    (
+        "domio-meter",
+        &["domio-answer", "domio-core", "domio-trace"],
+    ),
     ("domio-monitor", &["domio-core", "domio-meter"]),
 ];
 

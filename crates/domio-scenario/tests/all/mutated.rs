@@ -4,7 +4,7 @@ use domio_scenario::examples;
 use proptest::prelude::*;
 
 /// Pieces that a scenario is made of, and some that it should not be.
-const PIECES: &[&str] = &[
+pub const PIECES: &[&str] = &[
     "\n",
     " ",
     "=",

@@ -1,7 +1,7 @@
 //! Whatever the bytes: no panic, good errors, and only sound plans.
 
 use crate::common::{is_helpful, policies};
-use crate::mutated::mutated;
+use crate::mutated::{PIECES, mutated};
 use crate::told::ran;
 use domio_core::Duration;
 use domio_scenario::{Built, MAX_SHOWN, NoReplay, Scenario, ScenarioErrors, examples};

@@ -1,8 +1,7 @@
-//! The shipped scenarios, the JSON Schema and the reference page agree with the program.
+//! The shipped scenarios and the reference page agree with the program.
 
-use crate::common::policies;
 use domio_scenario::{NoReplay, Scenario, examples, reference, schema};
-use serde_json::{Value as Json, json};
+use serde_json::json;
 
 #[test]
 fn every_shipped_scenario_is_valid() {

@@ -99,7 +99,10 @@ mod tests {
     use super::super::tests::{Called as Known, packets, some_names};
     use super::*;
     use crate::{PerfettoWriter, TraceHeader};
-    use domio_core::{ActorId, Class, ClassId, Field, Instant, PcpuId, Place, Sink, Stage, Unit};
+    use domio_core::Unit;
+    use domio_core::{
+        ActorId, Class, ClassId, Field, Instant, Kind, PcpuId, Place, Says, Sink, Stage,
+    };
 
     #[test]
     fn declared_records_are_instants_with_their_fields() {
