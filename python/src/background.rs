@@ -17,6 +17,9 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
+/// The program that simulates: its version, and a digest of all that decides what comes out.
+pub const PROGRAM: &str = env!("DOMIO_PROGRAM");
+
 /// How often signals are looked for.
 const LOOK: Duration = Duration::from_millis(30);
 
@@ -121,7 +124,7 @@ pub fn keeper(results: Option<&Path>) -> PyResult<Keeper> {
     let Some(path) = results else {
         return Ok(Keeper::none());
     };
-    let store = domio_lab::store::Store::open(path);
+    let store = domio_lab::store::Store::open(path, PROGRAM);
     let store = store.map_err(|e| DomioError::new_err(e.to_string()))?;
     Ok(Keeper::of(store))
 }

@@ -30,7 +30,7 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _domio(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    m.add("PROGRAM", domio_lab::store::PROGRAM)?;
+    m.add("PROGRAM", background::PROGRAM)?;
     errors::add(m)?;
     m.add_class::<scenario::Scenario>()?;
     m.add_class::<table::Table>()?;

@@ -119,7 +119,7 @@ fn about(scenario: &Inner, replications: u32) -> Vec<(String, String)> {
     let overrides: Vec<&str> = scenario.overrides().collect();
     let facts = [
         ("version", env!("CARGO_PKG_VERSION").to_owned()),
-        ("program", domio_lab::store::PROGRAM.to_owned()),
+        ("program", crate::background::PROGRAM.to_owned()),
         ("scenario", scenario.name().to_owned()),
         ("scenario_text", scenario.text().to_owned()),
         ("overrides", overrides.join("\n")),

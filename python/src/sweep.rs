@@ -197,7 +197,13 @@ impl Sweep {
         let checked = py.detach(|| source.check(&plan));
         let checked = checked.map_err(|e| errors::of(py, e))?;
         warn(py, &checked.notices)?;
-        let about = cells::about(source.base(), &plan, design, replications);
+        let about = cells::about(
+            source.base(),
+            &plan,
+            design,
+            replications,
+            crate::background::PROGRAM,
+        );
         let columns = columns(plan.axes(), figures());
         let to = match &output {
             Some(path) => Output::file(path, columns, about).map_err(|e| errors::of(py, e))?,

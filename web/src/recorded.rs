@@ -151,8 +151,8 @@ mod tests {
 
     #[test]
     fn a_trace_of_either_format_is_explained() {
-        let own = include_bytes!("../../testdata/trace-v1/trace.domio");
-        let xen = include_bytes!("../../testdata/trace-v1/trace.xentrace");
+        let own = include_bytes!("../../testdata/trace/trace.domio");
+        let xen = include_bytes!("../../testdata/trace/trace.xentrace");
         for (bytes, format) in [(&own[..], "domio"), (&xen[..], "xentrace")] {
             let told = explain(bytes, "trace", None).unwrap();
             assert_eq!(told.facts[1].1, format);

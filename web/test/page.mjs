@@ -371,8 +371,8 @@ const checks = {
   "a dropped trace is told as the command line tells it": async (browser) => {
     const page = await begin(browser);
     const traces = [
-      "testdata/trace-v1/trace.domio",
-      "testdata/trace-v1/trace.xentrace",
+      "testdata/trace/trace.domio",
+      "testdata/trace/trace.xentrace",
       "testdata/xen-traces/c1-burn7-periodic/trace.bin",
       "testdata/xen-traces/c2-weights-1-2-4/trace.bin",
     ];

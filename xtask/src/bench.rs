@@ -3,6 +3,7 @@
 //! They live in a program of their own because they have to be compiled for speed, and this one is
 //! not.
 
+use crate::places::cargo;
 use anyhow::{Context as _, Result, bail};
 use std::path::Path;
 use std::process::Command;
@@ -12,7 +13,7 @@ use std::process::Command;
 /// # Errors
 /// The program could not be built or run, or did not understand its arguments.
 pub fn run(root: &Path, args: &[String]) -> Result<bool> {
-    let status = Command::new(crate::cargo())
+    let status = Command::new(cargo())
         .args([
             "run",
             "--quiet",

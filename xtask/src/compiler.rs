@@ -12,7 +12,7 @@
 //! Cargo keeps what this compiler makes of the workspace apart from what the plain one makes of
 //! the workspace; dependencies are shared.
 
-use crate::{cargo, docs};
+use crate::places::{cargo, release_folder};
 use anyhow::{Context as _, Result, bail};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -28,12 +28,11 @@ const BETWEEN: &str = "__CLIPPY_HACKERY__";
 /// twins, engines that are put together for a test, and readers of many records. They are optimised
 /// as little as helps: level 1 compiles in three quarters of the time of level 3, and what it makes
 /// runs as fast.
-const SIMULATE: [(&str, &str); 5] = [
-    ("domio-control", "cap_twin"),
+const SIMULATE: [(&str, &str); 4] = [
+    ("domio-control", "all"),
     ("domio-net", "all"),
     ("domio-scenario", "all"),
-    ("domio-sched", "sedf_twin"),
-    ("domio-sched", "bvt_twin"),
+    ("domio-sched", "all"),
 ];
 
 /// Has `command`, which is cargo, compile the workspace at `root` with this compiler. What clippy
@@ -52,7 +51,7 @@ pub fn compile_with_clippy(root: &Path, command: &mut Command) -> Result<()> {
 /// lie where cargo puts the next version of itself.
 fn copy_of_this_program(root: &Path) -> Result<PathBuf> {
     let name = format!("{NAME}{}", std::env::consts::EXE_SUFFIX);
-    let copy = docs::release_folder(root).join(name);
+    let copy = release_folder(root).join(name);
     let own = std::env::current_exe().context("this program has no path")?;
     let bytes = std::fs::read(&own).with_context(|| format!("cannot read {}", own.display()))?;
     // A copy that is at work cannot be written to.
@@ -185,9 +184,9 @@ mod tests {
         );
         let library = level("domio-meter", "domio_meter", "--crate-type lib");
         assert!(library.contains("opt-level=3"), "{library}");
-        let twin = level("domio-sched", "sedf_twin", "--test");
+        let twin = level("domio-sched", "all", "--test");
         assert!(twin.contains("opt-level=1"), "{twin}");
-        let other = level("domio-twin", "sedf_twin", "--test");
+        let other = level("domio-twin", "all", "--test");
         assert!(other.contains("opt-level=0"), "{other}");
     }
 

@@ -8,8 +8,8 @@
 //! why. A verdict that changes is one, in either direction. Runs repeat themselves on any machine,
 //! so no verdict changes by chance.
 
-use crate::docs;
 use crate::nightly::build;
+use crate::places::release_folder;
 use crate::steps::Done;
 use anyhow::{Context as _, Result, bail};
 use std::path::Path;
@@ -24,7 +24,7 @@ const EFFORT: &str = "normal";
 /// `domio` could not be run.
 pub fn run(root: &Path) -> Result<Done> {
     build(root)?;
-    let program = docs::release_folder(root).join("domio");
+    let program = release_folder(root).join("domio");
     let output = Command::new(&program)
         .args(["reproduce", "--check", "--effort", EFFORT, "--json"])
         .current_dir(root)

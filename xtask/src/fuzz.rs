@@ -23,17 +23,17 @@ const LENGTH_MAX: u32 = 64 << 10;
 
 /// Where each fuzzer starts from: folders of files that its reader takes.
 const SEEDS: [(&str, &[&str]); 8] = [
-    ("any", &["testdata/trace-v1", "testdata/block-traces/forms"]),
+    ("any", &["testdata/trace", "testdata/block-traces/forms"]),
     ("block", &["testdata/block-traces/forms"]),
     (
         "elevator",
         &["testdata/elevators/noop", "testdata/elevators/cfq"],
     ),
     ("fio", &[]),
-    ("old", &["testdata/trace-v1"]),
-    ("own", &["testdata/trace-v1"]),
+    ("old", &["testdata/trace"]),
+    ("own", &["testdata/trace"]),
     ("scenario", &["scenarios"]),
-    ("xentrace", &["testdata/trace-v1"]),
+    ("xentrace", &["testdata/trace"]),
 ];
 
 /// Runs all fuzzers of the project at `root`, side by side. A failure names the file with the

@@ -1,17 +1,22 @@
 //! `cargo xtask nightly`: what takes longer than a gate may. Each step can be asked for alone.
 
+use crate::places::{cargo, release_folder};
 use crate::steps::{self, Done, Step, cargo_command, succeeds};
-use crate::{cargo, docs, figures, fuzz, test, xcollopts};
+use crate::{figures, fuzz, test};
 use anyhow::{Context as _, Result, bail};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Names of the steps, in their order, and what each shows when it passes.
-pub const STEPS: [(&str, &str); 13] = [
+pub const STEPS: [(&str, &str); 14] = [
     ("gate", "everything that a change has to pass"),
     (
         "benches",
         "the benchmarks run, their tests pass, and clippy has nothing to say of them",
+    ),
+    (
+        "schemas",
+        "commands print and read what the published schemas say",
     ),
     ("reference", "the reference pages build without a warning"),
     (
@@ -78,6 +83,13 @@ pub fn run(root: &Path, names: &[String]) -> Result<bool> {
                 let line = "test --release --package domio-bench --bins --benches";
                 steps.push(Step::tests(name, about, line, &[]).linted());
             }
+            "schemas" => steps.push(Step::own(name, about, |root| {
+                // The tests look for the command line where cargo builds.
+                build(root)?;
+                let args = ["test", "--release", "--package", "domio-schemas"];
+                let mut command = cargo_command(&args.map(str::to_owned));
+                succeeds(root, &mut command).map(Done::Checked)
+            })),
             "reference" => {
                 let line = "doc --release --workspace --no-deps";
                 steps.push(Step::cargo(name, about, line, &[]));
@@ -90,16 +102,20 @@ pub fn run(root: &Path, names: &[String]) -> Result<bool> {
             }
             "verdicts" => steps.push(Step::own(name, about, figures::run)),
             "recordings" => steps.push(Step::own(name, about, recordings)),
-            "oracle" => steps.push(Step::own(name, about, |root| script(root, "oracle/run.sh"))),
-            "readers" => steps.push(Step::own(name, about, |root| {
-                script(root, "crates/domio-answer/readers/run.sh")
+            "oracle" => steps.push(Step::own(name, about, |root| {
+                script(root, &["bash", "oracle/run.sh"])
             })),
-            "python" => steps.push(Step::own(name, about, |root| script(root, "python/run.sh"))),
+            "readers" => steps.push(Step::own(name, about, |root| {
+                script(root, &["bash", "crates/domio-answer/readers/run.sh"])
+            })),
+            "python" => steps.push(Step::own(name, about, |root| {
+                script(root, &["bash", "python/run.sh"])
+            })),
             "page" => steps.push(Step::own(name, about, |root| {
-                script(root, "web/test/run.sh")
+                script(root, &["bash", "web/test/run.sh"])
             })),
             "xcollopts" => steps.push(Step::own(name, about, |root| {
-                xcollopts::run(root, true).map(Done::Checked)
+                script(root, &["python3", "docs/xcollopts.py", "--small"])
             })),
             "fuzz" => steps.push(Step::own(name, about, fuzz::run)),
             _ => unreachable!("STEPS has no other"),
@@ -138,7 +154,7 @@ fn portable(root: &Path) -> Result<Done> {
 /// Both judgements of the recordings.
 fn recordings(root: &Path) -> Result<Done> {
     build(root)?;
-    let program = docs::release_folder(root).join("domio");
+    let program = release_folder(root).join("domio");
     for more in [&[][..], &["--exact"][..]] {
         let mut command = Command::new(&program);
         command.arg("validate").args(more);
@@ -152,20 +168,22 @@ fn recordings(root: &Path) -> Result<Done> {
 /// How scripts end where a tool or a package cannot be had.
 const CANNOT: i32 = 77;
 
-/// A script that holds the command line against programs of others: random scenarios against Xen's
-/// own schedulers (`oracle/README.md`), tables against those who read them.
-fn script(root: &Path, script: &str) -> Result<Done> {
+/// A script that uses the command line, mostly to hold it against programs of others: random
+/// scenarios against Xen's own schedulers (`oracle/README.md`), tables against those who read them.
+fn script(root: &Path, words: &[&str]) -> Result<Done> {
     build(root)?;
-    let domio = docs::release_folder(root).join("domio");
-    let mut command = Command::new("bash");
-    command.arg(script).env("DOMIO", domio);
+    let domio = release_folder(root).join("domio");
+    let mut command = Command::new(words[0]);
+    command.args(&words[1..]).env("DOMIO", domio);
     let child = command
         .current_dir(root)
         .stdin(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
-        .context("cannot start bash")?;
-    let ended = child.wait_with_output().context("cannot wait for bash")?;
+        .with_context(|| format!("cannot start {}", words[0]))?;
+    let ended = child
+        .wait_with_output()
+        .context("cannot wait for the script")?;
     let said = String::from_utf8_lossy(&ended.stderr);
     eprint!("{said}");
     match ended.status.code() {

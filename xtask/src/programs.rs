@@ -5,7 +5,8 @@
 //! compiles, and the programs that it names are run beside each other. What a program prints is
 //! shown when the program has ended, so that the lines of two are not mixed.
 
-use crate::{cargo, steps};
+use crate::places::cargo;
+use crate::steps;
 use anyhow::{Context as _, Result};
 use std::collections::VecDeque;
 use std::io::{BufRead as _, BufReader, Read as _};

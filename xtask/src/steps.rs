@@ -2,8 +2,9 @@
 //!
 //! A failed step does not stop the later ones, so that one run shows everything there is to mend.
 
+use crate::compiler;
+use crate::places::cargo;
 use crate::programs::{self, Tests};
-use crate::{cargo, compiler};
 use anyhow::{Context as _, Result};
 use std::path::Path;
 use std::process::{Command, Stdio};

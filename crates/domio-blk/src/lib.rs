@@ -13,6 +13,7 @@
 //! | [`disks`] | virtual disks as scenarios ask for them |
 //! | [`loopback`] | virtual disks in the driver domain's memory: the example of a device model |
 #![no_std]
+#![cfg_attr(not(test), warn(clippy::float_arithmetic))]
 
 extern crate alloc;
 

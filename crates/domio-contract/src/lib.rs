@@ -9,6 +9,7 @@
 //!
 //! [`control`] is the same for controllers, which look at a whole host a few times a second.
 #![no_std]
+#![cfg_attr(not(test), warn(clippy::float_arithmetic))]
 
 extern crate alloc;
 

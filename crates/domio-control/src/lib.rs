@@ -4,6 +4,7 @@
 //!
 //! Start with [`cap_follows_demand`], the shortest whole controller.
 #![no_std]
+#![cfg_attr(not(test), warn(clippy::float_arithmetic))]
 
 extern crate alloc;
 

@@ -4,6 +4,7 @@
 //! Nothing here depends on anything, allocates on a hot path or knows how a host works. A
 //! scheduling policy may use this crate and the contract of `domio-sched`, and nothing else.
 #![no_std]
+#![cfg_attr(not(test), warn(clippy::float_arithmetic))]
 
 extern crate alloc;
 

@@ -10,7 +10,7 @@ use core::fmt;
 /// 3.0.2. 3.0.3 and 3.0.4 have names of their own: credit came with the one, and was another in the
 /// other.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-#[allow(missing_docs)] // the variants are release numbers
+#[expect(missing_docs, reason = "the variants are release numbers")]
 pub enum XenVersion {
     V2_0,
     V3_0,

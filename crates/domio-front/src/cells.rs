@@ -1,7 +1,6 @@
 //! The scenario of a sweep, and what its cells are made of.
 
 use crate::hosts;
-use crate::program;
 use crate::scenarios::mistakes;
 use crate::traces::{self, Folder};
 use domio_lab::store;
@@ -177,17 +176,18 @@ fn corners(plan: &SweepPlan) -> Vec<(Option<&Axis>, u64, Vec<String>)> {
     corners
 }
 
-/// What the rows of a sweep come from, for the file itself.
+/// What the rows of a sweep by `program` come from, for the file itself.
 pub fn about(
     base: &Scenario,
     plan: &SweepPlan,
     design: Design,
     replications: u32,
+    program: &str,
 ) -> Vec<(String, String)> {
     let axes: Vec<String> = plan.axes().iter().map(Axis::to_string).collect();
     let facts = [
         ("version", env!("CARGO_PKG_VERSION").to_owned()),
-        ("program", program::name(base.parts())),
+        ("program", program.to_owned()),
         ("scenario", base.name().to_owned()),
         ("scenario_sha256", scenario_sha256(base.text().as_bytes())),
         ("scenario_text", base.text().to_owned()),

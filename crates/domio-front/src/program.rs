@@ -1,6 +1,5 @@
 //! The name of the program in files of results.
 
-use domio_lab::store::PROGRAM;
 use domio_scenario::Parts;
 use std::collections::hash_map::DefaultHasher;
 use std::fs::File;
@@ -8,17 +7,16 @@ use std::hash::Hasher;
 use std::io::{self, Read};
 use std::sync::OnceLock;
 
-/// Names the program that simulates with `parts`. Two programs that may differ in a figure have two
-/// names.
+/// Names the program that simulates with `parts`, where `shipped` names the one with the parts that
+/// ship alone. Two programs that may differ in a figure have two names.
 ///
-/// With the parts that ship alone, the name is that of the sources of domio. The sources of a part
-/// that was added are not known here, so that a digest of the executable stands for them: another
-/// build has another name.
-pub fn name(parts: &Parts) -> String {
+/// The sources of a part that was added are not known here, so that a digest of the executable
+/// stands for them: another build has another name.
+pub fn name(shipped: &str, parts: &Parts) -> String {
     static DIGEST: OnceLock<u64> = OnceLock::new();
     match parts.added().is_empty() {
-        true => PROGRAM.to_owned(),
-        false => format!("{PROGRAM}.{:016x}", DIGEST.get_or_init(executable)),
+        true => shipped.to_owned(),
+        false => format!("{shipped}.{:016x}", DIGEST.get_or_init(executable)),
     }
 }
 
@@ -41,29 +39,5 @@ fn digested(digest: &mut DefaultHasher) -> io::Result<()> {
             0 => return Ok(()),
             read => digest.write(&bytes[..read]),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use domio_contract::{Descriptor, Policy};
-
-    #[test]
-    fn an_added_part_gives_the_program_another_name() {
-        static MINE: Descriptor = Descriptor {
-            name: "mine",
-            ..domio_sched::round_robin::DESCRIPTOR
-        };
-        let shipped = Parts::from(domio_sched::policies());
-        assert_eq!(name(&shipped), PROGRAM);
-        let mut parts = shipped.clone();
-        let round_robin = shipped.policy("round-robin").unwrap();
-        parts
-            .add_policy(&Policy::new(&MINE, round_robin.make))
-            .unwrap();
-        let with_mine = name(&parts);
-        assert!(with_mine.starts_with(&format!("{PROGRAM}.")), "{with_mine}");
-        assert_eq!(name(&parts), with_mine);
     }
 }

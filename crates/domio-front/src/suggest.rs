@@ -15,17 +15,3 @@ pub fn near<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> String
         false => format!("; near matches: {}", near.join(", ")),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_nearest_comes_first() {
-        let names = ["credit", "credit2", "null", "round-robin"];
-        assert_eq!(near("credt", names), "; near matches: credit, credit2");
-        assert_eq!(near("NULL", names), "; near matches: null");
-        assert_eq!(near("nul", names), "; near matches: null");
-        assert_eq!(near("zzz", names), "");
-    }
-}

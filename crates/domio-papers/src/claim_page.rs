@@ -1,6 +1,6 @@
 //! All that is known of a claim without simulating anything: `domio claim show`.
 
-use crate::claims::{Claim, ClaimKind};
+use crate::claim::{Claim, ClaimKind};
 use crate::folders::PaperFolder;
 use crate::recorded::Record;
 use crate::statement::{CheckText, short, tell};

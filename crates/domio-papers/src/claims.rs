@@ -4,10 +4,10 @@
 //! [`statement`](crate::statement)). Reading is strict, and every mistake is reported at once with
 //! its line. The claims of papers are [`Claims::of`].
 
+use crate::claim::{Claim, ClaimKind};
 use crate::folders::{self, PaperFolder};
-use crate::statement::{CLAIM_KEYS, Statement, Vocabulary};
+use crate::statement::{CLAIM_KEYS, Vocabulary};
 use crate::strict::{Placed, Strict};
-use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
@@ -20,77 +20,6 @@ pub use crate::strict::{ClaimsError, Mistake};
 const CLAIMS_FILE: &str = "claims.toml";
 
 const KEYS: [&str; 6] = ["id", "where", "experiment", "kind", "expect", "tolerance"];
-
-/// How a claim is decided.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ClaimKind {
-    /// A printed figure; holds within the tolerance.
-    Value,
-    /// Stays under or over a printed limit.
-    Bound,
-    /// A comparison that must hold beyond the 95 % confidence interval.
-    Order,
-    /// A described behaviour over time or over a parameter.
-    Shape,
-}
-
-impl ClaimKind {
-    /// All four, in the order of the file's documentation.
-    pub const ALL: [ClaimKind; 4] = [
-        ClaimKind::Value,
-        ClaimKind::Bound,
-        ClaimKind::Order,
-        ClaimKind::Shape,
-    ];
-
-    /// The word in the file.
-    pub const fn name(self) -> &'static str {
-        match self {
-            ClaimKind::Value => "value",
-            ClaimKind::Bound => "bound",
-            ClaimKind::Order => "order",
-            ClaimKind::Shape => "shape",
-        }
-    }
-}
-
-/// One testable statement.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Claim {
-    /// Stable name: words joined by dots, the paper first ("ongaro.test1.sedf").
-    pub id: String,
-    /// Figure, table or section.
-    #[serde(rename = "where")]
-    pub place: String,
-    /// What is run, for people.
-    pub experiment: String,
-    /// How it is decided.
-    pub kind: ClaimKind,
-    /// The figure with its unit, or the comparison, for people.
-    pub expect: String,
-    /// How far a [`ClaimKind::Value`] may be off; `None` for the other kinds.
-    pub tolerance: Option<String>,
-    /// The checks that decide it; `None` when it is not implemented.
-    #[serde(skip)]
-    pub statement: Option<Arc<Statement>>,
-}
-
-impl Claim {
-    /// The paper: the first word of the id.
-    pub fn paper(&self) -> &str {
-        self.id.split('.').next().unwrap_or(&self.id)
-    }
-
-    /// Whether `prefix` is the id, or its first words: "ongaro.test1" selects "ongaro.test1.sedf"
-    /// and not "ongaro.test12.sedf".
-    pub fn has_prefix(&self, prefix: &str) -> bool {
-        match self.id.strip_prefix(prefix) {
-            Some(rest) => rest.is_empty() || rest.starts_with('.'),
-            None => false,
-        }
-    }
-}
 
 /// A prefix that selects no claim.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]

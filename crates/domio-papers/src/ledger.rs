@@ -1,6 +1,6 @@
 //! Verdicts on claims, and the ledger that collects them.
 
-use crate::claims::Claim;
+use crate::claim::Claim;
 use domio_stats::Estimate;
 use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};

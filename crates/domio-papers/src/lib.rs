@@ -47,6 +47,7 @@
 //! A claim that is undecided goes back to 6 with more replications, as far as the effort allows.
 
 pub mod against;
+pub mod claim;
 pub mod claim_page;
 pub mod claims;
 pub mod effort;
@@ -65,7 +66,8 @@ mod strict;
 pub mod tolerance;
 pub mod tour;
 
-pub use claims::{Claim, ClaimKind, Claims};
+pub use claim::{Claim, ClaimKind};
+pub use claims::Claims;
 pub use effort::Effort;
 pub use ledger::{ClaimLedger, ClaimResult, Measured, Verdict};
 pub use registry::{Decider, Experiment, LabContext, Registry};

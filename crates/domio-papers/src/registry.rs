@@ -1,6 +1,7 @@
 //! Which experiments exist, and which check decides which claim.
 
-use crate::claims::{Claim, Claims, ClaimsError, Mistake};
+use crate::claim::Claim;
+use crate::claims::{Claims, ClaimsError, Mistake};
 use crate::ledger::ClaimResult;
 use crate::samples::Samples;
 use crate::statement::Statement;

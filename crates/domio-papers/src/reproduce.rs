@@ -1,6 +1,6 @@
 //! Decides a selection of claims: runs what their checks read, once each, then asks the checks.
 
-use crate::claims::Claim;
+use crate::claim::Claim;
 use crate::effort::{Effort, RISK};
 use crate::ledger::{Check, ClaimLedger, ClaimResult, LedgerEntry, Verdict};
 use crate::registry::{Decider, Experiment, LabContext, Registry};

@@ -5,6 +5,7 @@
 //!
 //! Start with [`round_robin`], the shortest whole policy.
 #![no_std]
+#![cfg_attr(not(test), warn(clippy::float_arithmetic))]
 
 extern crate alloc;
 

@@ -1,6 +1,7 @@
 //! Posts that are due soon, in no order: slots that come and go, and compete for the first place.
 
 use crate::tournament::{DISARMED, Key, Tournament, index_of, key};
+use alloc::vec::Vec;
 
 #[derive(Clone)]
 struct Slot<E> {

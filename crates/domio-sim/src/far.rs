@@ -18,6 +18,8 @@
 //! bucket holds on to what it once needed.
 
 use crate::near::{Entry, Near};
+use alloc::vec;
+use alloc::vec::Vec;
 
 const DIGIT_BITS: u32 = 6;
 const BUCKETS: usize = 1 << DIGIT_BITS;
@@ -189,12 +191,12 @@ impl<E: Copy> Far<E> {
         if self.occupied[level] == 0 {
             self.levels &= !(1 << level);
         }
-        std::mem::replace(&mut self.buckets[front.index], EMPTY)
+        core::mem::replace(&mut self.buckets[front.index], EMPTY)
     }
 
     /// Puts a chunk that has been read on the free list; returns the next one of its bucket.
     fn release(&mut self, chunk: u32) -> u32 {
-        let next = std::mem::replace(&mut self.pool[chunk as usize].next, self.free);
+        let next = core::mem::replace(&mut self.pool[chunk as usize].next, self.free);
         self.free = chunk;
         next
     }

@@ -9,9 +9,17 @@
 //!
 //! The increments come from a table of the exponential distribution's quantiles and one cheap
 //! random number, so that the queue is measured and not a logarithm.
+#![cfg_attr(
+    not(test),
+    expect(
+        clippy::float_arithmetic,
+        reason = "the made-up load of a benchmark, part of no run"
+    )
+)]
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use alloc::collections::BinaryHeap;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
 
 use domio_core::Instant;
 

@@ -48,6 +48,10 @@
 //! assert!(outcome.is_resumable());
 //! assert_eq!(metronome.beats, 11);
 //! ```
+#![no_std]
+#![cfg_attr(not(test), warn(clippy::float_arithmetic))]
+
+extern crate alloc;
 
 mod arrivals;
 mod far;

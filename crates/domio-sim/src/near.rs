@@ -8,6 +8,7 @@
 
 use crate::arrivals::Arrivals;
 use crate::tournament::{Key, key, seq_of, time_of};
+use alloc::vec::Vec;
 
 /// One posted event.
 #[derive(Clone, Copy)]
@@ -132,7 +133,7 @@ impl<E: Copy> Near<E> {
     /// about `keep` arrivals stay. The earliest instant always stays; when it is the only one,
     /// nothing is moved.
     pub fn split_off(&mut self, keep: usize, out: &mut Vec<Entry<E>>) {
-        let mut keys = std::mem::take(&mut self.keys);
+        let mut keys = core::mem::take(&mut self.keys);
         keys.extend(self.arrivals.keys());
         keys.sort_unstable();
         if let Some(from) = self.cut(keep, &keys) {

@@ -22,7 +22,8 @@
 //! Nothing allocates per event: the parts keep their memory, and it grows with the largest number
 //! of events that ever waited at once, never with the number delivered.
 
-use std::fmt;
+use alloc::vec::Vec;
+use core::fmt;
 
 use domio_core::Instant;
 
@@ -372,7 +373,7 @@ mod tests {
         queue.arm(a, at(5));
         queue.post(at(5), 2);
         queue.arm(b, at(5)); // again, so behind all others
-        let order: Vec<i32> = std::iter::from_fn(|| queue.pop(at(5)).map(|(_, e)| e)).collect();
+        let order: Vec<i32> = core::iter::from_fn(|| queue.pop(at(5)).map(|(_, e)| e)).collect();
         assert_eq!(order, [1, 100, 2, 101]);
         assert_eq!(queue.popped_now(), 4);
     }
@@ -426,7 +427,7 @@ mod tests {
             }
         }
         expected.sort_unstable();
-        let delivered = std::iter::from_fn(|| queue.pop(Instant::MAX));
+        let delivered = core::iter::from_fn(|| queue.pop(Instant::MAX));
         let delivered: Vec<(u64, u64)> = delivered.map(|(at, e)| (at.as_nanos(), e)).collect();
         assert_eq!(delivered, expected);
     }

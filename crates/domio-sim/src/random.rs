@@ -26,8 +26,15 @@
 //! Integers come from integer arithmetic. The distributions of durations compute in `f64` with the
 //! basic operations, which IEEE 754 defines to the bit, and take logarithms, powers and cosines
 //! from `libm` in software, not from the platform. Results are rounded to whole nanoseconds.
+#![cfg_attr(
+    not(test),
+    expect(
+        clippy::float_arithmetic,
+        reason = "distributions, whose functions come from libm in software, the same everywhere"
+    )
+)]
 
-use std::f64::consts::TAU;
+use core::f64::consts::TAU;
 
 use domio_core::Duration;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -197,6 +204,8 @@ fn nanos(ns: f64) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec;
+    use alloc::vec::Vec;
 
     const MS: Duration = Duration::from_millis(1);
 

@@ -1,6 +1,9 @@
 //! The run loop: hands events to a model until it ends, and says how it ended.
 
-use std::fmt;
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
+use core::fmt;
 
 use domio_core::Instant;
 

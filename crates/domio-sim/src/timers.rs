@@ -17,7 +17,10 @@
 //! If the deadline of its timer is later by now, or gone, it is dropped or moved; so a timer that
 //! is put off again and again, such as the end of a time slice, costs one store each time.
 
-use std::hint::select_unpredictable;
+use alloc::boxed::Box;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::hint::select_unpredictable;
 
 use crate::tournament::{
     DISARMED, Key, SLOTS_MAX, Tournament, index_of, is_armed, key, seq_of, time_of,
@@ -255,7 +258,7 @@ impl<E: Copy> Timers<E> {
         let in_tournament = self.tournament.champion() as u64 == first as u64;
         if in_tournament && self.vacant != NONE {
             // Nothing is earlier than what fired last.
-            let slot = std::mem::replace(&mut self.vacant, NONE);
+            let slot = core::mem::replace(&mut self.vacant, NONE);
             self.leave_slot(slot);
             return self.find_first();
         }
@@ -268,7 +271,7 @@ impl<E: Copy> Timers<E> {
         if is_armed(rest) {
             self.compete(index_of(first), rest);
         } else if in_tournament {
-            let slot = std::mem::replace(&mut timer.slot, NONE);
+            let slot = core::mem::replace(&mut timer.slot, NONE);
             self.leave_slot(slot);
         }
         self.find_first();
@@ -327,7 +330,7 @@ impl<E: Copy> Timers<E> {
         if !self.is_known {
             if self.vacant != NONE {
                 // Nothing is earlier than what fired last.
-                let slot = std::mem::replace(&mut self.vacant, NONE);
+                let slot = core::mem::replace(&mut self.vacant, NONE);
                 self.leave_slot(slot);
             }
             self.find_first();
@@ -336,7 +339,7 @@ impl<E: Copy> Timers<E> {
             }
         }
         let own = &mut self.timers[timer as usize];
-        let again = std::mem::replace(&mut own.delay, delay) == delay;
+        let again = core::mem::replace(&mut own.delay, delay) == delay;
         let of_this_delay = self.lanes[..LANES]
             .iter()
             .position(|lane| lane.delay == delay);
@@ -393,7 +396,7 @@ impl<E: Copy> Timers<E> {
     fn compete(&mut self, timer: usize, key: Key) {
         let slot = &mut self.timers[timer].slot;
         if *slot == NONE {
-            *slot = match std::mem::replace(&mut self.vacant, NONE) {
+            *slot = match core::mem::replace(&mut self.vacant, NONE) {
                 NONE => self.free.pop().unwrap_or_else(|| {
                     if self.slots as usize == self.tournament.room() {
                         self.tournament.grow();
@@ -433,7 +436,7 @@ impl<E: Copy> Timers<E> {
         self.row = (earliest, lane.unwrap_or(LANES));
         let timer = &mut self.timers[index_of(earliest)];
         if lane.is_none() {
-            self.vacant = std::mem::replace(&mut timer.slot, NONE);
+            self.vacant = core::mem::replace(&mut timer.slot, NONE);
         }
         timer.fire()
     }

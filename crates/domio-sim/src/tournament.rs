@@ -12,7 +12,9 @@
 //! one store each time; and one that fires and is armed again at once goes its way up once, not
 //! twice.
 
-use std::hint::select_unpredictable;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::hint::select_unpredictable;
 
 /// Competitors in a group.
 const ARITY: usize = 4;
@@ -127,8 +129,8 @@ impl Tournament {
         assert!(self.room() <= SLOTS_MAX, "too many timers or posts");
         let first_leaf = ARITY * self.first_leaf + 1;
         let empty = vec![Group([DISARMED; ARITY]); ARITY * first_leaf + 1];
-        let groups = std::mem::replace(&mut self.groups, empty);
-        let leaves = &groups[std::mem::replace(&mut self.first_leaf, first_leaf)..];
+        let groups = core::mem::replace(&mut self.groups, empty);
+        let leaves = &groups[core::mem::replace(&mut self.first_leaf, first_leaf)..];
         self.champion = DISARMED;
         for (slot, &bound) in leaves.iter().flat_map(|group| &group.0).enumerate() {
             if is_armed(bound) {

@@ -5,6 +5,7 @@
 //! written by hand and some random. Its checkers look at what happened. A [`Finding`] names
 //! checker and subject, and a [`Report`] holds all of them.
 #![no_std]
+#![cfg_attr(not(test), warn(clippy::float_arithmetic))]
 
 extern crate alloc;
 

@@ -1,6 +1,6 @@
 //! What can go wrong with a trace file, and where.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::io;
 
 use domio_core::Instant;
@@ -68,13 +68,17 @@ pub enum TraceErrorKind {
     },
     /// A version of the own format that this program does not know.
     #[error(
-        "version {found} of the domio trace format; this program reads up to version {known}: use \
-         the program that wrote the file, or a newer one"
+        "version {found} of the domio trace format; this program reads version {known}: {}",
+        if found < known {
+            "record the run again, or use the domio that wrote the file"
+        } else {
+            "use the domio that wrote the file, or a newer domio"
+        }
     )]
     Version {
         /// Version in the file.
         found: u16,
-        /// Newest version that this program reads.
+        /// The version that this program reads.
         known: u16,
     },
     /// An option contradicts itself or the file.
@@ -92,6 +96,33 @@ impl TraceErrorKind {
             last: None,
         }
     }
+}
+
+/// The error for a file that starts with `start`, with a guess at what it is.
+pub(crate) fn foreign(start: &[u8]) -> TraceError {
+    let mut found = String::new();
+    for byte in &start[..start.len().min(12)] {
+        let space = if found.is_empty() { "" } else { " " };
+        write!(found, "{space}{byte:02x}").expect("writing to a string cannot fail");
+    }
+    let hint = match start {
+        [0x1f, 0x8b, ..] => "; this is a gzip file: unpack it first",
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => "; this is a zstd file: unpack it first",
+        [0xfd, b'7', b'z', b'X', b'Z', ..] => "; this is an xz file: unpack it first",
+        [0x20, 0x01, 0xf0, 0x03, ..] => "; this is a xentrace file of a big-endian host",
+        [0x7f, b'E', b'L', b'F', ..] => "; this is a program",
+        [b'{' | b'[', ..] => "; this looks like JSON",
+        [b'P', b'A', b'R', b'1', ..] => "; this is a Parquet file",
+        _ if !start.is_empty()
+            && start
+                .iter()
+                .all(|b| b.is_ascii_graphic() || b.is_ascii_whitespace()) =>
+        {
+            "; this looks like text"
+        }
+        _ => "",
+    };
+    TraceErrorKind::Foreign { found, hint }.at(0)
 }
 
 impl TraceError {

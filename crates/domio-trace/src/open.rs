@@ -1,100 +1,22 @@
 //! Recognises the format of a trace file.
 
-use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{Chain, Cursor, Read};
 use std::path::Path;
 
-use domio_core::{Class, Names, Record, Sink};
+use domio_core::{Names, Record, Sink};
 
-use crate::merge::HELD_MAX;
+use crate::error::foreign;
 use crate::old::{OldLayout, probe};
 use crate::own::MAGIC;
 use crate::xentrace::CPU_CHANGE_HEADER;
 use crate::{
-    DEFAULT_TSC_HZ, MergeStats, OldXentraceReader, OwnReader, Skipped, TraceError, TraceErrorKind,
-    TraceHeader, XentraceReader,
+    Format, MergeStats, OldXentraceReader, OwnReader, ReadOptions, Skipped, TraceError,
+    TraceErrorKind, TraceHeader, XentraceReader,
 };
 
 /// Bytes that are looked at to tell the format.
 const LOOK: usize = 1024;
-
-/// The formats that [`TraceReader`] knows.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Format {
-    /// domio's own.
-    Own,
-    /// xentrace since Xen 3.2.
-    Xentrace,
-    /// xentrace of a 64-bit Xen 3.0 or 3.1.
-    Xentrace3Lp64,
-    /// xentrace of a 32-bit Xen 3.0 or 3.1.
-    Xentrace3Ilp32,
-}
-
-impl Format {
-    /// All formats.
-    pub const ALL: [Format; 4] = [
-        Format::Own,
-        Format::Xentrace,
-        Format::Xentrace3Lp64,
-        Format::Xentrace3Ilp32,
-    ];
-
-    /// Name on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Format::Own => "domio",
-            Format::Xentrace => "xentrace",
-            Format::Xentrace3Lp64 => "xentrace3-64",
-            Format::Xentrace3Ilp32 => "xentrace3-32",
-        }
-    }
-
-    /// The format with that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Format::ALL.into_iter().find(|f| f.name() == name)
-    }
-}
-
-/// How to read a trace.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ReadOptions {
-    /// The format; `None` to recognise it.
-    pub format: Option<Format>,
-    /// Counts a second of the time stamp counter in xentrace files, which do not tell it; `None`
-    /// for [`DEFAULT_TSC_HZ`]. Own traces hold nanoseconds and ignore it.
-    pub tsc_hz: Option<u64>,
-    /// Most records held back to bring the cpus' streams of a xentrace file into order.
-    pub held_max: usize,
-    /// The classes that the caller knows, by which private records of policies and devices are
-    /// told. A record of a xentrace file whose class is not among them is kept as it came
-    /// ([`FOREIGN`](domio_core::FOREIGN)); an own trace brings its declarations, and those that
-    /// equal one of these are replaced by it.
-    pub classes: Vec<&'static Class>,
-}
-
-impl Default for ReadOptions {
-    fn default() -> Self {
-        ReadOptions {
-            format: None,
-            tsc_hz: None,
-            held_max: HELD_MAX,
-            classes: Vec::new(),
-        }
-    }
-}
-
-impl ReadOptions {
-    pub(crate) fn tsc_hz(&self) -> u64 {
-        self.tsc_hz.unwrap_or(DEFAULT_TSC_HZ)
-    }
-
-    /// The known class called `name`.
-    pub(crate) fn class(&self, name: &str) -> Option<&'static Class> {
-        self.classes.iter().copied().find(|c| c.name == name)
-    }
-}
 
 /// An input whose first bytes were looked at.
 type Looked<R> = Chain<Cursor<Vec<u8>>, R>;
@@ -267,33 +189,6 @@ fn recognise(start: &[u8]) -> Result<Format, TraceError> {
         Some(OldLayout::Ilp32) => Ok(Format::Xentrace3Ilp32),
         None => Err(foreign(start)),
     }
-}
-
-/// The error for a file that starts with `start`, with a guess at what it is.
-pub(crate) fn foreign(start: &[u8]) -> TraceError {
-    let mut found = String::new();
-    for byte in &start[..start.len().min(12)] {
-        let space = if found.is_empty() { "" } else { " " };
-        write!(found, "{space}{byte:02x}").expect("writing to a string cannot fail");
-    }
-    let hint = match start {
-        [0x1f, 0x8b, ..] => "; this is a gzip file: unpack it first",
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => "; this is a zstd file: unpack it first",
-        [0xfd, b'7', b'z', b'X', b'Z', ..] => "; this is an xz file: unpack it first",
-        [0x20, 0x01, 0xf0, 0x03, ..] => "; this is a xentrace file of a big-endian host",
-        [0x7f, b'E', b'L', b'F', ..] => "; this is a program",
-        [b'{' | b'[', ..] => "; this looks like JSON",
-        [b'P', b'A', b'R', b'1', ..] => "; this is a Parquet file",
-        _ if !start.is_empty()
-            && start
-                .iter()
-                .all(|b| b.is_ascii_graphic() || b.is_ascii_whitespace()) =>
-        {
-            "; this looks like text"
-        }
-        _ => "",
-    };
-    TraceErrorKind::Foreign { found, hint }.at(0)
 }
 
 #[cfg(test)]

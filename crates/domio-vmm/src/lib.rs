@@ -109,6 +109,7 @@
 //! assert_eq!(ran, Duration::from_millis(510)); // 30 ms slices: 17 of 34, the last one cut short
 //! ```
 #![no_std]
+#![cfg_attr(not(test), warn(clippy::float_arithmetic))]
 
 extern crate alloc;
 

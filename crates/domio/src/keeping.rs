@@ -7,9 +7,26 @@ use crate::args::Keeping;
 use crate::interrupt;
 use crate::out;
 use domio_front::program;
-use domio_lab::store::{DEFAULT, Keeper, Store};
+use domio_lab::store::{DEFAULT, Keeper, Store, StoreError};
 use domio_scenario::Parts;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+/// The program with the parts that ship: its version, and a digest of all that decides what comes
+/// out.
+const SHIPPED: &str = env!("DOMIO_PROGRAM");
+
+/// Names the program that simulates with `parts`.
+pub fn program(parts: &Parts) -> String {
+    program::name(SHIPPED, parts)
+}
+
+/// Opens the store at `path`, which has to be there, to look at what is kept.
+///
+/// # Errors
+/// As [`Store::existing`].
+pub fn existing(path: &Path) -> Result<Store, StoreError> {
+    Store::existing(path, SHIPPED)
+}
 
 /// The file that `keeping` stands for; `None` when nothing is to be kept.
 pub fn file(keeping: &Keeping) -> Option<PathBuf> {
@@ -28,7 +45,7 @@ pub fn keeper(keeping: &Keeping, parts: &Parts) -> anyhow::Result<Keeper> {
     let Some(path) = file(keeping) else {
         return Ok(Keeper::none());
     };
-    let store = match Store::open(&path) {
+    let store = match Store::open(&path, &program(parts)) {
         Ok(store) => store,
         Err(error) if keeping.results.is_some() => return Err(error.into()),
         Err(error) => {
@@ -44,7 +61,7 @@ pub fn keeper(keeping: &Keeping, parts: &Parts) -> anyhow::Result<Keeper> {
             "{path} cannot be written; results are taken from it, and none is kept"
         ));
     }
-    let keeper = Keeper::of(store.in_the_name_of(&program::name(parts)));
+    let keeper = Keeper::of(store);
     interrupt::keeps(path, keeper.kept());
     Ok(keeper)
 }

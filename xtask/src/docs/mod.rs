@@ -12,10 +12,12 @@
 mod expect;
 mod page;
 
+use crate::places::release_folder;
+use crate::task::Task;
 use anyhow::{Context as _, Result, bail};
 use page::{Command, Page};
 use std::panic::resume_unwind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{self, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -39,13 +41,6 @@ const COVERED: [(&str, &str); 9] = [
 
 /// Folders that the copy does without.
 const NOT_COPIED: [&str; 4] = [".git", "target", "out", "fuzz"];
-
-/// Where the release build is.
-pub fn release_folder(root: &Path) -> PathBuf {
-    let target = std::env::var_os("CARGO_TARGET_DIR");
-    root.join(target.map_or_else(|| PathBuf::from("target"), PathBuf::from))
-        .join("release")
-}
 
 /// Runs the commands of every page at `root`; `false` when one does not do what the page says.
 /// With `update`, pages get the new output instead.
@@ -211,7 +206,7 @@ fn covered(text: &str) -> Result<bool> {
         debug_assert!(!word.is_empty());
     }
     if let Some(args) = rest.strip_prefix("cargo xtask") {
-        crate::Task::parse(lexopt::Parser::from_args(args.split_whitespace()))?;
+        Task::parse(lexopt::Parser::from_args(args.split_whitespace()))?;
         return Ok(true);
     }
     Ok(rest == "domio reproduce" || COVERED.iter().any(|(start, _)| rest.starts_with(start)))

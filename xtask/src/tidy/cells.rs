@@ -1,7 +1,7 @@
 //! Tables that can be read: no cell of a page is longer than a sentence or two.
 
+use super::rule::{Findings, Rule};
 use super::tree::Tree;
-use super::{Findings, Rule};
 
 pub const RULE: Rule = Rule {
     name: "cells",

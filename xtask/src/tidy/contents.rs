@@ -1,7 +1,7 @@
 //! A file says what it is for before it says how.
 
+use super::rule::{Findings, Rule};
 use super::tree::Tree;
-use super::{Findings, Rule};
 
 pub const RULE: Rule = Rule {
     name: "contents",

@@ -1,8 +1,8 @@
 //! `docs/DEPENDENCIES.md` gives a reason for every library, so that adding one is a decision.
 
 use super::manifest::Manifest;
+use super::rule::{Findings, Rule};
 use super::tree::Tree;
-use super::{Findings, Rule};
 use std::collections::BTreeMap;
 
 pub const RULE: Rule = Rule {

@@ -1,9 +1,9 @@
 //! The engine never names what is simulated. An engine that knows a vcpu ends up with a rule about
 //! it, and then events of two devices no longer meet in an order that both can rely on.
 
+use super::rule::{Findings, Rule};
 use super::source::Kind;
 use super::tree::Tree;
-use super::{Findings, Rule};
 
 pub const RULE: Rule = Rule {
     name: "engine-blind",
@@ -87,7 +87,7 @@ mod tests {
             "fn next_packets() {}",
             "const NAME: &str = \"per-vcpu\";",
         ] {
-            let text = format!("//! The engine.\n\n{code}\n");
+            let text = format!("//! The engine.\n#![no_std]\n{code}\n");
             let place = "engine-blind crates/domio-sim/src/lib.rs:3";
             assert_eq!(
                 found(&[("crates/domio-sim/src/lib.rs", &text)]),
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn comments_tests_and_longer_words_are_free() {
-        let text = "//! No vcpu here.\n// No disk.\nfn accredit() {}\n\
+        let text = "//! No vcpu here.\n#![no_std]\n// No disk.\nfn accredit() {}\n\
                     #[cfg(test)]\nmod tests { fn vcpu() {} }\n";
         assert_eq!(found(&[("crates/domio-sim/src/lib.rs", text)]), [""; 0]);
     }

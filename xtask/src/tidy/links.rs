@@ -1,7 +1,7 @@
 //! Links and paths in the documentation lead somewhere.
 
+use super::rule::{Findings, Rule};
 use super::tree::Tree;
-use super::{Findings, Rule};
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 use std::collections::BTreeSet;
 

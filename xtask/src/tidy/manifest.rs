@@ -1,23 +1,14 @@
 //! What every `Cargo.toml` has in common, and how other rules read them.
 
+use super::rule::{Findings, Rule};
 use super::tree::Tree;
-use super::{Findings, Rule};
 use toml::Table;
 
 pub const RULE: Rule = Rule {
     name: "manifest",
-    demand: "crates keep the workspace's lints; core to control are no_std; nothing is unused",
+    demand: "crates keep the workspace's lints; nothing is unused",
     check,
 };
-
-/// Crates that have to do without the standard library, because a hypervisor has none.
-const NO_STD: [&str; 5] = [
-    "crates/domio-core",
-    "crates/domio-contract",
-    "crates/domio-sched",
-    "crates/domio-control",
-    "crates/domio-suite",
-];
 
 /// A crate's or a workspace's `Cargo.toml`.
 pub struct Manifest<'a> {
@@ -50,14 +41,6 @@ impl<'a> Manifest<'a> {
     /// Name of the crate, `None` for a workspace alone.
     pub fn name(&self) -> Option<&str> {
         self.table.get("package")?.get("name")?.as_str()
-    }
-
-    /// The folder that the manifest is in, without a `/` at its end.
-    pub fn folder(&self) -> &str {
-        self.path
-            .strip_suffix("Cargo.toml")
-            .unwrap_or_default()
-            .trim_end_matches('/')
     }
 
     /// Everything that the crate depends on, for any target, by name; and what a workspace offers.
@@ -122,18 +105,6 @@ fn check(tree: &Tree, findings: &mut Findings) {
                            the same lints";
             findings.fail(manifest.path, 1, message);
         }
-        let root = format!("{}/src/lib.rs", manifest.folder());
-        if NO_STD.contains(&manifest.folder())
-            && !tree
-                .text(&root)
-                .is_some_and(|text| text.contains("#![no_std]"))
-        {
-            findings.fail(
-                &root,
-                1,
-                "add `#![no_std]`: a hypervisor has no standard library",
-            );
-        }
     }
     check_unused(tree, findings);
 }
@@ -164,17 +135,6 @@ mod tests {
     fn a_crate_without_the_lints_is_caught() {
         let text = "[package]\nname = \"domio-core\"\n";
         assert_eq!(found(&[(CORE, text)]), [format!("manifest {CORE}:1")]);
-    }
-
-    #[test]
-    fn a_core_with_the_standard_library_is_caught() {
-        let file = ("crates/domio-core/src/lib.rs", "//! Core.\n");
-        assert_eq!(found(&[file]), ["manifest crates/domio-core/src/lib.rs:1"]);
-        let manifest = "[package]\nname = \"domio-control\"\n[lints]\nworkspace = true\n";
-        let control = ("crates/domio-control/Cargo.toml", manifest);
-        let root = "crates/domio-control/src/lib.rs";
-        let place = format!("manifest {root}:1");
-        assert_eq!(found(&[control, (root, "//! Control.\n")]), [place]);
     }
 
     #[test]

@@ -16,27 +16,22 @@ mod manifest;
 mod names;
 mod policy;
 mod policy_pages;
+mod rule;
 mod size;
 mod source;
 mod sources;
 mod tree;
 mod unfinished;
+mod ways;
 mod words;
 
 #[cfg(test)]
 mod testing;
 
 use anyhow::Result;
+use rule::{Finding, Findings, Rule};
 use std::path::Path;
 use tree::Tree;
-
-/// One rule of the project.
-struct Rule {
-    name: &'static str,
-    /// What it demands, in one line.
-    demand: &'static str,
-    check: fn(&Tree, &mut Findings),
-}
 
 /// Every rule, the invariants of the architecture first.
 const RULES: &[Rule] = &[
@@ -45,7 +40,6 @@ const RULES: &[Rule] = &[
     policy::ELEVATOR_RULE,
     engine::RULE,
     deterministic::RULE,
-    deterministic::FLOAT_RULE,
     arrows::RULE,
     circles::RULE,
     manifest::RULE,
@@ -59,48 +53,9 @@ const RULES: &[Rule] = &[
     policy_pages::RULE,
     policy_pages::CONTROLLER_RULE,
     sources::RULE,
+    ways::RULE,
     words::RULE,
 ];
-
-/// One place where a rule is broken.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Finding {
-    path: String,
-    line: usize,
-    rule: &'static str,
-    /// What is wrong and what to do about it.
-    message: String,
-    /// Whether the check fails for it.
-    fatal: bool,
-}
-
-/// Where a rule puts what it finds.
-struct Findings {
-    rule: &'static str,
-    list: Vec<Finding>,
-}
-
-impl Findings {
-    /// The rule is broken at this place (lines count from 1).
-    fn fail(&mut self, path: &str, line: usize, message: impl Into<String>) {
-        self.push(path, line, message.into(), true);
-    }
-
-    /// This place comes close to breaking the rule.
-    fn warn(&mut self, path: &str, line: usize, message: impl Into<String>) {
-        self.push(path, line, message.into(), false);
-    }
-
-    fn push(&mut self, path: &str, line: usize, message: String, fatal: bool) {
-        self.list.push(Finding {
-            path: path.to_string(),
-            line,
-            rule: self.rule,
-            message,
-            fatal,
-        });
-    }
-}
 
 /// Everything that the rules find, by place.
 fn check(tree: &Tree) -> Vec<Finding> {
@@ -162,7 +117,8 @@ mod tests {
 
     #[test]
     fn every_rule_is_explained_to_readers() {
-        let page = std::fs::read_to_string(crate::root().unwrap().join("docs/ARCHITECTURE.md"));
+        let page =
+            std::fs::read_to_string(crate::places::root().unwrap().join("docs/ARCHITECTURE.md"));
         let page = page.expect("docs/ARCHITECTURE.md exists");
         for rule in RULES {
             let name = format!("`{}`", rule.name);

@@ -3,9 +3,9 @@
 //! A reader who meets `Ledger` in two crates has to find out each time which one is meant. Types
 //! of programs (`domio`, `xtask`, `domio-bench`) cannot be imported, so their names are their own.
 
+use super::rule::{Findings, Rule};
 use super::source::Token;
 use super::tree::Tree;
-use super::{Findings, Rule};
 use std::collections::BTreeMap;
 
 pub const RULE: Rule = Rule {

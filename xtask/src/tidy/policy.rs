@@ -3,9 +3,9 @@
 //! the requests. That is what lets the same
 //! file drive a simulated host, a test and a real one.
 
+use super::rule::{Findings, Rule};
 use super::source::Path;
 use super::tree::Tree;
-use super::{Findings, Rule};
 
 pub const RULE: Rule = Rule {
     name: "policy-alone",
@@ -16,7 +16,7 @@ pub const RULE: Rule = Rule {
 
 pub const CONTROLLER_RULE: Rule = Rule {
     name: "controller-alone",
-    demand: "a controller names domio_core, domio_contract, core, alloc and itself, and nothing else",
+    demand: "a controller names domio_core, domio_contract, core, alloc and itself alone",
     check: |tree, findings| check(&CONTROLLERS, tree, findings),
 };
 

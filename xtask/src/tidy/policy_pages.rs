@@ -1,8 +1,8 @@
 //! Every policy and every controller that can be asked for by name has a page.
 
+use super::rule::{Findings, Rule};
 use super::source::Token;
 use super::tree::Tree;
-use super::{Findings, Rule};
 
 pub const RULE: Rule = Rule {
     name: "policy-pages",

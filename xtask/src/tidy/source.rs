@@ -44,17 +44,6 @@ impl Token {
     }
 }
 
-/// A function with a body.
-#[derive(Clone, Debug)]
-pub struct Function {
-    /// Its name.
-    pub name: String,
-    /// Line of the `fn`, from 1.
-    pub line: usize,
-    /// Lines from the `fn` to the closing brace.
-    pub lines: usize,
-}
-
 /// A path such as `core::fmt::Write`. A `use` with braces gives one for each leaf.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Path {
@@ -84,25 +73,16 @@ const BEFORE_PATHS: [&str; 17] = [
 pub struct Source {
     /// Every token but comments.
     pub tokens: Vec<Token>,
-    /// Every function with a body.
-    pub functions: Vec<Function>,
 }
 
 impl Source {
-    /// Reads source text. `test` says that the whole file is test code.
-    ///
-    /// # Errors
-    /// The line and reason for which the text is no Rust.
-    pub fn parse(text: &str, test: bool) -> Result<Source, (usize, String)> {
-        let stream: TokenStream = text
-            .parse()
-            .map_err(|e: proc_macro2::LexError| (e.span().start().line, e.to_string()))?;
-        let mut source = Source {
-            tokens: Vec::new(),
-            functions: Vec::new(),
-        };
+    /// Reads source text; `None` if the text is no Rust. `test` says that the whole file is test
+    /// code.
+    pub fn parse(text: &str, test: bool) -> Option<Source> {
+        let stream: TokenStream = text.parse().ok()?;
+        let mut source = Source { tokens: Vec::new() };
         source.flatten(stream, test);
-        Ok(source)
+        Some(source)
     }
 
     /// Appends the tokens of one bracket level. An attribute that means "tests only" holds until
@@ -138,7 +118,7 @@ impl Source {
     }
 
     /// Appends the token at `i`, joined with the next one where two trees make one token (`::`, a
-    /// lifetime); returns how many trees that took. Notes the function that starts here, if any.
+    /// lifetime); returns how many trees that took.
     fn merged(&mut self, trees: &[TokenTree], i: usize, test: bool) -> usize {
         if let (TokenTree::Punct(a), Some(b)) = (&trees[i], trees.get(i + 1)) {
             let line = a.span().start().line;
@@ -154,32 +134,8 @@ impl Source {
                 _ => {}
             }
         }
-        if let (TokenTree::Ident(keyword), Some(TokenTree::Ident(name))) =
-            (&trees[i], trees.get(i + 1))
-            && keyword == "fn"
-        {
-            self.note_function(
-                name.to_string(),
-                keyword.span().start().line,
-                &trees[i + 2..],
-            );
-        }
         self.push(&trees[i], test);
         1
-    }
-
-    fn note_function(&mut self, name: String, line: usize, after: &[TokenTree]) {
-        for tree in after {
-            match tree {
-                TokenTree::Punct(p) if p.as_char() == ';' => return,
-                TokenTree::Group(g) if g.delimiter() == Delimiter::Brace => {
-                    let lines = g.span_close().start().line + 1 - line;
-                    self.functions.push(Function { name, line, lines });
-                    return;
-                }
-                _ => {}
-            }
-        }
     }
 
     fn push(&mut self, tree: &TokenTree, test: bool) {
@@ -227,18 +183,16 @@ impl Source {
         self.tokens.iter().filter(|t| !t.test)
     }
 
-    /// The tokens among these that compute in floating point: types and literals. In `x.0.1`, which
-    /// lexes as `x` `.` `0.1`, there is none.
-    pub fn floats<'a>(tokens: &[&'a Token]) -> Vec<&'a Token> {
-        let is_dot = |i: Option<usize>| i.is_some_and(|i| tokens[i].is_punct("."));
-        let of_tuple = |i: usize| is_dot(i.checked_sub(1)) && !is_dot(i.checked_sub(2));
-        let places = (0..tokens.len()).filter(|i| {
-            let token = tokens[*i];
-            token.is_ident("f64")
-                || token.is_ident("f32")
-                || (token.kind == Kind::Literal && is_float(&token.text) && !of_tuple(*i))
+    /// Names of functions, types and values that the file defines.
+    pub fn defined(&self) -> impl Iterator<Item = &str> {
+        const KEYWORDS: [&str; 8] = [
+            "fn", "struct", "enum", "trait", "type", "const", "static", "mod",
+        ];
+        let pairs = self.tokens.windows(2);
+        let defined = pairs.filter(|pair| {
+            pair[1].kind == Kind::Ident && KEYWORDS.iter().any(|word| pair[0].is_ident(word))
         });
-        places.map(|i| tokens[i]).collect()
+        defined.map(|pair| pair[1].text.as_str())
     }
 
     /// Every path of two names or more, and every `use` and `extern crate` of one.
@@ -319,12 +273,6 @@ impl Source {
         }
         i
     }
-}
-
-/// Whether this literal is a floating-point number.
-fn is_float(text: &str) -> bool {
-    let rest = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '_');
-    text.starts_with(|c: char| c.is_ascii_digit()) && rest.starts_with(['.', 'e', 'E', 'f'])
 }
 
 /// The bracket group of the attribute at `i` and the place after it.
@@ -448,31 +396,9 @@ mod tests {
     }
 
     #[test]
-    fn functions_have_lengths() {
-        let source = parse("trait T { fn a(); fn b() -> u8 {\n1\n} }");
-        let found: Vec<_> = source
-            .functions
-            .iter()
-            .map(|f| (&*f.name, f.line, f.lines))
-            .collect();
-        assert_eq!(found, [("b", 1, 3)]);
-    }
-
-    #[test]
-    fn floats_are_told_from_integers_and_ranges() {
-        let text =
-            "fn f(x: f32) { (1.5, 2e9, 3f64, 4., 5, 0x1e5, 0..7, 1_000u64, x.0.1, 0..1.25) }";
-        let source = parse(text);
-        let tokens: Vec<_> = source.tokens.iter().collect();
-        let texts: Vec<_> = Source::floats(&tokens).iter().map(|t| &*t.text).collect();
-        assert_eq!(texts, ["f32", "1.5", "2e9", "3f64", "4.", "1.25"]);
-    }
-
-    #[test]
-    fn broken_source_is_an_error_with_its_line() {
-        assert_eq!(
-            Source::parse("fn f() {}\nfn g() { (", false).unwrap_err().0,
-            2
-        );
+    fn what_is_defined_has_names() {
+        let source = parse("trait T { fn a(); } const X: u8 = 1; impl T for S { fn b() {} }");
+        assert_eq!(source.defined().collect::<Vec<_>>(), ["T", "a", "X", "b"]);
+        assert!(Source::parse("fn g() { (", false).is_none());
     }
 }

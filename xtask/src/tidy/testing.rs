@@ -37,7 +37,7 @@ const CLEAN: &[(&str, &str)] = &[
     ),
     (
         "crates/domio-sim/src/lib.rs",
-        "//! The engine. It knows no vcpu.\n",
+        "//! The engine. It knows no vcpu.\n#![no_std]\n",
     ),
     (
         "crates/domio-scenario/Cargo.toml",

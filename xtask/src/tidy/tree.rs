@@ -24,8 +24,8 @@ const TEXT_LIMIT: u64 = 4 << 20;
 pub struct File {
     /// Its text; empty for data.
     pub text: String,
-    /// Its tokens, for a `.rs` file; or the line and reason for which it has none.
-    pub source: Option<Result<Source, (usize, String)>>,
+    /// Its tokens, for a `.rs` file of Rust.
+    pub source: Option<Source>,
 }
 
 /// Every file of the project, by path from the root, with `/` between names.
@@ -73,7 +73,8 @@ impl Tree {
     fn insert(&mut self, path: String, text: String) {
         let source = path
             .ends_with(".rs")
-            .then(|| Source::parse(&text, is_test(&path)));
+            .then(|| Source::parse(&text, is_test(&path)))
+            .flatten();
         self.files.insert(path, File { text, source });
     }
 
@@ -102,7 +103,7 @@ impl Tree {
     pub fn rust(&self, folder: &str) -> impl Iterator<Item = (&str, &Source)> {
         self.files()
             .filter_map(move |(path, file)| match &file.source {
-                Some(Ok(source)) if path.starts_with(folder) => Some((path, source)),
+                Some(source) if path.starts_with(folder) => Some((path, source)),
                 _ => None,
             })
     }

@@ -1,8 +1,8 @@
 //! The project speaks of itself alone: not of the machine that it was written on, nor of who wrote
 //! it, nor of where libraries are kept.
 
+use super::rule::{Findings, Rule};
 use super::tree::Tree;
-use super::{Findings, Rule};
 
 pub const RULE: Rule = Rule {
     name: "words",

@@ -19,7 +19,10 @@ use fifo::Fifo;
 
 /// One mistake: what differs from the FIFO policy. Every method does what that one does, unless
 /// the mistake is there.
-#[allow(missing_docs)] // the methods are those of `Scheduler`, with the correct policy as `fifo`
+#[expect(
+    missing_docs,
+    reason = "the methods are those of `Scheduler`, with the correct policy as `fifo`"
+)]
 pub trait Bug: Send + 'static {
     /// Name of the checker that must catch it, one of [`CHECKERS`](domio_sched::conformance::CHECKERS).
     const CAUGHT_BY: &'static str;

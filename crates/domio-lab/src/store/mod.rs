@@ -32,10 +32,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The program that simulates: its version, and a digest of all that decides what comes out. Two
-/// programs that may differ in a figure have two names; the same sources built again have one.
-pub const PROGRAM: &str = env!("DOMIO_PROGRAM");
-
 /// Where results are kept unless it is said otherwise, below the current folder.
 pub const DEFAULT: &str = "out/results.sqlite";
 
@@ -83,17 +79,20 @@ pub struct Store {
     path: PathBuf,
     db: Connection,
     read_only: bool,
-    /// In whose name samples are found and kept.
+    /// The program that simulates: its version, and a digest of all that decides what comes out.
+    /// Two programs that may differ in a figure have two names; the same sources built again have
+    /// one.
     program: String,
 }
 
 impl Store {
-    /// Opens the store at `path`, and makes it if there is none.
+    /// Opens the store at `path` for samples in the name of `program`, and makes the store if there
+    /// is none.
     ///
     /// # Errors
     /// When the file is something else, is damaged, or can neither be read nor made. Nothing is
     /// changed then.
-    pub fn open(path: &Path) -> Result<Self, StoreError> {
+    pub fn open(path: &Path, program: &str) -> Result<Self, StoreError> {
         let failed = |why: String| StoreError {
             path: path.to_owned(),
             why,
@@ -106,15 +105,16 @@ impl Store {
         }
         Store::with(
             path,
+            program,
             OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
         )
     }
 
-    /// Opens the store at `path` if there is one.
+    /// Opens the store at `path`, if there is one, for samples in the name of `program`.
     ///
     /// # Errors
     /// As [`Store::open`], and when there is no such file.
-    pub fn existing(path: &Path) -> Result<Self, StoreError> {
+    pub fn existing(path: &Path, program: &str) -> Result<Self, StoreError> {
         if !path.exists() {
             return Err(StoreError {
                 path: path.to_owned(),
@@ -123,10 +123,10 @@ impl Store {
                        where --results says",
             });
         }
-        Store::with(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
+        Store::with(path, program, OpenFlags::SQLITE_OPEN_READ_WRITE)
     }
 
-    fn with(path: &Path, flags: OpenFlags) -> Result<Self, StoreError> {
+    fn with(path: &Path, program: &str, flags: OpenFlags) -> Result<Self, StoreError> {
         let failed = |why: String| StoreError {
             path: path.to_owned(),
             why,
@@ -158,17 +158,8 @@ impl Store {
             path: path.to_owned(),
             db,
             read_only,
-            program: PROGRAM.to_owned(),
-        })
-    }
-
-    /// The same store, in which samples are found and kept in the name of `program`, for whoever
-    /// has samples that another program made.
-    pub fn in_the_name_of(self, program: &str) -> Self {
-        Store {
             program: program.to_owned(),
-            ..self
-        }
+        })
     }
 
     /// The file.

@@ -98,8 +98,8 @@ impl Store {
         Ok(rows.into_iter().flatten().collect())
     }
 
-    /// Takes away what other programs than this one and those of `keep` made, and gives the space
-    /// back. Returns how many replications that were.
+    /// Takes away what other programs than the store's and those of `keep` made, and gives the
+    /// space back. Returns how many replications that were.
     ///
     /// # Errors
     /// When the file cannot be written.

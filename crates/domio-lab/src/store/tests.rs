@@ -17,6 +17,9 @@ fn sample(n: u32) -> Sample {
     sample
 }
 
+/// In whose name these tests keep.
+const PROGRAM: &str = "0.1.0+c";
+
 const TOOK: Duration = Duration::from_millis(3);
 
 /// A store in a folder that vanishes.
@@ -29,10 +32,10 @@ fn store() -> (tempfile::TempDir, PathBuf) {
 #[test]
 fn a_sample_comes_back_under_its_own_key_alone() {
     let (_folder, path) = store();
-    let store = Store::open(&path).unwrap();
+    let store = Store::open(&path, PROGRAM).unwrap();
     store.keep(&subject(), 1, 0, &sample(7), TOOK).unwrap();
     drop(store);
-    let store = Store::open(&path).unwrap();
+    let store = Store::open(&path, PROGRAM).unwrap();
     let find = |subject: &Subject, seed, n| store.find(subject, seed, n).unwrap();
     assert_eq!(find(&subject(), 1, 0), Some(sample(7)));
     assert_eq!(find(&subject(), 1, 1), None);
@@ -48,7 +51,7 @@ fn a_sample_comes_back_under_its_own_key_alone() {
 #[test]
 fn a_row_that_was_changed_is_not_used() {
     let (_folder, path) = store();
-    let store = Store::open(&path).unwrap();
+    let store = Store::open(&path, PROGRAM).unwrap();
     let changes = [
         "UPDATE samples SET figures = CAST(figures || x'00' AS BLOB)",
         "UPDATE samples SET figures = zeroblob(16)",
@@ -75,14 +78,14 @@ fn several_writers_at_once_lose_nothing() {
         for writer in 0..4 {
             let path = &path;
             scope.spawn(move || {
-                let store = Store::open(path).unwrap();
+                let store = Store::open(path, PROGRAM).unwrap();
                 for n in 0..25 {
                     store.keep(&subject(), writer, n, &sample(n), TOOK).unwrap();
                 }
             });
         }
     });
-    let store = Store::open(&path).unwrap();
+    let store = Store::open(&path, PROGRAM).unwrap();
     let held = store.held().unwrap();
     assert_eq!(held.len(), 4);
     for held in held {
@@ -101,7 +104,7 @@ fn a_file_of_something_else_is_refused_and_left_alone() {
     db.execute_batch("CREATE TABLE photos (name TEXT)").unwrap();
     drop(db);
     let newer = path.with_file_name("newer.sqlite");
-    let store = Store::open(&newer).unwrap();
+    let store = Store::open(&newer, PROGRAM).unwrap();
     store.db.pragma_update(None, "user_version", 2).unwrap();
     drop(store);
     fs::write(&path, "a letter to somebody, which is longer than a header").unwrap();
@@ -115,14 +118,14 @@ fn a_file_of_something_else_is_refused_and_left_alone() {
         (&cut, "cut.sqlite"),
     ] {
         let before = fs::read(file).unwrap();
-        let error = Store::open(file).unwrap_err().to_string();
+        let error = Store::open(file, PROGRAM).unwrap_err().to_string();
         assert!(error.contains(why), "{error}");
         assert!(fs::read(file).unwrap() == before, "{error}");
     }
-    let missing = Store::existing(&path.with_file_name("none.sqlite"));
+    let missing = Store::existing(&path.with_file_name("none.sqlite"), PROGRAM);
     assert!(missing.unwrap_err().to_string().contains("no such file"));
     let below = path.join("below.sqlite");
-    let error = Store::open(&below).unwrap_err().to_string();
+    let error = Store::open(&below, PROGRAM).unwrap_err().to_string();
     assert!(error.contains("folder cannot be made"), "{error}");
 }
 
@@ -160,7 +163,7 @@ fn a_keeper_runs_only_what_is_missing() {
     };
     let plain = run(&Keeper::none(), 8);
     assert_eq!(runs.load(Ordering::Relaxed), 8);
-    let keeper = Keeper::of(Store::open(&path).unwrap());
+    let keeper = Keeper::of(Store::open(&path, PROGRAM).unwrap());
     run(&keeper, 4);
     assert_eq!(runs.load(Ordering::Relaxed), 4);
     let resumed = run(&keeper, 8);
@@ -168,14 +171,14 @@ fn a_keeper_runs_only_what_is_missing() {
     assert_eq!(runs.load(Ordering::Relaxed), 5);
     assert_eq!((keeper.found(), keeper.trouble()), (3, None));
     assert_eq!(samples(&resumed), samples(&plain));
-    run(&Keeper::of(Store::open(&path).unwrap()), 8);
+    run(&Keeper::of(Store::open(&path, PROGRAM).unwrap()), 8);
     assert_eq!(runs.load(Ordering::Relaxed), 2, "all but two are kept");
 }
 
 #[test]
 fn a_store_that_fails_on_the_way_is_given_up() {
     let (_folder, path) = store();
-    let store = Store::open(&path).unwrap();
+    let store = Store::open(&path, PROGRAM).unwrap();
     store.db.execute_batch("DROP TABLE samples").unwrap();
     let (keeper, subject) = (Keeper::of(store), subject());
     let row = |n: &u32| {
@@ -196,7 +199,7 @@ fn a_store_that_fails_on_the_way_is_given_up() {
 #[test]
 fn what_other_programs_made_can_be_taken_away() {
     let (_folder, path) = store();
-    let mut store = Store::open(&path).unwrap();
+    let mut store = Store::open(&path, PROGRAM).unwrap();
     for program in ["0.0.8+a", "0.0.9+b", PROGRAM] {
         store.keep(&subject(), 1, 0, &sample(0), TOOK).unwrap();
         let rename = "UPDATE samples SET program = ?1 WHERE program = ?2";
@@ -217,7 +220,7 @@ fn what_other_programs_made_can_be_taken_away() {
 #[test]
 fn figures_move_when_a_common_replication_differs() {
     let (_folder, path) = store();
-    let store = Store::open(&path).unwrap().in_the_name_of("0.0.9+b");
+    let store = Store::open(&path, "0.0.9+b").unwrap();
     let figures = |n: u32, by: f64| {
         let sample = Sample::new().with("same", f64::from(n));
         sample.with("moved", f64::from(n) / 10.0 + by)
@@ -229,7 +232,7 @@ fn figures_move_when_a_common_replication_differs() {
             .unwrap();
     }
     store.keep(&gone, 1, 0, &figures(0, 0.0), TOOK).unwrap();
-    let store = store.in_the_name_of(PROGRAM);
+    let store = Store::open(&path, PROGRAM).unwrap();
     for n in 1..6 {
         store
             .keep(&subject(), 1, n, &figures(n, 5.0), TOOK)
@@ -255,7 +258,7 @@ fn figures_move_when_a_common_replication_differs() {
 #[test]
 fn a_file_that_was_edited_is_compared_with_the_same_bytes() {
     let (_folder, path) = store();
-    let store = Store::open(&path).unwrap();
+    let store = Store::open(&path, PROGRAM).unwrap();
     let edited = |text: &[u8]| {
         let mut subject = Subject::new("scenario", "", &[text]);
         subject.name = "mine.toml".to_owned();

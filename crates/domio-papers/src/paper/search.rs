@@ -14,7 +14,7 @@
 
 use super::machines::{DrawnMachine, Unknown, UnknownRange, draw};
 use super::{Length, Paper};
-use crate::claims::Claim;
+use crate::claim::Claim;
 use crate::experiments;
 use crate::folders::PaperFolder;
 use crate::ledger::{Checks, ClaimLedger, Verdict};

@@ -2,7 +2,7 @@
 
 use super::gauge::Recipe;
 use super::{Choice, Clause, Least, Operand, Reading, Relation, ShownFigures, Statement, Versus};
-use crate::claims::Claim;
+use crate::claim::Claim;
 use crate::ledger::{ClaimResult, Measured};
 use crate::proof::Proof;
 use crate::samples::Samples;

@@ -5,7 +5,7 @@ mod words;
 
 use super::decide::claims_own;
 use super::{Clause, Gauge, Least, Operand, Recipe, Relation, ShownFigures, Statement, Versus};
-use crate::claims::Claim;
+use crate::claim::Claim;
 use crate::strict::{Placed, Strict};
 use crate::tolerance::Tolerance;
 use std::ops::Range;

@@ -3,7 +3,7 @@
 use super::decide::claims_own;
 use super::names::short;
 use super::{Clause, Operand, Relation, Statement, Versus};
-use crate::claims::Claim;
+use crate::claim::Claim;
 use crate::series::{number, with_unit};
 use serde::Serialize;
 

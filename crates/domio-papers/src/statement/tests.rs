@@ -5,7 +5,8 @@
 
 use super::names::expand;
 use super::{NamedSets, experiment};
-use crate::claims::{Claim, Claims};
+use crate::claim::Claim;
+use crate::claims::Claims;
 use crate::folders::{self, PaperFolder};
 use crate::ledger::{ClaimResult, Measured, Verdict};
 use crate::registry::Registry;

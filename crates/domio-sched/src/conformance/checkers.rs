@@ -4,6 +4,7 @@
 //! promise ([`Promises`]) watches only policies that give it; some watch only scripts in which
 //! their question makes sense.
 
+mod checker;
 mod groups;
 mod reservations;
 mod safety;
@@ -11,12 +12,13 @@ mod settings;
 mod shares;
 mod waiting;
 
-use super::log::{LogEntry, Run};
+use super::log::Run;
 use super::script::Script;
 use super::world::World;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
+use checker::Checker;
 use domio_contract::Promises;
 use domio_core::Instant;
 use domio_suite::{CheckerInfo, info};
@@ -111,32 +113,6 @@ pub const CHECKERS: &[CheckerInfo] = &[
 /// Names of the checkers that compare two runs; all others look at one.
 pub(super) const DETERMINISTIC: &str = "deterministic";
 pub(super) const SAME_UNTRACED: &str = "same-untraced";
-
-/// An observer of one run.
-///
-/// A checker says what it found, once; it is not asked again in that run.
-trait Checker {
-    /// One of [`CHECKERS`].
-    fn name(&self) -> &'static str;
-
-    /// `entry` is next; `world` is the state before it.
-    fn entry(&mut self, world: &World, entry: &LogEntry) -> Option<String> {
-        let _ = (world, entry);
-        None
-    }
-
-    /// The host was as `world` says from `from` to `to`, and `to` is later.
-    fn lasting(&mut self, world: &World, from: Instant, to: Instant) -> Option<String> {
-        let _ = (world, from, to);
-        None
-    }
-
-    /// The run ended at `at`, not by a fault.
-    fn end(&mut self, at: Instant) -> Option<String> {
-        let _ = at;
-        None
-    }
-}
 
 /// What a checker found in a run: its name, when, what, and how many entries came before.
 pub(super) struct Found {

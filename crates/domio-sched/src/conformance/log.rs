@@ -47,7 +47,10 @@ pub enum Occurrence {
 
 /// A call of the policy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)] // each is the method of `Scheduler` of that name, with its arguments
+#[expect(
+    missing_docs,
+    reason = "each is the method of `Scheduler` of that name, with its arguments"
+)]
 pub enum PolicyCall {
     PcpuOnline(PcpuId),
     PcpuOffline(PcpuId),

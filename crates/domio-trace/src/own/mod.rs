@@ -3,7 +3,6 @@
 mod declare;
 mod pack;
 mod read;
-mod v1;
 mod write;
 
 pub use read::OwnReader;
@@ -13,11 +12,8 @@ pub use write::TraceWriter;
 /// take the file for text, as in PNG.
 pub(crate) const MAGIC: [u8; 10] = *b"\x89domio\r\n\x1a\n";
 
-/// Version of the format that is written.
+/// Version of the format that is written and read.
 const VERSION: u16 = 2;
-
-/// Oldest version that is read.
-const OLDEST: u16 = 1;
 
 /// Longest header that is read, in bytes.
 const HEADER_MAX: usize = 16 << 20;
@@ -227,14 +223,14 @@ mod tests {
     }
 
     #[test]
-    fn a_later_version_is_named() {
-        let mut bytes = written(&sample(1));
-        bytes[MAGIC.len()] = 3;
-        let error = read(&bytes).1.unwrap();
-        assert!(matches!(
-            error.kind,
-            TraceErrorKind::Version { found: 3, known: 2 }
-        ));
+    fn another_version_is_refused_with_what_to_do() {
+        for (version, advice) in [(1, "record the run again"), (3, "a newer domio")] {
+            let mut bytes = written(&sample(1));
+            bytes[MAGIC.len()] = version;
+            let text = read(&bytes).1.unwrap().to_string();
+            assert!(text.contains(&format!("version {version}")), "{text}");
+            assert!(text.contains(advice), "{text}");
+        }
     }
 
     #[test]

@@ -5,10 +5,9 @@ use std::io::Read;
 use domio_core::{ActorId, Class, Instant, Names, Record, VcpuName};
 
 use super::declare::ClassJson;
-use super::v1::{self, Version1};
 use super::{
     ACTOR, ACTOR_VCPU, ACTORS_TAG, BLOCK_HEAD, BLOCK_MAX, BLOCK_TAG, CLASSES_TAG, END_MARK,
-    END_TAG, HEADER_MAX, MAGIC, OLDEST, PREAMBLE, VERSION, pack,
+    END_TAG, HEADER_MAX, MAGIC, PREAMBLE, VERSION, pack,
 };
 use crate::bytes::{ByteStream, u32_at, u64_at};
 use crate::{ReadOptions, TraceError, TraceErrorKind, TraceHeader};
@@ -18,19 +17,13 @@ use crate::{ReadOptions, TraceError, TraceErrorKind, TraceHeader};
 pub struct OwnReader<R> {
     bytes: ByteStream<R>,
     header: TraceHeader,
-    version: Version,
+    announced: Announced,
     known: Vec<&'static Class>,
     /// What is left of the current block.
     block: Block,
     records: u64,
     last: Option<Instant>,
     ended: bool,
-}
-
-/// How records are packed, with what their numbers stand for.
-enum Version {
-    One(Box<Version1>),
-    Two(Announced),
 }
 
 /// What the blocks so far have announced.
@@ -55,16 +48,13 @@ impl<R: Read> OwnReader<R> {
     /// Any [`TraceError`], [`TraceErrorKind::Foreign`] unless the file starts as an own trace does.
     pub fn new(read: R, options: &ReadOptions) -> Result<Self, TraceError> {
         let mut bytes = ByteStream::new(read);
-        let (version, header) = read_header(&mut bytes)?;
+        let header = read_header(&mut bytes)?;
         Ok(OwnReader {
             bytes,
             header,
-            version: match version {
-                1 => Version::One(Box::new(Version1::new(options))),
-                _ => Version::Two(Announced {
-                    names: Names::new(),
-                    classes: 0,
-                }),
+            announced: Announced {
+                names: Names::new(),
+                classes: 0,
             },
             known: options.classes.clone(),
             block: Block::default(),
@@ -77,10 +67,7 @@ impl<R: Read> OwnReader<R> {
     /// What the numbers of the records so far stand for.
     #[inline]
     pub fn names(&self) -> &Names {
-        match &self.version {
-            Version::One(version) => version.names(),
-            Version::Two(announced) => &announced.names,
-        }
+        &self.announced.names
     }
 
     /// Where the trace comes from.
@@ -104,15 +91,9 @@ impl<R: Read> OwnReader<R> {
             }
         }
         let bytes = &self.bytes.buffered()[..self.block.bytes];
-        let unpacked = match &mut self.version {
-            Version::Two(announced) => match pack::unpack(bytes, self.block.before) {
-                Some((record, length)) => announced.check(&record).map(|()| (record, length)),
-                None => Err(unpackable(bytes)),
-            },
-            Version::One(version) => {
-                let unpacked = version.unpack(bytes, self.block.before);
-                unpacked.ok_or_else(|| unpackable(bytes))
-            }
+        let unpacked = match pack::unpack(bytes, self.block.before) {
+            Some((record, length)) => self.announced.check(&record).map(|()| (record, length)),
+            None => Err(unpackable(bytes)),
         };
         let (record, length) = match unpacked {
             Ok(unpacked) => unpacked,
@@ -150,12 +131,12 @@ impl<R: Read> OwnReader<R> {
             );
         }
         let tag = u32_at(head, 0);
-        let (what, most) = match (tag, &self.version) {
-            (END_TAG, _) => return self.end_mark(),
-            (BLOCK_TAG, _) => ("a block of records", BLOCK_MAX),
-            (CLASSES_TAG, Version::Two(_)) => ("a block of classes", HEADER_MAX),
-            (ACTORS_TAG, Version::Two(_)) => ("a block of actors", BLOCK_MAX),
-            (tag, _) => {
+        let (what, most) = match tag {
+            END_TAG => return self.end_mark(),
+            BLOCK_TAG => ("a block of records", BLOCK_MAX),
+            CLASSES_TAG => ("a block of classes", HEADER_MAX),
+            ACTORS_TAG => ("a block of actors", BLOCK_MAX),
+            tag => {
                 return Err(TraceErrorKind::Damaged {
                     what: "the start of a block",
                     expected: "\"recs\", \"clas\", \"acts\" or \"ends\"",
@@ -171,9 +152,8 @@ impl<R: Read> OwnReader<R> {
         let length = u32_at(head, 8) as usize;
         let count = u32_at(head, 12);
         let base = u64_at(head, 16);
-        let least = match (tag, &self.version) {
-            (BLOCK_TAG, Version::One(_)) => v1::FIXED,
-            (CLASSES_TAG, _) => 1,
+        let least = match tag {
+            CLASSES_TAG => 1,
             _ => pack::FIXED,
         };
         if length > most || count == 0 || count as usize * least > length {
@@ -191,13 +171,13 @@ impl<R: Read> OwnReader<R> {
         }
         check_sum(&whole[8..BLOCK_HEAD + length], sum, what).map_err(|k| k.at(offset))?;
         let content = &whole[BLOCK_HEAD..BLOCK_HEAD + length];
-        match (&mut self.version, tag) {
-            (Version::Two(announced), CLASSES_TAG) => {
-                let declared = announced.declare(&self.known, content, count, base);
+        match tag {
+            CLASSES_TAG => {
+                let declared = self.announced.declare(&self.known, content, count, base);
                 declared.map_err(|k| k.at(offset))?;
             }
-            (Version::Two(announced), ACTORS_TAG) => {
-                let named = announced.name(content, count, base);
+            ACTORS_TAG => {
+                let named = self.announced.name(content, count, base);
                 named.map_err(|k| k.at(offset))?;
             }
             _ => {
@@ -330,11 +310,11 @@ fn unpackable(bytes: &[u8]) -> TraceErrorKind {
     TraceErrorKind::Damaged {
         what: "a packed record",
         expected: "sizes and kinds that exist, and as many bytes as they need",
-        found: format!("{:02x?}", &bytes[..bytes.len().min(v1::FIXED)]),
+        found: format!("{:02x?}", &bytes[..bytes.len().min(pack::FIXED)]),
     }
 }
 
-fn read_header<R: Read>(bytes: &mut ByteStream<R>) -> Result<(u16, TraceHeader), TraceError> {
+fn read_header<R: Read>(bytes: &mut ByteStream<R>) -> Result<TraceHeader, TraceError> {
     let io = |e| TraceErrorKind::Io(e).at(0);
     let start = bytes.fill(PREAMBLE).map_err(io)?;
     let known = start.len().min(MAGIC.len());
@@ -342,13 +322,13 @@ fn read_header<R: Read>(bytes: &mut ByteStream<R>) -> Result<(u16, TraceHeader),
         return Err(TraceErrorKind::Empty.at(0));
     }
     if start[..known] != MAGIC[..known] {
-        return Err(crate::open::foreign(start));
+        return Err(crate::error::foreign(start));
     }
     if start.len() < PREAMBLE {
         return Err(truncated("the preamble", PREAMBLE, start).at(0));
     }
     let version = u16::from_le_bytes([start[MAGIC.len()], start[MAGIC.len() + 1]]);
-    if !(OLDEST..=VERSION).contains(&version) {
+    if version != VERSION {
         return Err(TraceErrorKind::Version {
             found: version,
             known: VERSION,
@@ -381,7 +361,7 @@ fn read_header<R: Read>(bytes: &mut ByteStream<R>) -> Result<(u16, TraceHeader),
         .at(at)
     })?;
     bytes.consume(PREAMBLE + length);
-    Ok((version, header))
+    Ok(header)
 }
 
 fn truncated(what: &'static str, expected: usize, found: &[u8]) -> TraceErrorKind {

@@ -7,12 +7,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use domio_core::{ActorId, Declared, Names, PcpuId, Record, Runstate, Says, Stage, VcpuName};
+use domio_core::{ActorId, Declared, Names, Record, Says, Stage, VcpuName};
 
-use super::Packets;
-use super::intern::NameOf;
 use super::proto::TrackEvent;
-use super::{INSTANT, vcpu_track};
 
 /// Items of which a place is known. A damaged trace has items that never leave: those are no longer
 /// followed.
@@ -55,7 +52,8 @@ impl Items {
         self.count = 0;
     }
 
-    fn take(&mut self, spot: &Spot) -> Option<u64> {
+    /// The item that left `spot`, if any is known there.
+    pub(super) fn take(&mut self, spot: &Spot) -> Option<u64> {
         let queue = self.places.get_mut(spot)?;
         let number = queue.pop_front()?;
         self.count -= 1;
@@ -66,7 +64,8 @@ impl Items {
         Some(number)
     }
 
-    fn bring(&mut self, spot: Spot, number: u64) {
+    /// An item came to `spot`.
+    pub(super) fn bring(&mut self, spot: Spot, number: u64) {
         if self.count < ITEMS_MAX {
             self.places.entry(spot).or_default().push_back(number);
             self.count += 1;
@@ -83,7 +82,7 @@ pub(super) struct Step {
     /// The vcpu of the driver domain.
     driver: ActorId,
     /// The fields that tell one flow from another, as bits of the words.
-    flow: u128,
+    pub(super) flow: u128,
 }
 
 impl Step {
@@ -132,92 +131,6 @@ impl Step {
         match self.stages.into_iter().any(in_driver) {
             true => names.vcpu(self.driver),
             false => names.vcpu(record.actor),
-        }
-    }
-}
-
-impl Packets {
-    fn new_flow(&mut self) -> u64 {
-        self.flows += 1;
-        self.flows
-    }
-
-    /// Lets the item of `step` go on, and says which arrow passes through the event.
-    pub(super) fn follow(&mut self, record: &Record, step: &Step) -> Arrows {
-        let spot = |place| (record.class.0, record.actor.0, step.flow, place);
-        let [from, to] = step.places.map(spot);
-        let [leaves, enters] = step.stages.map(|stage| stage == Stage::Outside);
-        let known = match leaves {
-            true => None,
-            false => self.items.take(&from),
-        };
-        if enters {
-            // An item that was never seen before has no way that could be shown.
-            return Arrows {
-                passes: None,
-                ends: known,
-            };
-        }
-        let number = known.unwrap_or_else(|| self.new_flow());
-        self.items.bring(to, number);
-        Arrows {
-            passes: Some(number),
-            ends: None,
-        }
-    }
-
-    /// The vcpu is woken by what runs on `pcpu`. A wake-up of one that does not sleep changes
-    /// nothing and is not shown.
-    pub(super) fn wake(&mut self, record: &Record, vcpu: VcpuName) {
-        let Some(thread) = self.thread(vcpu) else {
-            return;
-        };
-        if !thread.sleeps() {
-            return;
-        }
-        let name = format!("wake {}", thread.name);
-        let number = self.new_flow();
-        if let Some(thread) = self.thread(vcpu) {
-            thread.wake = Some(number);
-        }
-        let track = self.pcpu(record.pcpu);
-        let arrow = Arrows {
-            passes: Some(number),
-            ends: None,
-        };
-        let event = TrackEvent {
-            r#type: INSTANT,
-            track,
-            name: Some(self.number(NameOf::Event, &name)),
-            categories: vec![self.number(NameOf::Category, "wake")],
-            ..TrackEvent::default()
-        };
-        self.event(record.at, arrow.on(event));
-    }
-
-    /// The arrow of the wake-up that ends when the vcpu goes to `new`.
-    pub(super) fn woken(&mut self, vcpu: VcpuName, old: Runstate, new: Runstate) -> Arrows {
-        let Some(thread) = self.vcpus.get_mut(&vcpu.word()) else {
-            return Arrows::default();
-        };
-        thread.preempted = new == Runstate::Runnable && old == Runstate::Running;
-        let ends = match new {
-            Runstate::Running => thread.wake.take(),
-            // Asleep again without a run.
-            Runstate::Blocked | Runstate::Offline => {
-                thread.wake = None;
-                None
-            }
-            Runstate::Runnable => None,
-        };
-        Arrows { passes: None, ends }
-    }
-
-    /// The track of the vcpu, or that of the pcpu where there is none.
-    pub(super) fn track_of(&mut self, vcpu: Option<VcpuName>, pcpu: PcpuId) -> u64 {
-        match vcpu.filter(|vcpu| self.thread(*vcpu).is_some()) {
-            Some(vcpu) => vcpu_track(vcpu.word()),
-            None => self.pcpu(pcpu),
         }
     }
 }

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use domio_core::{ActorId, Declared, Field, Kind, Names, Record, Says, Unit};
+use domio_core::{ActorId, Declared, Field, Names, Record, Unit};
 
 use super::flow::{Arrows, Step};
-use super::intern::NameOf;
+use super::intern::{Called, NameOf};
 use super::proto::{DebugAnnotation, TrackEvent};
 use super::{INSTANT, Packets};
 use crate::describe::{Value, unit_suffix, value};
@@ -67,14 +67,6 @@ fn is_known(names: &Names, record: &Record, field: &Field) -> bool {
     }
 }
 
-/// Numbers of the names of a declared record.
-#[derive(Clone, Debug)]
-pub(super) struct Called {
-    name: u64,
-    category: u64,
-    fields: Vec<u64>,
-}
-
 impl Packets {
     /// The numbers of the names of `declared`, which are looked up once.
     fn called(&mut self, names: &Names, record: &Record, declared: &Declared) -> Arc<Called> {
@@ -101,25 +93,16 @@ impl Packets {
     }
 }
 
-/// Whether `record` tells what the runstates do not show: passes, and the pcpu that a policy would
-/// have, come by the thousand and show in where the vcpu runs.
-pub(super) fn is_instant(record: &Record, declared: &Declared) -> bool {
-    match record.kind() {
-        Some(kind) => matches!(
-            kind,
-            Kind::Lost | Kind::JobDone | Kind::EvtchnSend | Kind::EvtchnServe
-        ),
-        None => !matches!(declared.says, Says::Pass | Says::Wants { .. }),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::FURTHER_IDS;
     use super::super::tests::{Called as Known, packets, some_names};
     use super::*;
     use crate::{PerfettoWriter, TraceHeader};
-    use domio_core::{ActorId, Class, ClassId, Field, Instant, PcpuId, Place, Sink, Stage, Unit};
+    use domio_core::Unit;
+    use domio_core::{
+        ActorId, Class, ClassId, Field, Instant, Kind, PcpuId, Place, Says, Sink, Stage,
+    };
 
     #[test]
     fn declared_records_are_instants_with_their_fields() {

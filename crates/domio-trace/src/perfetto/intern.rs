@@ -22,6 +22,14 @@ pub(super) enum NameOf {
 #[derive(Clone, Default, Debug)]
 pub(super) struct Interned([BTreeMap<String, u64>; 4]);
 
+/// Numbers of the names of a declared record.
+#[derive(Clone, Debug)]
+pub(super) struct Called {
+    pub(super) name: u64,
+    pub(super) category: u64,
+    pub(super) fields: Vec<u64>,
+}
+
 impl Packets {
     /// The number of `name`, which is written at first sight.
     pub(super) fn number(&mut self, of: NameOf, name: &str) -> u64 {

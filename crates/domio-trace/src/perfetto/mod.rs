@@ -19,6 +19,7 @@
 //! `GenericKernelTaskStateEvent`, which Perfetto knows since 2025; the slices come from
 //! `TrackEvent`, which every version knows. Idle vcpus are gaps.
 
+mod arrows;
 mod counter;
 mod flow;
 mod instant;
@@ -30,14 +31,14 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use domio_core::{
-    ClassId, Declared, DomainId, Instant, Kind, Names, PcpuId, Record, Runstate, Sink, VcpuName,
+    ClassId, Declared, DomainId, Instant, Kind, Names, PcpuId, Record, Runstate, Says, Sink,
+    VcpuName,
 };
 use prost::Message;
 
 use counter::Counters;
 use flow::{Arrows, Items};
-use instant::Called;
-use intern::{Interned, NameOf};
+use intern::{Called, Interned, NameOf};
 
 use crate::describe::Undeclared;
 use crate::{TraceHeader, VCPUS_MAX};
@@ -500,7 +501,7 @@ impl Packets {
             }
             _ => self.credit(names, record, declared),
         }
-        if instant::is_instant(record, declared) {
+        if is_instant(record, declared) {
             self.instant(names, record, declared);
         }
     }
@@ -532,6 +533,18 @@ const fn vcpu_track(word: u32) -> u64 {
 
 const fn counter_track(count: u64) -> u64 {
     count << 3 | 4
+}
+
+/// Whether `record` tells what the runstates do not show: passes, and the pcpu that a policy would
+/// have, come by the thousand and show in where the vcpu runs.
+fn is_instant(record: &Record, declared: &Declared) -> bool {
+    match record.kind() {
+        Some(kind) => matches!(
+            kind,
+            Kind::Lost | Kind::JobDone | Kind::EvtchnSend | Kind::EvtchnServe
+        ),
+        None => !matches!(declared.says, Says::Pass | Says::Wants { .. }),
+    }
 }
 
 #[cfg(test)]

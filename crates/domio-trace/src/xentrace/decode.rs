@@ -5,9 +5,8 @@ use domio_core::{
 };
 
 use super::event::{
-    BLOCK, CONTINUE_RUNNING, DOM_ADD, DOM_REM, EXTRA_MAX, Extra, INFCONT, INFNEXT, INFPREV,
-    LOST_RECORDS, RUNSTATE_CHANGE, SCHED, SCHED_OLD, SCHED_POLICY, SLEEP, SWITCH, WAKE,
-    WRAP_BUFFER, YIELD,
+    BLOCK, CONTINUE_RUNNING, DOM_ADD, DOM_REM, Extra, INFCONT, INFNEXT, INFPREV, LOST_RECORDS,
+    RUNSTATE_CHANGE, SCHED, SCHED_OLD, SCHED_POLICY, SLEEP, SWITCH, WAKE, WRAP_BUFFER, YIELD,
 };
 use super::policy::{Layouts, SCHEDULERS, class_name};
 use crate::ReadOptions;
@@ -66,11 +65,6 @@ impl Decoder {
     #[inline]
     pub(crate) fn actor(&mut self, name: VcpuName) -> ActorId {
         self.index.actor(&mut self.names, name)
-    }
-
-    /// The number of `class`, which is added at first sight.
-    pub(crate) fn add_class(&mut self, class: &'static Class) -> ClassId {
-        self.names.add_class(class)
     }
 
     /// The meaning of `event` with its extra words. What is not known, or has words that the event
@@ -181,28 +175,10 @@ impl Decoder {
             Decoded::ContinueRunning(_) | Decoded::Nothing => foreign(at, pcpu, event, &words),
         }
     }
-
-    /// A policy's record of version 1 of the own format: scheduler's id, event number, and as many
-    /// words as that version kept, three at most. What the class declares beyond is 0.
-    pub(crate) fn policy_v1(
-        &mut self,
-        at: Instant,
-        pcpu: PcpuId,
-        (scheduler, number): (u16, u8),
-        words: &[u32],
-    ) -> Record {
-        let event = SCHED_POLICY | u32::from(scheduler & 7) << 9 | u32::from(number);
-        let longest = Extra {
-            count: EXTRA_MAX,
-            ..Extra::of(words)
-        };
-        self.policy(at, pcpu, event, &longest)
-            .unwrap_or_else(|| foreign(at, pcpu, event, words))
-    }
 }
 
 /// A record that nobody declares.
-pub(crate) fn foreign(at: Instant, pcpu: PcpuId, event: u32, extra: &[u32]) -> Record {
+fn foreign(at: Instant, pcpu: PcpuId, event: u32, extra: &[u32]) -> Record {
     let mut words = [event, 0, 0, 0];
     for (to, from) in words[1..].iter_mut().zip(extra) {
         *to = *from;

@@ -11,7 +11,7 @@ mod policy;
 mod read;
 mod write;
 
-pub(crate) use decode::{Decoder, foreign};
+pub(crate) use decode::Decoder;
 pub(crate) use event::CPU_CHANGE_HEADER;
 pub(crate) use foreign::foreign_name;
 pub use policy::policy_of;

@@ -101,7 +101,7 @@ impl<R: Read> XentraceReader<R> {
         let magic = CPU_CHANGE_HEADER.to_le_bytes();
         let known = start.len().min(4);
         if start[..known] != magic[..known] {
-            return Err(crate::open::foreign(start));
+            return Err(crate::error::foreign(start));
         }
         Ok(XentraceReader {
             bytes,

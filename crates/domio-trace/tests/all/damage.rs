@@ -49,11 +49,6 @@ fn real() -> Vec<u8> {
     bytes
 }
 
-/// Own, of version 1.
-fn version_1() -> Vec<u8> {
-    testdata(&["trace-v1", "trace.domio"])
-}
-
 fn testdata(path: &[&str]) -> Vec<u8> {
     let root = [env!("CARGO_MANIFEST_DIR"), "..", "..", "testdata"];
     let path: PathBuf = root.iter().chain(path).collect();
@@ -137,7 +132,7 @@ fn survive(bytes: &[u8]) {
 
 #[test]
 fn the_files_are_sound_before_they_are_damaged() {
-    for bytes in [own(), xentrace(), old(), version_1()] {
+    for bytes in [own(), xentrace(), old()] {
         let reader = TraceReader::new(&bytes[..], &ReadOptions::default()).unwrap();
         assert!(reader.map(Result::unwrap).count() >= 500);
     }
@@ -165,12 +160,11 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn damaged_files_do_no_harm(which in 0..5, seed in any::<u64>()) {
+    fn damaged_files_do_no_harm(which in 0..4, seed in any::<u64>()) {
         let bytes = match which {
             0 => own(),
             1 => xentrace(),
             2 => old(),
-            3 => version_1(),
             _ => real(),
         };
         survive(&damage(bytes, seed));
@@ -178,12 +172,11 @@ proptest! {
 
     #[test]
     fn noise_does_no_harm(
-        magic in 0..5usize,
+        magic in 0..4usize,
         noise in proptest::collection::vec(any::<u8>(), 0..3000),
     ) {
-        let start: [&[u8]; 5] = [
+        let start: [&[u8]; 4] = [
             b"",
-            b"\x89domio\r\n\x1a\n\x01\x00",
             b"\x89domio\r\n\x1a\n\x02\x00",
             b"\x03\xf0\x01\x20\x00\x00\x00\x00\xff\xff\xff\x7f",
             b"\x03\xf0\x01\x20",

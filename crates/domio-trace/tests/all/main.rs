@@ -6,11 +6,11 @@ mod classes;
 #[path = "../common/mod.rs"]
 mod common;
 mod damage;
+mod kept;
 #[path = "../common/named.rs"]
 mod named;
 #[path = "../common/program.rs"]
 mod program;
 mod real_files;
 mod round_trip;
-mod version_1;
 mod xenalyze;

@@ -20,6 +20,7 @@ mod siblings;
 mod snapshot;
 mod softirq_thread;
 mod softirqs;
+mod split;
 mod ticks;
 mod told;
 mod upcalls;

@@ -1,10 +1,10 @@
 //! `domio results`: what earlier commands left in the file of results.
 
 use crate::args::{Global, Results, ResultsDiff, ResultsList, ResultsPrune, ResultsShow};
+use crate::keeping::{existing, program};
 use crate::out::{self, Status};
 use crate::suggest;
 use anyhow::{anyhow, bail};
-use domio_front::program;
 use domio_lab::store::{DEFAULT, FigureMoved, Held, Moves, Store, moves};
 use domio_report::figure;
 use domio_report::text::{Cell, Column, Table, Tone};
@@ -19,10 +19,10 @@ use std::path::{Path, PathBuf};
 /// Runs a subcommand.
 pub fn run(command: &Results, global: &Global) -> anyhow::Result<Status> {
     match command {
-        Results::List(args) => list(args, &program::name(&global.parts)),
-        Results::Show(args) => show(args, &program::name(&global.parts)),
+        Results::List(args) => list(args, &program(&global.parts)),
+        Results::Show(args) => show(args, &program(&global.parts)),
         Results::Diff(args) => diff(args),
-        Results::Prune(args) => prune(args, &program::name(&global.parts)),
+        Results::Prune(args) => prune(args, &program(&global.parts)),
     }
 }
 
@@ -54,7 +54,7 @@ impl KeptSide {
     pub fn find(named: &Path, store: &Path) -> anyhow::Result<Self> {
         if named.exists() {
             let file = named.display().to_string();
-            let store = Store::existing(named)?;
+            let store = existing(named)?;
             let all = store.held()?;
             let Some(program) = programs(&all).into_iter().next() else {
                 bail!("{file} holds no results");
@@ -62,7 +62,7 @@ impl KeptSide {
             let label = format!("{program} of {file}");
             return Ok(KeptSide::of(store, &all, &program, label));
         }
-        let store = Store::existing(store)?;
+        let store = existing(store)?;
         let all = store.held()?;
         let program = program_of(&all, &named.to_string_lossy())?;
         Ok(KeptSide::of(store, &all, &program, program.clone()))
@@ -123,7 +123,7 @@ fn program_of(all: &[Held], begin: &str) -> anyhow::Result<String> {
 }
 
 fn list(args: &ResultsList, this: &str) -> anyhow::Result<Status> {
-    let store = Store::existing(&file(args.results.as_ref()))?;
+    let store = existing(&file(args.results.as_ref()))?;
     let mut held = store.held()?;
     held.retain(|held| held.subject.name.starts_with(&args.prefix));
     if args.json {
@@ -182,7 +182,7 @@ fn to_json(held: &Held, this: &str) -> Value {
 }
 
 fn show(args: &ResultsShow, this: &str) -> anyhow::Result<Status> {
-    let store = Store::existing(&file(args.results.as_ref()))?;
+    let store = existing(&file(args.results.as_ref()))?;
     let all = store.held()?;
     let named: Vec<Held> = all
         .iter()
@@ -259,7 +259,7 @@ fn diff(args: &ResultsDiff) -> anyhow::Result<Status> {
             KeptSide::find(after, &path)?,
         ),
         _ => {
-            let all = Store::existing(&path)?.held()?;
+            let all = existing(&path)?.held()?;
             let programs = programs(&all);
             let [last, before, ..] = programs.as_slice() else {
                 bail!(
@@ -342,7 +342,7 @@ fn diff_to_text(before: &str, after: &str, moves: &Moves) -> String {
 
 fn prune(args: &ResultsPrune, this: &str) -> anyhow::Result<Status> {
     let path = file(args.results.as_ref());
-    let mut store = Store::existing(&path)?.in_the_name_of(this);
+    let mut store = Store::existing(&path, this)?;
     let all = store.held()?;
     let keep = args.keep.iter().map(|begin| program_of(&all, begin));
     let keep = keep.collect::<anyhow::Result<Vec<String>>>()?;

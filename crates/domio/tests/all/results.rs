@@ -234,16 +234,16 @@ fn what_is_kept_is_listed_and_shown() {
 /// under the name `figure` doubled.
 fn age(folder: &TempDir, program: &str, figure: &str) {
     let path = store(folder);
-    let now = Store::existing(&path).unwrap();
-    let then = Store::existing(&path).unwrap().in_the_name_of(program);
-    for held in now.held().unwrap() {
-        for (n, mut sample) in now.samples(&held).unwrap() {
+    let store = Store::existing(&path, program).unwrap();
+    for held in store.held().unwrap() {
+        for (n, mut sample) in store.samples(&held).unwrap() {
             match sample.get(figure) {
                 Some(value) if n == 0 => sample.set(figure, value * 2.0),
                 _ => {}
             }
             let took = Duration::from_millis(1);
-            then.keep(&held.subject, held.seed, n, &sample, took)
+            store
+                .keep(&held.subject, held.seed, n, &sample, took)
                 .unwrap();
         }
     }

@@ -1,7 +1,8 @@
 //! The checker of groups of domains: shares at each level of the tree, and quotas.
 
-use super::{Checker, World};
+use super::checker::Checker;
 use crate::conformance::script::{DEFAULT_WEIGHT, Intervention, Script, ScriptStep};
+use crate::conformance::world::World;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;

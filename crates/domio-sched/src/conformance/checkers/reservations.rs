@@ -1,8 +1,9 @@
 //! The checker of reservations: budgets in periods, each vcpu's own.
 
-use super::{Checker, World};
+use super::checker::Checker;
 use crate::conformance::log::{LogEntry, Occurrence, PolicyCall, Reserved};
 use crate::conformance::script::Script;
+use crate::conformance::world::World;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;

@@ -1,8 +1,8 @@
 //! Checkers that every policy must pass in every script: its decisions can be carried out.
 
-use super::{Checker, LogEntry, World};
-use crate::conformance::log::{Fault, Occurrence};
-use crate::conformance::world::VcpuState;
+use super::checker::Checker;
+use crate::conformance::log::{Fault, LogEntry, Occurrence};
+use crate::conformance::world::{VcpuState, World};
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;

@@ -1,7 +1,8 @@
 //! Checkers of what an operator or a controller says: parameters of the policy, and charges.
 
-use super::{Checker, World};
+use super::checker::Checker;
 use crate::conformance::log::{LogEntry, Occurrence, PolicyCall};
+use crate::conformance::world::World;
 use alloc::boxed::Box;
 use alloc::string::String;
 use domio_contract::Promises;

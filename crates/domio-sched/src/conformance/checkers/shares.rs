@@ -1,7 +1,8 @@
 //! Checkers of how much each domain gets: weights and caps.
 
-use super::{Checker, World};
+use super::checker::Checker;
 use crate::conformance::script::{DEFAULT_WEIGHT, Script};
+use crate::conformance::world::World;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;

@@ -1,7 +1,8 @@
 //! Checkers of who waits while pcpus idle, and for how long.
 
-use super::{Checker, World};
+use super::checker::Checker;
 use crate::conformance::script::Script;
+use crate::conformance::world::World;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;

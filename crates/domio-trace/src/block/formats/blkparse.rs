@@ -1,7 +1,7 @@
 //! What `blkparse` prints by default: device, cpu, number, seconds, process, kind, marks, sector,
 //! count, command. Source: `blkparse(1)`.
 
-use super::LineFormat;
+use super::line::LineFormat;
 use super::requests::{bracketed, event};
 use crate::block::event::{BlockAct, BlockEvent};
 use crate::block::fields::{Cut, Expect, Field, decimal, number};

@@ -1,7 +1,7 @@
 //! ASCII traces of DiskSim: time (ms), device, block, blocks, flags of which bit 0 means a read.
 //! Source: DiskSim 4.0, reference manual, section 4.
 
-use super::LineFormat;
+use super::line::LineFormat;
 use crate::block::event::{BlockAct, BlockEvent, BlockFlags, BlockWay};
 use crate::block::fields::{Expect, Field, decimal, number, sectors, words};
 use crate::block::names::BlockNames;

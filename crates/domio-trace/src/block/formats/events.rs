@@ -1,7 +1,7 @@
 //! Events as CSV: `time_s,action,rwbs,sector,nsec,proc`, in the letters of `blkparse`. A line
 //! without a process may leave the last field empty.
 
-use super::LineFormat;
+use super::line::LineFormat;
 use super::requests::event;
 use crate::block::event::{BlockAct, BlockEvent};
 use crate::block::fields::{Expect, Field, commas, decimal, sectors};

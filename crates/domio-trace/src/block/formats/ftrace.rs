@@ -2,8 +2,8 @@
 //! `blk` has (`8,0 Q R 1234 + 8 [dd]`) or an event of `block` (`block_rq_issue: 8,0 R 4096 () 1234
 //! + 8 [dd]`). Lines of other events mean nothing here.
 
-use super::LineFormat;
 use super::blkparse::is_device;
+use super::line::LineFormat;
 use super::requests::event;
 use crate::block::event::{BlockAct, BlockEvent};
 use crate::block::fields::{Cut, Expect, Field, decimal, number};

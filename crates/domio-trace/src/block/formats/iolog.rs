@@ -3,7 +3,7 @@
 //! Version 2 has no times but `wait`, in µs since the wait before. Version 3 begins each line with
 //! a time since the start, in µs as fio 3.33 writes it.
 
-use super::LineFormat;
+use super::line::LineFormat;
 use crate::block::event::{BlockAct, BlockEvent, BlockFlags, BlockWay};
 use crate::block::fields::{Expect, Field, bytes, number, words};
 use crate::block::names::BlockNames;

@@ -5,11 +5,12 @@ mod disksim;
 mod events;
 mod ftrace;
 mod iolog;
+mod line;
 mod requests;
 mod volumes;
 
-use super::event::BlockEvent;
-use super::fields::Field;
+pub use line::LineFormat;
+
 use super::names::BlockNames;
 use domio_core::Duration;
 
@@ -105,15 +106,6 @@ impl BlockFormat {
             _ => Duration::from_micros(1),
         }
     }
-}
-
-/// What reads the lines of a format. Times of its events are those of the file.
-pub trait LineFormat {
-    /// The event of a line; `None` for headings, comments, and what is no event of a block device.
-    ///
-    /// # Errors
-    /// What was expected, where the line is damaged.
-    fn line(&mut self, line: &[u8], names: &mut BlockNames) -> Field<Option<BlockEvent>>;
 }
 
 /// The reader of lines of `format`; `None` for what has no lines.

@@ -10,7 +10,7 @@
 //! Offsets and sizes are in bytes, and those of Tencent in sectors. Times are in s (SPC, Tencent),
 //! in µs (Alibaba), and in 100 ns, MSR's since 1601.
 
-use super::LineFormat;
+use super::line::LineFormat;
 use crate::block::event::{BlockAct, BlockEvent, BlockFlags, BlockWay};
 use crate::block::fields::{Expect, Field, bytes, commas, decimal, number, sectors, way};
 use crate::block::names::BlockNames;

@@ -23,7 +23,6 @@ use anyhow::{anyhow, bail};
 use domio_answer::file::{TableFormat, TableWriter};
 use domio_front::cells::{self, CellSource, CheckedCells, setting};
 use domio_front::drive::{CellAt, CellDrive};
-use domio_front::program;
 use domio_front::scenarios;
 use domio_lab::replicate::at_once;
 use domio_report::data::ReportData;
@@ -67,7 +66,7 @@ pub fn run(args: &Sweep, global: &Global) -> anyhow::Result<Status> {
     let written = finish(args, &tracker, written?)?;
     let mut told = Told {
         scenario: source.base().name(),
-        program: program::name(&global.parts),
+        program: keeping::program(&global.parts),
         seed: source.base().plan().seed,
         design: design_name(args),
         axes: plan.axes(),
@@ -359,7 +358,13 @@ impl Targets {
         let Some((target, format)) = &self.table else {
             return Ok(None);
         };
-        let about = cells::about(source.base(), plan, design(args), args.replications);
+        let about = cells::about(
+            source.base(),
+            plan,
+            design(args),
+            args.replications,
+            &keeping::program(source.base().parts()),
+        );
         let columns = columns(plan.axes(), figures());
         Ok(Some(TableWriter::new(
             *format,

@@ -1,0 +1,4 @@
+//! Controllers beside slow twins.
+
+mod cap_twin;
+mod debt_twin;

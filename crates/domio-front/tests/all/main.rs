@@ -1,0 +1,7 @@
+//! What the command line and the Python package share, from outside.
+
+mod clock;
+mod kinds;
+mod program;
+mod suggest;
+mod traces;

@@ -1,0 +1,5 @@
+//! Papers that ship, from outside.
+
+mod explained;
+mod ongaro_robust;
+mod papers;

@@ -1,0 +1,4 @@
+//! Reports, from outside.
+
+mod demo;
+mod opening;

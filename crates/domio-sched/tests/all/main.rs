@@ -1,0 +1,12 @@
+//! Policies, from outside: the conformance suite, twins, histories.
+
+mod beside;
+mod bvt_twin;
+mod classes;
+mod conformance;
+mod credit_first;
+mod driver_domain;
+mod releases;
+mod sedf_twin;
+mod twin_bvt;
+mod twin_sedf;

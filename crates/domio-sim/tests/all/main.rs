@@ -1,0 +1,4 @@
+//! The engine, from outside.
+
+mod oracle;
+mod resume;

@@ -1,0 +1,5 @@
+//! Twins of recordings, from outside.
+
+mod credit2;
+mod faults;
+mod recordings;
