@@ -32,7 +32,7 @@ pub enum ShareBy {
 
 /// How a policy that pays vcpus in credits counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Accounting {
+pub struct Credits {
     /// How often vcpus are paid.
     pub period: Duration,
     /// What one pcpu's time costs in a period, which is also the largest debt.

@@ -30,7 +30,7 @@ use crate::state::StateRows;
 use alloc::vec::Vec;
 use core::fmt;
 pub use domio_core::Conflict;
-use domio_core::params::Choice;
+use domio_core::params::ByWord;
 use domio_core::{
     Class, CpuSet, DomainId, Duration, Instant, ParamSpec, ParamValues, PcpuId, VcpuId,
 };
@@ -158,7 +158,7 @@ impl Dispatching {
     pub const ALL: [Dispatching; 3] = [Dispatching::Untold, Dispatching::Bit, Dispatching::Counter];
 }
 
-impl Choice for Dispatching {
+impl ByWord for Dispatching {
     const WORDS: &'static [&'static str] = &["off", "bit", "counter"];
     const ALL: &'static [Dispatching] = &Dispatching::ALL;
 }

@@ -24,7 +24,7 @@ pub mod releases;
 pub mod state;
 pub mod work;
 
-pub use allocation::{Accounting, ShareBy};
+pub use allocation::{Credits, ShareBy};
 pub use contract::{
     Conflict, Descriptor, Dispatching, GroupId, Needs, PacketsMoved, Pick, Prev, Promises,
     Scheduler, Stop, Wake,

@@ -1,6 +1,6 @@
 //! A policy that can be asked for by name, and how lists of such are searched.
 
-use crate::allocation::Accounting;
+use crate::allocation::Credits;
 use crate::contract::{Conflict, Descriptor, Scheduler};
 use crate::releases::Releases;
 use alloc::boxed::Box;
@@ -29,7 +29,7 @@ pub struct Policy {
     pub validate_vcpu: ValidateOne,
     /// How it pays vcpus, of a policy that does so in credits, under values of
     /// [`Descriptor::params`].
-    pub accounting: Option<fn(&ParamValues) -> Accounting>,
+    pub credits: Option<fn(&ParamValues) -> Credits>,
     /// The releases of Xen that have it; `None` for a policy that no release has.
     pub releases: Option<&'static Releases>,
 }
@@ -62,7 +62,7 @@ impl Policy {
             validate_domain: |_, _, _| Ok(()),
             validate_domains: |_, _| Ok(()),
             validate_vcpu: |_, _, _| Ok(()),
-            accounting: None,
+            credits: None,
             releases: None,
         }
     }

@@ -48,7 +48,7 @@ use domio_contract::control::{
     Answers, Change, Controller, Descriptor, DomainSeen, Entry, Guard, Kinds, Observation,
     Promises, Traffic, interval_ms,
 };
-use domio_core::params::{Choice, Params as _, TypedParam, choice, int};
+use domio_core::params::{ByWord, Params as _, TypedParam, choice, int};
 use domio_core::{DomainId, Duration, ParamValues};
 
 /// Name of the limit, for the controller and for a domain.
@@ -118,7 +118,7 @@ enum Form {
     Graded,
 }
 
-impl Choice for Form {
+impl ByWord for Form {
     const WORDS: &'static [&'static str] = &["drop", "hold", "graded"];
     const ALL: &'static [Form] = &[Form::Drop, Form::Hold, Form::Graded];
 }
@@ -130,7 +130,7 @@ enum Lasts {
     Printed,
 }
 
-impl Choice for Lasts {
+impl ByWord for Lasts {
     const WORDS: &'static [&'static str] = &["complies", "printed"];
     const ALL: &'static [Lasts] = &[Lasts::Complies, Lasts::Printed];
 }

@@ -9,7 +9,7 @@ static POLICIES: &[Policy] = &[
     Policy {
         validate: |p| credit::validate(p).map_err(Conflict::from),
         validate_change: Some(credit::validate_change),
-        accounting: Some(credit::accounting),
+        credits: Some(credit::credits),
         releases: Some(&credit::RELEASES),
         ..Policy::new(&credit::DESCRIPTOR, credit::make)
     },

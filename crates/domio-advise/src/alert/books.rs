@@ -2,18 +2,18 @@
 //! books.
 
 use super::worst::AlertWorst;
-use domio_contract::Accounting;
+use domio_contract::Credits;
 use domio_scenario::Built;
 
 /// How the policy of `built` pays vcpus, if it does so in credits.
-fn accounting(built: &Built) -> Option<Accounting> {
-    Some((built.policy.accounting?)(&built.params))
+fn credits(built: &Built) -> Option<Credits> {
+    Some((built.policy.credits?)(&built.params))
 }
 
 /// What comes of debiting by ticks: `ticks` of them found dom1 running, which executed for `ran`
 /// nanoseconds. Nothing under releases that measure, and where both are the same.
 pub(super) fn sampled(built: &Built, ticks: u64, ran: u64) -> Option<String> {
-    let tick = accounting(built)?.tick?;
+    let tick = credits(built)?.tick?;
     // The first release writes no record at its ticks.
     if ran == 0 || ticks == 0 {
         return None;
@@ -35,7 +35,7 @@ pub(super) fn sampled(built: &Built, ticks: u64, ran: u64) -> Option<String> {
 /// was forgiven.
 pub(super) fn earned(built: &Built, worst: &AlertWorst) -> Vec<String> {
     let mut told = Vec::new();
-    let Some(accounting) = accounting(built) else {
+    let Some(paid) = credits(built) else {
         return told;
     };
     let credits: Vec<i64> = worst.excerpt.iter().filter_map(|s| s.credit).collect();
@@ -48,8 +48,8 @@ pub(super) fn earned(built: &Built, worst: &AlertWorst) -> Vec<String> {
     if count(usual) < 2 {
         return told;
     }
-    let slice = accounting.credits;
-    let slice_ms = accounting.period.as_nanos() / 1_000_000;
+    let slice = paid.credits;
+    let slice_ms = paid.period.as_nanos() / 1_000_000;
     let percent = usual as f64 / slice as f64 * 100.0;
     let allocated = worst.share.allocated_percent;
     let rounded = match (percent - allocated).abs() > 0.005 * allocated {

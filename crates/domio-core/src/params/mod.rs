@@ -28,7 +28,7 @@
 mod declare;
 mod typed;
 
-pub use typed::{Choice, Params, TypedParam, Whole, choice, chosen, count, flag, int, version};
+pub use typed::{ByWord, Params, TypedParam, Whole, choice, chosen, count, flag, int, version};
 
 use alloc::format;
 use alloc::string::String;

@@ -123,7 +123,7 @@ pub const fn flag(default: bool) -> TypedParam<bool> {
 }
 
 /// What one of several words stands for.
-pub trait Choice: Copy + 'static {
+pub trait ByWord: Copy + 'static {
     /// The words.
     const WORDS: &'static [&'static str];
     /// What each stands for.
@@ -131,7 +131,7 @@ pub trait Choice: Copy + 'static {
 }
 
 /// One word of several, by default the one with this place.
-pub const fn choice<T: Choice>(default: usize) -> TypedParam<T> {
+pub const fn choice<T: ByWord>(default: usize) -> TypedParam<T> {
     assert!(T::WORDS.len() == T::ALL.len(), "a meaning for each word");
     let kind = ParamKind::Choice(T::WORDS);
     TypedParam::new(kind, default as i64, |_, value| T::ALL[value as usize])

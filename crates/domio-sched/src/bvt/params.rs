@@ -1,7 +1,7 @@
 //! Parameters of BVT: their declaration, and the settings that follow from them.
 
 use domio_contract::{Descriptor, Needs, Promises, Releases, ShareBy};
-use domio_core::params::{Choice, Params as _, choice, flag, int};
+use domio_core::params::{ByWord, Params as _, choice, flag, int};
 use domio_core::{ParamValues, XenVersion};
 
 /// Releases whose rules are modelled.
@@ -13,7 +13,7 @@ pub(super) enum Release {
     V3_0_2,
 }
 
-impl Choice for Release {
+impl ByWord for Release {
     const WORDS: &'static [&'static str] = &["2.0", "3.0", "3.0.2"];
     const ALL: &'static [Release] = &[Release::V2_0, Release::V3_0, Release::V3_0_2];
 }

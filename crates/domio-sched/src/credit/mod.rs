@@ -43,7 +43,7 @@ mod xcollopts;
 mod tests;
 
 pub use first::{FIRST, FirstCredit};
-pub use params::{DESCRIPTOR, Invalid, accounting, validate, validate_change};
+pub use params::{DESCRIPTOR, Invalid, credits, validate, validate_change};
 pub use rules::RELEASES;
 pub use state::Priority;
 

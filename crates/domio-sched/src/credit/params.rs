@@ -4,7 +4,7 @@ use super::RELEASES;
 use super::rules::{Debit, RateLimit, Rules};
 use alloc::format;
 use core::fmt;
-use domio_contract::{Accounting, Conflict, Descriptor, Dispatching, Needs, Promises, ShareBy};
+use domio_contract::{Conflict, Credits, Descriptor, Dispatching, Needs, Promises, ShareBy};
 use domio_core::cpuset::MAX_PCPUS;
 use domio_core::params::{Params as _, choice, flag, int, version};
 use domio_core::{Duration, ParamValues, XenVersion};
@@ -296,12 +296,12 @@ pub(super) fn repaired(values: &ParamValues) -> ParamValues {
 }
 
 /// How vcpus are paid under `params`.
-pub fn accounting(params: &ParamValues) -> Accounting {
+pub fn credits(params: &ParamValues) -> Credits {
     let Params {
         version, tslice_ms, ..
     } = params.into();
     let tick = Duration::from_millis((CREDITS_PER_TICK / CREDITS_PER_MS) as u64);
-    Accounting {
+    Credits {
         period: Duration::from_millis(tslice_ms),
         credits: match version {
             XenVersion::V3_0_3 => super::first::CREDITS,

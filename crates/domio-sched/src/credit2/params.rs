@@ -5,7 +5,7 @@ use alloc::format;
 use alloc::string::String;
 use domio_contract::{Conflict, Descriptor, Needs, Promises, ShareBy};
 use domio_core::cpuset::MAX_PCPUS;
-use domio_core::params::{Choice, Params as _, choice, flag, int, version};
+use domio_core::params::{ByWord, Params as _, choice, flag, int, version};
 use domio_core::{ParamValues, XenVersion};
 
 /// A microsecond and a millisecond.
@@ -119,7 +119,7 @@ pub(super) enum Arrangement {
     All,
 }
 
-impl Choice for Arrangement {
+impl ByWord for Arrangement {
     const WORDS: &'static [&'static str] = &["cpu", "core", "socket", "node", "all"];
     const ALL: &'static [Arrangement] = &[
         Arrangement::Cpu,

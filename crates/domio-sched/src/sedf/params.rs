@@ -4,7 +4,7 @@ use super::rules::Rules;
 use alloc::format;
 use core::fmt;
 use domio_contract::{Conflict, Descriptor, Needs, Releases, ShareBy, releases};
-use domio_core::params::{Choice, Params as _, TypedParam, choice, flag, int, version};
+use domio_core::params::{ByWord, Params as _, TypedParam, choice, flag, int, version};
 use domio_core::{DomainId, ParamValues, XenVersion};
 
 /// Shortest and longest period that Xen takes (since March 2006), in microseconds.
@@ -103,7 +103,7 @@ pub enum Unblock {
     ShortResume,
 }
 
-impl Choice for Unblock {
+impl ByWord for Unblock {
     const WORDS: &'static [&'static str] = &[
         "extra-support",
         "isochronous-edf",

@@ -281,7 +281,7 @@ fn without_the_vector_nobody_listens() {
         let rig = Rig::with("3.4", Topology::flat(1).unwrap(), &params);
         let told = rig.credit.needs().dispatching;
         assert_eq!(
-            <domio_contract::Dispatching as domio_core::params::Choice>::WORDS[told as usize],
+            <domio_contract::Dispatching as domio_core::params::ByWord>::WORDS[told as usize],
             how
         );
     }

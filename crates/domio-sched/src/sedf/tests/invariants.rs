@@ -4,7 +4,7 @@ use super::super::state::NIL;
 use super::super::{DESCRIPTOR, Unblock};
 use super::*;
 use crate::conformance::rng::Rng;
-use domio_core::params::Choice;
+use domio_core::params::ByWord;
 
 /// Everything that must hold between two events, once no pass is pending.
 fn check(rig: &Rig, context: &str) {

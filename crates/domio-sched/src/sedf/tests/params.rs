@@ -6,7 +6,7 @@ use super::*;
 use alloc::string::ToString;
 use domio_contract::Conflict;
 use domio_core::XenVersion;
-use domio_core::params::Choice;
+use domio_core::params::ByWord;
 
 fn policy(version: &str, unblock: &str) -> ParamValues {
     let mut values = ParamValues::defaults(DESCRIPTOR.params);
