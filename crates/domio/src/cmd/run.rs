@@ -305,16 +305,30 @@ fn to_text(
     drivers: &[DriverFigures],
 ) -> String {
     let view = out::view();
-    let (vcpus, pcpus, elapsed) = residence_by_name(built, samples);
-    let overhead = run_json::overhead(built, samples, domains, drivers);
     let parts = [
         text::domains::render(&names(domains), samples, view),
-        text::residence::render(&vcpus, pcpus, Some(elapsed), view),
-        text::driver_work::render(drivers, hosts::measured_ms(built), view),
-        text::overhead::render(&overhead, hosts::measured_ms(built), view),
+        text::page::sections(&of_host(built, domains, samples, drivers), view),
     ];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     parts.join("\n")
+}
+
+/// Where vcpus ran, and what driver domains did.
+fn of_host(
+    built: &Built,
+    domains: &[(DomainId, String)],
+    samples: &[Sample],
+    drivers: &[DriverFigures],
+) -> Vec<Section> {
+    let (vcpus, pcpus, elapsed) = residence_by_name(built, samples);
+    let measured_ms = hosts::measured_ms(built);
+    let overhead_of = run_json::overhead(built, samples, domains, drivers);
+    let sections = [
+        domio_report::residence::section(&vcpus, pcpus, Some(elapsed)),
+        work::section(drivers, &names(domains), measured_ms),
+        overhead::section(&overhead_of, measured_ms),
+    ];
+    sections.into_iter().flatten().collect()
 }
 
 /// Where vcpus ran, by their names; the number of pcpus, and nanoseconds in all.
@@ -348,17 +362,8 @@ fn report(
         text: String::new(),
         figures,
     }];
-    let (vcpus, pcpus, elapsed) = residence_by_name(built, samples);
-    sections.extend(domio_report::residence::section(
-        &vcpus,
-        pcpus,
-        Some(elapsed),
-    ));
-    let measured_ms = hosts::measured_ms(built);
-    let drivers = drivers::figures(samples, &domains, measured_ms);
-    sections.extend(work::section(&drivers, &names, measured_ms));
-    let overhead_of = run_json::overhead(built, samples, &domains, &drivers);
-    sections.extend(overhead::section(&overhead_of, measured_ms));
+    let drivers = drivers::figures(samples, &domains, hosts::measured_ms(built));
+    sections.extend(of_host(built, &domains, samples, &drivers));
     sections.extend(observed::sections(seen, &domains));
     ReportData {
         name: format!("{} {policy}", scenario.name()),
