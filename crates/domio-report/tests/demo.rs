@@ -446,7 +446,10 @@ fn text_is_escaped_everywhere() {
                     timeline.rows[0].name = evil.into();
                     timeline.worst.as_mut().unwrap().row = evil.into();
                 }
-                Chart::Table(table) => table.rows[0][0] = evil.into(),
+                Chart::Table(table) => {
+                    *table = Table::new(evil, [tables::name(evil)]);
+                    table.row([evil.into()]);
+                }
                 Chart::Panels(panels) => {
                     panels.columns[0] = evil.into();
                     let panel = &mut panels.panels[0];
