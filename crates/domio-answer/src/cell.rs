@@ -33,11 +33,21 @@ pub struct Estimate {
     pub ci95: Option<[f64; 2]>,
     /// Sample standard deviation; `None` for one value.
     pub deviation: Option<f64>,
-    /// Number of values.
+    /// Number of values; 0 for a value that is no mean, beside means.
     pub n: usize,
 }
 
 impl Estimate {
+    /// A value that is no mean, in a column of means.
+    pub const fn alone(value: f64) -> Self {
+        Estimate {
+            mean: value,
+            ci95: None,
+            deviation: None,
+            n: 0,
+        }
+    }
+
     /// Half the width of the interval, the figure after "±"; `None` for one value.
     pub fn half_width(&self) -> Option<f64> {
         self.ci95.map(|[low, high]| (high - low) / 2.0)

@@ -89,8 +89,9 @@ pub struct Column {
 /// A column called `key` in `unit`, of numbers unless [`Column::of`] says what it holds.
 pub fn column(key: impl Into<Cow<'static, str>>, unit: &'static str, kind: Kind) -> Column {
     let key = key.into();
-    let plain = key.strip_suffix(unit).unwrap_or(&key);
-    let title = plain.trim_end_matches('_').replace('_', " ");
+    let plain = key.strip_suffix(unit).filter(|rest| rest.ends_with('_'));
+    let plain = plain.unwrap_or(&key).trim_end_matches('_');
+    let title = plain.replace('_', " ");
     Column {
         title: title.into(),
         key,

@@ -71,6 +71,59 @@ impl Table {
         (column, Cell::Rows(self.rows))
     }
 
+    /// The table with a row for each value of the column `rows`, a column for each of `across`, and
+    /// the cells of `of` where both meet; each in the order in which it comes first. Columns are in
+    /// the unit of `of`.
+    ///
+    /// # Panics
+    /// When there is no such column.
+    pub fn pivot(&self, rows: &str, across: &str, of: &str) -> Table {
+        let at = |key: &str| {
+            let at = self.columns.iter().position(|column| column.key == key);
+            at.unwrap_or_else(|| panic!("no column {key}"))
+        };
+        let [rows, across, of] = [rows, across, of].map(at);
+        let each = |at: usize| {
+            let mut each: Vec<&Cell> = Vec::new();
+            let cells = self.rows.iter().map(|row| &row[at]);
+            cells.for_each(|cell| {
+                if !each.contains(&cell) {
+                    each.push(cell)
+                }
+            });
+            each
+        };
+        let (down, over) = (each(rows), each(across));
+        let column = |cell: &&Cell| {
+            let name = crate::file::text(cell);
+            Column {
+                key: name.clone().into(),
+                optional: true,
+                ..self.columns[of].clone().title(name)
+            }
+        };
+        let first = self.columns[rows].clone();
+        let mut table = Table {
+            columns: [first].into_iter().chain(over.iter().map(column)).collect(),
+            title: self.title.clone(),
+            ..Table::default()
+        };
+        for (r, name) in down.into_iter().enumerate() {
+            let mut cells = vec![name.clone()];
+            for (c, part) in over.iter().enumerate() {
+                let here = |row: &Vec<Cell>| row[rows] == *name && row[across] == **part;
+                let found = self.rows.iter().position(here);
+                cells.push(found.map_or(Cell::None, |at| self.rows[at][of].clone()));
+                let tone = found.map_or(Tone::Plain, |at| self.tone(at, of));
+                if tone != Tone::Plain {
+                    table.set_tone(r, c + 1, tone);
+                }
+            }
+            table.rows.push(cells);
+        }
+        table
+    }
+
     /// Lets a cell stand out.
     pub fn set_tone(&mut self, row: usize, column: usize, tone: Tone) {
         self.tones.insert((row, column), tone);
@@ -173,22 +226,26 @@ fn flat_columns(column: &Column) -> Vec<Column> {
         optional: true,
         ..column.clone()
     };
-    let key = &column.key;
+    // What is called the mean has no need of a name before its interval.
+    let key = match column.key.as_ref() {
+        "mean" => String::new(),
+        key => format!("{key}_"),
+    };
     vec![
         Column {
             holds: Holds::Number,
             ..column.clone()
         },
         number(
-            format!("{key}_ci95_low"),
+            format!("{key}ci95_low"),
             "Lower end of the 95 % confidence interval.",
         ),
         number(
-            format!("{key}_ci95_high"),
+            format!("{key}ci95_high"),
             "Upper end of the 95 % confidence interval.",
         ),
         Column {
-            key: format!("{key}_replications").into(),
+            key: format!("{key}replications").into(),
             holds: Holds::Whole,
             optional: true,
             ..count("replications").doc("Number of values of the mean.")
@@ -206,7 +263,8 @@ fn flat_cells(column: &Column, cell: &Cell) -> Vec<Cell> {
             e.mean.into(),
             e.ci95.map(|[low, _]| low).into(),
             e.ci95.map(|[_, high]| high).into(),
-            e.n.into(),
+            // A value that is no mean has no number of values.
+            (e.n > 0).then_some(e.n).into(),
         ],
         _ => vec![Cell::None; 4],
     }

@@ -3,6 +3,7 @@
 //! These structs know no simulator: whoever has figures fills them. Charts carry their units and
 //! their intervals, and the page adds the data table beneath each chart.
 
+use domio_answer::Table;
 use domio_core::Runstate;
 use domio_papers::ClaimLedger;
 use domio_papers::ledger::LedgerEntry;
@@ -60,6 +61,9 @@ pub struct Figure {
     pub caption: String,
     /// The chart.
     pub chart: Chart,
+    /// Whether another figure of the section has the same as a table, so that a terminal, which has
+    /// no pictures, leaves this one out.
+    pub picture: bool,
 }
 
 impl Figure {
@@ -69,6 +73,15 @@ impl Figure {
             name: String::new(),
             caption: caption.into(),
             chart,
+            picture: false,
+        }
+    }
+
+    /// The same, of which only the picture is of interest.
+    pub fn as_picture(self) -> Self {
+        Figure {
+            picture: true,
+            ..self
         }
     }
 
@@ -97,7 +110,7 @@ pub enum Chart {
     /// Values along an axis.
     Lines(Lines),
     /// Figures without a picture.
-    Table(DataTable),
+    Table(Table),
     /// Verdicts on the claims about what the section shows.
     Claims(Vec<LedgerEntry>),
 }
@@ -403,15 +416,6 @@ pub struct Span {
     pub owner: usize,
     /// The runstate. A row of a pcpu has running spans only.
     pub state: Runstate,
-}
-
-/// A table of figures.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct DataTable {
-    /// Headings, with units in brackets.
-    pub head: Vec<String>,
-    /// Rows; the first cell of each names the row.
-    pub rows: Vec<Vec<String>>,
 }
 
 #[cfg(test)]

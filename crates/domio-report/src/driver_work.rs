@@ -2,6 +2,9 @@
 
 use crate::data::{Chart, Figure, Quantity, Section, Stack, StackBar};
 use crate::svg::COLOURS;
+use crate::tables;
+use domio_answer::{Cell, Table};
+use domio_stats::Estimate;
 use domio_stats::compare::Comparison;
 use domio_stats::drivers::DriverFigures;
 use std::collections::BTreeMap;
@@ -36,7 +39,32 @@ pub fn section(drivers: &[DriverFigures], order: &[String], measured_ms: f64) ->
     };
     let bars = drivers.iter().map(bar).collect();
     let caption = "For whom each driver domain worked".to_owned();
-    with(vec![figure(caption, bars, order)]).filter(|_| !drivers.is_empty())
+    let mut figures = vec![figure(caption, bars, order).as_picture()];
+    figures.extend(drivers.iter().map(|figures| {
+        let caption = format!("Work of {} for others", figures.driver);
+        let table = of_time("for", figures.rows(), measured_ms);
+        Figure::new(caption, Chart::Table(table))
+    }));
+    with(figures).filter(|_| !drivers.is_empty())
+}
+
+/// A table of times (ms), with the part of one pcpu that each is; `head` is over their names.
+pub fn of_time<'a>(
+    head: &'static str,
+    rows: impl Iterator<Item = (&'a str, &'a Estimate)>,
+    measured_ms: f64,
+) -> Table {
+    let columns = [
+        tables::name(head),
+        tables::mean("share", "% of one pcpu"),
+        tables::mean("time", "ms"),
+    ];
+    let mut table = Table::new("", columns);
+    for (name, ms) in rows {
+        let percent = ms.scaled(100.0 / measured_ms);
+        table.row([Cell::text(name.to_owned()), percent.into(), (*ms).into()]);
+    }
+    table
 }
 
 /// A picture for each driver domain, with a bar for each policy; `None` without any. `tables` is
@@ -124,8 +152,9 @@ fn stack(bars: &[Bar], order: &[String]) -> Stack {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::table::tests::plain;
+    use crate::text::{View, page};
     use domio_run::Sample;
-    use domio_stats::Estimate;
     use domio_stats::drivers::comparisons;
 
     fn driver(name: &str, owners: &[(&str, f64)], nobody: f64) -> DriverFigures {
@@ -168,6 +197,32 @@ mod tests {
             ]
         );
         assert_eq!(section(&[], &order, 1_000.0), None);
+    }
+
+    #[test]
+    fn each_owner_has_its_time_and_its_part_of_a_pcpu() {
+        let estimate = |values: &[f64]| Estimate::of(values).unwrap();
+        let driver = DriverFigures {
+            driver: "Domain-0".into(),
+            busy: estimate(&[600.0, 600.0]),
+            done_for: vec![("web".into(), estimate(&[400.0, 420.0]))],
+            nobody: estimate(&[200.0, 180.0]),
+        };
+        let section = section(std::slice::from_ref(&driver), &[], 2_000.0).unwrap();
+        let text = plain(&page::sections(&[section], &View::default()));
+        let lines: Vec<Vec<&str>> = text
+            .lines()
+            .map(|line| line.split_whitespace().collect())
+            .collect();
+        assert!(
+            text.starts_with("Work of Domain-0 for others:\n\n"),
+            "{text}"
+        );
+        // Two values 20 apart are known to 12.706 times a half of that.
+        let of = |name: &str| lines.iter().find(|l| l.first() == Some(&name)).unwrap();
+        assert_eq!(of("web")[1..], ["20", "±", "6", "410", "±", "127", "ms"]);
+        assert_eq!(of("nobody")[1..], ["10", "±", "6", "190", "±", "127", "ms"]);
+        assert_eq!(of("busy")[1..], ["30", "±", "0", "600", "±", "0", "ms"]);
     }
 
     #[test]

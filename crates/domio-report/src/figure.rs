@@ -1,5 +1,6 @@
 //! Figures as people read them: "14.29 ± 0.03", "0.27", "36600".
 
+use domio_answer::{Cell, Column, Kind};
 use domio_papers::Measured;
 use domio_stats::Estimate;
 
@@ -122,6 +123,55 @@ pub fn head(title: &str, unit: &str) -> String {
 
 fn is_time(unit: &str) -> bool {
     TIMES.iter().any(|(name, _)| *name == unit)
+}
+
+/// A cell of a table as people read it: a time in the unit that fits, a part in percent with two
+/// digits, an instant in seconds; a dash where there is nothing.
+pub fn shown(column: &Column, cell: &Cell) -> String {
+    let unit = &*column.unit;
+    let plain = |value: f64| match (is_time(unit), column.kind) {
+        (true, _) => scaled(value, None, unit),
+        (false, Kind::Share) => share(value),
+        (false, _) => number(value),
+    };
+    match cell {
+        Cell::None => "-".to_owned(),
+        Cell::Text(text) => text.clone().into_owned(),
+        Cell::Flag(flag) => if *flag { "yes" } else { "no" }.to_owned(),
+        Cell::Whole(at) if column.kind == Kind::Moment => {
+            let (seconds, rest) = (at / 1_000_000_000, at % 1_000_000_000);
+            format!("{seconds}.{:06}", rest / 1_000)
+        }
+        Cell::Whole(n) if !is_time(unit) => n.to_string(),
+        Cell::Whole(n) => plain(*n as f64),
+        Cell::Number(n) => plain(*n),
+        Cell::Estimate(e) if is_time(unit) => scaled(e.mean, e.half_width(), unit),
+        Cell::Estimate(e) => with_interval(e.mean, e.half_width()),
+        Cell::Rows(rows) => rows.len().to_string(),
+    }
+}
+
+/// What is left of a cell's unit for its column: cells have times with their units.
+pub fn unit(column: &Column) -> &str {
+    match column.kind {
+        Kind::Moment => "s",
+        _ if is_time(&column.unit) => "",
+        _ => &column.unit,
+    }
+}
+
+/// What a cell is worth beside others of its column, whatever unit it is shown in.
+pub fn worth(cell: &Cell) -> Option<f64> {
+    cell.number().filter(|n| !n.is_nan())
+}
+
+/// A part of a whole, in percent.
+fn share(percent: f64) -> String {
+    match percent {
+        0.0 => "0".to_owned(),
+        small if small.abs() < 0.005 => "<0.01".to_owned(),
+        percent => format!("{percent:.2}"),
+    }
 }
 
 /// What a figure is worth that starts like those of this module, with times in nanoseconds; `None`

@@ -65,7 +65,8 @@ fn slug(words: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{Cdf, DataTable};
+    use crate::data::Cdf;
+    use domio_answer::Table;
 
     #[test]
     fn files_are_named_after_what_they_show() {
@@ -77,7 +78,7 @@ mod tests {
                 text: String::new(),
                 figures: vec![
                     figure("From a wake-up", Chart::Cdf(Cdf::default())),
-                    figure("From a wake-up", Chart::Table(DataTable::default())),
+                    figure("From a wake-up", Chart::Table(Table::default())),
                     figure("x", Chart::Cdf(Cdf::default())).named("ongaro2008 Figure 5: x 7"),
                     figure("About it", Chart::Claims(Vec::new())),
                 ],

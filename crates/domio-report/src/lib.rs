@@ -24,4 +24,5 @@ pub mod residence;
 pub mod run_json;
 pub mod samples;
 pub mod svg;
+pub mod tables;
 pub mod text;

@@ -1,7 +1,9 @@
 //! Claims on many machines, in a report: what findings hang on that the paper does not say.
 
-use crate::data::{Chart, DataTable, Figure, Quantity, Section, Stack, StackBar};
+use crate::data::{Chart, Figure, Quantity, Section, Stack, StackBar};
+use crate::tables;
 use crate::text::machines::{decided, told};
+use domio_answer::{Cell, Table};
 use domio_papers::paper::MachineSearch;
 
 /// The section about `search`.
@@ -17,33 +19,32 @@ pub fn section(search: &MachineSearch) -> Section {
         parts: ["holds", "fails", "undecided"].map(str::to_owned).into(),
         bars: search.claims.iter().map(bar).collect(),
     };
-    let deciding = search.claims.iter().filter_map(|claim| {
-        let by = claim.decided_by.as_ref()?;
-        let chance = format!("{:.2}", by.by_chance);
-        Some(vec![
-            claim.id.clone(),
-            decided(by),
-            format!("{:.2}", by.score),
-            chance,
-        ])
-    });
-    let heads = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-    let deciding = DataTable {
-        head: heads(&["claim", "holds rather with", "score", "score by chance"]),
-        rows: deciding.collect(),
-    };
-    let unknowns = search.unknowns.iter().map(|unknown| {
-        vec![
-            unknown.name.clone(),
-            unknown.central.clone(),
-            unknown.range.clone(),
-            unknown.source.clone(),
-        ]
-    });
-    let unknowns = DataTable {
-        head: heads(&["unknown", "central machine", "range", "source"]),
-        rows: unknowns.collect(),
-    };
+    let columns = [
+        tables::name("claim"),
+        tables::text("holds rather with"),
+        tables::number("score", ""),
+        tables::number("score by chance", ""),
+    ];
+    let mut deciding = Table::new("", columns);
+    for claim in &search.claims {
+        if let Some(by) = &claim.decided_by {
+            let scores = [by.score, by.by_chance].map(Cell::Number);
+            let words = [claim.id.clone(), decided(by)].map(Cell::from);
+            deciding.row(words.into_iter().chain(scores));
+        }
+    }
+    let words = ["central machine", "range", "source"].map(tables::text);
+    let columns = [tables::name("unknown")].into_iter().chain(words);
+    let mut unknowns = Table::new("", columns.collect::<Vec<_>>());
+    for unknown in &search.unknowns {
+        let said = [
+            &unknown.name,
+            &unknown.central,
+            &unknown.range,
+            &unknown.source,
+        ];
+        unknowns.row(said.map(|text| text.clone().into()));
+    }
     let figure = |caption: &str, chart| Figure::new(caption, chart);
     Section {
         title: format!("What {} does not say", search.paper),
@@ -128,8 +129,9 @@ mod tests {
         let Chart::Table(deciding) = &section.figures[1].chart else {
             panic!("{section:?}");
         };
-        assert_eq!(deciding.rows.len(), 1);
-        assert_eq!(deciding.rows[0][1], "receive window from 98304 on (0.88)");
+        assert_eq!(deciding.rows().len(), 1);
+        let by = Cell::text("receive window from 98304 on (0.88)");
+        assert_eq!(deciding.rows()[0][1], by);
     }
 
     #[test]

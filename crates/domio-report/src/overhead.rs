@@ -1,8 +1,10 @@
-//! What driver domains of networks cost: processor time by kind of work, and memory. Rows for the
-//! terminal, a section of a report, and the form for JSON.
+//! What driver domains of networks cost: processor time by kind of work, and memory. A section
+//! of a report, and the form for JSON.
 
-use crate::data::{Chart, DataTable, Figure, Quantity, Section, Stack, StackBar};
-use crate::figure;
+use crate::data::{Chart, Figure, Quantity, Section, Stack, StackBar};
+use crate::driver_work::of_time;
+use crate::tables;
+use domio_answer::{Holds, Table};
 use domio_meter::InOrder;
 use domio_run::overhead::{NetMemory, WorkKind};
 use domio_stats::Estimate;
@@ -12,21 +14,7 @@ use serde::Serialize;
 const TEXT: &str = "What a driver domain executes, by kind of work, and what it has in memory for \
                     the interfaces of guests.";
 
-/// What a driver domain has in memory: a row for each kind that there is any of, with whose pages
-/// these are, and KiB.
-pub(crate) fn memory_rows(memory: &NetMemory) -> Vec<(&'static str, &'static str, u64)> {
-    let rows = [
-        ("rings", "guests", memory.rings),
-        ("pending packets", "guests", memory.pending),
-        ("pools, from guests", "own", memory.pools),
-        ("pools, to guests", "guests", memory.guest_pools),
-    ];
-    let rows = rows.into_iter().filter(|(.., bytes)| *bytes > 0);
-    rows.map(|(kind, whose, bytes)| (kind, whose, bytes / 1024))
-        .collect()
-}
-
-/// A picture of all driver domains, and a table of their memory; `None` without any. `measured_ms`
+/// A picture of all driver domains, and two tables for each; `None` without any. `measured_ms`
 /// is the length of the measured time.
 pub fn section(drivers: &[(OverheadFigures, NetMemory)], measured_ms: f64) -> Option<Section> {
     if drivers.is_empty() {
@@ -51,32 +39,44 @@ pub fn section(drivers: &[(OverheadFigures, NetMemory)], measured_ms: f64) -> Op
         parts: parts.iter().map(|kind| kind.title().to_owned()).collect(),
         bars: drivers.iter().map(bar).collect(),
     };
-    let rows = drivers.iter().flat_map(|(figures, memory)| {
-        let rows = memory_rows(memory).into_iter();
-        rows.map(|(kind, whose, kib)| {
-            let kib = figure::number(kib as f64);
-            vec![
-                figures.driver.clone(),
-                kind.to_owned(),
-                whose.to_owned(),
-                kib,
-            ]
-        })
-    });
-    let memory = DataTable {
-        head: ["driver domain", "memory", "whose pages", "size [KiB]"]
-            .map(str::to_owned)
-            .to_vec(),
-        rows: rows.collect(),
+    let picture = Figure::new("What each driver domain executed", Chart::Stack(stack));
+    let of_driver = |(figures, memory): &(OverheadFigures, NetMemory)| {
+        let name = &figures.driver;
+        let rows = figures.shown().map(|(kind, ms)| (kind.title(), ms));
+        let executed = Chart::Table(of_time("what", rows, measured_ms));
+        [
+            Figure::new(format!("Overhead of {name}"), executed),
+            Figure::new(
+                format!("Memory of {name} for guests' interfaces"),
+                Chart::Table(held(memory)),
+            ),
+        ]
     };
+    let tables = drivers.iter().flat_map(of_driver);
     Some(Section {
         title: "Overhead of driver domains".to_owned(),
         text: TEXT.to_owned(),
-        figures: vec![
-            Figure::new("What each driver domain executed", Chart::Stack(stack)),
-            Figure::new("Memory for interfaces of guests", Chart::Table(memory)),
-        ],
+        figures: [picture.as_picture()].into_iter().chain(tables).collect(),
     })
+}
+
+/// What a driver domain has in memory: a row for each kind that there is any of, with whose pages
+/// these are.
+fn held(memory: &NetMemory) -> Table {
+    let size = tables::number("size", "KiB").of(Holds::Whole);
+    let columns = [tables::name("what"), tables::text("whose pages"), size];
+    let mut table = Table::new("", columns);
+    for (kind, whose, bytes) in [
+        ("rings", "guests", memory.rings),
+        ("pending packets", "guests", memory.pending),
+        ("pools, from guests", "own", memory.pools),
+        ("pools, to guests", "guests", memory.guest_pools),
+    ] {
+        if bytes > 0 {
+            table.row([kind.into(), whose.into(), (bytes / 1024).into()]);
+        }
+    }
+    table
 }
 
 /// What one driver domain costs, in `domio run --json`.
@@ -107,12 +107,14 @@ impl OverheadJson {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
+    use crate::text::table::tests::plain;
+    use crate::text::{View, page};
     use domio_core::DomainId;
 
     /// Domain-0, busy for 120 ms, with one interface and a pair of tasklets.
-    pub(crate) fn driver() -> (OverheadFigures, NetMemory) {
+    fn driver() -> (OverheadFigures, NetMemory) {
         let ms = |kind| match kind {
             WorkKind::Netback => 30.0,
             WorkKind::Rest => 90.0,
@@ -136,17 +138,30 @@ pub(crate) mod tests {
     #[test]
     fn kinds_are_parts_of_a_bar_and_memory_is_a_table() {
         let section = section(&[driver()], 1_000.0).unwrap();
-        let [stack, memory] = &section.figures[..] else {
-            panic!("{section:?}");
-        };
-        let (Chart::Stack(stack), Chart::Table(memory)) = (&stack.chart, &memory.chart) else {
+        let Chart::Stack(stack) = &section.figures[0].chart else {
             panic!("{section:?}");
         };
         assert_eq!(stack.parts, ["netback's tasklets", "hypervisor and rest"]);
         assert_eq!(stack.bars[0].lengths, [3.0, 9.0]);
-        assert_eq!(memory.rows[0], ["Domain-0", "rings", "guests", "8"]);
-        assert_eq!(memory.rows[1][3], "1024");
-        assert_eq!(memory.rows.len(), 2);
+        let text = plain(&page::sections(&[section], &View::default()));
+        let rows: Vec<String> = text
+            .lines()
+            .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+            .collect();
+        assert!(text.starts_with("Overhead of Domain-0:\n\n"), "{text}");
+        for row in [
+            "netback's tasklets 3 30 ms",
+            "hypervisor and rest 9 90 ms",
+            "busy 12 120 ms",
+            "rings guests 8",
+            "pending packets guests 1024",
+        ] {
+            assert!(rows.iter().any(|other| other == row), "{row} in\n{text}");
+        }
+        assert!(
+            !text.contains("softirqs") && !text.contains("pools"),
+            "{text}"
+        );
         assert_eq!(super::section(&[], 1_000.0), None);
     }
 

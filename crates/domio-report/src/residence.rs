@@ -1,101 +1,94 @@
-//! Where vcpus ran, as the columns and rows of a table: the same for terminal and report.
+//! Where vcpus ran, as a table.
 
-use crate::data::{Chart, DataTable, Figure, Section};
+use crate::data::{Chart, Figure, Section};
+use crate::tables;
+use domio_answer::{Cell, Column, Holds, Kind, Table};
 use domio_meter::{PlacesJson, ResidenceJson};
 
 /// Pcpus or nodes that a cell names, those with most time first.
 const NAMED: usize = 3;
 
-/// What the table is of.
-pub(crate) const TITLE: &str = "Where vcpus ran";
-
-/// Columns, and a row a vcpu that ran.
-#[derive(Debug, Default)]
-pub(crate) struct Places {
-    /// The title of each, of up to two lines, and whether its cells are one figure each.
-    pub columns: Vec<(&'static str, bool)>,
-    pub rows: Vec<Vec<String>>,
-}
-
-impl Places {
-    /// Of vcpus by name and where they ran within `elapsed_ns`, which is left out where moves are
-    /// not known; `None` on a host of one pcpu (`pcpus`), where there is nothing to tell.
-    pub(crate) fn of(
-        vcpus: &[(String, ResidenceJson)],
-        pcpus: usize,
-        elapsed_ns: Option<u64>,
-    ) -> Option<Places> {
-        let ran = || vcpus.iter().filter(|(_, r)| !r.pcpus.ran.is_empty());
-        if pcpus < 2 || ran().next().is_none() {
-            return None;
-        }
-        let seconds = elapsed_ns.map_or(0.0, |ns| ns as f64 / 1e9);
-        let rate = |moves: u64| match seconds > 0.0 {
-            true => format!("{:.1}", moves as f64 / seconds),
-            false => "-".to_owned(),
-        };
-        let several = |part: &dyn Fn(&ResidenceJson) -> Option<usize>| {
-            ran().filter_map(|(_, r)| part(r)).any(|last| last > 0)
-        };
-        let last = |places: &Option<PlacesJson>| places.as_ref()?.ran.last().map(|p| p.number);
-        let moving = elapsed_ns.is_some();
-        let nodes = several(&|r| last(&r.nodes));
-        // Cores that are pcpus say nothing new.
-        let cores = ran().any(|(_, r)| r.cores.as_ref().is_some_and(|c| *c != r.pcpus));
-        let soft = ran().any(|(_, r)| r.inside_soft_percent.is_some());
-        let of = |places: &Option<PlacesJson>, cell: &dyn Fn(&PlacesJson) -> String| {
-            places.as_ref().map_or("-".to_owned(), cell)
-        };
-        let moves = |places: &Option<PlacesJson>| of(places, &|p| rate(p.moves));
-        let inside = |percent: Option<f64>| percent.map_or("-".to_owned(), |p| format!("{p:.1}"));
-        // Whether the column is there, whether it has figures, its title, and a cell.
-        type Cell<'c> = &'c dyn Fn(&str, &ResidenceJson) -> String;
-        let all: [(bool, bool, &'static str, Cell<'_>); 8] = [
-            (true, false, "vcpu", &|name, _| name.to_owned()),
-            (true, true, "pcpus\nused", &|_, r| {
-                r.pcpus.ran.len().to_string()
-            }),
-            (true, false, "pcpu: % of its time", &|_, r| most(&r.pcpus)),
-            (moving, true, "moves\n[1/s]", &|_, r| rate(r.pcpus.moves)),
-            (soft, true, "inside\nsoft [%]", &|_, r| {
-                inside(r.inside_soft_percent)
-            }),
-            (nodes, false, "node: %", &|_, r| of(&r.nodes, &most)),
-            (nodes && moving, true, "to another\nnode [1/s]", &|_, r| {
-                moves(&r.nodes)
-            }),
-            (cores && moving, true, "to another\ncore [1/s]", &|_, r| {
-                moves(&r.cores)
-            }),
-        ];
-        let there = || all.iter().filter(|(is_there, ..)| *is_there);
-        let row = |(name, r): &(String, ResidenceJson)| {
-            let cells = there().map(|(.., cell)| cell(name, r));
-            cells.collect()
-        };
-        Some(Places {
-            columns: there()
-                .map(|&(_, is_figure, title, _)| (title, is_figure))
-                .collect(),
-            rows: ran().map(row).collect(),
-        })
-    }
-}
-
-/// The table as a section of a report.
+/// Where vcpus ran, by name, within `elapsed_ns`, which is left out where moves are not known: a row
+/// a vcpu that ran; `None` on a host of one pcpu (`pcpus`), where there is nothing to tell.
 pub fn section(
     vcpus: &[(String, ResidenceJson)],
     pcpus: usize,
     elapsed_ns: Option<u64>,
 ) -> Option<Section> {
-    let Places { columns, rows } = Places::of(vcpus, pcpus, elapsed_ns)?;
-    let head = columns.iter().map(|(title, _)| title.replace('\n', " "));
-    let table = DataTable {
-        head: head.collect(),
-        rows,
+    let ran: Vec<&(String, ResidenceJson)> = vcpus
+        .iter()
+        .filter(|(_, r)| !r.pcpus.ran.is_empty())
+        .collect();
+    if pcpus < 2 || ran.is_empty() {
+        return None;
+    }
+    let of = |cell: &dyn Fn(&ResidenceJson) -> Cell| -> Vec<Cell> {
+        ran.iter().map(|(_, r)| cell(r)).collect()
     };
+    let seconds = elapsed_ns.map_or(0.0, |ns| ns as f64 / 1e9);
+    let rate = |places: &PlacesJson| {
+        let moves = places.moves as f64;
+        Cell::from((seconds > 0.0).then(|| (moves / seconds * 10.0).round() / 10.0))
+    };
+    let several = |places: &dyn Fn(&ResidenceJson) -> Option<&PlacesJson>| {
+        let last = |r: &ResidenceJson| places(r)?.ran.last().map(|place| place.number);
+        ran.iter().filter_map(|(_, r)| last(r)).any(|last| last > 0)
+    };
+    let moving = elapsed_ns.is_some();
+    let nodes = several(&|r| r.nodes.as_ref());
+    // Cores that are pcpus say nothing new.
+    let cores = ran
+        .iter()
+        .any(|(_, r)| r.cores.as_ref().is_some_and(|c| *c != r.pcpus));
+    let soft = ran.iter().any(|(_, r)| r.inside_soft_percent.is_some());
+    let inside = |percent: f64| Cell::Number((percent * 10.0).round() / 10.0);
+    let per_second = |title| tables::number(title, "1/s");
+    let whole = |title| Column {
+        kind: Kind::Key,
+        ..tables::text(title)
+    };
+    // Whether the column is there, the column, and its cells.
+    let columns = [
+        (
+            true,
+            tables::number("pcpus used", "").of(Holds::Whole),
+            of(&|r| r.pcpus.ran.len().into()),
+        ),
+        (
+            true,
+            whole("pcpu: % of its time"),
+            of(&|r| most(&r.pcpus).into()),
+        ),
+        (moving, per_second("moves"), of(&|r| rate(&r.pcpus))),
+        (
+            soft,
+            tables::number("inside soft", "%"),
+            of(&|r| r.inside_soft_percent.map(inside).unwrap_or_default()),
+        ),
+        (
+            nodes,
+            whole("node: %"),
+            of(&|r| r.nodes.as_ref().map(most).into()),
+        ),
+        (
+            nodes && moving,
+            per_second("to another node"),
+            of(&|r| r.nodes.as_ref().map(rate).unwrap_or_default()),
+        ),
+        (
+            cores && moving,
+            per_second("to another core"),
+            of(&|r| r.cores.as_ref().map(rate).unwrap_or_default()),
+        ),
+    ];
+    let mut table = Table::new("", [tables::name("vcpu")]);
+    ran.iter()
+        .for_each(|(name, _)| table.row([name.clone().into()]));
+    for (_, column, cells) in columns.into_iter().filter(|(is_there, ..)| *is_there) {
+        table.derive(column, cells);
+    }
     Some(Section {
-        title: TITLE.to_owned(),
+        title: "Where vcpus ran".to_owned(),
         text: String::new(),
         figures: vec![Figure::new("Pcpus of each vcpu", Chart::Table(table))],
     })
@@ -111,4 +104,64 @@ fn most(places: &PlacesJson) -> String {
         .collect();
     let more = if ran.len() > NAMED { ", ..." } else { "" };
     format!("{}{more}", words.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::View;
+    use crate::text::page::sections;
+    use crate::text::table::tests::plain;
+    use domio_core::{CpuSet, DomainId, PcpuId, Topology, VcpuName};
+    use domio_meter::{HostPlaces, Residence};
+
+    fn told(of: &[(u16, u64)], topology: Topology, soft: Option<CpuSet>) -> ResidenceJson {
+        let vcpu = VcpuName::new(DomainId(1), 0);
+        let moves = [((PcpuId(of[0].0), PcpuId(of[1].0)), 5)];
+        let residence = Residence::of(of.iter().map(|(p, ns)| (PcpuId(*p), *ns)), moves);
+        let places = HostPlaces {
+            topology,
+            soft: soft.map(|soft| (vcpu, soft)).into_iter().collect(),
+        };
+        ResidenceJson::new(vcpu, &residence, Some(&places))
+    }
+
+    #[test]
+    fn a_row_tells_where_a_vcpu_ran() {
+        let flat = Topology::flat(4).unwrap();
+        let rows = [("web.0".to_owned(), told(&[(1, 30), (3, 70)], flat, None))];
+        let one = section(&rows, 4, Some(2_000_000_000)).unwrap();
+        let text = plain(&sections(&[one], &View::default()));
+        let row = text.lines().last().unwrap().split_whitespace();
+        assert_eq!(
+            row.collect::<Vec<_>>().join(" "),
+            "web.0 2 3: 70.0, 1: 30.0 2.5"
+        );
+        assert!(!text.contains("node") && !text.contains("soft"), "{text}");
+        assert_eq!(section(&rows, 1, Some(2_000_000_000)), None);
+        assert_eq!(section(&[], 4, Some(2_000_000_000)), None);
+    }
+
+    #[test]
+    fn sockets_threads_and_soft_affinity_have_columns() {
+        let topology = Topology::new(2, 1, 2).unwrap();
+        let soft = Some(CpuSet::of(PcpuId(0)));
+        let ran = told(&[(0, 20), (3, 80)], topology, soft);
+        let rows = [("web.0".to_owned(), ran)];
+        let one = section(&rows, 4, Some(1_000_000_000)).unwrap();
+        let shown = |view| plain(&sections(std::slice::from_ref(&one), &view));
+        let row = |text: &str| {
+            let row = text.lines().find(|line| line.starts_with("web"));
+            let words = row.unwrap_or_default().split_whitespace();
+            words.collect::<Vec<_>>().join(" ")
+        };
+        let most = "web.0 2 3: 80.0, 0: 20.0 5 20 1: 80.0, 0: 20.0";
+        assert_eq!(row(&shown(View::default())), format!("{most} 5 5"));
+        let narrow = shown(View::of_width(80));
+        assert!(narrow.contains("no room for"), "{narrow}");
+        assert!(
+            narrow.lines().all(|line| line.chars().count() <= 80),
+            "{narrow}"
+        );
+    }
 }

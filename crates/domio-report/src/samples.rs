@@ -4,9 +4,11 @@
 //! make one section, with one series each. A value "d3.share_pct" belongs to group "d3" of the
 //! chart of "share", in the unit that the last word of the name stands for.
 
-use crate::data::{BarGroup, Bars, Chart, DataTable, Figure, Quantity, Section};
+use crate::data::{BarGroup, Bars, Chart, Figure, Quantity, Section};
 use crate::figure;
 use crate::svg::COLOURS;
+use crate::tables;
+use domio_answer::{Column, Table};
 use domio_core::Better;
 use domio_core::accounted::SHARE;
 use domio_run::{Sample, driver_work, measure, overhead};
@@ -71,11 +73,7 @@ fn draw(members: &[(String, &[Sample])], order: &[String], compared: bool) -> Ve
 }
 
 /// One row a domain, one column a figure.
-pub fn table_of_domains(samples: &[Sample], domains: &[String]) -> DataTable {
-    let cell = |domain: &String, f: &domio_core::Figure| match estimate(samples, &f.name(domain)) {
-        Some(estimate) => figure::estimate(&estimate),
-        None => "none".to_owned(),
-    };
+pub fn table_of_domains(samples: &[Sample], domains: &[String]) -> Table {
     // Without jobs or a network there is nothing to say of them.
     let figures = measure::tables().iter().flat_map(|table| {
         let has = |f: &&domio_core::Figure| {
@@ -85,15 +83,19 @@ pub fn table_of_domains(samples: &[Sample], domains: &[String]) -> DataTable {
         table.figures.iter().filter(has)
     });
     let figures: Vec<&domio_core::Figure> = figures.collect();
-    let heads = figures.iter().map(|f| figure::heading(f.title, f.unit));
-    let row = |domain: &String| {
-        let cells = figures.iter().map(|f| cell(domain, f));
-        [domain.clone()].into_iter().chain(cells).collect()
-    };
-    DataTable {
-        head: ["domain".to_owned()].into_iter().chain(heads).collect(),
-        rows: domains.iter().map(row).collect(),
+    let columns = figures.iter().map(|f| Column {
+        key: f.key.into(),
+        ..tables::mean(f.title, f.unit)
+    });
+    let columns = [tables::name("domain")].into_iter().chain(columns);
+    let mut table = Table::new("", columns.collect::<Vec<_>>());
+    for domain in domains {
+        let cells = figures
+            .iter()
+            .map(|f| estimate(samples, &f.name(domain)).into());
+        table.row([domain.clone().into()].into_iter().chain(cells));
     }
+    table
 }
 
 /// Where `name` is in `list`; those that are not come last.
@@ -184,24 +186,17 @@ fn in_fitting_unit(quantity: Quantity, groups: Vec<BarGroup>) -> (Quantity, Vec<
 }
 
 fn table(names: &[&str], members: &[(String, &[Sample])]) -> Figure {
-    let heads = names.iter().map(|name| {
+    let columns = names.iter().map(|name| {
         let Quantity { name, unit } = quantity(name);
-        figure::heading(&name, &unit)
+        tables::mean(name, &unit)
     });
-    let rows = members.iter().map(|(member, samples)| {
-        let cells = names.iter().map(|name| match estimate(samples, name) {
-            Some(estimate) => figure::estimate(&estimate),
-            None => String::new(),
-        });
-        [member.clone()].into_iter().chain(cells).collect()
-    });
-    Figure::new(
-        "Other figures",
-        Chart::Table(DataTable {
-            head: [String::new()].into_iter().chain(heads).collect(),
-            rows: rows.collect(),
-        }),
-    )
+    let columns = [tables::name("")].into_iter().chain(columns);
+    let mut table = Table::new("", columns.collect::<Vec<_>>());
+    for (member, samples) in members {
+        let cells = names.iter().map(|name| estimate(samples, name).into());
+        table.row([member.clone().into()].into_iter().chain(cells));
+    }
+    Figure::new("Other figures", Chart::Table(table))
 }
 
 fn values(samples: &[Sample], name: &str) -> Vec<f64> {
@@ -315,8 +310,12 @@ mod tests {
         let table = table_of_domains(&samples, &order);
         let of_processors = domio_core::accounted::PROCESSOR.figures.iter();
         let of_processors = of_processors.filter(|f| !f.detail).count();
-        assert_eq!(table.head.len(), 1 + of_processors);
-        assert_eq!((&*table.rows[1][0], &*table.rows[1][5]), ("batch", "none"));
+        assert_eq!(table.columns().len(), 1 + of_processors);
+        let row = &table.rows()[1];
+        assert_eq!(
+            (&row[0], &row[5]),
+            (&"batch".into(), &domio_answer::Cell::None)
+        );
     }
 
     #[test]

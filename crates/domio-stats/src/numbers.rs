@@ -46,6 +46,16 @@ impl Estimate {
         Some([self.mean - half, self.mean + half])
     }
 
+    /// The estimate in another unit.
+    pub fn scaled(&self, factor: f64) -> Self {
+        Estimate {
+            mean: self.mean * factor,
+            ci95: self.ci95.map(|ends| ends.map(|end| end * factor)),
+            deviation: self.deviation.map(|d| d * factor),
+            n: self.n,
+        }
+    }
+
     /// Half the width of the interval, the figure after "±"; `None` for one value.
     pub fn half_width(&self) -> Option<f64> {
         self.ci95.map(|[low, high]| (high - low) / 2.0)

@@ -2,8 +2,9 @@
 
 use super::Explained;
 use super::shares::{Behind, Shares, percent};
-use crate::data::{Chart, DataTable, Figure, Section};
-use crate::figure;
+use crate::data::{Chart, Figure, Section};
+use crate::tables;
+use domio_answer::{Cell, Holds, Table};
 use domio_core::{Class, DomainId, Stage};
 use domio_meter::{ItemQueue, ItemWaits, capitalised};
 use std::collections::BTreeMap;
@@ -147,37 +148,28 @@ impl<'a> Explained<'a> {
         let section = |class: &'static Class| {
             let whole = format!("time of the {}", class.items);
             let title = capitalised(class.items);
-            let mut figures = vec![self.queues(class).picture(
-                &format!(
-                    "The time of each guest's {}, by what they waited for",
-                    class.items
+            let mut figures = vec![
+                Figure::new(
+                    format!("{title} of each guest"),
+                    Chart::Table(self.counts(class)),
                 ),
-                &whole,
-            )];
-            let behind = self.items_behind(class);
-            if !behind.parts.is_empty() {
-                figures.push(behind.picture(
-                    "Of it, what they spent in run queues, by the domain that ran meanwhile",
-                    &whole,
-                ));
+                self.queues(class)
+                    .picture(&format!("{title}, by what they waited for"), &whole),
+            ];
+            let behind = "in run queues, by who ran meanwhile".to_owned();
+            let beside =
+                "in the driver domain's queue and the device, by whose were in the device \
+                          meanwhile"
+                    .to_owned();
+            let ahead = format!("{}, by whose were ahead", Self::where_ahead(class));
+            let parts = [
+                (behind, self.items_behind(class)),
+                (beside, self.items_beside(class)),
+                (ahead, self.items_ahead(class)),
+            ];
+            for (what, shares) in parts.into_iter().filter(|(_, s)| !s.parts.is_empty()) {
+                figures.push(shares.picture(&format!("{title} {what}"), &whole));
             }
-            let beside = self.items_beside(class);
-            if !beside.parts.is_empty() {
-                figures.push(beside.picture(
-                    "Of it, what they spent in the driver domain's queue and the device, by \
-                     whose were in the device meanwhile",
-                    &whole,
-                ));
-            }
-            let ahead = self.items_ahead(class);
-            if !ahead.parts.is_empty() {
-                let caption = format!(
-                    "Of it, what they spent {}, by whose were ahead",
-                    Self::where_ahead(class)
-                );
-                figures.push(ahead.picture(&caption, &whole));
-            }
-            figures.push(Figure::new(title, Chart::Table(self.counts(class))));
             Section {
                 title: format!("Where {} wait", class.items),
                 text: self.item_verdicts(class).join(" "),
@@ -187,17 +179,22 @@ impl<'a> Explained<'a> {
         self.classes().into_iter().map(section).collect()
     }
 
-    fn counts(&self, class: &'static Class) -> DataTable {
-        let row = |(name, items): (String, &ItemWaits)| {
-            let mean = Self::mean_ms(items).map_or("none".to_owned(), figure::number);
-            let [begun, under_way] = [items.begun, items.under_way].map(|n| n.to_string());
-            vec![name, begun, under_way, mean]
-        };
-        let head = ["", class.items, "under way at the end", "time of one [ms]"];
-        DataTable {
-            head: head.map(str::to_owned).into(),
-            rows: self.guests(class).map(row).collect(),
+    /// How many items there were, and the time of one.
+    fn counts(&self, class: &'static Class) -> Table {
+        let count = |title| tables::number(title, "").of(Holds::Whole);
+        let columns = [
+            tables::name("guest"),
+            count(class.items),
+            count("under way at the end"),
+            tables::number("time of one", "ms"),
+        ];
+        let mut table = Table::new("", columns);
+        for (name, items) in self.guests(class) {
+            let counts = [items.begun, items.under_way].map(Cell::from);
+            let mean = Self::mean_ms(items).into();
+            table.row([name.into()].into_iter().chain(counts).chain([mean]));
         }
+        table
     }
 }
 

@@ -15,11 +15,12 @@ mod vcpus;
 
 pub use shares::{Shares, percent};
 
-use crate::data::{Chart, DataTable, Figure, Section};
-use crate::{driver_work, figure};
-use domio_answer::{Answer, Finding};
+use crate::data::{Chart, Figure, Section};
+use crate::{driver_work, figure, residence, tables};
+use domio_answer::column::{moment, share};
+use domio_answer::{Answer, Cell, Column, Finding, Holds, Kind, Table};
 use domio_core::{DomainId, Instant, VcpuName};
-use domio_meter::{Explanation, HostPlaces, LongWait};
+use domio_meter::{Explanation, HostPlaces, LongWait, ResidenceJson};
 use domio_stats::drivers::DriverFigures;
 
 /// An explanation with the names of the domains in it.
@@ -132,23 +133,42 @@ impl<'a> Explained<'a> {
         self.explanation.runs > 1
     }
 
-    /// Headings of [`Explained::cells`].
-    pub fn heads(&self) -> Vec<&'static str> {
-        let run = self.of_several().then_some("run");
-        let heads = [
-            "begins [s]",
-            "length",
-            "vcpu",
-            "on",
-            "mostly",
-            "who ran meanwhile",
+    /// Waits as a table: when, how long, whose, why, behind whom; before them which run each is of,
+    /// counted from 1, where several are added up.
+    fn table_of(&self, waits: &[&LongWait]) -> Table {
+        let several = self.of_several();
+        let words = |title| Column {
+            kind: Kind::Key,
+            ..tables::text(title)
+        };
+        let columns = [
+            tables::number("run", "").of(Holds::Whole),
+            moment("begins").of(Holds::Whole),
+            tables::number("length", "ns").of(Holds::Whole),
+            words("vcpu"),
+            words("on"),
+            words("mostly"),
+            tables::text("who ran meanwhile"),
         ];
-        run.into_iter().chain(heads).collect()
+        let mut table = Table::new("", &columns[usize::from(!several)..]);
+        for wait in waits {
+            let begin = wait.begin.saturating_since(self.explanation.start);
+            let cells: [Cell; 7] = [
+                u64::from(wait.run + 1).into(),
+                begin.as_nanos().into(),
+                wait.length.into(),
+                self.vcpu(wait.vcpu).into(),
+                wait.pcpu.to_string().into(),
+                wait.why.name().into(),
+                self.ran_meanwhile(wait).into(),
+            ];
+            table.row(cells.into_iter().skip(usize::from(!several)));
+        }
+        table
     }
 
-    /// One wait, as cells of a table: when, how long, whose, why, behind whom; before them which
-    /// run it is of, counted from 1, where several are added up.
-    pub fn cells(&self, wait: &LongWait) -> Vec<String> {
+    /// Who ran during a wait, and how long.
+    fn ran_meanwhile(&self, wait: &LongWait) -> String {
         let time = |ns: u64| figure::scaled(ns as f64, None, "ns");
         // Who had less than a thousandth is of no interest to people.
         let behind = wait
@@ -157,46 +177,92 @@ impl<'a> Explained<'a> {
             .filter(|(_, ns)| *ns >= wait.length / 1000);
         let behind = behind.map(|(whom, ns)| format!("{} {}", self.whom(*whom), time(*ns)));
         let others = (wait.others > 0).then(|| format!("others {}", time(wait.others)));
-        let behind: Vec<String> = behind.chain(others).collect();
-        let run = self.of_several().then(|| (wait.run + 1).to_string());
-        let cells = [
-            self.seconds(wait.begin),
-            time(wait.length),
-            self.vcpu(wait.vcpu),
-            wait.pcpu.to_string(),
-            wait.why.name().to_owned(),
-            behind.join(", "),
+        behind.chain(others).collect::<Vec<_>>().join(", ")
+    }
+
+    /// What vcpus did, beside the waits that are told apart.
+    fn vcpus(&self) -> Table {
+        let whole = self.explanation.elapsed;
+        let vcpus = &self.explanation.vcpus;
+        let columns = [
+            tables::name("vcpu"),
+            share("it runs"),
+            share("it waits"),
+            tables::number("longest", "ns").of(Holds::Whole),
         ];
-        run.into_iter().chain(cells).collect()
+        let mut table = Table::new("", columns);
+        let part = |time| Cell::Number(percent(time, whole));
+        for vcpu in vcpus {
+            let longest = (vcpu.waits > 0).then_some(vcpu.longest);
+            table.row([
+                self.vcpu(vcpu.name).into(),
+                part(vcpu.running),
+                part(vcpu.runnable()),
+                longest.into(),
+            ]);
+        }
+        if vcpus.iter().any(|vcpu| vcpu.unknown > 0) {
+            table.derive(share("unknown"), vcpus.iter().map(|v| part(v.unknown)));
+        }
+        table
+    }
+
+    /// What the causes mean that somebody waited for.
+    fn legend(&self) -> Table {
+        let mut table = Table::new("", [tables::name("cause"), tables::text("what it means")]);
+        for (name, meaning) in self.meanings() {
+            table.row([name.into(), meaning.into()]);
+        }
+        table
+    }
+
+    /// Where vcpus ran.
+    fn residence(&self) -> Option<Section> {
+        let explanation = self.explanation;
+        let pcpus = self
+            .places
+            .map_or(explanation.pcpus.len(), |p| p.topology.pcpus());
+        let vcpus = explanation.vcpus.iter().map(|v| {
+            let told = ResidenceJson::new(v.name, &v.residence, self.places);
+            (self.vcpu(v.name), told)
+        });
+        residence::section(&vcpus.collect::<Vec<_>>(), pcpus, Some(explanation.elapsed))
     }
 
     /// The report's sections.
     pub fn sections(&self) -> Vec<Section> {
         let mut sections = self.item_sections();
         if !self.explanation.vcpus.is_empty() {
+            let whole = "time of the vcpu";
+            let causes = "Time that each vcpu was runnable and did not run, by cause";
+            let table = |caption: &str, table| Figure::new(caption, Chart::Table(table));
             sections.push(Section {
                 title: "Behind whom vcpus wait, and why".to_owned(),
-                text: [self.verdicts(), self.parked(), self.idled()]
-                    .concat()
-                    .join(" "),
+                text: [
+                    self.verdicts(),
+                    self.parked(),
+                    self.idled(),
+                    self.absences(),
+                ]
+                .concat()
+                .join(" "),
                 figures: vec![
-                    self.causes()
-                        .picture("Time that each vcpu waited, by cause", "time of the vcpu"),
+                    table("How long each vcpu ran and waited", self.vcpus()),
+                    self.causes().picture(causes, whole),
+                    table("What the causes mean", self.legend()),
                     self.behind()
-                        .picture("The same time, by who ran meanwhile", "time of the vcpu"),
+                        .picture("The same time, by who ran meanwhile", whole),
                 ],
             });
-            let table = |(caption, waits): (&str, Vec<&LongWait>)| {
-                let table = DataTable {
-                    head: self.heads().into_iter().map(str::to_owned).collect(),
-                    rows: waits.iter().map(|w| self.cells(w)).collect(),
-                };
-                Figure::new(caption, Chart::Table(table))
-            };
+            sections.extend(self.residence());
+            let lists = self.longest();
+            let lists = lists
+                .iter()
+                .map(|(caption, waits)| Figure::new(*caption, Chart::Table(self.table_of(waits))));
             sections.push(Section {
                 title: "The longest waits".to_owned(),
                 text: "Times count from the first instant that counts.".to_owned(),
-                figures: self.longest().into_iter().map(table).collect(),
+                figures: lists.collect(),
             });
         }
         let order: Vec<String> = self.names.iter().map(|(_, name)| name.clone()).collect();

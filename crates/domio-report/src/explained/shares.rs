@@ -7,9 +7,6 @@ use std::collections::BTreeMap;
 /// terminal not much more room.
 pub(super) const BLAMED_MAX: usize = 7;
 
-/// Most bars of one picture.
-const BARS_MAX: usize = 24;
-
 /// Parts of a whole, in percent.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Shares {
@@ -67,18 +64,14 @@ impl Shares {
         }
     }
 
-    /// A bar for each row, of the first ones.
+    /// A bar for each row.
     pub(super) fn picture(self, caption: &str, whole: &str) -> Figure {
-        let left_out = self.rows.len().saturating_sub(BARS_MAX);
-        let caption = match left_out {
-            0 => caption.to_owned(),
-            n => format!("{caption}; the first {BARS_MAX} rows, {n} more are left out"),
-        };
-        let bars = self.rows.into_iter().take(BARS_MAX);
         let stack = Stack {
             value: Quantity::new(whole, "%"),
             parts: self.parts,
-            bars: bars
+            bars: self
+                .rows
+                .into_iter()
                 .map(|(name, lengths)| StackBar { name, lengths })
                 .collect(),
         };
@@ -112,20 +105,5 @@ mod tests {
         assert_eq!(name, "web");
         assert_eq!(parts.iter().sum::<f64>(), 46.0);
         assert_eq!(parts[BLAMED_MAX..], [10.0, 1.0], "two others, and nobody");
-    }
-
-    #[test]
-    fn rows_without_a_bar_are_counted() {
-        let row = |i: usize| (i.to_string(), vec![1.0]);
-        let shares = Shares {
-            parts: vec!["p".to_owned()],
-            rows: (0..BARS_MAX + 3).map(row).collect(),
-        };
-        let figure = shares.picture("Waits", "time");
-        assert!(figure.caption.contains("3 more"), "{}", figure.caption);
-        let Chart::Stack(stack) = figure.chart else {
-            panic!("no stack");
-        };
-        assert_eq!(stack.bars.len(), BARS_MAX);
     }
 }

@@ -58,6 +58,16 @@ impl Explained<'_> {
         )
     }
 
+    /// The same, a sentence each.
+    pub fn absences(&self) -> Vec<String> {
+        let (none, untold) = self.absent();
+        let lists = [("For nobody", none), ("Not told", untold)];
+        let filled = lists.into_iter().filter(|(_, causes)| !causes.is_empty());
+        filled
+            .map(|(title, causes)| format!("{title}: {}.", causes.join(", ")))
+            .collect()
+    }
+
     /// By vcpu the time that it was runnable, by who ran meanwhile, in percent of the
     /// measured time.
     pub fn behind(&self) -> Shares {

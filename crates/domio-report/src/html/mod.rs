@@ -5,13 +5,13 @@
 
 mod ledger;
 mod opening;
-mod tables;
 
 pub use opening::title as claims_title;
 
-use crate::data::{BarGroup, Chart, DataTable, Figure, ReportData, Section};
+use crate::data::{BarGroup, Chart, Figure, ReportData, Section};
 use crate::svg::document::CHART_STYLE;
-use crate::{figure, finding, svg};
+use crate::{figure, finding, svg, tables};
+use domio_answer::{Table, Tone};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use std::ops::Range;
 
@@ -167,7 +167,7 @@ pub fn draw_figure(id: &str, figure: &Figure) -> Markup {
         Chart::Claims(entries) => {
             return captioned(id, "claims", figure, &ledger::links(entries));
         }
-        chart => ("", tables::of(chart)),
+        chart => ("", tables::wide(chart, false)),
     };
     let marked = matches!(&figure.chart, Chart::Bars(bars) if bars.groups.iter().any(is_marked));
     let content = html! {
@@ -181,9 +181,24 @@ pub fn draw_figure(id: &str, figure: &Figure) -> Markup {
                 " worse than the first, beyond the 95 % interval"
             }
         }
+        @if let Some(count) = undrawn(&figure.chart) {
+            p { "The picture has the first bars; " (count) " more are in the table." }
+        }
         details { summary { "Figures" } @for table in &tables { (draw_table(table)) } }
     };
     captioned(id, class, figure, &content)
+}
+
+/// How many bars a picture has no room for, if any.
+fn undrawn(chart: &Chart) -> Option<usize> {
+    match chart {
+        Chart::Stack(stack) => stack
+            .bars
+            .len()
+            .checked_sub(svg::stack::BARS_MAX + 1)
+            .map(|n| n + 1),
+        _ => None,
+    }
 }
 
 fn is_marked(group: &BarGroup) -> bool {
@@ -209,8 +224,8 @@ fn captioned(id: &str, class: &str, figure: &Figure, content: &Markup) -> Markup
 const COLUMNS_MAX: usize = 8;
 
 /// The table; in several parts, each with the first column, where it has many columns.
-fn draw_table(table: &DataTable) -> Markup {
-    let count = table.head.len().saturating_sub(1);
+fn draw_table(table: &Table) -> Markup {
+    let count = table.columns().len().saturating_sub(1);
     let parts = count.div_ceil(COLUMNS_MAX).max(1);
     let each = count.div_ceil(parts);
     html! {
@@ -221,17 +236,16 @@ fn draw_table(table: &DataTable) -> Markup {
     }
 }
 
-fn draw_columns(table: &DataTable, columns: Range<usize>) -> Markup {
-    let head = |column: usize| table.head.get(column).map_or("", String::as_str);
-    let cells = |row: &'_ [String]| -> Vec<(usize, String)> {
-        let others = columns
-            .clone()
-            .map(|c| (c, row.get(c).cloned().unwrap_or_default()));
-        let first = row.first().cloned().unwrap_or_default();
-        [(0, first)].into_iter().chain(others).collect()
+fn draw_columns(table: &Table, columns: Range<usize>) -> Markup {
+    let head = |at: usize| {
+        let column = table.columns().get(at);
+        column.map_or(String::new(), |c| {
+            figure::heading(&c.title, figure::unit(c))
+        })
     };
     let class = |column: usize| (column > 0).then_some("figure");
-    let label = |column: usize| (column > 0).then_some(head(column));
+    let label = |column: usize| (column > 0).then(|| head(column));
+    let shown = || [0].into_iter().chain(columns.clone());
     html! {
         div class="scroll" {
             table {
@@ -242,11 +256,12 @@ fn draw_columns(table: &DataTable, columns: Range<usize>) -> Markup {
                     }
                 } }
                 tbody {
-                    @for row in &table.rows {
+                    @for (number, row) in table.rows().iter().enumerate() {
                         tr {
-                            @for (column, cell) in cells(row) {
+                            @for (column, cell) in shown().filter_map(|c| Some((c, row.get(c)?))) {
                                 td class=[class(column)] data-label=[label(column)] {
-                                    (marked_cell(&cell))
+                                    (figure::shown(&table.columns()[column], cell))
+                                    (marked(table.tone(number, column)))
                                 }
                             }
                         }
@@ -257,16 +272,13 @@ fn draw_columns(table: &DataTable, columns: Range<usize>) -> Markup {
     }
 }
 
-/// A cell whose mark has its colour.
-fn marked_cell(cell: &str) -> Markup {
-    let end = |better| figure::mark(Some(better));
+/// What follows a figure that is better or worse than the one that it is compared with.
+fn marked(tone: Tone) -> Markup {
     html! {
-        @if let Some(text) = cell.strip_suffix(end(true)) {
-            (text) span class="better" { (end(true)) }
-        } @else if let Some(text) = cell.strip_suffix(end(false)) {
-            (text) span class="worse" { (end(false)) }
-        } @else {
-            (cell)
+        @match tone {
+            Tone::Good => span class="better" { (figure::mark(Some(true))) },
+            Tone::Bad => span class="worse" { (figure::mark(Some(false))) },
+            _ => "",
         }
     }
 }
@@ -277,11 +289,9 @@ mod tests {
 
     #[test]
     fn wide_tables_are_drawn_in_parts() {
-        let head: Vec<String> = (0..20).map(|i| format!("h{i}")).collect();
-        let table = DataTable {
-            rows: vec![(0..20).map(|i| format!("c{i}")).collect()],
-            head,
-        };
+        let columns: Vec<_> = (0..20).map(|i| tables::text(format!("h{i}"))).collect();
+        let mut table = Table::new("", columns);
+        table.row((0..20).map(|i| format!("c{i}").into()));
         let html = draw_table(&table).into_string();
         assert_eq!(html.matches("<table>").count(), 3);
         assert_eq!(html.matches(">h0<").count(), 3, "each names its rows");
@@ -291,7 +301,7 @@ mod tests {
             assert_eq!(html.matches(&cell).count(), 1, "{html}");
         }
         assert!(
-            draw_table(&DataTable::default())
+            draw_table(&Table::default())
                 .into_string()
                 .contains("<table>")
         );
@@ -313,8 +323,13 @@ mod tests {
 
     #[test]
     fn marks_stand_out() {
-        let html = marked_cell("5.0 ± 0.3 −").into_string();
-        assert_eq!(html, "5.0 ± 0.3<span class=\"worse\"> −</span>");
-        assert_eq!(marked_cell("-3").into_string(), "-3");
+        let mut table = Table::new("", [tables::name("a"), tables::number("b", "")]);
+        table.row(["x".into(), 5.0.into()]);
+        table.set_tone(0, 1, Tone::Bad);
+        let html = draw_table(&table).into_string();
+        assert!(
+            html.contains(">5<span class=\"worse\"> −</span></td>"),
+            "{html}"
+        );
     }
 }

@@ -91,7 +91,8 @@ fn variables(text: &str) -> impl Iterator<Item = (&str, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{BarGroup, Bars, Cdf, DataTable, Quantity};
+    use crate::data::{BarGroup, Bars, Cdf, Quantity};
+    use domio_answer::Table;
     use domio_stats::Estimate;
 
     #[test]
@@ -129,6 +130,6 @@ mod tests {
         }
         assert_eq!(file.matches("<svg").count(), 1);
         assert!(document(&Chart::Cdf(Cdf::default())).is_some());
-        assert_eq!(document(&Chart::Table(DataTable::default())), None);
+        assert_eq!(document(&Chart::Table(Table::default())), None);
     }
 }

@@ -20,8 +20,14 @@ const SEEN: f64 = 1.0;
 /// Room for half of the last tick's label.
 const MARGIN: f64 = 24.0;
 
-/// The picture.
+/// Most bars of one picture.
+pub const BARS_MAX: usize = 24;
+
+/// The picture, of the first [`BARS_MAX`] bars.
 pub fn draw(stack: &Stack, width: f64) -> Drawn {
+    let mut stack = stack.clone();
+    stack.bars.truncate(BARS_MAX);
+    let stack = &stack;
     let names = stack.bars.iter().map(|b| text_width(&b.name, NAME_SIZE));
     let widest = names.fold(30.0, f64::max);
     let beside = widest <= width * NAME_PART;

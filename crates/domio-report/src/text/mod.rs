@@ -7,8 +7,6 @@ pub mod compare;
 #[cfg(feature = "terminal")]
 pub mod domains;
 #[cfg(feature = "terminal")]
-pub mod driver_work;
-#[cfg(feature = "terminal")]
 pub mod explained;
 pub mod gains;
 #[cfg(feature = "terminal")]
@@ -16,9 +14,7 @@ pub mod ledger;
 #[cfg(feature = "terminal")]
 pub mod machines;
 #[cfg(feature = "terminal")]
-pub mod overhead;
-#[cfg(feature = "terminal")]
-pub mod residence;
+pub mod page;
 #[cfg(feature = "terminal")]
 pub mod sched_map;
 #[cfg(feature = "terminal")]

@@ -9,6 +9,7 @@ use crate::text::view::{Sort, View, names, plain_title};
 use comfy_table::{
     Attribute, CellAlignment, Color, ColumnConstraint, ContentArrangement, LineStyle, TableStyle,
 };
+use domio_answer::{Holds, Kind};
 
 /// A line under the header and nothing else: the rest is noise, also for screen readers.
 const STYLE: TableStyle =
@@ -17,34 +18,24 @@ const STYLE: TableStyle =
 /// Characters that a column of words needs to be read.
 const NARROW: usize = 16;
 
-/// How a cell stands out.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Tone {
-    /// Not at all.
-    #[default]
-    Plain,
-    /// What was hoped for.
-    Good,
-    /// What needs attention.
-    Bad,
-    /// Less important than the rest.
-    Dim,
-    /// More important than the rest.
-    Strong,
-}
+pub use domio_answer::Tone;
 
 /// One cell.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Cell {
     text: String,
     tone: Tone,
+    /// What it is worth beside others of the column.
+    worth: Option<f64>,
 }
 
 impl Cell {
     /// A cell that stands out as `tone` tells.
     pub fn new(text: impl Into<String>, tone: Tone) -> Self {
+        let text = text.into();
         Cell {
-            text: text.into(),
+            worth: figure::value(&text),
+            text,
             tone,
         }
     }
@@ -59,6 +50,8 @@ impl<T: Into<String>> From<T> for Cell {
 /// One column.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Column {
+    /// Name for programs; empty where there is none.
+    key: String,
     title: String,
     right: bool,
     whole: bool,
@@ -68,6 +61,7 @@ impl Column {
     /// A column of words, aligned left.
     pub fn words(title: impl Into<String>) -> Self {
         Column {
+            key: String::new(),
             title: title.into(),
             right: false,
             whole: false,
@@ -83,6 +77,11 @@ impl Column {
         }
     }
 
+    /// Whether `word` names it: by its title, or by its key.
+    fn is_called(&self, word: &str) -> bool {
+        names(word, &self.title) || !self.key.is_empty() && names(word, &self.key)
+    }
+
     /// The column, never wrapped.
     pub fn whole(self) -> Self {
         Column {
@@ -93,10 +92,56 @@ impl Column {
 }
 
 /// A table.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Table {
     columns: Vec<Column>,
     rows: Vec<Vec<Cell>>,
+}
+
+impl From<&domio_answer::Table> for Table {
+    fn from(typed: &domio_answer::Table) -> Self {
+        let column = |column: &domio_answer::Column| Column {
+            key: column.key.clone().into_owned(),
+            title: in_lines(&column.title, figure::unit(column)),
+            right: column.holds != Holds::Text,
+            whole: column.holds != Holds::Text || column.kind == Kind::Key,
+        };
+        let cell = |row: usize, at: usize| {
+            let (column, cell) = (&typed.columns()[at], &typed.rows()[row][at]);
+            let text = figure::shown(column, cell);
+            let (text, tone) = match typed.tone(row, at) {
+                Tone::Good => (format!("{text} +"), Tone::Good),
+                Tone::Bad => (format!("{text} -"), Tone::Bad),
+                Tone::Plain if cell.is_none() => (text, Tone::Dim),
+                Tone::Plain if at == 0 => (text, Tone::Strong),
+                tone => (text, tone),
+            };
+            let worth = figure::worth(cell);
+            Cell { text, tone, worth }
+        };
+        let columns = typed.columns();
+        let row = |row: usize| (0..columns.len()).map(|at| cell(row, at)).collect();
+        Table {
+            columns: columns.iter().map(column).collect(),
+            rows: (0..typed.rows().len()).map(row).collect(),
+        }
+    }
+}
+
+/// A title with its unit below. Columns are narrow: what follows a comma, or else the last word of
+/// a long name, goes below, too.
+fn in_lines(title: &str, unit: &str) -> String {
+    let title = match (title.split_once(", "), title.rsplit_once(' ')) {
+        (Some((first, rest)), _) => format!("{first},\n{rest}"),
+        (None, Some((first, rest))) if title.len() > 8 => format!("{first}\n{rest}"),
+        _ => title.to_owned(),
+    };
+    figure::two_lines(&title, unit)
+}
+
+/// `table` as text that ends in a newline, as `view` asks for.
+pub fn render(table: &domio_answer::Table, view: &View) -> String {
+    Table::from(table).render(view)
 }
 
 impl Table {
@@ -177,7 +222,7 @@ impl Table {
         let unknown = shown.choose(&view.columns);
         let sorted = view.sort.as_ref().is_some_and(|sort| shown.sort(sort));
         view.met.table(self.titles(), sorted);
-        let is_here = |word: &&String| self.columns.iter().any(|c| names(word, &c.title));
+        let is_here = |word: &&String| self.columns.iter().any(|c| c.is_called(word));
         let found = view.columns.iter().filter(is_here);
         found.for_each(|word| view.is_found(word));
         let titles: Vec<String> = self.titles().skip(1).collect();
@@ -193,7 +238,7 @@ impl Table {
     /// Keeps the first column and those that `asked` names. Keeps all of them and returns true when
     /// none is named.
     fn choose(&mut self, asked: &[String]) -> bool {
-        let wanted = |column: &Column| asked.iter().any(|part| names(part, &column.title));
+        let wanted = |column: &Column| asked.iter().any(|part| column.is_called(part));
         if asked.is_empty() || !self.columns.iter().any(wanted) {
             return !asked.is_empty();
         }
@@ -208,22 +253,19 @@ impl Table {
     /// Sorts rows, where there is such a column, and returns whether there is. Rows without a
     /// figure come last.
     fn sort(&mut self, sort: &Sort) -> bool {
-        let found = self
-            .columns
-            .iter()
-            .position(|c| names(&sort.column, &c.title));
+        let found = self.columns.iter().position(|c| c.is_called(&sort.column));
         let Some(index) = found else {
             return false;
         };
         let figures = self.columns[index].right;
         self.rows.sort_by(|a, b| {
-            let (a, b) = (&a[index].text, &b[index].text);
+            let (a, b) = (&a[index], &b[index]);
             let order = match figures {
-                true => match (figure::value(a), figure::value(b)) {
+                true => match (a.worth, b.worth) {
                     (Some(a), Some(b)) => a.total_cmp(&b),
                     (a, b) => return b.is_some().cmp(&a.is_some()),
                 },
-                false => a.cmp(b),
+                false => a.text.cmp(&b.text),
             };
             match sort.descending {
                 true => order.reverse(),
@@ -371,6 +413,24 @@ fn styled(cell: &Cell) -> comfy_table::Cell {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+
+    #[test]
+    fn typed_tables_are_sorted_by_what_cells_are_worth() {
+        let column = |title, unit| crate::tables::number(title, unit);
+        let columns = [crate::tables::name("vcpu"), column("waits_ns", "ns")];
+        let mut table = domio_answer::Table::new("", columns);
+        for (name, ns) in [("a", 59.7e6), ("b", f64::NAN), ("c", 812e3), ("d", 1.2e9)] {
+            table.row([name.into(), Some(ns).filter(|n: &f64| !n.is_nan()).into()]);
+        }
+        let view = View {
+            sort: "waits_ns:asc".parse().ok(),
+            ..View::default()
+        };
+        let text = plain(&render(&table, &view));
+        let rows = text.lines().skip(2).map(|line| line[..1].to_owned());
+        assert_eq!(rows.collect::<String>(), "cadb", "{text}");
+        assert!(text.contains("59.7 ms") && text.contains("1.2 s"), "{text}");
+    }
 
     #[test]
     fn a_number_and_its_unit_are_not_parted() {

@@ -2,15 +2,17 @@
 //!
 //! Set `DOMIO_REPORT_DEMO` to a file name to have the page written there, to look at it.
 
+use domio_answer::Table;
 use domio_core::Runstate;
 use domio_papers::ledger::{ClaimResult, LedgerEntry};
 use domio_papers::{ClaimLedger, Claims};
 use domio_report::data::{
-    BarGroup, Bars, Cdf, CdfSeries, Chart, DataTable, Figure, Line, Lines, MarkShape, Panel,
-    PanelCell, Panels, PaperTitle, Point, Printed, Quantity, ReportData, Section, Sequence, Span,
-    Stack, StackBar, Timeline, TimelineRow, Wait,
+    BarGroup, Bars, Cdf, CdfSeries, Chart, Figure, Line, Lines, MarkShape, Panel, PanelCell,
+    Panels, PaperTitle, Point, Printed, Quantity, ReportData, Section, Sequence, Span, Stack,
+    StackBar, Timeline, TimelineRow, Wait,
 };
 use domio_report::html::page;
+use domio_report::tables;
 use domio_stats::Estimate;
 
 /// A repeatable sequence in 0 to 1 (multiplicative congruential, as in Park and Miller).
@@ -321,17 +323,18 @@ fn demo() -> ReportData {
                 text: String::new(),
                 figures: vec![
                     figure("What runs on p0, and what each vcpu does", timeline()),
-                    figure(
-                        "A table without a picture",
-                        Chart::Table(DataTable {
-                            head: vec!["policy".into(), "switches [1/s]".into()],
-                            rows: vec![vec!["credit".into(), "1204".into()]],
-                        }),
-                    ),
+                    figure("A table without a picture", Chart::Table(switches())),
                 ],
             },
         ],
     }
+}
+
+fn switches() -> Table {
+    let columns = [tables::name("policy"), tables::number("switches", "1/s")];
+    let mut table = Table::new("", columns);
+    table.row(["credit".into(), 1204.0.into()]);
+    table
 }
 
 /// The page reduced to its tags with their classes, without pictures' shapes and repeated lines.
@@ -443,7 +446,10 @@ fn text_is_escaped_everywhere() {
                     timeline.rows[0].name = evil.into();
                     timeline.worst.as_mut().unwrap().row = evil.into();
                 }
-                Chart::Table(table) => table.rows[0][0] = evil.into(),
+                Chart::Table(table) => {
+                    *table = Table::new(evil, [tables::name(evil)]);
+                    table.row([evil.into()]);
+                }
                 Chart::Panels(panels) => {
                     panels.columns[0] = evil.into();
                     let panel = &mut panels.panels[0];

@@ -1,12 +1,12 @@
 //! `domio alert`: how far what a domain gets is from what it was allocated.
 
 use crate::args::{self, Alert, Global};
-use crate::cmd::choice::Choice;
-use crate::cmd::run::refuse_doubled;
 use crate::files::{FileKind, Files, Output, Target};
 use crate::keeping;
 use crate::out::{self, Status};
 use crate::progress::progress;
+use crate::shared::choice::Choice;
+use crate::shared::host::refuse_doubled;
 use anyhow::{Context, anyhow, bail};
 use domio_advise::alert::allocation::AlertMode;
 use domio_advise::alert::{

@@ -1,10 +1,10 @@
 //! `domio calibrate`: what packets cost a driver domain.
 
 use crate::args::{Calibrate, Global};
-use crate::cmd::run::load;
 use crate::keeping;
 use crate::out::{self, Status};
 use crate::progress::progress;
+use crate::shared::host::load;
 use anyhow::{Context, anyhow};
 use domio_advise::calibrate::{
     Bench, Calibration, CalibrationPoint, CalibrationRow, FIXED_RATE, FIXED_SIZE, SizeEffect, Use,

@@ -1,12 +1,12 @@
 //! `domio compare`: one thing changed, and who gains and who pays.
 
 use crate::args::{Compare, Global};
-use crate::cmd::variants::{self, Recording, Variant, What};
-use crate::cmd::{pictures, run};
 use crate::files::Files;
 use crate::keeping;
 use crate::out::{self, Status};
 use crate::progress::progress;
+use crate::shared::variants::{self, Recording, Variant, What};
+use crate::shared::{host, pictures};
 use domio_core::{DomainId, Figure};
 use domio_front::comparison::{self, ComparedTables, ComparedVariants, VariantJson};
 use domio_front::hosts;
@@ -25,7 +25,7 @@ pub fn run(args: &Compare, global: &Global) -> anyhow::Result<Status> {
     let hosts: Vec<&(Scenario, Built)> = variants.iter().filter_map(Variant::host).collect();
     let first = hosts.first().map(|(_, built)| built);
     let draws = args.drawn.draws(&args.reporting, first)?;
-    let shown = run::shown("compare", &args.scenarios, &args.how, &args.policies);
+    let shown = host::shown("compare", &args.scenarios, &args.how, &args.policies);
     let shown = args
         .labels
         .iter()
@@ -34,7 +34,7 @@ pub fn run(args: &Compare, global: &Global) -> anyhow::Result<Status> {
         let read = Files::reading(variants.iter().flat_map(Variant::inputs));
         read.forced(args.reporting.force)
     };
-    let report = run::report_beside(inputs(), &args.reporting, &shown)?;
+    let report = host::report_beside(inputs(), &args.reporting, &shown)?;
     let mut notices = variants::notices(&variants);
     notices.iter().for_each(|notice| out::notice(notice));
     let keeper = keeping::keeper(&args.keeping, &global.parts)?;
@@ -257,10 +257,10 @@ fn draw(
     }];
     sections.extend(work::compared(driver_work, &domains));
     let first = variants.iter().find_map(Variant::host);
-    let title = first.map_or_else(|| args.scenarios.join(", "), |(s, _)| run::title(s));
+    let title = first.map_or_else(|| args.scenarios.join(", "), |(s, _)| host::title(s));
     let lead = first.and_then(|(s, _)| s.plan().description.clone());
     let provenance = first.map_or_else(Vec::new, |(scenario, built)| {
-        run::provenance(scenario, built, &names, args.how.replications)
+        host::provenance(scenario, built, &names, args.how.replications)
     });
     ReportData {
         name: format!(

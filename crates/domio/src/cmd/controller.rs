@@ -1,8 +1,8 @@
 //! `domio controller`: which controllers there are, what they set and what they let you set.
 
 use crate::args::{self, ControllerList, ControllerShow, Global};
-use crate::cmd::registered::{self, ParamJson, Word};
 use crate::out::{self, Status};
+use crate::shared::registered::{self, ParamJson, Word};
 use domio_contract::control::{Descriptor, Kinds, Promises, SettingKind};
 use domio_scenario::Parts;
 use serde::Serialize;

@@ -1,13 +1,12 @@
 //! `domio dom0-share`: how much of the processor dom0 should get for a mix.
 
 use crate::args::{Dom0Share, Global};
-use crate::cmd::choice::Choice;
-use crate::cmd::run;
-use crate::cmd::scenario;
 use crate::files::{FileKind, Output};
 use crate::keeping;
 use crate::out::{self, Status};
 use crate::progress::progress;
+use crate::shared::choice::Choice;
+use crate::shared::host;
 use crate::traces;
 use anyhow::anyhow;
 use domio_advise::dom0_share::answers::answers;
@@ -25,9 +24,9 @@ const POLICIES: [&str; 4] = ["credit", "credit2", "sedf", "bvt"];
 
 /// Tries the settings, and prints and draws what came out.
 pub fn run(args: &Dom0Share, global: &Global) -> anyhow::Result<Status> {
-    let scenario = run::load(&args.scenario, &args.how, None, &global.parts)?;
+    let scenario = host::load(&args.scenario, &args.how, None, &global.parts)?;
     let subjects = subjects(args, &scenario, &global.parts)?;
-    let mut files = scenario::files(&scenario).forced(args.force);
+    let mut files = host::files(&scenario).forced(args.force);
     files.prints()?;
     let target = args.plot.as_ref();
     let target = target

@@ -2,12 +2,12 @@
 //! script of requests.
 
 use crate::args::{self, ElevatorList, ElevatorReplay, ElevatorShow, Global};
-use crate::cmd::registered::{self, ParamJson};
 use crate::files::{FileKind, Files, Output, is_stdout};
 use crate::input::{self, InputKind, Stream};
 use crate::out::{self, Status};
+use crate::shared::registered::{self, ParamJson};
 use anyhow::{Context, bail};
-use domio_blk::elevator::{ElevatorInfo, find_elevator};
+use domio_blk::elevator::ElevatorInfo;
 use domio_blk::replay::{IoScript, replay};
 use domio_scenario::Parts;
 use serde::Serialize;
@@ -23,16 +23,6 @@ pub fn run(command: &args::Elevator, global: &Global) -> anyhow::Result<Status> 
     }
 }
 
-/// The elevator of `parts` called `name`, or with that short name.
-///
-/// # Errors
-/// When there is none.
-pub fn named(name: &str, parts: &Parts) -> anyhow::Result<&'static ElevatorInfo> {
-    let names = parts.elevators().iter().map(|e| e.name);
-    find_elevator(parts.elevators(), name)
-        .ok_or_else(|| registered::unknown("elevator", name, names))
-}
-
 fn list(args: &ElevatorList, parts: &Parts) -> anyhow::Result<Status> {
     let all = parts.elevators().iter();
     if args.json {
@@ -43,7 +33,7 @@ fn list(args: &ElevatorList, parts: &Parts) -> anyhow::Result<Status> {
 }
 
 fn show(args: &ElevatorShow, parts: &Parts) -> anyhow::Result<Status> {
-    let elevator = named(&args.name, parts)?;
+    let elevator = registered::elevator(&args.name, parts)?;
     if args.json {
         out::json_as("elevator-show", &ElevatorJson::new(elevator))?;
         return Ok(Status::Success);
@@ -77,7 +67,9 @@ fn answer(args: &ElevatorReplay, parts: &Parts) -> anyhow::Result<Status> {
         }
     };
     let elevator = args.elevator.as_deref();
-    let elevator = elevator.map(|name| named(name, parts)).transpose()?;
+    let elevator = elevator
+        .map(|name| registered::elevator(name, parts))
+        .transpose()?;
     let name = input::name(&args.script);
     let text = script_at(&args.script)?;
     let script = IoScript::read(&text, parts.elevators(), elevator).context(name)?;

@@ -2,14 +2,14 @@
 //! requests of a block trace wait for.
 
 use crate::args::{Explain, Global, Machine, TraceInput};
-use crate::cmd::run::{load, policy_names, provenance, report_beside, shown, title};
-use crate::cmd::{block, pictures, scenario, trace};
 use crate::files::Files;
 use crate::input::{self, InputKind};
 use crate::keeping;
 use crate::out::{self, Status};
 use crate::progress::progress;
 use crate::report::{self, ReportFile, ReportKey};
+use crate::shared::host::{load, policy_names, provenance, report_beside, shown, title};
+use crate::shared::{block, host, pictures, trace};
 use anyhow::{Context, bail};
 use domio_core::{DomainId, Duration, Names, Record, Sink};
 use domio_front::explained;
@@ -134,7 +134,7 @@ fn of_scenario(args: &Explain, global: &Global) -> anyhow::Result<Status> {
         &args.how,
         &policies,
     );
-    let report = report_beside(scenario::files(&scenario), &args.reporting, &shown)?;
+    let report = report_beside(host::files(&scenario), &args.reporting, &shown)?;
     let explanation = sum(args, global, &scenario, &built)?;
     let names = simulate::domains(&built);
     let moments = match draws {
@@ -162,7 +162,7 @@ fn of_scenario(args: &Explain, global: &Global) -> anyhow::Result<Status> {
     told.show(
         args,
         report,
-        scenario::files(&scenario).forced(args.reporting.force),
+        host::files(&scenario).forced(args.reporting.force),
     )
 }
 

@@ -1,34 +1,23 @@
 //! One file a command. Each takes its parsed arguments and returns how it ended.
 
-pub mod against;
 pub mod alert;
-pub mod block;
 pub mod calibrate;
-pub mod choice;
 pub mod claim;
 pub mod compare;
 pub mod completions;
-pub mod conformance;
 pub mod controller;
 pub mod dom0_share;
 pub mod elevator;
 pub mod explain;
-mod from_lists;
-mod from_trace;
-pub mod machines;
 pub mod man;
 pub mod mon;
 pub mod new;
-pub mod pictures;
 pub mod policy;
-pub mod registered;
 pub mod reproduce;
 pub mod results;
 pub mod run;
 pub mod scenario;
 pub mod schema;
 pub mod sweep;
-pub mod tour;
 pub mod trace;
 pub mod validate;
-pub mod variants;

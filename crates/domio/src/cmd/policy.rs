@@ -1,12 +1,11 @@
 //! `domio policy`: which policies there are and what they let you set.
 
 use crate::args::{self, Global, PolicyList, PolicyShow};
-use crate::cmd::conformance;
-use crate::cmd::registered::{self, ParamJson};
 use crate::out::{self, Status};
-use anyhow::anyhow;
-use domio_contract::{Descriptor, Needs, Policy, Promises};
-use domio_scenario::{Parts, unmodelled_policy};
+use crate::shared::conformance;
+use crate::shared::registered::{self, ParamJson};
+use domio_contract::{Descriptor, Needs, Promises};
+use domio_scenario::Parts;
 use serde::Serialize;
 
 /// Runs a subcommand.
@@ -16,21 +15,6 @@ pub fn run(command: &args::Policy, global: &Global) -> anyhow::Result<Status> {
         args::Policy::Show(args) => show(args, &global.parts),
         args::Policy::Check(args) => conformance::run(args, global),
     }
-}
-
-/// The policy of `parts` called `name`.
-///
-/// # Errors
-/// With near matches and where to look.
-pub fn named(name: &str, parts: &Parts) -> anyhow::Result<Policy> {
-    let names = parts.policies().iter().map(|p| p.descriptor.name);
-    parts
-        .policy(name)
-        .copied()
-        .ok_or_else(|| match unmodelled_policy(name) {
-            Some(told) => anyhow!("no policy is called \"{name}\": {told}"),
-            None => registered::unknown("policy", name, names),
-        })
 }
 
 fn list(args: &PolicyList, parts: &Parts) -> anyhow::Result<Status> {
@@ -43,7 +27,7 @@ fn list(args: &PolicyList, parts: &Parts) -> anyhow::Result<Status> {
 }
 
 fn show(args: &PolicyShow, parts: &Parts) -> anyhow::Result<Status> {
-    let descriptor = named(&args.name, parts)?.descriptor;
+    let descriptor = registered::policy(&args.name, parts)?.descriptor;
     if args.json {
         out::json_as("policy-show", &PolicyJson::new(descriptor))?;
         return Ok(Status::Success);

@@ -1,15 +1,15 @@
 //! `domio reproduce`: the papers' claims.
 
 use crate::args::{Global, Reproduce};
-use crate::cmd::against::{self, Against};
-use crate::cmd::machines;
-use crate::cmd::pictures;
-use crate::cmd::tour::Tour;
 use crate::files::Files;
 use crate::keeping;
 use crate::out::{self, Status};
 use crate::progress::progress;
 use crate::report::{self, ReportKey};
+use crate::shared::against::{self, Against};
+use crate::shared::machines;
+use crate::shared::pictures;
+use crate::shared::tour::Tour;
 use anyhow::anyhow;
 use domio_front::papers::{self, Chosen};
 use domio_lab::Keeping;

@@ -1,16 +1,16 @@
 //! `domio run`: simulates a scenario.
 
-use crate::args::{Global, How, Reporting, Run};
-use crate::cmd::choice::Choice;
-use crate::cmd::{pictures, scenario};
-use crate::files::{FileKind, Files, Output, Target, is_stdout};
+use crate::args::{Global, Run};
+use crate::files::{FileKind, Output, Target, is_stdout};
 use crate::keeping;
 use crate::out::{self, Status};
 use crate::progress::progress;
-use crate::report::{self, ReportFile, ReportKey};
-use anyhow::{Context, bail};
-use domio_core::{DomainId, Duration, Names, Record, Sink};
-use domio_front::{hosts, scenarios};
+use crate::report::{self, ReportFile};
+use crate::shared::host::{load, policy_names, provenance, shown, title};
+use crate::shared::{host, pictures};
+use anyhow::Context;
+use domio_core::{DomainId, Names, Record, Sink};
+use domio_front::hosts;
 use domio_lab::Keeper;
 use domio_meter::ResidenceJson;
 use domio_report::data::{Chart, Figure, ReportData, Section};
@@ -21,9 +21,9 @@ use domio_report::{observed, samples, text};
 use domio_run::observe::{Observer, Seen, Window};
 use domio_run::simulate::{self, RunFault};
 use domio_run::{Heard, Sample, SampleKey};
-use domio_scenario::{Built, Parts, Scenario};
+use domio_scenario::{Built, Scenario};
 use domio_stats::drivers::{self, DriverFigures};
-use domio_trace::{PerfettoWriter, TraceWriter, scenario_sha256};
+use domio_trace::{PerfettoWriter, TraceWriter};
 use std::path::PathBuf;
 use std::sync::Mutex;
 
@@ -91,99 +91,13 @@ pub fn run(args: &Run, global: &Global) -> anyhow::Result<Status> {
     }
     if let Some(seen) = seen {
         let report = report(&scenario, &built, args, &samples, &seen);
-        let files = scenario::files(&scenario).forced(args.reporting.force);
+        let files = host::files(&scenario).forced(args.reporting.force);
         pictures::write(args.drawn.figures.as_deref(), &report, files)?;
         if let Some(to) = targets.report {
             to.write(report)?;
         }
     }
     Ok(Status::Success)
-}
-
-/// What a report of `domio VERB` on `scenarios` shows, run as `how` says under `policies`.
-pub fn shown(verb: &str, scenarios: &[String], how: &How, policies: &[String]) -> ReportKey {
-    let mut shown = ReportKey::new(verb, scenarios);
-    for policy in policies {
-        shown = shown.with("--policy", policy);
-    }
-    for (key, value) in &how.set {
-        shown = shown.with("--set", format!("{key}={value}"));
-    }
-    if let Some(seed) = how.seed {
-        shown = shown.with("--seed", seed);
-    }
-    match how.replications {
-        1 => shown,
-        n => shown.with("--replications", n),
-    }
-}
-
-/// The scenario with the changes that the command line asks for; its notices are told. `policy` is
-/// as for [`Choice::parse`].
-pub fn load(
-    name: &str,
-    how: &How,
-    policy: Option<&str>,
-    parts: &Parts,
-) -> anyhow::Result<Scenario> {
-    let scenario = read(name, how, policy, parts)?;
-    for notice in scenario.notices() {
-        out::notice(notice);
-    }
-    Ok(scenario)
-}
-
-/// As [`load`], and nothing is told.
-pub fn read(
-    name: &str,
-    how: &How,
-    policy: Option<&str>,
-    parts: &Parts,
-) -> anyhow::Result<Scenario> {
-    refuse_doubled(&how.set, "leave one out, or see both with `domio compare`")?;
-    let scenario = scenarios::load(name, parts)?;
-    let seed = how.seed.map(|seed| seed.to_string());
-    let choice = policy.map(|text| Choice::parse(text, parts)).transpose()?;
-    let choice = choice.map_or_else(Vec::new, |choice| choice.changes());
-    let pairs = choice.iter();
-    let pairs = pairs.map(|(key, value)| (key.as_str(), value.as_str()));
-    let mut changes: Vec<(&str, &str)> = pairs.collect();
-    changes.extend(
-        how.set
-            .iter()
-            .map(|(key, value)| (key.as_str(), value.as_str())),
-    );
-    if let Some(seed) = &seed {
-        changes.push(("seed", seed));
-    }
-    scenario.with(&changes).map_err(scenarios::mistakes)
-}
-
-/// Refuses two values of one key: one of them would be ignored.
-/// `advice` says what to do.
-///
-/// # Errors
-/// The first key with two values.
-pub fn refuse_doubled(set: &[(String, String)], advice: &str) -> anyhow::Result<()> {
-    for (at, (key, value)) in set.iter().enumerate() {
-        if let Some((_, before)) = set[..at].iter().find(|(other, _)| other == key) {
-            bail!("--set gives {key} twice, as {before} and as {value}; {advice}");
-        }
-    }
-    Ok(())
-}
-
-/// Begins the report of what is made of `files`, for commands that write nothing else.
-///
-/// # Errors
-/// When the command reads from there, or it cannot be written.
-pub fn report_beside(
-    mut files: Files,
-    reporting: &Reporting,
-    shown: &ReportKey,
-) -> anyhow::Result<Option<ReportFile>> {
-    files.prints()?;
-    report::wanted(&mut files, reporting, shown)
 }
 
 fn names(domains: &[(DomainId, String)]) -> Vec<String> {
@@ -205,7 +119,7 @@ struct Targets {
 
 impl Targets {
     fn of(args: &Run, scenario: &Scenario) -> anyhow::Result<Self> {
-        let mut files = scenario::files(scenario).forced(args.reporting.force);
+        let mut files = host::files(scenario).forced(args.reporting.force);
         if !prints_a_trace(args) {
             files.prints()?;
         }
@@ -305,16 +219,30 @@ fn to_text(
     drivers: &[DriverFigures],
 ) -> String {
     let view = out::view();
-    let (vcpus, pcpus, elapsed) = residence_by_name(built, samples);
-    let overhead = run_json::overhead(built, samples, domains, drivers);
     let parts = [
         text::domains::render(&names(domains), samples, view),
-        text::residence::render(&vcpus, pcpus, Some(elapsed), view),
-        text::driver_work::render(drivers, hosts::measured_ms(built), view),
-        text::overhead::render(&overhead, hosts::measured_ms(built), view),
+        text::page::sections(&of_host(built, domains, samples, drivers), view),
     ];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     parts.join("\n")
+}
+
+/// Where vcpus ran, and what driver domains did.
+fn of_host(
+    built: &Built,
+    domains: &[(DomainId, String)],
+    samples: &[Sample],
+    drivers: &[DriverFigures],
+) -> Vec<Section> {
+    let (vcpus, pcpus, elapsed) = residence_by_name(built, samples);
+    let measured_ms = hosts::measured_ms(built);
+    let overhead_of = run_json::overhead(built, samples, domains, drivers);
+    let sections = [
+        domio_report::residence::section(&vcpus, pcpus, Some(elapsed)),
+        work::section(drivers, &names(domains), measured_ms),
+        overhead::section(&overhead_of, measured_ms),
+    ];
+    sections.into_iter().flatten().collect()
 }
 
 /// Where vcpus ran, by their names; the number of pcpus, and nanoseconds in all.
@@ -348,17 +276,8 @@ fn report(
         text: String::new(),
         figures,
     }];
-    let (vcpus, pcpus, elapsed) = residence_by_name(built, samples);
-    sections.extend(domio_report::residence::section(
-        &vcpus,
-        pcpus,
-        Some(elapsed),
-    ));
-    let measured_ms = hosts::measured_ms(built);
-    let drivers = drivers::figures(samples, &domains, measured_ms);
-    sections.extend(work::section(&drivers, &names, measured_ms));
-    let overhead_of = run_json::overhead(built, samples, &domains, &drivers);
-    sections.extend(overhead::section(&overhead_of, measured_ms));
+    let drivers = drivers::figures(samples, &domains, hosts::measured_ms(built));
+    sections.extend(of_host(built, &domains, samples, &drivers));
     sections.extend(observed::sections(seen, &domains));
     ReportData {
         name: format!("{} {policy}", scenario.name()),
@@ -370,49 +289,4 @@ fn report(
         papers: Vec::new(),
         sections,
     }
-}
-
-/// The policy of `built`, or that of each pool.
-pub fn policy_names(built: &Built) -> String {
-    let pools = run_json::pools(built).map(|(name, policy)| format!("{policy} in {name}"));
-    match pools.collect::<Vec<_>>() {
-        pools if pools.is_empty() => built.policy.descriptor.name.to_owned(),
-        pools => pools.join(", "),
-    }
-}
-
-/// Title of a report on `scenario`.
-pub fn title(scenario: &Scenario) -> String {
-    let title = scenario.plan().title.clone();
-    title.unwrap_or_else(|| scenario.name().to_owned())
-}
-
-/// All that the figures are a function of.
-pub fn provenance(
-    scenario: &Scenario,
-    built: &Built,
-    policies: &str,
-    replications: u32,
-) -> Vec<(String, String)> {
-    let seconds = |d: Duration| d.as_nanos() as f64 / 1e9;
-    let mut facts = vec![
-        ("version", format!("domio {}", env!("CARGO_PKG_VERSION"))),
-        ("scenario", scenario.name().to_owned()),
-        ("its SHA-256", scenario_sha256(scenario.text().as_bytes())),
-        ("policy", policies.to_owned()),
-        ("seed", built.seed.to_string()),
-        ("replications", replications.to_string()),
-        ("measured time", format!("{} s", seconds(built.duration))),
-        ("warm-up before it", format!("{} s", seconds(built.warmup))),
-    ];
-    // The policy has its own line.
-    let other = |change: &&str| !change.starts_with("scheduler.policy");
-    let overrides: Vec<&str> = scenario.overrides().filter(other).collect();
-    if !overrides.is_empty() {
-        facts.push(("changed", overrides.join(", ")));
-    }
-    facts
-        .into_iter()
-        .map(|(name, fact)| (name.to_owned(), fact))
-        .collect()
 }

@@ -1,10 +1,9 @@
 //! `domio scenario`: checks, schema and the shipped scenarios.
 
 use crate::args::{self, Global, ScenarioCheck, ScenarioList, ScenarioShow};
-use crate::cmd::{from_lists, from_trace};
-use crate::files::Files;
 use crate::input;
 use crate::out::{self, Status};
+use crate::shared::{from_lists, from_trace};
 use crate::traces;
 use anyhow::anyhow;
 use domio_front::hosts;
@@ -13,7 +12,6 @@ use domio_papers::paper::{self, Paper};
 use domio_report::text::{Cell, Column, Table, Tone};
 use domio_scenario::{Parts, Scenario, example, examples, schema};
 use serde_json::json;
-use std::path::{Path, PathBuf};
 
 /// Runs a subcommand.
 pub fn run(command: &args::Scenario, global: &Global) -> anyhow::Result<Status> {
@@ -28,26 +26,6 @@ pub fn run(command: &args::Scenario, global: &Global) -> anyhow::Result<Status> 
         args::Scenario::FromTrace(args) => from_trace::run(args, global),
         args::Scenario::FromLists(args) => from_lists::run(args, global),
     }
-}
-
-/// The files of a command that simulates `scenario`: what was read of it, and what will be when it
-/// is built.
-pub fn files(scenario: &Scenario) -> Files {
-    Files::reading(inputs(scenario))
-}
-
-/// What is read of `scenario`, as [`Files::reading`] takes it.
-pub fn inputs(scenario: &Scenario) -> Vec<(&'static str, PathBuf)> {
-    let own = Path::new(scenario.name());
-    // A shipped one goes by a name at which there is no file, or it would have been read.
-    let own = own.exists().then(|| ("the scenario", own.to_owned()));
-    let plan = scenario.plan();
-    let replays = plan.replays.iter();
-    let replays = replays.map(|replay| ("the replayed trace", replay.trace.as_str()));
-    let inputs = plan.inputs.iter().map(|input| input.input.path());
-    let files = replays.chain(inputs.map(|path| ("the file of a workload", path)));
-    let files = files.map(|(what, path)| (what, scenario.folder().join(path)));
-    own.into_iter().chain(files).collect()
 }
 
 fn check(args: &ScenarioCheck, parts: &Parts) -> anyhow::Result<Status> {
@@ -110,15 +88,6 @@ fn check(args: &ScenarioCheck, parts: &Parts) -> anyhow::Result<Status> {
         out::json(&checked)?;
     }
     Ok(status)
-}
-
-/// The title of the scenario `text`, which can ask for `parts`.
-pub fn title(name: &str, text: &str, parts: &Parts) -> String {
-    let scenario = Scenario::parse(name, text.as_bytes(), parts);
-    scenario
-        .ok()
-        .and_then(|s| s.plan().title.clone())
-        .unwrap_or_default()
 }
 
 fn list(args: &ScenarioList, parts: &Parts) -> anyhow::Result<Status> {

@@ -1,9 +1,9 @@
 //! `domio schema`: the schemas of what `--json` prints.
 
 use crate::args::Schema;
-use crate::cmd::registered;
 use crate::out::{self, Status};
 use crate::schema;
+use crate::shared::registered;
 use domio_report::text::{Cell, Column, Table, Tone};
 use serde_json::json;
 

@@ -1,12 +1,13 @@
 //! `domio trace`: summaries, conversion and checks of traces of hosts. Those of block devices are
 //! in `block`.
 
-use crate::args::{self, Global, TraceCheck, TraceConvert, TraceFormat, TraceInput, TraceSummary};
-use crate::cmd::block;
+use crate::args::{self, Global, TraceCheck, TraceConvert, TraceFormat, TraceSummary};
 use crate::files::{FileKind, Files, Output, is_stdout};
-use crate::input::{self, Stream};
+use crate::input;
 use crate::out::{self, Status};
 use crate::progress::reading;
+use crate::shared::block;
+use crate::shared::trace::{Reader, copy, no_runstates, open};
 use anyhow::bail;
 use domio_core::{DomainId, Names, Record, Sink};
 use domio_front::trace_file;
@@ -14,15 +15,11 @@ use domio_meter::{CheckReport, Meter, SummaryJson, Told, TraceChecker};
 use domio_replay::block::{BlockCsv, DiskCsv};
 use domio_report::text;
 use domio_trace::{
-    CsvIntervals, CsvRecords, PerfettoWriter, Skipped, TraceError, TraceHeader, TraceReader,
-    TraceWriter, XentraceWriter,
+    CsvIntervals, CsvRecords, PerfettoWriter, Skipped, TraceError, TraceHeader, TraceWriter,
+    XentraceWriter,
 };
-use indicatif::ProgressBarIter;
 use serde_json::json;
 use std::io::{self, IsTerminal, Write};
-
-/// A trace file that is being read.
-pub type Reader = TraceReader<ProgressBarIter<Stream>>;
 
 /// Runs a subcommand.
 pub fn run(command: &args::Trace, global: &Global) -> anyhow::Result<Status> {
@@ -33,39 +30,6 @@ pub fn run(command: &args::Trace, global: &Global) -> anyhow::Result<Status> {
         args::Trace::Convert(args) => convert(args, global),
         args::Trace::Check(args) => check(args, global),
     }
-}
-
-/// Opens the trace.
-///
-/// # Errors
-/// When there is no file, it is no trace, or it has no clock that could be given.
-pub fn open(input: &TraceInput, global: &Global) -> anyhow::Result<Reader> {
-    let watched = |file| reading(global, file);
-    trace_file::open(
-        &input.file,
-        input.cpu_hz,
-        &global.parts,
-        watched,
-        &out::message,
-    )
-}
-
-/// Hands all records to `sink`, as [`trace_file::copy`]. Returns whether the file ends too early.
-///
-/// # Errors
-/// When the file cannot be read, is damaged, or holds no whole record.
-pub fn copy(reader: &mut Reader, input: &TraceInput, sink: &mut impl Sink) -> anyhow::Result<bool> {
-    let file = input::name(&input.file);
-    trace_file::copy(reader, &file, sink, &out::message)
-}
-
-/// Warns of a trace that has `records`, but none of runstates, and hence none of `what`.
-pub fn no_runstates(input: &TraceInput, records: u64, what: &str) {
-    let file = input::name(&input.file);
-    out::message(&format!(
-        "warning: {file}: {records} records, but none of runstates, so there are no {what}; record \
-         with `xentrace -e 0x0002f000`"
-    ));
 }
 
 /// Hands records on to a sink and watches whether they tell of runstates.

@@ -3,12 +3,12 @@
 mod growing;
 
 use crate::args::{Global, How, Mon};
-use crate::cmd::{run, scenario};
 use crate::files::Files;
 use crate::input::{self, Stream};
 use crate::interrupt;
 use crate::out;
 use crate::progress::reading;
+use crate::shared::host;
 use anyhow::{Context, bail};
 use domio_core::{DomainId, PcpuId, Sink};
 use domio_front::clock;
@@ -62,7 +62,7 @@ impl Source {
                 replications: 1,
                 set: args.set.clone(),
             };
-            let scenario = run::load(&args.source, &how, args.policy.as_deref(), &global.parts)?;
+            let scenario = host::load(&args.source, &how, args.policy.as_deref(), &global.parts)?;
             let built = hosts::build(&scenario)?;
             built.notices.iter().for_each(|notice| out::notice(notice));
             return Ok(Source::Host(Box::new((scenario, built))));
@@ -205,7 +205,7 @@ pub fn files(args: &Mon, parts: &Parts) -> anyhow::Result<Files> {
     if args.follow || is_trace(&args.source) {
         return Ok(Files::reading([("the trace", path)]));
     }
-    Ok(scenario::files(&scenarios::load(&args.source, parts)?))
+    Ok(host::files(&scenarios::load(&args.source, parts)?))
 }
 
 /// Whether `source` is a trace: standard input, a pipe, or a file that begins as traces do.

@@ -5,6 +5,7 @@ use domio_meter::{
     HostPlaces, IntervalSample, PacketWeight, QueueWait, Residence, ResidenceJson, charges,
 };
 use domio_monitor::{DomainNames, untold};
+use domio_report::residence;
 use domio_report::text::{self, Cell, Column, Table, Tone, View};
 
 /// A domain each row; then what driver domains did for whom, and the longest wait.
@@ -60,7 +61,10 @@ fn residence(
         (names.vcpu(vcpu), ResidenceJson::new(vcpu, &ran, places))
     });
     let pcpus = places.map_or(total.pcpus().len(), |p| p.topology.pcpus());
-    text::residence::render(&vcpus.collect::<Vec<_>>(), pcpus, None, view)
+    text::page::sections(
+        residence::section(&vcpus.collect::<Vec<_>>(), pcpus, None).as_slice(),
+        view,
+    )
 }
 
 fn domains(names: &DomainNames, total: &IntervalSample) -> Table {

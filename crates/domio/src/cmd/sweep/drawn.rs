@@ -1,11 +1,9 @@
 //! Pictures of a sweep: a measure along an axis, and what two measures cost each other.
 
 use super::tracked::{PlotPoint, Plotted, TradeOff};
-use domio_answer::Holds;
-use domio_report::data::{
-    BarGroup, Bars, Chart, DataTable, Figure, Line, Lines, Point, Quantity, Section,
-};
-use domio_report::figure;
+use domio_answer::{Holds, Table};
+use domio_report::data::{BarGroup, Bars, Chart, Figure, Line, Lines, Point, Quantity, Section};
+use domio_report::{figure, tables};
 use domio_stats::Estimate;
 use domio_sweep::{Axis, SweepFigure};
 use std::collections::BTreeMap;
@@ -150,22 +148,17 @@ fn front(trade: &TradeOff) -> Figure {
 }
 
 fn table(axes: &[Axis], trade: &TradeOff) -> Figure {
-    let mut head = vec!["cell".to_owned()];
-    head.extend(axes.iter().map(|axis| axis.key().to_owned()));
-    let titles = trade.figures.iter();
-    head.extend(titles.map(|f| figure::title(&f.title(), f.declared.unit)));
-    let row = |cell: &super::tracked::CellFigures| {
-        let mut row = vec![cell.cell.number.to_string()];
-        row.extend(cell.cell.values.iter().cloned());
-        let pairs = cell.means.iter().zip(&trade.figures);
-        row.extend(pairs.map(|(mean, of)| {
-            let shown = mean
-                .as_ref()
-                .map(|mean| figure::cell(mean, of.declared.unit));
-            shown.unwrap_or_default()
-        }));
-        row
-    };
-    let rows = trade.cells().map(row).collect();
-    Figure::new("The cells", Chart::Table(DataTable { head, rows })).named("front")
+    let cell = tables::name("cell").of(Holds::Whole);
+    let values = axes.iter().map(|axis| tables::text(axis.key().to_owned()));
+    let means = trade.figures.iter();
+    let means = means.map(|f| tables::mean(f.title(), f.declared.unit));
+    let columns = [cell].into_iter().chain(values).chain(means);
+    let mut table = Table::new("", columns.collect::<Vec<_>>());
+    for figures in trade.cells() {
+        let values = figures.cell.values.iter().map(|value| value.clone().into());
+        let means = figures.means.iter().map(|mean| (*mean).into());
+        let number = [figures.cell.number.into()];
+        table.row(number.into_iter().chain(values).chain(means));
+    }
+    Figure::new("The cells", Chart::Table(table)).named("front")
 }

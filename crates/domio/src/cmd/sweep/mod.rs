@@ -11,13 +11,13 @@ mod told;
 mod tracked;
 
 use crate::args::{Global, PlotOf, Sweep};
-use crate::cmd::{from_trace, pictures, run, scenario};
 use crate::files::{FileKind, Files, Output, Target, is_stdout};
 use crate::input;
 use crate::keeping;
 use crate::out::{self, Status};
 use crate::progress::progress;
 use crate::report::{self, ReportFile, ReportKey};
+use crate::shared::{from_trace, host, pictures};
 use crate::suggest;
 use anyhow::{anyhow, bail};
 use domio_answer::file::{TableFormat, TableWriter};
@@ -336,7 +336,7 @@ struct Targets {
 
 impl Targets {
     fn of(args: &Sweep, source: &CellSource) -> anyhow::Result<Self> {
-        let mut files = scenario::files(source.base()).forced(args.reporting.force);
+        let mut files = host::files(source.base()).forced(args.reporting.force);
         if !prints_rows(args) {
             files.prints()?;
         }
@@ -445,8 +445,8 @@ fn draw(
     let first = plan.values(&vec![0; plan.axes().len()]);
     let ready = source.cell(plan.axes(), &first)?;
     let built = source.build(&ready, plan.axes(), &first)?;
-    let policies = run::policy_names(&built);
-    let mut provenance = run::provenance(base, &built, &policies, args.replications);
+    let policies = host::policy_names(&built);
+    let mut provenance = host::provenance(base, &built, &policies, args.replications);
     let axes: Vec<String> = args.set.iter().map(Axis::to_string).collect();
     provenance.push(("axes".to_owned(), axes.join(" ")));
     provenance.push(("design".to_owned(), design_name(args)));
@@ -456,13 +456,13 @@ fn draw(
     }
     let report = ReportData {
         name: format!("{} sweep", base.name()),
-        title: format!("{}: {} cells", run::title(base), tracker.cells),
+        title: format!("{}: {} cells", host::title(base), tracker.cells),
         lead: base.plan().description.clone().unwrap_or_default(),
         provenance,
         sections: drawn::sections(plan.axes(), &tracker.plots, tracker.trade.as_ref()),
         ..ReportData::default()
     };
-    let files = scenario::files(base).forced(args.reporting.force);
+    let files = host::files(base).forced(args.reporting.force);
     pictures::write(args.figures.as_deref(), &report, files)?;
     match targets.report {
         Some(to) => to.write(report),

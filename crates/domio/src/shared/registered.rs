@@ -3,8 +3,11 @@
 use crate::out::{self, Status};
 use crate::suggest;
 use anyhow::anyhow;
+use domio_blk::elevator::{ElevatorInfo, find_elevator};
+use domio_contract::Policy;
 use domio_core::{ParamKind, ParamSpec};
 use domio_report::text::{Cell, Column, Table, Tone};
+use domio_scenario::{Parts, unmodelled_policy};
 use serde::Serialize;
 
 /// A word, and whether it holds.
@@ -22,6 +25,30 @@ pub fn unknown<'a>(
         what => format!("domio {what} list"),
     };
     anyhow!("no {what} is called \"{name}\"{near}; `{list}` lists them")
+}
+
+/// The policy of `parts` called `name`.
+///
+/// # Errors
+/// With near matches and where to look.
+pub fn policy(name: &str, parts: &Parts) -> anyhow::Result<Policy> {
+    let names = parts.policies().iter().map(|p| p.descriptor.name);
+    parts
+        .policy(name)
+        .copied()
+        .ok_or_else(|| match unmodelled_policy(name) {
+            Some(told) => anyhow!("no policy is called \"{name}\": {told}"),
+            None => unknown("policy", name, names),
+        })
+}
+
+/// The elevator of `parts` called `name`, or with that short name.
+///
+/// # Errors
+/// When there is none.
+pub fn elevator(name: &str, parts: &Parts) -> anyhow::Result<&'static ElevatorInfo> {
+    let names = parts.elevators().iter().map(|e| e.name);
+    find_elevator(parts.elevators(), name).ok_or_else(|| unknown("elevator", name, names))
 }
 
 /// Prints names, summaries and sources of all of the sort `what`.

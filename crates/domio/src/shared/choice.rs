@@ -1,6 +1,6 @@
 //! A policy as the command line names it: `credit`, or `credit:ratelimit_us=0,tslice_ms=5`.
 
-use crate::cmd::policy;
+use crate::shared::registered;
 use anyhow::{anyhow, bail};
 use domio_contract::Policy;
 use domio_core::{ParamKind, ParamSpec, ParamValues, XenVersion};
@@ -25,7 +25,7 @@ impl Choice {
             Some((name, rest)) => (name, Some(rest)),
             None => (text, None),
         };
-        let policy = policy::named(name, parts)?;
+        let policy = registered::policy(name, parts)?;
         let param = |part: &str| match part.split_once('=') {
             Some((key, value)) if !key.trim().is_empty() && !value.trim().is_empty() => {
                 Ok((key.trim().to_owned(), value.trim().to_owned()))

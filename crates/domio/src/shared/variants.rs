@@ -5,10 +5,10 @@
 //! them make the first setting, the second ones the second.
 
 use crate::args::{Compare, How};
-use crate::cmd::choice::Choice;
-use crate::cmd::{run, scenario};
 use crate::input;
 use crate::out;
+use crate::shared::choice::Choice;
+use crate::shared::host;
 use anyhow::{Context, anyhow, bail};
 use domio_contract::Policy;
 use domio_core::DomainId;
@@ -85,7 +85,7 @@ impl Variant {
     /// Files that it reads.
     pub fn inputs(&self) -> Vec<(&'static str, PathBuf)> {
         match &self.what {
-            What::Host(host) => scenario::inputs(&host.0),
+            What::Host(host) => host::inputs(&host.0),
             What::Recording(_) => vec![("the recording", PathBuf::from(&self.source))],
         }
     }
@@ -116,7 +116,7 @@ pub fn all(args: &Compare, parts: &Parts) -> anyhow::Result<Vec<Variant>> {
                 let own = choice.map(|(_, c)| c);
                 let (how, notices) = how_of(own, &policies, &args.how, &setting.keys);
                 let spec = choice.map(|(text, _)| *text);
-                let scenario = run::read(source, &how, spec, parts)?;
+                let scenario = host::read(source, &how, spec, parts)?;
                 let built = hosts::build(&scenario)?;
                 let mut words = Vec::new();
                 words.extend(several.then(|| short(source)));

@@ -1,8 +1,8 @@
 //! `domio policy check`: the conformance suite on one policy.
 
 use crate::args::{Global, PolicyCheck};
-use crate::cmd::choice::Choice;
 use crate::out::{self, Status};
+use crate::shared::choice::Choice;
 use domio_front::conformance::SuiteOutcome;
 use domio_report::text::{Cell, Column, Table, Tone};
 use domio_sched::conformance::CHECKERS;

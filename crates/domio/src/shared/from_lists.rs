@@ -1,10 +1,10 @@
 //! `domio scenario from-lists`: a scenario of what `xl` printed of a host.
 
 use crate::args::{Global, ScenarioFromLists};
-use crate::cmd::scenario;
 use crate::files::{FileKind, Files, Output, is_stdout};
 use crate::input;
 use crate::out::{self, Status};
+use crate::shared::host;
 use anyhow::{Context, anyhow, bail};
 use domio_replay::from_lists::{self, FromListsError, HostLists, ListOptions};
 use serde_json::json;
@@ -54,7 +54,7 @@ pub fn run(args: &ScenarioFromLists, global: &Global) -> anyhow::Result<Status> 
         match args.json {
             true => out::json_as(
                 "scenario-show",
-                &json!({ "name": name, "title": scenario::title(&name, text, &global.parts), "text": text }),
+                &json!({ "name": name, "title": host::title_of(&name, text, &global.parts), "text": text }),
             )?,
             false => out::text(text)?,
         }

@@ -1,8 +1,8 @@
 //! One small host under three schedulers, for whoever runs `domio reproduce` without arguments.
 
-use crate::cmd::pictures::TIMELINE;
-use crate::cmd::run;
 use crate::out;
+use crate::shared::host;
+use crate::shared::pictures::TIMELINE;
 use domio_core::accounted::{SHARE, WAKE_P95};
 use domio_core::{DomainId, Names, Record, Sink};
 use domio_front::hosts;
@@ -121,7 +121,7 @@ impl Tour {
 
     /// The tables for the terminal.
     pub fn text(&self) -> String {
-        let mut text = format!("{SCENARIO}: {}\n\n", run::title(&self.scenario));
+        let mut text = format!("{SCENARIO}: {}\n\n", host::title(&self.scenario));
         for (measure, table) in domio_stats::domains::comparisons(&self.names(), &self.policies()) {
             if SHOWN.contains(&measure.key) {
                 let heading = figure::title(measure.title, measure.unit);

@@ -1,10 +1,10 @@
 //! `domio scenario from-trace`: a scenario of a recorded host.
 
 use crate::args::{Global, ScenarioFromTrace, TraceInput};
-use crate::cmd::{scenario, trace};
 use crate::files::{FileKind, Files, Output, is_stdout};
 use crate::input;
 use crate::out::{self, Status};
+use crate::shared::{host, trace};
 use anyhow::{Context, anyhow, bail};
 use domio_front::scenarios;
 use domio_replay::from_trace::{self, FromTraceError, Shown, Sources, XlError};
@@ -50,7 +50,7 @@ pub fn run(args: &ScenarioFromTrace, global: &Global) -> anyhow::Result<Status> 
         match args.json {
             true => out::json_as(
                 "scenario-show",
-                &json!({ "name": name, "title": scenario::title(&name, &text, &global.parts), "text": text }),
+                &json!({ "name": name, "title": host::title_of(&name, &text, &global.parts), "text": text }),
             )?,
             false => out::text(&text)?,
         }

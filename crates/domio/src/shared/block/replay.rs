@@ -3,10 +3,10 @@
 use super::json::ReplayedJson;
 use super::{open, show, warn};
 use crate::args::{BlockFormatArg, Global, Machine, TraceReplay};
-use crate::cmd::elevator;
 use crate::files::{FileKind, Files, Output, is_stdout};
 use crate::input::{self, Stream};
 use crate::out::{self, Status};
+use crate::shared::registered;
 use crate::suggest;
 use anyhow::{Context, anyhow};
 use domio_blk::drive::{DRIVES, DriveConfig, find_drive};
@@ -37,7 +37,7 @@ struct Bench {
 
 impl Bench {
     fn new(machine: &Machine, hz: i64, parts: &Parts) -> anyhow::Result<Self> {
-        let elevator = elevator::named(&machine.elevator, parts)?;
+        let elevator = registered::elevator(&machine.elevator, parts)?;
         let drive = find_drive(&machine.drive).ok_or_else(|| {
             let names = DRIVES.iter().map(|drive| drive.variant.word);
             let near = suggest::near(&machine.drive, names.clone());

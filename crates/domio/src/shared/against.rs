@@ -1,9 +1,9 @@
 //! `domio reproduce --against`: what moved since an earlier reproduction.
 
 use crate::args::Keeping;
-use crate::cmd::results::{KeptSide, is_database};
 use crate::keeping;
 use crate::out;
+use crate::shared::kept::{KeptSide, is_database};
 use anyhow::{Context, anyhow};
 use domio_papers::against::{BaselineLedger, BeforeAfter, ClaimMoved, LedgerMoves};
 use domio_papers::reproduce::{Options, Reproduction, decide_again};

@@ -1,0 +1,27 @@
+//! What several commands have in common. No command knows another one.
+//!
+//! | module | what it has |
+//! |---|---|
+//! | `host` | the scenario that arguments name and change |
+//! | `trace`, `block` | traces of hosts, and of block devices |
+//! | `choice`, `registered` | a policy with its parameters, parts by name |
+//! | `variants` | the sides of a comparison |
+//! | `kept`, `against` | results that were kept, and a comparison with them |
+//! | `tour`, `machines` | what `domio reproduce` shows first, claims on many machines |
+//! | `from_trace`, `from_lists` | scenarios made of what was recorded |
+//! | `pictures`, `conformance` | what is drawn, and how conformance is told |
+
+pub mod against;
+pub mod block;
+pub mod choice;
+pub mod conformance;
+pub mod from_lists;
+pub mod from_trace;
+pub mod host;
+pub mod kept;
+pub mod machines;
+pub mod pictures;
+pub mod registered;
+pub mod tour;
+pub mod trace;
+pub mod variants;
