@@ -10,6 +10,7 @@ mod docs;
 mod figures;
 mod fuzz;
 mod nightly;
+mod outside;
 mod programs;
 mod steps;
 mod test;
@@ -32,7 +33,7 @@ Tasks:
   nightly [STEP...]
                    what takes longer; or only the steps named gate,
                    benches, reference, portable, long, verdicts, recordings, oracle,
-                   readers, python, page, xcollopts, fuzz
+                   readers, python, page, xcollopts, outside, packages, fuzz
   tidy [--rules]   the project's own rules, see docs/ARCHITECTURE.md;
                    --rules lists them
   docs [--update]  runs every command that the documentation shows and compares

@@ -1,13 +1,13 @@
 //! `cargo xtask nightly`: what takes longer than a gate may. Each step can be asked for alone.
 
 use crate::steps::{self, Done, Step, cargo_command, succeeds};
-use crate::{cargo, docs, figures, fuzz, test, xcollopts};
+use crate::{cargo, docs, figures, fuzz, outside, test, xcollopts};
 use anyhow::{Context as _, Result, bail};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Names of the steps, in their order, and what each shows when it passes.
-pub const STEPS: [(&str, &str); 13] = [
+pub const STEPS: [(&str, &str); 15] = [
     ("gate", "everything that a change has to pass"),
     (
         "benches",
@@ -49,6 +49,14 @@ pub const STEPS: [(&str, &str); 13] = [
     (
         "xcollopts",
         "the switches of XCollOpts can be swept, on a few small hosts",
+    ),
+    (
+        "outside",
+        "a part of each kind is built, tested and simulated out of the tree",
+    ),
+    (
+        "packages",
+        "every crate can be packed, and builds from its package",
     ),
     (
         "fuzz",
@@ -101,6 +109,11 @@ pub fn run(root: &Path, names: &[String]) -> Result<bool> {
             "xcollopts" => steps.push(Step::own(name, about, |root| {
                 xcollopts::run(root, true).map(Done::Checked)
             })),
+            "outside" => steps.push(Step::own(name, about, outside::run)),
+            "packages" => {
+                let line = "package --workspace --exclude xtask --allow-dirty --offline";
+                steps.push(Step::cargo(name, about, line, &[]));
+            }
             "fuzz" => steps.push(Step::own(name, about, fuzz::run)),
             _ => unreachable!("STEPS has no other"),
         }

@@ -29,7 +29,7 @@ struct Lists {
     /// Those that are made of their keys alone, the ones that ship first.
     workloads: Vec<&'static WorkloadEntry>,
     /// What was added, in that order.
-    added: Vec<Added>,
+    added: Vec<AddedPart>,
 }
 
 /// Kinds of parts, and the words that name those of each.
@@ -42,7 +42,7 @@ const KINDS: [(&str, Words); 4] = [
 
 /// A part that was added.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Added {
+pub struct AddedPart {
     /// What it is: "policy", "controller", "elevator", "workload".
     pub kind: &'static str,
     /// What scenarios call it.
@@ -74,11 +74,11 @@ impl WorkloadEntry {
 
 /// A part of the same kind has the name already.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Taken(pub Added);
+pub struct NameTaken(pub AddedPart);
 
-impl fmt::Display for Taken {
+impl fmt::Display for NameTaken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Added { kind, name } = self.0;
+        let AddedPart { kind, name } = self.0;
         write!(
             f,
             "there are two parts of the kind {kind} called \"{name}\"; give the added one another \
@@ -87,7 +87,7 @@ impl fmt::Display for Taken {
     }
 }
 
-impl std::error::Error for Taken {}
+impl std::error::Error for NameTaken {}
 
 impl Parts {
     /// The policies, in the order in which lists show them.
@@ -122,14 +122,14 @@ impl Parts {
         all.find(|entry| entry.variant.word == word)
     }
 
-    /// Whether there is a part of the kind `kind` (see [`Added::kind`]) called `name`.
+    /// Whether there is a part of the kind `kind` (see [`AddedPart::kind`]) called `name`.
     pub fn has(&self, kind: &str, name: &str) -> bool {
         let words = KINDS.iter().find(|(word, _)| *word == kind);
         words.is_some_and(|(_, words)| self.words(*words).iter().any(|v| v.word == name))
     }
 
     /// The parts that do not ship with domio, in the order in which they were added.
-    pub fn added(&self) -> &[Added] {
+    pub fn added(&self) -> &[AddedPart] {
         &self.0.added
     }
 
@@ -137,7 +137,7 @@ impl Parts {
     ///
     /// # Errors
     /// There is one of that name. Nothing changes then.
-    pub fn add_policy(&mut self, policy: &Policy) -> Result<(), Taken> {
+    pub fn add_policy(&mut self, policy: &Policy) -> Result<(), NameTaken> {
         let name = policy.descriptor.name;
         self.add("policy", name, |lists| {
             lists.policies.push(*policy);
@@ -148,7 +148,7 @@ impl Parts {
     ///
     /// # Errors
     /// There is one of that name. Nothing changes then.
-    pub fn add_controller(&mut self, controller: &'static Entry) -> Result<(), Taken> {
+    pub fn add_controller(&mut self, controller: &'static Entry) -> Result<(), NameTaken> {
         let name = controller.descriptor.name;
         self.add("controller", name, |lists| {
             lists.controllers.push(controller);
@@ -159,7 +159,7 @@ impl Parts {
     ///
     /// # Errors
     /// There is one of that name. Nothing changes then.
-    pub fn add_elevator(&mut self, elevator: &'static ElevatorInfo) -> Result<(), Taken> {
+    pub fn add_elevator(&mut self, elevator: &'static ElevatorInfo) -> Result<(), NameTaken> {
         self.add("elevator", elevator.name, |lists| {
             lists.elevators.push(elevator);
         })
@@ -169,7 +169,7 @@ impl Parts {
     ///
     /// # Errors
     /// There is one of that word. Nothing changes then.
-    pub fn add_workload(&mut self, workload: &'static WorkloadEntry) -> Result<(), Taken> {
+    pub fn add_workload(&mut self, workload: &'static WorkloadEntry) -> Result<(), NameTaken> {
         self.add("workload", workload.variant.word, |lists| {
             lists.workloads.push(workload);
         })
@@ -180,10 +180,10 @@ impl Parts {
         kind: &'static str,
         name: &'static str,
         push: impl FnOnce(&mut Lists),
-    ) -> Result<(), Taken> {
-        let added = Added { kind, name };
+    ) -> Result<(), NameTaken> {
+        let added = AddedPart { kind, name };
         if self.has(kind, name) {
-            return Err(Taken(added));
+            return Err(NameTaken(added));
         }
         let lists = Arc::make_mut(&mut self.0);
         push(lists);

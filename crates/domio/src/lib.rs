@@ -26,7 +26,7 @@ use domio_blk::elevator::ElevatorInfo;
 use domio_contract::Policy;
 use domio_contract::control::Entry as Controller;
 use domio_front::{input, suggest, traces};
-use domio_scenario::{Parts, Taken, WorkloadEntry};
+use domio_scenario::{NameTaken, Parts, WorkloadEntry};
 use out::Status;
 use std::process::ExitCode;
 
@@ -38,7 +38,7 @@ use std::process::ExitCode;
 pub struct Laboratory {
     parts: Parts,
     /// What could not be added.
-    taken: Vec<Taken>,
+    taken: Vec<NameTaken>,
 }
 
 impl Default for Laboratory {
@@ -80,7 +80,7 @@ impl Laboratory {
         self.with(|parts| parts.add_workload(workload))
     }
 
-    fn with(mut self, add: impl FnOnce(&mut Parts) -> Result<(), Taken>) -> Self {
+    fn with(mut self, add: impl FnOnce(&mut Parts) -> Result<(), NameTaken>) -> Self {
         self.taken.extend(add(&mut self.parts).err());
         self
     }

@@ -19,6 +19,7 @@ mod mistakes;
 mod network;
 mod newcomers;
 mod overrides;
+mod parts;
 mod pools;
 mod processes;
 mod properties;
