@@ -26,7 +26,7 @@ use domio_blk::elevator::ElevatorInfo;
 use domio_contract::Policy;
 use domio_contract::control::Entry as Controller;
 use domio_front::{input, suggest, traces};
-use domio_scenario::{NameTaken, Parts, WorkloadEntry};
+use domio_scenario::{DeviceEntry, NameTaken, Parts, WorkloadEntry};
 use out::Status;
 use std::process::ExitCode;
 
@@ -78,6 +78,12 @@ impl Laboratory {
     #[must_use]
     pub fn workload(self, workload: &'static WorkloadEntry) -> Self {
         self.with(|parts| parts.add_workload(workload))
+    }
+
+    /// The same with a device, which comes to the bus after those that ship.
+    #[must_use]
+    pub fn device(self, device: &'static DeviceEntry) -> Self {
+        self.with(|parts| parts.add_device(device))
     }
 
     fn with(mut self, add: impl FnOnce(&mut Parts) -> Result<(), NameTaken>) -> Self {

@@ -5,7 +5,7 @@ use predicates::prelude::*;
 use predicates::str::{contains, is_empty};
 use std::fs;
 
-const KINDS: [&str; 4] = ["policy", "controller", "elevator", "workload"];
+const KINDS: [&str; 5] = ["policy", "controller", "elevator", "workload", "device"];
 
 /// The files of a part's folder.
 const FILES: [&str; 7] = [
