@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
-    let papers = Path::new("../../papers");
+    // A link to the folder at the root, which a package holds as files.
+    let papers = Path::new("papers");
     println!("cargo::rerun-if-changed={}", papers.display());
     let mut table = String::from("&[\n");
     for folder in sorted(papers)?.iter().filter(|path| path.is_dir()) {

@@ -73,7 +73,8 @@ pub fn reproduce(
         replications,
     };
     let work = |stop: &Stop| -> anyhow::Result<String> {
-        let chosen = Chosen::of(&claims)?;
+        let chosen = // What a policy in Python gives cannot be kept, and these results are.
+        let chosen = Chosen::of(&claims, &domio_sched::policies().into())?;
         let all = chosen.claims()?;
         let length = Length::Effort(effort);
         let registry = experiments::of(&chosen.papers, length, &Machine::central());

@@ -6,6 +6,7 @@ use crate::boundary::Host;
 use crate::errors::{self, refused};
 use domio_core::{DomainId, Duration, ParamKind, ParamSpec, ParamValues, PcpuId, Topology, VcpuId};
 use domio_front::conformance::SuiteOutcome;
+use domio_scenario::Parts;
 use domio_sched::policies;
 use domio_contract::{Cx, Descriptor, Needs, Pick, Policy, Prev, Promises, Scheduler, Stop as Why, Wake};
 use pyo3::exceptions::PyTypeError;
@@ -76,6 +77,11 @@ pub fn all() -> Vec<Policy> {
     let own = own.iter().zip(MAKES);
     let own = own.map(|(slot, make)| Policy::new(slot.descriptor, make));
     policies().iter().copied().chain(own).collect()
+}
+
+/// All parts that a scenario can ask for.
+pub fn parts() -> Parts {
+    Parts::from(&all()[..])
 }
 
 /// Whether the policy called `name` is in Python, so that what it gives cannot be kept: nothing

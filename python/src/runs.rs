@@ -2,7 +2,7 @@
 
 use crate::background::{Stop, keeper, trouble, without_gil};
 use crate::errors::{self, refused};
-use crate::policy::refuse_to_keep;
+use crate::policy::{self, refuse_to_keep};
 use crate::scenario::{Scenario, given};
 use crate::table::{Rows, Table};
 use domio_answer::column::fact;

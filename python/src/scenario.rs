@@ -60,7 +60,7 @@ impl Scenario {
 
     fn parsed(py: Python<'_>, name: &str, text: &str) -> PyResult<Self> {
         let knows = policy::registrations();
-        let inner = Inner::parse(name, text.as_bytes(), &policy::all());
+        let inner = Inner::parse(name, text.as_bytes(), policy::parts());
         Ok(Scenario {
             inner: inner.map_err(|e| errors::of_mistakes(py, e))?,
             steps: Vec::new(),
@@ -110,7 +110,7 @@ impl Scenario {
     fn load(py: Python<'_>, name: PathBuf) -> PyResult<Self> {
         let name = name.to_string_lossy();
         let knows = policy::registrations();
-        let inner = scenarios::load_with(&name, &policy::all());
+        let inner = scenarios::load(&name, &policy::parts());
         Ok(Scenario {
             inner: inner.map_err(|e| errors::of(py, e))?,
             steps: Vec::new(),

@@ -2,6 +2,7 @@
 //! takes the memory of one batch.
 
 use crate::errors::{self, refused, warn};
+use crate::policy;
 use crate::table::{BATCH, Rows, capsule, schema, schema_capsule};
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};

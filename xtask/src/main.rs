@@ -10,6 +10,7 @@ mod docs;
 mod figures;
 mod fuzz;
 mod nightly;
+mod outside;
 mod places;
 mod programs;
 mod steps;

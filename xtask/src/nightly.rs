@@ -2,13 +2,13 @@
 
 use crate::places::{cargo, release_folder};
 use crate::steps::{self, Done, Step, cargo_command, succeeds};
-use crate::{figures, fuzz, test};
+use crate::{figures, fuzz, outside, test};
 use anyhow::{Context as _, Result, bail};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Names of the steps, in their order, and what each shows when it passes.
-pub const STEPS: [(&str, &str); 14] = [
+pub const STEPS: [(&str, &str); 16] = [
     ("gate", "everything that a change has to pass"),
     (
         "benches",
@@ -54,6 +54,14 @@ pub const STEPS: [(&str, &str); 14] = [
     (
         "xcollopts",
         "the switches of XCollOpts can be swept, on a few small hosts",
+    ),
+    (
+        "outside",
+        "a part of each kind is built, tested and simulated out of the tree",
+    ),
+    (
+        "packages",
+        "every crate can be packed, and builds from its package",
     ),
     (
         "fuzz",
@@ -117,6 +125,11 @@ pub fn run(root: &Path, names: &[String]) -> Result<bool> {
             "xcollopts" => steps.push(Step::own(name, about, |root| {
                 script(root, &["python3", "docs/xcollopts.py", "--small"])
             })),
+            "outside" => steps.push(Step::own(name, about, outside::run)),
+            "packages" => {
+                let line = "package --workspace --exclude xtask --allow-dirty --offline";
+                steps.push(Step::cargo(name, about, line, &[]));
+            }
             "fuzz" => steps.push(Step::own(name, about, fuzz::run)),
             _ => unreachable!("STEPS has no other"),
         }

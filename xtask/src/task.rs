@@ -15,7 +15,7 @@ Tasks:
   nightly [STEP...]
                    what takes longer; or only the steps named gate,
                    benches, schemas, reference, portable, long, verdicts, recordings, oracle,
-                   readers, python, page, xcollopts, fuzz
+                   readers, python, page, xcollopts, outside, packages, fuzz
   tidy [--rules]   the project's own rules, see docs/ARCHITECTURE.md;
                    --rules lists them
   docs [--update]  runs every command that the documentation shows and compares

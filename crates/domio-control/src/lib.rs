@@ -9,7 +9,6 @@
 extern crate alloc;
 
 #[macro_use]
-#[path = "../../domio-core/src/params/declare.rs"]
 mod declare;
 
 pub mod cap_follows_demand;

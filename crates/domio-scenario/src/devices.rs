@@ -16,8 +16,10 @@ use domio_net::host::{Network, NetworkConfig};
 use domio_net::keys::networks;
 use domio_net::queue::{Accounted, Ledger};
 use domio_vmm::bus::side::DeviceKind;
-use domio_vmm::bus::{Assembly, Attach, Blueprint};
+use domio_vmm::bus::{Assembly, Attach, Blueprint, Device};
 use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
 
 /// Declares [`DeviceModel`] and [`DeviceConfig`], and the list of kinds. Both are enums, so that a
 /// host calls its devices without a table of pointers.
@@ -27,6 +29,8 @@ macro_rules! devices {
             /// What a host of a scenario may have on its bus.
             pub enum DeviceModel {
                 $($($(#[$doc])* $name($model),)+)+
+                /// One that does not ship, which is called through a table of pointers.
+                Own(Box<dyn Device + Send>),
             }
         }
 
@@ -34,6 +38,8 @@ macro_rules! devices {
         #[derive(Clone, Debug)]
         pub enum DeviceConfig {
             $($($(#[$doc])* $name(Box<$config>),)+)+
+            /// One that does not ship.
+            Own(Arc<dyn OwnDevice>),
         }
 
         $($(impl From<Box<$config>> for DeviceConfig {
@@ -50,6 +56,9 @@ macro_rules! devices {
                     $($(DeviceConfig::$name(config) => {
                         DeviceModel::$name(config.make(attach, seed, replication))
                     })+)+
+                    DeviceConfig::Own(own) => {
+                        DeviceModel::Own(own.model(attach, seed, replication))
+                    }
                 }
             }
         }
@@ -59,6 +68,7 @@ macro_rules! devices {
             pub fn of<T: 'static>(&self) -> Option<&T> {
                 let config: &dyn Any = match self {
                     $($(DeviceConfig::$name(config) => &**config,)+)+
+                    DeviceConfig::Own(own) => own.as_any(),
                 };
                 config.downcast_ref()
             }
@@ -69,6 +79,7 @@ macro_rules! devices {
             pub fn of<T: 'static>(&self) -> Option<&T> {
                 let model: &dyn Any = match self {
                     $($(DeviceModel::$name(model) => model,)+)+
+                    DeviceModel::Own(model) => model,
                 };
                 model.downcast_ref()
             }
@@ -155,6 +166,42 @@ pub(crate) const fn around<const N: usize>(
         list += 1;
     }
     all
+}
+
+/// What a device that does not ship is made of: every [`Blueprint`] that can be kept.
+pub trait OwnDevice: fmt::Debug + Send + Sync {
+    /// The model ([`Blueprint::make`]).
+    fn model(&self, attach: &mut Attach<'_>, seed: u64, replication: u32)
+    -> Box<dyn Device + Send>;
+
+    /// The blueprint itself.
+    fn as_any(&self) -> &dyn Any;
+}
+
+impl<B> OwnDevice for B
+where
+    B: Blueprint + fmt::Debug + Send + Sync + 'static,
+    B::Model: Send + 'static,
+{
+    fn model(
+        &self,
+        attach: &mut Attach<'_>,
+        seed: u64,
+        replication: u32,
+    ) -> Box<dyn Device + Send> {
+        Box::new(self.make(attach, seed, replication))
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl DeviceConfig {
+    /// A device that does not ship.
+    pub fn own(config: impl OwnDevice + 'static) -> Self {
+        DeviceConfig::Own(Arc::new(config))
+    }
 }
 
 /// Packets of networks; other devices have none.

@@ -2,7 +2,7 @@
 
 macro_rules! shipped {
     ($($name:literal),* $(,)?) => {
-        &[$(($name, include_str!(concat!("../../../scenarios/", $name, ".toml")))),*]
+        &[$(($name, include_str!(concat!("../scenarios/", $name, ".toml")))),*]
     };
 }
 

@@ -62,10 +62,10 @@ mod written;
 mod xl;
 
 pub use build::Built;
-pub use devices::{DeviceConfig, DeviceModel, attach};
+pub use devices::{DeviceConfig, DeviceModel, OwnDevice, attach};
 pub use examples::{example, examples};
 pub use limits::{MAX_ACTIONS, MAX_BYTES, MAX_TASKS, MAX_VCPUS};
-pub use parts::{Added, Parts, Taken, WorkloadEntry};
+pub use parts::{AddedPart, DeviceEntry, NameTaken, Parts, WorkloadEntry};
 pub use plan::{Input, Plan, Replay, Vary};
 pub use problem::{MAX_SHOWN, Problem, ScenarioErrors};
 pub use recorded::{NoReplay, ReplaySource};

@@ -1,21 +1,22 @@
 //! The parts that a scenario can ask for by name.
 
-use crate::devices::RECORDS;
-use crate::resolve::{DEMANDS, OTHERS};
+use crate::devices::{DeviceConfig, KINDS as DEVICES, RECORDS};
+use crate::resolve::{DEMANDS, DOMAIN, OTHERS, ROOT};
 use domio_blk::elevator::{ElevatorInfo, elevators};
 use domio_contract::Policy;
 use domio_contract::control::Entry;
 use domio_core::Class;
 use domio_core::XenVersion;
 use domio_core::keys::{Given, Key, KeySection, KeyVariant, WordList, Words};
+use domio_vmm::bus::side::DeviceKind;
 use domio_vmm::config::Workload;
 use domio_vmm::machine::MACHINES;
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-/// The parts that a scenario can ask for by name: policies, controllers, elevators and
-/// workloads, those that ship and those of somebody's own. A clone is the same lists.
+/// The parts that a scenario can ask for by name: policies, controllers, elevators,
+/// workloads and devices, those that ship and those of somebody's own. A clone is the same lists.
 ///
 /// Lists of policies alone become parts: every other part that ships goes with them.
 #[derive(Clone)]
@@ -28,8 +29,10 @@ struct Lists {
     elevators: Vec<&'static ElevatorInfo>,
     /// Those that are made of their keys alone, the ones that ship first.
     workloads: Vec<&'static WorkloadEntry>,
+    /// Those that were added, after [`DEVICES`] on the bus.
+    devices: Vec<&'static DeviceEntry>,
     /// What was added, in that order.
-    added: Vec<Added>,
+    added: Vec<AddedPart>,
 }
 
 /// Kinds of parts, and the words that name those of each.
@@ -42,8 +45,8 @@ const KINDS: [(&str, Words); 4] = [
 
 /// A part that was added.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Added {
-    /// What it is: "policy", "controller", "elevator", "workload".
+pub struct AddedPart {
+    /// What it is: "policy", "controller", "elevator", "workload", "device".
     pub kind: &'static str,
     /// What scenarios call it.
     pub name: &'static str,
@@ -55,6 +58,16 @@ pub struct WorkloadEntry {
     pub variant: KeyVariant,
     /// What a task with these keys does; `None` when one of them is bad.
     pub make: fn(&dyn Given) -> Option<Workload>,
+}
+
+/// A device of somebody's own that scenarios can ask for.
+pub struct DeviceEntry {
+    /// Its name, which no other added device has.
+    pub name: &'static str,
+    /// What its records mean, if it writes any.
+    pub records: Option<&'static Class>,
+    /// Its tables, its workloads and what they make ([`DeviceConfig::own`]).
+    pub kind: DeviceKind<DeviceConfig>,
 }
 
 impl WorkloadEntry {
@@ -74,11 +87,11 @@ impl WorkloadEntry {
 
 /// A part of the same kind has the name already.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Taken(pub Added);
+pub struct NameTaken(pub AddedPart);
 
-impl fmt::Display for Taken {
+impl fmt::Display for NameTaken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Added { kind, name } = self.0;
+        let AddedPart { kind, name } = self.0;
         write!(
             f,
             "there are two parts of the kind {kind} called \"{name}\"; give the added one another \
@@ -87,7 +100,7 @@ impl fmt::Display for Taken {
     }
 }
 
-impl std::error::Error for Taken {}
+impl std::error::Error for NameTaken {}
 
 impl Parts {
     /// The policies, in the order in which lists show them.
@@ -122,14 +135,34 @@ impl Parts {
         all.find(|entry| entry.variant.word == word)
     }
 
-    /// Whether there is a part of the kind `kind` (see [`Added::kind`]) called `name`.
+    /// The kinds of devices, in the order in which they come to the bus.
+    pub(crate) fn kinds(&self) -> impl Iterator<Item = &'static DeviceKind<DeviceConfig>> + use<> {
+        let added: Vec<_> = self.0.devices.iter().map(|entry| &entry.kind).collect();
+        DEVICES.iter().chain(added)
+    }
+
+    /// Keys of `section` that are always allowed.
+    pub(crate) fn keys(&self, section: &KeySection) -> impl Iterator<Item = &'static Key> + use<> {
+        let of = |entry: &&'static DeviceEntry| match section.header {
+            header if header == ROOT.header => entry.kind.of_host,
+            header if header == DOMAIN.header => entry.kind.of_domain,
+            _ => &[],
+        };
+        let added: Vec<&Key> = self.0.devices.iter().flat_map(of).collect();
+        section.keys.iter().chain(added)
+    }
+
+    /// Whether there is a part of the kind `kind` (see [`AddedPart::kind`]) called `name`.
     pub fn has(&self, kind: &str, name: &str) -> bool {
+        if kind == "device" {
+            return self.0.devices.iter().any(|entry| entry.name == name);
+        }
         let words = KINDS.iter().find(|(word, _)| *word == kind);
         words.is_some_and(|(_, words)| self.words(*words).iter().any(|v| v.word == name))
     }
 
     /// The parts that do not ship with domio, in the order in which they were added.
-    pub fn added(&self) -> &[Added] {
+    pub fn added(&self) -> &[AddedPart] {
         &self.0.added
     }
 
@@ -137,7 +170,7 @@ impl Parts {
     ///
     /// # Errors
     /// There is one of that name. Nothing changes then.
-    pub fn add_policy(&mut self, policy: &Policy) -> Result<(), Taken> {
+    pub fn add_policy(&mut self, policy: &Policy) -> Result<(), NameTaken> {
         let name = policy.descriptor.name;
         self.add("policy", name, |lists| {
             lists.policies.push(*policy);
@@ -148,7 +181,7 @@ impl Parts {
     ///
     /// # Errors
     /// There is one of that name. Nothing changes then.
-    pub fn add_controller(&mut self, controller: &'static Entry) -> Result<(), Taken> {
+    pub fn add_controller(&mut self, controller: &'static Entry) -> Result<(), NameTaken> {
         let name = controller.descriptor.name;
         self.add("controller", name, |lists| {
             lists.controllers.push(controller);
@@ -159,7 +192,7 @@ impl Parts {
     ///
     /// # Errors
     /// There is one of that name. Nothing changes then.
-    pub fn add_elevator(&mut self, elevator: &'static ElevatorInfo) -> Result<(), Taken> {
+    pub fn add_elevator(&mut self, elevator: &'static ElevatorInfo) -> Result<(), NameTaken> {
         self.add("elevator", elevator.name, |lists| {
             lists.elevators.push(elevator);
         })
@@ -169,10 +202,18 @@ impl Parts {
     ///
     /// # Errors
     /// There is one of that word. Nothing changes then.
-    pub fn add_workload(&mut self, workload: &'static WorkloadEntry) -> Result<(), Taken> {
+    pub fn add_workload(&mut self, workload: &'static WorkloadEntry) -> Result<(), NameTaken> {
         self.add("workload", workload.variant.word, |lists| {
             lists.workloads.push(workload);
         })
+    }
+
+    /// Adds a device.
+    ///
+    /// # Errors
+    /// One of that name was added before. Nothing changes then.
+    pub fn add_device(&mut self, device: &'static DeviceEntry) -> Result<(), NameTaken> {
+        self.add("device", device.name, |lists| lists.devices.push(device))
     }
 
     fn add(
@@ -180,10 +221,10 @@ impl Parts {
         kind: &'static str,
         name: &'static str,
         push: impl FnOnce(&mut Lists),
-    ) -> Result<(), Taken> {
-        let added = Added { kind, name };
+    ) -> Result<(), NameTaken> {
+        let added = AddedPart { kind, name };
         if self.has(kind, name) {
-            return Err(Taken(added));
+            return Err(NameTaken(added));
         }
         let lists = Arc::make_mut(&mut self.0);
         push(lists);
@@ -196,7 +237,9 @@ impl Parts {
     /// which is there for each.
     pub fn classes(&self) -> Vec<&'static Class> {
         let policies = self.policies().iter().filter_map(|p| p.descriptor.class);
-        policies.chain(RECORDS.iter().copied().flatten()).collect()
+        let devices = RECORDS.iter().copied().flatten();
+        let added = self.0.devices.iter().filter_map(|entry| entry.records);
+        policies.chain(devices).chain(added).collect()
     }
 
     /// The words that a key takes, in the order in which lists show them, with the keys that come
@@ -230,7 +273,11 @@ impl Parts {
                 let variant = |entry: &&WorkloadEntry| entry.variant;
                 let others = of(&OTHERS).copied();
                 let all = shipped.iter().map(variant).chain(others);
-                all.chain(added.iter().map(variant)).collect()
+                let devices = self.0.devices.iter();
+                let devices = devices.flat_map(|entry| of(entry.kind.workloads).copied());
+                all.chain(added.iter().map(variant))
+                    .chain(devices)
+                    .collect()
             }
             Words::Of(list) => of(list).copied().collect(),
         }
@@ -272,6 +319,7 @@ impl From<&[Policy]> for Parts {
             controllers: domio_control::all().collect(),
             elevators: elevators().to_vec(),
             workloads: DEMANDS.iter().collect(),
+            devices: Vec::new(),
             added: Vec::new(),
         }))
     }
@@ -290,7 +338,8 @@ impl PartialEq for Parts {
             let all = KINDS.map(|(_, words)| parts.words(words));
             all.map(|words| words.iter().map(|v| v.word).collect::<Vec<_>>())
         };
-        Arc::ptr_eq(&self.0, &other.0) || names(self) == names(other)
+        Arc::ptr_eq(&self.0, &other.0)
+            || names(self) == names(other) && self.0.added == other.0.added
     }
 }
 

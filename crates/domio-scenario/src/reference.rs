@@ -122,7 +122,8 @@ fn trim(page: &mut String) {
 fn section(page: &mut String, section: &KeySection, parts: &Parts) {
     heading(page, 2, &format!("`{}`", section.header));
     line(page, section.doc);
-    keys(page, section.keys, parts);
+    let all: Vec<Key> = parts.keys(section).copied().collect();
+    keys(page, &all, parts);
     // The workloads stand under [[domain.task]]; [[domain]] refers to them.
     if section.header == DOMAIN.header {
         return;

@@ -185,7 +185,7 @@ impl Draft {
     ) -> Result<Scenario, ScenarioErrors> {
         let partial = !syntax.is_empty();
         let earlier = std::mem::take(&mut problems);
-        let sections = resolve::sections();
+        let sections = resolve::sections(&self.parts);
         let mut cx = Cx {
             problems,
             partial,

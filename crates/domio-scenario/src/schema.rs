@@ -129,13 +129,8 @@ fn table(section: &KeySection, parts: &Parts, policy: Option<&Policy>) -> Json {
     let mut all_of = Vec::new();
     let mut properties = Map::new();
     let mut required = Vec::new();
-    keys_into(
-        section.keys,
-        parts,
-        &mut properties,
-        &mut required,
-        &mut all_of,
-    );
+    let all: Vec<Key> = parts.keys(section).copied().collect();
+    keys_into(&all, parts, &mut properties, &mut required, &mut all_of);
     let specs = param_specs(section.params, policy);
     params_into(parts, specs, &mut properties);
     if let (KeyParams::Domain, Some(policy)) = (section.params, policy) {

@@ -36,5 +36,5 @@ pub(crate) fn keys(
     section: &'static KeySection,
 ) -> impl Iterator<Item = &'static Key> + use<> {
     let variants = parts.variants(section).into_iter().flat_map(|v| v.keys);
-    section.keys.iter().chain(variants)
+    parts.keys(section).chain(variants)
 }

@@ -10,7 +10,6 @@
 extern crate alloc;
 
 #[macro_use]
-#[path = "../../domio-core/src/params/declare.rs"]
 mod declare;
 
 pub mod arinc653;

@@ -10,8 +10,8 @@ macro_rules! shipped {
     ($($name:literal),* $(,)?) => {
         &[$((
             $name,
-            include_bytes!(concat!("../../../testdata/xen-traces/", $name, "/scenario.json")),
-            include_bytes!(concat!("../../../testdata/xen-traces/", $name, "/trace.bin")),
+            include_bytes!(concat!("../recordings/", $name, "/scenario.json")),
+            include_bytes!(concat!("../recordings/", $name, "/trace.bin")),
         )),*]
     };
 }

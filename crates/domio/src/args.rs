@@ -199,7 +199,7 @@ pub enum Command {
     /// Elevators, which order the requests of a disk
     #[command(subcommand, after_long_help = elevator::ELEVATOR_EXAMPLES)]
     Elevator(Elevator),
-    /// Begin a policy, controller, elevator or workload of your own, in a crate of its own
+    /// Begin a policy, controller, elevator, workload or device of your own, in a crate of its own
     #[command(after_long_help = new::NEW_EXAMPLES)]
     New(New),
     /// Scenario files

@@ -27,7 +27,7 @@ use domio_blk::elevator::ElevatorInfo;
 use domio_contract::Policy;
 use domio_contract::control::Entry as Controller;
 use domio_front::{input, suggest, traces};
-use domio_scenario::{Parts, Taken, WorkloadEntry};
+use domio_scenario::{DeviceEntry, NameTaken, Parts, WorkloadEntry};
 use out::Status;
 use std::process::ExitCode;
 
@@ -39,7 +39,7 @@ use std::process::ExitCode;
 pub struct Laboratory {
     parts: Parts,
     /// What could not be added.
-    taken: Vec<Taken>,
+    taken: Vec<NameTaken>,
 }
 
 impl Default for Laboratory {
@@ -81,7 +81,13 @@ impl Laboratory {
         self.with(|parts| parts.add_workload(workload))
     }
 
-    fn with(mut self, add: impl FnOnce(&mut Parts) -> Result<(), Taken>) -> Self {
+    /// The same with a device, which comes to the bus after those that ship.
+    #[must_use]
+    pub fn device(self, device: &'static DeviceEntry) -> Self {
+        self.with(|parts| parts.add_device(device))
+    }
+
+    fn with(mut self, add: impl FnOnce(&mut Parts) -> Result<(), NameTaken>) -> Self {
         self.taken.extend(add(&mut self.parts).err());
         self
     }

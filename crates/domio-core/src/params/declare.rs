@@ -1,14 +1,7 @@
-//! The macro `params!`, a module of each crate that declares parameters:
-//!
-//! ```text
-//! #[macro_use]
-//! #[path = "../../domio-core/src/params/declare.rs"]
-//! mod declare;
-//! ```
-//!
-//! The compiler warns of a field that nobody reads only where the macro is the crate's own. A crate
-//! outside of the project has the macro from here as well (`use domio_core::params;`), without that
-//! warning.
+//! The macro `params!`. The compiler warns of a field that nobody reads only where the macro is the
+//! crate's own, so that crates of this workspace have this file as a module of theirs,
+//! `src/declare.rs` being a link to it. A crate outside of the project has the macro from here as
+//! well (`use domio_core::params;`), without that warning.
 
 /// Declares parameters as a structure: see the page of `domio_core::params`.
 ///

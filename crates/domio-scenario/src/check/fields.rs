@@ -43,6 +43,8 @@ pub(crate) struct Fields {
     /// Where the table starts.
     pub header: Span,
     pub(super) section: &'static KeySection,
+    /// Keys that are always allowed.
+    pub(super) keys: Vec<&'static Key>,
     pub variant: Option<KeyVariant>,
     found: BTreeMap<&'static str, Field>,
     pub params: Vec<GivenParam>,
@@ -100,6 +102,7 @@ pub(crate) fn table(
         path: path.to_owned(),
         header,
         section,
+        keys: cx.parts.keys(section).collect(),
         variant,
         found: BTreeMap::new(),
         params: Vec::new(),
@@ -129,6 +132,7 @@ pub(crate) fn absent(section: &'static KeySection, path: &str, near: Span) -> Fi
         path: path.to_owned(),
         header: near,
         section,
+        keys: section.keys.iter().collect(),
         variant: None,
         found: BTreeMap::new(),
         params: Vec::new(),
@@ -159,12 +163,15 @@ enum Match {
     Both(&'static Key, Option<u64>, &'static ParamSpec),
 }
 
-pub(super) fn find_key(keys: &'static [Key], written: &str) -> Option<(&'static Key, Option<u64>)> {
+pub(super) fn find_key(
+    keys: impl IntoIterator<Item = &'static Key>,
+    written: &str,
+) -> Option<(&'static Key, Option<u64>)> {
     let (base, unit) = match split_unit(written) {
         Some((base, ns)) => (base, Some(ns)),
         None => (written, None),
     };
-    keys.iter().find_map(|k| match k.kind {
+    keys.into_iter().find_map(|k| match k.kind {
         KeyKind::Time { .. } => (k.name == base && unit.is_some()).then_some((k, unit)),
         // A unit goes with a constant and no unit with a table; the value's check tells.
         KeyKind::Lengths { .. } => (k.name == base).then_some((k, unit)),
@@ -209,7 +216,7 @@ impl Fields {
     }
 
     fn lookup(&self, written: &str, policy: Option<&Policy>) -> Option<Match> {
-        if let Some((key, unit)) = find_key(self.section.keys, written) {
+        if let Some((key, unit)) = find_key(self.keys.iter().copied(), written) {
             return Some(Match::Key(key, unit));
         }
         let specs = || self.specs(policy);
@@ -318,7 +325,7 @@ impl Fields {
             return;
         }
         let own = self.variant.map_or(&[][..], |v| v.keys);
-        for key in self.section.keys.iter().chain(own) {
+        for key in self.keys.iter().copied().chain(own) {
             if !matches!(key.need, Need::Required) || self.found.contains_key(key.name) {
                 continue;
             }
@@ -367,7 +374,11 @@ impl Fields {
 
     fn declared(&self, name: &str) -> Option<&'static Key> {
         let own = self.variant.map_or(&[][..], |v| v.keys);
-        self.section.keys.iter().chain(own).find(|k| k.name == name)
+        self.keys
+            .iter()
+            .copied()
+            .chain(own)
+            .find(|k| k.name == name)
     }
 
     /// What the table says, as the structure that declares its keys.

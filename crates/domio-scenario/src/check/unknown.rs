@@ -131,9 +131,9 @@ impl Fields {
         any.sort_by_key(|k| k.name);
         any.dedup_by_key(|k| k.name);
         let params = self.specs(policy);
-        self.section
-            .keys
+        self.keys
             .iter()
+            .copied()
             .chain(own)
             .chain(any)
             .map(write)
@@ -144,9 +144,9 @@ impl Fields {
     fn needs_unit(&self, written: &str) -> Option<String> {
         let own = self.variant.map_or(&[][..], |v| v.keys);
         let key = self
-            .section
             .keys
             .iter()
+            .copied()
             .chain(own)
             .find(|k| k.has_unit() && k.name == written)?;
         Some(format!("a time ends in its unit: `{}`", key.written()))

@@ -43,7 +43,8 @@ pub(crate) use workloads::{DEMANDS, OTHERS};
 
 use crate::check::unknown::TOP_LEVEL;
 use crate::check::{self, Cx, Fields};
-use crate::devices::{KINDS, OF_HOST, around, count};
+use crate::devices::{OF_HOST, around, count};
+use crate::parts::Parts;
 use crate::plan::Plan;
 use crate::value::{Node, Table};
 use domio_contract::Policy;
@@ -97,10 +98,10 @@ keys! {
 }
 
 /// Sections in which a key that stands in the wrong one is looked for, the likeliest first.
-pub(crate) fn sections() -> Vec<&'static KeySection> {
+pub(crate) fn sections(parts: &Parts) -> Vec<&'static KeySection> {
     let first = [&RUN, &HOST, &SCHEDULER, &POOL, &DOMAIN, &TASK, &VCPU];
-    let of_devices = KINDS
-        .iter()
+    let of_devices = parts
+        .kinds()
         .flat_map(|kind| kind.of_domain.iter().chain(kind.of_host));
     let of_devices = of_devices.filter_map(|key| key.kind.section());
     let all = first.into_iter().chain(of_devices);
@@ -135,7 +136,8 @@ pub(crate) fn resolve(cx: &mut Cx<'_>, root: &Node, members: &[MemberKey]) -> Op
         pools: &pools,
     };
     let asked = asked::asked(cx, &top, &behind.controller);
-    let sides = KINDS.iter().map(|kind| (kind.open)(cx, &top));
+    let parts = cx.parts;
+    let sides = parts.kinds().map(|kind| (kind.open)(cx, &top));
     cx.known.devices = sides.collect();
     let slot = &behind.domain;
     let mut resolved = domain::domains(cx, &top, slot, in_pools, topology.as_ref(), members);

@@ -2,7 +2,7 @@
 
 use super::work::{Make, Work};
 use crate::check::{Cx, Fields};
-use crate::devices::{self, KINDS};
+use crate::devices;
 use crate::limits::{MAX_DOMAIN_ID, MAX_VCPUS};
 use crate::parts::{WorkloadEntry, of};
 use crate::plan::Replay;
@@ -83,7 +83,7 @@ pub(super) fn work(
         return make(fields);
     }
     let has = |list| of(list).any(|known| known.word == word);
-    let kind = KINDS.iter().position(|kind| has(kind.workloads));
+    let kind = cx.parts.kinds().position(|kind| has(kind.workloads));
     let kind = kind.expect("a word of one of the lists");
     let side = Rc::clone(&cx.known.devices);
     let work = side[kind].work(cx, fields, place)?;

@@ -58,7 +58,13 @@ impl Passed {
 /// [`Device::unplug`].
 pub trait Device {
     /// Whether there are any devices. A host without devices leaves the code for devices out.
-    const PRESENT: bool = true;
+    #[inline(always)]
+    fn present() -> bool
+    where
+        Self: Sized,
+    {
+        true
+    }
 
     /// Whether `domain` has a driver of this model, so that its kernel needs event channels.
     fn serves(&self, domain: DomainId) -> bool;
@@ -161,7 +167,10 @@ fn unasked(what: &str, token: Token) -> ! {
 pub enum NoDevices {}
 
 impl Device for NoDevices {
-    const PRESENT: bool = false;
+    #[inline(always)]
+    fn present() -> bool {
+        false
+    }
 
     fn serves(&self, _: DomainId) -> bool {
         match *self {}

@@ -83,7 +83,7 @@ impl<S: Sink, D: Device> Host<S, D> {
     fn decide(&mut self, number: usize) -> u64 {
         let policy = self.xen.policy.changeable();
         let abilities = Kinds {
-            traffic: D::PRESENT,
+            traffic: D::present(),
             policy: !policy.is_empty(),
             ..self.xen.policy.abilities()
         };
@@ -126,7 +126,7 @@ impl<S: Sink, D: Device> Host<S, D> {
             reservation: time("period_us")
                 .zip(time("slice_us"))
                 .map(|(period, slice)| Reservation { period, slice }),
-            traffic: (D::PRESENT && self.bus.serves(config.id) && !self.bus.is_driver(config.id))
+            traffic: (D::present() && self.bus.serves(config.id) && !self.bus.is_driver(config.id))
                 .then(|| domain.traffic_at(now)),
             debt: self.xen.policy.scheduler.debt(config.id),
         }

@@ -65,7 +65,7 @@ impl<S: Sink, D: Device> Host<S, D> {
             }
         }
         self.domains.all[index].alive = true;
-        if D::PRESENT {
+        if D::present() {
             self.plug(queue, index, on, now);
         }
         on
@@ -101,7 +101,7 @@ impl<S: Sink, D: Device> Host<S, D> {
         }
         self.domains.all[index].alive = false;
         let on = self.xen.toolstack_pcpu();
-        if D::PRESENT {
+        if D::present() {
             self.unplug(queue, id, on, now);
         }
         let trace = &mut self.xen.trace;

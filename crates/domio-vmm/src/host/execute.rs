@@ -30,7 +30,7 @@ impl<S: Sink, D: Device> Host<S, D> {
     /// Finds out what `vcpu` executes next: its kernel goes before its processes.
     #[inline(always)]
     fn next_step(&mut self, queue: &mut Queue, pcpu: PcpuId, vcpu: VcpuId, now: Instant) {
-        if D::PRESENT && !self.kernel_is_quiet(vcpu) && self.step_kernel(queue, pcpu, vcpu, now) {
+        if D::present() && !self.kernel_is_quiet(vcpu) && self.step_kernel(queue, pcpu, vcpu, now) {
             return;
         }
         self.step_processes(queue, pcpu, vcpu, now);

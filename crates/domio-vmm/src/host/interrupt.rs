@@ -69,7 +69,7 @@ impl<S: Sink, D: Device> Host<S, D> {
     /// to it.
     #[inline(always)]
     pub(super) fn give_tick(&mut self, vcpu: VcpuId) -> bool {
-        if D::PRESENT
+        if D::present()
             && let Some(news) = self.raise_timer(vcpu)
         {
             return news;
@@ -117,7 +117,7 @@ impl<S: Sink, D: Device> Host<S, D> {
                     cost + self.xen.machine.profile.ipi
                 };
                 self.xen.halt(queue, pcpu, now);
-                if D::PRESENT {
+                if D::present() {
                     // By way of the queue even when nothing takes time: who sends is in the middle
                     // of its step, and what it sent is not delivered in full yet.
                     self.xen.pcpus.execute_later(queue, pcpu, now + delay);

@@ -121,7 +121,7 @@ impl<S: Sink, D: Device> Host<S, D> {
         let pooled = !config.pools.is_empty();
         tables.no_hard_affinity = !pooled && says_nothing(config, |hard, _| hard);
         tables.no_soft_affinity = says_nothing(config, |_, soft| soft);
-        let owners = D::PRESENT && wires.owners;
+        let owners = D::present() && wires.owners;
         let siblings = Siblings::new(&config.profile, &config.topology);
         let classes = Classes {
             policies: scheduler.classes(),

@@ -26,7 +26,7 @@ impl<S: Sink, D: Device> Host<S, D> {
         // A program whose step asked nothing of the kernel goes on at once.
         let mut kernel_first = false;
         loop {
-            if D::PRESENT && kernel_first && self.step_kernel(queue, pcpu, vcpu, now) {
+            if D::present() && kernel_first && self.step_kernel(queue, pcpu, vcpu, now) {
                 return;
             }
             kernel_first = true;
@@ -54,7 +54,7 @@ impl<S: Sink, D: Device> Host<S, D> {
                     self.xen.run_for(queue, pcpu, now, time);
                 }
                 Step::Block => {
-                    if D::PRESENT && self.is_called(vcpu) {
+                    if D::present() && self.is_called(vcpu) {
                         // An upcall is due: the hypercall returns at once (xen-spec 0.7).
                         continue;
                     }

@@ -59,7 +59,7 @@ impl Vcpu {
     /// Makes the timer that the guest has set at the hypervisor agree with what it wants.
     #[inline(always)]
     pub fn set_timer<D: Device>(&mut self, queue: &mut Queue, now: Instant) {
-        let wanted = if D::PRESENT {
+        let wanted = if D::present() {
             self.guest.next_wake_of_any()
         } else {
             self.guest.next_wake()

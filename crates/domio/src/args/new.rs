@@ -43,4 +43,6 @@ pub enum PartKind {
     Elevator,
     /// What a task of a guest does; begins as a program that sleeps and computes
     Workload,
+    /// What guests reach through the device bus; begins as a tape
+    Device,
 }

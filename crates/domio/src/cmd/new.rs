@@ -20,7 +20,9 @@ struct Template {
     example: &'static str,
     /// The source file of the example.
     source: &'static str,
-    /// What becomes of words of the source file, each of which is in it.
+    /// A second source file: its name, and the text.
+    beside: Option<(&'static str, &'static str)>,
+    /// What becomes of words of the source files, each of which is in one of them.
     changes: &'static [(&'static str, &'static str)],
     /// The test.
     test: &'static str,
@@ -45,6 +47,7 @@ static POLICY: Template = Template {
     title: "A scheduling policy",
     example: "round robin, the shortest policy that ships",
     source: include_str!("../../templates/shipped/policy.rs"),
+    beside: None,
     changes: &[
         (
             "//! Round robin: the shortest whole policy, and the one to copy from.",
@@ -59,6 +62,8 @@ static POLICY: Template = Template {
         ("RoundRobin", "@Type@"),
         ("round-robin policy", "policy"),
         (PARAMS[0], PARAMS[1]),
+        ("use alloc::boxed::Box;\n", ""),
+        ("use alloc::vec::Vec;\n", ""),
         ("alloc::", "std::"),
     ],
     test: include_str!("../../templates/policy/conformance.rs.in"),
@@ -76,6 +81,7 @@ static CONTROLLER: Template = Template {
     title: "A controller",
     example: "cap-follows-demand, the shortest controller that ships",
     source: include_str!("../../templates/shipped/controller.rs"),
+    beside: None,
     changes: &[
         (
             "//! Cap follows demand: the shortest whole controller, and the one to copy from.",
@@ -89,6 +95,8 @@ static CONTROLLER: Template = Template {
         ("source: \"domio\"", "source: \"@name@\""),
         ("CapFollowsDemand", "@Type@"),
         ("\n#[cfg(test)]\nmod tests;\n", ""),
+        ("use alloc::boxed::Box;\n", ""),
+        ("use alloc::format;\n", ""),
         ("alloc::", "std::"),
         ("core::", "std::"),
         ("domio_std::", "domio_core::"),
@@ -109,6 +117,7 @@ static ELEVATOR: Template = Template {
     title: "An elevator",
     example: "noop, the shortest elevator that ships",
     source: include_str!("../../templates/shipped/elevator.rs"),
+    beside: None,
     changes: &[
         (
             "//! Noop: first come, first served, with merging (Linux 2.6.24, `block/noop-iosched.c`).",
@@ -133,6 +142,7 @@ static WORKLOAD: Template = Template {
     title: "A workload",
     example: "a program that sleeps, computes and reports",
     source: include_str!("../../templates/workload/lib.rs"),
+    beside: None,
     changes: &[
         ("\"example\"", "\"@name@\""),
         ("`example`", "`@name@`"),
@@ -148,6 +158,58 @@ static WORKLOAD: Template = Template {
     crates: [&["domio-core", "domio-scenario", "domio-vmm"], &[]],
 };
 
+static DEVICE: Template = Template {
+    kind: "device",
+    title: "A device",
+    example: "a tape, which is neither a network nor a disk",
+    source: include_str!("../../templates/shipped/device.rs"),
+    beside: Some((
+        "src/keys.rs",
+        include_str!("../../templates/shipped/device_keys.rs"),
+    )),
+    changes: &[
+        ("mod keys;\nmod test;\n", "mod keys;\n"),
+        (
+            "pub use keys::tapes;\n",
+            "/// What scenarios can ask for.\n\
+             pub static ENTRY: DeviceEntry = DeviceEntry {\n    \
+                 name: \"@name@\",\n    \
+                 records: None,\n    \
+                 kind: keys::tapes(),\n\
+             };\n\n\
+             impl From<Box<TapeConfig>> for DeviceConfig {\n    \
+                 fn from(config: Box<TapeConfig>) -> Self {\n        \
+                     DeviceConfig::own(*config)\n    \
+                 }\n\
+             }\n",
+        ),
+        (
+            "use domio_vmm::bus::{Attach",
+            "use domio_scenario::{DeviceConfig, DeviceEntry};\nuse domio_vmm::bus::{Attach",
+        ),
+        ("\nkeys! {", "\ndomio_core::keys! {"),
+        ("tapes", "@crate@s"),
+        ("tape", "@crate@"),
+        ("Tape", "@Type@"),
+        (
+            "//! A device that is neither a network nor a disk, for tests alone: all that it takes is this folder\n\
+             //! and one line of the registry.",
+            "//! The device `@name@`. It begins as a tape, which is neither a network nor a disk.",
+        ),
+    ],
+    test: include_str!("../../templates/device/conformance.rs.in"),
+    tested: "the device in a host: who is served, and how long that takes",
+    scenario: include_str!("../../templates/device/scenario.toml.in"),
+    listed: [
+        "scenario schema",
+        "the tables that scenarios have for it, among all others",
+    ],
+    crates: [
+        &["domio-core", "domio-scenario", "domio-vmm"],
+        &["domio-sched"],
+    ],
+};
+
 impl Template {
     fn of(kind: PartKind) -> &'static Template {
         match kind {
@@ -155,15 +217,20 @@ impl Template {
             PartKind::Controller => &CONTROLLER,
             PartKind::Elevator => &ELEVATOR,
             PartKind::Workload => &WORKLOAD,
+            PartKind::Device => &DEVICE,
         }
     }
 
     /// The files of the crate called `name`, with their texts. `checkout` is where domio is.
-    fn files(&self, name: &str, checkout: Option<&Path>) -> [(&'static str, String); 7] {
-        let mut source = self.source.to_owned();
+    fn files(&self, name: &str, checkout: Option<&Path>) -> Vec<(&'static str, String)> {
+        let mut sources = vec![("src/lib.rs", self.source.to_owned())];
+        sources.extend(self.beside.map(|(file, text)| (file, text.to_owned())));
         for (word, instead) in self.changes {
-            assert!(source.contains(word), "{}: no {word:?}", self.kind);
-            source = source.replace(word, instead);
+            let has = sources.iter().any(|(_, text)| text.contains(word));
+            assert!(has, "{}: no {word:?}", self.kind);
+            for (_, text) in &mut sources {
+                *text = text.replace(word, instead);
+            }
         }
         let filled = |text: &str| {
             let words = [
@@ -185,24 +252,20 @@ impl Template {
             }
             text
         };
-        [
-            (
-                "Cargo.toml",
-                filled(include_str!("../../templates/Cargo.toml.in")),
-            ),
-            ("src/lib.rs", filled(&source)),
-            (
-                "src/main.rs",
-                filled(include_str!("../../templates/main.rs.in")),
-            ),
-            ("tests/conformance.rs", filled(self.test)),
-            ("scenario.toml", filled(self.scenario)),
-            (
-                "README.md",
-                filled(include_str!("../../templates/README.md.in")),
-            ),
-            (".gitignore", "/target\n/out\n".to_owned()),
-        ]
+        let manifest = include_str!("../../templates/Cargo.toml.in");
+        let main = include_str!("../../templates/main.rs.in");
+        let readme = include_str!("../../templates/README.md.in");
+        let others = [
+            ("Cargo.toml", manifest),
+            ("src/main.rs", main),
+            ("tests/conformance.rs", self.test),
+            ("scenario.toml", self.scenario),
+            ("README.md", readme),
+            (".gitignore", "/target\n/out\n"),
+        ];
+        let sources = sources.iter().map(|(file, text)| (*file, text.as_str()));
+        let all = sources.chain(others);
+        all.map(|(file, text)| (file, filled(text))).collect()
     }
 
     /// The tables of dependencies.

@@ -22,6 +22,7 @@ mod inputs;
 mod interrupts;
 mod long_traces;
 mod mon;
+mod new_parts;
 mod newcomers;
 mod papers;
 mod perfetto;

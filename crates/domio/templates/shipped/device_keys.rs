@@ -1,0 +1,1 @@
+../../../domio-scenario/src/devices/tape/keys.rs
