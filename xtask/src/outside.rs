@@ -1,8 +1,8 @@
 //! Parts out of the tree: a crate from each template of `domio new` is built against this checkout,
 //! passes its tests, and its program simulates, explains and lists the part.
 
-use crate::places::{cargo, release_folder};
 use crate::nightly::build;
+use crate::places::{cargo, release_folder};
 use crate::steps::{Done, succeeds};
 use anyhow::{Context as _, Result};
 use std::fs;

@@ -5,7 +5,7 @@ use crate::keeping::{existing, program};
 use crate::out::{self, Status};
 use crate::shared::kept::{KeptSide, program_of, programs};
 use crate::suggest;
-use anyhow::{anyhow, bail};
+use anyhow::bail;
 use domio_lab::store::{DEFAULT, FigureMoved, Held, Moves, Store, moves};
 use domio_report::figure;
 use domio_report::text::{Cell, Column, Table, Tone};

@@ -3,6 +3,7 @@
 use crate::args::{self, Global, ScenarioCheck, ScenarioList, ScenarioShow};
 use crate::input;
 use crate::out::{self, Status};
+use crate::shared::host::title_of;
 use crate::shared::{from_lists, from_trace};
 use crate::traces;
 use anyhow::anyhow;
@@ -97,7 +98,7 @@ fn list(args: &ScenarioList, parts: &Parts) -> anyhow::Result<Status> {
         true => cells.map(|cell| (cell.path(), cell.title())).collect(),
         false => examples()
             .iter()
-            .map(|(name, text)| ((*name).to_owned(), title(name, text, parts)))
+            .map(|(name, text)| ((*name).to_owned(), title_of(name, text, parts)))
             .collect(),
     };
     if args.json {
@@ -144,7 +145,7 @@ fn show(args: &ScenarioShow, parts: &Parts) -> anyhow::Result<Status> {
             "scenario-show",
             &json!({
                 "name": args.name,
-                "title": title(name, &text, parts),
+                "title": title_of(name, &text, parts),
                 "text": text,
             }),
         )?,

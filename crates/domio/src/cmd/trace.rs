@@ -5,7 +5,6 @@ use crate::args::{self, Global, TraceCheck, TraceConvert, TraceFormat, TraceSumm
 use crate::files::{FileKind, Files, Output, is_stdout};
 use crate::input;
 use crate::out::{self, Status};
-use crate::progress::reading;
 use crate::shared::block;
 use crate::shared::trace::{Reader, copy, no_runstates, open};
 use anyhow::bail;

@@ -18,9 +18,12 @@ pub fn is_database(path: &Path) -> bool {
 
 /// What one program left in one file.
 pub struct KeptSide {
-    store: Store,
-    held: Vec<Held>,
-    label: String,
+    /// The file.
+    pub store: Store,
+    /// What there is of the program.
+    pub held: Vec<Held>,
+    /// What people call it.
+    pub label: String,
 }
 
 impl KeptSide {
