@@ -10,7 +10,7 @@
 //! may be followed by a hundred others a second, which wait behind it and count as well; the mean
 //! is that over requests, not over time.
 
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
 
 use domio_core::{Duration, Instant};
 
@@ -358,6 +358,7 @@ impl Accounted for Echo {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec::Vec;
 
     const CONFIG: PingConfig = PingConfig {
         bytes: 56,

@@ -137,7 +137,10 @@
 //!   2  host/netback/tx.rs   tx_tasklet, answer        unmapped, answered; the event if wanted
 //!   3  host/netfront.rs     front_irq                 frees what was answered; NetTx if some wait
 //! ```
+#![no_std]
 #![cfg_attr(not(test), warn(clippy::float_arithmetic))]
+
+extern crate alloc;
 
 #[macro_use]
 mod declare;

@@ -18,7 +18,7 @@
 //! on](Direction::go_on) later (pause frames, IEEE 802.3 annex 31B). The sender stops in the same
 //! instant, in the middle of a packet; what is on its way by then still arrives.
 
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
 
 use domio_core::{Duration, Instant};
 use domio_sim::RandomStream;
@@ -353,6 +353,7 @@ impl Accounted for Direction {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec::Vec;
     use crate::packet::{Body, FlowId, MESSAGE_BYTES_MAX, Numbered, Station};
 
     /// The largest frame: 1538 bytes on the wire.

@@ -6,7 +6,7 @@
 //! when there is no answer: packets are lost from then on until one comes. Replies to a ping prove
 //! nothing, as Linux counts only what upper protocols vouch for, of which TCP does.
 
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
 
 use domio_core::{Duration, Instant};
 use domio_sim::RandomStream;
@@ -206,6 +206,7 @@ impl Accounted for Neighbor {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec::Vec;
     use crate::packet::{Body, FlowId, Numbered, Station};
 
     fn packet(seq: u32) -> Packet {

@@ -51,7 +51,7 @@
 mod config;
 mod rss;
 
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
 
 use domio_core::Instant;
 

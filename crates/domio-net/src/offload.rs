@@ -139,6 +139,7 @@ pub fn join(packet: &Packet, next: &Packet) -> Option<Packet> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec::Vec;
     use crate::packet::{FlowId, MTU, Sack, Station};
     use domio_core::Duration;
 

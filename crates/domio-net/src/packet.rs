@@ -12,7 +12,7 @@
 //! there, 20 bytes: maximum segment size, selective acknowledgements permitted, timestamps, window
 //! scale. Nothing is fragmented and frames are not tagged.
 
-use std::fmt;
+use core::fmt;
 
 use domio_core::Instant;
 
@@ -296,6 +296,8 @@ impl fmt::Debug for Flags {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec::Vec;
+    use alloc::format;
 
     fn packet(body: Body) -> Packet {
         Packet {

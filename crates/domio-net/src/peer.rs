@@ -7,6 +7,8 @@
 
 mod actions;
 
+use alloc::vec::Vec;
+use alloc::boxed::Box;
 pub use actions::{PeerActions, PeerTimer, PeerTimerKind};
 
 use domio_core::Instant;

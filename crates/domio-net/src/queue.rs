@@ -4,8 +4,9 @@
 //! still under way. Each part of the network keeps [`Counts`] and says in [`Accounted::account`]
 //! what it did; [`Ledger::check`] adds up.
 
-use std::collections::VecDeque;
-use std::fmt;
+use alloc::vec::Vec;
+use alloc::collections::VecDeque;
+use core::fmt;
 
 /// A place where packets are dropped, named for people: "NIC receive ring", "link queue".
 ///
@@ -254,11 +255,12 @@ impl fmt::Display for Imbalance {
     }
 }
 
-impl std::error::Error for Imbalance {}
+impl core::error::Error for Imbalance {}
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::string::ToString;
 
     const HERE: DropPlace = DropPlace("here");
 

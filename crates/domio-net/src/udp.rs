@@ -157,6 +157,7 @@ impl Accounted for UdpSink {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec::Vec;
 
     fn source(rate: u32) -> UdpSource {
         paced(rate, Duration::ZERO)

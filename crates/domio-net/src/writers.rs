@@ -9,7 +9,7 @@
 //! the piece is in the buffer.
 
 use domio_core::Duration;
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
 
 use crate::packet::FlowId;
 

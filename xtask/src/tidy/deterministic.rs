@@ -13,8 +13,8 @@ pub const RULE: Rule = Rule {
     check,
 };
 
-/// Crates whose code a run executes, and the one that carries it out.
-const MODELS: [&str; 8] = [
+/// Crates whose code a run executes.
+const MODELS: [&str; 9] = [
     "domio-core",
     "domio-contract",
     "domio-sched",
@@ -22,7 +22,33 @@ const MODELS: [&str; 8] = [
     "domio-suite",
     "domio-sim",
     "domio-vmm",
+    "domio-net",
     "domio-blk",
+];
+
+/// What carries out one run, with the standard library, but without what leads out of a run.
+const RUN: &str = "crates/domio-run/src/";
+
+/// What leads out of a run: modules of the standard library, and names.
+const OUTSIDE: [&[&str]; 7] = [
+    &["std", "time"],
+    &["std", "thread"],
+    &["std", "fs"],
+    &["std", "io"],
+    &["std", "net"],
+    &["std", "env"],
+    &["std", "process"],
+];
+const OUTSIDE_NAMES: [&str; 9] = [
+    "HashMap",
+    "HashSet",
+    "RandomState",
+    "thread_local",
+    "Mutex",
+    "RwLock",
+    "println",
+    "eprintln",
+    "SystemTime",
 ];
 
 /// What to do instead of asking where something lies in memory, or of sharing.
@@ -43,6 +69,19 @@ const ADDRESS_NAMES: [&str; 7] = [
 ];
 
 fn check(tree: &Tree, findings: &mut Findings) {
+    for (path, source) in tree.rust(RUN) {
+        let modules = source.paths().into_iter().filter(|p| !p.test);
+        let modules = modules.filter(|p| OUTSIDE.iter().any(|module| p.starts_with(module)));
+        let mut found: Vec<(usize, String)> =
+            modules.map(|p| (p.line, p.segments.join("::"))).collect();
+        let named = |token: &&Token| OUTSIDE_NAMES.iter().any(|name| token.is_ident(name));
+        let names = source.code().filter(named);
+        found.extend(names.map(|token| (token.line, token.text.clone())));
+        for (line, what) in found {
+            let message = format!("`{what}` reaches out of the run; that is the caller's part");
+            findings.fail(path, line, message);
+        }
+    }
     for name in MODELS {
         let root = format!("crates/{name}/src/lib.rs");
         if tree
@@ -147,6 +186,24 @@ mod tests {
                     fn g(raw: u64) { h(\"{raw} {{p}} {raw:>3} up: {0}p\"); raw(3); }\n\
                     use core::slice;\nuse alloc::vec;\nextern crate alloc;";
         assert_eq!(found_in("domio-blk", code), [""; 0]);
+    }
+
+    #[test]
+    fn what_leads_out_of_a_run_is_caught() {
+        for code in [
+            "use std::time::Instant;",
+            "use std::{fmt, fs::File};",
+            "fn f() { std::thread::yield_now(); }",
+            "use std::collections::HashMap;",
+            "fn f() { println!(); }",
+        ] {
+            let place = "deterministic crates/domio-run/src/part.rs:2";
+            assert_eq!(found_in("domio-run", code), [place], "{code}");
+        }
+        assert_eq!(
+            found_in("domio-run", "use std::collections::BTreeMap;"),
+            [""; 0]
+        );
     }
 
     #[test]

@@ -6,6 +6,8 @@
 //! posted no buffer or has used up its rate, are not. The kernel counts after each piece of work of
 //! its network, and makes a hypercall where the hypervisor has to know.
 
+use alloc::vec::Vec;
+use alloc::vec;
 use domio_core::Duration;
 use domio_vmm::bus::Progress;
 
@@ -27,7 +29,7 @@ impl Owed {
     pub fn added(&mut self, driver: u16, progress: Progress) -> Progress {
         match progress {
             Progress::Run(time, owner) => {
-                let owed = std::mem::take(&mut self.0[usize::from(driver)]);
+                let owed = core::mem::take(&mut self.0[usize::from(driver)]);
                 Progress::Run(time + owed, owner)
             }
             Progress::Done => Progress::Done,

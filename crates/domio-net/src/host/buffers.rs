@@ -6,7 +6,7 @@
 /// What it wants doubles at a refill that finds fewer than a quarter of them unfilled, and falls by
 /// one at the end of a poll that leaves more than three quarters unfilled. Netback leaves 19, so
 /// that 64 to 79 never double.
-const TARGET: std::ops::RangeInclusive<u32> = 64..=256;
+const TARGET: core::ops::RangeInclusive<u32> = 64..=256;
 
 /// What netfront wants to have posted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,5 +1,8 @@
 //! The model of a network that a configuration describes.
 
+use alloc::vec::Vec;
+use alloc::boxed::Box;
+use alloc::format;
 use domio_core::{Class, ClassId, Instant};
 use domio_sim::{RandomStream, TimerId};
 use domio_vmm::bus::{Attach, Blueprint, KernelLock, Softirq, SoftirqLine, Token, TokenKind};
@@ -88,7 +91,7 @@ impl Network {
         for ((i, vif), lines) in (0..).zip(&config.vifs).zip(lines) {
             parts.add_vif(i, vif, lines);
         }
-        for (flow, to) in std::mem::take(&mut parts.pinged) {
+        for (flow, to) in core::mem::take(&mut parts.pinged) {
             let peer = &mut parts.guests[usize::from(to)].stack.peer;
             peer.add(flow, Service::Echo(Echo::new()));
         }

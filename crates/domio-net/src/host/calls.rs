@@ -32,7 +32,7 @@ impl Guest {
             return Answer::Return(0);
         }
         let socket = &mut self.stack.sockets[usize::from(place)];
-        match std::mem::replace(&mut socket.step, Step::Enter) {
+        match core::mem::replace(&mut socket.step, Step::Enter) {
             Step::Enter => {}
             Step::Stack(packet) => self.stack.deliver(&packet, &mut self.front.queue, kernel),
             Step::Driver(piece) => self.finish_piece(piece, vif, kernel),
@@ -162,7 +162,7 @@ impl Guest {
         vif: &mut Vif,
         kernel: &mut KernelIo<'_, '_>,
     ) -> Answer {
-        let step = std::mem::replace(self.stack.webs[server].step(place), WebStep::Enter);
+        let step = core::mem::replace(self.stack.webs[server].step(place), WebStep::Enter);
         let Guest { stack, front, .. } = self;
         match step {
             WebStep::Enter => {}

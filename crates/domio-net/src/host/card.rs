@@ -8,6 +8,7 @@
 //!
 //! [`NicConfig::queues`]: crate::nic::NicConfig::queues
 
+use alloc::vec::Vec;
 use domio_core::{Duration, Instant};
 use domio_vmm::bus::{Io, KernelIo, KernelLock, Progress, TokenKind};
 

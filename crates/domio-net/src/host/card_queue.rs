@@ -1,7 +1,7 @@
 //! A queue of the card: its rings, the timer and the handler of its interrupt, and the packets that
 //! wait for room in front of it.
 
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
 
 use domio_core::{Duration, Instant};
 use domio_sim::TimerId;

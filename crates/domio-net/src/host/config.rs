@@ -1,5 +1,6 @@
 //! What the network of a host is made of: plain data, validated by whoever builds it.
 
+use alloc::vec::Vec;
 use domio_core::{DomainId, Duration, Instant};
 use domio_vmm::config::{DomainConfig, TaskConfig, Workload};
 use domio_vmm::grant::PAGE_BYTES;

@@ -155,7 +155,7 @@ impl Driver {
     ) -> Option<Progress> {
         let now = kernel.now();
         ways.card.take_arrivals(ways.vifs, kernel.io);
-        let sent = match std::mem::replace(&mut self.reaped, true) {
+        let sent = match core::mem::replace(&mut self.reaped, true) {
             true => 0,
             false => ways.card.nic(queue).reap(now),
         };

@@ -1,5 +1,6 @@
 //! A guest at its interface: what its kernel does with netfront and the stack.
 
+use alloc::vec::Vec;
 use domio_core::{DomainId, Duration, Instant, VcpuName};
 use domio_vmm::bus::{Io, KernelIo, Progress, Token};
 use domio_vmm::evtchn::Port;
@@ -125,7 +126,7 @@ impl Guest {
         kernel: &mut KernelIo<'_, '_>,
     ) -> Progress {
         let vcpu = kernel.vcpu.index;
-        match std::mem::replace(self.front.soft(vcpu), Piece::None) {
+        match core::mem::replace(self.front.soft(vcpu), Piece::None) {
             // The softirq begins.
             Piece::None => self.front.begin_polls(),
             piece => self.finish_piece(piece, vif, kernel),
@@ -158,7 +159,7 @@ impl Guest {
         kernel: &mut KernelIo<'_, '_>,
     ) -> Progress {
         let vcpu = kernel.vcpu.index;
-        let piece = std::mem::replace(self.front.soft(vcpu), Piece::None);
+        let piece = core::mem::replace(self.front.soft(vcpu), Piece::None);
         self.finish_piece(piece, vif, kernel);
         let next = self.front.flush(vif, &config.costs, kernel);
         self.softirq_goes_on(vcpu, next)
@@ -182,7 +183,7 @@ impl Guest {
         vif: &mut Vif,
         kernel: &mut KernelIo<'_, '_>,
     ) -> Progress {
-        let piece = std::mem::replace(&mut self.thread, Piece::None);
+        let piece = core::mem::replace(&mut self.thread, Piece::None);
         self.finish_piece(piece, vif, kernel);
         match self.boot {
             Boot::Begin => {

@@ -1,5 +1,6 @@
 //! What a driver domain has in memory for the interfaces of guests.
 
+use alloc::vec::Vec;
 use super::config::{NetworkConfig, VifConfig};
 use super::netback::PENDING_MAX;
 use super::pairs::NetbackConfig;
@@ -81,6 +82,6 @@ impl NetworkConfig {
         let first = (self.driver, &self.netback, of(None));
         let behind = (0..).zip(&self.behind);
         let behind = behind.map(move |(i, site)| (site.driver, &site.netback, of(Some(i))));
-        std::iter::once(first).chain(behind)
+        core::iter::once(first).chain(behind)
     }
 }

@@ -85,6 +85,7 @@ mod ways;
 mod web_client;
 mod web_server;
 
+use alloc::vec::Vec;
 use domio_core::DomainId;
 use domio_vmm::bus::{Counted, Device, Io, KernelIo, Passed, Progress, Token, TokenKind, Traffic};
 use domio_vmm::process::{Answer, Call, Interest, Pid, What};

@@ -1,5 +1,6 @@
 //! The remote host's neighbours, the guests: who is asked for before a packet goes on the line.
 
+use alloc::vec::Vec;
 use domio_core::Instant;
 use domio_sim::TimerId;
 use domio_vmm::bus::Io;

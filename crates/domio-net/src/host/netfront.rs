@@ -1,5 +1,7 @@
 //! Netfront: a guest's driver for its interface (xen-spec 6.2).
 
+use alloc::vec::Vec;
+use alloc::vec;
 use domio_core::{DomainId, Duration};
 use domio_vmm::bus::{KernelIo, KernelLock, KernelTimer, Owner, Progress, SoftirqLine, WorkItem};
 
@@ -203,7 +205,7 @@ impl Netfront {
         costs: &NetCosts,
         kernel: &mut KernelIo<'_, '_>,
     ) -> Progress {
-        let Piece::Reap(answered) = std::mem::replace(&mut self.hard, Piece::None) else {
+        let Piece::Reap(answered) = core::mem::replace(&mut self.hard, Piece::None) else {
             let answered = vif.tx.responses();
             self.hard = Piece::Reap(answered);
             kernel.under(self.lines.tx_lock, costs.front_reap * u64::from(answered));
@@ -271,7 +273,7 @@ impl Netfront {
                     self.poll = Poll::Refilled { taken };
                     self.buffers.lower_target(vif.rx.unfilled());
                     if let Some(n) = self.buffers.refill(vif.rx.outstanding(), vif.rx.unfilled()) {
-                        let kept = std::mem::take(&mut self.kept).min(n);
+                        let kept = core::mem::take(&mut self.kept).min(n);
                         let time = costs.refilling(n, kept, mode);
                         if mode == RxMode::Flip && n > kept {
                             kernel.flush_tlbs();
@@ -375,11 +377,11 @@ impl Netfront {
             return Some((Piece::Transmit, protocols + copying + at_ring, owner));
         }
         if let Some(first) = self.queue.front()
-            && !std::mem::replace(&mut self.full, true)
+            && !core::mem::replace(&mut self.full, true)
         {
             record::full(kernel.io, vif.ends, first);
         }
-        let tell = std::mem::take(&mut self.tell);
+        let tell = core::mem::take(&mut self.tell);
         tell.then_some((Piece::Notify, costs.send_event, Owner::Nobody))
     }
 

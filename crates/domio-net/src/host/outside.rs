@@ -1,5 +1,6 @@
 //! The remote host: its stack, its web clients, and how they act on the line.
 
+use alloc::vec::Vec;
 use domio_core::{Duration, Instant};
 use domio_sim::TimerId;
 use domio_vmm::bus::Io;
@@ -82,7 +83,7 @@ impl Outside {
         let now = io.now;
         line.handle_remote(now);
         self.take_arrived(line, now);
-        let mut arrived = std::mem::take(&mut self.arrived);
+        let mut arrived = core::mem::take(&mut self.arrived);
         for packet in arrived.drain(..) {
             if packet.body == Body::ArpReply {
                 self.neighbors.answered(packet.from, line, io);

@@ -102,6 +102,7 @@ fn hash(station: u16) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec::Vec;
 
     fn four(assign: Assignment) -> NetbackConfig {
         NetbackConfig {

@@ -14,7 +14,7 @@
 //! happens to a packet that finds no page: the packet has a grant of its own, as large ones. The
 //! paper's 256 pages are as many as a ring has slots, and never run out.
 
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
 
 use domio_vmm::grant::PAGE_BYTES;
 

@@ -46,6 +46,7 @@ impl RemoteCard {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec::Vec;
 
     const GAP: Duration = Duration::from_micros(125);
 

@@ -14,6 +14,7 @@
 //! domain, so that a packet outward is copied to a page of the domain in the middle, and the
 //! guest's page is free at once (Linux: `skb_orphan_frags_rx`).
 
+use alloc::vec::Vec;
 use domio_core::{DomainId, Duration};
 
 use super::config::{NetworkConfig, OtherPorts};
@@ -72,7 +73,7 @@ impl Site {
             uplink: Some(behind.uplink),
             ports: ports(Some(place)),
         });
-        std::iter::once(first).chain(behind).collect()
+        core::iter::once(first).chain(behind).collect()
     }
 
     /// The bridge's port of interface `vif`.

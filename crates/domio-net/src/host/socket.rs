@@ -10,7 +10,7 @@
 //! each interface, which listens ([`NetworkConfig::listening`](super::NetworkConfig::listening)). A
 //! web server listens at the socket of its flow; the numbers of its connections are far above.
 
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
 
 use domio_vmm::process::Pid;
 

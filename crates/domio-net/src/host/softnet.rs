@@ -1,7 +1,7 @@
 //! What waits for `NetRx` in the driver domain (`softnet_data` in Linux): devices that want to be
 //! polled, and the backlog of packets from guests.
 
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
 
 use domio_vmm::bus::{KernelIo, SoftirqLine};
 

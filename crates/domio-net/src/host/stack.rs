@@ -1,6 +1,7 @@
 //! The stack of a guest: its protocols, sockets and web servers, and how it acts on the guest
 //! (xen-spec 6.2).
 
+use alloc::vec::Vec;
 use domio_core::{Duration, Instant};
 use domio_vmm::bus::{KernelIo, KernelTimer};
 use domio_vmm::process::Pid;

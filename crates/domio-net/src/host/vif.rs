@@ -82,8 +82,8 @@ impl Vif {
         self.in_rings += 1;
         let pooled = self.out.take(&packet);
         self.out.put(slots_out(&packet), pooled);
-        let more = std::iter::repeat_n(None, usize::from(slots_out(&packet)) - 1);
-        for slot in std::iter::once(Some(packet)).chain(more) {
+        let more = core::iter::repeat_n(None, usize::from(slots_out(&packet)) - 1);
+        for slot in core::iter::once(Some(packet)).chain(more) {
             let put = self.tx.put_request(slot);
             put.expect("it has room below the stop");
         }
@@ -108,8 +108,8 @@ impl Vif {
     pub fn put_received(&mut self, packet: Packet, pooled: bool) {
         self.in_rings += 1;
         self.inward.put(slots_in(&packet), pooled);
-        let more = std::iter::repeat_n(None, usize::from(slots_in(&packet)) - 1);
-        for slot in std::iter::once(Some(packet)).chain(more) {
+        let more = core::iter::repeat_n(None, usize::from(slots_in(&packet)) - 1);
+        for slot in core::iter::once(Some(packet)).chain(more) {
             let put = self.rx.put_response(slot);
             put.expect("its requests were taken");
         }

@@ -1,5 +1,6 @@
 //! A web server of a guest: the listening kernel, and calls of processes on its connections.
 
+use alloc::vec::Vec;
 use domio_core::{Duration, Instant};
 use domio_vmm::bus::{KernelIo, Owner};
 use domio_vmm::process::{Answer, Interest, Pid, What};

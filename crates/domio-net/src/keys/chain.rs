@@ -3,6 +3,11 @@
 //! A driver domain without a card reaches the card's through a vif of its own. Packets pass all of
 //! them, so that the networks of a chain are one device on the bus, with several driver domains.
 
+use alloc::vec::Vec;
+use alloc::string::String;
+use alloc::boxed::Box;
+use alloc::vec;
+use alloc::format;
 use super::flow::Flow;
 use super::network::NetworkTable;
 use super::vifs::Vif;

@@ -177,7 +177,8 @@ pub(super) fn network_card(table: &dyn Given, card: &mut NicConfig) -> Option<()
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fmt::Debug;
+    use alloc::format;
+    use core::fmt::Debug;
 
     /// Number of times in `figures`, all of which are zero.
     fn times(figures: &impl Debug) -> usize {

@@ -1,5 +1,9 @@
 //! Network workloads of tasks: traffic between a guest and the remote host.
 
+use alloc::vec::Vec;
+use alloc::string::String;
+use alloc::borrow::ToOwned;
+use alloc::format;
 use super::flows::Serving;
 use super::traffic::TRAFFIC;
 use crate::host::FlowConfig;

@@ -1,5 +1,9 @@
 //! `[network]`: from its keys to what a network is made of.
 
+use alloc::vec::Vec;
+use alloc::string::String;
+use alloc::borrow::ToOwned;
+use alloc::format;
 use super::costs::{
     NETWORK_CARD, NETWORK_COSTS, NETWORK_WRITERS, network_card, network_costs, network_writers,
 };

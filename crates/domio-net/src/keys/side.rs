@@ -1,6 +1,11 @@
 //! Networks as scenarios ask for them: `[network]`, once or several times, and the vifs of domains
 //! on each.
 
+use alloc::vec::Vec;
+use alloc::string::String;
+use alloc::boxed::Box;
+use alloc::borrow::ToOwned;
+use alloc::format;
 use super::chain::{self, Part, called, has_traffic};
 use super::costs::NETWORK_COSTS;
 use super::flow::{Flow, flow};
@@ -18,7 +23,7 @@ use domio_vmm::bus::side::{
     DeviceHost, DeviceKind, DevicePart, DeviceSide, DeviceTask, DeviceUsers, DeviceWork, Devices,
     Equipped, Evtchn, Placing, who,
 };
-use std::rc::Rc;
+use alloc::rc::Rc;
 
 /// Networks, among the devices that scenarios can ask for.
 pub const fn networks<C: From<Box<NetworkConfig>>>() -> DeviceKind<C> {

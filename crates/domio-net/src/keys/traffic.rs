@@ -1,5 +1,8 @@
 //! The workloads `stream`, `ping`, `udp` and `server`: traffic between a guest and the remote host.
 
+use alloc::vec::Vec;
+use alloc::string::String;
+use alloc::format;
 use super::flows::{BEGIN, END, Flows, ON_NETWORK, Serving, Traffic, When, message};
 use super::web::{self, Web};
 use crate::host::{FlowConfig, FlowKind, RequestConfig, StreamConfig};

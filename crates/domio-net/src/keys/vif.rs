@@ -1,5 +1,8 @@
 //! `[domain.vif]`, and the notation of its rate.
 
+use alloc::string::String;
+use alloc::borrow::ToOwned;
+use alloc::format;
 use crate::host::VifRate;
 use domio_core::Duration;
 use domio_core::keys::{Form, KeySection, Keys, Need, form, int, name, quote};

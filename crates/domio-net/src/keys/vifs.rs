@@ -1,5 +1,8 @@
 //! The virtual interfaces of a domain, and what goes through each.
 
+use alloc::vec::Vec;
+use alloc::vec;
+use alloc::format;
 use super::flow::{Flow, second_server};
 use super::vif::{VIF, VifKeys};
 use crate::host::{FlowConfig, FlowKind, VifConfig, VifRate};

@@ -1,5 +1,9 @@
 //! The workload `web`: a web server and its client.
 
+use alloc::vec::Vec;
+use alloc::string::String;
+use alloc::string::ToString;
+use alloc::format;
 use super::flows::{BEGIN, END, Flows, ON_NETWORK, When, message};
 use crate::host::FlowKind;
 use crate::tcp::TcpConfig;

@@ -1,5 +1,6 @@
 //! A card alone: interrupts, rings, the bus and frames.
 
+use alloc::vec::Vec;
 use super::*;
 use crate::link::{LinkConfig, Rate};
 use crate::packet::{Body, Flags, FlowId, MSS, Numbered, Sack, Segment, Station};

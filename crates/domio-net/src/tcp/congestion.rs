@@ -345,6 +345,7 @@ impl Congestion {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec::Vec;
 
     /// A window of `window`, in congestion avoidance, with nothing lost before number 1.
     fn avoiding(window: u32) -> Congestion {

@@ -1,5 +1,7 @@
 //! Sets of sequence numbers, as few ranges as there are gaps.
 
+use alloc::vec::Vec;
+
 /// Numbers in ranges: first number and the one behind the last, in order, apart from each other.
 #[derive(Clone, Default, Debug)]
 pub struct Ranges(Vec<(u64, u64)>);

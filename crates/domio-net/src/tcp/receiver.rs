@@ -237,7 +237,7 @@ impl Receiver {
     /// (`tcp_cleanup_rbuf` in Linux's `net/ipv4/tcp.c`).
     pub fn read(&mut self, bytes: u64) -> (u64, bool) {
         self.asked = 0;
-        let mut taken = std::mem::take(&mut self.direct);
+        let mut taken = core::mem::take(&mut self.direct);
         if taken == 0 {
             taken = bytes.min(self.unread);
             self.unread -= taken;
@@ -304,6 +304,7 @@ impl Receiver {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec::Vec;
 
     const MSS: u64 = 1_448;
 

@@ -133,6 +133,7 @@ impl Rto {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec::Vec;
 
     const fn ms(ms: u64) -> Duration {
         Duration::from_millis(ms)

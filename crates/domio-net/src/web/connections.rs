@@ -1,7 +1,8 @@
 //! The connections of a client or a listener: places, ports, timers, and what a connection asks
 //! for.
 
-use std::ops::{Index, IndexMut};
+use alloc::vec::Vec;
+use core::ops::{Index, IndexMut};
 
 use domio_core::Instant;
 

@@ -1,5 +1,6 @@
 //! Many timers behind one: a heap that knows the place of each, so that setting one again moves it.
 
+use alloc::vec::Vec;
 use domio_core::Instant;
 
 /// Timers by number. Equal times come in the order of numbers.
@@ -100,7 +101,7 @@ impl Deadlines {
 mod tests {
     use super::*;
     use domio_sim::RandomStream;
-    use std::collections::BTreeMap;
+    use alloc::collections::BTreeMap;
 
     fn at(n: u64) -> Instant {
         Instant::from_nanos(n)

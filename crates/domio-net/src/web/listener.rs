@@ -9,7 +9,7 @@
 
 use domio_core::Instant;
 use domio_vmm::process::Pid;
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
 
 use super::config::{ServerConfig, WebConfig};
 use super::connections::{Connections, Happened, Wrap};

@@ -1,5 +1,6 @@
 //! Numbers of the connections of web workloads: flows, and sockets of the guest.
 
+use alloc::vec::Vec;
 use crate::packet::FlowId;
 
 /// First of the numbers of connections: other flows have smaller ones.

@@ -6,6 +6,7 @@
 //! 2006, section 5). A gate that is set for a time opens by itself: a kernel timer of the driver
 //! domain sees to that, and whatever comes first and finds the time over.
 
+use alloc::vec::Vec;
 use domio_core::{Instant, VcpuName};
 use domio_vmm::bus::{Io, KernelIo, KernelTimer, Traffic};
 

@@ -1,6 +1,7 @@
 //! Netback, to the guests.
 
-use std::collections::VecDeque;
+use alloc::vec::Vec;
+use alloc::collections::VecDeque;
 
 use domio_core::{Duration, Instant};
 use domio_vmm::bus::{KernelIo, Owner, PacketsMoved, Progress};
@@ -398,7 +399,7 @@ impl ToGuests {
 
     /// Tells the guests of the packets of the batch, in their rings.
     fn respond(&mut self, vifs: &mut [Vif], kernel: &mut KernelIo<'_, '_>) {
-        let mut batch = std::mem::take(&mut self.batch);
+        let mut batch = core::mem::take(&mut self.batch);
         for (Via { vif, pooled }, packet) in batch.drain(..) {
             let v = &mut vifs[usize::from(vif)];
             if !v.up {

@@ -1,6 +1,8 @@
 //! Netback, from the guests.
 
-use std::collections::VecDeque;
+use alloc::vec::Vec;
+use alloc::vec;
+use alloc::collections::VecDeque;
 
 use domio_core::{Duration, Instant, VcpuName};
 use domio_vmm::bus::{Io, KernelIo, Owner, PacketsMoved, Progress, Tasklet};
@@ -357,7 +359,7 @@ impl FromGuests {
         if self.batch.is_empty() {
             return;
         }
-        let mut batch = std::mem::take(&mut self.batch);
+        let mut batch = core::mem::take(&mut self.batch);
         for (via, packet) in batch.drain(..) {
             if !softnet.backlog.push((via, packet)) {
                 let ends = vifs[usize::from(via.vif)].ends;

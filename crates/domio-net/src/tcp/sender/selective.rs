@@ -1,5 +1,7 @@
 //! What a sender does with selective acknowledgements, by figures worked out from the rules.
 
+use alloc::vec::Vec;
+use alloc::vec;
 use super::super::Control;
 use super::tests::{MSS, ack, at, drain, open};
 use super::*;

@@ -1,5 +1,6 @@
 //! What is sent when, by figures worked out from the rules.
 
+use alloc::vec::Vec;
 use super::*;
 use crate::packet::Sack;
 use domio_core::Duration;
