@@ -18,9 +18,10 @@
 //!
 //! # How a command is written
 //!
-//! 1. Declare what comes out with [`rows!`], beside the code that finds it. What is nested in a row,
-//!    as the waits of a vcpu, is a field of its own: JSON nests it, tables of files stand alone with
-//!    the keys of the rows around it.
+//! 1. Declare what comes out with [`rows!`], beside the code that finds it. What is nested in a
+//!    row,
+//!    as the waits of a vcpu, is a field of its own: JSON nests it, tables of files stand alone
+//!    with the keys of the rows around it.
 //! 2. Name it once, as an [`AnswerSpec`]: name, version, what it is. `domio schema` has it from
 //!    there.
 //! 3. Write one function from arguments to an [`Answer`]: [`Answer::of`] takes the row, and

@@ -505,7 +505,8 @@ pub trait Scheduler: Send {
     /// vcpu is inserted and placed, and before the first pass. `runnable` are those that want to
     /// execute, the current ones among them.
     ///
-    /// `state` is what is in the books then, in rows as [`Scheduler::state`] tells them: what no row
+    /// `state` is what is in the books then, in rows as [`Scheduler::state`] tells them: what no
+    /// row
     /// has stays as it is. Times at which timers are to expire can be among the values, although
     /// these are the host's and not told. Without a row the policy takes everybody for whoever they
     /// seem to be. Hosts with pools, or with core scheduling, have no state to hand on. Default:

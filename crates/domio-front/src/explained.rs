@@ -57,8 +57,8 @@ pub fn sum(
     Ok(sum)
 }
 
-/// The explanation for programs. `names` are those of domains whose name is known, `places` the host
-/// where that is known, `truncated` says that the trace ends too early.
+/// The explanation for programs. `names` are those of domains whose name is known, `places` the
+/// host where that is known, `truncated` says that the trace ends too early.
 pub fn answer(
     explanation: &Explanation,
     names: &[(DomainId, String)],

@@ -12,7 +12,8 @@ use std::io::Read;
 use std::path::Path;
 
 /// Opens the trace at `path`. `cpu_hz` is how often its clock counts a second, `None` for what the
-/// trace or a file beside it says. `wrap` may watch the bytes. Private records are those of `parts`.
+/// trace or a file beside it says. `wrap` may watch the bytes. Private records are those of
+/// `parts`.
 ///
 /// # Errors
 /// When there is no file, it is no trace, or it has no clock that could be given.

@@ -8,8 +8,8 @@ use domio_meter::{PlacesJson, ResidenceJson};
 /// Pcpus or nodes that a cell names, those with most time first.
 const NAMED: usize = 3;
 
-/// Where vcpus ran, by name, within `elapsed_ns`, which is left out where moves are not known: a row
-/// a vcpu that ran; `None` on a host of one pcpu (`pcpus`), where there is nothing to tell.
+/// Where vcpus ran, by name, within `elapsed_ns`, which is left out where moves are not known: a
+/// row a vcpu that ran; `None` on a host of one pcpu (`pcpus`), where there is nothing to tell.
 pub fn section(
     vcpus: &[(String, ResidenceJson)],
     pcpus: usize,

@@ -10,8 +10,8 @@ use std::sync::OnceLock;
 /// Tables of the common class, of policies and of devices.
 static TABLES: OnceLock<Vec<&'static FigureTable>> = OnceLock::new();
 
-/// Makes [`tables`] those of hosts with `parts`, for as long as the program runs. For the begin of a
-/// program: later, and without this, they are those of the parts that ship.
+/// Makes [`tables`] those of hosts with `parts`, for as long as the program runs. For the begin of
+/// a program: later, and without this, they are those of the parts that ship.
 pub fn know(parts: &Parts) {
     TABLES.get_or_init(|| declared(parts));
 }

@@ -38,8 +38,8 @@ pub struct Scenario {
 
 impl Scenario {
     /// Reads and validates a scenario. `name` is what messages call it (its path), `parts` are
-    /// those that it can ask for; policies alone (`domio_sched::policies()`) go with all others that
-    /// ship.
+    /// those that it can ask for; policies alone (`domio_sched::policies()`) go with all others
+    /// that ship.
     ///
     /// # Errors
     /// Everything that is wrong with it, at once.

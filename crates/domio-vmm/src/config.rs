@@ -86,8 +86,8 @@ pub struct ControllerConfig {
 pub enum Accounting {
     /// It is told, to the nanosecond, as no real host could tell.
     Exact,
-    /// All the time of each driver domain is [divided](domio_contract::control::accounting) by the packets
-    /// that pass its backends, with this weight of those that guests send.
+    /// All the time of each driver domain is [divided](domio_contract::control::accounting) by the
+    /// packets that pass its backends, with this weight of those that guests send.
     Packets(SendWeight),
 }
 

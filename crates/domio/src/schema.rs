@@ -1,7 +1,7 @@
 //! The schemas of what `--json` prints, by name.
 //!
-//! A new output is an answer, and gets one line of [`ANSWERS`]. Those that are no answers yet have a
-//! file in `schemas` and a line of [`SCHEMAS`].
+//! A new output is an answer, and gets one line of [`ANSWERS`]. Those that are no answers yet have
+//! a file in `schemas` and a line of [`SCHEMAS`].
 
 use domio_answer::AnswerSpec;
 use domio_meter::Explanation;

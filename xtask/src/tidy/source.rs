@@ -206,6 +206,8 @@ impl Source {
             // `::std` starts at the root; `<T>::f` goes on, unless the bracket is an arrow's.
             let rooted = is(1, "::");
             let continued = rooted && is(2, ">") && !is(3, "-") && !is(3, "=");
+            // `$crate::x` is a path of whoever calls the macro.
+            let continued = continued || is(1, "$");
             let used = word(if rooted { 2 } else { 1 }, "use");
             let linked = word(1, "crate") && word(2, "extern");
             let at = &self.tokens[i];

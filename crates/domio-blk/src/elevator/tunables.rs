@@ -155,7 +155,8 @@ impl<T> TypedTunable<T> {
     }
 }
 
-/// Declares tunables as a structure: each line is `name: Type = kind, "meaning";`, and the name is a
+/// Declares tunables as a structure: each line is `name: Type = kind, "meaning";`, and the name is
+/// a
 /// field of that type. A line without a type is a tunable that has no field, because it can be one
 /// value alone.
 macro_rules! tunables {

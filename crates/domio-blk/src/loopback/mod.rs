@@ -179,8 +179,8 @@ pub struct Loopback {
     disks: Vec<Disk>,
 }
 
-/// What a port of a disk is: the other calls are of one kind each, whose tokens are the numbers of the
-/// disks.
+/// What a port of a disk is: the other calls are of one kind each, whose tokens are the numbers of
+/// the disks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum End {
     /// Blkfront's.

@@ -1,5 +1,5 @@
-//! What the kernels call the device for: tokens by kind of call. Timers of drives and softirqs are of
-//! disks alone, whose tokens are the numbers of the disks.
+//! What the kernels call the device for: tokens by kind of call. Timers of drives and softirqs are
+//! of disks alone, whose tokens are the numbers of the disks.
 
 use domio_vmm::bus::TokenKind;
 

@@ -1,6 +1,7 @@
 //! The correct policy that the mistakes are made in: one FIFO per pcpu, open to its bugs.
 //!
-//! [`domio_sched::round_robin`] is the same idea with its tables closed and its parameters declared.
+//! [`domio_sched::round_robin`] is the same idea with its tables closed and its parameters
+//! declared.
 
 use super::Bug;
 use alloc::collections::VecDeque;

@@ -24,7 +24,8 @@ use fifo::Fifo;
     reason = "the methods are those of `Scheduler`, with the correct policy as `fifo`"
 )]
 pub trait Bug: Send + 'static {
-    /// Name of the checker that must catch it, one of [`CHECKERS`](domio_sched::conformance::CHECKERS).
+    /// Name of the checker that must catch it, one of
+    /// [`CHECKERS`](domio_sched::conformance::CHECKERS).
     const CAUGHT_BY: &'static str;
 
     /// The descriptor: the FIFO policy's, unless the mistake is a promise that is not kept.

@@ -44,7 +44,8 @@ use domio_suite::SuiteInfo;
 /// Makes a controller. Called anew for every run.
 pub type Make<'a> = &'a dyn Fn() -> Box<dyn Controller>;
 
-/// How many observations after [`SETTLES_WITHIN`](domio_contract::control::SETTLES_WITHIN) are to get no answers.
+/// How many observations after [`SETTLES_WITHIN`](domio_contract::control::SETTLES_WITHIN) are to
+/// get no answers.
 pub const STAYS_SETTLED: usize = 8;
 
 /// Observations that a finding shows.

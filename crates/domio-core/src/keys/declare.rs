@@ -1,6 +1,6 @@
 //! The macro `keys!`. The compiler warns of a field that nobody reads only where the macro is the
-//! crate's own, so that crates of this workspace have this file as a module of theirs, `src/declare.rs`
-//! being a link to it. Other crates use `domio_core::keys!`.
+//! crate's own, so that crates of this workspace have this file as a module of theirs,
+//! `src/declare.rs` being a link to it. Other crates use `domio_core::keys!`.
 
 /// Declares the keys of a table as a structure: see the page of `domio_core::keys`.
 ///

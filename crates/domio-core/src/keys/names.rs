@@ -27,7 +27,8 @@ pub struct TableNames {
 }
 
 impl TableNames {
-    /// The names of `tables`, good or bad, at their key `name`. Tells of those that are given twice.
+    /// The names of `tables`, good or bad, at their key `name`. Tells of those that are given
+    /// twice.
     pub fn read(
         cx: &mut dyn Checker,
         tables: &[Box<dyn KeyTable>],

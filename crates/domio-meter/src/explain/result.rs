@@ -67,8 +67,8 @@ rows! {
         pub running: u64 = sum("running_ns", "ns");
         /// Time that they were blocked, paused or parked.
         pub at_rest: u64 = sum("at_rest_ns", "ns");
-        /// Time that they were runnable and did not run, by the domain that ran on their pcpu, which
-        /// may be themselves; null where nothing ran there.
+        /// Time that they were runnable and did not run, by the domain that ran on their pcpu,
+        /// which may be themselves; null where nothing ran there.
         pub run_queue: BTreeMap<Option<DomainId>, u64> =
             parts("run_queue", [key("domain"), sum("ns", "ns")]);
     }

@@ -360,9 +360,9 @@ struct Lines {
     back: BackLines,
 }
 
-/// What the kernels of driver domains are called by, for each pair of tasklets; and the softirqs that
-/// poll, each with the number of its driver domain. The domain with the card polls the card's queues
-/// on so many of its vcpus.
+/// What the kernels of driver domains are called by, for each pair of tasklets; and the softirqs
+/// that poll, each with the number of its driver domain. The domain with the card polls the card's
+/// queues on so many of its vcpus.
 fn driver_lines(
     sites: &[Site],
     polls: u16,

@@ -1,5 +1,5 @@
-//! What the kernels call the network for: tokens by kind of call. The only work item of an interface
-//! sets the interface up; the token is the number of the interface.
+//! What the kernels call the network for: tokens by kind of call. The only work item of an
+//! interface sets the interface up; the token is the number of the interface.
 
 use domio_vmm::bus::TokenKind;
 

@@ -16,7 +16,8 @@ use std::rc::Rc;
 /// A device before it comes to the bus.
 pub(super) type Device = Equipped<DeviceConfig>;
 
-/// The devices of the machine under this release of Xen, kind by kind, and what is declared in vain.
+/// The devices of the machine under this release of Xen, kind by kind, and what is declared in
+/// vain.
 pub(super) fn devices(
     cx: &mut Cx<'_>,
     (machine, version): (Option<&'static Hardware>, Option<XenVersion>),

@@ -1,6 +1,7 @@
 //! The mini host: the smallest honest host of a [`Scheduler`].
 //!
-//! It does what [`domio_contract::contract`] and xen-spec 0.2 to 0.8 say, slowly and obviously. Nothing
+//! It does what [`domio_contract::contract`] and xen-spec 0.2 to 0.8 say, slowly and obviously.
+//! Nothing
 //! costs time. Pending events lie in a `Vec`, in their order; of simultaneous ones, timers and
 //! guests come before the scheduler softirq (xen-spec 0.2), and otherwise first in is first out.
 //!

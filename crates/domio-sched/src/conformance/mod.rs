@@ -18,12 +18,13 @@
 //! ```
 //!
 //! A finding names the checker, the script and, if it was random, its seed. [`random::script_for`]
-//! the policy with that seed gives the script again, and [`host::run`] its whole log; cut the script down by
-//! hand from there.
+//! the policy with that seed gives the script again, and [`host::run`] its whole log; cut the
+//! script down by hand from there.
 //!
-//! Which checkers watch follows from [`Promises`](domio_contract::Promises): a policy that promises less is
-//! asked less. `domio-broken` holds policies that must be caught, each by the checker that it names,
-//! which shows that the checkers see what they claim to see.
+//! Which checkers watch follows from [`Promises`](domio_contract::Promises): a policy that promises
+//! less is
+//! asked less. `domio-broken` holds policies that must be caught, each by the checker that it
+//! names, which shows that the checkers see what they claim to see.
 
 pub mod checkers;
 pub mod exhaustive;

@@ -28,8 +28,8 @@ pub enum ScriptStep {
     /// Sends an event to another vcpu: wakes it if it is blocked; else its next block returns at
     /// once (xen-spec 0.7).
     Kick(VcpuId),
-    /// Has so many packets at hand from now on ([`domio_contract::Scheduler::dispatching`]). Left out for a
-    /// policy that does not need to know.
+    /// Has so many packets at hand from now on ([`domio_contract::Scheduler::dispatching`]). Left
+    /// out for a policy that does not need to know.
     Dispatch(u32),
 }
 
@@ -110,8 +110,8 @@ pub enum Intervention {
     Kick(VcpuId),
     /// Others have worked for a domain for so long ([`domio_contract::Scheduler::charge`]).
     Charge(DomainId, Duration),
-    /// A driver domain has moved packets ([`domio_contract::Scheduler::packets`]). Left out for a policy
-    /// that does not need to know.
+    /// A driver domain has moved packets ([`domio_contract::Scheduler::packets`]). Left out for a
+    /// policy that does not need to know.
     Packets(PacketsMoved),
 }
 

@@ -29,8 +29,8 @@ const WAITED: u8 = 52;
 /// actor.
 pub static CLASS: Class = Class::new("credit", &XEN).with_queue(RULES);
 
-/// What [`Descriptor::class`](domio_contract::Descriptor::class) of credit says: the same with the records
-/// of `xcollopts`, which a policy writes that has any of that switched on.
+/// What [`Descriptor::class`](domio_contract::Descriptor::class) of credit says: the same with the
+/// records of `xcollopts`, which a policy writes that has any of that switched on.
 pub(super) static CLASS_WITH_XCOLLOPTS: Class = Class::new("credit", &ALL).with_queue(RULES);
 
 const RULES: QueueRules = QueueRules {

@@ -1,11 +1,12 @@
-//! The state as rows (Xen's debug key `r`): told, and taken over by a host that starts in the middle
-//! of a run, where credits, priorities and timers have values that no empty start gives.
+//! The state as rows (Xen's debug key `r`): told, and taken over by a host that starts in the
+//! middle of a run, where credits, priorities and timers have values that no empty start gives.
 //!
-//! A vcpu has a row for each list in which it is; the first one counts. Rows of vcpus that wait come
-//! in the order of their queue. `earns` is a vcpu's place among those that earn credit, in the order
+//! A vcpu has a row for each list in which it is; the first one counts. Rows of vcpus that wait
+//! come in the order of their queue. `earns` is a vcpu's place among those that earn credit, in the
+//! order
 //! in which accounting visits them, and `start` is what the policy keeps: a time while the vcpu
-//! runs, and otherwise how far ahead of the time at which it runs next. Two values are taken and not
-//! told, since their timers are the host's: `tick` of a pcpu, and `accounting` before 3.4.
+//! runs, and otherwise how far ahead of the time at which it runs next. Two values are taken and
+//! not told, since their timers are the host's: `tick` of a pcpu, and `accounting` before 3.4.
 
 use super::state::{NIL, Priority, flag};
 use super::tick::NS_PER_CREDIT;
@@ -120,7 +121,8 @@ impl Credit {
     /// placed, when the host's tables already show who is current and who is runnable, and before
     /// the first pass. On pcpus without a `tick` the tick is stopped. Nobody is woken.
     ///
-    /// A balance that `state` does not have is reckoned from the credits of those that earn and from
+    /// A balance that `state` does not have is reckoned from the credits of those that earn and
+    /// from
     /// what has been burned since, as if the pcpus that are busy now had been busy all the time.
     ///
     /// # Panics

@@ -1,4 +1,5 @@
-//! The state as rows (Xen's debug key `r`): told, and taken over by a host that starts in the middle
+//! The state as rows (Xen's debug key `r`): told, and taken over by a host that starts in the
+//! middle
 //! of a run, where credits, budgets and averages of load have values that no empty start gives.
 //!
 //! Loads are told in percent and taken as the policy keeps them (`own_load`, `whole_load`,
@@ -112,8 +113,8 @@ impl Credit2 {
     }
 
     /// Takes over `state`, where those that run have their pcpus already. Those that are runnable
-    /// and not current are queued where they belong, by credit, and equal ones in the order of their
-    /// rows. Nobody is woken: no pass is asked for.
+    /// and not current are queued where they belong, by credit, and equal ones in the order of
+    /// their rows. Nobody is woken: no pass is asked for.
     pub(super) fn take(&mut self, cx: &mut Cx<'_>, state: &StateRows) {
         let mut known = BTreeSet::new();
         let about = |row: &&StateRow| match row.about {

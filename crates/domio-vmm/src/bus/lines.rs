@@ -7,9 +7,10 @@ use domio_core::DomainId;
 /// A number that a device model has chosen for something that the model asked for on the bus.
 pub type Token = u32;
 
-/// What tokens of one kind of call are of, where a model has several of each sort: an enum for ports,
-/// one for work items and so on, so that the match of each call leaves none out. The higher half of a
-/// token says the sort, the lower half the number.
+/// What tokens of one kind of call are of, where a model has several of each sort: an enum for
+/// ports,
+/// one for work items and so on, so that the match of each call leaves none out. The higher half of
+/// a token says the sort, the lower half the number.
 pub trait TokenKind: Copy + PartialEq + 'static {
     /// Every sort, once.
     const ALL: &'static [Self];

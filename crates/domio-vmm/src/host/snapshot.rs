@@ -1,8 +1,8 @@
 //! A host that starts in the middle of a run.
 //!
 //! A [`Snapshot`] shows a host in which vcpus run, wait and sleep. A host that starts from one is
-//! put into that state: nobody is woken and nothing is decided before its time. The policy takes its
-//! own state over when the tables show the rest
+//! put into that state: nobody is woken and nothing is decided before its time. The policy takes
+//! its own state over when the tables show the rest
 //! ([`Scheduler::resume`](domio_contract::Scheduler::resume)).
 
 use super::Host;

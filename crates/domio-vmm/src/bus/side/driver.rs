@@ -69,8 +69,8 @@ impl Domains<'_> {
         self.all.iter().position(|d| d.config.id == id)
     }
 
-    /// Index of the driver domain of `users`, called `named` or else that with id 0; tells when there
-    /// is none.
+    /// Index of the driver domain of `users`, called `named` or else that with id 0; tells when
+    /// there is none.
     pub fn driver(
         &self,
         cx: &mut dyn Checker,
@@ -110,8 +110,8 @@ impl Domains<'_> {
         found
     }
 
-    /// Index of the domain that `named` names; reports it when there is no such domain, or when it is a
-    /// group.
+    /// Index of the domain that `named` names; reports it when there is no such domain, or when it
+    /// is a group.
     fn called(&self, cx: &mut dyn Checker, named: &Named, users: &DeviceUsers) -> Option<usize> {
         let key = users.key.rsplit('.').next().unwrap_or("");
         let else_zero =
@@ -126,8 +126,10 @@ impl Domains<'_> {
         }
     }
 
-    /// Index of the domain called `name`, which stands at `span`, or what is wrong with that; `None`
-    /// when what is wrong was told. `hints` say what to do when it is nobody, and when it is a group.
+    /// Index of the domain called `name`, which stands at `span`, or what is wrong with that;
+    /// `None`
+    /// when what is wrong was told. `hints` say what to do when it is nobody, and when it is a
+    /// group.
     pub fn one(
         &self,
         cx: &dyn Checker,
