@@ -8,7 +8,9 @@ use domio_core::{DomainId, Duration, ParamKind, ParamSpec, ParamValues, PcpuId, 
 use domio_front::conformance::SuiteOutcome;
 use domio_scenario::Parts;
 use domio_sched::policies;
-use domio_contract::{Cx, Descriptor, Needs, Pick, Policy, Prev, Promises, Scheduler, Stop as Why, Wake};
+use domio_contract::{
+    Cx, Descriptor, Needs, Pick, Policy, Prev, Promises, Scheduler, Stop as Why, Wake,
+};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

@@ -4,10 +4,10 @@
 //! packet, sends on to the port of the receiver, and to all others while that is unknown. The
 //! bridge holds no packets: whoever owns the ports does what [`Bridge::forward`] says.
 
-use alloc::vec::Vec;
-use alloc::vec;
 use crate::packet::{Packet, Station};
 use crate::queue::{Accounted, Counts, DropPlace, Ledger};
+use alloc::vec;
+use alloc::vec::Vec;
 
 /// A port of a bridge, numbered from 0.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

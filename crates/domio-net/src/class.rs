@@ -436,8 +436,8 @@ pub static RECORDS: Class = Class::new(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::vec::Vec;
     use alloc::format;
+    use alloc::vec::Vec;
 
     /// The places in the order of the enum, and all records by ascending number.
     #[test]

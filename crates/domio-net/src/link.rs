@@ -353,8 +353,8 @@ impl Accounted for Direction {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::vec::Vec;
     use crate::packet::{Body, FlowId, MESSAGE_BYTES_MAX, Numbered, Station};
+    use alloc::vec::Vec;
 
     /// The largest frame: 1538 bytes on the wire.
     fn full(seq: u32) -> Packet {

@@ -206,8 +206,8 @@ impl Accounted for Neighbor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::vec::Vec;
     use crate::packet::{Body, FlowId, Numbered, Station};
+    use alloc::vec::Vec;
 
     fn packet(seq: u32) -> Packet {
         Packet {

@@ -139,8 +139,8 @@ pub fn join(packet: &Packet, next: &Packet) -> Option<Packet> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::vec::Vec;
     use crate::packet::{FlowId, MTU, Sack, Station};
+    use alloc::vec::Vec;
     use domio_core::Duration;
 
     fn packet(seq: u64, len: u16, flags: Flags) -> Packet {

@@ -296,8 +296,8 @@ impl fmt::Debug for Flags {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::vec::Vec;
     use alloc::format;
+    use alloc::vec::Vec;
 
     fn packet(body: Body) -> Packet {
         Packet {

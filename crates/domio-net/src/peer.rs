@@ -7,9 +7,9 @@
 
 mod actions;
 
-use alloc::vec::Vec;
-use alloc::boxed::Box;
 pub use actions::{PeerActions, PeerTimer, PeerTimerKind};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
 
 use domio_core::Instant;
 

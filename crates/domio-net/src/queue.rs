@@ -4,8 +4,8 @@
 //! still under way. Each part of the network keeps [`Counts`] and says in [`Accounted::account`]
 //! what it did; [`Ledger::check`] adds up.
 
-use alloc::vec::Vec;
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 use core::fmt;
 
 /// A place where packets are dropped, named for people: "NIC receive ring", "link queue".

@@ -8,8 +8,8 @@
 //! Whoever owns it sets a timer for each answer, and calls [`Writers::wrote`] when it has fired and
 //! the piece is in the buffer.
 
-use domio_core::Duration;
 use alloc::collections::VecDeque;
+use domio_core::Duration;
 
 use crate::packet::FlowId;
 

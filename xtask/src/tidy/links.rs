@@ -12,7 +12,7 @@ pub const RULE: Rule = Rule {
 };
 
 /// Folders and files whose paths are recognised inside backquotes.
-const ROOTS: [&str; 10] = [
+const ROOTS: [&str; 9] = [
     ".ci/",
     "README.md",
     "crates/",
@@ -21,7 +21,6 @@ const ROOTS: [&str; 10] = [
     "papers/",
     "scenarios/",
     "testdata/",
-    "tests/",
     "xtask/",
 ];
 

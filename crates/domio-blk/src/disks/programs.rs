@@ -215,7 +215,8 @@ pub(super) static WORKLOADS: [WordOf<Read>; 6] = [
     WordOf::with_keys(
         "dd",
         copy,
-        "Goes through the domain's disk from its beginning, a block at a time, and ends. Each block \
+        "Goes through the domain's disk from its beginning, a block at a time, and ends. Each \
+         block \
          is a job, from its call to its return.",
         Dd::KEYS,
     ),

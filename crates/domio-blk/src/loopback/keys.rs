@@ -46,7 +46,8 @@ impl LoopbackCosts {
 pub(crate) const KEYS: &[Key] = LoopbackKeys::KEYS;
 
 /// What such a disk is, in sentences.
-pub(crate) const DOC: &str = "A file in the driver domain's memory, as `xl block-attach` with a file \
+pub(crate) const DOC: &str = "A file in the driver domain's memory, as `xl block-attach` with a \
+    file \
      of a memory file system has it: a request takes the processor time of its copying, and no \
      platter turns.";
 

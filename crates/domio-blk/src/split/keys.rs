@@ -349,7 +349,8 @@ impl VbdAsked {
 pub(crate) const KEYS: &[Key] = VbdKeys::KEYS;
 
 /// What such a disk is, in sentences.
-pub(crate) const DOC: &str = "A part of a disk of the host (`[[disk]]`), through the request layers \
+pub(crate) const DOC: &str = "A part of a disk of the host (`[[disk]]`), through the request \
+    layers \
      and elevators of guest and driver domain.";
 
 /// What `table` asks for.

@@ -206,7 +206,8 @@ impl Field for Cause {
         };
         let cause = "Why: `run_queue`, `event_channel_scan`, `busy`, `work`, `rate_limit`, \
                      `beside`, `thread`, `held` or `unknown`.";
-        let behind = "For `run_queue`, the domain that ran meanwhile; for `beside`, whose items the \
+        let behind = "For `run_queue`, the domain that ran meanwhile; for `beside`, whose items \
+            the \
                       device had; for `thread`, whose items were ahead. Null for nobody.";
         vec![
             part("cause", cause, false),

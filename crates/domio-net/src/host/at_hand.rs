@@ -6,8 +6,8 @@
 //! posted no buffer or has used up its rate, are not. The kernel counts after each piece of work of
 //! its network, and makes a hypercall where the hypervisor has to know.
 
-use alloc::vec::Vec;
 use alloc::vec;
+use alloc::vec::Vec;
 use domio_core::Duration;
 use domio_vmm::bus::Progress;
 

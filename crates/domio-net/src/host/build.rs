@@ -1,8 +1,8 @@
 //! The model of a network that a configuration describes.
 
-use alloc::vec::Vec;
 use alloc::boxed::Box;
 use alloc::format;
+use alloc::vec::Vec;
 use domio_core::{Class, ClassId, Instant};
 use domio_sim::{RandomStream, TimerId};
 use domio_vmm::bus::{Attach, Blueprint, KernelLock, Softirq, SoftirqLine, Token, TokenKind};

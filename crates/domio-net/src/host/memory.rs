@@ -1,9 +1,9 @@
 //! What a driver domain has in memory for the interfaces of guests.
 
-use alloc::vec::Vec;
 use super::config::{NetworkConfig, VifConfig};
 use super::netback::PENDING_MAX;
 use super::pairs::NetbackConfig;
+use alloc::vec::Vec;
 use domio_core::DomainId;
 use domio_vmm::grant::PAGE_BYTES;
 

@@ -1,7 +1,7 @@
 //! Netfront: a guest's driver for its interface (xen-spec 6.2).
 
-use alloc::vec::Vec;
 use alloc::vec;
+use alloc::vec::Vec;
 use domio_core::{DomainId, Duration};
 use domio_vmm::bus::{KernelIo, KernelLock, KernelTimer, Owner, Progress, SoftirqLine, WorkItem};
 

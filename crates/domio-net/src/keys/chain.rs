@@ -3,15 +3,15 @@
 //! A driver domain without a card reaches the card's through a vif of its own. Packets pass all of
 //! them, so that the networks of a chain are one device on the bus, with several driver domains.
 
-use alloc::vec::Vec;
-use alloc::string::String;
-use alloc::boxed::Box;
-use alloc::vec;
-use alloc::format;
 use super::flow::Flow;
 use super::network::NetworkTable;
 use super::vifs::Vif;
 use crate::host::{NetCosts, NetworkConfig};
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
 use domio_core::Instant;
 use domio_core::keys::{Checker, Code, KeyTable, Mistake, Span, TableNames, list};
 use domio_vmm::bus::side::{DeviceHost, DeviceProcess, Equipped, Evtchn};

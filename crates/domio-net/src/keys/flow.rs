@@ -1,12 +1,12 @@
 //! Network workloads of tasks: traffic between a guest and the remote host.
 
-use alloc::vec::Vec;
-use alloc::string::String;
-use alloc::borrow::ToOwned;
-use alloc::format;
 use super::flows::Serving;
 use super::traffic::TRAFFIC;
 use crate::host::FlowConfig;
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
 use domio_core::keys::{Checker, Code, KeyReader, KeyTable, Mistake, Named, Slot, Span, WordOf};
 use domio_vmm::bus::side::Placing;
 use domio_vmm::config::TaskConfig;

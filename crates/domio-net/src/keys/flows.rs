@@ -1,11 +1,11 @@
 //! What network workloads have in common: when they begin and end, and through which network.
 
-use alloc::vec::Vec;
+use crate::host::{FlowConfig, FlowKind};
+use alloc::format;
 use alloc::string::String;
 use alloc::string::ToString;
 use alloc::vec;
-use alloc::format;
-use crate::host::{FlowConfig, FlowKind};
+use alloc::vec::Vec;
 use domio_core::Duration;
 use domio_core::keys::{Code, KeyReader, Need, Slot, Typed, bytes, time};
 use domio_vmm::config::{TaskConfig, Workload};

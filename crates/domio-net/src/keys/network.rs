@@ -1,9 +1,5 @@
 //! `[network]`: from its keys to what a network is made of.
 
-use alloc::vec::Vec;
-use alloc::string::String;
-use alloc::borrow::ToOwned;
-use alloc::format;
 use super::costs::{
     NETWORK_CARD, NETWORK_COSTS, NETWORK_WRITERS, network_card, network_costs, network_writers,
 };
@@ -16,6 +12,10 @@ use crate::icmp::Ticks;
 use crate::link::{LinkConfig, Rate};
 use crate::nic::NicConfig;
 use crate::writers::WriterCosts;
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
 use domio_core::keys::{
     Code, Given, KeyReader, KeySection, Keys, Need, Nested, Slot, WordOf, domain_name, int,
     line_rate, name, nested, time, word,

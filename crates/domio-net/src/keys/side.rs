@@ -1,11 +1,6 @@
 //! Networks as scenarios ask for them: `[network]`, once or several times, and the vifs of domains
 //! on each.
 
-use alloc::vec::Vec;
-use alloc::string::String;
-use alloc::boxed::Box;
-use alloc::borrow::ToOwned;
-use alloc::format;
 use super::chain::{self, Part, called, has_traffic};
 use super::costs::NETWORK_COSTS;
 use super::flow::{Flow, flow};
@@ -14,6 +9,12 @@ use super::traffic::TRAFFIC;
 use super::vifs::{OfDomain, Vif, vifs};
 use crate::host::{NetCosts, NetworkConfig};
 use crate::writers::WriterCosts;
+use alloc::borrow::ToOwned;
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::rc::Rc;
+use alloc::string::String;
+use alloc::vec::Vec;
 use domio_core::keys::{
     Checker, Code, KeyReader, KeyTable, Keys, Mistake, Named, NamedTables, Need, Nested, Span,
     TableNames, nested_any, quote,
@@ -23,7 +24,6 @@ use domio_vmm::bus::side::{
     DeviceHost, DeviceKind, DevicePart, DeviceSide, DeviceTask, DeviceUsers, DeviceWork, Devices,
     Equipped, Evtchn, Placing, who,
 };
-use alloc::rc::Rc;
 
 /// Networks, among the devices that scenarios can ask for.
 pub const fn networks<C: From<Box<NetworkConfig>>>() -> DeviceKind<C> {

@@ -1,8 +1,5 @@
 //! The workloads `stream`, `ping`, `udp` and `server`: traffic between a guest and the remote host.
 
-use alloc::vec::Vec;
-use alloc::string::String;
-use alloc::format;
 use super::flows::{BEGIN, END, Flows, ON_NETWORK, Serving, Traffic, When, message};
 use super::web::{self, Web};
 use crate::host::{FlowConfig, FlowKind, RequestConfig, StreamConfig};
@@ -10,6 +7,9 @@ use crate::icmp::{Pace, PingConfig};
 use crate::packet::MESSAGE_BYTES_MAX;
 use crate::tcp::{Control, TcpConfig};
 use crate::udp::UdpConfig;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
 use domio_core::Duration;
 use domio_core::keys::{
     Code, KeyReader, Keys, Need, Slot, Typed, WordOf, flag, int, name, time, word,

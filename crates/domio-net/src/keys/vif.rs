@@ -1,9 +1,9 @@
 //! `[domain.vif]`, and the notation of its rate.
 
-use alloc::string::String;
+use crate::host::VifRate;
 use alloc::borrow::ToOwned;
 use alloc::format;
-use crate::host::VifRate;
+use alloc::string::String;
 use domio_core::Duration;
 use domio_core::keys::{Form, KeySection, Keys, Need, form, int, name, quote};
 

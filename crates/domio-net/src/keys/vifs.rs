@@ -1,11 +1,11 @@
 //! The virtual interfaces of a domain, and what goes through each.
 
-use alloc::vec::Vec;
-use alloc::vec;
-use alloc::format;
 use super::flow::{Flow, second_server};
 use super::vif::{VIF, VifKeys};
 use crate::host::{FlowConfig, FlowKind, VifConfig, VifRate};
+use alloc::format;
+use alloc::vec;
+use alloc::vec::Vec;
 use domio_core::DomainId;
 use domio_core::keys::{
     Checker, Code, KeyTable, Keys, Mistake, Named, Need, Nested, Slot, Span, TableNames, list,

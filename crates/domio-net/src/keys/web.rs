@@ -1,13 +1,13 @@
 //! The workload `web`: a web server and its client.
 
-use alloc::vec::Vec;
-use alloc::string::String;
-use alloc::string::ToString;
-use alloc::format;
 use super::flows::{BEGIN, END, Flows, ON_NETWORK, When, message};
 use crate::host::FlowKind;
 use crate::tcp::TcpConfig;
 use crate::web::{ClientConfig, Files, Gaps, ServerConfig, WebConfig};
+use alloc::format;
+use alloc::string::String;
+use alloc::string::ToString;
+use alloc::vec::Vec;
 use domio_core::Duration;
 use domio_core::keys::{
     Code, KeyReader, KeySection, Keys, Need, Nested, WordOf, int, nested_any, time, word,

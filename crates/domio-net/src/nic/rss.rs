@@ -37,8 +37,8 @@ const fn mixed(key: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::vec::Vec;
     use crate::packet::{FlowId, Numbered, Station};
+    use alloc::vec::Vec;
 
     const MESSAGE: Numbered = Numbered { seq: 0, bytes: 100 };
 

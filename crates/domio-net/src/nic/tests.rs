@@ -1,9 +1,9 @@
 //! A card alone: interrupts, rings, the bus and frames.
 
-use alloc::vec::Vec;
 use super::*;
 use crate::link::{LinkConfig, Rate};
 use crate::packet::{Body, Flags, FlowId, MSS, Numbered, Sack, Segment, Station};
+use alloc::vec::Vec;
 use domio_core::Duration;
 
 fn packet(seq: u32) -> Packet {

@@ -1,9 +1,9 @@
 //! The client: when connections begin, and what becomes of them.
 
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use domio_core::{Duration, Instant};
 use domio_sim::RandomStream;
-use alloc::collections::VecDeque;
 
 use super::config::{ClientConfig, Gaps, WebConfig};
 use super::connections::{Connections, Happened, Wrap};

@@ -100,8 +100,8 @@ impl Deadlines {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domio_sim::RandomStream;
     use alloc::collections::BTreeMap;
+    use domio_sim::RandomStream;
 
     fn at(n: u64) -> Instant {
         Instant::from_nanos(n)

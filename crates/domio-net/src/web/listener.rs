@@ -7,9 +7,9 @@
 //! answers the SYN again later, and the client sends the request again. Or the connection is reset
 //! ([`ServerConfig::abort_on_overflow`]).
 
+use alloc::collections::VecDeque;
 use domio_core::Instant;
 use domio_vmm::process::Pid;
-use alloc::collections::VecDeque;
 
 use super::config::{ServerConfig, WebConfig};
 use super::connections::{Connections, Happened, Wrap};

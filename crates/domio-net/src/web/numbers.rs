@@ -1,7 +1,7 @@
 //! Numbers of the connections of web workloads: flows, and sockets of the guest.
 
-use alloc::vec::Vec;
 use crate::packet::FlowId;
+use alloc::vec::Vec;
 
 /// First of the numbers of connections: other flows have smaller ones.
 const FIRST: u32 = 1 << 31;

@@ -1,19 +1,19 @@
 //! A client and a listening kernel on a line of 100 us each way, segment by segment.
 
-use alloc::vec::Vec;
-use alloc::string::String;
-use alloc::borrow::ToOwned;
-use alloc::format;
 use super::*;
 use crate::class::WebStep;
 use crate::packet::{Body, Packet, Station};
 use crate::tcp::TcpConfig;
+use alloc::borrow::ToOwned;
+use alloc::collections::VecDeque;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt::Write as _;
 use domio_core::{Duration, Instant};
 use domio_sim::RandomStream;
 use domio_vmm::process::Pid;
 use domio_vmm::process::programs::WebCosts;
-use alloc::collections::VecDeque;
-use core::fmt::Write as _;
 
 const LATENCY: Duration = Duration::from_micros(100);
 const WORKER: Pid = Pid { vcpu: 0, index: 0 };

@@ -51,7 +51,8 @@ fn free(cx: &mut Cx<'_>, devices: &[Device]) {
         _ => "take",
     };
     cx.notices.push(format!(
-        "{} {take} no processor time, neither guests' nor driver domains': the hardware profile ideal \
+        "{} {take} no processor time, neither guests' nor driver domains': the hardware profile \
+         ideal \
          has no costs; `profile` of [host] names a machine",
         what.join(" and ")
     ));

@@ -144,7 +144,8 @@ proptest! {
         ],
     ) {
         let (name, text) = examples()[which];
-        let scenario = Scenario::parse(name, text.as_bytes(), &policies()[..]).expect("it is shipped");
+        let all = policies();
+        let scenario = Scenario::parse(name, text.as_bytes(), &all[..]).expect("it is shipped");
         match scenario.with(&[(&key, &value)]) {
             Ok(changed) => plan_is_sound(&changed),
             Err(errors) => {

@@ -67,7 +67,8 @@ static POLICY: Template = Template {
         ("alloc::", "std::"),
     ],
     test: include_str!("../../templates/policy/conformance.rs.in"),
-    tested: "the conformance suite of policies, which holds the policy to the contract and to what it promises",
+    tested: "the conformance suite of policies, which holds the policy to the contract and to what \
+             it promises",
     scenario: include_str!("../../templates/policy/scenario.toml.in"),
     listed: [
         "policy show @name@",
@@ -103,7 +104,8 @@ static CONTROLLER: Template = Template {
         (PARAMS[0], PARAMS[1]),
     ],
     test: include_str!("../../templates/controller/conformance.rs.in"),
-    tested: "the conformance suite of controllers, which holds the controller to the contract and to what it promises",
+    tested: "the conformance suite of controllers, which holds the controller to the contract and \
+             to what it promises",
     scenario: include_str!("../../templates/controller/scenario.toml.in"),
     listed: [
         "controller show @name@",
@@ -131,7 +133,8 @@ static ELEVATOR: Template = Template {
         ("use alloc::boxed::Box;\n", ""),
     ],
     test: include_str!("../../templates/elevator/conformance.rs.in"),
-    tested: "the conformance suite of elevators: no request is lost, and none waits longer than promised",
+    tested: "the conformance suite of elevators: no request is lost, and none waits longer than \
+             promised",
     scenario: include_str!("../../templates/elevator/scenario.toml.in"),
     listed: ["elevator show @name@", "what it lets you set"],
     crates: [&["domio-blk"], &[]],

@@ -54,7 +54,11 @@ pub fn run(args: &ScenarioFromLists, global: &Global) -> anyhow::Result<Status> 
         match args.json {
             true => out::json_as(
                 "scenario-show",
-                &json!({ "name": name, "title": host::title_of(&name, text, &global.parts), "text": text }),
+                &json!({
+                    "name": name,
+                    "title": host::title_of(&name, text, &global.parts),
+                    "text": text,
+                }),
             )?,
             false => out::text(text)?,
         }

@@ -50,7 +50,11 @@ pub fn run(args: &ScenarioFromTrace, global: &Global) -> anyhow::Result<Status> 
         match args.json {
             true => out::json_as(
                 "scenario-show",
-                &json!({ "name": name, "title": host::title_of(&name, &text, &global.parts), "text": text }),
+                &json!({
+                    "name": name,
+                    "title": host::title_of(&name, &text, &global.parts),
+                    "text": text,
+                }),
             )?,
             false => out::text(&text)?,
         }

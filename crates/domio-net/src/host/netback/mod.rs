@@ -21,8 +21,8 @@ mod lines;
 mod rx;
 mod tx;
 
-use alloc::vec::Vec;
 use alloc::vec;
+use alloc::vec::Vec;
 use domio_core::VcpuName;
 use domio_vmm::bus::{Io, KernelIo, Owner, Progress, Token, Traffic};
 use domio_vmm::evtchn::Port;

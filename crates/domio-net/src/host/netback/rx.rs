@@ -1,7 +1,7 @@
 //! Netback, to the guests.
 
-use alloc::vec::Vec;
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
 use domio_core::{Duration, Instant};
 use domio_vmm::bus::{KernelIo, Owner, PacketsMoved, Progress};

@@ -1,8 +1,8 @@
 //! Netback, from the guests.
 
-use alloc::vec::Vec;
-use alloc::vec;
 use alloc::collections::VecDeque;
+use alloc::vec;
+use alloc::vec::Vec;
 
 use domio_core::{Duration, Instant, VcpuName};
 use domio_vmm::bus::{Io, KernelIo, Owner, PacketsMoved, Progress, Tasklet};

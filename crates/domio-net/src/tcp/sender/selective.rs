@@ -1,11 +1,11 @@
 //! What a sender does with selective acknowledgements, by figures worked out from the rules.
 
-use alloc::vec::Vec;
-use alloc::vec;
 use super::super::Control;
 use super::tests::{MSS, ack, at, drain, open};
 use super::*;
 use crate::packet::Sack;
+use alloc::vec;
+use alloc::vec::Vec;
 
 /// An open connection whose other end tells what comes early, with `segments` under way since
 /// `at(20)`, the first of which is number `n(0)`.

@@ -1,8 +1,8 @@
 //! What is sent when, by figures worked out from the rules.
 
-use alloc::vec::Vec;
 use super::*;
 use crate::packet::Sack;
+use alloc::vec::Vec;
 use domio_core::Duration;
 
 pub const MSS: u64 = 1_448;
