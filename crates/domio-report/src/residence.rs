@@ -90,7 +90,7 @@ pub fn section(
     Some(Section {
         title: "Where vcpus ran".to_owned(),
         text: String::new(),
-        figures: vec![Figure::new("Pcpus of each vcpu", Chart::Table(table))],
+        figures: vec![Figure::new("Where vcpus ran", Chart::Table(table))],
     })
 }
 

@@ -1,6 +1,6 @@
 //! What a report shows, as text: the tables of its charts.
 
-use crate::data::{Chart, Section};
+use crate::data::Section;
 use crate::tables;
 use crate::text::View;
 use crate::text::table::render;
@@ -19,13 +19,8 @@ fn one(section: &Section, view: &View) -> String {
         let shown = tables::wide(&figure.chart, true);
         let drawn = shown.iter().map(|table| render(table, view));
         let drawn = drawn.collect::<Vec<_>>().join("\n");
-        // A table alone is named by its section.
-        let caption = match (&figure.chart, section.figures.len()) {
-            (Chart::Table(_), 1) => &section.title,
-            _ => &figure.caption,
-        };
         if !drawn.is_empty() {
-            parts.push(format!("{caption}:\n\n{drawn}"));
+            parts.push(format!("{}:\n\n{drawn}", figure.caption));
         }
     }
     parts.join("\n")
