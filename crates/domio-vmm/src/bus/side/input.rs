@@ -8,14 +8,17 @@ use alloc::vec::Vec;
 use core::fmt::Debug;
 use domio_core::keys::Mistake;
 
+/// The processes that a file asks for, each with its name, and what to know of the file, in
+/// sentences.
+pub type InputProcesses = (Vec<(String, Workload)>, Vec<String>);
+
 /// A file that says what processes do with a device. The processes are not in the host yet: one
 /// that does nothing has their place.
 pub trait TaskInput: Debug + Send + Sync {
     /// Path as the scenario writes it: relative to the scenario's file.
     fn path(&self) -> &str;
 
-    /// The processes that the file asks for, each with its name, and what to know of the file, in
-    /// sentences. `task` is the name of what asks for them.
+    /// The processes that the file asks for. `task` is the name of what asks for them.
     ///
     /// # Errors
     /// Why there are none.
@@ -23,7 +26,7 @@ pub trait TaskInput: Debug + Send + Sync {
         &self,
         files: &dyn InputFiles,
         task: &str,
-    ) -> Result<(Vec<(String, Workload)>, Vec<String>), NoDemands>;
+    ) -> Result<InputProcesses, NoDemands>;
 
     /// What to say when there are none.
     fn refused(&self, why: NoDemands) -> Mistake;
