@@ -292,6 +292,14 @@ fn value(key: &Key, unit: Option<u64>, parts: &Parts) -> Json {
             );
             json!({ "type": "object", "properties": properties, "required": required })
         }
+        KeyKind::Texts => {
+            let one = json!({ "type": "string" });
+            json!({ "oneOf": [one, { "type": "array", "minItems": 1, "items": one }] })
+        }
+        KeyKind::Figure => json!({ "type": ["number", "string"] }),
+        KeyKind::ByName(inner) => {
+            json!({ "type": "object", "additionalProperties": value(inner, unit, policies) })
+        }
         KeyKind::Section(section) => json!({ "$ref": format!("#/$defs/{}", name_of(section)) }),
         KeyKind::OneOrMore(section) => {
             let one = json!({ "$ref": format!("#/$defs/{}", name_of(section)) });
