@@ -298,7 +298,7 @@ fn value(key: &Key, unit: Option<u64>, parts: &Parts) -> Json {
         }
         KeyKind::Figure => json!({ "type": ["number", "string"] }),
         KeyKind::ByName(inner) => {
-            json!({ "type": "object", "additionalProperties": value(inner, unit, policies) })
+            json!({ "type": "object", "additionalProperties": value(inner, unit, parts) })
         }
         KeyKind::Section(section) => json!({ "$ref": format!("#/$defs/{}", name_of(section)) }),
         KeyKind::OneOrMore(section) => {
