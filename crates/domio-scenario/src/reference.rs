@@ -197,6 +197,8 @@ fn kind(key: &Key, parts: &Parts) -> (&'static str, String) {
         KeyKind::Sections(_) => ("tables", String::new()),
         KeyKind::Texts => ("string or strings", String::new()),
         KeyKind::Figure => ("number or string", String::new()),
+        KeyKind::Figures => ("numbers", String::new()),
+        KeyKind::TextsOrTables(_) => ("string, strings or tables", String::new()),
         KeyKind::ByName(_) => ("table", String::new()),
     }
 }

@@ -297,6 +297,14 @@ fn value(key: &Key, unit: Option<u64>, parts: &Parts) -> Json {
             json!({ "oneOf": [one, { "type": "array", "minItems": 1, "items": one }] })
         }
         KeyKind::Figure => json!({ "type": ["number", "string"] }),
+        KeyKind::Figures => {
+            json!({ "type": "array", "items": { "type": ["number", "string"] } })
+        }
+        KeyKind::TextsOrTables(section) => {
+            let one = json!({ "$ref": format!("#/$defs/{}", name_of(section)) });
+            let items = json!({ "anyOf": [{ "type": "string" }, one] });
+            json!({ "oneOf": [{ "type": "string" }, { "type": "array", "items": items }] })
+        }
         KeyKind::ByName(inner) => {
             json!({ "type": "object", "additionalProperties": value(inner, unit, parts) })
         }

@@ -67,6 +67,14 @@ pub const fn figure() -> Typed<String> {
     plain(KeyKind::Figure, as_text)
 }
 
+/// A list of numbers, or of texts that stand for some: as texts.
+pub const fn figures() -> Typed<Vec<String>> {
+    Typed {
+        kind: KeyKind::Figures,
+        ..texts()
+    }
+}
+
 /// A name.
 pub const fn name() -> Typed<String> {
     plain(KeyKind::Name, as_text)
@@ -205,6 +213,11 @@ pub const fn nested_list(section: &'static KeySection) -> Typed<Nested> {
 /// Names of the writer's own, with what `key` holds at each.
 pub const fn by_name(key: &'static Key) -> Typed<Nested> {
     tables(KeyKind::ByName(key))
+}
+
+/// A text, a list of some, or any number of tables.
+pub const fn texts_or_tables(section: &'static KeySection) -> Typed<Nested> {
+    tables(KeyKind::TextsOrTables(section))
 }
 
 /// A table, or any number of them.

@@ -35,6 +35,8 @@ pub(super) fn of_key(key: &Key, parts: &Parts) -> String {
         },
         KeyKind::Text | KeyKind::Texts => "\"some text\"".to_owned(),
         KeyKind::Figure => "0.5".to_owned(),
+        KeyKind::Figures => "[1, 2]".to_owned(),
+        KeyKind::TextsOrTables(_) => "\"a name\"".to_owned(),
         KeyKind::ByName(inner) => {
             return format!("write [{written}], and `{}` for each", inner.name);
         }

@@ -48,6 +48,13 @@ pub(super) fn key(
         KeyKind::Section(section) | KeyKind::OneOrMore(section) => table(cx, node, path, section),
         KeyKind::Texts => texts(cx, node, path).map(Good::Texts),
         KeyKind::Figure => figure(cx, node, path).map(Good::Text),
+        KeyKind::Figures => figures(cx, node, path).map(Good::Texts),
+        KeyKind::TextsOrTables(section) => match &node.value {
+            Value::Array(items) if items.iter().any(|item| item.as_table().is_some()) => {
+                tables(cx, node, path, section.header)
+            }
+            _ => texts(cx, node, path).map(|_| Good::Nested),
+        },
         KeyKind::ByName(inner) => by_name(cx, node, path, inner),
     }
 }
@@ -91,6 +98,15 @@ fn figure(cx: &mut Cx<'_>, node: &Node, path: &str) -> Option<String> {
             None,
         ),
     }
+}
+
+/// A list of numbers.
+fn figures(cx: &mut Cx<'_>, node: &Node, path: &str) -> Option<Vec<String>> {
+    let Value::Array(items) = &node.value else {
+        return wrong(cx, node, path, "a list of numbers", None);
+    };
+    let figures = items.iter().map(|item| figure(cx, item, path));
+    figures.collect::<Vec<_>>().into_iter().collect()
 }
 
 /// Names of the writer's own, each with a value as `inner` holds. Readers find the good ones.
