@@ -1,25 +1,26 @@
 //! The list of claims: what the papers state, as data.
 //!
 //! The file is TOML: a list of `[[claim]]` tables, each with the checks that decide the claim (see
-//! [`statement`](crate::statement)). Reading is strict, and every mistake is reported at once with
-//! its line. The claims of papers are [`Claims::of`].
+//! [`statement`](crate::statement)). Reading is as strict as that of scenarios, and every mistake is
+//! reported at once with its place. The claims of papers are [`Claims::of`].
 
 use crate::claim::{Claim, ClaimKind};
 use crate::folders::{self, PaperFolder};
-use crate::statement::{CLAIM_KEYS, Vocabulary};
-use crate::strict::{Placed, Strict};
+use crate::statement::{CHECK, Said, Vocabulary};
+use crate::strict::{SAID, said};
+use domio_core::keys::{
+    Checker, Code, Form, KeySection, KeyTable, Keys, Mistake, Need, Nested, Span, TOP_LEVEL,
+    WordOf, by_name, form, nested_list, texts, word,
+};
+use domio_scenario::read_document;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::ops::Range;
 use std::sync::Arc;
-use toml::de::DeTable;
 
-pub use crate::strict::{ClaimsError, Mistake};
+pub use crate::strict::ClaimsError;
 
 /// A paper's file of claims.
 const CLAIMS_FILE: &str = "claims.toml";
-
-const KEYS: [&str; 6] = ["id", "where", "experiment", "kind", "expect", "tolerance"];
 
 /// A prefix that selects no claim.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -95,27 +96,10 @@ impl Claims {
     /// lacks or another kind has, checks that name what is not there or make no sense, and a file
     /// without a claim.
     pub fn parse(file: &str, text: &str) -> Result<Self, ClaimsError> {
-        let mut reader = ClaimReader {
-            strict: Strict::new(text),
-            seen: BTreeMap::new(),
-        };
-        let list = reader.file();
-        let mut strict = reader.strict;
-        if list.is_empty() && strict.mistakes.is_empty() {
-            strict.mistake(0..0, "no claim in the file; expected [[claim]]");
-        }
-        if strict.mistakes.is_empty() {
-            return Ok(Claims {
-                file: file.to_owned(),
-                list,
-            });
-        }
-        strict.mistakes.sort_by_key(|m| m.line);
-        // A check of several measures would tell the same mistake for each.
-        strict.mistakes.dedup();
-        Err(ClaimsError {
+        let list = read_document(file, text, &FILE, self::file)?;
+        Ok(Claims {
             file: file.to_owned(),
-            mistakes: strict.mistakes,
+            list,
         })
     }
 
@@ -196,121 +180,160 @@ impl Claims {
     }
 }
 
-/// Collects claims and mistakes from one text.
-struct ClaimReader<'t> {
-    strict: Strict<'t>,
-    /// Lines of ids.
-    seen: BTreeMap<String, usize>,
+/// The file.
+static FILE: KeySection = KeySection::plain(TOP_LEVEL, "Claims of a paper.", FileKeys::KEYS);
+
+keys! {
+    struct FileKeys {
+        sets: Nested = by_name(&Vocabulary::SET), Need::Optional("none"),
+            "Names that a word in braces stands for.";
+        numbers: Nested = by_name(&Vocabulary::NUMBER), Need::Optional("none"),
+            "Numbers that checks name.";
+        measure: Nested = by_name(&Vocabulary::MEASURE), Need::Optional("none"),
+            "What is measured.";
+        claim: Nested = nested_list(&CLAIM), Need::Required, "What the paper states.";
+    }
 }
 
-impl<'t> ClaimReader<'t> {
-    fn file(&mut self) -> Vec<Claim> {
-        let Some(root) = self.strict.root() else {
-            return Vec::new();
-        };
-        let known = [&["claim"][..], &Vocabulary::KEYS].concat();
-        for (key, _) in &root {
-            let word = key.get_ref().as_ref();
-            if !known.contains(&word) {
-                let what = format!(
-                    "unknown key \"{word}\"; expected [[claim]], or one of {}",
-                    Vocabulary::KEYS.join(", ")
-                );
-                self.strict.mistake(key.span(), what);
-            }
-        }
-        let words = Vocabulary::read(&mut self.strict, &root);
-        let tables = self.strict.tables(&root, "claim", "claim");
-        let claims = tables
-            .into_iter()
-            .filter_map(|(at, fields)| self.claim(at, fields, &words));
-        claims.collect()
-    }
+static CLAIM: KeySection = KeySection::plain("[[claim]]", "A statement.", ClaimKeys::KEYS);
 
-    fn claim(
-        &mut self,
-        at: Range<usize>,
-        fields: &DeTable<'t>,
-        words: &Vocabulary,
-    ) -> Option<Claim> {
-        self.strict
-            .known(fields, &[&KEYS[..], &CLAIM_KEYS].concat());
-        let id = self.text(&at, fields, "id");
-        if let Some((span, id)) = &id {
-            self.check_id(span.clone(), id);
-        }
-        let place = self.text(&at, fields, "where");
-        let experiment = self.text(&at, fields, "experiment");
-        let expect = self.text(&at, fields, "expect");
-        let kind = self.kind(&at, fields);
-        let tolerance = self.tolerance(&at, fields, kind);
-        let mut claim = Claim {
-            id: id?.1,
-            place: place?.1,
-            experiment: experiment?.1,
-            kind: kind?,
-            expect: expect?.1,
-            tolerance,
-            statement: None,
-        };
-        let statement = words.statement(&mut self.strict, &at, fields, &claim);
-        claim.statement = statement.map(Arc::new);
-        Some(claim)
+keys! {
+    struct ClaimKeys {
+        id: String = form(&ID, said), Need::Required, "Stable name.";
+        place: "where" String = form(&SAID, said), Need::Required, "Figure, table or section.";
+        experiment: String = form(&SAID, said), Need::Required, "What is run.";
+        kind: ClaimKind = word(&KINDS), Need::Required, "How it is decided.";
+        expect: String = form(&SAID, said), Need::Required, "The figure, or the comparison.";
+        tolerance: String = form(&SAID, said), Need::Optional("none"),
+            "How far a value may be off.";
+        check: Nested = nested_list(&CHECK), Need::Optional("not implemented"),
+            "What decides it.";
+        show: Vec<String> = texts(), Need::Optional("what is judged"), "Figures to show.";
+        numbers: Vec<String> = texts(), Need::Optional("none"), "Figures to show as numbers.";
+        also: Vec<String> = texts(), Need::Optional("none"), "What is measured besides.";
+        how: String = form(&SAID, said), Need::Optional("none"), "What to say of the decision.";
     }
+}
 
-    fn text(&mut self, at: &Range<usize>, fields: &DeTable<'t>, key: &str) -> Option<Placed> {
-        self.strict.text(at, "claim", fields, key)
-    }
+static KINDS: [WordOf<ClaimKind>; 4] = [
+    WordOf::new("value", ClaimKind::Value, "A printed figure."),
+    WordOf::new("bound", ClaimKind::Bound, "A printed limit."),
+    WordOf::new("order", ClaimKind::Order, "A comparison."),
+    WordOf::new("shape", ClaimKind::Shape, "A behaviour."),
+];
 
-    fn check_id(&mut self, at: Range<usize>, id: &str) {
+static ID: Form = Form {
+    example: "ongaro.test1.sedf",
+    range: "words joined by dots",
+    expected: "words of a-z, 0-9 and - joined by dots, the paper first",
+    hint: "as \"ongaro.test1.sedf\"",
+    pattern: r"^[a-z0-9-]+(\.[a-z0-9-]+)+$",
+    check: |id| {
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-        let words_ok = id.split('.').all(|w| !w.is_empty() && w.chars().all(plain));
-        if !words_ok || !id.contains('.') {
-            let what = format!(
-                "id \"{id}\" is not words of a-z, 0-9 and - joined by dots, the paper first"
-            );
-            self.strict.mistake(at.clone(), what);
+        let good = id.split('.').all(|w| !w.is_empty() && w.chars().all(plain));
+        match good && id.contains('.') {
+            true => Ok(()),
+            false => Err(format!("`{id}` is no id")),
         }
-        let line = self.strict.line(&at);
-        match self.seen.get(id) {
-            Some(first) => {
-                let what = format!("id \"{id}\" is used twice, first in line {first}");
-                self.strict.mistake(at, what);
-            }
-            None => {
-                self.seen.insert(id.to_owned(), line);
-            }
-        }
-    }
+    },
+};
 
-    fn kind(&mut self, at: &Range<usize>, fields: &DeTable<'t>) -> Option<ClaimKind> {
-        let (span, word) = self.text(at, fields, "kind")?;
-        let kind = ClaimKind::ALL.into_iter().find(|k| k.name() == word);
-        if kind.is_none() {
-            let words = ClaimKind::ALL.map(ClaimKind::name).join(", ");
-            let what = format!("kind \"{word}\" is not one of {words}");
-            self.strict.mistake(span, what);
-        }
-        kind
-    }
+/// What is read of a document.
+fn file(cx: &mut dyn Checker, document: &dyn KeyTable) -> Option<Vec<Claim>> {
+    let keys = FileKeys::read(document);
+    let words = Vocabulary::read(cx, document, [&keys.sets, &keys.numbers, &keys.measure]);
+    let tables = document.tables(cx, &keys.claim, &CLAIM);
+    let mut seen: BTreeMap<String, Span> = BTreeMap::new();
+    let claims: Vec<Option<Claim>> = tables
+        .iter()
+        .map(|table| claim(cx, &**table, &words, &mut seen))
+        .collect();
+    claims.into_iter().collect()
+}
 
-    fn tolerance(
-        &mut self,
-        at: &Range<usize>,
-        fields: &DeTable<'t>,
-        kind: Option<ClaimKind>,
-    ) -> Option<String> {
-        if kind == Some(ClaimKind::Value) {
-            return Some(self.text(at, fields, "tolerance")?.1);
+fn claim(
+    cx: &mut dyn Checker,
+    table: &dyn KeyTable,
+    words: &Vocabulary,
+    seen: &mut BTreeMap<String, Span>,
+) -> Option<Claim> {
+    let keys = ClaimKeys::read(table);
+    if let Some(id) = keys.id.get()
+        && let Some(first) = seen.insert(id.clone(), table.span(&keys.id))
+    {
+        let mistake = table.wrong(Code::Duplicate, &keys.id, id.as_str()).says(
+            format!(
+                "the id `{id}` is used twice, first in line {}",
+                cx.line(first)
+            ),
+            "a unique id",
+            "give one of the two another id",
+        );
+        cx.tell(mistake.related(first, "the first one"));
+    }
+    let kind = keys.kind.get();
+    let tolerance = keys.tolerance.if_given();
+    match (kind, keys.tolerance.given) {
+        (Some(ClaimKind::Value), false) => cx.tell(
+            Mistake::new(Code::MissingKey, table.header(), "`tolerance` is missing")
+                .expected("`tolerance` of a claim of kind \"value\"")
+                .hint("for example `tolerance = \"x2\"`"),
+        ),
+        (Some(kind), true) if kind != ClaimKind::Value => {
+            cx.tell(table.misplaced(&keys.tolerance).says(
+                format!("`tolerance` does not go with kind \"{}\"", kind.name()),
+                "`tolerance` with kind \"value\" alone",
+                "put the limit into `expect`",
+            ));
         }
-        if let (Some(kind), Some(value)) = (kind, fields.get("tolerance")) {
-            let what = format!(
-                "tolerance belongs to kind \"value\", not \"{}\"; put the limit into expect",
-                kind.name()
-            );
-            self.strict.mistake(value.span(), what);
+        _ => {}
+    }
+    let mut claim = Claim {
+        id: keys.id.get()?,
+        place: keys.place.get()?,
+        experiment: keys.experiment.get()?,
+        kind: kind?,
+        expect: keys.expect.get()?,
+        tolerance: tolerance?.filter(|_| kind == Some(ClaimKind::Value)),
+        statement: None,
+    };
+    let checks = table.tables(cx, &keys.check, &CHECK);
+    if checks.is_empty() {
+        // What is no list of tables was told.
+        if !keys.check.given {
+            without_checks(cx, table, &keys);
         }
-        None
+        return Some(claim);
+    }
+    let said = Said {
+        checks: &checks,
+        show: table.texts(&keys.show),
+        numbers: table.texts(&keys.numbers),
+        also: table.texts(&keys.also),
+        how: keys.how.if_given()?,
+        at: table.header(),
+    };
+    claim.statement = Some(Arc::new(words.statement(cx, said, &claim)?));
+    Some(claim)
+}
+
+/// Tells of keys that say how a claim is decided which has no checks.
+fn without_checks(cx: &mut dyn Checker, table: &dyn KeyTable, keys: &ClaimKeys) {
+    let ClaimKeys {
+        show,
+        numbers,
+        also,
+        how,
+        ..
+    } = keys;
+    let lists = [show, numbers, also].map(|slot| (slot.given, table.misplaced(slot), slot.name));
+    let how = (how.given, table.misplaced(how), how.name);
+    for (_, mistake, name) in lists.into_iter().chain([how]).filter(|(given, ..)| *given) {
+        cx.tell(mistake.says(
+            format!("`{name}` belongs to a claim with a [[claim.check]]"),
+            "a [[claim.check]] with it",
+            "add a [[claim.check]], or remove the key",
+        ));
     }
 }
 
@@ -366,48 +389,72 @@ where = "w"
 experiment = "e"
 kind = "value"
 "#;
-        assert_eq!(
-            mistakes(text),
-            [
-                "c.toml:1: unknown key \"title\"; expected [[claim]], or one of sets, numbers, \
-                 measure",
-                "c.toml:6: kind \"vallue\" is not one of value, bound, order, shape",
-                "c.toml:10: id \"a.b\" is used twice, first in line 3",
-                "c.toml:11: \"where\" is empty",
-                "c.toml:12: \"experiment\" is not text but integer",
-                "c.toml:15: tolerance belongs to kind \"value\", not \"order\"; \
-                 put the limit into expect",
-                "c.toml:16: unknown key \"colour\"; expected one of id, where, experiment, kind, \
-                 expect, tolerance, check, show, numbers, also, how",
-                "c.toml:18: the claim has no \"expect\"",
-                "c.toml:18: the claim has no \"tolerance\"",
-                "c.toml:19: id \"Upper\" is not words of a-z, 0-9 and - joined by dots, \
-                 the paper first",
-            ]
-        );
+        let told = mistakes(text);
+        let parts = [
+            (
+                1,
+                "unknown key `title` at the top level; expected one of: sets, numbers, measure",
+            ),
+            (
+                6,
+                "there is no kind `vallue`; expected one of: value, bound, order, shape",
+            ),
+            (10, "the id `a.b` is used twice, first in line 3"),
+            (11, "the text is empty"),
+            (
+                12,
+                "`experiment` is a whole number, not a string that is not empty",
+            ),
+            (15, "`tolerance` does not go with kind \"order\""),
+            (
+                16,
+                "unknown key `colour` in [[claim]]; expected one of: id, where, experiment",
+            ),
+            (18, "`expect` is missing"),
+            (18, "`tolerance` is missing"),
+            (
+                19,
+                "`Upper` is no id; expected words of a-z, 0-9 and - joined by dots",
+            ),
+        ];
+        assert_eq!(told.len(), parts.len(), "{told:#?}");
+        for (line, part) in parts {
+            let at = format!("c.toml:{line}:");
+            let is = |told: &&String| told.starts_with(&at) && told.contains(part);
+            assert!(
+                told.iter().any(|told| is(&told)),
+                "{line}: {part}\n{told:#?}"
+            );
+        }
+        assert!(told[1].ends_with("did you mean `value`?"), "{}", told[1]);
     }
 
     #[test]
     fn syntax_and_structure_mistakes_have_lines() {
         let syntax = mistakes("[[claim]]\nid = \"a.b\nwhere = = 2\n");
-        assert!(syntax[0].starts_with("c.toml:2: "), "{syntax:?}");
+        assert!(syntax[0].starts_with("c.toml:2:"), "{syntax:?}");
         assert!(
-            syntax.iter().any(|m| m.starts_with("c.toml:3: ")),
+            syntax.iter().any(|m| m.starts_with("c.toml:3:")),
             "{syntax:?}"
         );
-        assert_eq!(
-            mistakes("claim = 1"),
-            ["c.toml:1: \"claim\" is not a list; write [[claim]]"]
-        );
-        assert_eq!(
-            mistakes("\nclaim = [1]"),
-            ["c.toml:2: a claim is not a table; write [[claim]]"]
-        );
-        for empty in ["", "# only a comment\n", "claim = []"] {
-            assert_eq!(
-                mistakes(empty),
-                ["c.toml:1: no claim in the file; expected [[claim]]"]
-            );
+        for (text, part) in [
+            (
+                "claim = 1",
+                "c.toml:1:9: `claim` is a whole number, not an array of tables",
+            ),
+            (
+                "\nclaim = [1]",
+                "c.toml:2:9: `claim` is an array, not an array of tables",
+            ),
+            ("", "there is no [[claim]]"),
+            ("# only a comment\n", "there is no [[claim]]"),
+            (
+                "claim = []",
+                "the list is empty; expected at least one [[claim]]",
+            ),
+        ] {
+            let told = mistakes(text);
+            assert!(told.len() == 1 && told[0].contains(part), "{told:?}");
         }
     }
 
@@ -463,8 +510,7 @@ kind = "value"
         fn bad_input_never_panics(text in "(\\[\\[claim\\]\\]|id|kind|=|\"|\n| |[a-z.]|é){0,40}") {
             if let Err(error) = Claims::parse("f", &text) {
                 prop_assert!(!error.mistakes.is_empty());
-                let lines = text.matches('\n').count() + 1;
-                prop_assert!(error.mistakes.iter().all(|m| (1..=lines).contains(&m.line)));
+                prop_assert!(error.mistakes.iter().all(|m| m.starts_with("f:")));
             }
         }
 

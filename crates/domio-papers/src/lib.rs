@@ -46,6 +46,9 @@
 //!
 //! A claim that is undecided goes back to 6 with more replications, as far as the effort allows.
 
+#[macro_use]
+mod declare;
+
 pub mod against;
 pub mod claim;
 pub mod claim_page;

@@ -1,7 +1,7 @@
 //! Which experiments exist, and which check decides which claim.
 
 use crate::claim::Claim;
-use crate::claims::{Claims, ClaimsError, Mistake};
+use crate::claims::{Claims, ClaimsError};
 use crate::ledger::ClaimResult;
 use crate::samples::Samples;
 use crate::statement::Statement;
@@ -177,7 +177,7 @@ impl Registry {
             let Some(statement) = &claim.statement else {
                 continue;
             };
-            mistakes.extend(self.unknown(statement));
+            mistakes.extend(self.unknown(statement, claims.file()));
             let decides = statement.clone();
             let check = Decider {
                 claim: claim.id.clone(),
@@ -188,15 +188,12 @@ impl Registry {
         }
         match mistakes.is_empty() {
             true => Ok(()),
-            false => Err(ClaimsError {
-                file: claims.file().to_owned(),
-                mistakes,
-            }),
+            false => Err(ClaimsError { mistakes }),
         }
     }
 
-    /// A mistake for each cell of `statement` that is not simulated.
-    fn unknown(&self, statement: &Statement) -> Vec<Mistake> {
+    /// A mistake for each cell of `statement`, which is of `file`, that is not simulated.
+    fn unknown(&self, statement: &Statement, file: &str) -> Vec<String> {
         let paper = &statement.paper;
         let prefix = format!("{paper}.");
         let known: Vec<String> = self
@@ -219,7 +216,7 @@ impl Registry {
             if known.is_empty() {
                 what += &format!("; {paper} has no cells: an id begins with the name of its paper");
             }
-            mistakes.push(Mistake { line, what });
+            mistakes.push(format!("{file}:{line}: {what}"));
         }
         mistakes
     }

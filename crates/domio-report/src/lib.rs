@@ -7,6 +7,9 @@
 //! [`Comparison`](domio_stats::compare::Comparison) from the laboratory. [`run_json`] is what
 //! `domio run --json` prints.
 
+#[macro_use]
+mod declare;
+
 pub mod csv;
 pub mod data;
 pub mod driver_work;

@@ -73,6 +73,7 @@ mod amount;
 mod build;
 mod check;
 mod devices;
+mod document;
 mod examples;
 mod limits;
 mod overrides;
@@ -97,6 +98,7 @@ mod xl;
 
 pub use build::Built;
 pub use devices::{DeviceConfig, DeviceModel, OwnDevice, attach};
+pub use document::read_document;
 pub use examples::{example, examples};
 pub use limits::{MAX_ACTIONS, MAX_BYTES, MAX_TASKS, MAX_VCPUS};
 pub use parts::{AddedPart, DeviceEntry, NameTaken, Parts, WorkloadEntry};

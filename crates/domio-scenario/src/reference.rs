@@ -195,6 +195,11 @@ fn kind(key: &Key, parts: &Parts) -> (&'static str, String) {
         KeyKind::Section(_) => ("table", String::new()),
         KeyKind::OneOrMore(_) => ("table or tables", String::new()),
         KeyKind::Sections(_) => ("tables", String::new()),
+        KeyKind::Texts => ("string or strings", String::new()),
+        KeyKind::Figure => ("number or string", String::new()),
+        KeyKind::Figures => ("numbers", String::new()),
+        KeyKind::TextsOrTables(_) => ("string, strings or tables", String::new()),
+        KeyKind::ByName(_) => ("table", String::new()),
     }
 }
 

@@ -240,7 +240,7 @@ fn broken_lines(source: &Source, earlier: &Problems, syntax: &[SyntaxError]) -> 
         .collect()
 }
 
-fn syntax_problem(source: &Source, error: SyntaxError) -> Mistake {
+pub(crate) fn syntax_problem(source: &Source, error: SyntaxError) -> Mistake {
     let SyntaxError { message, span } = error;
     let (what, expected) = match message.split_once(", expected ") {
         Some((what, expected)) => (what.to_owned(), expected.to_owned()),

@@ -292,6 +292,22 @@ fn value(key: &Key, unit: Option<u64>, parts: &Parts) -> Json {
             );
             json!({ "type": "object", "properties": properties, "required": required })
         }
+        KeyKind::Texts => {
+            let one = json!({ "type": "string" });
+            json!({ "oneOf": [one, { "type": "array", "minItems": 1, "items": one }] })
+        }
+        KeyKind::Figure => json!({ "type": ["number", "string"] }),
+        KeyKind::Figures => {
+            json!({ "type": "array", "items": { "type": ["number", "string"] } })
+        }
+        KeyKind::TextsOrTables(section) => {
+            let one = json!({ "$ref": format!("#/$defs/{}", name_of(section)) });
+            let items = json!({ "anyOf": [{ "type": "string" }, one] });
+            json!({ "oneOf": [{ "type": "string" }, { "type": "array", "items": items }] })
+        }
+        KeyKind::ByName(inner) => {
+            json!({ "type": "object", "additionalProperties": value(inner, unit, parts) })
+        }
         KeyKind::Section(section) => json!({ "$ref": format!("#/$defs/{}", name_of(section)) }),
         KeyKind::OneOrMore(section) => {
             let one = json!({ "$ref": format!("#/$defs/{}", name_of(section)) });

@@ -52,6 +52,28 @@ impl Node {
         }
     }
 
+    /// A number as a text, or a text, as far as the number is one.
+    pub fn as_figure(&self) -> Option<String> {
+        match &self.value {
+            Value::Text(text) => Some(text.clone()),
+            Value::Int(number) => Some(number.to_string()),
+            Value::Float(number) if number.is_finite() => Some(number.to_string()),
+            _ => None,
+        }
+    }
+
+    /// The texts in it: one, or those of a list.
+    pub fn texts(&self) -> Vec<(Span, String)> {
+        let items = match &self.value {
+            Value::Array(items) => &items[..],
+            _ => std::slice::from_ref(self),
+        };
+        let texts = items.iter();
+        texts
+            .filter_map(|item| Some((item.span, item.as_figure()?)))
+            .collect()
+    }
+
     /// What kind of value it is, for people.
     pub fn kind(&self) -> &'static str {
         match self.value {

@@ -5,12 +5,12 @@
 /// Declares the keys of a table as a structure: see the page of `domio_core::keys`.
 ///
 /// Each line is `field: Type = kind, need, "meaning";`, and the field becomes a `Slot` of the
-/// type. A line `"name" = kind, need, "meaning";` is the key that selects a variant. It has no
-/// field.
+/// type. A key whose name is no name in Rust stands before the type: `place: "where" Type`. A line
+/// `"name" = kind, need, "meaning";` is the key that selects a variant. It has no field.
 #[macro_export]
 macro_rules! keys {
     ($(#[$meta:meta])* $vis:vis struct $name:ident {
-        $($field:tt $(: $type:ty)? = $kind:expr, $need:expr, $doc:expr;)*
+        $($field:tt $(: $($alias:literal)? $type:ty)? = $kind:expr, $need:expr, $doc:expr;)*
     }) => {
         $(#[$meta])*
         $vis struct $name {
@@ -23,7 +23,7 @@ macro_rules! keys {
         impl ::domio_core::keys::Keys for $name {
             const KEYS: &'static [::domio_core::keys::Key] = &[$({
                 let typed $(: ::domio_core::keys::Typed<$type>)? = $kind;
-                let name = $crate::keys!(@name $field);
+                let name = $crate::keys!(@name $field $($($alias)?)?);
                 ::domio_core::keys::Key::new(name, typed.kind, $need, $doc)
             }),*];
 
@@ -33,12 +33,13 @@ macro_rules! keys {
                 $name {
                     $($($field: {
                         let typed: ::domio_core::keys::Typed<$type> = $kind;
-                        ::domio_core::keys::Slot::read(table, $crate::keys!(@name $field), &typed)
+                        ::domio_core::keys::Slot::read(table, $crate::keys!(@name $field $($alias)?), &typed)
                     },)?)*
                 }
             }
         }
     };
+    (@name $field:ident $name:literal) => { $name };
     (@name $name:literal) => { $name };
     (@name $name:ident) => { stringify!($name) };
 }

@@ -41,11 +41,11 @@ mod words;
 pub use mistake::{Code, Mistake, Named, Place, Span, list, path_in, quote};
 pub use names::{NamedTables, TableNames};
 pub use read::{Distribution, Given, Good, Keys, Slot, VcpuPins};
-pub use table::{Checker, KeyReader, KeyTable};
+pub use table::{Checker, KeyEntry, KeyReader, KeyTable};
 pub use typed::{
-    Nested, Typed, affinity, bytes, domain_name, flag, form, int, lengths, line_rate, name, nested,
-    nested_any, nested_list, pcpus, text, time, vcpu, word, word_or_table, word_text,
-    word_text_or_table,
+    Nested, Typed, affinity, by_name, bytes, domain_name, figure, figures, flag, form, int,
+    lengths, line_rate, name, nested, nested_any, nested_list, pcpus, text, texts, texts_or_tables,
+    time, vcpu, word, word_or_table, word_text, word_text_or_table,
 };
 pub use words::{JoinedWords, WordList, WordOf, Words};
 
@@ -175,7 +175,20 @@ pub enum KeyKind {
     Sections(&'static KeySection),
     /// One table, or an array of several.
     OneOrMore(&'static KeySection),
+    /// A text, or a list of some, none of them empty.
+    Texts,
+    /// A number with or without a fraction, or a text that stands for one.
+    Figure,
+    /// A list of such numbers.
+    Figures,
+    /// What [`KeyKind::Texts`] holds, or any number of tables.
+    TextsOrTables(&'static KeySection),
+    /// A table with names of the writer's own, at each of which is what this key holds.
+    ByName(&'static Key),
 }
+
+/// Heading of the document itself, which is written nowhere.
+pub const TOP_LEVEL: &str = "(top level)";
 
 /// A notation of texts.
 pub struct Form {
@@ -303,6 +316,8 @@ impl KeyKind {
     pub const fn section(&self) -> Option<&'static KeySection> {
         match self {
             KeyKind::Section(s) | KeyKind::Sections(s) | KeyKind::OneOrMore(s) => Some(s),
+            KeyKind::TextsOrTables(s) => Some(s),
+            KeyKind::ByName(key) => key.kind.section(),
             _ => None,
         }
     }

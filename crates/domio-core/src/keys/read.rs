@@ -8,8 +8,10 @@ use alloc::vec::Vec;
 /// A value that was found to be good.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Good {
-    /// A text, a name or a word.
+    /// A text, a name or a word; a number that a text may stand for, as a text.
     Text(String),
+    /// Some texts.
+    Texts(Vec<String>),
     /// A number; a flag is 0 or 1.
     Int(i64),
     /// A time.

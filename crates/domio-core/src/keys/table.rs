@@ -24,12 +24,30 @@ pub trait KeyTable: Given {
     /// The key called `name`, if it was written, good or bad.
     fn place(&self, name: &str) -> Option<Place>;
 
+    /// The texts at the key `name`: one, or those of a list.
+    fn items(&self, name: &str) -> Vec<(Span, String)>;
+
+    /// What stands at the key `name` under names of the writer's own.
+    fn entries(&self, name: &str) -> Vec<KeyEntry<'_>>;
+
     /// The text at the key `name`, good or bad, if it is a text.
     fn written(&self, name: &str) -> Option<&str>;
 
     /// The tables at the key `name`, as the text has them and [`Checker::table`] takes them, each
     /// with its path.
     fn nodes(&self, name: &str) -> Vec<(&dyn Any, String)>;
+}
+
+/// What stands under a name of the writer's own.
+pub struct KeyEntry<'t> {
+    /// The name, where it stands, and the path.
+    pub named: Named,
+    /// Whether a table stands there.
+    pub is_table: bool,
+    /// The table, as [`Checker::table`] takes it.
+    pub node: &'t dyn Any,
+    /// The texts there, each with its place: one, or those of a list.
+    pub texts: Vec<(Span, String)>,
 }
 
 /// Who checks a text.
@@ -50,6 +68,9 @@ pub trait Checker {
 
     /// Tells what to know of the text that is no mistake.
     fn note(&mut self, notice: String);
+
+    /// The line of `span`, from 1.
+    fn line(&self, span: Span) -> usize;
 
     /// Whether the text has errors of syntax: what seems to be missing may be in a part that could
     /// not be read.
@@ -96,6 +117,11 @@ impl dyn KeyTable + '_ {
         nodes
             .map(|(node, path)| cx.table(node, section, &path))
             .collect()
+    }
+
+    /// The texts at `slot`, each with its place: one, or those of a list.
+    pub fn texts<T>(&self, slot: &Slot<T>) -> Vec<(Span, String)> {
+        self.items(slot.name)
     }
 
     /// The value `found` of `slot` is wrong.

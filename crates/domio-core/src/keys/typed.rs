@@ -1,10 +1,11 @@
 //! Kinds of keys with the type of their values.
 
 use super::read::{Distribution, Good, VcpuPins};
-use super::{Form, KeyKind, KeySection, WordOf, Words};
+use super::{Form, Key, KeyKind, KeySection, WordOf, Words};
 use crate::params::ParamKind;
 use crate::{CpuSet, Duration};
 use alloc::string::String;
+use alloc::vec::Vec;
 
 /// A kind of key whose values are of the type `T`.
 pub struct Typed<T: 'static> {
@@ -51,6 +52,27 @@ fn as_text(good: &Good) -> Option<String> {
 /// Any text.
 pub const fn text() -> Typed<String> {
     plain(KeyKind::Text, as_text)
+}
+
+/// A text, or a list of some.
+pub const fn texts() -> Typed<Vec<String>> {
+    plain(KeyKind::Texts, |good| match good {
+        Good::Texts(texts) => Some(texts.clone()),
+        _ => None,
+    })
+}
+
+/// A number, or a text that stands for one: as a text.
+pub const fn figure() -> Typed<String> {
+    plain(KeyKind::Figure, as_text)
+}
+
+/// A list of numbers, or of texts that stand for some: as texts.
+pub const fn figures() -> Typed<Vec<String>> {
+    Typed {
+        kind: KeyKind::Figures,
+        ..texts()
+    }
 }
 
 /// A name.
@@ -186,6 +208,16 @@ pub const fn nested(section: &'static KeySection) -> Typed<Nested> {
 /// Any number of tables.
 pub const fn nested_list(section: &'static KeySection) -> Typed<Nested> {
     tables(KeyKind::Sections(section))
+}
+
+/// Names of the writer's own, with what `key` holds at each.
+pub const fn by_name(key: &'static Key) -> Typed<Nested> {
+    tables(KeyKind::ByName(key))
+}
+
+/// A text, a list of some, or any number of tables.
+pub const fn texts_or_tables(section: &'static KeySection) -> Typed<Nested> {
+    tables(KeyKind::TextsOrTables(section))
 }
 
 /// A table, or any number of them.

@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 pub use gauge::{Gauge, Moment, Reading, Recipe, Term, experiment};
 pub use names::{NamedSets, short};
-pub(crate) use read::{CLAIM_KEYS, Vocabulary};
+pub(crate) use read::{CHECK, Said, Vocabulary};
 pub use shapes::Shape;
 pub use tell::{CheckText, tell};
 

@@ -6,287 +6,398 @@ mod words;
 use super::decide::claims_own;
 use super::{Clause, Gauge, Least, Operand, Recipe, Relation, ShownFigures, Statement, Versus};
 use crate::claim::Claim;
-use crate::strict::{Placed, Strict};
+use crate::strict::{SAID, said};
 use crate::tolerance::Tolerance;
-use std::ops::Range;
+use domio_core::keys::{
+    Checker, Code, KeySection, KeyTable, Keys, Mistake, Need, Slot, Span, WordOf, figure, flag,
+    form, list, texts, word,
+};
 use std::sync::Arc;
-use toml::de::DeTable;
+use words::Placed;
 
 pub(crate) use words::Vocabulary;
 
-/// Keys of a claim that say how it is decided.
-pub(crate) const CLAIM_KEYS: [&str; 5] = ["check", "show", "numbers", "also", "how"];
+/// `[[claim.check]]`.
+pub(crate) static CHECK: KeySection =
+    KeySection::plain("[[claim.check]]", "What decides a claim.", CheckKeys::KEYS);
 
-const CHECK_KEYS: [&str; 16] = [
-    "measure",
-    "cells",
-    "over",
-    "under",
-    "within",
-    "factor",
-    "part",
-    "pairs",
-    "below",
-    "above",
-    "never",
-    "always",
-    "near",
-    "tolerance",
-    "at-least",
-    "of",
+keys! {
+    struct CheckKeys {
+        measure: Vec<String> = texts(), Need::Optional("the cells say"),
+            "What is measured of the cells.";
+        cells: Vec<String> = texts(), Need::Required, "The cells.";
+        over: Vec<String> = texts(), Need::Optional("none"), "More than these.";
+        under: Vec<String> = texts(), Need::Optional("none"), "Less than these.";
+        within: Vec<String> = texts(), Need::Optional("none"), "Close to these.";
+        factor: String = figure(), Need::Optional("1"), "More, or less, than so many times.";
+        part: String = figure(), Need::Optional("none"), "Closer than this part of the other.";
+        pairs: bool = word(&PAIRS), Need::Word("all"), "Which cells are compared.";
+        below: String = figure(), Need::Optional("none"), "Less than this.";
+        above: String = figure(), Need::Optional("none"), "More than this.";
+        never: bool = flag(), Need::Int(0), "Zero in every replication.";
+        always: bool = flag(), Need::Int(0), "Not zero in any replication.";
+        near: String = figure(), Need::Optional("none"), "The figure that the paper prints.";
+        tolerance: String = form(&SAID, said), Need::Optional("the claim's"), "How far from it.";
+        at_least: "at-least" String = figure(), Need::Optional("all"), "So many are so.";
+        of: String = form(&SAID, said), Need::Optional("that are so"), "Of what, for people.";
+    }
+}
+
+static PAIRS: [WordOf<bool>; 2] = [
+    WordOf::new("all", false, "Each with each."),
+    WordOf::new("twins", true, "The n-th with the n-th."),
 ];
 
 /// Word of `show` for the figure that is farthest from what it should be near.
 const FARTHEST: &str = "farthest";
 
+/// Which relation a check has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Which {
+    Compared(Versus),
+    Below,
+    Above,
+    Never,
+    Always,
+    Near,
+}
+
 /// Relations, of which each check has one.
-const RELATIONS: [&str; 8] = [
-    "over", "under", "within", "below", "above", "never", "always", "near",
+const RELATIONS: [(&str, Which); 8] = [
+    ("over", Which::Compared(Versus::Over)),
+    ("under", Which::Compared(Versus::Under)),
+    ("within", Which::Compared(Versus::Within)),
+    ("below", Which::Below),
+    ("above", Which::Above),
+    ("never", Which::Never),
+    ("always", Which::Always),
+    ("near", Which::Near),
 ];
 
+/// What a claim says of its statement.
+pub(crate) struct Said<'t> {
+    /// The checks, one at least.
+    pub checks: &'t [Box<dyn KeyTable>],
+    /// Figures to show.
+    pub show: Vec<Placed>,
+    /// Figures to show as numbers.
+    pub numbers: Vec<Placed>,
+    /// What is measured besides.
+    pub also: Vec<Placed>,
+    /// What to say of the decision.
+    pub how: Option<String>,
+    /// Where the claim begins.
+    pub at: Span,
+}
+
 impl Vocabulary {
-    /// The statement of `claim`, whose table is at `at`; `None` when it has no checks, and when it
-    /// has mistakes.
-    pub fn statement<'t>(
+    /// The statement of `claim`; `None` when it has mistakes.
+    pub fn statement(
         &self,
-        strict: &mut Strict<'t>,
-        at: &Range<usize>,
-        fields: &DeTable<'t>,
+        cx: &mut dyn Checker,
+        says: Said<'_>,
         claim: &Claim,
     ) -> Option<Statement> {
-        let checks = strict.tables(fields, "check", "claim.check");
-        if checks.is_empty() {
-            for key in CLAIM_KEYS {
-                let Some(value) = fields.get(key) else {
-                    continue;
-                };
-                // A check that is no list of tables has been told.
-                let told = key == "check" && !value.get_ref().is_array();
-                if !told {
-                    let what = format!("\"{key}\" belongs to a claim with a [[claim.check]]");
-                    strict.mistake(value.span(), what);
-                }
-            }
-            return None;
-        }
-        let before = strict.mistakes.len();
         let mut clauses = Vec::new();
-        for (at, check) in &checks {
-            clauses.extend(self.clauses(strict, at, check, claim));
+        let mut good = true;
+        for table in says.checks {
+            match self.clauses(cx, &**table, claim) {
+                Some(own) => clauses.extend(own),
+                None => good = false,
+            }
         }
-        let shows = self.shows(strict, fields, &clauses);
-        let also = strict.texts(fields, "also");
-        let also = also
-            .iter()
-            .filter_map(|text| self.operand(strict, text, None));
-        let also: Vec<Operand> = also.collect();
-        let how = strict.text_if_any(fields, "how").map(|(_, how)| how);
+        let shows = self.shows(cx, &says, &clauses);
+        let also = self.operands(cx, &says.also, None);
+        good &= also.len() == says.also.len();
         let only_shown = |operand: &&Operand| matches!(operand.gauge.recipe, Recipe::Median(_));
         let judged = clauses.iter().flat_map(Clause::operands);
         let beside = match &shows {
-            ShownFigures::Operands(list) if list.len() > 1 => list.as_slice(),
-            ShownFigures::Numbers(list) => list.as_slice(),
+            Some(ShownFigures::Operands(list)) if list.len() > 1 => list.as_slice(),
+            Some(ShownFigures::Numbers(list)) => list.as_slice(),
             _ => &[],
         };
         if let Some(operand) = judged.chain(&also).chain(beside).find(only_shown) {
-            let what = format!(
-                "the measure \"{}\" is a median, which has no value a replication; it can only be \
-                 all that \"show\" names",
-                operand.gauge.key
+            let key = &operand.gauge.key;
+            let what = format!("the measure `{key}` is a median, which has no value a replication");
+            cx.tell(
+                Mistake::new(Code::Conflict, says.at, what)
+                    .expected("a measure with a value of each replication")
+                    .hint("a median can only be all that `show` names"),
             );
-            strict.mistake(at.clone(), what);
+            return None;
         }
-        (strict.mistakes.len() == before).then(|| Statement {
+        Some(Statement {
             paper: claim.paper().to_owned(),
             clauses,
-            shows,
+            shows: shows.filter(|_| good)?,
             also,
-            how,
+            how: says.how,
         })
     }
 
-    fn clauses<'t>(
+    /// What a check asks for, of each of its measures; `None` when something is wrong.
+    fn clauses(
         &self,
-        strict: &mut Strict<'t>,
-        at: &Range<usize>,
-        check: &DeTable<'t>,
+        cx: &mut dyn Checker,
+        table: &dyn KeyTable,
         claim: &Claim,
-    ) -> Vec<Clause> {
-        strict.known(check, &CHECK_KEYS);
-        let Some(relation) = self.relation_key(strict, at, check) else {
-            return Vec::new();
+    ) -> Option<Vec<Clause>> {
+        let check = Check {
+            keys: CheckKeys::read(table),
+            table,
+            words: self,
+            claim,
         };
-        misplaced(strict, check, relation);
-        let cells = strict.texts(check, "cells");
-        if check.get("cells").is_none() {
-            strict.mistake(at.clone(), "the check has no \"cells\"");
-        }
-        let measures = strict.texts(check, "measure");
-        let gauges: Vec<Option<Arc<Gauge>>> = match measures.as_slice() {
-            [] => vec![None],
-            some => {
-                let found = some.iter().map(|(at, name)| self.measure(strict, at, name));
-                found.filter(Option::is_some).collect()
+        let which = check.which(cx)?;
+        let mut good = check.belong_together(cx, which);
+        let gauges: Vec<Option<Arc<Gauge>>> = match check.keys.measure.given {
+            false => vec![None],
+            true => {
+                let names = table.texts(&check.keys.measure).into_iter();
+                let found = names.map(|(at, name)| self.measure(cx, at, &name));
+                let found: Vec<_> = found.collect();
+                good &= found.iter().all(Option::is_some);
+                found.into_iter().filter(Option::is_some).collect()
             }
         };
-        let line = strict.line(at);
+        let cells = table.texts(&check.keys.cells);
         let mut clauses = Vec::new();
         for gauge in gauges {
-            let left = cells
-                .iter()
-                .filter_map(|text| self.operand(strict, text, gauge.as_ref()));
-            let left: Vec<Operand> = left.collect();
-            let Some(left) = joined(strict, at, left) else {
-                continue;
-            };
-            let relation = self.relation(strict, at, check, relation, &left, claim);
-            let least = self.least(strict, check, &left, relation.as_ref());
-            clauses.extend(relation.map(|relation| Clause {
-                line,
-                left,
-                relation,
-                least,
-            }));
+            let left = self.operands(cx, &cells, gauge.as_ref());
+            good &= left.len() == cells.len();
+            match check.clause(cx, which, left) {
+                Some(clause) => clauses.push(clause),
+                None => good = false,
+            }
         }
-        clauses
+        good.then_some(clauses)
     }
 
-    fn relation_key(
+    fn shows(
         &self,
-        strict: &mut Strict<'_>,
-        at: &Range<usize>,
-        check: &DeTable<'_>,
-    ) -> Option<&'static str> {
-        let there: Vec<&str> = RELATIONS
-            .into_iter()
-            .filter(|key| check.get(*key).is_some())
-            .collect();
-        let list = RELATIONS.join(", ");
-        match there.as_slice() {
-            [one] => return RELATIONS.into_iter().find(|key| key == one),
-            [] => strict.mistake(at.clone(), format!("the check has none of {list}")),
-            several => {
-                let several = several.join(" and ");
-                let what = format!("the check has {several}; expected one of {list}");
-                strict.mistake(at.clone(), what);
+        cx: &mut dyn Checker,
+        says: &Said<'_>,
+        clauses: &[Clause],
+    ) -> Option<ShownFigures> {
+        let Said { show, numbers, .. } = says;
+        if let (Some(_), Some((at, _))) = (show.first(), numbers.first()) {
+            let what = "a claim has `show` or `numbers`, not both";
+            cx.tell(Mistake::new(Code::Conflict, *at, what).expected("one of the two"));
+            return None;
+        }
+        if let [(at, word)] = show.as_slice()
+            && word == FARTHEST
+        {
+            let is_near = |clause: &Clause| matches!(clause.relation, Relation::Near(..));
+            if !clauses.is_empty() && !clauses.iter().any(is_near) {
+                let what = format!("`{FARTHEST}` needs a check with `near`");
+                cx.tell(Mistake::new(Code::Conflict, *at, what));
+                return None;
+            }
+            return Some(ShownFigures::Farthest);
+        }
+        let mut operands = |texts: &[Placed]| {
+            let list = self.operands(cx, texts, None);
+            (list.len() == texts.len()).then_some(list)
+        };
+        match (show.is_empty(), numbers.is_empty()) {
+            (_, false) => operands(numbers).map(ShownFigures::Numbers),
+            (false, true) => operands(show).map(ShownFigures::Operands),
+            (true, true) => Some(ShownFigures::Operands(usual(clauses))),
+        }
+    }
+}
+
+/// A check under way.
+struct Check<'c> {
+    keys: CheckKeys,
+    table: &'c dyn KeyTable,
+    words: &'c Vocabulary,
+    claim: &'c Claim,
+}
+
+impl Check<'_> {
+    fn missing(&self, what: &str, expected: impl Into<String>) -> Mistake {
+        Mistake::new(Code::MissingKey, self.table.header(), what).expected(expected)
+    }
+
+    /// The relation that the check has.
+    fn which(&self, cx: &mut dyn Checker) -> Option<Which> {
+        let there = RELATIONS.iter();
+        let there = there.filter(|(key, _)| self.table.place(key).is_some());
+        let there: Vec<&(&str, Which)> = there.collect();
+        let one_of = format!("one of: {}", list(RELATIONS.map(|(key, _)| key)));
+        match there[..] {
+            [(_, which)] => return Some(*which),
+            [] => cx.tell(self.missing("the check has no relation", one_of)),
+            _ => {
+                let several: Vec<&str> = there.iter().map(|(key, _)| *key).collect();
+                let what = format!("the check has {}", several.join(" and "));
+                cx.tell(
+                    Mistake::new(Code::Conflict, self.table.header(), what)
+                        .expected(one_of)
+                        .hint("write a check for each"),
+                );
             }
         }
         None
     }
 
-    fn relation<'t>(
-        &self,
-        strict: &mut Strict<'t>,
-        at: &Range<usize>,
-        check: &DeTable<'t>,
-        key: &'static str,
-        left: &Operand,
-        claim: &Claim,
-    ) -> Option<Relation> {
-        let number = |strict: &mut Strict<'t>| self.number_if_any(strict, check, key);
-        match key {
-            "below" => Some(Relation::Below(number(strict)?)),
-            "above" => Some(Relation::Above(number(strict)?)),
-            "never" => strict.flag(check, key).then_some(Relation::Never),
-            "always" => strict.flag(check, key).then_some(Relation::Always),
-            "near" => {
-                let published = number(strict)?;
-                let tolerance = self.tolerance(strict, at, check, left, claim)?;
-                Some(Relation::Near(published, tolerance))
+    /// Tells of keys that the relation has no use for; whether there are none.
+    fn belong_together(&self, cx: &mut dyn Checker, which: Which) -> bool {
+        let keys = &self.keys;
+        let compared = matches!(which, Which::Compared(_));
+        let within = which == Which::Compared(Versus::Within);
+        let given = |slot: &Slot<String>| (slot.given, self.table.misplaced(slot), slot.name);
+        let pairs = (
+            keys.pairs.given,
+            self.table.misplaced(&keys.pairs),
+            keys.pairs.name,
+        );
+        let all = [
+            (given(&keys.factor), compared && !within, "over, under"),
+            (given(&keys.part), within, "within"),
+            (pairs, compared, "over, under, within"),
+            (given(&keys.tolerance), which == Which::Near, "near"),
+            (given(&keys.of), keys.at_least.given, "at-least"),
+        ];
+        let mut good = true;
+        for ((is_given, mistake, name), belongs, with) in all {
+            if is_given && !belongs {
+                good = false;
+                cx.tell(mistake.says(
+                    format!("`{name}` does not belong here"),
+                    format!("`{name}` with {with}"),
+                    "remove the key",
+                ));
             }
-            _ => self.comparison(strict, at, check, key, left),
         }
+        good
+    }
+
+    /// The clause of the operands `left`, which are those of one measure.
+    fn clause(&self, cx: &mut dyn Checker, which: Which, left: Vec<Operand>) -> Option<Clause> {
+        let left = self.joined(cx, left)?;
+        let relation = self.relation(cx, which, &left)?;
+        let least = self.least(cx, &left, &relation)?;
+        Some(Clause {
+            line: cx.line(self.table.header()),
+            left,
+            relation,
+            least,
+        })
+    }
+
+    fn relation(&self, cx: &mut dyn Checker, which: Which, left: &Operand) -> Option<Relation> {
+        let keys = &self.keys;
+        let number = |cx: &mut dyn Checker, slot| self.words.number(cx, self.table, slot);
+        match which {
+            Which::Compared(how) => self.comparison(cx, how, left),
+            Which::Below => number(cx, &keys.below).map(Relation::Below),
+            Which::Above => number(cx, &keys.above).map(Relation::Above),
+            Which::Never => self.true_alone(cx, &keys.never).then_some(Relation::Never),
+            Which::Always => self
+                .true_alone(cx, &keys.always)
+                .then_some(Relation::Always),
+            Which::Near => {
+                let published = number(cx, &keys.near)?;
+                Some(Relation::Near(published, self.tolerance(cx, left)?))
+            }
+        }
+    }
+
+    /// Whether `slot` is true. False is a mistake, as leaving the key out says that.
+    fn true_alone(&self, cx: &mut dyn Checker, slot: &Slot<bool>) -> bool {
+        let set = slot.get();
+        if set == Some(false) {
+            cx.tell(self.table.wrong(Code::OutOfRange, slot, "false").says(
+                format!("`{}` can only be true", slot.name),
+                "true",
+                "leave the key out otherwise",
+            ));
+        }
+        set == Some(true)
     }
 
     /// The check's own tolerance, `Some(None)` for the claim's.
-    fn tolerance(
-        &self,
-        strict: &mut Strict<'_>,
-        at: &Range<usize>,
-        check: &DeTable<'_>,
-        left: &Operand,
-        claim: &Claim,
-    ) -> Option<Option<Tolerance>> {
+    fn tolerance(&self, cx: &mut dyn Checker, left: &Operand) -> Option<Option<Tolerance>> {
         const FORMS: &str = "\"x2\", \"25%\", \"2pt\", \"0.08\" or \"1.2 to 2.2\"";
-        if check.get("tolerance").is_some() {
-            let (at, text) = strict.text_if_any(check, "tolerance")?;
+        let slot = &self.keys.tolerance;
+        if let Some(text) = slot.if_given()? {
             let tolerance = Tolerance::parse(&text);
             if tolerance.is_none() {
-                strict.mistake(at, format!("\"{text}\" is no tolerance; expected {FORMS}"));
+                let mistake = self.table.wrong(Code::OutOfRange, slot, text.as_str());
+                let what = format!("\"{text}\" is no tolerance");
+                cx.tell(mistake.says(what, FORMS, "the form says how far either way"));
             }
             return tolerance.map(Some);
         }
-        if claims_own(claim, &left.gauge.unit).is_some() {
+        if claims_own(self.claim, &left.gauge.unit).is_some() {
             return Some(None);
         }
-        let what = match &claim.tolerance {
+        let what = match &self.claim.tolerance {
             None => "the claim has no tolerance".to_owned(),
             Some(text) => format!("the claim's tolerance \"{text}\" is not one figure"),
         };
-        let what = format!("{what}; give the check a tolerance of its own, as {FORMS}");
-        strict.mistake(at.clone(), what);
+        let mistake = self.missing(&what, format!("a `tolerance` of the check, as {FORMS}"));
+        cx.tell(mistake.hint("give the check a tolerance of its own"));
         None
     }
 
-    fn comparison<'t>(
-        &self,
-        strict: &mut Strict<'t>,
-        at: &Range<usize>,
-        check: &DeTable<'t>,
-        key: &str,
-        left: &Operand,
-    ) -> Option<Relation> {
-        let texts = strict.texts(check, key);
-        let right = texts
-            .iter()
-            .map(|text| self.operand(strict, text, Some(&left.gauge)));
-        let right: Vec<Operand> = right.collect::<Option<_>>()?;
-        let (how, factor) = match key {
-            "within" => {
-                if check.get("part").is_none() {
-                    let what = "\"within\" needs a \"part\": 0.1 for a tenth of the other";
-                    strict.mistake(at.clone(), what);
-                }
-                (Versus::Within, self.number_if_any(strict, check, "part")?)
+    fn comparison(&self, cx: &mut dyn Checker, how: Versus, left: &Operand) -> Option<Relation> {
+        let keys = &self.keys;
+        let slot = match how {
+            Versus::Over => &keys.over,
+            Versus::Under => &keys.under,
+            Versus::Within => &keys.within,
+        };
+        let others = self.table.texts(slot);
+        let right = self.words.operands(cx, &others, Some(&left.gauge));
+        if right.len() < others.len() || !slot.given {
+            return None;
+        }
+        let factor = match how {
+            Versus::Within if !keys.part.given => {
+                let what = "`within` needs a `part`";
+                cx.tell(self.missing(what, "`part = 0.1` for a tenth of the other"));
+                return None;
             }
-            key => {
-                let how = match key {
-                    "over" => Versus::Over,
-                    _ => Versus::Under,
-                };
-                let factor = match check.get("factor") {
-                    None => 1.0,
-                    Some(value) => self.number(strict, "factor", value)?,
-                };
-                (how, factor)
-            }
+            Versus::Within => self.words.number(cx, self.table, &keys.part)?,
+            _ if keys.factor.given => self.words.number(cx, self.table, &keys.factor)?,
+            _ => 1.0,
         };
         if factor <= 0.0 {
-            strict.mistake(at.clone(), "a factor or part is not over zero");
+            let what = "a factor or part is not over zero";
+            cx.tell(Mistake::new(Code::OutOfRange, self.table.header(), what));
+            return None;
         }
-        let twins = self.twins(strict, check)?;
-        for operand in right.iter().filter(|_| twins) {
-            let (here, there) = (left.cells.len(), operand.cells.len());
-            let single = left.choice.is_none() && operand.choice.is_none();
-            if here != there || !single {
-                let what = format!(
-                    "twins need as many cells on both sides, each by itself: {here} on the left, \
-                     {there} in \"{key}\""
-                );
-                strict.mistake(at.clone(), what);
-            }
-        }
+        let twins = keys.pairs.get()?;
+        let single = |operand: &Operand| operand.choice.is_none();
+        let mut good = true;
+        let mut clash = |what: String, expected: &str| {
+            good = false;
+            let mistake = Mistake::new(Code::Conflict, self.table.header(), what);
+            cx.tell(mistake.expected(expected));
+        };
         for operand in &right {
+            let (here, there) = (left.cells.len(), operand.cells.len());
+            if twins && (here != there || !single(left) || !single(operand)) {
+                let key = slot.name;
+                clash(
+                    format!("twins of {here} cells on the left and {there} in `{key}`"),
+                    "as many cells on both sides, each by itself",
+                );
+            }
             let (here, there) = (left.gauge.count(), operand.gauge.count());
             if there != 1 && here != there {
-                let what = format!(
-                    "\"{}\" has {here} figures and \"{}\" has {there}; expected as many or one",
-                    left.gauge.key, operand.gauge.key
+                let (own, other) = (&left.gauge.key, &operand.gauge.key);
+                clash(
+                    format!("`{own}` has {here} figures and `{other}` has {there}"),
+                    "as many figures, or one",
                 );
-                strict.mistake(at.clone(), what);
             }
         }
-        Some(Relation::Compared {
+        good.then_some(Relation::Compared {
             how,
             factor,
             right,
@@ -294,130 +405,61 @@ impl Vocabulary {
         })
     }
 
-    fn twins(&self, strict: &mut Strict<'_>, check: &DeTable<'_>) -> Option<bool> {
-        if check.get("pairs").is_none() {
-            return Some(false);
-        }
-        let (at, word) = strict.text_if_any(check, "pairs")?;
-        match word.as_str() {
-            "twins" => Some(true),
-            "all" => Some(false),
-            _ => {
-                let what = format!("pairs \"{word}\" is not one of all, twins");
-                strict.mistake(at, what);
-                None
-            }
-        }
-    }
-
+    /// How many have to be so, `Some(None)` for all.
     fn least(
         &self,
-        strict: &mut Strict<'_>,
-        check: &DeTable<'_>,
+        cx: &mut dyn Checker,
         left: &Operand,
-        relation: Option<&Relation>,
-    ) -> Option<Least> {
-        let value = check.get("at-least")?;
-        let count = self.number(strict, "at-least", value)?;
-        let what = strict.text_if_any(check, "of").map(|(_, what)| what);
-        let here = match left.choice {
-            Some(_) => 1,
-            None => left.cells.len(),
-        };
-        let most = match relation? {
+        relation: &Relation,
+    ) -> Option<Option<Least>> {
+        let slot = &self.keys.at_least;
+        if !slot.given {
+            return Some(None);
+        }
+        let count = self.words.number(cx, self.table, slot)?;
+        let here = left.units();
+        let most = match relation {
             Relation::Compared {
                 right,
                 twins: false,
                 ..
-            } => right
-                .iter()
-                .map(|o| o.choice.map_or(o.cells.len(), |_| 1))
-                .sum(),
+            } => right.iter().map(Operand::units).sum(),
             Relation::Compared { .. } => here,
             _ => here * left.gauge.count(),
         };
         if count.fract() != 0.0 || !(1.0..=most as f64).contains(&count) {
-            let what = format!("at-least is not a whole number of 1 to {most}, which are compared");
-            strict.mistake(value.span(), what);
+            let found = slot.get()?;
+            cx.tell(self.table.wrong(Code::OutOfRange, slot, found).says(
+                format!("`{}` is not so many of those that are compared", slot.name),
+                format!("a whole number of 1 to {most}"),
+                "without the key all have to be so",
+            ));
             return None;
         }
-        Some(Least {
+        Some(Some(Least {
             count: count as usize,
-            what: what.unwrap_or_else(|| "that are so".to_owned()),
-        })
+            what: self.keys.of.or("that are so".to_owned())?,
+        }))
     }
 
-    fn shows(
-        &self,
-        strict: &mut Strict<'_>,
-        fields: &DeTable<'_>,
-        clauses: &[Clause],
-    ) -> ShownFigures {
-        let show = strict.texts(fields, "show");
-        let numbers = strict.texts(fields, "numbers");
-        if let (Some(_), Some((at, _))) = (show.first(), numbers.first()) {
-            strict.mistake(at.clone(), "a claim has \"show\" or \"numbers\", not both");
-        }
-        if let [(at, word)] = show.as_slice()
-            && word == FARTHEST
-        {
-            let is_near = |clause: &Clause| matches!(clause.relation, Relation::Near(..));
-            if !clauses.is_empty() && !clauses.iter().any(is_near) {
-                strict.mistake(at.clone(), "\"farthest\" needs a check with \"near\"");
+    /// One operand with the cells of all of `list`.
+    fn joined(&self, cx: &mut dyn Checker, list: Vec<Operand>) -> Option<Operand> {
+        let mut rest = list.into_iter();
+        let mut first = rest.next()?;
+        for other in rest {
+            if other.gauge != first.gauge || other.choice.is_some() || first.choice.is_some() {
+                let what = "`cells` has several measures, or lowest, highest or mean beside others";
+                cx.tell(
+                    Mistake::new(Code::Conflict, self.table.header(), what)
+                        .expected("cells of one measure")
+                        .hint("write a check for each"),
+                );
+                return None;
             }
-            return ShownFigures::Farthest;
+            first.cells.extend(other.cells);
         }
-        let mut operands = |texts: &[Placed]| -> Vec<Operand> {
-            let list = texts
-                .iter()
-                .filter_map(|text| self.operand(strict, text, None));
-            list.collect()
-        };
-        match (show.is_empty(), numbers.is_empty()) {
-            (_, false) => ShownFigures::Numbers(operands(&numbers)),
-            (false, true) => ShownFigures::Operands(operands(&show)),
-            (true, true) => ShownFigures::Operands(usual(clauses)),
-        }
+        Some(first)
     }
-}
-
-/// Keeps mistakes for keys that the relation `key` has no use for.
-fn misplaced(strict: &mut Strict<'_>, check: &DeTable<'_>, key: &str) {
-    let companions: [(&str, &[&str]); 5] = [
-        ("factor", &["over", "under"]),
-        ("part", &["within"]),
-        ("pairs", &["over", "under", "within"]),
-        ("tolerance", &["near"]),
-        ("of", &RELATIONS),
-    ];
-    for (companion, relations) in companions {
-        let Some(value) = check.get(companion) else {
-            continue;
-        };
-        if !relations.contains(&key) {
-            let with = relations.join(", ");
-            let what = format!("\"{companion}\" goes with {with}, and not with \"{key}\"");
-            strict.mistake(value.span(), what);
-        } else if companion == "of" && check.get("at-least").is_none() {
-            strict.mistake(value.span(), "\"of\" goes with \"at-least\"");
-        }
-    }
-}
-
-/// One operand with the cells of all of `list`.
-fn joined(strict: &mut Strict<'_>, at: &Range<usize>, list: Vec<Operand>) -> Option<Operand> {
-    let mut rest = list.into_iter();
-    let mut first = rest.next()?;
-    for other in rest {
-        if other.gauge != first.gauge || other.choice.is_some() || first.choice.is_some() {
-            let what = "\"cells\" has several measures, or lowest, highest or mean beside others; \
-                        write a check for each";
-            strict.mistake(at.clone(), what);
-            return None;
-        }
-        first.cells.extend(other.cells);
-    }
-    Some(first)
 }
 
 /// What is shown when the claim does not say: each measure of all cells that it is judged of.

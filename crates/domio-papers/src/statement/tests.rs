@@ -361,38 +361,67 @@ near = 3
 "#
     );
     let told = mistakes(&text);
-    for part in [
-        "c.toml:3: the set \"x\" is called like a member of a set; give it another name",
-        "c.toml:5: \"much\" is not a number",
-        "c.toml:9: \"mean\" has a meaning of its own before cells; use another name",
-        "c.toml:12: the measure \"both\" is made of one of value, each, pooled, list, ratio, \
-         difference",
-        "c.toml:18: \"3..1\" is no range of up to 10000 numbers",
-        "c.toml:22: take \"highst\" is not one of lowest, highest, mean, spread, unevenness, \
-         fairness, ranks; did you mean \"highest\"?",
-        "c.toml:25: no measure is called \"none\"; expected a [measure.none]",
-        "c.toml:34: no measure is called \"n\"; expected a [measure.n]",
-        "c.toml:37: the check has over and below; expected one of over, under, within, below, \
-         above, never, always, near",
-        "c.toml:42: the check has none of over, under, within, below, above, never, always, near",
-        "c.toml:47: \"t/{some\" has a { without a }",
-        "c.toml:49: twins need as many cells on both sides, each by itself: 2 on the left, 1 in \
-         \"over\"",
-        "c.toml:54: \"part\" goes with within, and not with \"over\"",
-        "c.toml:59: at-least is not a whole number of 1 to 2, which are compared",
-        "c.toml:60: unknown key \"facter\"; expected one of ",
-        "c.toml:61: the claim's tolerance \"a bit\" is not one figure; give the check a tolerance \
-         of its own, as \"x2\", ",
+    for (line, part) in [
+        (
+            3,
+            "the set `x` is called like a member of a set; give it another name",
+        ),
+        (5, "`much` is not a number"),
+        (
+            9,
+            "`mean` has a meaning of its own before cells; use another name",
+        ),
+        (
+            12,
+            "the measure `both` is made of 2; expected one of: value, each, pooled, list, ratio, \
+             difference",
+        ),
+        (18, "\"3..1\" is no range of up to 10000 numbers"),
+        (
+            22,
+            "there is no take `highst`; expected one of: lowest, highest, mean, ",
+        ),
+        (25, "no measure is called `none`; expected a [measure.none]"),
+        (34, "no measure is called `n`; expected a [measure.n]"),
+        (
+            37,
+            "the check has over and below; expected one of: over, under, within, below, above, \
+             never, always, near",
+        ),
+        (
+            42,
+            "the check has no relation; expected one of: over, under",
+        ),
+        (47, "\"t/{some\" has a { without a }"),
+        (
+            49,
+            "twins of 2 cells on the left and 1 in `over`; expected as many cells",
+        ),
+        (
+            54,
+            "`part` does not belong here; expected `part` with within",
+        ),
+        (
+            59,
+            "`at-least` is not so many of those that are compared; expected a whole number of 1",
+        ),
+        (
+            60,
+            "unknown key `facter` in [[claim.check]]; expected one of: ",
+        ),
+        (
+            61,
+            "the claim's tolerance \"a bit\" is not one figure; expected a `tolerance` of the",
+        ),
     ] {
-        assert!(
-            told.iter().any(|line| line.starts_with(part)),
-            "{part}\n{told:#?}"
-        );
+        let at = format!("c.toml:{line}:");
+        let is = |told: &String| told.starts_with(&at) && told.contains(part);
+        assert!(told.iter().any(is), "{line}: {part}\n{told:#?}");
     }
     assert_eq!(told.len(), 16, "{told:#?}");
     assert!(
         told.iter()
-            .any(|line| line.ends_with("did you mean \"factor\"?"))
+            .any(|line| line.ends_with("did you mean `factor`?"))
     );
 }
 
@@ -407,24 +436,24 @@ fn what_does_not_go_together_is_a_mistake() {
     for (text, part) in [
         (
             claim("how = \"x\""),
-            "\"how\" belongs to a claim with a [[claim.check]]",
+            "`how` belongs to a claim with a [[claim.check]]",
         ),
         (
             check("cells = \"t\"\nnear = 2"),
-            "the claim has no tolerance; give the check",
+            "the claim has no tolerance; expected a `tolerance` of the check",
         ),
-        (check("below = 2"), "the check has no \"cells\""),
+        (check("below = 2"), "`cells` is missing"),
         (
             check("cells = \"t\"\nbelow = 2\nfactor = 2"),
-            "\"factor\" goes with over, under",
+            "expected `factor` with over, under",
         ),
         (
             check("cells = \"t\"\nbelow = 2\nof = \"x\""),
-            "\"of\" goes with \"at-least\"",
+            "expected `of` with at-least",
         ),
         (
             check("cells = \"t\"\nwithin = \"u\""),
-            "\"within\" needs a \"part\"",
+            "`within` needs a `part`",
         ),
         (
             check("cells = \"t\"\nover = \"u\"\nfactor = -1"),
@@ -432,11 +461,11 @@ fn what_does_not_go_together_is_a_mistake() {
         ),
         (
             check("cells = \"t\"\nover = \"u\"\npairs = \"odd\""),
-            "pairs \"odd\" is not one of",
+            "there is no pairs `odd`",
         ),
         (
             check("cells = \"t\"\nnever = false"),
-            "\"never\" can only be true",
+            "`never` can only be true",
         ),
         (
             check("cells = [\"t\", \"mean of u\"]\nbelow = 2"),
@@ -446,7 +475,7 @@ fn what_does_not_go_together_is_a_mistake() {
             check("cells = \"m of m of t\"\nbelow = 2"),
             "is not understood; expected CELLS",
         ),
-        (check("cells = []\nbelow = 2"), "\"cells\" is empty"),
+        (check("cells = []\nbelow = 2"), "`cells` is empty"),
         (
             claim(
                 "numbers = \"middle of t\"\n[[claim.check]]\nmeasure = \"m\"\ncells = \"t\"\n\
@@ -466,16 +495,16 @@ fn what_does_not_go_together_is_a_mistake() {
             claim(
                 "show = \"farthest\"\n[[claim.check]]\nmeasure = \"m\"\ncells = \"t\"\nbelow = 2",
             ),
-            "\"farthest\" needs a check with \"near\"",
+            "`farthest` needs a check with `near`",
         ),
         (
             claim(
                 "show = \"m of t\"\nnumbers = \"m of t\"\n[[claim.check]]\nmeasure = \"m\"\n\
                 cells = \"t\"\nbelow = 2",
             ),
-            "\"show\" or \"numbers\", not both",
+            "`show` or `numbers`, not both",
         ),
-        (claim("check = 3"), "write [[claim.check]]"),
+        (claim("check = 3"), "an array of tables, [[claim.check]]"),
     ] {
         let told = mistakes(&text);
         assert!(

@@ -7,14 +7,14 @@
 //! | file | holds |
 //! |---|---|
 //! | `spec` | what a file says, once checked |
-//! | `read` | the reader, whose mistakes have a line |
+//! | `read` | the reader, whose mistakes have a place |
 //! | `build` | charts from samples |
 
 mod build;
 mod read;
 mod spec;
 
-pub use read::{FiguresError, read};
+pub use read::read;
 pub use spec::{Drawing, FigureSpec, Member, PaperFigures};
 
 use crate::data::{Chart, Figure, Section};
@@ -23,6 +23,7 @@ use domio_papers::ClaimLedger;
 use domio_papers::folders::PaperFolder;
 use domio_papers::ledger::LedgerEntry;
 use domio_run::Sample;
+use domio_scenario::ScenarioErrors;
 use std::collections::BTreeMap;
 
 /// Samples by experiment, one a replication.
@@ -35,7 +36,7 @@ pub const FILE: &str = "figures.toml";
 ///
 /// # Errors
 /// All mistakes of the first file that has some, with their lines.
-pub fn of(folders: &[PaperFolder]) -> Result<Vec<PaperFigures>, FiguresError> {
+pub fn of(folders: &[PaperFolder]) -> Result<Vec<PaperFigures>, ScenarioErrors> {
     let with_figures = folders
         .iter()
         .filter_map(|paper| Some(read(&paper.name, paper.file(FILE)?)));

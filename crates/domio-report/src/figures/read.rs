@@ -1,177 +1,199 @@
-//! Reads `figures.toml` of a paper.
+//! Reads `figures.toml` of a paper, as strictly as scenarios are read.
 
 mod pattern;
-mod raw;
+mod tables;
 
 use super::spec::{
     AxisSpec, Drawing, FigureSpec, ListSpec, MarkSpec, MeanSpec, Member, PanelSpec, PaperFigures,
     Plot, Published, RangeSpec,
 };
 use super::told;
-use pattern::{Sets, expand};
-use raw::{AxisText, By, OneOrMany, RawExperiment, RawFigure, RawFile, RawKind, RawPanel};
-use std::fmt;
-use std::ops::Range;
-use toml::Spanned;
-
-/// What is wrong in a file of figures.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub struct FiguresError {
-    /// Name of the file.
-    pub file: String,
-    /// Line, from 1.
-    pub line: usize,
-    /// What is wrong, what was expected, and what to do.
-    pub what: String,
-}
-
-impl fmt::Display for FiguresError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let FiguresError { file, line, what } = self;
-        write!(f, "{file}:{line}: {what}")
-    }
-}
-
-/// Where and what.
-type Mistake = (Range<usize>, String);
-
-fn mistake<T>(at: Range<usize>, what: impl Into<String>) -> Result<T, Mistake> {
-    Err((at, what.into()))
-}
+use domio_core::keys::{
+    Checker, Code, KeySection, KeyTable, Keys, Mistake, Nested, Slot, Span, list,
+};
+use domio_scenario::{ScenarioErrors, read_document};
+use pattern::{NamedWords, Sets, expand, sets};
+use std::collections::BTreeMap;
+use tables::{
+    ALONG, Along, EXPERIMENT, Experiment, FIGURE, FILE, Figure, File, KINDS, Kind, MARK, MEAN,
+    Mark, Mean, PANEL, PUBLISHED, Panel, Printed, RANGE, REFERENCE, REMARK, Range, Reference,
+    Remark, VALUE, Value,
+};
 
 /// Reads the figures of the paper in folder `paper` from `text`.
 ///
 /// # Errors
-/// The first mistake: of TOML, of a key that is unknown, missing or of the wrong type, of a set or
-/// a panel that is not there, of a key that the kind of figure lacks or has no use for.
-pub fn read(paper: &str, text: &str) -> Result<PaperFigures, FiguresError> {
-    let error = |(at, what): Mistake| FiguresError {
-        file: format!("papers/{paper}/figures.toml"),
-        line: 1 + text.as_bytes()[..at.start.min(text.len())]
-            .iter()
-            .filter(|b| **b == b'\n')
-            .count(),
-        what,
-    };
-    let raw: RawFile = toml::from_str(text).map_err(|e| {
-        let at = e.span().unwrap_or(0..0);
-        error((at, e.message().trim_end().replace('\n', "; ")))
-    })?;
-    let figures = figures(&raw).map_err(error)?;
+/// Every mistake: of TOML, of a key that is unknown, missing or of the wrong type, of a set or a
+/// panel that is not there, of a key that the kind of figure lacks or has no use for.
+pub fn read(paper: &str, text: &str) -> Result<PaperFigures, ScenarioErrors> {
+    let name = format!("papers/{paper}/figures.toml");
+    let figures = read_document(&name, text, &FILE, figures)?;
     Ok(PaperFigures {
         paper: paper.to_owned(),
         figures,
     })
 }
 
-fn figures(file: &RawFile) -> Result<Vec<FigureSpec>, Mistake> {
-    let mut figures: Vec<FigureSpec> = Vec::new();
-    for raw in &file.figure {
-        let id = &raw.id;
-        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-        if id.get_ref().is_empty() || !id.get_ref().chars().all(plain) {
-            let what = "an id has lower-case letters, digits and hyphens only, as \"fig5\"";
-            return mistake(id.span(), what);
+/// The panels of the file, each with its table.
+type Panels = BTreeMap<String, (Panel, Box<dyn KeyTable>)>;
+
+fn figures(cx: &mut dyn Checker, document: &dyn KeyTable) -> Option<Vec<FigureSpec>> {
+    let keys = File::read(document);
+    let shared = sets(cx, document.entries(keys.sets.name));
+    let mut panels = Panels::new();
+    for entry in document.entries(keys.panels.name) {
+        if entry.is_table {
+            let table = cx.table(entry.node, &PANEL, &entry.named.key);
+            panels.insert(entry.named.name, (Panel::read(&table), table));
         }
-        if figures.iter().any(|f| f.id == *id.get_ref()) {
-            return mistake(
-                id.span(),
-                format!("two figures are called \"{}\"", id.get_ref()),
+    }
+    let mut ids: BTreeMap<String, Span> = BTreeMap::new();
+    let tables = document.tables(cx, &keys.figure, &FIGURE);
+    let figures = tables.iter().map(|table| {
+        let keys = Figure::read(table);
+        let own = sets(cx, table.entries(keys.sets.name));
+        if let Some(id) = keys.id.get()
+            && let Some(first) = ids.insert(id.clone(), table.span(&keys.id))
+        {
+            let what = format!("two figures are called \"{id}\"");
+            cx.tell(
+                Mistake::new(Code::Duplicate, table.span(&keys.id), what)
+                    .related(first, "the first one")
+                    .hint("give one of the two another id"),
             );
         }
-        figures.push(Reader { file, raw }.figure()?);
-    }
-    match figures.is_empty() {
-        true => mistake(0..0, "no figure in the file; expected [[figure]]"),
-        false => Ok(figures),
-    }
+        let reader = Reader {
+            keys,
+            table: &**table,
+            shared: &shared,
+            own,
+            panels: &panels,
+        };
+        reader.figure(cx)
+    });
+    figures.collect::<Vec<_>>().into_iter().collect()
 }
 
 /// Reads one figure.
 struct Reader<'a> {
-    file: &'a RawFile,
-    raw: &'a RawFigure,
+    keys: Figure,
+    table: &'a dyn KeyTable,
+    shared: &'a NamedWords,
+    own: NamedWords,
+    panels: &'a Panels,
+}
+
+/// The number that a figure's text is.
+fn number(cx: &mut dyn Checker, at: Span, text: &str) -> Option<f64> {
+    let number = text.parse::<f64>().ok().filter(|n| n.is_finite());
+    if number.is_none() {
+        let what = format!("\"{text}\" is not a number");
+        cx.tell(Mistake::new(Code::WrongType, at, what).expected("a number"));
+    }
+    number
+}
+
+/// The number at `slot`, if it was written: `None` when it is bad.
+fn number_if_given(
+    cx: &mut dyn Checker,
+    table: &dyn KeyTable,
+    slot: &Slot<String>,
+) -> Option<Option<f64>> {
+    match slot.if_given()? {
+        None => Some(None),
+        Some(text) => number(cx, table.span(slot), &text).map(Some),
+    }
 }
 
 impl Reader<'_> {
     fn sets(&self) -> Sets<'_> {
         Sets {
-            own: &self.raw.sets,
-            shared: &self.file.sets,
+            own: &self.own,
+            shared: self.shared,
         }
     }
 
-    fn figure(&self) -> Result<FigureSpec, Mistake> {
-        self.only_what_the_kind_has()?;
-        let raw = self.raw;
-        let experiments = self.experiments()?;
-        let drawing = match *raw.kind.get_ref() {
-            RawKind::Panels => Drawing::Panels(self.panels(&experiments)?),
-            RawKind::Bars => Drawing::Bars(self.plot(&experiments)?),
-            RawKind::Stack => Drawing::Stack(self.plot(&experiments)?),
-            RawKind::Lines => self.lines(&experiments)?,
-            RawKind::Cdf => Drawing::Cdf(self.list()?),
-            RawKind::Sequence => Drawing::Sequence {
-                list: self.list()?,
-                count: raw.count.clone().unwrap_or_else(|| "number".to_owned()),
+    /// The table at `slot`, if there is a good one.
+    fn inner(
+        &self,
+        cx: &mut dyn Checker,
+        slot: &Slot<Nested>,
+        section: &'static KeySection,
+    ) -> Option<Box<dyn KeyTable>> {
+        self.table.tables(cx, slot, section).pop()
+    }
+
+    fn mistake(&self, at: Span, what: impl Into<String>) -> Mistake {
+        Mistake::new(Code::Conflict, at, what)
+    }
+
+    fn figure(&self, cx: &mut dyn Checker) -> Option<FigureSpec> {
+        let keys = &self.keys;
+        let kind = keys.kind.get()?;
+        let good = self.only_what_the_kind_has(cx, kind);
+        let experiments = self.experiments(cx)?;
+        let drawing = match kind {
+            Kind::Panels => Drawing::Panels(self.drawn_panels(cx, &experiments)?),
+            Kind::Bars => Drawing::Bars(self.plot(cx, &experiments)?),
+            Kind::Stack => Drawing::Stack(self.plot(cx, &experiments)?),
+            Kind::Lines => self.lines(cx, &experiments)?,
+            Kind::Cdf => Drawing::Cdf(self.list(cx)?),
+            Kind::Sequence => Drawing::Sequence {
+                list: self.list(cx)?,
+                count: keys.count.get()?,
             },
         };
-        Ok(FigureSpec {
-            id: raw.id.get_ref().clone(),
-            number: raw.number.clone(),
-            title: raw.title.clone(),
-            text: self.text(),
-            caption: raw.caption.clone(),
-            claims: raw.claims.clone(),
+        let figure = FigureSpec {
+            id: keys.id.get()?,
+            number: keys.number.get()?,
+            title: keys.title.get()?,
+            text: self.text()?,
+            caption: keys.caption.get()?,
+            claims: keys.claims.or(Vec::new())?,
             experiments,
             drawing,
-        })
+        };
+        good.then_some(figure)
     }
 
     /// What the panels need said, and then what the figure does.
-    fn text(&self) -> String {
-        let panels = self.raw.panels.iter().flatten();
-        let panels = panels.filter_map(|name| self.file.panels.get(name.get_ref()));
-        let texts = panels
-            .map(|p| p.text.as_str())
-            .chain([self.raw.text.as_str()]);
-        let texts: Vec<&str> = texts.filter(|text| !text.is_empty()).collect();
-        texts.join(" ")
+    fn text(&self) -> Option<String> {
+        let names = self.keys.panels.or(Vec::new())?;
+        let panels = names.iter().filter_map(|name| self.panels.get(name));
+        let texts = panels.map(|(panel, _)| panel.text.get());
+        let texts: Option<Vec<String>> = texts.chain([self.keys.text.get()]).collect();
+        let mut texts = texts?;
+        texts.retain(|text| !text.is_empty());
+        Some(texts.join(" "))
     }
 
-    fn experiments(&self) -> Result<Vec<Member>, Mistake> {
+    fn experiments(&self, cx: &mut dyn Checker) -> Option<Vec<Member>> {
+        let slot = &self.keys.experiments;
+        slot.get()?;
         let mut members = Vec::new();
-        let span = self.raw.experiments.span();
-        for experiment in self.raw.experiments.get_ref().list() {
-            match experiment {
-                RawExperiment::Pattern(pattern) => {
-                    for (key, word) in expand(pattern, &span, self.sets())? {
-                        let last = key.rsplit('.').next().unwrap_or(&key).to_owned();
-                        members.push(Member {
-                            key,
-                            name: word.unwrap_or(last),
-                        });
-                    }
-                }
-                RawExperiment::Named { experiment, name } => members.push(Member {
-                    key: experiment.clone(),
-                    name: name.clone(),
-                }),
+        for pattern in self.table.texts(slot) {
+            for (key, word) in expand(cx, &pattern, self.sets())? {
+                let last = key.rsplit('.').next().unwrap_or(&key).to_owned();
+                members.push(Member {
+                    key,
+                    name: word.unwrap_or(last),
+                });
             }
         }
-        match members.is_empty() {
-            true => mistake(
-                self.raw.experiments.span(),
-                "no experiment; name at least one",
-            ),
-            false => Ok(members),
+        for table in self.table.tables(cx, slot, &EXPERIMENT) {
+            let Experiment { experiment, name } = Experiment::read(&table);
+            members.push(Member {
+                key: experiment.get()?,
+                name: name.get()?,
+            });
         }
+        Some(members)
     }
 
-    fn values(&self, patterns: &Spanned<OneOrMany<String>>) -> Result<Vec<Member>, Mistake> {
+    fn values(&self, cx: &mut dyn Checker, patterns: &[(Span, String)]) -> Option<Vec<Member>> {
         let mut members = Vec::new();
-        for pattern in patterns.get_ref().list() {
-            for (key, _) in expand(pattern, &patterns.span(), self.sets())? {
+        for pattern in patterns {
+            for (key, _) in expand(cx, pattern, self.sets())? {
                 let name = key
                     .rsplit_once('.')
                     .map_or(key.as_str(), |(group, _)| group);
@@ -179,257 +201,332 @@ impl Reader<'_> {
                 members.push(Member { key, name });
             }
         }
-        Ok(members)
+        Some(members)
     }
 
-    fn plot(&self, experiments: &[Member]) -> Result<Plot, Mistake> {
-        let raw = self.raw;
-        let mut values = self.values(self.needed(&raw.values, "values")?)?;
-        if let Some(names) = &raw.names {
-            let (have, want) = (names.get_ref().len(), values.len());
+    fn plot(&self, cx: &mut dyn Checker, experiments: &[Member]) -> Option<Plot> {
+        let keys = &self.keys;
+        self.needed(cx, &keys.values)?;
+        let mut values = self.values(cx, &self.table.texts(&keys.values))?;
+        if let Some(names) = keys.names.if_given()? {
+            let (have, want) = (names.len(), values.len());
             if have != want {
-                let what = format!("{have} names for {want} values; give one for each");
-                return mistake(names.span(), what);
+                let what = format!("{have} names for {want} values");
+                let mistake = self.mistake(self.table.span(&keys.names), what);
+                cx.tell(mistake.expected("a name for each"));
+                return None;
             }
-            for (value, name) in values.iter_mut().zip(names.get_ref()) {
-                value.name.clone_from(name);
+            for (value, name) in values.iter_mut().zip(names) {
+                value.name = name;
             }
         }
-        let by_experiment = raw.by == By::Experiment;
+        let by_experiment = keys.by.get()?;
         let groups = if by_experiment { experiments } else { &values };
-        let axis = self.axis()?;
-        let places: Vec<String> = match &raw.along {
-            Some(along) => along.get_ref().at.iter().map(|at| at.to_string()).collect(),
+        let axis = self.axis(cx)?;
+        let along = self.along(cx)?;
+        let places: Vec<String> = match &along {
+            Some((_, _, at)) => at.iter().map(f64::to_string).collect(),
             None => groups.iter().map(|g| g.name.clone()).collect(),
         };
         let series = if by_experiment { &values } else { experiments };
         let series: Vec<String> = series.iter().map(|s| s.name.clone()).collect();
         // A line has a point at its place: nothing has to be told apart there.
-        let series = if raw.along.is_some() {
-            &[][..]
-        } else {
-            &series
+        let series = if along.is_some() { &[][..] } else { &series };
+        let reference = match self.inner(cx, &keys.reference, &REFERENCE) {
+            None => None,
+            Some(table) => {
+                let own = Reference::read(&table);
+                let value = number(cx, table.span(&own.value), &own.value.get()?)?;
+                Some((own.name.get()?, value))
+            }
         };
-        Ok(Plot {
-            published: self.published(None, &axis.unit, (&places, series))?,
+        Some(Plot {
+            published: self.published(cx, None, &axis.unit, (&places, series))?,
             axis,
             values,
             by_experiment,
-            reference: raw.reference.as_ref().map(|r| (r.name.clone(), r.value)),
+            reference,
         })
     }
 
-    fn lines(&self, experiments: &[Member]) -> Result<Drawing, Mistake> {
-        let along = self.needed(&self.raw.along, "along")?;
-        let plot = self.plot(experiments)?;
-        let (have, want) = match plot.by_experiment {
-            true => (along.get_ref().at.len(), experiments.len()),
-            false => (along.get_ref().at.len(), plot.values.len()),
+    /// Name, unit and places of the horizontal axis, if there is one: `None` when it is bad.
+    fn along(&self, cx: &mut dyn Checker) -> Option<Option<(String, String, Vec<f64>)>> {
+        let Some(table) = self.inner(cx, &self.keys.along, &ALONG) else {
+            return Some(None);
         };
-        if have != want {
-            let what = format!("{have} places for {want} points of each line; give one for each");
-            return mistake(along.span(), what);
+        let along = Along::read(&table);
+        along.at.get()?;
+        let places = table.texts(&along.at);
+        let at = places.iter().map(|(span, text)| number(cx, *span, text));
+        let at: Option<Vec<f64>> = at.collect();
+        Some(Some((along.name.get()?, along.unit.get()?, at?)))
+    }
+
+    fn lines(&self, cx: &mut dyn Checker, experiments: &[Member]) -> Option<Drawing> {
+        self.needed(cx, &self.keys.along)?;
+        let plot = self.plot(cx, experiments)?;
+        let (name, unit, at) = self.along(cx)??;
+        let want = match plot.by_experiment {
+            true => experiments.len(),
+            false => plot.values.len(),
+        };
+        if at.len() != want {
+            let what = format!("{} places for {want} points of each line", at.len());
+            let mistake = self.mistake(self.table.span(&self.keys.along), what);
+            cx.tell(mistake.expected("a place for each"));
+            return None;
         }
-        let along = along.get_ref();
-        Ok(Drawing::Lines {
+        Some(Drawing::Lines {
             plot,
-            along: (along.name.clone(), along.unit.clone()),
-            at: along.at.clone(),
+            along: (name, unit),
+            at,
         })
     }
 
-    fn list(&self) -> Result<ListSpec, Mistake> {
-        let axis = self.axis()?;
-        let bands = self.raw.published.iter().map(|p| {
-            let p = p.get_ref();
-            let ends = [p.value, p.until.unwrap_or(p.value)];
-            let text = p.text.clone().unwrap_or_else(|| told(p.value, &axis.unit));
-            (ends, text)
-        });
-        Ok(ListSpec {
-            bands: bands.collect(),
-            key: self.needed(&self.raw.list, "list")?.clone(),
+    /// The tables of what the paper prints, each with its keys.
+    fn printed(&self, cx: &mut dyn Checker) -> Vec<(Printed, Box<dyn KeyTable>)> {
+        let tables = self.table.tables(cx, &self.keys.published, &PUBLISHED);
+        let all = tables.into_iter();
+        all.map(|table| (Printed::read(&table), table)).collect()
+    }
+
+    fn list(&self, cx: &mut dyn Checker) -> Option<ListSpec> {
+        let axis = self.axis(cx)?;
+        self.needed(cx, &self.keys.list)?;
+        let mut bands = Vec::new();
+        for (own, table) in self.printed(cx) {
+            let value = number(cx, table.span(&own.value), &own.value.get()?)?;
+            let until = number_if_given(cx, &*table, &own.until)?;
+            let text = own.text.if_given()?;
+            let text = text.unwrap_or_else(|| told(value, &axis.unit));
+            bands.push(([value, until.unwrap_or(value)], text));
+        }
+        Some(ListSpec {
+            bands,
+            key: self.keys.list.get()?,
             axis,
         })
     }
 
-    fn axis(&self) -> Result<AxisSpec, Mistake> {
-        let value = self.needed(&self.raw.value, "value")?;
-        Ok(AxisSpec {
-            name: value.name.clone(),
-            unit: value.unit.clone(),
-            log: log(value.axis),
+    fn axis(&self, cx: &mut dyn Checker) -> Option<AxisSpec> {
+        self.needed(cx, &self.keys.value)?;
+        let value = Value::read(&self.inner(cx, &self.keys.value, &VALUE)?);
+        Some(AxisSpec {
+            name: value.name.get()?,
+            unit: value.unit.get()?,
+            log: value.axis.get()?,
         })
     }
 
-    fn panels(&self, experiments: &[Member]) -> Result<Vec<PanelSpec>, Mistake> {
-        let mut panels = Vec::new();
+    fn drawn_panels(&self, cx: &mut dyn Checker, experiments: &[Member]) -> Option<Vec<PanelSpec>> {
+        self.needed(cx, &self.keys.panels)?;
         let columns: Vec<String> = experiments.iter().map(|e| e.name.clone()).collect();
-        for name in self.needed(&self.raw.panels, "panels")? {
-            let Some(panel) = self.file.panels.get(name.get_ref()) else {
-                let known: Vec<&str> = self.file.panels.keys().map(String::as_str).collect();
-                let (at, name, known) = (name.span(), name.get_ref(), known.join(", "));
-                let what = format!("no panel is called \"{name}\"; known: {known}");
-                return mistake(at, what);
-            };
-            panels.push(self.panel(name.get_ref(), panel, &columns)?);
-        }
-        for published in &self.raw.published {
-            let named = published.get_ref().panel.as_ref();
-            let of = self.raw.panels.iter().flatten();
-            if !named.is_some_and(|n| of.clone().any(|p| p.get_ref() == n)) {
-                let of: Vec<&str> = of.map(|p| p.get_ref().as_str()).collect();
-                let what = format!("\"panel\" says which one of {} prints it", of.join(", "));
-                return mistake(published.span(), what);
+        let names = self.table.texts(&self.keys.panels);
+        let mut panels = Vec::new();
+        for (at, name) in &names {
+            match self.panels.get(name) {
+                Some((keys, table)) => {
+                    panels.push(self.panel(cx, name, (keys, &**table), &columns));
+                }
+                None => {
+                    let known: Vec<&str> = self.panels.keys().map(String::as_str).collect();
+                    let near = cx.did_you_mean(name, &known);
+                    let what = format!("no panel is called \"{name}\"");
+                    cx.tell(
+                        Mistake::new(Code::UnknownName, *at, what)
+                            .expected(format!("one of: {}", list(known)))
+                            .maybe_hint(near),
+                    );
+                    panels.push(None);
+                }
             }
         }
-        Ok(panels)
+        for (own, table) in self.printed(cx) {
+            let named = own.panel.if_given()?;
+            if !named.is_some_and(|own| names.iter().any(|(_, name)| *name == own)) {
+                let of = names.iter().map(|(_, name)| name.as_str());
+                let mistake = self.mistake(table.header(), "the value is of no panel");
+                let expected = format!("`panel` with one of: {}", list(of));
+                cx.tell(mistake.expected(expected));
+                return None;
+            }
+        }
+        panels.into_iter().collect()
     }
 
-    fn panel(&self, name: &str, raw: &RawPanel, columns: &[String]) -> Result<PanelSpec, Mistake> {
+    fn panel(
+        &self,
+        cx: &mut dyn Checker,
+        name: &str,
+        (keys, table): (&Panel, &dyn KeyTable),
+        columns: &[String],
+    ) -> Option<PanelSpec> {
         let mut marks = Vec::new();
-        for mark in &raw.marks {
-            let values = self.values(&mark.values)?;
+        for own in table.tables(cx, &keys.marks, &MARK) {
+            let mark = Mark::read(&own);
+            let values = self.values(cx, &own.texts(&mark.values))?;
             marks.push(MarkSpec {
-                shape: mark.shape.into(),
-                name: mark.name.clone(),
+                shape: mark.shape.get()?,
+                name: mark.name.get()?,
                 values: values.into_iter().map(|v| v.key).collect(),
             });
         }
-        let mean = raw.mean.get_ref();
-        let range = match &raw.range {
-            None => None,
-            Some(range) => Some(RangeSpec {
-                name: range.get_ref().name.clone(),
-                ends: match (&range.get_ref().low, &range.get_ref().high) {
-                    (Some(low), Some(high)) => Some([low.clone(), high.clone()]),
-                    (None, None) if mean.deviation.is_some() => None,
-                    _ => {
-                        let what = "a range has \"low\" and \"high\", or the mean a \"deviation\"";
-                        return mistake(range.span(), what);
-                    }
-                },
-            }),
-        };
-        if mean.deviation.is_some() && mean.count.is_none() {
-            return mistake(
-                raw.mean.span(),
-                "a \"deviation\" needs the \"count\" of its values",
-            );
+        let own = table.tables(cx, &keys.mean, &MEAN).pop()?;
+        let mean = Mean::read(&own);
+        if mean.deviation.given && !mean.count.given {
+            let what = "a `deviation` needs the `count` of its values";
+            cx.tell(self.mistake(own.header(), what));
+            return None;
         }
-        Ok(PanelSpec {
+        let range = match table.tables(cx, &keys.range, &RANGE).pop() {
+            None => None,
+            Some(own) => Some(self.range(cx, &*own, mean.deviation.given)?),
+        };
+        let remark = match table.tables(cx, &keys.remark, &REMARK).pop() {
+            None => None,
+            Some(own) => {
+                let Remark { name, value } = Remark::read(&own);
+                let (key, name) = (value.get()?, name.get()?);
+                Some(Member { key, name })
+            }
+        };
+        let unit = keys.unit.get()?;
+        Some(PanelSpec {
+            published: self.published(cx, Some(name), &unit, (columns, &[]))?,
             axis: AxisSpec {
-                name: raw.name.clone(),
-                unit: raw.unit.clone(),
-                log: log(raw.axis),
+                name: keys.name.get()?,
+                unit,
+                log: keys.axis.get()?,
             },
             mean: MeanSpec {
-                name: mean.name.clone(),
-                value: mean.value.clone(),
-                count: mean.count.clone(),
-                deviation: mean.deviation.clone(),
-                labelled: mean.labelled,
-                none: mean.none.clone(),
+                name: mean.name.get()?,
+                value: mean.value.get()?,
+                count: mean.count.if_given()?,
+                deviation: mean.deviation.if_given()?,
+                labelled: mean.labelled.get()?,
+                none: mean.none.get()?,
             },
             range,
             marks,
-            remark: raw.remark.as_ref().map(|r| Member {
-                key: r.value.clone(),
-                name: r.name.clone(),
-            }),
-            published: self.published(Some(name), &raw.unit, (columns, &[]))?,
+            remark,
+        })
+    }
+
+    /// The range of a panel whose mean has a `deviation` or not.
+    fn range(
+        &self,
+        cx: &mut dyn Checker,
+        table: &dyn KeyTable,
+        deviation: bool,
+    ) -> Option<RangeSpec> {
+        let Range { name, low, high } = Range::read(table);
+        let ends = match (low.if_given()?, high.if_given()?) {
+            (Some(low), Some(high)) => Some([low, high]),
+            (None, None) if deviation => None,
+            _ => {
+                let mistake = self.mistake(table.header(), "the range has no ends");
+                cx.tell(mistake.expected("`low` and `high`, or a `deviation` of the mean"));
+                return None;
+            }
+        };
+        Some(RangeSpec {
+            name: name.get()?,
+            ends,
         })
     }
 
     /// What the paper prints in `panel`, at some of `places`.
     fn published(
         &self,
+        cx: &mut dyn Checker,
         panel: Option<&str>,
         unit: &str,
         (places, series): (&[String], &[String]),
-    ) -> Result<Vec<Published>, Mistake> {
-        let mut list = Vec::new();
-        for spanned in &self.raw.published {
-            let raw = spanned.get_ref();
-            if raw.panel.as_deref() != panel {
+    ) -> Option<Vec<Published>> {
+        let mut all = Vec::new();
+        for (own, table) in self.printed(cx) {
+            if own.panel.if_given()?.as_deref() != panel {
                 continue;
             }
-            if raw.until.is_some() {
-                let what = "\"until\" is for lists; a column shows one value";
-                return mistake(spanned.span(), what);
+            if own.until.given {
+                cx.tell(table.misplaced(&own.until).says(
+                    "`until` is for lists",
+                    "no `until`",
+                    "a column shows one value",
+                ));
+                return None;
             }
             let mut at = Vec::new();
-            for pattern in raw.at.iter().flat_map(|at| at.get_ref().list()) {
-                let names = expand(pattern, &spanned.span(), self.sets())?;
+            for pattern in table.texts(&own.at) {
+                let names = expand(cx, &pattern, self.sets())?;
                 at.extend(names.into_iter().map(|(text, _)| text));
                 if let Some(strange) = at.iter().find(|at| !places.contains(at)) {
-                    let known = places.join(", ");
-                    let what = format!("\"{strange}\" is not in the figure; it has {known}");
-                    return mistake(spanned.span(), what);
+                    let known = list(places.iter().map(String::as_str));
+                    let what = format!("\"{strange}\" is not in the figure");
+                    let mistake = self.mistake(pattern.0, what);
+                    cx.tell(mistake.expected(format!("one of: {known}")));
+                    return None;
                 }
             }
-            if let Some(of) = raw.of.as_ref().filter(|of| !series.contains(of)) {
-                let what = match series {
-                    [] => "\"of\" is for bars".to_owned(),
-                    known => format!("there is no bar \"{of}\"; there are {}", known.join(", ")),
+            let of = own.of.if_given()?;
+            if let Some(of) = of.as_ref().filter(|of| !series.contains(of)) {
+                let (what, expected) = match series {
+                    [] => ("`of` is for bars".to_owned(), "no `of`".to_owned()),
+                    known => (
+                        format!("there is no bar \"{of}\""),
+                        format!("one of: {}", list(known.iter().map(String::as_str))),
+                    ),
                 };
-                return mistake(spanned.span(), what);
+                let mistake = self.mistake(table.span(&own.of), what);
+                cx.tell(mistake.expected(expected));
+                return None;
             }
-            list.push(Published {
+            let value = number(cx, table.span(&own.value), &own.value.get()?)?;
+            let text = own.text.if_given()?;
+            all.push(Published {
                 at,
-                of: raw.of.clone(),
-                value: raw.value,
-                text: raw.text.clone().unwrap_or_else(|| told(raw.value, unit)),
+                of,
+                value,
+                text: text.unwrap_or_else(|| told(value, unit)),
             });
         }
-        Ok(list)
+        Some(all)
     }
 
-    fn needed<'t, T>(&self, value: &'t Option<T>, key: &str) -> Result<&'t T, Mistake> {
-        let kind = &self.raw.kind;
-        let what = || {
-            format!(
-                "a figure of kind \"{}\" needs \"{key}\"",
-                kind.get_ref().name()
-            )
-        };
-        value.as_ref().ok_or_else(|| (kind.span(), what()))
+    /// The word for how the figure is drawn.
+    fn kind(&self) -> &str {
+        self.table.written("kind").unwrap_or("")
     }
 
-    /// Refuses keys that would be read by nobody.
-    fn only_what_the_kind_has(&self) -> Result<(), Mistake> {
-        let raw = self.raw;
-        let given = [
-            ("value", raw.value.is_some()),
-            ("values", raw.values.is_some()),
-            ("names", raw.names.is_some()),
-            ("list", raw.list.is_some()),
-            ("count", raw.count.is_some()),
-            ("along", raw.along.is_some()),
-            ("panels", raw.panels.is_some()),
-            ("reference", raw.reference.is_some()),
-        ];
-        let has = raw.kind.get_ref().keys();
-        let stray = given.iter().find(|(key, is)| *is && !has.contains(key));
-        match stray {
-            None => Ok(()),
-            Some((key, _)) => mistake(
-                raw.kind.span(),
-                format!(
-                    "a figure of kind \"{}\" has no \"{key}\"; it has {}",
-                    raw.kind.get_ref().name(),
-                    has.join(", ")
+    /// Tells of a key that the kind needs, where it is not there.
+    fn needed<T>(&self, cx: &mut dyn Checker, slot: &Slot<T>) -> Option<()> {
+        if !slot.given {
+            let what = format!("`{}` is missing", slot.name);
+            cx.tell(
+                Mistake::new(Code::MissingKey, self.table.span(&self.keys.kind), what).expected(
+                    format!("`{}` of a figure of kind \"{}\"", slot.name, self.kind()),
                 ),
-            ),
+            );
         }
+        slot.given.then_some(())
     }
-}
 
-fn log(axis: AxisText) -> Option<bool> {
-    match axis {
-        AxisText::Auto => None,
-        AxisText::Linear => Some(false),
-        AxisText::Log => Some(true),
+    /// Refuses keys that would be read by nobody; whether there are none.
+    fn only_what_the_kind_has(&self, cx: &mut dyn Checker, kind: Kind) -> bool {
+        let others = KINDS.iter().flat_map(|other| other.is.keys());
+        let stray = others.filter(|key| !kind.keys().contains(key));
+        let mut good = true;
+        for place in stray.filter_map(|key| self.table.place(key)) {
+            good = false;
+            let key = place.path.rsplit('.').next().unwrap_or_default();
+            let what = format!("a figure of kind \"{}\" has no `{key}`", self.kind());
+            let has = list(kind.keys().iter().copied());
+            cx.tell(
+                self.mistake(place.key, what)
+                    .expected(format!("one of: {has}")),
+            );
+        }
+        good
     }
 }
 

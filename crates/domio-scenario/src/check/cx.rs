@@ -31,6 +31,8 @@ pub(crate) struct Cx<'a> {
     /// Whether the file names no policy that exists and one was presumed: it has an error, and what
     /// is wrong for the presumed policy only is none.
     pub presumed: bool,
+    /// What to say of a key that is near to none.
+    pub strange_key: &'static str,
 }
 
 /// What a scenario has besides domains, as far as keys and names of domains depend on it.
@@ -64,6 +66,8 @@ impl<'a> Cx<'a> {
                 devices: Rc::new([]),
             },
             presumed: false,
+            strange_key: "no table has a key of that name: remove it, or see `domio scenario \
+                          schema`, which explains every key",
         }
     }
 
@@ -116,6 +120,11 @@ impl Checker for Cx<'_> {
 
     fn note(&mut self, notice: String) {
         self.notices.push(notice);
+    }
+
+    fn line(&self, span: Span) -> usize {
+        let source = self.sources.get(span.source as usize);
+        source.map_or(1, |source| source.place(span.start as usize).line)
     }
 
     fn is_partial(&self) -> bool {

@@ -10,8 +10,8 @@ use crate::value::{Entry, Node, Table, Value};
 use domio_contract::Policy;
 use domio_core::keys::Span;
 use domio_core::keys::{
-    Code, Given, Good, Key, KeyKind, KeyParams, KeySection, KeyTable, KeyVariant, Keys, Mistake,
-    Need, Nested, Place, Slot, list, path_in,
+    Code, Given, Good, Key, KeyEntry, KeyKind, KeyParams, KeySection, KeyTable, KeyVariant, Keys,
+    Mistake, Named, Need, Nested, Place, Slot, list, path_in,
 };
 use domio_core::{Duration, ParamSpec, ParamValues};
 use std::any::Any;
@@ -497,6 +497,30 @@ impl KeyTable for Fields {
             value: field.span,
             path: self.key_path(&field.written),
         })
+    }
+
+    fn items(&self, name: &str) -> Vec<(Span, String)> {
+        self.named(name)
+            .map_or_else(Vec::new, |field| field.node.texts())
+    }
+
+    fn entries(&self, name: &str) -> Vec<KeyEntry<'_>> {
+        let path = self.key_path(name);
+        let table = self.node_at(name).and_then(Node::as_table);
+        let entries = table.map_or(&[][..], |table| &table.entries).iter();
+        let entry = |entry: &'_ Entry| Named {
+            name: entry.key.clone(),
+            span: entry.key_span,
+            key: path_in(&path, &entry.key),
+        };
+        entries
+            .map(|own| KeyEntry {
+                named: entry(own),
+                is_table: own.node.as_table().is_some(),
+                node: &own.node,
+                texts: own.node.texts(),
+            })
+            .collect()
     }
 
     fn written(&self, name: &str) -> Option<&str> {

@@ -33,7 +33,13 @@ pub(super) fn of_key(key: &Key, parts: &Parts) -> String {
             }
             (ParamKind::Choice(words), _) => format!("\"{}\"", words.first().unwrap_or(&"")),
         },
-        KeyKind::Text => "\"some text\"".to_owned(),
+        KeyKind::Text | KeyKind::Texts => "\"some text\"".to_owned(),
+        KeyKind::Figure => "0.5".to_owned(),
+        KeyKind::Figures => "[1, 2]".to_owned(),
+        KeyKind::TextsOrTables(_) => "\"a name\"".to_owned(),
+        KeyKind::ByName(inner) => {
+            return format!("write [{written}], and `{}` for each", inner.name);
+        }
         KeyKind::Name | KeyKind::DomainName => "\"g1\"".to_owned(),
         KeyKind::Bytes { min, max } => match key.need {
             Need::Word(word) => format!("\"{word}\""),

@@ -14,7 +14,7 @@ mod fields;
 mod hint;
 mod lengths;
 pub(crate) mod meant;
-pub(crate) mod unknown;
+mod unknown;
 mod value;
 pub(crate) mod words;
 

@@ -9,10 +9,7 @@ use crate::suggest::{did_you_mean, nearest};
 use crate::value::Entry;
 use domio_contract::Policy;
 use domio_core::keys::{Code, Mistake, list, quote};
-use domio_core::keys::{Key, KeyParams, KeySection, Need};
-
-/// Header of the document itself, which is written nowhere.
-pub(crate) const TOP_LEVEL: &str = "(top level)";
+use domio_core::keys::{Key, KeyParams, KeySection, Need, TOP_LEVEL};
 
 impl Fields {
     pub(super) fn unknown(&self, cx: &mut Cx<'_>, entry: &Entry, policy: Option<&Policy>) {
@@ -71,11 +68,7 @@ impl Fields {
                     "one of: {}",
                     list(allowed.iter().map(String::as_str))
                 ))
-                .hint_or(
-                    hint,
-                    "no table has a key of that name: remove it, or see `domio scenario schema`, \
-                     which explains every key",
-                ),
+                .hint_or(hint, cx.strange_key),
         );
     }
 

@@ -41,7 +41,6 @@ pub(crate) use task::TASK;
 pub(crate) use vcpus::VCPU;
 pub(crate) use workloads::{DEMANDS, OTHERS};
 
-use crate::check::unknown::TOP_LEVEL;
 use crate::check::{self, Cx, Fields};
 use crate::devices::{OF_HOST, around, count};
 use crate::parts::Parts;
@@ -49,7 +48,9 @@ use crate::plan::Plan;
 use crate::value::{Node, Table};
 use domio_contract::Policy;
 use domio_core::ParamValues;
-use domio_core::keys::{Key, KeySection, Keys, Need, Nested, Slot, int, nested, nested_list, text};
+use domio_core::keys::{
+    Key, KeySection, Keys, Need, Nested, Slot, TOP_LEVEL, int, nested, nested_list, text,
+};
 use domio_vmm::config::{HostConfig, KernelCosts};
 use domio_vmm::evtchn::Abi;
 use host::{HostKeys, RUN, RunKeys};

@@ -1,280 +1,359 @@
 //! Reads `[measure.NAME]`.
 
-use super::super::names::expand;
 use super::super::{Choice, Gauge, Moment, Recipe, Shape, Term};
 use super::Vocabulary;
-use crate::strict::{Strict, near};
+use super::words::name_is_plain;
+use crate::strict::{SAID, said};
 use crate::tolerance::Tolerance;
-use std::ops::Range;
+use domio_core::keys::{
+    Checker, Code, KeyEntry, KeySection, KeyTable, Keys, Mistake, Need, Nested, Slot, WordOf,
+    figure, form, list, nested, texts, word,
+};
 use std::sync::Arc;
-use toml::de::{DeTable, DeValue};
 
-const KEYS: [&str; 14] = [
-    "name",
-    "unit",
-    "value",
-    "each",
-    "pooled",
-    "list",
-    "ratio",
-    "difference",
-    "take",
-    "from",
-    "to",
-    "over",
-    "tolerance",
-    "times",
+/// `[measure.NAME]`.
+pub(super) static MEASURE: KeySection =
+    KeySection::plain("[measure.NAME]", "What is measured.", MeasureKeys::KEYS);
+
+keys! {
+    struct MeasureKeys {
+        name: String = form(&SAID, said), Need::Required, "For people.";
+        unit: String = form(&SAID, said), Need::Optional("none"), "Unit, for people.";
+        value: String = form(&SAID, said), Need::Optional("none"), "A value of a sample.";
+        each: String = form(&SAID, said), Need::Optional("none"),
+            "Several values, as a text with braces.";
+        pooled: Nested = nested(&POOLED), Need::Optional("none"),
+            "What stands for many values that are not there one by one.";
+        list: String = form(&SAID, said), Need::Optional("none"), "A list of a sample.";
+        ratio: Vec<String> = texts(), Need::Optional("none"), "One measure over another.";
+        difference: Vec<String> = texts(), Need::Optional("none"), "One measure less another.";
+        take: Take = word(&TAKES), Need::Optional("each by itself"), "What is made of several.";
+        from: String = figure(), Need::Optional("none"), "The part of a list from here on.";
+        to: String = figure(), Need::Optional("none"), "The part of a list up to here.";
+        over: String = figure(), Need::Optional("none"), "The part of a list over this.";
+        tolerance: String = form(&SAID, said), Need::Optional("none"),
+            "How far both ends of the part may be off.";
+        times: String = figure(), Need::Optional("1"), "Of the second measure of a difference.";
+    }
+}
+
+static POOLED: KeySection = KeySection::plain("pooled", "Names of values.", PooledKeys::KEYS);
+
+keys! {
+    struct PooledKeys {
+        count: String = form(&SAID, said), Need::Required, "How many there are.";
+        mean: String = form(&SAID, said), Need::Required, "Their mean.";
+        deviation: String = form(&SAID, said), Need::Required, "Their standard deviation.";
+    }
+}
+
+/// What is made of several values.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Take {
+    Shape(Shape),
+    Ranks,
+    Deviation,
+    Median,
+}
+
+static TAKES: [WordOf<Take>; 9] = [
+    WordOf::new("lowest", Take::Shape(Shape::Lowest), "The lowest."),
+    WordOf::new("highest", Take::Shape(Shape::Highest), "The highest."),
+    WordOf::new("mean", Take::Shape(Shape::Mean), "Their mean."),
+    WordOf::new("spread", Take::Shape(Shape::Spread), "Highest less lowest."),
+    WordOf::new(
+        "unevenness",
+        Take::Shape(Shape::Unevenness),
+        "Spread over mean.",
+    ),
+    WordOf::new("fairness", Take::Shape(Shape::Fairness), "Jain's index."),
+    WordOf::new("ranks", Take::Ranks, "The order of their means."),
+    WordOf::new("deviation", Take::Deviation, "Their deviation."),
+    WordOf::new("median", Take::Median, "The one in the middle."),
 ];
 
 /// What a measure is made of, of which each has one.
-const MADE_OF: [&str; 6] = ["value", "each", "pooled", "list", "ratio", "difference"];
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum MadeOf {
+    Value,
+    Each,
+    Pooled,
+    List,
+    Ratio,
+    Difference,
+}
+
+const MADE_OF: [(&str, MadeOf); 6] = [
+    ("value", MadeOf::Value),
+    ("each", MadeOf::Each),
+    ("pooled", MadeOf::Pooled),
+    ("list", MadeOf::List),
+    ("ratio", MadeOf::Ratio),
+    ("difference", MadeOf::Difference),
+];
 
 /// Reads all measures of the file into `words`: those of samples first, then those of others.
-pub(super) fn read<'t>(words: &mut Vocabulary, strict: &mut Strict<'t>, root: &DeTable<'t>) {
+pub(super) fn read(words: &mut Vocabulary, cx: &mut dyn Checker, entries: Vec<KeyEntry<'_>>) {
     let mut derived = Vec::new();
-    for ((at, name), value) in strict.entries(root, "measure") {
-        let DeValue::Table(fields) = value.get_ref() else {
-            let what = format!("\"{name}\" is not a table; write [measure.{name}]");
-            strict.mistake(at, what);
-            continue;
-        };
-        words.name_is_plain(strict, at.clone(), "measure", &name);
+    for entry in entries {
+        let name = entry.named.name.clone();
+        name_is_plain(cx, &entry.named, "measure");
         if Choice::ALL.iter().any(|choice| choice.name() == name) {
-            let what =
-                format!("\"{name}\" has a meaning of its own before cells; use another name");
-            strict.mistake(at.clone(), what);
+            let what = format!("`{name}` has a meaning of its own before cells");
+            let mistake = Mistake::new(Code::Conflict, entry.named.span, what);
+            cx.tell(mistake.hint("use another name"));
         }
-        strict.known(fields, &KEYS);
-        let there: Vec<&str> = MADE_OF
-            .into_iter()
-            .filter(|k| fields.get(*k).is_some())
-            .collect();
-        match there.as_slice() {
-            ["ratio" | "difference"] => derived.push((at, name, fields)),
-            [of] => {
-                let plain = one(words, strict, &at, &name, fields, of);
-                words.measures.extend(plain);
-            }
+        if !entry.is_table {
+            continue;
+        }
+        let table = cx.table(entry.node, &MEASURE, &entry.named.key);
+        let keys = MeasureKeys::read(&table);
+        let there = MADE_OF.iter();
+        let there = there.filter(|(key, _)| table.place(key).is_some());
+        let there: Vec<MadeOf> = there.map(|(_, of)| *of).collect();
+        let measure = Measure { name, keys, table };
+        match there[..] {
+            [of @ (MadeOf::Ratio | MadeOf::Difference)] => derived.push((measure, of)),
+            [of] => words.measures.extend(measure.gauge(words, cx, of)),
             _ => {
-                let list = MADE_OF.join(", ");
-                let what = format!("the measure \"{name}\" is made of one of {list}");
-                strict.mistake(at, what);
+                let what = format!("the measure `{}` is made of {}", measure.name, there.len());
+                cx.tell(
+                    Mistake::new(Code::Conflict, entry.named.span, what)
+                        .expected(format!("one of: {}", list(MADE_OF.map(|(key, _)| key)))),
+                );
             }
         }
     }
     // Those that are made of others are made of plain ones alone, so that none goes in circles.
-    let mut made = Vec::new();
-    for (at, name, fields) in derived {
-        let of = match fields.get("ratio").is_some() {
-            true => "ratio",
-            false => "difference",
+    let made = derived
+        .iter()
+        .map(|(measure, of)| measure.gauge(words, cx, *of));
+    let made: Vec<_> = made.collect();
+    words.measures.extend(made.into_iter().flatten());
+}
+
+/// A measure under way.
+struct Measure {
+    name: String,
+    keys: MeasureKeys,
+    table: Box<dyn KeyTable>,
+}
+
+impl Measure {
+    /// The measure, by its name.
+    fn gauge(
+        &self,
+        words: &Vocabulary,
+        cx: &mut dyn Checker,
+        of: MadeOf,
+    ) -> Option<(String, Arc<Gauge>)> {
+        let keys = &self.keys;
+        let good = self.belong_together(cx, of);
+        let recipe = match of {
+            MadeOf::Value => keys.value.get().map(Recipe::Value),
+            MadeOf::Each => self.each(words, cx),
+            MadeOf::Pooled => self.pooled(cx),
+            MadeOf::List => self.list(words, cx),
+            MadeOf::Ratio => self.terms(words, cx, &keys.ratio).map(Recipe::Ratio),
+            MadeOf::Difference => self.difference(words, cx),
         };
-        made.extend(one(words, strict, &at, &name, fields, of));
+        let gauge = Gauge {
+            key: self.name.clone(),
+            name: keys.name.get()?,
+            unit: keys.unit.or(String::new())?,
+            recipe: recipe.filter(|_| good)?,
+        };
+        Some((self.name.clone(), Arc::new(gauge)))
     }
-    words.measures.extend(made);
-}
 
-/// The measure `name`, by its name.
-fn one<'t>(
-    words: &Vocabulary,
-    strict: &mut Strict<'t>,
-    at: &Range<usize>,
-    name: &str,
-    fields: &DeTable<'t>,
-    of: &str,
-) -> Option<(String, Arc<Gauge>)> {
-    misplaced(strict, fields, of);
-    let told = strict.text(at, "measure", fields, "name");
-    let unit = strict.text_if_any(fields, "unit");
-    let recipe = match of {
-        "value" => strict
-            .text_if_any(fields, "value")
-            .map(|(_, value)| Recipe::Value(value)),
-        "each" => each(words, strict, fields),
-        "pooled" => pooled(strict, fields),
-        "list" => list(words, strict, fields),
-        _ => made_of(words, strict, fields, of),
-    };
-    let gauge = Gauge {
-        key: name.to_owned(),
-        name: told?.1,
-        unit: unit.map_or_else(String::new, |(_, unit)| unit),
-        recipe: recipe?,
-    };
-    Some((name.to_owned(), Arc::new(gauge)))
-}
+    /// Tells of keys that a measure made of `of` has no use for; whether there are none.
+    fn belong_together(&self, cx: &mut dyn Checker, of: MadeOf) -> bool {
+        let MeasureKeys {
+            take,
+            from,
+            to,
+            over,
+            tolerance,
+            times,
+            ..
+        } = &self.keys;
+        let given = |slot: &Slot<String>| (slot.given, self.table.misplaced(slot), slot.name);
+        let take = (take.given, self.table.misplaced(take), take.name);
+        let of_several = matches!(of, MadeOf::Each | MadeOf::Pooled | MadeOf::List);
+        let of_list = of == MadeOf::List;
+        let all = [
+            (take, of_several, "each, pooled, list"),
+            (given(from), of_list, "list"),
+            (given(to), of_list, "list"),
+            (given(over), of_list, "list"),
+            (given(tolerance), of_list, "list"),
+            (given(times), of == MadeOf::Difference, "difference"),
+        ];
+        let mut good = true;
+        for ((is_given, mistake, name), belongs, with) in all {
+            if is_given && !belongs {
+                good = false;
+                cx.tell(mistake.says(
+                    format!("`{name}` does not belong here"),
+                    format!("`{name}` with {with}"),
+                    "remove the key",
+                ));
+            }
+        }
+        good
+    }
 
-/// Keeps mistakes for keys that a measure made of `of` has no use for.
-fn misplaced(strict: &mut Strict<'_>, fields: &DeTable<'_>, of: &str) {
-    let companions: [(&str, &[&str]); 6] = [
-        ("take", &["each", "pooled", "list"]),
-        ("from", &["list"]),
-        ("to", &["list"]),
-        ("over", &["list"]),
-        ("tolerance", &["list"]),
-        ("times", &["difference"]),
-    ];
-    for (key, owners) in companions {
-        if let (Some(value), false) = (fields.get(key), owners.contains(&of)) {
-            let with = owners.join(", ");
-            strict.mistake(
-                value.span(),
-                format!("\"{key}\" goes with {with}, and not with {of}"),
-            );
+    /// Tells of a word of `take` that what the measure is made of has not.
+    fn no_take<T>(&self, cx: &mut dyn Checker, expected: &str) -> Option<T> {
+        let mistake = match self.table.written("take") {
+            Some(word) => self.table.wrong(Code::Conflict, &self.keys.take, word),
+            None => Mistake::new(Code::MissingKey, self.table.header(), ""),
+        };
+        cx.tell(mistake.says(
+            "`take` does not say what is made of the measure",
+            expected,
+            "other words go with other measures",
+        ));
+        None
+    }
+
+    fn each(&self, words: &Vocabulary, cx: &mut dyn Checker) -> Option<Recipe> {
+        let text = (self.table.span(&self.keys.each), self.keys.each.get()?);
+        let names = words.expanded(cx, &text)?;
+        let Some(take) = self.keys.take.if_given()? else {
+            return Some(Recipe::Each(names));
+        };
+        let names = names.into_iter().map(|(_, name)| name).collect();
+        match take {
+            Take::Shape(shape) => Some(Recipe::Shaped(names, shape)),
+            Take::Ranks => Some(Recipe::Ranks(names)),
+            Take::Deviation | Take::Median => self.no_take(
+                cx,
+                "one of: lowest, highest, mean, spread, unevenness, fairness, ranks",
+            ),
         }
     }
-}
 
-/// The word under `take`, one of `words`.
-fn take(
-    strict: &mut Strict<'_>,
-    fields: &DeTable<'_>,
-    words: &[&'static str],
-) -> Option<&'static str> {
-    let (at, word) = strict.text_if_any(fields, "take")?;
-    let found = words.iter().find(|known| **known == word);
-    if found.is_none() {
-        let hint = near(&word, words.iter().copied());
-        let what = format!("take \"{word}\" is not one of {}{hint}", words.join(", "));
-        strict.mistake(at, what);
+    fn pooled(&self, cx: &mut dyn Checker) -> Option<Recipe> {
+        let table = self.table.tables(cx, &self.keys.pooled, &POOLED).pop()?;
+        let PooledKeys {
+            count,
+            mean,
+            deviation,
+        } = PooledKeys::read(&table);
+        let names = [count.get()?, mean.get()?, deviation.get()?];
+        let moment = match self.keys.take.if_given()? {
+            Some(Take::Shape(Shape::Mean)) => Moment::Mean,
+            Some(Take::Deviation) => Moment::Deviation,
+            _ => return self.no_take(cx, "`take = \"mean\"` or `take = \"deviation\"`"),
+        };
+        Some(Recipe::Pooled { names, moment })
     }
-    found.copied()
-}
 
-fn each(words: &Vocabulary, strict: &mut Strict<'_>, fields: &DeTable<'_>) -> Option<Recipe> {
-    const RANKS: &str = "ranks";
-    let (at, text) = strict.text_if_any(fields, "each")?;
-    let names = match expand(&text, &words.sets) {
-        Ok(names) => names,
-        Err(what) => {
-            strict.mistake(at, what);
+    fn list(&self, words: &Vocabulary, cx: &mut dyn Checker) -> Option<Recipe> {
+        let keys = &self.keys;
+        let list = keys.list.get()?;
+        let number = |cx: &mut dyn Checker, slot| words.number(cx, &*self.table, slot);
+        if keys.tolerance.given && !keys.from.given {
+            cx.tell(self.table.misplaced(&keys.tolerance).says(
+                "`tolerance` goes with `from` and `to`",
+                "`from` and `to` with it",
+                "remove the key",
+            ));
             return None;
         }
-    };
-    if fields.get("take").is_none() {
-        return Some(Recipe::Each(names));
-    }
-    let known: Vec<&str> = Shape::ALL
-        .map(Shape::name)
-        .into_iter()
-        .chain([RANKS])
-        .collect();
-    let word = take(strict, fields, &known)?;
-    let names = names.into_iter().map(|(_, name)| name).collect();
-    match Shape::ALL.into_iter().find(|shape| shape.name() == word) {
-        Some(shape) => Some(Recipe::Shaped(names, shape)),
-        None => Some(Recipe::Ranks(names)),
-    }
-}
-
-fn pooled<'t>(strict: &mut Strict<'t>, fields: &DeTable<'t>) -> Option<Recipe> {
-    const PARTS: [&str; 3] = ["count", "mean", "deviation"];
-    let value = fields.get("pooled")?;
-    let DeValue::Table(parts) = value.get_ref() else {
-        let what = "\"pooled\" is not a table; expected { count = \"…\", mean = \"…\", deviation = \
-                    \"…\" } with names of values";
-        strict.mistake(value.span(), what);
-        return None;
-    };
-    strict.known(parts, &PARTS);
-    let at = value.span();
-    let names = PARTS.map(|key| strict.text(&at, "table \"pooled\"", parts, key));
-    let [count, mean, deviation] = names;
-    let names = [count?.1, mean?.1, deviation?.1];
-    if fields.get("take").is_none() {
-        strict.mistake(
-            at,
-            "a pooled measure needs take = \"mean\" or take = \"deviation\"",
-        );
-    }
-    let moment = match take(strict, fields, &["mean", "deviation"])? {
-        "mean" => Moment::Mean,
-        _ => Moment::Deviation,
-    };
-    Some(Recipe::Pooled { names, moment })
-}
-
-fn list(words: &Vocabulary, strict: &mut Strict<'_>, fields: &DeTable<'_>) -> Option<Recipe> {
-    let (at, list) = strict.text_if_any(fields, "list")?;
-    let number = |strict: &mut Strict<'_>, key| words.number_if_any(strict, fields, key);
-    let there = ["take", "over", "from", "to"].map(|key| fields.get(key).is_some());
-    if let Some(value) = fields.get("tolerance")
-        && !there[2]
-    {
-        strict.mistake(value.span(), "\"tolerance\" goes with \"from\" and \"to\"");
-    }
-    match there {
-        [true, false, false, false] => {
-            take(strict, fields, &["median"])?;
-            Some(Recipe::Median(list))
-        }
-        [false, true, false, false] => Some(Recipe::Part {
-            list,
-            range: (number(strict, "over")?, f64::INFINITY),
-            closed: false,
-        }),
-        [false, false, true, true] => {
-            let (from, to) = (number(strict, "from")?, number(strict, "to")?);
-            let range = match strict.text_if_any(fields, "tolerance") {
-                None => (from, to),
-                Some((at, text)) => match Tolerance::parse(&text) {
-                    Some(tolerance) => (tolerance.range(from).0, tolerance.range(to).1),
-                    None => {
-                        strict.mistake(at, format!("\"{text}\" is no tolerance; expected as x2"));
-                        return None;
+        let (range, closed) = match (
+            keys.take.given,
+            keys.over.given,
+            keys.from.given,
+            keys.to.given,
+        ) {
+            (true, false, false, false) => {
+                return match keys.take.get()? {
+                    Take::Median => Some(Recipe::Median(list)),
+                    _ => self.no_take(cx, "`take = \"median\"`"),
+                };
+            }
+            (false, true, false, false) => ((number(cx, &keys.over)?, f64::INFINITY), false),
+            (false, false, true, true) => {
+                let (from, to) = (number(cx, &keys.from)?, number(cx, &keys.to)?);
+                match keys.tolerance.if_given()? {
+                    None => ((from, to), true),
+                    Some(text) => {
+                        let tolerance = self.tolerance(cx, &text)?;
+                        ((tolerance.range(from).0, tolerance.range(to).1), true)
                     }
-                },
-            };
-            Some(Recipe::Part {
-                list,
-                range,
-                closed: true,
-            })
-        }
-        _ => {
-            let what = "a measure of a list needs take = \"median\", or \"over\", or \"from\" and \
-                        \"to\"";
-            strict.mistake(at, what);
-            None
-        }
-    }
-}
-
-fn made_of(
-    words: &Vocabulary,
-    strict: &mut Strict<'_>,
-    fields: &DeTable<'_>,
-    of: &str,
-) -> Option<Recipe> {
-    let at = fields.get(of).map(|value| value.span())?;
-    let texts = strict.texts(fields, of);
-    let mut terms = Vec::new();
-    for (at, text) in &texts {
-        let (name, cell) = match text.split_once(" of ") {
-            Some((name, cell)) => (name.trim(), Some(cell.trim().to_owned())),
-            None => (text.trim(), None),
+                }
+            }
+            _ => {
+                cx.tell(
+                    Mistake::new(
+                        Code::Conflict,
+                        self.table.header(),
+                        "the measure does not say what is made of the list",
+                    )
+                    .expected("`take = \"median\"`, or `over`, or `from` and `to`"),
+                );
+                return None;
+            }
         };
-        let gauge = words.measure(strict, at, name)?;
-        if gauge.count() != 1 || matches!(gauge.recipe, Recipe::Median(_)) {
-            let what = format!("\"{name}\" is not one figure a replication");
-            strict.mistake(at.clone(), what);
-            return None;
-        }
-        terms.push(Term { gauge, cell });
+        Some(Recipe::Part {
+            list,
+            range,
+            closed,
+        })
     }
-    let Ok(terms) = <[Term; 2]>::try_from(terms) else {
-        let what = format!("\"{of}\" is of two measures, as [\"a\", \"b\"]");
-        strict.mistake(at, what);
-        return None;
-    };
-    match of {
-        "ratio" => Some(Recipe::Ratio(Box::new(terms))),
-        _ => {
-            let times = match fields.get("times") {
-                None => 1.0,
-                Some(value) => words.number(strict, "times", value)?,
-            };
-            Some(Recipe::Difference(Box::new(terms), times))
+
+    fn tolerance(&self, cx: &mut dyn Checker, text: &str) -> Option<Tolerance> {
+        let tolerance = Tolerance::parse(text);
+        if tolerance.is_none() {
+            let slot = &self.keys.tolerance;
+            cx.tell(self.table.wrong(Code::OutOfRange, slot, text).says(
+                format!("\"{text}\" is no tolerance"),
+                "as x2",
+                "both ends of the part are as far off",
+            ));
         }
+        tolerance
+    }
+
+    fn difference(&self, words: &Vocabulary, cx: &mut dyn Checker) -> Option<Recipe> {
+        let terms = self.terms(words, cx, &self.keys.difference)?;
+        let times = match self.keys.times.given {
+            false => 1.0,
+            true => words.number(cx, &*self.table, &self.keys.times)?,
+        };
+        Some(Recipe::Difference(terms, times))
+    }
+
+    /// The two measures that `slot` names.
+    fn terms(
+        &self,
+        words: &Vocabulary,
+        cx: &mut dyn Checker,
+        slot: &Slot<Vec<String>>,
+    ) -> Option<Box<[Term; 2]>> {
+        let mut terms = Vec::new();
+        for (at, text) in self.table.texts(slot) {
+            let (name, cell) = match text.split_once(" of ") {
+                Some((name, cell)) => (name.trim(), Some(cell.trim().to_owned())),
+                None => (text.trim(), None),
+            };
+            let gauge = words.measure(cx, at, name)?;
+            if gauge.count() != 1 || matches!(gauge.recipe, Recipe::Median(_)) {
+                let what = format!("`{name}` is not one figure a replication");
+                cx.tell(Mistake::new(Code::Conflict, at, what));
+                return None;
+            }
+            terms.push(Term { gauge, cell });
+        }
+        let Ok(terms) = <[Term; 2]>::try_from(terms) else {
+            let name = slot.name;
+            let what = format!("`{name}` is of two measures");
+            let mistake = Mistake::new(Code::OutOfRange, self.table.span(slot), what);
+            cx.tell(mistake.expected("two, as [\"a\", \"b\"]"));
+            return None;
+        };
+        Some(Box::new(terms))
     }
 }

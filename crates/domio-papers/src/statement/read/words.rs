@@ -2,13 +2,15 @@
 
 use super::super::names::{NamedSets, expand, is_name};
 use super::super::{Choice, Gauge, Operand};
-use super::measures;
-use crate::strict::{Placed, Strict, near, plain_number};
+use super::measures::{self, MEASURE};
+use domio_core::keys::{
+    Checker, Code, Key, KeyKind, KeyTable, Mistake, Named, Need, Nested, Slot, Span,
+};
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::sync::Arc;
-use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+
+/// A text with its place.
+pub(crate) type Placed = (Span, String);
 
 /// What the checks of a file may name.
 #[derive(Default)]
@@ -19,123 +21,116 @@ pub(crate) struct Vocabulary {
 }
 
 impl Vocabulary {
-    /// Keys of the file that it is read from.
-    pub const KEYS: [&'static str; 3] = ["sets", "numbers", "measure"];
+    /// What stands in `[sets]`.
+    pub const SET: Key = Key::new("NAME", KeyKind::Texts, Need::Required, "Its members.");
+    /// What stands in `[numbers]`.
+    pub const NUMBER: Key = Key::new("NAME", KeyKind::Figure, Need::Required, "The number.");
+    /// What stands in `[measure]`.
+    pub const MEASURE: Key = {
+        let kind = KeyKind::Section(&MEASURE);
+        Key::new("NAME", kind, Need::Required, "What it is made of.")
+    };
 
-    /// Reads the sets, numbers and measures of a file.
-    pub fn read<'t>(strict: &mut Strict<'t>, root: &DeTable<'t>) -> Self {
+    /// Reads the sets, numbers and measures of a file, which are at these keys.
+    pub fn read(
+        cx: &mut dyn Checker,
+        document: &dyn KeyTable,
+        [sets, numbers, measure]: [&Slot<Nested>; 3],
+    ) -> Self {
         let mut words = Vocabulary::default();
-        for ((at, name), value) in strict.entries(root, "sets") {
-            let members = strict.as_texts(&name, value);
-            words.name_is_plain(strict, at, "set", &name);
-            for (at, member) in &members {
-                if !is_name(member) {
-                    let what = format!(
-                        "\"{member}\" cannot be a part of a cell's name; expected a-z, 0-9, - and _"
-                    );
-                    strict.mistake(at.clone(), what);
-                }
+        let sets = document.entries(sets.name);
+        for entry in &sets {
+            name_is_plain(cx, &entry.named, "set");
+            for (at, member) in entry.texts.iter().filter(|(_, member)| !is_name(member)) {
+                cx.tell(
+                    Mistake::new(
+                        Code::OutOfRange,
+                        *at,
+                        format!("`{member}` cannot be a part of a cell's name"),
+                    )
+                    .expected("a-z, 0-9, - and _"),
+                );
             }
-            let members = members.into_iter().map(|(_, member)| member);
-            words.sets.insert(name, members.collect());
+            let members = entry.texts.iter().map(|(_, member)| member.clone());
+            words
+                .sets
+                .insert(entry.named.name.clone(), members.collect());
         }
-        words.sets_are_no_members(strict, root);
-        for ((at, name), value) in strict.entries(root, "numbers") {
-            words.name_is_plain(strict, at, "number", &name);
-            match plain_number(value.get_ref()) {
-                Some(number) => {
+        // A set that is called like one of the members of a set could be meant as either.
+        for Named { name, span, .. } in sets.iter().map(|entry| &entry.named) {
+            if words.sets.values().flatten().any(|member| member == name) {
+                let what = format!("the set `{name}` is called like a member of a set");
+                cx.tell(Mistake::new(Code::Duplicate, *span, what).hint("give it another name"));
+            }
+        }
+        for entry in document.entries(numbers.name) {
+            name_is_plain(cx, &entry.named, "number");
+            let [(at, text)] = &entry.texts[..] else {
+                continue;
+            };
+            let name = entry.named.name;
+            match text.parse::<f64>() {
+                Ok(number) if number.is_finite() => {
                     words.numbers.insert(name, number);
                 }
-                None => strict.mistake(value.span(), format!("\"{name}\" is not a number")),
+                _ => cx.tell(
+                    Mistake::new(Code::WrongType, *at, format!("`{name}` is not a number"))
+                        .expected("a number"),
+                ),
             }
         }
-        measures::read(&mut words, strict, root);
+        measures::read(&mut words, cx, document.entries(measure.name));
         words
     }
 
-    pub(super) fn name_is_plain(
-        &self,
-        strict: &mut Strict<'_>,
-        at: Range<usize>,
-        what: &str,
-        name: &str,
-    ) {
-        if !is_name(name) {
-            let told = format!("the {what} \"{name}\" has a name that is not of a-z, 0-9, - and _");
-            strict.mistake(at, told);
-        }
-    }
-
-    /// A set that is called like one of the members of a set could be meant as either.
-    fn sets_are_no_members(&self, strict: &mut Strict<'_>, root: &DeTable<'_>) {
-        let is_member = |name: &String| self.sets.values().flatten().any(|member| member == name);
-        for ((at, name), _) in strict.entries(root, "sets") {
-            if is_member(&name) {
-                let what = format!(
-                    "the set \"{name}\" is called like a member of a set; give it another name"
-                );
-                strict.mistake(at, what);
-            }
-        }
-    }
-
-    /// The number that `value` is or names: `2`, `"much"`, `"1/3"`, `"1/much"`.
+    /// The number at `slot`, which may name one: `2`, `"much"`, `"1/3"`, `"1/much"`.
     pub(super) fn number(
         &self,
-        strict: &mut Strict<'_>,
-        key: &str,
-        value: &Spanned<DeValue<'_>>,
+        cx: &mut dyn Checker,
+        table: &dyn KeyTable,
+        slot: &Slot<String>,
     ) -> Option<f64> {
-        if let Some(number) = plain_number(value.get_ref()) {
-            return Some(number);
-        }
+        let text = slot.get()?;
         let one = |text: &str| {
             let text = text.trim();
             let plain = text.parse::<f64>().ok().filter(|n| n.is_finite());
             plain.or_else(|| self.numbers.get(text).copied())
         };
-        let found = match value.get_ref() {
-            DeValue::String(text) => match text.split_once('/') {
-                None => one(text),
-                Some((a, b)) => one(a).zip(one(b)).map(|(a, b)| a / b),
-            },
-            _ => None,
+        let found = match text.split_once('/') {
+            None => one(&text),
+            Some((a, b)) => one(a).zip(one(b)).map(|(a, b)| a / b),
         };
         let found = found.filter(|number| number.is_finite());
         if found.is_none() {
             let names: Vec<&str> = self.numbers.keys().map(String::as_str).collect();
-            let mut what = format!("\"{key}\" is not a number, nor a fraction as \"1/3\"");
-            if !names.is_empty() {
-                what += &format!(", nor one of the file's numbers: {}", names.join(", "));
-            }
-            strict.mistake(value.span(), what);
+            let known = match names[..] {
+                [] => String::new(),
+                _ => format!(", or one of the file's numbers: {}", names.join(", ")),
+            };
+            let near = cx.did_you_mean(&text, &names);
+            let mistake = table.wrong(Code::UnknownName, slot, text.as_str()).says(
+                format!("`{}` is no number", slot.name),
+                format!("a number, a fraction as \"1/3\"{known}"),
+                "[numbers] gives numbers names",
+            );
+            cx.tell(mistake.maybe_hint(near));
         }
         found
     }
 
-    pub(super) fn number_if_any(
-        &self,
-        strict: &mut Strict<'_>,
-        fields: &DeTable<'_>,
-        key: &str,
-    ) -> Option<f64> {
-        self.number(strict, key, fields.get(key)?)
-    }
-
-    /// The measure called `name`.
-    pub(super) fn measure(
-        &self,
-        strict: &mut Strict<'_>,
-        at: &Range<usize>,
-        name: &str,
-    ) -> Option<Arc<Gauge>> {
+    /// The measure called `name`, as the text at `at` says.
+    pub(super) fn measure(&self, cx: &mut dyn Checker, at: Span, name: &str) -> Option<Arc<Gauge>> {
         let found = self.measures.get(name).cloned();
         if found.is_none() {
-            let known = self.measures.keys().map(String::as_str);
-            let hint = near(name, known);
-            let what =
-                format!("no measure is called \"{name}\"; expected a [measure.{name}]{hint}");
-            strict.mistake(at.clone(), what);
+            let known: Vec<&str> = self.measures.keys().map(String::as_str).collect();
+            let what = format!("no measure is called `{name}`");
+            let hint = cx.did_you_mean(name, &known);
+            cx.tell(
+                Mistake::new(Code::UnknownName, at, what)
+                    .found(name)
+                    .expected(format!("a [measure.{name}]"))
+                    .maybe_hint(hint),
+            );
         }
         found
     }
@@ -143,10 +138,13 @@ impl Vocabulary {
     /// `[MEASURE of ] [mean of |lowest of |highest of ] CELLS`.
     pub(super) fn operand(
         &self,
-        strict: &mut Strict<'_>,
+        cx: &mut dyn Checker,
         (at, text): &Placed,
         usual: Option<&Arc<Gauge>>,
     ) -> Option<Operand> {
+        let strange = |what: &str, expected: &str| {
+            Mistake::new(Code::OutOfRange, *at, format!("\"{text}\" {what}")).expected(expected)
+        };
         let mut words: Vec<&str> = text.split(" of ").map(str::trim).collect();
         let cells = words.pop().unwrap_or_default();
         let choice = words.last().and_then(|word| {
@@ -159,30 +157,55 @@ impl Vocabulary {
         let gauge = match (words.as_slice(), usual) {
             ([], Some(usual)) => usual.clone(),
             ([], None) => {
-                let what = format!("\"{text}\" has no measure; expected MEASURE of CELLS");
-                strict.mistake(at.clone(), what);
+                cx.tell(strange("has no measure", "MEASURE of CELLS"));
                 return None;
             }
-            ([name], _) => self.measure(strict, at, name)?,
+            ([name], _) => self.measure(cx, *at, name)?,
             _ => {
-                let what = format!(
-                    "\"{text}\" is not understood; expected CELLS, MEASURE of CELLS or MEASURE of \
-                     mean of CELLS (or lowest, or highest)"
-                );
-                strict.mistake(at.clone(), what);
+                let expected = "CELLS, MEASURE of CELLS or MEASURE of mean of CELLS (or lowest, \
+                                or highest)";
+                cx.tell(strange("is not understood", expected));
                 return None;
             }
         };
-        match expand(cells, &self.sets) {
-            Ok(cells) => Some(Operand {
-                gauge,
-                choice,
-                cells: cells.into_iter().map(|(_, cell)| cell).collect(),
-            }),
-            Err(what) => {
-                strict.mistake(at.clone(), what);
-                None
-            }
-        }
+        let cells = self.expanded(cx, &(*at, cells.to_owned()))?;
+        Some(Operand {
+            gauge,
+            choice,
+            cells: cells.into_iter().map(|(_, cell)| cell).collect(),
+        })
+    }
+
+    /// The operands of `texts`, without those that something is wrong with.
+    pub(super) fn operands(
+        &self,
+        cx: &mut dyn Checker,
+        texts: &[Placed],
+        usual: Option<&Arc<Gauge>>,
+    ) -> Vec<Operand> {
+        let all = texts.iter();
+        all.filter_map(|text| self.operand(cx, text, usual))
+            .collect()
+    }
+
+    /// The names that a text with braces stands for.
+    pub(super) fn expanded(
+        &self,
+        cx: &mut dyn Checker,
+        (at, text): &Placed,
+    ) -> Option<Vec<(String, String)>> {
+        let expanded = expand(text, &self.sets);
+        expanded
+            .map_err(|what| cx.tell(Mistake::new(Code::OutOfRange, *at, what)))
+            .ok()
+    }
+}
+
+/// Tells of a name of the writer's own that texts could not name.
+pub(super) fn name_is_plain(cx: &mut dyn Checker, named: &Named, what: &str) {
+    if !is_name(&named.name) {
+        let told = format!("the {what} `{}` has a strange name", named.name);
+        let mistake = Mistake::new(Code::OutOfRange, named.span, told);
+        cx.tell(mistake.expected("a name of a-z, 0-9, - and _"));
     }
 }

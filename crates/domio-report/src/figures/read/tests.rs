@@ -11,10 +11,13 @@ caption = \"c\"
 experiments = \"x.y\"
 ";
 
-fn what(text: &str) -> (usize, String) {
-    let error = read("p", text).expect_err(text);
-    assert!(error.to_string().starts_with("papers/p/figures.toml:"));
-    (error.line, error.what)
+/// Asserts that a mistake in `line` of `text` says `part`.
+#[track_caller]
+fn told(text: &str, line: usize, part: &str) {
+    let told = read("p", text).expect_err(text).to_string();
+    let at = format!("papers/p/figures.toml:{line}:");
+    let is = |told: &str| told.starts_with(&at) && told.contains(part);
+    assert!(told.lines().any(is), "{line}: {part}\n{told}");
 }
 
 #[test]
@@ -57,24 +60,28 @@ fn mistakes_have_their_line_and_a_hint() {
         (
             "kind = \"pie\"\n",
             7,
-            "unknown variant `pie`, expected one of `panels`",
+            "there is no kind `pie`; expected one of: panels",
         ),
         (
             "kind = \"bars\"\nvalue = { name = \"v\" }\n",
             7,
-            "\"bars\" needs \"values\"",
+            "expected `values` of a figure of kind \"bars\"",
         ),
         (
             "kind = \"cdf\"\nlist = \"l\"\npanels = [\"p\"]\n",
-            7,
-            "has no \"panels\"; it has value",
+            9,
+            "has no `panels`; expected one of: value",
         ),
         (
             "kind = \"panels\"\npanels = [\"p\"]\n",
             8,
             "no panel is called \"p\"",
         ),
-        ("colour = \"red\"\n", 7, "unknown field `colour`"),
+        (
+            "colour = \"red\"\n",
+            7,
+            "unknown key `colour` in [[figure]]",
+        ),
         (
             &format!("{bars}values = \"g{{m}}.v\"\n"),
             9,
@@ -89,7 +96,7 @@ fn mistakes_have_their_line_and_a_hint() {
         (
             &format!("{bars}values = \"g.v\"\npublished = [{{ at = \"h\", value = 1 }}]\n"),
             10,
-            "\"h\" is not in the figure; it has g",
+            "\"h\" is not in the figure; expected one of: g",
         ),
         (
             &format!("{bars}values = \"g.v\"\npublished = [{{ of = \"z\", value = 1 }}]\n"),
@@ -108,22 +115,14 @@ fn mistakes_have_their_line_and_a_hint() {
             "1 places for 2 points",
         ),
     ] {
-        let (at, what) = what(&format!("{HEAD}{rest}"));
-        assert!(what.contains(part), "{what}");
-        assert_eq!(at, line, "{what}");
+        told(&format!("{HEAD}{rest}"), line, part);
     }
-    assert_eq!(
-        what(""),
-        (1, "no figure in the file; expected [[figure]]".to_owned())
-    );
-    assert_eq!(what("[[figure]\n").0, 1);
+    told("", 1, "there is no [[figure]]");
+    told("[[figure]\n", 1, "");
     let twice = format!("{HEAD}{bars}values = \"g.v\"\n").repeat(2);
-    assert_eq!(
-        what(&twice),
-        (11, "two figures are called \"a\"".to_owned())
-    );
+    told(&twice, 11, "two figures are called \"a\"");
     let id = HEAD.replace("\"a\"", "\"A b\"") + bars;
-    assert!(what(&id).1.contains("lower-case"));
+    told(&id, 2, "lower-case");
 }
 
 #[test]
@@ -134,11 +133,13 @@ fn panels_are_checked() {
     };
     assert!(read("p", &text(panel, "")).is_ok());
     let range = format!("{panel}range = {{ name = \"r\", low = \"l\" }}\n");
-    assert!(what(&text(&range, "")).1.contains("\"low\" and \"high\""));
+    told(&text(&range, ""), 4, "`low` and `high`");
     let published = "published = [{ at = \"y\", value = 1 }]\n";
-    let (line, told) = what(&text(panel, published));
-    assert!(told.contains("which one of p prints it"), "{told}");
-    assert_eq!(line, 12);
+    told(
+        &text(panel, published),
+        12,
+        "expected `panel` with one of: p",
+    );
     let alone = panel.replace("value = \"v\"", "value = \"v\", deviation = \"d\"");
-    assert!(what(&text(&alone, "")).1.contains("needs the \"count\""));
+    told(&text(&alone, ""), 3, "needs the `count`");
 }

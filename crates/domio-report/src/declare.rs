@@ -1,0 +1,1 @@
+../../domio-core/src/keys/declare.rs
