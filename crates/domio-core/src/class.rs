@@ -336,7 +336,7 @@ pub enum Says {
         time: u8,
     },
     /// From now on the actor's domain has so much in the memory of a driver domain, which holds up
-    /// everybody's items at [`Stage::DriverMemory`].
+    /// everybody's items at places that hold for [`Hold::Memory`].
     Fills {
         /// How much, in any unit.
         amount: u8,
@@ -394,92 +394,123 @@ impl QueueRules {
     };
 }
 
-/// A place where an item can be on its way between a guest and the world outside.
+/// A place where an item can be on its way between a guest and the world outside, in a host with
+/// driver domains. What an item waits for, and for whom, follows from two properties: who has to
+/// act, and why the item stays.
+///
+/// ```text
+///  outside ─▶ device ─▶ driver, in ──▶ ring to guest ──▶ guest, in ──▶ process
+///  outside ◀─────────── driver, out ◀─ ring from guest ◀─ guest, out ◀─ process
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Place {
     /// What a person calls it ("rx ring").
     pub name: &'static str,
-    /// Who has to bring the item further.
-    pub stage: Stage,
+    /// Who has to act before the item goes on.
+    pub acts: Acts,
+    /// What holds the item.
+    pub holds: Hold,
+    /// Whether items go from here towards the guest: they left the device, or the ring to the
+    /// guest.
+    pub inwards: bool,
 }
 
 impl Place {
     /// A place, for a `static`.
-    pub const fn new(name: &'static str, stage: Stage) -> Self {
-        Place { name, stage }
+    pub const fn new(name: &'static str, acts: Acts, holds: Hold) -> Self {
+        Place {
+            name,
+            acts,
+            holds,
+            inwards: false,
+        }
+    }
+
+    /// The same place, from which items go towards the guest.
+    pub const fn inwards(mut self) -> Self {
+        self.inwards = true;
+        self
+    }
+
+    /// Whether `acts` has to act here and items are held for this reason.
+    #[inline]
+    pub fn is(&self, acts: Acts, holds: Hold) -> bool {
+        (self.acts, self.holds) == (acts, holds)
+    }
+
+    /// Whether the place holds items back from a device that has those of others: the time that
+    /// items of one domain spend here and in the device is due to those in the device.
+    pub fn is_before_device(&self) -> bool {
+        match self.acts {
+            Acts::Driver => self.holds == Hold::Order,
+            Acts::Device => self.holds != Hold::Nothing,
+            Acts::Nobody | Acts::Guest => false,
+        }
     }
 }
 
-/// A stage of the way between a guest and the world outside, in a host with driver domains.
-///
-/// ```text
-///  outside ─▶ Device ─▶ DriverIn ─▶ ToGuest ─▶ GuestIn ─▶ process
-///  outside ◀─────────── DriverOut ◀─ FromGuest ◀─ GuestOut ◀─ process
-/// ```
+/// Who has to act before an item leaves its place.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-#[repr(u8)]
-pub enum Stage {
-    /// Beyond the host, or nowhere: not begun, over, dropped.
-    Outside = 0,
-    /// In the device, which has told the driver domain or will.
-    Device = 1,
-    /// In the driver domain, which brings it to the guest.
-    DriverIn = 2,
-    /// In the ring to the guest.
-    ToGuest = 3,
-    /// In the guest, which has taken it from the ring.
-    GuestIn = 4,
-    /// In the guest, waiting for room in the ring, or on its way there.
-    GuestOut = 5,
-    /// In the ring from the guest.
-    FromGuest = 6,
-    /// In the driver domain, which brings it to the device.
-    DriverOut = 7,
-    /// In a queue of the guest that orders and holds back, whatever its vcpus do.
-    GuestQueue = 8,
-    /// In such a queue of the driver domain.
-    DriverQueue = 9,
-    /// In the memory of the driver domain: a thread that has the item stands still until there is
-    /// room.
-    DriverMemory = 10,
-    /// In the driver domain, whose thread takes one item of the domain after the other and has not
-    /// come to this one.
-    DriverThread = 11,
+pub enum Acts {
+    /// Nobody: the item is beyond the host, or nowhere (not begun, over, dropped).
+    Nobody,
+    /// The guest whose item it is.
+    Guest,
+    /// The driver domain.
+    Driver,
+    /// The device behind the driver domain.
+    Device,
 }
 
-impl Stage {
-    /// All stages, by number.
-    pub const ALL: [Stage; 12] = [
-        Stage::Outside,
-        Stage::Device,
-        Stage::DriverIn,
-        Stage::ToGuest,
-        Stage::GuestIn,
-        Stage::GuestOut,
-        Stage::FromGuest,
-        Stage::DriverOut,
-        Stage::GuestQueue,
-        Stage::DriverQueue,
-        Stage::DriverMemory,
-        Stage::DriverThread,
+impl Acts {
+    /// All, and their names in files.
+    pub const ALL: [(Acts, &'static str); 4] = [
+        (Acts::Nobody, "nobody"),
+        (Acts::Guest, "guest"),
+        (Acts::Driver, "driver"),
+        (Acts::Device, "device"),
     ];
 
     /// Name in files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Stage::Outside => "outside",
-            Stage::Device => "device",
-            Stage::DriverIn => "driver-in",
-            Stage::ToGuest => "to-guest",
-            Stage::GuestIn => "guest-in",
-            Stage::GuestOut => "guest-out",
-            Stage::FromGuest => "from-guest",
-            Stage::DriverOut => "driver-out",
-            Stage::GuestQueue => "guest-queue",
-            Stage::DriverQueue => "driver-queue",
-            Stage::DriverMemory => "driver-memory",
-            Stage::DriverThread => "driver-thread",
-        }
+    pub fn name(self) -> &'static str {
+        Acts::ALL[self as usize].1
+    }
+}
+
+/// Why an item stays at its place, besides that somebody has not acted yet.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Hold {
+    /// Nothing else: who has to act has the item in hand.
+    Nothing,
+    /// The item is in a ring that another domain takes items from.
+    Ring,
+    /// A thread takes one item of the domain after the other, and has not come to this one.
+    Thread,
+    /// A queue orders and holds back, whatever vcpus do.
+    Order,
+    /// There is no room in memory: a thread that has the item stands still until there is.
+    Memory,
+    /// A rate is used up.
+    Rate,
+    /// A budget is used up.
+    Budget,
+}
+
+impl Hold {
+    /// All, and their names in files.
+    pub const ALL: [(Hold, &'static str); 7] = [
+        (Hold::Nothing, "nothing"),
+        (Hold::Ring, "ring"),
+        (Hold::Thread, "thread"),
+        (Hold::Order, "order"),
+        (Hold::Memory, "memory"),
+        (Hold::Rate, "rate"),
+        (Hold::Budget, "budget"),
+    ];
+
+    /// Name in files.
+    pub fn name(self) -> &'static str {
+        Hold::ALL[self as usize].1
     }
 }
 
@@ -520,9 +551,12 @@ mod tests {
     }
 
     #[test]
-    fn stages_are_listed_by_number() {
-        for (i, stage) in Stage::ALL.into_iter().enumerate() {
-            assert_eq!(stage as usize, i);
+    fn properties_of_places_are_listed_by_number() {
+        for (i, (acts, _)) in Acts::ALL.into_iter().enumerate() {
+            assert_eq!(acts as usize, i);
+        }
+        for (i, (holds, _)) in Hold::ALL.into_iter().enumerate() {
+            assert_eq!(holds as usize, i);
         }
     }
 }

@@ -26,7 +26,9 @@ pub mod topology;
 pub mod version;
 
 pub use actor::{Actor, ActorId};
-pub use class::{Class, ClassId, Declared, Field, Place, QueueRules, Says, Shows, Stage, Unit};
+pub use class::{
+    Acts, Class, ClassId, Declared, Field, Hold, Place, QueueRules, Says, Shows, Unit,
+};
 pub use cpuset::{CpuSet, MAX_PCPUS};
 pub use figure::{Adds, Better, Counted, Felt, Figure, FigureKind, FigureTable, Tally};
 pub use id::{DomainId, PcpuId, VcpuId, VcpuName};

@@ -42,8 +42,8 @@
 //! ```
 //!
 //! A record of a device goes from 7 to `explain/paths.rs`: [`Says::Moved`](domio_core::Says::Moved)
-//! takes an item to another place, and the [`Stage`](domio_core::Stage) of the place tells who has
-//! to bring the item further.
+//! takes an item to another place, and the [`Place`](domio_core::Place) says who has to act there
+//! and what holds the item.
 
 mod account;
 pub mod block;

@@ -1,6 +1,8 @@
 //! What records say of items on their way between guests and the world outside.
 
-use domio_core::{ActorId, Class, Declared, DomainId, Field, Names, Place, Record, Says, Stage};
+use domio_core::{
+    ActorId, Acts, Class, Declared, DomainId, Field, Hold, Names, Place, Record, Says,
+};
 
 /// An item goes from one place to another.
 #[derive(Clone, Copy, Debug)]
@@ -9,10 +11,10 @@ pub(crate) struct Move {
     pub class: &'static Class,
     /// Numbers of the places in the class, which exist.
     pub places: [usize; 2],
-    /// The stage that it leaves.
-    pub from: Stage,
-    /// The stage where it is.
-    pub to: Stage,
+    /// The place that it leaves.
+    pub from: &'static Place,
+    /// The place where it is.
+    pub to: &'static Place,
     /// The driver domain's vcpu.
     pub driver: ActorId,
     /// For how long it has been there already, in nanoseconds.
@@ -48,12 +50,24 @@ impl Move {
         Some(Move {
             class,
             places: [from, to],
-            from: old.stage,
-            to: new.stage,
+            from: old,
+            to: new,
             driver: ActorId(value(driver) as u32),
             ago: value(ago),
             device: device(declared, record),
         })
+    }
+
+    /// Whether the driver domain took the item from the ring from the guest (`true`) or put it
+    /// into the ring to the guest (`false`).
+    #[inline]
+    pub fn sent(&self) -> Option<bool> {
+        let is_work = |place: &Place| place.is(Acts::Driver, Hold::Nothing);
+        match (self.from, self.to) {
+            (from, to) if from.is(Acts::Driver, Hold::Ring) && is_work(to) => Some(true),
+            (from, to) if is_work(from) && to.is(Acts::Guest, Hold::Ring) => Some(false),
+            _ => None,
+        }
     }
 }
 
@@ -61,12 +75,7 @@ impl Move {
 /// put one into the domain's ring (`false`); `None` for other records.
 pub fn at_backend(names: &Names, record: &Record) -> Option<(DomainId, bool)> {
     let moved = Move::of(names, record)?;
-    let sent = match (moved.from, moved.to) {
-        (Stage::FromGuest, Stage::DriverOut) => true,
-        (Stage::DriverIn, Stage::ToGuest) => false,
-        _ => return None,
-    };
-    Some((names.vcpu(moved.driver)?.domain, sent))
+    Some((names.vcpu(moved.driver)?.domain, moved.sent()?))
 }
 
 /// The place of `class` with this number, as traces hold it.
@@ -81,6 +90,32 @@ pub(crate) mod told {
     use super::*;
     use crate::device::{FULL, HELD, MOVED};
     use domio_core::{ClassId, Instant, PcpuId};
+
+    /// A place of the network, by its number.
+    #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+    pub enum Stage {
+        Outside,
+        Device,
+        DriverIn,
+        ToGuest,
+        GuestIn,
+        GuestOut,
+        FromGuest,
+        DriverOut,
+    }
+
+    impl Stage {
+        pub const ALL: [Stage; 8] = [
+            Stage::Outside,
+            Stage::Device,
+            Stage::DriverIn,
+            Stage::ToGuest,
+            Stage::GuestIn,
+            Stage::GuestOut,
+            Stage::FromGuest,
+            Stage::DriverOut,
+        ];
+    }
 
     /// A packet of `guest` moved `ago` nanoseconds before.
     pub fn moved_before(

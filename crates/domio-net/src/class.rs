@@ -3,8 +3,8 @@
 
 use domio_core::figure::floor::{ANSWER_MS, ONE, STREAM_MBPS, TRIP_MS};
 use domio_core::{
-    Adds, Better, Class, Counted, Declared, Felt, Field, Figure, FigureKind, FigureTable, Place,
-    Says, Stage, Tally, Unit,
+    Acts, Adds, Better, Class, Counted, Declared, Felt, Field, Figure, FigureKind, FigureTable,
+    Hold, Place, Says, Tally, Unit,
 };
 
 /// A place on the way of a packet.
@@ -40,14 +40,14 @@ pub enum NetPlace {
 
 /// The places, by number.
 static PLACES: [Place; 8] = [
-    Place::new("outside", Stage::Outside),
-    Place::new("card", Stage::Device),
-    Place::new("driver, in", Stage::DriverIn),
-    Place::new("rx ring", Stage::ToGuest),
-    Place::new("guest, in", Stage::GuestIn),
-    Place::new("guest, out", Stage::GuestOut),
-    Place::new("tx ring", Stage::FromGuest),
-    Place::new("driver, out", Stage::DriverOut),
+    Place::new("outside", Acts::Nobody, Hold::Nothing),
+    Place::new("card", Acts::Device, Hold::Nothing),
+    Place::new("driver, in", Acts::Driver, Hold::Nothing).inwards(),
+    Place::new("rx ring", Acts::Guest, Hold::Ring).inwards(),
+    Place::new("guest, in", Acts::Guest, Hold::Nothing).inwards(),
+    Place::new("guest, out", Acts::Guest, Hold::Nothing),
+    Place::new("tx ring", Acts::Driver, Hold::Ring),
+    Place::new("driver, out", Acts::Driver, Hold::Nothing),
 ];
 
 /// A step of a web client's connection or of a call.

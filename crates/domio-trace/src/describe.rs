@@ -148,7 +148,7 @@ pub(crate) fn unit_suffix(unit: Unit) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domio_core::{Class, Declared, Instant, PcpuId, Place, Stage, VcpuName};
+    use domio_core::{Acts, Class, Declared, Hold, Instant, PcpuId, Place, VcpuName};
 
     static DEVICE: Class = Class::new(
         "device",
@@ -165,7 +165,10 @@ mod tests {
             ],
         )],
     )
-    .with_places("packets", &[Place::new("rx ring", Stage::ToGuest)]);
+    .with_places(
+        "packets",
+        &[Place::new("rx ring", Acts::Guest, Hold::Ring).inwards()],
+    );
 
     fn record(what: (ClassId, u8), words: [u32; 4]) -> Record {
         Record::of(Instant::ZERO, PcpuId(0), what, ActorId::NONE, words)

@@ -4,8 +4,8 @@ use super::bio::Piece;
 use crate::drive::ServiceTime;
 use domio_core::figure::floor::{ANSWER_MS, ONE};
 use domio_core::{
-    Adds, Better, Class, ClassId, Counted, Declared, DomainId, Felt, Field, Figure, FigureKind,
-    FigureTable, Place, Record, Says, Stage, Tally, Unit, VcpuName,
+    Acts, Adds, Better, Class, ClassId, Counted, Declared, DomainId, Felt, Field, Figure,
+    FigureKind, FigureTable, Hold, Place, Record, Says, Tally, Unit, VcpuName,
 };
 use domio_vmm::bus::Io;
 
@@ -48,16 +48,16 @@ pub enum DiskPlace {
 
 /// The places, by number.
 static PLACES: [Place; 10] = [
-    Place::new("outside", Stage::Outside),
-    Place::new("guest's queue", Stage::GuestQueue),
-    Place::new("ring", Stage::FromGuest),
-    Place::new("disk's queue", Stage::DriverQueue),
-    Place::new("drive", Stage::Device),
-    Place::new("driver, back", Stage::DriverIn),
-    Place::new("ring, back", Stage::ToGuest),
-    Place::new("page cache", Stage::DriverMemory),
-    Place::new("loop thread", Stage::DriverThread),
-    Place::new("driver, loop", Stage::DriverOut),
+    Place::new("outside", Acts::Nobody, Hold::Nothing),
+    Place::new("guest's queue", Acts::Guest, Hold::Order),
+    Place::new("ring", Acts::Driver, Hold::Ring),
+    Place::new("disk's queue", Acts::Driver, Hold::Order),
+    Place::new("drive", Acts::Device, Hold::Nothing),
+    Place::new("driver, back", Acts::Driver, Hold::Nothing).inwards(),
+    Place::new("ring, back", Acts::Guest, Hold::Ring).inwards(),
+    Place::new("page cache", Acts::Driver, Hold::Memory),
+    Place::new("loop thread", Acts::Driver, Hold::Thread),
+    Place::new("driver, loop", Acts::Driver, Hold::Nothing),
 ];
 
 /// Number of a record, and the meaning of its words. The actor is vcpu 0 of the guest. Word 0 names

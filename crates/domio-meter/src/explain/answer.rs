@@ -171,8 +171,8 @@ fn by_queue(items: &ItemWaits) -> Cell {
     let queues = items.queues();
     let time = |queue| queues.get(&queue).copied().unwrap_or(0);
     let shown = |queue: &ItemQueue| !queue.holds_back() || time(*queue) > 0;
-    let all = ItemQueue::ALL.into_iter().filter(shown);
-    let row = |queue: ItemQueue| vec![queue.key().into(), time(queue).into()];
+    let all = ItemQueue::all(items.class).into_iter().filter(shown);
+    let row = |queue: ItemQueue| vec![Cell::text(queue.key()), time(queue).into()];
     Cell::Rows(all.map(row).collect())
 }
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::slice::Iter;
 
-use domio_answer::{Cell, Column, Field, Holds, Known, column, rows, texts};
-use domio_core::{Class, DomainId, Stage};
+use domio_answer::{Cell, Column, Field, Known, column, rows, texts};
+use domio_core::{Acts, Class, DomainId, Hold, Place};
 
 rows! {
     /// Time of the items of one class (packets, requests) of one guest, both directions together.
@@ -48,8 +48,8 @@ impl ItemWaits {
     pub fn queues(&self) -> BTreeMap<ItemQueue, u64> {
         let mut queues = BTreeMap::new();
         for (&(place, cause), time) in &self.times {
-            let stage = self.class.places.get(place).map(|place| place.stage);
-            *queues.entry(ItemQueue::of(stage, cause)).or_default() += time;
+            let queue = ItemQueue::of(self.class.places.get(place), cause);
+            *queues.entry(queue).or_default() += time;
         }
         queues
     }
@@ -143,8 +143,8 @@ pub enum Cause {
 }
 
 impl Side {
-    /// Its name in data.
-    const fn key(self) -> &'static str {
+    /// Name in data.
+    pub const fn key(self) -> &'static str {
         match self {
             Side::Guest => "guest",
             Side::Driver => "driver",
@@ -201,7 +201,7 @@ impl Field for Cause {
         let part = |key, doc, optional| Column {
             optional,
             ..column::column(key, "", declared.kind)
-                .of(Holds::Text)
+                .of(domio_answer::Holds::Text)
                 .doc(doc)
         };
         let cause = "Why: `run_queue`, `event_channel_scan`, `busy`, `work`, `rate_limit`, \
@@ -216,7 +216,7 @@ impl Field for Cause {
                 "Who is in the run queue, or works: `guest` or `driver`.",
                 true,
             ),
-            part("behind", behind, true).of(Holds::Whole),
+            part("behind", behind, true).of(domio_answer::Holds::Whole),
         ]
     }
 
@@ -237,138 +237,116 @@ impl Field for Cause {
     }
 }
 
-/// What an item's time is summed up as: a place to wait, or work.
+/// What an item's time is summed up as: something to wait for, or work.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum ItemQueue {
-    /// The guest waits in the run queue.
-    GuestRunq,
-    /// The driver domain waits in the run queue.
-    DriverRunq,
+    /// This side waits in the run queue.
+    RunQueue(Side),
     /// The guest's port waits for the driver domain's event-channel scan.
     Scan,
-    /// The device, while the driver domain runs or nobody has told it.
-    Device,
+    /// A place that holds items, or the device, while the driver domain runs or nobody has told it:
+    /// who has to act there, and what holds.
+    Place(Acts, Hold),
     /// The rings between guest and driver domain and the queues before them, likewise.
     Rings,
-    /// A queue of the guest that orders and holds back.
-    GuestQueue,
-    /// Such a queue of the driver domain.
-    DriverQueue,
-    /// A thread of the driver domain that takes one item after the other, and has another one.
-    DriverThread,
-    /// The memory of the driver domain, until there is room.
-    DriverMemory,
     /// The ring from the guest and the queue before it, while the guest's rate is used up.
     Limit,
-    /// The driver domain works.
-    DriverWork,
-    /// The guest works.
-    GuestWork,
+    /// This side works.
+    Work(Side),
     /// The trace does not tell.
     Unknown,
 }
 
-/// The name of the place of `class` that is at this stage.
-fn named(class: &Class, stage: Stage, otherwise: &'static str) -> &'static str {
-    let place = class.places.iter().find(|place| place.stage == stage);
-    place.map_or(otherwise, |place| place.name)
-}
-
 impl ItemQueue {
-    /// All, in the order in which tables show them.
-    pub const ALL: [ItemQueue; 13] = [
-        ItemQueue::GuestRunq,
-        ItemQueue::DriverRunq,
-        ItemQueue::Scan,
-        ItemQueue::GuestQueue,
-        ItemQueue::DriverThread,
-        ItemQueue::DriverQueue,
-        ItemQueue::DriverMemory,
-        ItemQueue::Device,
-        ItemQueue::Rings,
-        ItemQueue::Limit,
-        ItemQueue::DriverWork,
-        ItemQueue::GuestWork,
-        ItemQueue::Unknown,
-    ];
+    /// The device.
+    pub const DEVICE: ItemQueue = ItemQueue::Place(Acts::Device, Hold::Nothing);
 
-    /// The queue of an item at a place of this stage, for `cause`.
-    pub fn of(stage: Option<Stage>, cause: Cause) -> Self {
+    /// All for items of `class`, in the order in which tables show them.
+    pub fn all(class: &Class) -> Vec<ItemQueue> {
+        let holding = class.places.iter().map(ItemQueue::at);
+        let mut holding: Vec<ItemQueue> = holding.filter(|queue| queue.holds_back()).collect();
+        holding.sort_unstable();
+        holding.dedup();
+        let waiting = [Side::Guest, Side::Driver].map(ItemQueue::RunQueue);
+        let waiting = waiting.into_iter().chain([ItemQueue::Scan]);
+        let others = [
+            ItemQueue::DEVICE,
+            ItemQueue::Rings,
+            ItemQueue::Limit,
+            ItemQueue::Work(Side::Driver),
+            ItemQueue::Work(Side::Guest),
+            ItemQueue::Unknown,
+        ];
+        waiting.chain(holding).chain(others).collect()
+    }
+
+    /// The queue of an item at `place` that nobody takes further.
+    fn at(place: &Place) -> Self {
+        match (place.acts, place.holds) {
+            (Acts::Nobody, _) | (Acts::Guest | Acts::Driver, Hold::Nothing) => ItemQueue::Rings,
+            (_, Hold::Ring) => ItemQueue::Rings,
+            (acts, holds) => ItemQueue::Place(acts, holds),
+        }
+    }
+
+    /// The queue of an item at `place`, for `cause`.
+    pub fn of(place: Option<&Place>, cause: Cause) -> Self {
         match cause {
-            Cause::RunQueue(Side::Guest, _) => ItemQueue::GuestRunq,
-            Cause::RunQueue(Side::Driver, _) => ItemQueue::DriverRunq,
+            Cause::RunQueue(side, _) => ItemQueue::RunQueue(side),
             Cause::Scan => ItemQueue::Scan,
-            Cause::Held if stage == Some(Stage::GuestQueue) => ItemQueue::GuestQueue,
-            Cause::Held | Cause::Thread(_) if stage == Some(Stage::DriverMemory) => {
-                ItemQueue::DriverMemory
+            Cause::Busy | Cause::Held | Cause::Beside(_) | Cause::Thread(_) => {
+                place.map_or(ItemQueue::Rings, ItemQueue::at)
             }
-            Cause::Held if stage == Some(Stage::DriverThread) => ItemQueue::DriverThread,
-            Cause::Thread(_) => ItemQueue::DriverThread,
-            Cause::Beside(_) if stage == Some(Stage::Device) => ItemQueue::Device,
-            Cause::Beside(_) => ItemQueue::DriverQueue,
-            Cause::Busy | Cause::Held if stage == Some(Stage::Device) => ItemQueue::Device,
-            Cause::Busy | Cause::Held => ItemQueue::Rings,
             Cause::Limit => ItemQueue::Limit,
-            Cause::Work(Side::Driver) => ItemQueue::DriverWork,
-            Cause::Work(Side::Guest) => ItemQueue::GuestWork,
+            Cause::Work(side) => ItemQueue::Work(side),
             Cause::Unknown => ItemQueue::Unknown,
         }
     }
 
     /// Whether nothing is done for an item meanwhile.
     pub const fn is_wait(self) -> bool {
-        !matches!(
-            self,
-            ItemQueue::DriverWork | ItemQueue::GuestWork | ItemQueue::Unknown
-        )
+        !matches!(self, ItemQueue::Work(_) | ItemQueue::Unknown)
     }
 
-    /// Whether it is a queue that orders and holds back, which only some classes have.
+    /// Whether it is a place that holds items back, which only some classes have.
     pub const fn holds_back(self) -> bool {
-        matches!(
-            self,
-            ItemQueue::GuestQueue
-                | ItemQueue::DriverThread
-                | ItemQueue::DriverQueue
-                | ItemQueue::DriverMemory
-        )
+        match self {
+            ItemQueue::Place(_, holds) => !matches!(holds, Hold::Nothing),
+            _ => false,
+        }
     }
 
-    /// Its name in tables, for items of `class`: device and queues have the names of their places.
+    /// Its name in tables, for items of `class`: places have the names that the class gives them.
     pub fn name(self, class: &Class) -> &'static str {
         match self {
-            ItemQueue::GuestRunq => "run queue, guest",
-            ItemQueue::DriverRunq => "run queue, driver domain",
+            ItemQueue::RunQueue(Side::Guest) => "run queue, guest",
+            ItemQueue::RunQueue(Side::Driver) => "run queue, driver domain",
             ItemQueue::Scan => "event-channel scan",
-            ItemQueue::Device => named(class, Stage::Device, "device"),
-            ItemQueue::GuestQueue => named(class, Stage::GuestQueue, "queue, guest"),
-            ItemQueue::DriverQueue => named(class, Stage::DriverQueue, "queue, driver domain"),
-            ItemQueue::DriverThread => named(class, Stage::DriverThread, "thread, driver domain"),
-            ItemQueue::DriverMemory => named(class, Stage::DriverMemory, "memory, driver domain"),
+            ItemQueue::Place(acts, holds) => {
+                let place = class.places.iter().find(|place| place.is(acts, holds));
+                place.map_or(acts.name(), |place| place.name)
+            }
             ItemQueue::Rings => "ring",
             ItemQueue::Limit => "rate limit",
-            ItemQueue::DriverWork => "work, driver domain",
-            ItemQueue::GuestWork => "work, guest",
+            ItemQueue::Work(Side::Driver) => "work, driver domain",
+            ItemQueue::Work(Side::Guest) => "work, guest",
             ItemQueue::Unknown => "unknown",
         }
     }
 
     /// Its name in JSON.
-    pub const fn key(self) -> &'static str {
-        match self {
-            ItemQueue::GuestRunq => "run_queue_guest",
-            ItemQueue::DriverRunq => "run_queue_driver",
-            ItemQueue::Scan => "event_channel_scan",
-            ItemQueue::GuestQueue => "queue_guest",
-            ItemQueue::DriverQueue => "queue_driver",
-            ItemQueue::DriverThread => "thread_driver",
-            ItemQueue::DriverMemory => "memory_driver",
-            ItemQueue::Device => "device",
-            ItemQueue::Rings => "ring",
-            ItemQueue::Limit => "rate_limit",
-            ItemQueue::DriverWork => "work_driver",
-            ItemQueue::GuestWork => "work_guest",
-            ItemQueue::Unknown => "unknown",
-        }
+    pub fn key(self) -> String {
+        let (what, who) = match self {
+            ItemQueue::RunQueue(side) => ("run_queue", side.key()),
+            ItemQueue::Scan => return "event_channel_scan".to_owned(),
+            ItemQueue::Place(acts, Hold::Nothing) => return acts.name().to_owned(),
+            ItemQueue::Place(acts, Hold::Order) => ("queue", acts.name()),
+            ItemQueue::Place(acts, holds) => (holds.name(), acts.name()),
+            ItemQueue::Rings => return "ring".to_owned(),
+            ItemQueue::Limit => return "rate_limit".to_owned(),
+            ItemQueue::Work(side) => ("work", side.key()),
+            ItemQueue::Unknown => return "unknown".to_owned(),
+        };
+        format!("{what}_{who}")
     }
 }

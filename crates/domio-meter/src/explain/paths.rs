@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use domio_core::{ActorId, Class, ClassId, Declared, DomainId, Names, Record, Says, Stage};
+use domio_core::{
+    ActorId, Acts, Class, ClassId, Declared, DomainId, Hold, Names, Place, Record, Says,
+};
 
 use super::cause::{Cause, ItemWaits, Side};
 use super::waits::{Doing, WaitBooks};
@@ -36,7 +38,7 @@ struct Path {
     /// The vcpus that bring items further.
     guest: ActorId,
     driver: ActorId,
-    /// Whether the driver domain has a queue that holds items back from the device.
+    /// Whether a place holds items back from the device.
     holds_back: bool,
     /// Whether a thread of the driver domain takes one item after the other.
     has_thread: bool,
@@ -88,7 +90,7 @@ impl Paths {
                 if let Some((path, _)) = self.path(names, record, behind)
                     && let Some((_, place)) = place(path.class, value(number))
                 {
-                    path.full |= place.stage == Stage::GuestOut;
+                    path.full |= is_guest_out(place);
                 }
             }
             Says::Held { driver, time, .. } => {
@@ -137,11 +139,11 @@ impl Paths {
             return;
         };
         let since = now.saturating_sub(moved.ago);
-        if moved.to == Stage::Device && moved.ago > 0 {
+        if is_device(moved.to) && moved.ago > 0 {
             path.arrived(moved.places[1], [since, now], past, window, books);
         }
         path.moved(moved, window.holds(now));
-        if moved.to == Stage::Device {
+        if is_device(moved.to) {
             self.forget(moved.driver, since);
         }
     }
@@ -172,7 +174,7 @@ impl Paths {
     pub fn pass(&mut self, from: u64, to: u64, books: &WaitBooks) {
         let mut in_devices = Holdings::default();
         for ((domain, ..), path) in self.paths.iter().filter(|(_, path)| path.holds_back) {
-            let items = path.at_stage(Stage::Device);
+            let items = path.items_at(is_device);
             if items > 0 {
                 in_devices.0.push(((path.driver, path.to), *domain, items));
             }
@@ -292,8 +294,8 @@ impl Path {
             to,
             guest,
             driver: ActorId::NONE,
-            holds_back: class.places.iter().any(|p| p.stage == Stage::DriverQueue),
-            has_thread: class.places.iter().any(|p| p.stage == Stage::DriverThread),
+            holds_back: class.places.iter().any(Place::is_before_device),
+            has_thread: class.places.iter().any(is_thread),
             items: vec![0; class.places.len()],
             pending: None,
             overtaken: false,
@@ -330,35 +332,34 @@ impl Path {
     /// An item goes from one place to another; `counts` tells whether one that begins its way
     /// counts.
     fn moved(&mut self, moved: &Move, counts: bool) {
-        self.full &= moved.from != Stage::GuestOut;
+        self.full &= !is_guest_out(moved.from);
         let [old, new] = moved.places;
         if old == new {
             return;
         }
-        if moved.from == Stage::Outside {
+        if moved.from.acts == Acts::Nobody {
             self.waits.begun += u64::from(counts);
         } else {
             // None there: it was before the trace began.
             self.items[old] = self.items[old].saturating_sub(1);
         }
         let first = self.items[new] == 0;
-        match moved.to {
-            Stage::Outside => return,
+        match (moved.to.acts, moved.to.holds) {
+            (Acts::Nobody, _) => return,
             // The driver domain looks at a ring until it is empty, then wants to be told.
-            Stage::FromGuest => self.unsent |= first && self.pending.is_none(),
-            Stage::ToGuest => self.told &= !first,
-            Stage::DriverOut | Stage::DriverQueue | Stage::DriverMemory | Stage::DriverThread => {
-                self.unsent = false
-            }
-            _ => {}
+            (Acts::Driver, Hold::Ring) => self.unsent |= first && self.pending.is_none(),
+            (Acts::Guest, Hold::Ring) => self.told &= !first,
+            (Acts::Device, Hold::Nothing) => {}
+            (Acts::Driver | Acts::Device, _) => self.unsent &= moved.to.inwards,
+            (Acts::Guest, _) => {}
         }
         self.items[new] += 1;
     }
 
-    /// Items at places of this stage.
-    fn at_stage(&self, stage: Stage) -> u64 {
+    /// Items at such places.
+    fn items_at(&self, such: impl Fn(&Place) -> bool) -> u64 {
         let places = self.class.places.iter().zip(&self.items);
-        let own = places.filter(|(place, _)| place.stage == stage);
+        let own = places.filter(|(place, _)| such(place));
         own.map(|(_, items)| items).sum()
     }
 
@@ -373,34 +374,33 @@ impl Path {
             return;
         }
         let (guest, driver) = (books.doing(self.guest), books.doing(self.driver));
-        for place in 0..self.items.len() {
+        for (place, declared) in self.class.places.iter().enumerate() {
             let items = self.items[place];
             if items == 0 {
                 continue;
             }
-            let stage = self.class.places[place].stage;
-            if self.holds_back && matches!(stage, Stage::Device | Stage::DriverQueue) {
+            if self.holds_back && (declared.acts == Acts::Device || declared.is_before_device()) {
                 let device = (self.driver, self.to);
                 in_devices.divide(device, (to - from) * items, |whom, time| {
                     self.add(place, Cause::Beside(whom), time);
                 });
                 continue;
             }
-            if self.stands_still(stage) {
+            if self.stands_still(declared) {
                 let memory = (self.driver, self.to);
                 fills.divide(memory, (to - from) * items, |whom, time| {
                     self.add(place, Cause::Thread(whom), time);
                 });
                 continue;
             }
-            let freed = match self.is_for_driver(stage, guest) {
+            let freed = match self.is_for_driver(declared, guest) {
                 true => self.limited_until.clamp(from, to),
                 false => from,
             };
             self.add(place, Cause::Limit, (freed - from) * items);
-            let cause = match stage {
-                Stage::DriverThread => self.behind_thread(domain, driver),
-                _ => self.cause(stage, guest, driver),
+            let cause = match is_thread(declared) {
+                true => self.behind_thread(domain, driver),
+                false => self.cause(declared, guest, driver),
             };
             self.add(place, cause, (to - freed) * items);
         }
@@ -412,64 +412,67 @@ impl Path {
         }
     }
 
-    /// Whether items of this stage wait for a thread that stands still, with one of them or with
-    /// the item before them, until there is room in memory.
-    fn stands_still(&self, stage: Stage) -> bool {
-        match stage {
-            Stage::DriverMemory => self.has_thread,
-            Stage::DriverThread => self.at_stage(Stage::DriverMemory) > 0,
+    /// Whether items at `place` wait for a thread that stands still, with one of them or with the
+    /// item before them, until there is room in memory.
+    fn stands_still(&self, place: &Place) -> bool {
+        match (place.acts, place.holds) {
+            (Acts::Driver, Hold::Memory) => self.has_thread,
+            (Acts::Driver, Hold::Thread) => self.is_any(Acts::Driver, Hold::Memory),
             _ => false,
         }
+    }
+
+    /// Whether there are items where `acts` has to act and items are held for this reason.
+    fn is_any(&self, acts: Acts, holds: Hold) -> bool {
+        self.items_at(|place| place.is(acts, holds)) > 0
     }
 
     /// Why items of `domain` stay behind a thread that does not stand still.
     fn behind_thread(&self, domain: DomainId, driver: Doing) -> Cause {
-        let is_at = |stage| self.at_stage(stage) > 0;
+        let waits = || self.items_at(|place| is_device(place) || place.is_before_device()) > 0;
+        let works = |place: &Place| place.is(Acts::Driver, Hold::Nothing) && !place.inwards;
         match driver {
             // The thread waits for the item before them.
-            _ if is_at(Stage::DriverQueue) || is_at(Stage::Device) => Cause::Thread(Some(domain)),
+            _ if waits() => Cause::Thread(Some(domain)),
             // The thread works, or would.
-            Doing::Runs if is_at(Stage::DriverOut) => Cause::Thread(Some(domain)),
+            Doing::Runs if self.items_at(works) > 0 => Cause::Thread(Some(domain)),
             _ => by(Side::Driver, driver),
         }
     }
 
-    /// Why items at a place of this stage stay there, while the guest and the driver domain do so.
-    fn cause(&self, stage: Stage, guest: Doing, driver: Doing) -> Cause {
-        match stage {
-            Stage::Outside => Cause::Unknown,
-            Stage::Device => in_device(driver),
-            Stage::DriverIn => match (driver, guest) {
+    /// Why items stay at `place`, while the guest and the driver domain do so.
+    fn cause(&self, place: &Place, guest: Doing, driver: Doing) -> Cause {
+        match (place.acts, place.holds) {
+            (Acts::Nobody, _) => Cause::Unknown,
+            (Acts::Device, Hold::Nothing) => in_device(driver),
+            (Acts::Driver, Hold::Nothing) => match (driver, guest) {
                 // The guest has posted no buffers.
-                (Doing::Rests, Doing::Waits(_)) => by(Side::Guest, guest),
+                (Doing::Rests, Doing::Waits(_)) if place.inwards => by(Side::Guest, guest),
                 _ => by(Side::Driver, driver),
             },
-            Stage::DriverOut | Stage::DriverMemory | Stage::DriverThread => {
-                by(Side::Driver, driver)
-            }
-            Stage::GuestQueue | Stage::DriverQueue => Cause::Held,
-            Stage::ToGuest => match driver {
-                Doing::Runs | Doing::Waits(_) if !self.told => by(Side::Driver, driver),
-                _ => by(Side::Guest, guest),
-            },
-            Stage::GuestIn => by(Side::Guest, guest),
-            Stage::GuestOut if !self.is_for_driver(stage, guest) => by(Side::Guest, guest),
-            Stage::GuestOut => self.in_ring_to_driver(driver),
-            Stage::FromGuest => match guest {
+            (Acts::Driver, Hold::Thread | Hold::Memory) => by(Side::Driver, driver),
+            (Acts::Driver, Hold::Ring) => match guest {
                 Doing::Runs | Doing::Waits(_) if self.unsent => by(Side::Guest, guest),
                 _ => self.in_ring_to_driver(driver),
             },
+            (Acts::Guest, Hold::Ring) => match driver {
+                Doing::Runs | Doing::Waits(_) if !self.told => by(Side::Driver, driver),
+                _ => by(Side::Guest, guest),
+            },
+            (Acts::Guest, Hold::Nothing) if self.is_for_driver(place, guest) => {
+                self.in_ring_to_driver(driver)
+            }
+            (Acts::Guest, Hold::Nothing | Hold::Thread) => by(Side::Guest, guest),
+            // What holds does so whatever vcpus do.
+            (_, _) => Cause::Held,
         }
     }
 
-    /// Whether items of this stage are in the ring from the guest, which does so, or wait for room
+    /// Whether items at `place` are in the ring from the guest, which does so, or wait for room
     /// there.
-    fn is_for_driver(&self, stage: Stage, guest: Doing) -> bool {
-        match stage {
-            Stage::FromGuest => true,
-            Stage::GuestOut => self.full || !matches!(guest, Doing::Runs | Doing::Waits(_)),
-            _ => false,
-        }
+    fn is_for_driver(&self, place: &Place, guest: Doing) -> bool {
+        let waits_for_room = || self.full || !matches!(guest, Doing::Runs | Doing::Waits(_));
+        place.is(Acts::Driver, Hold::Ring) || is_guest_out(place) && waits_for_room()
     }
 
     /// Why items in the ring from the guest stay there.
@@ -480,6 +483,21 @@ impl Path {
             _ => by(Side::Driver, driver),
         }
     }
+}
+
+/// Whether items at `place` are in the device and nothing else holds them.
+fn is_device(place: &Place) -> bool {
+    place.is(Acts::Device, Hold::Nothing)
+}
+
+/// Whether items at `place` wait for a thread of the driver domain.
+fn is_thread(place: &Place) -> bool {
+    place.is(Acts::Driver, Hold::Thread)
+}
+
+/// Whether items at `place` are with the guest, on their way to the ring from it.
+fn is_guest_out(place: &Place) -> bool {
+    place.is(Acts::Guest, Hold::Nothing) && !place.inwards
 }
 
 /// Why an item waits that `side` has to bring further.

@@ -7,7 +7,7 @@ use super::*;
 use crate::cast::{first, names};
 use crate::device::NETWORK;
 use crate::moves::told;
-use domio_core::Stage::{
+use crate::moves::told::Stage::{
     self, Device, DriverIn, DriverOut, FromGuest, GuestIn, GuestOut, Outside, ToGuest,
 };
 use domio_core::{ClassId, DomainId, PcpuId, Runstate};
@@ -165,7 +165,10 @@ fn until_it_runs_a_port_waits_for_the_driver_domain() {
         (packets.begun, packets.under_way, packets.total()),
         (1, 0, 340)
     );
-    assert_eq!(packets.largest_wait(), Some((ItemQueue::DriverRunq, 285)));
+    assert_eq!(
+        packets.largest_wait(),
+        Some((ItemQueue::RunQueue(Side::Driver), 285))
+    );
     assert_eq!(
         times(&explanation, 1),
         [

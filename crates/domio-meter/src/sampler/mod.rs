@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 
 use domio_core::{
     ActorId, ClassId, DomainId, Duration, Instant, Kind, Names, PcpuId, Record, Runstate, Sink,
-    Stage, VcpuName,
+    VcpuName,
 };
 use domio_trace::{GoingOn, Ground, Over, StayPassed, TakenFor, Track, VCPUS_MAX};
 
@@ -435,10 +435,8 @@ impl Sampler {
         let Some(moved) = Move::of(names, record) else {
             return;
         };
-        let sent = match (moved.from, moved.to) {
-            (Stage::FromGuest, Stage::DriverOut) => true,
-            (Stage::DriverIn, Stage::ToGuest) => false,
-            _ => return,
+        let Some(sent) = moved.sent() else {
+            return;
         };
         let vcpus = names.vcpu(record.actor).zip(names.vcpu(moved.driver));
         let Some((guest, driver)) = vcpus.filter(|_| moved.class.items == PACKETS) else {

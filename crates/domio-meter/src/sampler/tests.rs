@@ -3,7 +3,7 @@
 use super::*;
 use crate::cast::{fed, first, names};
 use crate::device::NETWORK;
-use crate::moves::told;
+use crate::moves::told::{self, Stage};
 use Runstate::{Blocked, Runnable, Running};
 
 fn change(ns: u64, domain: u16, old: Runstate, new: Runstate) -> Record {

@@ -1,8 +1,8 @@
 //! A made-up network, and what a class of a device declares.
 
 use domio_core::{
-    Adds, Class, Counted, Declared, Field, Figure, FigureKind, FigureTable, Place, Says, Stage,
-    Tally, Unit,
+    Acts, Adds, Class, Counted, Declared, Field, Figure, FigureKind, FigureTable, Hold, Place,
+    Says, Tally, Unit,
 };
 
 const DRIVER: Field = Field::word("driver", 1, Unit::Actor);
@@ -45,7 +45,7 @@ static TRAFFIC: FigureTable = FigureTable {
     ],
 };
 
-/// Packets, with a place for each stage; the number of a place is that of its stage.
+/// Packets, with places in the order of the way in and the way out.
 pub static NETWORK: Class = Class::new(
     "network",
     &[
@@ -74,12 +74,12 @@ pub static NETWORK: Class = Class::new(
 .with_tables(&[&TRAFFIC]);
 
 const PLACES: &[Place] = &[
-    Place::new("outside", Stage::Outside),
-    Place::new("card", Stage::Device),
-    Place::new("driver, in", Stage::DriverIn),
-    Place::new("rx ring", Stage::ToGuest),
-    Place::new("guest, in", Stage::GuestIn),
-    Place::new("guest, out", Stage::GuestOut),
-    Place::new("tx ring", Stage::FromGuest),
-    Place::new("driver, out", Stage::DriverOut),
+    Place::new("outside", Acts::Nobody, Hold::Nothing),
+    Place::new("card", Acts::Device, Hold::Nothing),
+    Place::new("driver, in", Acts::Driver, Hold::Nothing).inwards(),
+    Place::new("rx ring", Acts::Guest, Hold::Ring).inwards(),
+    Place::new("guest, in", Acts::Guest, Hold::Nothing).inwards(),
+    Place::new("guest, out", Acts::Guest, Hold::Nothing),
+    Place::new("tx ring", Acts::Driver, Hold::Ring),
+    Place::new("driver, out", Acts::Driver, Hold::Nothing),
 ];

@@ -11,6 +11,7 @@ mod driver_work;
 mod network;
 mod old_traces;
 mod one_answer;
+mod places;
 mod real_traces;
 mod same_figures;
 mod unseen_switches;

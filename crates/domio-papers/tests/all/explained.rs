@@ -1,7 +1,7 @@
 //! What is to blame for the round trips of published cells.
 
-use domio_core::{DomainId, Stage};
-use domio_meter::{Cause, Explanation, ItemQueue, ItemWaits};
+use domio_core::{Acts, DomainId};
+use domio_meter::{Cause, Explanation, ItemQueue, ItemWaits, Side};
 use domio_papers::paper;
 use domio_run::explain::explain;
 use domio_scenario::NoReplay;
@@ -30,7 +30,10 @@ fn part(explanation: &Explanation, queues: &[ItemQueue]) -> f64 {
     sum as f64 / packets.total() as f64
 }
 
-const RUN_QUEUES: [ItemQueue; 2] = [ItemQueue::GuestRunq, ItemQueue::DriverRunq];
+const RUN_QUEUES: [ItemQueue; 2] = [
+    ItemQueue::RunQueue(Side::Guest),
+    ItemQueue::RunQueue(Side::Driver),
+];
 
 #[test]
 fn in_test_3_the_scan_is_to_blame_and_without_any_option_the_run_queues_are() {
@@ -55,7 +58,7 @@ fn the_seven_that_burn_share_the_blame() {
     assert!(least > 0 && most < 2 * least, "{behind:?}");
     let packets = packets(&all_off, 8);
     let unknown = packets.times.keys().filter(|(place, cause)| {
-        packets.class.places[*place].stage == Stage::Outside || *cause == Cause::Unknown
+        packets.class.places[*place].acts == Acts::Nobody || *cause == Cause::Unknown
     });
     assert_eq!(unknown.count(), 0);
 }

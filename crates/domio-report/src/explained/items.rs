@@ -5,8 +5,8 @@ use super::shares::{Behind, Shares, percent};
 use crate::data::{Chart, Figure, Section};
 use crate::tables;
 use domio_answer::{Cell, Holds, Table};
-use domio_core::{Class, DomainId, Stage};
-use domio_meter::{ItemQueue, ItemWaits, capitalised};
+use domio_core::{Acts, Class, DomainId, Hold, Place};
+use domio_meter::{ItemQueue, ItemWaits, Side, capitalised};
 use std::collections::BTreeMap;
 
 impl<'a> Explained<'a> {
@@ -50,7 +50,7 @@ impl<'a> Explained<'a> {
             let always = !matches!(queue, ItemQueue::Limit | ItemQueue::Unknown);
             (always && !queue.holds_back()) || found(*queue)
         };
-        let queues: Vec<ItemQueue> = ItemQueue::ALL.into_iter().filter(shown).collect();
+        let queues: Vec<ItemQueue> = ItemQueue::all(class).into_iter().filter(shown).collect();
         let row = |(name, items): (String, &ItemWaits)| {
             let times = items.queues();
             let time = |queue: &ItemQueue| times.get(queue).copied().unwrap_or(0);
@@ -99,8 +99,8 @@ impl<'a> Explained<'a> {
 
     /// Where items have others ahead of them ([`Explained::items_ahead`]).
     pub fn where_ahead(class: &'static Class) -> String {
-        let [thread, memory] =
-            [ItemQueue::DriverThread, ItemQueue::DriverMemory].map(|queue| queue.name(class));
+        let name = |holds| ItemQueue::Place(Acts::Driver, holds).name(class);
+        let [thread, memory] = [Hold::Thread, Hold::Memory].map(name);
         format!("behind the {thread} and in the {memory}")
     }
 
@@ -108,26 +108,26 @@ impl<'a> Explained<'a> {
     pub fn item_verdicts(&self, class: &'static Class) -> Vec<String> {
         let noun = capitalised(class.items);
         // Behind a queue that holds back, the device's time is its own.
-        let mut places = class.places.iter();
-        let own_device = places.any(|place| place.stage == Stage::DriverQueue);
+        let own_device = class.places.iter().any(Place::is_before_device);
         let verdict = |(name, items): (String, &ItemWaits)| match items.largest_wait() {
             Some((queue, time)) => {
                 let part = percent(time, items.total());
                 let place = match queue {
-                    ItemQueue::GuestRunq => "for their guest in the run queue".to_owned(),
-                    ItemQueue::DriverRunq => "for the driver domain in the run queue".to_owned(),
+                    ItemQueue::RunQueue(Side::Guest) => {
+                        "for their guest in the run queue".to_owned()
+                    }
+                    ItemQueue::RunQueue(Side::Driver) => {
+                        "for the driver domain in the run queue".to_owned()
+                    }
                     ItemQueue::Scan => "for the event-channel scan of the driver domain".to_owned(),
-                    ItemQueue::GuestQueue | ItemQueue::DriverQueue | ItemQueue::DriverMemory => {
-                        format!("in the {}", queue.name(class))
+                    ItemQueue::Place(_, Hold::Thread) => {
+                        format!("behind the {}", queue.name(class))
                     }
-                    ItemQueue::DriverThread => format!("behind the {}", queue.name(class)),
-                    ItemQueue::Device if own_device => {
-                        format!("in the {}", queue.name(class))
-                    }
-                    ItemQueue::Device => format!(
+                    ItemQueue::DEVICE if !own_device => format!(
                         "in the {}, for a driver domain that runs or sleeps",
                         queue.name(class)
                     ),
+                    ItemQueue::Place(..) => format!("in the {}", queue.name(class)),
                     ItemQueue::Limit => "for their rate limit".to_owned(),
                     _ => "in a ring, for a driver domain that runs or sleeps".to_owned(),
                 };
@@ -234,8 +234,8 @@ mod tests {
     static FILES: Class = Class::new("disk", &[]).with_places(
         "requests",
         &[
-            Place::new("loop thread", Stage::DriverThread),
-            Place::new("page cache", Stage::DriverMemory),
+            Place::new("loop thread", Acts::Driver, Hold::Thread),
+            Place::new("page cache", Acts::Driver, Hold::Memory),
         ],
     );
 

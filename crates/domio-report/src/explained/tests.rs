@@ -1,16 +1,16 @@
 //! A made-up explanation, and what its sections hold.
 
 use super::*;
-use domio_core::{Class, PcpuId, Place, Stage};
+use domio_core::{Acts, Class, Hold, PcpuId, Place};
 use domio_meter::{Cause, DriverWork, ItemWaits, Side, VcpuWaits, WaitTells, Why};
 
 /// A device whose packets are at these places.
 pub(crate) static NETWORK: Class = Class::new("network", &[]).with_places(
     "packets",
     &[
-        Place::new("card", Stage::Device),
-        Place::new("tx ring", Stage::FromGuest),
-        Place::new("driver in", Stage::DriverIn),
+        Place::new("card", Acts::Device, Hold::Nothing),
+        Place::new("tx ring", Acts::Driver, Hold::Ring),
+        Place::new("driver in", Acts::Driver, Hold::Nothing).inwards(),
     ],
 );
 

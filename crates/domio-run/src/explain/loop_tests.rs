@@ -2,7 +2,7 @@
 
 use super::{explain, kept, of_kept};
 use crate::simulate::tests::built;
-use domio_core::{DomainId, Stage};
+use domio_core::{Acts, DomainId, Hold};
 use domio_meter::{Cause, Explanation, ItemQueue, ItemWaits};
 
 /// A host whose guests' disks are served by `path`, with these guests.
@@ -59,7 +59,10 @@ fn who_writes_little_waits_for_the_data_of_who_writes_much() {
     // Memory is full of what the first guest has written.
     assert!(ahead(db, Some(1)) > 0.6, "{:?}", db.ahead());
     assert!(ahead(db, Some(2)) < 0.2, "{:?}", db.ahead());
-    assert_eq!(db.largest_wait().unwrap().0, ItemQueue::DriverMemory);
+    assert_eq!(
+        db.largest_wait().unwrap().0,
+        ItemQueue::Place(Acts::Driver, Hold::Memory)
+    );
     assert!(ahead(log, Some(1)) > 0.8, "{:?}", log.ahead());
 }
 
@@ -72,10 +75,17 @@ fn reads_of_one_guest_wait_behind_each_other() {
     let own = ahead(reads, Some(1));
     let queues = reads.queues();
     assert!((0.72..0.78).contains(&own), "{own}: {queues:?}");
-    assert_eq!(reads.largest_wait().unwrap().0, ItemQueue::DriverThread);
-    assert_eq!(queues.get(&ItemQueue::DriverMemory), None, "{queues:?}");
+    assert_eq!(
+        reads.largest_wait().unwrap().0,
+        ItemQueue::Place(Acts::Driver, Hold::Thread)
+    );
+    assert_eq!(
+        queues.get(&ItemQueue::Place(Acts::Driver, Hold::Memory)),
+        None,
+        "{queues:?}"
+    );
     let at = |queue| *queues.get(&queue).unwrap_or(&0) as f64 / reads.total() as f64;
-    let read = at(ItemQueue::Device) + at(ItemQueue::DriverQueue);
+    let read = at(ItemQueue::DEVICE) + at(ItemQueue::Place(Acts::Driver, Hold::Order));
     assert!((0.11..0.13).contains(&read), "{queues:?}");
     assert!((0.11..0.13).contains(&at(ItemQueue::Rings)), "{queues:?}");
     assert!(ahead(reads, Some(2)) == 0.0 && ahead(reads, None) == 0.0);
@@ -91,10 +101,10 @@ fn nothing_waits_for_a_loop_thread_where_there_is_none() {
                 // Under cfq, plain writes starve beside so many reads: none has begun since.
                 assert!(items.total() > 0, "{path}");
                 assert!(items.ahead().is_empty(), "{path}: {:?}", items.ahead());
-                let of_files = [Stage::DriverThread, Stage::DriverMemory, Stage::DriverOut];
+                let of_files = ["loop thread", "page cache", "driver, loop"];
                 for (place, cause) in items.times.keys() {
-                    let stage = items.class.places[*place].stage;
-                    assert!(!of_files.contains(&stage), "{path}: {stage:?} {cause:?}");
+                    let name = items.class.places[*place].name;
+                    assert!(!of_files.contains(&name), "{path}: {name} {cause:?}");
                     assert!(!matches!(cause, Cause::Thread(_)), "{path}");
                 }
             }

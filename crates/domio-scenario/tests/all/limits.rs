@@ -2,8 +2,8 @@
 //! where somebody is paused, what he does not take piles up to the limit and no further.
 
 use crate::told::{Told, run};
-use domio_core::Stage::{self, Device, DriverIn, DriverOut, FromGuest, Outside, ToGuest};
 use domio_core::{DomainId, Instant, Kind, VcpuName};
+use domio_net::class::NetPlace::{self, Card, DriverIn, DriverOut, Outside, RxRing, TxRing};
 use std::collections::BTreeMap;
 
 /// The vcpu of the driver domain.
@@ -40,10 +40,11 @@ fn at_ms(ms: u64) -> Instant {
     Instant::from_nanos(ms * 1_000_000)
 }
 
-/// How many packets are at `stage` after all of `records`.
-fn held(records: &[Told], stage: Stage) -> i64 {
-    let moves = records.iter().filter_map(Told::stages);
-    let change = |(old, new): (Stage, Stage)| i64::from(new == stage) - i64::from(old == stage);
+/// How many packets are at `place` after all of `records`.
+fn held(records: &[Told], place: NetPlace) -> i64 {
+    let moves = records.iter().filter_map(Told::places);
+    let change =
+        |(old, new): (NetPlace, NetPlace)| i64::from(new == place) - i64::from(old == place);
     moves.map(change).sum()
 }
 
@@ -59,7 +60,7 @@ fn a_guest_puts_236_packets_into_its_ring_and_no_more() {
           pps = 2000
           bytes = 100
         "#;
-    assert_eq!(held(&paused("Domain-0", "", guest), FromGuest), 236);
+    assert_eq!(held(&paused("Domain-0", "", guest), TxRing), 236);
 }
 
 /// A guest that is paused before 2000 packets a second come to it.
@@ -83,7 +84,7 @@ fn a_guest_that_takes_nothing_has_45_packets_in_its_ring_and_32_that_wait() {
         let records = paused("receives", "", &guest);
         let second = |r: &&Told| r.at < at_ms(1_000);
         let records: Vec<Told> = records.iter().filter(second).copied().collect();
-        assert_eq!(held(&records, ToGuest), 45, "{vcpus}");
+        assert_eq!(held(&records, RxRing), 45, "{vcpus}");
         assert_eq!(held(&records, DriverIn), 32, "{vcpus}");
     }
 }
@@ -99,11 +100,11 @@ fn a_queue_that_stood_still_for_500_ms_goes_on_and_what_does_not_fit_is_dropped(
     let records = paused("receives", more, TAKES_NOTHING);
     let full = records
         .iter()
-        .filter(|r| r.stages() == Some((DriverIn, ToGuest)))
+        .filter(|r| r.places() == Some((DriverIn, RxRing)))
         .nth(44);
     // It stops with the packet that takes the 45th buffer, which comes to the ring a batch later.
     let full = full.expect("45 of them").at.as_nanos() / 1_000;
-    let dropped = |r: &&Told| r.stages() == Some((DriverIn, Outside));
+    let dropped = |r: &&Told| r.places() == Some((DriverIn, Outside));
     let drops: Vec<u64> = records
         .iter()
         .filter(dropped)
@@ -122,11 +123,11 @@ fn a_queue_that_stood_still_for_500_ms_goes_on_and_what_does_not_fit_is_dropped(
         records.iter().filter(before).copied().collect()
     };
     assert_eq!(held(&until(1_600), DriverIn), 0);
-    assert_eq!(held(&until(1_600), ToGuest), 45);
+    assert_eq!(held(&until(1_600), RxRing), 45);
     // The guest posts buffers again, and the next packets arrive.
     let last = drops.last().expect("some").div_ceil(1_000);
     assert_eq!(last, 1_700);
-    assert_eq!(held(&records, ToGuest) + held(&records, DriverIn), 0);
+    assert_eq!(held(&records, RxRing) + held(&records, DriverIn), 0);
 }
 
 #[test]
@@ -140,11 +141,11 @@ fn a_queue_that_goes_on_in_time_drops_nothing() {
         domain = "receives"
         "#;
     let records = paused("receives", more, &guest);
-    let dropped = |r: &&Told| r.stages() == Some((DriverIn, Outside));
+    let dropped = |r: &&Told| r.places() == Some((DriverIn, Outside));
     assert_eq!(records.iter().filter(dropped).count(), 0);
     let waited = |r: &&Told| r.at < at_ms(975);
     let before: Vec<Told> = records.iter().filter(waited).copied().collect();
-    assert_eq!((held(&before, ToGuest), held(&before, DriverIn)), (45, 30));
+    assert_eq!((held(&before, RxRing), held(&before, DriverIn)), (45, 30));
 }
 
 #[test]
@@ -166,7 +167,7 @@ fn a_guest_posts_64_buffers_however_many_packets_come() {
         let times = again.replacen("AT", at, 1);
         more += &times.replacen("AGAIN", then, 1);
         // Fewer by those whose place it had not filled yet when it was paused.
-        let posted = held(&paused("receives", &more, &guest), ToGuest);
+        let posted = held(&paused("receives", &more, &guest), RxRing);
         assert!((45 - 32..=45).contains(&posted), "{posted}");
     }
 }
@@ -192,7 +193,7 @@ fn a_batch_to_guests_has_at_most_238_packets() {
     let records = paused("Domain-0", more, guests);
     let mut batches: BTreeMap<Instant, u32> = BTreeMap::new();
     for record in &records {
-        if record.stages() == Some((DriverIn, ToGuest)) {
+        if record.places() == Some((DriverIn, RxRing)) {
             *batches.entry(record.at).or_default() += 1;
         }
     }
@@ -240,10 +241,10 @@ fn guests_of_a_batch_are_told_last_first() {
     let records = three_guests("in", 20, "plain");
     let batch = records
         .iter()
-        .position(|r| r.stages() == Some((DriverIn, ToGuest)));
+        .position(|r| r.places() == Some((DriverIn, RxRing)));
     let rest = &records[batch.expect("packets come through")..];
     let batch = rest.iter().take_while(|r| r.at == rest[0].at);
-    let moved = batch.filter(|r| r.stages() == Some((DriverIn, ToGuest)));
+    let moved = batch.filter(|r| r.places() == Some((DriverIn, RxRing)));
     let mut order: Vec<u16> = Vec::new();
     for guest in moved.map(|r| r.domain()) {
         if !order.contains(&guest) {
@@ -322,7 +323,7 @@ fn sends_into_a_slow_line(pps: u32, until: &str) -> Vec<Told> {
 fn taken(records: &[Told], until: u64) -> BTreeMap<u16, u32> {
     let mut taken = BTreeMap::new();
     for record in records.iter().filter(|r| r.at < at_ms(until)) {
-        if record.stages() == Some((FromGuest, DriverOut)) {
+        if record.places() == Some((TxRing, DriverOut)) {
             *taken.entry(record.domain()).or_default() += 1;
         }
     }
@@ -384,15 +385,15 @@ fn the_card_and_the_guests_take_turns_of_64_packets_and_a_round_has_300() {
     let (mut turn, mut round) = (0, 0);
     let (mut turns, mut rounds) = (BTreeMap::new(), BTreeMap::new());
     for record in swamped().iter().filter(|r| r.at > at_ms(800)) {
-        match record.stages() {
+        match record.places() {
             Some((DriverOut, Outside)) => (turn, round) = (turn + 1, round + 1),
             // The card has more, always: the guests' turn is over.
-            Some((Device, DriverIn)) => {
+            Some((Card, DriverIn)) => {
                 *turns.entry(std::mem::take(&mut turn)).or_insert(0) += 1;
                 round += 1;
             }
             // A tasklet runs, so the round is over.
-            Some((DriverIn, ToGuest) | (FromGuest, DriverOut)) if round > 0 => {
+            Some((DriverIn, RxRing) | (TxRing, DriverOut)) if round > 0 => {
                 *rounds.entry(std::mem::take(&mut round)).or_insert(0) += 1;
             }
             _ => {}
@@ -431,8 +432,8 @@ fn what_a_rate_holds_back_is_told_with_the_time_until_there_is_more() {
     let mut until = Instant::ZERO;
     let mut sent = Vec::new();
     for record in &records {
-        match record.stages() {
-            Some((FromGuest, FromGuest)) => {
+        match record.places() {
+            Some((TxRing, TxRing)) => {
                 assert!(until <= record.at, "told twice, at {}", record.at);
                 assert_eq!(record.other, Some(DRIVER));
                 let wait = record.value("time");
@@ -440,7 +441,7 @@ fn what_a_rate_holds_back_is_told_with_the_time_until_there_is_more() {
                 until = record.at + domio_core::Duration::from_nanos(wait);
                 sent.push(0);
             }
-            Some((FromGuest, DriverOut)) => {
+            Some((TxRing, DriverOut)) => {
                 assert!(until <= record.at, "sent at {}", record.at);
                 sent.last_mut().into_iter().for_each(|n| *n += 1);
             }

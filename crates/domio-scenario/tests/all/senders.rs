@@ -2,7 +2,7 @@
 
 use crate::told::{executed_us, ran, run};
 use domio_core::Duration;
-use domio_core::Stage::{DriverOut, FromGuest};
+use domio_net::class::NetPlace::{DriverOut, TxRing};
 use domio_scenario::{NoReplay, Scenario};
 
 /// A guest that sends 1,000 datagrams a second.
@@ -49,12 +49,12 @@ fn a_sender_that_wakes_every_10_ms_sends_ten_datagrams_at_a_time() {
     let records = run(&text(""));
     let sent = records
         .iter()
-        .filter(|r| r.stages() == Some((FromGuest, DriverOut)));
+        .filter(|r| r.places() == Some((TxRing, DriverOut)));
     let mut ticks: Vec<u64> = sent.map(|r| r.at.as_nanos() / 10_000_000).collect();
     ticks.dedup_by_key(|tick| *tick);
     let all = records
         .iter()
-        .filter(|r| r.stages() == Some((FromGuest, DriverOut)));
+        .filter(|r| r.places() == Some((TxRing, DriverOut)));
     let per_tick = all.count() as f64 / ticks.len() as f64;
     assert!((9.5..=10.5).contains(&per_tick), "{per_tick} a tick");
 }

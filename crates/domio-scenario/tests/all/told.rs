@@ -4,9 +4,9 @@
 use crate::common::parse;
 use domio_core::{
     ActorId, Class, Declared, DomainId, Duration, Instant, Names, NullSink, Record, Says, Sink,
-    Stage, Unit, VcpuName,
+    Unit, VcpuName,
 };
-use domio_net::class::RECORDS;
+use domio_net::class::{NetPlace, RECORDS};
 use domio_run::Replication;
 use domio_scenario::{Built, NoReplay};
 use std::ops::Deref;
@@ -75,21 +75,30 @@ impl Told {
         found.value(&self.record)
     }
 
-    /// The stages between which a packet goes; from one to itself where the ring is full or the
+    /// The places between which a packet goes; from one to itself where the ring is full or the
     /// rate is used up.
-    pub fn stages(&self) -> Option<(Stage, Stage)> {
+    pub fn places(&self) -> Option<(NetPlace, NetPlace)> {
         let (from, to) = match self.declared.says {
             Says::Moved { from, to, .. } => (from, to),
             Says::Full { place, .. } | Says::Held { place, .. } => (place, place),
             _ => return None,
         };
-        let stage = |field| {
-            let place = self.declared.value(&self.record, field);
-            self.class.places[place as usize].stage
-        };
-        Some((stage(from), stage(to)))
+        let place = |field| PLACES[self.declared.value(&self.record, field) as usize];
+        (self.class.name == RECORDS.name).then(|| (place(from), place(to)))
     }
 }
+
+/// The places of a network, by number.
+const PLACES: [NetPlace; 8] = [
+    NetPlace::Outside,
+    NetPlace::Card,
+    NetPlace::DriverIn,
+    NetPlace::RxRing,
+    NetPlace::GuestIn,
+    NetPlace::GuestOut,
+    NetPlace::TxRing,
+    NetPlace::DriverOut,
+];
 
 /// All records of a run.
 #[derive(Default)]

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use domio_core::{
-    Adds, Class, Declared, Field, Place, QueueRules, Says, Shows, Stage, Tally, Unit,
+    Acts, Adds, Class, Declared, Field, Hold, Place, QueueRules, Says, Shows, Tally, Unit,
 };
 use serde::{Deserialize, Serialize};
 
@@ -36,7 +36,7 @@ struct RecordJson {
     says: Says,
     #[serde(with = "ShowsJson")]
     shows: Shows,
-    figures: Vec<TallyJson>,
+    tallies: Vec<TallyJson>,
 }
 
 /// A [`Field`] in a file.
@@ -61,8 +61,11 @@ struct TallyJson {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 struct PlaceJson {
     name: String,
-    /// A [`Stage::name`].
-    stage: String,
+    /// A name of [`Acts::ALL`].
+    acts: String,
+    /// A name of [`Hold::ALL`].
+    holds: String,
+    inwards: bool,
 }
 
 /// [`Says`] in a file.
@@ -140,7 +143,9 @@ impl ClassJson {
     pub(super) fn of(class: &Class) -> Self {
         let place = |place: &Place| PlaceJson {
             name: place.name.to_owned(),
-            stage: place.stage.name().to_owned(),
+            acts: place.acts.name().to_owned(),
+            holds: place.holds.name().to_owned(),
+            inwards: place.inwards,
         };
         ClassJson {
             name: class.name.to_owned(),
@@ -176,16 +181,25 @@ impl ClassJson {
         if !numbers.is_sorted_by(|a, b| a < b) || self.records.len() > RECORDS_MAX {
             return Err(format!("records of {} out of order or too many", self.name));
         }
-        let stage = |name: &str| Stage::ALL.into_iter().find(|stage| stage.name() == name);
-        let place = |place: &PlaceJson| match stage(&place.stage) {
-            Some(stage) => Ok(Place::new(leak(&place.name), stage)),
-            None => Err(format!("the stage {:?}", place.stage)),
-        };
         let records: Result<Vec<_>, _> = self.records.iter().map(RecordJson::leaked).collect();
-        let places: Result<Vec<_>, _> = self.places.iter().map(place).collect();
+        let places: Result<Vec<_>, _> = self.places.iter().map(PlaceJson::leaked).collect();
         let class = Class::new(leak(&self.name), records?.leak());
         let class = class.with_queue(self.queue);
         Ok(class.with_places(leak(&self.items), places?.leak()))
+    }
+}
+
+impl PlaceJson {
+    fn leaked(&self) -> Result<Place, String> {
+        let acts = Acts::ALL.into_iter().find(|(_, name)| *name == self.acts);
+        let holds = Hold::ALL.into_iter().find(|(_, name)| *name == self.holds);
+        match (acts, holds) {
+            (Some((acts, _)), Some((holds, _))) => Ok(Place {
+                inwards: self.inwards,
+                ..Place::new(leak(&self.name), acts, holds)
+            }),
+            _ => Err(format!("the place {}, {:?}", self.acts, self.holds)),
+        }
     }
 }
 
@@ -208,14 +222,14 @@ impl RecordJson {
             fields: declared.fields.iter().map(field).collect(),
             says: declared.says,
             shows: declared.shows,
-            figures: declared.tallies.iter().map(tally).collect(),
+            tallies: declared.tallies.iter().map(tally).collect(),
         }
     }
 
     fn leaked(&self) -> Result<Declared, String> {
         let fields: Result<Vec<_>, _> = self.fields.iter().map(FieldJson::leaked).collect();
         let tally = |tally: &TallyJson| Tally::new(leak(&tally.name), tally.adds);
-        let tallies: Vec<_> = self.figures.iter().map(tally).collect();
+        let tallies: Vec<_> = self.tallies.iter().map(tally).collect();
         let declared = Declared::new(self.number, leak(&self.name), fields?.leak());
         if self.words < declared.words || self.words > 4 {
             return Err(format!("{} words of {}", self.words, self.name));
@@ -289,7 +303,10 @@ mod tests {
     .with_queue(QueueRules {
         fifo_with_boost: true,
     })
-    .with_places("packets", &[Place::new("rx ring", Stage::ToGuest)]);
+    .with_places(
+        "packets",
+        &[Place::new("rx ring", Acts::Guest, Hold::Ring).inwards()],
+    );
 
     fn through_a_file(class: &Class) -> ClassJson {
         let json = serde_json::to_string(&ClassJson::of(class)).unwrap();
@@ -334,8 +351,8 @@ mod tests {
         assert!(refused(|json| json.records[0].words = 5).contains("words of moved"));
         assert!(refused(|json| json.records[0].words = 3).contains("words of moved"));
         assert!(refused(|json| json.records[1].number = 2).contains("out of order"));
-        let stage = |json: &mut ClassJson| json.places[0].stage = "moon".to_owned();
-        assert!(refused(stage).contains("moon"));
+        let acts = |json: &mut ClassJson| json.places[0].acts = "moon".to_owned();
+        assert!(refused(acts).contains("moon"));
         let unit = |json: &mut ClassJson| json.records[0].fields[0].unit = "ells".to_owned();
         assert!(refused(unit).contains("ells"));
     }

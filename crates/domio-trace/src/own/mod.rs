@@ -13,7 +13,7 @@ pub use write::TraceWriter;
 pub(crate) const MAGIC: [u8; 10] = *b"\x89domio\r\n\x1a\n";
 
 /// Version of the format that is written and read.
-const VERSION: u16 = 2;
+const VERSION: u16 = 3;
 
 /// Longest header that is read, in bytes.
 const HEADER_MAX: usize = 16 << 20;

@@ -1,6 +1,6 @@
 //! Which arrows pass through an event, and the wake-ups that arrows begin at.
 
-use domio_core::{PcpuId, Record, Runstate, Stage, VcpuName};
+use domio_core::{Acts, PcpuId, Record, Runstate, VcpuName};
 
 use super::flow::{Arrows, Step};
 use super::intern::NameOf;
@@ -17,7 +17,7 @@ impl Packets {
     pub(super) fn follow(&mut self, record: &Record, step: &Step) -> Arrows {
         let spot = |place| (record.class.0, record.actor.0, step.flow, place);
         let [from, to] = step.places.map(spot);
-        let [leaves, enters] = step.stages.map(|stage| stage == Stage::Outside);
+        let [leaves, enters] = step.declared.map(|place| place.acts == Acts::Nobody);
         let known = match leaves {
             true => None,
             false => self.items.take(&from),

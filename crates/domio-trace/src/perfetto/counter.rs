@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use domio_core::{Declared, DomainId, Instant, Names, Record, Runstate, Says, Stage, VcpuName};
+use domio_core::{
+    Acts, Declared, DomainId, Hold, Instant, Names, Place, Record, Runstate, Says, VcpuName,
+};
 
 use super::flow::Step;
 use super::proto::{CounterDescriptor, TracePacket, TrackDescriptor, TrackEvent};
@@ -202,7 +204,7 @@ impl Packets {
         }
         for (end, change) in [(0, -1), (1, 1)] {
             let place = step.places[end];
-            if is_queue(step.stages[end]) && place < PLACES_MAX {
+            if is_queue(step.declared[end]) && place < PLACES_MAX {
                 self.queue(names, record, (guest.domain, place), change);
             }
         }
@@ -264,17 +266,10 @@ impl Packets {
     }
 }
 
-/// Whether items wait at `stage` for a driver domain or a device: what a guest has in its own
-/// hands is its own matter.
-fn is_queue(stage: Stage) -> bool {
-    match stage {
-        Stage::Device | Stage::DriverIn | Stage::ToGuest | Stage::FromGuest | Stage::DriverOut => {
-            true
-        }
-        // A queue that orders and holds back is worth a look in either domain.
-        Stage::GuestQueue | Stage::DriverQueue | Stage::DriverMemory | Stage::DriverThread => true,
-        Stage::Outside | Stage::GuestIn | Stage::GuestOut => false,
-    }
+/// Whether items wait at `place` for a driver domain or a device, or are held: what a guest has in
+/// its own hands is its own matter.
+fn is_queue(place: &Place) -> bool {
+    matches!(place.acts, Acts::Driver | Acts::Device) || place.holds != Hold::Nothing
 }
 
 /// Of the number of vcpus that wait.

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use domio_core::{ActorId, Declared, Names, Record, Says, Stage, VcpuName};
+use domio_core::{ActorId, Acts, Declared, Hold, Names, Place, Record, Says, VcpuName};
 
 use super::proto::TrackEvent;
 
@@ -77,8 +77,8 @@ impl Items {
 pub(super) struct Step {
     /// Numbers of the places that the item leaves and enters.
     pub(super) places: [u64; 2],
-    /// Their stages.
-    pub(super) stages: [Stage; 2],
+    /// What these places are.
+    pub(super) declared: [&'static Place; 2],
     /// The vcpu of the driver domain.
     driver: ActorId,
     /// The fields that tell one flow from another, as bits of the words.
@@ -99,7 +99,7 @@ impl Step {
         };
         let class = names.class(record.class)?;
         let places = [from, to].map(|field| declared.value(record, field));
-        let stage = |place: u64| Some(class.places.get(usize::try_from(place).ok()?)?.stage);
+        let place = |place: u64| class.places.get(usize::try_from(place).ok()?);
         let told = [from, to, driver, ago];
         let others = declared.fields.iter().zip(0_u8..);
         let others = others.filter(|(_, i)| !told.contains(i));
@@ -108,7 +108,7 @@ impl Step {
         });
         Some(Step {
             places,
-            stages: [stage(places[0])?, stage(places[1])?],
+            declared: [place(places[0])?, place(places[1])?],
             driver: ActorId(declared.value(record, driver) as u32),
             flow,
         })
@@ -117,18 +117,10 @@ impl Step {
     /// The vcpu that does the step: the driver domain's, where one of the places is in the driver
     /// domain or its device.
     pub(super) fn vcpu(&self, names: &Names, record: &Record) -> Option<VcpuName> {
-        let in_driver = |stage| {
-            let stages = [
-                Stage::Device,
-                Stage::DriverIn,
-                Stage::DriverOut,
-                Stage::DriverQueue,
-                Stage::DriverMemory,
-                Stage::DriverThread,
-            ];
-            stages.contains(&stage)
+        let in_driver = |place: &Place| {
+            matches!(place.acts, Acts::Driver | Acts::Device) && place.holds != Hold::Ring
         };
-        match self.stages.into_iter().any(in_driver) {
+        match self.declared.into_iter().any(in_driver) {
             true => names.vcpu(self.driver),
             false => names.vcpu(record.actor),
         }

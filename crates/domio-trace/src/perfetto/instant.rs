@@ -101,7 +101,7 @@ mod tests {
     use crate::{PerfettoWriter, TraceHeader};
     use domio_core::Unit;
     use domio_core::{
-        ActorId, Class, ClassId, Field, Instant, Kind, PcpuId, Place, Says, Sink, Stage,
+        ActorId, Acts, Class, ClassId, Field, Hold, Instant, Kind, PcpuId, Place, Says, Sink,
     };
 
     #[test]
@@ -120,7 +120,10 @@ mod tests {
                 Declared::new(2, "pass", &[]).says(Says::Pass),
             ],
         )
-        .with_places("packets", &[Place::new("tx ring", Stage::FromGuest)]);
+        .with_places(
+            "packets",
+            &[Place::new("tx ring", Acts::Driver, Hold::Ring)],
+        );
         let mut names = some_names();
         let class = names.add_class(&DEVICE);
         let (at, pcpu, v) = (Instant::from_nanos(5), PcpuId(0), ActorId(4));

@@ -4,7 +4,7 @@ use super::proto::Trace;
 use super::*;
 use crate::DomainInfo;
 use Runstate::{Blocked, Runnable, Running};
-use domio_core::ActorId;
+use domio_core::{ActorId, Acts, Class, Field, Hold, Place, Unit};
 
 /// Vcpu 0 of domains 0 to 2, idle, and one with an index beyond the thread ids of its domain.
 pub(super) fn some_names() -> Names {
@@ -179,4 +179,65 @@ fn a_wake_up_points_to_the_run() {
         arrows(|e| &e.terminating_flow_ids),
         [(20, 1, vcpu_track(word))]
     );
+}
+
+/// A device whose place is of a sort that no device of the project has: the items that wait there
+/// are counted, and the driver domain brings them there.
+#[test]
+fn a_place_that_nobody_knew_has_its_queue_and_its_arrows() {
+    static ACCELERATOR: Class = Class::new(
+        "accelerator",
+        &[Declared::new(
+            0,
+            "moved",
+            &[
+                Field::bits("from", 0, 8, Unit::Place),
+                Field::bits("to", 8, 8, Unit::Place),
+                Field::word("driver", 1, Unit::Actor),
+                Field::long("ago", 2, Unit::Nanoseconds),
+            ],
+        )
+        .says(Says::Moved {
+            from: 0,
+            to: 1,
+            driver: 2,
+            ago: 3,
+        })],
+    )
+    .with_places(
+        "jobs",
+        &[
+            Place::new("outside", Acts::Nobody, Hold::Nothing),
+            Place::new("tokens", Acts::Device, Hold::Budget),
+        ],
+    );
+    let mut names = some_names();
+    let class = names.add_class(&ACCELERATOR);
+    let moved = |ns, from: u32, to: u32| {
+        let at = Instant::from_nanos(ns);
+        Record::of(
+            at,
+            PcpuId(0),
+            (class, 0),
+            ActorId(1),
+            [from | to << 8, 0, 0, 0],
+        )
+    };
+    let records = [moved(10, 0, 1), moved(30, 1, 0)];
+    let packets = packets(&names, &records, &TraceHeader::default());
+    let counters = packets.iter().filter_map(|p| p.track_descriptor.as_ref());
+    assert!(
+        counters
+            .map(|t| t.name.as_str())
+            .any(|name| name == "jobs: tokens")
+    );
+    let events = packets.iter().filter_map(|p| p.track_event.as_ref());
+    let events: Vec<&TrackEvent> = events.filter(|e| e.r#type == INSTANT).collect();
+    let driver = vcpu_track(VcpuName::new(DomainId(0), 0).word());
+    assert_eq!(
+        events.iter().map(|e| e.track).collect::<Vec<_>>(),
+        [driver; 2]
+    );
+    let arrows = [&events[0].flow_ids, &events[1].terminating_flow_ids];
+    assert_eq!(arrows, [&vec![1], &vec![1]]);
 }

@@ -1,7 +1,7 @@
 //! Several devices behind one driver domain.
 
 use super::*;
-use domio_core::{Class, Declared, Field, Place, Says, Unit};
+use domio_core::{Acts, Class, Declared, Field, Hold, Place, Says, Unit};
 
 /// A request goes from place to place; the record tells the disk.
 pub(super) const MOVED: Declared = Declared::new(
@@ -26,9 +26,9 @@ pub(super) const MOVED: Declared = Declared::new(
 static DISKS: Class = Class::new("disks", &[MOVED]).with_places(
     "requests",
     &[
-        Place::new("outside", Outside),
-        Place::new("queue", Stage::DriverQueue),
-        Place::new("drive", Device),
+        Place::new("outside", Acts::Nobody, Hold::Nothing),
+        Place::new("queue", Acts::Driver, Hold::Order),
+        Place::new("drive", Acts::Device, Hold::Nothing),
     ],
 );
 

@@ -2,7 +2,7 @@
 
 use super::disks::MOVED;
 use super::*;
-use domio_core::{Class, Declared, Field, Place, Says, Unit};
+use domio_core::{Acts, Class, Declared, Field, Hold, Place, Says, Unit};
 
 /// Requests that a thread takes one by one, reads from a drive, or writes to memory.
 static FILES: Class = Class::new(
@@ -27,12 +27,12 @@ static FILES: Class = Class::new(
 .with_places(
     "requests",
     &[
-        Place::new("outside", Outside),
-        Place::new("loop thread", Stage::DriverThread),
-        Place::new("loop", DriverOut),
-        Place::new("memory", Stage::DriverMemory),
-        Place::new("queue", Stage::DriverQueue),
-        Place::new("drive", Device),
+        Place::new("outside", Acts::Nobody, Hold::Nothing),
+        Place::new("loop thread", Acts::Driver, Hold::Thread),
+        Place::new("loop", Acts::Driver, Hold::Nothing),
+        Place::new("memory", Acts::Driver, Hold::Memory),
+        Place::new("queue", Acts::Driver, Hold::Order),
+        Place::new("drive", Acts::Device, Hold::Nothing),
     ],
 );
 

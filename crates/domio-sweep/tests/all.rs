@@ -1,0 +1,72 @@
+//! A device with a figure that no other crate has a line for.
+
+use domio_answer::Cell;
+use domio_core::{
+    Adds, Better, Class, Counted, Declared, DomainId, Felt, Field, Figure, FigureKind, FigureTable,
+    Instant, Names, PcpuId, Record, Sink, Tally, Unit, VcpuName,
+};
+use domio_meter::{Meter, SummaryJson};
+use domio_run::measure;
+
+use domio_sweep::rows::{columns, rows};
+
+/// The whole device, as far as figures go.
+static THERMOMETER: Class = Class::new(
+    "thermometer",
+    &[
+        Declared::new(0, "read", &[Field::word("time", 0, Unit::Microseconds)])
+            .tallies(&[Tally::new("temperature_read", Adds::Sample(0))]),
+    ],
+)
+.with_tables(&[&READINGS]);
+
+const READS: &[Counted] = &[Counted::Tally("temperature_read")];
+
+static READINGS: FigureTable = FigureTable {
+    title: "thermometers",
+    nearness: 5,
+    figures: &[
+        Figure::new(
+            ("readings_per_s", "readings", "1/s"),
+            FigureKind::PER_SECOND,
+            READS,
+        )
+        .better(Better::Higher, Felt::Itself(1)),
+        Figure::new(
+            ("reading_p50_ms", "reading, 50 %", "ms"),
+            FigureKind::Quantile(50),
+            READS,
+        )
+        .over(1_000)
+        .better(Better::Lower, Felt::Itself(5)),
+    ],
+};
+
+#[test]
+fn a_figure_of_a_device_is_one_declaration() {
+    let mut names = Names::new();
+    let actor = names.add_actor(VcpuName::new(DomainId(1), 0));
+    let class = names.add_class(&THERMOMETER);
+    let mut meter = Meter::new();
+    for (ms, us) in [(0, 2_000), (500, 3_000), (2_000, 4_000)] {
+        let at = Instant::from_nanos(ms * 1_000_000);
+        let record = Record::of(at, PcpuId(0), (class, 0), actor, [us, 0, 0, 0]);
+        meter.record(&names, &record);
+    }
+    let summary = meter.finish();
+    let domain = summary.domain(DomainId(1)).expect("it reads");
+    assert_eq!(summary.figure(domain, "readings_per_s"), Some(1.5));
+    assert_eq!(summary.figure(domain, "reading_p50_ms"), Some(3.0));
+
+    let json = serde_json::to_value(SummaryJson::new(&summary, 1_000_000_000)).expect("JSON");
+    assert_eq!(json["domains"][0]["figures"]["reading_p50_ms"], 3.0);
+
+    let sample = measure::sample(&summary, &[(DomainId(1), "lab".to_owned())]);
+    assert_eq!(sample.get("lab.readings_per_s"), Some(1.5));
+
+    let figures = || summary.tables.iter().flat_map(|table| table.figures);
+    let columns = columns(&[], figures());
+    let place = columns.iter().position(|c| c.key == "reading_p50_ms");
+    let rows = rows((&[], figures()), 0, &[], 0, &sample);
+    assert_eq!(rows[0][place.expect("a column")], Cell::Number(3.0));
+}
