@@ -294,6 +294,61 @@ fn mistakes(text: &str) -> Vec<String> {
     error.to_string().lines().map(str::to_owned).collect()
 }
 
+/// Lines with mistakes, and what is said of each.
+const AT_ONCE: &[(usize, &str)] = &[
+    (
+        3,
+        "the set `x` is called like a member of a set; give it another name",
+    ),
+    (5, "`much` is not a number"),
+    (
+        9,
+        "`mean` has a meaning of its own before cells; use another name",
+    ),
+    (
+        12,
+        "the measure `both` is made of 2; expected one of: value, each, pooled, list, ratio, \
+             difference",
+    ),
+    (18, "\"3..1\" is no range of up to 10000 numbers"),
+    (
+        22,
+        "there is no take `highst`; expected one of: lowest, highest, mean, ",
+    ),
+    (25, "no measure is called `none`; expected a [measure.none]"),
+    (34, "no measure is called `n`; expected a [measure.n]"),
+    (
+        37,
+        "the check has over and below; expected one of: over, under, within, below, above, \
+             never, always, near",
+    ),
+    (
+        42,
+        "the check has no relation; expected one of: over, under",
+    ),
+    (47, "\"t/{some\" has a { without a }"),
+    (
+        49,
+        "twins of 2 cells on the left and 1 in `over`; expected as many cells",
+    ),
+    (
+        54,
+        "`part` does not belong here; expected `part` with within",
+    ),
+    (
+        59,
+        "`at-least` is not so many of those that are compared; expected a whole number of 1",
+    ),
+    (
+        60,
+        "unknown key `facter` in [[claim.check]]; expected one of: ",
+    ),
+    (
+        61,
+        "the claim's tolerance \"a bit\" is not one figure; expected a `tolerance` of the",
+    ),
+];
+
 #[test]
 fn every_mistake_of_a_statement_at_once() {
     let text = format!(
@@ -361,59 +416,7 @@ near = 3
 "#
     );
     let told = mistakes(&text);
-    for (line, part) in [
-        (
-            3,
-            "the set `x` is called like a member of a set; give it another name",
-        ),
-        (5, "`much` is not a number"),
-        (
-            9,
-            "`mean` has a meaning of its own before cells; use another name",
-        ),
-        (
-            12,
-            "the measure `both` is made of 2; expected one of: value, each, pooled, list, ratio, \
-             difference",
-        ),
-        (18, "\"3..1\" is no range of up to 10000 numbers"),
-        (
-            22,
-            "there is no take `highst`; expected one of: lowest, highest, mean, ",
-        ),
-        (25, "no measure is called `none`; expected a [measure.none]"),
-        (34, "no measure is called `n`; expected a [measure.n]"),
-        (
-            37,
-            "the check has over and below; expected one of: over, under, within, below, above, \
-             never, always, near",
-        ),
-        (
-            42,
-            "the check has no relation; expected one of: over, under",
-        ),
-        (47, "\"t/{some\" has a { without a }"),
-        (
-            49,
-            "twins of 2 cells on the left and 1 in `over`; expected as many cells",
-        ),
-        (
-            54,
-            "`part` does not belong here; expected `part` with within",
-        ),
-        (
-            59,
-            "`at-least` is not so many of those that are compared; expected a whole number of 1",
-        ),
-        (
-            60,
-            "unknown key `facter` in [[claim.check]]; expected one of: ",
-        ),
-        (
-            61,
-            "the claim's tolerance \"a bit\" is not one figure; expected a `tolerance` of the",
-        ),
-    ] {
+    for (line, part) in AT_ONCE {
         let at = format!("c.toml:{line}:");
         let is = |told: &String| told.starts_with(&at) && told.contains(part);
         assert!(told.iter().any(is), "{line}: {part}\n{told:#?}");

@@ -76,7 +76,7 @@ const TEXT: &str = r#"
 
 #[test]
 fn scenarios_name_added_parts() {
-    let scenario = Scenario::parse("mine.toml", TEXT.as_bytes(), &parts()).unwrap();
+    let scenario = Scenario::parse("mine.toml", TEXT.as_bytes(), parts()).unwrap();
     let plan = scenario.plan();
     assert_eq!(plan.policy.descriptor.name, "my-policy");
     assert_eq!(plan.params.by_name("tslice_ms"), Some(7));
@@ -114,7 +114,7 @@ fn without_them_the_names_are_unknown_and_with_them_they_are_proposed() {
 
 #[test]
 fn the_schema_has_them() {
-    let with = schema(&parts()).to_string();
+    let with = schema(parts()).to_string();
     let without = schema(domio_sched::policies()).to_string();
     for name in [
         "my-policy",

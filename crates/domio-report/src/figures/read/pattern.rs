@@ -32,10 +32,10 @@ pub fn sets(cx: &mut dyn Checker, entries: Vec<KeyEntry<'_>>) -> NamedWords {
 }
 
 /// What is good of `result`; what is not is told at `at`.
-fn told<T>(cx: &mut dyn Checker, at: Span, result: Result<T, Mistake>) -> Option<T> {
-    let placed = |mistake| Mistake {
+fn told<T>(cx: &mut dyn Checker, at: Span, result: Result<T, Box<Mistake>>) -> Option<T> {
+    let placed = |mistake: Box<Mistake>| Mistake {
         span: at,
-        ..mistake
+        ..*mistake
     };
     result.map_err(|mistake| cx.tell(placed(mistake))).ok()
 }
@@ -74,7 +74,7 @@ pub fn expand(
 }
 
 /// The words of a range or of a set.
-fn words(inside: &str, sets: Sets<'_>) -> Result<Vec<String>, Mistake> {
+fn words(inside: &str, sets: Sets<'_>) -> Result<Vec<String>, Box<Mistake>> {
     if inside.contains("..") {
         return range(inside);
     }
@@ -83,14 +83,16 @@ fn words(inside: &str, sets: Sets<'_>) -> Result<Vec<String>, Mistake> {
         let known = sets.own.keys().chain(sets.shared.keys());
         let known: Vec<&str> = known.map(String::as_str).collect();
         let what = format!("no set is called \"{inside}\"");
-        Mistake::new(Code::UnknownName, Span::default(), what)
-            .expected(format!("one of: {}", known.join(", ")))
-            .hint("a range is written {1..7}")
+        Box::new(
+            Mistake::new(Code::UnknownName, Span::default(), what)
+                .expected(format!("one of: {}", known.join(", ")))
+                .hint("a range is written {1..7}"),
+        )
     })
 }
 
 /// The numbers of "1..7", both ends included.
-fn range(text: &str) -> Result<Vec<String>, Mistake> {
+fn range(text: &str) -> Result<Vec<String>, Box<Mistake>> {
     let ends = text.split_once("..");
     let ends = ends.and_then(|(a, b)| Some((a.parse::<u32>().ok()?, b.parse::<u32>().ok()?)));
     match ends {
@@ -99,8 +101,10 @@ fn range(text: &str) -> Result<Vec<String>, Mistake> {
         }
         _ => {
             let what = format!("\"{text}\" is not a range");
-            Err(Mistake::new(Code::OutOfRange, Span::default(), what)
-                .expected("two whole numbers that rise, as 1..7"))
+            let mistake = Mistake::new(Code::OutOfRange, Span::default(), what);
+            Err(Box::new(
+                mistake.expected("two whole numbers that rise, as 1..7"),
+            ))
         }
     }
 }

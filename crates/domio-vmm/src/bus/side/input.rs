@@ -22,11 +22,7 @@ pub trait TaskInput: Debug + Send + Sync {
     ///
     /// # Errors
     /// Why there are none.
-    fn processes(
-        &self,
-        files: &dyn InputFiles,
-        task: &str,
-    ) -> Result<InputProcesses, NoDemands>;
+    fn processes(&self, files: &dyn InputFiles, task: &str) -> Result<InputProcesses, NoDemands>;
 
     /// What to say when there are none.
     fn refused(&self, why: NoDemands) -> Mistake;
