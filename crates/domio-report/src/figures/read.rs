@@ -7,7 +7,7 @@ use super::spec::{
     AxisSpec, Drawing, FigureSpec, ListSpec, MarkSpec, MeanSpec, Member, PanelSpec, PaperFigures,
     Plot, Published, RangeSpec,
 };
-use super::told;
+use crate::figure::brief;
 use pattern::{Sets, expand};
 use raw::{AxisText, By, OneOrMany, RawExperiment, RawFigure, RawFile, RawKind, RawPanel};
 use std::fmt;
@@ -243,7 +243,7 @@ impl Reader<'_> {
         let bands = self.raw.published.iter().map(|p| {
             let p = p.get_ref();
             let ends = [p.value, p.until.unwrap_or(p.value)];
-            let text = p.text.clone().unwrap_or_else(|| told(p.value, &axis.unit));
+            let text = p.text.clone().unwrap_or_else(|| brief(p.value, &axis.unit));
             (ends, text)
         });
         Ok(ListSpec {
@@ -379,7 +379,7 @@ impl Reader<'_> {
                 at,
                 of: raw.of.clone(),
                 value: raw.value,
-                text: raw.text.clone().unwrap_or_else(|| told(raw.value, unit)),
+                text: raw.text.clone().unwrap_or_else(|| brief(raw.value, unit)),
             });
         }
         Ok(list)
