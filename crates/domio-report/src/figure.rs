@@ -60,7 +60,7 @@ pub fn with_interval(mean: f64, half_width: Option<f64>) -> String {
 }
 
 /// Units of time, from the shortest, and how many nanoseconds each has.
-const TIMES: [(&str, f64); 4] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
+pub const TIMES: [(&str, f64); 4] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
 
 /// A figure in `unit` with the unit behind it. A time is shown in the unit that makes the figure a
 /// short one: 59681 us are "59.68 ms".
@@ -68,6 +68,30 @@ pub fn scaled(mean: f64, half_width: Option<f64>, unit: &str) -> String {
     let (factor, name) = unit_for(mean, unit);
     let figures = with_interval(mean * factor, half_width.map(|half| half * factor));
     with_unit(&figures, name)
+}
+
+/// A value for people, with a larger unit of time where that suits it: "36.6 s", "259 ms", "23.9".
+pub fn brief(value: f64, unit: &str) -> String {
+    const SECONDS: [(&str, f64); 4] = [("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3), ("s", 1.0)];
+    let digits = |value: f64| match value.abs() {
+        v if v >= 99.95 => format!("{value:.0}"),
+        v if v >= 0.995 => format!("{value:.1}"),
+        0.0 => "0".to_owned(),
+        _ => format!("{value:.2}"),
+    };
+    if let Some(own) = SECONDS.iter().position(|(name, _)| *name == unit) {
+        let seconds = value * SECONDS[own].1;
+        // The first unit, from its own on, whose figure is not over 999 once rounded.
+        let fits = SECONDS[own..]
+            .iter()
+            .find(|(_, s)| (seconds / s).abs() < 999.5);
+        let (name, scale) = fits.unwrap_or(&SECONDS[3]);
+        return format!("{} {name}", digits(seconds / scale));
+    }
+    match unit {
+        "%" => format!("{} %", short(value)),
+        _ => number(value),
+    }
 }
 
 /// The unit that makes `value`, which is in `unit`, a short figure, and the factor to that unit. A
@@ -318,6 +342,23 @@ mod tests {
             (14.29, Some(0.03), "%", "14.29 ± 0.03 %"),
         ] {
             assert_eq!(scaled(mean, half, unit), text);
+        }
+    }
+
+    #[test]
+    fn values_read_as_people_say_them() {
+        for (value, unit, text) in [
+            (36_600.0, "ms", "36.6 s"),
+            (999.6, "ms", "1.0 s"),
+            (259.2, "ms", "259 ms"),
+            (5.5, "ms", "5.5 ms"),
+            (0.0, "us", "0 us"),
+            (0.157, "ms", "0.16 ms"),
+            (59_681.0, "us", "59.7 ms"),
+            (30.5, "%", "30.5 %"),
+            (23.9, "Mb/s", "23.9"),
+        ] {
+            assert_eq!(brief(value, unit), text);
         }
     }
 

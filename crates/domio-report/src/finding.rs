@@ -5,7 +5,6 @@ use crate::data::{
     BarGroup, Bars, Cdf, Chart, Lines, Panel, Panels, Sequence, Stack, Timeline, TimelineRow,
 };
 use crate::figure;
-use crate::figures::told;
 use domio_core::Runstate;
 use domio_stats::Estimate;
 use domio_stats::gains::PART;
@@ -115,7 +114,7 @@ fn difference(bars: &Bars, group: &BarGroup) -> Option<(f64, String)> {
         ratio => format!("{:.0} % less than", (1.0 - 1.0 / ratio) * 100.0),
     };
     let [low_name, high_name] = [low.0, high.0];
-    let [low, high] = [low.1.mean, high.1.mean].map(|mean| told(mean, &bars.value.unit));
+    let [low, high] = [low.1.mean, high.1.mean].map(|mean| figure::brief(mean, &bars.value.unit));
     let told = format!("{group}, {value}: {low_name} has {less} {high_name} ({low}, {high}).");
     Some((size, told))
 }
@@ -165,7 +164,7 @@ fn of_cdf(cdf: &Cdf) -> Vec<String> {
             _ => ("99 %", 0.99),
         };
         let (value, largest) = (series.quantile(q)?, series.quantile(1.0)?);
-        let [value, largest] = [value, largest].map(|v| told(v, &cdf.value.unit));
+        let [value, largest] = [value, largest].map(|v| figure::brief(v, &cdf.value.unit));
         Some(format!(
             "{}: {words} below {value}, the largest {largest}.",
             series.name
@@ -175,7 +174,7 @@ fn of_cdf(cdf: &Cdf) -> Vec<String> {
 }
 
 fn of_timeline(timeline: &Timeline) -> Vec<String> {
-    let ms = |ns: u64| told(ns as f64 / 1e6, "ms");
+    let ms = |ns: u64| figure::brief(ns as f64 / 1e6, "ms");
     let mut sentences = Vec::new();
     if let Some(wait) = &timeline.worst {
         let length = ms(wait.until_ns.saturating_sub(wait.from_ns));
@@ -232,8 +231,8 @@ fn lower_first(text: &str) -> String {
 fn of_sequence(sequence: &Sequence) -> Vec<String> {
     let unit = &sequence.value.unit;
     let series = |(name, values): &(String, Vec<f64>)| {
-        let median = told(domio_stats::median(values)?, unit);
-        let largest = told(domio_stats::quantile(values, 1.0)?, unit);
+        let median = figure::brief(domio_stats::median(values)?, unit);
+        let largest = figure::brief(domio_stats::quantile(values, 1.0)?, unit);
         Some(format!(
             "{name}: half below {median}, the largest {largest}."
         ))

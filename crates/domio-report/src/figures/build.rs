@@ -1,7 +1,7 @@
 //! Charts from samples, as a paper's file says.
 
+use super::All;
 use super::spec::{AxisSpec, Drawing, FigureSpec, ListSpec, Member, PanelSpec, Plot, Published};
-use super::{All, told};
 use crate::data::{
     BarGroup, Bars, Cdf, CdfSeries, Chart, Figure, Line, Lines, Panel, PanelCell, Panels, Point,
     Printed, Quantity, Sequence, Stack, StackBar,
@@ -225,7 +225,7 @@ fn cell(spec: &PanelSpec, column: &str, samples: &[Sample]) -> PanelCell {
         }
     });
     let label = match average {
-        Some(average) if spec.mean.labelled => told(average.mean, &spec.axis.unit),
+        Some(average) if spec.mean.labelled => figure::brief(average.mean, &spec.axis.unit),
         None if !samples.is_empty() => spec.mean.none.clone(),
         _ => String::new(),
     };

@@ -18,7 +18,6 @@ pub use read::read;
 pub use spec::{Drawing, FigureSpec, Member, PaperFigures};
 
 use crate::data::{Chart, Figure, Section};
-use crate::figure;
 use domio_papers::ClaimLedger;
 use domio_papers::folders::PaperFolder;
 use domio_papers::ledger::LedgerEntry;
@@ -93,51 +92,10 @@ pub fn claims(entries: Vec<LedgerEntry>) -> Option<Figure> {
     (!entries.is_empty()).then(|| Figure::new(caption, Chart::Claims(entries)))
 }
 
-/// A value for people, with a larger unit of time where that suits it: "36.6 s", "259 ms", "23.9".
-pub fn told(value: f64, unit: &str) -> String {
-    const TIMES: [(&str, f64); 4] = [("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3), ("s", 1.0)];
-    let short = |value: f64| match value.abs() {
-        v if v >= 99.95 => format!("{value:.0}"),
-        v if v >= 0.995 => format!("{value:.1}"),
-        0.0 => "0".to_owned(),
-        _ => format!("{value:.2}"),
-    };
-    if let Some(own) = TIMES.iter().position(|(name, _)| *name == unit) {
-        let seconds = value * TIMES[own].1;
-        // The first unit, from its own on, whose figure is not over 999 once rounded.
-        let fits = TIMES[own..]
-            .iter()
-            .find(|(_, s)| (seconds / s).abs() < 999.5);
-        let (name, scale) = fits.unwrap_or(&TIMES[3]);
-        return format!("{} {name}", short(seconds / scale));
-    }
-    match unit {
-        "%" => format!("{} %", figure::short(value)),
-        _ => figure::number(value),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use domio_papers::folders;
-
-    #[test]
-    fn values_read_as_people_say_them() {
-        for (value, unit, text) in [
-            (36_600.0, "ms", "36.6 s"),
-            (999.6, "ms", "1.0 s"),
-            (259.2, "ms", "259 ms"),
-            (5.5, "ms", "5.5 ms"),
-            (0.0, "us", "0 us"),
-            (0.157, "ms", "0.16 ms"),
-            (59_681.0, "us", "59.7 ms"),
-            (30.5, "%", "30.5 %"),
-            (23.9, "Mb/s", "23.9"),
-        ] {
-            assert_eq!(told(value, unit), text);
-        }
-    }
 
     #[test]
     fn all_shipped_figures_are_read() {

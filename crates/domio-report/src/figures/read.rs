@@ -7,7 +7,7 @@ use super::spec::{
     AxisSpec, Drawing, FigureSpec, ListSpec, MarkSpec, MeanSpec, Member, PanelSpec, PaperFigures,
     Plot, Published, RangeSpec,
 };
-use super::told;
+use crate::figure::brief;
 use domio_core::keys::{
     Checker, Code, KeySection, KeyTable, Keys, Mistake, Nested, Slot, Span, list,
 };
@@ -298,7 +298,7 @@ impl Reader<'_> {
             let value = number(cx, table.span(&own.value), &own.value.get()?)?;
             let until = number_if_given(cx, &*table, &own.until)?;
             let text = own.text.if_given()?;
-            let text = text.unwrap_or_else(|| told(value, &axis.unit));
+            let text = text.unwrap_or_else(|| brief(value, &axis.unit));
             bands.push(([value, until.unwrap_or(value)], text));
         }
         Some(ListSpec {
@@ -487,7 +487,7 @@ impl Reader<'_> {
                 at,
                 of,
                 value,
-                text: text.unwrap_or_else(|| told(value, unit)),
+                text: text.unwrap_or_else(|| brief(value, unit)),
             });
         }
         Some(all)

@@ -4,16 +4,18 @@
 //! 99.9 % is as high as that from 90 to 99 %: whoever schedules cares for the worst of a thousand
 //! waits, which would vanish in the last pixel of a linear axis.
 
+use super::axis;
+use super::legend::Legend;
+use super::plot::{self, Plot};
+use super::scale::{Scale, Tick};
+use super::shape::{Drawn, course};
 use crate::data::{Cdf, CdfSeries};
-use crate::figure;
-use crate::svg::legend::{Legend, Swatch};
-use crate::svg::scale::Scale;
-use crate::svg::shape;
-use crate::svg::{Drawn, SMALL, at, colour, text_width, title_above, title_below};
 use maud::{Markup, html};
 
-const LEFT: f64 = 64.0;
-const MARGIN: f64 = 24.0;
+/// Room at the sides of the plot.
+const SIDES: [f64; 2] = [64.0, 24.0];
+/// Room above the plot.
+const ABOVE: f64 = 30.0;
 /// Height of the plot for each step of the vertical axis.
 const STEP: f64 = 66.0;
 /// The part of the observations behind which a tail begins.
@@ -23,45 +25,39 @@ const STEPS_MAX: u32 = 6;
 
 /// The picture. Values of zero and below lie on the left edge, where the axis cannot show them.
 pub fn draw(cdf: &Cdf, width: f64) -> Drawn {
-    let names: Vec<String> = cdf.series.iter().map(|s| s.name.clone()).collect();
-    let right = width - MARGIN;
-    let badness: Vec<Option<f64>> = cdf.series.iter().map(|s| s.quantile(TAIL)).collect();
-    let legend = Legend::new(&names, &badness, "the longest tails");
-    let head = legend.height(0.0, width);
-    let top = head + 30.0;
-    let tail = Tail::of(cdf, top);
-    let bottom = tail.bottom;
-    let x = x_scale(cdf, right);
-    let has_zero = cdf
-        .series
-        .iter()
-        .flat_map(|s| &s.steps)
-        .any(|(value, _)| *value <= 0.0);
-    let title = figure::heading(&cdf.value.name, &cdf.value.unit) + ", logarithmic";
-    let middle = ((LEFT + right) / 2.0, bottom + 36.0);
-    let content = html! {
-        (legend.draw(0.0, width, Swatch::Line))
-        (title_above("part that is below, wider towards 100 %", head + 14.0, width))
-        g class="axis" {
-            @for (i, tick) in x.ticks_across().into_iter().enumerate() {
-                @let class = if tick.label.is_empty() { "grid minor" } else { "grid" };
-                (shape::line(class, (tick.place, top), (tick.place, bottom)))
-                // Zero is infinitely far to the left.
-                @let from_zero = if i == 0 && has_zero { "0 to " } else { "" };
-                @let label = format!("{from_zero}{}", tick.label);
-                @let half = text_width(&label, SMALL) / 2.0;
-                (shape::text("middle", (tick.place.max(half), bottom + 16.0), &label))
-            }
-            @for (label, below) in tail.ticks() {
-                @let place = tail.place(below);
-                (shape::line("grid", (LEFT, place), (right, place)))
-                (shape::text("end", (LEFT - 8.0, place + 4.0), &label))
-            }
-            (title_below(&title, middle, width))
-        }
-        @for i in legend.order() { (draw_series(&cdf.series[i], legend.look(i), x, tail)) }
+    let series = cdf.series.iter().map(|s| (&s.name, s.quantile(TAIL)));
+    let legend = Legend::new(series, "the longest tails");
+    let steps = steps(cdf);
+    let height = STEP * f64::from(steps);
+    let plot = Plot::new((legend, false), width, SIDES, [ABOVE, height]);
+    let bottom = plot.bottom;
+    let tail = Tail { bottom, steps };
+    let values = || {
+        cdf.series
+            .iter()
+            .flat_map(|s| &s.steps)
+            .map(|(value, _)| *value)
     };
-    (bottom + 46.0, content)
+    let x = Scale::log_of(values(), plot.left, plot.right);
+    let mut ticks = x.ticks_across();
+    // Zero is infinitely far to the left.
+    let has_zero = values().any(|value| value <= 0.0);
+    if let Some(first) = ticks.first_mut().filter(|_| has_zero) {
+        first.label = format!("0 to {}", first.label);
+    }
+    let axes = html! {
+        @for tick in &ticks {
+            @let middle = tick.place.max(tick.half_width());
+            (axis::down(tick.class(), tick, middle, [plot.top, bottom]))
+        }
+        (axis::across(&tail.ticks(), [plot.left, plot.right], 8.0))
+    };
+    let look = |i| plot.legend.look(i);
+    let content = html! {
+        @for i in plot.legend.order() { (draw_series(&cdf.series[i], look(i), x, tail)) }
+    };
+    let above = "part that is below, wider towards 100 %";
+    plot.draw([above, &axis::title(&cdf.value, true)], &axes, &content)
 }
 
 /// The curve, and a dot at its end, the largest observation: all observations may be the same, and
@@ -70,19 +66,20 @@ fn draw_series(series: &CdfSeries, look: usize, x: Scale, tail: Tail) -> Markup 
     let Some((largest, _)) = series.steps.last() else {
         return html! {};
     };
-    let below = series
-        .steps
-        .len()
-        .checked_sub(2)
-        .map_or(1.0, |i| series.steps[i].1);
-    let end = (x.place(*largest), tail.place(below));
+    let before = series.steps.iter().rev().nth(1);
+    let below = before.map_or(1.0, |(_, below)| *below);
     let tip = format!("{}, n = {}", series.name, series.count);
     html! {
-        path class={ "curve " (colour(look)) } d=(curve(series, x, tail)) { title { (tip) } }
-        circle class={ "fill " (colour(look)) } cx=(at(end.0)) cy=(at(end.1)) r="3.5" {
-            title { (tip) }
-        }
+        (plot::curve(look, &curve(series, x, tail), &tip))
+        (plot::dot(look, (x.place(*largest), tail.place(below)), &tip))
     }
+}
+
+/// Steps of the vertical axis, as many as the largest number of observations needs.
+fn steps(cdf: &Cdf) -> u32 {
+    let most = cdf.series.iter().map(|s| s.count).max().unwrap_or(0);
+    let steps = (most.max(1) as f64).log10().ceil() as u32;
+    steps.clamp(2, STEPS_MAX)
 }
 
 /// The vertical axis: minus the logarithm of the part that is not below.
@@ -94,40 +91,25 @@ struct Tail {
 }
 
 impl Tail {
-    /// As high as the largest number of observations needs.
-    fn of(cdf: &Cdf, top: f64) -> Self {
-        let most = cdf.series.iter().map(|s| s.count).max().unwrap_or(0);
-        let steps = (most.max(1) as f64).log10().ceil() as u32;
-        let steps = steps.clamp(2, STEPS_MAX);
-        Tail {
-            bottom: top + STEP * f64::from(steps),
-            steps,
-        }
-    }
-
     /// Where `below`, from 0 to 1, is.
     fn place(self, below: f64) -> f64 {
         let rest = (1.0 - below).max(1e-12);
         self.bottom - STEP * (-rest.log10()).clamp(0.0, f64::from(self.steps))
     }
 
-    fn ticks(self) -> Vec<(String, f64)> {
-        let mut ticks = vec![("0 %".to_owned(), 0.0), ("50 %".to_owned(), 0.5)];
-        for step in 1..=self.steps {
-            let rest = 10_f64.powi(-(step as i32));
+    fn ticks(self) -> Vec<Tick> {
+        let tick = |label: String, below: f64| Tick {
+            place: self.place(below),
+            label,
+        };
+        let nines = (1..=self.steps).map(|step| {
+            let below = 1.0 - 10_f64.powi(-(step as i32));
             let decimals = step.saturating_sub(2) as usize;
-            ticks.push((format!("{:.decimals$} %", (1.0 - rest) * 100.0), 1.0 - rest));
-        }
-        ticks
+            tick(format!("{:.decimals$} %", below * 100.0), below)
+        });
+        let halves = [tick("0 %".to_owned(), 0.0), tick("50 %".to_owned(), 0.5)];
+        halves.into_iter().chain(nines).collect()
     }
-}
-
-fn x_scale(cdf: &Cdf, right: f64) -> Scale {
-    let values = cdf
-        .series
-        .iter()
-        .flat_map(|s| s.steps.iter().map(|(v, _)| *v));
-    Scale::log_of(values, LEFT, right)
 }
 
 /// A single value is a line from the bottom to the top: all observations are there.
@@ -137,12 +119,7 @@ fn x_scale(cdf: &Cdf, right: f64) -> Scale {
 fn curve(series: &CdfSeries, x: Scale, y: Tail) -> String {
     const SEEN: f64 = 0.5;
     if let [(only, _)] = series.steps.as_slice() {
-        return format!(
-            "M{},{} V{}",
-            at(x.place(*only)),
-            at(y.bottom),
-            at(y.place(1.0))
-        );
+        return course("M_,_ V_", &[x.place(*only), y.bottom, y.place(1.0)]);
     }
     let mut path = String::new();
     let mut drawn = (f64::NEG_INFINITY, 0.0);
@@ -150,16 +127,13 @@ fn curve(series: &CdfSeries, x: Scale, y: Tail) -> String {
     let last = series.steps.len().saturating_sub(1);
     for (i, (value, fraction)) in series.steps.iter().enumerate() {
         let (px, py) = (x.place(*value), y.place(below));
-        let far = px - drawn.0 >= SEEN || (py - drawn.1).abs() >= SEEN;
-        if i == 0 {
-            path += &format!("M{},{}", at(px), at(py));
-        } else if far || i == last {
-            path += &format!(" V{} H{}", at(py), at(px));
-        } else {
-            below = *fraction;
-            continue;
+        if px - drawn.0 >= SEEN || (py - drawn.1).abs() >= SEEN || i == last {
+            path += &match i {
+                0 => course("M_,_", &[px, py]),
+                _ => course(" V_ H_", &[py, px]),
+            };
+            drawn = (px, py);
         }
-        drawn = (px, py);
         below = *fraction;
     }
     path
@@ -207,11 +181,13 @@ mod tests {
     #[test]
     fn each_ten_of_the_tail_is_as_high_as_the_last() {
         let values: Vec<f64> = (0..10_000).map(f64::from).collect();
-        let tail = Tail::of(&cdf(&values), 0.0);
-        assert_eq!(tail.steps, 4);
-        let labels: Vec<String> = tail.ticks().into_iter().map(|(l, _)| l).collect();
+        let steps = steps(&cdf(&values));
+        assert_eq!(steps, 4);
+        let bottom = STEP * 4.0;
+        let tail = Tail { bottom, steps };
+        let labels: Vec<String> = tail.ticks().into_iter().map(|t| t.label).collect();
         assert_eq!(labels, ["0 %", "50 %", "90 %", "99 %", "99.9 %", "99.99 %"]);
-        let places: Vec<f64> = tail.ticks().iter().map(|(_, p)| tail.place(*p)).collect();
+        let places: Vec<f64> = tail.ticks().iter().map(|t| t.place).collect();
         for two in places[2..].windows(2) {
             assert!((two[0] - two[1] - STEP).abs() < 1e-6, "{places:?}");
         }
@@ -222,9 +198,10 @@ mod tests {
     #[test]
     fn the_largest_value_is_the_end_of_the_tail() {
         let cdf = cdf(&[1.0, 10.0, 100.0, 1000.0]);
-        let tail = Tail::of(&cdf, 0.0);
+        let bottom = STEP * 2.0;
+        let tail = Tail { bottom, steps: 2 };
         let path = curve(&cdf.series[0], Scale::log(1.0, 1000.0, 0.0, 300.0), tail);
-        let ends = format!("V{} H300", at(tail.place(0.75)));
+        let ends = course("V_ H300", &[tail.place(0.75)]);
         assert!(path.ends_with(&ends), "three of four are below it: {path}");
     }
 

@@ -4,7 +4,8 @@
 //! it has a variable: values are put in their places, and rules for the colour of a series are
 //! written once for each.
 
-use super::{COLOURS, WIDE, draw, hatches};
+use super::look::{COLOURS, hatches};
+use super::{WIDE, draw};
 use crate::data::Chart;
 use maud::{PreEscaped, html};
 

@@ -1,6 +1,6 @@
 //! Finds texts of a picture that leave it or that lie over one another, for tests.
 
-use super::{SMALL, TITLE, text_width};
+use super::letters::{SMALL, TITLE, text_width};
 
 /// A text and the rectangle that it takes, by an estimate of its width.
 #[derive(Clone, Debug)]

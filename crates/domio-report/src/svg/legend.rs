@@ -3,8 +3,9 @@
 //! There are colours for eight series. Of more, the worst have colours, the rest is grey, and the
 //! legend says so.
 
-use super::shape::{self, Area};
-use super::{COLOURS, SMALL, colour, fit, hatch, text_width};
+use super::letters::{SMALL, fit, text_width};
+use super::look::{COLOURS, colour};
+use super::shape::{self, Area, PUBLISHED, Xy};
 use maud::{Markup, html};
 
 /// The look of those that have no colour of their own: the last colour is grey.
@@ -34,49 +35,36 @@ pub struct Legend {
 }
 
 impl Legend {
-    /// The legend of series with these names. A series whose badness is `None` has no mark in the
-    /// picture, and no place in the legend. `worst_are` says which have colours ("the longest
+    /// The legend of series by name and badness. A series whose badness is `None` has no mark in
+    /// the picture, and no place in the legend. `worst_are` says which have colours ("the longest
     /// waits").
-    pub fn new(names: &[String], badness: &[Option<f64>], worst_are: &str) -> Self {
-        let shown: Vec<(usize, f64)> = badness
-            .iter()
-            .enumerate()
-            .filter_map(|(i, bad)| Some((i, (*bad)?)))
-            .collect();
-        let name = |i: usize| names.get(i).cloned().unwrap_or_default();
-        if names.len() <= COLOURS {
-            let entry = |(i, _): &(usize, f64)| Entry {
-                name: name(*i),
-                look: *i,
-            };
-            return Legend {
-                looks: (0..names.len()).collect(),
-                entries: shown.iter().map(entry).collect(),
-            };
+    pub fn new<'n>(
+        series: impl IntoIterator<Item = (&'n String, Option<f64>)>,
+        worst_are: &str,
+    ) -> Self {
+        let (names, badness): (Vec<&String>, Vec<Option<f64>>) = series.into_iter().unzip();
+        let few = names.len() <= COLOURS;
+        let ranked = badness.iter().enumerate();
+        let mut ranked: Vec<(usize, f64)> = ranked.filter_map(|(i, b)| Some((i, (*b)?))).collect();
+        if !few {
+            // Stable, so that equal ones stay in their order.
+            ranked.sort_by(|a, b| b.1.total_cmp(&a.1));
         }
-        let mut ranked = shown.clone();
-        // Stable, so that equal ones stay in their order.
-        ranked.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let mut worst: Vec<usize> = ranked.iter().take(OTHERS).map(|(i, _)| *i).collect();
-        worst.sort_unstable();
-        let look = |i: usize| worst.iter().position(|w| *w == i).unwrap_or(OTHERS);
-        let mut entries: Vec<Entry> = worst
-            .iter()
-            .map(|i| Entry {
-                name: name(*i),
-                look: look(*i),
-            })
-            .collect();
-        let others = shown.len() - worst.len();
-        if others > 0 {
-            entries.push(Entry {
-                name: format!("{others} others (in colour: {worst_are})"),
-                look: OTHERS,
-            });
-        }
+        let coloured = ranked.len().min(if few { COLOURS } else { OTHERS });
+        let others = ranked.len() - coloured;
+        let mut shown: Vec<usize> = ranked[..coloured].iter().map(|(i, _)| *i).collect();
+        shown.sort_unstable();
+        let look = |i: usize| match few {
+            true => i,
+            false => shown.iter().position(|s| *s == i).unwrap_or(OTHERS),
+        };
+        let entry = |name: String, look: usize| Entry { name, look };
+        let own = shown.iter().map(|i| entry(names[*i].clone(), look(*i)));
+        let rest = format!("{others} others (in colour: {worst_are})");
+        let rest = (others > 0).then(|| entry(rest, OTHERS));
         Legend {
+            entries: own.chain(rest).collect(),
             looks: (0..names.len()).map(look).collect(),
-            entries,
         }
     }
 
@@ -94,20 +82,13 @@ impl Legend {
         order
     }
 
-    /// Rows of the entries between two places, as (row, x) by entry; and the number of rows.
-    fn places(&self, from: f64, until: f64) -> (Vec<(usize, f64)>, usize) {
-        let (mut row, mut x) = (0, from);
-        let mut places = Vec::new();
-        for entry in &self.entries {
-            let width = SWATCH + text_width(&entry.name, SMALL);
-            if x > from && x + width > until {
-                row += 1;
-                x = from;
-            }
-            places.push((row, x));
-            x += width + 18.0;
-        }
-        (places, if self.entries.is_empty() { 0 } else { row + 1 })
+    /// Places of the entries in a picture of this width, as (row, x), and the number of rows.
+    fn places(&self, width: f64) -> (Vec<(usize, f64)>, usize) {
+        let sizes = self
+            .entries
+            .iter()
+            .map(|e| (SWATCH + text_width(&e.name, SMALL), 1));
+        flow(sizes, [0.0, width], 18.0)
     }
 
     /// Whether there is anything to tell apart.
@@ -116,23 +97,23 @@ impl Legend {
     }
 
     /// Height; zero for fewer than two series, which need none.
-    pub fn height(&self, from: f64, until: f64) -> f64 {
+    pub fn height(&self, width: f64) -> f64 {
         match self.is_needed() {
-            true => self.places(from, until).1 as f64 * 20.0 + 8.0,
+            true => self.places(width).1 as f64 * 20.0 + 8.0,
             false => 0.0,
         }
     }
 
-    /// The legend between two places at the top; nothing for fewer than two series.
-    pub fn draw(&self, from: f64, until: f64, swatch: Swatch) -> Markup {
-        let (places, _) = self.places(from, until);
+    /// The legend at the top of a picture; nothing for fewer than two series.
+    pub fn draw(&self, width: f64, swatch: Swatch) -> Markup {
+        let (places, _) = self.places(width);
         html! {
             @if self.is_needed() {
                 g class="legend" {
                     @for (entry, (row, x)) in self.entries.iter().zip(places) {
                         @let y = row as f64 * 20.0 + 10.0;
                         (draw_swatch(swatch, entry.look, (x, y)))
-                        @let shown = fit(&entry.name, SMALL, until - x - SWATCH);
+                        @let shown = fit(&entry.name, SMALL, width - x - SWATCH);
                         (shape::text("start", (x + SWATCH, y + 4.0), &shown))
                     }
                 }
@@ -141,21 +122,42 @@ impl Legend {
     }
 }
 
-/// Room of the swatch before a name in a legend.
-const SWATCH: f64 = 26.0;
-
-fn draw_swatch(swatch: Swatch, look: usize, (x, y): shape::Xy) -> Markup {
-    match swatch {
-        Swatch::Box => {
-            let sample = Area {
-                x,
-                y: y - 6.0,
-                width: 18.0,
-                height: 12.0,
-            };
-            let fill = format!("fill {}", colour(look));
-            html! { (sample.filled(&fill, "")) (sample.hatched(&hatch(look))) }
+/// Places of entries that follow one another in rows between two ends, each as (row, x), and the
+/// number of rows. Of each entry its width and its number of lines are given.
+pub fn flow(
+    sizes: impl IntoIterator<Item = (f64, usize)>,
+    [from, until]: [f64; 2],
+    gap: f64,
+) -> (Vec<(usize, f64)>, usize) {
+    let (mut row, mut x, mut height) = (0, from, 1);
+    let mut places = Vec::new();
+    for (width, lines) in sizes {
+        if x > from && x + width > until {
+            (row, x, height) = (row + height, from, 1);
         }
+        height = height.max(lines);
+        places.push((row, x));
+        x += width + gap;
+    }
+    (places, row + height)
+}
+
+/// The legend of what a paper prints, at `y`.
+pub fn printed(y: f64) -> Markup {
+    html! {
+        g class="legend" {
+            (shape::diamond((9.0, y), "a diamond"))
+            (shape::text("start", (SWATCH, y + 4.0), PUBLISHED))
+        }
+    }
+}
+
+/// Room of the swatch before a name in a legend.
+pub const SWATCH: f64 = 26.0;
+
+fn draw_swatch(swatch: Swatch, look: usize, (x, y): Xy) -> Markup {
+    match swatch {
+        Swatch::Box => Area::new((x, y - 6.0), (18.0, 12.0)).of_series("fill", look, ""),
         Swatch::Line => {
             let curve = format!("curve {}", colour(look));
             shape::line(&curve, (x, y), (x + 20.0, y))
@@ -166,10 +168,8 @@ fn draw_swatch(swatch: Swatch, look: usize, (x, y): shape::Xy) -> Markup {
 /// How bad values are that are worse the larger they are: the largest that is a number; `None`
 /// without any.
 pub fn largest(values: impl IntoIterator<Item = f64>) -> Option<f64> {
-    values
-        .into_iter()
-        .filter(|v| v.is_finite())
-        .reduce(f64::max)
+    let numbers = values.into_iter().filter(|v| v.is_finite());
+    numbers.reduce(f64::max)
 }
 
 #[cfg(test)]
@@ -179,6 +179,11 @@ mod tests {
 
     fn names(count: usize) -> Vec<String> {
         (0..count).map(|i| format!("policy number {i}")).collect()
+    }
+
+    fn legend_of(badness: &[Option<f64>], worst_are: &str) -> Legend {
+        let names = names(badness.len());
+        Legend::new(names.iter().zip(badness.iter().copied()), worst_are)
     }
 
     #[test]
@@ -191,16 +196,13 @@ mod tests {
                 .collect(),
         };
         for width in [WIDE, NARROW] {
-            let (places, rows) = legend.places(10.0, width);
+            let (places, rows) = legend.places(width);
             assert!(rows > 3);
             for (entry, (row, x)) in legend.entries.iter().zip(places) {
                 assert!(row < rows && x + SWATCH + text_width(&entry.name, SMALL) <= width);
             }
         }
-        assert_eq!(
-            Legend::new(&names(1), &[Some(1.0)], "").height(0.0, WIDE),
-            0.0
-        );
+        assert_eq!(legend_of(&[Some(1.0)], "").height(WIDE), 0.0);
     }
 
     #[test]
@@ -208,7 +210,7 @@ mod tests {
         let badness: Vec<Option<f64>> = (0..12)
             .map(|i| (i != 11).then_some(f64::from(i * 7 % 12)))
             .collect();
-        let legend = Legend::new(&names(12), &badness, "the longest waits");
+        let legend = legend_of(&badness, "the longest waits");
         // 0 7 2 9 4 11 6 1 8 3 10: the seven largest are 4 and more.
         let looks: Vec<usize> = (0..12).map(|i| legend.look(i)).collect();
         assert_eq!(looks, [7, 0, 7, 1, 2, 3, 4, 7, 5, 7, 6, 7]);
@@ -216,14 +218,14 @@ mod tests {
         let last = legend.entries.last().unwrap();
         assert_eq!(last.name, "4 others (in colour: the longest waits)");
         assert_eq!(legend.entries.len(), 8);
-        let few = Legend::new(&names(8), &[Some(0.0); 8], "");
+        let few = legend_of(&[Some(0.0); 8], "");
         assert_eq!(few.order(), [0, 1, 2, 3, 4, 5, 6, 7]);
     }
 
     #[test]
     fn what_has_no_mark_has_no_entry() {
-        let legend = Legend::new(&names(3), &[Some(1.0), None, Some(2.0)], "");
-        let svg = legend.draw(0.0, WIDE, Swatch::Line).into_string();
+        let legend = legend_of(&[Some(1.0), None, Some(2.0)], "");
+        let svg = legend.draw(WIDE, Swatch::Line).into_string();
         assert!(svg.contains("number 0") && !svg.contains("number 1"));
         assert!(svg.contains("curve c2"), "colours stay: {svg}");
     }

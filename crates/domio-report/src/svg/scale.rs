@@ -1,6 +1,6 @@
 //! Axes: from values to places, and where the ticks go.
 
-use crate::svg::{SMALL, text_width};
+use super::letters::{SMALL, text_width};
 
 /// Least ratio of the largest to the smallest positive value for which an axis is logarithmic
 /// unless something else is said: a bar that is shorter than a thirtieth of the longest cannot be
@@ -9,11 +9,20 @@ const DECADES: f64 = 30.0;
 
 /// Whether positive `values` span decades, so that small ones would vanish on a linear axis.
 pub fn spans_decades(values: impl IntoIterator<Item = f64>) -> bool {
+    positive_ends(values).is_some_and(|(low, high)| high / low >= DECADES)
+}
+
+/// The smallest and the largest of those of `values` that are positive.
+fn positive_ends(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
     let positive = values.into_iter().filter(|v| v.is_finite() && *v > 0.0);
-    let ends = positive.fold(None, |ends: Option<(f64, f64)>, v| {
-        Some(ends.map_or((v, v), |(low, high)| (low.min(v), high.max(v))))
-    });
-    ends.is_some_and(|(low, high)| high / low >= DECADES)
+    let both = positive.map(|v| (v, v));
+    both.reduce(|(low, high), (v, _)| (low.min(v), high.max(v)))
+}
+
+/// The smallest and the largest of `values` and zero.
+pub fn ends_with_zero(values: impl IntoIterator<Item = f64>) -> (f64, f64) {
+    let values = values.into_iter();
+    values.fold((0.0, 0.0), |(low, high), v| (low.min(v), high.max(v)))
 }
 
 /// From values to places along one direction of a picture.
@@ -38,6 +47,16 @@ pub struct Tick {
 }
 
 impl Scale {
+    /// An axis for all of `values` that are numbers: linear with zero, or logarithmic for those
+    /// that are positive.
+    pub fn of(log: bool, values: impl IntoIterator<Item = f64>, first: f64, last: f64) -> Self {
+        if log {
+            return Scale::log_of(values, first, last);
+        }
+        let (low, high) = ends_with_zero(values.into_iter().filter(|v| v.is_finite()));
+        Scale::linear(low, high, first, last)
+    }
+
     /// A linear axis for values from `low` to `high`, widened to round numbers, between the places
     /// `first` and `last`. With `low == high` the axis gets a width of its own.
     pub fn linear(low: f64, high: f64, first: f64, last: f64) -> Self {
@@ -48,21 +67,15 @@ impl Scale {
             low + low.abs().max(1.0)
         };
         let step = nice_step(high - low);
-        Scale {
-            low: (low / step + 1e-9).floor() * step,
-            high: (high / step - 1e-9).ceil() * step,
-            first,
-            last,
-            log: false,
-        }
+        let (low, high) = ((low / step + 1e-9).floor(), (high / step - 1e-9).ceil());
+        Scale::exact(low * step, high * step, first, last)
     }
 
     /// An exact linear axis, for time.
     pub fn exact(low: f64, high: f64, first: f64, last: f64) -> Self {
-        let high = if high > low { high } else { low + 1.0 };
         Scale {
             low,
-            high,
+            high: if high > low { high } else { low + 1.0 },
             first,
             last,
             log: false,
@@ -74,12 +87,10 @@ impl Scale {
         let decade = |v: f64| v.max(1e-12).log10();
         let low = (decade(low) + 1e-9).floor();
         let high = (decade(high) - 1e-9).ceil().max(low + 1.0);
+        let log = true;
         Scale {
-            low,
-            high,
-            first,
-            last,
-            log: true,
+            log,
+            ..Scale::exact(low, high, first, last)
         }
     }
 
@@ -96,11 +107,7 @@ impl Scale {
 
     /// A logarithmic axis for all of `values` that are positive.
     pub fn log_of(values: impl IntoIterator<Item = f64>, first: f64, last: f64) -> Self {
-        let positive = values.into_iter().filter(|v| *v > 0.0 && v.is_finite());
-        let ends = positive.fold(None, |ends: Option<(f64, f64)>, v| {
-            Some(ends.map_or((v, v), |(low, high)| (low.min(v), high.max(v))))
-        });
-        let (low, high) = ends.unwrap_or((1.0, 1.0));
+        let (low, high) = positive_ends(values).unwrap_or((1.0, 1.0));
         Scale::log(low, high, first, last)
     }
 
@@ -108,26 +115,22 @@ impl Scale {
     pub fn ticks_across(&self) -> Vec<Tick> {
         const APART: f64 = 8.0;
         let mut ticks = self.ticks();
-        let labelled = ticks.iter().filter(|t| !t.label.is_empty()).count();
-        for every in 1..=labelled.max(1) {
-            let shown: Vec<&Tick> = ticks
+        let mut labelled: Vec<&mut Tick> = ticks.iter_mut().filter(|t| t.is_labelled()).collect();
+        let apart = |a: &Tick, b: &Tick| {
+            (b.place - a.place).abs() >= a.half_width() + b.half_width() + APART
+        };
+        let fits = |every: &usize| {
+            let next = labelled.iter().step_by(*every).skip(1);
+            labelled
                 .iter()
-                .filter(|t| !t.label.is_empty())
-                .step_by(every)
-                .collect();
-            let half = |t: &Tick| text_width(&t.label, SMALL) / 2.0;
-            let apart = |two: &[&Tick]| {
-                let far = (two[1].place - two[0].place).abs();
-                far >= half(two[0]) + half(two[1]) + APART
-            };
-            if shown.windows(2).all(apart) {
-                let labelled = ticks.iter_mut().filter(|t| !t.label.is_empty());
-                for (number, tick) in labelled.enumerate() {
-                    if number % every != 0 {
-                        tick.label.clear();
-                    }
-                }
-                return ticks;
+                .step_by(*every)
+                .zip(next)
+                .all(|(a, b)| apart(a, b))
+        };
+        let every = (1..=labelled.len()).find(fits).unwrap_or(1);
+        for (number, tick) in labelled.iter_mut().enumerate() {
+            if number % every != 0 {
+                tick.label.clear();
             }
         }
         ticks
@@ -144,37 +147,49 @@ impl Scale {
         let until = (self.high / step + 1e-9).floor() as i64;
         (from..=until)
             .map(|i| i as f64 * step)
-            .map(|value| Tick {
-                place: self.place(value),
-                label: format!("{value:.decimals$}"),
-            })
+            .map(|value| self.tick(value, format!("{value:.decimals$}")))
             .collect()
+    }
+
+    fn tick(&self, value: f64, label: String) -> Tick {
+        let place = self.place(value);
+        Tick { place, label }
     }
 
     fn log_ticks(&self) -> Vec<Tick> {
         let mut ticks = Vec::new();
         let decades = self.low as i32..=self.high as i32;
         // Labels of more decades than this would touch.
-        let every = (decades.clone().count() as i32 / 10).max(0) + 1;
+        let every = decades.clone().count() as i32 / 10 + 1;
         for power in decades {
             let value = 10_f64.powi(power);
             let labelled = (power - self.low as i32) % every == 0;
-            ticks.push(Tick {
-                place: self.place(value),
-                label: if labelled {
-                    decade_label(power)
-                } else {
-                    String::new()
-                },
-            });
+            let label = labelled.then(|| decade_label(power));
+            ticks.push(self.tick(value, label.unwrap_or_default()));
             if power < self.high as i32 {
-                ticks.extend((2..10).map(|i| Tick {
-                    place: self.place(f64::from(i) * value),
-                    label: String::new(),
-                }));
+                ticks.extend((2..10).map(|i| self.tick(f64::from(i) * value, String::new())));
             }
         }
         ticks
+    }
+}
+
+impl Tick {
+    /// Half of the width of the label.
+    pub fn half_width(&self) -> f64 {
+        text_width(&self.label, SMALL) / 2.0
+    }
+
+    fn is_labelled(&self) -> bool {
+        !self.label.is_empty()
+    }
+
+    /// Class of the line at the tick: finer where there is no label.
+    pub fn class(&self) -> &'static str {
+        match self.is_labelled() {
+            true => "grid",
+            false => "grid minor",
+        }
     }
 }
 

@@ -1,20 +1,16 @@
 //! Bars that are made of parts, lying down.
 
+use super::axis::{self, BELOW};
+use super::legend::{Legend, Swatch};
+use super::letters::{SMALL, text_width};
+use super::rows::Rows;
+use super::scale::Scale;
+use super::shape::{self, Area, Drawn};
 use crate::data::{Stack, StackBar};
 use crate::figure;
-use crate::svg::legend::{Legend, Swatch};
-use crate::svg::scale::Scale;
-use crate::svg::shape::{self, Area};
-use crate::svg::{Drawn, SMALL, colour, fit, hatch, text_width, title_below};
 use maud::{Markup, html};
 
 const BAR: f64 = 22.0;
-const GAP: f64 = 12.0;
-const NAME_SIZE: f64 = 13.0;
-/// Height of a name above its bar.
-const NAME_LINE: f64 = 17.0;
-/// Part of the width that names may take beside their bars.
-const NAME_PART: f64 = 0.28;
 /// Least width of a part that is there.
 const SEEN: f64 = 1.0;
 /// Room for half of the last tick's label.
@@ -28,47 +24,33 @@ pub fn draw(stack: &Stack, width: f64) -> Drawn {
     let mut stack = stack.clone();
     stack.bars.truncate(BARS_MAX);
     let stack = &stack;
-    let names = stack.bars.iter().map(|b| text_width(&b.name, NAME_SIZE));
-    let widest = names.fold(30.0, f64::max);
-    let beside = widest <= width * NAME_PART;
-    let left = if beside { widest + 14.0 } else { 6.0 };
-    let name_room = if beside { 0.0 } else { NAME_LINE };
     let sum = |part: usize| {
         let lengths = stack.bars.iter().filter_map(|bar| known(bar).nth(part));
         Some(lengths.sum::<f64>()).filter(|sum| *sum > 0.0)
     };
-    let badness: Vec<Option<f64>> = (0..stack.parts.len()).map(sum).collect();
-    let legend = Legend::new(&stack.parts, &badness, "the largest");
-    let top = legend.height(0.0, width) + 6.0;
-    let row = name_room + BAR + GAP;
-    let bottom = top + row * stack.bars.len() as f64;
+    let parts = stack.parts.iter().enumerate();
+    let legend = Legend::new(parts.map(|(i, name)| (name, sum(i))), "the largest");
+    let top = legend.height(width) + 6.0;
+    let rows = Rows::new(stack.bars.iter().map(|b| &b.name), BAR, top, width);
+    let ends = [rows.left, width - MARGIN];
     let sums = stack.bars.iter().map(|b| known(b).sum::<f64>());
-    let scale = Scale::linear(0.0, sums.fold(0.0, f64::max), left, width - MARGIN);
-    let title = figure::heading(&stack.value.name, &stack.value.unit);
-    let middle = (left + width - MARGIN) / 2.0;
-    let down = |class, x| shape::line(class, (x, top), (x, bottom));
-    let tops = (0..).map(|i| top + row * f64::from(i) + name_room + GAP / 2.0);
+    let scale = Scale::linear(0.0, sums.fold(0.0, f64::max), ends[0], ends[1]);
+    let title = axis::title(&stack.value, false);
     let content = html! {
-        (legend.draw(0.0, width, Swatch::Box))
+        (legend.draw(width, Swatch::Box))
         g class="axis" {
             @for tick in scale.ticks_across() {
-                (down("grid", tick.place))
-                (shape::text("middle", (tick.place.max(8.0), bottom + 16.0), &tick.label))
+                (axis::down("grid", &tick, tick.place.max(8.0), [top, rows.bottom]))
             }
-            (title_below(&title, (middle, bottom + 36.0), width))
+            (axis::title_below(&title, ends, rows.bottom, width))
         }
-        @for (bar, y) in stack.bars.iter().zip(tops) {
-            @let name = fit(&bar.name, NAME_SIZE, width);
-            @let (class, place) = match beside {
-                true => ("name end", (left - 10.0, y + BAR / 2.0 + 4.0)),
-                false => ("name", (0.0, y - 5.0)),
-            };
-            (shape::short_text(class, place, &name, &bar.name))
-            (draw_bar(bar, stack, &legend, scale, y))
+        @for (row, bar) in stack.bars.iter().enumerate() {
+            (rows.name(row, &bar.name))
+            (draw_bar(bar, stack, &legend, scale, rows.begin(row)))
         }
-        (down("base", scale.place(0.0)))
+        (rows.down("base", scale.place(0.0)))
     };
-    (bottom + 46.0, content)
+    (rows.bottom + BELOW, content)
 }
 
 /// Lengths that can be drawn.
@@ -79,32 +61,23 @@ fn known(bar: &StackBar) -> impl Iterator<Item = f64> {
 
 fn draw_bar(bar: &StackBar, stack: &Stack, legend: &Legend, scale: Scale, top: f64) -> Markup {
     let mut end = 0.0;
-    let parts: Vec<(usize, f64, Area)> = known(bar)
-        .enumerate()
-        .map(|(i, length)| {
-            let from = scale.place(end);
-            end += length;
-            let area = Area {
-                x: from,
-                y: top,
-                width: (scale.place(end) - from).max(SEEN),
-                height: BAR,
-            };
-            (i, length, area)
-        })
-        .filter(|(_, length, _)| *length > 0.0)
-        .collect();
+    let parts = known(bar).enumerate().map(|(i, length)| {
+        let from = scale.place(end);
+        end += length;
+        let width = (scale.place(end) - from).max(SEEN);
+        (i, length, from, width)
+    });
+    let parts: Vec<_> = parts.filter(|(_, length, ..)| *length > 0.0).collect();
     html! {
-        @for (i, length, area) in &parts {
-            @let look = legend.look(*i);
-            (area.filled(&format!("fill {}", colour(look)), &describe(bar, stack, *i, *length)))
-            (area.hatched(&hatch(look)))
+        @for (i, length, from, width) in &parts {
+            @let part = Area::new((*from, top), (*width, BAR));
+            (part.of_series("fill", legend.look(*i), &describe(bar, stack, *i, *length)))
         }
         // Last, so that nothing is drawn through a figure.
-        @for (_, length, area) in &parts {
+        @for (_, length, from, width) in &parts {
             @let figure = figure::number(*length);
-            @if text_width(&figure, SMALL) + 10.0 <= area.width {
-                @let place = (area.x + area.width / 2.0, top + BAR / 2.0 + 4.0);
+            @if text_width(&figure, SMALL) + 10.0 <= *width {
+                @let place = (from + width / 2.0, top + BAR / 2.0 + 4.0);
                 (shape::text("value middle", place, &figure))
             }
         }
@@ -139,10 +112,11 @@ mod tests {
     fn parts_follow_one_another() {
         let scale = Scale::linear(0.0, 100.0, 0.0, 100.0);
         let stack = stack(&[60.0, 0.0, 40.0]);
-        let legend = Legend::new(&stack.parts, &[Some(60.0), None, Some(40.0)], "");
+        let sums = [Some(60.0), None, Some(40.0)];
+        let legend = Legend::new(stack.parts.iter().zip(sums), "");
         let svg = draw_bar(&stack.bars[0], &stack, &legend, scale, 0.0).into_string();
         let at = |x: f64, width: f64| {
-            let (x, width) = (crate::svg::at(x), crate::svg::at(width));
+            let (x, width) = (crate::svg::shape::at(x), crate::svg::shape::at(width));
             format!("x=\"{x}\" y=\"0\" width=\"{width}\"")
         };
         assert!(

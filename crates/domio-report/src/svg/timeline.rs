@@ -3,17 +3,19 @@
 //! Running is a full bar in the colour of the domain, runnable a hatched half-high bar, blocked a
 //! thin line, offline a dotted line, idle nothing. The shapes tell the states apart without colour.
 
+use super::axis::{self, BELOW};
+use super::legend::{Legend, SWATCH, Swatch, flow};
+use super::letters::{SMALL, fit, text_width, widest};
+use super::scale::Scale;
+use super::shape::{self, Area, Drawn, Xy};
 use crate::data::{Span, Timeline, TimelineRow, Wait};
-use crate::figure;
-use crate::svg::legend::{Legend, Swatch};
-use crate::svg::scale::Scale;
-use crate::svg::shape::{self, Area};
-use crate::svg::{Drawn, SMALL, colour, fit, hatch, text_width, title_below};
+use crate::figure::{self, TIMES};
 use domio_core::Runstate;
 use maud::{Markup, html};
 
 const ROW: f64 = 24.0;
-const NAME_SIZE: f64 = 12.0;
+/// Height of the bar of a vcpu that runs.
+const BAR: f64 = ROW - 8.0;
 /// Part of the width that names of rows may take.
 const NAME_PART: f64 = 0.28;
 const MARGIN: f64 = 24.0;
@@ -22,37 +24,31 @@ const STATE_LINE: f64 = 22.0;
 
 /// The picture.
 pub fn draw(timeline: &Timeline, width: f64) -> Drawn {
-    let names = timeline.rows.iter().map(|r| text_width(&r.name, NAME_SIZE));
     let most = width * NAME_PART;
-    let left = names.fold(30.0, f64::max).min(most) + 12.0;
+    let names = timeline.rows.iter().map(|r| &r.name);
+    let left = widest(names, SMALL, 30.0).min(most) + 12.0;
     let right = width - MARGIN;
     let legend = legend_of(timeline);
-    let owners = legend.height(0.0, width);
+    let owners = legend.height(width);
     let (states, state_lines) = state_legend(timeline, owners + 10.0, width);
     let top = owners + STATE_LINE * state_lines as f64 + 4.0;
     let bottom = top + ROW * timeline.rows.len() as f64;
     let unit = TimeUnit::of(timeline);
-    let x = Scale::exact(
-        timeline.from_ns as f64 / unit.ns,
-        timeline.until_ns as f64 / unit.ns,
-        left,
-        right,
-    );
+    let [from, until] = [timeline.from_ns, timeline.until_ns].map(|ns| unit.of_ns(ns));
+    let x = Scale::exact(from, until, left, right);
     let title = figure::heading("time since the measurement began", unit.name);
-    let middle = ((left + right) / 2.0, bottom + 36.0);
     let content = html! {
-        (legend.draw(0.0, width, Swatch::Box))
+        (legend.draw(width, Swatch::Box))
         (states)
         g class="axis" {
             @for tick in x.ticks_across() {
-                (shape::line("grid", (tick.place, top), (tick.place, bottom)))
-                (shape::text("middle", (tick.place, bottom + 16.0), &tick.label))
+                (axis::down("grid", &tick, tick.place, [top, bottom]))
             }
-            (title_below(&title, middle, width))
+            (axis::title_below(&title, [left, right], bottom, width))
         }
         @for (i, row) in timeline.rows.iter().enumerate() {
             @let y = top + ROW * i as f64;
-            @let short = fit(&row.name, NAME_SIZE, most);
+            @let short = fit(&row.name, SMALL, most);
             (shape::short_text("end", (left - 8.0, y + ROW / 2.0 + 4.0), &short, &row.name))
             (draw_row(row, timeline, &legend, (x, unit), y))
             @for wait in timeline.worst.iter().filter(|w| w.row == row.name) {
@@ -60,7 +56,7 @@ pub fn draw(timeline: &Timeline, width: f64) -> Drawn {
             }
         }
     };
-    (bottom + 46.0, content)
+    (bottom + BELOW, content)
 }
 
 /// Spans of which something is shown.
@@ -83,27 +79,19 @@ fn legend_of(timeline: &Timeline) -> Legend {
         });
         Some(lengths.sum::<u64>() as f64)
     };
-    let badness: Vec<Option<f64>> = (0..timeline.owners.len()).map(waits).collect();
-    Legend::new(&timeline.owners, &badness, "the longest waits")
+    let owners = timeline.owners.iter().enumerate();
+    Legend::new(
+        owners.map(|(i, name)| (name, waits(i))),
+        "the longest waits",
+    )
 }
 
 /// A frame around the wait that the timeline is about.
 fn mark_wait(wait: &Wait, x: Scale, unit: TimeUnit, y: f64) -> Markup {
-    let from = x.place(wait.from_ns as f64 / unit.ns);
-    let until = x.place(wait.until_ns as f64 / unit.ns);
-    let frame = Area {
-        x: from - 1.0,
-        y: y + 1.0,
-        width: until - from + 2.0,
-        height: ROW - 2.0,
-    };
-    let length = wait.until_ns.saturating_sub(wait.from_ns) as f64 / unit.ns;
-    let tip = format!(
-        "{} waits for {} {}",
-        wait.row,
-        figure::number(length),
-        unit.name
-    );
+    let [from, until] = [wait.from_ns, wait.until_ns].map(|ns| x.place(unit.of_ns(ns)));
+    let frame = Area::new((from - 1.0, y + 1.0), (until - from + 2.0, ROW - 2.0));
+    let length = figure::number(unit.of_ns(wait.until_ns.saturating_sub(wait.from_ns)));
+    let tip = format!("{} waits for {length} {}", wait.row, unit.name);
     frame.filled("worst", &tip)
 }
 
@@ -115,13 +103,14 @@ struct TimeUnit {
 
 impl TimeUnit {
     fn of(timeline: &Timeline) -> Self {
-        let unit = |name, ns| TimeUnit { name, ns };
-        match timeline.until_ns.saturating_sub(timeline.from_ns) {
-            0..=20_000 => unit("ns", 1.0),
-            20_001..=20_000_000 => unit("us", 1e3),
-            20_000_001..=20_000_000_000 => unit("ms", 1e6),
-            _ => unit("s", 1e9),
-        }
+        let shown = timeline.until_ns.saturating_sub(timeline.from_ns) as f64;
+        let fits = TIMES.iter().rev().find(|(_, ns)| shown > 20.0 * ns);
+        let (name, ns) = *fits.unwrap_or(&TIMES[0]);
+        TimeUnit { name, ns }
+    }
+
+    fn of_ns(self, ns: u64) -> f64 {
+        ns as f64 / self.ns
     }
 }
 
@@ -141,8 +130,7 @@ fn stretches(row: &TimelineRow, timeline: &Timeline, x: Scale, unit: TimeUnit) -
         if span.until_ns <= timeline.from_ns || span.from_ns >= timeline.until_ns {
             continue;
         }
-        let from = x.place(span.from_ns as f64 / unit.ns);
-        let until = x.place(span.until_ns as f64 / unit.ns);
+        let [from, until] = [span.from_ns, span.until_ns].map(|ns| x.place(unit.of_ns(ns)));
         match out.last_mut() {
             Some(last)
                 if (last.first.owner, last.first.state) == (span.owner, span.state)
@@ -181,25 +169,16 @@ fn draw_row(
     }
 }
 
-fn draw_state(state: Runstate, owner: usize, place: (f64, f64), width: f64, tip: &str) -> Markup {
+fn draw_state(state: Runstate, owner: usize, place: Xy, width: f64, tip: &str) -> Markup {
     let (x, y) = place;
-    let (full, half) = (ROW - 8.0, (ROW - 8.0) / 2.0);
     let middle = y + ROW / 2.0;
-    let bar = |height| Area {
-        x,
-        y: middle - height / 2.0,
-        width,
-        height,
-    };
+    let bar = |height: f64| Area::new((x, middle - height / 2.0), (width, height));
     let thin = |class| shape::line_with_tip(class, (x, middle), (x + width, middle), tip);
     match state {
-        Runstate::Running => html! {
-            (bar(full).filled(&format!("fill run {}", colour(owner)), tip))
-            (bar(full).hatched(&hatch(owner)))
-        },
+        Runstate::Running => bar(BAR).of_series("fill run", owner, tip),
         Runstate::Runnable => html! {
-            (bar(half).filled("waits", tip))
-            (bar(half).hatched("url(#waits)"))
+            (bar(BAR / 2.0).filled("waits", tip))
+            (bar(BAR / 2.0).hatched("url(#waits)"))
         },
         Runstate::Blocked => thin("blocked"),
         Runstate::Offline => thin("offline"),
@@ -209,60 +188,54 @@ fn draw_state(state: Runstate, owner: usize, place: (f64, f64), width: f64, tip:
 fn describe(stretch: &Stretch, row: &TimelineRow, timeline: &Timeline, unit: TimeUnit) -> String {
     let first = &stretch.first;
     let owner = timeline.owners.get(first.owner).map_or("", String::as_str);
-    let from = first.from_ns as f64 / unit.ns;
     let (name, state, unit_name) = (&row.name, first.state.name(), unit.name);
+    let from = figure::number(unit.of_ns(first.from_ns));
     if stretch.spans == 1 {
-        let length = (first.until_ns - first.from_ns) as f64 / unit.ns;
-        let (from, length) = (figure::number(from), figure::number(length));
+        let length = figure::number(unit.of_ns(first.until_ns - first.from_ns));
         return format!("{name}: {owner} {state} from {from} {unit_name} for {length} {unit_name}");
     }
-    let (from, spans) = (figure::number(from), stretch.spans);
-    format!("{name}: {owner} {state} {spans} times from {from} {unit_name}")
+    format!(
+        "{name}: {owner} {state} {} times from {from} {unit_name}",
+        stretch.spans
+    )
 }
 
 /// The legend of states from `y` on, and its number of lines.
 fn state_legend(timeline: &Timeline, y: f64, width: f64) -> (Markup, usize) {
-    const WORDS: [(Option<Runstate>, &str); 4] = [
+    const WORDS: [(Option<Runstate>, &str); 5] = [
         (Some(Runstate::Running), "running"),
         (Some(Runstate::Runnable), "runnable, waits"),
         (Some(Runstate::Blocked), "blocked"),
         (Some(Runstate::Offline), "offline"),
+        (None, "the longest wait"),
     ];
-    let worst = timeline
-        .worst
-        .is_some()
-        .then_some((None, "the longest wait"));
-    let (mut line, mut x) = (0, 0.0);
-    let mut entries = Vec::new();
-    let there = |state: &Option<Runstate>| shown(timeline).any(|s| Some(s.state) == *state);
-    let states = WORDS.into_iter().filter(|(state, _)| there(state));
-    for (state, word) in states.chain(worst) {
-        let wide = 26.0 + text_width(word, SMALL);
-        if x > 0.0 && x + wide > width {
-            (line, x) = (line + 1, 0.0);
-        }
-        entries.push((state, word, x, y + STATE_LINE * line as f64));
-        x += wide + 16.0;
-    }
-    let box_at = |x: f64, y: f64| Area {
-        x,
-        y: y - (ROW - 8.0) / 2.0,
-        width: 18.0,
-        height: ROW - 8.0,
+    let there = |state: Option<Runstate>| match state {
+        None => timeline.worst.is_some(),
+        state => shown(timeline).any(|s| Some(s.state) == state),
     };
+    let entries: Vec<_> = WORDS
+        .into_iter()
+        .filter(|(state, _)| there(*state))
+        .collect();
+    let sizes = entries
+        .iter()
+        .map(|(_, word)| (SWATCH + text_width(word, SMALL), 1));
+    let (places, lines) = flow(sizes, [0.0, width], 16.0);
+    let whole = |x: f64, y: f64| Area::new((x, y - BAR / 2.0), (18.0, BAR));
     let drawn = html! {
         g class="legend states" {
-            @for (state, word, x, y) in entries {
+            @for ((state, word), (line, x)) in entries.into_iter().zip(places) {
+                @let y = y + STATE_LINE * line as f64;
                 @match state {
-                    None => (box_at(x, y).filled("worst", "")),
-                    Some(Runstate::Running) => (box_at(x, y).filled("any", "")),
+                    None => (whole(x, y).filled("worst", "")),
+                    Some(Runstate::Running) => (whole(x, y).filled("any", "")),
                     Some(state) => (draw_state(state, 0, (x, y - ROW / 2.0), 18.0, word)),
                 }
-                (shape::text("start", (x + 26.0, y + 4.0), word))
+                (shape::text("start", (x + SWATCH, y + 4.0), word))
             }
         }
     };
-    (drawn, line + 1)
+    (drawn, lines)
 }
 
 #[cfg(test)]

@@ -90,7 +90,7 @@ fn a_label_lies_over_no_mark() {
                 published: vec![(mean * 1.1, "5.5 ms".into())],
                 ..cell(&[mean])
             };
-            let base = label_base(panel, &cell, frame, TEXT, place(mean));
+            let base = frame.cell(0, &cell).label_base(TEXT, place(mean));
             let [top, bottom] = above(base);
             for (value, half) in [(median, 2.0), (mean, 5.0), (mean * 1.1, 5.0)] {
                 let at = place(value);
@@ -116,7 +116,7 @@ fn what_is_printed_lies_over_no_mark_and_inside_the_panel() {
                 ..cell(&[2.6])
             };
             let mean = frame.scale.place(2.6);
-            let places = printed_places(panel, &cell, frame, Some(mean));
+            let places = frame.cell(0, &cell).printed_places(Some(mean));
             let [top, bottom] = above(places[0].1);
             assert!(top >= frame.top && bottom <= frame.bottom, "{printed}");
             for at in [3.4, 2.6].map(|v| frame.scale.place(v)) {
@@ -135,7 +135,8 @@ fn the_axis_reaches_what_was_published() {
     let frame = Frame::new(&panels.panels[0], 0.0, 60.0, 2);
     assert!(frame.scale.place(36_600.0) > 0.0);
     assert_eq!(frame.scale.place(-3.0), frame.bottom, "below the axis");
-    let linear = Frame::new(&self::panels(false).panels[0], 0.0, 60.0, 2);
+    let panels = self::panels(false);
+    let linear = Frame::new(&panels.panels[0], 0.0, 60.0, 2);
     assert_eq!(linear.scale.place(0.0), linear.bottom);
 }
 
@@ -143,8 +144,8 @@ fn the_axis_reaches_what_was_published() {
 fn marks_lie_side_by_side_in_order() {
     let panels = panels(false);
     let frame = Frame::new(&panels.panels[0], 0.0, 60.0, 2);
-    let places = spread(&[1.0, 2.0, 30.0], 100.0, frame);
-    assert_eq!(places[1].0, 100.0);
+    let places = frame.cell(1, &cell(&[])).spread(&[1.0, 2.0, 30.0]);
+    assert_eq!(places[1].0, LEFT + 90.0);
     assert!(
         places
             .windows(2)
@@ -158,7 +159,9 @@ fn a_legend_stays_inside_the_picture() {
     panel.mean = "a long name of a mean ".repeat(3);
     panel.range = "a long name of a range ".repeat(2);
     for width in [WIDE, NARROW] {
-        let (places, rows) = legend_places(&panel, width);
-        assert!(rows > 1 && places.iter().all(|(row, x, _)| *row < rows && *x < width));
+        let (legend, rows) = legend(&panel, 0.0, width);
+        let height = 8.0 + rows as f64 * LINE;
+        let faults = faults(&legend.into_string(), width, height);
+        assert!(rows > 1 && faults.is_empty(), "{width}, {rows}: {faults:?}");
     }
 }
