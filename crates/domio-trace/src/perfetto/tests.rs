@@ -225,8 +225,12 @@ fn a_place_that_nobody_knew_has_its_queue_and_its_arrows() {
     };
     let records = [moved(10, 0, 1), moved(30, 1, 0)];
     let packets = packets(&names, &records, &TraceHeader::default());
-    let mut counters = packets.iter().filter_map(|p| p.track_descriptor.as_ref());
-    assert!(counters.any(|t| t.name.as_deref() == Some("jobs: tokens")));
+    let counters = packets.iter().filter_map(|p| p.track_descriptor.as_ref());
+    assert!(
+        counters
+            .filter_map(|t| t.name.as_deref())
+            .any(|name| name == "jobs: tokens")
+    );
     let events = packets.iter().filter_map(|p| p.track_event.as_ref());
     let events: Vec<&TrackEvent> = events.filter(|e| e.r#type == INSTANT).collect();
     let driver = vcpu_track(VcpuName::new(DomainId(0), 0).word());
