@@ -3,7 +3,7 @@
 use crate::variant::Variant;
 use domio_core::DomainId;
 use domio_core::accounted::{SHARE, WAITING, WAKE_P50, WAKE_P95, WAKE_P99};
-use domio_report::data::{Chart, Figure};
+use domio_report::data::{Chart, Picture};
 use domio_report::text::gains as words;
 use domio_report::{html, observed, samples};
 use domio_run::Sample;
@@ -33,7 +33,7 @@ pub struct Compared {
 pub fn compare(variants: &[&Variant]) -> Compared {
     let domains = domains(variants);
     let names: Vec<String> = domains.iter().map(|(_, name)| name.clone()).collect();
-    let bars = |keys: &[&str]| -> Vec<Figure> {
+    let bars = |keys: &[&str]| -> Vec<Picture> {
         let kept: Vec<(String, Vec<Sample>)> = variants.iter().map(|v| only(v, keys)).collect();
         let kept: Vec<(String, &[Sample])> = kept
             .iter()
@@ -47,14 +47,14 @@ pub fn compare(variants: &[&Variant]) -> Compared {
         .collect();
     let observed = observed::compared(&seen, &domains);
     let figures = observed.into_iter().flat_map(|section| section.figures);
-    let (timelines, curves): (Vec<Figure>, Vec<Figure>) =
+    let (timelines, curves): (Vec<Picture>, Vec<Picture>) =
         figures.partition(|figure| matches!(figure.chart, Chart::Timeline(_)));
     let mut waits = bars(&WAITS);
     waits.extend(curves);
     let tables = variants.iter().map(|variant| {
         let of = variant.domains.iter().map(|(_, name)| name.clone());
         let table = samples::table_of_domains(&variant.samples, &of.collect::<Vec<_>>());
-        Figure::new(
+        Picture::new(
             format!("All measures of {}", variant.label),
             Chart::Table(table),
         )
@@ -111,7 +111,7 @@ fn only(variant: &Variant, keys: &[&str]) -> (String, Vec<Sample>) {
 }
 
 /// `figures` one below the other; their ids begin with `prefix`.
-pub fn drawn(prefix: &str, figures: &[Figure]) -> String {
+pub fn drawn(prefix: &str, figures: &[Picture]) -> String {
     let each = figures.iter().enumerate();
     let each = each.map(|(n, figure)| html::draw_figure(&format!("{prefix}-{}", n + 1), figure));
     each.map(maud::PreEscaped::into_string).collect()

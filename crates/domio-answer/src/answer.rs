@@ -2,7 +2,7 @@
 
 use crate::cell::{Cell, Tone};
 use crate::column::Column;
-use crate::field::Row;
+use crate::field::RowType;
 use crate::table::{Table, fits};
 use std::borrow::Cow;
 
@@ -21,7 +21,7 @@ pub struct AnswerSpec {
 
 /// A sentence of what was found.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Finding {
+pub struct Sentence {
     /// The sentence.
     pub text: String,
     /// Whether it is good or needs attention.
@@ -30,13 +30,13 @@ pub struct Finding {
 
 /// What a command found.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Answer {
+pub struct Answered {
     /// What it is.
     pub spec: AnswerSpec,
     /// One cell for each column of that.
     pub cells: Vec<Cell>,
     /// What was found, in words.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<Sentence>,
 }
 
 impl AnswerSpec {
@@ -61,24 +61,24 @@ impl AnswerSpec {
     }
 }
 
-impl Finding {
+impl Sentence {
     /// A sentence that is neither good nor bad.
     pub fn new(text: impl Into<String>) -> Self {
-        Finding {
+        Sentence {
             text: text.into(),
             tone: Tone::Plain,
         }
     }
 }
 
-impl Answer {
+impl Answered {
     /// The answer of these cells.
     ///
     /// # Panics
     /// When they are not those of the columns.
     pub fn new(spec: AnswerSpec, cells: Vec<Cell>) -> Self {
         fits(&spec.columns, &cells);
-        Answer {
+        Answered {
             spec,
             cells,
             findings: Vec::new(),
@@ -86,8 +86,8 @@ impl Answer {
     }
 
     /// The answer that is this row.
-    pub fn of<R: Row>(name: &'static str, version: u32, doc: &'static str, row: &R) -> Self {
-        Answer::new(AnswerSpec::new(name, version, doc, R::spec()), row.cells())
+    pub fn of<R: RowType>(name: &'static str, version: u32, doc: &'static str, row: &R) -> Self {
+        Answered::new(AnswerSpec::new(name, version, doc, R::spec()), row.cells())
     }
 
     /// Adds a column that follows from others, or puts it in the place of the one with its key.
@@ -109,7 +109,7 @@ impl Answer {
         }
     }
 
-    /// As [`Answer::derive`], of a table.
+    /// As [`Answered::derive`], of a table.
     pub fn derive_table(&mut self, key: &'static str, doc: &'static str, table: Table) {
         let (column, cell) = table.nested(key, doc);
         self.derive(column, cell);

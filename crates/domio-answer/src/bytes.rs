@@ -1,17 +1,17 @@
 //! Rows as bytes, and back: every bit of every cell. Numbers are little-endian.
 
-use crate::cell::{Cell, Estimate};
-use crate::field::{Known, Row};
+use crate::cell::{Cell, MeanCell};
+use crate::field::{Known, RowType};
 
 /// The row as bytes.
-pub fn encode(row: &impl Row) -> Vec<u8> {
+pub fn encode(row: &impl RowType) -> Vec<u8> {
     let mut out = Vec::new();
     put_row(&mut out, &row.cells());
     out
 }
 
 /// The row that became `bytes`, with the classes that it may name; `None` when something else did.
-pub fn decode<R: Row>(bytes: &[u8], known: Known<'_>) -> Option<R> {
+pub fn decode<R: RowType>(bytes: &[u8], known: Known<'_>) -> Option<R> {
     let mut rest = bytes;
     let cells = take_row(&mut rest)?;
     rest.is_empty().then(|| R::of_cells(&cells, known))?
@@ -74,7 +74,7 @@ fn take(rest: &mut &[u8]) -> Option<Cell> {
             let mean = take_number(rest)?;
             let ci95 = [take_number(rest)?, take_number(rest)?];
             let deviation = take_number(rest)?;
-            Cell::Estimate(Estimate {
+            Cell::Estimate(MeanCell {
                 mean,
                 ci95: (tag > 4).then_some(ci95),
                 deviation: (tag % 2 == 0).then_some(deviation),

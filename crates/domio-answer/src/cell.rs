@@ -15,7 +15,7 @@ pub enum Cell {
     /// A number.
     Number(f64),
     /// A mean with its interval.
-    Estimate(Estimate),
+    Estimate(MeanCell),
     /// A text.
     Text(Cow<'static, str>),
     /// Yes or no.
@@ -26,7 +26,7 @@ pub enum Cell {
 
 /// A mean over replications.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-pub struct Estimate {
+pub struct MeanCell {
     /// Arithmetic mean.
     pub mean: f64,
     /// Lower and upper end of the 95 % confidence interval of the mean; `None` for one value.
@@ -37,10 +37,10 @@ pub struct Estimate {
     pub n: usize,
 }
 
-impl Estimate {
+impl MeanCell {
     /// A value that is no mean, in a column of means.
     pub const fn alone(value: f64) -> Self {
-        Estimate {
+        MeanCell {
             mean: value,
             ci95: None,
             deviation: None,
@@ -150,8 +150,8 @@ impl From<&'static str> for Cell {
     }
 }
 
-impl From<Estimate> for Cell {
-    fn from(estimate: Estimate) -> Self {
+impl From<MeanCell> for Cell {
+    fn from(estimate: MeanCell) -> Self {
         Cell::Estimate(estimate)
     }
 }

@@ -18,12 +18,12 @@ pub enum Holds {
     /// Rows of a table within the row: [`Column::parts`].
     Rows,
     /// Such a row, or none.
-    Row,
+    RowType,
 }
 
 /// What a column says of its row, and so how rows of several runs become one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum ColumnKind {
     /// Names the row: rows with the same keys are of the same thing.
     Key,
     /// Adds up.
@@ -75,7 +75,7 @@ pub struct Column {
     /// What cells hold.
     pub holds: Holds,
     /// What the column says of its row.
-    pub kind: Kind,
+    pub kind: ColumnKind,
     /// Whether a row may have nothing there.
     pub optional: bool,
     /// What it means, a sentence.
@@ -87,7 +87,7 @@ pub struct Column {
 }
 
 /// A column called `key` in `unit`, of numbers unless [`Column::of`] says what it holds.
-pub fn column(key: impl Into<Cow<'static, str>>, unit: &'static str, kind: Kind) -> Column {
+pub fn column(key: impl Into<Cow<'static, str>>, unit: &'static str, kind: ColumnKind) -> Column {
     let key = key.into();
     let plain = key.strip_suffix(unit).filter(|rest| rest.ends_with('_'));
     let plain = plain.unwrap_or(&key).trim_end_matches('_');
@@ -107,12 +107,12 @@ pub fn column(key: impl Into<Cow<'static, str>>, unit: &'static str, kind: Kind)
 
 /// A column that names the row.
 pub fn key(key: impl Into<Cow<'static, str>>) -> Column {
-    column(key, "", Kind::Key)
+    column(key, "", ColumnKind::Key)
 }
 
 /// A sum.
 pub fn sum(key: &'static str, unit: &'static str) -> Column {
-    column(key, unit, Kind::Sum)
+    column(key, unit, ColumnKind::Sum)
 }
 
 /// A number of things.
@@ -122,32 +122,32 @@ pub fn count(key: &'static str) -> Column {
 
 /// A largest value.
 pub fn max(key: &'static str, unit: &'static str) -> Column {
-    column(key, unit, Kind::Max)
+    column(key, unit, ColumnKind::Max)
 }
 
 /// A fact that runs have in common.
 pub fn fact(key: impl Into<Cow<'static, str>>) -> Column {
-    column(key, "", Kind::Fact)
+    column(key, "", ColumnKind::Fact)
 }
 
 /// Whether all runs have something.
 pub fn all(key: &'static str) -> Column {
-    column(key, "", Kind::All)
+    column(key, "", ColumnKind::All)
 }
 
 /// Whether a run has something.
 pub fn any(key: &'static str) -> Column {
-    column(key, "", Kind::Any)
+    column(key, "", ColumnKind::Any)
 }
 
 /// An instant.
 pub fn moment(key: &'static str) -> Column {
-    column(key, "ns", Kind::Moment)
+    column(key, "ns", ColumnKind::Moment)
 }
 
 /// A part of a whole, in percent.
 pub fn share(key: impl Into<Cow<'static, str>>) -> Column {
-    column(key, "%", Kind::Share)
+    column(key, "%", ColumnKind::Share)
 }
 
 /// Rows within the row, by their keys. A type that is a row itself has its own columns, and
@@ -155,13 +155,13 @@ pub fn share(key: impl Into<Cow<'static, str>>) -> Column {
 pub fn parts(key: &'static str, columns: impl Into<Vec<Column>>) -> Column {
     Column {
         parts: columns.into(),
-        ..column(key, "", Kind::Parts)
+        ..column(key, "", ColumnKind::Parts)
     }
 }
 
 /// The rows with the largest values in their column `by`, at most `most` of them.
 pub fn largest(key: &'static str, by: &'static str, most: usize) -> Column {
-    column(key, "", Kind::Largest(by, most))
+    column(key, "", ColumnKind::Largest(by, most))
 }
 
 impl Column {
@@ -213,6 +213,6 @@ impl Column {
 
     /// Whether the cells are rows.
     pub fn is_nested(&self) -> bool {
-        matches!(self.holds, Holds::Rows | Holds::Row)
+        matches!(self.holds, Holds::Rows | Holds::RowType)
     }
 }

@@ -33,7 +33,7 @@ macro_rules! rows {
             $($(#[doc = $doc])* $field_vis $field: $type,)*
         }
 
-        impl $crate::Row for $name {
+        impl $crate::RowType for $name {
             fn spec() -> &'static [$crate::Column] {
                 static SPEC: std::sync::LazyLock<Vec<$crate::Column>> =
                     std::sync::LazyLock::new(|| {
@@ -44,7 +44,7 @@ macro_rules! rows {
                             let declared: $crate::Column = $column;
                             let declared = declared.doc(concat!($($doc),*).trim());
                             let declared = &mut std::iter::once(declared);
-                            all.extend(<$type as $crate::Field>::columns(declared));
+                            all.extend(<$type as $crate::FieldType>::columns(declared));
                         })*
                         all
                     });
@@ -52,22 +52,22 @@ macro_rules! rows {
             }
         }
 
-        impl $crate::Field for $name {
+        impl $crate::FieldType for $name {
             fn columns(
                 _: &mut dyn Iterator<Item = $crate::Column>,
             ) -> Vec<$crate::Column> {
-                <Self as $crate::Row>::spec().to_vec()
+                <Self as $crate::RowType>::spec().to_vec()
             }
 
             fn put(&self, cells: &mut Vec<$crate::Cell>) {
-                $($crate::Field::put(&self.$field, cells);)*
+                $($crate::FieldType::put(&self.$field, cells);)*
             }
 
             fn take(
                 cells: &mut std::slice::Iter<'_, $crate::Cell>,
                 known: $crate::Known<'_>,
             ) -> Option<Self> {
-                $(let $field = <$type as $crate::Field>::take(cells, known)?;)*
+                $(let $field = <$type as $crate::FieldType>::take(cells, known)?;)*
                 Some($name { $($field),* })
             }
 
@@ -76,7 +76,7 @@ macro_rules! rows {
                 other: &Self,
                 columns: &mut std::slice::Iter<'_, $crate::Column>,
             ) {
-                $($crate::Field::add(&mut self.$field, &other.$field, columns);)*
+                $($crate::FieldType::add(&mut self.$field, &other.$field, columns);)*
             }
         }
     )*};

@@ -1,7 +1,7 @@
 //! Types of fields of rows: how each becomes cells, comes back, and adds up.
 
-use crate::cell::{Cell, Estimate};
-use crate::column::{Column, Holds, Kind};
+use crate::cell::{Cell, MeanCell};
+use crate::column::{Column, ColumnKind, Holds};
 use domio_core::{Class, DomainId, Duration, Instant, PcpuId, Runstate, VcpuName};
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -25,13 +25,13 @@ pub trait Value: Clone {
     fn of(cell: &Cell, known: Known<'_>) -> Option<Self>;
 
     /// Adds that of another run.
-    fn add(&mut self, other: &Self, kind: Kind) {
+    fn add(&mut self, other: &Self, kind: ColumnKind) {
         let _ = (other, kind);
     }
 }
 
 /// A type that is one or more columns of a row.
-pub trait Field: Clone {
+pub trait FieldType: Clone {
     /// Its columns, as declared by the next of `declared`.
     fn columns(declared: &mut dyn Iterator<Item = Column>) -> Vec<Column>;
 
@@ -46,7 +46,7 @@ pub trait Field: Clone {
 }
 
 /// A row of a table, declared with [`rows!`](crate::rows).
-pub trait Row: Field {
+pub trait RowType: FieldType {
     /// Its columns.
     fn spec() -> &'static [Column];
 
@@ -70,7 +70,7 @@ pub trait Row: Field {
     }
 }
 
-impl<T: Value> Field for T {
+impl<T: Value> FieldType for T {
     fn columns(declared: &mut dyn Iterator<Item = Column>) -> Vec<Column> {
         let column = declared.next().expect("a column for each field");
         vec![Column {
@@ -94,7 +94,7 @@ impl<T: Value> Field for T {
     }
 }
 
-impl<A: Field, B: Field> Field for (A, B) {
+impl<A: FieldType, B: FieldType> FieldType for (A, B) {
     fn columns(declared: &mut dyn Iterator<Item = Column>) -> Vec<Column> {
         let first = A::columns(declared);
         [first, B::columns(declared)].concat()
@@ -116,7 +116,7 @@ impl<A: Field, B: Field> Field for (A, B) {
 }
 
 /// The column of rows within, each of which is a `T`.
-fn nested<T: Field>(declared: &mut dyn Iterator<Item = Column>, holds: Holds) -> Vec<Column> {
+fn nested<T: FieldType>(declared: &mut dyn Iterator<Item = Column>, holds: Holds) -> Vec<Column> {
     let column = declared.next().expect("a column for each field");
     let parts = T::columns(&mut column.parts.clone().into_iter());
     vec![Column {
@@ -126,13 +126,13 @@ fn nested<T: Field>(declared: &mut dyn Iterator<Item = Column>, holds: Holds) ->
     }]
 }
 
-fn cells<T: Field>(of: &T) -> Vec<Cell> {
+fn cells<T: FieldType>(of: &T) -> Vec<Cell> {
     let mut cells = Vec::new();
     of.put(&mut cells);
     cells
 }
 
-fn rows_of<T: Field>(cells: &mut Iter<'_, Cell>, known: Known<'_>) -> Option<Vec<T>> {
+fn rows_of<T: FieldType>(cells: &mut Iter<'_, Cell>, known: Known<'_>) -> Option<Vec<T>> {
     let Cell::Rows(rows) = cells.next()? else {
         return None;
     };
@@ -144,7 +144,7 @@ fn rows_of<T: Field>(cells: &mut Iter<'_, Cell>, known: Known<'_>) -> Option<Vec
     rows.iter().map(row).collect()
 }
 
-impl<T: Field> Field for Vec<T> {
+impl<T: FieldType> FieldType for Vec<T> {
     fn columns(declared: &mut dyn Iterator<Item = Column>) -> Vec<Column> {
         nested::<T>(declared, Holds::Rows)
     }
@@ -173,9 +173,9 @@ impl<T> Default for Maybe<T> {
     }
 }
 
-impl<T: Field> Field for Maybe<T> {
+impl<T: FieldType> FieldType for Maybe<T> {
     fn columns(declared: &mut dyn Iterator<Item = Column>) -> Vec<Column> {
-        nested::<T>(declared, Holds::Row)
+        nested::<T>(declared, Holds::RowType)
     }
 
     fn put(&self, out: &mut Vec<Cell>) {
@@ -197,7 +197,7 @@ impl<T: Field> Field for Maybe<T> {
     }
 }
 
-impl<K: Field + Ord, V: Field> Field for BTreeMap<K, V> {
+impl<K: FieldType + Ord, V: FieldType> FieldType for BTreeMap<K, V> {
     fn columns(declared: &mut dyn Iterator<Item = Column>) -> Vec<Column> {
         nested::<(K, V)>(declared, Holds::Rows)
     }
@@ -234,8 +234,8 @@ impl<K: Field + Ord, V: Field> Field for BTreeMap<K, V> {
 
 /// Adds the rows of another run to those of a column: rows with the same keys become one, and the
 /// others come in the order of their keys, or of what makes them the largest.
-pub fn add_rows<T: Field>(rows: &mut Vec<T>, others: &[T], column: &Column) {
-    if let Kind::Largest(by, most) = column.kind {
+pub fn add_rows<T: FieldType>(rows: &mut Vec<T>, others: &[T], column: &Column) {
+    if let ColumnKind::Largest(by, most) = column.kind {
         let at = column.parts.iter().position(|part| part.key == by);
         let at = at.expect("rows have the column by which they are ordered");
         let mut all: Vec<(Cell, T)> = rows
@@ -249,7 +249,7 @@ pub fn add_rows<T: Field>(rows: &mut Vec<T>, others: &[T], column: &Column) {
     }
     let key = |row: &T| -> Vec<Cell> {
         let all = column.parts.iter().zip(cells(row));
-        let keys = all.filter(|(part, _)| part.kind == Kind::Key);
+        let keys = all.filter(|(part, _)| part.kind == ColumnKind::Key);
         keys.map(|(_, cell)| cell).collect()
     };
     let mut keys: Vec<Vec<Cell>> = rows.iter().map(key).collect();
@@ -285,7 +285,7 @@ impl<T: Value> Value for Option<T> {
         }
     }
 
-    fn add(&mut self, other: &Self, kind: Kind) {
+    fn add(&mut self, other: &Self, kind: ColumnKind) {
         match (self, other) {
             (Some(sum), Some(other)) => sum.add(other, kind),
             (sum @ None, other) => sum.clone_from(other),
@@ -313,13 +313,13 @@ macro_rules! whole {
                 }
             }
 
-            fn add(&mut self, other: &Self, kind: Kind) {
+            fn add(&mut self, other: &Self, kind: ColumnKind) {
                 let put: fn($type) -> u64 = $put;
                 let take: fn(u64) -> Option<$type> = $take;
                 let (a, b) = (put(*self), put(*other));
                 let sum = match kind {
-                    Kind::Sum => a.saturating_add(b),
-                    Kind::Max => a.max(b),
+                    ColumnKind::Sum => a.saturating_add(b),
+                    ColumnKind::Max => a.max(b),
                     _ => return,
                 };
                 *self = take(sum).expect("a sum that its type holds");
@@ -353,10 +353,10 @@ impl Value for f64 {
         }
     }
 
-    fn add(&mut self, other: &Self, kind: Kind) {
+    fn add(&mut self, other: &Self, kind: ColumnKind) {
         match kind {
-            Kind::Sum => *self += other,
-            Kind::Max => *self = self.max(*other),
+            ColumnKind::Sum => *self += other,
+            ColumnKind::Max => *self = self.max(*other),
             _ => {}
         }
     }
@@ -376,16 +376,16 @@ impl Value for bool {
         }
     }
 
-    fn add(&mut self, other: &Self, kind: Kind) {
+    fn add(&mut self, other: &Self, kind: ColumnKind) {
         match kind {
-            Kind::All => *self &= other,
-            Kind::Any => *self |= other,
+            ColumnKind::All => *self &= other,
+            ColumnKind::Any => *self |= other,
             _ => {}
         }
     }
 }
 
-impl Value for Estimate {
+impl Value for MeanCell {
     const HOLDS: Holds = Holds::Estimate;
 
     fn cell(&self) -> Cell {
@@ -454,7 +454,7 @@ fn vcpu(declared: &mut dyn Iterator<Item = Column>, optional: bool) -> Vec<Colum
     ]
 }
 
-impl Field for VcpuName {
+impl FieldType for VcpuName {
     fn columns(declared: &mut dyn Iterator<Item = Column>) -> Vec<Column> {
         vcpu(declared, false)
     }
@@ -473,7 +473,7 @@ impl Field for VcpuName {
     }
 }
 
-impl Field for Option<VcpuName> {
+impl FieldType for Option<VcpuName> {
     fn columns(declared: &mut dyn Iterator<Item = Column>) -> Vec<Column> {
         vcpu(declared, true)
     }
@@ -483,8 +483,8 @@ impl Field for Option<VcpuName> {
     }
 
     fn take(cells: &mut Iter<'_, Cell>, known: Known<'_>) -> Option<Self> {
-        let domain = <Option<DomainId> as Field>::take(cells, known)?;
-        let index = <Option<u16> as Field>::take(cells, known)?;
+        let domain = <Option<DomainId> as FieldType>::take(cells, known)?;
+        let index = <Option<u16> as FieldType>::take(cells, known)?;
         Some(
             domain
                 .zip(index)

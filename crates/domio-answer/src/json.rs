@@ -7,9 +7,9 @@
 //! What a row has not is `null`. A column that is no key, and in which no row of a list has
 //! anything, is left out. A table of one column is a list of values.
 
-use crate::answer::Answer;
+use crate::answer::Answered;
 use crate::cell::Cell;
-use crate::column::{Column, Holds, Kind};
+use crate::column::{Column, ColumnKind, Holds};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 /// A list of rows.
@@ -33,7 +33,7 @@ fn shown(columns: &[Column], rows: &[Vec<Cell>]) -> Vec<bool> {
     let has = |at: usize| rows.iter().any(|row| !row[at].is_none());
     let columns = columns.iter().enumerate();
     columns
-        .map(|(at, column)| column.kind == Kind::Key || has(at))
+        .map(|(at, column)| column.kind == ColumnKind::Key || has(at))
         .collect()
 }
 
@@ -81,7 +81,7 @@ impl Serialize for Of<'_> {
             Cell::Estimate(estimate) => estimate.serialize(to),
             Cell::Text(text) => to.serialize_str(text),
             Cell::Flag(flag) => to.serialize_bool(*flag),
-            Cell::Rows(rows) if column.holds == Holds::Row => match rows.first() {
+            Cell::Rows(rows) if column.holds == Holds::RowType => match rows.first() {
                 None => to.serialize_none(),
                 Some(cells) => One {
                     columns: &column.parts,
@@ -99,7 +99,7 @@ impl Serialize for Of<'_> {
     }
 }
 
-impl Serialize for Answer {
+impl Serialize for Answered {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let mut map = to.serialize_map(None)?;
         map.serialize_entry("schema", &self.spec.id())?;

@@ -1,8 +1,8 @@
 //! What comes out of a command: typed tables, and the writers of them.
 //!
 //! Whoever measures declares a row as a structure ([`rows!`]): each field is a [`Column`] with a
-//! key, a unit, a [`Kind`] and what it means. Whoever shows knows tables alone. Values stay numbers
-//! until a writer has them.
+//! key, a unit, a [`ColumnKind`] and what it means. Whoever shows knows tables alone. Values stay
+//! numbers until a writer has them.
 //!
 //! | file | what it holds |
 //! |---|---|
@@ -24,8 +24,8 @@
 //!    with the keys of the rows around it.
 //! 2. Name it once, as an [`AnswerSpec`]: name, version, what it is. `domio schema` has it from
 //!    there.
-//! 3. Write one function from arguments to an [`Answer`]: [`Answer::of`] takes the row, and
-//!    [`Answer::derive`] adds columns that follow from others.
+//! 3. Write one function from arguments to an [`Answered`]: [`Answered::of`] takes the row, and
+//!    [`Answered::derive`] adds columns that follow from others.
 //! 4. For people, the same function fills sections with charts and [`Table`]s. The terminal, the
 //!    page and the CSV files are written from these.
 
@@ -42,10 +42,10 @@ mod json;
 mod schema;
 mod table;
 
-pub use answer::{Answer, AnswerSpec, Finding};
+pub use answer::{AnswerSpec, Answered, Sentence};
 pub use bytes::{decode, encode};
-pub use cell::{Cell, Estimate, Tone};
-pub use column::{Audience, Column, Holds, Kind};
+pub use cell::{Cell, MeanCell, Tone};
+pub use column::{Audience, Column, ColumnKind, Holds};
 pub use domio_core::Class;
-pub use field::{Field, Known, Maybe, Row, Value, add_rows};
+pub use field::{FieldType, Known, Maybe, RowType, Value, add_rows};
 pub use table::Table;

@@ -1,7 +1,7 @@
 //! The JSON Schema of an answer, from its columns.
 
 use crate::answer::AnswerSpec;
-use crate::column::{Column, Holds, Kind};
+use crate::column::{Column, ColumnKind, Holds};
 use serde::ser::{Serialize, Serializer};
 use std::borrow::Cow;
 
@@ -45,7 +45,7 @@ fn row(columns: &[Column], first: Vec<(Cow<'static, str>, Json)>) -> Vec<(&'stat
     let own = columns.iter().map(|c| (c.key.clone(), property(c)));
     let always = columns
         .iter()
-        .filter(|c| !c.optional || c.kind == Kind::Key)
+        .filter(|c| !c.optional || c.kind == ColumnKind::Key)
         .map(|c| text(c.key.clone()));
     let required = first.iter().map(|(key, _)| text(key.clone())).chain(always);
     vec![
@@ -74,7 +74,7 @@ fn property(column: &Column) -> Json {
             [alone] => property(alone),
             _ => one(),
         })),
-        (Holds::Row, _) => entries.push(("anyOf", Json::List(vec![one(), null()]))),
+        (Holds::RowType, _) => entries.push(("anyOf", Json::List(vec![one(), null()]))),
         (Holds::Estimate, true) => entries.push(("anyOf", Json::List(vec![estimate(), null()]))),
         (Holds::Estimate, false) => entries.push(("allOf", Json::List(vec![estimate()]))),
         (plain, optional) => entries.push(("type", plain_type(plain, optional))),

@@ -1,8 +1,8 @@
 //! Tables.
 
 use crate::cell::{Cell, Tone};
-use crate::column::{Column, Holds, Kind, count};
-use crate::field::Row;
+use crate::column::{Column, ColumnKind, Holds, count};
+use crate::field::RowType;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ impl Table {
     }
 
     /// The table of these rows.
-    pub fn of<'r, R: Row + 'r>(
+    pub fn of<'r, R: RowType + 'r>(
         title: impl Into<Cow<'static, str>>,
         rows: impl IntoIterator<Item = &'r R>,
     ) -> Self {
@@ -184,7 +184,7 @@ impl Table {
     /// The rows within the column with number `at`, behind the keys of the rows around them.
     fn within(&self, at: usize, column: &Column) -> Table {
         let keys: Vec<usize> = (0..self.columns.len())
-            .filter(|i| self.columns[*i].kind == Kind::Key)
+            .filter(|i| self.columns[*i].kind == ColumnKind::Key)
             .collect();
         let name = match self.key.as_ref() {
             "" => column.key.clone(),
@@ -287,7 +287,7 @@ pub(crate) fn fits(columns: &[Column], cells: &[Cell]) {
                 rows.iter().for_each(|row| fits(&column.parts, row));
                 true
             }
-            (Cell::Rows(rows), Holds::Row) => {
+            (Cell::Rows(rows), Holds::RowType) => {
                 rows.iter().for_each(|row| fits(&column.parts, row));
                 rows.len() < 2
             }

@@ -1,7 +1,7 @@
 //! Figures of the host itself: what a meter accounts of every domain, and its jobs.
 
 use crate::figure::floor::{ANSWER_MS, ONE, POINTS, WAIT_US};
-use crate::figure::{Better, Counted, Felt, Figure, FigureKind, FigureTable};
+use crate::figure::{Better, Felt, Figure, FigureKind, FigureOf, FigureTable};
 use crate::{Adds, Runstate, Tally};
 
 /// Key of the share of a pcpu that a domain's vcpus have. Every domain has it.
@@ -28,10 +28,10 @@ pub const LOST_TO_SIBLINGS: Tally = Tally::new("lost_to_siblings", Adds::Spent(0
 pub const JOB_TURNAROUND: Tally = Tally::new("job_turnaround", Adds::Sample(0));
 
 const PERCENT: &str = "% of one pcpu";
-const JOBS_DONE: &[Counted] = &[Counted::Tally(JOB_TURNAROUND.name)];
+const JOBS_DONE: &[FigureOf] = &[FigureOf::Tally(JOB_TURNAROUND.name)];
 const FELT_WAIT: Felt = Felt::Itself(WAIT_US);
 
-const fn micros(key: &'static str, title: &'static str, of: &'static [Counted], p: u8) -> Figure {
+const fn micros(key: &'static str, title: &'static str, of: &'static [FigureOf], p: u8) -> Figure {
     Figure::new((key, title, "us"), FigureKind::Quantile(p), of).over(1_000)
 }
 
@@ -48,21 +48,21 @@ pub static PROCESSOR: FigureTable = FigureTable {
         Figure::new(
             (SHARE, "share", PERCENT),
             FigureKind::Share,
-            &[Counted::Time(Runstate::Running)],
+            &[FigureOf::Time(Runstate::Running)],
         )
         .better(Better::Neither, Felt::Itself(POINTS)),
         // Over all its vcpus, so that a domain of many does not seem to wait longer.
         Figure::new(
             (WAITING, "waiting", "% of time"),
             FigureKind::ShareOfVcpus,
-            &[Counted::Time(Runstate::Runnable)],
+            &[FigureOf::Time(Runstate::Runnable)],
         )
         .better(Better::Lower, Felt::Cause(POINTS)),
         // Part of the share: time on a pcpu in which other threads of the core kept it from work.
         Figure::new(
             ("lost_pct", "lost to siblings", PERCENT),
             FigureKind::Share,
-            &[Counted::Tally(LOST_TO_SIBLINGS.name)],
+            &[FigureOf::Tally(LOST_TO_SIBLINGS.name)],
         )
         .only_some()
         .better(Better::Lower, Felt::Cause(POINTS)),
@@ -76,15 +76,15 @@ pub static PROCESSOR: FigureTable = FigureTable {
         Figure::new(
             (RUNS, "runs", "1/s"),
             FigureKind::PER_SECOND,
-            &[Counted::Executions],
+            &[FigureOf::Executions],
         ),
-        micros("run_p50_us", "run, 50 %", &[Counted::Runs], 50),
-        micros("run_p95_us", "run, 95 %", &[Counted::Runs], 95).detail(),
-        micros(WAKE_P50, "wake to run, 50 %", &[Counted::WakeToRun], 50)
+        micros("run_p50_us", "run, 50 %", &[FigureOf::Runs], 50),
+        micros("run_p95_us", "run, 95 %", &[FigureOf::Runs], 95).detail(),
+        micros(WAKE_P50, "wake to run, 50 %", &[FigureOf::WakeToRun], 50)
             .better(Better::Lower, Felt::Cause(WAIT_US)),
-        micros(WAKE_P95, "wake to run, 95 %", &[Counted::WakeToRun], 95)
+        micros(WAKE_P95, "wake to run, 95 %", &[FigureOf::WakeToRun], 95)
             .better(Better::Lower, FELT_WAIT),
-        micros(WAKE_P99, "wake to run, 99 %", &[Counted::WakeToRun], 99)
+        micros(WAKE_P99, "wake to run, 99 %", &[FigureOf::WakeToRun], 99)
             .better(Better::Lower, FELT_WAIT),
     ],
 };

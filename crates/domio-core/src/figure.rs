@@ -52,7 +52,7 @@ pub struct Figure {
     /// How the figure is computed from `of`.
     pub kind: FigureKind,
     /// What the figure is made of.
-    pub of: &'static [Counted],
+    pub of: &'static [FigureOf],
     /// Divisor from the unit of `of` to that of the figure, 1 or more.
     pub over: u32,
     /// Which direction is better.
@@ -70,7 +70,7 @@ impl Figure {
     pub const fn new(
         (key, title, unit): (&'static str, &'static str, &'static str),
         kind: FigureKind,
-        of: &'static [Counted],
+        of: &'static [FigureOf],
     ) -> Self {
         Figure {
             key,
@@ -141,7 +141,7 @@ pub enum FigureKind {
     /// The same in percent of the measured time of all vcpus.
     ShareOfVcpus,
     /// The sum divided by another one; a domain without any of the other one has no such figure.
-    Ratio(Counted),
+    Ratio(FigureOf),
     /// Arithmetic mean of samples.
     Mean,
     /// Standard deviation of samples.
@@ -161,7 +161,7 @@ impl FigureKind {
 
 /// What a [`Figure`] is made of: a sum, or samples, which count in a sum by their number.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Counted {
+pub enum FigureOf {
     /// The [`Tally`] of this name.
     Tally(&'static str),
     /// Nanoseconds of all vcpus in this runstate.
@@ -279,7 +279,7 @@ impl FigureTable {
     /// Whether every domain has the table.
     pub fn is_accounted(&self) -> bool {
         let mut counted = self.figures.iter().flat_map(|figure| figure.of);
-        counted.any(|counted| !matches!(counted, Counted::Tally(_)))
+        counted.any(|counted| !matches!(counted, FigureOf::Tally(_)))
     }
 }
 
@@ -287,7 +287,7 @@ impl FigureTable {
 mod tests {
     use super::*;
 
-    const DONE: &[Counted] = &[Counted::Tally("done")];
+    const DONE: &[FigureOf] = &[FigureOf::Tally("done")];
 
     #[test]
     fn a_table_says_what_gets_done_and_who_has_it() {

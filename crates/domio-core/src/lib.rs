@@ -30,7 +30,7 @@ pub use class::{
     Acts, Class, ClassId, Declared, Field, Hold, Place, QueueRules, Says, Shows, Unit,
 };
 pub use cpuset::{CpuSet, MAX_PCPUS};
-pub use figure::{Adds, Better, Counted, Felt, Figure, FigureKind, FigureTable, Tally};
+pub use figure::{Adds, Better, Felt, Figure, FigureKind, FigureOf, FigureTable, Tally};
 pub use id::{DomainId, PcpuId, VcpuId, VcpuName};
 pub use names::{ActorIndex, Names};
 pub use params::{Conflict, ParamError, ParamKind, ParamSpec, ParamValues};

@@ -12,7 +12,7 @@ use domio_replay::NamedRecord;
 use domio_twin::policy::credit::seen::TICK_TO_RECORD;
 use domio_twin::twin::JobTimer;
 use domio_vmm::Profile;
-use domio_vmm::host::Hold;
+use domio_vmm::host::TimerHold;
 use std::collections::BTreeMap;
 
 /// Later than this is no noise: a tick that sorts a queue of ten comes that much late.
@@ -31,11 +31,11 @@ const LEAD: Duration = Duration::from_micros(20);
 pub fn before_wakes<'a>(
     records: &'a [NamedRecord],
     profile: &Profile,
-) -> impl Iterator<Item = Hold> + use<'a> {
+) -> impl Iterator<Item = TimerHold> + use<'a> {
     // About as long as the tick's handler takes to its record.
     let lead = TICK_TO_RECORD.saturating_sub(profile.softirq.entry);
     let wakes = records.iter().filter(|r| r.is(Kind::Wake));
-    wakes.map(move |r| Hold {
+    wakes.map(move |r| TimerHold {
         pcpu: r.pcpu,
         from: r.at.saturating_sub(lead),
         until: r.at,
@@ -49,7 +49,7 @@ pub fn holds(
     kernel_ticks: &BTreeMap<VcpuName, Instant>,
     jobs: &BTreeMap<VcpuName, JobTimer>,
     profile: &Profile,
-) -> Vec<Hold> {
+) -> Vec<TimerHold> {
     late.iter()
         .filter(|l| !l.explained && l.came > l.due + LATE)
         .filter(|l| !explains(kernel_ticks, l, profile))
@@ -64,7 +64,7 @@ pub fn holds(
             } else {
                 l.due.saturating_sub(LEAD)
             };
-            Hold {
+            TimerHold {
                 pcpu: l.pcpu,
                 from,
                 until: l.came,
@@ -125,8 +125,8 @@ mod tests {
     fn the_softirq_of_a_wake_up_has_read_the_clock_before() {
         let wake = NamedRecord::new(ns(50_000), PcpuId(1), Kind::Wake, G1);
         let block = NamedRecord::new(ns(60_000), PcpuId(1), Kind::Block, G1);
-        let found: Vec<Hold> = before_wakes(&[wake, block], &PROFILE).collect();
-        let hold = Hold {
+        let found: Vec<TimerHold> = before_wakes(&[wake, block], &PROFILE).collect();
+        let hold = TimerHold {
             pcpu: PcpuId(1),
             from: ns(50_000 - 970),
             until: ns(50_000),

@@ -2,7 +2,7 @@
 
 use crate::hosts::{failed, of_replication};
 use anyhow::Context;
-use domio_answer::Answer;
+use domio_answer::Answered;
 use domio_core::DomainId;
 use domio_lab::store;
 use domio_lab::{Keeper, ProgressListener};
@@ -64,7 +64,7 @@ pub fn answer(
     names: &[(DomainId, String)],
     places: Option<&HostPlaces>,
     truncated: bool,
-) -> Answer {
+) -> Answered {
     let explained = Explained::new(explanation, names).on(places);
     explained.answer(truncated)
 }

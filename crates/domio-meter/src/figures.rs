@@ -1,6 +1,6 @@
 //! Figures of domains, computed as their declarations say.
 
-use domio_core::{Counted, Figure, FigureKind, FigureTable, Runstate};
+use domio_core::{Figure, FigureKind, FigureOf, FigureTable, Runstate};
 
 use crate::distribution::Quantiles;
 use crate::summary::{DomainSummary, Summary};
@@ -57,40 +57,40 @@ impl DomainSummary {
     fn has(&self, table: &FigureTable) -> bool {
         let mut counted = table.figures.iter().flat_map(|figure| figure.of);
         counted.any(|counted| match counted {
-            Counted::Tally(name) => self.tally(name).is_some(),
+            FigureOf::Tally(name) => self.tally(name).is_some(),
             _ => true,
         })
     }
 
     /// The sum, or the number of samples.
-    fn sum(&self, counted: Counted) -> u64 {
+    fn sum(&self, counted: FigureOf) -> u64 {
         let account = &self.total;
         match counted {
-            Counted::Tally(name) => match self.tally(name).map(|tally| tally.value) {
+            FigureOf::Tally(name) => match self.tally(name).map(|tally| tally.value) {
                 Some(TallyValue::Sum(sum)) => sum,
                 Some(TallyValue::Samples(samples)) => samples.count,
                 None => 0,
             },
-            Counted::Time(Runstate::Running) => account.running,
-            Counted::Time(Runstate::Runnable) => account.runnable,
-            Counted::Time(Runstate::Blocked) => account.blocked,
-            Counted::Time(Runstate::Offline) => account.offline,
-            Counted::Executions => account.executions,
-            Counted::Runs => account.runs.count,
-            Counted::WakeToRun => account.wake_to_run.count,
+            FigureOf::Time(Runstate::Running) => account.running,
+            FigureOf::Time(Runstate::Runnable) => account.runnable,
+            FigureOf::Time(Runstate::Blocked) => account.blocked,
+            FigureOf::Time(Runstate::Offline) => account.offline,
+            FigureOf::Executions => account.executions,
+            FigureOf::Runs => account.runs.count,
+            FigureOf::WakeToRun => account.wake_to_run.count,
         }
     }
 
     /// The samples; of a sum there are none.
-    fn samples(&self, counted: Counted) -> Option<Quantiles> {
+    fn samples(&self, counted: FigureOf) -> Option<Quantiles> {
         match counted {
-            Counted::Tally(name) => match self.tally(name)?.value {
+            FigureOf::Tally(name) => match self.tally(name)?.value {
                 TallyValue::Samples(samples) => Some(samples),
                 TallyValue::Sum(_) => None,
             },
-            Counted::Runs => Some(self.total.runs),
-            Counted::WakeToRun => Some(self.total.wake_to_run),
-            Counted::Time(_) | Counted::Executions => None,
+            FigureOf::Runs => Some(self.total.runs),
+            FigureOf::WakeToRun => Some(self.total.wake_to_run),
+            FigureOf::Time(_) | FigureOf::Executions => None,
         }
     }
 }

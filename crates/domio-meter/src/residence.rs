@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::slice::Iter;
 
 use domio_answer::column::{count, key, parts, sum};
-use domio_answer::{Cell, Column, Field, Known};
+use domio_answer::{Cell, Column, FieldType, Known};
 use domio_core::{CpuSet, PcpuId, Topology, VcpuName};
 use serde::Serialize;
 
@@ -109,7 +109,7 @@ type Ran = BTreeMap<PcpuId, u64>;
 type Moves = BTreeMap<(PcpuId, PcpuId), u64>;
 
 /// Two tables: the time on each pcpu, and the moves between them.
-impl Field for Residence {
+impl FieldType for Residence {
     fn columns(_: &mut dyn Iterator<Item = Column>) -> Vec<Column> {
         let ran = parts("ran", [key("pcpu"), sum("ns", "ns")]);
         let ran = ran.doc("Its time on each pcpu where it ran.");

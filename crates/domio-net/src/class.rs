@@ -3,7 +3,7 @@
 
 use domio_core::figure::floor::{ANSWER_MS, ONE, STREAM_MBPS, TRIP_MS};
 use domio_core::{
-    Acts, Adds, Better, Class, Counted, Declared, Felt, Field, Figure, FigureKind, FigureTable,
+    Acts, Adds, Better, Class, Declared, Felt, Field, Figure, FigureKind, FigureOf, FigureTable,
     Hold, Place, Says, Tally, Unit,
 };
 
@@ -166,7 +166,7 @@ pub const DELIVERED: Tally = Tally::new("net_delivered_bytes", Adds::Sum(1));
 /// Round trips of the pings that were answered, each counted when its reply came.
 pub const ROUND_TRIP: Tally = Tally::new("net_round_trip", Adds::Sample(1));
 
-const TRIPS: &[Counted] = &[Counted::Tally(ROUND_TRIP.name)];
+const TRIPS: &[FigureOf] = &[FigureOf::Tally(ROUND_TRIP.name)];
 
 const fn trip(key: &'static str, title: &'static str, kind: FigureKind, felt: Felt) -> Figure {
     let figure = Figure::new((key, title, "ms"), kind, TRIPS).over(1_000_000);
@@ -182,7 +182,7 @@ static TRAFFIC: FigureTable = FigureTable {
         Figure::new(
             (NET_RATE, "delivered", "Mb/s"),
             FigureKind::Rate { times: 8_000 },
-            &[Counted::Tally(DELIVERED.name)],
+            &[FigureOf::Tally(DELIVERED.name)],
         )
         .only_some()
         .better(Better::Higher, Felt::Itself(STREAM_MBPS)),
@@ -226,12 +226,12 @@ static TRAFFIC: FigureTable = FigureTable {
     ],
 };
 
-const fn per_second(key: &'static str, title: &'static str, of: &'static [Counted]) -> Figure {
+const fn per_second(key: &'static str, title: &'static str, of: &'static [FigureOf]) -> Figure {
     Figure::new((key, title, "1/s"), FigureKind::PER_SECOND, of)
 }
 
 /// Failures of connections, a second.
-const fn failures(key: &'static str, title: &'static str, of: &'static [Counted]) -> Figure {
+const fn failures(key: &'static str, title: &'static str, of: &'static [FigureOf]) -> Figure {
     per_second(key, title, of).better(Better::Lower, Felt::Itself(ONE))
 }
 
@@ -239,13 +239,13 @@ const fn answer(
     key: &'static str,
     title: &'static str,
     kind: FigureKind,
-    of: &'static [Counted],
+    of: &'static [FigureOf],
 ) -> Figure {
     let figure = Figure::new((key, title, "ms"), kind, of).over(1_000_000);
     figure.better(Better::Lower, Felt::Itself(ANSWER_MS))
 }
 
-const RESPONSES: &[Counted] = &[Counted::Tally("web_response")];
+const RESPONSES: &[FigureOf] = &[FigureOf::Tally("web_response")];
 
 /// What the clients of a domain's web servers saw, all servers together. Each step counts when it
 /// happens.
@@ -256,44 +256,48 @@ static WEB: FigureTable = FigureTable {
         per_second(
             "conns_per_s",
             "connections",
-            &[Counted::Tally("web_started")],
+            &[FigureOf::Tally("web_started")],
         ),
-        per_second(REPLIES, "replies", &[Counted::Tally("web_replied")])
+        per_second(REPLIES, "replies", &[FigureOf::Tally("web_replied")])
             .better(Better::Higher, Felt::Itself(ONE)),
         per_second(
             "reply_bytes_per_s",
             "bytes of replies",
-            &[Counted::Tally("web_reply_bytes")],
+            &[FigureOf::Tally("web_reply_bytes")],
         )
         .detail(),
-        per_second("closed_per_s", "closed", &[Counted::Tally("web_closed")]).detail(),
+        per_second("closed_per_s", "closed", &[FigureOf::Tally("web_closed")]).detail(),
         failures(
             "timeouts_per_s",
             "timeouts",
-            &[Counted::Tally("web_timed_out")],
+            &[FigureOf::Tally("web_timed_out")],
         ),
-        failures("refused_per_s", "refused", &[Counted::Tally("web_refused")]),
-        failures("resets_per_s", "reset", &[Counted::Tally("web_reset")]),
+        failures(
+            "refused_per_s",
+            "refused",
+            &[FigureOf::Tally("web_refused")],
+        ),
+        failures("resets_per_s", "reset", &[FigureOf::Tally("web_reset")]),
         // For want of a file descriptor or of a port.
         failures(
             "unstarted_per_s",
             "not begun",
             &[
-                Counted::Tally("web_no_descriptor"),
-                Counted::Tally("web_no_port"),
+                FigureOf::Tally("web_no_descriptor"),
+                FigureOf::Tally("web_no_port"),
             ],
         ),
         answer(
             "connect_p50_ms",
             "connect, 50 %",
             FigureKind::Quantile(50),
-            &[Counted::Tally("web_connect")],
+            &[FigureOf::Tally("web_connect")],
         ),
         answer(
             "first_byte_p50_ms",
             "first byte, 50 %",
             FigureKind::Quantile(50),
-            &[Counted::Tally("web_first_byte")],
+            &[FigureOf::Tally("web_first_byte")],
         ),
         answer("response_ms", "response, mean", FigureKind::Mean, RESPONSES),
         answer(

@@ -1,8 +1,8 @@
 //! The list of claims: what the papers state, as data.
 //!
 //! The file is TOML: a list of `[[claim]]` tables, each with the checks that decide the claim (see
-//! [`statement`](crate::statement)). Reading is as strict as that of scenarios, and every mistake is
-//! reported at once with its place. The claims of papers are [`Claims::of`].
+//! [`statement`](crate::statement)). Reading is as strict as that of scenarios, and every mistake
+//! is reported at once with its place. The claims of papers are [`Claims::of`].
 
 use crate::claim::{Claim, ClaimKind};
 use crate::folders::{self, PaperFolder};

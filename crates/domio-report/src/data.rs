@@ -48,12 +48,12 @@ pub struct Section {
     /// Text below the heading; may be empty.
     pub text: String,
     /// Charts, in order.
-    pub figures: Vec<Figure>,
+    pub figures: Vec<Picture>,
 }
 
 /// A chart with its caption.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Figure {
+pub struct Picture {
     /// What files with the figure are called, in words; empty where the title of the section and
     /// the caption name it.
     pub name: String,
@@ -66,10 +66,10 @@ pub struct Figure {
     pub picture: bool,
 }
 
-impl Figure {
+impl Picture {
     /// The chart with its caption.
     pub fn new(caption: impl Into<String>, chart: Chart) -> Self {
-        Figure {
+        Picture {
             name: String::new(),
             caption: caption.into(),
             chart,
@@ -79,7 +79,7 @@ impl Figure {
 
     /// The same, of which only the picture is of interest.
     pub fn as_picture(self) -> Self {
-        Figure {
+        Picture {
             picture: true,
             ..self
         }
@@ -402,12 +402,12 @@ pub struct TimelineRow {
     /// Name of the pcpu or vcpu.
     pub name: String,
     /// Spans, by time, without overlap. Time that no span covers is idle.
-    pub spans: Vec<Span>,
+    pub spans: Vec<TimelineSpan>,
 }
 
 /// A stretch of time in one state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Span {
+pub struct TimelineSpan {
     /// First instant, in nanoseconds.
     pub from_ns: u64,
     /// End, not included, in nanoseconds.

@@ -1,6 +1,6 @@
 //! For whom driver domains worked, as stacked bars.
 
-use crate::data::{Chart, Figure, Quantity, Section, Stack, StackBar};
+use crate::data::{Chart, Picture, Quantity, Section, Stack, StackBar};
 use crate::svg::COLOURS;
 use crate::tables;
 use domio_answer::{Cell, Table};
@@ -43,7 +43,7 @@ pub fn section(drivers: &[DriverFigures], order: &[String], measured_ms: f64) ->
     figures.extend(drivers.iter().map(|figures| {
         let caption = format!("Work of {} for others", figures.driver);
         let table = of_time("for", figures.rows(), measured_ms);
-        Figure::new(caption, Chart::Table(table))
+        Picture::new(caption, Chart::Table(table))
     }));
     with(figures).filter(|_| !drivers.is_empty())
 }
@@ -77,7 +77,7 @@ pub fn compared(tables: &[(String, Comparison)], order: &[String]) -> Option<Sec
     with(tables.iter().map(picture).collect())
 }
 
-fn with(figures: Vec<Figure>) -> Option<Section> {
+fn with(figures: Vec<Picture>) -> Option<Section> {
     (!figures.is_empty()).then(|| Section {
         title: "Work of driver domains".to_owned(),
         text: TEXT.to_owned(),
@@ -100,8 +100,8 @@ fn bar(table: &Comparison, row: usize) -> Bar {
     }
 }
 
-fn figure(caption: String, bars: Vec<Bar>, order: &[String]) -> Figure {
-    Figure::new(caption, Chart::Stack(stack(&bars, order)))
+fn figure(caption: String, bars: Vec<Bar>, order: &[String]) -> Picture {
+    Picture::new(caption, Chart::Stack(stack(&bars, order)))
 }
 
 fn stack(bars: &[Bar], order: &[String]) -> Stack {

@@ -1,6 +1,6 @@
 //! Figures as people read them: "14.29 ± 0.03", "0.27", "36600".
 
-use domio_answer::{Cell, Column, Kind};
+use domio_answer::{Cell, Column, ColumnKind};
 use domio_papers::Measured;
 use domio_stats::Estimate;
 
@@ -155,14 +155,14 @@ pub fn shown(column: &Column, cell: &Cell) -> String {
     let unit = &*column.unit;
     let plain = |value: f64| match (is_time(unit), column.kind) {
         (true, _) => scaled(value, None, unit),
-        (false, Kind::Share) => share(value),
+        (false, ColumnKind::Share) => share(value),
         (false, _) => number(value),
     };
     match cell {
         Cell::None => "-".to_owned(),
         Cell::Text(text) => text.clone().into_owned(),
         Cell::Flag(flag) => if *flag { "yes" } else { "no" }.to_owned(),
-        Cell::Whole(at) if column.kind == Kind::Moment => {
+        Cell::Whole(at) if column.kind == ColumnKind::Moment => {
             let (seconds, rest) = (at / 1_000_000_000, at % 1_000_000_000);
             format!("{seconds}.{:06}", rest / 1_000)
         }
@@ -178,7 +178,7 @@ pub fn shown(column: &Column, cell: &Cell) -> String {
 /// What is left of a cell's unit for its column: cells have times with their units.
 pub fn unit(column: &Column) -> &str {
     match column.kind {
-        Kind::Moment => "s",
+        ColumnKind::Moment => "s",
         _ if is_time(&column.unit) => "",
         _ => &column.unit,
     }

@@ -1,7 +1,7 @@
 //! Files with the figures of a report: an SVG and a CSV each, named after what they show.
 
 use crate::csv;
-use crate::data::{Chart, Figure, ReportData, Section};
+use crate::data::{Chart, Picture, ReportData, Section};
 use crate::svg::document::document;
 use std::collections::BTreeSet;
 
@@ -36,7 +36,7 @@ pub fn of(data: &ReportData) -> Vec<(String, String)> {
 }
 
 /// What the report, the section and the caption say, as far as it fits.
-fn name(report: &str, section: &Section, figure: &Figure) -> String {
+fn name(report: &str, section: &Section, figure: &Picture) -> String {
     let words = match figure.name.as_str() {
         "" => format!("{report} {} {}", section.title, figure.caption),
         name => name.to_owned(),
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn files_are_named_after_what_they_show() {
-        let figure = |caption: &str, chart| Figure::new(caption, chart);
+        let figure = |caption: &str, chart| Picture::new(caption, chart);
         let data = ReportData {
             name: "small-host".into(),
             sections: vec![Section {
@@ -79,7 +79,7 @@ mod tests {
                 figures: vec![
                     figure("From a wake-up", Chart::Cdf(Cdf::default())),
                     figure("From a wake-up", Chart::Table(Table::default())),
-                    figure("x", Chart::Cdf(Cdf::default())).named("ongaro2008 Figure 5: x 7"),
+                    figure("x", Chart::Cdf(Cdf::default())).named("ongaro2008 Picture 5: x 7"),
                     figure("About it", Chart::Claims(Vec::new())),
                 ],
             }],

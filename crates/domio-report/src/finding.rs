@@ -260,7 +260,7 @@ fn of_lines(lines: &Lines) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{CdfSeries, Quantity, Span, Wait};
+    use crate::data::{CdfSeries, Quantity, TimelineSpan, Wait};
 
     fn bars(of: &[(&str, &[&[f64]])]) -> Bars {
         Bars {
@@ -352,7 +352,7 @@ mod tests {
             owners: vec!["web".into()],
             rows: vec![TimelineRow {
                 name: "web.0".into(),
-                spans: vec![Span {
+                spans: vec![TimelineSpan {
                     from_ns: 20 * ms,
                     until_ns: 50 * ms,
                     owner: 0,

@@ -1,6 +1,6 @@
 //! Claims on many machines, in a report: what findings hang on that the paper does not say.
 
-use crate::data::{Chart, Figure, Quantity, Section, Stack, StackBar};
+use crate::data::{Chart, Picture, Quantity, Section, Stack, StackBar};
 use crate::tables;
 use crate::text::machines::{decided, told};
 use domio_answer::{Cell, Table};
@@ -45,7 +45,7 @@ pub fn section(search: &MachineSearch) -> Section {
         ];
         unknowns.row(said.map(|text| text.clone().into()));
     }
-    let figure = |caption: &str, chart| Figure::new(caption, chart);
+    let figure = |caption: &str, chart| Picture::new(caption, chart);
     Section {
         title: format!("What {} does not say", search.paper),
         text: search.best.as_ref().map(told).unwrap_or_default(),

@@ -1,7 +1,7 @@
 //! Charts from what a trace shows: who runs when, and how long runs and waits are.
 
 use crate::data::{
-    Cdf, CdfSeries, Chart, Figure, Quantity, Section, Span, Timeline, TimelineRow, Wait,
+    Cdf, CdfSeries, Chart, Picture, Quantity, Section, Timeline, TimelineRow, TimelineSpan, Wait,
 };
 use domio_core::{DomainId, Instant, PcpuId, Runstate, VcpuName};
 use domio_run::observe::Seen;
@@ -21,8 +21,8 @@ const MOMENTS: &str = "What runs on each pcpu, and what each vcpu does";
 /// Sections on waits, runs, and the moments that were watched. Charts without anything to show are
 /// left out.
 pub fn sections(seen: &Seen, names: &[(DomainId, String)]) -> Vec<Section> {
-    let section = |title: &str, figures: Vec<Option<Figure>>| {
-        let figures: Vec<Figure> = figures.into_iter().flatten().collect();
+    let section = |title: &str, figures: Vec<Option<Picture>>| {
+        let figures: Vec<Picture> = figures.into_iter().flatten().collect();
         (!figures.is_empty()).then(|| Section {
             title: title.to_owned(),
             text: String::new(),
@@ -68,15 +68,15 @@ pub fn compared(seen: &[(String, Seen)], names: &[(DomainId, String)]) -> Vec<Se
         let worst = tails.fold(0.0, f64::max);
         (!lists.is_empty()).then(|| (worst, curves(&caption, "wake to run", &lists)))
     };
-    let waits: Vec<(f64, Figure)> = names.iter().filter_map(of_domain).collect();
+    let waits: Vec<(f64, Picture)> = names.iter().filter_map(of_domain).collect();
     let left_out = waits.len().saturating_sub(CHARTS_MAX);
     let waits = worst_of(waits, CHARTS_MAX);
     let moments = seen
         .iter()
         .filter_map(|(policy, seen)| moments_of(&format!("Under {policy}"), seen, names));
-    let moments: Vec<Figure> = moments.collect();
+    let moments: Vec<Picture> = moments.collect();
     let worst = seen.iter().any(|(_, seen)| seen.worst.is_some());
-    let section = |title: &str, text: String, figures: Vec<Figure>| Section {
+    let section = |title: &str, text: String, figures: Vec<Picture>| Section {
         title: title.to_owned(),
         text,
         figures,
@@ -103,7 +103,7 @@ pub fn compared(seen: &[(String, Seen)], names: &[(DomainId, String)]) -> Vec<Se
 }
 
 /// Lengths in microseconds, one curve for each of `curves` that has any.
-pub fn curves(caption: &str, quantity: &str, curves: &[(&str, &[f64])]) -> Figure {
+pub fn curves(caption: &str, quantity: &str, curves: &[(&str, &[f64])]) -> Picture {
     let series = curves
         .iter()
         .map(|(name, values)| CdfSeries::of(name, values));
@@ -111,7 +111,7 @@ pub fn curves(caption: &str, quantity: &str, curves: &[(&str, &[f64])]) -> Figur
         value: Quantity::new(quantity, "us"),
         series: series.filter(|s| s.count > 0).collect(),
     };
-    Figure::new(caption, Chart::Cdf(cdf))
+    Picture::new(caption, Chart::Cdf(cdf))
 }
 
 /// The `most` with the largest numbers, in their order.
@@ -133,7 +133,7 @@ fn lengths(
     quantity: &str,
     by_domain: &BTreeMap<DomainId, Vec<f64>>,
     names: &[(DomainId, String)],
-) -> Option<Figure> {
+) -> Option<Picture> {
     let curve = |(id, values): (&DomainId, &Vec<f64>)| {
         let series = CdfSeries::of(&name(*id, names), values);
         (series.count > 0).then_some(series)
@@ -151,25 +151,25 @@ fn lengths(
     };
     (!series.is_empty()).then(|| {
         let value = Quantity::new(quantity, "us");
-        Figure::new(caption, Chart::Cdf(Cdf { value, series }))
+        Picture::new(caption, Chart::Cdf(Cdf { value, series }))
     })
 }
 
 /// The moments that were watched; `None` when nothing was seen.
-pub fn moments_of(caption: &str, seen: &Seen, names: &[(DomainId, String)]) -> Option<Figure> {
+pub fn moments_of(caption: &str, seen: &Seen, names: &[(DomainId, String)]) -> Option<Picture> {
     let begin = seen.begin?;
     let (from, until) = seen.window?;
     let last = seen.stays.iter().map(|s| s.end).max()?;
     let until = last.min(until);
     let owners: Vec<String> = names.iter().map(|(_, name)| name.clone()).collect();
     let owner = |id| names.iter().position(|(other, _)| *other == id);
-    let mut pcpus: BTreeMap<PcpuId, Vec<Span>> = BTreeMap::new();
-    let mut vcpus: BTreeMap<VcpuName, Vec<Span>> = BTreeMap::new();
+    let mut pcpus: BTreeMap<PcpuId, Vec<TimelineSpan>> = BTreeMap::new();
+    let mut vcpus: BTreeMap<VcpuName, Vec<TimelineSpan>> = BTreeMap::new();
     for stay in &seen.stays {
         let (Some(owner), Some(state)) = (owner(stay.vcpu.domain), stay.state) else {
             continue;
         };
-        let span = Span {
+        let span = TimelineSpan {
             from_ns: since(stay.start, begin),
             until_ns: since(stay.end, begin),
             owner,
@@ -184,7 +184,7 @@ pub fn moments_of(caption: &str, seen: &Seen, names: &[(DomainId, String)]) -> O
     // The vcpu that the timeline is about is shown, however many there are.
     let worst = seen.worst.as_ref().map(|wait| wait.vcpu);
     let left_out = vcpus.len().saturating_sub(ROWS_MAX);
-    let mut shown: Vec<(VcpuName, Vec<Span>)> = Vec::new();
+    let mut shown: Vec<(VcpuName, Vec<TimelineSpan>)> = Vec::new();
     for (number, (vcpu, spans)) in vcpus.into_iter().enumerate() {
         if number < ROWS_MAX || Some(vcpu) == worst {
             shown.push((vcpu, spans));
@@ -217,10 +217,10 @@ pub fn moments_of(caption: &str, seen: &Seen, names: &[(DomainId, String)]) -> O
         rows,
         worst,
     };
-    Some(Figure::new(caption, Chart::Timeline(timeline)))
+    Some(Picture::new(caption, Chart::Timeline(timeline)))
 }
 
-fn row(name: String, mut spans: Vec<Span>) -> TimelineRow {
+fn row(name: String, mut spans: Vec<TimelineSpan>) -> TimelineRow {
     spans.sort_by_key(|s| s.from_ns);
     TimelineRow { name, spans }
 }

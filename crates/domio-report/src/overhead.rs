@@ -1,7 +1,7 @@
 //! What driver domains of networks cost: processor time by kind of work, and memory. A section
 //! of a report, and the form for JSON.
 
-use crate::data::{Chart, Figure, Quantity, Section, Stack, StackBar};
+use crate::data::{Chart, Picture, Quantity, Section, Stack, StackBar};
 use crate::driver_work::of_time;
 use crate::tables;
 use domio_answer::{Holds, Table};
@@ -39,14 +39,14 @@ pub fn section(drivers: &[(OverheadFigures, NetMemory)], measured_ms: f64) -> Op
         parts: parts.iter().map(|kind| kind.title().to_owned()).collect(),
         bars: drivers.iter().map(bar).collect(),
     };
-    let picture = Figure::new("What each driver domain executed", Chart::Stack(stack));
+    let picture = Picture::new("What each driver domain executed", Chart::Stack(stack));
     let of_driver = |(figures, memory): &(OverheadFigures, NetMemory)| {
         let name = &figures.driver;
         let rows = figures.shown().map(|(kind, ms)| (kind.title(), ms));
         let executed = Chart::Table(of_time("what", rows, measured_ms));
         [
-            Figure::new(format!("Overhead of {name}"), executed),
-            Figure::new(
+            Picture::new(format!("Overhead of {name}"), executed),
+            Picture::new(
                 format!("Memory of {name} for guests' interfaces"),
                 Chart::Table(held(memory)),
             ),

@@ -1,8 +1,8 @@
 //! Where vcpus ran, as a table.
 
-use crate::data::{Chart, Figure, Section};
+use crate::data::{Chart, Picture, Section};
 use crate::tables;
-use domio_answer::{Cell, Column, Holds, Kind, Table};
+use domio_answer::{Cell, Column, ColumnKind, Holds, Table};
 use domio_meter::{PlacesJson, ResidenceJson};
 
 /// Pcpus or nodes that a cell names, those with most time first.
@@ -44,7 +44,7 @@ pub fn section(
     let inside = |percent: f64| Cell::Number((percent * 10.0).round() / 10.0);
     let per_second = |title| tables::number(title, "1/s");
     let whole = |title| Column {
-        kind: Kind::Key,
+        kind: ColumnKind::Key,
         ..tables::text(title)
     };
     // Whether the column is there, the column, and its cells.
@@ -90,7 +90,7 @@ pub fn section(
     Some(Section {
         title: "Where vcpus ran".to_owned(),
         text: String::new(),
-        figures: vec![Figure::new("Where vcpus ran", Chart::Table(table))],
+        figures: vec![Picture::new("Where vcpus ran", Chart::Table(table))],
     })
 }
 

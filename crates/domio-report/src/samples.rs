@@ -4,7 +4,7 @@
 //! make one section, with one series each. A value "d3.share_pct" belongs to group "d3" of the
 //! chart of "share", in the unit that the last word of the name stands for.
 
-use crate::data::{BarGroup, Bars, Chart, Figure, Quantity, Section};
+use crate::data::{BarGroup, Bars, Chart, Picture, Quantity, Section};
 use crate::figure;
 use crate::svg::COLOURS;
 use crate::tables;
@@ -35,11 +35,11 @@ pub fn sections(samples: &BTreeMap<String, Vec<Sample>>) -> Vec<Section> {
 /// Bars for every measure of groups, one series for each of `members`, and a table of the values
 /// that stand alone. Groups come in the order of `order`, and others after them. What is better or
 /// worse than the first of `members` is marked, replication by replication.
-pub fn figures(members: &[(String, &[Sample])], order: &[String]) -> Vec<Figure> {
+pub fn figures(members: &[(String, &[Sample])], order: &[String]) -> Vec<Picture> {
     draw(members, order, true)
 }
 
-fn draw(members: &[(String, &[Sample])], order: &[String], compared: bool) -> Vec<Figure> {
+fn draw(members: &[(String, &[Sample])], order: &[String], compared: bool) -> Vec<Picture> {
     let mut groups: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     let mut alone: Vec<&str> = Vec::new();
     let values = members
@@ -62,7 +62,7 @@ fn draw(members: &[(String, &[Sample])], order: &[String], compared: bool) -> Ve
     }
     let mut groups: Vec<(&str, Vec<&str>)> = groups.into_iter().collect();
     groups.sort_by_key(|(measure, _)| position(measure, measure::figures().map(|f| f.key)));
-    let mut figures: Vec<Figure> = groups
+    let mut figures: Vec<Picture> = groups
         .into_iter()
         .map(|(measure, groups)| bars(measure, &in_order(groups, order), members, compared))
         .collect();
@@ -114,7 +114,12 @@ fn in_order<'a>(mut groups: Vec<&'a str>, order: &[String]) -> Vec<&'a str> {
     groups
 }
 
-fn bars(measure: &str, groups: &[&str], members: &[(String, &[Sample])], compared: bool) -> Figure {
+fn bars(
+    measure: &str,
+    groups: &[&str],
+    members: &[(String, &[Sample])],
+    compared: bool,
+) -> Picture {
     let quantity = quantity(measure);
     let way = measure::figure(measure).filter(|_| compared);
     let way = way.map_or(Better::Neither, |f| f.better);
@@ -145,7 +150,7 @@ fn bars(measure: &str, groups: &[&str], members: &[(String, &[Sample])], compare
         (series, groups.iter().map(group).collect())
     };
     let (quantity, groups) = in_fitting_unit(quantity, groups);
-    Figure::new(
+    Picture::new(
         figure::heading(&quantity.name, &quantity.unit),
         Chart::Bars(Bars {
             value: quantity,
@@ -185,7 +190,7 @@ fn in_fitting_unit(quantity: Quantity, groups: Vec<BarGroup>) -> (Quantity, Vec<
     in_fitting_unit(Quantity::new(&quantity.name, unit), groups)
 }
 
-fn table(names: &[&str], members: &[(String, &[Sample])]) -> Figure {
+fn table(names: &[&str], members: &[(String, &[Sample])]) -> Picture {
     let columns = names.iter().map(|name| {
         let Quantity { name, unit } = quantity(name);
         tables::mean(name, &unit)
@@ -196,7 +201,7 @@ fn table(names: &[&str], members: &[(String, &[Sample])]) -> Figure {
         let cells = names.iter().map(|name| estimate(samples, name).into());
         table.row([member.clone().into()].into_iter().chain(cells));
     }
-    Figure::new("Other figures", Chart::Table(table))
+    Picture::new("Other figures", Chart::Table(table))
 }
 
 fn values(samples: &[Sample], name: &str) -> Vec<f64> {
@@ -326,7 +331,7 @@ mod tests {
             ("credit".to_owned(), &slow[..]),
             ("sedf".to_owned(), &fast[..]),
         ];
-        let marks = |figures: &[Figure]| -> Vec<Vec<Option<bool>>> {
+        let marks = |figures: &[Picture]| -> Vec<Vec<Option<bool>>> {
             let bars = figures.iter().filter_map(|f| match &f.chart {
                 Chart::Bars(bars) => Some(bars.groups[0].marks.clone()),
                 _ => None,

@@ -6,7 +6,7 @@ use crate::data::{
 };
 use crate::figure;
 use domio_answer::column::{column, count, fact, key};
-use domio_answer::{Cell, Column, Estimate, Holds, Kind, Table, Tone};
+use domio_answer::{Cell, Column, ColumnKind, Holds, MeanCell, Table, Tone};
 use domio_core::Runstate;
 use domio_papers::ledger::LedgerEntry;
 use std::borrow::Cow;
@@ -26,7 +26,7 @@ pub fn number(title: impl Into<Cow<'static, str>>, unit: &str) -> Column {
     Column {
         unit: unit.to_owned().into(),
         optional: true,
-        ..column(title, "", Kind::Fact)
+        ..column(title, "", ColumnKind::Fact)
     }
 }
 
@@ -198,13 +198,14 @@ fn of_cdf(cdf: &Cdf) -> Table {
 }
 
 fn of_timeline(timeline: &Timeline) -> Table {
-    let time = |key| column(key, "ns", Kind::Fact).of(Holds::Whole);
+    let time = |key| column(key, "ns", ColumnKind::Fact).of(Holds::Whole);
     let columns = [name("row"), text("domain"), text("state")];
     let times = [time("from_ns"), time("until_ns")];
     let mut table = Table::new("", [&columns[..], &times[..]].concat());
     for row in &timeline.rows {
-        let inside =
-            |s: &&crate::data::Span| s.until_ns > timeline.from_ns && s.from_ns < timeline.until_ns;
+        let inside = |s: &&crate::data::TimelineSpan| {
+            s.until_ns > timeline.from_ns && s.from_ns < timeline.until_ns
+        };
         for span in row.spans.iter().filter(inside) {
             let owner = timeline.owners.get(span.owner).cloned();
             let state = span.state.name();
@@ -229,7 +230,7 @@ fn of_panels(panels: &Panels) -> Table {
     let mut table = Table::new("", columns);
     for panel in &panels.panels {
         for (column, cell) in panels.columns.iter().zip(&panel.cells) {
-            let mut add = |what: &str, number: usize, value: Estimate| {
+            let mut add = |what: &str, number: usize, value: MeanCell| {
                 let [quantity, unit] = named(&panel.value);
                 let what = Cell::text(what.to_owned());
                 let first = column.clone().into();
@@ -239,15 +240,15 @@ fn of_panels(panels: &Panels) -> Table {
                 add(&panel.mean, 1, mean.into());
             }
             for (end, number) in cell.range.iter().flatten().zip(1..) {
-                add(&panel.range, number, Estimate::alone(*end));
+                add(&panel.range, number, MeanCell::alone(*end));
             }
             for ((_, what), marks) in panel.marks.iter().zip(&cell.marks) {
                 for (mark, number) in marks.iter().zip(1..) {
-                    add(what, number, Estimate::alone(*mark));
+                    add(what, number, MeanCell::alone(*mark));
                 }
             }
             for ((printed, _), number) in cell.published.iter().zip(1..) {
-                add("printed in the paper", number, Estimate::alone(*printed));
+                add("printed in the paper", number, MeanCell::alone(*printed));
             }
         }
     }
@@ -293,7 +294,7 @@ fn of_lines(lines: &Lines) -> Table {
         add(name, point.x, point.y.into());
     }
     for (x, value, _) in &lines.published {
-        add("printed in the paper", *x, Estimate::alone(*value).into());
+        add("printed in the paper", *x, MeanCell::alone(*value).into());
     }
     table
 }

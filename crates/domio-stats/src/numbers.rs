@@ -62,9 +62,9 @@ impl Estimate {
     }
 }
 
-impl From<Estimate> for domio_answer::Estimate {
+impl From<Estimate> for domio_answer::MeanCell {
     fn from(estimate: Estimate) -> Self {
-        domio_answer::Estimate {
+        domio_answer::MeanCell {
             mean: estimate.mean,
             ci95: estimate.ci95,
             deviation: estimate.deviation,

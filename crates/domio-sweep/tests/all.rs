@@ -2,8 +2,8 @@
 
 use domio_answer::Cell;
 use domio_core::{
-    Adds, Better, Class, Counted, Declared, DomainId, Felt, Field, Figure, FigureKind, FigureTable,
-    Instant, Names, PcpuId, Record, Sink, Tally, Unit, VcpuName,
+    Adds, Better, Class, Declared, DomainId, Felt, Field, Figure, FigureKind, FigureOf,
+    FigureTable, Instant, Names, PcpuId, Record, Sink, Tally, Unit, VcpuName,
 };
 use domio_meter::{Meter, SummaryJson};
 use domio_run::measure;
@@ -20,7 +20,7 @@ static THERMOMETER: Class = Class::new(
 )
 .with_tables(&[&READINGS]);
 
-const READS: &[Counted] = &[Counted::Tally("temperature_read")];
+const READS: &[FigureOf] = &[FigureOf::Tally("temperature_read")];
 
 static READINGS: FigureTable = FigureTable {
     title: "thermometers",

@@ -20,7 +20,7 @@ use domio_vmm::config::{
     Distribution, DomainConfig, GuestConfig, HostConfig, KernelTick, TaskConfig, VcpuConfig,
     Workload,
 };
-use domio_vmm::host::{Hold, PcpuSnapshot, Snapshot, VcpuSnapshot};
+use domio_vmm::host::{PcpuSnapshot, Snapshot, TimerHold, VcpuSnapshot};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ pub struct Twin<P: PolicyState> {
     origin: Instant,
     length: Duration,
     /// In simulated time.
-    holds: Vec<Hold>,
+    holds: Vec<TimerHold>,
 }
 
 /// Interrupts that a recording does not show, but that follow from the times of others.
@@ -50,7 +50,7 @@ pub struct Interrupts {
     /// The timer of the jobs of guests that never sleep.
     pub jobs: BTreeMap<VcpuName, JobTimer>,
     /// When something that left no record, and is none of the above, kept timers from running.
-    pub holds: Vec<Hold>,
+    pub holds: Vec<TimerHold>,
 }
 
 /// A timer that expires again and again.
@@ -108,12 +108,12 @@ impl<P: PolicyState> Twin<P> {
             jobs,
             holds,
         } = interrupts(&policy);
-        let holds = holds.iter().map(|h| Hold {
+        let holds = holds.iter().map(|h| TimerHold {
             pcpu: h.pcpu,
             from: origin + h.from.saturating_since(start.at),
             until: origin + h.until.saturating_since(start.at),
         });
-        let mut holds: Vec<Hold> = holds.collect();
+        let mut holds: Vec<TimerHold> = holds.collect();
         // In the order in which a host keeps them: thousands of simulations begin with these.
         holds.sort_by_key(|hold| core::cmp::Reverse(hold.from));
         let mut demand = demands(&recording.records, recording.begin(), profile, &unseen);

@@ -26,8 +26,8 @@ pub enum Event {
     HostTick(PcpuId),
     /// A timer of a device model fired, by its number on the bus.
     Device(u32),
-    /// The next [`Hold`](crate::host::Hold) begins.
-    Hold,
+    /// The next [`TimerHold`](crate::host::TimerHold) begins.
+    TimerHold,
     /// An operator's action, by index.
     Action(u32),
     /// A domain is created, by index.

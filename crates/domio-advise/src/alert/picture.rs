@@ -1,7 +1,7 @@
 //! Allocation errors (ALERT) as a picture.
 
 use crate::alert::{AlertOutcome, AlertPoint};
-use domio_report::data::{Chart, Figure, Line, Lines, Point, Quantity};
+use domio_report::data::{Chart, Line, Lines, Picture, Point, Quantity};
 use domio_stats::Estimate;
 
 /// Most policies whose shortest windows are drawn too: a picture tells eight lines apart.
@@ -9,7 +9,7 @@ const BOTH: usize = 4;
 
 /// Relative errors over dom1's allocations: a line for each window of one policy, or for the
 /// shortest and the longest windows of several.
-pub fn figure(outcomes: &[AlertOutcome]) -> Figure {
+pub fn figure(outcomes: &[AlertOutcome]) -> Picture {
     let windows = outcomes.first().map_or(0, |o| o.summary.len());
     let several = outcomes.len() > 1;
     let shown = |i: &usize| {
@@ -35,7 +35,7 @@ pub fn figure(outcomes: &[AlertOutcome]) -> Figure {
         _ => "How far dom1 is from its allocation".to_owned(),
     };
     let caption = format!("{who}: mean size of the error over windows of several lengths.");
-    Figure::new(
+    Picture::new(
         caption,
         Chart::Lines(Lines {
             along: Quantity::new("allocated to dom1", "% of one processor"),

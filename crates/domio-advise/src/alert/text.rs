@@ -2,7 +2,7 @@
 
 use crate::alert::worst::AlertWorst;
 use crate::alert::{AlertDom0, AlertOutcome, AlertPlan, AlertPoint};
-use domio_report::text::{Column, Table, View};
+use domio_report::text::{TextColumn, TextTable, View};
 
 /// The table of one policy, its summary, and why it errs where it errs most.
 pub fn render(plan: &AlertPlan, outcome: &AlertOutcome, view: &View) -> String {
@@ -14,22 +14,22 @@ pub fn render(plan: &AlertPlan, outcome: &AlertOutcome, view: &View) -> String {
     text
 }
 
-fn table(plan: &AlertPlan, outcome: &AlertOutcome) -> Table {
+fn table(plan: &AlertPlan, outcome: &AlertOutcome) -> TextTable {
     let burns = plan.dom0_work == AlertDom0::Burn;
     let mut columns = vec![
-        Column::figures("allocated\n[%]"),
-        Column::figures("measured\n[%]"),
-        Column::figures("error\n[points]"),
-        Column::figures("error\n[%]"),
+        TextColumn::figures("allocated\n[%]"),
+        TextColumn::figures("measured\n[%]"),
+        TextColumn::figures("error\n[points]"),
+        TextColumn::figures("error\n[%]"),
     ];
     for window in &outcome.summary {
         let head = format!("{} s: mean,\nworst [%]", window.seconds);
-        columns.push(Column::figures(head));
+        columns.push(TextColumn::figures(head));
     }
     if burns {
-        columns.push(Column::figures("dom0's\nerror [%]"));
+        columns.push(TextColumn::figures("dom0's\nerror [%]"));
     }
-    let mut table = Table::new(columns);
+    let mut table = TextTable::new(columns);
     for point in &outcome.points {
         let mut cells = cells(point);
         if burns {

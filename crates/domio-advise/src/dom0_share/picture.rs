@@ -1,12 +1,12 @@
 //! Dom0's share as a picture, and what was left out of it.
 
 use crate::dom0_share::{Dom0Axis, Dom0LeftOut, Dom0Outcome, Dom0Point};
-use domio_report::data::{Chart, Figure, Line, Lines, Point, Quantity};
+use domio_report::data::{Chart, Line, Lines, Picture, Point, Quantity};
 use domio_stats::Estimate;
 
 /// Scores over the first axis that has several values: a line for each policy. `None` when there is
 /// no such axis.
-pub fn figure(outcome: &Dom0Outcome) -> Option<Figure> {
+pub fn figure(outcome: &Dom0Outcome) -> Option<Picture> {
     let axes = [
         Dom0Axis::Weight,
         Dom0Axis::Cap,
@@ -30,7 +30,7 @@ pub fn figure(outcome: &Dom0Outcome) -> Option<Figure> {
         "How well the guests are served, by {along}: the geometric mean over the guests, 1 for the \
          scenario's own setting under the first policy."
     );
-    Some(Figure::new(caption, chart).named("dom0-share"))
+    Some(Picture::new(caption, chart).named("dom0-share"))
 }
 
 fn along(axis: Dom0Axis) -> (&'static str, &'static str) {

@@ -2,7 +2,7 @@
 
 use crate::dom0_share::answers::{best_of, setting};
 use crate::dom0_share::{Dom0Guest, Dom0Outcome, Dom0Point};
-use domio_report::text::{Cell, Column, Table, Tone, View};
+use domio_report::text::{TextCell, TextColumn, TextTable, Tone, View};
 
 /// What each setting gives, what dom0 works for the guests, and the answers.
 pub fn render(outcome: &Dom0Outcome, answers: &[String], view: &View) -> String {
@@ -36,62 +36,69 @@ fn row_name(point: &Dom0Point) -> String {
     }
 }
 
-fn settings(outcome: &Dom0Outcome) -> Table {
+fn settings(outcome: &Dom0Outcome) -> TextTable {
     let dom0 = &outcome.dom0;
     let mut columns = vec![
-        Column::words("policy"),
-        Column::words("setting"),
-        Column::figures("score"),
-        Column::words("served worst"),
-        Column::figures(format!("{dom0}\n[%]")),
-        Column::figures("its vcpus\nwait [%]"),
-        Column::figures("its runs\n[1/s]"),
+        TextColumn::words("policy"),
+        TextColumn::words("setting"),
+        TextColumn::figures("score"),
+        TextColumn::words("served worst"),
+        TextColumn::figures(format!("{dom0}\n[%]")),
+        TextColumn::figures("its vcpus\nwait [%]"),
+        TextColumn::figures("its runs\n[1/s]"),
     ];
     let names: Vec<String> = outcome.points.first().map_or(Vec::new(), |p| {
         p.guests.iter().map(|g| g.name.clone()).collect()
     });
-    columns.extend(names.iter().map(|n| Column::figures(format!("{n}\n[%]"))));
-    let mut table = Table::new(columns);
+    columns.extend(
+        names
+            .iter()
+            .map(|n| TextColumn::figures(format!("{n}\n[%]"))),
+    );
+    let mut table = TextTable::new(columns);
     let best = best_of(outcome);
     for point in &outcome.points {
         let tone = match best.is_some_and(|best| std::ptr::eq(best, point)) {
             true => Tone::Strong,
             false => Tone::Plain,
         };
-        let mut cells: Vec<Cell> = vec![
+        let mut cells: Vec<TextCell> = vec![
             point.policy.clone().into(),
             row_name(point).into(),
-            Cell::new(format!("{:.2}", point.score), tone),
+            TextCell::new(format!("{:.2}", point.score), tone),
             format!("{} ({:.2})", point.worst_guest, point.worst).into(),
             format!("{:.1}", point.dom0_share_pct).into(),
             format!("{:.1}", point.dom0_waiting_pct).into(),
             format!("{:.0}", point.dom0_runs_per_s).into(),
         ];
-        let share = |g: &Dom0Guest| Cell::from(format!("{:.1}", g.share_pct));
+        let share = |g: &Dom0Guest| TextCell::from(format!("{:.1}", g.share_pct));
         cells.extend(point.guests.iter().map(share));
         table.row(cells);
     }
     table
 }
 
-fn guests(outcome: &Dom0Outcome) -> Table {
-    let mut columns = vec![Column::words("policy"), Column::words("setting")];
+fn guests(outcome: &Dom0Outcome) -> TextTable {
+    let mut columns = vec![TextColumn::words("policy"), TextColumn::words("setting")];
     let first = outcome.points.first();
     let guests: Vec<&Dom0Guest> = first.map_or(Vec::new(), |point| point.served().collect());
     for guest in &guests {
         for service in &guest.services {
-            columns.push(Column::figures(format!(
+            columns.push(TextColumn::figures(format!(
                 "{}\n{}",
                 guest.name, service.title
             )));
         }
         if let Some((_, unit)) = cost(guest) {
-            columns.push(Column::figures(format!("{}\n[us/{unit}]", outcome.dom0)));
+            columns.push(TextColumn::figures(format!(
+                "{}\n[us/{unit}]",
+                outcome.dom0
+            )));
         }
     }
-    let mut table = Table::new(columns);
+    let mut table = TextTable::new(columns);
     for point in &outcome.points {
-        let mut cells: Vec<Cell> = vec![point.policy.clone().into(), row_name(point).into()];
+        let mut cells: Vec<TextCell> = vec![point.policy.clone().into(), row_name(point).into()];
         for guest in &guests {
             let now = point.served().find(|g| g.name == guest.name);
             for service in &guest.services {

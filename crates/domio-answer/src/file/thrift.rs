@@ -22,49 +22,49 @@ pub struct Struct {
 }
 
 impl Struct {
-    /// Field `id`, a whole number of 32 bits.
+    /// FieldType `id`, a whole number of 32 bits.
     pub fn i32(mut self, id: i16, value: i32) -> Self {
         self.field(id, Type::I32);
         varint(&mut self.bytes, zigzag(i64::from(value)));
         self
     }
 
-    /// Field `id`, a whole number of 64 bits.
+    /// FieldType `id`, a whole number of 64 bits.
     pub fn i64(mut self, id: i16, value: i64) -> Self {
         self.field(id, Type::I64);
         varint(&mut self.bytes, zigzag(value));
         self
     }
 
-    /// Field `id`, a text.
+    /// FieldType `id`, a text.
     pub fn text(mut self, id: i16, value: &str) -> Self {
         self.field(id, Type::Binary);
         binary(&mut self.bytes, value);
         self
     }
 
-    /// Field `id`, a structure.
+    /// FieldType `id`, a structure.
     pub fn structure(mut self, id: i16, value: Struct) -> Self {
         self.field(id, Type::Struct);
         self.bytes.extend(value.finish());
         self
     }
 
-    /// Field `id`, a list of structures.
+    /// FieldType `id`, a list of structures.
     pub fn structures(mut self, id: i16, values: impl ExactSizeIterator<Item = Struct>) -> Self {
         self.list(id, Type::Struct, values.len());
         values.for_each(|value| self.bytes.extend(value.finish()));
         self
     }
 
-    /// Field `id`, a list of structures that were finished before.
+    /// FieldType `id`, a list of structures that were finished before.
     pub fn finished(mut self, id: i16, values: &[Vec<u8>]) -> Self {
         self.list(id, Type::Struct, values.len());
         values.iter().for_each(|value| self.bytes.extend(value));
         self
     }
 
-    /// Field `id`, a list of whole numbers of 32 bits.
+    /// FieldType `id`, a list of whole numbers of 32 bits.
     pub fn i32s(mut self, id: i16, values: &[i32]) -> Self {
         self.list(id, Type::I32, values.len());
         for value in values {
@@ -73,7 +73,7 @@ impl Struct {
         self
     }
 
-    /// Field `id`, a list of texts.
+    /// FieldType `id`, a list of texts.
     pub fn texts(mut self, id: i16, values: &[&str]) -> Self {
         self.list(id, Type::Binary, values.len());
         values
@@ -149,13 +149,13 @@ pub mod reading {
     }
 
     impl Tree {
-        /// Field `id` of a structure.
+        /// FieldType `id` of a structure.
         pub fn at(&self, id: i16) -> &Tree {
             self.get(id)
                 .unwrap_or_else(|| panic!("no field {id} in {self:?}"))
         }
 
-        /// Field `id` of a structure, if it has one.
+        /// FieldType `id` of a structure, if it has one.
         pub fn get(&self, id: i16) -> Option<&Tree> {
             match self {
                 Tree::Struct(fields) => fields.get(&id),

@@ -2,7 +2,7 @@
 
 use domio_answer::column::{self, key};
 use domio_answer::{
-    Answer, Cell, Column, Holds, Maybe, Row, Table, decode, encode, file, rows, texts,
+    Answered, Cell, Column, Holds, Maybe, RowType, Table, decode, encode, file, rows, texts,
 };
 use domio_core::{DomainId, VcpuName};
 use proptest::prelude::*;
@@ -155,8 +155,8 @@ fn wrong(schema: &Json, json: &Json) -> Option<String> {
     }
 }
 
-fn answer(whole: &Whole) -> Answer {
-    Answer::of("whole", 2, "All of it.", whole)
+fn answer(whole: &Whole) -> Answered {
+    Answered::of("whole", 2, "All of it.", whole)
 }
 
 proptest! {

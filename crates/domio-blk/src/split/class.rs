@@ -4,8 +4,8 @@ use super::bio::Piece;
 use crate::drive::ServiceTime;
 use domio_core::figure::floor::{ANSWER_MS, ONE};
 use domio_core::{
-    Acts, Adds, Better, Class, ClassId, Counted, Declared, DomainId, Felt, Field, Figure,
-    FigureKind, FigureTable, Hold, Place, Record, Says, Tally, Unit, VcpuName,
+    Acts, Adds, Better, Class, ClassId, Declared, DomainId, Felt, Field, Figure, FigureKind,
+    FigureOf, FigureTable, Hold, Place, Record, Says, Tally, Unit, VcpuName,
 };
 use domio_vmm::bus::Io;
 
@@ -104,15 +104,15 @@ const fn over(what: DiskRecord, name: &'static str, tallies: &'static [Tally]) -
 /// Key of what a domain reads and writes.
 pub const DISK_RATE: &str = "disk_mb_per_s";
 
-const READS: Counted = Counted::Tally("vbd_read_time");
-const WRITES: Counted = Counted::Tally("vbd_write_time");
-const COMMANDS: Counted = Counted::Tally("vbd_commands");
-const QUEUED: Counted = Counted::Tally("vbd_queued_us");
-const SEEK: Counted = Counted::Tally("vbd_seek_us");
-const ROTATION: Counted = Counted::Tally("vbd_rotation_us");
-const TRANSFER: Counted = Counted::Tally("vbd_transfer_us");
+const READS: FigureOf = FigureOf::Tally("vbd_read_time");
+const WRITES: FigureOf = FigureOf::Tally("vbd_write_time");
+const COMMANDS: FigureOf = FigureOf::Tally("vbd_commands");
+const QUEUED: FigureOf = FigureOf::Tally("vbd_queued_us");
+const SEEK: FigureOf = FigureOf::Tally("vbd_seek_us");
+const ROTATION: FigureOf = FigureOf::Tally("vbd_rotation_us");
+const TRANSFER: FigureOf = FigureOf::Tally("vbd_transfer_us");
 
-const fn per_second(key: &'static str, title: &'static str, of: &'static [Counted]) -> Figure {
+const fn per_second(key: &'static str, title: &'static str, of: &'static [FigureOf]) -> Figure {
     Figure::new((key, title, "1/s"), FigureKind::PER_SECOND, of)
 }
 
@@ -122,19 +122,19 @@ const fn piece(
     key: &'static str,
     title: &'static str,
     kind: FigureKind,
-    (of, felt): (&'static [Counted], Felt),
+    (of, felt): (&'static [FigureOf], Felt),
 ) -> Figure {
     let figure = Figure::new((key, title, "ms"), kind, of).over(1_000_000);
     figure.better(Better::Lower, felt)
 }
 
 /// A part of the time that a command spends in the drive.
-const fn part(key: &'static str, title: &'static str, of: &'static [Counted]) -> Figure {
+const fn part(key: &'static str, title: &'static str, of: &'static [FigureOf]) -> Figure {
     Figure::new((key, title, "ms"), FigureKind::Ratio(COMMANDS), of).over(1_000)
 }
 
-const FELT_READ: (&[Counted], Felt) = (&[READS], Felt::Itself(ANSWER_MS));
-const FELT_WRITE: (&[Counted], Felt) = (&[WRITES], Felt::Cause(ANSWER_MS));
+const FELT_READ: (&[FigureOf], Felt) = (&[READS], Felt::Itself(ANSWER_MS));
+const FELT_WRITE: (&[FigureOf], Felt) = (&[WRITES], Felt::Cause(ANSWER_MS));
 
 /// What a domain's virtual disks did.
 static FIGURES: FigureTable = FigureTable {
@@ -145,8 +145,8 @@ static FIGURES: FigureTable = FigureTable {
             (DISK_RATE, "read and written", "MB/s"),
             FigureKind::PER_SECOND,
             &[
-                Counted::Tally("vbd_read_bytes"),
-                Counted::Tally("vbd_written_bytes"),
+                FigureOf::Tally("vbd_read_bytes"),
+                FigureOf::Tally("vbd_written_bytes"),
             ],
         )
         .over(1_000_000)
@@ -191,7 +191,7 @@ static FIGURES: FigureTable = FigureTable {
         Figure::new(
             ("disk_depth", "depth found", ""),
             FigureKind::Ratio(COMMANDS),
-            &[Counted::Tally("vbd_depth")],
+            &[FigureOf::Tally("vbd_depth")],
         ),
         part("disk_queued_ms", "queued, mean", &[QUEUED]).detail(),
         part("disk_seek_ms", "seek, mean", &[SEEK])

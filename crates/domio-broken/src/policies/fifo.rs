@@ -106,8 +106,8 @@ impl Fifo {
 
 /// No mistake: the suite must find nothing.
 #[derive(Default)]
-pub struct Correct;
+pub struct CorrectFifo;
 
-impl Bug for Correct {
+impl Bug for CorrectFifo {
     const CAUGHT_BY: &'static str = "none";
 }

@@ -26,7 +26,7 @@ fn assert_caught<B: Bug>(report: &Report) {
 
 #[test]
 fn without_a_bug_nothing_is_found() {
-    let report = report(fifo::Correct::default);
+    let report = report(fifo::CorrectFifo::default);
     assert!(report.is_clean(), "{report}");
 }
 

@@ -33,7 +33,11 @@ macro_rules! keys {
                 $name {
                     $($($field: {
                         let typed: ::domio_core::keys::Typed<$type> = $kind;
-                        ::domio_core::keys::Slot::read(table, $crate::keys!(@name $field $($alias)?), &typed)
+                        ::domio_core::keys::Slot::read(
+                            table,
+                            $crate::keys!(@name $field $($alias)?),
+                            &typed,
+                        )
                     },)?)*
                 }
             }

@@ -207,7 +207,7 @@ pub struct Named {
 
 /// Where a key was written.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Place {
+pub struct KeyPlace {
     /// The key itself.
     pub key: Span,
     /// Its value.

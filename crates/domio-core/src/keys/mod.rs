@@ -38,7 +38,7 @@ mod table;
 mod typed;
 mod words;
 
-pub use mistake::{Code, Mistake, Named, Place, Span, list, path_in, quote};
+pub use mistake::{Code, KeyPlace, Mistake, Named, Span, list, path_in, quote};
 pub use names::{NamedTables, TableNames};
 pub use read::{Distribution, Given, Good, Keys, Slot, VcpuPins};
 pub use table::{Checker, KeyEntry, KeyReader, KeyTable};

@@ -1,7 +1,7 @@
 //! Tables of a text under check, as whoever declares their keys reads them.
 
 use super::mistake::path_in;
-use super::{Code, Given, Good, KeySection, Mistake, Named, Nested, Place, Slot, Span, Words};
+use super::{Code, Given, Good, KeyPlace, KeySection, Mistake, Named, Nested, Slot, Span, Words};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -19,10 +19,10 @@ pub trait KeyTable: Given {
     fn word(&self) -> Option<&'static str>;
 
     /// The key that decides about further keys, if it was written, good or bad.
-    fn selected(&self) -> Option<Place>;
+    fn selected(&self) -> Option<KeyPlace>;
 
     /// The key called `name`, if it was written, good or bad.
-    fn place(&self, name: &str) -> Option<Place>;
+    fn place(&self, name: &str) -> Option<KeyPlace>;
 
     /// The texts at the key `name`: one, or those of a list.
     fn items(&self, name: &str) -> Vec<(Span, String)>;

@@ -34,7 +34,9 @@ macro_rules! params {
                 }),*];
                 const SPECS: &[::domio_core::ParamSpec] =
                     <$name as ::domio_core::params::Params>::SPECS;
-                &::domio_core::params::chosen::<{ ::domio_core::params::count(FLAGS) }>(SPECS, FLAGS)
+                &::domio_core::params::chosen::<{ ::domio_core::params::count(FLAGS) }>(
+                    SPECS, FLAGS,
+                )
             };
         }
 

@@ -1,7 +1,7 @@
 //! An explanation as an answer, for programs: what is kept of it, and what follows from that.
 
 use domio_answer::column::{count, fact, key, parts, share, sum};
-use domio_answer::{Answer, Cell, Column, Field, Holds, Kind, Row, Table, Value};
+use domio_answer::{Answered, Cell, Column, ColumnKind, FieldType, Holds, RowType, Table, Value};
 use domio_core::{DomainId, Instant};
 
 use super::cause::{ItemQueue, ItemWaits};
@@ -22,8 +22,8 @@ impl Explanation {
         name: impl Fn(DomainId) -> Option<String>,
         places: Option<&HostPlaces>,
         truncated: bool,
-    ) -> Answer {
-        let mut answer = Answer::of("explain", 3, DOC, self);
+    ) -> Answered {
+        let mut answer = Answered::of("explain", 3, DOC, self);
         let truncation = fact("truncated").of(Holds::Flag);
         answer.derive(
             truncation.doc("Whether the file ends too early."),
@@ -227,7 +227,7 @@ fn may_idle(column: &mut Column) {
 fn since(columns: &[Column], cells: &mut [Cell], start: Instant) {
     let mut idle = false;
     for (column, cell) in columns.iter().zip(cells) {
-        if column.kind == Kind::Moment
+        if column.kind == ColumnKind::Moment
             && let Cell::Whole(at) = cell
         {
             *at = at.saturating_sub_unsigned(start.as_nanos()).max(0);

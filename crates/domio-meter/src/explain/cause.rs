@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::slice::Iter;
 
-use domio_answer::{Cell, Column, Field, Known, column, rows, texts};
+use domio_answer::{Cell, Column, FieldType, Known, column, rows, texts};
 use domio_core::{Acts, Class, DomainId, Hold, Place};
 
 rows! {
@@ -195,7 +195,7 @@ impl Cause {
 }
 
 /// A cause is three columns.
-impl Field for Cause {
+impl FieldType for Cause {
     fn columns(declared: &mut dyn Iterator<Item = Column>) -> Vec<Column> {
         let declared = declared.next().expect("a column for each field");
         let part = |key, doc, optional| Column {
@@ -228,7 +228,7 @@ impl Field for Cause {
 
     fn take(cells: &mut Iter<'_, Cell>, known: Known<'_>) -> Option<Self> {
         let name = String::take(cells, known)?;
-        let (side, behind) = Field::take(cells, known)?;
+        let (side, behind) = FieldType::take(cells, known)?;
         Cause::of(&name, side, behind)
     }
 

@@ -9,12 +9,13 @@
 //!
 //! # Causes
 //!
-//! An item waits for whoever has to take it further, which its [`Place`](domio_core::Place) says: the driver domain while it is in the device, in the driver domain or in the ring
-//! from the guest, and the guest while it is in the guest or in the ring to it. If that one is
-//! runnable, the item waits in its **run queue**, behind the domain that runs on its pcpu. If it
-//! runs, it works on the item or is busy with something else. If it is blocked, nobody has told it
-//! yet: the device moderates its interrupts, or the lack of buffers holds the item back. A ring
-//! whose other side has not been told is its writer's still.
+//! An item waits for whoever has to take it further, which its [`Place`](domio_core::Place) says:
+//! the driver domain while it is in the device, in the driver domain or in the ring from the
+//! guest, and the guest while it is in the guest or in the ring to it. If that one is runnable,
+//! the item waits in its **run queue**, behind the domain that runs on its pcpu. If it runs, it
+//! works on the item or is busy with something else. If it is blocked, nobody has told it yet: the
+//! device moderates its interrupts, or the lack of buffers holds the item back. A ring whose other
+//! side has not been told is its writer's still.
 //!
 //! # The rate limit
 //!

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use domio_answer::{Maybe, Row, rows};
+use domio_answer::{Maybe, RowType, rows};
 use domio_core::{DomainId, Instant, PcpuId, VcpuName};
 
 use super::cause::ItemWaits;

@@ -1,6 +1,6 @@
 //! What a trace tells of waits, so that a figure of 0 can be told from one that is not known.
 
-use domio_answer::{Row, rows};
+use domio_answer::{RowType, rows};
 use domio_core::{Class, Declared, Says, Shows};
 
 use super::result::Explanation;

@@ -1,7 +1,7 @@
 //! A made-up network, and what a class of a device declares.
 
 use domio_core::{
-    Acts, Adds, Class, Counted, Declared, Field, Figure, FigureKind, FigureTable, Hold, Place,
+    Acts, Adds, Class, Declared, Field, Figure, FigureKind, FigureOf, FigureTable, Hold, Place,
     Says, Tally, Unit,
 };
 
@@ -17,7 +17,7 @@ pub const HELD: u8 = 2;
 pub const DELIVERED: u8 = 3;
 pub const REPLIED: u8 = 4;
 
-const TRIPS: &[Counted] = &[Counted::Tally("net_round_trip")];
+const TRIPS: &[FigureOf] = &[FigureOf::Tally("net_round_trip")];
 
 /// What the network did.
 static TRAFFIC: FigureTable = FigureTable {
@@ -27,7 +27,7 @@ static TRAFFIC: FigureTable = FigureTable {
         Figure::new(
             ("net_mbps", "delivered", "Mb/s"),
             FigureKind::Rate { times: 8_000 },
-            &[Counted::Tally("net_delivered_bytes")],
+            &[FigureOf::Tally("net_delivered_bytes")],
         )
         .only_some(),
         Figure::new(

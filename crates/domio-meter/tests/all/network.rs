@@ -3,7 +3,7 @@
 use crate::cast::{fed, first, names};
 use crate::device::{DELIVERED, NETWORK, REPLIED};
 use domio_core::{
-    ActorId, Adds, Class, ClassId, Counted, Declared, DomainId, Field, Figure, FigureKind,
+    ActorId, Adds, Class, ClassId, Declared, DomainId, Field, Figure, FigureKind, FigureOf,
     FigureTable, Instant, PcpuId, Record, Runstate, Tally, Unit, VcpuName,
 };
 use domio_meter::{DomainSummary, Meter, Quantiles, Summary, SummaryJson, TallyValue};
@@ -202,12 +202,12 @@ static READS: FigureTable = FigureTable {
         Figure::new(
             ("disk_read_us", "read, 50 %", "us"),
             FigureKind::Quantile(50),
-            &[Counted::Tally("disk_read_time")],
+            &[FigureOf::Tally("disk_read_time")],
         ),
         Figure::new(
             ("disk_read_size", "bytes a read", "B"),
-            FigureKind::Ratio(Counted::Tally("disk_reads")),
-            &[Counted::Tally("disk_read_bytes")],
+            FigureKind::Ratio(FigureOf::Tally("disk_reads")),
+            &[FigureOf::Tally("disk_read_bytes")],
         ),
     ],
 };

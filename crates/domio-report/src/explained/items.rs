@@ -2,7 +2,7 @@
 
 use super::Explained;
 use super::shares::{Behind, Shares, percent};
-use crate::data::{Chart, Figure, Section};
+use crate::data::{Chart, Picture, Section};
 use crate::tables;
 use domio_answer::{Cell, Holds, Table};
 use domio_core::{Acts, Class, DomainId, Hold, Place};
@@ -149,7 +149,7 @@ impl<'a> Explained<'a> {
             let whole = format!("time of the {}", class.items);
             let title = capitalised(class.items);
             let mut figures = vec![
-                Figure::new(
+                Picture::new(
                     format!("{title} of each guest"),
                     Chart::Table(self.counts(class)),
                 ),

@@ -15,10 +15,10 @@ mod vcpus;
 
 pub use shares::{Shares, percent};
 
-use crate::data::{Chart, Figure, Section};
+use crate::data::{Chart, Picture, Section};
 use crate::{driver_work, figure, residence, tables};
 use domio_answer::column::{moment, share};
-use domio_answer::{Answer, Cell, Column, Finding, Holds, Kind, Table};
+use domio_answer::{Answered, Cell, Column, ColumnKind, Holds, Sentence, Table};
 use domio_core::{DomainId, Instant, VcpuName};
 use domio_meter::{Explanation, HostPlaces, LongWait, ResidenceJson};
 use domio_stats::drivers::DriverFigures;
@@ -50,10 +50,10 @@ impl<'a> Explained<'a> {
     }
 
     /// The answer for programs; `truncated` says that a trace ends too early.
-    pub fn answer(&self, truncated: bool) -> Answer {
+    pub fn answer(&self, truncated: bool) -> Answered {
         let name = |id: DomainId| self.told(id).map(str::to_owned);
         let mut answer = self.explanation.answer(name, self.places, truncated);
-        answer.findings = self.findings().into_iter().map(Finding::new).collect();
+        answer.findings = self.findings().into_iter().map(Sentence::new).collect();
         answer
     }
 
@@ -138,7 +138,7 @@ impl<'a> Explained<'a> {
     fn table_of(&self, waits: &[&LongWait]) -> Table {
         let several = self.of_several();
         let words = |title| Column {
-            kind: Kind::Key,
+            kind: ColumnKind::Key,
             ..tables::text(title)
         };
         let columns = [
@@ -235,7 +235,7 @@ impl<'a> Explained<'a> {
         if !self.explanation.vcpus.is_empty() {
             let whole = "time of the vcpu";
             let causes = "Time that each vcpu was runnable and did not run, by cause";
-            let table = |caption: &str, table| Figure::new(caption, Chart::Table(table));
+            let table = |caption: &str, table| Picture::new(caption, Chart::Table(table));
             sections.push(Section {
                 title: "Behind whom vcpus wait, and why".to_owned(),
                 text: [
@@ -258,7 +258,7 @@ impl<'a> Explained<'a> {
             let lists = self.longest();
             let lists = lists
                 .iter()
-                .map(|(caption, waits)| Figure::new(*caption, Chart::Table(self.table_of(waits))));
+                .map(|(caption, waits)| Picture::new(*caption, Chart::Table(self.table_of(waits))));
             sections.push(Section {
                 title: "The longest waits".to_owned(),
                 text: "Times count from the first instant that counts.".to_owned(),

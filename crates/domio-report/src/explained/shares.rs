@@ -1,6 +1,6 @@
 //! Parts of wholes, a row for each vcpu or domain: what tables and stacked bars of waits hold.
 
-use crate::data::{Chart, Figure, Quantity, Stack, StackBar};
+use crate::data::{Chart, Picture, Quantity, Stack, StackBar};
 use std::collections::BTreeMap;
 
 /// Most of those that are told apart as who ran meanwhile; a picture has no more colours and a
@@ -65,7 +65,7 @@ impl Shares {
     }
 
     /// A bar for each row.
-    pub(super) fn picture(self, caption: &str, whole: &str) -> Figure {
+    pub(super) fn picture(self, caption: &str, whole: &str) -> Picture {
         let stack = Stack {
             value: Quantity::new(whole, "%"),
             parts: self.parts,
@@ -75,7 +75,7 @@ impl Shares {
                 .map(|(name, lengths)| StackBar { name, lengths })
                 .collect(),
         };
-        Figure::new(caption, Chart::Stack(stack))
+        Picture::new(caption, Chart::Stack(stack))
     }
 }
 

@@ -3,7 +3,7 @@
 use super::All;
 use super::spec::{AxisSpec, Drawing, FigureSpec, ListSpec, Member, PanelSpec, Plot, Published};
 use crate::data::{
-    BarGroup, Bars, Cdf, CdfSeries, Chart, Figure, Line, Lines, Panel, PanelCell, Panels, Point,
+    BarGroup, Bars, Cdf, CdfSeries, Chart, Line, Lines, Panel, PanelCell, Panels, Picture, Point,
     Printed, Quantity, Sequence, Stack, StackBar,
 };
 use crate::figure;
@@ -13,7 +13,7 @@ use domio_stats::Estimate;
 use domio_stats::pooled::{self, Group};
 
 /// The figure; `None` when there is no sample of any of its experiments.
-pub fn figure(paper: &str, spec: &FigureSpec, all: &All) -> Option<Figure> {
+pub fn figure(paper: &str, spec: &FigureSpec, all: &All) -> Option<Picture> {
     let of = |member: &Member| all.get(&member.key).map_or(&[][..], Vec::as_slice);
     let cells: Vec<&[Sample]> = spec.experiments.iter().map(of).collect();
     if cells.iter().all(|samples| samples.is_empty()) {
@@ -32,7 +32,7 @@ pub fn figure(paper: &str, spec: &FigureSpec, all: &All) -> Option<Figure> {
         Drawing::Sequence { list, count } => source.sequence(list, count),
     };
     let name = format!("{paper} {} {}", spec.number, spec.title);
-    Some(Figure::new(&spec.caption, chart).named(&name))
+    Some(Picture::new(&spec.caption, chart).named(&name))
 }
 
 /// Experiments with their samples, in the order of the figure.

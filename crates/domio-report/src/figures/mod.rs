@@ -17,7 +17,7 @@ mod spec;
 pub use read::read;
 pub use spec::{Drawing, FigureSpec, Member, PaperFigures};
 
-use crate::data::{Chart, Figure, Section};
+use crate::data::{Chart, Picture, Section};
 use domio_papers::ClaimLedger;
 use domio_papers::folders::PaperFolder;
 use domio_papers::ledger::LedgerEntry;
@@ -51,13 +51,13 @@ pub fn draws(papers: &[PaperFigures], name: &str) -> bool {
 /// One section a figure of `papers`, of those for which there are samples. Each has the claims of
 /// `ledger` about it.
 pub fn sections(papers: &[PaperFigures], samples: &All, ledger: &ClaimLedger) -> Vec<Section> {
-    let drawn: Vec<(&str, &FigureSpec, Figure)> = papers
+    let drawn: Vec<(&str, &FigureSpec, Picture)> = papers
         .iter()
         .flat_map(|p| p.figures.iter().map(|f| (p.paper.as_str(), f)))
         .filter_map(|(paper, spec)| Some((paper, spec, build::figure(paper, spec, samples)?)))
         .collect();
     let several = drawn.windows(2).any(|two| two[0].0 != two[1].0);
-    let section = |(paper, spec, figure): (&str, &FigureSpec, Figure)| {
+    let section = |(paper, spec, figure): (&str, &FigureSpec, Picture)| {
         let number = match several {
             true => format!("{paper}, {}", lower_first(&spec.number)),
             false => spec.number.clone(),
@@ -80,16 +80,16 @@ fn lower_first(text: &str) -> String {
     first.unwrap_or_default() + chars.as_str()
 }
 
-fn claims_about(spec: &FigureSpec, ledger: &ClaimLedger) -> Option<Figure> {
+fn claims_about(spec: &FigureSpec, ledger: &ClaimLedger) -> Option<Picture> {
     let entries = ledger.entries.iter();
     let entries = entries.filter(|e| spec.claims.iter().any(|p| e.claim.has_prefix(p)));
     claims(entries.cloned().collect())
 }
 
 /// The claims about what a section shows; `None` without any.
-pub fn claims(entries: Vec<LedgerEntry>) -> Option<Figure> {
+pub fn claims(entries: Vec<LedgerEntry>) -> Option<Picture> {
     let caption = "What the paper says about it";
-    (!entries.is_empty()).then(|| Figure::new(caption, Chart::Claims(entries)))
+    (!entries.is_empty()).then(|| Picture::new(caption, Chart::Claims(entries)))
 }
 
 #[cfg(test)]

@@ -15,9 +15,9 @@ use domio_scenario::{ScenarioErrors, read_document};
 use pattern::{NamedWords, Sets, expand, sets};
 use std::collections::BTreeMap;
 use tables::{
-    ALONG, Along, EXPERIMENT, Experiment, FIGURE, FILE, Figure, File, KINDS, Kind, MARK, MEAN,
-    Mark, Mean, PANEL, PUBLISHED, Panel, Printed, RANGE, REFERENCE, REMARK, Range, Reference,
-    Remark, VALUE, Value,
+    ALONG, Along, EXPERIMENT, ExperimentKeys, FIGURE, FILE, FigureKeys, File, KINDS, KindKeys,
+    MARK, MEAN, Mark, Mean, PANEL, PUBLISHED, PanelKeys, PrintedKeys, RANGE, REFERENCE, REMARK,
+    Range, Reference, Remark, VALUE, ValueKeys,
 };
 
 /// Reads the figures of the paper in folder `paper` from `text`.
@@ -35,7 +35,7 @@ pub fn read(paper: &str, text: &str) -> Result<PaperFigures, ScenarioErrors> {
 }
 
 /// The panels of the file, each with its table.
-type Panels = BTreeMap<String, (Panel, Box<dyn KeyTable>)>;
+type Panels = BTreeMap<String, (PanelKeys, Box<dyn KeyTable>)>;
 
 fn figures(cx: &mut dyn Checker, document: &dyn KeyTable) -> Option<Vec<FigureSpec>> {
     let keys = File::read(document);
@@ -44,13 +44,13 @@ fn figures(cx: &mut dyn Checker, document: &dyn KeyTable) -> Option<Vec<FigureSp
     for entry in document.entries(keys.panels.name) {
         if entry.is_table {
             let table = cx.table(entry.node, &PANEL, &entry.named.key);
-            panels.insert(entry.named.name, (Panel::read(&table), table));
+            panels.insert(entry.named.name, (PanelKeys::read(&table), table));
         }
     }
     let mut ids: BTreeMap<String, Span> = BTreeMap::new();
     let tables = document.tables(cx, &keys.figure, &FIGURE);
     let figures = tables.iter().map(|table| {
-        let keys = Figure::read(table);
+        let keys = FigureKeys::read(table);
         let own = sets(cx, table.entries(keys.sets.name));
         if let Some(id) = keys.id.get()
             && let Some(first) = ids.insert(id.clone(), table.span(&keys.id))
@@ -76,7 +76,7 @@ fn figures(cx: &mut dyn Checker, document: &dyn KeyTable) -> Option<Vec<FigureSp
 
 /// Reads one figure.
 struct Reader<'a> {
-    keys: Figure,
+    keys: FigureKeys,
     table: &'a dyn KeyTable,
     shared: &'a NamedWords,
     own: NamedWords,
@@ -133,12 +133,12 @@ impl Reader<'_> {
         let good = self.only_what_the_kind_has(cx, kind);
         let experiments = self.experiments(cx)?;
         let drawing = match kind {
-            Kind::Panels => Drawing::Panels(self.drawn_panels(cx, &experiments)?),
-            Kind::Bars => Drawing::Bars(self.plot(cx, &experiments)?),
-            Kind::Stack => Drawing::Stack(self.plot(cx, &experiments)?),
-            Kind::Lines => self.lines(cx, &experiments)?,
-            Kind::Cdf => Drawing::Cdf(self.list(cx)?),
-            Kind::Sequence => Drawing::Sequence {
+            KindKeys::Panels => Drawing::Panels(self.drawn_panels(cx, &experiments)?),
+            KindKeys::Bars => Drawing::Bars(self.plot(cx, &experiments)?),
+            KindKeys::Stack => Drawing::Stack(self.plot(cx, &experiments)?),
+            KindKeys::Lines => self.lines(cx, &experiments)?,
+            KindKeys::Cdf => Drawing::Cdf(self.list(cx)?),
+            KindKeys::Sequence => Drawing::Sequence {
                 list: self.list(cx)?,
                 count: keys.count.get()?,
             },
@@ -181,7 +181,7 @@ impl Reader<'_> {
             }
         }
         for table in self.table.tables(cx, slot, &EXPERIMENT) {
-            let Experiment { experiment, name } = Experiment::read(&table);
+            let ExperimentKeys { experiment, name } = ExperimentKeys::read(&table);
             members.push(Member {
                 key: experiment.get()?,
                 name: name.get()?,
@@ -284,10 +284,11 @@ impl Reader<'_> {
     }
 
     /// The tables of what the paper prints, each with its keys.
-    fn printed(&self, cx: &mut dyn Checker) -> Vec<(Printed, Box<dyn KeyTable>)> {
+    fn printed(&self, cx: &mut dyn Checker) -> Vec<(PrintedKeys, Box<dyn KeyTable>)> {
         let tables = self.table.tables(cx, &self.keys.published, &PUBLISHED);
         let all = tables.into_iter();
-        all.map(|table| (Printed::read(&table), table)).collect()
+        all.map(|table| (PrintedKeys::read(&table), table))
+            .collect()
     }
 
     fn list(&self, cx: &mut dyn Checker) -> Option<ListSpec> {
@@ -310,7 +311,7 @@ impl Reader<'_> {
 
     fn axis(&self, cx: &mut dyn Checker) -> Option<AxisSpec> {
         self.needed(cx, &self.keys.value)?;
-        let value = Value::read(&self.inner(cx, &self.keys.value, &VALUE)?);
+        let value = ValueKeys::read(&self.inner(cx, &self.keys.value, &VALUE)?);
         Some(AxisSpec {
             name: value.name.get()?,
             unit: value.unit.get()?,
@@ -358,7 +359,7 @@ impl Reader<'_> {
         &self,
         cx: &mut dyn Checker,
         name: &str,
-        (keys, table): (&Panel, &dyn KeyTable),
+        (keys, table): (&PanelKeys, &dyn KeyTable),
         columns: &[String],
     ) -> Option<PanelSpec> {
         let mut marks = Vec::new();
@@ -512,7 +513,7 @@ impl Reader<'_> {
     }
 
     /// Refuses keys that would be read by nobody; whether there are none.
-    fn only_what_the_kind_has(&self, cx: &mut dyn Checker, kind: Kind) -> bool {
+    fn only_what_the_kind_has(&self, cx: &mut dyn Checker, kind: KindKeys) -> bool {
         let others = KINDS.iter().flat_map(|other| other.is.keys());
         let stray = others.filter(|key| !kind.keys().contains(key));
         let mut good = true;

@@ -8,7 +8,7 @@ mod opening;
 
 pub use opening::title as claims_title;
 
-use crate::data::{BarGroup, Chart, Figure, ReportData, Section};
+use crate::data::{BarGroup, Chart, Picture, ReportData, Section};
 use crate::svg::document::CHART_STYLE;
 use crate::{figure, finding, svg, tables};
 use domio_answer::{Table, Tone};
@@ -158,7 +158,7 @@ fn draw_section(index: usize, section: &Section) -> Markup {
 
 /// A figure with its caption, its picture for wide and for narrow screens, and its tables. `id` is
 /// what links to it name.
-pub fn draw_figure(id: &str, figure: &Figure) -> Markup {
+pub fn draw_figure(id: &str, figure: &Picture) -> Markup {
     let (class, tables) = match &figure.chart {
         Chart::Table(table) => {
             let table = html! { details { summary { "Table" } (draw_table(table)) } };
@@ -205,7 +205,7 @@ fn is_marked(group: &BarGroup) -> bool {
     group.marks.iter().any(Option::is_some)
 }
 
-fn captioned(id: &str, class: &str, figure: &Figure, content: &Markup) -> Markup {
+fn captioned(id: &str, class: &str, figure: &Picture, content: &Markup) -> Markup {
     let class = (!class.is_empty()).then_some(class);
     let finding = finding::finding(&figure.chart);
     html! {

@@ -7,7 +7,7 @@ use super::axis::{self, BELOW};
 use super::legend::{Legend, Swatch, largest, printed};
 use super::letters::{SMALL, fit, text_width, widest};
 use super::look::{colour, hatch};
-use super::rows::Rows;
+use super::rows::BarRows;
 use super::scale::{Scale, spans_decades};
 use super::shape::{self, Area, Drawn, Xy, at, course};
 use crate::data::{BarGroup, Bars};
@@ -27,7 +27,7 @@ pub fn draw(bars: &Bars, width: f64) -> Drawn {
     let reference = if bars.reference.is_some() { 18.0 } else { 0.0 };
     let top = head + reference + if has_printed { 20.0 } else { 0.0 };
     let height = bars.series.len().max(1) as f64 * BAR;
-    let rows = Rows::new(bars.groups.iter().map(|g| &g.name), height, top, width);
+    let rows = BarRows::new(bars.groups.iter().map(|g| &g.name), height, top, width);
     // Room for the value that is written after the longest bar.
     let values = bars
         .groups
@@ -119,7 +119,7 @@ fn text_of(group: &BarGroup, series: usize, estimate: &Estimate) -> String {
 /// Where the bars are.
 struct Frame<'a> {
     bars: &'a Bars,
-    rows: Rows,
+    rows: BarRows,
     scale: Scale,
     log: bool,
     right: f64,
@@ -132,7 +132,7 @@ impl Frame<'_> {
     }
 
     fn axis(&self) -> Markup {
-        let Rows {
+        let BarRows {
             left,
             top,
             bottom,
@@ -163,7 +163,7 @@ impl Frame<'_> {
         let Some((name, value)) = &self.bars.reference else {
             return html! {};
         };
-        let Rows {
+        let BarRows {
             top, bottom, width, ..
         } = self.rows;
         let x = self.scale.place(*value);

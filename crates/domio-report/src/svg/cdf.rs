@@ -6,7 +6,7 @@
 
 use super::axis;
 use super::legend::Legend;
-use super::plot::{self, Plot};
+use super::plot::{self, PlotArea};
 use super::scale::{Scale, Tick};
 use super::shape::{Drawn, course};
 use crate::data::{Cdf, CdfSeries};
@@ -29,7 +29,7 @@ pub fn draw(cdf: &Cdf, width: f64) -> Drawn {
     let legend = Legend::new(series, "the longest tails");
     let steps = steps(cdf);
     let height = STEP * f64::from(steps);
-    let plot = Plot::new((legend, false), width, SIDES, [ABOVE, height]);
+    let plot = PlotArea::new((legend, false), width, SIDES, [ABOVE, height]);
     let bottom = plot.bottom;
     let tail = Tail { bottom, steps };
     let values = || {

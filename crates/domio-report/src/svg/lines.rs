@@ -2,7 +2,7 @@
 
 use super::axis;
 use super::legend::{Legend, largest};
-use super::plot::{self, Plot};
+use super::plot::{self, PlotArea};
 use super::scale::{Scale, ends_with_zero};
 use super::shape::{self, Drawn, polyline};
 use crate::data::{Line, Lines, Point};
@@ -19,11 +19,11 @@ pub fn draw(lines: &Lines, width: f64) -> Drawn {
     let series = lines.lines.iter().map(|l| (&l.name, highest(l)));
     let legend = Legend::new(series, "the highest");
     let published = !lines.published.is_empty();
-    let plot = Plot::new(
+    let plot = PlotArea::new(
         (legend, published),
         width,
         SIDES,
-        [Plot::ABOVE, Plot::HEIGHT],
+        [PlotArea::ABOVE, PlotArea::HEIGHT],
     );
     let points = || lines.lines.iter().flat_map(|l| &l.points);
     let printed = || lines.published.iter();

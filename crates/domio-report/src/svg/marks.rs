@@ -242,7 +242,7 @@ fn in_timelines() {
             &[Runstate::Running],
             &[],
         ] {
-            let span = |(owner, from): (usize, u64), state: Runstate| Span {
+            let span = |(owner, from): (usize, u64), state: Runstate| TimelineSpan {
                 from_ns: from,
                 until_ns: from + 1,
                 owner,

@@ -8,7 +8,7 @@ use super::shape::{self, Drawn, Xy};
 use maud::{Markup, html};
 
 /// Where the curves are.
-pub struct Plot {
+pub struct PlotArea {
     /// How the curves look.
     pub legend: Legend,
     pub left: f64,
@@ -23,7 +23,7 @@ pub struct Plot {
     printed: bool,
 }
 
-impl Plot {
+impl PlotArea {
     /// Room above a plot for the title of its vertical axis.
     pub const ABOVE: f64 = 26.0;
 
@@ -39,7 +39,7 @@ impl Plot {
         [above, height]: [f64; 2],
     ) -> Self {
         let head = legend.height(width) + if printed { 20.0 } else { 0.0 };
-        Plot {
+        PlotArea {
             legend,
             left,
             right: width - right,

@@ -1,4 +1,5 @@
-//! Rows of bars that lie, each with its name: beside the bars, or above them where names are long.
+//! BarRows of bars that lie, each with its name: beside the bars, or above them where names are
+//! long.
 
 use super::letters::{TITLE, fit, widest};
 use super::shape;
@@ -12,7 +13,7 @@ const NAME_PART: f64 = 0.28;
 
 /// Where the rows are.
 #[derive(Clone, Copy)]
-pub struct Rows {
+pub struct BarRows {
     /// Left end of the bars.
     pub left: f64,
     pub top: f64,
@@ -25,8 +26,8 @@ pub struct Rows {
     height: f64,
 }
 
-impl Rows {
-    /// Rows with `names` from `top` on, each with bars that are `height` high together.
+impl BarRows {
+    /// BarRows with `names` from `top` on, each with bars that are `height` high together.
     pub fn new<'n>(
         names: impl ExactSizeIterator<Item = &'n String>,
         height: f64,
@@ -39,7 +40,7 @@ impl Rows {
             true => (widest + 14.0, 0.0),
             false => (6.0, NAME_LINE),
         };
-        Rows {
+        BarRows {
             left,
             top,
             bottom: top + (above + height + GAP) * count,

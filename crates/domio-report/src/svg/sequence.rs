@@ -3,7 +3,7 @@
 use super::axis;
 use super::legend::{Legend, largest};
 use super::letters::{SMALL, fit};
-use super::plot::{self, Plot};
+use super::plot::{self, PlotArea};
 use super::scale::Scale;
 use super::shape::{self, Area, Drawn, PUBLISHED, polyline};
 use crate::data::Sequence;
@@ -18,7 +18,12 @@ pub fn draw(sequence: &Sequence, width: f64) -> Drawn {
     let series = || sequence.series.iter();
     let highest = series().map(|(name, values)| (name, largest(values.iter().copied())));
     let legend = Legend::new(highest, "the highest");
-    let plot = Plot::new((legend, false), width, SIDES, [Plot::ABOVE, Plot::HEIGHT]);
+    let plot = PlotArea::new(
+        (legend, false),
+        width,
+        SIDES,
+        [PlotArea::ABOVE, PlotArea::HEIGHT],
+    );
     let published = sequence.published.iter().flat_map(|(range, _)| *range);
     let values = series().flat_map(|(_, values)| values).copied();
     let y = Scale::of(sequence.log, values.chain(published), plot.bottom, plot.top);
@@ -48,7 +53,7 @@ pub fn draw(sequence: &Sequence, width: f64) -> Drawn {
 }
 
 /// A published range; a single value is as high as a line.
-fn band(y: Scale, plot: &Plot, range: [f64; 2]) -> Markup {
+fn band(y: Scale, plot: &PlotArea, range: [f64; 2]) -> Markup {
     let [low, high] = range.map(|value| y.place(value));
     let size = (plot.right - plot.left, low - high + 3.0);
     Area::new((plot.left, high - 1.5), size).filled("band", PUBLISHED)

@@ -3,7 +3,7 @@
 use super::axis::{self, BELOW};
 use super::legend::{Legend, Swatch};
 use super::letters::{SMALL, text_width};
-use super::rows::Rows;
+use super::rows::BarRows;
 use super::scale::Scale;
 use super::shape::{self, Area, Drawn};
 use crate::data::{Stack, StackBar};
@@ -31,7 +31,7 @@ pub fn draw(stack: &Stack, width: f64) -> Drawn {
     let parts = stack.parts.iter().enumerate();
     let legend = Legend::new(parts.map(|(i, name)| (name, sum(i))), "the largest");
     let top = legend.height(width) + 6.0;
-    let rows = Rows::new(stack.bars.iter().map(|b| &b.name), BAR, top, width);
+    let rows = BarRows::new(stack.bars.iter().map(|b| &b.name), BAR, top, width);
     let ends = [rows.left, width - MARGIN];
     let sums = stack.bars.iter().map(|b| known(b).sum::<f64>());
     let scale = Scale::linear(0.0, sums.fold(0.0, f64::max), ends[0], ends[1]);

@@ -1,4 +1,4 @@
-//! Rows of spans over time: what runs on each pcpu, what each vcpu does.
+//! BarRows of spans over time: what runs on each pcpu, what each vcpu does.
 //!
 //! Running is a full bar in the colour of the domain, runnable a hatched half-high bar, blocked a
 //! thin line, offline a dotted line, idle nothing. The shapes tell the states apart without colour.
@@ -8,7 +8,7 @@ use super::legend::{Legend, SWATCH, Swatch, flow};
 use super::letters::{SMALL, fit, text_width, widest};
 use super::scale::Scale;
 use super::shape::{self, Area, Drawn, Xy};
-use crate::data::{Span, Timeline, TimelineRow, Wait};
+use crate::data::{Timeline, TimelineRow, TimelineSpan, Wait};
 use crate::figure::{self, TIMES};
 use domio_core::Runstate;
 use maud::{Markup, html};
@@ -60,7 +60,7 @@ pub fn draw(timeline: &Timeline, width: f64) -> Drawn {
 }
 
 /// Spans of which something is shown.
-fn shown(timeline: &Timeline) -> impl Iterator<Item = &Span> {
+fn shown(timeline: &Timeline) -> impl Iterator<Item = &TimelineSpan> {
     let spans = timeline.rows.iter().flat_map(|row| &row.spans);
     spans.filter(|s| s.until_ns > timeline.from_ns && s.from_ns < timeline.until_ns)
 }
@@ -118,7 +118,7 @@ impl TimeUnit {
 struct Stretch {
     from: f64,
     until: f64,
-    first: Span,
+    first: TimelineSpan,
     spans: usize,
 }
 
@@ -163,7 +163,7 @@ fn draw_row(
         @for stretch in stretches(row, timeline, x, unit) {
             @let width = (stretch.until - stretch.from).max(0.4);
             @let tip = describe(&stretch, row, timeline, unit);
-            @let Span { owner, state, .. } = stretch.first;
+            @let TimelineSpan { owner, state, .. } = stretch.first;
             (draw_state(state, legend.look(owner), (stretch.from, y), width, &tip))
         }
     }
@@ -244,8 +244,8 @@ mod tests {
     use crate::svg::inspect::faults;
     use crate::svg::{NARROW, WIDE};
 
-    fn span(from_ns: u64, until_ns: u64, state: Runstate) -> Span {
-        Span {
+    fn span(from_ns: u64, until_ns: u64, state: Runstate) -> TimelineSpan {
+        TimelineSpan {
             from_ns,
             until_ns,
             owner: 0,

@@ -2,7 +2,7 @@
 
 use crate::figure;
 use crate::text::table::folded;
-use crate::text::{Cell, Column, Table, Tone, View};
+use crate::text::{TextCell, TextColumn, TextTable, Tone, View};
 use domio_meter::block::{
     BesideJson, BlockComparison, BlockSummaryJson, BlockWaitsJson, ComparedJson, FoundJson,
     SpreadJson, StageJson, WaiterJson,
@@ -59,16 +59,16 @@ fn covers(summary: &BlockSummaryJson, format: &str) -> String {
 }
 
 fn stages(stages: &[StageJson], seconds: f64, view: &View) -> String {
-    let mut table = Table::new([
-        Column::words("requests").whole(),
-        Column::figures("number"),
-        Column::figures("of them\n[%]"),
-        Column::figures("rate\n[1/s]"),
-        Column::figures("data\n[MiB]"),
-        Column::figures("size,\nmean"),
-        Column::figures("size,\n50 %"),
-        Column::figures("size,\n99 %"),
-        Column::figures("sequential\n[%]"),
+    let mut table = TextTable::new([
+        TextColumn::words("requests").whole(),
+        TextColumn::figures("number"),
+        TextColumn::figures("of them\n[%]"),
+        TextColumn::figures("rate\n[1/s]"),
+        TextColumn::figures("data\n[MiB]"),
+        TextColumn::figures("size,\nmean"),
+        TextColumn::figures("size,\n50 %"),
+        TextColumn::figures("size,\n99 %"),
+        TextColumn::figures("sequential\n[%]"),
     ]);
     for stage in stages {
         let same = stages.iter().filter(|s| s.stage == stage.stage);
@@ -79,7 +79,7 @@ fn stages(stages: &[StageJson], seconds: f64, view: &View) -> String {
             _ => "taken",
         };
         table.row([
-            Cell::new(format!("{}s, {of}", stage.way), Tone::Strong),
+            TextCell::new(format!("{}s, {of}", stage.way), Tone::Strong),
             stage.requests.to_string().into(),
             percent(stage.requests as f64, all as f64).into(),
             figure::number(stage.requests as f64 / seconds.max(1e-9)).into(),
@@ -94,13 +94,13 @@ fn stages(stages: &[StageJson], seconds: f64, view: &View) -> String {
 }
 
 fn figures(figures: &[FoundJson], view: &View) -> String {
-    let mut table = Table::new([
-        Column::words("time or place").whole(),
-        Column::figures("mean"),
-        Column::figures("50 %"),
-        Column::figures("95 %"),
-        Column::figures("99 %"),
-        Column::figures("largest"),
+    let mut table = TextTable::new([
+        TextColumn::words("time or place").whole(),
+        TextColumn::figures("mean"),
+        TextColumn::figures("50 %"),
+        TextColumn::figures("95 %"),
+        TextColumn::figures("99 %"),
+        TextColumn::figures("largest"),
     ]);
     for found in figures {
         let SpreadJson { mean, .. } = found.spread;
@@ -110,7 +110,7 @@ fn figures(figures: &[FoundJson], view: &View) -> String {
             found.spread.p99,
             found.spread.max,
         ];
-        let name = Cell::new(found.name, Tone::Strong);
+        let name = TextCell::new(found.name, Tone::Strong);
         let values = [mean].into_iter().chain(rest.map(|value| value as f64));
         let values = values.map(|value| in_unit(value, found.unit).into());
         table.row([name].into_iter().chain(values));
@@ -120,17 +120,19 @@ fn figures(figures: &[FoundJson], view: &View) -> String {
 
 /// Who asked; the least busy in one row.
 fn asked(summary: &BlockSummaryJson, view: &View) -> String {
-    let mut table = Table::new([
-        Column::words("who").whole(),
-        Column::figures("members"),
-        Column::figures("reads"),
-        Column::figures("writes"),
-        Column::figures("data\n[MiB]"),
+    let mut table = TextTable::new([
+        TextColumn::words("who").whole(),
+        TextColumn::figures("members"),
+        TextColumn::figures("reads"),
+        TextColumn::figures("writes"),
+        TextColumn::figures("data\n[MiB]"),
     ]);
     let mut row = |name: String, counts: [u64; 3], bytes: u64| {
         let counts = counts.map(|count| count.to_string().into());
         let mib = figure::number(bytes as f64 / (1 << 20) as f64);
-        let cells = [Cell::new(name, Tone::Strong)].into_iter().chain(counts);
+        let cells = [TextCell::new(name, Tone::Strong)]
+            .into_iter()
+            .chain(counts);
         table.row(cells.chain([mib.into()]));
     };
     let (shown, rest) = summary.actors.split_at(summary.actors.len().min(ROWS));
@@ -237,10 +239,10 @@ fn waiters(waiters: &[WaiterJson], view: &View) -> String {
     let split = waiters.iter().any(|waiter| waiter.device.is_some());
     let untold = waiters.iter().any(|waiter| waiter.untold_ns > 0);
     let mut columns = vec![
-        Column::words("requests").whole(),
-        Column::figures("number"),
-        Column::figures("time of\none"),
-        Column::figures("99 %"),
+        TextColumn::words("requests").whole(),
+        TextColumn::figures("number"),
+        TextColumn::figures("time of\none"),
+        TextColumn::figures("99 %"),
     ];
     let mut heads = vec!["elevator"];
     match split {
@@ -256,15 +258,15 @@ fn waiters(waiters: &[WaiterJson], view: &View) -> String {
     if untold {
         heads.push("either");
     }
-    columns.extend(heads.into_iter().map(Column::figures));
-    let mut table = Table::new(columns);
+    columns.extend(heads.into_iter().map(TextColumn::figures));
+    let mut table = TextTable::new(columns);
     for waiter in waiters.iter().take(ROWS) {
         let total = waiter.total_ns() as f64;
-        let part = |ns: u64| Cell::from(percent(ns as f64, total));
-        let time = |ns: f64| Cell::from(figure::scaled(ns / 1e6, None, "ms"));
+        let part = |ns: u64| TextCell::from(percent(ns as f64, total));
+        let time = |ns: f64| TextCell::from(figure::scaled(ns / 1e6, None, "ms"));
         let name = format!("{}, {}s", told_name(&waiter.who), waiter.way);
         let mut cells = vec![
-            Cell::new(name, Tone::Strong),
+            TextCell::new(name, Tone::Strong),
             waiter.requests.to_string().into(),
             time(waiter.response_ns.mean),
             time(waiter.response_ns.p99 as f64),
@@ -320,17 +322,20 @@ fn by_whom(beside: &[BesideJson], view: &View) -> Option<String> {
     let names = largest(by_name);
     let (shown, rest) = others.split_at(others.len().min(BESIDE));
     let title = |name: &Option<&str>| name.map_or("nobody".to_owned(), told_name);
-    let mut columns = vec![Column::words("who").whole(), Column::figures("time\n[s]")];
-    columns.extend(shown.iter().map(|name| Column::figures(title(name))));
+    let mut columns = vec![
+        TextColumn::words("who").whole(),
+        TextColumn::figures("time\n[s]"),
+    ];
+    columns.extend(shown.iter().map(|name| TextColumn::figures(title(name))));
     if !rest.is_empty() {
-        columns.push(Column::figures("others"));
+        columns.push(TextColumn::figures("others"));
     }
-    let mut table = Table::new(columns);
+    let mut table = TextTable::new(columns);
     for name in names.into_iter().flatten().take(ROWS) {
         let total = of_waiters[name];
         let of = |by: &Option<&str>| times.get(&(name, *by)).copied().unwrap_or(0.0);
         let mut cells = vec![
-            Cell::new(told_name(name), Tone::Strong),
+            TextCell::new(told_name(name), Tone::Strong),
             figure::number(total / 1e9).into(),
         ];
         cells.extend(shown.iter().map(|by| percent(of(by), total).into()));
@@ -343,16 +348,16 @@ fn by_whom(beside: &[BesideJson], view: &View) -> Option<String> {
 }
 
 fn longest(waits: &BlockWaitsJson, view: &View) -> String {
-    let mut table = Table::new([
-        Column::words("who").whole(),
-        Column::words("does").whole(),
-        Column::figures("queued at\n[s]"),
-        Column::figures("took"),
-        Column::figures("elevator"),
-        Column::figures("device"),
-        Column::figures("requests\nbefore it"),
-        Column::figures("sector"),
-        Column::figures("size"),
+    let mut table = TextTable::new([
+        TextColumn::words("who").whole(),
+        TextColumn::words("does").whole(),
+        TextColumn::figures("queued at\n[s]"),
+        TextColumn::figures("took"),
+        TextColumn::figures("elevator"),
+        TextColumn::figures("device"),
+        TextColumn::figures("requests\nbefore it"),
+        TextColumn::figures("sector"),
+        TextColumn::figures("size"),
     ]);
     for wait in &waits.longest {
         let time = |ns: u64| figure::scaled(ns as f64 / 1e6, None, "ms");
@@ -360,7 +365,7 @@ fn longest(waits: &BlockWaitsJson, view: &View) -> String {
         let device = wait.elevator_ns.map(|elevator| wait.response_ns - elevator);
         let passed = wait.passed.map_or("-".to_owned(), |n| n.to_string());
         table.row([
-            Cell::new(told_name(&wait.who), Tone::Strong),
+            TextCell::new(told_name(&wait.who), Tone::Strong),
             wait.way.into(),
             format!("{:.3}", wait.queued_ns as f64 / 1e9).into(),
             time(wait.response_ns).into(),
@@ -376,10 +381,10 @@ fn longest(waits: &BlockWaitsJson, view: &View) -> String {
 
 /// Two traces beside each other.
 pub fn comparison(comparison: &BlockComparison, names: &[String; 2], view: &View) -> String {
-    let mut mix = Table::new([
-        Column::words("mix").whole(),
-        Column::figures("A"),
-        Column::figures("B"),
+    let mut mix = TextTable::new([
+        TextColumn::words("mix").whole(),
+        TextColumn::figures("A"),
+        TextColumn::figures("B"),
     ]);
     let part = |parts: [Option<f64>; 2]| {
         parts.map(|part| part.map_or("-".to_owned(), |part| percent(part, 1.0)))
@@ -392,18 +397,18 @@ pub fn comparison(comparison: &BlockComparison, names: &[String; 2], view: &View
         ("sequential writes [%]", part(comparison.sequential_writes)),
     ];
     for (name, [a, b]) in rows {
-        mix.row([Cell::new(name, Tone::Strong), a.into(), b.into()]);
+        mix.row([TextCell::new(name, Tone::Strong), a.into(), b.into()]);
     }
-    let mut table = Table::new([
-        Column::words("figure").whole(),
-        Column::figures("mean,\nA"),
-        Column::figures("mean,\nB"),
-        Column::figures("50 %,\nA"),
-        Column::figures("50 %,\nB"),
-        Column::figures("99 %,\nA"),
-        Column::figures("99 %,\nB"),
-        Column::figures("demerit"),
-        Column::figures("demerit\n[% of mean]"),
+    let mut table = TextTable::new([
+        TextColumn::words("figure").whole(),
+        TextColumn::figures("mean,\nA"),
+        TextColumn::figures("mean,\nB"),
+        TextColumn::figures("50 %,\nA"),
+        TextColumn::figures("50 %,\nB"),
+        TextColumn::figures("99 %,\nA"),
+        TextColumn::figures("99 %,\nB"),
+        TextColumn::figures("demerit"),
+        TextColumn::figures("demerit\n[% of mean]"),
     ]);
     for compared in &comparison.figures {
         table.row(compared_row(compared));
@@ -417,11 +422,11 @@ pub fn comparison(comparison: &BlockComparison, names: &[String; 2], view: &View
     )
 }
 
-fn compared_row(compared: &ComparedJson) -> Vec<Cell> {
+fn compared_row(compared: &ComparedJson) -> Vec<TextCell> {
     let unit = compared.unit;
-    let value = |value: f64| Cell::from(in_unit(value, unit));
+    let value = |value: f64| TextCell::from(in_unit(value, unit));
     let percent = compared.demerit_percent.map(figure::number);
-    let mut cells = vec![Cell::new(compared.name, Tone::Strong)];
+    let mut cells = vec![TextCell::new(compared.name, Tone::Strong)];
     cells.extend(compared.mean.map(value));
     cells.extend(compared.p50.map(|v| value(v as f64)));
     cells.extend(compared.p99.map(|v| value(v as f64)));

@@ -1,7 +1,7 @@
 //! A comparison of variants as a table.
 
 use crate::figure;
-use crate::text::{Cell, Column, Table, Tone, View};
+use crate::text::{TextCell, TextColumn, TextTable, Tone, View};
 use domio_stats::compare::Comparison;
 
 /// One row a metric, under the heading `rows`, one column a row of `comparison`, each cell a mean
@@ -11,23 +11,23 @@ use domio_stats::compare::Comparison;
 pub fn render(comparison: &Comparison, rows: &str, view: &View) -> String {
     // A long name has one line a word.
     let columns = comparison.rows.iter();
-    let columns = columns.map(|row| Column::figures(row.name.replace(' ', "\n")));
-    let mut table = Table::new([Column::words(rows).whole()].into_iter().chain(columns));
+    let columns = columns.map(|row| TextColumn::figures(row.name.replace(' ', "\n")));
+    let mut table = TextTable::new([TextColumn::words(rows).whole()].into_iter().chain(columns));
     for (index, metric) in comparison.metrics.iter().enumerate() {
         let cells = comparison.rows.iter().map(|row| match row.cells[index] {
-            None => Cell::new("-", Tone::Dim),
+            None => TextCell::new("-", Tone::Dim),
             Some(cell) => {
                 let text = figure::cell(&cell.estimate, &metric.unit);
                 match cell.better_than_first {
                     // The blank keeps the figures of a column in line.
-                    None => Cell::new(format!("{text}  "), Tone::Plain),
-                    Some(true) => Cell::new(format!("{text} +"), Tone::Good),
-                    Some(false) => Cell::new(format!("{text} -"), Tone::Bad),
+                    None => TextCell::new(format!("{text}  "), Tone::Plain),
+                    Some(true) => TextCell::new(format!("{text} +"), Tone::Good),
+                    Some(false) => TextCell::new(format!("{text} -"), Tone::Bad),
                 }
             }
         });
         table.row(
-            [Cell::new(&metric.title, Tone::Strong)]
+            [TextCell::new(&metric.title, Tone::Strong)]
                 .into_iter()
                 .chain(cells),
         );

@@ -1,7 +1,7 @@
 //! The domains of a simulated host, with intervals over replications.
 
 use crate::figure;
-use crate::text::{Cell, Column, Table, Tone, View};
+use crate::text::{TextCell, TextColumn, TextTable, Tone, View};
 use domio_core::Figure;
 use domio_run::Sample;
 use domio_run::measure;
@@ -35,9 +35,9 @@ pub fn render(domains: &[String], samples: &[Sample], view: &View) -> String {
         format!("Jain's index of what {over} read and write: {figures}\n")
     });
     tables.extend(index);
-    let mut dropped = Table::new([
-        Column::words("dropped at").whole(),
-        Column::figures("packets"),
+    let mut dropped = TextTable::new([
+        TextColumn::words("dropped at").whole(),
+        TextColumn::figures("packets"),
     ]);
     for (place, packets) in domio_stats::domains::drops(samples) {
         dropped.row([place.into(), figure::estimate(&packets).into()]);
@@ -48,17 +48,25 @@ pub fn render(domains: &[String], samples: &[Sample], view: &View) -> String {
     tables.join("\n")
 }
 
-fn table(domains: &[String], samples: &[Sample], figures: &[&Figure]) -> Table {
+fn table(domains: &[String], samples: &[Sample], figures: &[&Figure]) -> TextTable {
     let columns = figures
         .iter()
-        .map(|f| Column::figures(figure::head(f.title, f.unit)));
-    let mut table = Table::new([Column::words("domain").whole()].into_iter().chain(columns));
+        .map(|f| TextColumn::figures(figure::head(f.title, f.unit)));
+    let mut table = TextTable::new(
+        [TextColumn::words("domain").whole()]
+            .into_iter()
+            .chain(columns),
+    );
     for domain in domains {
         let cells = figures.iter().map(|f| match estimate(samples, domain, f) {
             Some(estimate) => figure::cell(&estimate, f.unit).into(),
-            None => Cell::new("-", Tone::Dim),
+            None => TextCell::new("-", Tone::Dim),
         });
-        table.row([Cell::new(domain, Tone::Strong)].into_iter().chain(cells));
+        table.row(
+            [TextCell::new(domain, Tone::Strong)]
+                .into_iter()
+                .chain(cells),
+        );
     }
     table
 }

@@ -1,7 +1,7 @@
 //! The claims ledger as a table: one line a claim, of at most [`WIDTH`] columns.
 
 use crate::figure;
-use crate::text::{Cell, Column, Table, Tone, View};
+use crate::text::{TextCell, TextColumn, TextTable, Tone, View};
 use domio_papers::ledger::{
     Check, ClaimLedger, ClaimResult, LedgerEntry, Measured, Verdict, VerdictCounts,
 };
@@ -14,11 +14,11 @@ pub const WIDTH: usize = 100;
 ///
 /// Claims that no check decides are counted by paper; with `all` they have lines too.
 pub fn render(ledger: &ClaimLedger, all: bool) -> String {
-    let mut table = Table::new([
-        Column::words("claim").whole(),
-        Column::words("verdict").whole(),
-        Column::words("checks").whole(),
-        Column::words("decisive figure").whole(),
+    let mut table = TextTable::new([
+        TextColumn::words("claim").whole(),
+        TextColumn::words("verdict").whole(),
+        TextColumn::words("checks").whole(),
+        TextColumn::words("decisive figure").whole(),
     ]);
     let ids = ledger.entries.iter().map(|e| e.claim.id.len()).max();
     // Between columns are three spaces, and one is behind the last.
@@ -29,7 +29,7 @@ pub fn render(ledger: &ClaimLedger, all: bool) -> String {
         let (claim, finding) = (&entry.claim, &entry.finding);
         table.row([
             claim.id.as_str().into(),
-            Cell::new(finding.verdict.name(), tone(finding.verdict)),
+            TextCell::new(finding.verdict.name(), tone(finding.verdict)),
             checks(finding).into(),
             cut(&decisive(finding), room).into(),
         ]);

@@ -1,18 +1,18 @@
 //! Claims on many machines, as a table: one line a claim.
 
-use crate::text::{Cell, Column, Table, Tone, View};
+use crate::text::{TextCell, TextColumn, TextTable, Tone, View};
 use domio_papers::ledger::{Checks, Verdict};
 use domio_papers::paper::{BestMachine, Deciding, MachineSearch};
 
 /// On how many machines each claim holds and fails, which unknown decides, and the best machine.
 pub fn render(search: &MachineSearch) -> String {
-    let mut table = Table::new([
-        Column::words("claim").whole(),
-        Column::words("central").whole(),
-        Column::figures("holds"),
-        Column::figures("fails"),
-        Column::figures("open"),
-        Column::words("holds rather with"),
+    let mut table = TextTable::new([
+        TextColumn::words("claim").whole(),
+        TextColumn::words("central").whole(),
+        TextColumn::figures("holds"),
+        TextColumn::figures("fails"),
+        TextColumn::figures("open"),
+        TextColumn::words("holds rather with"),
     ]);
     for claim in &search.claims {
         let Checks {
@@ -20,7 +20,7 @@ pub fn render(search: &MachineSearch) -> String {
             fails,
             undecided,
         } = claim.on;
-        let central = Cell::new(claim.central.name(), tone(claim.central));
+        let central = TextCell::new(claim.central.name(), tone(claim.central));
         table.row([
             claim.id.as_str().into(),
             central,

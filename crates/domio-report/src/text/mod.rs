@@ -25,6 +25,6 @@ pub mod table;
 pub mod view;
 
 #[cfg(feature = "terminal")]
-pub use table::{Cell, Column, Table, Tone};
+pub use table::{TextCell, TextColumn, TextTable, Tone};
 #[cfg(feature = "terminal")]
 pub use view::{Sort, View};

@@ -1,7 +1,7 @@
 //! The summary of one trace as tables.
 
 use crate::figure;
-use crate::text::{Cell, Column, Table, Tone, View};
+use crate::text::{TextCell, TextColumn, TextTable, Tone, View};
 use domio_core::{DomainId, Figure, FigureTable};
 use domio_meter::{DomainJson, DriverSumsJson, SummaryJson};
 
@@ -21,12 +21,12 @@ pub fn render(summary: &SummaryJson, name: impl Fn(u16) -> Option<String>, view:
         tables.map(|table| table.render(view) + "\n").collect()
     };
     let (accounted, others) = (shown(accounted), shown(others));
-    let mut unknown = Table::new([
-        Column::words("domain").whole(),
-        Column::figures("unknown\n[% of one pcpu]"),
+    let mut unknown = TextTable::new([
+        TextColumn::words("domain").whole(),
+        TextColumn::figures("unknown\n[% of one pcpu]"),
     ]);
     for domain in domains.iter().filter(|d| d.account.unknown_ns > 0) {
-        let title = Cell::new(title(domain.id, &name), Tone::Strong);
+        let title = TextCell::new(title(domain.id, &name), Tone::Strong);
         unknown.row([title, percent(summary, domain.account.unknown_ns).into()]);
     }
     let unknown = match unknown.is_empty() {
@@ -87,19 +87,19 @@ fn undeclared(summary: &SummaryJson) -> String {
 }
 
 /// A row for each pcpu, with its rate of boosts where they are asked for and known.
-fn pcpus(summary: &SummaryJson, with_boosts: bool) -> Table {
+fn pcpus(summary: &SummaryJson, with_boosts: bool) -> TextTable {
     let mut columns = vec![
-        Column::words("pcpu").whole(),
-        Column::figures("busy\n[% of time]"),
-        Column::figures("switches\n[1/s]"),
+        TextColumn::words("pcpu").whole(),
+        TextColumn::figures("busy\n[% of time]"),
+        TextColumn::figures("switches\n[1/s]"),
     ];
     if with_boosts {
-        columns.push(Column::figures("boosts\n[1/s]"));
+        columns.push(TextColumn::figures("boosts\n[1/s]"));
     }
-    let mut table = Table::new(columns);
+    let mut table = TextTable::new(columns);
     for pcpu in &summary.pcpus {
         let mut cells = vec![
-            Cell::new(format!("p{}", pcpu.id), Tone::Strong),
+            TextCell::new(format!("p{}", pcpu.id), Tone::Strong),
             percent(summary, pcpu.busy_ns).into(),
             figure::number(pcpu.switches_per_second).into(),
         ];
@@ -120,7 +120,7 @@ fn figures(
     domains: &[&DomainJson],
     declared: &FigureTable,
     name: &impl Fn(u16) -> Option<String>,
-) -> Table {
+) -> TextTable {
     let value = |domain: &DomainJson, figure: &Figure| {
         let mut own = domain.figures.0.iter();
         own.find(|(f, _)| f.key == figure.key)
@@ -130,8 +130,12 @@ fn figures(
     let figures: Vec<&Figure> = declared.figures.iter().filter(has).collect();
     let heads = figures
         .iter()
-        .map(|f| Column::figures(figure::head(f.title, f.unit)));
-    let mut table = Table::new([Column::words("domain").whole()].into_iter().chain(heads));
+        .map(|f| TextColumn::figures(figure::head(f.title, f.unit)));
+    let mut table = TextTable::new(
+        [TextColumn::words("domain").whole()]
+            .into_iter()
+            .chain(heads),
+    );
     for domain in domains {
         let values: Vec<Option<f64>> = figures.iter().map(|f| value(domain, f)).collect();
         if values.iter().any(Option::is_some) {
@@ -140,9 +144,9 @@ fn figures(
                 .zip(values)
                 .map(|(figure, value)| match value {
                     Some(value) => figure::plain_cell(value, figure.unit).into(),
-                    None => Cell::new("-", Tone::Dim),
+                    None => TextCell::new("-", Tone::Dim),
                 });
-            let title = Cell::new(title(domain.id, name), Tone::Strong);
+            let title = TextCell::new(title(domain.id, name), Tone::Strong);
             table.row([title].into_iter().chain(cells));
         }
     }
@@ -154,18 +158,22 @@ fn driver_work(
     summary: &SummaryJson,
     work: &DriverSumsJson,
     name: &impl Fn(u16) -> Option<String>,
-) -> Table {
-    let mut table = Table::new([
-        Column::words("for").whole(),
-        Column::figures("share\n[% of one pcpu]"),
-        Column::figures("time"),
+) -> TextTable {
+    let mut table = TextTable::new([
+        TextColumn::words("for").whole(),
+        TextColumn::figures("share\n[% of one pcpu]"),
+        TextColumn::figures("time"),
     ]);
     let others = work.for_ns.iter().map(|(id, ns)| (title(*id, name), *ns));
     let rest = [("nobody", work.nobody_ns), ("busy", work.busy_ns)];
     for (name, ns) in others.chain(rest.map(|(name, ns)| (name.to_owned(), ns))) {
         let time = figure::scaled(ns as f64, None, "ns");
         let percent = percent(summary, ns);
-        table.row([Cell::new(name, Tone::Strong), percent.into(), time.into()]);
+        table.row([
+            TextCell::new(name, Tone::Strong),
+            percent.into(),
+            time.into(),
+        ]);
     }
     table
 }

@@ -9,7 +9,7 @@ use crate::text::view::{Sort, View, names, plain_title};
 use comfy_table::{
     Attribute, CellAlignment, Color, ColumnConstraint, ContentArrangement, LineStyle, TableStyle,
 };
-use domio_answer::{Holds, Kind};
+use domio_answer::{ColumnKind, Holds};
 
 /// A line under the header and nothing else: the rest is noise, also for screen readers.
 const STYLE: TableStyle =
@@ -22,18 +22,18 @@ pub use domio_answer::Tone;
 
 /// One cell.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Cell {
+pub struct TextCell {
     text: String,
     tone: Tone,
     /// What it is worth beside others of the column.
     worth: Option<f64>,
 }
 
-impl Cell {
+impl TextCell {
     /// A cell that stands out as `tone` tells.
     pub fn new(text: impl Into<String>, tone: Tone) -> Self {
         let text = text.into();
-        Cell {
+        TextCell {
             worth: figure::value(&text),
             text,
             tone,
@@ -41,15 +41,15 @@ impl Cell {
     }
 }
 
-impl<T: Into<String>> From<T> for Cell {
+impl<T: Into<String>> From<T> for TextCell {
     fn from(text: T) -> Self {
-        Cell::new(text, Tone::Plain)
+        TextCell::new(text, Tone::Plain)
     }
 }
 
 /// One column.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Column {
+pub struct TextColumn {
     /// Name for programs; empty where there is none.
     key: String,
     title: String,
@@ -57,10 +57,10 @@ pub struct Column {
     whole: bool,
 }
 
-impl Column {
+impl TextColumn {
     /// A column of words, aligned left.
     pub fn words(title: impl Into<String>) -> Self {
-        Column {
+        TextColumn {
             key: String::new(),
             title: title.into(),
             right: false,
@@ -70,10 +70,10 @@ impl Column {
 
     /// A column of figures, aligned right. Its title names the unit.
     pub fn figures(title: impl Into<String>) -> Self {
-        Column {
+        TextColumn {
             right: true,
             whole: true,
-            ..Column::words(title)
+            ..TextColumn::words(title)
         }
     }
 
@@ -84,7 +84,7 @@ impl Column {
 
     /// The column, never wrapped.
     pub fn whole(self) -> Self {
-        Column {
+        TextColumn {
             whole: true,
             ..self
         }
@@ -93,18 +93,18 @@ impl Column {
 
 /// A table.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Table {
-    columns: Vec<Column>,
-    rows: Vec<Vec<Cell>>,
+pub struct TextTable {
+    columns: Vec<TextColumn>,
+    rows: Vec<Vec<TextCell>>,
 }
 
-impl From<&domio_answer::Table> for Table {
+impl From<&domio_answer::Table> for TextTable {
     fn from(typed: &domio_answer::Table) -> Self {
-        let column = |column: &domio_answer::Column| Column {
+        let column = |column: &domio_answer::Column| TextColumn {
             key: column.key.clone().into_owned(),
             title: in_lines(&column.title, figure::unit(column)),
             right: column.holds != Holds::Text,
-            whole: column.holds != Holds::Text || column.kind == Kind::Key,
+            whole: column.holds != Holds::Text || column.kind == ColumnKind::Key,
         };
         let cell = |row: usize, at: usize| {
             let (column, cell) = (&typed.columns()[at], &typed.rows()[row][at]);
@@ -117,11 +117,11 @@ impl From<&domio_answer::Table> for Table {
                 tone => (text, tone),
             };
             let worth = figure::worth(cell);
-            Cell { text, tone, worth }
+            TextCell { text, tone, worth }
         };
         let columns = typed.columns();
         let row = |row: usize| (0..columns.len()).map(|at| cell(row, at)).collect();
-        Table {
+        TextTable {
             columns: columns.iter().map(column).collect(),
             rows: (0..typed.rows().len()).map(row).collect(),
         }
@@ -141,13 +141,13 @@ fn in_lines(title: &str, unit: &str) -> String {
 
 /// `table` as text that ends in a newline, as `view` asks for.
 pub fn render(table: &domio_answer::Table, view: &View) -> String {
-    Table::from(table).render(view)
+    TextTable::from(table).render(view)
 }
 
-impl Table {
+impl TextTable {
     /// A table without rows.
-    pub fn new(columns: impl IntoIterator<Item = Column>) -> Self {
-        Table {
+    pub fn new(columns: impl IntoIterator<Item = TextColumn>) -> Self {
+        TextTable {
             columns: columns.into_iter().collect(),
             rows: Vec::new(),
         }
@@ -157,8 +157,8 @@ impl Table {
     ///
     /// # Panics
     /// When the row has not one cell a column.
-    pub fn row(&mut self, cells: impl IntoIterator<Item = Cell>) {
-        let cells: Vec<Cell> = cells.into_iter().collect();
+    pub fn row(&mut self, cells: impl IntoIterator<Item = TextCell>) {
+        let cells: Vec<TextCell> = cells.into_iter().collect();
         assert_eq!(cells.len(), self.columns.len(), "one cell a column");
         self.rows.push(cells);
     }
@@ -184,7 +184,7 @@ impl Table {
         text
     }
 
-    /// As [`Table::render`], and nothing is left out: columns that have no room go into further
+    /// As [`TextTable::render`], and nothing is left out: columns that have no room go into further
     /// tables below, each of which begins with the first column again.
     pub fn render_all(&self, view: &View) -> String {
         let (shown, unknown) = self.asked(view);
@@ -217,7 +217,7 @@ impl Table {
 
     /// The table with the columns and the order that `view` asks for, and what to say where there
     /// is no such column.
-    fn asked(&self, view: &View) -> (Table, String) {
+    fn asked(&self, view: &View) -> (TextTable, String) {
         let mut shown = self.clone();
         let unknown = shown.choose(&view.columns);
         let sorted = view.sort.as_ref().is_some_and(|sort| shown.sort(sort));
@@ -238,7 +238,7 @@ impl Table {
     /// Keeps the first column and those that `asked` names. Keeps all of them and returns true when
     /// none is named.
     fn choose(&mut self, asked: &[String]) -> bool {
-        let wanted = |column: &Column| asked.iter().any(|part| column.is_called(part));
+        let wanted = |column: &TextColumn| asked.iter().any(|part| column.is_called(part));
         if asked.is_empty() || !self.columns.iter().any(wanted) {
             return !asked.is_empty();
         }
@@ -399,7 +399,7 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-fn styled(cell: &Cell) -> comfy_table::Cell {
+fn styled(cell: &TextCell) -> comfy_table::Cell {
     let out = comfy_table::Cell::new(&cell.text);
     match cell.tone {
         Tone::Plain => out,
@@ -442,18 +442,18 @@ pub(crate) mod tests {
         assert_eq!(folded("as % of a pcpu", 5, ""), "as %\nof a\npcpu\n");
     }
 
-    fn table() -> Table {
-        let mut table = Table::new([
-            Column::words("policy").whole(),
-            Column::figures("latency [ms]"),
-            Column::words("remark"),
+    fn table() -> TextTable {
+        let mut table = TextTable::new([
+            TextColumn::words("policy").whole(),
+            TextColumn::figures("latency [ms]"),
+            TextColumn::words("remark"),
         ]);
         let remark = "the head of the queue runs for one slice, then joins the tail";
         table.row(["credit".into(), "14.29 ± 0.03".into(), remark.into()]);
         table.row([
             "credit2".into(),
             "0.2".into(),
-            Cell::new("fast", Tone::Good),
+            TextCell::new("fast", Tone::Good),
         ]);
         table
     }
@@ -491,9 +491,13 @@ pub(crate) mod tests {
     }
 
     /// A domain and thirty columns of figures, the titles of which say their number.
-    fn wide() -> Table {
-        let columns = (0..30).map(|i| Column::figures(format!("latency {i:02}\n[ms]")));
-        let mut table = Table::new([Column::words("domain").whole()].into_iter().chain(columns));
+    fn wide() -> TextTable {
+        let columns = (0..30).map(|i| TextColumn::figures(format!("latency {i:02}\n[ms]")));
+        let mut table = TextTable::new(
+            [TextColumn::words("domain").whole()]
+                .into_iter()
+                .chain(columns),
+        );
         for (name, base) in [("web", 7.0), ("db", 12.0), ("batch", 0.5)] {
             let figures = (0..30).map(|i| format!("{} ± 0.25", base + f64::from(i)).into());
             table.row([name.into()].into_iter().chain(figures));
@@ -540,7 +544,10 @@ pub(crate) mod tests {
             assert_eq!(text.matches("web ").count(), tables, "{text}");
             assert!(tables > 1 && !text.contains("no room"), "{text}");
         }
-        let mut long = Table::new([Column::words("domain"), Column::figures("x".repeat(300))]);
+        let mut long = TextTable::new([
+            TextColumn::words("domain"),
+            TextColumn::figures("x".repeat(300)),
+        ]);
         long.row(["web".into(), "1".into()]);
         let text = plain(&long.render_all(&View::of_width(80)));
         assert!(text.lines().all(|line| line.chars().count() <= 80));
@@ -549,7 +556,10 @@ pub(crate) mod tests {
 
     #[test]
     fn a_name_that_is_too_long_wraps() {
-        let mut table = Table::new([Column::words("domain").whole(), Column::figures("share")]);
+        let mut table = TextTable::new([
+            TextColumn::words("domain").whole(),
+            TextColumn::figures("share"),
+        ]);
         table.row(["x".repeat(300).into(), "1".into()]);
         let text = plain(&table.render(&View::of_width(80)));
         assert!(
@@ -561,7 +571,7 @@ pub(crate) mod tests {
 
     #[test]
     fn rows_are_sorted_by_what_the_figures_are_worth() {
-        let mut table = Table::new([Column::words("domain"), Column::figures("wait")]);
+        let mut table = TextTable::new([TextColumn::words("domain"), TextColumn::figures("wait")]);
         for (name, wait) in [
             ("a", "59.7 ms"),
             ("b", "-"),

@@ -166,7 +166,7 @@ pub(super) fn names(asked: &str, title: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::{Column, Table};
+    use crate::text::{TextColumn, TextTable};
 
     #[test]
     fn an_order_is_read() {
@@ -195,8 +195,8 @@ mod tests {
         }
     }
 
-    fn of(title: &str) -> Table {
-        let mut table = Table::new([Column::words("domain"), Column::figures(title)]);
+    fn of(title: &str) -> TextTable {
+        let mut table = TextTable::new([TextColumn::words("domain"), TextColumn::figures(title)]);
         table.row(["a".to_owned().into(), "1".to_owned().into()]);
         table
     }

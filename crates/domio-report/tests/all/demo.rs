@@ -7,9 +7,9 @@ use domio_core::Runstate;
 use domio_papers::ledger::{ClaimResult, LedgerEntry};
 use domio_papers::{ClaimLedger, Claims};
 use domio_report::data::{
-    BarGroup, Bars, Cdf, CdfSeries, Chart, Figure, Line, Lines, MarkShape, Panel, PanelCell,
-    Panels, PaperTitle, Point, Printed, Quantity, ReportData, Section, Sequence, Span, Stack,
-    StackBar, Timeline, TimelineRow, Wait,
+    BarGroup, Bars, Cdf, CdfSeries, Chart, Line, Lines, MarkShape, Panel, PanelCell, Panels,
+    PaperTitle, Picture, Point, Printed, Quantity, ReportData, Section, Sequence, Stack, StackBar,
+    Timeline, TimelineRow, TimelineSpan, Wait,
 };
 use domio_report::html::page;
 use domio_report::tables;
@@ -150,7 +150,7 @@ fn timeline() -> Chart {
     let (mut at, mut owner) = (0, 0);
     while at < END {
         let ran = (noise.next() * 4e6) as u64 + 100_000;
-        let span = |owner, state| Span {
+        let span = |owner, state| TimelineSpan {
             from_ns: at,
             until_ns: at + ran,
             owner,
@@ -273,7 +273,7 @@ fn lines() -> Chart {
 }
 
 fn demo() -> ReportData {
-    let figure = |caption: &str, chart| Figure::new(caption, chart);
+    let figure = |caption: &str, chart| Picture::new(caption, chart);
     ReportData {
         name: "demo".into(),
         title: "Demonstration <of> the report".into(),

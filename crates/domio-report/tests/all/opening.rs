@@ -3,7 +3,7 @@
 use domio_papers::claim::Claim;
 use domio_papers::ledger::{ClaimResult, LedgerEntry};
 use domio_papers::{ClaimLedger, Claims};
-use domio_report::data::{Chart, Figure, PaperTitle, ReportData, Section};
+use domio_report::data::{Chart, PaperTitle, Picture, ReportData, Section};
 use domio_report::html::page;
 
 fn ledger() -> ClaimLedger {
@@ -38,7 +38,7 @@ fn demo() -> ReportData {
             title: "Scheduling <I/O>".into(),
         }],
         sections: vec![
-            section("A figure", vec![Figure::new("About the figure", about)]),
+            section("A figure", vec![Picture::new("About the figure", about)]),
             section("Another", Vec::new()),
         ],
         ..ReportData::default()

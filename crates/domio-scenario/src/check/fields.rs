@@ -10,8 +10,8 @@ use crate::value::{Entry, Node, Table, Value};
 use domio_contract::Policy;
 use domio_core::keys::Span;
 use domio_core::keys::{
-    Code, Given, Good, Key, KeyEntry, KeyKind, KeyParams, KeySection, KeyTable, KeyVariant, Keys,
-    Mistake, Named, Need, Nested, Place, Slot, list, path_in,
+    Code, Given, Good, Key, KeyEntry, KeyKind, KeyParams, KeyPlace, KeySection, KeyTable,
+    KeyVariant, Keys, Mistake, Named, Need, Nested, Slot, list, path_in,
 };
 use domio_core::{Duration, ParamSpec, ParamValues};
 use std::any::Any;
@@ -487,12 +487,12 @@ impl KeyTable for Fields {
         self.variant.map(|variant| variant.word)
     }
 
-    fn selected(&self) -> Option<Place> {
+    fn selected(&self) -> Option<KeyPlace> {
         self.place(self.section.selector?)
     }
 
-    fn place(&self, name: &str) -> Option<Place> {
-        self.named(name).map(|field| Place {
+    fn place(&self, name: &str) -> Option<KeyPlace> {
+        self.named(name).map(|field| KeyPlace {
             key: field.key_span,
             value: field.span,
             path: self.key_path(&field.written),

@@ -4,7 +4,7 @@ use super::shared::GivenParams;
 use crate::plan::{Input, Replay};
 use domio_core::ParamValues;
 use domio_core::keys::Span;
-use domio_vmm::bus::side::{DevicePart, Domains, Member};
+use domio_vmm::bus::side::{DevicePart, Domains, DriverMember};
 use domio_vmm::config::{DomainConfig, GuestConfig, ProcessOrder, VcpuConfig};
 use std::collections::BTreeMap;
 
@@ -52,7 +52,7 @@ pub(super) struct Resolved {
 impl Resolved {
     /// The domains, as devices see them.
     pub fn domains(&self) -> Domains<'_> {
-        let all = self.domains.iter().map(|domain| Member {
+        let all = self.domains.iter().map(|domain| DriverMember {
             config: &domain.config,
             span: domain.span,
         });

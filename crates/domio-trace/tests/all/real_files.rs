@@ -54,7 +54,7 @@ fn counts((names, records): &(Names, Vec<Record>)) -> BTreeMap<(&'static str, u8
     counts
 }
 
-/// Counted with a separate program from the bytes of the file. CONTINUE_RUNNING is in as many
+/// FigureOf with a separate program from the bytes of the file. CONTINUE_RUNNING is in as many
 /// records as INFCONT, of which it is the second half.
 #[test]
 fn every_record_of_a_file_is_read() {

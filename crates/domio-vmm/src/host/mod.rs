@@ -46,7 +46,7 @@ mod snapshot;
 mod tell;
 
 pub use crate::event::Event;
-pub use crate::hypervisor::hold::Hold;
+pub use crate::hypervisor::hold::TimerHold;
 pub use crate::hypervisor::vcpu::RunstateTimes;
 pub use crate::hypervisor::{MAX_PASSES_AT_ONE_INSTANT, MAX_PASSES_OF_A_VCPU};
 pub use snapshot::{PcpuSnapshot, Snapshot, VcpuSnapshot};
@@ -182,7 +182,7 @@ impl<S: Sink, D: Device> Model for Host<S, D> {
             Event::GuestTick(vcpu) => self.guest_tick(queue, vcpu, now),
             Event::HostTick(pcpu) => self.host_tick(queue, pcpu, now),
             Event::Device(token) => self.device_event(queue, token, now),
-            Event::Hold => self.xen.pcpus.hold(queue),
+            Event::TimerHold => self.xen.pcpus.hold(queue),
             Event::Action(action) => self.operator(queue, action as usize, now),
             Event::Start(domain) => self.create_domain(queue, domain as usize, now),
             Event::Destroy(domain) => self.destroy_domain(queue, domain as usize, now),

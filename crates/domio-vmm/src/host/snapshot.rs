@@ -8,7 +8,7 @@
 use super::Host;
 use crate::bus::device::Device;
 use crate::event::{Event, Queue};
-use crate::hypervisor::hold::Hold;
+use crate::hypervisor::hold::TimerHold;
 use crate::hypervisor::pcpu::Cause;
 use alloc::vec::Vec;
 use domio_contract::{Pause, StateRows};
@@ -24,7 +24,7 @@ pub struct Snapshot {
     /// What each pcpu does, by pcpu; missing ones idle.
     pub pcpus: Vec<PcpuSnapshot>,
     /// What will keep timers from running from then on.
-    pub holds: Vec<Hold>,
+    pub holds: Vec<TimerHold>,
     /// What the policy has in its books, in rows as the policy tells them; without a row the policy
     /// begins anew.
     pub policy: StateRows,

@@ -7,7 +7,7 @@ use domio_sim::Outcome;
 use domio_vmm::Simulation;
 use domio_vmm::bus::NoDevices;
 use domio_vmm::config::Workload;
-use domio_vmm::host::{Hold, PcpuSnapshot, Snapshot, VcpuSnapshot};
+use domio_vmm::host::{PcpuSnapshot, Snapshot, TimerHold, VcpuSnapshot};
 
 /// A burner whose slice of 1 ms ends while a policy timer is set to `timer` (microseconds).
 fn slice_and_timer(version: XenVersion, slop: u64, timer: u64) -> Vec<String> {
@@ -289,7 +289,7 @@ fn slice_end_with_holds(version: XenVersion, holds: &[(u64, u64)]) -> Vec<String
         entered: at_us(500),
         slice_end: Some(at_ms(1)),
     };
-    let hold = |&(from, until): &(u64, u64)| Hold {
+    let hold = |&(from, until): &(u64, u64)| TimerHold {
         pcpu: P0,
         from: at_us(from),
         until: at_us(until),

@@ -12,8 +12,8 @@ Examples:
 The folder is a crate: one source file that begins as the shortest example that ships, a test that
 holds the part to its contract, a scenario with the part, and a program, which is domio with the
 part in it. Every command, scenario and report of that program knows the part by its name.
-Without --domio the crate asks the registry for this version of domio; with it, for a checkout, whose
-versions of libraries it takes over as well.";
+Without --domio the crate asks the registry for this version of domio; with --domio, for a checkout,
+whose versions of libraries it takes over as well.";
 
 /// Arguments of `new`.
 #[derive(Debug, Args)]

@@ -11,7 +11,7 @@ use domio_advise::calibrate::{
     points,
 };
 use domio_front::hosts;
-use domio_report::text::{Cell, Column, Table};
+use domio_report::text::{TextCell, TextColumn, TextTable};
 use domio_run::simulate::RunFault;
 use domio_run::{Sample, SampleKey, Subject};
 
@@ -108,12 +108,12 @@ fn size_effect(
 }
 
 fn table(first: &str, rows: &[CalibrationRow], name: impl Fn(&CalibrationRow) -> String) -> String {
-    let mut table = Table::new([
-        Column::figures(first),
-        Column::figures("receiving\n[% of one pcpu]"),
-        Column::figures("sending\n[% of one pcpu]"),
-        Column::figures("sending /\nreceiving"),
-        Column::figures("lost\n[packets]"),
+    let mut table = TextTable::new([
+        TextColumn::figures(first),
+        TextColumn::figures("receiving\n[% of one pcpu]"),
+        TextColumn::figures("sending\n[% of one pcpu]"),
+        TextColumn::figures("sending /\nreceiving"),
+        TextColumn::figures("lost\n[packets]"),
     ]);
     for row in rows {
         let cells = [
@@ -123,7 +123,7 @@ fn table(first: &str, rows: &[CalibrationRow], name: impl Fn(&CalibrationRow) ->
             format!("{:.3}", row.weight),
             row.lost.to_string(),
         ];
-        table.row(cells.map(Cell::from));
+        table.row(cells.map(TextCell::from));
     }
     table.render(out::view())
 }

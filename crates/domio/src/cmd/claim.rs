@@ -6,7 +6,7 @@ use crate::suggest;
 use anyhow::{anyhow, bail};
 use domio_front::papers::Chosen;
 use domio_papers::claim_page::ClaimPage;
-use domio_report::text::{Cell, Column, Table, Tone};
+use domio_report::text::{TextCell, TextColumn, TextTable, Tone};
 
 /// What the record says of a claim without checks.
 const NOT_IMPLEMENTED: &str = "not-implemented";
@@ -29,16 +29,16 @@ fn list(args: &ClaimList, global: &Global) -> anyhow::Result<Status> {
         out::json(&pages)?;
         return Ok(Status::Success);
     }
-    let mut table = Table::new([
-        Column::words("claim").whole(),
-        Column::words("on record").whole(),
-        Column::figures("checks"),
-        Column::words("where"),
-        Column::words("statement"),
+    let mut table = TextTable::new([
+        TextColumn::words("claim").whole(),
+        TextColumn::words("on record").whole(),
+        TextColumn::figures("checks"),
+        TextColumn::words("where"),
+        TextColumn::words("statement"),
     ]);
     for page in &pages {
         table.row([
-            Cell::new(page.id.as_str(), Tone::Strong),
+            TextCell::new(page.id.as_str(), Tone::Strong),
             recorded(page).into(),
             checks(page).to_string().into(),
             page.place.as_str().into(),

@@ -122,7 +122,8 @@ static ELEVATOR: Template = Template {
     beside: None,
     changes: &[
         (
-            "//! Noop: first come, first served, with merging (Linux 2.6.24, `block/noop-iosched.c`).",
+            "//! Noop: first come, first served, with merging (Linux 2.6.24, \
+             `block/noop-iosched.c`).",
             "//! The elevator `@name@`. It begins as noop of domio: first come, first served.",
         ),
         ("\"noop\"", "\"@name@\""),
@@ -195,8 +196,8 @@ static DEVICE: Template = Template {
         ("tape", "@crate@"),
         ("Tape", "@Type@"),
         (
-            "//! A device that is neither a network nor a disk, for tests alone: all that it takes is this folder\n\
-             //! and one line of the registry.",
+            "//! A device that is neither a network nor a disk, for tests alone: all that it takes is \
+             this folder\n//! and one line of the registry.",
             "//! The device `@name@`. It begins as a tape, which is neither a network nor a disk.",
         ),
     ],

@@ -8,7 +8,7 @@ use crate::suggest;
 use anyhow::bail;
 use domio_lab::store::{DEFAULT, FigureMoved, Held, Moves, Store, moves};
 use domio_report::figure;
-use domio_report::text::{Cell, Column, Table, Tone};
+use domio_report::text::{TextCell, TextColumn, TextTable, Tone};
 use domio_run::Sample;
 use domio_stats::Estimate;
 use serde_json::{Value, json};
@@ -39,18 +39,18 @@ fn list(args: &ResultsList, this: &str) -> anyhow::Result<Status> {
         return Ok(Status::Success);
     }
     for (i, program) in programs(&held).iter().enumerate() {
-        let mut table = Table::new([
-            Column::words("experiment or scenario"),
-            Column::words("settings"),
-            Column::figures("seed"),
-            Column::figures("replications"),
-            Column::words("last made (UTC)").whole(),
-            Column::figures("took [s]"),
-            Column::figures("size [kB]"),
+        let mut table = TextTable::new([
+            TextColumn::words("experiment or scenario"),
+            TextColumn::words("settings"),
+            TextColumn::figures("seed"),
+            TextColumn::figures("replications"),
+            TextColumn::words("last made (UTC)").whole(),
+            TextColumn::figures("took [s]"),
+            TextColumn::figures("size [kB]"),
         ]);
         for held in held.iter().filter(|held| held.program == *program) {
             table.row([
-                Cell::new(held.subject.name.clone(), Tone::Strong),
+                TextCell::new(held.subject.name.clone(), Tone::Strong),
                 held.subject.settings.clone().into(),
                 held.seed.to_string().into(),
                 held.replications.to_string().into(),
@@ -119,10 +119,10 @@ fn show(args: &ResultsShow, this: &str) -> anyhow::Result<Status> {
             shown.push(json);
             continue;
         }
-        let mut table = Table::new([
-            Column::words("figure").whole(),
-            Column::figures("mean and 95 % interval"),
-            Column::figures("replications"),
+        let mut table = TextTable::new([
+            TextColumn::words("figure").whole(),
+            TextColumn::figures("mean and 95 % interval"),
+            TextColumn::figures("replications"),
         ]);
         for (name, estimate) in figures {
             let n = estimate.n.to_string();
@@ -216,12 +216,12 @@ fn diff_to_text(before: &str, after: &str, moves: &Moves) -> String {
         moves.moved.len(),
         moves.same
     );
-    let mut table = Table::new([
-        Column::words("experiment or scenario"),
-        Column::words("figure"),
-        Column::figures("before"),
-        Column::figures("after"),
-        Column::words("mean differs"),
+    let mut table = TextTable::new([
+        TextColumn::words("experiment or scenario"),
+        TextColumn::words("figure"),
+        TextColumn::figures("before"),
+        TextColumn::figures("after"),
+        TextColumn::words("mean differs"),
     ]);
     for moved in &moves.moved {
         let estimate = |estimate: Option<Estimate>| match estimate {
@@ -229,7 +229,7 @@ fn diff_to_text(before: &str, after: &str, moves: &Moves) -> String {
             None => "none".to_owned(),
         };
         table.row([
-            Cell::new(moved.name.clone(), Tone::Strong),
+            TextCell::new(moved.name.clone(), Tone::Strong),
             moved.figure.clone().into(),
             estimate(moved.before).into(),
             estimate(moved.after).into(),

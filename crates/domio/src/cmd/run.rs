@@ -13,7 +13,7 @@ use domio_core::{DomainId, Names, Record, Sink};
 use domio_front::hosts;
 use domio_lab::Keeper;
 use domio_meter::ResidenceJson;
-use domio_report::data::{Chart, Figure, ReportData, Section};
+use domio_report::data::{Chart, Picture, ReportData, Section};
 use domio_report::driver_work as work;
 use domio_report::overhead;
 use domio_report::run_json::{self, RunJson};
@@ -270,7 +270,7 @@ fn report(
     // The first is the share. The other measures are clearer in one table.
     figures.truncate(1);
     let table = samples::table_of_domains(samples, &names);
-    figures.push(Figure::new("All measures", Chart::Table(table)));
+    figures.push(Picture::new("All measures", Chart::Table(table)));
     let mut sections = vec![Section {
         title: "Domains".to_owned(),
         text: String::new(),

@@ -10,7 +10,7 @@ use anyhow::anyhow;
 use domio_front::hosts;
 use domio_front::scenarios::{is_unreadable, near, of_file, of_stdin};
 use domio_papers::paper::{self, Paper};
-use domio_report::text::{Cell, Column, Table, Tone};
+use domio_report::text::{TextCell, TextColumn, TextTable, Tone};
 use domio_scenario::{Parts, Scenario, example, examples, schema};
 use serde_json::json;
 
@@ -107,9 +107,12 @@ fn list(args: &ScenarioList, parts: &Parts) -> anyhow::Result<Status> {
         out::json(&list.collect::<Vec<_>>())?;
         return Ok(Status::Success);
     }
-    let mut table = Table::new([Column::words("scenario").whole(), Column::words("shows")]);
+    let mut table = TextTable::new([
+        TextColumn::words("scenario").whole(),
+        TextColumn::words("shows"),
+    ]);
     for (name, title) in titled {
-        table.row([Cell::new(name, Tone::Strong), title.into()]);
+        table.row([TextCell::new(name, Tone::Strong), title.into()]);
     }
     out::text(&table.render(out::view()))?;
     if !args.papers {

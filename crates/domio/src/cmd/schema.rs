@@ -4,7 +4,7 @@ use crate::args::Schema;
 use crate::out::{self, Status};
 use crate::schema;
 use crate::shared::registered;
-use domio_report::text::{Cell, Column, Table, Tone};
+use domio_report::text::{TextCell, TextColumn, TextTable, Tone};
 use serde_json::json;
 
 /// Prints one schema, or lists them.
@@ -27,14 +27,14 @@ fn list(as_json: bool) -> anyhow::Result<Status> {
         out::json(&schema::all().into_iter().map(entry).collect::<Vec<_>>())?;
         return Ok(Status::Success);
     }
-    let mut table = Table::new([
-        Column::words("schema").whole(),
-        Column::words("id").whole(),
-        Column::words("of"),
+    let mut table = TextTable::new([
+        TextColumn::words("schema").whole(),
+        TextColumn::words("id").whole(),
+        TextColumn::words("of"),
     ]);
     for schema in schema::all() {
         table.row([
-            Cell::new(schema.name, Tone::Strong),
+            TextCell::new(schema.name, Tone::Strong),
             schema.id.into(),
             schema.doc.into(),
         ]);

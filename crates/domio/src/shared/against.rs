@@ -9,7 +9,7 @@ use domio_papers::against::{BaselineLedger, BeforeAfter, ClaimMoved, LedgerMoves
 use domio_papers::reproduce::{Options, Reproduction, decide_again};
 use domio_papers::{Claim, Registry};
 use domio_report::figure;
-use domio_report::text::{Cell, Column, Table, Tone};
+use domio_report::text::{TextCell, TextColumn, TextTable, Tone};
 use domio_run::Sample;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -98,11 +98,11 @@ pub fn render(moves: &LedgerMoves) -> String {
         0 => ".\n".to_owned(),
         n => format!(", {n} not in the baseline.\n"),
     };
-    let mut table = Table::new([
-        Column::words("claim").whole(),
-        Column::words("verdict"),
-        Column::words("before"),
-        Column::words("after"),
+    let mut table = TextTable::new([
+        TextColumn::words("claim").whole(),
+        TextColumn::words("verdict"),
+        TextColumn::words("before"),
+        TextColumn::words("after"),
     ]);
     for claim in moves.verdicts.iter().chain(&moves.figures) {
         let verdict = match claim.moved.get("verdict") {
@@ -110,7 +110,7 @@ pub fn render(moves: &LedgerMoves) -> String {
             None => "as before".to_owned(),
         };
         table.row([
-            Cell::new(claim.id.clone(), Tone::Strong),
+            TextCell::new(claim.id.clone(), Tone::Strong),
             verdict.into(),
             figures(claim, |pair| &pair.before).into(),
             figures(claim, |pair| &pair.after).into(),

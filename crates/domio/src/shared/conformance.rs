@@ -4,7 +4,7 @@ use crate::args::{Global, PolicyCheck};
 use crate::out::{self, Status};
 use crate::shared::choice::Choice;
 use domio_front::conformance::SuiteOutcome;
-use domio_report::text::{Cell, Column, Table, Tone};
+use domio_report::text::{TextCell, TextColumn, TextTable, Tone};
 use domio_sched::conformance::CHECKERS;
 use serde_json::{Value, json};
 
@@ -32,10 +32,10 @@ fn status(outcome: &SuiteOutcome) -> Status {
 }
 
 fn to_text(outcome: &SuiteOutcome, name: &str) -> String {
-    let mut table = Table::new([
-        Column::words("check").whole(),
-        Column::words("result").whole(),
-        Column::words("looks for"),
+    let mut table = TextTable::new([
+        TextColumn::words("check").whole(),
+        TextColumn::words("result").whole(),
+        TextColumn::words("looks for"),
     ]);
     let mut details = String::new();
     for checker in CHECKERS {
@@ -46,8 +46,8 @@ fn to_text(outcome: &SuiteOutcome, name: &str) -> String {
             _ => ("not promised".to_owned(), Tone::Dim),
         };
         table.row([
-            Cell::new(checker.name, Tone::Strong),
-            Cell::new(result, tone),
+            TextCell::new(checker.name, Tone::Strong),
+            TextCell::new(result, tone),
             checker.doc.into(),
         ]);
         if let Some(first) = findings.first() {
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn a_correct_one_passes_and_is_not_asked_for_what_it_does_not_promise() {
-        let correct = outcome::<fifo::Correct>();
+        let correct = outcome::<fifo::CorrectFifo>();
         assert_eq!(status(&correct), Status::Success);
         let caps = CHECKERS.iter().find(|c| c.name == "caps").unwrap();
         assert_eq!(correct.result(caps), "not-promised");

@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use domio_blk::elevator::{ElevatorInfo, find_elevator};
 use domio_contract::Policy;
 use domio_core::{ParamKind, ParamSpec};
-use domio_report::text::{Cell, Column, Table, Tone};
+use domio_report::text::{TextCell, TextColumn, TextTable, Tone};
 use domio_scenario::{Parts, unmodelled_policy};
 use serde::Serialize;
 
@@ -59,13 +59,17 @@ pub fn list(
     what: &str,
     all: impl IntoIterator<Item = (&'static str, &'static str, &'static str)>,
 ) -> anyhow::Result<Status> {
-    let mut table = Table::new([
-        Column::words(what).whole(),
-        Column::words("what it does"),
-        Column::words("source"),
+    let mut table = TextTable::new([
+        TextColumn::words(what).whole(),
+        TextColumn::words("what it does"),
+        TextColumn::words("source"),
     ]);
     for (name, summary, source) in all {
-        table.row([Cell::new(name, Tone::Strong), summary.into(), source.into()]);
+        table.row([
+            TextCell::new(name, Tone::Strong),
+            summary.into(),
+            source.into(),
+        ]);
     }
     out::text(&table.render(out::view()))?;
     Ok(Status::Success)
@@ -80,17 +84,17 @@ pub fn tables(all: impl IntoIterator<Item = (&'static str, Vec<&'static ParamSpe
         .collect()
 }
 
-fn parameters(specs: &[&ParamSpec]) -> Table {
-    let mut table = Table::new([
-        Column::words("name").whole(),
-        Column::figures("default"),
-        Column::words("unit"),
-        Column::words("range"),
-        Column::words("meaning"),
+fn parameters(specs: &[&ParamSpec]) -> TextTable {
+    let mut table = TextTable::new([
+        TextColumn::words("name").whole(),
+        TextColumn::figures("default"),
+        TextColumn::words("unit"),
+        TextColumn::words("range"),
+        TextColumn::words("meaning"),
     ]);
     for spec in specs {
         table.row([
-            Cell::new(spec.name, Tone::Strong),
+            TextCell::new(spec.name, Tone::Strong),
             spec.show(spec.default).to_string().into(),
             spec.unit.into(),
             spec.range().to_string().into(),

@@ -8,7 +8,7 @@ use domio_core::{DomainId, Names, Record, Sink};
 use domio_front::hosts;
 use domio_lab::{Keeper, ProgressListener};
 use domio_papers::tour::{REPLICATIONS, SCENARIO, hosts};
-use domio_report::data::{Figure, Section};
+use domio_report::data::{Picture, Section};
 use domio_report::{figure, observed, samples, text};
 use domio_run::observe::{Observer, Seen, Window};
 use domio_run::simulate::{RunFault, domains, measured};
@@ -185,7 +185,7 @@ impl Tour {
     }
 
     /// Charts of the measures that the terminal shows too.
-    fn bars(&self) -> Vec<Figure> {
+    fn bars(&self) -> Vec<Picture> {
         let shown = |name: &str| SHOWN.iter().any(|key| name.ends_with(key));
         let reduced = |sample: &Sample| {
             let values = sample.values().filter(|(name, _)| shown(name));

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::slice::Iter;
 
 use domio_answer::column::fact;
-use domio_answer::{Cell, Column, Field, Known, rows};
+use domio_answer::{Cell, Column, FieldType, Known, rows};
 use domio_core::{Duration, Instant, PcpuId, Runstate, VcpuName};
 
 /// Rows of a map at its begin, and as many at its end: those between are counted only.
@@ -68,7 +68,7 @@ rows! {
 }
 
 /// A change is who comes, who leaves, and to where.
-impl Field for MapChange {
+impl FieldType for MapChange {
     fn columns(_: &mut dyn Iterator<Item = Column>) -> Vec<Column> {
         let event = fact("event").doc("`runs` or `wakes`.");
         let vcpu = fact("").doc("Who; null when the pcpu idles.");
@@ -97,8 +97,8 @@ impl Field for MapChange {
     fn take(cells: &mut Iter<'_, Cell>, known: Known<'_>) -> Option<Self> {
         let event = String::take(cells, known)?;
         let vcpu = VcpuName::take(cells, known)?;
-        let left = <Option<VcpuName> as Field>::take(cells, known)?;
-        let to = <Option<Runstate> as Field>::take(cells, known)?;
+        let left = <Option<VcpuName> as FieldType>::take(cells, known)?;
+        let to = <Option<Runstate> as FieldType>::take(cells, known)?;
         match event.as_str() {
             "runs" => Some(MapChange::Runs(vcpu, left.zip(to))),
             "wakes" => Some(MapChange::Wakes(vcpu)),

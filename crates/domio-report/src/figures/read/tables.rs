@@ -27,17 +27,17 @@ static SET: Key = Key::new(
 static PANEL_KEY: Key = Key::new("NAME", KeyKind::Section(&PANEL), Need::Required, "A panel.");
 
 /// `[[figure]]`.
-pub static FIGURE: KeySection = KeySection::plain("[[figure]]", "A figure.", Figure::KEYS);
+pub static FIGURE: KeySection = KeySection::plain("[[figure]]", "A figure.", FigureKeys::KEYS);
 
 keys! {
-    pub struct Figure {
+    pub struct FigureKeys {
         id: String = form(&ID, id), Need::Required, "Name within the paper.";
         number: String = text(), Need::Required, "Number in the paper, as printed.";
         title: String = text(), Need::Required, "What it shows.";
         text: String = text(), Need::Word(""), "Text below the title.";
         caption: String = text(), Need::Required, "What is seen.";
         claims: Vec<String> = texts(), Need::Optional("none"), "Claims about it.";
-        kind: Kind = word(&KINDS), Need::Required, "How it is drawn.";
+        kind: KindKeys = word(&KINDS), Need::Required, "How it is drawn.";
         experiments: Nested = texts_or_tables(&EXPERIMENT), Need::Required,
             "Experiments, or patterns of several.";
         sets: Nested = by_name(&SET), Need::Optional("none"), "Sets of the figure's own.";
@@ -74,7 +74,7 @@ fn id(text: &str) -> Result<String, String> {
 
 /// How a figure is drawn.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum KindKeys {
     Panels,
     Bars,
     Stack,
@@ -83,25 +83,25 @@ pub enum Kind {
     Sequence,
 }
 
-pub static KINDS: [WordOf<Kind>; 6] = [
-    WordOf::new("panels", Kind::Panels, "A panel for each quantity."),
-    WordOf::new("bars", Kind::Bars, "Grouped bars."),
-    WordOf::new("stack", Kind::Stack, "Bars of parts."),
-    WordOf::new("lines", Kind::Lines, "Curves."),
-    WordOf::new("cdf", Kind::Cdf, "The distribution of a list."),
-    WordOf::new("sequence", Kind::Sequence, "A list in its order."),
+pub static KINDS: [WordOf<KindKeys>; 6] = [
+    WordOf::new("panels", KindKeys::Panels, "A panel for each quantity."),
+    WordOf::new("bars", KindKeys::Bars, "Grouped bars."),
+    WordOf::new("stack", KindKeys::Stack, "Bars of parts."),
+    WordOf::new("lines", KindKeys::Lines, "Curves."),
+    WordOf::new("cdf", KindKeys::Cdf, "The distribution of a list."),
+    WordOf::new("sequence", KindKeys::Sequence, "A list in its order."),
 ];
 
-impl Kind {
+impl KindKeys {
     /// Keys that this kind has besides those of all kinds.
     pub fn keys(self) -> &'static [&'static str] {
         match self {
-            Kind::Panels => &["panels"],
-            Kind::Bars => &["value", "values", "names", "reference"],
-            Kind::Stack => &["value", "values", "names"],
-            Kind::Lines => &["value", "values", "names", "along"],
-            Kind::Cdf => &["value", "list"],
-            Kind::Sequence => &["value", "list", "count"],
+            KindKeys::Panels => &["panels"],
+            KindKeys::Bars => &["value", "values", "names", "reference"],
+            KindKeys::Stack => &["value", "values", "names"],
+            KindKeys::Lines => &["value", "values", "names", "along"],
+            KindKeys::Cdf => &["value", "list"],
+            KindKeys::Sequence => &["value", "list", "count"],
         }
     }
 }
@@ -121,19 +121,19 @@ static BY: [WordOf<bool>; 2] = [
 
 /// An experiment with a name for readers.
 pub static EXPERIMENT: KeySection =
-    KeySection::plain("experiments", "An experiment.", Experiment::KEYS);
+    KeySection::plain("experiments", "An experiment.", ExperimentKeys::KEYS);
 
 keys! {
-    pub struct Experiment {
+    pub struct ExperimentKeys {
         experiment: String = text(), Need::Required, "Its name.";
         name: String = text(), Need::Required, "What readers call it.";
     }
 }
 
-pub static VALUE: KeySection = KeySection::plain("value", "The axis of values.", Value::KEYS);
+pub static VALUE: KeySection = KeySection::plain("value", "The axis of values.", ValueKeys::KEYS);
 
 keys! {
-    pub struct Value {
+    pub struct ValueKeys {
         name: String = text(), Need::Required, "What is shown.";
         unit: String = text(), Need::Word(""), "Its unit.";
         axis: Option<bool> = word(&AXES), Need::Word("auto"), "Linear or not.";
@@ -166,10 +166,10 @@ keys! {
     }
 }
 
-pub static PANEL: KeySection = KeySection::plain("[panels.NAME]", "A panel.", Panel::KEYS);
+pub static PANEL: KeySection = KeySection::plain("[panels.NAME]", "A panel.", PanelKeys::KEYS);
 
 keys! {
-    pub struct Panel {
+    pub struct PanelKeys {
         name: String = text(), Need::Required, "What is shown.";
         unit: String = text(), Need::Word(""), "Its unit.";
         text: String = text(), Need::Word(""),
@@ -231,11 +231,14 @@ keys! {
     }
 }
 
-pub static PUBLISHED: KeySection =
-    KeySection::plain("published", "A value that the paper prints.", Printed::KEYS);
+pub static PUBLISHED: KeySection = KeySection::plain(
+    "published",
+    "A value that the paper prints.",
+    PrintedKeys::KEYS,
+);
 
 keys! {
-    pub struct Printed {
+    pub struct PrintedKeys {
         panel: String = text(), Need::Optional("none"), "Its panel.";
         at: Vec<String> = texts(), Need::Optional("all"), "Its column, group or place.";
         of: String = text(), Need::Optional("all"), "Its bar.";

@@ -11,7 +11,7 @@ use domio_core::keys::{Checker, Code, Mistake, Named, Span};
 /// The domains of a scenario.
 pub struct Domains<'d> {
     /// In the order of the text, members of groups one by one.
-    pub all: Vec<Member<'d>>,
+    pub all: Vec<DriverMember<'d>>,
     /// Indices of domains by name, and of groups by theirs.
     pub by_name: &'d BTreeMap<String, Vec<usize>>,
     /// Whether the name of every domain of the text is known.
@@ -20,7 +20,7 @@ pub struct Domains<'d> {
 
 /// A domain of a scenario.
 #[derive(Clone, Copy)]
-pub struct Member<'d> {
+pub struct DriverMember<'d> {
     /// What it is made of, so far.
     pub config: &'d DomainConfig,
     /// Where its name stands.

@@ -13,7 +13,7 @@
 mod driver;
 mod input;
 
-pub use driver::{DeviceUsers, Domains, Member, who};
+pub use driver::{DeviceUsers, Domains, DriverMember, who};
 pub use input::{InputFiles, NoDemands, RecordedCalls, RecordedRequests, TaskInput};
 
 use crate::config::TaskConfig;

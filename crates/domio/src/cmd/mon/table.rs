@@ -6,7 +6,7 @@ use domio_meter::{
 };
 use domio_monitor::{DomainNames, untold};
 use domio_report::residence;
-use domio_report::text::{self, Cell, Column, Table, Tone, View};
+use domio_report::text::{self, TextCell, TextColumn, TextTable, Tone, View};
 
 /// A domain each row; then what driver domains did for whom, and the longest wait.
 pub fn render(
@@ -67,17 +67,17 @@ fn residence(
     )
 }
 
-fn domains(names: &DomainNames, total: &IntervalSample) -> Table {
-    let mut table = Table::new([
-        Column::words("domain").whole(),
-        Column::figures("gotten %"),
-        Column::figures("per execution ms"),
-        Column::figures("allocated ms"),
-        Column::figures("waited %"),
-        Column::figures("per execution ms"),
-        Column::figures("blocked %"),
-        Column::figures("executions/s"),
-        Column::figures("I/O /s"),
+fn domains(names: &DomainNames, total: &IntervalSample) -> TextTable {
+    let mut table = TextTable::new([
+        TextColumn::words("domain").whole(),
+        TextColumn::figures("gotten %"),
+        TextColumn::figures("per execution ms"),
+        TextColumn::figures("allocated ms"),
+        TextColumn::figures("waited %"),
+        TextColumn::figures("per execution ms"),
+        TextColumn::figures("blocked %"),
+        TextColumn::figures("executions/s"),
+        TextColumn::figures("I/O /s"),
     ]);
     let time = total.length() as f64;
     let passed = total.passed.iter().map(|(_, ns)| *ns).max();
@@ -92,7 +92,7 @@ fn domains(names: &DomainNames, total: &IntervalSample) -> Table {
         };
         let a_second = |count: u64| format!("{:.1}", count as f64 * 1e9 / time);
         table.row([
-            Cell::new(names.domain(domain.id), Tone::Strong),
+            TextCell::new(names.domain(domain.id), Tone::Strong),
             percent(f.gotten).into(),
             each(f.gotten).into(),
             each(f.allocated).into(),
@@ -102,7 +102,7 @@ fn domains(names: &DomainNames, total: &IntervalSample) -> Table {
             a_second(f.executions).into(),
             match has_io || f.io > 0 {
                 true => a_second(f.io).into(),
-                false => Cell::new("-", Tone::Dim),
+                false => TextCell::new("-", Tone::Dim),
             },
         ]);
     }
@@ -121,15 +121,15 @@ fn unknown(names: &DomainNames, total: &IntervalSample) -> Option<String> {
     (!told.is_empty()).then(|| format!("unknown %: {}\n", told.join(", ")))
 }
 
-fn drivers(names: &DomainNames, total: &IntervalSample, weight: PacketWeight) -> Table {
-    let mut table = Table::new([
-        Column::words("driver domain").whole(),
-        Column::words("for").whole(),
-        Column::figures("packets sent"),
-        Column::figures("received"),
-        Column::figures("by packets %"),
-        Column::figures("exact %"),
-        Column::figures("error points"),
+fn drivers(names: &DomainNames, total: &IntervalSample, weight: PacketWeight) -> TextTable {
+    let mut table = TextTable::new([
+        TextColumn::words("driver domain").whole(),
+        TextColumn::words("for").whole(),
+        TextColumn::figures("packets sent"),
+        TextColumn::figures("received"),
+        TextColumn::figures("by packets %"),
+        TextColumn::figures("exact %"),
+        TextColumn::figures("error points"),
     ]);
     for of in charges(total, weight) {
         for charge in &of.charges {
@@ -144,7 +144,7 @@ fn drivers(names: &DomainNames, total: &IntervalSample, weight: PacketWeight) ->
             };
             table.row([
                 names.domain(of.driver).into(),
-                Cell::new(names.domain(charge.traffic.guest), Tone::Strong),
+                TextCell::new(names.domain(charge.traffic.guest), Tone::Strong),
                 packets(charge.traffic.sent).into(),
                 packets(charge.traffic.received).into(),
                 share(charge.estimate).into(),

@@ -2,7 +2,7 @@
 
 use super::tracked::{PlotPoint, Plotted, TradeOff};
 use domio_answer::{Holds, Table};
-use domio_report::data::{BarGroup, Bars, Chart, Figure, Line, Lines, Point, Quantity, Section};
+use domio_report::data::{BarGroup, Bars, Chart, Line, Lines, Picture, Point, Quantity, Section};
 use domio_report::{figure, tables};
 use domio_stats::Estimate;
 use domio_sweep::{Axis, SweepFigure};
@@ -37,7 +37,7 @@ fn quantity(figure: &SweepFigure) -> Quantity {
 }
 
 /// A measure along an axis: lines over numbers, bars over names.
-fn plotted(axes: &[Axis], plot: &Plotted) -> Figure {
+fn plotted(axes: &[Axis], plot: &Plotted) -> Picture {
     let along = &axes[plot.along];
     let others: Vec<&Axis> = others(axes, plot.along);
     let several = others.iter().any(|axis| axis.len() > 1);
@@ -57,7 +57,7 @@ fn plotted(axes: &[Axis], plot: &Plotted) -> Figure {
     };
     let heading = figure::title(&title, plot.figure.declared.unit);
     let file = format!("{} along {}", plot.figure, along.key());
-    Figure::new(format!("{heading} along {}{caption}", along.key()), chart).named(&file)
+    Picture::new(format!("{heading} along {}{caption}", along.key()), chart).named(&file)
 }
 
 fn others(axes: &[Axis], along: usize) -> Vec<&Axis> {
@@ -121,7 +121,7 @@ fn bars(along: &Axis, plot: &Plotted, name: impl Fn(&[u64]) -> String) -> Chart 
     })
 }
 
-fn front(trade: &TradeOff) -> Figure {
+fn front(trade: &TradeOff) -> Picture {
     let [a, b] = &trade.figures;
     let mean = |means: &[Option<Estimate>], i: usize| means.get(i).copied().flatten();
     let points = trade.cells().map(|cell| Point {
@@ -144,10 +144,10 @@ fn front(trade: &TradeOff) -> Figure {
         }],
         ..Lines::default()
     });
-    Figure::new(caption, chart).named(&format!("{b} against {a}"))
+    Picture::new(caption, chart).named(&format!("{b} against {a}"))
 }
 
-fn table(axes: &[Axis], trade: &TradeOff) -> Figure {
+fn table(axes: &[Axis], trade: &TradeOff) -> Picture {
     let cell = tables::name("cell").of(Holds::Whole);
     let values = axes.iter().map(|axis| tables::text(axis.key().to_owned()));
     let means = trade.figures.iter();
@@ -160,5 +160,5 @@ fn table(axes: &[Axis], trade: &TradeOff) -> Figure {
         let number = [figures.cell.number.into()];
         table.row(number.into_iter().chain(values).chain(means));
     }
-    Figure::new("The cells", Chart::Table(table)).named("front")
+    Picture::new("The cells", Chart::Table(table)).named("front")
 }

@@ -4,7 +4,7 @@ use super::tracked::{CellFigures, Found, TradeOff};
 use crate::out;
 use domio_front::cells::setting;
 use domio_report::figure;
-use domio_report::text::{Cell, Column, Table, Tone};
+use domio_report::text::{TextCell, TextColumn, TextTable, Tone};
 use domio_stats::Estimate;
 use domio_sweep::{Axis, Goal, Score, SweepFigure};
 use serde_json::{Map, Value, json};
@@ -73,16 +73,16 @@ impl Told<'_> {
 
     fn front(&self, trade: &TradeOff) -> String {
         let [a, b] = &trade.figures;
-        let mut columns = vec![Column::figures("cell")];
-        let keys = self.axes.iter().map(|axis| Column::words(axis.key()));
-        columns.extend(keys.map(Column::whole));
-        columns.extend([a, b].map(|figure| Column::figures(heading(figure))));
-        let mut table = Table::new(columns);
+        let mut columns = vec![TextColumn::figures("cell")];
+        let keys = self.axes.iter().map(|axis| TextColumn::words(axis.key()));
+        columns.extend(keys.map(TextColumn::whole));
+        columns.extend([a, b].map(|figure| TextColumn::figures(heading(figure))));
+        let mut table = TextTable::new(columns);
         let mut count = 0;
         for CellFigures { cell, means } in trade.cells() {
             count += 1;
-            let mut row = vec![Cell::new(cell.number.to_string(), Tone::Strong)];
-            row.extend(cell.values.iter().map(Cell::from));
+            let mut row = vec![TextCell::new(cell.number.to_string(), Tone::Strong)];
+            row.extend(cell.values.iter().map(TextCell::from));
             let pairs = means.iter().zip(&trade.figures);
             row.extend(pairs.map(|(mean, figure)| shown(mean.as_ref(), figure).into()));
             table.row(row);

@@ -1,7 +1,7 @@
 //! Agreement of simulated hosts with recorded traces: what was judged, and within which limits.
 
 use domio_report::figure;
-use domio_report::text::{Cell, Column, Table, Tone, View};
+use domio_report::text::{TextCell, TextColumn, TextTable, Tone, View};
 use domio_twin::{Agreement, Compared, Followed, Judgement, Widening};
 
 /// Names and units of the figures of [`domio_twin::DomainAgreement::figures`], in that order.
@@ -29,12 +29,12 @@ pub fn render(agreements: &[Agreement], view: &View) -> String {
     text + &summary(agreements)
 }
 
-fn table(agreement: &Agreement) -> Table {
-    let mut table = Table::new([
-        Column::words("domain").whole(),
-        Column::words("figure").whole(),
-        Column::words("verdict").whole(),
-        Column::words("what was judged"),
+fn table(agreement: &Agreement) -> TextTable {
+    let mut table = TextTable::new([
+        TextColumn::words("domain").whole(),
+        TextColumn::words("figure").whole(),
+        TextColumn::words("verdict").whole(),
+        TextColumn::words("what was judged"),
     ]);
     for domain in &agreement.domains {
         for ((_, figure), (title, unit)) in domain.figures().into_iter().zip(FIGURES) {
@@ -45,9 +45,9 @@ fn table(agreement: &Agreement) -> Table {
                 Judgement::NotJudged => Tone::Dim,
             };
             table.row([
-                Cell::new(&domain.name, Tone::Strong),
+                TextCell::new(&domain.name, Tone::Strong),
                 title.into(),
-                Cell::new(figure.verdict.name(), tone),
+                TextCell::new(figure.verdict.name(), tone),
                 judged(figure, unit).into(),
             ]);
         }
