@@ -13,8 +13,8 @@
 //!
 //! Nothing here is in a hurry: queues are vectors.
 
-use super::params::{self, DESCRIPTOR, DomainParams, Settings};
-use super::validate_change;
+use super::params::{self, DESCRIPTOR, DomainParams, FIRST_CREDITS, Settings, validate_change};
+use super::{rows, state};
 use crate::placement;
 use alloc::format;
 use alloc::vec::Vec;
@@ -26,8 +26,6 @@ const TICK: Duration = Duration::from_millis(10);
 const SLICE: Duration = Duration::from_millis(30);
 /// What a tick costs whom it finds running.
 const CREDITS_PER_TICK: i64 = 10;
-/// Credits of one pcpu for one accounting, the most that a vcpu may have, and the deepest debt.
-pub(super) const CREDITS: i64 = 30;
 const TICKS_PER_ACCOUNTING: u32 = 3;
 
 /// What this release is. It promises little: caps are rounded up to whole credits, pcpus idle for
@@ -244,7 +242,7 @@ impl FirstCredit {
             return;
         }
         let owed = (-self.balance).max(0);
-        let mut credit = CREDITS * self.online + owed;
+        let mut credit = FIRST_CREDITS * self.online + owed;
         let mut left = total;
         let mut someone_short = false;
         self.balance = 0;
@@ -252,9 +250,9 @@ impl FirstCredit {
             let domain = &self.domains[id.index()];
             let count = domain.active.len() as i64;
             left -= domain.weight;
-            let mut peak = count * CREDITS + div_up(owed * domain.weight, total);
+            let mut peak = count * FIRST_CREDITS + div_up(owed * domain.weight, total);
             if domain.cap != 0 {
-                peak = peak.min(div_up(domain.cap * CREDITS, 100));
+                peak = peak.min(div_up(domain.cap * FIRST_CREDITS, 100));
             }
             let mut fair = div_up(credit * domain.weight, total);
             let capped = domain.cap != 0;
@@ -281,15 +279,15 @@ impl FirstCredit {
     fn grant(&mut self, cx: &mut Cx<'_>, here: PcpuId, vcpu: VcpuId, grant: i64, capped: bool) {
         let v = self.vcpu_mut(vcpu);
         let earned = v.credit + grant;
-        v.credit = earned.max(-CREDITS);
+        v.credit = earned.max(-FIRST_CREDITS);
         v.rank = match earned < 0 {
             true if capped => Rank::Parked,
             true => Rank::Over,
             false => Rank::Under,
         };
         // Credits that are taken away below still count.
-        self.balance += earned.max(-CREDITS);
-        if earned > CREDITS {
+        self.balance += earned.max(-FIRST_CREDITS);
+        if earned > FIRST_CREDITS {
             self.vcpu_mut(vcpu).credit = 0;
             self.deactivate(vcpu);
             let count = self.count(vcpu);
@@ -363,7 +361,7 @@ impl FirstCredit {
 impl FirstCredit {
     fn state_of(&self, out: &mut StateRows, list: &'static str, id: VcpuId) {
         let v = self.vcpu(id);
-        let row = super::show::vcpu(out, list, id, v.domain);
+        let row = rows::vcpu(out, list, id, v.domain);
         row.tell("priority", "", format!("{:?}", v.rank))
             .say(", credit ")
             .tell("credit", "credits", v.credit);
@@ -383,7 +381,7 @@ impl Scheduler for FirstCredit {
             sorted: self.epoch,
             ..Pcpu::default()
         };
-        cx.set_timer_in(pcpu, super::TICK, TICK);
+        cx.set_timer_in(pcpu, state::TICK, TICK);
     }
 
     fn pcpu_offline(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) {
@@ -396,7 +394,7 @@ impl Scheduler for FirstCredit {
         if self.master == Some(pcpu) {
             self.master = rest.first();
         }
-        cx.stop_timer(pcpu, super::TICK);
+        cx.stop_timer(pcpu, state::TICK);
     }
 
     fn set_domain(&mut self, _: &mut Cx<'_>, domain: DomainId, params: &ParamValues) {
@@ -548,7 +546,7 @@ impl Scheduler for FirstCredit {
         }
         for id in &self.active {
             let d = &self.domains[id.index()];
-            super::show::domain(out, *id, d.weight, d.cap);
+            rows::domain(out, *id, d.weight, d.cap);
             for vcpu in &d.active {
                 self.state_of(out, "  active ", *vcpu);
             }

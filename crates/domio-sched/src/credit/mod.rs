@@ -31,6 +31,7 @@ mod event;
 mod first;
 mod params;
 mod pick;
+mod rows;
 pub mod rules;
 mod runq;
 mod show;
@@ -45,7 +46,7 @@ mod tests;
 pub use first::{FIRST, FirstCredit};
 pub use params::{DESCRIPTOR, Invalid, credits, validate, validate_change};
 pub use rules::RELEASES;
-pub use state::Priority;
+pub use state::{ACCOUNTING, Priority};
 
 use accounting::Grants;
 use alloc::boxed::Box;
@@ -59,12 +60,8 @@ use domio_core::{
 };
 use params::{DomainParams, Params, Settings};
 use rules::{RateLimit, Rules};
-use state::{Domain, NIL, Pcpu, Vcpu, flag};
+use state::{Domain, NIL, Pcpu, TICK, Vcpu, flag};
 
-/// Timer slot of the tick, on each pcpu.
-const TICK: u8 = 0;
-/// Timer slot of accounting, on the master pcpu (3.4 and later).
-pub const ACCOUNTING: u8 = 1;
 /// A vcpu that ran for less than this and goes on gets a slice of this length. Xen's
 /// `CSCHED_MIN_TIMER` is the plain number 100, meant as microseconds but compared with nanoseconds:
 /// recorded 4.17 traces have slices of 929.540 us after 70.460 us at a limit of 1 ms.

@@ -1,7 +1,6 @@
 //! Parameters of the credit scheduler: their declaration, and the settings that follow from them.
 
-use super::RELEASES;
-use super::rules::{Debit, RateLimit, Rules};
+use super::rules::{Debit, RELEASES, RateLimit, Rules};
 use alloc::format;
 use core::fmt;
 use domio_contract::{Conflict, Credits, Descriptor, Dispatching, Needs, Promises, ShareBy};
@@ -278,6 +277,9 @@ pub(super) const CREDITS_PER_MS: i64 = 10;
 /// Credit that a vcpu found at the tick paid before 4.0.
 pub(super) const CREDITS_PER_TICK: i64 = 100;
 const TICKS_PER_TSLICE: u32 = 3;
+/// In 3.0.3: credits of one pcpu for one accounting, the most that a vcpu may have, and the deepest
+/// debt.
+pub(super) const FIRST_CREDITS: i64 = 30;
 
 /// `values` with what is in force in place of what [`Settings::new`] repairs.
 pub(super) fn repaired(values: &ParamValues) -> ParamValues {
@@ -304,7 +306,7 @@ pub fn credits(params: &ParamValues) -> Credits {
     Credits {
         period: Duration::from_millis(tslice_ms),
         credits: match version {
-            XenVersion::V3_0_3 => super::first::CREDITS,
+            XenVersion::V3_0_3 => FIRST_CREDITS,
             _ => CREDITS_PER_MS * tslice_ms as i64,
         },
         tick: (Rules::of(version).debit == Debit::Sampled).then_some(tick),

@@ -8,9 +8,10 @@
 //! runs, and otherwise how far ahead of the time at which it runs next. Two values are taken and
 //! not told, since their timers are the host's: `tick` of a pcpu, and `accounting` before 3.4.
 
-use super::state::{NIL, Priority, flag};
+use super::Credit;
+use super::rows::{domain, vcpu};
+use super::state::{ACCOUNTING, NIL, Priority, TICK, flag};
 use super::tick::NS_PER_CREDIT;
-use super::{ACCOUNTING, Credit, TICK};
 use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::vec::Vec;
@@ -250,35 +251,4 @@ impl Credit {
             self.pcpus[master].ticks = count as u32;
         }
     }
-}
-
-/// Begins the row of a vcpu, the same in all releases.
-pub(super) fn vcpu<'s>(
-    out: &'s mut StateRows,
-    list: &'static str,
-    id: VcpuId,
-    domain: DomainId,
-) -> &'s mut StateRow {
-    out.row(list, About::Vcpu(id))
-        .say("vcpu ")
-        .tell("vcpu", "", id.0)
-        .say(" of d")
-        .tell("domain", "", domain.0)
-        .say(": ")
-}
-
-/// The row of a domain that earns credit.
-pub(super) fn domain(
-    out: &mut StateRows,
-    id: DomainId,
-    weight: impl Into<domio_contract::state::StateValue>,
-    cap: impl Into<domio_contract::state::StateValue>,
-) {
-    out.row("", About::Domain(id))
-        .say("d")
-        .tell("domain", "", id.0)
-        .say(": weight ")
-        .tell("weight", "", weight)
-        .say(", cap ")
-        .tell("cap", "%", cap);
 }

@@ -43,6 +43,11 @@ impl Priority {
     }
 }
 
+/// Timer slot of the tick, on each pcpu.
+pub(super) const TICK: u8 = 0;
+/// Timer slot of accounting, on the master pcpu (3.4 and later).
+pub const ACCOUNTING: u8 = 1;
+
 /// No vcpu, no domain or no pcpu, in a link.
 pub(super) const NIL: u32 = u32::MAX;
 /// Not in a run queue.
