@@ -196,8 +196,8 @@ static DEVICE: Template = Template {
         ("tape", "@crate@"),
         ("Tape", "@Type@"),
         (
-            "//! A device that is neither a network nor a disk, for tests alone: all that it takes is \
-             this folder\n//! and one line of the registry.",
+            "//! A device that is neither a network nor a disk, for tests alone: all that it \
+             takes is this folder\n//! and one line of the registry.",
             "//! The device `@name@`. It begins as a tape, which is neither a network nor a disk.",
         ),
     ],
