@@ -53,6 +53,7 @@ pub(super) fn key(
             Value::Array(items) if items.iter().any(|item| item.as_table().is_some()) => {
                 tables(cx, node, path, section.header)
             }
+            Value::Table(_) => table(cx, node, path, section),
             _ => texts(cx, node, path).map(|_| Good::Nested),
         },
         KeyKind::ByName(inner) => by_name(cx, node, path, inner),
