@@ -262,7 +262,8 @@ fn copy(from: &Path, to: &Path, top: bool) -> Result<()> {
             continue;
         }
         let target = to.join(&name);
-        if entry.file_type()?.is_dir() {
+        // A link to a folder is copied as the folder.
+        if entry.path().is_dir() {
             std::fs::create_dir(&target)?;
             copy(&entry.path(), &target, false)?;
         } else {

@@ -90,7 +90,7 @@ fn scenarios_name_added_parts() {
     // What is asked for by an override is looked up in the same parts.
     let other = scenario.with(&[
         ("scheduler.policy", "credit"),
-        ("disk.sda.elevator", "my-elevator"),
+        ("disk.0.elevator", "my-elevator"),
     ]);
     assert_eq!(other.unwrap().plan().policy.descriptor.name, "credit");
 }

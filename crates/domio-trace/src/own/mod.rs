@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn another_version_is_refused_with_what_to_do() {
-        for (version, advice) in [(1, "record the run again"), (3, "a newer domio")] {
+        for (version, advice) in [(2, "record the run again"), (4, "a newer domio")] {
             let mut bytes = written(&sample(1));
             bytes[MAGIC.len()] = version;
             let text = read(&bytes).1.unwrap().to_string();

@@ -143,6 +143,7 @@ impl<C: From<Box<TapeConfig>>> DeviceSide<C> for Side {
                 unused: Vec::new(),
             };
         };
+        host.domains.serves(cx, driver, &users);
         let id = |i: usize| host.domains.all[i].config.id;
         let config = TapeConfig {
             driver: id(driver),

@@ -127,9 +127,8 @@ impl Domains<'_> {
     }
 
     /// Index of the domain called `name`, which stands at `span`, or what is wrong with that;
-    /// `None`
-    /// when what is wrong was told. `hints` say what to do when it is nobody, and when it is a
-    /// group.
+    /// `None` when what is wrong was told. `hints` say what to do when it is nobody, and when it
+    /// is a group.
     pub fn one(
         &self,
         cx: &dyn Checker,
