@@ -109,6 +109,9 @@ pub(crate) const OF_HOST: [&[Key]; COUNT] = {
     all
 };
 
+/// Header of the table of a domain.
+pub(crate) const DOMAIN_HEADER: &str = "[[domain]]";
+
 /// Keys of a domain that devices have.
 pub(crate) const OF_DOMAIN: [&[Key]; COUNT] = {
     let mut all: [&[Key]; COUNT] = [&[]; COUNT];

@@ -93,6 +93,7 @@ mod suggest;
 mod value;
 mod vary;
 mod walk;
+mod workloads;
 mod written;
 mod xl;
 
@@ -101,7 +102,7 @@ pub use devices::{DeviceConfig, DeviceModel, OwnDevice, attach};
 pub use document::read_document;
 pub use examples::{example, examples};
 pub use limits::{MAX_ACTIONS, MAX_BYTES, MAX_TASKS, MAX_VCPUS};
-pub use parts::{AddedPart, DeviceEntry, NameTaken, Parts, WorkloadEntry};
+pub use parts::{AddedPart, DeviceEntry, NameTaken, Parts};
 pub use plan::{Input, Plan, Replay, Vary};
 pub use problem::{MAX_SHOWN, Problem, ScenarioErrors};
 pub use recorded::{NoReplay, ReplaySource};
@@ -109,6 +110,7 @@ pub use reference::reference;
 pub use scenario::Scenario;
 pub use schema::schema;
 pub use suggest::unmodelled_policy;
+pub use workloads::WorkloadEntry;
 
 pub use domio_core::keys::Code;
 pub use domio_vmm::bus::side::{InputFiles, NoDemands, RecordedCalls, RecordedRequests};

@@ -1,15 +1,14 @@
 //! The parts that a scenario can ask for by name.
 
-use crate::devices::{DeviceConfig, KINDS as DEVICES, RECORDS};
-use crate::resolve::{DEMANDS, DOMAIN, OTHERS, ROOT};
+use crate::devices::{DOMAIN_HEADER, DeviceConfig, KINDS as DEVICES, RECORDS};
+use crate::workloads::{DEMANDS, OTHERS, WorkloadEntry, of};
 use domio_blk::elevator::{ElevatorInfo, elevators};
 use domio_contract::Policy;
 use domio_contract::control::Entry;
 use domio_core::Class;
 use domio_core::XenVersion;
-use domio_core::keys::{Given, Key, KeySection, KeyVariant, WordList, Words};
+use domio_core::keys::{Key, KeySection, KeyVariant, TOP_LEVEL, Words};
 use domio_vmm::bus::side::DeviceKind;
-use domio_vmm::config::Workload;
 use domio_vmm::machine::MACHINES;
 use std::any::Any;
 use std::fmt;
@@ -52,14 +51,6 @@ pub struct AddedPart {
     pub name: &'static str,
 }
 
-/// A workload that a scenario can ask for by a word, made of the keys beside the word alone.
-pub struct WorkloadEntry {
-    /// The word, what it means, and the keys.
-    pub variant: KeyVariant,
-    /// What a task with these keys does; `None` when one of them is bad.
-    pub make: fn(&dyn Given) -> Option<Workload>,
-}
-
 /// A device of somebody's own that scenarios can ask for.
 pub struct DeviceEntry {
     /// Its name, which no other added device has.
@@ -68,21 +59,6 @@ pub struct DeviceEntry {
     pub records: Option<&'static Class>,
     /// Its tables, its workloads and what they make ([`DeviceConfig::own`]).
     pub kind: DeviceKind<DeviceConfig>,
-}
-
-impl WorkloadEntry {
-    /// The workload `word`, which means `doc` (sentences) and is made of `keys`.
-    pub const fn new(
-        word: &'static str,
-        doc: &'static str,
-        keys: &'static [Key],
-        make: fn(&dyn Given) -> Option<Workload>,
-    ) -> Self {
-        WorkloadEntry {
-            variant: KeyVariant::new(word, doc, keys),
-            make,
-        }
-    }
 }
 
 /// A part of the same kind has the name already.
@@ -144,8 +120,8 @@ impl Parts {
     /// Keys of `section` that are always allowed.
     pub(crate) fn keys(&self, section: &KeySection) -> impl Iterator<Item = &'static Key> + use<> {
         let of = |entry: &&'static DeviceEntry| match section.header {
-            header if header == ROOT.header => entry.kind.of_host,
-            header if header == DOMAIN.header => entry.kind.of_domain,
+            TOP_LEVEL => entry.kind.of_host,
+            DOMAIN_HEADER => entry.kind.of_domain,
             _ => &[],
         };
         let added: Vec<&Key> = self.0.devices.iter().flat_map(of).collect();
@@ -305,11 +281,6 @@ impl Parts {
             | Words::Of(_) => Vec::new(),
         }
     }
-}
-
-/// The words of a list.
-pub(crate) fn of(list: &'static dyn WordList) -> impl Iterator<Item = &'static KeyVariant> {
-    (0..).map_while(|i| list.nth(i))
 }
 
 impl From<&[Policy]> for Parts {

@@ -3,11 +3,12 @@
 use crate::amount::{MAX_TIME, int_range};
 use crate::check::words::{self as word, NAME_RULE, time_range};
 use crate::limits::{MAX_ACTIONS, MAX_BYTES, MAX_TASKS, MAX_VCPUS};
-use crate::parts::{Parts, of};
+use crate::parts::Parts;
 use crate::problem::MAX_SHOWN;
 use crate::resolve::guest::{GUEST, GUESTS};
 use crate::resolve::{CONTROLLER, DOMAIN, HOST, ROOT, SCHEDULER};
 use crate::walk;
+use crate::workloads::of;
 use domio_core::keys::{Key, KeyKind, KeySection, Need, Words};
 use domio_core::{Duration, ParamKind, ParamSpec};
 use domio_net::keys::NETWORK;

@@ -9,7 +9,7 @@ use super::vcpus::{self, Own, VCPU};
 use super::work::{Task, Work};
 use crate::amount::show_pcpus;
 use crate::check::{Cx, Fields};
-use crate::devices::{OF_DOMAIN, around, count};
+use crate::devices::{DOMAIN_HEADER, OF_DOMAIN, around, count};
 use crate::limits::{MAX_DOMAIN_ID, MAX_VCPUS};
 use domio_core::keys::{Code, Mistake};
 use domio_core::keys::{
@@ -21,7 +21,7 @@ use domio_vmm::bus::side::DevicePart;
 use std::rc::Rc;
 
 pub(crate) static DOMAIN: KeySection = KeySection::with_params(
-    "[[domain]]",
+    DOMAIN_HEADER,
     "A domain, or several of a kind, with the parameters that the policy has for domains as \
      keys beside it, and those that the controllers have for domains. A domain with a single \
      task can name its workload, and the workload's own keys, directly here; where one of \

@@ -27,7 +27,6 @@ mod unused;
 mod vary;
 mod vcpus;
 mod work;
-mod workloads;
 
 pub(crate) use action::ACTION;
 pub(crate) use asked::CONTROLLER;
@@ -39,7 +38,6 @@ pub(crate) use shared::MemberKey;
 pub(crate) use task::DefaultNames;
 pub(crate) use task::TASK;
 pub(crate) use vcpus::VCPU;
-pub(crate) use workloads::{DEMANDS, OTHERS};
 
 use crate::check::{self, Cx, Fields};
 use crate::devices::{OF_HOST, around, count};

@@ -1,8 +1,7 @@
 //! Tasks: `[[domain.task]]`, or the workload of a domain itself.
 
 use super::shared::VCPUS_FROM_0;
-use super::work::{Task, Work};
-use super::workloads::work;
+use super::work::{Task, Work, work};
 use crate::check::{self, Cx, Fields};
 use domio_core::keys::Span;
 use domio_core::keys::{Code, Mistake};

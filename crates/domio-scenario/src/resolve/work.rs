@@ -1,9 +1,12 @@
 //! What tasks do, before they are given to their vcpus.
 
-use crate::check::Fields;
+use crate::check::{Cx, Fields};
 use crate::plan::Replay;
-use domio_vmm::bus::side::{DeviceTask, DeviceWork};
+use crate::workloads::{REPLAY, of};
+use domio_core::keys::WordOf;
+use domio_vmm::bus::side::{DeviceTask, DeviceWork, Placing};
 use domio_vmm::config::Workload;
+use std::rc::Rc;
 
 /// A task before it is given to its vcpus.
 #[derive(Clone)]
@@ -59,5 +62,24 @@ impl Work {
     }
 }
 
-/// Makes what a task does of its keys; `None` when one of them is bad.
-pub(super) type Make = fn(&Fields) -> Option<Work>;
+/// What the workload `word`, which `fields` describe, does; `place` has the keys of the task, where
+/// it is one.
+pub(super) fn work(
+    cx: &mut Cx<'_>,
+    fields: &Fields,
+    word: &'static str,
+    place: Option<Placing<'_>>,
+) -> Option<Work> {
+    if let Some(entry) = cx.parts.workload(word) {
+        return (entry.make)(fields).map(Work::Demand);
+    }
+    if let Some(make) = WordOf::find(&REPLAY, word) {
+        return make(fields).map(Work::Replay);
+    }
+    let has = |list| of(list).any(|known| known.word == word);
+    let kind = cx.parts.kinds().position(|kind| has(kind.workloads));
+    let kind = kind.expect("a word of one of the lists");
+    let side = Rc::clone(&cx.known.devices);
+    let work = side[kind].work(cx, fields, place)?;
+    Some(Work::Device(kind, work))
+}

@@ -1,21 +1,50 @@
 //! The workloads: each word with its keys, and what a task with these keys does.
 
-use super::work::{Make, Work};
-use crate::check::{Cx, Fields};
 use crate::devices;
 use crate::limits::{MAX_DOMAIN_ID, MAX_VCPUS};
-use crate::parts::{WorkloadEntry, of};
 use crate::plan::Replay;
 use domio_core::Duration;
-use domio_core::keys::{Distribution, JoinedWords, Keys, Need, WordOf, int, lengths, text, time};
-use domio_vmm::bus::side::Placing;
+use domio_core::keys::{
+    Distribution, Given, JoinedWords, Key, KeyTable, KeyVariant, Keys, Need, WordList, WordOf, int,
+    lengths, text, time,
+};
 use domio_vmm::config::Workload;
-use std::rc::Rc;
 
 /// Highest frequency of a recording's clock that readers of traces take.
 const MAX_TRACE_HZ: i64 = 18_000_000_000;
 
 const US: u64 = 1_000;
+
+/// A workload that a scenario can ask for by a word, made of the keys beside the word alone.
+pub struct WorkloadEntry {
+    /// The word, what it means, and the keys.
+    pub variant: KeyVariant,
+    /// What a task with these keys does; `None` when one of them is bad.
+    pub make: fn(&dyn Given) -> Option<Workload>,
+}
+
+impl WorkloadEntry {
+    /// The workload `word`, which means `doc` (sentences) and is made of `keys`.
+    pub const fn new(
+        word: &'static str,
+        doc: &'static str,
+        keys: &'static [Key],
+        make: fn(&dyn Given) -> Option<Workload>,
+    ) -> Self {
+        WorkloadEntry {
+            variant: KeyVariant::new(word, doc, keys),
+            make,
+        }
+    }
+}
+
+/// The words of a list.
+pub(crate) fn of(list: &'static dyn WordList) -> impl Iterator<Item = &'static KeyVariant> {
+    (0..).map_while(|i| list.nth(i))
+}
+
+/// Makes a replay of the keys of a table; `None` when one of them is bad.
+pub(crate) type MakeReplay = fn(&dyn KeyTable) -> Option<Replay>;
 
 /// Those that ship and are made of more than their own keys, after [`DEMANDS`] in lists.
 pub(crate) static OTHERS: JoinedWords = JoinedWords(&[&REPLAY, &devices::WORKLOADS]);
@@ -59,7 +88,8 @@ pub(crate) static DEMANDS: [WorkloadEntry; 7] = [
     ),
 ];
 
-static REPLAY: [WordOf<Make>; 1] = [WordOf::with_keys(
+/// Those that replay a recording.
+pub(crate) static REPLAY: [WordOf<MakeReplay>; 1] = [WordOf::with_keys(
     "replay",
     replay,
     "Demands what a vcpu demanded in a recorded trace: it is woken when that one was. A job \
@@ -67,28 +97,6 @@ static REPLAY: [WordOf<Make>; 1] = [WordOf::with_keys(
          so again; others take the processor time that they took.",
     ReplayKeys::KEYS,
 )];
-
-/// What the workload `word`, which `fields` describe, does; `place` has the keys of the task, where
-/// it is one.
-pub(super) fn work(
-    cx: &mut Cx<'_>,
-    fields: &Fields,
-    word: &'static str,
-    place: Option<Placing<'_>>,
-) -> Option<Work> {
-    if let Some(entry) = cx.parts.workload(word) {
-        return (entry.make)(fields).map(Work::Demand);
-    }
-    if let Some(make) = WordOf::find(&REPLAY, word) {
-        return make(fields);
-    }
-    let has = |list| of(list).any(|known| known.word == word);
-    let kind = cx.parts.kinds().position(|kind| has(kind.workloads));
-    let kind = kind.expect("a word of one of the lists");
-    let side = Rc::clone(&cx.known.devices);
-    let work = side[kind].work(cx, fields, place)?;
-    Some(Work::Device(kind, work))
-}
 
 keys! {
     struct Periodic {
@@ -183,14 +191,14 @@ keys! {
     }
 }
 
-fn replay(fields: &Fields) -> Option<Work> {
-    let keys: ReplayKeys = fields.read();
-    Some(Work::Replay(Replay {
+fn replay(table: &dyn KeyTable) -> Option<Replay> {
+    let keys = ReplayKeys::read(table);
+    Some(Replay {
         trace: keys.trace.get()?,
         domain: keys.trace_domain.get()?,
         vcpu: keys.trace_vcpu.get()?,
         hz: keys.trace_hz.if_given()?,
         at: (0, 0, 0),
-        span: fields.span(&keys.trace),
-    }))
+        span: table.span(&keys.trace),
+    })
 }
