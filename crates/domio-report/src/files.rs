@@ -79,7 +79,7 @@ mod tests {
                 figures: vec![
                     figure("From a wake-up", Chart::Cdf(Cdf::default())),
                     figure("From a wake-up", Chart::Table(Table::default())),
-                    figure("x", Chart::Cdf(Cdf::default())).named("ongaro2008 Picture 5: x 7"),
+                    figure("x", Chart::Cdf(Cdf::default())).named("ongaro2008 Figure 5: x 7"),
                     figure("About it", Chart::Claims(Vec::new())),
                 ],
             }],
