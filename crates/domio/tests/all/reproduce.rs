@@ -187,7 +187,9 @@ fn claims_of_ones_own_are_checked_in_full() {
         .args(["reproduce", "--claims", "bad.toml"])
         .assert()
         .code(2)
-        .stderr(contains("bad.toml:3:8: there is no kind `odd`; expected one of"))
+        .stderr(contains(
+            "bad.toml:3:8: there is no kind `odd`; expected one of",
+        ))
         .stderr(contains("bad.toml:1:1: `expect` is missing"));
     let out = std::fs::read_dir(folder.path().join("out")).unwrap();
     let out: Vec<_> = out.map(|entry| entry.unwrap().file_name()).collect();
