@@ -3,6 +3,7 @@
 use crate::args::{Global, When};
 use crate::schema;
 use anyhow::Context;
+use domio_answer::Answered;
 use domio_report::text::View;
 use serde::Serialize;
 use std::io::{self, IsTerminal, Write};
@@ -95,6 +96,18 @@ pub fn json_as(name: &str, value: &impl Serialize) -> anyhow::Result<()> {
         schema: schema::id(name),
         rest: value,
     })
+}
+
+/// Prints what a command found: its JSON, or what people read.
+pub fn answer(
+    as_json: bool,
+    answered: impl FnOnce() -> Answered,
+    text_of: impl FnOnce() -> String,
+) -> anyhow::Result<()> {
+    match as_json {
+        true => json(&answered()),
+        false => text(&text_of()),
+    }
 }
 
 /// Tells something on standard error. A standard error that is gone is nobody's loss.

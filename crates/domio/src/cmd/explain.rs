@@ -327,18 +327,12 @@ impl Told {
     ) -> anyhow::Result<Status> {
         let places = self.places.as_ref();
         let explained = Explained::new(&self.explanation, &self.names).on(places);
-        match args.json {
-            true => {
-                let (names, truncated) = (&self.names, self.truncated);
-                out::json(&explained::answer(
-                    &self.explanation,
-                    names,
-                    places,
-                    truncated,
-                ))?;
-            }
-            false => out::text(&text::explained::render(explained, out::view()))?,
-        }
+        let (names, truncated) = (&self.names, self.truncated);
+        out::answer(
+            args.json,
+            || explained::answer(&self.explanation, names, places, truncated),
+            || text::explained::render(explained, out::view()),
+        )?;
         let figures = args.drawn.figures.as_deref();
         if figures.is_none() && report.is_none() {
             return Ok(Status::Success);
