@@ -1,7 +1,7 @@
 //! Tables.
 
 use crate::cell::{Cell, Tone};
-use crate::column::{Column, ColumnKind, Holds, count};
+use crate::column::{Audience, Column, ColumnKind, Holds, count};
 use crate::field::RowType;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -122,6 +122,33 @@ impl Table {
             table.rows.push(cells);
         }
         table
+    }
+
+    /// The table as people read it: without the columns for programs alone.
+    pub fn for_people(&self) -> Table {
+        self.having(|at| self.columns[at].audience == Audience::All)
+    }
+
+    /// The table without the columns in which no row has anything.
+    pub fn filled(&self) -> Table {
+        self.having(|at| self.rows.iter().any(|row| !row[at].is_none()))
+    }
+
+    /// The table with those of its columns alone that are `kept`, by their place.
+    fn having(&self, kept: impl Fn(usize) -> bool) -> Table {
+        let kept: Vec<usize> = (0..self.columns.len()).filter(|at| kept(*at)).collect();
+        let tones = self.tones.iter().filter_map(|((row, at), tone)| {
+            let at = kept.iter().position(|other| other == at)?;
+            Some(((*row, at), *tone))
+        });
+        let row = |row: &Vec<Cell>| kept.iter().map(|at| row[*at].clone()).collect();
+        Table {
+            key: self.key.clone(),
+            title: self.title.clone(),
+            columns: kept.iter().map(|at| self.columns[*at].clone()).collect(),
+            rows: self.rows.iter().map(row).collect(),
+            tones: tones.collect(),
+        }
     }
 
     /// Lets a cell stand out.
