@@ -4,7 +4,9 @@
 //! a file in `schemas` and a line of [`SCHEMAS`].
 
 use domio_answer::AnswerSpec;
+use domio_front::comparison::Compared;
 use domio_meter::Explanation;
+use domio_report::run_answer::RunFacts;
 use serde_json::Value;
 
 /// The schema of one output.
@@ -21,8 +23,11 @@ pub struct Schema {
 }
 
 /// What commands answer.
-const ANSWERS: &[fn() -> AnswerSpec] =
-    &[|| Explanation::default().answer(|_| None, None, false).spec];
+const ANSWERS: &[fn() -> AnswerSpec] = &[
+    || Explanation::default().answer(|_| None, None, false).spec,
+    || RunFacts::default().answer(&[], &[], &[]).spec,
+    || Compared::default().answer().spec,
+];
 
 /// An output with a file of its own.
 pub struct Written {
@@ -50,8 +55,6 @@ const SCHEMAS: &[Written] = schemas![
     "results-show" 1,
     "results-diff" 1,
     "results-prune" 1,
-    "run" 1,
-    "compare" 1,
     "sweep" 1,
     "calibrate" 1,
     "alert" 1,
