@@ -104,8 +104,8 @@ impl TextTable {
         let typed = &typed.for_people();
         let column = |column: &domio_answer::Column| TextColumn {
             key: column.key.clone().into_owned(),
-            title: in_lines(
-                &column.title,
+            title: heading(
+                column,
                 match figure::unit(column) {
                     unit if unit == told => "",
                     unit => unit,
@@ -145,6 +145,14 @@ impl TextTable {
             columns: columns.iter().map(column).collect(),
             rows: (0..typed.rows().len()).map(row).collect(),
         }
+    }
+}
+
+/// The title of `column` with its unit below. Names have room.
+fn heading(column: &domio_answer::Column, unit: &str) -> String {
+    match column.holds == Holds::Text && column.kind != ColumnKind::Key {
+        true => figure::two_lines(&column.title, unit),
+        false => in_lines(&column.title, unit),
     }
 }
 
