@@ -27,6 +27,7 @@ const ANSWERS: &[fn() -> AnswerSpec] = &[
     || Explanation::default().answer(|_| None, None, false).spec,
     || RunFacts::default().answer(&[], &[], &[]).spec,
     || Compared::default().answer().spec,
+    domio_monitor::lines::spec,
 ];
 
 /// An output with a file of its own.
@@ -59,7 +60,6 @@ const SCHEMAS: &[Written] = schemas![
     "calibrate" 1,
     "alert" 1,
     "dom0-share" 1,
-    "mon" 1,
     "trace-summary" 2,
     "trace-check" 1,
     "block-summary" 1,
