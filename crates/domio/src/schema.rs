@@ -3,6 +3,7 @@
 //! A new output is an answer, and gets one line of [`ANSWERS`]. Those that are no answers yet have
 //! a file in `schemas` and a line of [`SCHEMAS`].
 
+use crate::cmd::sweep;
 use domio_answer::AnswerSpec;
 use domio_front::comparison::Compared;
 use domio_meter::Explanation;
@@ -27,6 +28,7 @@ const ANSWERS: &[fn() -> AnswerSpec] = &[
     || Explanation::default().answer(|_| None, None, false).spec,
     || RunFacts::default().answer(&[], &[], &[]).spec,
     || Compared::default().answer().spec,
+    sweep::spec,
     domio_monitor::lines::spec,
 ];
 
@@ -56,7 +58,6 @@ const SCHEMAS: &[Written] = schemas![
     "results-show" 1,
     "results-diff" 1,
     "results-prune" 1,
-    "sweep" 1,
     "calibrate" 1,
     "alert" 1,
     "dom0-share" 1,
