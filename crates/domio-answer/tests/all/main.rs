@@ -2,7 +2,7 @@
 
 use domio_answer::column::{self, key};
 use domio_answer::{
-    Answered, Cell, Column, Holds, Maybe, RowType, Table, decode, encode, file, rows, texts,
+    Answered, Cell, Column, Holds, Maybe, RowType, Table, Tone, decode, encode, file, rows, texts,
 };
 use domio_core::{DomainId, VcpuName};
 use proptest::prelude::*;
@@ -296,4 +296,42 @@ fn a_table_of_any_rows_is_a_column_of_an_answer() {
 fn a_cell_of_another_sort_is_refused() {
     let name: Column = key("name").of(Holds::Whole);
     Table::new("", [name]).row([Cell::text("web")]);
+}
+
+#[test]
+fn people_see_the_columns_that_are_theirs_and_have_something() {
+    let columns = [
+        key("id").of(Holds::Whole).for_programs(),
+        key("name").of(Holds::Text),
+        column::share("a").optional(),
+        column::share("b").optional(),
+    ];
+    let mut table = Table::new("", columns);
+    table.row([1_u64.into(), "web".into(), Cell::None, 5.0.into()]);
+    table.set_tone(0, 3, Tone::Bad);
+    let keys = |table: &Table| -> Vec<String> {
+        table.columns().iter().map(|c| c.key.to_string()).collect()
+    };
+    assert_eq!(keys(&table.filled()), ["id", "name", "b"]);
+    let shown = table.filled().for_people();
+    assert_eq!(keys(&shown), ["name", "b"]);
+    assert_eq!(shown.rows(), [[Cell::text("web"), Cell::Number(5.0)]]);
+    assert_eq!(shown.tone(0, 1), Tone::Bad);
+}
+
+#[test]
+fn open_rows_may_have_further_columns() {
+    let cells = |more: &[Column]| {
+        let columns = [&[key("cell").of(Holds::Whole)], more].concat();
+        Table::new("", columns).nested("cells", "Cells.").0
+    };
+    let more = column::fact("weight").of(Holds::Text);
+    for (column, is_open) in [(cells(&[]).open(), true), (cells(&[more]), false)] {
+        let mut answer = answer(&one());
+        answer.derive(column, Cell::Rows(Vec::new()));
+        let schema = serde_json::to_value(&answer.spec).unwrap();
+        let rows = &schema["properties"]["cells"]["items"];
+        assert_eq!(rows["additionalProperties"], is_open);
+        assert_eq!(rows["properties"]["cell"]["type"], "integer");
+    }
 }

@@ -229,7 +229,10 @@ pub fn cells<'c>(
 ) -> Table {
     let cell = tables::name("cell").of(Holds::Whole);
     let cell = cell.doc("Number of the cell, as in the rows.");
-    let values = axes.iter().map(|axis| tables::text(axis.key().to_owned()));
+    let values = axes.iter().map(|axis| {
+        let key = axis.key().to_owned();
+        tables::text(key.clone()).title(key)
+    });
     let means = figures.iter().map(|figure| {
         let column = tables::mean(figure.to_string(), figure.declared.unit);
         column.title(figure.title())
