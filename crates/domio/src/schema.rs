@@ -3,7 +3,14 @@
 //! A new output is an answer, and gets one line of [`ANSWERS`]. Those that are no answers yet have
 //! a file in `schemas` and a line of [`SCHEMAS`].
 
+use crate::cmd::controller::ControllerRow;
+use crate::cmd::elevator::ElevatorRow;
+use crate::cmd::policy::PolicyRow;
+use crate::cmd::{self, scenario};
+use crate::shared::registered;
 use domio_answer::AnswerSpec;
+use domio_front::conformance::suite_answer;
+use domio_front::scenarios::ScenarioText;
 use domio_meter::Explanation;
 use serde_json::Value;
 
@@ -21,8 +28,20 @@ pub struct Schema {
 }
 
 /// What commands answer.
-const ANSWERS: &[fn() -> AnswerSpec] =
-    &[|| Explanation::default().answer(|_| None, None, false).spec];
+const ANSWERS: &[fn() -> AnswerSpec] = &[
+    || Explanation::default().answer(|_| None, None, false).spec,
+    registered::list_spec::<PolicyRow>,
+    registered::show_spec::<PolicyRow>,
+    || suite_answer().spec,
+    registered::list_spec::<ControllerRow>,
+    registered::show_spec::<ControllerRow>,
+    registered::list_spec::<ElevatorRow>,
+    registered::show_spec::<ElevatorRow>,
+    scenario::check_spec,
+    scenario::list_spec,
+    || ScenarioText::default().answer().spec,
+    cmd::schema::spec,
+];
 
 /// An output with a file of its own.
 pub struct Written {
@@ -64,16 +83,6 @@ const SCHEMAS: &[Written] = schemas![
     "block-compare" 1,
     "block-explain" 1,
     "validate" 2,
-    "policy-list" 1,
-    "policy-show" 1,
-    "policy-check" 1,
-    "controller-list" 1,
-    "controller-show" 1,
-    "elevator-list" 1,
-    "elevator-show" 1,
-    "scenario-check" 1,
-    "scenario-list" 1,
-    "scenario-show" 1,
 ];
 
 impl Schema {

@@ -260,7 +260,7 @@ fn outputs_of_lists() {
         "--json",
     ];
     let checked = fits(&folder, "scenario-check", &check);
-    assert_eq!(checked.as_array().unwrap().len(), 3);
+    assert_eq!(checked["scenarios"].as_array().unwrap().len(), 3);
 }
 
 #[test]
@@ -293,8 +293,8 @@ fn outputs_about_block_traces() {
 #[test]
 fn every_schema_is_listed_and_is_one() {
     let folder = folder();
-    let all = output(&folder, &["schema", "--json"]);
-    let all = all.as_array().unwrap();
+    let all = fits(&folder, "schema", &["schema", "--json"]);
+    let all = all["schemas"].as_array().unwrap();
     assert!(all.len() >= 21);
     for entry in all {
         let name = entry["name"].as_str().unwrap();
