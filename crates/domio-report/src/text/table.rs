@@ -102,9 +102,9 @@ impl From<&domio_answer::Table> for TextTable {
     fn from(typed: &domio_answer::Table) -> Self {
         let column = |column: &domio_answer::Column| TextColumn {
             key: column.key.clone().into_owned(),
-            title: match column.holds {
-                Holds::Text => column.title.clone().into_owned(),
-                _ => in_lines(&column.title, figure::unit(column)),
+            title: match column.holds == Holds::Text && column.kind != ColumnKind::Key {
+                true => figure::two_lines(&column.title, figure::unit(column)),
+                false => in_lines(&column.title, figure::unit(column)),
             },
             right: column.holds != Holds::Text,
             whole: column.holds != Holds::Text || column.kind == ColumnKind::Key,
@@ -112,10 +112,9 @@ impl From<&domio_answer::Table> for TextTable {
         let cell = |row: usize, at: usize| {
             let (column, cell) = (&typed.columns()[at], &typed.rows()[row][at]);
             let text = figure::shown(column, cell);
-            let says_itself = matches!(cell, domio_answer::Cell::Text(_));
             let (text, tone) = match typed.tone(row, at) {
-                Tone::Good if !says_itself => (format!("{text} +"), Tone::Good),
-                Tone::Bad if !says_itself => (format!("{text} -"), Tone::Bad),
+                Tone::Good => (format!("{text} +"), Tone::Good),
+                Tone::Bad => (format!("{text} -"), Tone::Bad),
                 Tone::Plain if cell.is_none() => (text, Tone::Dim),
                 Tone::Plain if at == 0 => (text, Tone::Strong),
                 tone => (text, tone),
@@ -123,13 +122,10 @@ impl From<&domio_answer::Table> for TextTable {
             let worth = figure::worth(cell);
             TextCell { text, tone, worth }
         };
-        let all = typed.columns();
-        let shown: Vec<usize> = (0..all.len())
-            .filter(|at| all[*at].is_for_people())
-            .collect();
-        let row = |row: usize| shown.iter().map(|at| cell(row, *at)).collect();
+        let columns = typed.columns();
+        let row = |row: usize| (0..columns.len()).map(|at| cell(row, at)).collect();
         TextTable {
-            columns: shown.iter().map(|at| column(&all[*at])).collect(),
+            columns: columns.iter().map(column).collect(),
             rows: (0..typed.rows().len()).map(row).collect(),
         }
     }
