@@ -169,7 +169,12 @@ impl SuiteOutcome {
             cells: checked.cells(),
             ..suite_answer()
         };
-        answered.findings.push(Sentence::new(self.verdict(name)));
+        let set: Vec<String> = params.iter().map(|(k, v)| format!("{k}={v}")).collect();
+        let asked = match set.is_empty() {
+            true => name.to_owned(),
+            false => format!("{name}:{}", set.join(",")),
+        };
+        answered.findings.push(Sentence::new(self.verdict(&asked)));
         answered
     }
 }

@@ -9,9 +9,11 @@ use crate::cmd::policy::PolicyRow;
 use crate::cmd::{self, scenario};
 use crate::shared::registered;
 use domio_answer::AnswerSpec;
+use domio_front::comparison::Compared;
 use domio_front::conformance::suite_answer;
 use domio_front::scenarios::ScenarioText;
 use domio_meter::Explanation;
+use domio_report::run_answer::RunFacts;
 use serde_json::Value;
 
 /// The schema of one output.
@@ -41,6 +43,8 @@ const ANSWERS: &[fn() -> AnswerSpec] = &[
     scenario::list_spec,
     || ScenarioText::default().answer().spec,
     cmd::schema::spec,
+    || RunFacts::default().answer(&[], &[], &[]).spec,
+    || Compared::default().answer().spec,
 ];
 
 /// An output with a file of its own.
@@ -69,8 +73,6 @@ const SCHEMAS: &[Written] = schemas![
     "results-show" 1,
     "results-diff" 1,
     "results-prune" 1,
-    "run" 1,
-    "compare" 1,
     "sweep" 1,
     "calibrate" 1,
     "alert" 1,

@@ -28,7 +28,7 @@ fn a_broken_policy_fails_the_check_that_catches_it() {
     );
     assert_eq!(
         (&json["passes"], &json["findings"][0]),
-        (&Value::Bool(false), &broken.verdict("mine").into())
+        (&Value::Bool(false), &broken.verdict("mine:slice=5").into())
     );
     let checks = json["checks"].as_array().expect("a list");
     let caught = checks

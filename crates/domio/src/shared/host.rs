@@ -8,7 +8,7 @@ use crate::shared::choice::Choice;
 use anyhow::bail;
 use domio_core::Duration;
 use domio_front::scenarios;
-use domio_report::run_json;
+use domio_report::run_answer;
 use domio_scenario::{Built, Parts, Scenario};
 use domio_trace::scenario_sha256;
 use std::path::{Path, PathBuf};
@@ -101,7 +101,7 @@ pub fn report_beside(
 
 /// The policy of `built`, or that of each pool.
 pub fn policy_names(built: &Built) -> String {
-    let pools = run_json::pools(built).map(|(name, policy)| format!("{policy} in {name}"));
+    let pools = run_answer::pools(built).map(|(name, policy)| format!("{policy} in {name}"));
     match pools.collect::<Vec<_>>() {
         pools if pools.is_empty() => built.policy.descriptor.name.to_owned(),
         pools => pools.join(", "),

@@ -2,7 +2,7 @@
 
 use domio_core::DomainId;
 use domio_meter::{
-    HostPlaces, IntervalSample, PacketWeight, QueueWait, Residence, ResidenceJson, charges,
+    HostPlaces, IntervalSample, PacketWeight, QueueWait, RanWhere, Residence, charges,
 };
 use domio_monitor::{DomainNames, untold};
 use domio_report::residence;
@@ -58,7 +58,7 @@ fn residence(
         let ran = parts.iter().map(|part| (part.pcpu, part.figures.gotten));
         // Sums of intervals know of no moves.
         let ran = Residence::of(ran, []);
-        (names.vcpu(vcpu), ResidenceJson::new(vcpu, &ran, places))
+        (names.vcpu(vcpu), RanWhere::new(vcpu, &ran, places))
     });
     let pcpus = places.map_or(total.pcpus().len(), |p| p.topology.pcpus());
     text::page::sections(
