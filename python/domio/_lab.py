@@ -175,7 +175,7 @@ class Comparison(_ArrowTable):
         """Means with 95 % intervals: a row a variant, domain and measure."""
         own = [row for row in self.json["measures"] if row.get("driver") is None]
         names = ("variant", "domain", "measure", "unit")
-        rows = []
+        rows: list[tuple[Any, ...]] = []
         for row in own:
             mean = row["mean"]
             low, high = mean["ci95"] or (None, None)

@@ -6,7 +6,7 @@
 use crate::cmd::controller::ControllerRow;
 use crate::cmd::elevator::ElevatorRow;
 use crate::cmd::policy::PolicyRow;
-use crate::cmd::{self, scenario};
+use crate::cmd::{self, scenario, sweep};
 use crate::shared::registered;
 use domio_answer::AnswerSpec;
 use domio_front::comparison::Compared;
@@ -45,6 +45,8 @@ const ANSWERS: &[fn() -> AnswerSpec] = &[
     cmd::schema::spec,
     || RunFacts::default().answer(&[], &[], &[]).spec,
     || Compared::default().answer().spec,
+    sweep::spec,
+    domio_monitor::lines::spec,
 ];
 
 /// An output with a file of its own.
@@ -73,11 +75,9 @@ const SCHEMAS: &[Written] = schemas![
     "results-show" 1,
     "results-diff" 1,
     "results-prune" 1,
-    "sweep" 1,
     "calibrate" 1,
     "alert" 1,
     "dom0-share" 1,
-    "mon" 1,
     "trace-summary" 2,
     "trace-check" 1,
     "block-summary" 1,
