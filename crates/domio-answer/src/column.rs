@@ -15,9 +15,13 @@ pub enum Holds {
     Text,
     /// Yes or no.
     Flag,
+    /// A number, a text, or yes or no: what a key of a scenario takes.
+    Any,
     /// Rows of a table within the row: [`Column::parts`].
     Rows,
-    /// Such a row, or none.
+    /// Rows of a name and a value, in two columns of [`Column::parts`].
+    Map,
+    /// One row; where the column is optional, one or none.
     RowType,
 }
 
@@ -84,6 +88,9 @@ pub struct Column {
     pub audience: Audience,
     /// Columns of the rows within.
     pub parts: Vec<Column>,
+    /// Whether the rows within have further columns, which depend on what was asked, as the axes
+    /// of a sweep.
+    pub open: bool,
 }
 
 /// A column called `key` in `unit`, of numbers unless [`Column::of`] says what it holds.
@@ -102,6 +109,7 @@ pub fn column(key: impl Into<Cow<'static, str>>, unit: &'static str, kind: Colum
         doc: "".into(),
         audience: Audience::All,
         parts: Vec::new(),
+        open: false,
     }
 }
 
@@ -151,12 +159,18 @@ pub fn share(key: impl Into<Cow<'static, str>>) -> Column {
 }
 
 /// Rows within the row, by their keys. A type that is a row itself has its own columns, and
-/// `columns` is empty; a map or a tuple takes one of them for each of its types.
+/// `columns` is empty; a map or a tuple takes one of them for each of its types. A list of plain
+/// values needs none: its column has the key of the list.
 pub fn parts(key: &'static str, columns: impl Into<Vec<Column>>) -> Column {
     Column {
         parts: columns.into(),
         ..column(key, "", ColumnKind::Parts)
     }
+}
+
+/// Values by name, which JSON has as an object.
+pub fn by_name(key: &'static str, value: Column) -> Column {
+    parts(key, [self::key("name").of(Holds::Text), value]).of(Holds::Map)
 }
 
 /// The rows with the largest values in their column `by`, at most `most` of them.
@@ -198,6 +212,11 @@ impl Column {
         }
     }
 
+    /// The same, whose rows have further columns, which depend on what was asked.
+    pub fn open(self) -> Self {
+        Column { open: true, ..self }
+    }
+
     /// The same behind what `name` names: a vcpu that waited has `domain`, and the one behind which
     /// it waited has `behind_domain`.
     pub fn behind(self, name: &str) -> Self {
@@ -211,8 +230,13 @@ impl Column {
         }
     }
 
+    /// Whether people see the column in a table. Rows within are tables of their own.
+    pub fn is_for_people(&self) -> bool {
+        self.audience == Audience::All && !self.is_nested()
+    }
+
     /// Whether the cells are rows.
     pub fn is_nested(&self) -> bool {
-        matches!(self.holds, Holds::Rows | Holds::RowType)
+        matches!(self.holds, Holds::Rows | Holds::Map | Holds::RowType)
     }
 }

@@ -2,7 +2,7 @@
 
 mod json;
 
-pub use json::{DriverSumsJson, DriverWorkJson, InOrder};
+pub use json::{DriverSumsJson, InOrder};
 
 use std::collections::BTreeMap;
 

@@ -3,8 +3,17 @@
 //! A new output is an answer, and gets one line of [`ANSWERS`]. Those that are no answers yet have
 //! a file in `schemas` and a line of [`SCHEMAS`].
 
+use crate::cmd::controller::ControllerRow;
+use crate::cmd::elevator::ElevatorRow;
+use crate::cmd::policy::PolicyRow;
+use crate::cmd::{self, scenario, sweep};
+use crate::shared::registered;
 use domio_answer::AnswerSpec;
+use domio_front::comparison::Compared;
+use domio_front::conformance::suite_answer;
+use domio_front::scenarios::ScenarioText;
 use domio_meter::Explanation;
+use domio_report::run_answer::RunFacts;
 use serde_json::Value;
 
 /// The schema of one output.
@@ -21,8 +30,24 @@ pub struct Schema {
 }
 
 /// What commands answer.
-const ANSWERS: &[fn() -> AnswerSpec] =
-    &[|| Explanation::default().answer(|_| None, None, false).spec];
+const ANSWERS: &[fn() -> AnswerSpec] = &[
+    || Explanation::default().answer(|_| None, None, false).spec,
+    registered::list_spec::<PolicyRow>,
+    registered::show_spec::<PolicyRow>,
+    || suite_answer().spec,
+    registered::list_spec::<ControllerRow>,
+    registered::show_spec::<ControllerRow>,
+    registered::list_spec::<ElevatorRow>,
+    registered::show_spec::<ElevatorRow>,
+    scenario::check_spec,
+    scenario::list_spec,
+    || ScenarioText::default().answer().spec,
+    cmd::schema::spec,
+    || RunFacts::default().answer(&[], &[], &[]).spec,
+    || Compared::default().answer().spec,
+    sweep::spec,
+    domio_monitor::lines::spec,
+];
 
 /// An output with a file of its own.
 pub struct Written {
@@ -50,13 +75,9 @@ const SCHEMAS: &[Written] = schemas![
     "results-show" 1,
     "results-diff" 1,
     "results-prune" 1,
-    "run" 1,
-    "compare" 1,
-    "sweep" 1,
     "calibrate" 1,
     "alert" 1,
     "dom0-share" 1,
-    "mon" 1,
     "trace-summary" 2,
     "trace-check" 1,
     "block-summary" 1,
@@ -64,16 +85,6 @@ const SCHEMAS: &[Written] = schemas![
     "block-compare" 1,
     "block-explain" 1,
     "validate" 2,
-    "policy-list" 1,
-    "policy-show" 1,
-    "policy-check" 1,
-    "controller-list" 1,
-    "controller-show" 1,
-    "elevator-list" 1,
-    "elevator-show" 1,
-    "scenario-check" 1,
-    "scenario-list" 1,
-    "scenario-show" 1,
 ];
 
 impl Schema {

@@ -225,6 +225,7 @@ const COLUMNS_MAX: usize = 8;
 
 /// The table; in several parts, each with the first column, where it has many columns.
 fn draw_table(table: &Table) -> Markup {
+    let table = &table.for_people();
     let count = table.columns().len().saturating_sub(1);
     let parts = count.div_ceil(COLUMNS_MAX).max(1);
     let each = count.div_ceil(parts);

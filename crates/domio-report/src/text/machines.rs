@@ -1,36 +1,42 @@
 //! Claims on many machines, as a table: one line a claim.
 
-use crate::text::{TextCell, TextColumn, TextTable, Tone, View};
+use crate::tables;
+use crate::text::View;
+use crate::text::table::render as draw;
+use domio_answer::{Holds, Table, Tone};
 use domio_papers::ledger::{Checks, Verdict};
 use domio_papers::paper::{BestMachine, Deciding, MachineSearch};
 
 /// On how many machines each claim holds and fails, which unknown decides, and the best machine.
 pub fn render(search: &MachineSearch) -> String {
-    let mut table = TextTable::new([
-        TextColumn::words("claim").whole(),
-        TextColumn::words("central").whole(),
-        TextColumn::figures("holds"),
-        TextColumn::figures("fails"),
-        TextColumn::figures("open"),
-        TextColumn::words("holds rather with"),
-    ]);
-    for claim in &search.claims {
+    let count = |title| tables::number(title, "").of(Holds::Whole);
+    let columns = [
+        tables::name("claim"),
+        tables::name("central"),
+        count("holds"),
+        count("fails"),
+        count("open"),
+        tables::text("holds rather with"),
+    ];
+    let mut table = Table::new("", columns);
+    for (row, claim) in search.claims.iter().enumerate() {
         let Checks {
             holds,
             fails,
             undecided,
         } = claim.on;
-        let central = TextCell::new(claim.central.name(), tone(claim.central));
+        table.set_tone(row, 1, tone(claim.central));
         table.row([
-            claim.id.as_str().into(),
-            central,
-            holds.to_string().into(),
-            fails.to_string().into(),
-            undecided.to_string().into(),
+            claim.id.clone().into(),
+            claim.central.name().into(),
+            holds.into(),
+            fails.into(),
+            undecided.into(),
             claim
                 .decided_by
                 .as_ref()
-                .map_or_else(String::new, decided)
+                .map(decided)
+                .unwrap_or_default()
                 .into(),
         ]);
     }
@@ -40,7 +46,7 @@ pub fn render(search: &MachineSearch) -> String {
          \n",
         search.paper
     );
-    text += &table.render(&View::of_width(super::ledger::WIDTH as u16));
+    text += &draw(&table, &View::of_width(super::ledger::WIDTH as u16));
     text += "\nThe number in brackets is how well the split tells machines apart, 1 at best. \
              Marked (?):\nno better than the best split of shuffled verdicts in one of twenty \
              cases.\n";

@@ -5,11 +5,12 @@ use crate::keeping;
 use crate::out;
 use crate::shared::kept::{KeptSide, is_database};
 use anyhow::{Context, anyhow};
+use domio_answer::Table;
 use domio_papers::against::{BaselineLedger, BeforeAfter, ClaimMoved, LedgerMoves};
 use domio_papers::reproduce::{Options, Reproduction, decide_again};
 use domio_papers::{Claim, Registry};
-use domio_report::figure;
-use domio_report::text::{TextCell, TextColumn, TextTable, Tone};
+use domio_report::text::table::render as draw;
+use domio_report::{figure, tables};
 use domio_run::Sample;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -98,26 +99,23 @@ pub fn render(moves: &LedgerMoves) -> String {
         0 => ".\n".to_owned(),
         n => format!(", {n} not in the baseline.\n"),
     };
-    let mut table = TextTable::new([
-        TextColumn::words("claim").whole(),
-        TextColumn::words("verdict"),
-        TextColumn::words("before"),
-        TextColumn::words("after"),
-    ]);
+    let words = ["verdict", "before", "after"].map(tables::text);
+    let columns = [tables::name("claim")].into_iter().chain(words);
+    let mut table = Table::new("", columns.collect::<Vec<_>>());
     for claim in moves.verdicts.iter().chain(&moves.figures) {
         let verdict = match claim.moved.get("verdict") {
             Some(pair) => format!("{} to {}", word(&pair.before), word(&pair.after)),
             None => "as before".to_owned(),
         };
         table.row([
-            TextCell::new(claim.id.clone(), Tone::Strong),
+            claim.id.clone().into(),
             verdict.into(),
             figures(claim, |pair| &pair.before).into(),
             figures(claim, |pair| &pair.after).into(),
         ]);
     }
     if !table.is_empty() {
-        text += &format!("\n{}", table.render(out::view()));
+        text += &format!("\n{}", draw(&table, out::view()));
     }
     text
 }

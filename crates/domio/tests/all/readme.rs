@@ -51,7 +51,7 @@ fn page_of(id: &str) -> String {
 fn lists_are_those_of_the_registries() {
     let folder = folder();
     let mut policies = "| policy | what it does |\n|---|---|\n".to_owned();
-    for policy in json_of(&folder, &["policy", "list", "--json"])
+    for policy in json_of(&folder, &["policy", "list", "--json"])["policies"]
         .as_array()
         .unwrap()
     {
