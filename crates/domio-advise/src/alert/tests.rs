@@ -1,8 +1,9 @@
 //! The test as a whole: mappings, errors of a few policies, refusals.
 
-use super::allocation::way;
+use super::allocation::{AlertMode, way};
 use super::*;
-use domio_contract::ShareBy;
+use domio_contract::{Policy, ShareBy};
+use domio_core::Duration;
 use domio_run::OneByOne;
 use domio_sched::policies;
 

@@ -5,9 +5,10 @@
 //! pcpu idled come from the records. Books are what the policy dumps at that time (Xen's debug key
 //! `r`) in a second simulation, which is the same event for event.
 
+use super::books;
 use super::errors::WindowErrors;
 use super::host::GUEST;
-use super::{AlertShare, NOTABLE, books};
+use super::plan::{AlertShare, NOTABLE};
 use domio_contract::state::{About, StateRow};
 use domio_core::{
     ActorId, Declared, Duration, Field, Instant, Kind, Names, NullSink, Record, Runstate, Says,
@@ -143,7 +144,9 @@ impl AlertWorst {
         worst.why = worst.reasons(vcpus);
         let ran: u64 = watch.lengths_of_runs().iter().sum();
         worst.why.extend(books::sampled(built, watch.ticks, ran));
-        worst.why.extend(books::earned(built, &worst));
+        let credits: Vec<i64> = worst.excerpt.iter().filter_map(|s| s.credit).collect();
+        let allocated = share.allocated_percent;
+        worst.why.extend(books::earned(built, &credits, allocated));
         Ok(worst)
     }
 
