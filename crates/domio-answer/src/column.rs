@@ -17,7 +17,9 @@ pub enum Holds {
     Flag,
     /// Rows of a table within the row: [`Column::parts`].
     Rows,
-    /// Such a row, or none.
+    /// Rows of a name and a value, in two columns of [`Column::parts`].
+    Map,
+    /// One row; where the column is optional, one or none.
     RowType,
 }
 
@@ -151,12 +153,18 @@ pub fn share(key: impl Into<Cow<'static, str>>) -> Column {
 }
 
 /// Rows within the row, by their keys. A type that is a row itself has its own columns, and
-/// `columns` is empty; a map or a tuple takes one of them for each of its types.
+/// `columns` is empty; a map or a tuple takes one of them for each of its types. A list of plain
+/// values needs none: its column has the key of the list.
 pub fn parts(key: &'static str, columns: impl Into<Vec<Column>>) -> Column {
     Column {
         parts: columns.into(),
         ..column(key, "", ColumnKind::Parts)
     }
+}
+
+/// Values by name, which JSON has as an object.
+pub fn by_name(key: &'static str, value: Column) -> Column {
+    parts(key, [self::key("name").of(Holds::Text), value]).of(Holds::Map)
 }
 
 /// The rows with the largest values in their column `by`, at most `most` of them.
@@ -213,6 +221,6 @@ impl Column {
 
     /// Whether the cells are rows.
     pub fn is_nested(&self) -> bool {
-        matches!(self.holds, Holds::Rows | Holds::RowType)
+        matches!(self.holds, Holds::Rows | Holds::Map | Holds::RowType)
     }
 }

@@ -10,6 +10,7 @@
 use crate::answer::Answered;
 use crate::cell::Cell;
 use crate::column::{Column, ColumnKind, Holds};
+use crate::file::text;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 /// A list of rows.
@@ -90,6 +91,11 @@ impl Serialize for Of<'_> {
                 }
                 .serialize(to),
             },
+            Cell::Rows(rows) if column.holds == Holds::Map => {
+                let names = rows.iter().map(|row| text(&row[0]));
+                let values = rows.iter().map(|row| Of(&column.parts[1], &row[1]));
+                to.collect_map(names.zip(values))
+            }
             Cell::Rows(rows) => Rows {
                 columns: &column.parts,
                 rows,

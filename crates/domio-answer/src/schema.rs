@@ -45,7 +45,7 @@ fn row(columns: &[Column], first: Vec<(Cow<'static, str>, Json)>) -> Vec<(&'stat
     let own = columns.iter().map(|c| (c.key.clone(), property(c)));
     let always = columns
         .iter()
-        .filter(|c| !c.optional || c.kind == ColumnKind::Key)
+        .filter(|c| !c.optional || c.kind == ColumnKind::Key || c.holds == Holds::RowType)
         .map(|c| text(c.key.clone()));
     let required = first.iter().map(|(key, _)| text(key.clone())).chain(always);
     vec![
@@ -70,11 +70,22 @@ fn property(column: &Column) -> Json {
     let one = || object(row(&column.parts, Vec::new()));
     let null = || object([("type", text("null"))]);
     match (column.holds, column.optional) {
-        (Holds::Rows, _) => entries.extend(list(match &column.parts[..] {
-            [alone] => property(alone),
-            _ => one(),
-        })),
-        (Holds::RowType, _) => entries.push(("anyOf", Json::List(vec![one(), null()]))),
+        (Holds::Rows, optional) => {
+            let mut list = list(match &column.parts[..] {
+                [alone] => property(alone),
+                _ => one(),
+            });
+            if optional {
+                list[0].1 = Json::List(vec![text("array"), text("null")]);
+            }
+            entries.extend(list);
+        }
+        (Holds::Map, _) => entries.extend([
+            ("type", text("object")),
+            ("additionalProperties", property(&column.parts[1])),
+        ]),
+        (Holds::RowType, true) => entries.push(("anyOf", Json::List(vec![one(), null()]))),
+        (Holds::RowType, false) => entries.push(("allOf", Json::List(vec![one()]))),
         (Holds::Estimate, true) => entries.push(("anyOf", Json::List(vec![estimate(), null()]))),
         (Holds::Estimate, false) => entries.push(("allOf", Json::List(vec![estimate()]))),
         (plain, optional) => entries.push(("type", plain_type(plain, optional))),

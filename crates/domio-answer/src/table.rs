@@ -283,13 +283,13 @@ pub(crate) fn fits(columns: &[Column], cells: &[Cell]) {
             | (Cell::Estimate(_), Holds::Estimate)
             | (Cell::Text(_), Holds::Text)
             | (Cell::Flag(_), Holds::Flag) => true,
-            (Cell::Rows(rows), Holds::Rows) => {
+            (Cell::Rows(rows), Holds::Rows | Holds::Map) => {
                 rows.iter().for_each(|row| fits(&column.parts, row));
                 true
             }
             (Cell::Rows(rows), Holds::RowType) => {
                 rows.iter().for_each(|row| fits(&column.parts, row));
-                rows.len() < 2
+                rows.len() == 1 || rows.is_empty() && column.optional
             }
             _ => false,
         };
