@@ -3,6 +3,7 @@
 //! A new output is an answer, and gets one line of [`ANSWERS`]. Those that are no answers yet have
 //! a file in `schemas` and a line of [`SCHEMAS`].
 
+use domio_advise::alert;
 use domio_answer::AnswerSpec;
 use domio_meter::Explanation;
 use serde_json::Value;
@@ -21,8 +22,10 @@ pub struct Schema {
 }
 
 /// What commands answer.
-const ANSWERS: &[fn() -> AnswerSpec] =
-    &[|| Explanation::default().answer(|_| None, None, false).spec];
+const ANSWERS: &[fn() -> AnswerSpec] = &[
+    || Explanation::default().answer(|_| None, None, false).spec,
+    alert::spec,
+];
 
 /// An output with a file of its own.
 pub struct Written {
@@ -54,7 +57,6 @@ const SCHEMAS: &[Written] = schemas![
     "compare" 1,
     "sweep" 1,
     "calibrate" 1,
-    "alert" 1,
     "dom0-share" 1,
     "mon" 1,
     "trace-summary" 2,

@@ -24,6 +24,8 @@ mod plan;
 pub mod text;
 pub mod worst;
 
+use allocation::AlertMode;
+use domio_answer::{AnswerSpec, Answered, Inner, RowType, rows};
 use domio_core::Instant;
 use domio_run::simulate::simulate;
 use domio_run::{Replicator, Sample, SampleJob, SampleKey, Subject};
@@ -31,54 +33,103 @@ use domio_scenario::{Built, NoReplay, Scenario};
 use errors::{AlertBins, WindowErrors};
 use host::{DOM0, GUEST, scenario};
 use plan::NOTABLE;
-use serde::Serialize;
+use std::borrow::Cow;
 use std::sync::{Mutex, PoisonError};
 use worst::AlertWorst;
 
 pub use plan::{AlertDom0, AlertFault, AlertPlan, AlertShare, AlertSubject, WARMUP, WINDOWS};
 
-/// One allocation of dom1.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct AlertPoint {
-    /// dom1 over the whole measured time.
-    #[serde(flatten)]
-    pub guest: AlertShare,
-    /// dom0 over the whole measured time. What it does not want is no error.
-    pub dom0: AlertShare,
-    /// What dom1 was told, as keys of a domain in a scenario.
-    pub told: Vec<String>,
-    /// By window, the shortest first.
-    pub windows: Vec<WindowErrors>,
+rows! {
+    /// One allocation of dom1.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct AlertPoint {
+        /// dom1 over the whole measured time.
+        pub guest: AlertShare = fact("");
+        /// dom0 over the whole measured time. What it does not want is no error.
+        pub dom0: Inner<AlertShare> = fact("dom0");
+        /// What dom1 was told, as keys of a domain in a scenario.
+        pub told: Vec<String> = fact("told");
+        /// By window, the shortest first.
+        pub windows: Vec<WindowErrors> = parts("windows", []);
+    }
+
+    /// Windows of one length over all allocations.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct AlertSummary {
+        /// Length of the windows.
+        pub seconds: u64 = column("seconds", "s", ColumnKind::Key);
+        /// Mean over the allocations of the mean error's size, in percent of the allocation.
+        pub mean_percent: f64 = share("mean_percent");
+        /// The window with the largest error, with its sign, in percent of the allocation.
+        pub worst_percent: f64 = share("worst_percent");
+        /// The allocation of that window, in percent of one pcpu.
+        pub worst_allocation: f64 = fact("worst_allocation");
+    }
+
+    /// A policy with all its allocations.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct AlertOutcome {
+        /// The policy as it was named, with values of parameters.
+        pub label: String = key("label");
+        /// Name of the policy.
+        pub policy: Cow<'static, str> = fact("policy");
+        /// How it is told an allocation, for people.
+        pub way: String = fact("way");
+        /// By allocation, ascending.
+        pub points: Vec<AlertPoint> = parts("points", []);
+        /// By window, the shortest first.
+        pub summary: Vec<AlertSummary> = parts("summary", []);
+        /// The worst allocation, explained.
+        pub worst: Inner<AlertWorst> = fact("worst");
+    }
+
+    /// What was tested, and what came out.
+    #[derive(Clone, PartialEq, Debug)]
+    struct AlertTest {
+        /// Whether an allocation holds when nobody else wants the time.
+        mode: AlertMode = fact("mode");
+        /// Pcpus of the host.
+        pcpus: u32 = fact("pcpus");
+        /// Vcpus of each domain.
+        vcpus: u32 = fact("vcpus");
+        /// Allocation of dom0 (of one pcpu).
+        dom0_percent: u32 = column("dom0_percent", "%", ColumnKind::Fact);
+        /// What dom0 does.
+        dom0_work: AlertDom0 = fact("dom0_work");
+        /// Measured time.
+        seconds: u64 = column("seconds", "s", ColumnKind::Fact);
+        /// Lengths of the windows.
+        windows_s: Vec<u64> = column("windows_s", "s", ColumnKind::Fact);
+        /// Seed of all random streams.
+        seed: u64 = fact("seed");
+        /// By policy, in the order in which they were asked for.
+        policies: Vec<AlertOutcome> = parts("policies", []);
+    }
 }
 
-/// Windows of one length over all allocations.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct AlertSummary {
-    /// Length of the windows (seconds).
-    pub seconds: u64,
-    /// Mean over the allocations of the mean error's size (% of the allocation).
-    pub mean_percent: f64,
-    /// The window with the largest error (% of the allocation), with its sign.
-    pub worst_percent: f64,
-    /// The allocation of that window (% of one pcpu).
-    pub worst_allocation: f64,
+/// What the answer is.
+pub fn spec() -> AnswerSpec {
+    let doc =
+        "What `domio alert --json` prints: how far what a domain gets is from its allocation.";
+    AnswerSpec::new("alert", 2, doc, AlertTest::spec())
 }
 
-/// A policy with all its allocations.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct AlertOutcome {
-    /// What it is called.
-    pub label: String,
-    /// Name of the policy.
-    pub policy: &'static str,
-    /// How it is told an allocation, for people.
-    pub way: String,
-    /// By allocation, ascending.
-    pub points: Vec<AlertPoint>,
-    /// By window, the shortest first.
-    pub summary: Vec<AlertSummary>,
-    /// The worst allocation.
-    pub worst: AlertWorst,
+/// The answer: the figures of all policies, and for each how far it errs, in words.
+pub fn answer(plan: &AlertPlan, outcomes: &[AlertOutcome]) -> Answered {
+    let test = AlertTest {
+        mode: plan.mode,
+        pcpus: plan.pcpus,
+        vcpus: plan.vcpus,
+        dom0_percent: plan.dom0,
+        dom0_work: plan.dom0_work,
+        seconds: plan.seconds,
+        windows_s: plan.windows.clone(),
+        seed: plan.seed,
+        policies: outcomes.to_vec(),
+    };
+    let mut answer = Answered::new(spec(), test.cells());
+    answer.findings = outcomes.iter().flat_map(text::findings).collect();
+    answer
 }
 
 /// One host to simulate.
@@ -172,9 +223,9 @@ pub fn run(
         let summary = summary(plan, &points);
         Ok(AlertOutcome {
             label: subject.label.clone(),
-            policy: descriptor.name,
+            policy: descriptor.name.into(),
             way: allocation::told(allocation::way(descriptor, plan.mode)?, plan.mode),
-            worst: worst(plan, subject, &points, &summary)?,
+            worst: Inner(worst(plan, subject, &points, &summary)?),
             points,
             summary,
         })
@@ -194,7 +245,7 @@ fn point(plan: &AlertPlan, job: &Job<'_>, bins: &AlertBins) -> Result<AlertPoint
     let told = allocation::settings(way, descriptor, plan.terms(), job.allocation);
     Ok(AlertPoint {
         guest: AlertShare::of(allocated, whole(GUEST)),
-        dom0: AlertShare::of(f64::from(plan.dom0), whole(DOM0)),
+        dom0: Inner(AlertShare::of(f64::from(plan.dom0), whole(DOM0))),
         told: told.iter().map(|(k, v)| format!("{k} = {v}")).collect(),
         windows: plan
             .windows

@@ -1,11 +1,11 @@
 //! What is tested: the allocations, the policies, and how far what a domain got is off.
 
 use super::allocation::{AlertMode, NoAllocation, Terms};
+use domio_answer::{rows, texts};
 use domio_contract::Policy;
 use domio_core::Duration;
 use domio_run::RunFault;
 use domio_scenario::{Parts, ScenarioErrors};
-use serde::Serialize;
 
 /// Lengths of the windows of the paper's slides, and 1 and 60 s (seconds).
 pub const WINDOWS: [u64; 4] = [1, 10, 60, 180];
@@ -18,13 +18,28 @@ pub const WARMUP: Duration = Duration::from_millis(5_000);
 pub(super) const NOTABLE: f64 = 1.0;
 
 /// What dom0 does meanwhile.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AlertDom0 {
     /// Kernel, daemons and a monitor: 1 to 2 % of a pcpu, as on a host that only measures.
     Light,
     /// A tight loop on each vcpu.
     Burn,
+}
+
+impl AlertDom0 {
+    const ALL: [AlertDom0; 2] = [AlertDom0::Light, AlertDom0::Burn];
+
+    const fn name(self) -> &'static str {
+        match self {
+            AlertDom0::Light => "light",
+            AlertDom0::Burn => "burn",
+        }
+    }
+}
+
+texts! {
+    AlertDom0: |work| work.name().into(),
+        |text, _| AlertDom0::ALL.into_iter().find(|work| work.name() == text);
 }
 
 /// All that holds for every allocation and every policy.
@@ -95,17 +110,20 @@ pub enum AlertFault {
     TooMuch(String),
 }
 
-/// What a domain was allocated and what it got over the whole measured time (% of one pcpu).
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-pub struct AlertShare {
-    /// What it was allocated.
-    pub allocated_percent: f64,
-    /// What it got.
-    pub measured_percent: f64,
-    /// The difference (percentage points).
-    pub error_points: f64,
-    /// The difference in percent of the allocation.
-    pub error_percent: f64,
+rows! {
+    /// What a domain was allocated and what it got over the whole measured time (% of one pcpu).
+    #[derive(Clone, Copy, PartialEq, Debug)]
+    pub struct AlertShare {
+        /// What it was allocated (of one pcpu).
+        pub allocated_percent: f64 = column("allocated_percent", "%", ColumnKind::Fact)
+            .title("allocated");
+        /// What it got over the whole measured time (of one pcpu).
+        pub measured_percent: f64 = share("measured_percent").title("measured");
+        /// The difference, in percentage points.
+        pub error_points: f64 = column("error_points", "points", ColumnKind::Share);
+        /// The difference, in percent of the allocation.
+        pub error_percent: f64 = share("error_percent").title("error");
+    }
 }
 
 impl AlertShare {
