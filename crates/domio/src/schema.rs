@@ -3,7 +3,7 @@
 //! A new output is an answer, and gets one line of [`ANSWERS`]. Those that are no answers yet have
 //! a file in `schemas` and a line of [`SCHEMAS`].
 
-use domio_advise::alert;
+use domio_advise::{alert, dom0_share};
 use domio_answer::AnswerSpec;
 use domio_meter::Explanation;
 use serde_json::Value;
@@ -25,6 +25,7 @@ pub struct Schema {
 const ANSWERS: &[fn() -> AnswerSpec] = &[
     || Explanation::default().answer(|_| None, None, false).spec,
     alert::spec,
+    dom0_share::spec,
 ];
 
 /// An output with a file of its own.
@@ -57,7 +58,6 @@ const SCHEMAS: &[Written] = schemas![
     "compare" 1,
     "sweep" 1,
     "calibrate" 1,
-    "dom0-share" 1,
     "mon" 1,
     "trace-summary" 2,
     "trace-check" 1,
