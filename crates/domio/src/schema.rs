@@ -6,6 +6,7 @@
 use domio_advise::{alert, dom0_share};
 use domio_answer::AnswerSpec;
 use domio_meter::Explanation;
+use domio_papers::answer;
 use serde_json::Value;
 
 /// The schema of one output.
@@ -24,6 +25,7 @@ pub struct Schema {
 /// What commands answer.
 const ANSWERS: &[fn() -> AnswerSpec] = &[
     || Explanation::default().answer(|_| None, None, false).spec,
+    answer::spec,
     alert::spec,
     dom0_share::spec,
 ];
@@ -47,7 +49,6 @@ macro_rules! schemas {
 
 /// Outputs that are no answers, in the order of the commands.
 const SCHEMAS: &[Written] = schemas![
-    "reproduce" 1,
     "claim-list" 1,
     "claim-show" 1,
     "results-list" 1,
