@@ -6,7 +6,7 @@
 use domio_advise::{alert, dom0_share};
 use domio_answer::AnswerSpec;
 use domio_meter::Explanation;
-use domio_papers::answer;
+use domio_papers::{answer, claim_page};
 use serde_json::Value;
 
 /// The schema of one output.
@@ -26,6 +26,8 @@ pub struct Schema {
 const ANSWERS: &[fn() -> AnswerSpec] = &[
     || Explanation::default().answer(|_| None, None, false).spec,
     answer::spec,
+    claim_page::list_spec,
+    claim_page::show_spec,
     alert::spec,
     dom0_share::spec,
 ];
@@ -49,8 +51,6 @@ macro_rules! schemas {
 
 /// Outputs that are no answers, in the order of the commands.
 const SCHEMAS: &[Written] = schemas![
-    "claim-list" 1,
-    "claim-show" 1,
     "results-list" 1,
     "results-show" 1,
     "results-diff" 1,
