@@ -3,6 +3,7 @@
 //! A new output is an answer, and gets one line of [`ANSWERS`]. Those that are no answers yet have
 //! a file in `schemas` and a line of [`SCHEMAS`].
 
+use crate::cmd::results;
 use domio_advise::{alert, dom0_share};
 use domio_answer::AnswerSpec;
 use domio_meter::Explanation;
@@ -28,6 +29,10 @@ const ANSWERS: &[fn() -> AnswerSpec] = &[
     answer::spec,
     claim_page::list_spec,
     claim_page::show_spec,
+    results::list_spec,
+    results::show_spec,
+    results::diff_spec,
+    results::prune_spec,
     alert::spec,
     dom0_share::spec,
 ];
@@ -51,10 +56,6 @@ macro_rules! schemas {
 
 /// Outputs that are no answers, in the order of the commands.
 const SCHEMAS: &[Written] = schemas![
-    "results-list" 1,
-    "results-show" 1,
-    "results-diff" 1,
-    "results-prune" 1,
     "run" 1,
     "compare" 1,
     "sweep" 1,
