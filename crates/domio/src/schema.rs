@@ -6,13 +6,16 @@
 use crate::cmd::controller::ControllerRow;
 use crate::cmd::elevator::ElevatorRow;
 use crate::cmd::policy::PolicyRow;
+use crate::cmd::results;
 use crate::cmd::{self, scenario, sweep};
 use crate::shared::registered;
+use domio_advise::{alert, dom0_share};
 use domio_answer::AnswerSpec;
 use domio_front::comparison::Compared;
 use domio_front::conformance::suite_answer;
 use domio_front::scenarios::ScenarioText;
 use domio_meter::Explanation;
+use domio_papers::{answer, claim_page};
 use domio_report::run_answer::RunFacts;
 use serde_json::Value;
 
@@ -47,6 +50,15 @@ const ANSWERS: &[fn() -> AnswerSpec] = &[
     || Compared::default().answer().spec,
     sweep::spec,
     domio_monitor::lines::spec,
+    answer::spec,
+    claim_page::list_spec,
+    claim_page::show_spec,
+    results::list_spec,
+    results::show_spec,
+    results::diff_spec,
+    results::prune_spec,
+    alert::spec,
+    dom0_share::spec,
 ];
 
 /// An output with a file of its own.
@@ -68,16 +80,7 @@ macro_rules! schemas {
 
 /// Outputs that are no answers, in the order of the commands.
 const SCHEMAS: &[Written] = schemas![
-    "reproduce" 1,
-    "claim-list" 1,
-    "claim-show" 1,
-    "results-list" 1,
-    "results-show" 1,
-    "results-diff" 1,
-    "results-prune" 1,
     "calibrate" 1,
-    "alert" 1,
-    "dom0-share" 1,
     "trace-summary" 2,
     "trace-check" 1,
     "block-summary" 1,
