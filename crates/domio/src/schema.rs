@@ -4,7 +4,7 @@
 //! a file in `schemas` and a line of [`SCHEMAS`].
 
 use domio_answer::AnswerSpec;
-use domio_meter::Explanation;
+use domio_meter::{Explanation, Summary};
 use serde_json::Value;
 
 /// The schema of one output.
@@ -21,8 +21,10 @@ pub struct Schema {
 }
 
 /// What commands answer.
-const ANSWERS: &[fn() -> AnswerSpec] =
-    &[|| Explanation::default().answer(|_| None, None, false).spec];
+const ANSWERS: &[fn() -> AnswerSpec] = &[
+    || Explanation::default().answer(|_| None, None, false).spec,
+    || Summary::default().answer(|_| None, 0, false).spec,
+];
 
 /// An output with a file of its own.
 pub struct Written {
@@ -57,7 +59,6 @@ const SCHEMAS: &[Written] = schemas![
     "alert" 1,
     "dom0-share" 1,
     "mon" 1,
-    "trace-summary" 2,
     "trace-check" 1,
     "block-summary" 1,
     "block-replay" 1,

@@ -10,8 +10,9 @@ use crate::shared::trace::{Reader, copy, no_runstates, open};
 use anyhow::bail;
 use domio_core::{DomainId, Names, Record, Sink};
 use domio_front::trace_file;
-use domio_meter::{CheckReport, Meter, SummaryJson, Told, TraceChecker};
+use domio_meter::{CheckReport, Meter, Told, TraceChecker};
 use domio_replay::block::{BlockCsv, DiskCsv};
+use domio_report::summed::Summed;
 use domio_report::text;
 use domio_trace::{
     CsvIntervals, CsvRecords, PerfettoWriter, Skipped, TraceError, TraceHeader, TraceWriter,
@@ -66,19 +67,23 @@ fn summary(args: &TraceSummary, global: &Global) -> anyhow::Result<Status> {
     let mut reader = open(&args.input, global)?;
     let mut meter = Meter::new();
     let truncated = copy(&mut reader, &args.input, &mut meter)?;
-    let mut summary = SummaryJson::new(&meter.finish(), reader.tsc_hz());
-    summary.truncated = truncated;
+    let summary = meter.finish();
     if !summary.runstates {
         no_runstates(&args.input, summary.records, "figures of domains and pcpus");
     }
-    match args.json {
-        true => out::json_as("trace-summary", &summary)?,
-        false => {
-            let header = reader.header();
-            let name = |id| header.and_then(|h| h.domain_name(id)).map(str::to_owned);
-            out::text(&text::summary::render(&summary, name, out::view()))?;
-        }
-    }
+    let header = reader.header();
+    let name = |id: DomainId| header.and_then(|h| h.domain_name(id.0)).map(str::to_owned);
+    let domains = summary.domains.iter();
+    let names: Vec<_> = domains.filter_map(|d| Some((d.id, name(d.id)?))).collect();
+    let summed = Summed {
+        summary: &summary,
+        names: &names,
+    };
+    out::answer(
+        args.json,
+        || summed.answer(reader.tsc_hz(), truncated),
+        || text::summary::render(summed, out::view()),
+    )?;
     Ok(Status::Success)
 }
 
