@@ -3,8 +3,9 @@
 //! A new output is an answer, and gets one line of [`ANSWERS`]. Those that are no answers yet have
 //! a file in `schemas` and a line of [`SCHEMAS`].
 
+use crate::shared::block;
 use domio_answer::AnswerSpec;
-use domio_meter::{Explanation, Summary};
+use domio_meter::{CheckReport, Explanation, Summary};
 use serde_json::Value;
 
 /// The schema of one output.
@@ -24,6 +25,7 @@ pub struct Schema {
 const ANSWERS: &[fn() -> AnswerSpec] = &[
     || Explanation::default().answer(|_| None, None, false).spec,
     || Summary::default().answer(|_| None, 0, false).spec,
+    || CheckReport::default().answer(false, 0).spec,
 ];
 
 /// An output with a file of its own.
@@ -59,11 +61,6 @@ const SCHEMAS: &[Written] = schemas![
     "alert" 1,
     "dom0-share" 1,
     "mon" 1,
-    "trace-check" 1,
-    "block-summary" 1,
-    "block-replay" 1,
-    "block-compare" 1,
-    "block-explain" 1,
     "validate" 2,
     "policy-list" 1,
     "policy-show" 1,
@@ -102,7 +99,8 @@ pub fn all() -> Vec<Schema> {
             text: written.text.to_owned(),
         }
     });
-    let answers = ANSWERS.iter().map(|spec| Schema::of(&spec()));
+    let answers = ANSWERS.iter().map(|spec| spec());
+    let answers = answers.chain(block::specs()).map(|spec| Schema::of(&spec));
     let mut all: Vec<Schema> = written.chain(answers).collect();
     all.sort_by_key(|schema| schema.name);
     all

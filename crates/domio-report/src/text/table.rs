@@ -144,6 +144,12 @@ pub fn render(table: &domio_answer::Table, view: &View) -> String {
     TextTable::from(table).render(view)
 }
 
+/// As [`render`], and nothing is left out: columns that have no room go into further tables below,
+/// each of which begins with the first column again.
+pub fn render_all(table: &domio_answer::Table, view: &View) -> String {
+    TextTable::from(table).render_all(view)
+}
+
 impl TextTable {
     /// A table without rows.
     pub fn new(columns: impl IntoIterator<Item = TextColumn>) -> Self {
