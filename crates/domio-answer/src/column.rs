@@ -15,6 +15,8 @@ pub enum Holds {
     Text,
     /// Yes or no.
     Flag,
+    /// A number, a text, or yes or no: what a key of a scenario takes.
+    Any,
     /// Rows of a table within the row: [`Column::parts`].
     Rows,
     /// Rows of a name and a value, in two columns of [`Column::parts`].
@@ -225,6 +227,11 @@ impl Column {
                 ..self
             },
         }
+    }
+
+    /// Whether people see the column in a table. Rows within are tables of their own.
+    pub fn is_for_people(&self) -> bool {
+        self.audience == Audience::All && !self.is_nested()
     }
 
     /// Whether the cells are rows.

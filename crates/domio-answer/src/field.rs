@@ -465,6 +465,19 @@ impl Value for bool {
     }
 }
 
+/// A value of any kind.
+impl Value for Cell {
+    const HOLDS: Holds = Holds::Any;
+
+    fn cell(&self) -> Cell {
+        self.clone()
+    }
+
+    fn of(cell: &Cell, _: Known<'_>) -> Option<Self> {
+        Some(cell.clone())
+    }
+}
+
 impl Value for MeanCell {
     const HOLDS: Holds = Holds::Estimate;
 

@@ -11,6 +11,7 @@ use crate::answer::Answered;
 use crate::cell::Cell;
 use crate::column::{Column, ColumnKind, Holds};
 use crate::file::text;
+use crate::table::Table;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 /// A list of rows.
@@ -49,6 +50,17 @@ impl Serialize for Rows<'_> {
             cells,
             shown: &shown,
         }))
+    }
+}
+
+/// Its rows.
+impl Serialize for Table {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let rows = Rows {
+            columns: self.columns(),
+            rows: self.rows(),
+        };
+        rows.serialize(to)
     }
 }
 

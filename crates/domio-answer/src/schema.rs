@@ -95,16 +95,18 @@ fn property(column: &Column) -> Json {
 
 /// The type of a cell that holds no more than one value.
 fn plain_type(holds: Holds, optional: bool) -> Json {
-    let name = match holds {
-        Holds::Whole => "integer",
-        Holds::Number => "number",
-        Holds::Flag => "boolean",
-        _ => "string",
+    let names: &[&'static str] = match holds {
+        Holds::Whole => &["integer"],
+        Holds::Number => &["number"],
+        Holds::Flag => &["boolean"],
+        Holds::Any => &["number", "boolean", "string"],
+        _ => &["string"],
     };
     // JSON has no numbers that are none.
-    match optional || holds == Holds::Number {
-        true => Json::List(vec![text(name), text("null")]),
-        false => text(name),
+    let null = (optional || holds == Holds::Number).then_some(&"null");
+    match (names, null) {
+        ([name], None) => text(*name),
+        _ => Json::List(names.iter().chain(null).map(|name| text(*name)).collect()),
     }
 }
 

@@ -294,7 +294,10 @@ pub(crate) fn fits(columns: &[Column], cells: &[Cell]) {
             | (Cell::Number(_), Holds::Number)
             | (Cell::Estimate(_), Holds::Estimate)
             | (Cell::Text(_), Holds::Text)
-            | (Cell::Flag(_), Holds::Flag) => true,
+            | (Cell::Flag(_), Holds::Flag)
+            | (Cell::Whole(_) | Cell::Number(_) | Cell::Text(_) | Cell::Flag(_), Holds::Any) => {
+                true
+            }
             (Cell::Rows(rows), Holds::Rows | Holds::Map) => {
                 rows.iter().for_each(|row| fits(&column.parts, row));
                 true

@@ -1,6 +1,6 @@
 //! Figures as people read them: "14.29 ± 0.03", "0.27", "36600".
 
-use domio_answer::{Cell, Column, ColumnKind};
+use domio_answer::{Cell, Column, ColumnKind, Holds};
 use domio_papers::Measured;
 use domio_stats::Estimate;
 
@@ -179,6 +179,7 @@ pub fn shown(column: &Column, cell: &Cell) -> String {
     match cell {
         Cell::None => "-".to_owned(),
         Cell::Text(text) => text.clone().into_owned(),
+        Cell::Flag(flag) if column.holds == Holds::Any => flag.to_string(),
         Cell::Flag(flag) => if *flag { "yes" } else { "no" }.to_owned(),
         Cell::Whole(at) if column.kind == ColumnKind::Moment => {
             let (seconds, rest) = (at / 1_000_000_000, at % 1_000_000_000);

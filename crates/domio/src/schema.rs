@@ -4,6 +4,7 @@
 //! a file in `schemas` and a line of [`SCHEMAS`].
 
 use crate::shared::block;
+use domio_advise::{alert, dom0_share};
 use domio_answer::AnswerSpec;
 use domio_meter::{CheckReport, Explanation, Summary};
 use serde_json::Value;
@@ -26,6 +27,8 @@ const ANSWERS: &[fn() -> AnswerSpec] = &[
     || Explanation::default().answer(|_| None, None, false).spec,
     || Summary::default().answer(|_| None, 0, false).spec,
     || CheckReport::default().answer(false, 0).spec,
+    alert::spec,
+    dom0_share::spec,
 ];
 
 /// An output with a file of its own.
@@ -58,8 +61,6 @@ const SCHEMAS: &[Written] = schemas![
     "compare" 1,
     "sweep" 1,
     "calibrate" 1,
-    "alert" 1,
-    "dom0-share" 1,
     "mon" 1,
     "validate" 2,
     "policy-list" 1,

@@ -330,3 +330,47 @@ fn a_cell_of_another_sort_is_refused() {
     let name: Column = key("name").of(Holds::Whole);
     Table::new("", [name]).row([Cell::text("web")]);
 }
+
+rows! {
+    /// A key with its value.
+    #[derive(Clone, PartialEq, Debug)]
+    struct Setting {
+        /// Of the key.
+        name: String = key("name");
+        /// As it is written.
+        value: Cell = fact("value");
+    }
+}
+
+#[test]
+fn values_of_any_kind_stay_what_they_are() {
+    let setting = |name: &str, value: Cell| Setting {
+        name: name.to_owned(),
+        value,
+    };
+    let all = [
+        setting("slice", Cell::Whole(5)),
+        setting("boost", true.into()),
+        setting("version", "4.17".into()),
+    ];
+    let table = Table::of("", &all);
+    assert_eq!(
+        serde_json::to_value(&table).unwrap(),
+        json!([
+            {"name": "slice", "value": 5},
+            {"name": "boost", "value": true},
+            {"name": "version", "value": "4.17"},
+        ])
+    );
+    assert_eq!(
+        file::csv(&[table]),
+        "name,value\nslice,5\nboost,true\nversion,4.17\n"
+    );
+    for one in all {
+        assert_eq!(decode::<Setting>(&encode(&one), &[]), Some(one.clone()));
+        let answered = Answered::of("setting", 1, "A setting.", &one);
+        let schema = serde_json::to_value(&answered.spec).unwrap();
+        let json = serde_json::to_value(&answered).unwrap();
+        assert_eq!(wrong(&schema, &json), None);
+    }
+}

@@ -13,7 +13,6 @@ use crate::svg::document::CHART_STYLE;
 use crate::{figure, finding, svg, tables};
 use domio_answer::{Table, Tone};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use std::ops::Range;
 
 /// Rules for the page, whose first blocks have the colours.
 pub const STYLE: &str = include_str!("style.css");
@@ -225,40 +224,41 @@ const COLUMNS_MAX: usize = 8;
 
 /// The table; in several parts, each with the first column, where it has many columns.
 fn draw_table(table: &Table) -> Markup {
-    let count = table.columns().len().saturating_sub(1);
-    let parts = count.div_ceil(COLUMNS_MAX).max(1);
-    let each = count.div_ceil(parts);
+    let is_shown = |at: &usize| table.columns()[*at].is_for_people();
+    let shown: Vec<usize> = (0..table.columns().len()).filter(is_shown).collect();
+    let Some((first, others)) = shown.split_first() else {
+        return html! {};
+    };
+    let parts = others.len().div_ceil(COLUMNS_MAX).max(1);
+    let each = others.len().div_ceil(parts);
     html! {
         @for part in 0..parts {
-            @let columns = 1 + part * each..(1 + (part + 1) * each).min(1 + count);
-            (draw_columns(table, columns))
+            @let columns = others.iter().skip(part * each).take(each);
+            (draw_columns(table, &[first].into_iter().chain(columns).copied().collect::<Vec<_>>()))
         }
     }
 }
 
-fn draw_columns(table: &Table, columns: Range<usize>) -> Markup {
+/// The columns with these numbers, the first of which names the rows.
+fn draw_columns(table: &Table, columns: &[usize]) -> Markup {
     let head = |at: usize| {
-        let column = table.columns().get(at);
-        column.map_or(String::new(), |c| {
-            figure::heading(&c.title, figure::unit(c))
-        })
+        let column = &table.columns()[at];
+        figure::heading(&column.title, figure::unit(column))
     };
-    let class = |column: usize| (column > 0).then_some("figure");
-    let label = |column: usize| (column > 0).then(|| head(column));
-    let shown = || [0].into_iter().chain(columns.clone());
+    let class = |column: usize| (column != columns[0]).then_some("figure");
+    let label = |column: usize| (column != columns[0]).then(|| head(column));
     html! {
         div class="scroll" {
             table {
                 thead { tr {
-                    th scope="col" { (head(0)) }
-                    @for column in columns.clone() {
-                        th scope="col" class="figure" { (head(column)) }
+                    @for column in columns.iter().copied() {
+                        th scope="col" class=[class(column)] { (head(column)) }
                     }
                 } }
                 tbody {
                     @for (number, row) in table.rows().iter().enumerate() {
                         tr {
-                            @for (column, cell) in shown().filter_map(|c| Some((c, row.get(c)?))) {
+                            @for (column, cell) in columns.iter().map(|c| (*c, &row[*c])) {
                                 td class=[class(column)] data-label=[label(column)] {
                                     (figure::shown(&table.columns()[column], cell))
                                     (marked(table.tone(number, column)))

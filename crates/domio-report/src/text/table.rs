@@ -112,9 +112,10 @@ impl From<&domio_answer::Table> for TextTable {
         let cell = |row: usize, at: usize| {
             let (column, cell) = (&typed.columns()[at], &typed.rows()[row][at]);
             let text = figure::shown(column, cell);
+            let says_itself = matches!(cell, domio_answer::Cell::Text(_));
             let (text, tone) = match typed.tone(row, at) {
-                Tone::Good => (format!("{text} +"), Tone::Good),
-                Tone::Bad => (format!("{text} -"), Tone::Bad),
+                Tone::Good if !says_itself => (format!("{text} +"), Tone::Good),
+                Tone::Bad if !says_itself => (format!("{text} -"), Tone::Bad),
                 Tone::Plain if cell.is_none() => (text, Tone::Dim),
                 Tone::Plain if at == 0 => (text, Tone::Strong),
                 tone => (text, tone),
@@ -122,10 +123,13 @@ impl From<&domio_answer::Table> for TextTable {
             let worth = figure::worth(cell);
             TextCell { text, tone, worth }
         };
-        let columns = typed.columns();
-        let row = |row: usize| (0..columns.len()).map(|at| cell(row, at)).collect();
+        let all = typed.columns();
+        let shown: Vec<usize> = (0..all.len())
+            .filter(|at| all[*at].is_for_people())
+            .collect();
+        let row = |row: usize| shown.iter().map(|at| cell(row, *at)).collect();
         TextTable {
-            columns: columns.iter().map(column).collect(),
+            columns: shown.iter().map(|at| column(&all[*at])).collect(),
             rows: (0..typed.rows().len()).map(row).collect(),
         }
     }
