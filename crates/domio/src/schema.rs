@@ -4,6 +4,7 @@
 //! a file in `schemas` and a line of [`SCHEMAS`].
 
 use crate::shared::block;
+use domio_advise::calibrate::Calibration;
 use domio_advise::{alert, dom0_share};
 use domio_answer::AnswerSpec;
 use domio_meter::{CheckReport, Explanation, Summary};
@@ -27,6 +28,7 @@ const ANSWERS: &[fn() -> AnswerSpec] = &[
     || Explanation::default().answer(|_| None, None, false).spec,
     || Summary::default().answer(|_| None, 0, false).spec,
     || CheckReport::default().answer(false, 0).spec,
+    || Calibration::default().answer().spec,
     alert::spec,
     dom0_share::spec,
 ];
@@ -60,7 +62,6 @@ const SCHEMAS: &[Written] = schemas![
     "run" 1,
     "compare" 1,
     "sweep" 1,
-    "calibrate" 1,
     "mon" 1,
     "validate" 2,
     "policy-list" 1,
