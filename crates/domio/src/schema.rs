@@ -7,6 +7,7 @@ use crate::shared::block;
 use domio_advise::calibrate::Calibration;
 use domio_advise::{alert, dom0_share};
 use domio_answer::AnswerSpec;
+use domio_front::validated;
 use domio_meter::{CheckReport, Explanation, Summary};
 use serde_json::Value;
 
@@ -29,6 +30,7 @@ const ANSWERS: &[fn() -> AnswerSpec] = &[
     || Summary::default().answer(|_| None, 0, false).spec,
     || CheckReport::default().answer(false, 0).spec,
     || Calibration::default().answer().spec,
+    || validated::answer(&[]).spec,
     alert::spec,
     dom0_share::spec,
 ];
@@ -63,7 +65,6 @@ const SCHEMAS: &[Written] = schemas![
     "compare" 1,
     "sweep" 1,
     "mon" 1,
-    "validate" 2,
     "policy-list" 1,
     "policy-show" 1,
     "policy-check" 1,
