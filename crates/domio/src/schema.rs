@@ -7,12 +7,15 @@ use crate::cmd::controller::ControllerRow;
 use crate::cmd::elevator::ElevatorRow;
 use crate::cmd::policy::PolicyRow;
 use crate::cmd::{self, scenario, sweep};
-use crate::shared::registered;
+use crate::shared::{block, registered};
+use domio_advise::calibrate::Calibration;
+use domio_advise::{alert, dom0_share};
 use domio_answer::AnswerSpec;
 use domio_front::comparison::Compared;
 use domio_front::conformance::suite_answer;
 use domio_front::scenarios::ScenarioText;
-use domio_meter::Explanation;
+use domio_front::validated;
+use domio_meter::{CheckReport, Explanation, Summary};
 use domio_report::run_answer::RunFacts;
 use serde_json::Value;
 
@@ -47,6 +50,12 @@ const ANSWERS: &[fn() -> AnswerSpec] = &[
     || Compared::default().answer().spec,
     sweep::spec,
     domio_monitor::lines::spec,
+    || Summary::default().answer(|_| None, 0, false).spec,
+    || CheckReport::default().answer(false, 0).spec,
+    || Calibration::default().answer().spec,
+    || validated::answer(&[]).spec,
+    alert::spec,
+    dom0_share::spec,
 ];
 
 /// An output with a file of its own.
@@ -75,16 +84,6 @@ const SCHEMAS: &[Written] = schemas![
     "results-show" 1,
     "results-diff" 1,
     "results-prune" 1,
-    "calibrate" 1,
-    "alert" 1,
-    "dom0-share" 1,
-    "trace-summary" 2,
-    "trace-check" 1,
-    "block-summary" 1,
-    "block-replay" 1,
-    "block-compare" 1,
-    "block-explain" 1,
-    "validate" 2,
 ];
 
 impl Schema {
@@ -112,7 +111,8 @@ pub fn all() -> Vec<Schema> {
             text: written.text.to_owned(),
         }
     });
-    let answers = ANSWERS.iter().map(|spec| Schema::of(&spec()));
+    let answers = ANSWERS.iter().map(|spec| spec());
+    let answers = answers.chain(block::specs()).map(|spec| Schema::of(&spec));
     let mut all: Vec<Schema> = written.chain(answers).collect();
     all.sort_by_key(|schema| schema.name);
     all
