@@ -124,6 +124,18 @@ impl Table {
         table
     }
 
+    /// Lets `change` see and change each column and its cells; the place of the column comes first.
+    ///
+    /// # Panics
+    /// When cells are not of their column afterwards.
+    pub fn each_column(&mut self, mut change: impl FnMut(usize, &mut Column, &mut [&mut Cell])) {
+        for (at, column) in self.columns.iter_mut().enumerate() {
+            let mut cells: Vec<&mut Cell> = self.rows.iter_mut().map(|row| &mut row[at]).collect();
+            change(at, column, &mut cells);
+        }
+        self.rows.iter().for_each(|row| fits(&self.columns, row));
+    }
+
     /// Lets a cell stand out.
     pub fn set_tone(&mut self, row: usize, column: usize, tone: Tone) {
         self.tones.insert((row, column), tone);

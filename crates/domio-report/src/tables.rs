@@ -71,10 +71,25 @@ pub fn wide(chart: &Chart, upright: bool) -> Vec<Table> {
             vec![table]
         }
         Chart::Stack(stack) => {
-            let table = match upright || stack.bars.len() >= stack.parts.len() {
+            let mut table = match upright || stack.bars.len() >= stack.parts.len() {
                 true => long(chart).pivot("bar", "part", "value"),
                 false => long(chart).pivot("part", "bar", "value"),
             };
+            table.each_column(|at, column, cells| match at {
+                // The unit of all stands once, over the names.
+                0 => {
+                    column.title = stack.value.name.clone().into();
+                    column.unit = stack.value.unit.clone().into();
+                }
+                _ => {
+                    column.unit = "".into();
+                    if stack.value.unit.starts_with('%') {
+                        column.kind = ColumnKind::Share;
+                    }
+                    let empty = cells.iter_mut().filter(|cell| ***cell == Cell::Number(0.0));
+                    empty.for_each(|cell| **cell = Cell::None);
+                }
+            });
             vec![table]
         }
         Chart::Lines(lines) => {
@@ -166,10 +181,7 @@ fn printed(published: &[Printed], group: &str) -> Cell {
 fn of_stack(stack: &Stack) -> Table {
     let [quantity, unit] = measured();
     let value = number("value", &stack.value.unit);
-    // The unit of all is told once, over the names.
-    let title = figure::heading("", &stack.value.unit).trim().to_owned();
-    let bar = name("bar").title(title.clone());
-    let columns = [bar, name("part").title(title), quantity, unit, value];
+    let columns = [name("bar"), name("part"), quantity, unit, value];
     let mut table = Table::new("", columns);
     for bar in &stack.bars {
         for (part, length) in stack.parts.iter().zip(&bar.lengths) {

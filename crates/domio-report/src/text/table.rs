@@ -102,7 +102,10 @@ impl From<&domio_answer::Table> for TextTable {
     fn from(typed: &domio_answer::Table) -> Self {
         let column = |column: &domio_answer::Column| TextColumn {
             key: column.key.clone().into_owned(),
-            title: in_lines(&column.title, figure::unit(column)),
+            title: match column.holds == Holds::Text && column.kind != ColumnKind::Key {
+                true => figure::two_lines(&column.title, figure::unit(column)),
+                false => in_lines(&column.title, figure::unit(column)),
+            },
             right: column.holds != Holds::Text,
             whole: column.holds != Holds::Text || column.kind == ColumnKind::Key,
         };
