@@ -3,6 +3,7 @@
 use crate::cell::{Cell, MeanCell};
 use crate::column::{Column, ColumnKind, Holds};
 use domio_core::{Better, Class, DomainId, Duration, Instant, PcpuId, Runstate, VcpuName};
+use serde::Deserialize;
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -218,7 +219,8 @@ impl<T: FieldType, const N: usize> FieldType for Option<[T; N]> {
 }
 
 /// A row within a row.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+#[serde(transparent)]
 pub struct Inner<T>(pub T);
 
 impl<T: FieldType> FieldType for Inner<T> {

@@ -160,7 +160,10 @@ fn outputs_about_claims() {
     // One experiment's claims take little time.
     let list = ["claim", "list", "ongaro", "--json"];
     assert_eq!(
-        fits(&folder, "claim-list", &list).as_array().unwrap().len(),
+        fits(&folder, "claim-list", &list)["claims"]
+            .as_array()
+            .unwrap()
+            .len(),
         43
     );
     fits(
@@ -193,7 +196,7 @@ fn outputs_about_what_is_kept() {
     std::fs::copy(here.join("out/results.sqlite"), here.join("before.sqlite")).unwrap();
     kept("2");
     let list = fits(&folder, "results-list", &["results", "list", "--json"]);
-    assert_eq!(list.as_array().unwrap().len(), 2);
+    assert_eq!(list["results"].as_array().unwrap().len(), 2);
     fits(
         &folder,
         "results-show",
