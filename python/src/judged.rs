@@ -3,7 +3,7 @@
 use crate::background::{Stop, keeper, trouble, without_gil};
 use crate::errors::{self, refused, warn};
 use domio_front::papers::Chosen;
-use domio_front::recordings;
+use domio_front::{recordings, validated};
 use domio_lab::{AllCores, Keeping};
 use domio_papers::paper::{Length, Machine};
 use domio_papers::reproduce::{Options, reproduce as decide};
@@ -33,7 +33,8 @@ pub fn validate(
         (true, false) => Err(refused(told.join("\n"))),
         _ => {
             warn(py, &told)?;
-            Ok(recordings::to_json(&agreements).to_string())
+            let answer = validated::answer(&agreements);
+            serde_json::to_string(&answer).map_err(|e| refused(e.to_string()))
         }
     }
 }

@@ -185,6 +185,14 @@ impl Column {
         Column { title, ..self }
     }
 
+    /// The same in this unit.
+    pub fn unit(self, unit: &'static str) -> Self {
+        Column {
+            unit: unit.into(),
+            ..self
+        }
+    }
+
     /// The same with this meaning.
     pub fn doc(self, doc: impl Into<Cow<'static, str>>) -> Self {
         let doc = doc.into();

@@ -245,7 +245,7 @@ impl<T: FieldType> FieldType for Inner<T> {
 }
 
 /// A row within a row, or none.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Maybe<T>(pub Option<T>);
 
 impl<T> Default for Maybe<T> {

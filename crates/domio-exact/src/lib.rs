@@ -29,6 +29,7 @@ use self::guess::Guesser;
 use self::interrupts::interrupts;
 use self::matching::{Decisions, Height, Matched, matching};
 use core::cmp::Reverse;
+use domio_answer::Maybe;
 use domio_core::Duration;
 use domio_replay::NamedRecord;
 use domio_replay::arrival::attributed;
@@ -104,7 +105,7 @@ pub fn agreement(
     let followed = Followed {
         dispatches: estimate.matched,
         of: estimate.of,
-        parts: estimate.parting(&twin, &recording.records, settings),
+        parts: Maybe(estimate.parting(&twin, &recording.records, settings)),
     };
     Ok(compare(
         recording,

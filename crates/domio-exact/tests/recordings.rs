@@ -23,13 +23,13 @@ fn exact(recording: &Recording, tries: u32) -> Agreement {
 
 fn makes_every_dispatch(name: &str, tries: u32) {
     let agreement = exact(&shipped::recording(name).unwrap(), tries);
-    let followed = agreement.exact.as_ref().unwrap();
+    let followed = agreement.exact.0.as_ref().unwrap();
     assert_eq!(
         followed.dispatches, followed.of,
         "every dispatch, in order and time: {:?}",
-        followed.parts
+        followed.parts.0
     );
-    assert_eq!(followed.parts, None);
+    assert_eq!(followed.parts.0, None);
     assert_eq!(differences(&agreement), [""; 0]);
 }
 
@@ -64,9 +64,9 @@ fn a_wrong_description_parts_early() {
     let agreement = exact(&recording, 200);
     assert_eq!(agreement.verdict, Judgement::Differs);
     assert!(differences(&agreement).contains(&"g1 share".to_owned()));
-    let followed = agreement.exact.unwrap();
+    let followed = agreement.exact.0.unwrap();
     assert!(followed.dispatches < followed.of / 2, "{followed:?}");
-    let parts = followed.parts.expect("it parts");
+    let parts = followed.parts.0.expect("it parts");
     assert!(parts.at_s < 10.0, "{parts:?}");
 }
 

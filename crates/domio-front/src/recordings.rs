@@ -5,7 +5,6 @@ use anyhow::{Context, anyhow};
 use domio_exact::SearchSettings;
 use domio_run::Replicator;
 use domio_twin::{Agreement, Judgement, Recording, RecordingError, shipped};
-use serde_json::{Value, json};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -50,18 +49,6 @@ pub fn agreements(
 /// How many of `agreements` have `verdict`.
 pub fn count(agreements: &[Agreement], verdict: Judgement) -> usize {
     agreements.iter().filter(|a| a.verdict == verdict).count()
-}
-
-/// The agreements for programs.
-pub fn to_json(agreements: &[Agreement]) -> Value {
-    json!({
-        "traces": agreements,
-        "summary": {
-            "agree": count(agreements, Judgement::Agrees),
-            "differ": count(agreements, Judgement::Differs),
-            "cannot_tell": count(agreements, Judgement::CannotTell),
-        },
-    })
 }
 
 /// The recordings that are called `named`: those of the folder of that name, or a shipped one where

@@ -26,6 +26,7 @@ pub mod overhead;
 pub mod residence;
 pub mod run_answer;
 pub mod samples;
+pub mod summed;
 pub mod svg;
 pub mod tables;
 pub mod text;

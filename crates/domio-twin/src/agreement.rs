@@ -6,101 +6,90 @@ use crate::limits::{AgreementLimits, Compared, Judgement, Widening};
 use crate::policy::PolicyState;
 use crate::recording::{Recording, RecordingError};
 use crate::twin::{Twin, dispatches};
+use domio_answer::{Maybe, rows};
 use domio_core::DomainId;
 use domio_meter::{Account, Meter, Summary};
 use domio_replay::NamedRecord;
 use domio_replay::named::copy_to;
 use domio_vmm::Profile;
 use rayon::prelude::*;
-use serde::Serialize;
+use std::borrow::Cow;
 
-/// Two quantiles of both sides, in microseconds.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-pub struct ComparedQuantiles {
-    /// Median.
-    pub p50: Compared,
-    /// 95 % quantile.
-    pub p95: Compared,
-}
-
-/// One domain of a recording.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct DomainAgreement {
-    /// Xen's domid.
-    pub id: u16,
-    /// Name.
-    pub name: String,
-    /// Running time in percent of one pcpu.
-    pub share: Compared,
-    /// Lengths of runs.
-    pub run_us: ComparedQuantiles,
-    /// From wake-up to running.
-    pub wake_to_run_us: ComparedQuantiles,
-    /// Times that it was switched in, per second.
-    pub switches_per_s: Compared,
-    /// What its figures come to.
-    pub verdict: Judgement,
-    /// Which figures are outside of their limits.
-    pub differs_in: Vec<&'static str>,
-    /// Doubt figures are zero or missing, where that could not be expected.
-    pub reason: Option<String>,
-}
-
-impl DomainAgreement {
-    /// Every figure that is compared, with its name.
-    pub fn figures(&self) -> [(&'static str, &Compared); 6] {
-        [
-            ("share", &self.share),
-            ("run_us.p50", &self.run_us.p50),
-            ("run_us.p95", &self.run_us.p95),
-            ("wake_to_run_us.p50", &self.wake_to_run_us.p50),
-            ("wake_to_run_us.p95", &self.wake_to_run_us.p95),
-            ("switches_per_s", &self.switches_per_s),
-        ]
+rows! {
+    /// One figure of a domain.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct FigureAgreement {
+        /// Which.
+        pub figure: Cow<'static, str> = key("figure");
+        /// Its name for people.
+        pub title: Cow<'static, str> = fact("title");
+        /// Its unit.
+        pub unit: Cow<'static, str> = fact("unit");
+        /// Both sides, and what follows.
+        pub compared: Compared = fact("compared");
     }
-}
 
-/// One recording.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Agreement {
-    /// Name of the recording.
-    pub name: String,
-    /// What its domains come to. A recording of which nothing is judged cannot be told.
-    pub verdict: Judgement,
-    /// Number of pcpus; over one, no limit but that of shares is known.
-    pub pcpus: u16,
-    /// Number of twins that the recording was compared with.
-    pub twins: usize,
-    /// What the search for the recorded decisions came to, if there was one.
-    pub exact: Option<Followed>,
-    /// By domain.
-    pub domains: Vec<DomainAgreement>,
-    /// What else has to be known to judge the figures, a sentence each.
-    pub remarks: Vec<String>,
-}
+    /// One domain of a recording.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct DomainAgreement {
+        /// Xen's domid.
+        pub id: DomainId = key("id");
+        /// Its name.
+        pub name: String = fact("name");
+        /// Its figures: its share of one pcpu, median and 95 % of the lengths of its runs and of
+        /// its times from wake-up to running, and how often it was switched in.
+        pub figures: Vec<FigureAgreement> = parts("figures", []);
+        /// What its figures come to: one that differs decides, then one that agrees.
+        pub verdict: Judgement = fact("verdict");
+        /// Which figures differ.
+        pub differs_in: Vec<Cow<'static, str>> = fact("differs_in");
+        /// Why figures are zero or missing, where that could not be expected.
+        pub reason: Option<String> = fact("reason");
+    }
 
-/// How far the best twin of a search made the recorded decisions.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Followed {
-    /// Dispatches that it made as recorded, in order and time.
-    pub dispatches: usize,
-    /// Dispatches of the recording.
-    pub of: usize,
-    /// The first that it did not make.
-    pub parts: Option<Parting>,
-}
+    /// One recording.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct Agreement {
+        /// Name of the recording.
+        pub name: String = key("name");
+        /// What its domains come to, in the same way. A recording of which nothing is judged cannot
+        /// be told.
+        pub verdict: Judgement = fact("verdict");
+        /// Number of pcpus; over one, no limit but that of shares is known.
+        pub pcpus: u16 = fact("pcpus");
+        /// Number of twins that the recording was compared with.
+        pub twins: usize = fact("twins");
+        /// What the search for the recorded decisions came to, if there was one.
+        pub exact: Maybe<Followed> = fact("exact");
+        /// By id.
+        pub domains: Vec<DomainAgreement> = parts("domains", []);
+        /// What else has to be known to judge the figures, a sentence each.
+        pub remarks: Vec<String> = fact("remarks");
+    }
 
-/// The first decision that a twin does not make as recorded.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Parting {
-    /// When, in seconds since the first record: the earlier of both sides.
-    pub at_s: f64,
-    /// What is decided, as words that follow a name: "is dispatched".
-    pub decision: String,
-    /// About whom in the recording; `None` where nothing more is decided.
-    pub recorded: Option<String>,
-    /// About whom in the twin.
-    pub simulated: Option<String>,
+    /// How far the best twin of a search made the recorded decisions.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct Followed {
+        /// Dispatches that it made as recorded, in order and time.
+        pub dispatches: usize = count("dispatches");
+        /// Dispatches of the recording.
+        pub of: usize = count("of");
+        /// The first that it did not make.
+        pub parts: Maybe<Parting> = fact("parts");
+    }
+
+    /// The first decision that a twin does not make as recorded.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct Parting {
+        /// When, in seconds since the first record: the earlier of both sides.
+        pub at_s: f64 = fact("at_s").unit("s");
+        /// What is decided, as words that follow a name: "is dispatched".
+        pub decision: String = fact("decision");
+        /// About whom in the recording; null where nothing more is decided.
+        pub recorded: Option<String> = fact("recorded");
+        /// About whom in the twin.
+        pub simulated: Option<String> = fact("simulated");
+    }
 }
 
 /// [`Agreement::check`] for a recording under the policy whose state is `P`.
@@ -164,7 +153,7 @@ pub fn compare<P: PolicyState>(
         verdict,
         pcpus: recording.description.pcpus,
         twins: states.len(),
-        exact,
+        exact: Maybe(exact),
         domains,
         remarks: fit::remarks(recording, dispatched),
     }
@@ -218,44 +207,64 @@ impl Sides<'_> {
         };
         // A point is what shares of two recordings differ by, whatever the limit.
         let point = AgreementLimits::REPEATABILITY.share_points;
-        let mut share = self.figure(id, Some(Widening::sum(points)), point, &|s, a| {
+        let share = self.figure(id, Some(Widening::sum(points)), point, &|s, a| {
             Some(s.percent(a.running))
         });
-        let mut switches_per_s = self.figure(id, factor(l.switches), 0.0, &|s, a| {
-            Some(s.per_second(a.executions))
-        });
-        if share.recorded == Some(0.0) && share.range == Some([0.0, 0.0]) {
-            share = share.of_nobody();
-            switches_per_s = switches_per_s.of_nobody();
-        }
-        let run_us = ComparedQuantiles {
-            p50: self.figure(id, factor(l.run_p50), 0.0, &|_, a| us(a.runs.p50)),
-            p95: self.figure(id, factor(l.run_p95), 0.0, &|_, a| us(a.runs.p95)),
-        };
+        let run = |by, figure: &Figure<'_>| self.figure(id, factor(by), 0.0, figure);
         let wait = |by, figure: &Figure<'_>| self.figure(id, wake(by), l.wake_us, figure);
-        let wake_to_run_us = ComparedQuantiles {
-            p50: wait(l.wake_p50, &|_, a| us(a.wake_to_run.p50)),
-            p95: wait(l.wake_p95, &|_, a| us(a.wake_to_run.p95)),
+        let never_runs = share.recorded == Some(0.0) && share.range == Some([0.0, 0.0]);
+        let of_nobody = |compared: Compared| match never_runs {
+            true => compared.of_nobody(),
+            false => compared,
         };
-        let mut domain = DomainAgreement {
-            id: id.0,
-            name: name.to_owned(),
-            share,
-            run_us,
-            wake_to_run_us,
-            switches_per_s,
-            verdict: Judgement::NotJudged,
-            differs_in: Vec::new(),
-            reason,
-        };
-        let figures = domain.figures();
-        let verdict = Judgement::of_all(figures.iter().map(|(_, figure)| figure.verdict));
+        let switches = run(l.switches, &|s, a| Some(s.per_second(a.executions)));
+        let figures = [
+            ("share", "share of one pcpu", "%", of_nobody(share)),
+            (
+                "run_us.p50",
+                "run, 50 %",
+                "us",
+                run(l.run_p50, &|_, a| us(a.runs.p50)),
+            ),
+            (
+                "run_us.p95",
+                "run, 95 %",
+                "us",
+                run(l.run_p95, &|_, a| us(a.runs.p95)),
+            ),
+            (
+                "wake_to_run_us.p50",
+                "wake to run, 50 %",
+                "us",
+                wait(l.wake_p50, &|_, a| us(a.wake_to_run.p50)),
+            ),
+            (
+                "wake_to_run_us.p95",
+                "wake to run, 95 %",
+                "us",
+                wait(l.wake_p95, &|_, a| us(a.wake_to_run.p95)),
+            ),
+            ("switches_per_s", "switches", "1/s", of_nobody(switches)),
+        ];
+        let verdicts = figures.iter().map(|(.., compared)| compared.verdict);
+        let verdict = Judgement::of_all(verdicts);
+        let figures = figures.map(|(figure, title, unit, compared)| FigureAgreement {
+            figure: figure.into(),
+            title: title.into(),
+            unit: unit.into(),
+            compared,
+        });
         let differing = figures
             .iter()
-            .filter(|(_, f)| f.verdict == Judgement::Differs);
-        domain.differs_in = differing.map(|(what, _)| *what).collect();
-        domain.verdict = verdict;
-        domain
+            .filter(|f| f.compared.verdict == Judgement::Differs);
+        DomainAgreement {
+            id,
+            name: name.to_owned(),
+            verdict,
+            differs_in: differing.map(|f| f.figure.clone()).collect(),
+            figures: figures.into(),
+            reason,
+        }
     }
 }
 

@@ -27,7 +27,7 @@ pub mod shipped;
 pub mod start;
 pub mod twin;
 
-pub use agreement::{Agreement, ComparedQuantiles, DomainAgreement, Followed, Parting};
+pub use agreement::{Agreement, DomainAgreement, FigureAgreement, Followed, Parting};
 pub use limits::{AgreementLimits, Compared, Doubt, Judgement, Widening};
 pub use load::OpenFile;
 pub use recording::{Recording, RecordingError};

@@ -1,6 +1,6 @@
 //! How far a recorded figure may be from simulated ones, and what follows from where it is.
 
-use serde::Serialize;
+use domio_answer::{Maybe, rows, texts};
 use std::fmt;
 
 /// The limit of each figure. A recording agrees with twins when each of its figures lies within the
@@ -56,13 +56,15 @@ impl AgreementLimits {
     };
 }
 
-/// By how much a range is made wider. Where there are both, the wider one counts.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-pub struct Widening {
-    /// So much on either side, in the figure's unit.
-    pub sum: Option<f64>,
-    /// By this factor on either side.
-    pub factor: Option<f64>,
+rows! {
+    /// By how much a range is made wider. Where there are both, the wider one counts.
+    #[derive(Clone, Copy, PartialEq, Debug)]
+    pub struct Widening {
+        /// So much on either side, in the figure's unit.
+        pub sum: Option<f64> = fact("sum");
+        /// By this factor on either side.
+        pub factor: Option<f64> = fact("factor");
+    }
 }
 
 impl Widening {
@@ -90,8 +92,7 @@ impl Widening {
 }
 
 /// What the comparison of a figure, a domain or a recording comes to.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Judgement {
     /// Within the limits.
     Agrees,
@@ -103,7 +104,21 @@ pub enum Judgement {
     NotJudged,
 }
 
+texts! {
+    Judgement: |verdict| verdict.name().replace(' ', "_").into(),
+        |text, _| Judgement::ALL.into_iter().find(|verdict| verdict.name() == text.replace('_', " "));
+    // A doubt is said, and never read back.
+    Doubt: |doubt| doubt.to_string().into(), |_, _| None;
+}
+
 impl Judgement {
+    const ALL: [Judgement; 4] = [
+        Judgement::Agrees,
+        Judgement::Differs,
+        Judgement::CannotTell,
+        Judgement::NotJudged,
+    ];
+
     /// As people read it.
     pub fn name(self) -> &'static str {
         match self {
@@ -151,29 +166,26 @@ impl fmt::Display for Doubt {
     }
 }
 
-impl Serialize for Doubt {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+rows! {
+    /// A figure of a recording beside that of its twins; nothing where there is no sample.
+    #[derive(Clone, Copy, PartialEq, Debug)]
+    pub struct Compared {
+        /// From the recording.
+        pub recorded: Option<f64> = fact("recorded");
+        /// From the simulation: the median of the twins.
+        pub simulated: Option<f64> = fact("simulated");
+        /// Lowest and highest of the twins.
+        pub range: Option<[f64; 2]> = fact("range");
+        /// By how much the range is made wider, the wider of both; null where no limit is known.
+        pub limit: Maybe<Widening> = fact("limit");
+        /// Where the recorded figure agrees.
+        pub accepted: Option<[f64; 2]> = fact("accepted");
+        /// `agrees`, `differs`, `cannot_tell` where limits are too wide to mean anything or not
+        /// known, `not_judged` where there is nothing to compare.
+        pub verdict: Judgement = fact("verdict");
+        /// Why it neither agrees nor differs.
+        pub why: Option<Doubt> = fact("why");
     }
-}
-
-/// A figure of a recording beside that of its twins; `None` where there is no sample.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-pub struct Compared {
-    /// From the recording.
-    pub recorded: Option<f64>,
-    /// From the simulation: the median of the twins.
-    pub simulated: Option<f64>,
-    /// The lowest and the highest of the twins.
-    pub range: Option<[f64; 2]>,
-    /// By how much the range is made wider; `None` where nobody knows.
-    pub limit: Option<Widening>,
-    /// Where the recorded figure agrees.
-    pub accepted: Option<[f64; 2]>,
-    /// What follows.
-    pub verdict: Judgement,
-    /// Doubt it neither agrees nor differs.
-    pub why: Option<Doubt>,
 }
 
 /// Limits that are wider than so many times the figure tell nothing: those from nothing to twice
@@ -217,7 +229,7 @@ impl Compared {
             recorded,
             simulated,
             range,
-            limit,
+            limit: Maybe(limit),
             accepted,
             verdict,
             why,
@@ -238,6 +250,7 @@ impl Compared {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use domio_answer::{Cell, Value};
 
     fn verdict(
         recorded: impl Into<Option<f64>>,
@@ -312,9 +325,9 @@ mod tests {
         assert_eq!(told, (Judgement::CannotTell, Some(Doubt::NoLimit), None));
         let unseen = Compared::of(None, &[Some(495.0)], None, 0.0);
         assert_eq!(unseen.verdict, Judgement::CannotTell);
-        let said = serde_json::to_value(switches).unwrap();
-        assert_eq!(said["verdict"], "cannot_tell");
-        assert!(said["why"].as_str().unwrap().contains("several pcpus"));
+        assert_eq!(switches.verdict.cell(), Cell::text("cannot_tell"));
+        let read = Judgement::of(&switches.verdict.cell(), &[]);
+        assert_eq!(read, Some(Judgement::CannotTell));
     }
 
     #[test]

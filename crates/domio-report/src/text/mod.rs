@@ -3,6 +3,8 @@
 #[cfg(feature = "terminal")]
 pub mod block;
 #[cfg(feature = "terminal")]
+pub mod check;
+#[cfg(feature = "terminal")]
 pub mod compare;
 #[cfg(feature = "terminal")]
 pub mod domains;

@@ -189,6 +189,12 @@ pub fn titled(table: &domio_answer::Table, view: &View) -> String {
     format!("{heading}\n\n{table}")
 }
 
+/// As [`render`], and nothing is left out: columns that have no room go into further tables below,
+/// each of which begins with the first column again.
+pub fn render_all(table: &domio_answer::Table, view: &View) -> String {
+    TextTable::of(table, "").render_all(view)
+}
+
 impl TextTable {
     /// A table without rows.
     pub fn new(columns: impl IntoIterator<Item = TextColumn>) -> Self {

@@ -1,6 +1,6 @@
 //! Traces of block devices, run against an elevator and a drive.
 
-use super::json::ReplayedJson;
+use super::answers::Replayed;
 use super::{open, show, warn};
 use crate::args::{BlockFormatArg, Global, Machine, TraceReplay};
 use crate::files::{FileKind, Files, Output, is_stdout};
@@ -9,11 +9,12 @@ use crate::out::{self, Status};
 use crate::shared::registered;
 use crate::suggest;
 use anyhow::{Context, anyhow};
+use domio_answer::Inner;
 use domio_blk::drive::{DRIVES, DriveConfig, find_drive};
 use domio_blk::elevator::{ElevatorInfo, Tuning};
 use domio_blk::queue::QueueLimits;
 use domio_blk::trace::{LoopKind, MachineConfig};
-use domio_meter::block::{BlockExplainer, BlockMeter, BlockSummaryJson, BlockWaitsJson};
+use domio_meter::block::{BlockExplainer, BlockMeter};
 use domio_replay::block::{BlockCsv, BlockReplay, IntakeConfig, LeftOut};
 use domio_report::text::block as text;
 use domio_scenario::Parts;
@@ -199,7 +200,28 @@ pub fn replay(args: &TraceReplay, global: &Global) -> anyhow::Result<Status> {
         }
         None => {}
     }
-    print(args, &bench, &replay, &summary, &waits)
+    let reader = replay.reader();
+    let replayed = Replayed {
+        format: reader.format().name().to_owned(),
+        damaged_places: reader.damage().places,
+        elevator: bench.elevator.name.to_owned(),
+        drive: args.machine.drive.clone(),
+        closed: args.closed,
+        left_out: replay.left_out(),
+        summary: Inner(summary),
+        waits: Inner(waits),
+    };
+    let text = || {
+        let Replayed {
+            format,
+            summary: Inner(summary),
+            waits: Inner(waits),
+            ..
+        } = &replayed;
+        text::replay(summary, waits, format, out::view())
+    };
+    out::answer(args.json, || replayed.answer(), text)?;
+    Ok(Status::Success)
 }
 
 /// Where events are written.
@@ -239,35 +261,4 @@ fn tune(bench: &mut Bench, name: &str, value: &str) -> anyhow::Result<()> {
             "--set {name}={value}: {error}; `domio elevator show {elevator}` lists what can be set"
         )
     })
-}
-
-fn print(
-    args: &TraceReplay,
-    bench: &Bench,
-    replay: &BlockReplay<ProgressBarIter<Stream>>,
-    summary: &BlockSummaryJson,
-    waits: &BlockWaitsJson,
-) -> anyhow::Result<Status> {
-    let format = replay.reader().format().name();
-    if !args.json {
-        let text = text::replay(summary, waits, format, out::view());
-        out::text(&text)?;
-        return Ok(Status::Success);
-    }
-    let left_out = replay.left_out();
-    let json = ReplayedJson {
-        format,
-        damaged_places: replay.reader().damage().places,
-        elevator: bench.elevator.name,
-        drive: &args.machine.drive,
-        closed: args.closed,
-        without_data: left_out.without_data,
-        elsewhere: left_out.elsewhere,
-        wrapped: left_out.wrapped,
-        late: left_out.late,
-        summary,
-        waits,
-    };
-    out::json_as("block-replay", &json)?;
-    Ok(Status::Success)
 }
