@@ -2,7 +2,7 @@
 
 use domio_core::XenVersion;
 
-/// The release whose policies every twin runs.
+/// The release whose policies every simulation runs.
 pub const COMPARED_WITH: XenVersion = XenVersion::V4_17;
 
 /// The second number of [`COMPARED_WITH`].

@@ -28,7 +28,7 @@ const TIMERS: [QueueTimer; 3] = [QueueTimer::Unplug, QueueTimer::First, QueueTim
 
 /// What a trace is run against.
 #[derive(Debug)]
-pub struct MachineConfig {
+pub struct RigConfig {
     /// The request layer. Its depth is cut to what the drive holds.
     pub limits: QueueLimits,
     /// The elevator.
@@ -42,7 +42,7 @@ pub struct MachineConfig {
 }
 
 /// Runs requests of a trace.
-pub struct TraceMachine {
+pub struct TraceRig {
     queue: DiskQueue,
     limits: QueueLimits,
     drive: Box<dyn Drive>,
@@ -69,10 +69,10 @@ pub struct TraceMachine {
     late: u64,
 }
 
-impl TraceMachine {
-    /// An idle machine.
-    pub fn new(config: MachineConfig) -> Self {
-        let MachineConfig {
+impl TraceRig {
+    /// An idle rig.
+    pub fn new(config: RigConfig) -> Self {
+        let RigConfig {
             mut limits,
             elevator,
             tuning,
@@ -80,7 +80,7 @@ impl TraceMachine {
             kind,
         } = config;
         limits.depth = limits.depth.min(drive.depth());
-        TraceMachine {
+        TraceRig {
             queue: DiskQueue::new(limits, (elevator.make)(&tuning, FIRST_TICK)),
             limits,
             sectors: drive.sectors(),

@@ -34,7 +34,7 @@ struct Process {
     awaits: Option<u32>,
 }
 
-struct Machine<'a> {
+struct Rig<'a> {
     script: &'a IoScript,
     out: &'a mut dyn Write,
     queue: DiskQueue,
@@ -60,7 +60,7 @@ struct Machine<'a> {
 /// Those of `out`.
 pub fn replay(script: &IoScript, out: &mut dyn Write) -> fmt::Result {
     let elevator = (script.elevator.make)(&script.tuning, FIRST_TICK);
-    let mut machine = Machine {
+    let mut rig = Rig {
         script,
         out,
         queue: DiskQueue::new(script.limits, elevator),
@@ -75,16 +75,16 @@ pub fn replay(script: &IoScript, out: &mut dyn Write) -> fmt::Result {
         work: VecDeque::new(),
         woken: VecDeque::new(),
     };
-    machine.populate();
-    while machine.step()? {
-        machine.settle()?;
+    rig.populate();
+    while rig.step()? {
+        rig.settle()?;
     }
     Ok(())
 }
 
 const TIMERS: [QueueTimer; 3] = [QueueTimer::Unplug, QueueTimer::First, QueueTimer::Second];
 
-impl Machine<'_> {
+impl Rig<'_> {
     fn populate(&mut self) {
         let mut known = BTreeMap::new();
         for (i, line) in self.script.lines.iter().enumerate() {

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use domio_core::{CpuSet, DomainId, Duration, PcpuId, XenVersion};
 
 /// A release on a machine. Nothing of this changes while the host runs.
-pub(crate) struct Machine {
+pub(crate) struct Release {
     pub version: XenVersion,
     pub profile: Profile,
     /// Nothing takes time ([`Profile::is_free`]): `enter`, `expire`, `policy_timer` and
@@ -24,10 +24,10 @@ pub(crate) struct Machine {
     all: CpuSet,
 }
 
-impl Machine {
+impl Release {
     pub fn new(config: &HostConfig) -> Self {
         let profile = config.profile;
-        Machine {
+        Release {
             version: config.version,
             profile,
             free: profile.is_free(),

@@ -1,4 +1,4 @@
-//! Twins of recorded hosts: simulate what a real Xen did and compare.
+//! Simulations of recorded hosts: simulate what a real Xen did and compare.
 //!
 //! ```text
 //! scenario.json ─▶ Recording ─┬─▶ demand, start state ─▶ simulated host ─▶ Meter ─┐
@@ -24,8 +24,8 @@ pub mod recording;
 mod release;
 mod seen;
 pub mod shipped;
+pub mod simulated;
 pub mod start;
-pub mod twin;
 
 pub use agreement::{Agreement, DomainAgreement, FigureAgreement, Followed, Parting};
 pub use limits::{AgreementLimits, Compared, Doubt, Judgement, Widening};

@@ -3,8 +3,8 @@
 use domio_answer::{Maybe, rows, texts};
 use std::fmt;
 
-/// The limit of each figure. A recording agrees with twins when each of its figures lies within the
-/// range of the twins' figures, made wider by the limit.
+/// The limit of each figure. A recording agrees with simulations when each of its figures lies within the
+/// range of the simulations' figures, made wider by the limit.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct AgreementLimits {
     /// Share, in points of percent of a pcpu, on one pcpu.
@@ -43,7 +43,7 @@ impl AgreementLimits {
         switches: 1.15,
     };
 
-    /// For a twin that makes the recorded decisions one by one: nothing else should differ.
+    /// For a simulation that makes the recorded decisions one by one: nothing else should differ.
     pub const EXACT: AgreementLimits = AgreementLimits {
         share_points: 1.0,
         share_points_smp: 3.0,
@@ -148,7 +148,7 @@ pub enum Doubt {
     TooWide,
     /// Neither side has a sample.
     NoSample,
-    /// The recording has no sample, and neither have some of the twins.
+    /// The recording has no sample, and neither have some of the simulations.
     SomeLack,
     /// The domain never runs, recorded or simulated.
     NeverRuns,
@@ -160,21 +160,21 @@ impl fmt::Display for Doubt {
             Doubt::NoLimit => "no limit is known on several pcpus",
             Doubt::TooWide => "the limits are more than twice as wide as the figure",
             Doubt::NoSample => "neither side has any",
-            Doubt::SomeLack => "none is recorded, and some twins have none",
+            Doubt::SomeLack => "none is recorded, and some simulations have none",
             Doubt::NeverRuns => "the domain never runs, recorded or simulated",
         })
     }
 }
 
 rows! {
-    /// A figure of a recording beside that of its twins; nothing where there is no sample.
+    /// A figure of a recording beside that of its simulations; nothing where there is no sample.
     #[derive(Clone, Copy, PartialEq, Debug)]
     pub struct Compared {
         /// From the recording.
         pub recorded: Option<f64> = fact("recorded");
-        /// From the simulation: the median of the twins.
+        /// From the simulation: the median of the simulations.
         pub simulated: Option<f64> = fact("simulated");
-        /// Lowest and highest of the twins.
+        /// Lowest and highest of the simulations.
         pub range: Option<[f64; 2]> = fact("range");
         /// By how much the range is made wider, the wider of both; null where no limit is known.
         pub limit: Maybe<Widening> = fact("limit");
@@ -193,20 +193,20 @@ rows! {
 const WIDEST: f64 = 2.0;
 
 impl Compared {
-    /// `recorded` beside the figure of each twin. Figures below `least` count as `least` where the
+    /// `recorded` beside the figure of each simulation. Figures below `least` count as `least` where the
     /// width of the limits is judged: what is so small is nothing to speak of.
     pub(crate) fn of(
         recorded: Option<f64>,
-        twins: &[Option<f64>],
+        simulations: &[Option<f64>],
         limit: Option<Widening>,
         least: f64,
     ) -> Compared {
-        let mut values: Vec<f64> = twins.iter().flatten().copied().collect();
+        let mut values: Vec<f64> = simulations.iter().flatten().copied().collect();
         values.sort_by(f64::total_cmp);
         let range = values.first().zip(values.last()).map(|(a, b)| [*a, *b]);
         let simulated = values.get(values.len() / 2).copied();
         let accepted = range.zip(limit).map(|(range, limit)| limit.widen(range));
-        let lacking = values.len() < twins.len();
+        let lacking = values.len() < simulations.len();
         let (verdict, why) = match (recorded, simulated, accepted) {
             (None, None, _) => (Judgement::NotJudged, Some(Doubt::NoSample)),
             _ if limit.is_none() => (Judgement::CannotTell, Some(Doubt::NoLimit)),
@@ -254,23 +254,26 @@ mod tests {
 
     fn verdict(
         recorded: impl Into<Option<f64>>,
-        twins: &[Option<f64>],
+        simulations: &[Option<f64>],
         limit: Widening,
     ) -> Judgement {
-        Compared::of(recorded.into(), twins, Some(limit), 0.0).verdict
+        Compared::of(recorded.into(), simulations, Some(limit), 0.0).verdict
     }
 
     #[test]
     fn a_figure_within_the_range_made_wider_agrees() {
-        let twins = [Some(10.0), Some(12.0), Some(20.0)];
-        let compared = Compared::of(Some(9.0), &twins, Some(Widening::sum(1.0)), 0.0);
+        let simulations = [Some(10.0), Some(12.0), Some(20.0)];
+        let compared = Compared::of(Some(9.0), &simulations, Some(Widening::sum(1.0)), 0.0);
         assert_eq!(compared.simulated, Some(12.0));
         assert_eq!(compared.range, Some([10.0, 20.0]));
         assert_eq!(compared.accepted, Some([9.0, 21.0]));
         assert_eq!((compared.verdict, compared.why), (Judgement::Agrees, None));
-        assert_eq!(verdict(8.9, &twins, Widening::sum(1.0)), Judgement::Differs);
         assert_eq!(
-            verdict(21.1, &twins, Widening::sum(1.0)),
+            verdict(8.9, &simulations, Widening::sum(1.0)),
+            Judgement::Differs
+        );
+        assert_eq!(
+            verdict(21.1, &simulations, Widening::sum(1.0)),
             Judgement::Differs
         );
         let half = Widening::factor(1.5);
@@ -280,7 +283,7 @@ mod tests {
             (30.0, Judgement::Agrees),
             (30.1, Judgement::Differs),
         ] {
-            assert_eq!(verdict(value, &twins, half), expected, "{value}");
+            assert_eq!(verdict(value, &simulations, half), expected, "{value}");
         }
     }
 
@@ -296,8 +299,8 @@ mod tests {
 
     #[test]
     fn limits_wider_than_from_nothing_to_twice_the_figure_cannot_tell() {
-        let of = |recorded, twin: f64, limit, least| {
-            let compared = Compared::of(Some(recorded), &[Some(twin)], Some(limit), least);
+        let of = |recorded, host: f64, limit, least| {
+            let compared = Compared::of(Some(recorded), &[Some(host)], Some(limit), least);
             (compared.verdict, compared.why)
         };
         let too_wide = (Judgement::CannotTell, Some(Doubt::TooWide));
@@ -331,9 +334,9 @@ mod tests {
     }
 
     #[test]
-    fn a_figure_may_be_missing_where_a_twin_lacks_it_too() {
+    fn a_figure_may_be_missing_where_a_simulation_lacks_it_too() {
         let limit = Widening::factor(1.5);
-        let none = |twins| verdict(None, twins, limit);
+        let none = |simulations| verdict(None, simulations, limit);
         assert_eq!(none(&[None, Some(1.0)]), Judgement::CannotTell);
         assert_eq!(none(&[Some(1.0)]), Judgement::Differs);
         assert_eq!(none(&[None]), Judgement::NotJudged);

@@ -13,8 +13,8 @@ pub use seen::{ShownCredit, ShownRunq};
 
 use crate::policy::PolicyState;
 use crate::recording::Recording;
+use crate::simulated::SimulatedHost;
 use crate::start::Start;
-use crate::twin::Twin;
 use domio_contract::state::About;
 use domio_contract::{Descriptor, StateRows};
 use domio_core::{CpuSet, DomainId, Duration, Instant, ParamValues, Topology};
@@ -130,23 +130,23 @@ impl PolicyState for Credit2State {
     }
 
     /// A vcpu that wakes is not boosted: it waits until the rate limit of who runs is over, and its
-    /// twin for another while. So the twin has the timers of its guest instead of their times.
+    /// simulation for another while. So the simulation has the timers of its guest instead of their times.
     fn demands(recorded: Recorded) -> Vec<Demand> {
         attributed(recorded)
     }
 
-    fn draw(twin: &Twin<Credit2State>, number: u32) -> Credit2Start {
-        draw::draw(twin, number)
+    fn draw(host: &SimulatedHost<Credit2State>, number: u32) -> Credit2Start {
+        draw::draw(host, number)
     }
 
-    fn state(twin: &Twin<Credit2State>, hidden: &Credit2Start) -> StateRows {
-        let start = twin.start();
+    fn state(host: &SimulatedHost<Credit2State>, hidden: &Credit2Start) -> StateRows {
+        let start = host.start();
         let mut state = StateRows::default();
         for i in &hidden.queue {
             let (v, h) = (&start.vcpus[*i], &hidden.vcpus[*i]);
             let pcpu = start.pcpus.iter().find(|p| p.current == Some(v.name));
-            let entered = twin.earlier(pcpu.map_or(start.at, |p| p.entered));
-            let row = state.row("", About::Vcpu(twin.id_of(v.name)));
+            let entered = host.earlier(pcpu.map_or(start.at, |p| p.entered));
+            let row = state.row("", About::Vcpu(host.id_of(v.name)));
             row.hold("credit", "ns", h.credit)
                 .hold("residual", "", h.residual)
                 .hold("entered", "ns", entered.as_nanos())
@@ -154,7 +154,7 @@ impl PolicyState for Credit2State {
                 .hold("own_load", "", h.average)
                 .flag("parked", "", v.parked);
         }
-        for shown in &twin.policy().runqs {
+        for shown in &host.policy().runqs {
             // Run queues are told apart by their pcpus.
             let row = state.row("", About::Runq(0));
             row.hold("pcpus", "", CpuSet::of(shown.pcpu))
@@ -162,7 +162,7 @@ impl PolicyState for Credit2State {
                 .hold("balanced_load", "", shown.balanced);
         }
         for (domain, budget, refill) in &hidden.pools {
-            let at = twin.origin() + *refill;
+            let at = host.origin() + *refill;
             let row = state.row("", About::Domain(*domain));
             row.hold("budget", "ns", *budget)
                 .hold("refill_at", "ns", at.as_nanos());

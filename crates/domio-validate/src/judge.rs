@@ -14,7 +14,7 @@ pub struct Judge {
     pub descriptor: &'static Descriptor,
     /// Those of its parameters that `xl sched-NAME -s` shows: whoever records a host knows them.
     pub shown_by_xl: &'static [&'static str],
-    /// Compares with an ensemble of twins ([`Agreement::check`]).
+    /// Compares with an ensemble of simulations ([`Agreement::check`]).
     pub check: fn(&Recording) -> Result<Agreement, RecordingError>,
 }
 
@@ -49,7 +49,7 @@ pub fn judge(description: &Description) -> Result<&'static Judge, String> {
         let known = domio_sched::find(name).is_some();
         match known {
             true => format!(
-                "recorded under the scheduler {name:?}, whose recordings cannot be judged: no twin \
+                "recorded under the scheduler {name:?}, whose recordings cannot be judged: no host \
                  can begin in the state in which its trace begins; expected {others}. Boot Xen \
                  with sched=credit2 and record the same guests again, or look at this trace alone \
                  with domio trace summary"
@@ -63,8 +63,8 @@ pub fn judge(description: &Description) -> Result<&'static Judge, String> {
 }
 
 impl Agreement {
-    /// Simulates an ensemble of twins of `recording` and compares: the recording has to lie within
-    /// what the twins show together, as nearly as two recordings of one host agree.
+    /// Simulates an ensemble of simulations of `recording` and compares: the recording has to lie within
+    /// what the simulations show together, as nearly as two recordings of one host agree.
     ///
     /// # Errors
     /// [`RecordingError::Unusable`] when its description cannot be simulated.

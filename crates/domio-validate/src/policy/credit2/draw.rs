@@ -2,24 +2,24 @@
 
 use super::{Credit2Start, Credit2State, Credit2Vcpu};
 use crate::ensemble::{shuffled, stream};
-use crate::twin::Twin;
+use crate::simulated::SimulatedHost;
 use domio_core::{DomainId, Duration, Runstate};
 use domio_sched::credit2::CREDIT_INIT;
 use std::collections::BTreeSet;
 
-/// Start state `number` of `twin`. Every second twin begins as the trace shows it: with its
+/// Start state `number` of `simulation`. Every second simulation begins as the trace shows it: with its
 /// credits, and with pools filled up when they were. In the others both are drawn, as if the host
 /// had been recorded at another time: where two runs of one host part over a microsecond, which of
 /// them was recorded is chance. A credit lies between nothing and what a reset gives, a remainder
 /// anywhere below the weight, what is left in a pool anywhere between nothing and all of it. So it
 /// does where the trace shows nothing. Budgets and averages of load are kept in all of them.
-pub(super) fn draw(twin: &Twin<Credit2State>, number: u32) -> Credit2Start {
+pub(super) fn draw(host: &SimulatedHost<Credit2State>, number: u32) -> Credit2Start {
     let mut random = stream(number);
-    let (start, shown) = (twin.start(), twin.policy());
+    let (start, shown) = (host.start(), host.policy());
     let keeps = number.is_multiple_of(2);
     let mut vcpus = Vec::new();
     for (v, s) in start.vcpus.iter().zip(&shown.vcpus) {
-        let weight = twin.domain_param(v.name.domain, "weight").unwrap_or(256);
+        let weight = host.domain_param(v.name.domain, "weight").unwrap_or(256);
         let credit = random.below(CREDIT_INIT as u64 + 1) as i64;
         let residual = random.below(weight as u64) as u32;
         let average = match v.state {
@@ -37,7 +37,7 @@ pub(super) fn draw(twin: &Twin<Credit2State>, number: u32) -> Credit2Start {
     let domains: BTreeSet<DomainId> = start.vcpus.iter().map(|v| v.name.domain).collect();
     let mut pools = Vec::new();
     for domain in domains {
-        let cap = twin.domain_param(domain, "cap").unwrap_or(0) as u64;
+        let cap = host.domain_param(domain, "cap").unwrap_or(0) as u64;
         if cap == 0 {
             continue;
         }
@@ -73,12 +73,13 @@ mod tests {
     #[test]
     fn every_second_state_is_the_one_that_the_trace_shows() {
         let recording = shipped::recording("c2-weights-1-2-4").unwrap();
-        let twin = Twin::<Credit2State>::new(&recording, &Profile::XEN_4_17_EMULATED).unwrap();
-        let states = ensemble(&twin);
-        assert_eq!(states, ensemble(&twin));
+        let host =
+            SimulatedHost::<Credit2State>::new(&recording, &Profile::XEN_4_17_EMULATED).unwrap();
+        let states = ensemble(&host);
+        assert_eq!(states, ensemble(&host));
         assert_eq!(states.len(), TWINS as usize);
         let credits = |s: &Credit2Start| s.vcpus.iter().map(|v| v.credit).collect::<Vec<_>>();
-        let shown: Vec<i64> = twin
+        let shown: Vec<i64> = host
             .policy()
             .vcpus
             .iter()

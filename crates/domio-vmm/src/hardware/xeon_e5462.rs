@@ -140,7 +140,7 @@ const COPY_KIB: (&str, Duration) = ("copy_kib", ns(340));
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::OPTERON_242;
+    use crate::hardware::OPTERON_242;
     use domio_core::{PcpuId, Topology};
 
     #[test]

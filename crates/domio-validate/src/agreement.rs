@@ -5,7 +5,7 @@ use crate::fit;
 use crate::limits::{AgreementLimits, Compared, Judgement, Widening};
 use crate::policy::PolicyState;
 use crate::recording::{Recording, RecordingError};
-use crate::twin::{Twin, dispatches};
+use crate::simulated::{SimulatedHost, dispatches};
 use domio_answer::{Maybe, rows};
 use domio_core::DomainId;
 use domio_meter::{Account, Meter, Summary};
@@ -57,8 +57,8 @@ rows! {
         pub verdict: Judgement = fact("verdict");
         /// Number of pcpus; over one, no limit but that of shares is known.
         pub pcpus: u16 = fact("pcpus");
-        /// Number of twins that the recording was compared with.
-        pub twins: usize = fact("twins");
+        /// Number of simulations that the recording was compared with.
+        pub simulations: usize = fact("simulations");
         /// What the search for the recorded decisions came to, if there was one.
         pub exact: Maybe<Followed> = fact("exact");
         /// By id.
@@ -67,7 +67,7 @@ rows! {
         pub remarks: Vec<String> = fact("remarks");
     }
 
-    /// How far the best twin of a search made the recorded decisions.
+    /// How far the best simulation of a search made the recorded decisions.
     #[derive(Clone, PartialEq, Debug)]
     pub struct Followed {
         /// Dispatches that it made as recorded, in order and time.
@@ -78,7 +78,7 @@ rows! {
         pub parts: Maybe<Parting> = fact("parts");
     }
 
-    /// The first decision that a twin does not make as recorded.
+    /// The first decision that a simulation does not make as recorded.
     #[derive(Clone, PartialEq, Debug)]
     pub struct Parting {
         /// When, in seconds since the first record: the earlier of both sides.
@@ -87,18 +87,18 @@ rows! {
         pub decision: String = fact("decision");
         /// About whom in the recording; null where nothing more is decided.
         pub recorded: Option<String> = fact("recorded");
-        /// About whom in the twin.
+        /// About whom in the simulation.
         pub simulated: Option<String> = fact("simulated");
     }
 }
 
 /// [`Agreement::check`] for a recording under the policy whose state is `P`.
 pub(crate) fn check<P: PolicyState>(recording: &Recording) -> Result<Agreement, RecordingError> {
-    let twin = Twin::<P>::new(recording, &Profile::XEN_4_17_EMULATED);
-    let twin = usable(recording, twin)?;
-    let states = ensemble(&twin);
+    let host = SimulatedHost::<P>::new(recording, &Profile::XEN_4_17_EMULATED);
+    let host = usable(recording, host)?;
+    let states = ensemble(&host);
     let limits = &AgreementLimits::REPEATABILITY;
-    Ok(compare(recording, &twin, &states, limits, None))
+    Ok(compare(recording, &host, &states, limits, None))
 }
 
 /// What `result` holds, or that `recording` cannot be used because of the sentence in it.
@@ -112,10 +112,10 @@ pub fn usable<T>(recording: &Recording, result: Result<T, String>) -> Result<T, 
     })
 }
 
-/// `recording` beside the twins that begin in `states`; `exact` is what a search for them came to.
+/// `recording` beside the simulations that begin in `states`; `exact` is what a search for them came to.
 pub fn compare<P: PolicyState>(
     recording: &Recording,
-    twin: &Twin<P>,
+    host: &SimulatedHost<P>,
     states: &[P::Hidden],
     limits: &AgreementLimits,
     exact: Option<Followed>,
@@ -123,7 +123,7 @@ pub fn compare<P: PolicyState>(
     let smp = recording.description.pcpus > 1;
     let simulated: Vec<Summary> = states
         .par_iter()
-        .map(|hidden| measure(&twin.run(hidden)))
+        .map(|hidden| measure(&host.run(hidden)))
         .collect();
     let sides = Sides {
         recorded: measure(&recording.records),
@@ -152,7 +152,7 @@ pub fn compare<P: PolicyState>(
         name: recording.name.clone(),
         verdict,
         pcpus: recording.description.pcpus,
-        twins: states.len(),
+        simulations: states.len(),
         exact: Maybe(exact),
         domains,
         remarks: fit::remarks(recording, dispatched),
@@ -188,8 +188,8 @@ impl Sides<'_> {
             let account = s.domain(id).map(|d| d.total).unwrap_or_default();
             figure(s, &account)
         };
-        let twins: Vec<Option<f64>> = self.simulated.iter().map(of).collect();
-        Compared::of(of(&self.recorded), &twins, limit, least)
+        let simulations: Vec<Option<f64>> = self.simulated.iter().map(of).collect();
+        Compared::of(of(&self.recorded), &simulations, limit, least)
     }
 
     fn domain(&self, id: DomainId, name: &str, reason: Option<String>) -> DomainAgreement {

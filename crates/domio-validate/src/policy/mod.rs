@@ -2,15 +2,15 @@
 //!
 //! A policy that can be judged brings a [`PolicyState`]: what a trace shows of the policy's own
 //! state when it begins, what it leaves open, and how the simulated policy is put into such a
-//! state. The rest of a twin, the machine and the guests, is the same for all. The list of policies
+//! state. The rest of a simulation, the machine and the guests, is the same for all. The list of policies
 //! is [`judges`](crate::judge::judges).
 
 pub mod credit;
 pub mod credit2;
 
 use crate::recording::Recording;
+use crate::simulated::SimulatedHost;
 use crate::start::Start;
-use crate::twin::Twin;
 use core::fmt;
 use domio_contract::{Descriptor, StateRows};
 use domio_core::{Duration, ParamValues, Topology};
@@ -52,15 +52,15 @@ pub trait PolicyState: Sized + Send + Sync {
     /// multiples on Xen's own clock, too.
     fn clock(&self) -> (Duration, Duration);
 
-    /// What the twins of an ensemble ask for in place of what was `recorded` of a vcpu: the demands
+    /// What the simulations of an ensemble ask for in place of what was `recorded` of a vcpu: the demands
     /// as they came, at their times.
     fn demands(recorded: Recorded) -> Vec<Demand> {
         recorded.demands
     }
 
-    /// State `number` of the ensemble of `twin`.
-    fn draw(twin: &Twin<Self>, number: u32) -> Self::Hidden;
+    /// State `number` of the ensemble of `simulation`.
+    fn draw(host: &SimulatedHost<Self>, number: u32) -> Self::Hidden;
 
-    /// The rows from which the policy of `twin` takes over the state `hidden`.
-    fn state(twin: &Twin<Self>, hidden: &Self::Hidden) -> StateRows;
+    /// The rows from which the policy of `simulation` takes over the state `hidden`.
+    fn state(host: &SimulatedHost<Self>, hidden: &Self::Hidden) -> StateRows;
 }

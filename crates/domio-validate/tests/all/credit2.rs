@@ -3,7 +3,7 @@
 use crate::faults::{Fault, are_noticed, differences, param};
 use domio_scenario::{NoReplay, Scenario};
 use domio_trace::{TraceReader, TraceWriter, XentraceWriter};
-use domio_twin::{Agreement, Judgement, Recording, shipped};
+use domio_validate::{Agreement, Judgement, Recording, shipped};
 use serde_json::json;
 use std::fs::File;
 
@@ -180,7 +180,7 @@ fn recorded(mix: &Mix, number: usize) -> Recording {
     recording
 }
 
-/// What the model did itself has to agree with the model: of each figure it is one more twin.
+/// What the model did itself has to agree with the model: of each figure it is one more simulation.
 #[test]
 fn a_simulated_host_agrees_with_its_own_trace() {
     for (number, mix) in MIXES.iter().enumerate() {

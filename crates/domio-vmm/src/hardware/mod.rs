@@ -50,7 +50,7 @@ pub static XEN_4_17_EMULATED: Hardware = Hardware {
 };
 
 /// Every machine.
-pub static MACHINES: [&Hardware; 5] = [
+pub static HARDWARE: [&Hardware; 5] = [
     &IDEAL,
     &XEN_4_17_EMULATED,
     &OPTERON_242,
@@ -61,7 +61,7 @@ pub static MACHINES: [&Hardware; 5] = [
 impl Hardware {
     /// The machine called `name`.
     pub fn by_name(name: &str) -> Option<&'static Hardware> {
-        MACHINES.into_iter().find(|m| m.profile.name == name)
+        HARDWARE.into_iter().find(|m| m.profile.name == name)
     }
 
     /// The figures of `section`, if there are any. On a machine whose work takes no time there are:

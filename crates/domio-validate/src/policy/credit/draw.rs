@@ -3,8 +3,8 @@
 use super::seen::{FirstWake, ShownVcpu, tick_period};
 use super::{CreditState, Hidden, HiddenVcpu};
 use crate::ensemble::{shuffled, stream};
+use crate::simulated::SimulatedHost;
 use crate::start::StartVcpu;
-use crate::twin::Twin;
 use domio_core::{Duration, Runstate};
 use domio_sched::credit::Priority;
 use domio_sim::RandomStream;
@@ -12,16 +12,16 @@ use domio_sim::RandomStream;
 /// Nanoseconds that cost a credit.
 const CREDIT: u64 = 100_000;
 
-/// Start state `number` of `twin`. What the trace shows of it is kept: runstates, who earns credit,
+/// Start state `number` of `simulation`. What the trace shows of it is kept: runstates, who earns credit,
 /// who is parked, and the class that the first wake-up of a vcpu tells. Credits lie anywhere within
 /// a slice's worth of zero. The order in which vcpus wait and that in which accounting visits them
-/// are drawn. So are the phases of ticks and accounting, but every second twin keeps those that the
+/// are drawn. So are the phases of ticks and accounting, but every second simulation keeps those that the
 /// trace shows, for they may be special: at boot both begin at once.
-pub(super) fn draw(twin: &Twin<CreditState>, number: u32) -> Hidden {
+pub(super) fn draw(host: &SimulatedHost<CreditState>, number: u32) -> Hidden {
     let mut random = stream(number);
-    let start = twin.start();
-    let most = (twin.tslice().as_nanos() / CREDIT) as i64;
-    let shown = twin.policy();
+    let start = host.start();
+    let most = (host.tslice().as_nanos() / CREDIT) as i64;
+    let shown = host.policy();
     let vcpus = start.vcpus.iter().zip(&shown.vcpus).map(|(v, shown)| {
         let credit = random.below(2 * most as u64 + 1) as i64 - most;
         let (credit, priority) = classed(v, *shown, credit);
@@ -40,8 +40,8 @@ pub(super) fn draw(twin: &Twin<CreditState>, number: u32) -> Hidden {
         shuffled(vcpus.len(), &mut random),
         shuffled(vcpus.len(), &mut random),
     );
-    let accounting_in = below(twin.tslice(), &mut random);
-    let tick_shift = below(tick_period(twin.tslice()), &mut random);
+    let accounting_in = below(host.tslice(), &mut random);
+    let tick_shift = below(tick_period(host.tslice()), &mut random);
     let keeps = number.is_multiple_of(2);
     let accounting = shown.accounting.filter(|_| keeps);
     Hidden {
@@ -79,9 +79,10 @@ mod tests {
     #[test]
     fn states_differ_in_what_the_trace_does_not_show_and_repeat_themselves() {
         let recording = shipped::recording("c1-weights-1-2-4").unwrap();
-        let twin = Twin::<CreditState>::new(&recording, &Profile::XEN_4_17_EMULATED).unwrap();
-        let states = ensemble(&twin);
-        assert_eq!(states, ensemble(&twin));
+        let host =
+            SimulatedHost::<CreditState>::new(&recording, &Profile::XEN_4_17_EMULATED).unwrap();
+        let states = ensemble(&host);
+        assert_eq!(states, ensemble(&host));
         assert_eq!(states.len(), TWINS as usize);
         let both = |test: fn(&HiddenVcpu) -> bool| {
             let first = states.iter().filter(|s| s.vcpus.iter().any(test)).count();
@@ -89,12 +90,12 @@ mod tests {
         };
         both(|v| v.credit > 280);
         both(|v| v.credit < -280);
-        for (i, v) in twin.start().vcpus.iter().enumerate() {
-            let boosted = twin.policy().vcpus[i].first_wake == Some(FirstWake::Boosted);
+        for (i, v) in host.start().vcpus.iter().enumerate() {
+            let boosted = host.policy().vcpus[i].first_wake == Some(FirstWake::Boosted);
             let over = states.iter().any(|s| s.vcpus[i].priority == Priority::Over);
             assert_eq!(over, !boosted, "{v:?}: who is boosted was not OVER");
         }
-        let most = twin.tslice();
+        let most = host.tslice();
         assert!(states.iter().all(|s| s.accounting_in < most));
         let late = states.iter().filter(|s| s.accounting_in > most / 2).count();
         assert!((5..=35).contains(&late), "{late} of 40");

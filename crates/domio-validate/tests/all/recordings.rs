@@ -6,7 +6,7 @@
 //! descriptions and wrong rules have to be noticed.
 
 use crate::faults::{Fault, are_noticed, differences, param};
-use domio_twin::{Agreement, Judgement, shipped};
+use domio_validate::{Agreement, Judgement, shipped};
 
 #[test]
 fn every_shipped_recording_agrees() {
@@ -14,7 +14,7 @@ fn every_shipped_recording_agrees() {
         let agreement = Agreement::check(&shipped::recording(name).unwrap()).unwrap();
         assert_eq!(differences(&agreement), [""; 0], "{name}");
         assert!(
-            agreement.verdict == Judgement::Agrees && agreement.twins >= 40,
+            agreement.verdict == Judgement::Agrees && agreement.simulations >= 40,
             "{name}"
         );
         assert_eq!(agreement.domains.len(), agreement_domains(name), "{name}");
@@ -113,7 +113,7 @@ fn what_is_wrong_in_one_thing_differs() {
     are_noticed(FAULTS);
 }
 
-/// Half of what somebody did, or twice as much, is noticed too: the demand is part of the twin.
+/// Half of what somebody did, or twice as much, is noticed too: the demand is part of the simulation.
 #[test]
 fn another_recording_of_the_same_guests_differs() {
     let mut recording = shipped::recording("c1-burn7").unwrap();

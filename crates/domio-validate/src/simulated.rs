@@ -1,4 +1,4 @@
-//! The simulated twin of a recording.
+//! The simulated simulation of a recording.
 
 use crate::policy::PolicyState;
 use crate::recording::{DescribedWorkload, Recording};
@@ -24,13 +24,13 @@ use domio_vmm::host::{PcpuSnapshot, Snapshot, TimerHold, VcpuSnapshot};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Simulated time at which a twin takes over, before the clock offset: long enough after zero
+/// Simulated time at which a simulation takes over, before the clock offset: long enough after zero
 /// that times before the trace's first record exist.
 const TAKE_OVER: Duration = Duration::from_secs(100);
 
 /// Everything that is needed to simulate a recording, any number of times, under the policy whose
 /// state is `P`.
-pub struct Twin<P: PolicyState> {
+pub struct SimulatedHost<P: PolicyState> {
     config: HostConfig,
     params: ParamValues,
     start: Start,
@@ -69,28 +69,28 @@ impl JobTimer {
     }
 }
 
-impl<P: PolicyState> Twin<P> {
-    /// The twin of `recording` on a machine of `profile`: its guests are woken when the recorded
+impl<P: PolicyState> SimulatedHost<P> {
+    /// The simulation of `recording` on a machine of `profile`: its guests are woken when the recorded
     /// ones were, and ask for as much.
     ///
     /// # Errors
     /// A sentence that says what in the description cannot be simulated.
-    pub fn new(recording: &Recording, profile: &Profile) -> Result<Twin<P>, String> {
+    pub fn new(recording: &Recording, profile: &Profile) -> Result<SimulatedHost<P>, String> {
         let nothing = |_: &P| Interrupts::default();
-        Twin::with(recording, profile, nothing, P::demands)
+        SimulatedHost::with(recording, profile, nothing, P::demands)
     }
 
-    /// As [`Twin::new`] with what else the trace shows of its guests: `interrupts` that leave no
+    /// As [`Simulation::new`] with what else the trace shows of its guests: `interrupts` that leave no
     /// record, and the `demands_of` what was recorded of a vcpu.
     ///
     /// # Errors
-    /// As [`Twin::new`].
+    /// As [`Simulation::new`].
     pub fn with(
         recording: &Recording,
         profile: &Profile,
         interrupts: impl Fn(&P) -> Interrupts,
         demands_of: impl Fn(Recorded) -> Vec<Demand>,
-    ) -> Result<Twin<P>, String> {
+    ) -> Result<SimulatedHost<P>, String> {
         let description = &recording.description;
         let mut params = ParamValues::defaults(P::DESCRIPTOR.params);
         for (name, value) in &description.params {
@@ -167,7 +167,7 @@ impl<P: PolicyState> Twin<P> {
             controllers: Vec::new(),
         };
         let length = recording.end().since(recording.begin());
-        Ok(Twin {
+        Ok(SimulatedHost {
             config,
             params,
             start,
@@ -246,7 +246,7 @@ impl<P: PolicyState> Twin<P> {
         let mut simulation = self.simulation(hidden);
         let end = self.origin + self.length;
         if let Err(fault) = simulation.until(end) {
-            panic!("a twin runs to its end: {fault}");
+            panic!("a simulation runs to its end: {fault}");
         }
         simulation.into_sink().0
     }
@@ -256,7 +256,7 @@ impl<P: PolicyState> Twin<P> {
         self.origin + recorded.saturating_since(self.start.at)
     }
 
-    /// As [`Twin::time`] for a time before the trace.
+    /// As [`Simulation::time`] for a time before the trace.
     pub(crate) fn earlier(&self, recorded: Instant) -> Instant {
         if recorded >= self.start.at {
             self.time(recorded)

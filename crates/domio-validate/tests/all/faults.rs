@@ -1,7 +1,7 @@
 //! What is wrong in one thing has to differ from what was recorded.
 
-use domio_twin::recording::Description;
-use domio_twin::{Agreement, Judgement, shipped};
+use domio_validate::recording::Description;
+use domio_validate::{Agreement, Judgement, shipped};
 
 /// A model or a description that is wrong in one thing.
 pub struct Fault {

@@ -11,8 +11,8 @@ pub use seen::{FirstWake, ShownVcpu};
 use self::seen::tick_period;
 use crate::policy::PolicyState;
 use crate::recording::Recording;
+use crate::simulated::SimulatedHost;
 use crate::start::Start;
-use crate::twin::Twin;
 use domio_contract::state::About;
 use domio_contract::{Descriptor, StateRows};
 use domio_core::{Duration, Instant, ParamValues, PcpuId, Topology};
@@ -109,12 +109,12 @@ impl PolicyState for CreditState {
         (self.clock_offset, tick_period(self.tslice))
     }
 
-    fn draw(twin: &Twin<CreditState>, number: u32) -> Hidden {
-        draw::draw(twin, number)
+    fn draw(host: &SimulatedHost<CreditState>, number: u32) -> Hidden {
+        draw::draw(host, number)
     }
 
-    fn state(twin: &Twin<CreditState>, hidden: &Hidden) -> StateRows {
-        let (shown, origin) = (twin.policy(), twin.origin());
+    fn state(host: &SimulatedHost<CreditState>, hidden: &Hidden) -> StateRows {
+        let (shown, origin) = (host.policy(), host.origin());
         let mut state = StateRows::default();
         let accounting = origin + hidden.accounting_in;
         state
@@ -123,17 +123,17 @@ impl PolicyState for CreditState {
         for (p, at) in (0u16..).zip(&shown.ticks) {
             if let Some(at) = at {
                 let row = state.row("", About::Pcpu(PcpuId(p)));
-                row.hold("tick", "", twin.tick(*at, hidden));
+                row.hold("tick", "", host.tick(*at, hidden));
             }
         }
         for i in &hidden.queue {
-            let (v, h) = (&twin.start().vcpus[*i], &hidden.vcpus[*i]);
+            let (v, h) = (&host.start().vcpus[*i], &hidden.vcpus[*i]);
             // While it runs, the time from which it has not been debited.
-            let from = match twin.current_on(v.name) {
+            let from = match host.current_on(v.name) {
                 Some(_) => origin.as_nanos() as i64,
                 None => 0,
             };
-            let row = state.row("", About::Vcpu(twin.id_of(v.name)));
+            let row = state.row("", About::Vcpu(host.id_of(v.name)));
             row.hold("credit", "", h.credit)
                 .hold("residual", "", h.residual)
                 .hold("start", "", from + h.ahead)
@@ -147,10 +147,10 @@ impl PolicyState for CreditState {
     }
 }
 
-/// A twin of a host under credit.
-pub type CreditTwin = Twin<CreditState>;
+/// A simulation of a host under credit.
+pub type CreditHost = SimulatedHost<CreditState>;
 
-impl CreditTwin {
+impl CreditHost {
     /// Credit's time slice.
     pub fn tslice(&self) -> Duration {
         self.policy().tslice
