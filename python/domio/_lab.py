@@ -149,8 +149,8 @@ class Comparison(_ArrowTable):
     def changes(self) -> Table:
         """What changed from the first variant: a row a variant, domain and measure, with the
         difference in the unit of the measure, its 95 % interval, and whether it is proven."""
-        rows = self.json["changes"]
-        ends = [row.get("ci95") or (None, None) for row in rows]
+        rows = [{**row, **row["difference"]} for row in self.json["changes"]]
+        ends = [row["ci95"] or (None, None) for row in rows]
 
         def column(name: str, kind: str, key: str | None = None) -> tuple[str, str, list[Any]]:
             return name, kind, [row.get(key or name) for row in rows]
@@ -161,7 +161,8 @@ class Comparison(_ArrowTable):
                 column("domain", "text"),
                 column("measure", "text"),
                 column("unit", "text"),
-                *[column(name, "float") for name in ("from", "to", "difference")],
+                *[column(name, "float") for name in ("from", "to")],
+                column("difference", "float", "mean"),
                 ("ci95_low", "float", [low for low, _ in ends]),
                 ("ci95_high", "float", [high for _, high in ends]),
                 ("gains", "int", [int(row["gains"]) for row in rows]),
@@ -172,22 +173,15 @@ class Comparison(_ArrowTable):
     @property
     def means(self) -> Table:
         """Means with 95 % intervals: a row a variant, domain and measure."""
-        out: dict[str, list[Any]] = {
-            name: []
-            for name in ("variant", "domain", "measure", "unit", "mean", "ci95_low", "ci95_high")
-        }
-        for measure in self.json["measures"]:
-            table = measure["table"]
-            for row in table["rows"]:
-                for metric, cell in zip(table["metrics"], row["cells"], strict=True):
-                    if cell is None:
-                        continue
-                    low, high = cell.get("ci95") or (None, None)
-                    of = (row["name"], metric["title"], measure["measure"], measure["unit"])
-                    for name, field in zip(out, (*of, cell["mean"], low, high), strict=True):
-                        out[name].append(field)
-        kinds = ("text",) * 4 + ("float",) * 3
-        return _domio.table([(n, k, v) for (n, v), k in zip(out.items(), kinds, strict=True)])
+        own = [row for row in self.json["measures"] if row.get("driver") is None]
+        names = ("variant", "domain", "measure", "unit")
+        rows: list[tuple[Any, ...]] = []
+        for row in own:
+            mean = row["mean"]
+            low, high = mean["ci95"] or (None, None)
+            rows.append((*(row[name] for name in names), mean["mean"], low, high))
+        figures = (("mean", "float"), ("ci95_low", "float"), ("ci95_high", "float"))
+        return _columns(rows, *((name, "text") for name in names), *figures)
 
     def plot(self, measure: str = "share_pct") -> Any:
         """Bars of a measure by domain and variant, as an ``altair.Chart``."""

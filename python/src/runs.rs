@@ -8,12 +8,12 @@ use crate::table::{Rows, Table};
 use domio_answer::column::fact;
 use domio_answer::{Cell, Holds};
 use domio_core::DomainId;
-use domio_front::comparison::{self, ComparedTables, ComparedVariants, VariantJson};
+use domio_front::comparison::{self, Compared, VariantRow};
 use domio_front::{Tell, explained, hosts, input, trace_file, traces};
 use domio_lab::Keeper;
 use domio_lab::store::encoding::encode;
 use domio_meter::{Explainer, MapWindow};
-use domio_report::run_json::{self, RunJson};
+use domio_report::run_answer;
 use domio_run::measure::figures;
 use domio_run::simulate::{self, RunFault};
 use domio_run::{Sample, residence, run_scenario};
@@ -107,9 +107,9 @@ pub fn run(
         &about(scenario, replications),
     );
     add_rows(&mut table, &[], &samples);
-    let json = serde_json::to_string(&RunJson::new(scenario, host, &samples));
+    let json = serde_json::to_string(&run_answer::answer(scenario, host, &samples));
     let json = json.map_err(|e| refused(e.to_string()))?;
-    let mut notices = run_json::notices(scenario, host, &samples);
+    let mut notices = run_answer::notices(scenario, host, &samples);
     notices.extend(trouble(&keeper));
     Ok((table.finish(), json, notices))
 }
@@ -184,24 +184,26 @@ pub fn compare(
     let samples: Vec<(String, Vec<Sample>)> = labels.into_iter().zip(samples).collect();
     let mut notices: Vec<String> = Vec::new();
     for ((scenario, host), (label, samples)) in pairs.iter().zip(&samples) {
-        let of = run_json::notices(scenario, host, samples).into_iter();
+        let of = run_answer::notices(scenario, host, samples).into_iter();
         notices.extend(of.map(|notice| format!("{label}: {notice}")));
     }
     let domains = pairs.iter().map(|(_, built)| simulate::domains(built));
     let domains = comparison::all_domains(domains);
     let (first, host) = &pairs[0];
-    let tables = ComparedTables::of(&domains, &samples, hosts::measured_ms(host));
     let named = pairs.iter().zip(&samples);
-    let of = ComparedVariants {
-        scenario: first.name(),
+    let of = Compared {
+        scenario: first.name().to_owned(),
         variants: named
             .map(|(pair, (label, _))| variant(label, pair))
             .collect(),
         seed: host.seed,
         replications,
-        notices: &notices,
+        notices: notices.clone(),
+        ..Compared::default()
     };
-    let json = comparison::to_json(&of, &tables).to_string();
+    let compared = of.with(&domains, &samples, hosts::measured_ms(host));
+    let json = serde_json::to_string(&compared.answer());
+    let json = json.map_err(|e| refused(e.to_string()))?;
     let label = fact("variant").of(Holds::Text);
     let mut all = vec![label];
     all.extend_from_slice(&columns(&[], figures())[CELL_COLUMNS..]);
@@ -213,12 +215,12 @@ pub fn compare(
     Ok((table.finish(), json, notices))
 }
 
-fn variant(label: &str, (scenario, built): &(Inner, Built)) -> VariantJson {
-    VariantJson {
+fn variant(label: &str, (scenario, built): &(Inner, Built)) -> VariantRow {
+    VariantRow {
         label: label.to_owned(),
         source: scenario.name().to_owned(),
         recorded: false,
-        policy: Some(built.policy.descriptor.name),
+        policy: Some(built.policy.descriptor.name.into()),
         changes: scenario.overrides().map(str::to_owned).collect(),
     }
 }

@@ -6,7 +6,7 @@ use domio_core::accounted::{SHARE, WAITING, WAKE_P50, WAKE_P95, WAKE_P99};
 use domio_report::data::{Chart, Picture};
 use domio_report::text::gains as words;
 use domio_report::{html, observed, samples};
-use domio_run::Sample;
+use domio_run::{Sample, measure};
 use domio_stats::gains;
 use serde::Serialize;
 
@@ -52,11 +52,10 @@ pub fn compare(variants: &[&Variant]) -> Compared {
     let mut waits = bars(&WAITS);
     waits.extend(curves);
     let tables = variants.iter().map(|variant| {
-        let of = variant.domains.iter().map(|(_, name)| name.clone());
-        let table = samples::table_of_domains(&variant.samples, &of.collect::<Vec<_>>());
+        let table = samples::of_domains(&variant.samples, &variant.domains, measure::figures());
         Picture::new(
             format!("All measures of {}", variant.label),
-            Chart::Table(table),
+            Chart::Table(table.filled()),
         )
     });
     let (title, gains) = gained(variants, &names);

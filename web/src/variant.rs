@@ -1,8 +1,8 @@
 //! One variant of a scenario: simulated, measured, watched.
 
-use crate::printed::printed;
+use crate::printed::pretty;
 use domio_core::{DomainId, Duration, Names, Record, Sink};
-use domio_report::run_json::{self, RunJson};
+use domio_report::run_answer;
 use domio_run::driver_work::OwnersOnly;
 use domio_run::observe::{Observer, Seen, Window};
 use domio_run::simulate::{self, RunFault, measured, of_replication};
@@ -117,9 +117,9 @@ impl Variant {
         let notices = scenario.notices().iter().chain(&built.notices).cloned();
         Figures {
             label: self.label.clone(),
-            json: printed("domio/run/1", &RunJson::new(scenario, built, samples)),
+            json: pretty(&run_answer::answer(scenario, built, samples)),
             notices: notices
-                .chain(run_json::starvation(built, samples))
+                .chain(run_answer::starvation(built, samples))
                 .collect(),
         }
     }

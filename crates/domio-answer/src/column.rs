@@ -88,6 +88,9 @@ pub struct Column {
     pub audience: Audience,
     /// Columns of the rows within.
     pub parts: Vec<Column>,
+    /// Whether the rows within have further columns, which depend on what was asked, as the axes
+    /// of a sweep.
+    pub open: bool,
 }
 
 /// A column called `key` in `unit`, of numbers unless [`Column::of`] says what it holds.
@@ -106,6 +109,7 @@ pub fn column(key: impl Into<Cow<'static, str>>, unit: &'static str, kind: Colum
         doc: "".into(),
         audience: Audience::All,
         parts: Vec::new(),
+        open: false,
     }
 }
 
@@ -214,6 +218,11 @@ impl Column {
             audience: Audience::Programs,
             ..self
         }
+    }
+
+    /// The same, whose rows have further columns, which depend on what was asked.
+    pub fn open(self) -> Self {
+        Column { open: true, ..self }
     }
 
     /// The same behind what `name` names: a vcpu that waited has `domain`, and the one behind which

@@ -2,7 +2,8 @@
 
 use crate::cell::{Cell, MeanCell};
 use crate::column::{Column, ColumnKind, Holds};
-use domio_core::{Class, DomainId, Duration, Instant, PcpuId, Runstate, VcpuName};
+use domio_core::{Better, Class, DomainId, Duration, Instant, PcpuId, Runstate, VcpuName};
+use serde::Deserialize;
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -218,7 +219,8 @@ impl<T: FieldType, const N: usize> FieldType for Option<[T; N]> {
 }
 
 /// A row within a row.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+#[serde(transparent)]
 pub struct Inner<T>(pub T);
 
 impl<T: FieldType> FieldType for Inner<T> {
@@ -520,6 +522,11 @@ texts! {
     String: |text| text.clone().into(), |text, _| Some(text.to_owned());
     Cow<'static, str>: Clone::clone, |text, _| Some(text.to_owned().into());
     Runstate: |state| state.name().into(), |text, _| named(&Runstate::ALL, text, |s| s.name());
+    Better: |better| better.name().into(), |text, _| named(
+        &[Better::Higher, Better::Lower, Better::Neither],
+        text,
+        |better| better.name(),
+    );
     &'static Class: |class| class.name.into(), |text, known| named(known, text, |c| c.name);
 }
 

@@ -40,8 +40,12 @@ fn object(entries: impl IntoIterator<Item = (&'static str, Json)>) -> Json {
     Json::Object(entries.map(|(key, json)| (key.into(), json)).collect())
 }
 
-/// An object with these columns, after `first`.
-fn row(columns: &[Column], first: Vec<(Cow<'static, str>, Json)>) -> Vec<(&'static str, Json)> {
+/// An object with these columns, after `first`, and with others where it is `open`.
+fn row(
+    columns: &[Column],
+    first: Vec<(Cow<'static, str>, Json)>,
+    open: bool,
+) -> Vec<(&'static str, Json)> {
     let own = columns.iter().map(|c| (c.key.clone(), property(c)));
     let always = columns
         .iter()
@@ -55,7 +59,7 @@ fn row(columns: &[Column], first: Vec<(Cow<'static, str>, Json)>) -> Vec<(&'stat
             "properties",
             Json::Object(first.into_iter().chain(own).collect()),
         ),
-        ("additionalProperties", Json::Flag(false)),
+        ("additionalProperties", Json::Flag(open)),
     ]
 }
 
@@ -67,12 +71,12 @@ fn property(column: &Column) -> Json {
     };
     let doc = format!("{}{unit}", column.doc).trim().to_owned();
     let mut entries = vec![("description", text(doc))];
-    let one = || object(row(&column.parts, Vec::new()));
+    let one = || object(row(&column.parts, Vec::new(), column.open));
     let null = || object([("type", text("null"))]);
     match (column.holds, column.optional) {
         (Holds::Rows, optional) => {
             let mut list = list(match &column.parts[..] {
-                [alone] => property(alone),
+                [alone] if !column.open => property(alone),
                 _ => one(),
             });
             if optional {
@@ -167,7 +171,7 @@ impl Serialize for AnswerSpec {
                 .chain(list(object([("type", text("string"))]))),
         );
         let first = vec![("schema".into(), own), ("findings".into(), found)];
-        root.extend(row(&self.columns, first));
+        root.extend(row(&self.columns, first, false));
         object(root).serialize(to)
     }
 }

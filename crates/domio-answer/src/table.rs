@@ -124,6 +124,34 @@ impl Table {
         table
     }
 
+    /// The table as people read it: without the columns for programs alone, and without rows within,
+    /// which are tables of their own.
+    pub fn for_people(&self) -> Table {
+        self.having(|at| self.columns[at].is_for_people())
+    }
+
+    /// The table without the columns in which no row has anything.
+    pub fn filled(&self) -> Table {
+        self.having(|at| self.rows.iter().any(|row| !row[at].is_none()))
+    }
+
+    /// The table with those of its columns alone that are `kept`, by their place.
+    fn having(&self, kept: impl Fn(usize) -> bool) -> Table {
+        let kept: Vec<usize> = (0..self.columns.len()).filter(|at| kept(*at)).collect();
+        let tones = self.tones.iter().filter_map(|((row, at), tone)| {
+            let at = kept.iter().position(|other| other == at)?;
+            Some(((*row, at), *tone))
+        });
+        let row = |row: &Vec<Cell>| kept.iter().map(|at| row[*at].clone()).collect();
+        Table {
+            key: self.key.clone(),
+            title: self.title.clone(),
+            columns: kept.iter().map(|at| self.columns[*at].clone()).collect(),
+            rows: self.rows.iter().map(row).collect(),
+            tones: tones.collect(),
+        }
+    }
+
     /// Lets `change` see and change each column and its cells; the place of the column comes first.
     ///
     /// # Panics

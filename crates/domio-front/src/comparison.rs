@@ -1,16 +1,18 @@
 //! Variants of hosts side by side: what `domio compare` shows of them.
 
 use crate::hosts;
-use domio_core::{DomainId, Figure};
+use domio_answer::column::fact;
+use domio_answer::{Answered, Holds, Table, Value, rows};
+use domio_core::DomainId;
 use domio_lab::{Keeper, ProgressListener};
+use domio_report::text;
 use domio_run::driver_work::OwnersOnly;
 use domio_run::simulate::{self, RunFault};
 use domio_run::{Sample, SampleKey, Subject};
 use domio_scenario::{Built, Scenario};
-use domio_stats::compare::Comparison;
+use domio_stats::compare::ComparedFigure;
 use domio_stats::gains::{self, Gain};
-use serde::Serialize;
-use serde_json::{Value, json};
+use std::borrow::Cow;
 
 /// Samples of `replications` replications of each of `hosts`, in their order. What was kept is not
 /// simulated again.
@@ -65,87 +67,91 @@ pub fn all_domains(
     all
 }
 
-/// What is compared, variants by domains.
-pub struct ComparedTables {
-    /// What changed from the first variant.
-    pub changes: Vec<Gain>,
-    /// A table a figure.
-    pub measures: Vec<(&'static Figure, Comparison)>,
-    /// By driver domain, whose name it is.
-    pub driver_work: Vec<(String, Comparison)>,
+rows! {
+    /// One variant.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct VariantRow {
+        /// What rows are called.
+        pub label: String = key("label");
+        /// Scenario or recording.
+        pub source: String = fact("source");
+        /// Whether it is a recording.
+        pub recorded: bool = fact("recorded");
+        /// Name of the policy; null for a recording.
+        pub policy: Option<Cow<'static, str>> = fact("policy");
+        /// What the command line changed, as `key = value`.
+        pub changes: Vec<String> = parts("changes", [fact("change").doc("A key and its value.")]);
+    }
+
+    /// Variants side by side.
+    #[derive(Clone, PartialEq, Debug, Default)]
+    pub struct Compared {
+        /// File or name of the first scenario.
+        pub scenario: String = fact("scenario");
+        /// What is compared; the first is what the others are compared with.
+        pub variants: Vec<VariantRow> = parts("variants", []);
+        /// Seed of the random streams.
+        pub seed: u64 = fact("seed");
+        /// How often each scenario was run.
+        pub replications: u32 = fact("replications");
+        /// What else to know, once each, with the labels of the variants that it holds for unless
+        /// it holds for all.
+        pub notices: Vec<String> = parts("notices", [fact("notice").doc("A sentence.")]);
+        /// Who gains and who pays, what matters most first.
+        pub changes: Vec<Gain> = parts("changes", []);
+        /// Figures of domains by measure, domain and variant, then those of the work of driver
+        /// domains.
+        pub measures: Vec<ComparedFigure> = parts("measures", []);
+    }
 }
 
-impl ComparedTables {
-    /// Compares the `samples` of variants, by their labels. `measured_ms` is the length of the
-    /// measured time of one replication.
-    pub fn of(
+impl Compared {
+    /// The same with what the `samples` of the variants, by their labels, say of `domains`.
+    /// `measured_ms` is the length of the measured time of one replication.
+    pub fn with(
+        self,
         domains: &[(DomainId, String)],
         samples: &[(String, Vec<Sample>)],
         measured_ms: f64,
     ) -> Self {
         let names: Vec<String> = domains.iter().map(|(_, name)| name.clone()).collect();
-        ComparedTables {
+        let mut measures = domio_stats::domains::comparisons(&names, samples);
+        measures.extend(domio_stats::drivers::comparisons(
+            domains,
+            samples,
+            measured_ms,
+        ));
+        Compared {
             changes: gains::changes(&names, samples),
-            measures: domio_stats::domains::comparisons(&names, samples),
-            driver_work: domio_stats::drivers::comparisons(domains, samples, measured_ms),
+            measures,
+            ..self
         }
     }
-}
 
-/// One variant, for programs.
-#[derive(Clone, Serialize)]
-pub struct VariantJson {
-    /// What it is called.
-    pub label: String,
-    /// Scenario or recording.
-    pub source: String,
-    /// Whether it is a recording.
-    pub recorded: bool,
-    /// Its policy; none for a recording.
-    pub policy: Option<&'static str>,
-    /// What was changed in the scenario, as `key = value`.
-    pub changes: Vec<String>,
-}
-
-/// What a comparison is of.
-pub struct ComparedVariants<'c> {
-    /// The scenario of the first host.
-    pub scenario: &'c str,
-    /// The variants, in their order.
-    pub variants: Vec<VariantJson>,
-    /// Seed of the first host.
-    pub seed: u64,
-    /// Replications of each host.
-    pub replications: u32,
-    /// What is good to know.
-    pub notices: &'c [String],
-}
-
-/// The comparison for programs.
-pub fn to_json(of: &ComparedVariants<'_>, tables: &ComparedTables) -> Value {
-    let table = |(figure, table): &(&Figure, Comparison)| {
-        json!({
-            "measure": figure.key,
-            "title": figure.title,
-            "unit": figure.unit,
-            "table": table,
-        })
-    };
-    let policies = of.variants.iter().map(|variant| variant.policy);
-    let mut json = json!({
-        "scenario": of.scenario,
-        "policies": policies.collect::<Vec<_>>(),
-        "variants": of.variants,
-        "seed": of.seed,
-        "replications": of.replications,
-        "changes": tables.changes,
-        "notices": of.notices,
-        "measures": tables.measures.iter().map(table).collect::<Vec<_>>(),
-    });
-    if !tables.driver_work.is_empty() {
-        let work = tables.driver_work.iter();
-        let work = work.map(|(driver, table)| json!({ "driver": driver, "table": table }));
-        json["driver_work"] = work.collect();
+    /// The labels of the variants.
+    pub fn labels(&self) -> Vec<String> {
+        self.variants.iter().map(|v| v.label.clone()).collect()
     }
-    json
+
+    /// The figures of the work of driver domains.
+    pub fn driver_work(&self) -> &[ComparedFigure] {
+        let is_work = |figure: &ComparedFigure| figure.of.driver.is_some();
+        let begin = self.measures.iter().position(is_work);
+        &self.measures[begin.unwrap_or(self.measures.len())..]
+    }
+
+    /// The comparison as an answer.
+    pub fn answer(&self) -> Answered {
+        let doc = "What `domio compare --json` prints: variants of a scenario beside each other.";
+        let mut answer = Answered::of("compare", 2, doc, self);
+        let policy = fact("policy").of(Holds::Text).optional();
+        let mut policies = Table::new("", [policy.doc("Name of a policy.")]);
+        self.variants
+            .iter()
+            .for_each(|variant| policies.row([variant.policy.cell()]));
+        let doc = "Policy of each variant; null for a recording.";
+        answer.derive_table("policies", doc, policies);
+        answer.findings = text::gains::findings(&self.labels(), &self.changes);
+        answer
+    }
 }

@@ -75,7 +75,7 @@ pub use explain::{
 };
 pub use meter::{EXACT_SAMPLES_MAX, Meter};
 pub use moves::at_backend;
-pub use residence::{HostPlaces, PlaceJson, PlacesJson, Residence, ResidenceJson};
+pub use residence::{HostPlaces, Level, MovedOver, RanOn, RanWhere, Residence};
 pub use sampler::{
     DomainSample, Figures, GuestTraffic, IntervalSample, Mending, Part, QueueWait, Sampler, Tells,
     Totals,
@@ -83,7 +83,7 @@ pub use sampler::{
 pub use summary::{Account, DomainSummary, PcpuSummary, Summary, VcpuSummary, jain_index};
 pub use tallies::{DomainTally, TallyValue};
 pub use told::Told;
-pub use work::{DriverWork, DriverWorkJson, InOrder};
+pub use work::DriverWork;
 pub use xenbaked::{Baked, Payload, Windows};
 
 #[cfg(test)]

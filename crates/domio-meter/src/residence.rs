@@ -8,9 +8,8 @@ use std::collections::BTreeMap;
 use std::slice::Iter;
 
 use domio_answer::column::{count, key, parts, sum};
-use domio_answer::{Cell, Column, FieldType, Known};
+use domio_answer::{Cell, Column, FieldType, Known, rows, texts};
 use domio_core::{CpuSet, PcpuId, Topology, VcpuName};
-use serde::Serialize;
 
 /// Where one vcpu ran. Times are nanoseconds.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -82,26 +81,24 @@ impl Residence {
         self.moves.iter().map(|(way, count)| (*way, *count))
     }
 
-    /// Its time by what `place` says a pcpu is part of, and its moves between those.
-    fn by(&self, place: impl Fn(PcpuId) -> usize) -> PlacesJson {
+    /// Its time by the `level` of which `place` says which one a pcpu is part of, and its moves
+    /// between those.
+    fn by(&self, level: Level, place: impl Fn(PcpuId) -> usize) -> (Vec<RanOn>, MovedOver) {
         let mut times: BTreeMap<usize, u64> = BTreeMap::new();
         for (pcpu, ns) in self.ran() {
             *times.entry(place(pcpu)).or_default() += ns;
         }
-        let ran: u64 = times.values().sum();
+        let all: u64 = times.values().sum();
+        let ran = times.into_iter().map(|(number, ns)| RanOn {
+            level,
+            number,
+            ns,
+            percent: ns as f64 * 100.0 / all as f64,
+        });
         let moves = self.moves();
         let moves = moves.filter(|((from, to), _)| place(*from) != place(*to));
-        PlacesJson {
-            moves: moves.map(|(_, count)| count).sum(),
-            ran: times
-                .into_iter()
-                .map(|(number, ns)| PlaceJson {
-                    number,
-                    ns,
-                    percent: ns as f64 * 100.0 / ran as f64,
-                })
-                .collect(),
-        }
+        let moves = moves.map(|(_, count)| count).sum();
+        (ran.collect(), MovedOver { level, moves })
     }
 }
 
@@ -144,57 +141,107 @@ pub struct HostPlaces {
     pub soft: BTreeMap<VcpuName, CpuSet>,
 }
 
-/// Where a vcpu ran, as JSON.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct ResidenceJson {
-    /// By pcpu.
-    pub pcpus: PlacesJson,
-    /// By core, numbered over all sockets; `null` where the topology is not known, as in a trace.
-    pub cores: Option<PlacesJson>,
-    /// By node, which is a socket; `null` likewise.
-    pub nodes: Option<PlacesJson>,
-    /// How much of its time was inside its soft affinity; `null` where it has none, where an action
-    /// changes it, or in a trace.
-    pub inside_soft_percent: Option<f64>,
+/// What a host has several of, where vcpus run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Level {
+    /// Pcpus.
+    Pcpu,
+    /// Cores, numbered over all sockets.
+    Core,
+    /// Nodes, which are sockets.
+    Node,
 }
 
-/// Time by pcpu, core or node.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct PlacesJson {
-    /// By number; of those where it ran.
-    pub ran: Vec<PlaceJson>,
-    /// How often it ran on another one than before.
-    pub moves: u64,
+impl Level {
+    const ALL: [Level; 3] = [Level::Pcpu, Level::Core, Level::Node];
+
+    fn name(self) -> &'static str {
+        match self {
+            Level::Pcpu => "pcpu",
+            Level::Core => "core",
+            Level::Node => "node",
+        }
+    }
 }
 
-/// Time on one pcpu, core or node.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-pub struct PlaceJson {
-    /// Its number, from 0.
-    pub number: usize,
-    /// The time.
-    pub ns: u64,
-    /// The same in percent of the time that the vcpu ran.
-    pub percent: f64,
+texts! {
+    Level: |level| level.name().into(),
+        |text, _| Level::ALL.into_iter().find(|level| level.name() == text);
 }
 
-impl ResidenceJson {
+rows! {
+    /// Time of a vcpu on one pcpu, core or node.
+    #[derive(Clone, Copy, PartialEq, Debug)]
+    pub struct RanOn {
+        /// `pcpu`, `core` (numbered over all sockets) or `node` (a socket).
+        pub level: Level = key("of");
+        /// Its number, from 0.
+        pub number: usize = key("number");
+        /// The time.
+        pub ns: u64 = sum("ns", "ns");
+        /// The same in percent of the time that the vcpu ran.
+        pub percent: f64 = share("percent");
+    }
+
+    /// Moves of a vcpu between pcpus, cores or nodes.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    pub struct MovedOver {
+        /// `pcpu`, `core` (numbered over all sockets) or `node` (a socket).
+        pub level: Level = key("of");
+        /// How often it ran on another one than before.
+        pub moves: u64 = count("moves");
+    }
+
+    /// Where a vcpu ran.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct RanWhere {
+        /// Where it ran, by number; cores and nodes where the topology is known.
+        pub ran: Vec<RanOn> = parts("residence", []);
+        /// How often it moved.
+        pub moved: Vec<MovedOver> = parts("moved", []);
+        /// How much of its time was inside its soft affinity; null where it has none, where an
+        /// action changes it, or in a trace.
+        pub inside_soft_percent: Option<f64> = share("inside_soft_percent");
+    }
+}
+
+impl RanWhere {
     /// Where `vcpu` ran, on `places` if that is known.
     pub fn new(vcpu: VcpuName, residence: &Residence, places: Option<&HostPlaces>) -> Self {
         let known = |pcpu: PcpuId, t: &Topology| PcpuId(pcpu.0.min(t.pcpus() as u16 - 1));
-        let topology = places.map(|places| &places.topology);
         let soft = places.and_then(|places| places.soft.get(&vcpu));
         let all: u64 = residence.ran().map(|(_, ns)| ns).sum();
         let inside = soft.filter(|_| all > 0).map(|soft| {
             let inside = residence.ran().filter(|(pcpu, _)| soft.contains(*pcpu));
             inside.map(|(_, ns)| ns).sum::<u64>() as f64 * 100.0 / all as f64
         });
-        ResidenceJson {
-            pcpus: residence.by(PcpuId::index),
-            cores: topology.map(|t| residence.by(|pcpu| t.core_of(known(pcpu, t)))),
-            nodes: topology.map(|t| residence.by(|pcpu| t.socket_of(known(pcpu, t)))),
+        let mut levels = vec![residence.by(Level::Pcpu, PcpuId::index)];
+        if let Some(t) = places.map(|places| &places.topology) {
+            let core = |pcpu| t.core_of(known(pcpu, t));
+            let node = |pcpu| t.socket_of(known(pcpu, t));
+            levels.extend([
+                residence.by(Level::Core, core),
+                residence.by(Level::Node, node),
+            ]);
+        }
+        let (ran, moved): (Vec<_>, Vec<_>) = levels.into_iter().unzip();
+        RanWhere {
+            ran: ran.concat(),
+            moved,
             inside_soft_percent: inside,
         }
+    }
+
+    /// Its time at one level, by number; of those where it ran.
+    pub fn at(&self, level: Level) -> Vec<RanOn> {
+        let ran = self.ran.iter().filter(|ran| ran.level == level);
+        ran.copied().collect()
+    }
+
+    /// How often it moved at one level, where the topology is known.
+    pub fn moves(&self, level: Level) -> Option<u64> {
+        let moved = self.moved.iter().find(|moved| moved.level == level);
+        moved.map(|moved| moved.moves)
     }
 }
 
@@ -217,23 +264,24 @@ mod tests {
             topology: Topology::new(2, 2, 2).unwrap(),
             soft: BTreeMap::from([(vcpu, soft)]),
         };
-        let told = ResidenceJson::new(vcpu, &residence, Some(&places));
-        let list = |places: &PlacesJson| {
-            let ran = places.ran.iter().map(|p| (p.number, p.ns, p.percent));
-            (ran.collect::<Vec<_>>(), places.moves)
+        let told = RanWhere::new(vcpu, &residence, Some(&places));
+        let list = |level| {
+            let ran = told.at(level).into_iter();
+            let ran = ran.map(|p| (p.number, p.ns, p.percent));
+            (ran.collect::<Vec<_>>(), told.moves(level).unwrap())
         };
         let pcpus = vec![(0, 20, 20.0), (1, 20, 20.0), (2, 20, 20.0), (6, 40, 40.0)];
-        assert_eq!(list(&told.pcpus), (pcpus, 3));
+        assert_eq!(list(Level::Pcpu), (pcpus, 3));
         let cores = vec![(0, 40, 40.0), (1, 20, 20.0), (3, 40, 40.0)];
-        assert_eq!(list(&told.cores.unwrap()), (cores, 2));
+        assert_eq!(list(Level::Core), (cores, 2));
         let nodes = vec![(0, 60, 60.0), (1, 40, 40.0)];
-        assert_eq!(list(&told.nodes.unwrap()), (nodes, 1));
+        assert_eq!(list(Level::Node), (nodes, 1));
         assert_eq!(told.inside_soft_percent, Some(40.0));
         let other = VcpuName::new(DomainId(1), 1);
-        let told = ResidenceJson::new(other, &residence, Some(&places));
+        let told = RanWhere::new(other, &residence, Some(&places));
         assert_eq!(told.inside_soft_percent, None);
-        let told = ResidenceJson::new(vcpu, &residence, None);
-        assert!(told.cores.is_none() && told.nodes.is_none());
+        let told = RanWhere::new(vcpu, &residence, None);
+        assert_eq!(told.moved.len(), 1, "the topology is not known");
     }
 
     #[test]

@@ -1,9 +1,5 @@
 //! What a trace tells of for whom driver domains work.
 
-mod json;
-
-pub use json::{DriverWorkJson, InOrder};
-
 use std::collections::BTreeMap;
 
 use domio_answer::column::sum;

@@ -1,113 +1,152 @@
 //! One line of JSON a sample.
 
 use crate::names::DomainNames;
-use domio_core::VcpuName;
+use domio_answer::{AnswerSpec, Answered, Maybe, RowType, rows};
+use domio_core::{Instant, VcpuName};
 use domio_meter::{Figures, IntervalSample, PacketWeight, QueueWait, Tells, charges};
-use serde::Serialize;
 
-/// What a line says. Times are nanoseconds.
-#[derive(Debug, Serialize)]
-pub struct SampleLine {
-    schema: &'static str,
-    start_ns: u64,
-    end_ns: u64,
-    lost_records: u64,
-    domains: Vec<DomainLine>,
-    drivers: Vec<DriverLine>,
-    longest_wait: Option<WaitLine>,
-}
+/// Name, version and meaning of a line.
+const ANSWER: (&str, u32, &str) = (
+    "mon",
+    2,
+    "One line of what `domio mon --json` prints: the figures of one interval.",
+);
 
-#[derive(Debug, Serialize)]
-struct DomainLine {
-    id: u16,
-    name: Option<String>,
-    #[serde(flatten)]
-    figures: FiguresLine,
-    vcpus: Vec<VcpuLine>,
-}
+rows! {
+    /// The figures of one interval.
+    #[derive(Clone, PartialEq, Debug)]
+    struct SampleLine {
+        /// First nanosecond of the interval, on the clock of the trace.
+        start: Instant = moment("start_ns");
+        /// First nanosecond after it.
+        end: Instant = moment("end_ns");
+        /// Records that Xen dropped, as told in the interval.
+        lost_records: u64 = count("lost_records");
+        /// The domains, by number; 32767 is the idle domain.
+        domains: Vec<DomainLine> = parts("domains", []);
+        /// Driver domains, and what they did for guests.
+        drivers: Vec<DriverLine> = parts("drivers", []);
+        /// The longest wait that ended in the interval or goes on at its end; null without any.
+        longest_wait: Maybe<WaitLine> = parts("longest_wait", []);
+    }
 
-/// A vcpu on a pcpu.
-#[derive(Debug, Serialize)]
-struct VcpuLine {
-    vcpu: u16,
-    pcpu: u16,
-    passed_ns: u64,
-    #[serde(flatten)]
-    figures: FiguresLine,
-}
+    /// A domain.
+    #[derive(Clone, PartialEq, Debug)]
+    struct DomainLine {
+        /// Number of the domain.
+        id: u16 = key("id");
+        /// Its name, where the source tells it.
+        name: Option<String> = key("name");
+        /// Sums over its vcpus.
+        figures: FiguresLine = sum("", "");
+        /// Its vcpus, each on each pcpu that it ran on; they sum to the domain.
+        vcpus: Vec<VcpuLine> = parts("vcpus", []);
+    }
 
-#[derive(Debug, Serialize)]
-struct FiguresLine {
-    gotten_ns: u64,
-    allocated_ns: u64,
-    waited_ns: u64,
-    blocked_ns: u64,
-    offline_ns: u64,
-    executions: u64,
-    wakeups: u64,
-    io: Option<u64>,
-}
+    /// A vcpu on a pcpu.
+    #[derive(Clone, PartialEq, Debug)]
+    struct VcpuLine {
+        /// Number of the vcpu.
+        vcpu: u16 = key("vcpu");
+        /// Number of the pcpu: where it ran, or where it ran last when it waited or was blocked.
+        pcpu: u16 = key("pcpu");
+        /// Time that the figures are of, in nanoseconds.
+        passed: u64 = sum("passed_ns", "ns");
+        /// Of the one on the other.
+        figures: FiguresLine = sum("", "");
+    }
 
-#[derive(Debug, Serialize)]
-struct DriverLine {
-    id: u16,
-    name: Option<String>,
-    used_ns: u64,
-    guests: Vec<GuestLine>,
-}
+    /// Sums of one interval.
+    #[derive(Clone, PartialEq, Debug)]
+    struct FiguresLine {
+        /// Time on a pcpu, in nanoseconds.
+        gotten: u64 = sum("gotten_ns", "ns");
+        /// Sum of the time slices that the policy gave, in nanoseconds.
+        allocated: u64 = sum("allocated_ns", "ns");
+        /// Time runnable without a pcpu, in nanoseconds.
+        waited: u64 = sum("waited_ns", "ns");
+        /// Time blocked, in nanoseconds.
+        blocked: u64 = sum("blocked_ns", "ns");
+        /// Time paused or parked, in nanoseconds.
+        offline: u64 = sum("offline_ns", "ns");
+        /// Times put on a pcpu.
+        executions: u64 = count("executions");
+        /// Times woken.
+        wakeups: u64 = count("wakeups");
+        /// Packets at netback, or pages mapped or transferred by grant; null as long as the trace
+        /// tells of neither.
+        io: Option<u64> = count("io");
+    }
 
-#[derive(Debug, Serialize)]
-struct GuestLine {
-    id: u16,
-    name: Option<String>,
-    sent: u64,
-    received: u64,
-    estimated_ns: Option<u64>,
-    exact_ns: Option<u64>,
-    error_points: Option<f64>,
-}
+    /// A driver domain.
+    #[derive(Clone, PartialEq, Debug)]
+    struct DriverLine {
+        /// Number of the driver domain.
+        id: u16 = key("id");
+        /// Its name, where the source tells it.
+        name: Option<String> = key("name");
+        /// Time that it executed, in nanoseconds.
+        used: u64 = sum("used_ns", "ns");
+        /// The guests that it worked for.
+        guests: Vec<GuestLine> = parts("guests", []);
+    }
 
-#[derive(Debug, Serialize)]
-struct WaitLine {
-    #[serde(flatten)]
-    vcpu: NamedVcpu,
-    pcpu: u16,
-    since_ns: u64,
-    length_ns: u64,
-    goes_on: bool,
-    behind: Option<BehindLine>,
-}
+    /// What a driver domain did for a guest.
+    #[derive(Clone, PartialEq, Debug)]
+    struct GuestLine {
+        /// Number of the guest.
+        id: u16 = key("id");
+        /// Its name, where the source tells it.
+        name: Option<String> = key("name");
+        /// Packets that netback took from the guest.
+        sent: u64 = count("sent");
+        /// Packets that netback handed to the guest.
+        received: u64 = count("received");
+        /// Time that the guest is charged for by its packets, in nanoseconds; null where the trace
+        /// tells of no packet.
+        estimated: Option<u64> = sum("estimated_ns", "ns");
+        /// Time that was worked for the guest in truth, in nanoseconds; null where the trace does
+        /// not tell.
+        exact: Option<u64> = sum("exact_ns", "ns");
+        /// By how many hundredths of the used time the estimate is too high.
+        error: Option<f64> = fact("error_points");
+    }
 
-#[derive(Debug, Serialize)]
-struct BehindLine {
-    #[serde(flatten)]
-    vcpu: NamedVcpu,
-    ran_ns: u64,
-}
+    /// A stay in a run queue.
+    #[derive(Clone, PartialEq, Debug)]
+    struct WaitLine {
+        /// Who waited.
+        vcpu: VcpuName = key("");
+        /// Number of the pcpu that the vcpu got, or ran on last.
+        pcpu: u16 = fact("pcpu");
+        /// When the wait began.
+        since: Instant = moment("since_ns");
+        /// How long it was, in nanoseconds.
+        length: u64 = sum("length_ns", "ns");
+        /// Whether it goes on at the end of the interval.
+        goes_on: bool = fact("goes_on");
+        /// Who ran there for most of the time; null where that is not known.
+        behind: Maybe<BehindLine> = parts("behind", []);
+    }
 
-#[derive(Debug, Serialize)]
-struct NamedVcpu {
-    domain: u16,
-    vcpu: u16,
-}
-
-impl From<VcpuName> for NamedVcpu {
-    fn from(name: VcpuName) -> Self {
-        NamedVcpu {
-            domain: name.domain.0,
-            vcpu: name.index,
-        }
+    /// Who ran during a wait.
+    #[derive(Clone, PartialEq, Debug)]
+    struct BehindLine {
+        /// Who ran.
+        vcpu: VcpuName = key("");
+        /// For how much of it, in nanoseconds.
+        ran: u64 = sum("ran_ns", "ns");
     }
 }
 
 impl FiguresLine {
     fn new(f: &Figures, tells: Tells) -> Self {
         FiguresLine {
-            gotten_ns: f.gotten,
-            allocated_ns: f.allocated,
-            waited_ns: f.waited,
-            blocked_ns: f.blocked,
-            offline_ns: f.offline,
+            gotten: f.gotten,
+            allocated: f.allocated,
+            waited: f.waited,
+            blocked: f.blocked,
+            offline: f.offline,
             executions: f.executions,
             wakeups: f.wakeups,
             io: (tells.packets || tells.grants || f.io > 0).then_some(f.io),
@@ -115,20 +154,21 @@ impl FiguresLine {
     }
 }
 
-/// The line of `sample`, which has the schema that `schema` names.
-pub fn line(
-    schema: &'static str,
-    names: &DomainNames,
-    sample: &IntervalSample,
-    weight: PacketWeight,
-) -> SampleLine {
+/// What a line is.
+pub fn spec() -> AnswerSpec {
+    let (name, version, doc) = ANSWER;
+    AnswerSpec::new(name, version, doc, SampleLine::spec())
+}
+
+/// The line of `sample`.
+pub fn line(names: &DomainNames, sample: &IntervalSample, weight: PacketWeight) -> Answered {
     let name = |id| names.told(id).map(str::to_owned);
     let domains = sample.domains.iter().map(|domain| {
         let parts = sample.parts.iter().filter(|p| p.vcpu.domain == domain.id);
         let vcpus = parts.map(|part| VcpuLine {
             vcpu: part.vcpu.index,
             pcpu: part.pcpu.0,
-            passed_ns: sample.passed(part.pcpu),
+            passed: sample.passed(part.pcpu),
             figures: FiguresLine::new(&part.figures, sample.tells),
         });
         DomainLine {
@@ -144,35 +184,33 @@ pub fn line(
             name: name(charge.traffic.guest),
             sent: charge.traffic.sent,
             received: charge.traffic.received,
-            estimated_ns: charge.estimate,
-            exact_ns: charge.exact,
-            error_points: charge.error_points(of.used),
+            estimated: charge.estimate,
+            exact: charge.exact,
+            error: charge.error_points(of.used),
         });
         DriverLine {
             id: of.driver.0,
             name: name(of.driver),
-            used_ns: of.used,
+            used: of.used,
             guests: guests.collect(),
         }
     });
     let wait = |wait: QueueWait| WaitLine {
-        vcpu: wait.vcpu.into(),
+        vcpu: wait.vcpu,
         pcpu: wait.pcpu.0,
-        since_ns: wait.since.as_nanos(),
-        length_ns: wait.length,
+        since: wait.since,
+        length: wait.length,
         goes_on: wait.goes_on,
-        behind: wait.behind.map(|(vcpu, ran_ns)| BehindLine {
-            vcpu: vcpu.into(),
-            ran_ns,
-        }),
+        behind: Maybe(wait.behind.map(|(vcpu, ran)| BehindLine { vcpu, ran })),
     };
-    SampleLine {
-        schema,
-        start_ns: sample.start.as_nanos(),
-        end_ns: sample.end.as_nanos(),
+    let line = SampleLine {
+        start: sample.start,
+        end: sample.end,
         lost_records: sample.lost_records,
         domains: domains.collect(),
         drivers: drivers.collect(),
-        longest_wait: sample.longest_wait.map(wait),
-    }
+        longest_wait: Maybe(sample.longest_wait.map(wait)),
+    };
+    let (name, version, doc) = ANSWER;
+    Answered::of(name, version, doc, &line)
 }

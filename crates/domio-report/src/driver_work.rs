@@ -5,7 +5,7 @@ use crate::svg::COLOURS;
 use crate::tables;
 use domio_answer::{Cell, Table};
 use domio_stats::Estimate;
-use domio_stats::compare::Comparison;
+use domio_stats::compare::ComparedFigure;
 use domio_stats::drivers::DriverFigures;
 use std::collections::BTreeMap;
 
@@ -67,14 +67,35 @@ pub fn of_time<'a>(
     table
 }
 
-/// A picture for each driver domain, with a bar for each policy; `None` without any. `tables` is
+/// A picture for each driver domain, with a bar for each variant; `None` without any. `figures` is
 /// what [`comparisons`](domio_stats::drivers::comparisons) gives, `order` that of the domains.
-pub fn compared(tables: &[(String, Comparison)], order: &[String]) -> Option<Section> {
-    let picture = |(driver, table): &(String, Comparison)| {
-        let bars = (0..table.rows.len()).map(|row| bar(table, row)).collect();
+pub fn compared(figures: &[ComparedFigure], order: &[String]) -> Option<Section> {
+    let pictures = figures.chunk_by(|a, b| a.of.driver == b.of.driver);
+    let picture = |of_driver: &[ComparedFigure]| {
+        let mut bars: Vec<Bar> = Vec::new();
+        for ComparedFigure {
+            variant, of, mean, ..
+        } in of_driver
+        {
+            let at = bars.iter().position(|bar| bar.name == *variant);
+            let at = at.unwrap_or_else(|| {
+                bars.push(Bar {
+                    name: variant.clone(),
+                    ..Bar::default()
+                });
+                bars.len() - 1
+            });
+            match of.domain.as_str() {
+                "nobody" => bars[at].nobody = mean.mean,
+                // The sum.
+                "busy" => {}
+                owner => bars[at].done_for.push((owner.to_owned(), mean.mean)),
+            }
+        }
+        let driver = of_driver[0].of.driver.as_deref().unwrap_or_default();
         figure(format!("For whom {driver} worked"), bars, order)
     };
-    with(tables.iter().map(picture).collect())
+    with(pictures.map(picture).collect())
 }
 
 fn with(figures: Vec<Picture>) -> Option<Section> {
@@ -83,21 +104,6 @@ fn with(figures: Vec<Picture>) -> Option<Section> {
         text: TEXT.to_owned(),
         figures,
     })
-}
-
-/// The bar of one policy: owners come first, then nobody and the sum.
-fn bar(table: &Comparison, row: usize) -> Bar {
-    let row = &table.rows[row];
-    let means = row.cells.iter().map(|c| c.map_or(0.0, |c| c.estimate.mean));
-    let titles = table.metrics.iter().map(|m| m.title.clone());
-    let mut parts: Vec<(String, f64)> = titles.zip(means).collect();
-    parts.pop();
-    let nobody = parts.pop().map_or(0.0, |(_, percent)| percent);
-    Bar {
-        name: row.name.clone(),
-        done_for: parts,
-        nobody,
-    }
 }
 
 fn figure(caption: String, bars: Vec<Bar>, order: &[String]) -> Picture {
@@ -253,9 +259,9 @@ mod tests {
         };
         let policies = [("credit", 30.0), ("sedf", 50.0)]
             .map(|(name, web)| (name.to_owned(), vec![sample(web)]));
-        let tables = comparisons(&domains, &policies, 200.0);
+        let figures = comparisons(&domains, &policies, 200.0);
         let order: Vec<String> = domains.into_iter().map(|(_, name)| name).collect();
-        let section = compared(&tables, &order).unwrap();
+        let section = compared(&figures, &order).unwrap();
         assert_eq!(section.figures.len(), 1);
         assert_eq!(section.figures[0].caption, "For whom Domain-0 worked");
         let stack = stack_of(section, 0);

@@ -3,9 +3,9 @@
 //! [`text`] renders tables for a terminal, with colour codes that the caller strips where they are
 //! not wanted. [`html::page`] renders [`data::ReportData`] as one file that needs no network: style
 //! and pictures are inside it. Neither knows the simulator: whoever has figures fills the structs
-//! of [`data`], or takes a [`ClaimLedger`](domio_papers::ClaimLedger) or a
-//! [`Comparison`](domio_stats::compare::Comparison) from the laboratory. [`run_json`] is what
-//! `domio run --json` prints.
+//! of [`data`], or takes a [`ClaimLedger`](domio_papers::ClaimLedger) or
+//! [`ComparedFigure`](domio_stats::compare::ComparedFigure)s from the laboratory. [`run_answer`] is
+//! what `domio run` answers.
 
 #[macro_use]
 mod declare;
@@ -24,7 +24,7 @@ pub mod machines;
 pub mod observed;
 pub mod overhead;
 pub mod residence;
-pub mod run_json;
+pub mod run_answer;
 pub mod samples;
 pub mod summed;
 pub mod svg;

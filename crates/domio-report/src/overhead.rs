@@ -1,15 +1,13 @@
 //! What driver domains of networks cost: processor time by kind of work, and memory. A section
-//! of a report, and the form for JSON.
+//! of a report, and the table for programs.
 
 use crate::data::{Chart, Picture, Quantity, Section, Stack, StackBar};
 use crate::driver_work::of_time;
 use crate::tables;
-use domio_answer::{Holds, Table};
-use domio_meter::InOrder;
+use domio_answer::column::{parts, sum};
+use domio_answer::{Cell, Column, Holds, Table};
 use domio_run::overhead::{NetMemory, WorkKind};
-use domio_stats::Estimate;
 use domio_stats::overhead::OverheadFigures;
-use serde::Serialize;
 
 const TEXT: &str = "What a driver domain executes, by kind of work, and what it has in memory for \
                     the interfaces of guests.";
@@ -60,50 +58,98 @@ pub fn section(drivers: &[(OverheadFigures, NetMemory)], measured_ms: f64) -> Op
     })
 }
 
+/// A kind of memory: its key, its name for people, whose pages these are, what it is, and how many
+/// bytes.
+type MemoryKind = (
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+    fn(&NetMemory) -> u64,
+);
+
+const MEMORY: [MemoryKind; 4] = [
+    (
+        "rings",
+        "rings",
+        "guests",
+        "Rings of interfaces, which are pages of guests.",
+        |memory| memory.rings,
+    ),
+    (
+        "pending",
+        "pending packets",
+        "guests",
+        "Places of packets from guests: 256 pages for each pair of tasklets, where pages of guests \
+         are.",
+        |memory| memory.pending,
+    ),
+    (
+        "pools",
+        "pools, from guests",
+        "own",
+        "Pools of small packets from guests: its own pages.",
+        |memory| memory.pools,
+    ),
+    (
+        "guest_pools",
+        "pools, to guests",
+        "guests",
+        "Pools of small packets to guests, which are pages of guests.",
+        |memory| memory.guest_pools,
+    ),
+];
+
 /// What a driver domain has in memory: a row for each kind that there is any of, with whose pages
 /// these are.
 fn held(memory: &NetMemory) -> Table {
     let size = tables::number("size", "KiB").of(Holds::Whole);
     let columns = [tables::name("what"), tables::text("whose pages"), size];
     let mut table = Table::new("", columns);
-    for (kind, whose, bytes) in [
-        ("rings", "guests", memory.rings),
-        ("pending packets", "guests", memory.pending),
-        ("pools, from guests", "own", memory.pools),
-        ("pools, to guests", "guests", memory.guest_pools),
-    ] {
-        if bytes > 0 {
-            table.row([kind.into(), whose.into(), (bytes / 1024).into()]);
+    for (_, kind, whose, _, bytes) in MEMORY {
+        if bytes(memory) > 0 {
+            table.row([kind.into(), whose.into(), (bytes(memory) / 1024).into()]);
         }
     }
     table
 }
 
-/// What one driver domain costs, in `domio run --json`.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct OverheadJson {
-    driver: String,
-    processor: InOrder<Estimate>,
-    memory_kib: InOrder<u64>,
-}
-
-impl OverheadJson {
-    /// Of these figures.
-    pub fn new(figures: OverheadFigures, memory: &NetMemory) -> Self {
-        let kinds = figures.kinds.into_iter();
-        let memory = [
-            ("rings", memory.rings),
-            ("pending", memory.pending),
-            ("pools", memory.pools),
-            ("guest_pools", memory.guest_pools),
-        ];
-        let memory = memory.map(|(name, bytes)| (name.to_owned(), bytes / 1024));
-        OverheadJson {
-            driver: figures.driver,
-            processor: InOrder(kinds.map(|(k, ms)| (k.key().to_owned(), ms)).collect()),
-            memory_kib: InOrder(memory.to_vec()),
-        }
+/// All of it for programs: a row a driver domain, with its time by kind of work and its memory by
+/// kind.
+pub fn table(drivers: &[(OverheadFigures, NetMemory)]) -> Table {
+    let time = |kind: WorkKind| {
+        let column = sum(kind.key(), "ms").of(Holds::Estimate);
+        column.title(kind.title()).doc(kind.meaning())
+    };
+    let size = |(key, title, _, doc, _): MemoryKind| {
+        let column = sum(key, "KiB").of(Holds::Whole);
+        column.title(title).doc(doc)
+    };
+    let row = |key, columns: Vec<Column>, doc| parts(key, columns).of(Holds::RowType).doc(doc);
+    let columns = [
+        tables::name("driver").doc("Name of the driver domain."),
+        row(
+            "processor",
+            WorkKind::ALL.map(time).into(),
+            "Milliseconds that it executed, by kind of work.",
+        ),
+        row(
+            "memory_kib",
+            MEMORY.map(size).into(),
+            "KiB in its address space for interfaces of guests, by kind.",
+        ),
+    ];
+    let mut table = Table::new("", columns);
+    for (figures, memory) in drivers {
+        let times = figures.kinds.iter().map(|(_, ms)| (*ms).into());
+        let sizes = MEMORY.iter().map(|kind| (kind.4(memory) / 1024).into());
+        table.row([
+            figures.driver.clone().into(),
+            Cell::Rows(vec![times.collect()]),
+            Cell::Rows(vec![sizes.collect()]),
+        ]);
     }
+    table
 }
 
 #[cfg(test)]
@@ -112,6 +158,7 @@ mod tests {
     use crate::text::table::tests::plain;
     use crate::text::{View, page};
     use domio_core::DomainId;
+    use domio_stats::Estimate;
 
     /// Domain-0, busy for 120 ms, with one interface and a pair of tasklets.
     fn driver() -> (OverheadFigures, NetMemory) {
@@ -166,14 +213,17 @@ mod tests {
     }
 
     #[test]
-    fn json_has_all_kinds_in_order_and_kib() {
-        let (figures, memory) = driver();
-        let json = serde_json::to_string(&OverheadJson::new(figures, &memory)).unwrap();
-        let begin = r#"{"driver":"Domain-0","processor":{"interrupts_ms":{"mean":0.0,"#;
-        let end = r#""memory_kib":{"rings":8,"pending":1024,"pools":0,"guest_pools":0}}"#;
-        assert!(json.starts_with(begin) && json.ends_with(end), "{json}");
-        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
-        assert_eq!(json["processor"]["rest_ms"]["mean"], 90.0);
-        assert_eq!(json["processor"]["busy_ms"]["n"], 1);
+    fn programs_get_all_kinds_in_order_and_kib() {
+        let table = table(&[driver()]);
+        let [driver, processor, memory] = &table.rows()[0][..] else {
+            panic!("{table:?}");
+        };
+        assert_eq!(driver, &Cell::text("Domain-0"));
+        let keys = table.columns()[1].parts.iter().map(|column| &*column.key);
+        assert!(keys.eq(WorkKind::ALL.map(WorkKind::key)));
+        let times: Vec<_> = processor.rows()[0].iter().map(Cell::number).collect();
+        assert_eq!(times[6..8], [Some(90.0), Some(120.0)]);
+        let sizes = [8_u64, 1024, 0, 0].map(Cell::from);
+        assert_eq!(memory.rows()[0], sizes);
     }
 }

@@ -3,7 +3,7 @@
 use crate::data::{Chart, Picture, Section};
 use crate::tables;
 use domio_answer::{Cell, Column, ColumnKind, Holds, Table};
-use domio_meter::{PlacesJson, ResidenceJson};
+use domio_meter::{Level, RanOn, RanWhere};
 
 /// Pcpus or nodes that a cell names, those with most time first.
 const NAMED: usize = 3;
@@ -11,35 +11,37 @@ const NAMED: usize = 3;
 /// Where vcpus ran, by name, within `elapsed_ns`, which is left out where moves are not known: a
 /// row a vcpu that ran; `None` on a host of one pcpu (`pcpus`), where there is nothing to tell.
 pub fn section(
-    vcpus: &[(String, ResidenceJson)],
+    vcpus: &[(String, RanWhere)],
     pcpus: usize,
     elapsed_ns: Option<u64>,
 ) -> Option<Section> {
-    let ran: Vec<&(String, ResidenceJson)> = vcpus
-        .iter()
-        .filter(|(_, r)| !r.pcpus.ran.is_empty())
-        .collect();
+    let ran: Vec<&(String, RanWhere)> = vcpus.iter().filter(|(_, r)| !r.ran.is_empty()).collect();
     if pcpus < 2 || ran.is_empty() {
         return None;
     }
-    let of = |cell: &dyn Fn(&ResidenceJson) -> Cell| -> Vec<Cell> {
+    let of = |cell: &dyn Fn(&RanWhere) -> Cell| -> Vec<Cell> {
         ran.iter().map(|(_, r)| cell(r)).collect()
     };
     let seconds = elapsed_ns.map_or(0.0, |ns| ns as f64 / 1e9);
-    let rate = |places: &PlacesJson| {
-        let moves = places.moves as f64;
-        Cell::from((seconds > 0.0).then(|| (moves / seconds * 10.0).round() / 10.0))
-    };
-    let several = |places: &dyn Fn(&ResidenceJson) -> Option<&PlacesJson>| {
-        let last = |r: &ResidenceJson| places(r)?.ran.last().map(|place| place.number);
-        ran.iter().filter_map(|(_, r)| last(r)).any(|last| last > 0)
+    let rate = |level| {
+        of(&|r| {
+            let moves = r.moves(level).filter(|_| seconds > 0.0);
+            let rate = moves.map(|moves| (moves as f64 / seconds * 10.0).round() / 10.0);
+            rate.into()
+        })
     };
     let moving = elapsed_ns.is_some();
-    let nodes = several(&|r| r.nodes.as_ref());
+    let any = |is: &dyn Fn(&RanOn) -> bool| ran.iter().any(|(_, r)| r.ran.iter().any(is));
+    let nodes = any(&|ran| ran.level == Level::Node && ran.number > 0);
     // Cores that are pcpus say nothing new.
-    let cores = ran
-        .iter()
-        .any(|(_, r)| r.cores.as_ref().is_some_and(|c| *c != r.pcpus));
+    let same = |a: Vec<RanOn>, b: Vec<RanOn>| {
+        let time = |ran: &RanOn| (ran.number, ran.ns);
+        a.iter().map(time).eq(b.iter().map(time))
+    };
+    let cores = ran.iter().any(|(_, r)| {
+        let known = r.moves(Level::Core).is_some();
+        known && !same(r.at(Level::Core), r.at(Level::Pcpu))
+    });
     let soft = ran.iter().any(|(_, r)| r.inside_soft_percent.is_some());
     let inside = |percent: f64| Cell::Number((percent * 10.0).round() / 10.0);
     let per_second = |title| tables::number(title, "1/s");
@@ -52,14 +54,14 @@ pub fn section(
         (
             true,
             tables::number("pcpus used", "").of(Holds::Whole),
-            of(&|r| r.pcpus.ran.len().into()),
+            of(&|r| r.at(Level::Pcpu).len().into()),
         ),
         (
             true,
             whole("pcpu: % of its time"),
-            of(&|r| most(&r.pcpus).into()),
+            of(&|r| most(r.at(Level::Pcpu)).into()),
         ),
-        (moving, per_second("moves"), of(&|r| rate(&r.pcpus))),
+        (moving, per_second("moves"), rate(Level::Pcpu)),
         (
             soft,
             tables::number("inside soft", "%"),
@@ -68,17 +70,17 @@ pub fn section(
         (
             nodes,
             whole("node: %"),
-            of(&|r| r.nodes.as_ref().map(most).into()),
+            of(&|r| most(r.at(Level::Node)).into()),
         ),
         (
             nodes && moving,
             per_second("to another node"),
-            of(&|r| r.nodes.as_ref().map(rate).unwrap_or_default()),
+            rate(Level::Node),
         ),
         (
             cores && moving,
             per_second("to another core"),
-            of(&|r| r.cores.as_ref().map(rate).unwrap_or_default()),
+            rate(Level::Core),
         ),
     ];
     let mut table = Table::new("", [tables::name("vcpu")]);
@@ -95,8 +97,7 @@ pub fn section(
 }
 
 /// Where most of the time was: `4: 61.0, 5: 39.0`.
-fn most(places: &PlacesJson) -> String {
-    let mut ran = places.ran.clone();
+fn most(mut ran: Vec<RanOn>) -> String {
     ran.sort_by_key(|place| (std::cmp::Reverse(place.ns), place.number));
     let words = ran.iter().take(NAMED);
     let words: Vec<String> = words
@@ -115,7 +116,7 @@ mod tests {
     use domio_core::{CpuSet, DomainId, PcpuId, Topology, VcpuName};
     use domio_meter::{HostPlaces, Residence};
 
-    fn told(of: &[(u16, u64)], topology: Topology, soft: Option<CpuSet>) -> ResidenceJson {
+    fn told(of: &[(u16, u64)], topology: Topology, soft: Option<CpuSet>) -> RanWhere {
         let vcpu = VcpuName::new(DomainId(1), 0);
         let moves = [((PcpuId(of[0].0), PcpuId(of[1].0)), 5)];
         let residence = Residence::of(of.iter().map(|(p, ns)| (PcpuId(*p), *ns)), moves);
@@ -123,7 +124,7 @@ mod tests {
             topology,
             soft: soft.map(|soft| (vcpu, soft)).into_iter().collect(),
         };
-        ResidenceJson::new(vcpu, &residence, Some(&places))
+        RanWhere::new(vcpu, &residence, Some(&places))
     }
 
     #[test]

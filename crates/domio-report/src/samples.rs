@@ -8,9 +8,10 @@ use crate::data::{BarGroup, Bars, Chart, Picture, Quantity, Section};
 use crate::figure;
 use crate::svg::COLOURS;
 use crate::tables;
-use domio_answer::{Column, Table};
-use domio_core::Better;
+use domio_answer::column::key;
+use domio_answer::{Column, Holds, Table};
 use domio_core::accounted::SHARE;
+use domio_core::{Better, DomainId, Figure};
 use domio_run::{Sample, driver_work, measure, overhead};
 use domio_stats::Estimate;
 use domio_stats::compare::better;
@@ -72,30 +73,42 @@ fn draw(members: &[(String, &[Sample])], order: &[String], compared: bool) -> Ve
     figures
 }
 
-/// One row a domain, one column a figure.
-pub fn table_of_domains(samples: &[Sample], domains: &[String]) -> Table {
-    // Without jobs or a network there is nothing to say of them.
-    let figures = measure::tables().iter().flat_map(|table| {
-        let has = |f: &&domio_core::Figure| {
-            let any = |d: &String| estimate(samples, &f.name(d)).is_some();
-            !f.detail && (table.is_accounted() || domains.iter().any(any))
-        };
-        table.figures.iter().filter(has)
-    });
-    let figures: Vec<&domio_core::Figure> = figures.collect();
-    let columns = figures.iter().map(|f| Column {
+/// The `figures` of domains, which have these ids and names: a row each.
+pub fn of_domains<'f>(
+    samples: &[Sample],
+    domains: &[(DomainId, String)],
+    figures: impl Iterator<Item = &'f Figure> + Clone,
+) -> Table {
+    let columns = figures.clone().map(|f| Column {
         key: f.key.into(),
+        doc: format!("Figure \"{}\".", f.title).into(),
         ..tables::mean(f.title, f.unit)
     });
-    let columns = [tables::name("domain")].into_iter().chain(columns);
+    let id = key("id").of(Holds::Whole).doc("Xen's domid.");
+    let name = tables::name("name").title("domain").doc("Its name.");
+    let columns = [id.for_programs(), name].into_iter().chain(columns);
     let mut table = Table::new("", columns.collect::<Vec<_>>());
-    for domain in domains {
-        let cells = figures
-            .iter()
-            .map(|f| estimate(samples, &f.name(domain)).into());
-        table.row([domain.clone().into()].into_iter().chain(cells));
+    for (id, name) in domains {
+        let cells = figures.clone();
+        let cells = cells.map(|f| estimate(samples, &f.name(name)).into());
+        let first = [u64::from(id.0).into(), name.clone().into()];
+        table.row(first.into_iter().chain(cells));
     }
     table
+}
+
+/// The same of those domains that have any of these figures, without the figures that none has.
+pub fn of_concerned<'f>(
+    samples: &[Sample],
+    domains: &[(DomainId, String)],
+    figures: impl Iterator<Item = &'f Figure> + Clone,
+) -> Table {
+    let has = |(_, name): &&(DomainId, String)| {
+        let mut figures = figures.clone();
+        figures.any(|f| estimate(samples, &f.name(name)).is_some())
+    };
+    let concerned: Vec<_> = domains.iter().filter(has).cloned().collect();
+    of_domains(samples, &concerned, figures).filled()
 }
 
 /// Where `name` is in `list`; those that are not come last.
@@ -312,15 +325,18 @@ mod tests {
             (&*bars.groups[0].name, &*bars.groups[1].name),
             ("web", "batch")
         );
-        let table = table_of_domains(&samples, &order);
-        let of_processors = domio_core::accounted::PROCESSOR.figures.iter();
-        let of_processors = of_processors.filter(|f| !f.detail).count();
-        assert_eq!(table.columns().len(), 1 + of_processors);
-        let row = &table.rows()[1];
-        assert_eq!(
-            (&row[0], &row[5]),
-            (&"batch".into(), &domio_answer::Cell::None)
-        );
+        let domains: Vec<_> = (0..).map(DomainId).zip(order).collect();
+        let table = of_domains(&samples, &domains, measure::figures());
+        assert_eq!(table.columns().len(), 2 + measure::figures().count());
+        assert_eq!(table.rows()[1][1], "batch".into());
+        assert!(table.rows()[1][6].is_none());
+        let keys: Vec<String> = table
+            .filled()
+            .columns()
+            .iter()
+            .map(|c| c.key.to_string())
+            .collect();
+        assert_eq!(keys, ["id", "name", "share_pct", "wake_p50_us"]);
     }
 
     #[test]

@@ -52,34 +52,63 @@ impl WorkKind {
         !matches!(self, WorkKind::Busy | WorkKind::Moving)
     }
 
-    /// Its name in samples and in JSON, with the unit.
-    pub fn key(self) -> &'static str {
+    /// Its name in samples and in JSON, with the unit; its name for people; what it is.
+    const fn names(self) -> [&'static str; 3] {
         match self {
-            WorkKind::Interrupts => "interrupts_ms",
-            WorkKind::Softirqs => "softirqs_ms",
-            WorkKind::Netback => "netback_ms",
-            WorkKind::Items => "work_items_ms",
-            WorkKind::Processes => "processes_ms",
-            WorkKind::Idle => "idle_ms",
-            WorkKind::Rest => "rest_ms",
-            WorkKind::Busy => "busy_ms",
-            WorkKind::Moving => "netback_copies_ms",
+            WorkKind::Interrupts => [
+                "interrupts_ms",
+                "interrupts",
+                "Upcalls, the scan over ports, handlers.",
+            ],
+            WorkKind::Softirqs => [
+                "softirqs_ms",
+                "softirqs",
+                "Softirqs without the tasklets: the card's poll, bridge, timers.",
+            ],
+            WorkKind::Netback => [
+                "netback_ms",
+                "netback's tasklets",
+                "Tasklets of netback, with copies and grant operations.",
+            ],
+            WorkKind::Items => [
+                "work_items_ms",
+                "work items",
+                "Work items, which threads of the kernel do.",
+            ],
+            WorkKind::Processes => ["processes_ms", "processes", "Processes."],
+            WorkKind::Idle => ["idle_ms", "way into idle", "The way into idle."],
+            WorkKind::Rest => [
+                "rest_ms",
+                "hypervisor and rest",
+                "The hypervisor in the time of its vcpus, switches, and what other threads of the \
+                 core take.",
+            ],
+            WorkKind::Busy => [
+                "busy_ms",
+                "busy",
+                "All of these: the time in which its vcpus ran.",
+            ],
+            WorkKind::Moving => [
+                "netback_copies_ms",
+                "netback's copies, grants",
+                "The part of netback's tasklets that is for copies and grant operations.",
+            ],
         }
     }
 
+    /// Its name in samples and in JSON, with the unit.
+    pub const fn key(self) -> &'static str {
+        self.names()[0]
+    }
+
     /// Its name for people.
-    pub fn title(self) -> &'static str {
-        match self {
-            WorkKind::Interrupts => "interrupts",
-            WorkKind::Softirqs => "softirqs",
-            WorkKind::Netback => "netback's tasklets",
-            WorkKind::Items => "work items",
-            WorkKind::Processes => "processes",
-            WorkKind::Idle => "way into idle",
-            WorkKind::Rest => "hypervisor and rest",
-            WorkKind::Busy => "busy",
-            WorkKind::Moving => "netback's copies, grants",
-        }
+    pub const fn title(self) -> &'static str {
+        self.names()[1]
+    }
+
+    /// What it is, a sentence.
+    pub const fn meaning(self) -> &'static str {
+        self.names()[2]
     }
 }
 

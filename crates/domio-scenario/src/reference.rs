@@ -200,7 +200,8 @@ fn kind(key: &Key, parts: &Parts) -> (&'static str, String) {
         KeyKind::Figure => ("number or string", String::new()),
         KeyKind::Figures => ("numbers", String::new()),
         KeyKind::TextsOrTables(_) => ("string, strings or tables", String::new()),
-        KeyKind::ByName(_) => ("table", String::new()),
+        KeyKind::ByName(_) | KeyKind::AnyTable => ("table", String::new()),
+        KeyKind::Any => ("any value", String::new()),
     }
 }
 

@@ -1,104 +1,71 @@
-//! Tables of policies against metrics, with intervals over replications.
+//! Figures of domains under several variants, each beside the first, with intervals over
+//! replications.
 
 use crate::numbers::{Difference, Estimate};
+use domio_answer::rows;
 use domio_core::Better;
 use domio_run::Sample;
-use serde::{Serialize, Serializer};
+use std::borrow::Cow;
 
-/// One column of a comparison.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Metric {
-    /// Name of the value in the [`Sample`]s.
-    pub key: String,
-    /// Heading for people.
-    pub title: String,
-    /// Unit, empty for none.
-    pub unit: String,
-    /// Which way it improves.
-    #[serde(serialize_with = "by_name")]
-    pub better: Better,
+rows! {
+    /// What is measured of whom.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct Measured {
+        /// Name of the domain; of the work of a driver domain, for whom.
+        pub domain: String = key("domain");
+        /// Key of the measure.
+        pub measure: Cow<'static, str> = key("measure");
+        /// The measure for people.
+        pub title: Cow<'static, str> = fact("title");
+        /// Its unit.
+        pub unit: Cow<'static, str> = fact("unit");
+        /// Which way it improves: `higher`, `lower` or `neither`.
+        pub better: Better = fact("better");
+        /// The driver domain, of figures of its work for others.
+        pub driver: Option<String> = fact("driver");
+    }
+
+    /// A figure of a domain under one variant.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct ComparedFigure {
+        /// Label of the variant.
+        pub variant: String = key("variant");
+        /// What is measured.
+        pub of: Measured = fact("");
+        /// Mean over replications.
+        pub mean: Estimate = fact("mean");
+        /// Against the first variant, paired by replication and beyond the 95 % interval: better
+        /// or worse; null for no proven difference, for the first variant itself, and where
+        /// neither way is better.
+        pub better_than_first: Option<bool> = fact("better_than_first");
+    }
 }
 
-fn by_name<S: Serializer>(better: &Better, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(better.name())
-}
-
-/// One policy (or one other choice) of a comparison.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Row {
-    /// Name of the policy.
-    pub name: String,
-    /// By metric: the estimate, `None` where no replication measured it.
-    pub cells: Vec<Option<MetricCell>>,
-}
-
-/// One metric of one policy.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-pub struct MetricCell {
-    /// Mean and interval over replications.
-    #[serde(flatten)]
-    pub estimate: Estimate,
-    /// Against the first row, paired by replication: `Some(true)` better and `Some(false)` worse
-    /// beyond the 95 % interval; `None` for no proven difference, for the first row itself, and
-    /// where neither way is better.
-    pub better_than_first: Option<bool>,
-}
-
-/// Policies by metrics. The first row is what the others are compared with.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Comparison {
-    /// Columns.
-    pub metrics: Vec<Metric>,
-    /// Rows.
-    pub rows: Vec<Row>,
-}
-
-impl Comparison {
-    /// The table of `metrics` from each policy's samples, one a replication.
+impl Measured {
+    /// The figure under each of `variants`, of whose samples `value` gives it, in those of them
+    /// where some replication has it.
     ///
-    /// Replication n of every policy must have used the same seed, so that differences can be
+    /// Replication n of every variant must have used the same seed, so that differences can be
     /// paired.
-    pub fn of(metrics: Vec<Metric>, policies: &[(String, Vec<Sample>)]) -> Self {
-        let rows = policies.iter().map(|(name, samples)| Row {
-            name: name.clone(),
-            cells: metrics
-                .iter()
-                .map(|metric| {
-                    let values = values(samples, metric);
-                    let first = values_of_first(policies, metric);
-                    Some(MetricCell {
-                        estimate: Estimate::of(&values)?,
-                        better_than_first: better(metric.better, &values, &first),
-                    })
-                })
-                .collect(),
-        });
-        Comparison {
-            rows: rows.collect(),
-            metrics,
-        }
+    pub fn compared(
+        self,
+        variants: &[(String, Vec<Sample>)],
+        value: impl Fn(&Sample) -> Option<f64>,
+    ) -> Vec<ComparedFigure> {
+        let values = |samples: &[Sample]| samples.iter().filter_map(&value).collect::<Vec<f64>>();
+        let first = variants.first().map(|(_, samples)| values(samples));
+        let first = first.unwrap_or_default();
+        let figure = |(variant, samples): &(String, Vec<Sample>)| {
+            let values = values(samples);
+            Some(ComparedFigure {
+                variant: variant.clone(),
+                mean: Estimate::of(&values)?,
+                better_than_first: better(self.better, &values, &first),
+                of: self.clone(),
+            })
+        };
+        variants.iter().filter_map(figure).collect()
     }
-
-    /// The table with its metrics in another order, which has the place of each.
-    pub fn in_order(&self, order: &[usize]) -> Comparison {
-        let rows = self.rows.iter().map(|row| Row {
-            name: row.name.clone(),
-            cells: order.iter().map(|index| row.cells[*index]).collect(),
-        });
-        Comparison {
-            metrics: order.iter().map(|i| self.metrics[*i].clone()).collect(),
-            rows: rows.collect(),
-        }
-    }
-}
-
-fn values(samples: &[Sample], metric: &Metric) -> Vec<f64> {
-    samples.iter().filter_map(|s| s.get(&metric.key)).collect()
-}
-
-fn values_of_first(policies: &[(String, Vec<Sample>)], metric: &Metric) -> Vec<f64> {
-    let first = policies.first().map(|(_, samples)| samples.as_slice());
-    values(first.unwrap_or_default(), metric)
 }
 
 /// Whether `values` are better (`true`) or worse than `first`, paired by replication and beyond the
@@ -122,36 +89,36 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_are_compared_with_the_first() {
-        let metric = |key: &str, better| Metric {
-            key: key.into(),
-            title: key.into(),
-            unit: "ms".into(),
-            better,
-        };
+    fn variants_are_compared_with_the_first() {
         let samples = |latency: [f64; 3], rate: f64| {
             let one = |l: f64| Sample::new().with("latency", l).with("rate", rate);
             latency.map(one).to_vec()
         };
-        let table = Comparison::of(
-            vec![
-                metric("latency", Better::Lower),
-                metric("rate", Better::Higher),
-                metric("absent", Better::Neither),
-            ],
-            &[
-                ("credit".into(), samples([5.0, 6.0, 5.5], 100.0)),
-                ("credit2".into(), samples([1.0, 2.1, 1.4], 90.0)),
-            ],
-        );
-        let verdicts = |row: usize| -> Vec<Option<Option<bool>>> {
-            let cells = table.rows[row].cells.iter();
-            cells.map(|c| c.map(|c| c.better_than_first)).collect()
+        let variants = [
+            ("credit".into(), samples([5.0, 6.0, 5.5], 100.0)),
+            ("credit2".into(), samples([1.0, 2.1, 1.4], 90.0)),
+        ];
+        let told = |key: &'static str, better| {
+            let measured = Measured {
+                domain: "web".into(),
+                measure: key.into(),
+                title: key.into(),
+                unit: "ms".into(),
+                better,
+                driver: None,
+            };
+            let figures = measured.compared(&variants, |sample| sample.get(key));
+            let told = figures.iter().map(|f| (f.mean.mean, f.better_than_first));
+            told.collect::<Vec<_>>()
         };
-        assert_eq!(verdicts(0), [Some(None), Some(None), None]);
-        assert_eq!(verdicts(1), [Some(Some(true)), Some(Some(false)), None]);
-        assert_eq!(table.rows[1].cells[1].unwrap().estimate.mean, 90.0);
-        let json = serde_json::to_value(&table).unwrap();
-        assert_eq!(json["rows"][1]["cells"][1]["mean"], 90.0);
+        assert_eq!(
+            told("latency", Better::Lower),
+            [(5.5, None), (1.5, Some(true))]
+        );
+        assert_eq!(
+            told("rate", Better::Higher),
+            [(100.0, None), (90.0, Some(false))]
+        );
+        assert_eq!(told("absent", Better::Neither), []);
     }
 }

@@ -1,6 +1,6 @@
 //! Measures of domains over replications: tables, fairness, starvation, drops.
 
-use crate::compare::{Comparison, Metric};
+use crate::compare::{ComparedFigure, Measured};
 use crate::numbers::Estimate;
 use domio_blk::split::DISK_RATE;
 use domio_core::Figure;
@@ -94,29 +94,24 @@ pub fn drops(samples: &[Sample]) -> Vec<(String, Estimate)> {
     places.into_iter().filter_map(estimate).collect()
 }
 
-/// One table a figure, policies by domains, leaving out figures that no domain has.
-pub fn comparisons(
-    domains: &[String],
-    policies: &[(String, Vec<Sample>)],
-) -> Vec<(&'static Figure, Comparison)> {
-    let tables = measure::figures().map(|figure| {
-        let metrics = domains.iter().map(|domain| Metric {
-            key: figure.name(domain),
-            title: domain.clone(),
-            unit: figure.unit.to_owned(),
-            better: figure.better,
-        });
-        (figure, Comparison::of(metrics.collect(), policies))
-    });
-    tables
-        .filter(|(_, table)| {
-            table
-                .rows
-                .iter()
-                .flat_map(|r| &r.cells)
-                .any(Option::is_some)
-        })
-        .collect()
+/// Every figure of `domains` under each of the variants, in the order of figures, then domains.
+pub fn comparisons(domains: &[String], variants: &[(String, Vec<Sample>)]) -> Vec<ComparedFigure> {
+    let of = |figure: &'static Figure| {
+        let of_domain = move |domain: &String| {
+            let measured = Measured {
+                domain: domain.clone(),
+                measure: figure.key.into(),
+                title: figure.title.into(),
+                unit: figure.unit.into(),
+                better: figure.better,
+                driver: None,
+            };
+            let name = figure.name(domain);
+            measured.compared(variants, |sample| sample.get(&name))
+        };
+        domains.iter().flat_map(of_domain)
+    };
+    measure::figures().flat_map(of).collect()
 }
 
 #[cfg(test)]
@@ -162,14 +157,11 @@ mod tests {
     }
 
     #[test]
-    fn tables_without_any_figure_are_left_out() {
+    fn figures_that_nobody_has_are_left_out() {
         let one = Sample::new().with("g1.share_pct", 20.0);
-        let tables = comparisons(&["g1".into(), "g2".into()], &[("null".into(), vec![one])]);
-        assert_eq!(tables.len(), 1);
-        let (measure, table) = &tables[0];
-        assert_eq!(measure.title, "share");
-        let cells = &table.rows[0].cells;
-        assert_eq!(cells[0].map(|c| c.estimate.mean), Some(20.0));
-        assert!(cells[1].is_none());
+        let figures = comparisons(&["g1".into(), "g2".into()], &[("null".into(), vec![one])]);
+        assert_eq!(figures.len(), 1);
+        assert_eq!(figures[0].of.title, "share");
+        assert_eq!((&*figures[0].of.domain, figures[0].mean.mean), ("g1", 20.0));
     }
 }

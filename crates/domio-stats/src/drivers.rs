@@ -1,26 +1,31 @@
 //! For whom driver domains worked, over replications.
 
-use crate::compare::{Comparison, Metric};
+use crate::compare::{ComparedFigure, Measured};
 use crate::numbers::Estimate;
+use domio_answer::rows;
 use domio_core::accounted::SHARE;
 use domio_core::{Better, DomainId};
-use domio_meter::{DriverWork, DriverWorkJson, InOrder};
+use domio_meter::DriverWork;
 use domio_run::Sample;
 use domio_run::driver_work::{self, WorkPart};
-use serde::Serialize;
 use std::collections::BTreeSet;
 
-/// The work of one driver domain, in milliseconds of the measured time.
-#[derive(Clone, PartialEq, Debug)]
-pub struct DriverFigures {
-    /// Name of the driver domain.
-    pub driver: String,
-    /// Its vcpus executed.
-    pub busy: Estimate,
-    /// The part that was done for others, with their names, by id.
-    pub done_for: Vec<(String, Estimate)>,
-    /// The part that was done for nobody.
-    pub nobody: Estimate,
+rows! {
+    /// The work of one driver domain, in milliseconds of the measured time.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct DriverFigures {
+        /// Name of the driver domain.
+        pub driver: String = key("driver");
+        /// Its vcpus executed.
+        pub busy: Estimate = sum("busy_ms", "ms");
+        /// The part of `busy_ms` that was done for others: their names and the time, by id.
+        pub done_for: Vec<(String, Estimate)> = parts("for", [
+            key("domain").doc("Name of the domain."),
+            sum("ms", "ms").doc("The time."),
+        ]);
+        /// The rest of `busy_ms`, which was done for nobody.
+        pub nobody: Estimate = sum("nobody_ms", "ms");
+    }
 }
 
 /// For whom driver domains worked, by id, as the samples of the replications tell; `domains` gives
@@ -109,84 +114,39 @@ impl DriverFigures {
     }
 }
 
-/// [`DriverFigures`] in `domio run --json`: means, and beside them the whole estimates.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct DriverFiguresJson {
-    #[serde(flatten)]
-    means: DriverWorkJson,
-    estimates: EstimatesJson,
-}
-
-#[derive(Clone, PartialEq, Debug, Serialize)]
-struct EstimatesJson {
-    busy_ms: Estimate,
-    #[serde(rename = "for")]
-    done_for: InOrder<Estimate>,
-    nobody_ms: Estimate,
-}
-
-impl From<DriverFigures> for DriverFiguresJson {
-    fn from(figures: DriverFigures) -> Self {
-        let owners = figures.done_for.iter();
-        DriverFiguresJson {
-            means: DriverWorkJson {
-                driver: figures.driver,
-                busy_ms: figures.busy.mean,
-                done_for: InOrder(owners.map(|(name, e)| (name.clone(), e.mean)).collect()),
-                nobody_ms: figures.nobody.mean,
-            },
-            estimates: EstimatesJson {
-                busy_ms: figures.busy,
-                done_for: InOrder(figures.done_for),
-                nobody_ms: figures.nobody,
-            },
-        }
-    }
-}
-
-/// One table a driver domain that worked for others under any of `policies`, with its name:
-/// policies by those that it worked for, in percent of one pcpu.
+/// The part of one pcpu, in percent, that each driver domain that worked for others under any of
+/// the variants did for each of these, for nobody, and in all: the figures of its table.
 pub fn comparisons(
     domains: &[(DomainId, String)],
-    policies: &[(String, Vec<Sample>)],
+    variants: &[(String, Vec<Sample>)],
     measured_ms: f64,
-) -> Vec<(String, Comparison)> {
-    let samples = policies.iter().flat_map(|(_, samples)| samples);
+) -> Vec<ComparedFigure> {
+    let samples = variants.iter().flat_map(|(_, samples)| samples);
     let found = samples.flat_map(Sample::values);
     let found: BTreeSet<(DomainId, WorkPart)> = found
         .filter_map(|(name, _)| driver_work::parse(name))
         .collect();
-    let drivers: BTreeSet<DomainId> = found.iter().map(|(driver, _)| *driver).collect();
-    let table = |driver: DomainId| {
-        let parts = found.iter().filter(|(other, _)| *other == driver);
-        let parts: Vec<WorkPart> = parts.map(|(_, part)| *part).collect();
-        let in_percent = |part: WorkPart| driver_work::key(driver, part).replace("_ms", "_pct");
-        let metric = |part: &WorkPart| Metric {
-            key: in_percent(*part),
-            title: match part {
+    let of = |(driver, part): &(DomainId, WorkPart)| {
+        let known_as = name(*driver, domains);
+        let measured = Measured {
+            domain: match part {
                 WorkPart::For(owner) => name(*owner, domains),
                 WorkPart::Nobody => "nobody".to_owned(),
                 WorkPart::Busy => "busy".to_owned(),
             },
-            unit: "% of one pcpu".to_owned(),
+            measure: "driver_work_pct".into(),
+            title: format!("work of {known_as} for others").into(),
+            unit: "% of one pcpu".into(),
             better: Better::Neither,
+            driver: Some(known_as),
         };
-        let shares = |sample: &Sample| {
-            let mut shares = Sample::new();
-            for part in &parts {
-                let ms = value(sample, driver, *part, domains, measured_ms);
-                shares.set(&in_percent(*part), ms / measured_ms * 100.0);
-            }
-            shares
+        let share = |sample: &Sample| {
+            let ms = value(sample, *driver, *part, domains, measured_ms);
+            Some(ms / measured_ms * 100.0)
         };
-        let policies: Vec<(String, Vec<Sample>)> = policies
-            .iter()
-            .map(|(name, samples)| (name.clone(), samples.iter().map(shares).collect()))
-            .collect();
-        let metrics = parts.iter().map(metric).collect();
-        (name(driver, domains), Comparison::of(metrics, &policies))
+        measured.compared(variants, share)
     };
-    drivers.into_iter().map(table).collect()
+    found.iter().flat_map(of).collect()
 }
 
 #[cfg(test)]
@@ -249,17 +209,17 @@ mod tests {
     }
 
     #[test]
-    fn json_has_plain_means_by_name_and_the_estimates() {
+    fn json_has_the_estimates_by_name() {
         let samples = [sample(&[(2, 100), (1, 100)]), sample(&[(2, 100), (1, 200)])];
-        let figures = figures(&samples, &domains(), 1_000.0).remove(0);
-        let json = serde_json::to_string(&DriverFiguresJson::from(figures)).unwrap();
-        let means = r#"{"driver":"Domain-0","busy_ms":500.0,"#.to_owned()
-            + r#""for":{"web.example":150.0,"db":100.0},"nobody_ms":250.0,"#;
-        let begin = means + r#""estimates":{"busy_ms":{"mean":500.0,"#;
-        assert!(json.starts_with(&begin), "{json}");
-        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
-        assert_eq!(json["estimates"]["for"]["web.example"]["n"], 2);
-        assert_eq!(json["estimates"]["nobody_ms"]["mean"], 250.0);
+        let figures = figures(&samples, &domains(), 1_000.0);
+        let answered = domio_answer::Answered::of("work", 1, "", &figures[0]);
+        let json = serde_json::to_value(&answered).unwrap();
+        assert_eq!(json["driver"], "Domain-0");
+        assert_eq!(json["busy_ms"]["mean"], 500.0);
+        assert_eq!(json["for"][0]["domain"], "web.example");
+        assert_eq!(json["for"][0]["ms"]["mean"], 150.0);
+        assert_eq!(json["for"][1]["ms"]["n"], 2);
+        assert_eq!(json["nobody_ms"]["mean"], 250.0);
     }
 
     #[test]
@@ -269,20 +229,28 @@ mod tests {
             ("sedf".to_owned(), vec![sample(&[(2, 30)])]),
             ("null".to_owned(), vec![sample(&[])]),
         ];
-        let tables = comparisons(&domains(), &policies, 1_000.0);
-        assert_eq!(tables.len(), 1);
-        let (driver, table) = &tables[0];
-        let titles: Vec<&str> = table.metrics.iter().map(|m| m.title.as_str()).collect();
-        assert_eq!(driver, "Domain-0");
-        assert_eq!(titles, ["web.example", "db", "nobody", "busy"]);
-        assert_eq!(table.metrics[0].key, "driver_work.0.for.1_pct");
-        let means = |row: usize| -> Vec<f64> {
-            let cells = table.rows[row].cells.iter();
-            cells.map(|c| c.unwrap().estimate.mean).collect()
-        };
-        assert_eq!(means(0), [10.0, 0.0, 40.0, 50.0]);
-        assert_eq!(means(1), [0.0, 3.0, 47.0, 50.0]);
-        assert_eq!(means(2), [0.0, 0.0, 50.0, 50.0]);
+        let figures = comparisons(&domains(), &policies, 1_000.0);
+        let told: Vec<_> = figures
+            .iter()
+            .map(|f| (&*f.of.domain, &*f.variant, f.mean.mean))
+            .collect();
+        let expected = [
+            ("web.example", [10.0, 0.0, 0.0]),
+            ("db", [0.0, 3.0, 0.0]),
+            ("nobody", [40.0, 47.0, 50.0]),
+            ("busy", [50.0, 50.0, 50.0]),
+        ];
+        let names = ["credit", "sedf", "null"];
+        let expected = expected.iter().flat_map(|(domain, means)| {
+            let each = names.iter().zip(means);
+            each.map(move |(name, mean)| (*domain, *name, *mean))
+        });
+        assert_eq!(told, expected.collect::<Vec<_>>());
+        assert!(
+            figures
+                .iter()
+                .all(|f| f.of.driver.as_deref() == Some("Domain-0"))
+        );
         assert_eq!(comparisons(&domains(), &policies[2..], 1_000.0), []);
     }
 }

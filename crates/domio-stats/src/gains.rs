@@ -2,10 +2,11 @@
 
 use crate::domains::competes;
 use crate::numbers::{Difference, Estimate};
+use domio_answer::rows;
 use domio_core::accounted::SHARE;
 use domio_core::{Better, Felt, Figure};
 use domio_run::{Sample, measure};
-use serde::Serialize;
+use std::borrow::Cow;
 
 /// A proven difference is told from this part of the larger value on, felt or not: below it are
 /// roundings.
@@ -15,35 +16,36 @@ const NOTABLE: f64 = 0.01;
 /// seconds earlier or later with it; less is what one day of the same host differs from another.
 pub const PART: f64 = 0.05;
 
-/// One figure of one domain that differs from the first variant.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Gain {
-    /// Label of the variant.
-    pub variant: String,
-    /// Name of the domain.
-    pub domain: String,
-    /// [`Figure::key`].
-    pub measure: &'static str,
-    /// [`Figure::title`].
-    pub title: &'static str,
-    /// [`Figure::unit`].
-    pub unit: &'static str,
-    /// Mean in the first variant.
-    pub from: f64,
-    /// Mean in this one.
-    pub to: f64,
-    /// `to` less `from`.
-    pub difference: f64,
-    /// 95 % interval of the difference, paired by replication; `None` for one replication.
-    pub ci95: Option<[f64; 2]>,
-    /// `to` as a multiple of `from`; `None` where that is nothing.
-    pub times: Option<f64>,
-    /// Whether the domain is better off.
-    pub gains: bool,
-    /// Whether the difference is beyond its 95 % interval; with one replication none is.
-    pub proven: bool,
-    /// Whether somebody feels it: it reaches [`PART`] and its floor ([`Felt::floor`]).
-    pub felt: bool,
+rows! {
+    /// One figure of one domain that differs from the first variant.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct Gain {
+        /// Label of the variant.
+        pub variant: String = key("variant");
+        /// Name of the domain.
+        pub domain: String = key("domain");
+        /// Key of the measure.
+        pub measure: Cow<'static, str> = key("measure");
+        /// The measure for people.
+        pub title: Cow<'static, str> = fact("title");
+        /// Its unit.
+        pub unit: Cow<'static, str> = fact("unit");
+        /// Mean in the first variant.
+        pub from: f64 = fact("from");
+        /// Mean in this one.
+        pub to: f64 = fact("to");
+        /// `to` less `from`, with the 95 % interval of the difference, paired by replication;
+        /// null for one replication.
+        pub difference: Estimate = fact("difference");
+        /// `to` as a multiple of `from`; null where that is nothing.
+        pub times: Option<f64> = fact("times");
+        /// Whether the domain is better off than in the first variant.
+        pub gains: bool = fact("gains");
+        /// Whether the difference is beyond the 95 % interval; with one replication nothing is.
+        pub proven: bool = fact("proven");
+        /// Whether somebody feels it: it reaches the absolute and the relative floor of its figure.
+        pub felt: bool = fact("felt");
+    }
 }
 
 /// A place in the order by what matters: the smaller comes first.
@@ -133,13 +135,17 @@ fn change(
     (part >= notable).then(|| Gain {
         variant: label.to_owned(),
         domain: domain.to_owned(),
-        measure: figure.key,
-        title: figure.title,
-        unit: figure.unit,
+        measure: figure.key.into(),
+        title: figure.title.into(),
+        unit: figure.unit.into(),
         from,
         to,
-        difference,
-        ci95: paired.map(|paired| paired.ci95),
+        difference: Estimate {
+            mean: difference,
+            ci95: paired.map(|paired| paired.ci95),
+            deviation: None,
+            n: after.len(),
+        },
         times: (from != 0.0).then_some(to / from),
         gains: (to > from) == higher_is_better,
         proven,
@@ -181,7 +187,7 @@ mod tests {
         let changes = changes(&["hog".into(), "web".into()], &[before, after]);
         let told: Vec<_> = changes
             .iter()
-            .map(|c| (c.domain.as_str(), c.measure, c.gains, c.proven))
+            .map(|c| (c.domain.as_str(), &*c.measure, c.gains, c.proven))
             .collect();
         // The share of a guest that sleeps is no gain.
         assert_eq!(
@@ -201,9 +207,9 @@ mod tests {
         (label.to_owned(), vec![figures.iter().fold(share, named)])
     }
 
-    fn order(before: &[(&str, f64)], after: &[(&str, f64)]) -> Vec<(&'static str, bool)> {
+    fn order(before: &[(&str, f64)], after: &[(&str, f64)]) -> Vec<(Cow<'static, str>, bool)> {
         let changes = changes(&["g".into()], &[one("a", before), one("b", after)]);
-        changes.iter().map(|c| (c.measure, c.felt)).collect()
+        changes.into_iter().map(|c| (c.measure, c.felt)).collect()
     }
 
     #[test]
@@ -213,13 +219,19 @@ mod tests {
             &[("wake_p50_us", 0.0), ("wake_p99_us", 3_100.0)],
             &[("wake_p50_us", 20.0), ("wake_p99_us", 9_000.0)],
         );
-        assert_eq!(told, [("wake_p99_us", true), ("wake_p50_us", false)]);
+        assert_eq!(
+            told,
+            [("wake_p99_us".into(), true), ("wake_p50_us".into(), false)]
+        );
         // Half a second where there was nothing is more than three times as much of another.
         let told = order(
             &[("ping_p95_ms", 0.0), ("wake_p99_us", 3_100.0)],
             &[("ping_p95_ms", 500.0), ("wake_p99_us", 9_000.0)],
         );
-        assert_eq!(told, [("ping_p95_ms", true), ("wake_p99_us", true)]);
+        assert_eq!(
+            told,
+            [("ping_p95_ms".into(), true), ("wake_p99_us".into(), true)]
+        );
     }
 
     #[test]
@@ -228,7 +240,13 @@ mod tests {
             &[("waiting_pct", 1.0), ("turnaround_p95_ms", 20.0)],
             &[("waiting_pct", 90.0), ("turnaround_p95_ms", 30.0)],
         );
-        assert_eq!(told, [("turnaround_p95_ms", true), ("waiting_pct", true)]);
+        assert_eq!(
+            told,
+            [
+                ("turnaround_p95_ms".into(), true),
+                ("waiting_pct".into(), true)
+            ]
+        );
     }
 
     #[test]
@@ -243,7 +261,7 @@ mod tests {
             ("replies_per_s", 100.0, 90.0, true),
         ] {
             let told = order(&[(measure, from)], &[(measure, to)]);
-            assert_eq!(told, [(measure, felt)], "{from} to {to}");
+            assert_eq!(told, [(measure.into(), felt)], "{from} to {to}");
         }
         // Less than a twentieth is not even told without a proof.
         assert_eq!(order(&[("net_mbps", 900.0)], &[("net_mbps", 860.0)]), []);
@@ -275,10 +293,10 @@ mod tests {
             panic!("{changes:?}");
         };
         assert_eq!(
-            (change.difference, change.times),
+            (change.difference.mean, change.times),
             (-19.5, Some(61.5 / 81.0))
         );
-        let [low, high] = change.ci95.expect("two replications");
+        let [low, high] = change.difference.ci95.expect("two replications");
         assert!(low < -19.5 && high < 0.0 && high > -19.5, "{change:?}");
     }
 

@@ -4,6 +4,7 @@
 //! One replication gives a figure without an interval. A comparison "holds" only when the interval
 //! of the difference excludes zero; see [`Difference`].
 
+use domio_answer::{Cell, Holds, Known, MeanCell, Value};
 use serde::Serialize;
 use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, StudentsT};
 
@@ -62,9 +63,34 @@ impl Estimate {
     }
 }
 
-impl From<Estimate> for domio_answer::MeanCell {
+impl Value for Estimate {
+    const HOLDS: Holds = Holds::Estimate;
+
+    fn cell(&self) -> Cell {
+        (*self).into()
+    }
+
+    fn of(cell: &Cell, _: Known<'_>) -> Option<Self> {
+        match cell {
+            Cell::Estimate(MeanCell {
+                mean,
+                ci95,
+                deviation,
+                n,
+            }) => Some(Estimate {
+                mean: *mean,
+                ci95: *ci95,
+                deviation: *deviation,
+                n: *n,
+            }),
+            _ => None,
+        }
+    }
+}
+
+impl From<Estimate> for MeanCell {
     fn from(estimate: Estimate) -> Self {
-        domio_answer::MeanCell {
+        MeanCell {
             mean: estimate.mean,
             ci95: estimate.ci95,
             deviation: estimate.deviation,
@@ -73,9 +99,9 @@ impl From<Estimate> for domio_answer::MeanCell {
     }
 }
 
-impl From<Estimate> for domio_answer::Cell {
+impl From<Estimate> for Cell {
     fn from(estimate: Estimate) -> Self {
-        domio_answer::Cell::Estimate(estimate.into())
+        Cell::Estimate(estimate.into())
     }
 }
 

@@ -50,7 +50,10 @@ const NARROW: [(&str, &[&str]); 4] = [
         "domio-meter",
         &["domio-answer", "domio-core", "domio-trace"],
     ),
-    ("domio-monitor", &["domio-core", "domio-meter"]),
+    (
+        "domio-monitor",
+        &["domio-answer", "domio-core", "domio-meter"],
+    ),
 ];
 
 /// Crates that do not know each other though they are on different floors: what draws figures can

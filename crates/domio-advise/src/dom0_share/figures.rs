@@ -65,7 +65,7 @@ rows! {
         /// Who is served worst by that measure: a guest, or dom0.
         pub worst_guest: String = fact("worst_guest").title("served worst");
         /// Its measure.
-        pub worst: f64 = fact("worst").title("by score");
+        pub worst: f64 = fact("worst").title("worst score");
         /// What dom0 used (of one pcpu).
         pub dom0_share_pct: f64 = share("dom0_share_pct").title("dom0's share");
         /// How much of the time its vcpus waited for a pcpu.

@@ -1,13 +1,13 @@
 //! An explanation as an answer, for programs: what is kept of it, and what follows from that.
 
-use domio_answer::column::{count, fact, key, parts, share, sum};
+use domio_answer::column::{fact, key, parts, sum};
 use domio_answer::{Answered, Cell, Column, ColumnKind, FieldType, Holds, RowType, Table, Value};
 use domio_core::{DomainId, Instant};
 
 use super::cause::{ItemQueue, ItemWaits};
 use super::result::{Explanation, VcpuWaits};
 use super::waits::why::Why;
-use crate::residence::{HostPlaces, PlacesJson, ResidenceJson};
+use crate::residence::{HostPlaces, RanWhere};
 use crate::work::DriverWork;
 
 /// What the schema says of it.
@@ -71,37 +71,11 @@ impl Explanation {
         let doc = "Parts of `runnable_ns` by cause; null for causes that the trace could not tell.";
         let causes = parts("causes", causes).of(Holds::Rows).doc(doc);
         table.derive(causes, vcpus().map(|v| self.causes(v)));
-        let told: Vec<ResidenceJson> = vcpus()
-            .map(|v| ResidenceJson::new(v.name, &v.residence, places))
-            .collect();
-        let level = || {
-            let doc = "`pcpu`, `core` (numbered over all sockets) or `node` (a socket).";
-            key("of").of(Holds::Text).doc(doc)
-        };
-        let columns = [
-            level(),
-            key("number").of(Holds::Whole).doc("Its number, from 0."),
-            time(),
-            share("percent").doc("The same in percent of the time that the vcpu ran."),
-        ];
-        let doc = "Where it ran; cores and nodes where the topology is known.";
-        let column = parts("residence", columns).of(Holds::Rows).doc(doc);
-        table.derive(column, told.iter().map(|t| by_level(t, where_it_ran)));
-        let moved = count("moves").of(Holds::Whole);
-        let columns = [
-            level(),
-            moved.doc("How often it ran on another one than before."),
-        ];
-        let doc = "How often it moved.";
-        let column = parts("moved", columns).of(Holds::Rows).doc(doc);
-        let moves = |level: &str, places: &PlacesJson| {
-            vec![vec![Cell::text(level.to_owned()), places.moves.into()]]
-        };
-        table.derive(column, told.iter().map(|t| by_level(t, moves)));
-        let doc = "How much of its time was inside its soft affinity; null where it has none, \
-                   where an action changes it, or in a trace.";
-        let column = share("inside_soft_percent").optional().doc(doc);
-        table.derive(column, told.iter().map(|t| t.inside_soft_percent.into()));
+        let ran = vcpus().map(|v| RanWhere::new(v.name, &v.residence, places).cells());
+        let ran: Vec<Vec<Cell>> = ran.collect();
+        for (at, column) in RanWhere::spec().iter().enumerate() {
+            table.derive(column.clone(), ran.iter().map(|cells| cells[at].clone()));
+        }
         table
     }
 
@@ -181,36 +155,6 @@ fn by_place(items: &ItemWaits) -> Cell {
         cells
     };
     Cell::Rows(items.times.iter().map(row).collect())
-}
-
-/// Rows of pcpus, cores and nodes, as far as they are known.
-fn by_level(told: &ResidenceJson, rows: fn(&str, &PlacesJson) -> Vec<Vec<Cell>>) -> Cell {
-    let levels = [
-        ("pcpu", Some(&told.pcpus)),
-        ("core", told.cores.as_ref()),
-        ("node", told.nodes.as_ref()),
-    ];
-    let known = levels
-        .into_iter()
-        .filter_map(|(level, places)| Some((level, places?)));
-    Cell::Rows(
-        known
-            .flat_map(|(level, places)| rows(level, places))
-            .collect(),
-    )
-}
-
-fn where_it_ran(level: &str, places: &PlacesJson) -> Vec<Vec<Cell>> {
-    let row = |place: &crate::PlaceJson| {
-        let level = Cell::text(level.to_owned());
-        vec![
-            level,
-            place.number.into(),
-            place.ns.into(),
-            place.percent.into(),
-        ]
-    };
-    places.ran.iter().map(row).collect()
 }
 
 /// Lets the vcpus of a map be nobody, where a pcpu idles.

@@ -20,7 +20,7 @@ use crate::{driver_work, figure, residence, tables};
 use domio_answer::column::{moment, share};
 use domio_answer::{Answered, Cell, Column, ColumnKind, Holds, Sentence, Table};
 use domio_core::{DomainId, Instant, VcpuName};
-use domio_meter::{Explanation, HostPlaces, LongWait, ResidenceJson};
+use domio_meter::{Explanation, HostPlaces, LongWait, RanWhere};
 use domio_stats::drivers::DriverFigures;
 
 /// An explanation with the names of the domains in it.
@@ -223,7 +223,7 @@ impl<'a> Explained<'a> {
             .places
             .map_or(explanation.pcpus.len(), |p| p.topology.pcpus());
         let vcpus = explanation.vcpus.iter().map(|v| {
-            let told = ResidenceJson::new(v.name, &v.residence, self.places);
+            let told = RanWhere::new(v.name, &v.residence, self.places);
             (self.vcpu(v.name), told)
         });
         residence::section(&vcpus.collect::<Vec<_>>(), pcpus, Some(explanation.elapsed))

@@ -13,6 +13,7 @@ use crate::svg::document::CHART_STYLE;
 use crate::{figure, finding, svg, tables};
 use domio_answer::{Table, Tone};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use std::ops::Range;
 
 /// Rules for the page, whose first blocks have the colours.
 pub const STYLE: &str = include_str!("style.css");
@@ -224,41 +225,41 @@ const COLUMNS_MAX: usize = 8;
 
 /// The table; in several parts, each with the first column, where it has many columns.
 fn draw_table(table: &Table) -> Markup {
-    let is_shown = |at: &usize| table.columns()[*at].is_for_people();
-    let shown: Vec<usize> = (0..table.columns().len()).filter(is_shown).collect();
-    let Some((first, others)) = shown.split_first() else {
-        return html! {};
-    };
-    let parts = others.len().div_ceil(COLUMNS_MAX).max(1);
-    let each = others.len().div_ceil(parts);
+    let table = &table.for_people();
+    let count = table.columns().len().saturating_sub(1);
+    let parts = count.div_ceil(COLUMNS_MAX).max(1);
+    let each = count.div_ceil(parts);
     html! {
         @for part in 0..parts {
-            @let columns = others.iter().skip(part * each).take(each);
-            (draw_columns(table, &[first].into_iter().chain(columns).copied().collect::<Vec<_>>()))
+            @let columns = 1 + part * each..(1 + (part + 1) * each).min(1 + count);
+            (draw_columns(table, columns))
         }
     }
 }
 
-/// The columns with these numbers, the first of which names the rows.
-fn draw_columns(table: &Table, columns: &[usize]) -> Markup {
+fn draw_columns(table: &Table, columns: Range<usize>) -> Markup {
     let head = |at: usize| {
-        let column = &table.columns()[at];
-        figure::heading(&column.title, figure::unit(column))
+        let column = table.columns().get(at);
+        column.map_or(String::new(), |c| {
+            figure::heading(&c.title, figure::unit(c))
+        })
     };
-    let class = |column: usize| (column != columns[0]).then_some("figure");
-    let label = |column: usize| (column != columns[0]).then(|| head(column));
+    let class = |column: usize| (column > 0).then_some("figure");
+    let label = |column: usize| (column > 0).then(|| head(column));
+    let shown = || [0].into_iter().chain(columns.clone());
     html! {
         div class="scroll" {
             table {
                 thead { tr {
-                    @for column in columns.iter().copied() {
-                        th scope="col" class=[class(column)] { (head(column)) }
+                    th scope="col" { (head(0)) }
+                    @for column in columns.clone() {
+                        th scope="col" class="figure" { (head(column)) }
                     }
                 } }
                 tbody {
                     @for (number, row) in table.rows().iter().enumerate() {
                         tr {
-                            @for (column, cell) in columns.iter().map(|c| (*c, &row[*c])) {
+                            @for (column, cell) in shown().filter_map(|c| Some((c, row.get(c)?))) {
                                 td class=[class(column)] data-label=[label(column)] {
                                     (figure::shown(&table.columns()[column], cell))
                                     (marked(table.tone(number, column)))

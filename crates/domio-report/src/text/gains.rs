@@ -1,6 +1,7 @@
 //! Who gains and who pays, in lines.
 
 use crate::figure;
+use domio_answer::{Sentence, Tone};
 use domio_stats::gains::Gain;
 
 /// Lines of one variant at most.
@@ -25,6 +26,27 @@ pub fn render(labels: &[String], changes: &[Gain]) -> String {
         }
     }
     text
+}
+
+/// The same, a sentence each.
+pub fn findings(labels: &[String], changes: &[Gain]) -> Vec<Sentence> {
+    let Some((first, others)) = labels.split_first() else {
+        return Vec::new();
+    };
+    let of_variant = |label: &String| {
+        let own: Vec<&Gain> = changes.iter().filter(|c| c.variant == *label).collect();
+        let lead = format!("{label} against {first}{}", chance(&own));
+        let lines = lines(&own).into_iter();
+        let sentence = move |(gains, line): (Option<bool>, String)| match gains {
+            None => Sentence::new(format!("{lead}: {line}")),
+            Some(gains) => Sentence {
+                text: format!("{lead}: {} {line}", side(gains).trim_end()),
+                tone: if gains { Tone::Good } else { Tone::Bad },
+            },
+        };
+        lines.map(sentence).collect::<Vec<_>>()
+    };
+    others.iter().flat_map(of_variant).collect()
 }
 
 /// What to say of how sure `changes` are, after what is compared; empty where they are.
@@ -91,12 +113,15 @@ fn first_of_each<'a>(changes: impl Iterator<Item = &'a Gain>) -> Vec<&'a Gain> {
 
 fn line(change: &Gain) -> String {
     let largest = change.from.abs().max(change.to.abs());
-    let (factor, unit) = figure::unit_for(largest, change.unit);
+    let (factor, unit) = figure::unit_for(largest, &change.unit);
     let [from, to] = [change.from, change.to].map(|value| figure::number(value * factor));
     let figures = figure::with_unit(&format!("{from} -> {to}"), unit);
-    let half = change.ci95.map(|[low, high]| (high - low) / 2.0 * factor);
-    let difference = figure::with_interval(change.difference * factor, half);
-    let sign = if change.difference > 0.0 { "+" } else { "" };
+    let difference = figure::estimate(&change.difference.scaled(factor));
+    let sign = if change.difference.mean > 0.0 {
+        "+"
+    } else {
+        ""
+    };
     // Percent of percent: points are no such thing.
     let unit = if unit.starts_with('%') {
         "points"
@@ -104,7 +129,7 @@ fn line(change: &Gain) -> String {
         unit
     };
     let absolute = figure::with_unit(&format!("{sign}{difference}"), unit);
-    let (domain, title) = (&change.domain, change.title);
+    let (domain, title) = (&change.domain, &change.title);
     let relative = relative(change.times);
     format!("{domain}: {title} {figures} ({absolute}, {relative})")
 }
@@ -125,18 +150,30 @@ fn relative(times: Option<f64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use domio_stats::Estimate;
+
+    fn difference(mean: f64, ci95: Option<[f64; 2]>) -> Estimate {
+        Estimate {
+            mean,
+            ci95,
+            deviation: None,
+            n: 2,
+        }
+    }
 
     fn change(variant: &str, domain: &str, to: f64, proven: bool) -> Gain {
         Gain {
             variant: variant.into(),
             domain: domain.into(),
-            measure: "wake_p95_us",
-            title: "wake to run, 95 %",
-            unit: "us",
+            measure: "wake_p95_us".into(),
+            title: "wake to run, 95 %".into(),
+            unit: "us".into(),
             from: 10_000.0,
             to,
-            difference: to - 10_000.0,
-            ci95: proven.then_some([to - 10_100.0, to - 9_900.0]),
+            difference: difference(
+                to - 10_000.0,
+                proven.then_some([to - 10_100.0, to - 9_900.0]),
+            ),
             times: Some(to / 10_000.0),
             gains: to < 10_000.0,
             proven,
@@ -161,6 +198,14 @@ mod tests {
              \x20 pays   web: wake to run, 95 % 10 -> 11.5 ms (+1.50 ± 0.10 ms, +15 %)\n\
              null against credit:\n\
              \x20 nobody gains and nobody pays\n"
+        );
+        let told = findings(&labels, &changes);
+        let first = "sedf against credit: pays hog: wake to run, 95 % 10 -> 30 ms (+20.00 ± 0.10 ms, 3 \
+                     times as much)";
+        assert_eq!((&*told[0].text, told[0].tone), (first, Tone::Bad));
+        assert_eq!(
+            told[3].text,
+            "null against credit: nobody gains and nobody pays"
         );
         let one = render(&labels[..2], &[change("sedf", "web", 1_000.0, false)]);
         assert!(
@@ -195,12 +240,11 @@ mod tests {
     #[test]
     fn a_share_changes_by_points() {
         let share = Gain {
-            title: "share",
-            unit: "% of one pcpu",
+            title: "share".into(),
+            unit: "% of one pcpu".into(),
             from: 0.0,
             to: 12.5,
-            difference: 12.5,
-            ci95: None,
+            difference: difference(12.5, None),
             times: None,
             ..change("b", "hog", 0.0, false)
         };

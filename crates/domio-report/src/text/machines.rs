@@ -1,50 +1,45 @@
 //! Claims on many machines, as a table: one line a claim.
 
-use crate::text::{TextCell, TextColumn, TextTable, Tone, View};
-use domio_papers::ledger::{Checks, Verdict};
+use crate::tables;
+use crate::text::View;
+use crate::text::ledger::{WIDTH, tone};
+use crate::text::table::render as drawn;
+use domio_answer::column::count;
+use domio_answer::{Holds, Table};
+use domio_papers::ledger::Checks;
 use domio_papers::paper::{BestMachine, Deciding, MachineSearch};
 
 /// On how many machines each claim holds and fails, which unknown decides, and the best machine.
 pub fn render(search: &MachineSearch) -> String {
-    let mut table = TextTable::new([
-        TextColumn::words("claim").whole(),
-        TextColumn::words("central").whole(),
-        TextColumn::figures("holds"),
-        TextColumn::figures("fails"),
-        TextColumn::figures("open"),
-        TextColumn::words("holds rather with"),
-    ]);
-    for claim in &search.claims {
-        let Checks {
-            holds,
-            fails,
-            undecided,
-        } = claim.on;
-        let central = TextCell::new(claim.central.name(), tone(claim.central));
-        table.row([
-            claim.id.as_str().into(),
-            central,
-            holds.to_string().into(),
-            fails.to_string().into(),
-            undecided.to_string().into(),
-            claim
-                .decided_by
-                .as_ref()
-                .map_or_else(String::new, decided)
-                .into(),
-        ]);
+    let claims = &search.claims;
+    let mut table = Table::of("", claims);
+    let central = table.columns().iter().position(|c| c.key == "central");
+    for (row, claim) in claims.iter().enumerate() {
+        table.set_tone(row, central.unwrap_or(0), tone(claim.central));
     }
+    let counts: [(&str, fn(&Checks) -> usize); 3] = [
+        ("holds", |on| on.holds),
+        ("fails", |on| on.fails),
+        ("open", |on| on.undecided),
+    ];
+    for (key, of) in counts {
+        let counted = claims.iter().map(|claim| of(&claim.on.0).into());
+        table.derive(count(key).of(Holds::Whole), counted);
+    }
+    let by = claims.iter().map(|claim| claim.decided_by.0.as_ref());
+    let by = by.map(|by| by.map_or_else(String::new, decided).into());
+    table.derive(tables::text("holds rather with"), by);
     let n = search.machines;
     let mut text = format!(
         "{} on {n} machines that the paper allows: on how many each claim holds, fails, is open\n\
          \n",
         search.paper
     );
-    text += &table.render(&View::of_width(super::ledger::WIDTH as u16));
+    text += &drawn(&table, &View::of_width(WIDTH as u16));
     text += "\nThe number in brackets is how well the split tells machines apart, 1 at best. \
              Marked (?):\nno better than the best split of shuffled verdicts in one of twenty \
              cases.\n";
-    if let Some(best) = &search.best {
+    if let Some(best) = &search.best.0 {
         text += &format!("\n{}\n", told(best));
     }
     text
@@ -70,17 +65,9 @@ pub fn told(best: &BestMachine) -> String {
         "The best machine, chosen on {} claims that were named in advance, is {machine}:\n\
          {} of those hold (central: {}), and {} of the others (central: {}).",
         best.chosen_on.len(),
-        of(&best.calibration),
-        of(&best.central_calibration),
-        of(&best.others),
-        of(&best.central_others),
+        of(&best.calibration.0),
+        of(&best.central_calibration.0),
+        of(&best.others.0),
+        of(&best.central_others.0),
     )
-}
-
-fn tone(verdict: Verdict) -> Tone {
-    match verdict {
-        Verdict::Holds => Tone::Good,
-        Verdict::Fails => Tone::Bad,
-        Verdict::Undecided | Verdict::NotImplemented => Tone::Dim,
-    }
 }

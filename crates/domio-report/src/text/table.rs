@@ -98,24 +98,40 @@ pub struct TextTable {
     rows: Vec<Vec<TextCell>>,
 }
 
-impl From<&domio_answer::Table> for TextTable {
-    fn from(typed: &domio_answer::Table) -> Self {
+impl TextTable {
+    /// The table of `typed`, whose columns do not tell the unit `told`.
+    fn of(typed: &domio_answer::Table, told: &str) -> Self {
+        let typed = &typed.for_people();
         let column = |column: &domio_answer::Column| TextColumn {
             key: column.key.clone().into_owned(),
-            title: match column.holds == Holds::Text && column.kind != ColumnKind::Key {
-                true => figure::two_lines(&column.title, figure::unit(column)),
-                false => in_lines(&column.title, figure::unit(column)),
-            },
+            title: heading(
+                column,
+                match figure::unit(column) {
+                    unit if unit == told => "",
+                    unit => unit,
+                },
+            ),
             right: column.holds != Holds::Text,
             whole: column.holds != Holds::Text || column.kind == ColumnKind::Key,
         };
+        // Figures have marks beside their colours; words say the same themselves.
+        let is_marked = |row: usize, at: usize| {
+            let marked = matches!(typed.tone(row, at), Tone::Good | Tone::Bad);
+            marked && typed.columns()[at].holds != Holds::Text
+        };
+        let has_marks = |at: &usize| (0..typed.rows().len()).any(|row| is_marked(row, *at));
+        let marks: Vec<usize> = (0..typed.columns().len()).filter(has_marks).collect();
         let cell = |row: usize, at: usize| {
             let (column, cell) = (&typed.columns()[at], &typed.rows()[row][at]);
-            let text = figure::shown(column, cell);
-            let says_itself = matches!(cell, domio_answer::Cell::Text(_));
+            let mark = match typed.tone(row, at) {
+                Tone::Good if is_marked(row, at) => " +",
+                Tone::Bad if is_marked(row, at) => " -",
+                // Blanks keep the figures of a column in line.
+                _ if marks.contains(&at) => "  ",
+                _ => "",
+            };
+            let text = figure::shown(column, cell) + mark;
             let (text, tone) = match typed.tone(row, at) {
-                Tone::Good if !says_itself => (format!("{text} +"), Tone::Good),
-                Tone::Bad if !says_itself => (format!("{text} -"), Tone::Bad),
                 Tone::Plain if cell.is_none() => (text, Tone::Dim),
                 Tone::Plain if at == 0 => (text, Tone::Strong),
                 tone => (text, tone),
@@ -123,15 +139,20 @@ impl From<&domio_answer::Table> for TextTable {
             let worth = figure::worth(cell);
             TextCell { text, tone, worth }
         };
-        let all = typed.columns();
-        let shown: Vec<usize> = (0..all.len())
-            .filter(|at| all[*at].is_for_people())
-            .collect();
-        let row = |row: usize| shown.iter().map(|at| cell(row, *at)).collect();
+        let columns = typed.columns();
+        let row = |row: usize| (0..columns.len()).map(|at| cell(row, at)).collect();
         TextTable {
-            columns: shown.iter().map(|at| column(&all[*at])).collect(),
+            columns: columns.iter().map(column).collect(),
             rows: (0..typed.rows().len()).map(row).collect(),
         }
+    }
+}
+
+/// The title of `column` with its unit below. Names have room.
+fn heading(column: &domio_answer::Column, unit: &str) -> String {
+    match column.holds == Holds::Text && column.kind != ColumnKind::Key {
+        true => figure::two_lines(&column.title, unit),
+        false => in_lines(&column.title, unit),
     }
 }
 
@@ -148,13 +169,30 @@ fn in_lines(title: &str, unit: &str) -> String {
 
 /// `table` as text that ends in a newline, as `view` asks for.
 pub fn render(table: &domio_answer::Table, view: &View) -> String {
-    TextTable::from(table).render(view)
+    TextTable::of(table, "").render(view)
+}
+
+/// `table` under its title, which tells the unit that all figures have in common. Nothing is left
+/// out: columns that have no room go into further tables.
+pub fn titled(table: &domio_answer::Table, view: &View) -> String {
+    let columns = table.columns().iter();
+    let figures = columns.filter(|column| column.holds != Holds::Text);
+    let mut units = figures.map(figure::unit);
+    let first = units.next().unwrap_or_default();
+    let unit = if units.all(|unit| unit == first) {
+        first
+    } else {
+        ""
+    };
+    let heading = figure::heading(&table.title, unit);
+    let table = TextTable::of(table, unit).render_all(view);
+    format!("{heading}\n\n{table}")
 }
 
 /// As [`render`], and nothing is left out: columns that have no room go into further tables below,
 /// each of which begins with the first column again.
 pub fn render_all(table: &domio_answer::Table, view: &View) -> String {
-    TextTable::from(table).render_all(view)
+    TextTable::of(table, "").render_all(view)
 }
 
 impl TextTable {

@@ -1,7 +1,7 @@
 //! Arguments about traces of block devices.
 
+use super::named::Named;
 use super::values::key_and_value;
-use crate::complete::{self, Named};
 use clap::builder::{PossibleValue, RangedI64ValueParser};
 use clap::{Args, ValueEnum, ValueHint};
 use domio_replay::block::Contexts;
@@ -101,7 +101,7 @@ pub struct Machine {
     #[arg(long, value_name = "NAME", default_value = "noop", add = Named::Elevator)]
     pub elevator: String,
     /// Drive
-    #[arg(long, value_name = "NAME", default_value = "hitachi-7k500", add = complete::drives())]
+    #[arg(long, value_name = "NAME", default_value = "hitachi-7k500", add = Named::Drive)]
     pub drive: String,
 }
 

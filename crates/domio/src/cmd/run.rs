@@ -12,17 +12,13 @@ use anyhow::Context;
 use domio_core::{DomainId, Names, Record, Sink};
 use domio_front::hosts;
 use domio_lab::Keeper;
-use domio_meter::ResidenceJson;
 use domio_report::data::{Chart, Picture, ReportData, Section};
-use domio_report::driver_work as work;
-use domio_report::overhead;
-use domio_report::run_json::{self, RunJson};
-use domio_report::{observed, samples, text};
+use domio_report::{driver_work, observed, overhead, residence, run_answer, samples, text};
 use domio_run::observe::{Observer, Seen, Window};
 use domio_run::simulate::{self, RunFault};
-use domio_run::{Heard, Sample, SampleKey};
+use domio_run::{Heard, Sample, SampleKey, measure};
 use domio_scenario::{Built, Scenario};
-use domio_stats::drivers::{self, DriverFigures};
+use domio_stats::drivers;
 use domio_trace::{PerfettoWriter, TraceWriter};
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -79,15 +75,15 @@ pub fn run(args: &Run, global: &Global) -> anyhow::Result<Status> {
     let first = outputs.into_iter().next().flatten().unwrap_or_default();
     let seen = first.finish(args)?;
 
-    if let Some(told) = run_json::starvation(&built, &samples) {
+    if let Some(told) = run_answer::starvation(&built, &samples) {
         out::notice(&told);
     }
-    let domains = simulate::domains(&built);
-    let drivers = drivers::figures(&samples, &domains, hosts::measured_ms(&built));
-    match args.json {
-        _ if prints_a_trace(args) => {}
-        true => out::json_as("run", &RunJson::new(&scenario, &built, &samples))?,
-        false => out::text(&to_text(&built, &domains, &samples, &drivers))?,
+    if !prints_a_trace(args) {
+        out::answer(
+            args.json,
+            || run_answer::answer(&scenario, &built, &samples),
+            || to_text(&built, &samples),
+        )?;
     }
     if let Some(seen) = seen {
         let report = report(&scenario, &built, args, &samples, &seen);
@@ -212,48 +208,36 @@ impl Sink for Outputs {
     }
 }
 
-fn to_text(
-    built: &Built,
-    domains: &[(DomainId, String)],
-    samples: &[Sample],
-    drivers: &[DriverFigures],
-) -> String {
+fn to_text(built: &Built, samples: &[Sample]) -> String {
     let view = out::view();
+    let domains = simulate::domains(built);
+    let (dropped, findings) = (
+        run_answer::dropped(samples),
+        run_answer::findings(&domains, samples),
+    );
     let parts = [
-        text::domains::render(&names(domains), samples, view),
-        text::page::sections(&of_host(built, domains, samples, drivers), view),
+        text::domains::render(&domains, samples, &dropped, &findings, view),
+        text::page::sections(&of_host(built, &domains, samples), view),
     ];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     parts.join("\n")
 }
 
 /// Where vcpus ran, and what driver domains did.
-fn of_host(
-    built: &Built,
-    domains: &[(DomainId, String)],
-    samples: &[Sample],
-    drivers: &[DriverFigures],
-) -> Vec<Section> {
-    let (vcpus, pcpus, elapsed) = residence_by_name(built, samples);
+fn of_host(built: &Built, domains: &[(DomainId, String)], samples: &[Sample]) -> Vec<Section> {
     let measured_ms = hosts::measured_ms(built);
-    let overhead_of = run_json::overhead(built, samples, domains, drivers);
+    let drivers = drivers::figures(samples, domains, measured_ms);
+    let costs = run_answer::overhead(built, samples, domains, &drivers);
+    let vcpus = run_answer::residence(built, samples).into_iter();
+    let vcpus = vcpus.map(|v| (format!("{}.{}", v.domain, v.vcpu), v.ran));
+    let elapsed = built.duration.as_nanos() * samples.len() as u64;
+    let pcpus = built.host.topology.pcpus();
     let sections = [
-        domio_report::residence::section(&vcpus, pcpus, Some(elapsed)),
-        work::section(drivers, &names(domains), measured_ms),
-        overhead::section(&overhead_of, measured_ms),
+        residence::section(&vcpus.collect::<Vec<_>>(), pcpus, Some(elapsed)),
+        driver_work::section(&drivers, &names(domains), measured_ms),
+        overhead::section(&costs, measured_ms),
     ];
     sections.into_iter().flatten().collect()
-}
-
-/// Where vcpus ran, by their names; the number of pcpus, and nanoseconds in all.
-fn residence_by_name(
-    built: &Built,
-    samples: &[Sample],
-) -> (Vec<(String, ResidenceJson)>, usize, u64) {
-    let vcpus = run_json::residence(built, samples).into_iter();
-    let vcpus = vcpus.map(|v| (format!("{}.{}", v.domain, v.vcpu), v.residence));
-    let elapsed = built.duration.as_nanos() * samples.len() as u64;
-    (vcpus.collect(), built.host.topology.pcpus(), elapsed)
 }
 
 fn report(
@@ -269,15 +253,14 @@ fn report(
     let mut figures = samples::figures(&[(policy.to_owned(), samples)], &names);
     // The first is the share. The other measures are clearer in one table.
     figures.truncate(1);
-    let table = samples::table_of_domains(samples, &names);
+    let table = samples::of_domains(samples, &domains, measure::figures()).filled();
     figures.push(Picture::new("All measures", Chart::Table(table)));
     let mut sections = vec![Section {
         title: "Domains".to_owned(),
         text: String::new(),
         figures,
     }];
-    let drivers = drivers::figures(samples, &domains, hosts::measured_ms(built));
-    sections.extend(of_host(built, &domains, samples, &drivers));
+    sections.extend(of_host(built, &domains, samples));
     sections.extend(observed::sections(seen, &domains));
     ReportData {
         name: format!("{} {policy}", scenario.name()),

@@ -8,7 +8,7 @@ use crate::shared::choice::Choice;
 use anyhow::bail;
 use domio_core::Duration;
 use domio_front::scenarios;
-use domio_report::run_json;
+use domio_report::run_answer;
 use domio_scenario::{Built, Parts, Scenario};
 use domio_trace::scenario_sha256;
 use std::path::{Path, PathBuf};
@@ -101,7 +101,7 @@ pub fn report_beside(
 
 /// The policy of `built`, or that of each pool.
 pub fn policy_names(built: &Built) -> String {
-    let pools = run_json::pools(built).map(|(name, policy)| format!("{policy} in {name}"));
+    let pools = run_answer::pools(built).map(|(name, policy)| format!("{policy} in {name}"));
     match pools.collect::<Vec<_>>() {
         pools if pools.is_empty() => built.policy.descriptor.name.to_owned(),
         pools => pools.join(", "),
@@ -162,13 +162,4 @@ pub fn inputs(scenario: &Scenario) -> Vec<(&'static str, PathBuf)> {
     let files = replays.chain(inputs.map(|path| ("the file of a workload", path)));
     let files = files.map(|(what, path)| (what, scenario.folder().join(path)));
     own.into_iter().chain(files).collect()
-}
-
-/// The title of the scenario `text`, which can ask for `parts`.
-pub fn title_of(name: &str, text: &str, parts: &Parts) -> String {
-    let scenario = Scenario::parse(name, text.as_bytes(), parts);
-    scenario
-        .ok()
-        .and_then(|s| s.plan().title.clone())
-        .unwrap_or_default()
 }

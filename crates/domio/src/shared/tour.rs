@@ -9,7 +9,7 @@ use domio_front::hosts;
 use domio_lab::{Keeper, ProgressListener};
 use domio_papers::tour::{REPLICATIONS, SCENARIO, hosts};
 use domio_report::data::{Picture, Section};
-use domio_report::{figure, observed, samples, text};
+use domio_report::{observed, samples, text};
 use domio_run::observe::{Observer, Seen, Window};
 use domio_run::simulate::{RunFault, domains, measured};
 use domio_run::{Sample, SampleKey, Subject};
@@ -121,15 +121,12 @@ impl Tour {
 
     /// The tables for the terminal.
     pub fn text(&self) -> String {
-        let mut text = format!("{SCENARIO}: {}\n\n", host::title(&self.scenario));
-        for (measure, table) in domio_stats::domains::comparisons(&self.names(), &self.policies()) {
-            if SHOWN.contains(&measure.key) {
-                let heading = figure::title(measure.title, measure.unit);
-                let table = text::compare::render(&table, "domain", out::view());
-                text += &format!("{heading}\n\n{table}\n");
-            }
-        }
-        text
+        let policies = self.policies();
+        let labels: Vec<String> = policies.iter().map(|(label, _)| label.clone()).collect();
+        let mut figures = domio_stats::domains::comparisons(&self.names(), &policies);
+        figures.retain(|figure| SHOWN.contains(&&*figure.of.measure));
+        let tables = text::compare::render(&figures, &labels, out::view());
+        format!("{SCENARIO}: {}\n\n{tables}", host::title(&self.scenario))
     }
 
     /// The sections for the report.

@@ -226,7 +226,7 @@ fn checking_a_scenario_reads_the_traces_that_it_replays() {
         .args(["scenario", "check", "s.toml", "--json"])
         .assert()
         .code(1);
-    let told = &json(&told.get_output().stdout)[0];
+    let told = &json(&told.get_output().stdout)["scenarios"][0];
     assert_eq!((&told["valid"], &told["total"]), (&false.into(), &4.into()));
     assert_eq!(told["errors"][3]["line"], 21);
 }

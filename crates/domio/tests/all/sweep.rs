@@ -126,7 +126,7 @@ fn what_two_measures_cost_each_other_and_the_best_cell() {
     assert_eq!(figures[1]["name"], "wake_p99_us(web)");
     let front = json["trade"]["cells"].as_array().unwrap();
     let means = |name: &str| -> Vec<f64> {
-        let mean = |c: &serde_json::Value| c["figures"][name]["mean"].as_f64().unwrap();
+        let mean = |c: &serde_json::Value| c[name]["mean"].as_f64().unwrap();
         front.iter().map(mean).collect()
     };
     let (batch, web) = (means("share_pct(batch)"), means("wake_p99_us(web)"));
@@ -137,7 +137,7 @@ fn what_two_measures_cost_each_other_and_the_best_cell() {
         (&best["cell"], &json["find"]["met"]),
         (&2.into(), &true.into())
     );
-    assert_eq!(best["values"]["domain.web.weight"], "1024");
+    assert_eq!(best["domain.web.weight"], "1024");
     let (text, _) = run(&folder, &[&args[..], &asks[..4]].concat());
     let text = String::from_utf8(text).unwrap();
     assert!(

@@ -9,7 +9,6 @@ mod table;
 use crate::args::{Global, Mon};
 use crate::files::{FileKind, make_own_folder};
 use crate::out::{self, Status};
-use crate::schema;
 use anyhow::bail;
 use domio_core::{Duration, PcpuId};
 use domio_meter::{Baked, HostPlaces, IntervalSample, Sampler};
@@ -182,14 +181,10 @@ fn json(args: &Mon, global: &Global) -> anyhow::Result<Status> {
         Some(_) => LOG_INTERVAL,
         None => args.ms_per_sample,
     };
-    let schema = schema::id("mon");
     let mut output = io::BufWriter::new(io::stdout().lock());
     let interval = args.interval.unwrap_or(interval);
     let (_, told, _) = through(args, global, interval, |names, sample| {
-        serde_json::to_writer(
-            &mut output,
-            &lines::line(schema, names, &sample, args.send_weight),
-        )?;
+        serde_json::to_writer(&mut output, &lines::line(names, &sample, args.send_weight))?;
         writeln!(output)?;
         if args.follow {
             output.flush()?;

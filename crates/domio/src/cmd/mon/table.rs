@@ -1,12 +1,16 @@
 //! The figures of a whole trace as tables, where there is no terminal to keep up to date.
 
+use domio_answer::column::share;
+use domio_answer::{Cell, Holds, Table};
 use domio_core::DomainId;
 use domio_meter::{
-    HostPlaces, IntervalSample, PacketWeight, QueueWait, Residence, ResidenceJson, charges,
+    HostPlaces, IntervalSample, PacketWeight, QueueWait, RanWhere, Residence, charges,
 };
 use domio_monitor::{DomainNames, untold};
 use domio_report::residence;
-use domio_report::text::{self, TextCell, TextColumn, TextTable, Tone, View};
+use domio_report::tables;
+use domio_report::text::table::render as draw;
+use domio_report::text::{self, View};
 
 /// A domain each row; then what driver domains did for whom, and the longest wait.
 pub fn render(
@@ -18,7 +22,7 @@ pub fn render(
 ) -> String {
     let seconds = total.length() as f64 / 1e9;
     let title = format!("Whole trace, in % of its {seconds:.3} s:\n");
-    let mut parts = vec![title, domains(names, total).render(view)];
+    let mut parts = vec![title, draw(&domains(names, total), view)];
     if let Some(unknown) = unknown(names, total) {
         parts.push(unknown);
     }
@@ -28,7 +32,7 @@ pub fn render(
     }
     let drivers = drivers(names, total, weight);
     if !drivers.is_empty() {
-        parts.push(drivers.render(view));
+        parts.push(draw(&drivers, view));
     }
     if let Some(untold) = untold(total) {
         parts.push(format!("{untold}\n"));
@@ -58,7 +62,7 @@ fn residence(
         let ran = parts.iter().map(|part| (part.pcpu, part.figures.gotten));
         // Sums of intervals know of no moves.
         let ran = Residence::of(ran, []);
-        (names.vcpu(vcpu), ResidenceJson::new(vcpu, &ran, places))
+        (names.vcpu(vcpu), RanWhere::new(vcpu, &ran, places))
     });
     let pcpus = places.map_or(total.pcpus().len(), |p| p.topology.pcpus());
     text::page::sections(
@@ -67,43 +71,42 @@ fn residence(
     )
 }
 
-fn domains(names: &DomainNames, total: &IntervalSample) -> TextTable {
-    let mut table = TextTable::new([
-        TextColumn::words("domain").whole(),
-        TextColumn::figures("gotten %"),
-        TextColumn::figures("per execution ms"),
-        TextColumn::figures("allocated ms"),
-        TextColumn::figures("waited %"),
-        TextColumn::figures("per execution ms"),
-        TextColumn::figures("blocked %"),
-        TextColumn::figures("executions/s"),
-        TextColumn::figures("I/O /s"),
-    ]);
+fn domains(names: &DomainNames, total: &IntervalSample) -> Table {
+    let each = |key: &'static str| tables::number(key, "ns").title("per execution");
+    let columns = [
+        tables::name("domain"),
+        share("gotten"),
+        each("gotten_each_ns").optional(),
+        tables::number("allocated", "ns"),
+        share("waited"),
+        each("waited_each_ns").optional(),
+        share("blocked"),
+        tables::number("executions", "1/s"),
+        tables::number("I/O", "1/s"),
+    ];
+    let mut table = Table::new("", columns);
     let time = total.length() as f64;
     let passed = total.passed.iter().map(|(_, ns)| *ns).max();
     let time = passed.map_or(time, |ns| ns as f64).max(1.0);
     let has_io = total.tells.packets || total.tells.grants;
     for domain in &total.domains {
         let f = &domain.figures;
-        let percent = |ns: u64| format!("{:.2}", ns as f64 * 100.0 / time);
-        let each = |ns: u64| match f.executions {
-            0 => "-".to_owned(),
-            count => format!("{:.3}", ns as f64 / 1e6 / count as f64),
+        let percent = |ns: u64| Cell::Number(ns as f64 * 100.0 / time);
+        let each = |ns: u64| {
+            let executions = Some(f.executions).filter(|count| *count > 0);
+            Cell::from(executions.map(|count| ns as f64 / count as f64))
         };
-        let a_second = |count: u64| format!("{:.1}", count as f64 * 1e9 / time);
+        let a_second = |count: u64| count as f64 * 1e9 / time;
         table.row([
-            TextCell::new(names.domain(domain.id), Tone::Strong),
-            percent(f.gotten).into(),
-            each(f.gotten).into(),
-            each(f.allocated).into(),
-            percent(f.waited).into(),
-            each(f.waited).into(),
-            percent(f.blocked).into(),
+            names.domain(domain.id).into(),
+            percent(f.gotten),
+            each(f.gotten),
+            each(f.allocated),
+            percent(f.waited),
+            each(f.waited),
+            percent(f.blocked),
             a_second(f.executions).into(),
-            match has_io || f.io > 0 {
-                true => a_second(f.io).into(),
-                false => TextCell::new("-", Tone::Dim),
-            },
+            (has_io || f.io > 0).then(|| a_second(f.io)).into(),
         ]);
     }
     table
@@ -121,37 +124,33 @@ fn unknown(names: &DomainNames, total: &IntervalSample) -> Option<String> {
     (!told.is_empty()).then(|| format!("unknown %: {}\n", told.join(", ")))
 }
 
-fn drivers(names: &DomainNames, total: &IntervalSample, weight: PacketWeight) -> TextTable {
-    let mut table = TextTable::new([
-        TextColumn::words("driver domain").whole(),
-        TextColumn::words("for").whole(),
-        TextColumn::figures("packets sent"),
-        TextColumn::figures("received"),
-        TextColumn::figures("by packets %"),
-        TextColumn::figures("exact %"),
-        TextColumn::figures("error points"),
-    ]);
+fn drivers(names: &DomainNames, total: &IntervalSample, weight: PacketWeight) -> Table {
+    let count = |title| tables::number(title, "").of(Holds::Whole);
+    let columns = [
+        tables::name("driver domain"),
+        tables::name("for"),
+        count("packets sent"),
+        count("received"),
+        share("by packets").optional(),
+        share("exact").optional(),
+        tables::number("error", "points"),
+    ];
+    let mut table = Table::new("", columns);
     for of in charges(total, weight) {
         for charge in &of.charges {
-            let share = |ns: Option<u64>| match ns {
-                Some(ns) if of.used > 0 => format!("{:.1}", ns as f64 * 100.0 / of.used as f64),
-                _ => "-".to_owned(),
+            let share = |ns: Option<u64>| {
+                let ns = ns.filter(|_| of.used > 0);
+                Cell::from(ns.map(|ns| ns as f64 * 100.0 / of.used as f64))
             };
-            let error = charge.error_points(of.used);
-            let packets = |count: u64| match total.tells.packets {
-                true => count.to_string(),
-                false => "-".to_owned(),
-            };
+            let packets = |count: u64| total.tells.packets.then_some(count).into();
             table.row([
                 names.domain(of.driver).into(),
-                TextCell::new(names.domain(charge.traffic.guest), Tone::Strong),
-                packets(charge.traffic.sent).into(),
-                packets(charge.traffic.received).into(),
-                share(charge.estimate).into(),
-                share(charge.exact).into(),
-                error
-                    .map_or_else(|| "-".to_owned(), |e| format!("{e:+.1}"))
-                    .into(),
+                names.domain(charge.traffic.guest).into(),
+                packets(charge.traffic.sent),
+                packets(charge.traffic.received),
+                share(charge.estimate),
+                share(charge.exact),
+                charge.error_points(of.used).into(),
             ]);
         }
     }

@@ -1,9 +1,10 @@
 //! Pictures of a sweep: a measure along an axis, and what two measures cost each other.
 
+use super::told::cells;
 use super::tracked::{PlotPoint, Plotted, TradeOff};
-use domio_answer::{Holds, Table};
+use domio_answer::Holds;
 use domio_report::data::{BarGroup, Bars, Chart, Line, Lines, Picture, Point, Quantity, Section};
-use domio_report::{figure, tables};
+use domio_report::figure;
 use domio_stats::Estimate;
 use domio_sweep::{Axis, SweepFigure};
 use std::collections::BTreeMap;
@@ -148,17 +149,6 @@ fn front(trade: &TradeOff) -> Picture {
 }
 
 fn table(axes: &[Axis], trade: &TradeOff) -> Picture {
-    let cell = tables::name("cell").of(Holds::Whole);
-    let values = axes.iter().map(|axis| tables::text(axis.key().to_owned()));
-    let means = trade.figures.iter();
-    let means = means.map(|f| tables::mean(f.title(), f.declared.unit));
-    let columns = [cell].into_iter().chain(values).chain(means);
-    let mut table = Table::new("", columns.collect::<Vec<_>>());
-    for figures in trade.cells() {
-        let values = figures.cell.values.iter().map(|value| value.clone().into());
-        let means = figures.means.iter().map(|mean| (*mean).into());
-        let number = [figures.cell.number.into()];
-        table.row(number.into_iter().chain(values).chain(means));
-    }
+    let table = cells(axes, &trade.figures, trade.cells());
     Picture::new("The cells", Chart::Table(table)).named("front")
 }

@@ -3,7 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `tracked` | what is remembered of cells: front, best, points of pictures |
-//! | `told` | what is printed |
+//! | `told` | what is answered |
 //! | `drawn` | what is drawn |
 
 mod drawn;
@@ -21,6 +21,7 @@ use crate::shared::{from_trace, host, pictures};
 use crate::suggest;
 use anyhow::{anyhow, bail};
 use domio_answer::file::{TableFormat, TableWriter};
+use domio_answer::{AnswerSpec, Maybe};
 use domio_front::cells::{self, CellSource, CheckedCells, setting};
 use domio_front::drive::{CellAt, CellDrive};
 use domio_front::scenarios;
@@ -32,7 +33,7 @@ use domio_sweep::plan::SEARCHED;
 use domio_sweep::rows::{columns, rows};
 use domio_sweep::{Axis, CellSearch, Design, NamedFigure, NamedGoal, Score, SweepPlan};
 use std::path::Path;
-use told::Told;
+use told::{AxisRow, SweepFacts, Told, Written};
 use tracked::{Asked, Tracker};
 
 /// Runs all cells, writes their rows, and tells and draws what was asked.
@@ -65,14 +66,18 @@ pub fn run(args: &Sweep, global: &Global) -> anyhow::Result<Status> {
     keeping::tell(&keeper, &args.keeping);
     let written = finish(args, &tracker, written?)?;
     let mut told = Told {
-        scenario: source.base().name(),
-        program: keeping::program(&global.parts),
-        seed: source.base().plan().seed,
-        design: design_name(args),
+        facts: SweepFacts {
+            scenario: source.base().name().to_owned(),
+            program: keeping::program(&global.parts),
+            seed: source.base().plan().seed,
+            design: design_name(args),
+            replications: args.replications,
+            axes: plan.axes().iter().map(AxisRow::of).collect(),
+            cells: tracker.cells,
+            notices,
+            output: Maybe(written),
+        },
         axes: plan.axes(),
-        replications: args.replications,
-        cells: tracker.cells,
-        written,
         goal: args
             .find
             .as_ref()
@@ -80,21 +85,23 @@ pub fn run(args: &Sweep, global: &Global) -> anyhow::Result<Status> {
             .zip(asked.goal.clone()),
         trade: tracker.trade.as_ref(),
         found: tracker.found.as_ref(),
-        notices,
     };
     for figure in tracker.unmeasured() {
         let notice = format!("no cell has {figure}");
         out::notice(&notice);
-        told.notices.push(notice);
+        told.facts.notices.push(notice);
     }
-    match args.json {
-        true => out::json_as("sweep", &told.json())?,
-        false if prints_rows(args) => {}
-        false => out::text(&told.text())?,
+    if !prints_rows(args) {
+        out::answer(args.json, || told.answer(), || told.text())?;
     }
     let met = told.is_met();
     draw(args, &source, &plan, &tracker, targets)?;
     Ok(Status::of_check(met))
+}
+
+/// What the command answers.
+pub fn spec() -> AnswerSpec {
+    Told::default().answer().spec
 }
 
 /// Refuses a sweep of which nothing would be left, and options that do not go together.
@@ -314,18 +321,21 @@ fn all_cells(
     }
 }
 
-/// Gives the table its name. Returns its rows and the name.
+/// Gives the table its name.
 fn finish(
     args: &Sweep,
     tracker: &Tracker,
     (table, rows): (Option<Table>, u64),
-) -> anyhow::Result<Option<(u64, String)>> {
+) -> anyhow::Result<Option<Written>> {
     let (Some(table), Some(path)) = (table, &args.output) else {
         return Ok(None);
     };
     table.finish()?.finish()?;
     Output::told(path, &format!(": {rows} rows of {} cells", tracker.cells));
-    Ok(Some((rows, path.display().to_string())))
+    Ok(Some(Written {
+        file: path.display().to_string(),
+        rows,
+    }))
 }
 
 /// Where the command writes.
