@@ -168,12 +168,14 @@ fn is_scaled(unit: &str) -> bool {
 }
 
 /// A cell of a table as people read it: a time and a number of bytes in the unit that fits, a part
-/// in percent with two digits, an instant in seconds; a dash where there is nothing.
+/// in percent and a number of times with two digits, an instant in seconds; a dash where there is
+/// nothing.
 pub fn shown(column: &Column, cell: &Cell) -> String {
     let unit = &*column.unit;
     let plain = |value: f64| match (is_scaled(unit), column.kind) {
         (true, _) => scaled(value, None, unit),
         (false, ColumnKind::Share) => share(value),
+        (false, _) if unit == "times" => share(value),
         (false, _) => number(value),
     };
     match cell {
@@ -208,7 +210,7 @@ pub fn worth(cell: &Cell) -> Option<f64> {
     cell.number().filter(|n| !n.is_nan())
 }
 
-/// A part of a whole, in percent.
+/// A part of a whole, in percent, or how many times as much as something else.
 fn share(percent: f64) -> String {
     match percent {
         0.0 => "0".to_owned(),

@@ -1,10 +1,10 @@
-//! The schemas of what `--json` prints, by name. A new output gets one line of [`ANSWERS`].
+//! The schemas of what `--json` prints, by name. A new output is an answer, and gets one line of
+//! [`ANSWERS`].
 
 use crate::cmd::controller::ControllerRow;
 use crate::cmd::elevator::ElevatorRow;
 use crate::cmd::policy::PolicyRow;
-use crate::cmd::results;
-use crate::cmd::{self, scenario, sweep};
+use crate::cmd::{self, results, scenario, sweep};
 use crate::shared::block::{self, ComparedTraces, Replayed, SummedUp};
 use crate::shared::registered;
 use domio_advise::calibrate::Calibration;
@@ -21,13 +21,26 @@ use domio_report::run_answer::RunFacts;
 
 /// What commands answer.
 const ANSWERS: &[fn() -> AnswerSpec] = &[
+    answer::spec,
+    claim_page::list_spec,
+    claim_page::show_spec,
+    results::list_spec,
+    results::show_spec,
+    results::diff_spec,
+    results::prune_spec,
+    || RunFacts::default().answer(&[], &[], &[]).spec,
+    || Compared::default().answer().spec,
+    sweep::spec,
     || Explanation::default().answer(|_| None, None, false).spec,
+    || Calibration::default().answer().spec,
+    alert::spec,
+    dom0_share::spec,
+    domio_monitor::lines::spec,
     || Summary::default().answer(|_| None, 0, false).spec,
     || CheckReport::default().answer(false, 0).spec,
-    || Calibration::default().answer().spec,
     || SummedUp::default().answer().spec,
-    || ComparedTraces::default().answer().spec,
     || Replayed::default().answer().spec,
+    || ComparedTraces::default().answer().spec,
     || block::explained(&BlockWaits::default()).spec,
     || validated::answer(&[]).spec,
     registered::list_spec::<PolicyRow>,
@@ -41,19 +54,6 @@ const ANSWERS: &[fn() -> AnswerSpec] = &[
     scenario::list_spec,
     || ScenarioText::default().answer().spec,
     cmd::schema::spec,
-    || RunFacts::default().answer(&[], &[], &[]).spec,
-    || Compared::default().answer().spec,
-    sweep::spec,
-    domio_monitor::lines::spec,
-    answer::spec,
-    claim_page::list_spec,
-    claim_page::show_spec,
-    results::list_spec,
-    results::show_spec,
-    results::diff_spec,
-    results::prune_spec,
-    alert::spec,
-    dom0_share::spec,
 ];
 
 /// Every schema, by name.

@@ -38,7 +38,7 @@ rows! {
         pub services: Vec<Dom0Service> = parts("services", []);
         /// Its services beside those of the same policy with the scenario's own setting: their
         /// geometric mean, over 1 where they are better.
-        pub against_own: f64 = fact("against_own");
+        pub against_own: f64 = column("against_own", "times", ColumnKind::Mean);
         /// What dom0 worked for it (of one pcpu); absent where nothing tells.
         pub dom0_work_pct: Option<f64> = share("dom0_work_pct");
         /// The same for each reply of a web server.
@@ -61,11 +61,11 @@ rows! {
         /// How the guests and dom0's own jobs are served beside the scenario's own setting under
         /// the first policy: the geometric mean over all of them, over 1 where they are served
         /// better.
-        pub score: f64 = fact("score");
+        pub score: f64 = column("score", "times", ColumnKind::Fact);
         /// Who is served worst by that measure: a guest, or dom0.
         pub worst_guest: String = fact("worst_guest").title("served worst");
         /// Its measure.
-        pub worst: f64 = fact("worst").title("worst score");
+        pub worst: f64 = column("worst", "times", ColumnKind::Fact).title("worst score");
         /// What dom0 used (of one pcpu).
         pub dom0_share_pct: f64 = share("dom0_share_pct").title("dom0's share");
         /// How much of the time its vcpus waited for a pcpu.

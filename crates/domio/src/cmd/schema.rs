@@ -36,12 +36,12 @@ pub fn spec() -> AnswerSpec {
 pub fn run(args: &Schema) -> anyhow::Result<Status> {
     let all = schema::all();
     let Some(name) = &args.name else {
-        let row = |s: AnswerSpec| ListedSchema {
-            name: s.name.to_owned(),
-            id: s.id(),
-            doc: s.doc.to_owned(),
+        let row = |spec: &AnswerSpec| ListedSchema {
+            name: spec.name.to_owned(),
+            id: spec.id(),
+            doc: spec.doc.to_owned(),
         };
-        return LIST.print(&all.into_iter().map(row).collect::<Vec<_>>(), args.json);
+        return LIST.print(&all.iter().map(row).collect::<Vec<_>>(), args.json);
     };
     let unknown = || registered::unknown("schema", name, all.iter().map(|s| s.name));
     out::json(&schema::find(name).ok_or_else(unknown)?)?;
