@@ -200,10 +200,6 @@ impl Summary {
         let a_second = |n| Cell::from(self.per_second(n));
         table.derive(switches, pcpus().map(|p| a_second(p.switches)));
         let boosts = rate("boosts_per_second", "boosts", "`boosts` a second.").optional();
-        let boosts = match self.boost_balance() {
-            Some(_) => boosts,
-            None => boosts.for_programs(),
-        };
         let told = pcpus().map(|p| p.boosts.map_or(Cell::None, a_second));
         table.derive(boosts, told);
         table

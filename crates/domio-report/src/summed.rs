@@ -79,29 +79,24 @@ impl<'a> Summed<'a> {
             table.title = format!("Work of {} for others", work.driver).into();
             table
         }));
-        tables.push(summary.pcpu_table());
+        tables.push(summary.pcpu_table().filled());
         tables.retain(|table| !table.is_empty());
         tables
     }
 
     /// A row for each domain that has figures of `declared`, a column for each figure that any has.
     fn figures(&self, declared: &FigureTable) -> Table {
-        let value = |d: &DomainSummary, f: &Figure| self.summary.figure(d, f.key);
-        let has = |f: &&Figure| self.domains().any(|d| value(d, f).is_some());
-        let figures: Vec<&Figure> = declared.figures.iter().filter(has).collect();
         let name = [tables::name("domain")];
-        let columns = name
-            .into_iter()
-            .chain(figures.iter().copied().map(tables::declared));
-        let mut table = Table::new("", columns.collect::<Vec<Column>>());
+        let columns = declared.figures.iter().map(tables::declared);
+        let mut table = Table::new("", name.into_iter().chain(columns).collect::<Vec<Column>>());
         for domain in self.domains() {
-            let values = figures.iter().map(|f| Cell::from(value(domain, f)));
-            let values: Vec<Cell> = values.collect();
+            let value = |f: &Figure| Cell::from(self.summary.figure(domain, f.key));
+            let values: Vec<Cell> = declared.figures.iter().map(value).collect();
             if values.iter().any(|value| !value.is_none()) {
                 table.row([self.domain(domain.id).into()].into_iter().chain(values));
             }
         }
-        table
+        table.filled()
     }
 
     /// Domains of which records were lost, or contradict each other.

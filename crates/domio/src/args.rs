@@ -554,7 +554,7 @@ Examples:
   domio schema
   domio schema run
 
-An output carries the id of its schema in the key `schema`, unless the output is a list. Keys may
+An output carries the id of its schema in the key `schema`. Keys may
 be added to an output in the same version; a key that goes or changes makes a new one.";
 
 /// Arguments of `schema`.

@@ -5,7 +5,8 @@ use crate::cmd::controller::ControllerRow;
 use crate::cmd::elevator::ElevatorRow;
 use crate::cmd::policy::PolicyRow;
 use crate::cmd::{self, results, scenario, sweep};
-use crate::shared::{block, registered};
+use crate::shared::block::{self, ComparedTraces, Replayed, SummedUp};
+use crate::shared::registered;
 use domio_advise::calibrate::Calibration;
 use domio_advise::{alert, dom0_share};
 use domio_answer::AnswerSpec;
@@ -13,6 +14,7 @@ use domio_front::comparison::Compared;
 use domio_front::conformance::suite_answer;
 use domio_front::scenarios::ScenarioText;
 use domio_front::validated;
+use domio_meter::block::BlockWaits;
 use domio_meter::{CheckReport, Explanation, Summary};
 use domio_papers::{answer, claim_page};
 use domio_report::run_answer::RunFacts;
@@ -36,6 +38,10 @@ const ANSWERS: &[fn() -> AnswerSpec] = &[
     domio_monitor::lines::spec,
     || Summary::default().answer(|_| None, 0, false).spec,
     || CheckReport::default().answer(false, 0).spec,
+    || SummedUp::default().answer().spec,
+    || Replayed::default().answer().spec,
+    || ComparedTraces::default().answer().spec,
+    || block::explained(&BlockWaits::default()).spec,
     || validated::answer(&[]).spec,
     registered::list_spec::<PolicyRow>,
     registered::show_spec::<PolicyRow>,
@@ -52,8 +58,7 @@ const ANSWERS: &[fn() -> AnswerSpec] = &[
 
 /// Every schema, by name.
 pub fn all() -> Vec<AnswerSpec> {
-    let answers = ANSWERS.iter().map(|spec| spec());
-    let mut all: Vec<AnswerSpec> = answers.chain(block::specs()).collect();
+    let mut all: Vec<AnswerSpec> = ANSWERS.iter().map(|spec| spec()).collect();
     all.sort_by_key(|spec| spec.name);
     all
 }

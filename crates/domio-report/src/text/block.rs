@@ -322,7 +322,7 @@ fn longest(waits: &BlockWaits) -> Table {
     let columns = [
         tables::name("who"),
         tables::name("does"),
-        domio_answer::column::moment("queued at").of(Holds::Whole),
+        domio_answer::column::moment("queued").of(Holds::Whole),
         tables::number("took", "ns"),
         tables::number("elevator", "ns"),
         tables::number("device", "ns"),

@@ -1,6 +1,6 @@
 //! What commands answer about traces of block devices.
 
-use domio_answer::{AnswerSpec, Answered, Inner, Sentence, rows};
+use domio_answer::{Answered, Inner, Sentence, rows};
 use domio_meter::block::{BlockComparison, BlockSummary, BlockWaits};
 use domio_replay::block::LeftOut;
 
@@ -83,14 +83,4 @@ fn untold(answer: Answered, waits: &BlockWaits) -> Answered {
         findings: untold.collect(),
         ..answer
     }
-}
-
-/// What commands answer about traces of block devices, for their schemas.
-pub fn specs() -> [AnswerSpec; 4] {
-    [
-        SummedUp::default().answer().spec,
-        ComparedTraces::default().answer().spec,
-        Replayed::default().answer().spec,
-        explained(&BlockWaits::default()).spec,
-    ]
 }

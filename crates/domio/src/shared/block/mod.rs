@@ -3,14 +3,13 @@
 mod answers;
 mod replay;
 
-pub use answers::specs;
+pub use answers::{ComparedTraces, Replayed, SummedUp, explained};
 pub use replay::{explain_replayed, replay};
 
 use crate::args::{BlockFormatArg, Global, TraceCompare};
 use crate::input::{self, InputKind, Stream};
 use crate::out::{self, Status};
 use crate::progress::reading;
-use answers::{ComparedTraces, SummedUp};
 use anyhow::{Context, bail};
 use domio_meter::block::{BlockComparison, BlockExplainer, BlockMeter, BlockWaits};
 use domio_report::text::block as text;
@@ -141,7 +140,7 @@ pub fn explain(
 fn show(waits: &BlockWaits, as_json: bool) -> anyhow::Result<Status> {
     out::answer(
         as_json,
-        || answers::explained(waits),
+        || explained(waits),
         || text::waits(waits, out::view()),
     )?;
     Ok(Status::Success)
