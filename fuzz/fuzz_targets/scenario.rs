@@ -14,7 +14,6 @@ fuzz_target!(|bytes: &[u8]| {
         Ok(scenario) => scenario,
         Err(errors) => {
             errors.render(true);
-            errors.to_json();
             let text = std::str::from_utf8(bytes).ok();
             let Some((first, rest)) = text.and_then(|t| t.split_once('\n')) else { return };
             let Some((key, value)) = first.split_once('=') else { return };

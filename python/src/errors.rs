@@ -93,9 +93,11 @@ pub fn of_run(py: Python<'_>, error: RunOneError) -> PyErr {
 
 fn scenario(py: Python<'_>, told: &str, errors: &ScenarioErrors) -> PyErr {
     let error = ScenarioError::new_err(told.to_owned());
-    let json = errors.to_json();
-    let problems = json.get("errors").unwrap_or(&json).to_string();
-    with(py, error, "problems", &problems)
+    let problems = domio_front::scenarios::problem_table(errors);
+    match serde_json::to_string(&problems) {
+        Ok(problems) => with(py, error, "problems", &problems),
+        Err(_) => error,
+    }
 }
 
 fn run(py: Python<'_>, told: &str, fault: &RunFault) -> PyErr {

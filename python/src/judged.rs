@@ -3,12 +3,12 @@
 use crate::background::{Stop, keeper, trouble, without_gil};
 use crate::errors::{self, refused, warn};
 use domio_front::papers::Chosen;
-use domio_front::recordings;
+use domio_front::{recordings, validated};
 use domio_lab::{AllCores, Keeping};
 use domio_papers::paper::{Length, Machine};
 use domio_papers::reproduce::{Options, reproduce as decide};
-use domio_papers::{Effort, experiments};
-use domio_twin::{Agreement, Recording, RecordingError};
+use domio_papers::{Effort, answer, experiments};
+use domio_validate::{Agreement, Recording, RecordingError};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
@@ -33,7 +33,8 @@ pub fn validate(
         (true, false) => Err(refused(told.join("\n"))),
         _ => {
             warn(py, &told)?;
-            Ok(recordings::to_json(&agreements).to_string())
+            let answer = validated::answer(&agreements);
+            serde_json::to_string(&answer).map_err(|e| refused(e.to_string()))
         }
     }
 }
@@ -73,7 +74,7 @@ pub fn reproduce(
         replications,
     };
     let work = |stop: &Stop| -> anyhow::Result<String> {
-        let chosen = // What a policy in Python gives cannot be kept, and these results are.
+        // What a policy in Python gives cannot be kept, and these results are.
         let chosen = Chosen::of(&claims, &domio_sched::policies().into())?;
         let all = chosen.claims()?;
         let length = Length::Effort(effort);
@@ -85,7 +86,8 @@ pub fn reproduce(
             progress: stop,
         };
         let result = decide(&selected, &registry, options, &replicator);
-        Ok(serde_json::to_string(&result.ledger)?)
+        let answer = answer::answer(&result.ledger, None, Vec::new());
+        Ok(serde_json::to_string(&answer)?)
     };
     let json = without_gil(py, jobs, work)?.map_err(|e| errors::of(py, e))?;
     warn(py, &trouble(&keeper))?;

@@ -216,8 +216,8 @@ pub fn check_policy(py: Python<'_>, name: &str, scripts: u32, orders: bool) -> P
         let make = |topology: &Topology| (policy.make)(&values, topology);
         SuiteOutcome::of(&make, promises, scripts, orders)
     })?;
-    let params = serde_json::Map::new();
-    Ok(outcome.to_json(name, params).to_string())
+    let answered = outcome.answer(name, &[]);
+    serde_json::to_string(&answered).map_err(|error| refused(error.to_string()))
 }
 
 /// A policy whose decisions an object of Python makes.

@@ -8,7 +8,7 @@ use crate::table::{Rows, Table};
 use domio_answer::column::fact;
 use domio_answer::{Cell, Holds};
 use domio_core::DomainId;
-use domio_front::comparison::{self, Compared, VariantRow};
+use domio_front::comparison::{self, ComparedVariants, VariantRow};
 use domio_front::{Tell, explained, hosts, input, trace_file, traces};
 use domio_lab::Keeper;
 use domio_lab::store::encoding::encode;
@@ -191,7 +191,7 @@ pub fn compare(
     let domains = comparison::all_domains(domains);
     let (first, host) = &pairs[0];
     let named = pairs.iter().zip(&samples);
-    let of = Compared {
+    let of = ComparedVariants {
         scenario: first.name().to_owned(),
         variants: named
             .map(|(pair, (label, _))| variant(label, pair))
@@ -199,7 +199,7 @@ pub fn compare(
         seed: host.seed,
         replications,
         notices: notices.clone(),
-        ..Compared::default()
+        ..ComparedVariants::default()
     };
     let compared = of.with(&domains, &samples, hosts::measured_ms(host));
     let json = serde_json::to_string(&compared.answer());

@@ -1,12 +1,13 @@
 //! What a trace tells that was dropped on the page.
 
 use crate::pictures::drawn;
-use crate::printed::{pretty, printed};
+use crate::printed::pretty;
 use domio_core::{DomainId, Duration, Names, Record, Sink};
-use domio_meter::{Explainer, MapWindow, Meter, SummaryJson};
+use domio_meter::{Explainer, MapWindow, Meter};
 use domio_report::data::Section;
 use domio_report::explained::Explained;
 use domio_report::observed;
+use domio_report::summed::Summed;
 use domio_run::observe::{Observer, Window};
 use domio_trace::order::ADVICE;
 use domio_trace::{DEFAULT_TSC_HZ, Format, ReadOptions, TraceError, TraceReader, frequency};
@@ -78,8 +79,7 @@ pub fn explain(bytes: &[u8], name: &str, cpu_hz: Option<u64>) -> Result<Told, St
             "{late} records are earlier than the ones before them; {ADVICE}"
         ));
     }
-    let mut summary = SummaryJson::new(&all.meter.finish(), reader.tsc_hz());
-    summary.truncated = truncated;
+    let summary = all.meter.finish();
     if !summary.runstates {
         notices.push(format!(
             "{} records, but none of runstates, so there are no figures of domains and no waits to \
@@ -98,20 +98,24 @@ pub fn explain(bytes: &[u8], name: &str, cpu_hz: Option<u64>) -> Result<Told, St
         .iter()
         .map(|d| (d.id, explained.domain(d.id)))
         .collect();
+    let summed = Summed {
+        summary: &summary,
+        names: &names,
+    };
     let mut sections = explained.sections();
     sections.extend(observed::sections(&all.observer.finish(), &called));
     let facts = vec![
         ("trace", name.to_owned()),
         ("format", reader.format().name().to_owned()),
         ("its clock", format!("{} Hz", reader.tsc_hz())),
-        ("measured time", format!("{} s", summary.seconds)),
+        ("measured time", format!("{} s", summary.seconds())),
         ("records", explanation.records.to_string()),
         ("lost records", explanation.lost_records.to_string()),
     ];
     Ok(Told {
         facts,
         notices,
-        summary: printed("domio/trace-summary/2", &summary),
+        summary: pretty(&summed.answer(reader.tsc_hz(), truncated)),
         explanation: pretty(&explained.answer(truncated)),
         sections: sections.iter().enumerate().map(drawn_section).collect(),
     })

@@ -5,6 +5,7 @@
 //! varies the rate; both go in both directions. What is measured is the driver domain's use of
 //! processors, as a monitor sees it, and the part of it that was done for the guest.
 
+use domio_answer::{Answered, Inner, Sentence, Table, rows};
 use domio_core::{DomainId, Duration};
 use domio_net::host::{FlowConfig, FlowKind, NetworkConfig};
 use domio_net::udp::UdpConfig;
@@ -13,7 +14,6 @@ use domio_run::simulate::simulate_heard;
 use domio_run::{Heard, RunFault, Sample, Subject};
 use domio_scenario::{Built, DeviceConfig};
 use domio_stats::Estimate;
-use serde::Serialize;
 
 /// Sizes of packets in the first benchmark, with their IP and UDP headers (bytes).
 pub const SIZES: [u16; 12] = [
@@ -110,59 +110,115 @@ impl Use {
     }
 }
 
-/// Both directions of one row of a benchmark.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-pub struct CalibrationRow {
-    /// Bytes of each packet, with its IP and UDP header.
-    pub bytes: u16,
-    /// Packets a second.
-    pub packets_per_s: u32,
-    /// The driver domain's use when the guest receives (% of one pcpu).
-    pub receive_percent: f64,
-    /// The driver domain's use when the guest sends (% of one pcpu).
-    pub send_percent: f64,
-    /// What was done for the guest when it receives (% of one pcpu), of which the simulator knows.
-    pub receive_owned_percent: f64,
-    /// What was done for the guest when it sends (% of one pcpu).
-    pub send_owned_percent: f64,
-    /// Sending over receiving.
-    pub weight: f64,
-    /// Packets that were dropped, in both directions and all replications.
-    pub lost: u64,
+rows! {
+    /// Both directions of one row of a benchmark.
+    #[derive(Clone, Copy, PartialEq, Debug)]
+    pub struct CalibrationRow {
+        /// Bytes of each packet, with its IP and UDP header.
+        pub bytes: u16 = key("bytes").title("size").unit("bytes");
+        /// Packets a second.
+        pub packets_per_s: u32 = key("packets_per_s").title("rate").unit("packets/s");
+        /// The driver domain's use when the guest receives.
+        pub receive_percent: f64 = share("receive_percent")
+            .title("receiving")
+            .unit("% of one pcpu");
+        /// The driver domain's use when the guest sends.
+        pub send_percent: f64 = share("send_percent").title("sending").unit("% of one pcpu");
+        /// What was done for the guest when it receives (% of one pcpu), of which the simulator
+        /// knows.
+        pub receive_owned_percent: f64 = share("receive_owned_percent").for_programs();
+        /// What was done for the guest when it sends (% of one pcpu).
+        pub send_owned_percent: f64 = share("send_owned_percent").for_programs();
+        /// Sending over receiving.
+        pub weight: f64 = fact("weight").title("sending, over receiving");
+        /// Packets that were dropped, in both directions and all replications.
+        pub lost: u64 = count("lost").unit("packets");
+    }
+
+    /// How use depends on size, in one direction.
+    #[derive(Clone, Copy, PartialEq, Debug, Default)]
+    pub struct SizeEffect {
+        /// Largest use less smallest use, in percent of the mean.
+        pub spread_percent: f64 = share("spread_percent");
+        /// Whether that is over 5 %.
+        pub depends: bool = fact("depends");
+    }
+
+    /// Both benchmarks.
+    #[derive(Clone, PartialEq, Debug, Default)]
+    pub struct Calibration {
+        /// Name of the driver domain.
+        pub driver: String = fact("driver");
+        /// Name of the guest.
+        pub guest: String = fact("guest");
+        /// Packets of several sizes at a fixed rate.
+        pub sizes: Vec<CalibrationRow> = parts("sizes", []);
+        /// Packets of a fixed size at several rates.
+        pub rates: Vec<CalibrationRow> = parts("rates", []);
+        /// How use depends on size when the guest receives.
+        pub receive_size: Inner<SizeEffect> = fact("receive_size");
+        /// How use depends on size when the guest sends.
+        pub send_size: Inner<SizeEffect> = fact("send_size");
+        /// Mean over the rates of sending over receiving.
+        pub weight: f64 = fact("weight");
+        /// Standard deviation of that.
+        pub weight_deviation: f64 = fact("weight_deviation");
+        /// The mean of the same ratio of what was done for the guest.
+        pub owned_weight: f64 = fact("owned_weight");
+        /// The weight as scenarios have it.
+        pub send_weight_thousandths: u32 = fact("send_weight_thousandths");
+    }
 }
 
-/// How use depends on size, in one direction.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-pub struct SizeEffect {
-    /// Largest use less smallest use, in percent of the mean.
-    pub spread_percent: f64,
-    /// Whether that is over [`INDEPENDENT_WITHIN`].
-    pub depends: bool,
-}
+impl Calibration {
+    /// The calibration for programs.
+    pub fn answer(&self) -> Answered {
+        let doc = "What `domio calibrate --json` prints: what packets cost a driver domain.";
+        let mut answer = Answered::of("calibrate", 2, doc, self);
+        answer.findings = self.findings().into_iter().map(Sentence::new).collect();
+        answer
+    }
 
-/// Both benchmarks.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Calibration {
-    /// Name of the driver domain.
-    pub driver: String,
-    /// Name of the guest.
-    pub guest: String,
-    /// Fixed rate, sizes varied.
-    pub sizes: Vec<CalibrationRow>,
-    /// Fixed size, rates varied.
-    pub rates: Vec<CalibrationRow>,
-    /// How use depends on size when the guest receives.
-    pub receive_size: SizeEffect,
-    /// How use depends on size when the guest sends.
-    pub send_size: SizeEffect,
-    /// Mean over the rates of sending over receiving.
-    pub weight: f64,
-    /// Standard deviation of that.
-    pub weight_deviation: f64,
-    /// The mean of the same ratio of what was done for the guest.
-    pub owned_weight: f64,
-    /// The weight as scenarios have it.
-    pub send_weight_thousandths: u32,
+    /// Both benchmarks as people read them.
+    pub fn tables(&self) -> [Table; 2] {
+        let driver = &self.driver;
+        let sizes = format!("{driver}'s use, {FIXED_RATE} packets/s of several sizes");
+        let rates = format!("{driver}'s use, packets of {FIXED_SIZE} bytes at several rates");
+        [Table::of(sizes, &self.sizes), Table::of(rates, &self.rates)]
+    }
+
+    /// What was found, a sentence each.
+    pub fn findings(&self) -> Vec<String> {
+        let effects = [
+            ("receiving", self.receive_size),
+            ("sending", self.send_size),
+        ];
+        let effects = effects.map(|(what, Inner(effect))| {
+            let verdict = match effect.depends {
+                true => "depends on size",
+                false => "does not depend on size",
+            };
+            let spread = effect.spread_percent;
+            format!("The cost of {what} {verdict}: it varies by {spread:.1} % of its mean.")
+        });
+        let weight = format!(
+            "Sending over receiving: {:.3}, standard deviation {:.3}; of the work for {} alone \
+             {:.3}.",
+            self.weight, self.weight_deviation, self.guest, self.owned_weight
+        );
+        let thousandths = self.send_weight_thousandths;
+        let scenario = format!("In a scenario: send_weight_thousandths = {thousandths}");
+        let rows = self.sizes.iter().chain(&self.rates);
+        let lost: u64 = rows.map(|row| row.lost).sum();
+        let lost = (lost > 0).then(|| {
+            format!(
+                "{lost} packets were lost on the way: where that is many, the host cannot keep up, \
+                 and its figures are of what it got to."
+            )
+        });
+        let found = effects.into_iter().chain([weight, scenario]);
+        found.chain(lost).collect()
+    }
 }
 
 /// A host that benchmarks can be run on.
@@ -291,8 +347,8 @@ impl Bench {
         Calibration {
             driver: self.driver.1.clone(),
             guest: self.built.host.domains[self.guest].name.clone(),
-            receive_size: effect(sizes.iter().map(|r| r.receive_percent)),
-            send_size: effect(sizes.iter().map(|r| r.send_percent)),
+            receive_size: Inner(effect(sizes.iter().map(|r| r.receive_percent))),
+            send_size: Inner(effect(sizes.iter().map(|r| r.send_percent))),
             sizes,
             rates: rows(&points[SIZES.len() * 2..], rates),
             weight: mean,
@@ -440,7 +496,7 @@ mod tests {
             (1.25, 0.0)
         );
         assert_eq!(calibration.send_weight_thousandths, 1_250);
-        assert!(!calibration.receive_size.depends && calibration.send_size.depends);
+        assert!(!calibration.receive_size.0.depends && calibration.send_size.0.depends);
         assert_eq!(calibration.sizes.len(), 12);
         assert_eq!(calibration.rates[9].packets_per_s, 18_000);
         assert_eq!(calibration.rates[9].send_percent, 22.5);

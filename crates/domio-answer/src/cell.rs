@@ -144,6 +144,12 @@ impl From<String> for Cell {
     }
 }
 
+impl From<Cow<'static, str>> for Cell {
+    fn from(text: Cow<'static, str>) -> Self {
+        Cell::Text(text)
+    }
+}
+
 impl From<&'static str> for Cell {
     fn from(text: &'static str) -> Self {
         Cell::text(text)

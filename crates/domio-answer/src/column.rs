@@ -15,9 +15,13 @@ pub enum Holds {
     Text,
     /// Yes or no.
     Flag,
+    /// A number, a text, or yes or no: what a key of a scenario takes.
+    Any,
     /// Rows of a table within the row: [`Column::parts`].
     Rows,
-    /// Such a row, or none.
+    /// Rows of a name and a value, in two columns of [`Column::parts`].
+    Map,
+    /// One row; where the column is optional, one or none.
     RowType,
 }
 
@@ -155,12 +159,18 @@ pub fn share(key: impl Into<Cow<'static, str>>) -> Column {
 }
 
 /// Rows within the row, by their keys. A type that is a row itself has its own columns, and
-/// `columns` is empty; a map or a tuple takes one of them for each of its types.
+/// `columns` is empty; a map or a tuple takes one of them for each of its types. A list of plain
+/// values needs none: its column has the key of the list.
 pub fn parts(key: &'static str, columns: impl Into<Vec<Column>>) -> Column {
     Column {
         parts: columns.into(),
         ..column(key, "", ColumnKind::Parts)
     }
+}
+
+/// Values by name, which JSON has as an object.
+pub fn by_name(key: &'static str, value: Column) -> Column {
+    parts(key, [self::key("name").of(Holds::Text), value]).of(Holds::Map)
 }
 
 /// The rows with the largest values in their column `by`, at most `most` of them.
@@ -173,6 +183,14 @@ impl Column {
     pub fn title(self, title: impl Into<Cow<'static, str>>) -> Self {
         let title = title.into();
         Column { title, ..self }
+    }
+
+    /// The same in this unit.
+    pub fn unit(self, unit: &'static str) -> Self {
+        Column {
+            unit: unit.into(),
+            ..self
+        }
     }
 
     /// The same with this meaning.
@@ -220,8 +238,13 @@ impl Column {
         }
     }
 
+    /// Whether people see the column in a table. Rows within are tables of their own.
+    pub fn is_for_people(&self) -> bool {
+        self.audience == Audience::All && !self.is_nested()
+    }
+
     /// Whether the cells are rows.
     pub fn is_nested(&self) -> bool {
-        matches!(self.holds, Holds::Rows | Holds::RowType)
+        matches!(self.holds, Holds::Rows | Holds::Map | Holds::RowType)
     }
 }

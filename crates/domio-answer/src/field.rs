@@ -3,6 +3,7 @@
 use crate::cell::{Cell, MeanCell};
 use crate::column::{Column, ColumnKind, Holds};
 use domio_core::{Better, Class, DomainId, Duration, Instant, PcpuId, Runstate, VcpuName};
+use serde::Deserialize;
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -118,10 +119,16 @@ impl<A: FieldType, B: FieldType> FieldType for (A, B) {
 /// The column of rows within, each of which is a `T`.
 fn nested<T: FieldType>(declared: &mut dyn Iterator<Item = Column>, holds: Holds) -> Vec<Column> {
     let column = declared.next().expect("a column for each field");
-    let parts = T::columns(&mut column.parts.clone().into_iter());
+    let within = match column.parts.is_empty() {
+        true => vec![column.clone()],
+        false => column.parts.clone(),
+    };
     vec![Column {
-        holds,
-        parts,
+        holds: match column.holds {
+            Holds::Map => Holds::Map,
+            _ => holds,
+        },
+        parts: T::columns(&mut within.into_iter()),
         ..column
     }]
 }
@@ -163,8 +170,82 @@ impl<T: FieldType> FieldType for Vec<T> {
     }
 }
 
+/// So many values. Those of the first run stay.
+impl<T: FieldType, const N: usize> FieldType for [T; N] {
+    fn columns(declared: &mut dyn Iterator<Item = Column>) -> Vec<Column> {
+        nested::<T>(declared, Holds::Rows)
+    }
+
+    fn put(&self, out: &mut Vec<Cell>) {
+        out.push(Cell::Rows(self.iter().map(cells).collect()));
+    }
+
+    fn take(cells: &mut Iter<'_, Cell>, known: Known<'_>) -> Option<Self> {
+        rows_of(cells, known)?.try_into().ok()
+    }
+
+    fn add(&mut self, _: &Self, columns: &mut Iter<'_, Column>) {
+        columns.next();
+    }
+}
+
+/// So many values, or nothing.
+impl<T: FieldType, const N: usize> FieldType for Option<[T; N]> {
+    fn columns(declared: &mut dyn Iterator<Item = Column>) -> Vec<Column> {
+        let columns = <[T; N]>::columns(declared).into_iter();
+        columns.map(Column::optional).collect()
+    }
+
+    fn put(&self, out: &mut Vec<Cell>) {
+        match self {
+            Some(values) => values.put(out),
+            None => out.push(Cell::None),
+        }
+    }
+
+    fn take(cells: &mut Iter<'_, Cell>, known: Known<'_>) -> Option<Self> {
+        match cells.as_slice().first()? {
+            Cell::None => {
+                cells.next();
+                Some(None)
+            }
+            _ => <[T; N]>::take(cells, known).map(Some),
+        }
+    }
+
+    fn add(&mut self, _: &Self, columns: &mut Iter<'_, Column>) {
+        columns.next();
+    }
+}
+
+/// A row within a row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+#[serde(transparent)]
+pub struct Inner<T>(pub T);
+
+impl<T: FieldType> FieldType for Inner<T> {
+    fn columns(declared: &mut dyn Iterator<Item = Column>) -> Vec<Column> {
+        nested::<T>(declared, Holds::RowType)
+    }
+
+    fn put(&self, out: &mut Vec<Cell>) {
+        out.push(Cell::Rows(vec![cells(&self.0)]));
+    }
+
+    fn take(cells: &mut Iter<'_, Cell>, known: Known<'_>) -> Option<Self> {
+        let rows: [T; 1] = rows_of(cells, known)?.try_into().ok()?;
+        let [row] = rows;
+        Some(Inner(row))
+    }
+
+    fn add(&mut self, other: &Self, columns: &mut Iter<'_, Column>) {
+        let column = columns.next().expect("a column for each field");
+        self.0.add(&other.0, &mut column.parts.iter());
+    }
+}
+
 /// A row within a row, or none.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Maybe<T>(pub Option<T>);
 
 impl<T> Default for Maybe<T> {
@@ -175,7 +256,8 @@ impl<T> Default for Maybe<T> {
 
 impl<T: FieldType> FieldType for Maybe<T> {
     fn columns(declared: &mut dyn Iterator<Item = Column>) -> Vec<Column> {
-        nested::<T>(declared, Holds::RowType)
+        let columns = nested::<T>(declared, Holds::RowType).into_iter();
+        columns.map(Column::optional).collect()
     }
 
     fn put(&self, out: &mut Vec<Cell>) {
@@ -382,6 +464,19 @@ impl Value for bool {
             ColumnKind::Any => *self |= other,
             _ => {}
         }
+    }
+}
+
+/// A value of any kind.
+impl Value for Cell {
+    const HOLDS: Holds = Holds::Any;
+
+    fn cell(&self) -> Cell {
+        self.clone()
+    }
+
+    fn of(cell: &Cell, _: Known<'_>) -> Option<Self> {
+        Some(cell.clone())
     }
 }
 

@@ -10,6 +10,8 @@
 use crate::answer::Answered;
 use crate::cell::Cell;
 use crate::column::{Column, ColumnKind, Holds};
+use crate::file::text;
+use crate::table::Table;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 /// A list of rows.
@@ -48,6 +50,17 @@ impl Serialize for Rows<'_> {
             cells,
             shown: &shown,
         }))
+    }
+}
+
+/// Its rows.
+impl Serialize for Table {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let rows = Rows {
+            columns: self.columns(),
+            rows: self.rows(),
+        };
+        rows.serialize(to)
     }
 }
 
@@ -90,6 +103,11 @@ impl Serialize for Of<'_> {
                 }
                 .serialize(to),
             },
+            Cell::Rows(rows) if column.holds == Holds::Map => {
+                let names = rows.iter().map(|row| text(&row[0]));
+                let values = rows.iter().map(|row| Of(&column.parts[1], &row[1]));
+                to.collect_map(names.zip(values))
+            }
             Cell::Rows(rows) => Rows {
                 columns: &column.parts,
                 rows,

@@ -47,5 +47,5 @@ pub use bytes::{decode, encode};
 pub use cell::{Cell, MeanCell, Tone};
 pub use column::{Audience, Column, ColumnKind, Holds};
 pub use domio_core::Class;
-pub use field::{FieldType, Known, Maybe, RowType, Value, add_rows};
+pub use field::{FieldType, Inner, Known, Maybe, RowType, Value, add_rows};
 pub use table::Table;

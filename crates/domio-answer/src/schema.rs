@@ -49,7 +49,7 @@ fn row(
     let own = columns.iter().map(|c| (c.key.clone(), property(c)));
     let always = columns
         .iter()
-        .filter(|c| !c.optional || c.kind == ColumnKind::Key)
+        .filter(|c| !c.optional || c.kind == ColumnKind::Key || c.holds == Holds::RowType)
         .map(|c| text(c.key.clone()));
     let required = first.iter().map(|(key, _)| text(key.clone())).chain(always);
     vec![
@@ -74,11 +74,22 @@ fn property(column: &Column) -> Json {
     let one = || object(row(&column.parts, Vec::new(), column.open));
     let null = || object([("type", text("null"))]);
     match (column.holds, column.optional) {
-        (Holds::Rows, _) => entries.extend(list(match &column.parts[..] {
-            [alone] if !column.open => property(alone),
-            _ => one(),
-        })),
-        (Holds::RowType, _) => entries.push(("anyOf", Json::List(vec![one(), null()]))),
+        (Holds::Rows, optional) => {
+            let mut list = list(match &column.parts[..] {
+                [alone] if !column.open => property(alone),
+                _ => one(),
+            });
+            if optional {
+                list[0].1 = Json::List(vec![text("array"), text("null")]);
+            }
+            entries.extend(list);
+        }
+        (Holds::Map, _) => entries.extend([
+            ("type", text("object")),
+            ("additionalProperties", property(&column.parts[1])),
+        ]),
+        (Holds::RowType, true) => entries.push(("anyOf", Json::List(vec![one(), null()]))),
+        (Holds::RowType, false) => entries.push(("allOf", Json::List(vec![one()]))),
         (Holds::Estimate, true) => entries.push(("anyOf", Json::List(vec![estimate(), null()]))),
         (Holds::Estimate, false) => entries.push(("allOf", Json::List(vec![estimate()]))),
         (plain, optional) => entries.push(("type", plain_type(plain, optional))),
@@ -88,16 +99,18 @@ fn property(column: &Column) -> Json {
 
 /// The type of a cell that holds no more than one value.
 fn plain_type(holds: Holds, optional: bool) -> Json {
-    let name = match holds {
-        Holds::Whole => "integer",
-        Holds::Number => "number",
-        Holds::Flag => "boolean",
-        _ => "string",
+    let names: &[&'static str] = match holds {
+        Holds::Whole => &["integer"],
+        Holds::Number => &["number"],
+        Holds::Flag => &["boolean"],
+        Holds::Any => &["number", "boolean", "string"],
+        _ => &["string"],
     };
     // JSON has no numbers that are none.
-    match optional || holds == Holds::Number {
-        true => Json::List(vec![text(name), text("null")]),
-        false => text(name),
+    let null = (optional || holds == Holds::Number).then_some(&"null");
+    match (names, null) {
+        ([name], None) => text(*name),
+        _ => Json::List(names.iter().chain(null).map(|name| text(*name)).collect()),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Tables.
 
 use crate::cell::{Cell, Tone};
-use crate::column::{Audience, Column, ColumnKind, Holds, count};
+use crate::column::{Column, ColumnKind, Holds, count};
 use crate::field::RowType;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -124,9 +124,10 @@ impl Table {
         table
     }
 
-    /// The table as people read it: without the columns for programs alone.
+    /// The table as people read it: without the columns for programs alone, and without rows
+    /// within, which are tables of their own.
     pub fn for_people(&self) -> Table {
-        self.having(|at| self.columns[at].audience == Audience::All)
+        self.having(|at| self.columns[at].is_for_people())
     }
 
     /// The table without the columns in which no row has anything.
@@ -321,14 +322,17 @@ pub(crate) fn fits(columns: &[Column], cells: &[Cell]) {
             | (Cell::Number(_), Holds::Number)
             | (Cell::Estimate(_), Holds::Estimate)
             | (Cell::Text(_), Holds::Text)
-            | (Cell::Flag(_), Holds::Flag) => true,
-            (Cell::Rows(rows), Holds::Rows) => {
+            | (Cell::Flag(_), Holds::Flag)
+            | (Cell::Whole(_) | Cell::Number(_) | Cell::Text(_) | Cell::Flag(_), Holds::Any) => {
+                true
+            }
+            (Cell::Rows(rows), Holds::Rows | Holds::Map) => {
                 rows.iter().for_each(|row| fits(&column.parts, row));
                 true
             }
             (Cell::Rows(rows), Holds::RowType) => {
                 rows.iter().for_each(|row| fits(&column.parts, row));
-                rows.len() < 2
+                rows.len() == 1 || rows.is_empty() && column.optional
             }
             _ => false,
         };

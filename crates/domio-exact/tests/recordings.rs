@@ -1,10 +1,10 @@
-//! Twins that make the decisions which were recorded on a real Xen 4.17 (`testdata/xen-traces`).
+//! Simulations that make the decisions which were recorded on a real Xen 4.17 (`testdata/xen-traces`).
 //!
 //! The dispatches of one recording are followed to the last; `cargo xtask nightly` does so with the
 //! others.
 
 use domio_exact::SearchSettings;
-use domio_twin::{Agreement, Judgement, Recording, shipped};
+use domio_validate::{Agreement, Judgement, Recording, shipped};
 
 /// In which figures an agreement differs, each after the name of its domain.
 fn differences(agreement: &Agreement) -> Vec<String> {
@@ -23,13 +23,13 @@ fn exact(recording: &Recording, tries: u32) -> Agreement {
 
 fn makes_every_dispatch(name: &str, tries: u32) {
     let agreement = exact(&shipped::recording(name).unwrap(), tries);
-    let followed = agreement.exact.as_ref().unwrap();
+    let followed = agreement.exact.0.as_ref().unwrap();
     assert_eq!(
         followed.dispatches, followed.of,
         "every dispatch, in order and time: {:?}",
-        followed.parts
+        followed.parts.0
     );
-    assert_eq!(followed.parts, None);
+    assert_eq!(followed.parts.0, None);
     assert_eq!(differences(&agreement), [""; 0]);
 }
 
@@ -56,7 +56,7 @@ fn seven_burning_guests_make_every_recorded_dispatch() {
     makes_every_dispatch("c1-burn7", 100_000);
 }
 
-/// A search that explains little says where the twin parts.
+/// A search that explains little says where the simulation parts.
 #[test]
 fn a_wrong_description_parts_early() {
     let mut recording = shipped::recording("c1-weights-1-2-4").unwrap();
@@ -64,9 +64,9 @@ fn a_wrong_description_parts_early() {
     let agreement = exact(&recording, 200);
     assert_eq!(agreement.verdict, Judgement::Differs);
     assert!(differences(&agreement).contains(&"g1 share".to_owned()));
-    let followed = agreement.exact.unwrap();
+    let followed = agreement.exact.0.unwrap();
     assert!(followed.dispatches < followed.of / 2, "{followed:?}");
-    let parts = followed.parts.expect("it parts");
+    let parts = followed.parts.0.expect("it parts");
     assert!(parts.at_s < 10.0, "{parts:?}");
 }
 

@@ -10,7 +10,7 @@ use domio_run::driver_work::OwnersOnly;
 use domio_run::simulate::{self, RunFault};
 use domio_run::{Sample, SampleKey, Subject};
 use domio_scenario::{Built, Scenario};
-use domio_stats::compare::ComparedFigure;
+use domio_stats::compare::VariantFigure;
 use domio_stats::gains::{self, Gain};
 use std::borrow::Cow;
 
@@ -85,7 +85,7 @@ rows! {
 
     /// Variants side by side.
     #[derive(Clone, PartialEq, Debug, Default)]
-    pub struct Compared {
+    pub struct ComparedVariants {
         /// File or name of the first scenario.
         pub scenario: String = fact("scenario");
         /// What is compared; the first is what the others are compared with.
@@ -101,11 +101,11 @@ rows! {
         pub changes: Vec<Gain> = parts("changes", []);
         /// Figures of domains by measure, domain and variant, then those of the work of driver
         /// domains.
-        pub measures: Vec<ComparedFigure> = parts("measures", []);
+        pub measures: Vec<VariantFigure> = parts("measures", []);
     }
 }
 
-impl Compared {
+impl ComparedVariants {
     /// The same with what the `samples` of the variants, by their labels, say of `domains`.
     /// `measured_ms` is the length of the measured time of one replication.
     pub fn with(
@@ -121,7 +121,7 @@ impl Compared {
             samples,
             measured_ms,
         ));
-        Compared {
+        ComparedVariants {
             changes: gains::changes(&names, samples),
             measures,
             ..self
@@ -134,8 +134,8 @@ impl Compared {
     }
 
     /// The figures of the work of driver domains.
-    pub fn driver_work(&self) -> &[ComparedFigure] {
-        let is_work = |figure: &ComparedFigure| figure.of.driver.is_some();
+    pub fn driver_work(&self) -> &[VariantFigure] {
+        let is_work = |figure: &VariantFigure| figure.of.driver.is_some();
         let begin = self.measures.iter().position(is_work);
         &self.measures[begin.unwrap_or(self.measures.len())..]
     }

@@ -6,6 +6,7 @@
 //! | `scenarios` | scenarios by path or name, and what is said of their mistakes |
 //! | `traces`, `trace_file`, `clock` | traces that scenarios replay, and traces that are read |
 //! | `recordings`, `papers` | recordings of real hosts, papers and their claims |
+//! | `validated` | how simulations agree with recordings, for programs and in words |
 //! | `hosts` | hosts of scenarios, built and simulated |
 //! | `cells`, `drive` | cells of a sweep, run on all cores |
 //! | `comparison`, `explained` | variants side by side, waits explained |
@@ -30,6 +31,7 @@ pub mod scenarios;
 pub mod suggest;
 pub mod trace_file;
 pub mod traces;
+pub mod validated;
 
 /// Hears one sentence that is good to know, which begins with "note: " or "warning: ".
 pub type Tell<'t> = &'t dyn Fn(&str);

@@ -4,8 +4,7 @@ use crate::{input, suggest};
 use anyhow::{Context, anyhow};
 use domio_exact::SearchSettings;
 use domio_run::Replicator;
-use domio_twin::{Agreement, Judgement, Recording, RecordingError, shipped};
-use serde_json::{Value, json};
+use domio_validate::{Agreement, Judgement, Recording, RecordingError, shipped};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -30,7 +29,7 @@ pub fn find(
     Ok(found)
 }
 
-/// How far the twins of `recordings` agree with them, in their order.
+/// How far the simulations of `recordings` agree with them, in their order.
 pub fn agreements(
     recordings: &[Recording],
     exact: bool,
@@ -50,18 +49,6 @@ pub fn agreements(
 /// How many of `agreements` have `verdict`.
 pub fn count(agreements: &[Agreement], verdict: Judgement) -> usize {
     agreements.iter().filter(|a| a.verdict == verdict).count()
-}
-
-/// The agreements for programs.
-pub fn to_json(agreements: &[Agreement]) -> Value {
-    json!({
-        "traces": agreements,
-        "summary": {
-            "agree": count(agreements, Judgement::Agrees),
-            "differ": count(agreements, Judgement::Differs),
-            "cannot_tell": count(agreements, Judgement::CannotTell),
-        },
-    })
 }
 
 /// The recordings that are called `named`: those of the folder of that name, or a shipped one where

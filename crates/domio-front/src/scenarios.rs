@@ -3,13 +3,123 @@
 use crate::input::{self, InputKind, STDIN_NAME, Stream};
 use crate::suggest;
 use anyhow::{Context, anyhow, bail};
+use domio_answer::{Answered, Table, rows};
 use domio_papers::folders;
 use domio_papers::paper::{self, Paper};
-use domio_scenario::{Code, MAX_BYTES, Parts, Scenario, ScenarioErrors, example, examples};
+use domio_scenario::{
+    Code, MAX_BYTES, Parts, Problem, Scenario, ScenarioErrors, example, examples,
+};
 use std::fmt;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
+
+rows! {
+    /// A scenario as text.
+    #[derive(Clone, PartialEq, Debug, Default)]
+    pub struct ScenarioText {
+        /// Name.
+        pub name: String = key("name");
+        /// What it shows.
+        pub title: String = fact("title");
+        /// The scenario.
+        pub text: String = fact("text");
+    }
+
+    /// A scenario that was checked.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct CheckedScenario {
+        /// The file.
+        pub file: String = key("file");
+        /// Whether it can be run.
+        pub valid: bool = fact("valid");
+        /// What else to know of a scenario that can be run.
+        pub notices: Vec<String> = parts("notices", []);
+        /// What is wrong, as far as it is listed.
+        pub errors: Vec<ProblemRow> = parts("errors", []);
+        /// Mistakes in all.
+        pub total: usize = count("total");
+    }
+
+    /// A mistake.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct ProblemRow {
+        /// Kind of mistake.
+        code: String = fact("code");
+        /// File, or `--set`.
+        file: String = fact("file");
+        /// Line, from 1.
+        line: usize = fact("line");
+        /// Column in characters, from 1.
+        column: usize = fact("column");
+        /// Bytes before, from 0.
+        offset: usize = fact("offset");
+        /// Path of the key, empty without one.
+        key: String = fact("key");
+        /// What is wrong.
+        message: String = fact("message");
+        /// What was found.
+        found: String = fact("found");
+        /// What is allowed.
+        expected: String = fact("expected");
+        /// What to do.
+        hint: Option<String> = fact("hint");
+    }
+}
+
+impl ScenarioText {
+    /// The scenario `text`, which can ask for `parts`.
+    pub fn of(name: &str, text: String, parts: &Parts) -> Self {
+        let scenario = Scenario::parse(name, text.as_bytes(), parts);
+        let title = scenario.ok().and_then(|s| s.plan().title.clone());
+        ScenarioText {
+            name: name.to_owned(),
+            title: title.unwrap_or_default(),
+            text,
+        }
+    }
+
+    /// For programs.
+    pub fn answer(&self) -> Answered {
+        let doc = "What `domio scenario show --json` prints, and `from-trace` and `from-lists`.";
+        Answered::of("scenario-show", 2, doc, self)
+    }
+}
+
+impl CheckedScenario {
+    /// The scenario in `file`: a list of notices, or what is wrong.
+    pub fn of(file: String, checked: &Result<Vec<String>, ScenarioErrors>) -> Self {
+        CheckedScenario {
+            file,
+            valid: checked.is_ok(),
+            notices: checked.as_ref().map_or_else(|_| Vec::new(), Clone::clone),
+            errors: checked.as_ref().map_or_else(problems, |_| Vec::new()),
+            total: checked.as_ref().map_or_else(ScenarioErrors::total, |_| 0),
+        }
+    }
+}
+
+/// Each mistake that is listed.
+pub fn problems(errors: &ScenarioErrors) -> Vec<ProblemRow> {
+    let row = |p: &Problem| ProblemRow {
+        code: p.code.name().to_owned(),
+        file: p.source.clone(),
+        line: p.line,
+        column: p.column,
+        offset: p.offset,
+        key: p.key.clone(),
+        message: p.message.clone(),
+        found: p.found.clone(),
+        expected: p.expected.clone(),
+        hint: p.hint.clone(),
+    };
+    errors.problems().iter().map(row).collect()
+}
+
+/// The mistakes as a table, one a row.
+pub fn problem_table(errors: &ScenarioErrors) -> Table {
+    Table::of("", &problems(errors))
+}
 
 /// The scenario in the file `name` (`-` for standard input), or the shipped one or the cell of a
 /// paper of that name when there is no such file. It can ask for `parts`.

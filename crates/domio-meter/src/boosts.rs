@@ -112,6 +112,11 @@ impl BoostCounts {
         &mut self.0[pcpu.index()]
     }
 
+    /// Whether there is a boost.
+    pub fn any(&self) -> bool {
+        self.0.iter().any(|n| *n > 0)
+    }
+
     /// Boosts on `pcpu`.
     pub fn on(&self, pcpu: PcpuId) -> u64 {
         self.0.get(pcpu.index()).copied().unwrap_or(0)

@@ -4,6 +4,8 @@ mod work;
 
 use std::fmt;
 
+use domio_answer::column::{count, fact};
+use domio_answer::{Answered, Holds, Sentence, rows, texts};
 use domio_core::{
     ActorId, DomainId, Instant, Kind, Names, PcpuId, Record, Runstate, Sink, VcpuName,
 };
@@ -11,6 +13,9 @@ use domio_trace::{Losses, VCPUS_MAX};
 
 use crate::told::Told;
 use work::WorkRules;
+
+/// What the schema says of a report.
+const DOC: &str = "What `domio trace check --json` prints: whether a trace can be true.";
 
 /// Most findings that are kept; further ones are only counted.
 const FINDINGS_MAX: usize = 1000;
@@ -52,21 +57,41 @@ struct Place {
     pcpu: PcpuId,
 }
 
-/// What a trace check found.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct CheckReport {
-    /// Records checked.
-    pub records: u64,
-    /// Records that Xen dropped, as the trace says.
-    pub lost_records: u64,
-    /// Vcpus seen in runstate records.
-    pub vcpus: usize,
-    /// Pcpus seen.
-    pub pcpus: usize,
-    /// The first findings, 1000 at most.
-    pub findings: Vec<TraceFinding>,
-    /// All findings.
-    pub total: u64,
+rows! {
+    /// What a trace check found.
+    #[derive(Clone, PartialEq, Eq, Debug, Default)]
+    pub struct CheckReport {
+        /// Records read.
+        pub records: u64 = count("records");
+        /// Records that Xen dropped, as the trace says.
+        pub lost_records: u64 = count("lost_records");
+        /// Vcpus seen in runstate records.
+        pub vcpus: usize = count("vcpus");
+        /// Pcpus seen.
+        pub pcpus: usize = count("pcpus");
+        /// Findings in all.
+        pub total: u64 = count("total");
+        /// The first findings, 1000 at most.
+        pub findings: Vec<TraceFinding> = parts("problems", []);
+    }
+
+    /// One impossible thing.
+    #[derive(Clone, PartialEq, Eq, Debug)]
+    pub struct TraceFinding {
+        /// Number of the record, from 0.
+        pub record: u64 = key("record");
+        /// Its time.
+        pub at: Instant = moment("at_ns");
+        /// Its pcpu.
+        pub pcpu: PcpuId = fact("pcpu");
+        /// What is wrong.
+        pub problem: TraceProblem = fact("problem");
+    }
+}
+
+texts! {
+    // What is wrong is said, and never read back.
+    TraceProblem: |problem| problem.to_string().into(), |_, _| None;
 }
 
 impl CheckReport {
@@ -74,19 +99,30 @@ impl CheckReport {
     pub fn is_clean(&self) -> bool {
         self.total == 0
     }
-}
 
-/// One impossible thing.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct TraceFinding {
-    /// Number of the record, from 0.
-    pub record: u64,
-    /// Its time.
-    pub at: Instant,
-    /// Its pcpu.
-    pub pcpu: PcpuId,
-    /// What is wrong.
-    pub problem: TraceProblem,
+    /// The report for programs. `truncated` says whether the file ends too early, `damaged_places`
+    /// how many places of it were left out.
+    pub fn answer(&self, truncated: bool, damaged_places: u64) -> Answered {
+        let mut answer = Answered::of("trace-check", 2, DOC, self);
+        let flag = |key: &'static str| fact(key).of(Holds::Flag);
+        let clean = self.is_clean() && !truncated && damaged_places == 0;
+        answer.derive(flag("clean").doc("Whether nothing was found."), clean);
+        let doc = "Whether the file ends too early.";
+        answer.derive(flag("truncated").doc(doc), truncated);
+        let places = count("damaged_places").of(Holds::Whole);
+        let doc = "Damaged places that were left out.";
+        answer.derive(places.doc(doc), damaged_places);
+        answer.findings = vec![Sentence::new(self.covers())];
+        answer
+    }
+
+    /// What was read and found, in a line.
+    pub fn covers(&self) -> String {
+        format!(
+            "{} records of {} vcpus on {} pcpus, {} lost, {} findings",
+            self.records, self.vcpus, self.pcpus, self.lost_records, self.total
+        )
+    }
 }
 
 /// What can be wrong.

@@ -1,5 +1,6 @@
 //! Samples of a length of time, exact as long as there is room.
 
+use domio_answer::rows;
 use hdrhistogram::Histogram;
 
 /// Digits that a histogram keeps: quantiles are then right to 0.1 %.
@@ -17,31 +18,34 @@ pub(crate) enum Distribution {
     Histogram(Histogram<u64>),
 }
 
-/// Quantiles of a distribution, in nanoseconds; `None` when there is no sample.
-///
-/// The quantile `q` of `n` samples is the sample number floor(q n), counted from 0, in ascending
-/// order.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Quantiles {
-    /// Number of samples.
-    pub count: u64,
-    /// Whether the quantiles are samples themselves; otherwise they are right to 0.1 %.
-    pub exact: bool,
-    /// Arithmetic mean.
-    pub mean: Option<f64>,
-    /// Standard deviation of the samples themselves: the square root of the mean square distance
-    /// from the mean.
-    pub sd: Option<f64>,
-    /// 5 % of the samples are below.
-    pub p5: Option<u64>,
-    /// The median.
-    pub p50: Option<u64>,
-    /// 95 % of the samples are below.
-    pub p95: Option<u64>,
-    /// 99 % of the samples are below.
-    pub p99: Option<u64>,
-    /// The largest sample.
-    pub max: Option<u64>,
+rows! {
+    /// Quantiles of a distribution, in the unit of the samples, which is nanoseconds for lengths of
+    /// time; `None` when there is no sample.
+    ///
+    /// The quantile `q` of `n` samples is the sample number floor(q n), counted from 0, in
+    /// ascending order.
+    #[derive(Clone, Copy, PartialEq, Debug, Default)]
+    pub struct Quantiles {
+        /// Number of samples.
+        pub count: u64 = count("count");
+        /// 5 % of the samples are below.
+        pub p5: Option<u64> = fact("p5");
+        /// The median.
+        pub p50: Option<u64> = fact("p50");
+        /// 95 % of the samples are below.
+        pub p95: Option<u64> = fact("p95");
+        /// 99 % of the samples are below.
+        pub p99: Option<u64> = fact("p99");
+        /// The largest sample.
+        pub max: Option<u64> = max("max", "");
+        /// Arithmetic mean.
+        pub mean: Option<f64> = fact("mean");
+        /// Standard deviation of the samples themselves: the square root of the mean square
+        /// distance from the mean.
+        pub sd: Option<f64> = fact("sd");
+        /// Whether the quantiles are samples themselves; otherwise they are right to 0.1 %.
+        pub exact: bool = all("exact");
+    }
 }
 
 impl Quantiles {

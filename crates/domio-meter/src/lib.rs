@@ -3,7 +3,7 @@
 //! [`Meter`] takes records one by one, from a file or straight from a simulated host, and makes a
 //! [`Summary`]: who ran, waited and was blocked for how long, how long a run lasted, how long a
 //! woken vcpu waited for its pcpu, what a domain's network delivered and how long pings took, what
-//! clients of its web servers saw, for whom driver domains worked. [`SummaryJson`] is what `domio
+//! clients of its web servers saw, for whom driver domains worked. [`Summary::answer`] is what `domio
 //! trace summary --json` prints. [`Explainer`] tells behind whom each vcpu waited and why, and what
 //! packets and requests of guests waited for. [`Sampler`] gives the figures of each interval, as
 //! XenMon shows them, and [`charges`] what guests owe their driver domain. [`Baked`] gives XenMon's
@@ -46,6 +46,7 @@
 //! and what holds the item.
 
 mod account;
+mod answer;
 pub mod block;
 mod boosts;
 mod charge;
@@ -53,7 +54,6 @@ mod check;
 mod distribution;
 mod explain;
 mod figures;
-mod json;
 mod meter;
 mod moves;
 mod residence;
@@ -73,10 +73,6 @@ pub use explain::{
     MAP_ROWS, Map, MapChange, MapRow, MapWindow, Side, VcpuWaits, WORST_MAX, WaitTells, Why,
     capitalised,
 };
-pub use json::{
-    AccountJson, DomainJson, FiguresJson, MicrosJson, PcpuJson, SamplesJson, SummaryJson,
-    TallyJson, VcpuJson,
-};
 pub use meter::{EXACT_SAMPLES_MAX, Meter};
 pub use moves::at_backend;
 pub use residence::{HostPlaces, Level, MovedOver, RanOn, RanWhere, Residence};
@@ -87,7 +83,7 @@ pub use sampler::{
 pub use summary::{Account, DomainSummary, PcpuSummary, Summary, VcpuSummary, jain_index};
 pub use tallies::{DomainTally, TallyValue};
 pub use told::Told;
-pub use work::{DriverSumsJson, DriverWork, InOrder};
+pub use work::DriverWork;
 pub use xenbaked::{Baked, Payload, Windows};
 
 #[cfg(test)]

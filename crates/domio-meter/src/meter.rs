@@ -366,12 +366,13 @@ impl Meter {
             false => Vec::new(),
             true => self.work.finish(busy),
         };
+        let boosted = self.boosts.any();
         let pcpus = self.pcpus.iter().enumerate().map(|(i, p)| PcpuSummary {
             id: PcpuId(i as u16),
             busy: p.busy,
             idle: p.idle,
             switches: p.switches,
-            boosts: self.boosts.on(PcpuId(i as u16)),
+            boosts: boosted.then(|| self.boosts.on(PcpuId(i as u16))),
         });
         Summary {
             start: Instant::from_nanos(first.max(self.window.from)),

@@ -1,12 +1,13 @@
 //! What a meter found.
 
+use domio_answer::rows;
 use domio_core::{DomainId, FigureTable, Instant, PcpuId, VcpuName};
 
 use crate::boosts::balance_factor;
 use crate::{DomainTally, DriverWork, Quantiles, Residence};
 
 /// The figures of a trace. Times are nanoseconds unless named otherwise.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct Summary {
     /// First record, or start of the measured window when that is later.
     pub start: Instant,
@@ -88,20 +89,22 @@ pub struct VcpuSummary {
     pub residence: Residence,
 }
 
-/// Figures of one pcpu. What is left of the elapsed time is unknown (records lost, or of vcpus that
-/// were not heard of).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct PcpuSummary {
-    /// The pcpu.
-    pub id: PcpuId,
-    /// A vcpu of a domain ran.
-    pub busy: u64,
-    /// The idle vcpu ran.
-    pub idle: u64,
-    /// Context switches to another vcpu, idle or not.
-    pub switches: u64,
-    /// Boosts of vcpus in its run queue, as far as records tell.
-    pub boosts: u64,
+rows! {
+    /// Figures of one pcpu. What is left of the elapsed time is unknown (records lost, or of vcpus
+    /// that were not heard of).
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    pub struct PcpuSummary {
+        /// Number.
+        pub id: PcpuId = key("id").title("pcpu");
+        /// A vcpu of a domain ran.
+        pub busy: u64 = sum("busy_ns", "ns").for_programs();
+        /// The idle vcpu ran.
+        pub idle: u64 = sum("idle_ns", "ns").for_programs();
+        /// Context switches to another vcpu, idle or not.
+        pub switches: u64 = count("switches").for_programs();
+        /// Boosts of vcpus in its run queue; nothing where records tell of none on any.
+        pub boosts: Option<u64> = count("boosts").for_programs();
+    }
 }
 
 impl Account {
@@ -144,7 +147,7 @@ impl Summary {
     /// How evenly boosts are spread over the pcpus ([`balance_factor`]); `None` where there are
     /// none.
     pub fn boost_balance(&self) -> Option<f64> {
-        balance_factor(self.pcpus.iter().map(|pcpu| pcpu.boosts))
+        balance_factor(self.pcpus.iter().filter_map(|pcpu| pcpu.boosts))
     }
 
     /// `ns` in percent of one pcpu over the measured time; 0 when that is empty.

@@ -1,12 +1,9 @@
 //! What a trace tells of for whom driver domains work.
 
-mod json;
-
-pub use json::{DriverSumsJson, InOrder};
-
 use std::collections::BTreeMap;
 
-use domio_answer::rows;
+use domio_answer::column::sum;
+use domio_answer::{Holds, Table, rows};
 use domio_core::{ActorId, DomainId, Names, Record};
 use domio_trace::VCPUS_MAX;
 
@@ -28,6 +25,15 @@ rows! {
 }
 
 impl DriverWork {
+    /// Rows of `works`, with what was done for nobody.
+    pub fn table(works: &[DriverWork]) -> Table {
+        let mut table = Table::of("", works);
+        let nobody = sum("nobody_ns", "ns").of(Holds::Whole);
+        let of_work = works.iter().map(|work| work.nobody().into());
+        table.derive(nobody.doc("The rest of `busy_ns`."), of_work);
+        table
+    }
+
     /// The part of the busy time that was done for nobody: the domain's own processes, and what
     /// the hypervisor does in the time of its vcpus.
     pub fn nobody(&self) -> u64 {

@@ -1,55 +1,51 @@
 //! Two ledgers: which verdicts and which figures are not what they were.
 
-use crate::ledger::ClaimLedger;
-use serde::Serialize;
-use serde_json::{Map, Value};
+use crate::ledger::{ClaimLedger, Found};
+use domio_answer::{Inner, rows};
+use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// A claim of which something moved.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct ClaimMoved {
-    /// Its id.
-    pub id: String,
-    /// Keys of the ledger's JSON whose values differ, with both values.
-    #[serde(flatten)]
-    pub moved: BTreeMap<String, BeforeAfter>,
-}
+rows! {
+    /// A claim of which something moved.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct ClaimMoved {
+        /// Its id.
+        pub id: String = key("id").title("claim");
+        /// What the baseline found.
+        pub before: Inner<Found> = fact("before");
+        /// What this ledger found.
+        pub after: Inner<Found> = fact("after");
+    }
 
-/// A value in two ledgers.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct BeforeAfter {
-    /// In the baseline.
-    pub before: Value,
-    /// In this ledger.
-    pub after: Value,
+    /// What moved between two ledgers.
+    #[derive(Clone, PartialEq, Debug, Default)]
+    pub struct LedgerMoves {
+        /// Claims of which nothing moved.
+        pub same: usize = count("same");
+        /// Claims whose verdict moved, and perhaps their figures, in the order of the ledger.
+        pub verdicts: Vec<ClaimMoved> = parts("verdicts", []);
+        /// Claims whose figures alone moved.
+        pub figures: Vec<ClaimMoved> = parts("figures", []);
+        /// Claims that the baseline does not have.
+        pub missing: Vec<String> = fact("missing");
+    }
 }
-
-/// What moved between two ledgers.
-#[derive(Clone, PartialEq, Debug, Default, Serialize)]
-pub struct LedgerMoves {
-    /// Claims of which nothing moved.
-    pub same: usize,
-    /// Claims whose verdict moved, and perhaps their figures, in the order of the ledger.
-    pub verdicts: Vec<ClaimMoved>,
-    /// Claims whose figures alone moved.
-    pub figures: Vec<ClaimMoved>,
-    /// Claims that the baseline does not have.
-    pub missing: Vec<String>,
-}
-
-/// What may move of a claim. The rest is the claim's own.
-const KEYS: [&str; 6] = [
-    "verdict",
-    "checks",
-    "measured",
-    "unit",
-    "ci95",
-    "replications",
-];
 
 /// A ledger to compare with.
 #[derive(Clone, PartialEq, Debug)]
-pub struct BaselineLedger(BTreeMap<String, Map<String, Value>>);
+pub struct BaselineLedger(BTreeMap<String, Found>);
+
+#[derive(Deserialize)]
+struct Written {
+    claims: Vec<WrittenClaim>,
+}
+
+#[derive(Deserialize)]
+struct WrittenClaim {
+    id: String,
+    #[serde(flatten)]
+    found: Found,
+}
 
 impl BaselineLedger {
     /// The ledger that `domio reproduce --json` printed.
@@ -57,77 +53,74 @@ impl BaselineLedger {
     /// # Errors
     /// What is wrong with the text, in a few words.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let value: Value = serde_json::from_str(text).map_err(|e| format!("it is no JSON: {e}"))?;
-        let claims = value.get("claims").and_then(Value::as_array);
-        let claims = claims.ok_or("it has no list \"claims\"")?;
-        let mut by_id = BTreeMap::new();
-        for (i, claim) in claims.iter().enumerate() {
-            let claim = claim.as_object();
-            let id = claim.and_then(|claim| claim.get("id")?.as_str());
-            let (Some(claim), Some(id)) = (claim, id) else {
-                return Err(format!("claim {i} of its list has no \"id\""));
-            };
-            by_id.insert(id.to_owned(), claim.clone());
-        }
-        Ok(BaselineLedger(by_id))
+        let written: Result<Written, serde_json::Error> = serde_json::from_str(text);
+        let written = written.map_err(|e| match e.is_data() {
+            true => format!("it is no ledger of this version of domio: {e}"),
+            false => format!("it is no JSON: {e}"),
+        })?;
+        let claims = written.claims.into_iter();
+        Ok(BaselineLedger(
+            claims.map(|claim| (claim.id, claim.found)).collect(),
+        ))
     }
 
     /// `ledger` without the claims of which it knows nothing.
     pub fn of(ledger: &ClaimLedger) -> Self {
-        let mut all = written(ledger);
         let known = ledger.entries.iter().filter(|e| {
             let finding = &e.finding;
             !finding.checks.is_empty() || finding.replications > 0
         });
-        let known: Vec<&str> = known.map(|e| e.claim.id.as_str()).collect();
-        all.0.retain(|id, _| known.contains(&id.as_str()));
-        all
+        let known = known.map(|e| (e.claim.id.clone(), as_read(e.finding.found())));
+        BaselineLedger(known.collect())
     }
 
     /// What is different in `ledger`.
     pub fn moves(&self, ledger: &ClaimLedger) -> LedgerMoves {
-        let now = written(ledger);
         let mut moves = LedgerMoves::default();
         for entry in &ledger.entries {
-            let id = &entry.claim.id;
-            let (Some(before), Some(after)) = (self.0.get(id), now.0.get(id)) else {
-                moves.missing.push(id.clone());
+            let id = entry.claim.id.clone();
+            let Some(before) = self.0.get(&id) else {
+                moves.missing.push(id);
                 continue;
             };
-            let value = |claim: &Map<String, Value>, key: &str| claim.get(key).cloned();
-            let moved: BTreeMap<String, BeforeAfter> = KEYS
-                .iter()
-                .filter(|key| before.get(**key) != after.get(**key))
-                .map(|key| {
-                    let pair = BeforeAfter {
-                        before: value(before, key).unwrap_or_default(),
-                        after: value(after, key).unwrap_or_default(),
-                    };
-                    ((*key).to_owned(), pair)
-                })
-                .collect();
-            let id = id.clone();
-            match moved.contains_key("verdict") {
-                _ if moved.is_empty() => moves.same += 1,
-                true => moves.verdicts.push(ClaimMoved { id, moved }),
-                false => moves.figures.push(ClaimMoved { id, moved }),
+            let after = as_read(entry.finding.found());
+            if *before == after {
+                moves.same += 1;
+                continue;
             }
+            let list = match before.verdict == after.verdict {
+                true => &mut moves.figures,
+                false => &mut moves.verdicts,
+            };
+            list.push(ClaimMoved {
+                id,
+                before: Inner(before.clone()),
+                after: Inner(after),
+            });
         }
         moves
     }
 }
 
-/// The ledger as it is read from its own JSON: numbers are rounded alike on both sides.
-fn written(ledger: &ClaimLedger) -> BaselineLedger {
-    let text = serde_json::to_string(ledger).expect("a ledger is JSON");
-    BaselineLedger::parse(&text).expect("a ledger has claims with ids")
+/// What a reader of the ledger's JSON finds: a quick one may miss the last bit of a number.
+fn as_read(found: Found) -> Found {
+    let read = |number: f64| {
+        let text = serde_json::to_string(&number).unwrap_or_default();
+        serde_json::from_str(&text).unwrap_or(number)
+    };
+    Found {
+        measured: found.measured.into_iter().map(read).collect(),
+        ci95: found.ci95.map(|ends| ends.map(read)),
+        ..found
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::claims::Claims;
-    use crate::ledger::{ClaimResult, LedgerEntry};
+    use crate::ledger::{ClaimResult, ClaimRow, LedgerEntry, Verdict};
+    use domio_answer::Table;
     use domio_stats::Estimate;
 
     fn ledger(findings: [ClaimResult; 3]) -> ClaimLedger {
@@ -159,7 +152,9 @@ mod tests {
             ClaimResult::decided(false, values.to_vec(), "ms"),
             ClaimResult::not_implemented(),
         ]);
-        let text = serde_json::to_string_pretty(&one).unwrap();
+        let rows: Vec<ClaimRow> = one.entries.iter().map(LedgerEntry::row).collect();
+        let claims = serde_json::to_string(&Table::of("", &rows)).unwrap();
+        let text = format!("{{\"claims\": {claims}}}");
         let moves = BaselineLedger::parse(&text).unwrap().moves(&one);
         assert_eq!(
             moves,
@@ -186,22 +181,21 @@ mod tests {
         ]);
         let moves = BaselineLedger::of(&before).moves(&after);
         assert_eq!(moves.verdicts[0].id, "ongaro.test1.sedf");
-        let verdict = &moves.verdicts[0].moved["verdict"];
+        let (before, after) = (&moves.verdicts[0].before.0, &moves.verdicts[0].after.0);
         assert_eq!(
-            (&verdict.before, &verdict.after),
-            (&"holds".into(), &"fails".into())
+            (before.verdict, after.verdict),
+            (Verdict::Holds, Verdict::Fails)
         );
         assert_eq!(moves.figures[0].id, "ongaro.fig2.cpu-fairness");
-        assert_eq!(moves.figures[0].moved["measured"].after, 1.75);
-        assert!(!moves.figures[0].moved.contains_key("unit"));
+        assert_eq!(moves.figures[0].after.0.measured, [1.75]);
     }
 
     #[test]
     fn what_is_no_ledger_is_refused() {
         for (text, why) in [
             ("<html>", "it is no JSON"),
-            ("{}", "no list \"claims\""),
-            ("{\"claims\": [{}]}", "claim 0 of its list has no \"id\""),
+            ("{}", "missing field `claims`"),
+            ("{\"claims\": [{}]}", "missing field `id`"),
         ] {
             let refused = BaselineLedger::parse(text).unwrap_err();
             assert!(refused.contains(why), "{refused}");

@@ -1,12 +1,11 @@
 //! One claim of a paper.
 
 use crate::statement::Statement;
-use serde::Serialize;
+use domio_answer::texts;
 use std::sync::Arc;
 
 /// How a claim is decided.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ClaimKind {
     /// A printed figure; holds within the tolerance.
     Value,
@@ -16,6 +15,11 @@ pub enum ClaimKind {
     Order,
     /// A described behaviour over time or over a parameter.
     Shape,
+}
+
+texts! {
+    ClaimKind: |kind| kind.name().into(),
+        |text, _| ClaimKind::ALL.into_iter().find(|kind| kind.name() == text);
 }
 
 impl ClaimKind {
@@ -39,12 +43,11 @@ impl ClaimKind {
 }
 
 /// One testable statement.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Claim {
     /// Stable name: words joined by dots, the paper first ("ongaro.test1.sedf").
     pub id: String,
     /// Figure, table or section.
-    #[serde(rename = "where")]
     pub place: String,
     /// What is run, for people.
     pub experiment: String,
@@ -55,7 +58,6 @@ pub struct Claim {
     /// How far a [`ClaimKind::Value`] may be off; `None` for the other kinds.
     pub tolerance: Option<String>,
     /// The checks that decide it; `None` when it is not implemented.
-    #[serde(skip)]
     pub statement: Option<Arc<Statement>>,
 }
 

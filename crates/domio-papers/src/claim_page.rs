@@ -4,38 +4,63 @@ use crate::claim::{Claim, ClaimKind};
 use crate::folders::PaperFolder;
 use crate::recorded::Record;
 use crate::statement::{CheckText, short, tell};
-use serde::Serialize;
+use domio_answer::{AnswerSpec, Answered, RowType, rows};
 
-/// A claim, for people who want to know what decides it and where to look.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct ClaimPage {
-    /// Id of the claim.
-    pub id: String,
-    /// Title and venue of the paper.
-    pub paper: String,
-    /// Figure, table or section.
-    #[serde(rename = "where")]
-    pub place: String,
-    /// What is run.
-    pub experiment: String,
-    /// How the claim is decided.
-    pub kind: ClaimKind,
-    /// The statement.
-    pub expect: String,
-    /// How far a value may be off.
-    pub tolerance: Option<String>,
-    /// The verdict on record.
-    pub recorded: Option<String>,
-    /// What decides, in short.
-    pub how: Option<String>,
-    /// What has to hold, all of it.
-    pub checks: Vec<CheckText>,
-    /// Every cell that is read.
-    pub cells: Vec<String>,
-    /// Figures of the report that show it.
-    pub figures: Vec<String>,
-    /// How to look at it.
-    pub commands: Vec<String>,
+rows! {
+    /// A claim, for people who want to know what decides it and where to look.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct ClaimPage {
+        /// Id of the claim.
+        pub id: String = key("id").title("claim");
+        /// Title and venue of its paper.
+        pub paper: String = fact("paper").for_programs();
+        /// Figure, table or section.
+        pub place: String = fact("where");
+        /// What is run.
+        pub experiment: String = fact("experiment").for_programs();
+        /// How the claim is decided: value, bound, order or shape.
+        pub kind: ClaimKind = fact("kind").for_programs();
+        /// What the paper says.
+        pub expect: String = fact("expect").title("statement");
+        /// How far a value may be off.
+        pub tolerance: Option<String> = fact("tolerance").for_programs();
+        /// The verdict on record.
+        pub recorded: Option<String> = fact("recorded").for_programs();
+        /// How the claim is decided, in words.
+        pub how: Option<String> = fact("how").for_programs();
+        /// What has to hold, all of it.
+        pub checks: Vec<CheckText> = parts("checks", []);
+        /// All cells that the claim reads.
+        pub cells: Vec<String> = fact("cells");
+        /// Figures of the report that show the claim.
+        pub figures: Vec<String> = fact("figures");
+        /// Commands that look at the claim.
+        pub commands: Vec<String> = fact("commands");
+    }
+
+    /// Claims.
+    #[derive(Clone, PartialEq, Debug)]
+    struct ClaimPages {
+        /// In the order of the claims files.
+        claims: Vec<ClaimPage> = parts("claims", []);
+    }
+}
+
+/// What `domio claim list` answers.
+pub fn list_spec() -> AnswerSpec {
+    let doc = "What `domio claim list --json` prints.";
+    AnswerSpec::new("claim-list", 2, doc, ClaimPages::spec())
+}
+
+/// What `domio claim show` answers.
+pub fn show_spec() -> AnswerSpec {
+    let doc = "What `domio claim show --json` prints: one claim.";
+    AnswerSpec::new("claim-show", 2, doc, ClaimPage::spec())
+}
+
+/// The answer of these claims.
+pub fn list(claims: Vec<ClaimPage>) -> Answered {
+    Answered::new(list_spec(), ClaimPages { claims }.cells())
 }
 
 impl ClaimPage {
@@ -64,6 +89,16 @@ impl ClaimPage {
             },
             cells,
         }
+    }
+
+    /// The answer that is this claim.
+    pub fn answer(&self) -> Answered {
+        Answered::new(show_spec(), self.cells())
+    }
+
+    /// How many comparisons decide the claim.
+    pub fn count(&self) -> usize {
+        self.checks.iter().map(|check| check.checks).sum()
     }
 
     /// The cells in short: "test1/{t,tb}".

@@ -1,12 +1,14 @@
 //! Verdicts on claims, and the ledger that collects them.
 
 use crate::claim::Claim;
+use domio_answer::{Inner, rows, texts};
 use domio_stats::Estimate;
-use serde::Serialize;
-use serde::ser::{SerializeStruct, Serializer};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::fmt;
 
 /// Whether a claim holds.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// The measurement agrees with the paper: everything that the claim says is proven.
@@ -17,6 +19,11 @@ pub enum Verdict {
     Undecided,
     /// No check decides this claim yet.
     NotImplemented,
+}
+
+texts! {
+    Verdict: |verdict| verdict.name().into(),
+        |text, _| Verdict::ALL.into_iter().find(|verdict| verdict.name() == text);
 }
 
 impl Verdict {
@@ -52,15 +59,80 @@ pub struct Check {
     pub reads: Vec<String>,
 }
 
-/// Number of checks by verdict.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
-pub struct Checks {
-    /// Checks that hold.
-    pub holds: usize,
-    /// Checks whose contrary is proven.
-    pub fails: usize,
-    /// Checks of which neither is proven.
-    pub undecided: usize,
+rows! {
+    /// Number of checks by verdict.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+    pub struct Checks {
+        /// Checks that hold.
+        pub holds: usize = count("holds");
+        /// Checks whose contrary is proven.
+        pub fails: usize = count("fails");
+        /// Checks of which neither is proven.
+        pub undecided: usize = count("undecided");
+    }
+
+    /// Number of claims by verdict.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+    pub struct VerdictCounts {
+        /// Claims that hold.
+        pub holds: usize = count("holds");
+        /// Claims that fail.
+        pub fails: usize = count("fails");
+        /// Claims of which neither is proven.
+        pub undecided: usize = count("undecided");
+        /// Claims that no check decides.
+        pub not_implemented: usize = count("not_implemented");
+    }
+
+    /// What was found out about a claim.
+    #[derive(Clone, PartialEq, Debug, Deserialize)]
+    pub struct Found {
+        /// The verdict.
+        pub verdict: Verdict = fact("verdict");
+        /// Number of checks by verdict.
+        pub checks: Inner<Checks> = fact("checks");
+        /// What was measured: one figure, or several in the order in which the claim names them;
+        /// empty for none.
+        pub measured: Vec<f64> = fact("measured");
+        /// What was measured where that is no figure: a comparison or a behaviour, in words.
+        pub in_words: Option<String> = fact("in_words");
+        /// Unit of the figures, empty for none.
+        pub unit: String = fact("unit");
+        /// 95 % confidence interval of a single figure; null without one.
+        pub ci95: Option<[f64; 2]> = fact("ci95");
+        /// Replications behind the measurement.
+        pub replications: u32 = count("replications");
+    }
+
+    /// A claim in the ledger.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct ClaimRow {
+        /// Id of the claim.
+        pub id: String = key("id").title("claim");
+        /// What was found out.
+        pub found: Found = fact("");
+        /// What the paper says.
+        pub expected: String = fact("expected");
+        /// What a reader should know: how a shape was decided, why a claim fails, or why it could
+        /// not be measured. May be empty.
+        pub note: String = fact("note");
+    }
+}
+
+impl fmt::Display for VerdictCounts {
+    /// "12 hold, 3 fail, 5 undecided, 77 not implemented".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let VerdictCounts {
+            holds,
+            fails,
+            undecided,
+            not_implemented,
+        } = self;
+        write!(
+            f,
+            "{holds} hold, {fails} fail, {undecided} undecided, {not_implemented} not implemented"
+        )
+    }
 }
 
 impl Checks {
@@ -71,8 +143,7 @@ impl Checks {
 }
 
 /// What was measured for a claim.
-#[derive(Clone, PartialEq, Debug, Default, Serialize)]
-#[serde(untagged)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub enum Measured {
     /// Nothing.
     #[default]
@@ -183,6 +254,25 @@ impl ClaimResult {
         }
     }
 
+    /// The finding as a row.
+    pub fn found(&self) -> Found {
+        let (measured, in_words) = match &self.measured {
+            Measured::Nothing => (Vec::new(), None),
+            Measured::Number(number) => (vec![*number], None),
+            Measured::Numbers(numbers) => (numbers.clone(), None),
+            Measured::Text(text) => (Vec::new(), Some(text.clone())),
+        };
+        Found {
+            verdict: self.verdict,
+            checks: Inner(self.counts()),
+            measured,
+            in_words,
+            unit: self.unit.clone(),
+            ci95: self.ci95,
+            replications: self.replications,
+        }
+    }
+
     /// How many of the checks hold, fail and are undecided.
     pub fn counts(&self) -> Checks {
         let count = |verdict| self.checks.iter().filter(|c| c.verdict == verdict).count();
@@ -218,9 +308,6 @@ impl ClaimResult {
 }
 
 /// One claim and what was found out about it.
-///
-/// In JSON it has the keys `id`, `verdict`, `checks` (with `holds`, `fails` and `undecided`),
-/// `expected`, `measured`, `unit`, `ci95` (null for none) and `replications`, and no others.
 #[derive(Clone, PartialEq, Debug)]
 pub struct LedgerEntry {
     /// The claim.
@@ -229,33 +316,16 @@ pub struct LedgerEntry {
     pub finding: ClaimResult,
 }
 
-impl Serialize for LedgerEntry {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (claim, finding) = (&self.claim, &self.finding);
-        let mut out = serializer.serialize_struct("Entry", 8)?;
-        out.serialize_field("id", &claim.id)?;
-        out.serialize_field("verdict", &finding.verdict)?;
-        out.serialize_field("checks", &finding.counts())?;
-        out.serialize_field("expected", &claim.expect)?;
-        out.serialize_field("measured", &finding.measured)?;
-        out.serialize_field("unit", &finding.unit)?;
-        out.serialize_field("ci95", &finding.ci95)?;
-        out.serialize_field("replications", &finding.replications)?;
-        out.end()
+impl LedgerEntry {
+    /// The entry as a row.
+    pub fn row(&self) -> ClaimRow {
+        ClaimRow {
+            id: self.claim.id.clone(),
+            found: self.finding.found(),
+            expected: self.claim.expect.clone(),
+            note: self.finding.note.clone(),
+        }
     }
-}
-
-/// Number of claims by verdict.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
-pub struct VerdictCounts {
-    /// Claims that hold.
-    pub holds: usize,
-    /// Claims that fail.
-    pub fails: usize,
-    /// Claims of which neither is proven.
-    pub undecided: usize,
-    /// Claims that no check decides.
-    pub not_implemented: usize,
 }
 
 /// The verdicts on a selection of claims, in the order of the claims file.
@@ -279,68 +349,15 @@ impl ClaimLedger {
             not_implemented: count(Verdict::NotImplemented),
         }
     }
-}
-
-impl Serialize for ClaimLedger {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut out = serializer.serialize_struct("Ledger", 2)?;
-        out.serialize_field("claims", &self.entries)?;
-        out.serialize_field("summary", &self.summary())?;
-        out.end()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::claims::Claims;
-    use serde_json::json;
-
-    #[test]
-    fn json_has_the_promised_keys() {
-        let claims = Claims::shipped();
-        let claim = |id: &str| claims.find(id).unwrap().clone();
-        let estimate = Estimate::of(&[14.0, 14.5, 14.3]).unwrap();
-        let [low, high] = estimate.ci95.unwrap();
-        let ledger = ClaimLedger {
-            entries: vec![
-                LedgerEntry {
-                    claim: claim("ongaro.fig2.cpu-fairness"),
-                    finding: ClaimResult::estimated(true, estimate, "%"),
-                },
-                LedgerEntry {
-                    claim: claim("ongaro.test1.sedf"),
-                    finding: ClaimResult::decided(false, vec![1.0, 2.5], "Mb/s").note("why"),
-                },
-                LedgerEntry {
-                    claim: claim("boutcher.cfq16"),
-                    finding: ClaimResult::not_implemented(),
-                },
-            ],
-        };
-        let value = serde_json::to_value(&ledger).unwrap();
-        assert_eq!(
-            value["summary"],
-            json!({"holds": 1, "fails": 1, "undecided": 0, "not_implemented": 1})
-        );
-        assert_eq!(value["claims"][0]["verdict"], "holds");
-        assert_eq!(value["claims"][0]["ci95"], json!([low, high]));
-        assert_eq!(value["claims"][0]["replications"], 3);
-        assert_eq!(value["claims"][0]["measured"], json!(estimate.mean));
-        assert_eq!(
-            value["claims"][0]["expected"],
-            "each of the 7 equal-weight burning guests gets 1/7 of the processor"
-        );
-        assert_eq!(value["claims"][1]["measured"], json!([1.0, 2.5]));
-        assert_eq!(value["claims"][1]["unit"], "Mb/s");
-        let keys: Vec<&String> = value["claims"][1].as_object().unwrap().keys().collect();
-        assert_eq!(
-            value["claims"][1]["checks"],
-            json!({"holds": 0, "fails": 1, "undecided": 0})
-        );
-        assert_eq!(keys.len(), 8, "{keys:?}");
-        assert_eq!(value["claims"][2]["verdict"], "not-implemented");
-        assert_eq!(value["claims"][2]["measured"], json!(null));
-        assert_eq!(value["claims"][2]["ci95"], json!(null));
+    /// How many claims no check decides, by paper: "Not implemented: boutcher 12, gupta 15."; `None`
+    /// where checks decide all.
+    pub fn not_implemented(&self) -> Option<String> {
+        let entries = self.entries.iter();
+        let open = entries.filter(|e| e.finding.verdict == Verdict::NotImplemented);
+        let mut papers: BTreeMap<&str, usize> = BTreeMap::new();
+        open.for_each(|entry| *papers.entry(entry.claim.paper()).or_default() += 1);
+        let parts = papers.iter().map(|(paper, n)| format!("{paper} {n}"));
+        let parts = parts.collect::<Vec<_>>().join(", ");
+        (!papers.is_empty()).then(|| format!("Not implemented: {parts}."))
     }
 }

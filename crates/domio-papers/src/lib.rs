@@ -50,6 +50,7 @@
 mod declare;
 
 pub mod against;
+pub mod answer;
 pub mod claim;
 pub mod claim_page;
 pub mod claims;

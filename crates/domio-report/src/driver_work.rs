@@ -5,7 +5,7 @@ use crate::svg::COLOURS;
 use crate::tables;
 use domio_answer::{Cell, Table};
 use domio_stats::Estimate;
-use domio_stats::compare::ComparedFigure;
+use domio_stats::compare::VariantFigure;
 use domio_stats::drivers::DriverFigures;
 use std::collections::BTreeMap;
 
@@ -69,11 +69,11 @@ pub fn of_time<'a>(
 
 /// A picture for each driver domain, with a bar for each variant; `None` without any. `figures` is
 /// what [`comparisons`](domio_stats::drivers::comparisons) gives, `order` that of the domains.
-pub fn compared(figures: &[ComparedFigure], order: &[String]) -> Option<Section> {
+pub fn compared(figures: &[VariantFigure], order: &[String]) -> Option<Section> {
     let pictures = figures.chunk_by(|a, b| a.of.driver == b.of.driver);
-    let picture = |of_driver: &[ComparedFigure]| {
+    let picture = |of_driver: &[VariantFigure]| {
         let mut bars: Vec<Bar> = Vec::new();
-        for ComparedFigure {
+        for VariantFigure {
             variant, of, mean, ..
         } in of_driver
         {
@@ -158,8 +158,8 @@ fn stack(bars: &[Bar], order: &[String]) -> Stack {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::table::tests::plain;
     use crate::text::{View, page};
+    use anstream::adapter::strip_str;
     use domio_run::Sample;
     use domio_stats::drivers::comparisons;
 
@@ -215,7 +215,7 @@ mod tests {
             nobody: estimate(&[200.0, 180.0]),
         };
         let section = section(std::slice::from_ref(&driver), &[], 2_000.0).unwrap();
-        let text = plain(&page::sections(&[section], &View::default()));
+        let text = strip_str(&page::sections(&[section], &View::default())).to_string();
         let lines: Vec<Vec<&str>> = text
             .lines()
             .map(|line| line.split_whitespace().collect())

@@ -4,7 +4,7 @@
 //! not wanted. [`html::page`] renders [`data::ReportData`] as one file that needs no network: style
 //! and pictures are inside it. Neither knows the simulator: whoever has figures fills the structs
 //! of [`data`], or takes a [`ClaimLedger`](domio_papers::ClaimLedger) or
-//! [`ComparedFigure`](domio_stats::compare::ComparedFigure)s from the laboratory. [`run_answer`] is
+//! [`VariantFigure`](domio_stats::compare::VariantFigure)s from the laboratory. [`run_answer`] is
 //! what `domio run` answers.
 
 #[macro_use]
@@ -26,6 +26,7 @@ pub mod overhead;
 pub mod residence;
 pub mod run_answer;
 pub mod samples;
+pub mod summed;
 pub mod svg;
 pub mod tables;
 pub mod text;

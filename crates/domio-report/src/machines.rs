@@ -10,7 +10,7 @@ use domio_papers::paper::MachineSearch;
 pub fn section(search: &MachineSearch) -> Section {
     let bar = |claim: &domio_papers::paper::ClaimOnMachines| StackBar {
         name: claim.id.clone(),
-        lengths: [claim.on.holds, claim.on.fails, claim.on.undecided]
+        lengths: [claim.on.0.holds, claim.on.0.fails, claim.on.0.undecided]
             .map(|count| count as f64)
             .into(),
     };
@@ -27,7 +27,7 @@ pub fn section(search: &MachineSearch) -> Section {
     ];
     let mut deciding = Table::new("", columns);
     for claim in &search.claims {
-        if let Some(by) = &claim.decided_by {
+        if let Some(by) = &claim.decided_by.0 {
             let scores = [by.score, by.by_chance].map(Cell::Number);
             let words = [claim.id.clone(), decided(by)].map(Cell::from);
             deciding.row(words.into_iter().chain(scores));
@@ -48,7 +48,7 @@ pub fn section(search: &MachineSearch) -> Section {
     let figure = |caption: &str, chart| Picture::new(caption, chart);
     Section {
         title: format!("What {} does not say", search.paper),
-        text: search.best.as_ref().map(told).unwrap_or_default(),
+        text: search.best.0.as_ref().map(told).unwrap_or_default(),
         figures: vec![
             figure(
                 "On how many machines each claim holds",
@@ -66,7 +66,8 @@ pub fn section(search: &MachineSearch) -> Section {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::table::tests::plain;
+    use anstream::adapter::strip_str;
+    use domio_answer::{Inner, Maybe};
     use domio_papers::Verdict;
     use domio_papers::ledger::Checks;
     use domio_papers::paper::{BestMachine, ClaimOnMachines, Deciding, UnknownShown};
@@ -75,12 +76,12 @@ mod tests {
         let claim = |id: &str, holds, decided_by| ClaimOnMachines {
             id: id.to_owned(),
             central: Verdict::Fails,
-            on: Checks {
+            on: Inner(Checks {
                 holds,
                 fails: 20 - holds,
                 undecided: 0,
-            },
-            decided_by,
+            }),
+            decided_by: Maybe(decided_by),
         };
         let by = Deciding {
             unknown: "receive window".to_owned(),
@@ -88,30 +89,25 @@ mod tests {
             score: 0.875,
             by_chance: 0.5,
         };
+        let counts = |holds, fails| {
+            Inner(Checks {
+                holds,
+                fails,
+                undecided: 0,
+            })
+        };
         MachineSearch {
             paper: "made-up".to_owned(),
             machines: 20,
             claims: vec![claim("a.b", 8, Some(by)), claim("a.c", 0, None)],
-            best: Some(BestMachine {
+            best: Maybe(Some(BestMachine {
                 machine: 3,
                 chosen_on: vec!["a.b".to_owned()],
-                calibration: Checks {
-                    holds: 1,
-                    ..Checks::default()
-                },
-                others: Checks {
-                    fails: 1,
-                    ..Checks::default()
-                },
-                central_calibration: Checks {
-                    fails: 1,
-                    ..Checks::default()
-                },
-                central_others: Checks {
-                    fails: 1,
-                    ..Checks::default()
-                },
-            }),
+                calibration: counts(1, 0),
+                others: counts(0, 1),
+                central_calibration: counts(0, 1),
+                central_others: counts(0, 1),
+            })),
             unknowns: vec![UnknownShown {
                 name: "receive window".to_owned(),
                 central: "196608".to_owned(),
@@ -136,7 +132,7 @@ mod tests {
 
     #[test]
     fn the_table_is_narrow_and_says_the_same() {
-        let text = plain(&crate::text::machines::render(&made_up()));
+        let text = strip_str(&crate::text::machines::render(&made_up())).to_string();
         assert!(
             text.contains("receive window from 98304 on (0.88)"),
             "{text}"

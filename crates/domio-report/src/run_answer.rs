@@ -52,7 +52,8 @@ rows! {
         /// File or name of the scenario.
         pub scenario: String = fact("scenario");
         /// Keys that the command line changed, as `key = value`.
-        pub overrides: Vec<String> = parts("overrides", [fact("override").doc("A key and its value.")]);
+        pub overrides: Vec<String> =
+            parts("overrides", [fact("override").doc("A key and its value.")]);
         /// Name of the policy; that of Pool-0 on a host with pools.
         pub policy: Cow<'static, str> = fact("policy");
         /// Pools of a host with several, Pool-0 first; empty without.
@@ -133,8 +134,8 @@ impl RunFacts {
         overhead: &[(OverheadFigures, NetMemory)],
     ) -> Answered {
         let mut answer = Answered::of("run", 2, DOC, self);
-        let doc = "By order of creation, each with the figures of which the host has some, as means \
-                   over replications; null without a sample.";
+        let doc = "By order of creation, each with the figures of which the host has some, as \
+                   means over replications; null without a sample.";
         let figures = samples::of_domains(samples, domains, measure::figures());
         answer.derive_table("domains", doc, figures);
         let doc = "What driver domains of networks cost.";

@@ -7,7 +7,7 @@ use crate::data::{
 use crate::figure;
 use domio_answer::column::{column, count, fact, key};
 use domio_answer::{Cell, Column, ColumnKind, Holds, MeanCell, Table, Tone};
-use domio_core::Runstate;
+use domio_core::{Figure, Runstate};
 use domio_papers::ledger::LedgerEntry;
 use std::borrow::Cow;
 
@@ -33,6 +33,11 @@ pub fn number(title: impl Into<Cow<'static, str>>, unit: &str) -> Column {
 /// A column of estimates in `unit`.
 pub fn mean(title: impl Into<Cow<'static, str>>, unit: &str) -> Column {
     number(title, unit).of(Holds::Estimate)
+}
+
+/// The column of a figure that its class declares.
+pub fn declared(figure: &Figure) -> Column {
+    number(figure.key, figure.unit).title(figure.title)
 }
 
 /// Every value of `chart`.

@@ -1,17 +1,20 @@
 //! What a sample is a sample of.
 
+use domio_answer::rows;
 use domio_scenario::Scenario;
 use domio_trace::scenario_sha256;
 
-/// An experiment or a scenario with its settings. Seed and replication tell its samples apart.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Subject {
-    /// What people call it: "ongaro.test3.orig", "small-host".
-    pub name: String,
-    /// What was set, for people; empty for nothing.
-    pub settings: String,
-    /// Digest of everything that a sample depends on besides seed, replication and program.
-    pub fingerprint: String,
+rows! {
+    /// An experiment or a scenario with its settings. Seed and replication tell its samples apart.
+    #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+    pub struct Subject {
+        /// Name of the experiment or scenario: "ongaro.test3.orig", "small-host".
+        pub name: String = key("name").title("experiment or scenario");
+        /// What was set, for people; empty for nothing.
+        pub settings: String = fact("settings");
+        /// Digest of everything that a sample depends on besides seed, replication and program.
+        pub fingerprint: String = fact("fingerprint").for_programs();
+    }
 }
 
 impl Subject {

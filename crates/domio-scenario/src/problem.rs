@@ -2,7 +2,6 @@
 
 use crate::source::Source;
 use domio_core::keys::{Code, Mistake, Span};
-use serde_json::{Value as Json, json};
 use std::fmt;
 use std::sync::Arc;
 
@@ -62,23 +61,6 @@ impl Problem {
             span,
         }
     }
-
-    /// The problem as a JSON object with the fields `code`, `file`, `line`, `column`, `offset`,
-    /// `key`, `message`, `found`, `expected` and `hint` (null when there is none).
-    pub fn to_json(&self) -> Json {
-        json!({
-            "code": self.code.name(),
-            "file": self.source,
-            "line": self.line,
-            "column": self.column,
-            "offset": self.offset,
-            "key": self.key,
-            "message": self.message,
-            "found": self.found,
-            "expected": self.expected,
-            "hint": self.hint,
-        })
-    }
 }
 
 /// Everything that is wrong with a scenario, in the order of the text.
@@ -98,12 +80,6 @@ impl ScenarioErrors {
     /// How many there are in all.
     pub fn total(&self) -> usize {
         self.total
-    }
-
-    /// A JSON object with the array `errors` (see [`Problem::to_json`]) and their number `total`.
-    pub fn to_json(&self) -> Json {
-        let errors: Vec<Json> = self.problems.iter().map(Problem::to_json).collect();
-        json!({ "errors": errors, "total": self.total })
     }
 }
 

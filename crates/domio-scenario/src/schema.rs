@@ -308,6 +308,8 @@ fn value(key: &Key, unit: Option<u64>, parts: &Parts) -> Json {
         KeyKind::ByName(inner) => {
             json!({ "type": "object", "additionalProperties": value(inner, unit, parts) })
         }
+        KeyKind::Any => json!({}),
+        KeyKind::AnyTable => json!({ "type": "object" }),
         KeyKind::Section(section) => json!({ "$ref": format!("#/$defs/{}", name_of(section)) }),
         KeyKind::OneOrMore(section) => {
             let one = json!({ "$ref": format!("#/$defs/{}", name_of(section)) });

@@ -74,6 +74,26 @@ impl Node {
             .collect()
     }
 
+    /// The value as TOML in one line, tables in braces; `None` when a date is in it.
+    pub fn toml(&self) -> Option<String> {
+        let quoted = |text: &str| serde_json::to_string(text).ok();
+        let list = |all: Option<Vec<String>>| Some(all?.join(", "));
+        Some(match &self.value {
+            // What JSON escapes in strings, TOML escapes alike.
+            Value::Text(text) => quoted(text)?,
+            Value::Int(number) => number.to_string(),
+            Value::Float(number) if number.is_nan() => "nan".to_owned(),
+            Value::Float(number) => format!("{number:?}"),
+            Value::Flag(flag) => flag.to_string(),
+            Value::Datetime => return None,
+            Value::Array(items) => format!("[{}]", list(items.iter().map(Node::toml).collect())?),
+            Value::Table(table) => {
+                let entry = |e: &Entry| Some(format!("{} = {}", quoted(&e.key)?, e.node.toml()?));
+                format!("{{ {} }}", list(table.entries.iter().map(entry).collect())?)
+            }
+        })
+    }
+
     /// What kind of value it is, for people.
     pub fn kind(&self) -> &'static str {
         match self.value {

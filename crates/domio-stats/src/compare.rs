@@ -10,7 +10,7 @@ use std::borrow::Cow;
 rows! {
     /// What is measured of whom.
     #[derive(Clone, PartialEq, Debug)]
-    pub struct Measured {
+    pub struct MeasureOf {
         /// Name of the domain; of the work of a driver domain, for whom.
         pub domain: String = key("domain");
         /// Key of the measure.
@@ -27,11 +27,11 @@ rows! {
 
     /// A figure of a domain under one variant.
     #[derive(Clone, PartialEq, Debug)]
-    pub struct ComparedFigure {
+    pub struct VariantFigure {
         /// Label of the variant.
         pub variant: String = key("variant");
         /// What is measured.
-        pub of: Measured = fact("");
+        pub of: MeasureOf = fact("");
         /// Mean over replications.
         pub mean: Estimate = fact("mean");
         /// Against the first variant, paired by replication and beyond the 95 % interval: better
@@ -41,7 +41,7 @@ rows! {
     }
 }
 
-impl Measured {
+impl MeasureOf {
     /// The figure under each of `variants`, of whose samples `value` gives it, in those of them
     /// where some replication has it.
     ///
@@ -51,13 +51,13 @@ impl Measured {
         self,
         variants: &[(String, Vec<Sample>)],
         value: impl Fn(&Sample) -> Option<f64>,
-    ) -> Vec<ComparedFigure> {
+    ) -> Vec<VariantFigure> {
         let values = |samples: &[Sample]| samples.iter().filter_map(&value).collect::<Vec<f64>>();
         let first = variants.first().map(|(_, samples)| values(samples));
         let first = first.unwrap_or_default();
         let figure = |(variant, samples): &(String, Vec<Sample>)| {
             let values = values(samples);
-            Some(ComparedFigure {
+            Some(VariantFigure {
                 variant: variant.clone(),
                 mean: Estimate::of(&values)?,
                 better_than_first: better(self.better, &values, &first),
@@ -99,7 +99,7 @@ mod tests {
             ("credit2".into(), samples([1.0, 2.1, 1.4], 90.0)),
         ];
         let told = |key: &'static str, better| {
-            let measured = Measured {
+            let measured = MeasureOf {
                 domain: "web".into(),
                 measure: key.into(),
                 title: key.into(),

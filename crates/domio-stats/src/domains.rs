@@ -1,6 +1,6 @@
 //! Measures of domains over replications: tables, fairness, starvation, drops.
 
-use crate::compare::{ComparedFigure, Measured};
+use crate::compare::{MeasureOf, VariantFigure};
 use crate::numbers::Estimate;
 use domio_blk::split::DISK_RATE;
 use domio_core::Figure;
@@ -95,10 +95,10 @@ pub fn drops(samples: &[Sample]) -> Vec<(String, Estimate)> {
 }
 
 /// Every figure of `domains` under each of the variants, in the order of figures, then domains.
-pub fn comparisons(domains: &[String], variants: &[(String, Vec<Sample>)]) -> Vec<ComparedFigure> {
+pub fn comparisons(domains: &[String], variants: &[(String, Vec<Sample>)]) -> Vec<VariantFigure> {
     let of = |figure: &'static Figure| {
         let of_domain = move |domain: &String| {
-            let measured = Measured {
+            let measured = MeasureOf {
                 domain: domain.clone(),
                 measure: figure.key.into(),
                 title: figure.title.into(),

@@ -1,6 +1,6 @@
 //! For whom driver domains worked, over replications.
 
-use crate::compare::{ComparedFigure, Measured};
+use crate::compare::{MeasureOf, VariantFigure};
 use crate::numbers::Estimate;
 use domio_answer::rows;
 use domio_core::accounted::SHARE;
@@ -120,7 +120,7 @@ pub fn comparisons(
     domains: &[(DomainId, String)],
     variants: &[(String, Vec<Sample>)],
     measured_ms: f64,
-) -> Vec<ComparedFigure> {
+) -> Vec<VariantFigure> {
     let samples = variants.iter().flat_map(|(_, samples)| samples);
     let found = samples.flat_map(Sample::values);
     let found: BTreeSet<(DomainId, WorkPart)> = found
@@ -128,7 +128,7 @@ pub fn comparisons(
         .collect();
     let of = |(driver, part): &(DomainId, WorkPart)| {
         let known_as = name(*driver, domains);
-        let measured = Measured {
+        let measured = MeasureOf {
             domain: match part {
                 WorkPart::For(owner) => name(*owner, domains),
                 WorkPart::Nobody => "nobody".to_owned(),

@@ -5,7 +5,7 @@ use domio_core::{
     Adds, Better, Class, Declared, DomainId, Felt, Field, Figure, FigureKind, FigureOf,
     FigureTable, Instant, Names, PcpuId, Record, Sink, Tally, Unit, VcpuName,
 };
-use domio_meter::{Meter, SummaryJson};
+use domio_meter::Meter;
 use domio_run::measure;
 
 use domio_sweep::rows::{columns, rows};
@@ -58,7 +58,7 @@ fn a_figure_of_a_device_is_one_declaration() {
     assert_eq!(summary.figure(domain, "readings_per_s"), Some(1.5));
     assert_eq!(summary.figure(domain, "reading_p50_ms"), Some(3.0));
 
-    let json = serde_json::to_value(SummaryJson::new(&summary, 1_000_000_000)).expect("JSON");
+    let json = serde_json::to_value(summary.answer(|_| None, 1_000_000_000, false)).expect("JSON");
     assert_eq!(json["domains"][0]["figures"]["reading_p50_ms"], 3.0);
 
     let sample = measure::sample(&summary, &[(DomainId(1), "lab".to_owned())]);

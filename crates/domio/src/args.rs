@@ -14,6 +14,7 @@ mod from_trace;
 mod help;
 mod keeping;
 mod mon;
+mod named;
 mod new;
 mod registered;
 mod scenario;
@@ -22,11 +23,11 @@ mod trace;
 mod values;
 
 pub use alert::{Alert, Dom0 as AlertDom0, Mode as AlertMode};
-pub use block::{BlockFormatArg, Machine, TraceCompare, TraceReplay};
+pub use block::{BlockFormatArg, BlockRig, TraceCompare, TraceReplay};
 pub use claims::{ClaimCommand, ClaimList, ClaimShow};
 pub use dom0_share::{Dom0Share, Numbers as Dom0Numbers};
 pub use drawn::Drawn;
-pub use elevator::{Elevator, ElevatorList, ElevatorReplay, ElevatorShow};
+pub use elevator::{Elevator, ElevatorReplay};
 pub use from_lists::ScenarioFromLists;
 pub use from_trace::ScenarioFromTrace;
 pub use help::command;
@@ -34,16 +35,14 @@ pub use keeping::{
     Keeping, Reporting, Results, ResultsDiff, ResultsList, ResultsPrune, ResultsShow,
 };
 pub use mon::Mon;
+pub use named::Named;
 pub use new::{New, PartKind};
-pub use registered::{
-    Controller, ControllerList, ControllerShow, Policy, PolicyCheck, PolicyList, PolicyShow,
-};
+pub use registered::{Controller, ListArgs, Policy, PolicyCheck, ShowArgs};
 pub use scenario::{Scenario, ScenarioCheck, ScenarioList, ScenarioShow};
 pub use sweep::{PlotOf, Sweep};
 pub use trace::{Trace, TraceCheck, TraceConvert, TraceFormat, TraceInput, TraceSummary};
 pub use values::{frequency, key_and_value, seed};
 
-use crate::complete::{self, Named};
 use clap::builder::{
     PossibleValuesParser, RangedI64ValueParser, RangedU64ValueParser, TypedValueParser,
 };
@@ -237,7 +236,7 @@ made with.";
 pub struct Reproduce {
     /// Ids of claims or their first words, as ongaro or ongaro.test1; all claims without any.
     /// Behind the folder of a paper of your own, claims of that paper
-    #[arg(value_name = "FOLDER|PREFIX", add = complete::claims())]
+    #[arg(value_name = "FOLDER|PREFIX", add = Named::Claim)]
     pub words: Vec<String>,
     /// List the claims that no check decides yet, too
     #[arg(long)]
@@ -314,7 +313,7 @@ SCENARIO is a file, the name of a shipped scenario (`domio scenario list`) or of
 #[derive(Debug, Args)]
 pub struct Run {
     /// Scenario file or name of a shipped scenario
-    #[arg(value_name = "SCENARIO", value_hint = ValueHint::FilePath, add = complete::scenarios())]
+    #[arg(value_name = "SCENARIO", value_hint = ValueHint::FilePath, add = Named::Scenario)]
     pub scenario: String,
     /// Print the result as JSON
     #[arg(long)]
@@ -390,7 +389,7 @@ pub struct Compare {
         value_name = "SCENARIO",
         required = true,
         value_hint = ValueHint::FilePath,
-        add = complete::scenarios()
+        add = Named::Scenario
     )]
     pub scenarios: Vec<String>,
     /// Policy to run under, instead of the scenario's, with parameters as credit:tslice_ms=5;
@@ -446,7 +445,7 @@ pub struct Explain {
     #[arg(
         value_name = "SCENARIO|TRACE",
         value_hint = ValueHint::FilePath,
-        add = complete::scenarios()
+        add = Named::Scenario
     )]
     pub scenario: String,
     /// Print the explanation as JSON
@@ -464,7 +463,7 @@ pub struct Explain {
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<BlockFormatArg>,
     /// Drive to replay the requests of a block trace on
-    #[arg(long, value_name = "NAME", add = complete::drives())]
+    #[arg(long, value_name = "NAME", add = Named::Drive)]
     pub drive: Option<String>,
     /// Elevator to replay the requests of a block trace with, noop without this
     #[arg(long, value_name = "NAME", add = Named::Elevator, requires = "drive")]
@@ -505,7 +504,7 @@ pub struct Calibrate {
         value_name = "SCENARIO",
         default_value = "calibrate",
         value_hint = ValueHint::FilePath,
-        add = complete::scenarios()
+        add = Named::Scenario
     )]
     pub scenario: String,
     /// Print the measurements as JSON
@@ -525,11 +524,11 @@ Examples:
   domio validate c1-burn7 --json
   domio validate c1-cap30 --exact
 
-The model agrees with a recording when every recorded figure lies within what forty twins of the
+The model agrees with a recording when every recorded figure lies within what forty simulations of the
 host show together, each begun in another start state, as nearly as two recordings of one host
 agree. Figures with limits that are too wide to mean anything, or without any, cannot be told and
-decide nothing. With --exact the start state is looked for from which a twin makes the recorded
-decisions for longest; where that twin parts from the recording shows what is wrong with the
+decide nothing. With --exact the start state is looked for from which a simulation makes the recorded
+decisions for longest; where that simulation parts from the recording shows what is wrong with the
 model. That takes minutes.
 
 The status is 1 when a recording differs from its simulation, and 2 when one cannot be used;
@@ -555,14 +554,14 @@ Examples:
   domio schema
   domio schema run
 
-An output carries the id of its schema in the key `schema`, unless the output is a list. Keys may
+An output carries the id of its schema in the key `schema`. Keys may
 be added to an output in the same version; a key that goes or changes makes a new one.";
 
 /// Arguments of `schema`.
 #[derive(Debug, Args)]
 pub struct Schema {
     /// Name of the schema, as run or trace-summary; the list of them without it
-    #[arg(value_name = "NAME", add = complete::schemas())]
+    #[arg(value_name = "NAME", add = Named::Schema)]
     pub name: Option<String>,
     /// Print the list as JSON; a schema is JSON in any case
     #[arg(long)]

@@ -2,10 +2,9 @@
 //! drives, claims and schemas. The script of `domio completions` asks the program for them, so that
 //! new ones are known as soon as the program has them.
 
-use crate::args;
+use crate::args::{self, Named};
 use crate::schema;
 use clap::Command;
-use clap::builder::ArgExt;
 use clap_complete::engine::{
     ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
 };
@@ -23,19 +22,6 @@ pub fn answer(parts: &Parts) {
         .complete();
 }
 
-/// What an argument names of the parts of the program.
-#[derive(Clone, Copy, Debug)]
-pub enum Named {
-    /// A policy, with values of parameters behind a colon.
-    Policy,
-    /// A controller.
-    Controller,
-    /// An elevator.
-    Elevator,
-}
-
-impl ArgExt for Named {}
-
 /// The command, whose arguments with a [`Named`] offer names of `parts`.
 fn completed(command: Command, parts: &Parts) -> Command {
     command
@@ -50,6 +36,7 @@ fn completed(command: Command, parts: &Parts) -> Command {
 }
 
 fn of(named: Named, parts: Parts) -> ArgValueCompleter {
+    let shipped = |current: &OsStr| beginning(current, examples().iter().map(|(name, _)| *name));
     ArgValueCompleter::new(move |current: &OsStr| match named {
         Named::Policy => policies(current, &parts),
         Named::Controller => {
@@ -57,6 +44,18 @@ fn of(named: Named, parts: Parts) -> ArgValueCompleter {
             beginning(current, all.map(|e| e.descriptor.name))
         }
         Named::Elevator => beginning(current, parts.elevators().iter().map(|e| e.name)),
+        Named::Drive => {
+            let all = domio_blk::drive::DRIVES.iter();
+            beginning(current, all.map(|d| d.variant.word))
+        }
+        Named::Scenario => {
+            let mut all = shipped(current);
+            all.extend(PathCompleter::any().complete(current));
+            all
+        }
+        Named::Shipped => shipped(current),
+        Named::Claim => claims(current),
+        Named::Schema => beginning(current, schema::all().iter().map(|s| s.name)),
     })
 }
 
@@ -73,27 +72,6 @@ fn beginning(
     names.map(CompletionCandidate::new).collect()
 }
 
-fn or_files(current: &OsStr, names: Vec<CompletionCandidate>) -> Vec<CompletionCandidate> {
-    let mut all = names;
-    all.extend(PathCompleter::any().complete(current));
-    all
-}
-
-/// Shipped scenarios, and files.
-pub fn scenarios() -> ArgValueCompleter {
-    ArgValueCompleter::new(|current: &OsStr| {
-        or_files(
-            current,
-            beginning(current, examples().iter().map(|(n, _)| *n)),
-        )
-    })
-}
-
-/// Shipped scenarios alone.
-pub fn shipped() -> ArgValueCompleter {
-    ArgValueCompleter::new(|current: &OsStr| beginning(current, examples().iter().map(|(n, _)| *n)))
-}
-
 /// Policies, and after a colon and a comma the parameters of one.
 fn policies(current: &OsStr, parts: &Parts) -> Vec<CompletionCandidate> {
     let text = current.to_str().unwrap_or_default();
@@ -107,74 +85,16 @@ fn policies(current: &OsStr, parts: &Parts) -> Vec<CompletionCandidate> {
     beginning(current, params.iter().map(|p| spec(p.name)))
 }
 
-/// Drives.
-pub fn drives() -> ArgValueCompleter {
-    ArgValueCompleter::new(|current: &OsStr| {
-        let all = domio_blk::drive::DRIVES.iter();
-        beginning(current, all.map(|d| d.variant.word))
-    })
-}
-
 /// Ids of claims, and their first words, up to each dot.
-pub fn claims() -> ArgValueCompleter {
-    ArgValueCompleter::new(|current: &OsStr| {
-        let claims = Claims::shipped();
-        let mut ids: Vec<&str> = claims.iter().map(|c| c.id.as_str()).collect();
-        let prefixes = ids.clone().into_iter().flat_map(|id| {
-            let dots = id.match_indices('.');
-            dots.map(move |(at, _)| &id[..at])
-        });
-        let mut all: Vec<&str> = prefixes.collect();
-        all.append(&mut ids);
-        all.sort_unstable();
-        all.dedup();
-        beginning(current, all)
-    })
-}
-
-/// Schemas.
-pub fn schemas() -> ArgValueCompleter {
-    ArgValueCompleter::new(|current: &OsStr| {
-        beginning(current, schema::all().iter().map(|s| s.name))
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn offered(completer: &ArgValueCompleter, current: &str) -> Vec<String> {
-        let all = completer.complete(OsStr::new(current));
-        let name = |c: CompletionCandidate| c.get_value().to_string_lossy().into_owned();
-        all.into_iter().map(name).collect()
-    }
-
-    fn named(named: Named) -> ArgValueCompleter {
-        of(named, Parts::from(domio_sched::policies()))
-    }
-
-    #[test]
-    fn names_are_offered() {
-        assert_eq!(offered(&shipped(), "burn"), ["burn7"]);
-        assert!(offered(&scenarios(), "burn").contains(&"burn7".to_owned()));
-        assert_eq!(offered(&named(Named::Policy), "cr"), ["credit", "credit2"]);
-        assert_eq!(
-            offered(&named(Named::Policy), "credit:tsl"),
-            ["credit:tslice_ms="]
-        );
-        assert_eq!(
-            offered(&named(Named::Policy), "credit:tslice_ms=5,rate"),
-            ["credit:tslice_ms=5,ratelimit_us="]
-        );
-        assert_eq!(offered(&named(Named::Policy), "banana:x"), [""; 0]);
-        assert_eq!(
-            offered(&named(Named::Controller), "cap"),
-            ["cap-follows-demand"]
-        );
-        assert_eq!(offered(&named(Named::Elevator), "c"), ["cfq"]);
-        assert_eq!(offered(&schemas(), "trace-s"), ["trace-summary"]);
-        let claims = offered(&claims(), "ongaro.fig2");
-        assert_eq!(claims[0], "ongaro.fig2");
-        assert!(claims.iter().any(|c| c == "ongaro.fig2.cpu-fairness"));
-    }
+fn claims(current: &OsStr) -> Vec<CompletionCandidate> {
+    let claims = Claims::shipped();
+    let mut all: Vec<&str> = claims.iter().map(|c| c.id.as_str()).collect();
+    let prefixes = claims.iter().flat_map(|c| {
+        let dots = c.id.match_indices('.');
+        dots.map(|(at, _)| &c.id[..at])
+    });
+    all.extend(prefixes);
+    all.sort_unstable();
+    all.dedup();
+    beginning(current, all)
 }

@@ -166,6 +166,19 @@ impl Files {
         })
     }
 
+    /// The command makes one text of this kind, which it prints, or writes to the file of
+    /// `--output`.
+    ///
+    /// # Errors
+    /// As [`Files::writes`].
+    pub fn makes(mut self, output: Option<&Path>, kind: FileKind) -> anyhow::Result<TextTarget> {
+        let Some(path) = output.filter(|path| !is_stdout(path)) else {
+            self.prints()?;
+            return Ok(TextTarget(None));
+        };
+        Ok(TextTarget(Some(self.writes("--output", path, kind)?)))
+    }
+
     fn add(&mut self, output: Named, what_to_do: &str) -> anyhow::Result<()> {
         let clash = |others: &[Named]| {
             let same = |o: &&Named| match (&o.identity, &output.identity) {
@@ -185,6 +198,24 @@ impl Files {
             bail!("{name} and {other} are the same file, which holds only one; {what_to_do}");
         }
         self.outputs.push(output);
+        Ok(())
+    }
+}
+
+/// Where the one text goes that a command makes: a file, or standard output.
+pub struct TextTarget(Option<Target>);
+
+impl TextTarget {
+    /// Prints the text; or writes it whole, and tells where it is.
+    ///
+    /// # Errors
+    /// When that is refused.
+    pub fn write(&self, text: &str) -> anyhow::Result<()> {
+        let Some(target) = &self.0 else {
+            return out::text(text);
+        };
+        target.create()?.write_whole(text.as_bytes())?;
+        Output::told(&target.path, "");
         Ok(())
     }
 }

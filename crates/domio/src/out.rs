@@ -1,11 +1,9 @@
 //! Standard output, colours and the exit status.
 
 use crate::args::{Global, When};
-use crate::schema;
 use anyhow::Context;
 use domio_answer::Answered;
 use domio_report::text::View;
-use serde::Serialize;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::OnceLock;
@@ -80,22 +78,6 @@ pub fn json(value: &impl serde::Serialize) -> anyhow::Result<()> {
     serde_json::to_writer_pretty(&mut out, value).context(WRITING)?;
     writeln!(out).context(WRITING)?;
     out.flush().context(WRITING)
-}
-
-/// An output that says which schema it has.
-#[derive(Serialize)]
-struct Versioned<'a, T> {
-    schema: &'static str,
-    #[serde(flatten)]
-    rest: &'a T,
-}
-
-/// As [`json`], of an object with the schema called `name`, which its key `schema` tells.
-pub fn json_as(name: &str, value: &impl Serialize) -> anyhow::Result<()> {
-    json(&Versioned {
-        schema: schema::id(name),
-        rest: value,
-    })
 }
 
 /// Prints what a command found: its JSON, or what people read.

@@ -1,18 +1,33 @@
 //! How an allocation is told to a policy: by the parameters that its descriptor names for that
 //! ([`ShareBy`]).
 
+use domio_answer::texts;
 use domio_contract::{Descriptor, ShareBy};
 use domio_core::{Duration, ParamKind};
-use serde::Serialize;
 
 /// Whether domains are held to their allocations when nobody else wants the time.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AlertMode {
     /// They are: the paper's non-work-conserving mode.
     Capped,
     /// They are not: an allocation is a share of what all compete for.
     WorkConserving,
+}
+
+impl AlertMode {
+    const ALL: [AlertMode; 2] = [AlertMode::Capped, AlertMode::WorkConserving];
+
+    const fn name(self) -> &'static str {
+        match self {
+            AlertMode::Capped => "capped",
+            AlertMode::WorkConserving => "work-conserving",
+        }
+    }
+}
+
+texts! {
+    AlertMode: |mode| mode.name().into(),
+        |text, _| AlertMode::ALL.into_iter().find(|mode| mode.name() == text);
 }
 
 /// What an allocation is to mean.

@@ -1,7 +1,6 @@
 //! What debits and grants of a policy that pays in credits come to, from its trace records and its
 //! books.
 
-use super::worst::AlertWorst;
 use domio_contract::Credits;
 use domio_scenario::Built;
 
@@ -31,15 +30,14 @@ pub(super) fn sampled(built: &Built, ticks: u64, ran: u64) -> Option<String> {
     })
 }
 
-/// What accounting gives, as the books of the excerpt have it: the usual grant, and whether a debt
-/// was forgiven.
-pub(super) fn earned(built: &Built, worst: &AlertWorst) -> Vec<String> {
+/// What accounting gives, from the credits that the books of an excerpt show one after the other:
+/// the usual grant, where `allocated` percent are allocated, and whether a debt was forgiven.
+pub(super) fn earned(built: &Built, held: &[i64], allocated: f64) -> Vec<String> {
     let mut told = Vec::new();
     let Some(paid) = credits(built) else {
         return told;
     };
-    let credits: Vec<i64> = worst.excerpt.iter().filter_map(|s| s.credit).collect();
-    let grants = || credits.windows(2).map(|pair| (pair[0], pair[1] - pair[0]));
+    let grants = || held.windows(2).map(|pair| (pair[0], pair[1] - pair[0]));
     let rises = || grants().filter(|(_, grant)| *grant > 0);
     let count = |grant: i64| rises().filter(|(_, other)| *other == grant).count();
     let Some((_, usual)) = rises().max_by_key(|(_, grant)| count(*grant)) else {
@@ -51,7 +49,6 @@ pub(super) fn earned(built: &Built, worst: &AlertWorst) -> Vec<String> {
     let slice = paid.credits;
     let slice_ms = paid.period.as_nanos() / 1_000_000;
     let percent = usual as f64 / slice as f64 * 100.0;
-    let allocated = worst.share.allocated_percent;
     let rounded = match (percent - allocated).abs() > 0.005 * allocated {
         true => format!(", where {allocated:.0} % are allocated: credits are whole numbers"),
         false => String::new(),

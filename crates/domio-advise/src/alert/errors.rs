@@ -1,9 +1,9 @@
 //! What a domain got in each window, from trace records, and how far that is from its allocation.
 
+use domio_answer::rows;
 use domio_core::{ActorId, DomainId, Instant, Names, Record, Runstate, Sink};
 use domio_run::Sample;
 use domio_stats::Estimate;
-use serde::Serialize;
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -109,27 +109,29 @@ impl Sink for AlertBins {
     }
 }
 
-/// Errors over all windows of one length. A relative error is in percent of the allocation.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct WindowErrors {
-    /// Length of the windows (seconds).
-    pub seconds: u64,
-    /// Number of the windows.
-    pub count: usize,
-    /// Mean of the errors' sizes (percentage points).
-    pub mean_points: f64,
-    /// Mean of the errors' sizes (% of the allocation).
-    pub mean_percent: f64,
-    /// The 95 % confidence interval of that; none for one window.
-    pub ci95_percent: Option<[f64; 2]>,
-    /// The largest error, with its sign (percentage points).
-    pub worst_points: f64,
-    /// The same in percent of the allocation.
-    pub worst_percent: f64,
-    /// When that window begins (seconds of the measured time).
-    pub worst_begin_s: u64,
-    /// The least and the most that was measured (% of one pcpu).
-    pub measured_range_percent: [f64; 2],
+rows! {
+    /// Errors over all windows of one length. A relative error is in percent of the allocation.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct WindowErrors {
+        /// Length of the windows.
+        pub seconds: u64 = column("seconds", "s", ColumnKind::Key);
+        /// Number of the windows.
+        pub count: usize = count("count");
+        /// Mean of the errors' sizes, in percentage points.
+        pub mean_points: f64 = column("mean_points", "points", ColumnKind::Share);
+        /// Mean of the errors' sizes, in percent of the allocation.
+        pub mean_percent: f64 = share("mean_percent");
+        /// The 95 % confidence interval of that; null for one window.
+        pub ci95_percent: Option<[f64; 2]> = share("ci95_percent");
+        /// The largest error, with its sign, in percentage points.
+        pub worst_points: f64 = column("worst_points", "points", ColumnKind::Share);
+        /// The largest error, with its sign, in percent of the allocation.
+        pub worst_percent: f64 = share("worst_percent");
+        /// Begin of that window, in the measured time.
+        pub worst_begin_s: u64 = column("worst_begin_s", "s", ColumnKind::Fact);
+        /// The least and the most that was measured (of one pcpu).
+        pub measured_range_percent: [f64; 2] = share("measured_range_percent");
+    }
 }
 
 impl WindowErrors {

@@ -1,7 +1,7 @@
 //! The host of one allocation, as a scenario: the text is part of every trace.
 
 use super::allocation::{AlertMode, host_settings, settings, way};
-use super::{AlertDom0, AlertFault, AlertPlan, AlertSubject, WARMUP};
+use super::plan::{AlertDom0, AlertFault, AlertPlan, AlertSubject, WARMUP};
 use domio_core::DomainId;
 use domio_scenario::Scenario;
 

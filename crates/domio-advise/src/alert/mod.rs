@@ -8,6 +8,7 @@
 //!
 //! | page | holds |
 //! |---|---|
+//! | `plan` | what is tested, and by what it is judged |
 //! | [`allocation`] | how an allocation is told to each policy |
 //! | [`host`] | the scenario of one allocation |
 //! | [`errors`] | what a domain got in each window, and how far that is off |
@@ -19,175 +20,116 @@ mod books;
 pub mod errors;
 pub mod host;
 pub mod picture;
+mod plan;
 pub mod text;
 pub mod worst;
 
-use allocation::{AlertMode, NoAllocation, Terms};
-use domio_contract::Policy;
-use domio_core::{Duration, Instant};
+use allocation::AlertMode;
+use domio_answer::{AnswerSpec, Answered, Inner, RowType, rows};
+use domio_core::Instant;
 use domio_run::simulate::simulate;
-use domio_run::{Replicator, RunFault, Sample, SampleJob, SampleKey, Subject};
-use domio_scenario::{Built, NoReplay, Parts, Scenario, ScenarioErrors};
+use domio_run::{Replicator, Sample, SampleJob, SampleKey, Subject};
+use domio_scenario::{Built, NoReplay, Scenario};
 use errors::{AlertBins, WindowErrors};
 use host::{DOM0, GUEST, scenario};
-use serde::Serialize;
+use plan::NOTABLE;
+use std::borrow::Cow;
 use std::sync::{Mutex, PoisonError};
 use worst::AlertWorst;
 
-/// Lengths of the windows of the paper's slides, and 1 and 60 s (seconds).
-pub const WINDOWS: [u64; 4] = [1, 10, 60, 180];
+pub use plan::{AlertDom0, AlertFault, AlertPlan, AlertShare, AlertSubject, WARMUP, WINDOWS};
 
-/// Time that is simulated before measuring begins.
-pub const WARMUP: Duration = Duration::from_millis(5_000);
+rows! {
+    /// One allocation of dom1.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct AlertPoint {
+        /// dom1 over the whole measured time.
+        pub guest: AlertShare = fact("");
+        /// dom0 over the whole measured time. What it does not want is no error.
+        pub dom0: Inner<AlertShare> = fact("dom0");
+        /// What dom1 was told, as keys of a domain in a scenario.
+        pub told: Vec<String> = fact("told");
+        /// By window, the shortest first.
+        pub windows: Vec<WindowErrors> = parts("windows", []);
+    }
 
-/// From this error on the longest windows are worth an explanation (% of the allocation). Below,
-/// the shortest windows are explained.
-const NOTABLE: f64 = 1.0;
+    /// Windows of one length over all allocations.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct AlertSummary {
+        /// Length of the windows.
+        pub seconds: u64 = column("seconds", "s", ColumnKind::Key);
+        /// Mean over the allocations of the mean error's size, in percent of the allocation.
+        pub mean_percent: f64 = share("mean_percent");
+        /// The window with the largest error, with its sign, in percent of the allocation.
+        pub worst_percent: f64 = share("worst_percent");
+        /// The allocation of that window, in percent of one pcpu.
+        pub worst_allocation: f64 = fact("worst_allocation");
+    }
 
-/// What dom0 does meanwhile.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum AlertDom0 {
-    /// Kernel, daemons and a monitor: 1 to 2 % of a pcpu, as on a host that only measures.
-    Light,
-    /// A tight loop on each vcpu.
-    Burn,
-}
+    /// A policy with all its allocations.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct AlertOutcome {
+        /// The policy as it was named, with values of parameters.
+        pub label: String = key("label");
+        /// Name of the policy.
+        pub policy: Cow<'static, str> = fact("policy");
+        /// How it is told an allocation, for people.
+        pub way: String = fact("way");
+        /// By allocation, ascending.
+        pub points: Vec<AlertPoint> = parts("points", []);
+        /// By window, the shortest first.
+        pub summary: Vec<AlertSummary> = parts("summary", []);
+        /// The worst allocation, explained.
+        pub worst: Inner<AlertWorst> = fact("worst");
+    }
 
-/// All that holds for every allocation and every policy.
-#[derive(Clone, PartialEq, Debug)]
-pub struct AlertPlan {
-    /// Whether domains are held to their allocations when nobody else wants the time.
-    pub mode: AlertMode,
-    /// dom1's allocations (% of one pcpu), ascending.
-    pub allocations: Vec<u32>,
-    /// dom0's allocation (% of one pcpu).
-    pub dom0: u32,
-    /// What dom0 does.
-    pub dom0_work: AlertDom0,
-    /// Pcpus of the host.
-    pub pcpus: u32,
-    /// Vcpus of each domain, each with a loop of its own where the domain computes.
-    pub vcpus: u32,
-    /// Lengths of the windows (seconds), ascending, none longer than `seconds`.
-    pub windows: Vec<u64>,
-    /// Measured time (seconds).
-    pub seconds: u64,
-    /// Period of policies that are told a slice in a period.
-    pub period: Duration,
-    /// Seed of every random stream.
-    pub seed: u64,
-    /// Further keys of the scenario, with their values.
-    pub set: Vec<(String, String)>,
-}
-
-impl AlertPlan {
-    /// What allocations mean in it.
-    fn terms(&self) -> Terms {
-        Terms {
-            mode: self.mode,
-            period: self.period,
-            vcpus: self.vcpus,
-        }
+    /// What was tested, and what came out.
+    #[derive(Clone, PartialEq, Debug)]
+    struct AlertTest {
+        /// Whether an allocation holds when nobody else wants the time.
+        mode: AlertMode = fact("mode");
+        /// Pcpus of the host.
+        pcpus: u32 = fact("pcpus");
+        /// Vcpus of each domain.
+        vcpus: u32 = fact("vcpus");
+        /// Allocation of dom0 (of one pcpu).
+        dom0_percent: u32 = column("dom0_percent", "%", ColumnKind::Fact);
+        /// What dom0 does.
+        dom0_work: AlertDom0 = fact("dom0_work");
+        /// Measured time.
+        seconds: u64 = column("seconds", "s", ColumnKind::Fact);
+        /// Lengths of the windows.
+        windows_s: Vec<u64> = column("windows_s", "s", ColumnKind::Fact);
+        /// Seed of all random streams.
+        seed: u64 = fact("seed");
+        /// By policy, in the order in which they were asked for.
+        policies: Vec<AlertOutcome> = parts("policies", []);
     }
 }
 
-/// A policy to test.
-#[derive(Clone)]
-pub struct AlertSubject {
-    /// What it is called in tables.
-    pub label: String,
-    /// The policy.
-    pub policy: Policy,
-    /// What hosts with it can ask for by name.
-    pub parts: Parts,
-    /// Keys of the scenario that set its parameters, with their values.
-    pub changes: Vec<(String, String)>,
+/// What the answer is.
+pub fn spec() -> AnswerSpec {
+    let doc =
+        "What `domio alert --json` prints: how far what a domain gets is from its allocation.";
+    AnswerSpec::new("alert", 2, doc, AlertTest::spec())
 }
 
-/// Why there is nothing to show.
-#[derive(Debug, thiserror::Error)]
-pub enum AlertFault {
-    /// The policy cannot be told an allocation.
-    #[error(transparent)]
-    None(#[from] NoAllocation),
-    /// A setting that the scenario does not take.
-    #[error("{}", .0.render(false))]
-    Scenario(ScenarioErrors),
-    /// A simulation that did not get to its end.
-    #[error(transparent)]
-    Run(#[from] RunFault),
-    /// Allocations that are more than there is.
-    #[error("{0}")]
-    TooMuch(String),
-}
-
-/// What a domain was allocated and what it got over the whole measured time (% of one pcpu).
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-pub struct AlertShare {
-    /// What it was allocated.
-    pub allocated_percent: f64,
-    /// What it got.
-    pub measured_percent: f64,
-    /// The difference (percentage points).
-    pub error_points: f64,
-    /// The difference in percent of the allocation.
-    pub error_percent: f64,
-}
-
-impl AlertShare {
-    fn of(allocated: f64, measured: f64) -> Self {
-        AlertShare {
-            allocated_percent: allocated,
-            measured_percent: measured,
-            error_points: measured - allocated,
-            error_percent: (measured - allocated) / allocated * 100.0,
-        }
-    }
-}
-
-/// One allocation of dom1.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct AlertPoint {
-    /// dom1 over the whole measured time.
-    #[serde(flatten)]
-    pub guest: AlertShare,
-    /// dom0 over the whole measured time. What it does not want is no error.
-    pub dom0: AlertShare,
-    /// What dom1 was told, as keys of a domain in a scenario.
-    pub told: Vec<String>,
-    /// By window, the shortest first.
-    pub windows: Vec<WindowErrors>,
-}
-
-/// Windows of one length over all allocations.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct AlertSummary {
-    /// Length of the windows (seconds).
-    pub seconds: u64,
-    /// Mean over the allocations of the mean error's size (% of the allocation).
-    pub mean_percent: f64,
-    /// The window with the largest error (% of the allocation), with its sign.
-    pub worst_percent: f64,
-    /// The allocation of that window (% of one pcpu).
-    pub worst_allocation: f64,
-}
-
-/// A policy with all its allocations.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct AlertOutcome {
-    /// What it is called.
-    pub label: String,
-    /// Name of the policy.
-    pub policy: &'static str,
-    /// How it is told an allocation, for people.
-    pub way: String,
-    /// By allocation, ascending.
-    pub points: Vec<AlertPoint>,
-    /// By window, the shortest first.
-    pub summary: Vec<AlertSummary>,
-    /// The worst allocation.
-    pub worst: AlertWorst,
+/// The answer: the figures of all policies, and for each how far it errs, in words.
+pub fn answer(plan: &AlertPlan, outcomes: &[AlertOutcome]) -> Answered {
+    let test = AlertTest {
+        mode: plan.mode,
+        pcpus: plan.pcpus,
+        vcpus: plan.vcpus,
+        dom0_percent: plan.dom0,
+        dom0_work: plan.dom0_work,
+        seconds: plan.seconds,
+        windows_s: plan.windows.clone(),
+        seed: plan.seed,
+        policies: outcomes.to_vec(),
+    };
+    let mut answer = Answered::new(spec(), test.cells());
+    answer.findings = outcomes.iter().flat_map(text::findings).collect();
+    answer
 }
 
 /// One host to simulate.
@@ -281,9 +223,9 @@ pub fn run(
         let summary = summary(plan, &points);
         Ok(AlertOutcome {
             label: subject.label.clone(),
-            policy: descriptor.name,
+            policy: descriptor.name.into(),
             way: allocation::told(allocation::way(descriptor, plan.mode)?, plan.mode),
-            worst: worst(plan, subject, &points, &summary)?,
+            worst: Inner(worst(plan, subject, &points, &summary)?),
             points,
             summary,
         })
@@ -303,7 +245,7 @@ fn point(plan: &AlertPlan, job: &Job<'_>, bins: &AlertBins) -> Result<AlertPoint
     let told = allocation::settings(way, descriptor, plan.terms(), job.allocation);
     Ok(AlertPoint {
         guest: AlertShare::of(allocated, whole(GUEST)),
-        dom0: AlertShare::of(f64::from(plan.dom0), whole(DOM0)),
+        dom0: Inner(AlertShare::of(f64::from(plan.dom0), whole(DOM0))),
         told: told.iter().map(|(k, v)| format!("{k} = {v}")).collect(),
         windows: plan
             .windows

@@ -1,8 +1,9 @@
 //! The test as a whole: mappings, errors of a few policies, refusals.
 
-use super::allocation::way;
+use super::allocation::{AlertMode, way};
 use super::*;
-use domio_contract::ShareBy;
+use domio_contract::{Policy, ShareBy};
+use domio_core::Duration;
 use domio_run::OneByOne;
 use domio_sched::policies;
 
@@ -127,7 +128,7 @@ fn a_reservation_is_kept_and_the_slow_one_is_told() {
     // 5 ms in every 100: a second holds ten of them.
     assert!(sedf.summary[0].worst_percent.abs() < 2.0, "{sedf:?}");
     // Parked for 30 ms at a time, all of them accounting periods.
-    let worst = &credit.worst;
+    let worst = &credit.worst.0;
     assert_eq!(worst.grid_ms, 30, "{worst:?}");
     assert!(worst.parked_percent > 90.0, "{worst:?}");
     assert!(credit.summary[0].worst_percent.abs() > 10.0, "{credit:?}");
@@ -142,7 +143,7 @@ fn weights_share_what_all_compete_for() {
         let outcome = run(&plan, &[named(name)], &OneByOne).unwrap().remove(0);
         let point = &outcome.points[0];
         assert!(point.guest.error_points.abs() < 2.5, "{name}: {point:?}");
-        assert!(point.dom0.measured_percent > 1.0, "{name}: {point:?}");
+        assert!(point.dom0.0.measured_percent > 1.0, "{name}: {point:?}");
     }
 }
 

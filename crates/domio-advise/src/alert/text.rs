@@ -1,61 +1,61 @@
-//! Allocation errors (ALERT) for the terminal.
+//! Allocation errors (ALERT) for the terminal, and in words.
 
 use crate::alert::worst::AlertWorst;
-use crate::alert::{AlertDom0, AlertOutcome, AlertPlan, AlertPoint};
-use domio_report::text::{TextColumn, TextTable, View};
+use crate::alert::{AlertDom0, AlertOutcome, AlertPlan, AlertSummary};
+use domio_answer::column::share;
+use domio_answer::{Cell, Sentence, Table};
+use domio_report::text::View;
+use domio_report::text::table::render as drawn;
 
-/// The table of one policy, its summary, and why it errs where it errs most.
+/// The table of one policy, how far it errs, and why it errs where it errs most.
 pub fn render(plan: &AlertPlan, outcome: &AlertOutcome, view: &View) -> String {
     let AlertOutcome { label, way, .. } = outcome;
     let mut text = format!("{label}; told by {way}\n\n");
-    text += &table(plan, outcome).render(view);
-    text += &format!("\n{}", summary(outcome));
-    text += &why(label, &outcome.worst, view);
+    text += &drawn(&table(plan, outcome), view);
+    text.push('\n');
+    for finding in findings(outcome) {
+        text += &view.item("", &finding.text);
+    }
+    text += &why(label, &outcome.worst.0, view);
     text
 }
 
-fn table(plan: &AlertPlan, outcome: &AlertOutcome) -> TextTable {
-    let burns = plan.dom0_work == AlertDom0::Burn;
-    let mut columns = vec![
-        TextColumn::figures("allocated\n[%]"),
-        TextColumn::figures("measured\n[%]"),
-        TextColumn::figures("error\n[points]"),
-        TextColumn::figures("error\n[%]"),
-    ];
-    for window in &outcome.summary {
-        let head = format!("{} s: mean,\nworst [%]", window.seconds);
-        columns.push(TextColumn::figures(head));
-    }
-    if burns {
-        columns.push(TextColumn::figures("dom0's\nerror [%]"));
-    }
-    let mut table = TextTable::new(columns);
-    for point in &outcome.points {
-        let mut cells = cells(point);
-        if burns {
-            cells.push(signed(point.dom0.error_percent));
-        }
-        table.row(cells.into_iter().map(Into::into));
-    }
-    table
+/// How far a policy errs over windows of each length, a sentence each.
+pub fn findings(outcome: &AlertOutcome) -> Vec<Sentence> {
+    let of_window = |window: &AlertSummary| {
+        Sentence::new(format!(
+            "Over {} s {} errs by {} % of the allocation on average, and by {} % at worst, where \
+             {:.0} % are allocated.",
+            window.seconds,
+            outcome.label,
+            size(window.mean_percent),
+            signed(window.worst_percent),
+            window.worst_allocation
+        ))
+    };
+    outcome.summary.iter().map(of_window).collect()
 }
 
-fn cells(point: &AlertPoint) -> Vec<String> {
-    let guest = &point.guest;
-    let mut cells = vec![
-        format!("{:.0}", guest.allocated_percent),
-        format!("{:.2}", guest.measured_percent),
-        format!("{:+.2}", guest.error_points),
-        signed(guest.error_percent),
-    ];
-    for window in &point.windows {
-        let worst = signed(window.worst_percent);
-        cells.push(match window.count {
-            1 => worst,
-            _ => format!("{}, {worst}", size(window.mean_percent)),
-        });
+/// The allocations, with two columns for windows of each length; with one where there is one
+/// window.
+fn table(plan: &AlertPlan, outcome: &AlertOutcome) -> Table {
+    let points = &outcome.points;
+    let mut table = Table::of("", points);
+    for (i, window) in outcome.summary.iter().enumerate() {
+        let title = |what: &str| format!("{} s, {what}", window.seconds);
+        let key = |what: &str| format!("{what}_of_{}_s", window.seconds);
+        if points.iter().any(|point| point.windows[i].count > 1) {
+            let means = points.iter().map(|p| p.windows[i].mean_percent.into());
+            table.derive(share(key("mean")).title(title("mean")), means);
+        }
+        let worst = points.iter().map(|p| p.windows[i].worst_percent.into());
+        table.derive(share(key("worst")).title(title("worst")), worst);
     }
-    cells
+    if plan.dom0_work == AlertDom0::Burn {
+        let errors = points.iter().map(|p| Cell::from(p.dom0.0.error_percent));
+        table.derive(share("dom0_error_percent").title("dom0's error"), errors);
+    }
+    table
 }
 
 /// A size in percent: as many digits as it deserves.
@@ -74,20 +74,6 @@ fn signed(percent: f64) -> String {
         p if p < 0.0 => format!("-{size}"),
         _ => format!("+{size}"),
     }
-}
-
-fn summary(outcome: &AlertOutcome) -> String {
-    let mut text = format!("{} errs, in percent of the allocation:\n", outcome.label);
-    for window in &outcome.summary {
-        text += &format!(
-            "  over {} s by {} on average, by {} at worst, where {:.0} % are allocated\n",
-            window.seconds,
-            size(window.mean_percent),
-            signed(window.worst_percent),
-            window.worst_allocation
-        );
-    }
-    text
 }
 
 fn why(label: &str, worst: &AlertWorst, view: &View) -> String {

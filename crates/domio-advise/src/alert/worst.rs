@@ -5,9 +5,11 @@
 //! pcpu idled come from the records. Books are what the policy dumps at that time (Xen's debug key
 //! `r`) in a second simulation, which is the same event for event.
 
+use super::books;
 use super::errors::WindowErrors;
 use super::host::GUEST;
-use super::{AlertShare, NOTABLE, books};
+use super::plan::{AlertShare, NOTABLE};
+use domio_answer::{Inner, rows};
 use domio_contract::state::{About, StateRow};
 use domio_core::{
     ActorId, Declared, Duration, Field, Instant, Kind, Names, NullSink, Record, Runstate, Says,
@@ -16,7 +18,6 @@ use domio_core::{
 use domio_run::simulate::simulate;
 use domio_run::{Replication, RunFault};
 use domio_scenario::Built;
-use serde::Serialize;
 
 /// The vcpu that is watched.
 const WATCHED: VcpuName = VcpuName::new(GUEST, 0);
@@ -30,17 +31,65 @@ const LONGEST: Duration = Duration::from_millis(20_000);
 /// Lines that are shown of an excerpt at its begin and at its end.
 const SHOWN: usize = 9;
 
-/// Lengths of several stretches of time (ms).
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-pub struct AlertLengths {
-    /// How many.
-    pub count: usize,
-    /// The shortest.
-    pub shortest_ms: f64,
-    /// The median.
-    pub median_ms: f64,
-    /// The longest.
-    pub longest_ms: f64,
+rows! {
+    /// Lengths of several stretches of time.
+    #[derive(Clone, Copy, PartialEq, Debug)]
+    pub struct AlertLengths {
+        /// How many.
+        pub count: usize = count("count");
+        /// The shortest.
+        pub shortest_ms: f64 = column("shortest_ms", "ms", ColumnKind::Fact);
+        /// The median.
+        pub median_ms: f64 = column("median_ms", "ms", ColumnKind::Quantile);
+        /// The longest.
+        pub longest_ms: f64 = max("longest_ms", "ms");
+    }
+
+    /// One line of the excerpt.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct AlertStep {
+        /// When, in the measured time.
+        pub at_s: f64 = column("at_s", "s", ColumnKind::Key);
+        /// What the trace tells; empty where only the books changed.
+        pub happened: String = fact("happened");
+        /// What the policy's books say of dom1 then.
+        pub books: String = fact("books");
+    }
+
+    /// The worst allocation of a policy.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct AlertWorst {
+        /// dom1 over the whole measured time.
+        pub share: AlertShare = fact("");
+        /// Length of the windows that are looked at.
+        pub window_s: u64 = column("window_s", "s", ColumnKind::Fact);
+        /// Begin of the worst one, in the measured time.
+        pub window_begin_s: u64 = column("window_begin_s", "s", ColumnKind::Fact);
+        /// Its error, in percent of the allocation.
+        pub window_error_percent: f64 = share("window_error_percent");
+        /// Runs of dom1's first vcpu.
+        pub runs: Inner<AlertLengths> = fact("runs");
+        /// Pauses between them.
+        pub pauses: Inner<AlertLengths> = fact("pauses");
+        /// Stretches of time for which the policy had paused it.
+        pub parkings: Inner<AlertLengths> = fact("parkings");
+        /// Part of the time of all pauses for which the policy had paused the vcpu.
+        pub parked_percent: f64 = share("parked_percent");
+        /// Part of the time of all pauses for which the vcpu was runnable and a pcpu idled.
+        pub held_back_percent: f64 = share("held_back_percent");
+        /// Part of the time of all pauses for which the vcpu was runnable and all pcpus executed
+        /// others.
+        pub behind_others_percent: f64 = share("behind_others_percent");
+        /// The longest time of which all parkings are multiples, but for one in twenty; of runs and
+        /// pauses where nothing was parked; 0 for none from 1 ms on.
+        pub grid_ms: u64 = column("grid_ms", "ms", ColumnKind::Fact);
+        /// What all that means, a sentence each.
+        pub why: Vec<String> = fact("why");
+        /// A run, the pause behind it and the next run, from the trace.
+        pub excerpt: Vec<AlertStep> = parts("excerpt", []);
+        /// Lines of the excerpt that were left out in its middle.
+        pub left_out: usize = count("left_out");
+    }
 }
 
 impl AlertLengths {
@@ -54,56 +103,6 @@ impl AlertLengths {
             longest_ms: ms.iter().copied().fold(0.0, f64::max),
         }
     }
-}
-
-/// One line of the excerpt.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct AlertStep {
-    /// When (seconds of the measured time).
-    pub at_s: f64,
-    /// What the trace tells; empty where only the books changed.
-    pub happened: String,
-    /// What the policy's books say of dom1 then.
-    pub books: String,
-    /// The credit of its first vcpu in them, under a policy that has credits.
-    #[serde(skip)]
-    pub credit: Option<i64>,
-}
-
-/// The worst allocation of a policy.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct AlertWorst {
-    /// dom1 over the whole measured time.
-    #[serde(flatten)]
-    pub share: AlertShare,
-    /// Length of the windows that are looked at (seconds).
-    pub window_s: u64,
-    /// Begin of the worst one (seconds of the measured time).
-    pub window_begin_s: u64,
-    /// Its error (% of the allocation).
-    pub window_error_percent: f64,
-    /// Runs of dom1's first vcpu.
-    pub runs: AlertLengths,
-    /// Pauses between them.
-    pub pauses: AlertLengths,
-    /// Stretches of time for which the policy had paused it.
-    pub parkings: AlertLengths,
-    /// Part of the time of all pauses for which the policy had paused the vcpu (%).
-    pub parked_percent: f64,
-    /// Part of the time of all pauses for which the vcpu was runnable and a pcpu idled (%).
-    pub held_back_percent: f64,
-    /// Part of the time of all pauses for which the vcpu was runnable and all pcpus executed others
-    /// (%).
-    pub behind_others_percent: f64,
-    /// The longest time of which all parkings are multiples, but for one in twenty (ms); of runs
-    /// and pauses where nothing was parked; 0 for none from 1 ms on.
-    pub grid_ms: u64,
-    /// What all that means, a sentence each.
-    pub why: Vec<String>,
-    /// A run, the pause behind it and the next run.
-    pub excerpt: Vec<AlertStep>,
-    /// Lines of the excerpt that were left out in its middle.
-    pub left_out: usize,
 }
 
 impl AlertWorst {
@@ -122,16 +121,17 @@ impl AlertWorst {
         let pcpus = built.host.topology.pcpus();
         let watch = simulate(built, 0, Watch::new(begin, pcpus))?.sink;
         let at = begin + Duration::from_millis(window.worst_begin_s * 1_000);
-        let (excerpt, left_out) = excerpt(built, &watch, at);
+        let (steps, left_out) = excerpt(built, &watch, at);
+        let (excerpt, credits): (Vec<AlertStep>, Vec<Option<i64>>) = steps.into_iter().unzip();
         let all = watch.paused().max(1) as f64 / 100.0;
         let mut worst = AlertWorst {
             share,
             window_s: window.seconds,
             window_begin_s: window.worst_begin_s,
             window_error_percent: window.worst_percent,
-            runs: AlertLengths::of(&watch.lengths_of_runs()),
-            pauses: AlertLengths::of(&watch.lengths_of_pauses()),
-            parkings: AlertLengths::of(&watch.parkings),
+            runs: Inner(AlertLengths::of(&watch.lengths_of_runs())),
+            pauses: Inner(AlertLengths::of(&watch.lengths_of_pauses())),
+            parkings: Inner(AlertLengths::of(&watch.parkings)),
             parked_percent: watch.parked as f64 / all,
             held_back_percent: watch.held_back as f64 / all,
             behind_others_percent: watch.behind as f64 / all,
@@ -143,12 +143,14 @@ impl AlertWorst {
         worst.why = worst.reasons(vcpus);
         let ran: u64 = watch.lengths_of_runs().iter().sum();
         worst.why.extend(books::sampled(built, watch.ticks, ran));
-        worst.why.extend(books::earned(built, &worst));
+        let credits: Vec<i64> = credits.into_iter().flatten().collect();
+        let allocated = share.allocated_percent;
+        worst.why.extend(books::earned(built, &credits, allocated));
         Ok(worst)
     }
 
     fn reasons(&self, vcpus: u32) -> Vec<String> {
-        let (runs, pauses) = (&self.runs, &self.pauses);
+        let (runs, pauses, parkings) = (&self.runs.0, &self.pauses.0, &self.parkings.0);
         let length = |l: &AlertLengths| {
             let (low, high) = (l.shortest_ms, l.longest_ms);
             match high - low < 0.05 {
@@ -185,12 +187,12 @@ impl AlertWorst {
         if !told.is_empty() {
             why.push(format!("it was {}", told.join(", ")));
         }
-        if self.parkings.count > 0 {
-            let (count, parked) = (self.parkings.count, length(&self.parkings));
+        if parkings.count > 0 {
+            let (count, parked) = (parkings.count, length(parkings));
             why.push(format!("it was parked {count} times, for {parked}"));
         }
         if self.grid_ms > 0 {
-            let what = match self.parkings.count {
+            let what = match parkings.count {
                 0 => "runs and pauses last",
                 _ => "parkings last",
             };
@@ -414,8 +416,9 @@ fn of_its_time(declared: &'static Declared) -> Option<&'static str> {
 }
 
 /// The run before the longest pause that begins within a second of `at`, or else the first one
-/// after that; the pause, and the next run. Lines in the middle may be left out, which are counted.
-fn excerpt(built: &Built, watch: &Watch, at: Instant) -> (Vec<AlertStep>, usize) {
+/// after that; the pause, and the next run, each line with the credit of the vcpu under a policy that
+/// has credits. Lines in the middle may be left out, which are counted.
+fn excerpt(built: &Built, watch: &Watch, at: Instant) -> (Vec<(AlertStep, Option<i64>)>, usize) {
     let near = at + Duration::from_millis(1_000);
     let pairs = || watch.runs.windows(2);
     let pause = |pair: &&[(Instant, Instant)]| pair[1].0.as_nanos() - pair[0].1.as_nanos();
@@ -453,12 +456,12 @@ fn excerpt(built: &Built, watch: &Watch, at: Instant) -> (Vec<AlertStep>, usize)
         }
         let (read, credit) = reader.at(now);
         if !happened.is_empty() || read != books {
-            steps.push(AlertStep {
+            let step = AlertStep {
                 at_s: (now.as_nanos() - watch.begin.as_nanos()) as f64 / 1e9,
                 happened: happened.join(", "),
                 books: read.clone(),
-                credit,
-            });
+            };
+            steps.push((step, credit));
             books = read;
         }
         let next = now + READ_EVERY;

@@ -24,12 +24,7 @@ pub fn answers(outcome: &Dom0Outcome) -> Vec<String> {
         }
     }
     for policy in policies {
-        for axis in [
-            Dom0Axis::Weight,
-            Dom0Axis::Cap,
-            Dom0Axis::Slice,
-            Dom0Axis::Vcpus,
-        ] {
+        for axis in Dom0Axis::ALL {
             all.extend(along(outcome, policy, axis));
         }
     }
@@ -38,7 +33,7 @@ pub fn answers(outcome: &Dom0Outcome) -> Vec<String> {
 }
 
 fn need(outcome: &Dom0Outcome) -> String {
-    let (dom0, demand) = (&outcome.dom0, &outcome.demand);
+    let (dom0, demand) = (&outcome.dom0, &outcome.demand.0);
     let own = outcome.points.first();
     let gets = own.map_or(0.0, |point| point.dom0_share_pct);
     let waits = own.map_or(0.0, |point| point.dom0_waiting_pct);
@@ -78,16 +73,10 @@ fn highest(outcome: &Dom0Outcome) -> Option<&Dom0Point> {
 
 /// Policy and settings, for people.
 pub fn name(point: &Dom0Point) -> String {
-    match setting(point).as_str() {
-        "" => format!("{} as the scenario has it", point.policy),
-        setting => format!("{}, {setting}", point.policy),
+    match point.settings.is_empty() {
+        true => format!("{} as the scenario has it", point.policy),
+        false => format!("{}, {}", point.policy, point.setting),
     }
-}
-
-/// The settings, for people; empty for the scenario's own.
-pub fn setting(point: &Dom0Point) -> String {
-    let names: Vec<String> = point.settings.iter().map(|s| s.name()).collect();
-    names.join(", ")
 }
 
 fn best(outcome: &Dom0Outcome) -> Vec<String> {
@@ -193,13 +182,13 @@ fn along(outcome: &Dom0Outcome, policy: &str, axis: Dom0Axis) -> Option<String> 
         let [setting] = &p.settings[..] else {
             return false;
         };
-        p.policy == policy && setting.axis() == axis
+        p.policy == policy && setting.axis == axis
     };
     let mut points: Vec<(f64, &Dom0Point)> = outcome
         .points
         .iter()
         .filter(on)
-        .filter_map(|p| Some((p.settings[0].value()?, p)))
+        .filter_map(|p| Some((p.settings[0].value?, p)))
         .collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
     if axis == Dom0Axis::Vcpus
@@ -218,12 +207,12 @@ fn along(outcome: &Dom0Outcome, policy: &str, axis: Dom0Axis) -> Option<String> 
         .map(|(_, p)| p.score)
         .fold(f64::INFINITY, f64::min);
     if least >= best * AS_GOOD {
-        let (from, to) = (setting(first), setting(last));
+        let (from, to) = (&first.setting, &last.setting);
         return Some(format!(
             "{policy}: from {from} to {to} nothing changes by more than 2 %."
         ));
     }
-    let knee = setting(enough);
+    let knee = &enough.setting;
     Some(
         match (
             enough.settings == last.settings,
@@ -233,7 +222,7 @@ fn along(outcome: &Dom0Outcome, policy: &str, axis: Dom0Axis) -> Option<String> 
             (false, true) => format!("{policy}: from {knee} on more brings nothing."),
             (false, false) => format!(
                 "{policy}: {knee} serves best; {} serves {:.2} times as well as that.",
-                setting(last),
+                last.setting,
                 last.score / best
             ),
         },

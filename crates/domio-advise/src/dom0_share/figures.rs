@@ -1,6 +1,7 @@
 //! What is measured of a setting.
 
 use super::{Dom0Setting, Job, domains};
+use domio_answer::{Maybe, rows};
 use domio_core::accounted::{RUNS, SHARE, TURNAROUND, WAITING};
 use domio_net::class::{NET_RATE, PING_MEAN, REPLIES};
 use domio_net::host::{NetworkConfig, VifConfig};
@@ -8,105 +9,107 @@ use domio_run::Sample;
 use domio_stats::drivers::{self, DriverFigures};
 use domio_stats::mean;
 use domio_vmm::config::Workload;
-use serde::Serialize;
+use std::borrow::Cow;
 
-/// What a guest is there for, as one figure.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Dom0Service {
-    /// Name of the figure, as `domio run --json` has it.
-    pub key: &'static str,
-    /// For people, with its unit.
-    pub title: &'static str,
-    /// The figure.
-    pub value: f64,
-    /// Whether more is better.
-    pub higher_is_better: bool,
-}
+rows! {
+    /// What a guest is there for, as one figure.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct Dom0Service {
+        /// Name of the figure, as `domio run --json` has it.
+        pub key: Cow<'static, str> = key("key");
+        /// For people.
+        pub title: Cow<'static, str> = fact("title");
+        /// Unit of the figure.
+        pub unit: Cow<'static, str> = fact("unit");
+        /// The figure.
+        pub value: f64 = fact("value");
+        /// Whether more is better.
+        pub higher_is_better: bool = fact("higher_is_better");
+    }
 
-/// A guest under a setting.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Dom0Guest {
-    /// Its name.
-    pub name: String,
-    /// What it used (% of one pcpu).
-    pub share_pct: f64,
-    /// What it is there for.
-    pub services: Vec<Dom0Service>,
-    /// Its services beside those of the same policy with the scenario's own setting: their
-    /// geometric mean, over 1 where they are better.
-    pub against_own: f64,
-    /// What dom0 worked for it (% of one pcpu); absent where nothing tells.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub dom0_work_pct: Option<f64>,
-    /// The same for each reply of a web server (us).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub dom0_us_per_reply: Option<f64>,
-    /// The same for each KiB delivered (us), where there are no replies.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub dom0_us_per_kib: Option<f64>,
-}
+    /// A guest under a setting.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct Dom0Guest {
+        /// Its name.
+        pub name: String = key("name");
+        /// What it used (of one pcpu).
+        pub share_pct: f64 = share("share_pct");
+        /// What it is there for.
+        pub services: Vec<Dom0Service> = parts("services", []);
+        /// Its services beside those of the same policy with the scenario's own setting: their
+        /// geometric mean, over 1 where they are better.
+        pub against_own: f64 = column("against_own", "times", ColumnKind::Mean);
+        /// What dom0 worked for it (of one pcpu); absent where nothing tells.
+        pub dom0_work_pct: Option<f64> = share("dom0_work_pct");
+        /// The same for each reply of a web server.
+        pub dom0_us_per_reply: Option<f64> = column("dom0_us_per_reply", "us", ColumnKind::Mean);
+        /// The same for each KiB delivered, where there are no replies.
+        pub dom0_us_per_kib: Option<f64> = column("dom0_us_per_kib", "us", ColumnKind::Mean);
+    }
 
-/// A policy with a setting.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Dom0Point {
-    /// What the policy is called.
-    pub policy: String,
-    /// What differs from the scenario's own setting; nothing for that itself.
-    pub settings: Vec<Dom0Setting>,
-    /// How it was told, as keys and values of the scenario.
-    pub told: Vec<String>,
-    /// How the guests and dom0's own jobs are served beside the scenario's own setting under the
-    /// first policy: the geometric mean over all of them, over 1 where they are served better.
-    pub score: f64,
-    /// Who is served worst by that measure: a guest, or dom0.
-    pub worst_guest: String,
-    /// Its measure.
-    pub worst: f64,
-    /// What dom0 used (% of one pcpu).
-    pub dom0_share_pct: f64,
-    /// How much of the time its vcpus waited for a pcpu (%).
-    pub dom0_waiting_pct: f64,
-    /// How often a vcpu of dom0 was dispatched in a second.
-    pub dom0_runs_per_s: f64,
-    /// What it used for nobody (% of one pcpu); absent where nothing tells.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub dom0_nobody_pct: Option<f64>,
-    /// What dom0 itself is there for, beside its work for others: its jobs, streams and replies;
-    /// absent where it has none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub own: Option<Dom0Guest>,
-    /// Over how many vcpus of dom0 its network work is spread; absent where nothing passes it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub netback_vcpus: Option<u16>,
-    /// Over how many vcpus of dom0 the queues of its card are spread; absent where it has no card,
-    /// or nothing passes it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub card_vcpus: Option<u16>,
-    /// The guests, in the scenario's order.
-    pub guests: Vec<Dom0Guest>,
+    /// A policy with a setting.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct Dom0Point {
+        /// What the policy is called.
+        pub policy: String = key("policy");
+        /// The setting, for people.
+        pub setting: String = key("setting");
+        /// What differs from the scenario's own setting; empty for that itself.
+        pub settings: Vec<Dom0Setting> = parts("settings", []);
+        /// How it was told, as keys and values of the scenario.
+        pub told: Vec<String> = fact("told");
+        /// How the guests and dom0's own jobs are served beside the scenario's own setting under
+        /// the first policy: the geometric mean over all of them, over 1 where they are served
+        /// better.
+        pub score: f64 = column("score", "times", ColumnKind::Fact);
+        /// Who is served worst by that measure: a guest, or dom0.
+        pub worst_guest: String = fact("worst_guest").title("served worst");
+        /// Its measure.
+        pub worst: f64 = column("worst", "times", ColumnKind::Fact).title("worst score");
+        /// What dom0 used (of one pcpu).
+        pub dom0_share_pct: f64 = share("dom0_share_pct").title("dom0's share");
+        /// How much of the time its vcpus waited for a pcpu.
+        pub dom0_waiting_pct: f64 = share("dom0_waiting_pct").title("its vcpus wait");
+        /// How often a vcpu of dom0 was dispatched in a second.
+        pub dom0_runs_per_s: f64 = column("dom0_runs_per_s", "1/s", ColumnKind::Rate)
+            .title("its runs");
+        /// What dom0 used for nobody (of one pcpu); absent where nothing tells.
+        pub dom0_nobody_pct: Option<f64> = share("dom0_nobody_pct").for_programs();
+        /// What dom0 itself is there for, beside its work for others: its jobs, streams and
+        /// replies; null where it has none.
+        pub own: Maybe<Dom0Guest> = fact("own");
+        /// Over how many vcpus of dom0 its network work is spread; absent where nothing goes
+        /// through it.
+        pub netback_vcpus: Option<u16> = fact("netback_vcpus").for_programs();
+        /// Over how many vcpus of dom0 the queues of its card are spread; absent where it has no
+        /// card, or nothing goes through it.
+        pub card_vcpus: Option<u16> = fact("card_vcpus").for_programs();
+        /// The guests, in the scenario's order.
+        pub guests: Vec<Dom0Guest> = parts("guests", []);
+    }
 }
 
 impl Dom0Point {
     /// All that are served: the guests, and dom0 where it has something of its own to do.
     pub fn served(&self) -> impl Iterator<Item = &Dom0Guest> {
-        self.own.iter().chain(&self.guests)
+        self.own.0.iter().chain(&self.guests)
     }
 }
 
-/// A figure that tells how somebody is served: its key, its title, whether more is better.
-type Telling = (&'static str, &'static str, bool);
+/// A figure that tells how somebody is served: its key, its title, its unit, whether more is better.
+type Telling = (&'static str, &'static str, &'static str, bool);
 
 /// Figures that tell how a guest is served: the first of each row that it has counts.
 const SERVICES: [&[Telling]; 3] = [
     &[
-        (REPLIES, "replies [1/s]", true),
-        (NET_RATE, "delivered [Mb/s]", true),
+        (REPLIES, "replies", "1/s", true),
+        (NET_RATE, "delivered", "Mb/s", true),
     ],
-    &[(PING_MEAN, "round trip [ms]", false)],
-    &[(TURNAROUND, "turnaround [ms]", false)],
+    &[(PING_MEAN, "round trip", "ms", false)],
+    &[(TURNAROUND, "turnaround", "ms", false)],
 ];
 /// For who has none of those.
-const ONLY_SHARE: Telling = (SHARE, "share [%]", true);
+const ONLY_SHARE: Telling = (SHARE, "share", "%", true);
 /// A figure that is lower counts as this one, so that a guest which gets nothing has a score.
 const LEAST: f64 = 1e-3;
 
@@ -131,6 +134,7 @@ pub(super) fn point(job: &Job, dom0: &str, samples: &[Sample]) -> Dom0Point {
     });
     Dom0Point {
         policy: job.label.clone(),
+        setting: setting(&job.settings),
         settings: job.settings.clone(),
         told: job.told.clone(),
         score: 1.0,
@@ -140,23 +144,35 @@ pub(super) fn point(job: &Job, dom0: &str, samples: &[Sample]) -> Dom0Point {
         dom0_waiting_pct: value(dom0, WAITING).unwrap_or(0.0),
         dom0_runs_per_s: value(dom0, RUNS).unwrap_or(0.0),
         dom0_nobody_pct: nobody,
-        own,
+        own: Maybe(own),
         netback_vcpus: netback_vcpus(job, dom0),
         card_vcpus: card_vcpus(job, dom0),
         guests: guests.collect(),
     }
 }
 
+/// What differs from the scenario's own setting, for people.
+fn setting(settings: &[Dom0Setting]) -> String {
+    let names: Vec<String> = settings.iter().map(Dom0Setting::name).collect();
+    match names.is_empty() {
+        true => "as it is".to_owned(),
+        false => names.join(", "),
+    }
+}
+
+fn service((key, title, unit, higher_is_better): Telling, value: f64) -> Dom0Service {
+    Dom0Service {
+        key: key.into(),
+        title: title.into(),
+        unit: unit.into(),
+        value,
+        higher_is_better,
+    }
+}
+
 /// What somebody with these figures is there for.
 fn services(value: &dyn Fn(&str) -> Option<f64>) -> Vec<Dom0Service> {
-    let service = |&(key, title, higher_is_better): &Telling| {
-        Some(Dom0Service {
-            key,
-            title,
-            value: value(key)?,
-            higher_is_better,
-        })
-    };
+    let service = |telling: &Telling| Some(service(*telling, value(telling.0)?));
     let rows = SERVICES.iter();
     let mut all: Vec<Dom0Service> = rows
         .filter_map(|row| row.iter().find_map(service))
@@ -191,12 +207,7 @@ fn own(
     if let (true, Some(share)) = (burns, share)
         && services.iter().all(|s| s.key != ONLY_SHARE.0)
     {
-        services.push(Dom0Service {
-            key: ONLY_SHARE.0,
-            title: ONLY_SHARE.1,
-            value: share,
-            higher_is_better: ONLY_SHARE.2,
-        });
+        services.push(service(ONLY_SHARE, share));
     }
     Some(Dom0Guest {
         name: dom0.to_owned(),
@@ -303,7 +314,7 @@ pub(super) fn score(points: &mut [Dom0Point]) {
             (point.worst_guest, point.worst) = (name, measure);
         }
         if let Some(own) = own.iter().find(|own| own.policy == point.policy) {
-            for guest in point.own.iter_mut().chain(&mut point.guests) {
+            for guest in point.own.0.iter_mut().chain(&mut point.guests) {
                 guest.against_own = ratio(guest, own);
             }
         }
@@ -339,14 +350,12 @@ fn geometric(values: impl Iterator<Item = f64>) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Dom0Axis;
     use super::*;
 
     fn served(services: &[(&'static str, f64, bool)]) -> Dom0Guest {
-        let service = |(key, value, higher): &(&'static str, f64, bool)| Dom0Service {
-            key,
-            title: key,
-            value: *value,
-            higher_is_better: *higher,
+        let service = |(key, value, higher): &(&'static str, f64, bool)| {
+            service((key, key, "", *higher), *value)
         };
         Dom0Guest {
             name: "g".to_owned(),
@@ -362,6 +371,7 @@ mod tests {
     fn point(settings: &[Dom0Setting], guest: Dom0Guest) -> Dom0Point {
         Dom0Point {
             policy: "p".to_owned(),
+            setting: setting(settings),
             settings: settings.to_vec(),
             told: Vec::new(),
             score: 0.0,
@@ -371,7 +381,7 @@ mod tests {
             dom0_waiting_pct: 0.0,
             dom0_runs_per_s: 0.0,
             dom0_nobody_pct: None,
-            own: None,
+            own: Maybe(None),
             netback_vcpus: None,
             card_vcpus: None,
             guests: vec![guest],
@@ -384,7 +394,10 @@ mod tests {
         let better = served(&[("net_mbps", 200.0, true), ("ping_mean_ms", 2.0, false)]);
         let mixed = served(&[("net_mbps", 400.0, true), ("ping_mean_ms", 16.0, false)]);
         let nothing = served(&[("net_mbps", 0.0, true)]);
-        let pin = [Dom0Setting::Pin];
+        let pin = [Dom0Setting {
+            axis: Dom0Axis::Pin,
+            value: None,
+        }];
         let mut points = vec![
             point(&[], own),
             point(&pin, better),

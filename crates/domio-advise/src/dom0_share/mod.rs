@@ -25,12 +25,12 @@ pub mod text;
 pub use figures::{Dom0Guest, Dom0Point, Dom0Service};
 pub use settings::{Dom0Axis, Dom0Setting};
 
+use domio_answer::{AnswerSpec, Answered, Inner, RowType, Sentence, rows};
 use domio_contract::{Descriptor, Policy};
 use domio_core::DomainId;
 use domio_run::driver_work::OwnersOnly;
 use domio_run::{Replicator, RunFault, Sample, SampleJob, SampleKey, Subject, simulate};
 use domio_scenario::{Built, ReplaySource, Scenario, ScenarioErrors};
-use serde::Serialize;
 use settings::Host;
 use std::sync::{Mutex, PoisonError};
 
@@ -71,42 +71,83 @@ pub struct Dom0Plan {
 /// Makes what has the demands of a scenario's replays.
 pub type Dom0Source<'s> = dyn Fn(&Scenario) -> Box<dyn ReplaySource> + Sync + 's;
 
-/// What could not be tried, and why.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Dom0LeftOut {
-    /// What the policy is called.
-    pub policy: String,
-    /// The axis, or nothing where the policy as a whole is meant.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub axis: Option<Dom0Axis>,
-    /// Why.
-    pub why: String,
+rows! {
+    /// What could not be tried, and why.
+    #[derive(Clone, PartialEq, Eq, Debug)]
+    pub struct Dom0LeftOut {
+        /// What the policy is called.
+        pub policy: String = key("policy");
+        /// The axis; absent where the policy as a whole is meant.
+        pub axis: Option<Dom0Axis> = fact("axis");
+        /// Why.
+        pub why: String = fact("why");
+    }
+
+    /// What dom0 uses when it has a pcpu more for each of its vcpus, to itself.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct Dom0Demand {
+        /// The policy of that host.
+        pub policy: String = fact("policy");
+        /// What dom0 used (of one pcpu).
+        pub share_pct: f64 = share("share_pct");
+        /// What it could have used at most (of one pcpu).
+        pub most_pct: f64 = share("most_pct");
+        /// The guests' figures there.
+        pub guests: Vec<Dom0Guest> = parts("guests", []);
+    }
+
+    /// All figures.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct Dom0Outcome {
+        /// Name of the domain in question.
+        pub dom0: String = fact("dom0");
+        /// By policy and setting: the scenario's own setting first for each policy.
+        pub points: Vec<Dom0Point> = parts("points", []);
+        /// What dom0 uses when it has a pcpu more for each of its vcpus, to itself.
+        pub demand: Inner<Dom0Demand> = fact("demand");
+        /// What was not tried.
+        pub left_out: Vec<Dom0LeftOut> = parts("left_out", []);
+    }
+
+    /// What was tried, and what came out.
+    #[derive(Clone, PartialEq, Debug)]
+    struct Dom0Search {
+        /// Name of the scenario.
+        scenario: String = fact("scenario");
+        /// Seed of all random streams.
+        seed: u64 = fact("seed");
+        /// How often each setting was run.
+        replications: u32 = fact("replications");
+        /// Simulated time before measuring.
+        warmup_s: f64 = column("warmup_s", "s", ColumnKind::Fact);
+        /// Measured time.
+        duration_s: f64 = column("duration_s", "s", ColumnKind::Fact);
+        /// All figures.
+        outcome: Dom0Outcome = fact("");
+    }
 }
 
-/// What dom0 uses when it has a pcpu more for each of its vcpus, to itself.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Dom0Demand {
-    /// The policy of that host.
-    pub policy: String,
-    /// What dom0 used (% of one pcpu).
-    pub share_pct: f64,
-    /// What it could have used at most (% of one pcpu).
-    pub most_pct: f64,
-    /// The guests' figures there.
-    pub guests: Vec<Dom0Guest>,
+/// What the answer is.
+pub fn spec() -> AnswerSpec {
+    let doc = "What `domio dom0-share --json` prints: what settings of dom0 give its guests.";
+    AnswerSpec::new("dom0-share", 2, doc, Dom0Search::spec())
 }
 
-/// All figures.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Dom0Outcome {
-    /// Name of the domain in question.
-    pub dom0: String,
-    /// By policy and setting: the scenario's own setting first for each policy.
-    pub points: Vec<Dom0Point>,
-    /// What dom0 wants.
-    pub demand: Dom0Demand,
-    /// What was not tried.
-    pub left_out: Vec<Dom0LeftOut>,
+/// The answer: `outcome` of `scenario` over so many replications, and what follows, in words.
+pub fn answer(scenario: &Scenario, replications: u32, outcome: &Dom0Outcome) -> Answered {
+    let plan = scenario.plan();
+    let search = Dom0Search {
+        scenario: scenario.name().to_owned(),
+        seed: plan.seed,
+        replications,
+        warmup_s: plan.warmup.as_nanos() as f64 / 1e9,
+        duration_s: plan.duration.as_nanos() as f64 / 1e9,
+        outcome: outcome.clone(),
+    };
+    let mut answer = Answered::new(spec(), search.cells());
+    let sentences = answers::answers(outcome).into_iter();
+    answer.findings = sentences.map(Sentence::new).collect();
+    answer
 }
 
 /// Why there are no figures.
@@ -198,12 +239,12 @@ pub fn run(
     let most_pct = host.most_pct();
     figures::score(&mut points);
     Ok(Dom0Outcome {
-        demand: Dom0Demand {
+        demand: Inner(Dom0Demand {
             policy: last.policy,
             share_pct: last.dom0_share_pct,
             most_pct,
             guests: last.guests,
-        },
+        }),
         dom0: host.dom0,
         points,
         left_out,
@@ -305,7 +346,7 @@ fn leave_out(
     let why = why.lines().next().unwrap_or_default().to_owned();
     let entry = Dom0LeftOut {
         policy: subject.label.clone(),
-        axis: settings.first().map(|setting| setting.axis()),
+        axis: settings.first().map(|setting| setting.axis),
         why,
     };
     if !left_out.contains(&entry) {

@@ -7,13 +7,7 @@ use domio_stats::Estimate;
 /// Scores over the first axis that has several values: a line for each policy. `None` when there is
 /// no such axis.
 pub fn figure(outcome: &Dom0Outcome) -> Option<Picture> {
-    let axes = [
-        Dom0Axis::Weight,
-        Dom0Axis::Cap,
-        Dom0Axis::Slice,
-        Dom0Axis::Vcpus,
-    ];
-    let (axis, lines) = axes.into_iter().find_map(|axis| {
+    let (axis, lines) = Dom0Axis::ALL.into_iter().find_map(|axis| {
         let lines = lines(outcome, axis);
         let several = lines.iter().any(|line| line.points.len() > 1);
         several.then_some((axis, lines))
@@ -70,7 +64,7 @@ fn lines(outcome: &Dom0Outcome, axis: Dom0Axis) -> Vec<Line> {
 /// Where on `axis` a point is that differs from the scenario's own setting there alone.
 fn place(point: &Dom0Point, axis: Dom0Axis) -> Option<f64> {
     match &point.settings[..] {
-        [setting] if setting.axis() == axis => setting.value(),
+        [setting] if setting.axis == axis => setting.value,
         _ => None,
     }
 }

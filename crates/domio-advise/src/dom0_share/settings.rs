@@ -5,41 +5,61 @@
 
 use super::{Dom0Fault, Dom0Plan};
 use crate::alert::allocation::{self, AlertMode, Terms, way};
+use domio_answer::{rows, texts};
 use domio_contract::{Descriptor, ShareBy};
 use domio_core::{DomainId, Duration, ParamKind, Topology};
 use domio_scenario::Scenario;
-use serde::Serialize;
 
 /// What is varied.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Dom0Axis {
-    /// Dom0's weight.
+    /// Dom0's weight, in multiples of a guest's.
     Weight,
-    /// Dom0's cap.
+    /// Dom0's cap (% of one pcpu).
     Cap,
-    /// Slices or periods.
+    /// Slices or periods (ms).
     Slice,
     /// Dom0's vcpus.
     Vcpus,
-    /// A pcpu of dom0's own.
+    /// A pcpu of dom0's own, which is no number.
     Pin,
 }
 
-/// One value of an axis.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-#[serde(rename_all = "kebab-case", tag = "axis", content = "value")]
-pub enum Dom0Setting {
-    /// Dom0 has so many times the weight of a guest.
-    Weight(f64),
-    /// Dom0 gets at most so many percent of one pcpu.
-    Cap(u32),
-    /// A slice or a period lasts so many ms.
-    Slice(u64),
-    /// Dom0 has so many vcpus.
-    Vcpus(u32),
-    /// Dom0 has the first pcpu to itself.
-    Pin,
+impl Dom0Axis {
+    /// All, in the order in which they are tried.
+    pub const ALL: [Dom0Axis; 5] = [
+        Dom0Axis::Weight,
+        Dom0Axis::Cap,
+        Dom0Axis::Slice,
+        Dom0Axis::Vcpus,
+        Dom0Axis::Pin,
+    ];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Dom0Axis::Weight => "weight",
+            Dom0Axis::Cap => "cap",
+            Dom0Axis::Slice => "slice",
+            Dom0Axis::Vcpus => "vcpus",
+            Dom0Axis::Pin => "pin",
+        }
+    }
+}
+
+texts! {
+    Dom0Axis: |axis| axis.name().into(),
+        |text, _| Dom0Axis::ALL.into_iter().find(|axis| axis.name() == text);
+}
+
+rows! {
+    /// One value of an axis.
+    #[derive(Clone, Copy, PartialEq, Debug)]
+    pub struct Dom0Setting {
+        /// What is varied.
+        pub axis: Dom0Axis = key("axis");
+        /// The value: a multiple of a guest's weight, % of one pcpu, ms, a number; null for `pin`.
+        pub value: Option<f64> = fact("value");
+    }
 }
 
 /// Period of reservations where neither the scenario nor the policy has one for dom0: that of
@@ -198,55 +218,36 @@ impl Host {
 
 /// The values of each axis that `plan` has.
 pub(super) fn axes(plan: &Dom0Plan) -> Vec<Vec<Dom0Setting>> {
-    vec![
-        plan.weights
-            .iter()
-            .copied()
-            .map(Dom0Setting::Weight)
-            .collect(),
-        plan.caps.iter().copied().map(Dom0Setting::Cap).collect(),
-        plan.slices_ms
-            .iter()
-            .copied()
-            .map(Dom0Setting::Slice)
-            .collect(),
-        plan.vcpus.iter().copied().map(Dom0Setting::Vcpus).collect(),
-        plan.pin.then_some(Dom0Setting::Pin).into_iter().collect(),
-    ]
+    let values = |axis| -> Vec<Option<f64>> {
+        match axis {
+            Dom0Axis::Weight => plan.weights.iter().copied().map(Some).collect(),
+            Dom0Axis::Cap => plan.caps.iter().map(|n| Some(f64::from(*n))).collect(),
+            Dom0Axis::Slice => plan.slices_ms.iter().map(|ms| Some(*ms as f64)).collect(),
+            Dom0Axis::Vcpus => plan.vcpus.iter().map(|n| Some(f64::from(*n))).collect(),
+            Dom0Axis::Pin => plan.pin.then_some(None).into_iter().collect(),
+        }
+    };
+    let of_axis = |axis| {
+        let values = values(axis).into_iter();
+        values.map(|value| Dom0Setting { axis, value }).collect()
+    };
+    Dom0Axis::ALL.into_iter().map(of_axis).collect()
 }
 
 impl Dom0Setting {
-    /// Its axis.
-    pub fn axis(&self) -> Dom0Axis {
-        match self {
-            Dom0Setting::Weight(_) => Dom0Axis::Weight,
-            Dom0Setting::Cap(_) => Dom0Axis::Cap,
-            Dom0Setting::Slice(_) => Dom0Axis::Slice,
-            Dom0Setting::Vcpus(_) => Dom0Axis::Vcpus,
-            Dom0Setting::Pin => Dom0Axis::Pin,
-        }
-    }
-
-    /// Its place on the axis, where that is a number.
-    pub fn value(&self) -> Option<f64> {
-        match self {
-            Dom0Setting::Weight(ratio) => Some(*ratio),
-            Dom0Setting::Cap(percent) => Some(f64::from(*percent)),
-            Dom0Setting::Slice(ms) => Some(*ms as f64),
-            Dom0Setting::Vcpus(n) => Some(f64::from(*n)),
-            Dom0Setting::Pin => None,
-        }
+    fn number(&self) -> f64 {
+        self.value.unwrap_or_default()
     }
 
     /// For people.
     pub fn name(&self) -> String {
-        match self {
-            Dom0Setting::Weight(ratio) => format!("weight x {ratio}"),
-            Dom0Setting::Cap(percent) => format!("cap {percent} %"),
-            Dom0Setting::Slice(ms) => format!("slice {ms} ms"),
-            Dom0Setting::Vcpus(1) => "1 vcpu".to_owned(),
-            Dom0Setting::Vcpus(n) => format!("{n} vcpus"),
-            Dom0Setting::Pin => "own pcpu".to_owned(),
+        match (self.axis, self.number()) {
+            (Dom0Axis::Weight, ratio) => format!("weight x {ratio}"),
+            (Dom0Axis::Cap, percent) => format!("cap {percent} %"),
+            (Dom0Axis::Slice, ms) => format!("slice {ms} ms"),
+            (Dom0Axis::Vcpus, 1.0) => "1 vcpu".to_owned(),
+            (Dom0Axis::Vcpus, n) => format!("{n} vcpus"),
+            (Dom0Axis::Pin, _) => "own pcpu".to_owned(),
         }
     }
 
@@ -256,15 +257,16 @@ impl Dom0Setting {
         host: &Host,
         policy: &Descriptor,
     ) -> Result<Vec<(String, String)>, String> {
-        match self {
-            Dom0Setting::Weight(ratio) => weight(ratio, host, policy),
-            Dom0Setting::Cap(percent) => cap(percent, host, policy),
-            Dom0Setting::Slice(ms) => slice(ms, host, policy),
-            Dom0Setting::Vcpus(n) => Ok(vec![(host.dom0_key("vcpus"), n.to_string())]),
-            Dom0Setting::Pin if host.pcpus < 2 => {
+        let number = self.number();
+        match self.axis {
+            Dom0Axis::Weight => weight(number, host, policy),
+            Dom0Axis::Cap => cap(number as u32, host, policy),
+            Dom0Axis::Slice => slice(number as u64, host, policy),
+            Dom0Axis::Vcpus => Ok(vec![(host.dom0_key("vcpus"), number.to_string())]),
+            Dom0Axis::Pin if host.pcpus < 2 => {
                 Err("the host has one pcpu, which dom0 cannot have to itself".to_owned())
             }
-            Dom0Setting::Pin => {
+            Dom0Axis::Pin => {
                 let own = (host.dom0_key("pin"), "0".to_owned());
                 Ok([own].into_iter().chain(host.pinned_guests(1)).collect())
             }

@@ -1,6 +1,6 @@
 //! Small hosts whose answers are known.
 
-use super::answers::{answers, best_of, setting};
+use super::answers::{answers, best_of};
 use super::*;
 use domio_run::OneByOne;
 use domio_scenario::NoReplay;
@@ -128,7 +128,7 @@ fn a_cap_below_the_demand_costs_throughput() {
         ..Dom0Plan::default()
     };
     let outcome = outcome(2, &["credit"], &plan);
-    let demand = outcome.demand.share_pct;
+    let demand = outcome.demand.0.share_pct;
     assert!((97.0..=100.0).contains(&demand), "{demand}");
     let [own, low, middle, high] = &outcome.points[..] else {
         panic!("{} points", outcome.points.len());
@@ -137,7 +137,7 @@ fn a_cap_below_the_demand_costs_throughput() {
     assert!(low.worst < middle.worst && middle.worst < high.worst);
     assert!((15.0..25.0).contains(&low.dom0_share_pct), "{low:?}");
     let best = best_of(&outcome).unwrap();
-    assert!(best.score >= own.score && setting(best) != "cap 20 %");
+    assert!(best.score >= own.score && best.setting != "cap 20 %");
     let text = answers(&outcome).join("\n");
     assert!(text.contains("credit: more helps up to cap 95 %"), "{text}");
     let begin = "Domain-0 uses 9";
@@ -163,7 +163,7 @@ fn all_combinations_or_one_axis_after_the_other() {
     plan.full = true;
     assert_eq!(combinations(&plan).len(), 2);
     let outcome = outcome(2, &["credit"], &plan);
-    assert_eq!(setting(&outcome.points[2]), "weight x 2, 2 vcpus, own pcpu");
+    assert_eq!(outcome.points[2].setting, "weight x 2, 2 vcpus, own pcpu");
     assert!(told(&outcome)[2].contains("domain.batch.pin = 1"));
     // The same again gives the same.
     let again = self::outcome(2, &["credit"], &plan);
@@ -241,13 +241,10 @@ fn dom0_s_own_jobs_are_weighed() {
     let [own, low, high] = &outcome.points[..] else {
         panic!("{} points", outcome.points.len());
     };
-    let keys = |p: &Dom0Point| {
-        let own = p.own.as_ref().expect("dom0 has tasks");
-        own.services
-            .iter()
-            .map(|s| (s.key, s.value))
-            .collect::<Vec<_>>()
-    };
+    fn keys(p: &Dom0Point) -> Vec<(&str, f64)> {
+        let own = p.own.0.as_ref().expect("dom0 has tasks");
+        own.services.iter().map(|s| (&*s.key, s.value)).collect()
+    }
     let [("turnaround_mean_ms", before), ("share_pct", burnt)] = keys(own)[..] else {
         panic!("{:?}", keys(own));
     };
@@ -262,7 +259,7 @@ fn dom0_s_own_jobs_are_weighed() {
         "{low:?} {high:?}"
     );
     assert!(best_of(&outcome).is_some_and(|best| best.settings != low.settings));
-    let demand = &outcome.demand;
+    let demand = &outcome.demand.0;
     assert!((demand.most_pct - 200.0).abs() < 1e-9);
     assert!(
         (110.0..120.0).contains(&demand.share_pct),
@@ -300,7 +297,7 @@ fn what_one_pays_too_much_for_is_not_advised() {
         (point.score, point.worst) = (score, worst);
         point.worst_guest = "Domain-0".to_owned();
     }
-    assert_eq!(setting(best_of(&outcome).unwrap()), "weight x 2");
+    assert_eq!(best_of(&outcome).unwrap().setting, "weight x 2");
     let text = answers(&outcome).join("\n");
     assert!(
         text.contains("The mix is served best by credit, weight x 2: 1.10 times"),

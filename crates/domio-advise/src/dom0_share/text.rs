@@ -1,117 +1,89 @@
 //! Dom0's share for the terminal.
 
-use crate::dom0_share::answers::{best_of, setting};
+use crate::dom0_share::answers::{answers, best_of};
 use crate::dom0_share::{Dom0Guest, Dom0Outcome, Dom0Point};
-use domio_report::text::{TextCell, TextColumn, TextTable, Tone, View};
+use domio_answer::column::share;
+use domio_answer::{Table, Tone};
+use domio_report::tables::{name, number};
+use domio_report::text::View;
+use domio_report::text::table::render as drawn;
 
 /// What each setting gives, what dom0 works for the guests, and the answers.
-pub fn render(outcome: &Dom0Outcome, answers: &[String], view: &View) -> String {
-    let mut text = settings(outcome).render(view);
+pub fn render(outcome: &Dom0Outcome, view: &View) -> String {
+    let mut text = drawn(&settings(outcome), view);
     text += &format!(
         "\nWhat {} get and cost {}\n\n",
         served(outcome),
         outcome.dom0
     );
-    text += &guests(outcome).render(view);
+    text += &drawn(&guests(outcome), view);
     text += "\n";
-    for answer in answers {
-        text += &view.item("", answer);
+    for answer in answers(outcome) {
+        text += &view.item("", &answer);
     }
     text
 }
 
 /// Who is served, for people.
 fn served(outcome: &Dom0Outcome) -> String {
-    match outcome.points.first().and_then(|point| point.own.as_ref()) {
+    match outcome
+        .points
+        .first()
+        .and_then(|point| point.own.0.as_ref())
+    {
         Some(_) => format!("the guests and {} itself", outcome.dom0),
         None => "the guests".to_owned(),
     }
 }
 
-/// The name of a row: the scenario's own setting has none of its own.
-fn row_name(point: &Dom0Point) -> String {
-    match setting(point).as_str() {
-        "" => "as it is".to_owned(),
-        setting => setting.to_owned(),
+/// The settings, with the share of each guest behind.
+fn settings(outcome: &Dom0Outcome) -> Table {
+    let points = &outcome.points;
+    let mut table = Table::of("", points);
+    let guests = points.first().map_or(&[][..], |point| &point.guests[..]);
+    for (i, guest) in guests.iter().enumerate() {
+        let shares = points.iter().map(|point| point.guests[i].share_pct.into());
+        table.derive(share(guest.name.clone()), shares);
     }
-}
-
-fn settings(outcome: &Dom0Outcome) -> TextTable {
-    let dom0 = &outcome.dom0;
-    let mut columns = vec![
-        TextColumn::words("policy"),
-        TextColumn::words("setting"),
-        TextColumn::figures("score"),
-        TextColumn::words("served worst"),
-        TextColumn::figures(format!("{dom0}\n[%]")),
-        TextColumn::figures("its vcpus\nwait [%]"),
-        TextColumn::figures("its runs\n[1/s]"),
-    ];
-    let names: Vec<String> = outcome.points.first().map_or(Vec::new(), |p| {
-        p.guests.iter().map(|g| g.name.clone()).collect()
-    });
-    columns.extend(
-        names
-            .iter()
-            .map(|n| TextColumn::figures(format!("{n}\n[%]"))),
-    );
-    let mut table = TextTable::new(columns);
     let best = best_of(outcome);
-    for point in &outcome.points {
-        let tone = match best.is_some_and(|best| std::ptr::eq(best, point)) {
-            true => Tone::Strong,
-            false => Tone::Plain,
-        };
-        let mut cells: Vec<TextCell> = vec![
-            point.policy.clone().into(),
-            row_name(point).into(),
-            TextCell::new(format!("{:.2}", point.score), tone),
-            format!("{} ({:.2})", point.worst_guest, point.worst).into(),
-            format!("{:.1}", point.dom0_share_pct).into(),
-            format!("{:.1}", point.dom0_waiting_pct).into(),
-            format!("{:.0}", point.dom0_runs_per_s).into(),
-        ];
-        let share = |g: &Dom0Guest| TextCell::from(format!("{:.1}", g.share_pct));
-        cells.extend(point.guests.iter().map(share));
-        table.row(cells);
+    let best = points
+        .iter()
+        .position(|p| best.is_some_and(|best| std::ptr::eq(best, p)));
+    let score = table
+        .columns()
+        .iter()
+        .position(|column| column.key == "score");
+    if let (Some(row), Some(column)) = (best, score) {
+        table.set_tone(row, column, Tone::Strong);
     }
     table
 }
 
-fn guests(outcome: &Dom0Outcome) -> TextTable {
-    let mut columns = vec![TextColumn::words("policy"), TextColumn::words("setting")];
-    let first = outcome.points.first();
-    let guests: Vec<&Dom0Guest> = first.map_or(Vec::new(), |point| point.served().collect());
-    for guest in &guests {
+/// What everybody who is served gets, and what dom0 works for that.
+fn guests(outcome: &Dom0Outcome) -> Table {
+    let points = &outcome.points;
+    let mut table = Table::new("", [name("policy"), name("setting")]);
+    for point in points {
+        table.row([point.policy.clone().into(), point.setting.clone().into()]);
+    }
+    let first = points.first();
+    for guest in first.iter().flat_map(|point| point.served()) {
+        let mut add = |what: &str, unit: &str, value: &dyn Fn(&Dom0Guest) -> Option<f64>| {
+            let now = |p: &Dom0Point| p.served().find(|g| g.name == guest.name).and_then(value);
+            let title = format!("{}, {what}", guest.name);
+            table.derive(number(title, unit), points.iter().map(|p| now(p).into()));
+        };
         for service in &guest.services {
-            columns.push(TextColumn::figures(format!(
-                "{}\n{}",
-                guest.name, service.title
-            )));
+            add(&service.title, &service.unit, &|guest| {
+                let same = guest.services.iter().find(|s| s.key == service.key);
+                same.map(|s| s.value)
+            });
         }
         if let Some((_, unit)) = cost(guest) {
-            columns.push(TextColumn::figures(format!(
-                "{}\n[us/{unit}]",
-                outcome.dom0
-            )));
+            add(&outcome.dom0, &format!("us/{unit}"), &|guest| {
+                cost(guest).map(|(us, _)| us)
+            });
         }
-    }
-    let mut table = TextTable::new(columns);
-    for point in &outcome.points {
-        let mut cells: Vec<TextCell> = vec![point.policy.clone().into(), row_name(point).into()];
-        for guest in &guests {
-            let now = point.served().find(|g| g.name == guest.name);
-            for service in &guest.services {
-                let same = |s: &&crate::dom0_share::Dom0Service| s.key == service.key;
-                let value = now.and_then(|g| g.services.iter().find(same));
-                cells.push(value.map_or("-".to_owned(), |s| digits(s.value)).into());
-            }
-            if cost(guest).is_some() {
-                let value = now.and_then(cost);
-                cells.push(value.map_or("-".to_owned(), |(us, _)| digits(us)).into());
-            }
-        }
-        table.row(cells);
     }
     table
 }
@@ -120,25 +92,4 @@ fn guests(outcome: &Dom0Outcome) -> TextTable {
 fn cost(guest: &Dom0Guest) -> Option<(f64, &'static str)> {
     let reply = guest.dom0_us_per_reply.map(|us| (us, "reply"));
     reply.or(guest.dom0_us_per_kib.map(|us| (us, "KiB")))
-}
-
-/// Three digits or so.
-fn digits(value: f64) -> String {
-    match value.abs() {
-        v if v >= 100.0 => format!("{value:.0}"),
-        v if v >= 10.0 => format!("{value:.1}"),
-        v if v >= 1.0 => format!("{value:.2}"),
-        _ => format!("{value:.3}"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn figures_have_their_digits() {
-        let shown = [1234.5, 12.34, 1.234, 0.1234].map(digits);
-        assert_eq!(shown, ["1234", "12.3", "1.23", "0.123"]);
-    }
 }

@@ -176,14 +176,17 @@ impl Open {
             (Holds::Whole, Cell::Whole(n)) => self.values.extend(n.to_le_bytes()),
             (Holds::Number, Cell::Number(n)) => self.values.extend(n.to_le_bytes()),
             (Holds::Number, Cell::Whole(n)) => self.values.extend((*n as f64).to_le_bytes()),
-            (Holds::Text, Cell::Text(text)) => {
-                self.values.extend((text.len() as u32).to_le_bytes());
-                self.values.extend(text.as_bytes());
-            }
+            (Holds::Text, Cell::Text(text)) => self.push_text(text),
+            (Holds::Any, cell) => self.push_text(&super::text(cell)),
             (Holds::Flag, Cell::Flag(flag)) => self.values.push(u8::from(*flag)),
             (holds, field) => panic!("{field:?} in {}, which holds {holds:?}", self.of.key),
         }
         self.there.push(true);
+    }
+
+    fn push_text(&mut self, text: &str) {
+        self.values.extend((text.len() as u32).to_le_bytes());
+        self.values.extend(text.as_bytes());
     }
 
     fn push_none(&mut self) {
@@ -207,7 +210,7 @@ impl Open {
             .text(4, &self.of.key);
         match self.of.holds {
             // Older readers ask for the converted type, newer ones for the logical type: a string.
-            Holds::Text => element
+            Holds::Text | Holds::Any => element
                 .i32(6, numbers::UTF8)
                 .structure(10, Struct::default().structure(1, Struct::default())),
             _ => element,

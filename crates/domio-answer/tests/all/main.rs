@@ -2,7 +2,8 @@
 
 use domio_answer::column::{self, key};
 use domio_answer::{
-    Answered, Cell, Column, Holds, Maybe, RowType, Table, Tone, decode, encode, file, rows, texts,
+    Answered, Cell, Column, Holds, Inner, Maybe, RowType, Table, Tone, decode, encode, file, rows,
+    texts,
 };
 use domio_core::{DomainId, VcpuName};
 use proptest::prelude::*;
@@ -62,6 +63,12 @@ rows! {
         first: Maybe<Wait> = fact("first");
         /// Of every run.
         pcpus: Vec<u16> = parts("pcpus", [key("pcpu")]);
+        /// The last.
+        last: Inner<Wait> = fact("last");
+        /// Ends of a range.
+        ends: Option<[u64; 2]> = fact("ends");
+        /// How many of each sort.
+        sorts: Vec<(String, u64)> = by_name("sorts", count("count"));
     }
 }
 
@@ -88,7 +95,8 @@ prop_compose! {
 prop_compose! {
     fn whole()(vcpus in prop::collection::vec(vcpu(), 0..5),
         lengths in prop::collection::vec(0..20_u64, 0..6), told in prop::bool::ANY,
-        pcpus in prop::collection::btree_set(0..5_u16, 0..4)) -> Whole
+        pcpus in prop::collection::btree_set(0..5_u16, 0..4), ends in prop::option::of(0..9_u64),
+        sorts in prop::collection::btree_map("[a-c]", 0..9_u64, 0..3)) -> Whole
     {
         let mut by_name: Vec<Vcpu> = vcpus;
         by_name.sort_by_key(|v| v.name);
@@ -104,13 +112,17 @@ prop_compose! {
             first: Maybe(worst.first().cloned()),
             worst,
             pcpus: pcpus.into_iter().collect(),
+            last: Inner(wait(7)),
+            ends: ends.map(|end| [end, end + 1]),
+            sorts: sorts.into_iter().collect(),
         }
     }
 }
 
 /// What is wrong with `json` under `schema`, as far as generated schemas go.
 fn wrong(schema: &Json, json: &Json) -> Option<String> {
-    if let Some(all) = schema.get("anyOf").and_then(Json::as_array) {
+    let any = schema.get("anyOf").or(schema.get("allOf"));
+    if let Some(all) = any.and_then(Json::as_array) {
         let fits = all.iter().any(|one| wrong(one, json).is_none());
         return (!fits).then(|| format!("{json} is none of {all:?}"));
     }
@@ -136,6 +148,9 @@ fn wrong(schema: &Json, json: &Json) -> Option<String> {
     }
     match json {
         Json::Array(items) => items.iter().find_map(|item| wrong(&schema["items"], item)),
+        Json::Object(entries) if schema["additionalProperties"].is_object() => entries
+            .values()
+            .find_map(|value| wrong(&schema["additionalProperties"], value)),
         Json::Object(entries) => {
             let required = schema["required"].as_array().unwrap().iter();
             let missing = required
@@ -231,6 +246,9 @@ fn one() -> Whole {
         worst: Vec::new(),
         first: Maybe(None),
         pcpus: vec![0, 1],
+        last: Inner(Wait { length: 3, run: 0 }),
+        ends: Some([1, 2]),
+        sorts: vec![("b".to_owned(), 2), ("a".to_owned(), 1)],
     }
 }
 
@@ -249,6 +267,12 @@ fn what_nobody_has_is_left_out_and_keys_stay() {
         (&json["first"], &json["findings"]),
         (&Json::Null, &json!([]))
     );
+    assert_eq!(
+        (&json["last"], &json["ends"]),
+        (&json!({"ns": 3, "run": 0}), &json!([1, 2]))
+    );
+    let text = serde_json::to_string(&answer(&one())).unwrap();
+    assert!(text.contains(r#""sorts":{"b":2,"a":1}"#), "{text}");
 }
 
 #[test]
@@ -266,7 +290,17 @@ fn flat_tables_have_the_keys_of_the_rows_around_them() {
     let names: Vec<&str> = tables.iter().map(|t| &*t.key).collect();
     assert_eq!(
         names,
-        ["", "vcpus", "vcpus.times", "worst", "first", "pcpus"]
+        [
+            "",
+            "vcpus",
+            "vcpus.times",
+            "worst",
+            "first",
+            "pcpus",
+            "last",
+            "ends",
+            "sorts"
+        ]
     );
     let heads = "domain,vcpu,behind_domain,behind_vcpu,cause,ns";
     let text = file::csv(&tables[2..3]);
@@ -333,5 +367,49 @@ fn open_rows_may_have_further_columns() {
         let rows = &schema["properties"]["cells"]["items"];
         assert_eq!(rows["additionalProperties"], is_open);
         assert_eq!(rows["properties"]["cell"]["type"], "integer");
+    }
+}
+
+rows! {
+    /// A key with its value.
+    #[derive(Clone, PartialEq, Debug)]
+    struct Setting {
+        /// Of the key.
+        name: String = key("name");
+        /// As it is written.
+        value: Cell = fact("value");
+    }
+}
+
+#[test]
+fn values_of_any_kind_stay_what_they_are() {
+    let setting = |name: &str, value: Cell| Setting {
+        name: name.to_owned(),
+        value,
+    };
+    let all = [
+        setting("slice", Cell::Whole(5)),
+        setting("boost", true.into()),
+        setting("version", "4.17".into()),
+    ];
+    let table = Table::of("", &all);
+    assert_eq!(
+        serde_json::to_value(&table).unwrap(),
+        json!([
+            {"name": "slice", "value": 5},
+            {"name": "boost", "value": true},
+            {"name": "version", "value": "4.17"},
+        ])
+    );
+    assert_eq!(
+        file::csv(&[table]),
+        "name,value\nslice,5\nboost,true\nversion,4.17\n"
+    );
+    for one in all {
+        assert_eq!(decode::<Setting>(&encode(&one), &[]), Some(one.clone()));
+        let answered = Answered::of("setting", 1, "A setting.", &one);
+        let schema = serde_json::to_value(&answered.spec).unwrap();
+        let json = serde_json::to_value(&answered).unwrap();
+        assert_eq!(wrong(&schema, &json), None);
     }
 }

@@ -43,9 +43,9 @@ pub use names::{NamedTables, TableNames};
 pub use read::{Distribution, Given, Good, Keys, Slot, VcpuPins};
 pub use table::{Checker, KeyEntry, KeyReader, KeyTable};
 pub use typed::{
-    Nested, Typed, affinity, by_name, bytes, domain_name, figure, figures, flag, form, int,
-    lengths, line_rate, name, nested, nested_any, nested_list, pcpus, text, texts, texts_or_tables,
-    time, vcpu, word, word_or_table, word_text, word_text_or_table,
+    Nested, Typed, affinity, any, any_table, by_name, bytes, domain_name, figure, figures, flag,
+    form, int, lengths, line_rate, name, nested, nested_any, nested_list, pcpus, text, texts,
+    texts_or_tables, time, vcpu, word, word_or_table, word_text, word_text_or_table,
 };
 pub use words::{JoinedWords, WordList, WordOf, Words};
 
@@ -185,6 +185,10 @@ pub enum KeyKind {
     TextsOrTables(&'static KeySection),
     /// A table with names of the writer's own, at each of which is what this key holds.
     ByName(&'static Key),
+    /// Any value but a date, for a reader that has rules of its own.
+    Any,
+    /// Any table.
+    AnyTable,
 }
 
 /// Heading of the document itself, which is written nowhere.

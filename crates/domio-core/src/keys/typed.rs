@@ -220,6 +220,16 @@ pub const fn texts_or_tables(section: &'static KeySection) -> Typed<Nested> {
     tables(KeyKind::TextsOrTables(section))
 }
 
+/// Any value, as its TOML: for a reader that has rules of its own.
+pub const fn any() -> Typed<String> {
+    plain(KeyKind::Any, as_text)
+}
+
+/// Any table, as its TOML.
+pub const fn any_table() -> Typed<String> {
+    plain(KeyKind::AnyTable, as_text)
+}
+
 /// A table, or any number of them.
 pub const fn nested_any(section: &'static KeySection) -> Typed<Nested> {
     tables(KeyKind::OneOrMore(section))

@@ -4,40 +4,43 @@
 //! the same gives the same bits. A figure has *moved* when one of the common replications differs.
 
 use super::{Held, Store, StoreError};
+use domio_answer::{MeanCell, rows};
 use domio_run::Sample;
 use domio_stats::{Difference, Estimate};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A figure that is not what it was.
-#[derive(Clone, PartialEq, Debug)]
-pub struct FigureMoved {
-    /// The experiment or scenario.
-    pub name: String,
-    /// What was set.
-    pub settings: String,
-    /// The seed.
-    pub seed: u64,
-    /// Name of the figure.
-    pub figure: String,
-    /// Over the common replications, before; `None` when there was no such figure.
-    pub before: Option<Estimate>,
-    /// The same after.
-    pub after: Option<Estimate>,
-    /// Whether the mean of the differences is not zero, beyond the 95 % interval.
-    pub proven: bool,
-}
+rows! {
+    /// A figure that is not what it was.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct FigureMoved {
+        /// The experiment or scenario.
+        pub name: String = key("name").title("experiment or scenario");
+        /// What was set.
+        pub settings: String = key("settings").for_programs();
+        /// The seed.
+        pub seed: u64 = key("seed").for_programs();
+        /// Name of the figure.
+        pub figure: String = key("figure");
+        /// Over the common replications, before; null when there was no such figure.
+        pub before: Option<MeanCell> = fact("before");
+        /// The same after.
+        pub after: Option<MeanCell> = fact("after");
+        /// Whether the mean of the differences is not zero, beyond the 95 % interval.
+        pub is_proven: bool = fact("is_proven").title("proven");
+    }
 
-/// What two sides have in common, and what not.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Moves {
-    /// Figures that are the same in all common replications.
-    pub same: usize,
-    /// Those that are not, by experiment and name.
-    pub moved: Vec<FigureMoved>,
-    /// Experiments that only the first side has.
-    pub only_before: Vec<String>,
-    /// Experiments that only the second side has.
-    pub only_after: Vec<String>,
+    /// What two sides have in common, and what not.
+    #[derive(Clone, PartialEq, Debug, Default)]
+    pub struct Moves {
+        /// Figures that are the same to the last bit in all common replications.
+        pub same: usize = count("same");
+        /// Those that are not, by experiment and name.
+        pub moved: Vec<FigureMoved> = parts("moved", []);
+        /// Experiments that only the first side has.
+        pub only_before: Vec<String> = fact("only_before");
+        /// Experiments that only the second side has.
+        pub only_after: Vec<String> = fact("only_after");
+    }
 }
 
 type HeldKey<'h> = (&'h str, &'h str, u64);
@@ -131,9 +134,9 @@ fn compare(held: &Held, before: &[(u32, Sample)], after: &[(u32, Sample)], resul
             settings: held.subject.settings.clone(),
             seed: held.seed,
             figure: figure.to_owned(),
-            before: Estimate::of(&before),
-            after: Estimate::of(&after),
-            proven: difference.is_some_and(|d| d.is_greater() || d.is_less()),
+            before: Estimate::of(&before).map(MeanCell::from),
+            after: Estimate::of(&after).map(MeanCell::from),
+            is_proven: difference.is_some_and(|d| d.is_greater() || d.is_less()),
         });
     }
 }

@@ -1,27 +1,30 @@
 //! What a store holds, and taking it away.
 
 use super::{Store, StoreError, Subject, encoding};
+use domio_answer::rows;
 use domio_run::Sample;
 use rusqlite::params;
 use std::time::Duration;
 
-/// The replications of one subject by one program with one seed.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Held {
-    /// Name of the program that made them.
-    pub program: String,
-    /// What they are replications of.
-    pub subject: Subject,
-    /// Their seed.
-    pub seed: u64,
-    /// How many there are.
-    pub replications: u64,
-    /// Size of their figures.
-    pub bytes: u64,
-    /// How long they took to simulate, one after another.
-    pub took: Duration,
-    /// When the last one was made, in seconds since 1970.
-    pub made: i64,
+rows! {
+    /// The replications of one subject by one program with one seed.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct Held {
+        /// What they are replications of.
+        pub subject: Subject = fact("");
+        /// The program that made them.
+        pub program: String = fact("program").for_programs();
+        /// Their seed.
+        pub seed: u64 = fact("seed");
+        /// How many are kept.
+        pub replications: u64 = count("replications");
+        /// When the last one was made, in seconds since 1970.
+        pub made: u64 = fact("made").for_programs();
+        /// How long all of them took to simulate, one after another.
+        pub took_s: f64 = sum("took_s", "s");
+        /// What their figures take in the file.
+        pub bytes: u64 = sum("bytes", "B").title("size");
+    }
 }
 
 impl Store {
@@ -45,8 +48,9 @@ impl Store {
                 seed: row.get::<_, i64>(4)?.cast_unsigned(),
                 replications: row.get::<_, i64>(5)?.cast_unsigned(),
                 bytes: row.get::<_, i64>(6)?.cast_unsigned(),
-                took: Duration::from_micros(row.get::<_, i64>(7)?.max(0).cast_unsigned()),
-                made: row.get(8)?,
+                took_s: Duration::from_micros(row.get::<_, i64>(7)?.max(0).cast_unsigned())
+                    .as_secs_f64(),
+                made: row.get::<_, i64>(8)?.max(0).cast_unsigned(),
             })
         };
         let mut all = self
@@ -58,11 +62,11 @@ impl Store {
             let of = all.iter().filter(|h| h.program == program);
             of.map(|h| h.made).max()
         };
-        let mut keyed: Vec<(std::cmp::Reverse<Option<i64>>, Held)> = all
+        let mut keyed: Vec<(std::cmp::Reverse<Option<u64>>, Held)> = all
             .iter()
             .map(|h| (std::cmp::Reverse(newest(&h.program)), h.clone()))
             .collect();
-        let key = |(newest, h): &(std::cmp::Reverse<Option<i64>>, Held)| {
+        let key = |(newest, h): &(std::cmp::Reverse<Option<u64>>, Held)| {
             let (program, subject) = (h.program.clone(), h.subject.clone());
             (*newest, program, subject, h.seed)
         };

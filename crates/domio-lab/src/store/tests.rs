@@ -247,8 +247,8 @@ fn figures_move_when_a_common_replication_differs() {
     assert_eq!(moves.only_before, ["gone"]);
     assert!(moves.only_after.is_empty());
     let moved = &moves.moved[0];
-    assert_eq!((moved.figure.as_str(), moved.proven), ("moved", true));
-    let mean = |estimate: Option<domio_stats::Estimate>| estimate.map(|e| (e.n, e.mean));
+    assert_eq!((moved.figure.as_str(), moved.is_proven), ("moved", true));
+    let mean = |estimate: Option<domio_answer::MeanCell>| estimate.map(|e| (e.n, e.mean));
     let (n, before) = mean(moved.before).unwrap();
     assert_eq!(n, 3, "replications 1, 2 and 3 are common");
     let (_, after) = mean(moved.after).unwrap();

@@ -7,7 +7,8 @@
 
 use super::summary::{BlockMeter, Compared};
 use super::values::Values;
-use serde::Serialize;
+use domio_answer::rows;
+use std::borrow::Cow;
 
 /// Steps of the share.
 const STEPS: usize = 10_000;
@@ -19,43 +20,45 @@ pub fn demerit(a: &mut Values, b: &mut Values) -> Option<f64> {
     Some((squares.sum::<f64>() / a.len() as f64).sqrt())
 }
 
-/// Two traces, figure by figure, as JSON.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct BlockComparison {
-    /// Lengths of the traces.
-    pub seconds: [f64; 2],
-    /// Requests of both ways.
-    pub requests: [u64; 2],
-    /// Part of them that are reads.
-    pub reads: [f64; 2],
-    /// Part of the reads that begin where the one before of the same actor ended; `None` without
-    /// any reads.
-    pub sequential_reads: [Option<f64>; 2],
-    /// The same of writes.
-    pub sequential_writes: [Option<f64>; 2],
-    /// Distributions that both have.
-    pub figures: Vec<ComparedJson>,
-}
+rows! {
+    /// Two traces, figure by figure.
+    #[derive(Clone, PartialEq, Debug, Default)]
+    pub struct BlockComparison {
+        /// Lengths of the traces.
+        pub seconds: [f64; 2] = fact("seconds");
+        /// Requests of both ways.
+        pub requests: [u64; 2] = fact("requests");
+        /// Part of them that are reads.
+        pub reads: [f64; 2] = fact("reads");
+        /// Part of the reads that begin where the one before of the same actor ended; null without
+        /// any.
+        pub sequential_reads: [Option<f64>; 2] = fact("sequential_reads");
+        /// The same of writes.
+        pub sequential_writes: [Option<f64>; 2] = fact("sequential_writes");
+        /// Distributions that both have.
+        pub figures: Vec<ComparedFigure> = parts("figures", []);
+    }
 
-/// One distribution of both traces.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct ComparedJson {
-    /// Of what.
-    pub name: &'static str,
-    /// `ns`, `bytes` or `sector`.
-    pub unit: &'static str,
-    /// How many values each has.
-    pub count: [u64; 2],
-    /// Mean of each.
-    pub mean: [f64; 2],
-    /// Median of each.
-    pub p50: [u64; 2],
-    /// 99 % of each are below.
-    pub p99: [u64; 2],
-    /// The demerit figure, in the unit.
-    pub demerit: f64,
-    /// The same in percent of the first mean; `None` when that is zero.
-    pub demerit_percent: Option<f64>,
+    /// One distribution of both traces.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct ComparedFigure {
+        /// Of what.
+        pub name: Cow<'static, str> = key("name");
+        /// `ns`, `bytes` or `sector`, of 512 bytes.
+        pub unit: Cow<'static, str> = fact("unit");
+        /// How many values each has.
+        pub count: [u64; 2] = fact("count");
+        /// Means.
+        pub mean: [f64; 2] = fact("mean");
+        /// Medians.
+        pub p50: [u64; 2] = fact("p50");
+        /// 99 % of each are below.
+        pub p99: [u64; 2] = fact("p99");
+        /// Root of the mean square of the distance between the distributions, in the unit.
+        pub demerit: f64 = fact("demerit");
+        /// The same in percent of the first mean; null when that is zero.
+        pub demerit_percent: Option<f64> = share("demerit_percent");
+    }
 }
 
 impl BlockComparison {
@@ -84,7 +87,7 @@ impl BlockComparison {
     }
 }
 
-fn figures(a: &mut Compared, b: &mut Compared) -> Vec<ComparedJson> {
+fn figures(a: &mut Compared, b: &mut Compared) -> Vec<ComparedFigure> {
     let both = |name, unit, a: &mut Values, b: &mut Values| compared(name, unit, a, b);
     let [size_r, size_w] = &mut a.sizes;
     let [other_size_r, other_size_w] = &mut b.sizes;
@@ -113,12 +116,12 @@ fn compared(
     unit: &'static str,
     a: &mut Values,
     b: &mut Values,
-) -> Option<ComparedJson> {
+) -> Option<ComparedFigure> {
     let (one, other) = (a.spread()?, b.spread()?);
     let demerit = demerit(a, b)?;
-    Some(ComparedJson {
-        name,
-        unit,
+    Some(ComparedFigure {
+        name: name.into(),
+        unit: unit.into(),
         count: [one.count, other.count],
         mean: [one.mean, other.mean],
         p50: [one.p50, other.p50],

@@ -13,7 +13,7 @@ mod tests;
 mod values;
 mod waits;
 
-pub use compare::{BlockComparison, ComparedJson, demerit};
-pub use summary::{BlockMeter, BlockSummaryJson, DepthJson, FoundJson, SpeakerJson, StageJson};
-pub use values::{SpreadJson, Values};
-pub use waits::{BesideJson, BlockExplainer, BlockWaitJson, BlockWaitsJson, PartsJson, WaiterJson};
+pub use compare::{BlockComparison, ComparedFigure, demerit};
+pub use summary::{BlockDepth, BlockFigure, BlockMeter, BlockStage, BlockSummary, Speaker};
+pub use values::{Spread, Values};
+pub use waits::{Beside, BlockExplainer, BlockWait, BlockWaiter, BlockWaits, DeviceParts};

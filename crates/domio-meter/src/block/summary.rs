@@ -1,10 +1,11 @@
 //! What was asked of a disk.
 
 use super::pairs::{PairStep, Pairs};
-use super::values::{SpreadJson, Values};
+use super::values::{Spread, Values};
+use domio_answer::{Inner, Maybe, rows};
 use domio_core::Instant;
 use domio_trace::block::{BlockAct, BlockEvent, BlockNames, BlockWay, SECTOR};
-use serde::Serialize;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 /// Ends of requests that are kept to tell whether one goes on where another ended.
@@ -72,8 +73,8 @@ struct Depth {
 }
 
 impl Depth {
-    fn json(&self, ns: u64) -> DepthJson {
-        DepthJson {
+    fn figures(&self, ns: u64) -> BlockDepth {
+        BlockDepth {
             mean: self.sum / (ns.max(1) as f64),
             max: self.most,
         }
@@ -203,7 +204,7 @@ impl BlockMeter {
     }
 
     /// The sums. Names are those of the trace.
-    pub fn finish(mut self, names: &BlockNames) -> BlockSummaryJson {
+    pub fn finish(mut self, names: &BlockNames) -> BlockSummary {
         let ns = self.last.as_nanos();
         let has_depth = self.device.most > 0;
         let has_ends = self.pairs_ended();
@@ -212,12 +213,12 @@ impl BlockMeter {
         for (name, stage) in [("queued", &mut self.queued), ("device", &mut self.issued)] {
             for (way, sums) in ["read", "write"].into_iter().zip(&mut stage.ways) {
                 if let Some(bytes) = sums.sizes.spread() {
-                    stages.push(StageJson {
-                        stage: name,
-                        way,
+                    stages.push(BlockStage {
+                        stage: name.into(),
+                        way: way.into(),
                         requests: sums.requests,
                         bytes: sums.bytes,
-                        size_bytes: bytes,
+                        size_bytes: Inner(bytes),
                         sequential: sums.sequential as f64 / sums.requests.max(1) as f64,
                     });
                 }
@@ -228,9 +229,11 @@ impl BlockMeter {
             false => &mut self.queued,
         };
         let found = |name, unit, values: &mut Values| {
-            values
-                .spread()
-                .map(|spread| FoundJson { name, unit, spread })
+            values.spread().map(|spread| BlockFigure {
+                name: Cow::Borrowed(name),
+                unit: Cow::Borrowed(unit),
+                spread,
+            })
         };
         let [wait_r, wait_w] = &mut self.waits;
         let [response_r, response_w] = &mut self.responses;
@@ -248,7 +251,7 @@ impl BlockMeter {
             found("writes in the elevator", "ns", wait_w),
             found("in the device", "ns", &mut self.services),
         ];
-        BlockSummaryJson {
+        BlockSummary {
             seconds: ns as f64 / 1e9,
             events: self.events,
             merged: self.merged,
@@ -256,8 +259,8 @@ impl BlockMeter {
             unended: if has_ends { unended } else { 0 },
             stages,
             figures: figures.into_iter().flatten().collect(),
-            elevator_depth: has_depth.then(|| self.elevator.json(ns)),
-            device_depth: has_depth.then(|| self.device.json(ns)),
+            elevator_depth: Maybe(has_depth.then(|| self.elevator.figures(ns))),
+            device_depth: Maybe(has_depth.then(|| self.device.figures(ns))),
             actors: speakers(&self.actors, names),
             devices: names.devices().len() as u64,
         }
@@ -270,11 +273,11 @@ impl BlockMeter {
 }
 
 /// Actors by command, the busiest first.
-fn speakers(actors: &BTreeMap<u32, Asked>, names: &BlockNames) -> Vec<SpeakerJson> {
-    let mut commands: BTreeMap<&str, SpeakerJson> = BTreeMap::new();
+fn speakers(actors: &BTreeMap<u32, Asked>, names: &BlockNames) -> Vec<Speaker> {
+    let mut commands: BTreeMap<&str, Speaker> = BTreeMap::new();
     for (who, asked) in actors {
         let name = names.command(*who);
-        let sums = commands.entry(name).or_insert_with(|| SpeakerJson {
+        let sums = commands.entry(name).or_insert_with(|| Speaker {
             name: name.to_owned(),
             members: 0,
             reads: 0,
@@ -286,7 +289,7 @@ fn speakers(actors: &BTreeMap<u32, Asked>, names: &BlockNames) -> Vec<SpeakerJso
         sums.writes += asked.requests[1];
         sums.bytes += asked.bytes;
     }
-    let mut commands: Vec<SpeakerJson> = commands.into_values().collect();
+    let mut commands: Vec<Speaker> = commands.into_values().collect();
     commands.sort_by_key(|c| std::cmp::Reverse(c.reads + c.writes));
     commands
 }
@@ -304,87 +307,89 @@ pub(super) struct Compared {
     pub services: Values,
 }
 
-/// What a trace of a block device has, as JSON.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct BlockSummaryJson {
-    /// From the first event to the last.
-    pub seconds: f64,
-    /// Events.
-    pub events: u64,
-    /// Bios that were merged into requests.
-    pub merged: u64,
-    /// Flushes and discards.
-    pub without_data: u64,
-    /// Bios whose end is not told, in a trace that tells ends.
-    pub unended: u64,
-    /// Requests by stage and way.
-    pub stages: Vec<StageJson>,
-    /// How times and places are spread.
-    pub figures: Vec<FoundJson>,
-    /// Bios in the elevator, over time.
-    pub elevator_depth: Option<DepthJson>,
-    /// Bios in the device, over time.
-    pub device_depth: Option<DepthJson>,
-    /// Who asked, the busiest first.
-    pub actors: Vec<SpeakerJson>,
-    /// Devices, volumes or files.
-    pub devices: u64,
+rows! {
+    /// What a trace of a block device has.
+    #[derive(Clone, PartialEq, Debug, Default)]
+    pub struct BlockSummary {
+        /// From the first event to the last.
+        pub seconds: f64 = sum("seconds", "s");
+        /// Events.
+        pub events: u64 = count("events");
+        /// Bios that were merged into requests.
+        pub merged: u64 = count("merged");
+        /// Flushes and discards.
+        pub without_data: u64 = count("without_data");
+        /// Bios whose end is not told, in a trace that tells ends.
+        pub unended: u64 = count("unended");
+        /// Requests by stage and way.
+        pub stages: Vec<BlockStage> = parts("stages", []);
+        /// How times and places are spread.
+        pub figures: Vec<BlockFigure> = parts("figures", []);
+        /// Bios in the elevator over time; null where the trace does not tell.
+        pub elevator_depth: Maybe<BlockDepth> = fact("elevator_depth");
+        /// Bios in the device over time; null where the trace does not tell.
+        pub device_depth: Maybe<BlockDepth> = fact("device_depth");
+        /// Who asked, the busiest first.
+        pub actors: Vec<Speaker> = parts("actors", []);
+        /// Devices, volumes or files.
+        pub devices: u64 = count("devices");
+    }
+
+    /// Requests of one way at one stage.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct BlockStage {
+        /// `queued`: as they were asked for; `device`: as the driver took them.
+        pub stage: Cow<'static, str> = key("stage");
+        /// `read` or `write`.
+        pub way: Cow<'static, str> = key("way");
+        /// How many.
+        pub requests: u64 = count("requests");
+        /// Their bytes.
+        pub bytes: u64 = count("bytes");
+        /// How their sizes are spread.
+        pub size_bytes: Inner<Spread> = fact("size_bytes");
+        /// Part of them that begins where the one before ended: of the same actor, or in the
+        /// device.
+        pub sequential: f64 = fact("sequential");
+    }
+
+    /// How one kind of value is spread.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct BlockFigure {
+        /// Of what.
+        pub name: Cow<'static, str> = key("name");
+        /// `ns` or `sector`, of 512 bytes.
+        pub unit: Cow<'static, str> = fact("unit");
+        /// How they are spread.
+        pub spread: Spread = fact("spread");
+    }
+
+    /// How many there were at once.
+    #[derive(Clone, Copy, PartialEq, Debug)]
+    pub struct BlockDepth {
+        /// Mean over time.
+        pub mean: f64 = fact("mean");
+        /// Most.
+        pub max: u64 = max("max", "");
+    }
+
+    /// Who asked, by command.
+    #[derive(Clone, PartialEq, Eq, Debug)]
+    pub struct Speaker {
+        /// Name of the command, or of the volume.
+        pub name: String = key("name");
+        /// Processes of that command.
+        pub members: u64 = count("members");
+        /// Reads.
+        pub reads: u64 = count("reads");
+        /// Writes.
+        pub writes: u64 = count("writes");
+        /// Bytes of both.
+        pub bytes: u64 = count("bytes");
+    }
 }
 
-impl BlockSummaryJson {
+impl BlockSummary {
     /// Bytes of a sector, the unit of places.
     pub const SECTOR: u64 = SECTOR;
-}
-
-/// Requests of one way at one stage.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct StageJson {
-    /// `queued`: as they were asked for; `device`: as the driver took them.
-    pub stage: &'static str,
-    /// `read` or `write`.
-    pub way: &'static str,
-    /// How many.
-    pub requests: u64,
-    /// Their bytes.
-    pub bytes: u64,
-    /// How their sizes are spread.
-    pub size_bytes: SpreadJson,
-    /// Part of them that begins where the one before ended: of the same actor, or in the device.
-    pub sequential: f64,
-}
-
-/// How one kind of value is spread.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct FoundJson {
-    /// Of what.
-    pub name: &'static str,
-    /// `ns` or `sector`.
-    pub unit: &'static str,
-    /// How.
-    #[serde(flatten)]
-    pub spread: SpreadJson,
-}
-
-/// How many there were at once.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-pub struct DepthJson {
-    /// Mean over time.
-    pub mean: f64,
-    /// Most.
-    pub max: u64,
-}
-
-/// Who asked, by command.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct SpeakerJson {
-    /// Name of the command, or of the volume.
-    pub name: String,
-    /// Processes of that command.
-    pub members: u64,
-    /// Reads.
-    pub reads: u64,
-    /// Writes.
-    pub writes: u64,
-    /// Bytes of both.
-    pub bytes: u64,
 }

@@ -55,9 +55,9 @@ fn waits_are_told_by_place_and_by_who_was_served() {
         (a.who.as_str(), ms(a.elevator_ns), ms(a.device_ns)),
         ("a", 0, 4)
     );
-    let parts = b.device.unwrap();
+    let parts = b.device.0.unwrap();
     assert_eq!((ms(parts.seek_ns), parts.cached), (3, 1));
-    assert_eq!(a.device, None);
+    assert_eq!(a.device.0, None);
     let behind: Vec<(&str, Option<&str>, u64)> = told
         .elevator
         .iter()
@@ -80,11 +80,11 @@ fn a_request_ends_all_bios_that_were_merged_into_it() {
     assert_eq!((json.merged, json.unended, json.events), (1, 0, 5));
     let of = |stage: &str| json.stages.iter().find(|s| s.stage == stage).unwrap();
     assert_eq!((of("queued").requests, of("device").requests), (2, 1));
-    assert_eq!(of("device").size_bytes.max, 16 * 512);
+    assert_eq!(of("device").size_bytes.0.max, 16 * 512);
     let response = json.figures.iter().find(|f| f.name == "response of writes");
     let response = response.unwrap().spread;
     assert_eq!((response.count, response.max), (2, 300_000_000));
-    assert_eq!(json.device_depth.unwrap().max, 2);
+    assert_eq!(json.device_depth.0.unwrap().max, 2);
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn lines_that_tell_the_response_tell_no_elevator_and_no_device() {
     assert_eq!(of("response of reads").max, 1_000_000);
     assert_eq!(of("between requests").max, 1_000_000_000);
     assert_eq!(json.actors[0].name, "hm.1");
-    assert_eq!(json.elevator_depth, None);
+    assert_eq!(json.elevator_depth.0, None);
     let mut reader = read(text, BlockFormat::Msr);
     let mut explainer = BlockExplainer::new();
     while let Some(event) = reader.next_event().unwrap() {

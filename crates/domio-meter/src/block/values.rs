@@ -1,7 +1,7 @@
 //! Values of one kind, in bounded memory.
 
 use crate::distribution::Distribution;
-use serde::Serialize;
+use domio_answer::rows;
 
 /// Values that are kept one by one; from more, a histogram is made that is right to 0.1 %.
 const EXACT_MAX: usize = 1 << 16;
@@ -10,21 +10,23 @@ const EXACT_MAX: usize = 1 << 16;
 #[derive(Clone, Debug, Default)]
 pub struct Values(Distribution);
 
-/// How values are spread, in their own unit.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-pub struct SpreadJson {
-    /// How many.
-    pub count: u64,
-    /// Arithmetic mean.
-    pub mean: f64,
-    /// The median.
-    pub p50: u64,
-    /// 95 % are below.
-    pub p95: u64,
-    /// 99 % are below.
-    pub p99: u64,
-    /// The largest.
-    pub max: u64,
+rows! {
+    /// How values are spread, in their own unit.
+    #[derive(Clone, Copy, PartialEq, Debug)]
+    pub struct Spread {
+        /// How many values.
+        pub count: u64 = count("count");
+        /// Arithmetic mean.
+        pub mean: f64 = fact("mean");
+        /// The median.
+        pub p50: u64 = fact("p50");
+        /// 95 % are below.
+        pub p95: u64 = fact("p95");
+        /// 99 % are below.
+        pub p99: u64 = fact("p99");
+        /// The largest.
+        pub max: u64 = fact("max");
+    }
 }
 
 impl Values {
@@ -37,9 +39,9 @@ impl Values {
     }
 
     /// How the values are spread; `None` when there are none.
-    pub fn spread(&mut self) -> Option<SpreadJson> {
+    pub fn spread(&mut self) -> Option<Spread> {
         let q = self.0.quantiles();
-        Some(SpreadJson {
+        Some(Spread {
             count: q.count,
             mean: q.mean?,
             p50: q.p50?,

@@ -3,10 +3,11 @@
 use super::books::{Books, IDLE};
 use super::pairs::{PairStep, PairedBio, Pairs};
 use super::summary::index;
-use super::values::{SpreadJson, Values};
+use super::values::{Spread, Values};
+use domio_answer::{Inner, Maybe, rows};
 use domio_core::Instant;
 use domio_trace::block::{BlockEvent, BlockNames, DeviceTime, OTHERS};
-use serde::Serialize;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Longest waits that are told one by one.
@@ -38,7 +39,7 @@ pub struct BlockExplainer {
     commands: Vec<u32>,
     names: BTreeMap<String, u32>,
     waiters: BTreeMap<(u32, usize), Waiter>,
-    longest: Vec<BlockWaitJson>,
+    longest: Vec<BlockWait>,
     last: Instant,
     issued: u64,
     ended: u64,
@@ -122,9 +123,9 @@ impl BlockExplainer {
         let place = self.longest.partition_point(|w| w.response_ns >= response);
         self.longest
             .truncate(LONGEST - usize::from(self.longest.len() == LONGEST));
-        let wait = BlockWaitJson {
+        let wait = BlockWait {
             who: names.actor(bio.who).to_owned(),
-            way: ["read", "write"][way],
+            way: ["read", "write"][way].into(),
             queued_ns: bio.queued.as_nanos(),
             sector: bio.sector,
             sectors: bio.sectors,
@@ -157,7 +158,7 @@ impl BlockExplainer {
     }
 
     /// The explanation.
-    pub fn finish(mut self, names: &BlockNames) -> BlockWaitsJson {
+    pub fn finish(mut self, names: &BlockNames) -> BlockWaits {
         let mut pairs = std::mem::take(&mut self.pairs);
         pairs.until(Instant::MAX, &mut |step| self.step(names, step, None));
         let mut commands = vec![String::new(); self.names.len()];
@@ -168,20 +169,20 @@ impl BlockExplainer {
             IDLE => None,
             number => Some(commands[number as usize].clone()),
         };
-        let beside = |(who, by, ns)| BesideJson {
+        let beside = |(who, by, ns)| Beside {
             who: commands[who as usize].clone(),
             beside: name(by),
             ns,
         };
         let waiters = std::mem::take(&mut self.waiters);
-        let mut waiters: Vec<WaiterJson> = waiters
+        let mut waiters: Vec<BlockWaiter> = waiters
             .into_iter()
             .filter_map(|((command, way), waiter)| {
-                waiter_json(commands[command as usize].clone(), way, waiter)
+                waited(commands[command as usize].clone(), way, waiter)
             })
             .collect();
         waiters.sort_by_key(|b| std::cmp::Reverse(b.total_ns()));
-        BlockWaitsJson {
+        BlockWaits {
             seconds: self.last.as_nanos() as f64 / 1e9,
             ended: self.ended,
             unended: pairs.unended(),
@@ -196,123 +197,153 @@ impl BlockExplainer {
     }
 }
 
-fn waiter_json(who: String, way: usize, mut waiter: Waiter) -> Option<WaiterJson> {
+fn waited(who: String, way: usize, mut waiter: Waiter) -> Option<BlockWaiter> {
     let response = waiter.responses.spread()?;
     let [queued_ns, seek_ns, rotation_ns, transfer_ns] = waiter.parts;
-    Some(WaiterJson {
+    Some(BlockWaiter {
         who,
-        way: ["read", "write"][way],
+        way: ["read", "write"][way].into(),
         requests: waiter.requests,
-        response_ns: response,
+        response_ns: Inner(response),
         elevator_ns: waiter.elevator_ns,
         device_ns: waiter.device_ns,
         untold_ns: waiter.untold_ns,
-        device: (waiter.split > 0).then_some(PartsJson {
+        device: Maybe((waiter.split > 0).then_some(DeviceParts {
             queued_ns,
             seek_ns,
             rotation_ns,
             transfer_ns,
             cached: waiter.cached,
-        }),
+        })),
     })
 }
 
-/// What requests waited for, as JSON.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct BlockWaitsJson {
-    /// From the first event to the last.
-    pub seconds: f64,
-    /// Requests that ended.
-    pub ended: u64,
-    /// Requests whose end is not told.
-    pub unended: u64,
-    /// Who waited, those first whose requests waited longest in all.
-    pub waiters: Vec<WaiterJson>,
-    /// Time in the elevator, by whom the device served meanwhile.
-    pub elevator: Vec<BesideJson>,
-    /// Time in the device, by whose requests were there.
-    pub device: Vec<BesideJson>,
-    /// The longest waits, longest first.
-    pub longest: Vec<BlockWaitJson>,
-    /// Whether the trace tells when the driver took requests.
-    pub tells_issue: bool,
-    /// Whether the trace tells when requests ended.
-    pub tells_end: bool,
-    /// Whether a line tells a response time and nothing of its parts.
-    pub tells_response_alone: bool,
+rows! {
+    /// What requests waited for.
+    #[derive(Clone, PartialEq, Debug, Default)]
+    pub struct BlockWaits {
+        /// From the first event to the last.
+        pub seconds: f64 = sum("seconds", "s");
+        /// Requests that ended.
+        pub ended: u64 = count("ended");
+        /// Requests whose end is not told.
+        pub unended: u64 = count("unended");
+        /// Who waited, those first whose requests waited longest in all.
+        pub waiters: Vec<BlockWaiter> = parts("waiters", []);
+        /// Time in the elevator, by whom the device served meanwhile.
+        pub elevator: Vec<Beside> = parts("elevator", []);
+        /// Time in the device, by whose requests were there.
+        pub device: Vec<Beside> = parts("device", []);
+        /// The longest waits, longest first.
+        pub longest: Vec<BlockWait> = parts("longest", []);
+        /// Whether the trace tells when the driver took requests.
+        pub tells_issue: bool = all("tells_issue");
+        /// Whether the trace tells when requests ended.
+        pub tells_end: bool = all("tells_end");
+        /// Whether a line tells a response time and nothing of its parts.
+        pub tells_response_alone: bool = any("tells_response_alone");
+    }
+
+    /// Requests of one command and way.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct BlockWaiter {
+        /// Command, or volume.
+        pub who: String = key("who");
+        /// `read` or `write`.
+        pub way: Cow<'static, str> = key("way");
+        /// How many ended.
+        pub requests: u64 = count("requests");
+        /// How their times are spread, from being queued to the end.
+        pub response_ns: Inner<Spread> = fact("response_ns");
+        /// Their time in the elevator (Q to D).
+        pub elevator_ns: u64 = sum("elevator_ns", "ns");
+        /// Their time in the device (D to C).
+        pub device_ns: u64 = sum("device_ns", "ns");
+        /// Their time where the trace does not tell the two apart.
+        pub untold_ns: u64 = sum("untold_ns", "ns");
+        /// What the time in the device went to; null where nobody knows.
+        pub device: Maybe<DeviceParts> = fact("device");
+    }
+
+    /// Parts of the time in the device.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    pub struct DeviceParts {
+        /// In the device's queue.
+        pub queued_ns: u64 = sum("queued_ns", "ns");
+        /// Moving the arm.
+        pub seek_ns: u64 = sum("seek_ns", "ns");
+        /// Waiting for the platter.
+        pub rotation_ns: u64 = sum("rotation_ns", "ns");
+        /// Everything else.
+        pub transfer_ns: u64 = sum("transfer_ns", "ns");
+        /// Requests that the cache served.
+        pub cached: u64 = count("cached");
+    }
+
+    /// Time of one command's requests beside another's.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct Beside {
+        /// Whose time.
+        pub who: String = key("who");
+        /// Whose requests the device had; null for a device that had nothing to do.
+        pub beside: Option<String> = key("beside");
+        /// How long.
+        pub ns: f64 = sum("ns", "ns");
+    }
+
+    /// One long wait.
+    #[derive(Clone, PartialEq, Eq, Debug)]
+    pub struct BlockWait {
+        /// Process, or volume.
+        pub who: String = fact("who");
+        /// `read` or `write`.
+        pub way: Cow<'static, str> = fact("way");
+        /// When it was queued, since the begin of the trace.
+        pub queued_ns: u64 = moment("queued_ns");
+        /// First sector.
+        pub sector: u64 = fact("sector");
+        /// Number of sectors.
+        pub sectors: u32 = fact("sectors");
+        /// From being queued to the end.
+        pub response_ns: u64 = sum("response_ns", "ns");
+        /// Of that, in the elevator; null where that is not told.
+        pub elevator_ns: Option<u64> = sum("elevator_ns", "ns");
+        /// Requests that the driver took meanwhile; null where that is not told.
+        pub passed: Option<u64> = count("passed");
+    }
 }
 
-/// Requests of one command and way.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct WaiterJson {
-    /// Command, or volume.
-    pub who: String,
-    /// `read` or `write`.
-    pub way: &'static str,
-    /// How many ended.
-    pub requests: u64,
-    /// How their times are spread, from being queued to the end (ns).
-    pub response_ns: SpreadJson,
-    /// Their time in the elevator (Q to D).
-    pub elevator_ns: u64,
-    /// Their time in the device (D to C).
-    pub device_ns: u64,
-    /// Their time where the trace does not tell the two apart.
-    pub untold_ns: u64,
-    /// What the time in the device went to; `None` where nobody knows.
-    pub device: Option<PartsJson>,
-}
-
-impl WaiterJson {
+impl BlockWaiter {
     /// Time of all requests.
     pub fn total_ns(&self) -> u64 {
         self.elevator_ns + self.device_ns + self.untold_ns
     }
 }
 
-/// Parts of the time in the device.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-pub struct PartsJson {
-    /// In the device's queue.
-    pub queued_ns: u64,
-    /// Moving the arm.
-    pub seek_ns: u64,
-    /// Waiting for the platter.
-    pub rotation_ns: u64,
-    /// Everything else.
-    pub transfer_ns: u64,
-    /// Requests that the cache served.
-    pub cached: u64,
-}
-
-/// Time of one command's requests beside another's.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct BesideJson {
-    /// Whose time.
-    pub who: String,
-    /// Whose requests the device had; `None` for a device that had nothing to do.
-    pub beside: Option<String>,
-    /// How long (ns).
-    pub ns: f64,
-}
-
-/// One long wait.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct BlockWaitJson {
-    /// Process, or volume.
-    pub who: String,
-    /// `read` or `write`.
-    pub way: &'static str,
-    /// When it was queued, since the begin of the trace (ns).
-    pub queued_ns: u64,
-    /// First sector.
-    pub sector: u64,
-    /// Number of sectors.
-    pub sectors: u32,
-    /// From being queued to the end.
-    pub response_ns: u64,
-    /// Of that, in the elevator; `None` where that is not told.
-    pub elevator_ns: Option<u64>,
-    /// Requests that the driver took meanwhile; `None` where that is not told.
-    pub passed: Option<u64>,
+impl BlockWaits {
+    /// What the trace cannot tell, and what to do, as it follows "The trace does not tell".
+    pub fn untold(&self) -> Vec<&'static str> {
+        let mut untold = Vec::new();
+        if !self.tells_end {
+            untold.push(
+                "when requests ended, so there are no waits to explain; --drive replays them on a \
+                 drive",
+            );
+        } else if self.tells_response_alone {
+            untold.push(
+                "what a response time consists of; --drive replays the requests on a drive, which \
+                 tells",
+            );
+        } else if !self.tells_issue {
+            untold.push("when the driver took requests, so elevator and device are one");
+        }
+        let tells_parts = self.tells_end && !self.tells_response_alone;
+        if tells_parts && self.waiters.iter().all(|waiter| waiter.device.0.is_none()) {
+            untold.push(
+                "what the time in the device went to: its queue, arm, platter or cache; --drive \
+                 replays the requests on a drive, which tells",
+            );
+        }
+        untold
+    }
 }

@@ -8,6 +8,7 @@ use super::cause::{ItemQueue, ItemWaits};
 use super::result::{Explanation, VcpuWaits};
 use super::waits::why::Why;
 use crate::residence::{HostPlaces, RanWhere};
+use crate::work::DriverWork;
 
 /// What the schema says of it.
 const DOC: &str = "What `domio explain --json` prints, of a scenario and of a trace: behind whom \
@@ -42,11 +43,7 @@ impl Explanation {
         answer.derive_table("vcpus", doc, self.vcpus(places));
         let doc = "Packets and requests, by domain, class and device.";
         answer.derive_table("items", doc, self.items_by_place());
-        let work = self.driver_work.iter();
-        let mut table = Table::of("", work.clone());
-        let nobody = sum("nobody_ns", "ns").of(Holds::Whole);
-        let of_work = work.map(|work| work.nobody().into());
-        table.derive(nobody.doc("The rest of `busy_ns`."), of_work);
+        let table = DriverWork::table(&self.driver_work);
         let doc = "For whom driver domains worked, by id; of those that worked for others.";
         answer.derive_table("driver_work", doc, table);
         let mut untold = Table::new("", [fact("untold").of(Holds::Text)]);

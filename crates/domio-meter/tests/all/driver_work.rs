@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::cast::{actor, fed, names};
 use Runstate::{Blocked, Runnable, Running};
 use domio_core::{ActorId, DomainId, Instant, PcpuId, Record, Runstate, Sink, VcpuName};
-use domio_meter::{DriverWork, Explainer, MapWindow, Meter, SummaryJson, TraceChecker};
+use domio_meter::{DriverWork, Explainer, MapWindow, Meter, TraceChecker};
 use proptest::prelude::*;
 
 fn at(ns: u64) -> Instant {
@@ -65,9 +65,10 @@ fn time_that_no_record_names_was_done_for_nobody() {
     assert_eq!(found[0].nobody(), 20);
     let summary = feed(Meter::new(), &two_runs()).finish();
     assert_eq!(summary.domain(DomainId(0)).unwrap().total.running, 140);
-    let json = serde_json::to_value(SummaryJson::new(&summary, 1_000_000_000)).unwrap();
+    let json = serde_json::to_value(summary.answer(|_| None, 1_000_000_000, false)).unwrap();
     let work = &json["driver_work"][0];
-    assert_eq!(work["for_ns"], serde_json::json!({"1": 70, "2": 50}));
+    let done_for = serde_json::json!([{"domain": 1, "ns": 70}, {"domain": 2, "ns": 50}]);
+    assert_eq!(work["for"], done_for);
     assert_eq!(work["nobody_ns"], 20);
 }
 
@@ -77,8 +78,8 @@ fn a_trace_without_such_records_says_nothing_of_them() {
     records.retain(|r| r.done_for().is_none());
     let summary = feed(Meter::new(), &records).finish();
     assert_eq!(summary.driver_work, []);
-    let json = serde_json::to_value(SummaryJson::new(&summary, 1_000_000_000)).unwrap();
-    assert_eq!(json.get("driver_work"), None);
+    let json = serde_json::to_value(summary.answer(|_| None, 1_000_000_000, false)).unwrap();
+    assert_eq!(json["driver_work"], serde_json::json!([]));
 }
 
 #[test]

@@ -1,13 +1,13 @@
-//! What `machine.toml` and `cells.toml` of a paper hold, as they are written.
+//! What `machine.toml` and `cells.toml` of a paper hold.
 
+use super::machines::Unknown;
 use crate::effort::Effort;
 use domio_core::Duration;
-use serde::Deserialize;
 use std::collections::BTreeMap;
 use toml::Table;
 
-/// `paper.toml`, as far as cells need it: the other keys are for readers.
-#[derive(Clone, Debug, Deserialize)]
+/// `paper.toml`.
+#[derive(Clone, Debug)]
 pub struct PaperFile {
     /// First word of the names of its experiments and of the ids of its claims.
     pub id: String,
@@ -16,81 +16,38 @@ pub struct PaperFile {
 }
 
 /// `machine.toml`.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Default)]
 pub struct MachineFile {
     /// Keys of a scenario: the host, its network, the domains that are always there.
-    #[serde(default)]
     pub scenario: Table,
     /// Keys that every task with a workload has, by the word of the workload.
-    #[serde(default)]
     pub workload: BTreeMap<String, Table>,
     /// What the paper does not say.
-    #[serde(default)]
-    pub unknown: Vec<UnknownFile>,
+    pub unknowns: Vec<Unknown>,
     /// Ids of the claims on which the best machine is chosen.
-    #[serde(default)]
     pub calibration: Vec<String>,
 }
 
-/// `[[unknown]]`: a figure that the paper does not tell.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct UnknownFile {
-    /// Name for people.
-    pub name: String,
-    /// Keys that take its value: paths in the scenario, or `workload.WORD.KEY`.
-    #[serde(default)]
-    pub keys: Vec<String>,
-    /// The value of the central machine; a range's is in the unit of the keys.
-    pub central: toml::Value,
-    /// Least value.
-    pub from: Option<f64>,
-    /// Largest value.
-    pub to: Option<f64>,
-    /// `linear`, which is the default, or `log`.
-    pub scale: Option<String>,
-    /// The values that there are, instead of a range.
-    pub choices: Option<Vec<toml::Value>>,
-    /// Where range and central value come from.
-    pub source: String,
-}
-
-/// `cells.toml`.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct CellsFile {
-    /// Each crosses tests and configurations.
-    #[serde(default)]
-    pub suite: Vec<Suite>,
-}
-
 /// `[[suite]]`: tests and configurations, each of which meets each, on one base.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug)]
 pub struct Suite {
     /// Name for people and messages.
     pub name: String,
     /// Name of a shipped scenario to start from, instead of the machine.
     pub shipped: Option<String>,
     /// Start from nothing, instead of the machine.
-    #[serde(default)]
     pub alone: bool,
     /// What is put on top of that.
-    #[serde(default)]
     pub scenario: Table,
     /// How long after the measured time replies are waited for, in seconds.
-    #[serde(default)]
     pub patience_s: f64,
     /// How long tests are, by name.
     pub times: BTreeMap<String, Times>,
     /// The guests, of which tests say what each does.
     pub guests: Option<Guests>,
     /// What a guest may do, by name.
-    #[serde(default)]
     pub role: BTreeMap<String, RoleFile>,
     /// What is measured.
-    #[serde(default)]
     pub figure: Vec<FigureFile>,
     /// Its tests.
     pub test: Vec<TestFile>,
@@ -103,8 +60,7 @@ pub struct Suite {
 }
 
 /// How long a test is, and how often it is repeated at first.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug)]
 pub struct Times {
     /// Time before the measured time, in seconds.
     pub warmup_s: TimeByEffort,
@@ -115,8 +71,7 @@ pub struct Times {
 }
 
 /// A simulated time, in seconds.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(untagged)]
+#[derive(Clone, Copy, Debug)]
 pub enum TimeByEffort {
     /// The same at each effort.
     Fixed(f64),
@@ -204,37 +159,29 @@ pub fn seconds(s: f64) -> Duration {
 }
 
 /// The guests of a suite: domains with a common name and numbers from 1.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug)]
 pub struct Guests {
     /// What comes before the number.
     pub name: String,
     /// Keys of each one's domain.
-    #[serde(default)]
     pub domain: Table,
     /// What replications draw of each.
-    #[serde(default)]
     pub vary: Vec<VaryFile>,
 }
 
 /// What a guest does.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Default)]
 pub struct RoleFile {
     /// Groups that figures name.
-    #[serde(default)]
     pub groups: Vec<String>,
     /// Keys of its domain.
-    #[serde(default)]
     pub domain: Table,
     /// What replications draw of it.
-    #[serde(default)]
     pub vary: Vec<VaryFile>,
 }
 
 /// What replications draw of a guest: `[[vary]]` of a scenario, with `{name}` for the guest's name.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug)]
 pub struct VaryFile {
     /// Key of the domain, without its unit.
     pub key: String,
@@ -243,15 +190,13 @@ pub struct VaryFile {
     /// Longest, of the first guest.
     pub to_ms: f64,
     /// How much later both are with each guest after the first.
-    #[serde(default)]
     pub later_ms: f64,
     /// Name of the random stream.
     pub stream: String,
 }
 
 /// What is measured, of which domains.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug)]
 pub struct FigureFile {
     /// See [`super::figures`].
     pub measure: String,
@@ -265,7 +210,6 @@ pub struct FigureFile {
     /// and no domain has a figure where `over` is.
     pub name: Option<String>,
     /// Names of figures over all of these domains, by what they are: `average`, `p95`.
-    #[serde(default)]
     pub over: BTreeMap<String, String>,
     /// A list of the first values.
     pub first: Option<First>,
@@ -278,8 +222,7 @@ pub struct FigureFile {
 }
 
 /// A list of the first values of a measure that has many in a domain.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug)]
 pub struct First {
     /// Name of the list.
     pub name: String,
@@ -288,8 +231,7 @@ pub struct First {
 }
 
 /// A test: what is done.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug)]
 pub struct TestFile {
     /// Second word of its experiments' names.
     pub name: String,
@@ -298,33 +240,27 @@ pub struct TestFile {
     /// Name of its times.
     pub times: String,
     /// The roles of the guests, in the order in which they are started; "burn x 7" are seven.
-    #[serde(default)]
     pub guests: Vec<String>,
     /// The configurations that the test meets; without the key, all.
     pub configurations: Option<Vec<String>>,
     /// What is put on top of the suite's scenario.
-    #[serde(default)]
     pub scenario: Table,
 }
 
 /// A configuration: how it is done.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug)]
 pub struct ConfigurationFile {
     /// Last word of its experiments' names.
     pub name: String,
     /// The roles of the guests, where these are the configuration's to say.
-    #[serde(default)]
     pub guests: Vec<String>,
     /// What is put on top of the test's scenario.
-    #[serde(default)]
     pub scenario: Table,
 }
 
 /// One experiment of all configurations of a test: its figures have the name of the configuration
 /// before theirs.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug)]
 pub struct Together {
     /// Last word of the experiment's name.
     pub name: String,
@@ -334,8 +270,7 @@ pub struct Together {
 
 /// A figure that should be once, twice, three times that of the first configuration in the first,
 /// second, third one.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug)]
 pub struct LineFile {
     /// The figure.
     pub figure: String,

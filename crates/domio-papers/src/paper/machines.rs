@@ -1,6 +1,5 @@
 //! Machines: the one that a paper's files describe, and others that its unknowns allow.
 
-use super::file::UnknownFile;
 use super::merge::without_unit;
 use domio_sim::random::RandomStream;
 use toml::Value;
@@ -58,45 +57,25 @@ pub enum UnknownRange {
 }
 
 impl Unknown {
-    /// Reads what `machine.toml` says.
-    ///
-    /// # Errors
-    /// When it has no range, two, or one that is empty.
-    pub(super) fn of(file: &UnknownFile) -> Result<Self, String> {
-        let wrong = |what: &str| Err(format!("unknown \"{}\": {what}", file.name));
-        let range = match (file.from, file.to, &file.choices) {
-            (None, None, Some(choices)) if !choices.is_empty() => {
-                if !choices.contains(&file.central) {
-                    return wrong("`central` has to be one of the `choices`");
-                }
-                UnknownRange::Choices(choices.clone())
+    /// Why its values do not go together.
+    pub(super) fn check(&self) -> Result<(), &'static str> {
+        match &self.range {
+            UnknownRange::Choices(choices) if !choices.contains(&self.central) => {
+                return Err("`central` has to be one of the `choices`");
             }
-            (Some(from), Some(to), None) if from < to => match file.scale.as_deref() {
-                None | Some("linear") => UnknownRange::Linear(from, to),
-                Some("log") if from > 0.0 => UnknownRange::Log(from, to),
-                Some("log") => return wrong("a range with `scale = \"log\"` begins over zero"),
-                Some(_) => return wrong("`scale` is \"linear\" or \"log\""),
-            },
-            _ => return wrong("expected `choices`, or `from` below `to`"),
-        };
-        let central = number(&file.central);
-        if let UnknownRange::Linear(from, to) | UnknownRange::Log(from, to) = range
-            && !central.is_some_and(|central| (from..=to).contains(&central))
-        {
-            return wrong("`central` has to be from `from` to `to`");
+            UnknownRange::Linear(from, to) | UnknownRange::Log(from, to)
+                if !number(&self.central).is_some_and(|n| (from..=to).contains(&&n)) =>
+            {
+                return Err("`central` has to be from `from` to `to`");
+            }
+            _ => {}
         }
         let tables = |value: &Value| value.is_table();
-        let of_tables = matches!(&range, UnknownRange::Choices(c) if c.iter().all(tables));
-        if file.keys.is_empty() != of_tables {
-            return wrong("expected `keys`, or `choices` that are tables of keys and values");
+        let of_tables = matches!(&self.range, UnknownRange::Choices(c) if c.iter().all(tables));
+        match self.keys.is_empty() == of_tables {
+            true => Ok(()),
+            false => Err("expected `keys`, or `choices` that are tables of keys and values"),
         }
-        Ok(Unknown {
-            name: file.name.clone(),
-            keys: file.keys.clone(),
-            central: file.central.clone(),
-            range,
-            source: file.source.clone(),
-        })
     }
 
     /// The value at `place`, from 0 to below 1, of the range.
@@ -311,9 +290,11 @@ mod tests {
     #[test]
     fn a_range_is_checked() {
         let told = |text: &str| {
-            let file: UnknownFile =
-                toml::from_str(&format!("name = \"u\"\nsource = \"s\"\n{text}")).unwrap();
-            Unknown::of(&file).err().unwrap_or_default()
+            let text = format!("[[unknown]]\nname = \"u\"\nsource = \"s\"\n{text}");
+            let read = super::super::read::machine("machine.toml", &text);
+            read.err()
+                .map(|mistakes| mistakes.to_string())
+                .unwrap_or_default()
         };
         let keys = "keys = [\"network.latency_us\"]\n";
         assert_eq!(told(&format!("{keys}central = 2\nfrom = 1\nto = 3")), "");

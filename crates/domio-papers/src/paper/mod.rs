@@ -15,6 +15,7 @@ mod figures;
 mod file;
 mod machines;
 mod merge;
+mod read;
 mod run;
 mod search;
 mod traffic;
@@ -30,8 +31,8 @@ pub use search::{
 use crate::folders::{self, FolderError, PaperFolder};
 use crate::registry::{LabContext, Registry};
 use domio_run::Sample;
-use domio_scenario::{Parts, Scenario};
-use file::{CellsFile, MachineFile, PaperFile, Suite, Together};
+use domio_scenario::{Parts, Scenario, ScenarioErrors};
+use file::{MachineFile, Suite, Together};
 use std::sync::{Arc, OnceLock};
 
 /// A paper whose folder was read.
@@ -63,22 +64,19 @@ impl Paper {
     /// # Errors
     /// When its files have mistakes: which file, which line, and what was expected.
     pub fn read(folder: &PaperFolder) -> Result<Self, String> {
-        let paper: PaperFile = parsed(folder, "paper.toml")?;
-        let machine: MachineFile = parsed(folder, "machine.toml")?;
-        let cells: CellsFile = parsed(folder, "cells.toml")?;
-        let unknowns = machine.unknown.iter().map(Unknown::of);
-        let unknowns: Result<Vec<Unknown>, String> = unknowns.collect();
-        let in_machine = |why| format!("{}/machine.toml: {why}", folder.place);
+        let paper = file(folder, "paper.toml", read::paper)?;
+        let machine = file(folder, "machine.toml", read::machine)?;
+        let suites = file(folder, "cells.toml", read::cells)?;
         Ok(Paper {
             name: folder.name.clone(),
             place: folder.place.clone(),
             id: paper.id,
             title: paper.title,
-            unknowns: unknowns.map_err(in_machine)?,
+            unknowns: machine.unknowns.clone(),
             calibration: machine.calibration.clone(),
-            said: [said(folder, "machine.toml")?, said(folder, "cells.toml")?],
+            said: [said(folder, "machine.toml"), said(folder, "cells.toml")],
             machine,
-            suites: cells.suite,
+            suites,
             parts: folder.parts.clone(),
         })
     }
@@ -140,15 +138,25 @@ impl Paper {
     }
 }
 
-/// The file called `name` of the paper in `folder`; as if it were empty when there is none.
-fn parsed<T: serde::de::DeserializeOwned>(folder: &PaperFolder, name: &str) -> Result<T, String> {
-    toml::from_str(folder.file(name).unwrap_or_default())
-        .map_err(|e| format!("{}/{name} has a mistake: {e}", folder.place))
+/// What `read` makes of the file called `name` of the paper in `folder`; as if the file were empty
+/// when there is none.
+fn file<T>(
+    folder: &PaperFolder,
+    name: &str,
+    read: fn(&str, &str) -> Result<T, ScenarioErrors>,
+) -> Result<T, String> {
+    let text = folder.file(name).unwrap_or_default();
+    read(&format!("{}/{name}", folder.place), text).map_err(|mistakes| mistakes.to_string())
 }
 
 /// What that file says: all keys with their values, and nothing else.
-fn said(folder: &PaperFolder, name: &str) -> Result<String, String> {
-    Ok(parsed::<toml::Table>(folder, name)?.to_string())
+fn said(folder: &PaperFolder, name: &str) -> String {
+    let table: toml::Table = folder
+        .file(name)
+        .unwrap_or_default()
+        .parse()
+        .expect("a file that was read before");
+    table.to_string()
 }
 
 /// The scenario of the cell called `name`, as "papers/ongaro2008/test3-orig", as short as quick

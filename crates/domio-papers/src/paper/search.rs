@@ -19,9 +19,9 @@ use crate::experiments;
 use crate::folders::PaperFolder;
 use crate::ledger::{Checks, ClaimLedger, Verdict};
 use crate::reproduce::{Options, reproduce};
+use domio_answer::{Inner, Maybe, rows};
 use domio_run::Replicator;
 use domio_sim::random::RandomStream;
-use serde::Serialize;
 use toml::Value;
 
 /// Shuffles behind the score that chance reaches.
@@ -31,86 +31,88 @@ const RARE: usize = 20;
 /// Least number of machines on which a claim holds, and on which it fails, for a split.
 const LEAST: usize = 2;
 
-/// Claims of a paper on many machines.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct MachineSearch {
-    /// Name of the paper's folder.
-    pub paper: String,
-    /// Number of machines, the central one not among them.
-    pub machines: usize,
-    /// By claim.
-    pub claims: Vec<ClaimOnMachines>,
-    /// The best machine; `None` when the paper names no claims to choose on.
-    pub best: Option<BestMachine>,
-    /// What the paper does not say.
-    pub unknowns: Vec<UnknownShown>,
-    /// The machines, with the value of each unknown and the verdict on each claim.
-    pub drawn: Vec<MachineShown>,
-}
+rows! {
+    /// Claims of a paper on many machines.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct MachineSearch {
+        /// Name of the paper's folder.
+        pub paper: String = fact("paper");
+        /// Number of machines, the central one not among them.
+        pub machines: usize = count("machines");
+        /// By claim.
+        pub claims: Vec<ClaimOnMachines> = parts("claims", []);
+        /// The best machine; null when the paper names no claims to choose on.
+        pub best: Maybe<BestMachine> = fact("best");
+        /// What the paper does not say.
+        pub unknowns: Vec<UnknownShown> = parts("unknowns", []);
+        /// The machines, with the value of each unknown and the verdict on each claim.
+        pub drawn: Vec<MachineShown> = parts("drawn", []);
+    }
 
-/// A claim on many machines.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct ClaimOnMachines {
-    /// Id of the claim.
-    pub id: String,
-    /// On the central machine.
-    pub central: Verdict,
-    /// On how many of the others it holds, fails or is undecided.
-    pub on: Checks,
-    /// The unknown that decides it best; `None` where it does not hold on some and fail on others.
-    pub decided_by: Option<Deciding>,
-}
+    /// A claim on many machines.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct ClaimOnMachines {
+        /// Id of the claim.
+        pub id: String = key("id").title("claim");
+        /// On the central machine.
+        pub central: Verdict = fact("central");
+        /// On how many of the others it holds, fails or is undecided.
+        pub on: Inner<Checks> = fact("on");
+        /// The unknown that decides it best; null where it does not hold on some and fail on others.
+        pub decided_by: Maybe<Deciding> = fact("decided_by");
+    }
 
-/// The split that tells machines on which a claim holds from those on which it fails.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Deciding {
-    /// Name of the unknown.
-    pub unknown: String,
-    /// Where the claim holds rather: "up to 98304", "bic".
-    pub holds_with: String,
-    /// How well the split tells them apart, 0 to 1.
-    pub score: f64,
-    /// What the best split reaches by chance in one of twenty cases.
-    pub by_chance: f64,
-}
+    /// The split that tells machines on which a claim holds from those on which it fails.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct Deciding {
+        /// Name of the unknown.
+        pub unknown: String = fact("unknown");
+        /// Where the claim holds rather: "up to 98304", "bic".
+        pub holds_with: String = fact("holds_with");
+        /// How well the split tells them apart, 0 to 1.
+        pub score: f64 = fact("score");
+        /// What the best split reaches by chance in one of twenty cases.
+        pub by_chance: f64 = fact("by_chance");
+    }
 
-/// The machine on which most of the claims hold that were named in advance.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct BestMachine {
-    /// Its number, from 1; 0 is the central one.
-    pub machine: usize,
-    /// Ids of the claims that it was chosen on, of those that were decided.
-    pub chosen_on: Vec<String>,
-    /// Verdicts on them.
-    pub calibration: Checks,
-    /// Verdicts on the others.
-    pub others: Checks,
-    /// Verdicts of the central machine on those it was chosen on.
-    pub central_calibration: Checks,
-    /// Verdicts of the central machine on the others.
-    pub central_others: Checks,
-}
+    /// The machine on which most of the claims hold that were named in advance.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct BestMachine {
+        /// Its number, from 1; 0 is the central one.
+        pub machine: usize = fact("machine");
+        /// Ids of the claims that it was chosen on, of those that were decided.
+        pub chosen_on: Vec<String> = fact("chosen_on");
+        /// Verdicts on them.
+        pub calibration: Inner<Checks> = fact("calibration");
+        /// Verdicts on the others.
+        pub others: Inner<Checks> = fact("others");
+        /// Verdicts of the central machine on those it was chosen on.
+        pub central_calibration: Inner<Checks> = fact("central_calibration");
+        /// Verdicts of the central machine on the others.
+        pub central_others: Inner<Checks> = fact("central_others");
+    }
 
-/// An unknown, for people.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct UnknownShown {
-    /// Its name.
-    pub name: String,
-    /// The central machine's value.
-    pub central: String,
-    /// What it may be.
-    pub range: String,
-    /// Where that comes from.
-    pub source: String,
-}
+    /// An unknown, for people.
+    #[derive(Clone, PartialEq, Eq, Debug)]
+    pub struct UnknownShown {
+        /// Its name.
+        pub name: String = key("name");
+        /// The central machine's value.
+        pub central: String = fact("central");
+        /// What it may be.
+        pub range: String = fact("range");
+        /// Where that comes from.
+        pub source: String = fact("source");
+    }
 
-/// A machine, for people.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct MachineShown {
-    /// By unknown.
-    pub values: Vec<String>,
-    /// By claim.
-    pub verdicts: Vec<Verdict>,
+    /// A machine, for people.
+    #[derive(Clone, PartialEq, Eq, Debug)]
+    pub struct MachineShown {
+        /// By unknown.
+        pub values: Vec<String> = fact("values");
+        /// By claim.
+        pub verdicts: Vec<Verdict> = fact("verdicts");
+    }
 }
 
 /// Decides `claims` on `count` machines of the paper in `folder`; `central` is what they are on the
@@ -169,8 +171,8 @@ fn summarise(
         ClaimOnMachines {
             id: (*id).to_owned(),
             central: central[c],
-            on: counts(column.iter().copied()),
-            decided_by: deciding(unknowns, machines, &column, id, seed),
+            on: Inner(counts(column.iter().copied())),
+            decided_by: Maybe(deciding(unknowns, machines, &column, id, seed)),
         }
     };
     let shown = |unknown: &Unknown| UnknownShown {
@@ -192,7 +194,7 @@ fn summarise(
         paper: paper.name.clone(),
         machines: machines.len(),
         claims: ids.iter().enumerate().map(claim).collect(),
-        best: best(&paper.calibration, ids, central, verdicts),
+        best: Maybe(best(&paper.calibration, ids, central, verdicts)),
         unknowns: unknowns.iter().map(shown).collect(),
         drawn: machines.iter().zip(verdicts).map(machine).collect(),
     }
@@ -246,10 +248,10 @@ fn best(
     Some(BestMachine {
         machine,
         chosen_on,
-        calibration: of(row, true),
-        others: of(row, false),
-        central_calibration: of(central, true),
-        central_others: of(central, false),
+        calibration: Inner(of(row, true)),
+        others: Inner(of(row, false)),
+        central_calibration: Inner(of(central, true)),
+        central_others: Inner(of(central, false)),
     })
 }
 
@@ -420,7 +422,7 @@ mod tests {
         ];
         let ids = ["ongaro.fig4.boost", "b", "c", "d"];
         let search = summarise(&paper, &ids, &central, &machines, &rows, 1);
-        let decided = |c: usize| search.claims[c].decided_by.clone().unwrap();
+        let decided = |c: usize| search.claims[c].decided_by.0.clone().unwrap();
         assert_eq!(decided(0).unknown, "receive window");
         assert_eq!(
             (decided(0).score, decided(0).holds_with.as_str()),
@@ -431,16 +433,16 @@ mod tests {
         assert!(
             decided(1).holds_with.starts_with("up to ") && decided(1).holds_with.ends_with(" us")
         );
-        assert_eq!(search.claims[2].decided_by, None, "it holds on all");
-        assert_eq!(search.claims[2].on.holds, 40);
+        assert_eq!(search.claims[2].decided_by.0, None, "it holds on all");
+        assert_eq!(search.claims[2].on.0.holds, 40);
         // The first machine on which the one claim of the calibration holds.
-        let best = search.best.unwrap();
+        let best = search.best.0.unwrap();
         let first = rows
             .iter()
             .position(|row| row[0] == Verdict::Holds)
             .unwrap();
-        assert_eq!((best.machine, best.calibration.holds), (first + 1, 1));
-        assert_eq!((best.others.total(), best.central_others.holds), (3, 2));
+        assert_eq!((best.machine, best.calibration.0.holds), (first + 1, 1));
+        assert_eq!((best.others.0.total(), best.central_others.0.holds), (3, 2));
     }
 
     #[test]
@@ -480,7 +482,6 @@ mod tests {
             found.drawn.iter().all(|m| m.verdicts == [verdict]),
             "figure 2 has no unknown"
         );
-        assert_eq!(found.best, None, "no row of the calibration was decided");
-        assert!(serde_json::to_value(&found).unwrap()["claims"][0]["on"]["holds"].is_number());
+        assert_eq!(found.best.0, None, "no row of the calibration was decided");
     }
 }

@@ -5,19 +5,21 @@ use super::names::short;
 use super::{Clause, Operand, Relation, Statement, Versus};
 use crate::claim::Claim;
 use crate::series::{number, with_unit};
-use serde::Serialize;
+use domio_answer::rows;
 
-/// A check of a claim, for people.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct CheckText {
-    /// Line in the file of claims.
-    pub line: usize,
-    /// What it says.
-    pub statement: String,
-    /// How many checks of a finding that makes.
-    pub checks: usize,
-    /// The cells that it reads.
-    pub cells: Vec<String>,
+rows! {
+    /// A check of a claim, for people.
+    #[derive(Clone, PartialEq, Eq, Debug)]
+    pub struct CheckText {
+        /// Its line in the file of claims.
+        pub line: usize = fact("line");
+        /// What is checked.
+        pub statement: String = fact("statement");
+        /// How many comparisons the statement makes.
+        pub checks: usize = count("checks");
+        /// The cells that the check reads.
+        pub cells: Vec<String> = fact("cells");
+    }
 }
 
 /// The checks of `claim`; none when the claim is not implemented.
@@ -76,11 +78,15 @@ impl Clause {
                 how,
                 factor,
                 right,
-                twins,
+                matched,
             } => {
                 let others: Vec<String> = right.iter().map(|o| o.told_after(&self.left)).collect();
                 let others = others.join(" and ");
-                let twins = if *twins { ", each with its twin" } else { "" };
+                let matched = if *matched {
+                    ", each with the one at its place"
+                } else {
+                    ""
+                };
                 let how = match (how, *factor) {
                     (Versus::Over, 1.0) => "over".to_owned(),
                     (Versus::Under, 1.0) => "under".to_owned(),
@@ -90,7 +96,7 @@ impl Clause {
                         format!("less than {} % away from", number(100.0 * part))
                     }
                 };
-                format!("{how} {others}{twins}")
+                format!("{how} {others}{matched}")
             }
         };
         let least = match &self.least {

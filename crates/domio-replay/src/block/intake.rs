@@ -2,6 +2,7 @@
 
 use super::scaled;
 use super::spread::Spread;
+use domio_answer::rows;
 use domio_blk::elevator::{IoWay, Submitter};
 use domio_blk::trace::TraceIo;
 use domio_core::{Duration, Instant};
@@ -54,17 +55,19 @@ impl Default for IntakeConfig {
     }
 }
 
-/// What of a trace is not replayed, or not as it is there.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct LeftOut {
-    /// Flushes and discards.
-    pub without_data: u64,
-    /// Requests of devices that were not asked for.
-    pub elsewhere: u64,
-    /// Requests that lay beyond the end of the drive, and were laid down from its beginning.
-    pub wrapped: u64,
-    /// Requests that went later than at their time, because too many waited.
-    pub late: u64,
+rows! {
+    /// What of a trace is not replayed, or not as it is there.
+    #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+    pub struct LeftOut {
+        /// Flushes and discards, which were not replayed.
+        pub without_data: u64 = count("without_data");
+        /// Requests of devices that were not asked for.
+        pub elsewhere: u64 = count("elsewhere");
+        /// Requests beyond the end of the drive, which were laid down from its beginning.
+        pub wrapped: u64 = count("wrapped");
+        /// Requests that went later than at their time, because too many waited.
+        pub late: u64 = count("late");
+    }
 }
 
 /// What is known of an I/O context.

@@ -1,11 +1,14 @@
 //! Traces of block devices as tables.
 
-use crate::figure;
-use crate::text::table::folded;
-use crate::text::{TextCell, TextColumn, TextTable, Tone, View};
+use crate::text::View;
+use crate::text::folded::folded;
+use crate::text::table::{render, render_all};
+use crate::{figure, tables};
+use domio_answer::column::share;
+use domio_answer::{Cell, Column, Holds, Table};
 use domio_meter::block::{
-    BesideJson, BlockComparison, BlockSummaryJson, BlockWaitsJson, ComparedJson, FoundJson,
-    SpreadJson, StageJson, WaiterJson,
+    Beside, BlockComparison, BlockFigure, BlockSummary, BlockWaiter, BlockWaits, ComparedFigure,
+    Speaker,
 };
 use std::collections::BTreeMap;
 
@@ -15,31 +18,33 @@ const ROWS: usize = 12;
 /// Columns of those whose requests the device had, at most; the rest is one column.
 const BESIDE: usize = 6;
 
-const SECTOR: f64 = BlockSummaryJson::SECTOR as f64;
+const SECTOR: f64 = BlockSummary::SECTOR as f64;
 
 /// What was asked of a disk.
-pub fn summary(summary: &BlockSummaryJson, format: &str, view: &View) -> String {
-    let asked = asked(summary, view);
-    let mut text = format!(
-        "Requests, as they were queued and as the driver took them:\n\n{}\n{}\n",
-        stages(&summary.stages, summary.seconds, view),
-        figures(&summary.figures, view)
-    );
-    if !asked.is_empty() {
-        text += &format!("Who asked:\n\n{asked}\n");
+pub fn summary(summary: &BlockSummary, format: &str, view: &View) -> String {
+    let title = "Requests, as they were queued and as the driver took them:\n".to_owned();
+    let mut parts = vec![title, render(&stages(summary), view)];
+    let figures = figures(&summary.figures);
+    let filled = figures.iter().filter(|table| !table.is_empty());
+    parts.extend(filled.map(|table| render(table, view)));
+    if !summary.actors.is_empty() {
+        let asked = render(&asked(&summary.actors), view);
+        parts.push(format!("Who asked:\n\n{asked}"));
     }
-    if let (Some(elevator), Some(device)) = (summary.elevator_depth, summary.device_depth) {
+    let mut last = String::new();
+    if let (Some(elevator), Some(device)) = (summary.elevator_depth.0, summary.device_depth.0) {
         let [waiting, there] = [elevator.mean, device.mean].map(figure::number);
-        text += &format!(
+        last = format!(
             "In the elevator {waiting} on average, {} at most; in the device {there}, {} at \
              most.\n",
             elevator.max, device.max
         );
     }
-    text + &covers(summary, format)
+    parts.push(last + &covers(summary, format));
+    parts.join("\n")
 }
 
-fn covers(summary: &BlockSummaryJson, format: &str) -> String {
+fn covers(summary: &BlockSummary, format: &str) -> String {
     let counts = [
         (summary.merged, "were merged"),
         (summary.without_data, "have no data"),
@@ -58,106 +63,117 @@ fn covers(summary: &BlockSummaryJson, format: &str) -> String {
     )
 }
 
-fn stages(stages: &[StageJson], seconds: f64, view: &View) -> String {
-    let mut table = TextTable::new([
-        TextColumn::words("requests").whole(),
-        TextColumn::figures("number"),
-        TextColumn::figures("of them\n[%]"),
-        TextColumn::figures("rate\n[1/s]"),
-        TextColumn::figures("data\n[MiB]"),
-        TextColumn::figures("size,\nmean"),
-        TextColumn::figures("size,\n50 %"),
-        TextColumn::figures("size,\n99 %"),
-        TextColumn::figures("sequential\n[%]"),
-    ]);
-    for stage in stages {
-        let same = stages.iter().filter(|s| s.stage == stage.stage);
+fn counted(title: &'static str) -> Column {
+    tables::number(title, "").of(Holds::Whole)
+}
+
+fn percent(part: f64, of: f64) -> Cell {
+    (of > 0.0).then(|| 100.0 * part / of).into()
+}
+
+fn part_of(title: impl Into<std::borrow::Cow<'static, str>>) -> Column {
+    share(title).optional()
+}
+
+fn stages(summary: &BlockSummary) -> Table {
+    let columns = [
+        tables::name("requests"),
+        counted("number"),
+        part_of("of them"),
+        tables::number("rate", "1/s"),
+        tables::number("data", "B"),
+        tables::number("size, mean", "B"),
+        tables::number("size, 50 %", "B"),
+        tables::number("size, 99 %", "B"),
+        part_of("sequential"),
+    ];
+    let mut table = Table::new("", columns);
+    for stage in &summary.stages {
+        let same = summary.stages.iter().filter(|s| s.stage == stage.stage);
         let all: u64 = same.map(|s| s.requests).sum();
-        let size = &stage.size_bytes;
-        let of = match stage.stage {
+        let size = &stage.size_bytes.0;
+        let of = match &*stage.stage {
             "queued" => "queued",
             _ => "taken",
         };
         table.row([
-            TextCell::new(format!("{}s, {of}", stage.way), Tone::Strong),
-            stage.requests.to_string().into(),
-            percent(stage.requests as f64, all as f64).into(),
-            figure::number(stage.requests as f64 / seconds.max(1e-9)).into(),
-            figure::number(stage.bytes as f64 / (1 << 20) as f64).into(),
-            bytes(size.mean).into(),
-            bytes(size.p50 as f64).into(),
-            bytes(size.p99 as f64).into(),
-            percent(stage.sequential, 1.0).into(),
+            format!("{}s, {of}", stage.way).into(),
+            stage.requests.into(),
+            percent(stage.requests as f64, all as f64),
+            (stage.requests as f64 / summary.seconds.max(1e-9)).into(),
+            stage.bytes.into(),
+            size.mean.into(),
+            size.p50.into(),
+            size.p99.into(),
+            percent(stage.sequential, 1.0),
         ]);
     }
-    table.render(view)
+    table
 }
 
-fn figures(figures: &[FoundJson], view: &View) -> String {
-    let mut table = TextTable::new([
-        TextColumn::words("time or place").whole(),
-        TextColumn::figures("mean"),
-        TextColumn::figures("50 %"),
-        TextColumn::figures("95 %"),
-        TextColumn::figures("99 %"),
-        TextColumn::figures("largest"),
-    ]);
-    for found in figures {
-        let SpreadJson { mean, .. } = found.spread;
-        let rest = [
-            found.spread.p50,
-            found.spread.p95,
-            found.spread.p99,
-            found.spread.max,
-        ];
-        let name = TextCell::new(found.name, Tone::Strong);
-        let values = [mean].into_iter().chain(rest.map(|value| value as f64));
-        let values = values.map(|value| in_unit(value, found.unit).into());
-        table.row([name].into_iter().chain(values));
+/// Times, and places in bytes from the begin of the device.
+fn figures(figures: &[BlockFigure]) -> [Table; 2] {
+    [("time", "ns"), ("place", "B")].map(|(title, unit)| {
+        let names = ["mean", "50 %", "95 %", "99 %", "largest"];
+        let columns = names.map(|name| tables::number(name, unit));
+        let name = [tables::name(title)];
+        let mut table = Table::new("", [&name[..], &columns[..]].concat());
+        let here = |found: &&BlockFigure| (found.unit == "ns") == (unit == "ns");
+        for found in figures.iter().filter(here) {
+            let spread = found.spread;
+            let rest = [spread.p50, spread.p95, spread.p99, spread.max].map(|value| value as f64);
+            let values = [spread.mean].into_iter().chain(rest);
+            let values = values.map(|value| Cell::Number(value * size(&found.unit)));
+            table.row([found.name.clone().into()].into_iter().chain(values));
+        }
+        table
+    })
+}
+
+/// Bytes of a place or a size in `unit`, nanoseconds of a time.
+fn size(unit: &str) -> f64 {
+    match unit {
+        "sector" => SECTOR,
+        _ => 1.0,
     }
-    table.render(view)
 }
 
 /// Who asked; the least busy in one row.
-fn asked(summary: &BlockSummaryJson, view: &View) -> String {
-    let mut table = TextTable::new([
-        TextColumn::words("who").whole(),
-        TextColumn::figures("members"),
-        TextColumn::figures("reads"),
-        TextColumn::figures("writes"),
-        TextColumn::figures("data\n[MiB]"),
-    ]);
-    let mut row = |name: String, counts: [u64; 3], bytes: u64| {
-        let counts = counts.map(|count| count.to_string().into());
-        let mib = figure::number(bytes as f64 / (1 << 20) as f64);
-        let cells = [TextCell::new(name, Tone::Strong)]
-            .into_iter()
-            .chain(counts);
-        table.row(cells.chain([mib.into()]));
+fn asked(actors: &[Speaker]) -> Table {
+    let counts = ["members", "reads", "writes"].map(counted);
+    let (name, data) = ([tables::name("who")], [tables::number("data", "B")]);
+    let mut table = Table::new("", [&name[..], &counts[..], &data[..]].concat());
+    let mut row = |name: String, of: &[Speaker]| {
+        let sum = |count: fn(&Speaker) -> u64| Cell::from(of.iter().map(count).sum::<u64>());
+        table.row([
+            name.into(),
+            sum(|a| a.members),
+            sum(|a| a.reads),
+            sum(|a| a.writes),
+            sum(|a| a.bytes),
+        ]);
     };
-    let (shown, rest) = summary.actors.split_at(summary.actors.len().min(ROWS));
+    let (shown, rest) = actors.split_at(actors.len().min(ROWS));
     for one in shown {
-        let counts = [one.members, one.reads, one.writes];
-        row(told_name(&one.name), counts, one.bytes);
+        row(told_name(&one.name), std::slice::from_ref(one));
     }
     if !rest.is_empty() {
-        let sum = |of: fn(&domio_meter::block::SpeakerJson) -> u64| rest.iter().map(of).sum();
-        let counts = [sum(|a| a.members), sum(|a| a.reads), sum(|a| a.writes)];
-        row(format!("{} others", rest.len()), counts, sum(|a| a.bytes));
+        row(format!("{} others", rest.len()), rest);
     }
-    match table.is_empty() {
-        true => String::new(),
-        false => table.render(view),
-    }
+    table
 }
 
 /// What requests waited for, and behind whom.
-pub fn waits(waits: &BlockWaitsJson, view: &View) -> String {
+pub fn waits(waits: &BlockWaits, view: &View) -> String {
     let mut parts = Vec::new();
     if !waits.waiters.is_empty() {
+        let more = match waits.waiters.len().saturating_sub(ROWS) {
+            0 => String::new(),
+            more => format!("and {more} more rows, with less time in all\n"),
+        };
         parts.push(format!(
-            "Time of requests, by what they waited for, in % of their time:\n\n{}",
-            waiters(&waits.waiters, view)
+            "Time of requests, by what they waited for, in % of their time:\n\n{}{more}",
+            render_all(&waiters(&waits.waiters), view)
         ));
     }
     let behind = [
@@ -172,15 +188,19 @@ pub fn waits(waits: &BlockWaitsJson, view: &View) -> String {
         ),
     ];
     for (title, beside) in behind {
-        if let Some(table) = by_whom(beside, view) {
+        let table = by_whom(beside);
+        if !table.is_empty() {
             let title = folded(title, view.width.into(), "");
-            parts.push(format!("{title}\n{table}"));
+            parts.push(format!("{title}\n{}", render(&table, view)));
         }
     }
     if !waits.longest.is_empty() {
-        parts.push(format!("Longest waits:\n\n{}", longest(waits, view)));
+        parts.push(format!(
+            "Longest waits:\n\n{}",
+            render(&longest(waits), view)
+        ));
     }
-    let untold = untold(waits);
+    let untold = waits.untold();
     if !untold.is_empty() {
         let lines = untold.iter();
         let lines = lines.map(|said| view.item("", &format!("{said}.")));
@@ -196,12 +216,7 @@ pub fn waits(waits: &BlockWaitsJson, view: &View) -> String {
 }
 
 /// A replay: what was asked, and what requests waited for.
-pub fn replay(
-    asked: &BlockSummaryJson,
-    explained: &BlockWaitsJson,
-    format: &str,
-    view: &View,
-) -> String {
+pub fn replay(asked: &BlockSummary, explained: &BlockWaits, format: &str, view: &View) -> String {
     format!(
         "{}\n{}",
         summary(asked, format, view),
@@ -209,70 +224,37 @@ pub fn replay(
     )
 }
 
-/// What the trace cannot tell, and what to do.
-fn untold(waits: &BlockWaitsJson) -> Vec<&'static str> {
-    let mut untold = Vec::new();
-    if !waits.tells_end {
-        untold.push(
-            "when requests ended, so there are no waits to explain; --drive replays them on a \
-             drive",
-        );
-    } else if waits.tells_response_alone {
-        untold.push(
-            "what a response time consists of; --drive replays the requests on a drive, which \
-             tells",
-        );
-    } else if !waits.tells_issue {
-        untold.push("when the driver took requests, so elevator and device are one");
-    }
-    let tells_parts = waits.tells_end && !waits.tells_response_alone;
-    if tells_parts && waits.waiters.iter().all(|waiter| waiter.device.is_none()) {
-        untold.push(
-            "what the time in the device went to: its queue, arm, platter or cache; --drive \
-             replays the requests on a drive, which tells",
-        );
-    }
-    untold
-}
-
-fn waiters(waiters: &[WaiterJson], view: &View) -> String {
-    let split = waiters.iter().any(|waiter| waiter.device.is_some());
+fn waiters(waiters: &[BlockWaiter]) -> Table {
+    let split = waiters.iter().any(|waiter| waiter.device.0.is_some());
     let untold = waiters.iter().any(|waiter| waiter.untold_ns > 0);
     let mut columns = vec![
-        TextColumn::words("requests").whole(),
-        TextColumn::figures("number"),
-        TextColumn::figures("time of\none"),
-        TextColumn::figures("99 %"),
+        tables::name("requests"),
+        counted("number"),
+        tables::number("time of one", "ns"),
+        tables::number("99 %", "ns"),
+        bare("elevator"),
     ];
-    let mut heads = vec!["elevator"];
     match split {
-        true => heads.extend([
-            "device,\nqueue",
-            "seek",
-            "rotation",
-            "transfer",
-            "cache\n[% of them]",
-        ]),
-        false => heads.push("device"),
+        true => {
+            let parts = ["device, queue", "seek", "rotation", "transfer"];
+            columns.extend(parts.map(bare));
+            columns.push(part_of("cache").unit("% of them"));
+        }
+        false => columns.push(bare("device")),
     }
-    if untold {
-        heads.push("either");
-    }
-    columns.extend(heads.into_iter().map(TextColumn::figures));
-    let mut table = TextTable::new(columns);
+    columns.extend(untold.then(|| bare("either")));
+    let mut table = Table::new("", columns);
     for waiter in waiters.iter().take(ROWS) {
         let total = waiter.total_ns() as f64;
-        let part = |ns: u64| TextCell::from(percent(ns as f64, total));
-        let time = |ns: f64| TextCell::from(figure::scaled(ns / 1e6, None, "ms"));
-        let name = format!("{}, {}s", told_name(&waiter.who), waiter.way);
+        let part = |ns: u64| percent(ns as f64, total);
         let mut cells = vec![
-            TextCell::new(name, Tone::Strong),
-            waiter.requests.to_string().into(),
-            time(waiter.response_ns.mean),
-            time(waiter.response_ns.p99 as f64),
+            format!("{}, {}s", told_name(&waiter.who), waiter.way).into(),
+            waiter.requests.into(),
+            waiter.response_ns.0.mean.into(),
+            waiter.response_ns.0.p99.into(),
             part(waiter.elevator_ns),
         ];
-        match (split, waiter.device) {
+        match (split, waiter.device.0) {
             (true, Some(parts)) => {
                 let times = [
                     parts.queued_ns,
@@ -281,22 +263,20 @@ fn waiters(waiters: &[WaiterJson], view: &View) -> String {
                     parts.transfer_ns,
                 ];
                 cells.extend(times.map(part));
-                let cached = percent(parts.cached as f64, waiter.requests as f64);
-                cells.push(cached.into());
+                cells.push(percent(parts.cached as f64, waiter.requests as f64));
             }
-            (true, None) => cells.extend((0..5).map(|_| "-".into())),
+            (true, None) => cells.extend(vec![Cell::None; 5]),
             (false, _) => cells.push(part(waiter.device_ns)),
         }
-        if untold {
-            cells.push(part(waiter.untold_ns));
-        }
+        cells.extend(untold.then(|| part(waiter.untold_ns)));
         table.row(cells);
     }
-    let text = table.render_all(view);
-    match waiters.len().saturating_sub(ROWS) {
-        0 => text,
-        more => text + &format!("and {more} more rows, with less time in all\n"),
-    }
+    table
+}
+
+/// A part of a whole in percent, of which the title of the table says that.
+fn bare(title: impl Into<std::borrow::Cow<'static, str>>) -> Column {
+    part_of(title).unit("")
 }
 
 /// Names, those with the most time first.
@@ -306,8 +286,8 @@ fn largest<'a>(all: impl IntoIterator<Item = (Option<&'a str>, f64)>) -> Vec<Opt
     all.into_iter().map(|(name, _)| name).collect()
 }
 
-/// Who waited beside whom; `None` when nobody waited.
-fn by_whom(beside: &[BesideJson], view: &View) -> Option<String> {
+/// Who waited beside whom.
+fn by_whom(beside: &[Beside]) -> Table {
     let mut of_waiters: BTreeMap<&str, f64> = BTreeMap::new();
     let mut of_others: BTreeMap<Option<&str>, f64> = BTreeMap::new();
     let mut times: BTreeMap<(&str, Option<&str>), f64> = BTreeMap::new();
@@ -322,117 +302,113 @@ fn by_whom(beside: &[BesideJson], view: &View) -> Option<String> {
     let names = largest(by_name);
     let (shown, rest) = others.split_at(others.len().min(BESIDE));
     let title = |name: &Option<&str>| name.map_or("nobody".to_owned(), told_name);
-    let mut columns = vec![
-        TextColumn::words("who").whole(),
-        TextColumn::figures("time\n[s]"),
-    ];
-    columns.extend(shown.iter().map(|name| TextColumn::figures(title(name))));
-    if !rest.is_empty() {
-        columns.push(TextColumn::figures("others"));
-    }
-    let mut table = TextTable::new(columns);
+    let mut columns = vec![tables::name("who"), tables::number("time", "ns")];
+    columns.extend(shown.iter().map(|name| bare(title(name))));
+    columns.extend((!rest.is_empty()).then(|| bare("others")));
+    let mut table = Table::new("", columns);
     for name in names.into_iter().flatten().take(ROWS) {
         let total = of_waiters[name];
         let of = |by: &Option<&str>| times.get(&(name, *by)).copied().unwrap_or(0.0);
-        let mut cells = vec![
-            TextCell::new(told_name(name), Tone::Strong),
-            figure::number(total / 1e9).into(),
-        ];
-        cells.extend(shown.iter().map(|by| percent(of(by), total).into()));
+        let mut cells = vec![told_name(name).into(), total.into()];
+        cells.extend(shown.iter().map(|by| percent(of(by), total)));
         if !rest.is_empty() {
-            cells.push(percent(rest.iter().map(of).sum(), total).into());
+            cells.push(percent(rest.iter().map(of).sum(), total));
         }
         table.row(cells);
     }
-    (!table.is_empty()).then(|| table.render(view))
+    table
 }
 
-fn longest(waits: &BlockWaitsJson, view: &View) -> String {
-    let mut table = TextTable::new([
-        TextColumn::words("who").whole(),
-        TextColumn::words("does").whole(),
-        TextColumn::figures("queued at\n[s]"),
-        TextColumn::figures("took"),
-        TextColumn::figures("elevator"),
-        TextColumn::figures("device"),
-        TextColumn::figures("requests\nbefore it"),
-        TextColumn::figures("sector"),
-        TextColumn::figures("size"),
-    ]);
+fn longest(waits: &BlockWaits) -> Table {
+    let columns = [
+        tables::name("who"),
+        tables::name("does"),
+        domio_answer::column::moment("queued").of(Holds::Whole),
+        tables::number("took", "ns"),
+        tables::number("elevator", "ns"),
+        tables::number("device", "ns"),
+        counted("requests, before it"),
+        counted("sector"),
+        tables::number("size", "B"),
+    ];
+    let mut table = Table::new("", columns);
     for wait in &waits.longest {
-        let time = |ns: u64| figure::scaled(ns as f64 / 1e6, None, "ms");
-        let told = |ns: Option<u64>| ns.map_or("-".to_owned(), time);
         let device = wait.elevator_ns.map(|elevator| wait.response_ns - elevator);
-        let passed = wait.passed.map_or("-".to_owned(), |n| n.to_string());
         table.row([
-            TextCell::new(told_name(&wait.who), Tone::Strong),
-            wait.way.into(),
-            format!("{:.3}", wait.queued_ns as f64 / 1e9).into(),
-            time(wait.response_ns).into(),
-            told(wait.elevator_ns).into(),
-            told(device).into(),
-            passed.into(),
-            wait.sector.to_string().into(),
-            bytes(f64::from(wait.sectors) * SECTOR).into(),
+            told_name(&wait.who).into(),
+            wait.way.clone().into(),
+            wait.queued_ns.into(),
+            wait.response_ns.into(),
+            wait.elevator_ns.into(),
+            device.into(),
+            wait.passed.into(),
+            wait.sector.into(),
+            (f64::from(wait.sectors) * SECTOR).into(),
         ]);
     }
-    table.render(view)
+    table
 }
 
 /// Two traces beside each other.
 pub fn comparison(comparison: &BlockComparison, names: &[String; 2], view: &View) -> String {
-    let mut mix = TextTable::new([
-        TextColumn::words("mix").whole(),
-        TextColumn::figures("A"),
-        TextColumn::figures("B"),
-    ]);
-    let part = |parts: [Option<f64>; 2]| {
-        parts.map(|part| part.map_or("-".to_owned(), |part| percent(part, 1.0)))
-    };
-    let rows = [
-        ("length [s]", comparison.seconds.map(figure::number)),
-        ("requests", comparison.requests.map(|n| n.to_string())),
-        ("reads [% of requests]", part(comparison.reads.map(Some))),
-        ("sequential reads [%]", part(comparison.sequential_reads)),
-        ("sequential writes [%]", part(comparison.sequential_writes)),
+    let columns = [
+        tables::name("trace"),
+        tables::number("length", "s"),
+        counted("requests"),
+        part_of("reads").unit("% of requests"),
+        part_of("sequential reads"),
+        part_of("sequential writes"),
     ];
-    for (name, [a, b]) in rows {
-        mix.row([TextCell::new(name, Tone::Strong), a.into(), b.into()]);
+    let mut mix = Table::new("", columns);
+    for (at, name) in ["A", "B"].into_iter().enumerate() {
+        let part = |part: Option<f64>| Cell::from(part.map(|part| 100.0 * part));
+        mix.row([
+            name.into(),
+            comparison.seconds[at].into(),
+            comparison.requests[at].into(),
+            part(Some(comparison.reads[at])),
+            part(comparison.sequential_reads[at]),
+            part(comparison.sequential_writes[at]),
+        ]);
     }
-    let mut table = TextTable::new([
-        TextColumn::words("figure").whole(),
-        TextColumn::figures("mean,\nA"),
-        TextColumn::figures("mean,\nB"),
-        TextColumn::figures("50 %,\nA"),
-        TextColumn::figures("50 %,\nB"),
-        TextColumn::figures("99 %,\nA"),
-        TextColumn::figures("99 %,\nB"),
-        TextColumn::figures("demerit"),
-        TextColumn::figures("demerit\n[% of mean]"),
-    ]);
-    for compared in &comparison.figures {
-        table.row(compared_row(compared));
-    }
-    format!(
-        "A: {}\nB: {}\n\n{}\n{}",
-        names[0],
-        names[1],
-        mix.render(view),
-        table.render_all(view)
-    )
+    let compared = compared(&comparison.figures);
+    let filled = compared.iter().filter(|table| !table.is_empty());
+    let mut parts = vec![
+        format!("A: {}\nB: {}\n", names[0], names[1]),
+        render(&mix, view),
+    ];
+    parts.extend(filled.map(|table| render_all(table, view)));
+    parts.join("\n")
 }
 
-fn compared_row(compared: &ComparedJson) -> Vec<TextCell> {
-    let unit = compared.unit;
-    let value = |value: f64| TextCell::from(in_unit(value, unit));
-    let percent = compared.demerit_percent.map(figure::number);
-    let mut cells = vec![TextCell::new(compared.name, Tone::Strong)];
-    cells.extend(compared.mean.map(value));
-    cells.extend(compared.p50.map(|v| value(v as f64)));
-    cells.extend(compared.p99.map(|v| value(v as f64)));
-    cells.push(value(compared.demerit));
-    cells.push(percent.unwrap_or("-".to_owned()).into());
-    cells
+/// Times of both traces, and sizes and places.
+fn compared(figures: &[ComparedFigure]) -> [Table; 2] {
+    [("time", "ns"), ("size or place", "B")].map(|(title, unit)| {
+        let names = ["mean", "50 %", "99 %"];
+        let sides = names
+            .into_iter()
+            .flat_map(|name| ["A", "B"].map(|side| format!("{name}, {side}")));
+        let values = sides.chain(["demerit".to_owned()]);
+        let values = values.map(|name| tables::number(name, unit));
+        let percent = tables::number("demerit", "% of mean");
+        let columns = [tables::name(title)].into_iter().chain(values);
+        let columns = columns.chain([Column {
+            key: "demerit_percent".into(),
+            ..percent
+        }]);
+        let mut table = Table::new("", columns.collect::<Vec<_>>());
+        let here = |found: &&ComparedFigure| (found.unit == "ns") == (unit == "ns");
+        for found in figures.iter().filter(here) {
+            let value = |value: f64| Cell::Number(value * size(&found.unit));
+            let mut cells = vec![Cell::from(found.name.clone())];
+            cells.extend(found.mean.map(value));
+            cells.extend(found.p50.map(|v| value(v as f64)));
+            cells.extend(found.p99.map(|v| value(v as f64)));
+            cells.extend([value(found.demerit), found.demerit_percent.into()]);
+            table.row(cells);
+        }
+        table
+    })
 }
 
 /// A name; of those that have none, that there is none.
@@ -440,36 +416,5 @@ fn told_name(name: &str) -> String {
     match name.is_empty() {
         true => "(no name)".to_owned(),
         false => name.to_owned(),
-    }
-}
-
-fn percent(part: f64, of: f64) -> String {
-    match of > 0.0 {
-        true => format!("{:.1}", 100.0 * part / of),
-        false => "-".to_owned(),
-    }
-}
-
-/// A value of a figure: times in the unit that makes them short, places and sizes in bytes.
-fn in_unit(value: f64, unit: &str) -> String {
-    match unit {
-        "ns" => figure::scaled(value / 1e6, None, "ms"),
-        "sector" => bytes(value * SECTOR),
-        _ => bytes(value),
-    }
-}
-
-/// Bytes in the unit that makes them short.
-fn bytes(bytes: f64) -> String {
-    const UNITS: [(f64, &str); 4] = [
-        ((1u64 << 40) as f64, "TiB"),
-        ((1u64 << 30) as f64, "GiB"),
-        ((1u64 << 20) as f64, "MiB"),
-        ((1u64 << 10) as f64, "KiB"),
-    ];
-    let fitting = UNITS.iter().find(|(size, _)| bytes >= *size);
-    match fitting {
-        Some((size, unit)) => format!("{} {unit}", figure::short(bytes / size)),
-        None => format!("{} B", figure::short(bytes)),
     }
 }

@@ -5,14 +5,14 @@ use crate::text::table::titled;
 use crate::text::{Sort, View};
 use domio_answer::{Cell, Table};
 use domio_run::measure;
-use domio_stats::compare::{ComparedFigure, Measured};
+use domio_stats::compare::{MeasureOf, VariantFigure};
 
 /// A table a measure, under its title: a row a domain, a column a variant of `labels`, each cell a
 /// mean with its interval. A figure that differs from that of the first variant beyond the 95 %
 /// interval ends in "+" when it is better and "-" when worse. Words of `--columns` that name no
 /// measure name variants.
-pub fn render(figures: &[ComparedFigure], labels: &[String], view: &View) -> String {
-    let mut measures: Vec<&[ComparedFigure]> = figures.chunk_by(is_of_same).collect();
+pub fn render(figures: &[VariantFigure], labels: &[String], view: &View) -> String {
+    let mut measures: Vec<&[VariantFigure]> = figures.chunk_by(is_of_same).collect();
     measures.sort_by_key(|figures| rank(&figures[0].of));
     let order = order(&measures, labels, view);
     let (shown, view) = asked(&measures, view);
@@ -23,17 +23,17 @@ pub fn render(figures: &[ComparedFigure], labels: &[String], view: &View) -> Str
     shown.collect()
 }
 
-fn is_of_same(a: &ComparedFigure, b: &ComparedFigure) -> bool {
+fn is_of_same(a: &VariantFigure, b: &VariantFigure) -> bool {
     (&a.of.measure, &a.of.driver) == (&b.of.measure, &b.of.driver)
 }
 
 /// What people feel comes first, then the causes, then the work of driver domains.
-fn rank(of: &Measured) -> u8 {
+fn rank(of: &MeasureOf) -> u8 {
     measure::figure(&of.measure).map_or(u8::MAX, |figure| figure.felt.rank())
 }
 
 /// The table of one measure, with the domains of `order` first.
-fn table(figures: &[ComparedFigure], labels: &[String], order: &[&str]) -> Table {
+fn table(figures: &[VariantFigure], labels: &[String], order: &[&str]) -> Table {
     let of = &figures[0].of;
     let head = if of.driver.is_some() { "for" } else { "domain" };
     // A long name has one line a word.
@@ -66,13 +66,13 @@ fn table(figures: &[ComparedFigure], labels: &[String], order: &[&str]) -> Table
 }
 
 /// The measures that the words of `--columns` name, and how they are shown.
-fn asked<'f>(measures: &[&'f [ComparedFigure]], view: &View) -> (Vec<&'f [ComparedFigure]>, View) {
-    let is_called = |word: &str, figures: &[ComparedFigure]| {
+fn asked<'f>(measures: &[&'f [VariantFigure]], view: &View) -> (Vec<&'f [VariantFigure]>, View) {
+    let is_called = |word: &str, figures: &[VariantFigure]| {
         figures[0].of.driver.is_none() && View::is_title(word, &figures[0].of.title)
     };
     let is_measure = |word: &str| measures.iter().any(|figures| is_called(word, figures));
     let words: Vec<&String> = view.columns.iter().filter(|w| is_measure(w)).collect();
-    let wanted = |figures: &&&[ComparedFigure]| {
+    let wanted = |figures: &&&[VariantFigure]| {
         let of_driver = figures[0].of.driver.is_some();
         of_driver || words.iter().any(|word| is_called(word, figures))
     };
@@ -96,14 +96,14 @@ fn asked<'f>(measures: &[&'f [ComparedFigure]], view: &View) -> (Vec<&'f [Compar
 
 /// The domains in the order that `--sort` asks for by the name of a measure: that of the first
 /// variant. Empty where it asks for none.
-fn order<'f>(measures: &[&'f [ComparedFigure]], labels: &[String], view: &View) -> Vec<&'f str> {
+fn order<'f>(measures: &[&'f [VariantFigure]], labels: &[String], view: &View) -> Vec<&'f str> {
     let Some(Sort { column, descending }) = &view.sort else {
         return Vec::new();
     };
     let mut named = measures.iter();
     let named = named.find(|figures| View::is_title(column, &figures[0].of.title));
     let figures = named.copied().unwrap_or_default().iter();
-    let mut first: Vec<&ComparedFigure> = figures
+    let mut first: Vec<&VariantFigure> = figures
         .filter(|f| Some(&f.variant) == labels.first())
         .collect();
     first.sort_by(|a, b| match descending {
@@ -126,8 +126,8 @@ mod tests {
         (measure, unit, better): (&'static str, &'static str, Better),
         domain: &str,
         variants: &[(String, Vec<Sample>)],
-    ) -> Vec<ComparedFigure> {
-        let of = Measured {
+    ) -> Vec<VariantFigure> {
+        let of = MeasureOf {
             domain: domain.to_owned(),
             measure: measure.into(),
             title: measure.into(),
@@ -178,9 +178,9 @@ mod tests {
         let figures = domains
             .iter()
             .flat_map(|domain| compared(of, domain, &variants));
-        let figures: Vec<ComparedFigure> = figures.collect();
+        let figures: Vec<VariantFigure> = figures.collect();
         let text = render(&figures, &labels(&variants), &View::of_width(80));
-        let text = crate::text::table::tests::plain(&text);
+        let text = anstream::adapter::strip_str(&text).to_string();
         for domain in &domains {
             assert!(text.contains(&format!("{domain} ")), "{domain}: {text}");
         }
@@ -211,14 +211,14 @@ mod tests {
                 .flat_map(compared)
                 .collect::<Vec<_>>()
         });
-        let figures: Vec<ComparedFigure> = figures.collect();
+        let figures: Vec<VariantFigure> = figures.collect();
         let view = View {
             columns: vec!["wait".to_owned()],
             sort: Some("share".parse().unwrap()),
             ..View::default()
         };
         let text = render(&figures, &labels(&variants), &view);
-        let text = crate::text::table::tests::plain(&text);
+        let text = anstream::adapter::strip_str(&text).to_string();
         assert!(
             text.starts_with("wait\n") && !text.contains("share"),
             "{text}"

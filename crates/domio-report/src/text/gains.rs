@@ -200,8 +200,8 @@ mod tests {
              \x20 nobody gains and nobody pays\n"
         );
         let told = findings(&labels, &changes);
-        let first = "sedf against credit: pays hog: wake to run, 95 % 10 -> 30 ms (+20.00 ± 0.10 ms, 3 \
-                     times as much)";
+        let first = "sedf against credit: pays hog: wake to run, 95 % 10 -> 30 ms (+20.00 ± 0.10 ms, \
+                     3 times as much)";
         assert_eq!((&*told[0].text, told[0].tone), (first, Tone::Bad));
         assert_eq!(
             told[3].text,

@@ -1,11 +1,10 @@
 //! The claims ledger as a table: one line a claim, of at most [`WIDTH`] columns.
 
-use crate::figure;
-use crate::text::{TextCell, TextColumn, TextTable, Tone, View};
-use domio_papers::ledger::{
-    Check, ClaimLedger, ClaimResult, LedgerEntry, Measured, Verdict, VerdictCounts,
-};
-use std::collections::BTreeMap;
+use crate::text::View;
+use crate::text::table::render as drawn;
+use crate::{figure, tables};
+use domio_answer::{Table, Tone};
+use domio_papers::ledger::{Check, ClaimLedger, ClaimResult, Measured, Verdict};
 
 /// Most columns of a line.
 pub const WIDTH: usize = 100;
@@ -14,38 +13,34 @@ pub const WIDTH: usize = 100;
 ///
 /// Claims that no check decides are counted by paper; with `all` they have lines too.
 pub fn render(ledger: &ClaimLedger, all: bool) -> String {
-    let mut table = TextTable::new([
-        TextColumn::words("claim").whole(),
-        TextColumn::words("verdict").whole(),
-        TextColumn::words("checks").whole(),
-        TextColumn::words("decisive figure").whole(),
-    ]);
+    let words = ["verdict", "checks", "decisive figure"].map(tables::text);
+    let columns = [tables::name("claim")].into_iter().chain(words);
+    let mut table = Table::new("", columns.collect::<Vec<_>>());
     let ids = ledger.entries.iter().map(|e| e.claim.id.len()).max();
     // Between columns are three spaces, and one is behind the last.
     let used = ids.unwrap_or(0).max(5) + "not-implemented".len() + "100 of 100".len() + 3 * 3 + 1;
     let room = WIDTH.saturating_sub(used);
-    let open = |entry: &&LedgerEntry| entry.finding.verdict == Verdict::NotImplemented;
-    for entry in ledger.entries.iter().filter(|e| all || !open(e)) {
+    for entry in &ledger.entries {
         let (claim, finding) = (&entry.claim, &entry.finding);
+        if !all && finding.verdict == Verdict::NotImplemented {
+            continue;
+        }
+        table.set_tone(table.rows().len(), 1, tone(finding.verdict));
         table.row([
-            claim.id.as_str().into(),
-            TextCell::new(finding.verdict.name(), tone(finding.verdict)),
+            claim.id.clone().into(),
+            finding.verdict.name().into(),
             checks(finding).into(),
             cut(&decisive(finding), room).into(),
         ]);
     }
     let mut text = String::new();
     if !table.is_empty() {
-        text = table.render(&View::of_width(WIDTH as u16));
+        text = drawn(&table, &View::of_width(WIDTH as u16));
         text.push('\n');
     }
-    text += &summary(ledger.summary());
-    text.push('\n');
-    if !all && ledger.entries.iter().any(|e| open(&e)) {
-        text += &format!(
-            "Not implemented: {}.\n",
-            by_paper(ledger.entries.iter().filter(open))
-        );
+    text += &format!("{}\n", ledger.summary());
+    if let Some(open) = ledger.not_implemented().filter(|_| !all) {
+        text += &format!("{open}\n");
     }
     text
 }
@@ -87,36 +82,12 @@ fn cut(text: &str, room: usize) -> String {
     short + "…"
 }
 
-/// Numbers of claims by paper: "boutcher 12, gupta 15".
-fn by_paper<'a>(entries: impl Iterator<Item = &'a LedgerEntry>) -> String {
-    let mut papers: BTreeMap<&str, usize> = BTreeMap::new();
-    for entry in entries {
-        let id = entry.claim.id.as_str();
-        *papers
-            .entry(id.split('.').next().unwrap_or(id))
-            .or_default() += 1;
-    }
-    let parts = papers.iter().map(|(paper, n)| format!("{paper} {n}"));
-    parts.collect::<Vec<_>>().join(", ")
-}
-
-/// The summary in one line: "12 hold, 3 fail, 5 undecided, 77 not implemented".
-pub fn summary(summary: VerdictCounts) -> String {
-    let VerdictCounts {
-        holds,
-        fails,
-        undecided,
-        not_implemented,
-    } = summary;
-    format!("{holds} hold, {fails} fail, {undecided} undecided, {not_implemented} not implemented")
-}
-
-fn tone(verdict: Verdict) -> Tone {
+/// How a verdict stands out.
+pub(super) fn tone(verdict: Verdict) -> Tone {
     match verdict {
         Verdict::Holds => Tone::Good,
         Verdict::Fails => Tone::Bad,
-        Verdict::Undecided => Tone::Dim,
-        Verdict::NotImplemented => Tone::Dim,
+        Verdict::Undecided | Verdict::NotImplemented => Tone::Dim,
     }
 }
 
@@ -124,6 +95,7 @@ fn tone(verdict: Verdict) -> Tone {
 mod tests {
     use super::*;
     use domio_papers::Claims;
+    use domio_papers::ledger::LedgerEntry;
     use domio_stats::Estimate;
 
     /// Whatever is found out about a claim, its line has the id, the verdict and the checks, and

@@ -2,55 +2,44 @@
 
 use crate::tables;
 use crate::text::View;
-use crate::text::table::render as draw;
-use domio_answer::{Holds, Table, Tone};
-use domio_papers::ledger::{Checks, Verdict};
+use crate::text::ledger::{WIDTH, tone};
+use crate::text::table::render as drawn;
+use domio_answer::column::count;
+use domio_answer::{Holds, Table};
+use domio_papers::ledger::Checks;
 use domio_papers::paper::{BestMachine, Deciding, MachineSearch};
 
 /// On how many machines each claim holds and fails, which unknown decides, and the best machine.
 pub fn render(search: &MachineSearch) -> String {
-    let count = |title| tables::number(title, "").of(Holds::Whole);
-    let columns = [
-        tables::name("claim"),
-        tables::name("central"),
-        count("holds"),
-        count("fails"),
-        count("open"),
-        tables::text("holds rather with"),
-    ];
-    let mut table = Table::new("", columns);
-    for (row, claim) in search.claims.iter().enumerate() {
-        let Checks {
-            holds,
-            fails,
-            undecided,
-        } = claim.on;
-        table.set_tone(row, 1, tone(claim.central));
-        table.row([
-            claim.id.clone().into(),
-            claim.central.name().into(),
-            holds.into(),
-            fails.into(),
-            undecided.into(),
-            claim
-                .decided_by
-                .as_ref()
-                .map(decided)
-                .unwrap_or_default()
-                .into(),
-        ]);
+    let claims = &search.claims;
+    let mut table = Table::of("", claims);
+    let central = table.columns().iter().position(|c| c.key == "central");
+    for (row, claim) in claims.iter().enumerate() {
+        table.set_tone(row, central.unwrap_or(0), tone(claim.central));
     }
+    let counts: [(&str, fn(&Checks) -> usize); 3] = [
+        ("holds", |on| on.holds),
+        ("fails", |on| on.fails),
+        ("open", |on| on.undecided),
+    ];
+    for (key, of) in counts {
+        let counted = claims.iter().map(|claim| of(&claim.on.0).into());
+        table.derive(count(key).of(Holds::Whole), counted);
+    }
+    let by = claims.iter().map(|claim| claim.decided_by.0.as_ref());
+    let by = by.map(|by| by.map_or_else(String::new, decided).into());
+    table.derive(tables::text("holds rather with"), by);
     let n = search.machines;
     let mut text = format!(
         "{} on {n} machines that the paper allows: on how many each claim holds, fails, is open\n\
          \n",
         search.paper
     );
-    text += &draw(&table, &View::of_width(super::ledger::WIDTH as u16));
+    text += &drawn(&table, &View::of_width(WIDTH as u16));
     text += "\nThe number in brackets is how well the split tells machines apart, 1 at best. \
              Marked (?):\nno better than the best split of shuffled verdicts in one of twenty \
              cases.\n";
-    if let Some(best) = &search.best {
+    if let Some(best) = &search.best.0 {
         text += &format!("\n{}\n", told(best));
     }
     text
@@ -76,17 +65,9 @@ pub fn told(best: &BestMachine) -> String {
         "The best machine, chosen on {} claims that were named in advance, is {machine}:\n\
          {} of those hold (central: {}), and {} of the others (central: {}).",
         best.chosen_on.len(),
-        of(&best.calibration),
-        of(&best.central_calibration),
-        of(&best.others),
-        of(&best.central_others),
+        of(&best.calibration.0),
+        of(&best.central_calibration.0),
+        of(&best.others.0),
+        of(&best.central_others.0),
     )
-}
-
-fn tone(verdict: Verdict) -> Tone {
-    match verdict {
-        Verdict::Holds => Tone::Good,
-        Verdict::Fails => Tone::Bad,
-        Verdict::Undecided | Verdict::NotImplemented => Tone::Dim,
-    }
 }

@@ -3,11 +3,15 @@
 #[cfg(feature = "terminal")]
 pub mod block;
 #[cfg(feature = "terminal")]
+pub mod check;
+#[cfg(feature = "terminal")]
 pub mod compare;
 #[cfg(feature = "terminal")]
 pub mod domains;
 #[cfg(feature = "terminal")]
 pub mod explained;
+#[cfg(feature = "terminal")]
+mod folded;
 pub mod gains;
 #[cfg(feature = "terminal")]
 pub mod ledger;
@@ -24,7 +28,5 @@ pub mod table;
 #[cfg(feature = "terminal")]
 pub mod view;
 
-#[cfg(feature = "terminal")]
-pub use table::{TextCell, TextColumn, TextTable, Tone};
 #[cfg(feature = "terminal")]
 pub use view::{Sort, View};

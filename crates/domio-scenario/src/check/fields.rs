@@ -428,7 +428,8 @@ impl Fields {
 
     fn tables_at(&self, name: &str) -> Vec<(&Node, &Table, String)> {
         let path = self.key_path(name);
-        match self.node_at(name).map(|node| (node, &node.value)) {
+        let good = self.named(name).filter(|field| field.value.is_some());
+        match good.map(|field| (&field.node, &field.node.value)) {
             Some((node, Value::Table(table))) => vec![(node, table, path)],
             Some((_, Value::Array(nodes))) => {
                 let listed = nodes.iter().enumerate();

@@ -34,7 +34,8 @@ pub(super) fn of_key(key: &Key, parts: &Parts) -> String {
             (ParamKind::Choice(words), _) => format!("\"{}\"", words.first().unwrap_or(&"")),
         },
         KeyKind::Text | KeyKind::Texts => "\"some text\"".to_owned(),
-        KeyKind::Figure => "0.5".to_owned(),
+        KeyKind::Figure | KeyKind::Any => "0.5".to_owned(),
+        KeyKind::AnyTable => return format!("write the table [{written}]"),
         KeyKind::Figures => "[1, 2]".to_owned(),
         KeyKind::TextsOrTables(_) => "\"a name\"".to_owned(),
         KeyKind::ByName(inner) => {

@@ -57,6 +57,11 @@ pub(super) fn key(
             _ => texts(cx, node, path).map(|_| Good::Nested),
         },
         KeyKind::ByName(inner) => by_name(cx, node, path, inner),
+        KeyKind::AnyTable if node.as_table().is_none() => wrong(cx, node, path, "a table", None),
+        KeyKind::Any | KeyKind::AnyTable => match node.toml() {
+            Some(toml) => Some(Good::Text(toml)),
+            None => wrong(cx, node, path, "a value without dates", None),
+        },
     }
 }
 

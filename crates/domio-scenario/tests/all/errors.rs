@@ -216,19 +216,13 @@ error[unknown-key]: unknown key `wieght` in [[domain]]
 ";
     assert_eq!(plain, expected);
     assert!(errors.render(true).contains("\u{1b}["));
-    let json = errors.to_json();
-    let first = &json["errors"][0];
+    let first = &errors.problems()[0];
     assert_eq!(
-        (
-            first["code"].as_str(),
-            first["line"].as_u64(),
-            first["column"].as_u64(),
-            first["file"].as_str()
-        ),
-        (Some("unknown-key"), Some(9), Some(1), Some("test.toml"))
+        (first.code.name(), first.line, first.column, &*first.source),
+        ("unknown-key", 9, 1, "test.toml")
     );
-    assert_eq!(first["hint"], "did you mean `weight`?");
-    assert_eq!(json["total"], 1);
+    assert_eq!(first.hint.as_deref(), Some("did you mean `weight`?"));
+    assert_eq!(errors.total(), 1);
 }
 
 /// A key that is misspelt and in the wrong table is found in the right one.

@@ -25,10 +25,7 @@ fn errors_are_good(errors: &ScenarioErrors, bytes: &[u8]) {
     }
     assert!(errors.render(false).contains("error"));
     assert!(errors.render(true).len() >= errors.render(false).len());
-    assert_eq!(
-        errors.to_json()["errors"].as_array().map(Vec::len),
-        Some(errors.problems().len())
-    );
+    assert!(errors.total() >= errors.problems().len());
 }
 
 fn plan_is_sound(scenario: &Scenario) {

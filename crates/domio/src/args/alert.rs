@@ -1,8 +1,8 @@
 //! Arguments of `alert`.
 
 use super::keeping::Keeping;
+use super::named::Named;
 use super::{key_and_value, seed};
-use crate::complete::Named;
 use clap::{Args, ValueEnum, ValueHint};
 use std::path::PathBuf;
 

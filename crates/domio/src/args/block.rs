@@ -1,7 +1,7 @@
 //! Arguments about traces of block devices.
 
+use super::named::Named;
 use super::values::key_and_value;
-use crate::complete::{self, Named};
 use clap::builder::{PossibleValue, RangedI64ValueParser};
 use clap::{Args, ValueEnum, ValueHint};
 use domio_replay::block::Contexts;
@@ -52,7 +52,7 @@ pub struct TraceReplay {
     pub format: Option<BlockFormatArg>,
     /// What the requests go to.
     #[command(flatten)]
-    pub machine: Machine,
+    pub rig: BlockRig,
     /// Tunable of the elevator, as written to sysfs
     #[arg(long, value_name = "NAME=VALUE", value_parser = key_and_value)]
     pub set: Vec<(String, String)>,
@@ -96,12 +96,12 @@ pub struct TraceReplay {
 
 /// An elevator and a drive.
 #[derive(Clone, Debug, Args)]
-pub struct Machine {
+pub struct BlockRig {
     /// Elevator
     #[arg(long, value_name = "NAME", default_value = "noop", add = Named::Elevator)]
     pub elevator: String,
     /// Drive
-    #[arg(long, value_name = "NAME", default_value = "hitachi-7k500", add = complete::drives())]
+    #[arg(long, value_name = "NAME", default_value = "hitachi-7k500", add = Named::Drive)]
     pub drive: String,
 }
 

@@ -1,7 +1,7 @@
 //! Arguments of `dom0-share`.
 
+use super::named::Named;
 use super::{How, Keeping};
-use crate::complete::{self, Named};
 use clap::{Args, ValueHint};
 use std::path::PathBuf;
 
@@ -28,7 +28,7 @@ pub struct Dom0Share {
     #[arg(
         value_name = "SCENARIO",
         value_hint = ValueHint::FilePath,
-        add = complete::scenarios()
+        add = Named::Scenario
     )]
     pub scenario: String,
     /// Policy to try, with parameters as credit:tslice_ms=5; the scenario's, credit, credit2, sedf

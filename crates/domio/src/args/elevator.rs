@@ -1,6 +1,7 @@
 //! Arguments of `domio elevator`.
 
-use crate::complete::Named;
+use super::named::Named;
+use super::registered::{ListArgs, ShowArgs};
 use clap::{Args, Subcommand, ValueHint};
 use std::path::PathBuf;
 
@@ -15,10 +16,13 @@ Examples:
 pub enum Elevator {
     /// List the elevators
     #[command(after_long_help = LIST_EXAMPLES)]
-    List(ElevatorList),
+    List(ListArgs),
     /// Show what an elevator lets you set, under the names of sysfs
-    #[command(after_long_help = SHOW_EXAMPLES)]
-    Show(ElevatorShow),
+    #[command(
+        after_long_help = SHOW_EXAMPLES,
+        mut_arg("name", |name| name.add(Named::Elevator))
+    )]
+    Show(ShowArgs),
     /// Run a script of requests, and print who waits and what the disk serves when
     #[command(after_long_help = REPLAY_EXAMPLES)]
     Replay(ElevatorReplay),
@@ -29,29 +33,10 @@ Examples:
   domio elevator list
   domio elevator list --json";
 
-/// Arguments of `elevator list`.
-#[derive(Debug, Args)]
-pub struct ElevatorList {
-    /// Print the list as JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
 const SHOW_EXAMPLES: &str = "\
 Examples:
   domio elevator show cfq
   domio elevator show anticipatory --json";
-
-/// Arguments of `elevator show`.
-#[derive(Debug, Args)]
-pub struct ElevatorShow {
-    /// Name of the elevator
-    #[arg(value_name = "NAME", add = Named::Elevator)]
-    pub name: String,
-    /// Print the elevator as JSON
-    #[arg(long)]
-    pub json: bool,
-}
 
 const REPLAY_EXAMPLES: &str = "\
 Examples:

@@ -1,7 +1,7 @@
 //! Arguments of `domio mon`.
 
+use super::named::Named;
 use super::values::{frequency, key_and_value, seed};
-use crate::complete::{self, Named};
 use clap::builder::{PossibleValue, RangedU64ValueParser};
 use clap::{Args, ValueEnum, ValueHint};
 use domio_meter::{PacketWeight, Payload};
@@ -23,7 +23,7 @@ pub struct Mon {
     /// Trace in domio's own format or of xentrace (- is standard input), scenario file, or name of
     /// a shipped scenario
     #[arg(value_name = "FILE|SCENARIO", value_hint = ValueHint::FilePath,
-        add = complete::scenarios())]
+        add = Named::Scenario)]
     pub source: String,
     /// Write xenmon's logs, PREFIX-domN.log and PREFIX-idle.log
     #[arg(long, value_name = "PREFIX", value_hint = ValueHint::FilePath, group = "front")]

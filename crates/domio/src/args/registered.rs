@@ -1,8 +1,27 @@
-//! Arguments of the commands that list and show what can be asked for by name: policies and
-//! controllers.
+//! Arguments of the commands that list and show what can be asked for by name: policies,
+//! controllers and elevators.
 
-use crate::complete::Named;
+use super::named::Named;
 use clap::{Args, Subcommand};
+
+/// Arguments of the commands that list parts.
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// Print the list as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of the commands that show a part.
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// Name of the part, as the list has it
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// Print what is shown as JSON
+    #[arg(long)]
+    pub json: bool,
+}
 
 pub(super) const POLICY_EXAMPLES: &str = "\
 Examples:
@@ -15,10 +34,13 @@ Examples:
 pub enum Policy {
     /// List the policies
     #[command(after_long_help = POLICY_LIST_EXAMPLES)]
-    List(PolicyList),
+    List(ListArgs),
     /// Show what a policy needs, promises and lets you set
-    #[command(after_long_help = POLICY_SHOW_EXAMPLES)]
-    Show(PolicyShow),
+    #[command(
+        after_long_help = POLICY_SHOW_EXAMPLES,
+        mut_arg("name", |name| name.add(Named::Policy))
+    )]
+    Show(ShowArgs),
     /// Hold a policy to the contract and to its promises
     #[command(after_long_help = POLICY_CHECK_EXAMPLES)]
     Check(PolicyCheck),
@@ -29,29 +51,10 @@ Examples:
   domio policy list
   domio policy list --json";
 
-/// Arguments of `policy list`.
-#[derive(Debug, Args)]
-pub struct PolicyList {
-    /// Print the list as JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
 const POLICY_SHOW_EXAMPLES: &str = "\
 Examples:
   domio policy show round-robin
   domio policy show null --json";
-
-/// Arguments of `policy show`.
-#[derive(Debug, Args)]
-pub struct PolicyShow {
-    /// Name of the policy
-    #[arg(value_name = "NAME", add = Named::Policy)]
-    pub name: String,
-    /// Print the policy as JSON
-    #[arg(long)]
-    pub json: bool,
-}
 
 const POLICY_CHECK_EXAMPLES: &str = "\
 Examples:
@@ -85,10 +88,13 @@ Examples:
 pub enum Controller {
     /// List the controllers
     #[command(after_long_help = CONTROLLER_LIST_EXAMPLES)]
-    List(ControllerList),
+    List(ListArgs),
     /// Show what a controller sets, promises and lets you set
-    #[command(after_long_help = CONTROLLER_SHOW_EXAMPLES)]
-    Show(ControllerShow),
+    #[command(
+        after_long_help = CONTROLLER_SHOW_EXAMPLES,
+        mut_arg("name", |name| name.add(Named::Controller))
+    )]
+    Show(ShowArgs),
 }
 
 const CONTROLLER_LIST_EXAMPLES: &str = "\
@@ -96,26 +102,7 @@ Examples:
   domio controller list
   domio controller list --json";
 
-/// Arguments of `controller list`.
-#[derive(Debug, Args)]
-pub struct ControllerList {
-    /// Print the list as JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
 const CONTROLLER_SHOW_EXAMPLES: &str = "\
 Examples:
   domio controller show cap-follows-demand
   domio controller show cap-follows-demand --json";
-
-/// Arguments of `controller show`.
-#[derive(Debug, Args)]
-pub struct ControllerShow {
-    /// Name of the controller
-    #[arg(value_name = "NAME", add = Named::Controller)]
-    pub name: String,
-    /// Print the controller as JSON
-    #[arg(long)]
-    pub json: bool,
-}

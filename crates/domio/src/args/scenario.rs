@@ -3,7 +3,7 @@
 
 use super::from_lists::{self, ScenarioFromLists};
 use super::from_trace::{self, ScenarioFromTrace};
-use crate::complete;
+use super::named::Named;
 use clap::{Args, Subcommand, ValueHint};
 use std::path::PathBuf;
 
@@ -53,7 +53,7 @@ pub struct ScenarioCheck {
         value_name = "SCENARIO",
         required = true,
         value_hint = ValueHint::FilePath,
-        add = complete::scenarios()
+        add = Named::Scenario
     )]
     pub files: Vec<PathBuf>,
     /// Print the mistakes as JSON
@@ -101,7 +101,7 @@ Examples:
 #[derive(Debug, Args)]
 pub struct ScenarioShow {
     /// Name of the scenario
-    #[arg(value_name = "NAME", add = complete::shipped())]
+    #[arg(value_name = "NAME", add = Named::Shipped)]
     pub name: String,
     /// Print the name, the title and the text as JSON
     #[arg(long)]

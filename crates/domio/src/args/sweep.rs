@@ -1,8 +1,8 @@
 //! Arguments of `domio sweep`.
 
+use super::named::Named;
 use super::values::frequency;
 use super::{Keeping, Reporting, key_and_value, replications, seed};
-use crate::complete;
 use clap::builder::ValueParser;
 use clap::{Args, ValueHint};
 use domio_sweep::{Axis, Design, NamedFigure, NamedGoal};
@@ -35,7 +35,7 @@ pub struct Sweep {
     #[arg(
         value_name = "SCENARIO|TRACE",
         value_hint = ValueHint::FilePath,
-        add = complete::scenarios()
+        add = Named::Scenario
     )]
     pub scenario: String,
     /// An axis: a key of the scenario, and its values as A,B,C or LO..HI:N

@@ -19,7 +19,6 @@ use domio_report::svg::document::document;
 use domio_run::simulate::{simulate, trace_header};
 use domio_scenario::{NoReplay, Parts};
 use domio_trace::TraceWriter;
-use serde::Serialize;
 
 /// Tests the policies and prints, draws and writes what came out.
 pub fn run(args: &Alert, global: &Global) -> anyhow::Result<Status> {
@@ -37,14 +36,18 @@ pub fn run(args: &Alert, global: &Global) -> anyhow::Result<Status> {
     let outcomes = alert::run(&plan, &subjects, &replicator);
     keeping::tell(&keeper, &args.keeping);
     let outcomes = outcomes.map_err(told)?;
-    match args.json {
-        true => out::json_as("alert", &Json::of(&plan, &outcomes))?,
-        false => {
+    out::answer(
+        args.json,
+        || alert::answer(&plan, &outcomes),
+        || {
             let rendered = |o: &AlertOutcome| text::render(&plan, o, out::view());
-            let all: Vec<String> = outcomes.iter().map(rendered).collect();
-            out::text(&all.join("\n\n"))?;
-        }
-    }
+            outcomes
+                .iter()
+                .map(rendered)
+                .collect::<Vec<_>>()
+                .join("\n\n")
+        },
+    )?;
     targets.write(args, &plan, &subjects[0], &outcomes)?;
     Ok(Status::Success)
 }
@@ -160,7 +163,7 @@ impl Targets {
             Output::told(path, "");
         }
         if let (Some(target), Some(path), [outcome]) = (&self.trace, &args.trace, outcomes) {
-            let allocation = outcome.worst.share.allocated_percent as u32;
+            let allocation = outcome.worst.0.share.allocated_percent as u32;
             let scenario = alert::host::scenario(plan, subject, allocation).map_err(told)?;
             let built = scenario.build(&NoReplay);
             let built = built.map_err(|e| anyhow!("{}", e.render(false)))?;
@@ -173,35 +176,5 @@ impl Targets {
             Output::told(path, &format!(": dom1 at {allocation} %"));
         }
         Ok(())
-    }
-}
-
-/// What `--json` prints.
-#[derive(Serialize)]
-struct Json<'o> {
-    mode: AlertMode,
-    pcpus: u32,
-    vcpus: u32,
-    dom0_percent: u32,
-    dom0_work: AlertDom0,
-    seconds: u64,
-    windows_s: &'o [u64],
-    seed: u64,
-    policies: &'o [AlertOutcome],
-}
-
-impl<'o> Json<'o> {
-    fn of(plan: &'o AlertPlan, outcomes: &'o [AlertOutcome]) -> Self {
-        Json {
-            mode: plan.mode,
-            pcpus: plan.pcpus,
-            vcpus: plan.vcpus,
-            dom0_percent: plan.dom0,
-            dom0_work: plan.dom0_work,
-            seconds: plan.seconds,
-            windows_s: &plan.windows,
-            seed: plan.seed,
-            policies: outcomes,
-        }
     }
 }

@@ -4,9 +4,12 @@ use crate::args::{ClaimCommand, ClaimList, ClaimShow, Global};
 use crate::out::{self, Status};
 use crate::suggest;
 use anyhow::{anyhow, bail};
+use domio_answer::column::count;
+use domio_answer::{Holds, Table};
 use domio_front::papers::Chosen;
-use domio_papers::claim_page::ClaimPage;
-use domio_report::text::{TextCell, TextColumn, TextTable, Tone};
+use domio_papers::claim_page::{self, ClaimPage};
+use domio_report::tables;
+use domio_report::text::table::render;
 
 /// What the record says of a claim without checks.
 const NOT_IMPLEMENTED: &str = "not-implemented";
@@ -25,33 +28,19 @@ fn list(args: &ClaimList, global: &Global) -> anyhow::Result<Status> {
     let selected = claims.select(&chosen.prefixes)?.into_iter();
     let page = |claim| ClaimPage::of(claim, &chosen.papers, &record);
     let pages: Vec<ClaimPage> = selected.map(page).collect();
-    if args.json {
-        out::json(&pages)?;
-        return Ok(Status::Success);
-    }
-    let mut table = TextTable::new([
-        TextColumn::words("claim").whole(),
-        TextColumn::words("on record").whole(),
-        TextColumn::figures("checks"),
-        TextColumn::words("where"),
-        TextColumn::words("statement"),
-    ]);
-    for page in &pages {
-        table.row([
-            TextCell::new(page.id.as_str(), Tone::Strong),
-            recorded(page).into(),
-            checks(page).to_string().into(),
-            page.place.as_str().into(),
-            page.expect.as_str().into(),
-        ]);
-    }
-    out::text(&table.render(out::view()))?;
+    out::answer(
+        args.json,
+        || claim_page::list(pages.clone()),
+        || {
+            let mut table = Table::of("", &pages);
+            let on_record = pages.iter().map(|page| recorded(page).to_owned().into());
+            table.derive(tables::text("on record"), on_record);
+            let counts = pages.iter().map(|page| page.count().into());
+            table.derive(count("checks").of(Holds::Whole), counts);
+            render(&table, out::view())
+        },
+    )?;
     Ok(Status::Success)
-}
-
-/// How many checks decide the claim.
-fn checks(page: &ClaimPage) -> usize {
-    page.checks.iter().map(|told| told.checks).sum()
 }
 
 fn recorded(page: &ClaimPage) -> &str {
@@ -77,10 +66,8 @@ fn show(args: &ClaimShow, global: &Global) -> anyhow::Result<Status> {
         anyhow!("no claim is called \"{id}\"{near}; `domio claim list` lists them")
     })?;
     let page = ClaimPage::of(claim, &chosen.papers, &chosen.record()?);
-    match args.json {
-        true => out::json_as("claim-show", &page)?,
-        false => out::text(&told(&page, out::view().width.into()))?,
-    }
+    let text = || told(&page, out::view().width.into());
+    out::answer(args.json, || page.answer(), text)?;
     Ok(Status::Success)
 }
 
@@ -104,7 +91,7 @@ fn told(page: &ClaimPage, width: usize) -> String {
         text += "\nNo check decides this claim yet.\n";
         return text;
     }
-    let checks = match checks(page) {
+    let checks = match page.count() {
         1 => "1 check".to_owned(),
         count => format!("{count} checks"),
     };

@@ -9,13 +9,13 @@ use crate::shared::variants::{self, Recording, Variant, What};
 use crate::shared::{host, pictures};
 use domio_answer::{Table, file};
 use domio_core::DomainId;
-use domio_front::comparison::{self, Compared, VariantRow};
+use domio_front::comparison::{self, ComparedVariants, VariantRow};
 use domio_front::hosts;
 use domio_report::data::{ReportData, Section};
 use domio_report::{driver_work as work, observed, run_answer, samples, text};
 use domio_run::Sample;
 use domio_scenario::{Built, Scenario};
-use domio_stats::compare::ComparedFigure;
+use domio_stats::compare::VariantFigure;
 
 /// Measures every variant, prints the tables and draws them.
 pub fn run(args: &Compare, global: &Global) -> anyhow::Result<Status> {
@@ -126,7 +126,7 @@ fn labels(variants: &[Variant]) -> Vec<String> {
     variants.iter().map(|v| v.label.clone()).collect()
 }
 
-fn to_text(compared: &Compared) -> String {
+fn to_text(compared: &ComparedVariants) -> String {
     let labels = compared.labels();
     let last = match compared.replications {
         1 => "One replication: no intervals. Ask for more with --replications.\n",
@@ -140,7 +140,7 @@ fn to_text(compared: &Compared) -> String {
 }
 
 /// What is compared.
-fn compared(args: &Compare, variants: &[Variant], notices: Vec<String>) -> Compared {
+fn compared(args: &Compare, variants: &[Variant], notices: Vec<String>) -> ComparedVariants {
     let variant = |v: &Variant| VariantRow {
         label: v.label.clone(),
         source: v.source.clone(),
@@ -150,13 +150,13 @@ fn compared(args: &Compare, variants: &[Variant], notices: Vec<String>) -> Compa
     };
     let first = variants.iter().find_map(Variant::host);
     let scenario = first.map_or(args.scenarios[0].as_str(), |(scenario, _)| scenario.name());
-    Compared {
+    ComparedVariants {
         scenario: scenario.to_owned(),
         variants: variants.iter().map(variant).collect(),
         seed: first.map_or(args.how.seed.unwrap_or(1), |(_, built)| built.seed),
         replications: args.how.replications,
         notices,
-        ..Compared::default()
+        ..ComparedVariants::default()
     }
 }
 
@@ -164,7 +164,7 @@ fn draw(
     args: &Compare,
     variants: &[Variant],
     samples: &[(String, Vec<Sample>)],
-    driver_work: &[ComparedFigure],
+    driver_work: &[VariantFigure],
 ) -> ReportData {
     let members: Vec<(String, &[Sample])> = samples
         .iter()

@@ -1,91 +1,85 @@
 //! `domio controller`: which controllers there are, what they set and what they let you set.
 
-use crate::args::{self, ControllerList, ControllerShow, Global};
-use crate::out::{self, Status};
-use crate::shared::registered::{self, ParamJson, Word};
-use domio_contract::control::{Descriptor, Kinds, Promises, SettingKind};
+use crate::args::{self, Global};
+use crate::out::Status;
+use crate::shared::registered::{self, Listing, Param, Registered, held, params};
+use domio_answer::rows;
+use domio_contract::control::{Descriptor, SettingKind};
 use domio_scenario::Parts;
-use serde::Serialize;
+use std::borrow::Cow;
+
+rows! {
+    /// A controller.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct ControllerRow {
+        /// Name.
+        name: Cow<'static, str> = key("name").title("controller");
+        /// What it does.
+        summary: Cow<'static, str> = fact("summary").title("what it does");
+        /// Where its rules come from.
+        source: Cow<'static, str> = fact("source");
+        /// What it sets.
+        sets: Vec<String> = parts("sets", []);
+        /// What it promises.
+        promises: Vec<String> = parts("promises", []);
+        /// Parameters of the controller; the first is the time between two observations.
+        params: Vec<Param> = parts("params", []).title("Parameters of the controller");
+        /// Parameters of each domain.
+        domain_params: Vec<Param> =
+            parts("domain_params", []).title("Parameters of each domain");
+    }
+}
 
 /// Runs `controller list` or `controller show`.
 pub fn run(command: &args::Controller, global: &Global) -> anyhow::Result<Status> {
     match command {
-        args::Controller::List(args) => list(args, &global.parts),
-        args::Controller::Show(args) => show(args, &global.parts),
+        args::Controller::List(args) => registered::list::<ControllerRow>(args, &global.parts),
+        args::Controller::Show(args) => registered::show::<ControllerRow>(args, &global.parts),
     }
 }
 
-fn list(args: &ControllerList, parts: &Parts) -> anyhow::Result<Status> {
-    let descriptors = parts.controllers().iter().map(|entry| entry.descriptor);
-    if args.json {
-        out::json(&descriptors.map(ControllerJson::new).collect::<Vec<_>>())?;
-        return Ok(Status::Success);
+impl Registered for ControllerRow {
+    const LIST: Listing = Listing {
+        name: "controller-list",
+        version: 2,
+        doc: "What `domio controller list --json` prints.",
+        key: "controllers",
+        rows: "The controllers, in the order of lists.",
+    };
+    const SHOW: (&'static str, u32, &'static str) = (
+        "controller-show",
+        2,
+        "What `domio controller show --json` prints.",
+    );
+
+    fn all(parts: &Parts) -> Vec<Self> {
+        let all = parts.controllers().iter();
+        all.map(|entry| ControllerRow::from(entry.descriptor))
+            .collect()
     }
-    registered::list(
-        "controller",
-        descriptors.map(|d| (d.name, d.summary, d.source)),
-    )
-}
 
-fn show(args: &ControllerShow, parts: &Parts) -> anyhow::Result<Status> {
-    let names = parts
-        .controllers()
-        .iter()
-        .map(|entry| entry.descriptor.name);
-    let d = parts
-        .controller(&args.name)
-        .ok_or_else(|| registered::unknown("controller", &args.name, names))?
-        .descriptor;
-    if args.json {
-        out::json_as("controller-show", &ControllerJson::new(d))?;
-        return Ok(Status::Success);
+    fn named(name: &str, parts: &Parts) -> anyhow::Result<Self> {
+        let names = parts
+            .controllers()
+            .iter()
+            .map(|entry| entry.descriptor.name);
+        let found = parts.controller(name);
+        let found = found.ok_or_else(|| registered::unknown("controller", name, names))?;
+        Ok(found.descriptor.into())
     }
-    let mut text = format!("{}: {}\nsource: {}\n", d.name, d.summary, d.source);
-    text += &format!("sets: {}\n", registered::told(&kinds(d.answers)));
-    text += &format!("promises: {}\n", registered::told(&promises(d.promises)));
-    let own: Vec<_> = [&d.interval].into_iter().chain(d.params).collect();
-    text += &registered::tables([
-        ("Parameters of the controller", own),
-        (
-            "Parameters of each domain",
-            d.domain_params.iter().collect(),
-        ),
-    ]);
-    out::text(&text)?;
-    Ok(Status::Success)
 }
 
-fn kinds(kinds: Kinds) -> [Word; SettingKind::ALL.len()] {
-    SettingKind::ALL.map(|kind| (kind.name(), kinds.has(kind)))
-}
-
-fn promises(promises: Promises) -> [Word; 1] {
-    [("settles", promises.settles)]
-}
-
-#[derive(Serialize)]
-struct ControllerJson {
-    name: &'static str,
-    summary: &'static str,
-    source: &'static str,
-    sets: Vec<String>,
-    promises: Vec<String>,
-    interval: ParamJson,
-    params: Vec<ParamJson>,
-    domain_params: Vec<ParamJson>,
-}
-
-impl ControllerJson {
-    fn new(d: &Descriptor) -> Self {
-        ControllerJson {
-            name: d.name,
-            summary: d.summary,
-            source: d.source,
-            sets: registered::held(&kinds(d.answers)),
-            promises: registered::held(&promises(d.promises)),
-            interval: ParamJson::new(&d.interval),
-            params: d.params.iter().map(ParamJson::new).collect(),
-            domain_params: d.domain_params.iter().map(ParamJson::new).collect(),
+impl From<&Descriptor> for ControllerRow {
+    fn from(d: &Descriptor) -> Self {
+        let sets = SettingKind::ALL.map(|kind| (kind.name(), d.answers.has(kind)));
+        ControllerRow {
+            name: d.name.into(),
+            summary: d.summary.into(),
+            source: d.source.into(),
+            sets: held(sets),
+            promises: held([("settles", d.promises.settles)]),
+            params: params([&d.interval].into_iter().chain(d.params)),
+            domain_params: params(d.domain_params),
         }
     }
 }

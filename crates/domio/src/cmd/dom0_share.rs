@@ -9,15 +9,11 @@ use crate::shared::choice::Choice;
 use crate::shared::host;
 use crate::traces;
 use anyhow::anyhow;
-use domio_advise::dom0_share::answers::answers;
-use domio_advise::dom0_share::{
-    self, Dom0Fault, Dom0Outcome, Dom0Plan, Dom0Subject, picture, text,
-};
+use domio_advise::dom0_share::{self, Dom0Fault, Dom0Plan, Dom0Subject, picture, text};
 use domio_front::{hosts, scenarios};
 use domio_lab::Keeping;
 use domio_report::svg::document::document;
 use domio_scenario::{Parts, ReplaySource, Scenario};
-use serde::Serialize;
 
 /// Policies that are tried when nobody names one, after the scenario's own.
 const POLICIES: [&str; 4] = ["credit", "credit2", "sedf", "bvt"];
@@ -45,11 +41,11 @@ pub fn run(args: &Dom0Share, global: &Global) -> anyhow::Result<Status> {
     for left_out in &outcome.left_out {
         out::notice(&picture::left_out(left_out));
     }
-    let answers = answers(&outcome);
-    match args.json {
-        true => out::json_as("dom0-share", &Json::of(&scenario, args, &outcome, &answers))?,
-        false => out::text(&text::render(&outcome, &answers, out::view()))?,
-    }
+    out::answer(
+        args.json,
+        || dom0_share::answer(&scenario, args.how.replications, &outcome),
+        || text::render(&outcome, out::view()),
+    )?;
     if let (Some(target), Some(path)) = (target, &args.plot) {
         let figure = picture::figure(&outcome).ok_or_else(|| {
             anyhow!(
@@ -127,38 +123,5 @@ fn told(fault: Dom0Fault) -> anyhow::Error {
         Dom0Fault::Run(fault) => hosts::failed(&fault),
         Dom0Fault::Scenario(errors) => scenarios::mistakes(errors),
         Dom0Fault::Mix(_) => anyhow!("{fault}"),
-    }
-}
-
-/// What `--json` prints.
-#[derive(Serialize)]
-struct Json<'o> {
-    scenario: &'o str,
-    seed: u64,
-    replications: u32,
-    warmup_s: f64,
-    duration_s: f64,
-    answers: &'o [String],
-    #[serde(flatten)]
-    outcome: &'o Dom0Outcome,
-}
-
-impl<'o> Json<'o> {
-    fn of(
-        scenario: &'o Scenario,
-        args: &Dom0Share,
-        outcome: &'o Dom0Outcome,
-        answers: &'o [String],
-    ) -> Self {
-        let plan = scenario.plan();
-        Json {
-            scenario: scenario.name(),
-            seed: plan.seed,
-            replications: args.how.replications,
-            warmup_s: plan.warmup.as_nanos() as f64 / 1e9,
-            duration_s: plan.duration.as_nanos() as f64 / 1e9,
-            answers,
-            outcome,
-        }
     }
 }

@@ -1,71 +1,90 @@
 //! `domio elevator`: which elevators there are, what they let you set, and what they do with a
 //! script of requests.
 
-use crate::args::{self, ElevatorList, ElevatorReplay, ElevatorShow, Global};
-use crate::files::{FileKind, Files, Output, is_stdout};
+use crate::args::{self, ElevatorReplay, Global};
+use crate::files::{FileKind, Files};
 use crate::input::{self, InputKind, Stream};
-use crate::out::{self, Status};
-use crate::shared::registered::{self, ParamJson};
+use crate::out::Status;
+use crate::shared::registered::{self, Listing, Param, Registered, params};
 use anyhow::{Context, bail};
+use domio_answer::rows;
 use domio_blk::elevator::ElevatorInfo;
 use domio_blk::replay::{IoScript, replay};
 use domio_scenario::Parts;
-use serde::Serialize;
+use std::borrow::Cow;
 use std::io::Read;
 use std::path::Path;
+
+rows! {
+    /// An elevator.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct ElevatorRow {
+        /// Name, as in sysfs.
+        name: Cow<'static, str> = key("name").title("elevator");
+        /// What it does.
+        summary: Cow<'static, str> = fact("summary").title("what it does");
+        /// Where its rules come from.
+        source: Cow<'static, str> = fact("source");
+        /// Short form of the name, where there is one.
+        alias: Option<Cow<'static, str>> = fact("alias").title("short name");
+        /// What can be set, under the names of sysfs; a default that is a part of a second is kept
+        /// in whole ticks, of which there are 1000 a second here.
+        tunables: Vec<Param> =
+            parts("tunables", []).title("Tunables, with the defaults at 1000 ticks a second");
+    }
+}
 
 /// Runs a subcommand.
 pub fn run(command: &args::Elevator, global: &Global) -> anyhow::Result<Status> {
     match command {
-        args::Elevator::List(args) => list(args, &global.parts),
-        args::Elevator::Show(args) => show(args, &global.parts),
-        args::Elevator::Replay(args) => answer(args, &global.parts),
+        args::Elevator::List(args) => registered::list::<ElevatorRow>(args, &global.parts),
+        args::Elevator::Show(args) => registered::show::<ElevatorRow>(args, &global.parts),
+        args::Elevator::Replay(args) => replayed(args, &global.parts),
     }
 }
 
-fn list(args: &ElevatorList, parts: &Parts) -> anyhow::Result<Status> {
-    let all = parts.elevators().iter();
-    if args.json {
-        out::json(&all.map(|e| ElevatorJson::new(e)).collect::<Vec<_>>())?;
-        return Ok(Status::Success);
+impl Registered for ElevatorRow {
+    const LIST: Listing = Listing {
+        name: "elevator-list",
+        version: 2,
+        doc: "What `domio elevator list --json` prints.",
+        key: "elevators",
+        rows: "The elevators, in the order of lists.",
+    };
+    const SHOW: (&'static str, u32, &'static str) = (
+        "elevator-show",
+        2,
+        "What `domio elevator show --json` prints.",
+    );
+
+    fn all(parts: &Parts) -> Vec<Self> {
+        let all = parts.elevators().iter();
+        all.map(|elevator| ElevatorRow::from(*elevator)).collect()
     }
-    registered::list("elevator", all.map(|e| (e.name, e.summary, e.source)))
+
+    fn named(name: &str, parts: &Parts) -> anyhow::Result<Self> {
+        Ok(registered::elevator(name, parts)?.into())
+    }
 }
 
-fn show(args: &ElevatorShow, parts: &Parts) -> anyhow::Result<Status> {
-    let elevator = registered::elevator(&args.name, parts)?;
-    if args.json {
-        out::json_as("elevator-show", &ElevatorJson::new(elevator))?;
-        return Ok(Status::Success);
+impl From<&ElevatorInfo> for ElevatorRow {
+    fn from(e: &ElevatorInfo) -> Self {
+        ElevatorRow {
+            name: e.name.into(),
+            summary: e.summary.into(),
+            source: e.source.into(),
+            alias: e.alias.map(Cow::from),
+            tunables: params(e.tunables.iter().map(|tunable| &tunable.spec)),
+        }
     }
-    let (name, summary, source) = (elevator.name, elevator.summary, elevator.source);
-    let mut text = format!("{name}: {summary}\nsource: {source}\n");
-    if let Some(alias) = elevator.alias {
-        text += &format!("short name: {alias}\n");
-    }
-    if elevator.tunables.is_empty() {
-        text += "tunables: none\n";
-    }
-    let specs = elevator.tunables.iter().map(|t| &t.spec).collect();
-    // A default that is a part of a second is kept in whole ticks.
-    let title = "Tunables, with the defaults at 1000 ticks a second";
-    text += &registered::tables([(title, specs)]);
-    out::text(&text)?;
-    Ok(Status::Success)
 }
 
-fn answer(args: &ElevatorReplay, parts: &Parts) -> anyhow::Result<Status> {
+/// Runs a script of requests.
+fn replayed(args: &ElevatorReplay, parts: &Parts) -> anyhow::Result<Status> {
     let read = Some(("the script", args.script.clone()));
     let files = Files::reading(read.filter(|(_, path)| !input::is_stdin(path)));
-    let mut files = files.forced(args.force);
-    let path = args.output.as_ref().filter(|path| !is_stdout(path));
-    let target = match path {
-        Some(path) => Some(files.writes("--output", path, FileKind::Answer)?),
-        None => {
-            files.prints()?;
-            None
-        }
-    };
+    let files = files.forced(args.force);
+    let target = files.makes(args.output.as_deref(), FileKind::Answer)?;
     let elevator = args.elevator.as_deref();
     let elevator = elevator
         .map(|name| registered::elevator(name, parts))
@@ -75,12 +94,7 @@ fn answer(args: &ElevatorReplay, parts: &Parts) -> anyhow::Result<Status> {
     let script = IoScript::read(&text, parts.elevators(), elevator).context(name)?;
     let mut answer = String::new();
     replay(&script, &mut answer)?;
-    let (Some(path), Some(target)) = (path, target) else {
-        out::text(&answer)?;
-        return Ok(Status::Success);
-    };
-    target.create()?.write_whole(answer.as_bytes())?;
-    Output::told(path, "");
+    target.write(&answer)?;
     Ok(Status::Success)
 }
 
@@ -108,26 +122,4 @@ fn script_at(path: &Path) -> anyhow::Result<String> {
         bail!("{name} has more than 16 MiB; split the script");
     }
     Ok(text)
-}
-
-#[derive(Serialize)]
-struct ElevatorJson {
-    name: &'static str,
-    alias: Option<&'static str>,
-    summary: &'static str,
-    source: &'static str,
-    tunables: Vec<ParamJson>,
-}
-
-impl ElevatorJson {
-    fn new(elevator: &ElevatorInfo) -> Self {
-        let tunables = elevator.tunables.iter();
-        ElevatorJson {
-            name: elevator.name,
-            alias: elevator.alias,
-            summary: elevator.summary,
-            source: elevator.source,
-            tunables: tunables.map(|t| ParamJson::new(&t.spec)).collect(),
-        }
-    }
 }

@@ -20,13 +20,12 @@ use domio_papers::paper::{Length, Machine, MachineSearch};
 use domio_papers::recorded::Record;
 use domio_papers::reproduce::{Options, Reproduction, reproduce};
 use domio_papers::{
-    ClaimLedger, Claims, Effort, Registry, Verdict, claim_page, experiments, recorded,
+    ClaimLedger, Claims, Effort, Registry, answer, claim_page, experiments, recorded,
 };
 use domio_report::data::{PaperTitle, ReportData, Section};
 use domio_report::figures::PaperFigures;
 use domio_report::{figures, html, samples, text};
 use domio_scenario::Parts;
-use serde::Serialize;
 
 /// Decides the claims, prints the ledger and writes the report. Without a selection, the tour of a
 /// small host comes first.
@@ -87,7 +86,7 @@ pub fn run(args: &Reproduce, global: &Global) -> anyhow::Result<Status> {
         }
         false => Vec::new(),
     };
-    show(args, &result.ledger, moves, &searches)?;
+    show(args, &result.ledger, moves.as_ref(), &searches)?;
     let overview = tour.map_or_else(Vec::new, |tour| tour.sections());
     let mut report = report(args, &subject, result, overview);
     let sections = searches.iter().map(domio_report::machines::section);
@@ -144,40 +143,20 @@ impl Decided {
 fn show(
     args: &Reproduce,
     ledger: &ClaimLedger,
-    against: Option<LedgerMoves>,
+    against: Option<&LedgerMoves>,
     searches: &[MachineSearch],
 ) -> anyhow::Result<()> {
-    if args.json {
-        let json = LedgerJson {
-            ledger,
-            against,
-            machines: searches.iter().collect(),
-        };
-        out::json_as("reproduce", &json)?;
-        tell_unmeasured(ledger);
-        return Ok(());
-    }
-    out::text(&text::ledger::render(ledger, args.all))?;
-    for search in searches {
-        out::text(&format!("\n{}", text::machines::render(search)))?;
-    }
-    match against {
-        Some(moves) => out::text(&against::render(&moves)),
-        None => Ok(()),
-    }
-}
-
-/// What `--json` prints.
-#[derive(Serialize)]
-struct LedgerJson<'l> {
-    #[serde(flatten)]
-    ledger: &'l ClaimLedger,
-    /// What moved, with `--against`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    against: Option<LedgerMoves>,
-    /// What came out on other machines, with `--machines`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    machines: Vec<&'l MachineSearch>,
+    out::answer(
+        args.json,
+        || answer::answer(ledger, against.cloned(), searches.to_vec()),
+        || {
+            let mut text = text::ledger::render(ledger, args.all);
+            for search in searches {
+                text += &format!("\n{}", text::machines::render(search));
+            }
+            text + &against.map_or_else(String::new, against::render)
+        },
+    )
 }
 
 /// What the report shows.
@@ -203,15 +182,6 @@ fn shown(args: &Reproduce) -> ReportKey {
     match args.seconds {
         Some(n) => shown.with("--seconds", n),
         None => shown,
-    }
-}
-
-/// Why claims were not measured, which the JSON has no room for.
-fn tell_unmeasured(ledger: &ClaimLedger) {
-    let unmeasured =
-        |e: &&LedgerEntry| e.finding.verdict == Verdict::Undecided && e.finding.checks.is_empty();
-    for entry in ledger.entries.iter().filter(unmeasured) {
-        out::message(&format!("{}: {}", entry.claim.id, entry.finding.note));
     }
 }
 

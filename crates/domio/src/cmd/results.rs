@@ -6,14 +6,44 @@ use crate::out::{self, Status};
 use crate::shared::kept::{KeptSide, program_of, programs};
 use crate::suggest;
 use anyhow::bail;
-use domio_lab::store::{DEFAULT, FigureMoved, Held, Moves, Store, moves};
-use domio_report::figure;
-use domio_report::text::{TextCell, TextColumn, TextTable, Tone};
+use domio_answer::column::fact;
+use domio_answer::{AnswerSpec, Answered, Holds, MeanCell, RowType, Sentence, Table, rows};
+use domio_lab::store::{DEFAULT, Held, Moves, Store, moves};
+use domio_report::tables;
+use domio_report::text::table::render;
 use domio_run::Sample;
 use domio_stats::Estimate;
-use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+
+rows! {
+    /// What is kept, with what it says.
+    #[derive(Clone, PartialEq, Debug)]
+    struct Shown {
+        /// What is kept.
+        held: Held = fact("");
+        /// Figures by name, each over the replications that have it.
+        figures: Vec<(String, MeanCell)> = by_name("figures", fact("value"));
+    }
+
+    /// Two sides, and what moved.
+    #[derive(Clone, PartialEq, Debug)]
+    struct Compared {
+        /// What was: a program and its file.
+        before: String = fact("before");
+        /// What is.
+        after: String = fact("after");
+        /// What moved.
+        moves: Moves = fact("");
+    }
+
+    /// What was taken away.
+    #[derive(Clone, PartialEq, Debug)]
+    struct Pruned {
+        /// How many replications went.
+        removed: usize = count("removed");
+    }
+}
 
 /// Runs a subcommand.
 pub fn run(command: &Results, global: &Global) -> anyhow::Result<Status> {
@@ -29,63 +59,77 @@ fn file(named: Option<&PathBuf>) -> PathBuf {
     named.cloned().unwrap_or_else(|| PathBuf::from(DEFAULT))
 }
 
+/// What `domio results list` answers.
+pub fn list_spec() -> AnswerSpec {
+    of_rows::<Held>("results-list", &[], |_| false).spec
+}
+
+/// What `domio results show` answers.
+pub fn show_spec() -> AnswerSpec {
+    of_rows::<Shown>("results-show", &[], |_| false).spec
+}
+
+/// What `domio results diff` answers.
+pub fn diff_spec() -> AnswerSpec {
+    let doc = "What `domio results diff --json` prints.";
+    AnswerSpec::new("results-diff", 2, doc, Compared::spec())
+}
+
+/// What `domio results prune` answers.
+pub fn prune_spec() -> AnswerSpec {
+    let doc = "What `domio results prune --json` prints.";
+    AnswerSpec::new("results-prune", 2, doc, Pruned::spec())
+}
+
+/// The answer that is a list of what is kept.
+fn of_rows<R: RowType>(name: &'static str, all: &[R], is_own: impl Fn(&R) -> bool) -> Answered {
+    let doc = match name {
+        "results-list" => "What `domio results list --json` prints.",
+        _ => "What `domio results show --json` prints.",
+    };
+    let mut table = Table::of("", all);
+    let own = fact("is_this_program").of(Holds::Flag);
+    let own = own.doc("Whether this program made them.");
+    table.derive(own, all.iter().map(|row| is_own(row).into()));
+    let mut answer = Answered::new(AnswerSpec::new(name, 2, doc, []), Vec::new());
+    answer.derive_table(
+        "results",
+        "Replications of an experiment or a scenario each.",
+        table,
+    );
+    answer
+}
+
 fn list(args: &ResultsList, this: &str) -> anyhow::Result<Status> {
     let store = existing(&file(args.results.as_ref()))?;
     let mut held = store.held()?;
     held.retain(|held| held.subject.name.starts_with(&args.prefix));
-    if args.json {
-        let list: Vec<Value> = held.iter().map(|held| to_json(held, this)).collect();
-        out::json(&list)?;
-        return Ok(Status::Success);
-    }
-    for (i, program) in programs(&held).iter().enumerate() {
-        let mut table = TextTable::new([
-            TextColumn::words("experiment or scenario"),
-            TextColumn::words("settings"),
-            TextColumn::figures("seed"),
-            TextColumn::figures("replications"),
-            TextColumn::words("last made (UTC)").whole(),
-            TextColumn::figures("took [s]"),
-            TextColumn::figures("size [kB]"),
-        ]);
-        for held in held.iter().filter(|held| held.program == *program) {
-            table.row([
-                TextCell::new(held.subject.name.clone(), Tone::Strong),
-                held.subject.settings.clone().into(),
-                held.seed.to_string().into(),
-                held.replications.to_string().into(),
-                date(held.made).into(),
-                figure::number(held.took.as_secs_f64()).into(),
-                figure::number(held.bytes as f64 / 1e3).into(),
-            ]);
-        }
-        let which = match program == this {
-            true => ", this program",
-            false => "",
-        };
-        let between = if i == 0 { "" } else { "\n" };
-        let table = table.render(out::view());
-        out::text(&format!("{between}domio {program}{which}\n\n{table}"))?;
-    }
-    if held.is_empty() {
+    out::answer(
+        args.json,
+        || of_rows("results-list", &held, |held| held.program == this),
+        || {
+            let of = |program: &String| {
+                let own = held.iter().filter(|held| held.program == *program);
+                let mut table = Table::of("", own.clone());
+                let made = own.map(|held| date(held.made.cast_signed()).into());
+                table.derive(tables::text("last made (UTC)"), made);
+                let which = match program == this {
+                    true => ", this program",
+                    false => "",
+                };
+                format!("domio {program}{which}\n\n{}", render(&table, out::view()))
+            };
+            programs(&held)
+                .iter()
+                .map(of)
+                .collect::<Vec<_>>()
+                .join("\n")
+        },
+    )?;
+    if held.is_empty() && !args.json {
         out::message("nothing of that name is kept");
     }
     Ok(Status::Success)
-}
-
-fn to_json(held: &Held, this: &str) -> Value {
-    json!({
-        "program": held.program,
-        "is_this_program": held.program == this,
-        "name": held.subject.name,
-        "settings": held.subject.settings,
-        "fingerprint": held.subject.fingerprint,
-        "seed": held.seed,
-        "replications": held.replications,
-        "made": held.made,
-        "took_s": held.took.as_secs_f64(),
-        "bytes": held.bytes,
-    })
 }
 
 fn show(args: &ResultsShow, this: &str) -> anyhow::Result<Status> {
@@ -108,52 +152,59 @@ fn show(args: &ResultsShow, this: &str) -> anyhow::Result<Status> {
         None => named[0].program.clone(),
     };
     let mut shown = Vec::new();
-    for (i, held) in named.iter().filter(|h| h.program == program).enumerate() {
-        let figures = figures(&store.samples(held)?);
-        if args.json {
-            let mut json = to_json(held, this);
-            json["figures"] = figures
-                .into_iter()
-                .map(|(name, estimate)| (name, json!(estimate)))
-                .collect();
-            shown.push(json);
-            continue;
-        }
-        let mut table = TextTable::new([
-            TextColumn::words("figure").whole(),
-            TextColumn::figures("mean and 95 % interval"),
-            TextColumn::figures("replications"),
-        ]);
-        for (name, estimate) in figures {
-            let n = estimate.n.to_string();
-            table.row([name.into(), figure::estimate(&estimate).into(), n.into()]);
-        }
-        let between = if i == 0 { "" } else { "\n" };
-        let settings = match held.subject.settings.as_str() {
-            "" => String::new(),
-            settings => format!(", {settings}"),
-        };
-        out::text(&format!(
-            "{between}{}{settings}, seed {}, by domio {program}\n\n{}",
-            args.name,
-            held.seed,
-            table.render(out::view())
-        ))?;
+    for held in named.into_iter().filter(|h| h.program == program) {
+        let figures = figures(&store.samples(&held)?);
+        shown.push(Shown { held, figures });
     }
-    if args.json {
-        out::json(&shown)?;
-    }
+    out::answer(
+        args.json,
+        || of_rows("results-show", &shown, |one| one.held.program == this),
+        || {
+            shown
+                .iter()
+                .map(shown_to_text)
+                .collect::<Vec<_>>()
+                .join("\n")
+        },
+    )?;
     Ok(Status::Success)
 }
 
+fn shown_to_text(shown: &Shown) -> String {
+    let Held {
+        subject,
+        seed,
+        program,
+        ..
+    } = &shown.held;
+    let columns = [
+        tables::name("figure"),
+        tables::mean("mean and 95 % interval", ""),
+        tables::number("replications", "").of(Holds::Whole),
+    ];
+    let mut table = Table::new("", columns);
+    for (name, mean) in &shown.figures {
+        table.row([name.clone().into(), (*mean).into(), mean.n.into()]);
+    }
+    let settings = match subject.settings.as_str() {
+        "" => String::new(),
+        settings => format!(", {settings}"),
+    };
+    format!(
+        "{}{settings}, seed {seed}, by domio {program}\n\n{}",
+        subject.name,
+        render(&table, out::view())
+    )
+}
+
 /// Each figure over the replications that have it.
-fn figures(samples: &[(u32, Sample)]) -> Vec<(String, Estimate)> {
+fn figures(samples: &[(u32, Sample)]) -> Vec<(String, MeanCell)> {
     let names = samples.iter().flat_map(|(_, sample)| sample.values());
     let names: BTreeSet<&str> = names.map(|(name, _)| name).collect();
     let estimate = |name: &str| {
         let values = samples.iter().filter_map(|(_, sample)| sample.get(name));
         let estimate = Estimate::of(&values.collect::<Vec<f64>>())?;
-        Some((name.to_owned(), estimate))
+        Some((name.to_owned(), estimate.into()))
     };
     names.into_iter().filter_map(estimate).collect()
 }
@@ -180,70 +231,47 @@ fn diff(args: &ResultsDiff) -> anyhow::Result<Status> {
     };
     let (old, new): (Vec<&Held>, Vec<&Held>) =
         (before.held.iter().collect(), after.held.iter().collect());
-    let moves = moves((&before.store, &old), (&after.store, &new))?;
-    match args.json {
-        true => out::json_as(
-            "results-diff",
-            &json!({
-                "before": before.label,
-                "after": after.label,
-                "same": moves.same,
-                "moved": moves.moved.iter().map(moved_to_json).collect::<Vec<_>>(),
-                "only_before": moves.only_before,
-                "only_after": moves.only_after,
-            }),
-        )?,
-        false => out::text(&diff_to_text(&before.label, &after.label, &moves))?,
-    }
+    let compared = Compared {
+        moves: moves((&before.store, &old), (&after.store, &new))?,
+        before: before.label,
+        after: after.label,
+    };
+    let text = || diff_to_text(&compared);
+    out::answer(args.json, || diff_answer(&compared), text)?;
     Ok(Status::Success)
 }
 
-fn moved_to_json(moved: &FigureMoved) -> Value {
-    json!({
-        "name": moved.name,
-        "settings": moved.settings,
-        "seed": moved.seed,
-        "figure": moved.figure,
-        "before": moved.before,
-        "after": moved.after,
-        "is_proven": moved.proven,
-    })
+fn diff_answer(compared: &Compared) -> Answered {
+    let mut answer = Answered::new(diff_spec(), compared.cells());
+    answer.findings = diff_findings(&compared.moves).map(Sentence::new).collect();
+    answer
 }
 
-fn diff_to_text(before: &str, after: &str, moves: &Moves) -> String {
-    let mut text = format!(
-        "From {before}\nto   {after}:\n{} figures moved, {} are the same to the last bit.\n",
+/// How many figures moved, and what only one side has.
+fn diff_findings(moves: &Moves) -> impl Iterator<Item = String> {
+    let count = format!(
+        "{} figures moved, {} are the same to the last bit.",
         moves.moved.len(),
         moves.same
     );
-    let mut table = TextTable::new([
-        TextColumn::words("experiment or scenario"),
-        TextColumn::words("figure"),
-        TextColumn::figures("before"),
-        TextColumn::figures("after"),
-        TextColumn::words("mean differs"),
-    ]);
-    for moved in &moves.moved {
-        let estimate = |estimate: Option<Estimate>| match estimate {
-            Some(estimate) => figure::estimate(&estimate),
-            None => "none".to_owned(),
-        };
-        table.row([
-            TextCell::new(moved.name.clone(), Tone::Strong),
-            moved.figure.clone().into(),
-            estimate(moved.before).into(),
-            estimate(moved.after).into(),
-            if moved.proven { "yes" } else { "not proven" }.into(),
-        ]);
+    let sides = [("before", &moves.only_before), ("after", &moves.only_after)];
+    let sides = sides.into_iter().filter(|(_, names)| !names.is_empty());
+    let only = sides.map(|(what, names)| format!("Only {what}: {}.", names.join(", ")));
+    [count].into_iter().chain(only)
+}
+
+fn diff_to_text(compared: &Compared) -> String {
+    let Compared {
+        before,
+        after,
+        moves,
+    } = compared;
+    let mut text = format!("From {before}\nto   {after}:\n");
+    if !moves.moved.is_empty() {
+        let table = Table::of("", &moves.moved);
+        text += &format!("\n{}\n", render(&table, out::view()));
     }
-    if !table.is_empty() {
-        text += &format!("\n{}", table.render(out::view()));
-    }
-    for (what, names) in [("before", &moves.only_before), ("after", &moves.only_after)] {
-        if !names.is_empty() {
-            text += &format!("Only {what}: {}.\n", names.join(", "));
-        }
-    }
+    diff_findings(moves).for_each(|finding| text += &format!("{finding}\n"));
     text
 }
 
@@ -254,13 +282,13 @@ fn prune(args: &ResultsPrune, this: &str) -> anyhow::Result<Status> {
     let keep = args.keep.iter().map(|begin| program_of(&all, begin));
     let keep = keep.collect::<anyhow::Result<Vec<String>>>()?;
     let removed = store.prune(&keep)?;
-    match args.json {
-        true => out::json_as("results-prune", &json!({ "removed": removed }))?,
-        false => out::text(&format!(
-            "removed {removed} replications of other programs from {}\n",
-            path.display()
-        ))?,
-    }
+    let finding = format!(
+        "removed {removed} replications of other programs from {}",
+        path.display()
+    );
+    let mut answer = Answered::new(prune_spec(), Pruned { removed }.cells());
+    answer.findings = vec![Sentence::new(finding.clone())];
+    out::answer(args.json, || answer, || format!("{finding}\n"))?;
     Ok(Status::Success)
 }
 

@@ -3,16 +3,55 @@
 use crate::args::{self, Global, ScenarioCheck, ScenarioList, ScenarioShow};
 use crate::input;
 use crate::out::{self, Status};
-use crate::shared::host::title_of;
+use crate::shared::registered::Listing;
 use crate::shared::{from_lists, from_trace};
 use crate::traces;
 use anyhow::anyhow;
+use domio_answer::{AnswerSpec, rows};
 use domio_front::hosts;
-use domio_front::scenarios::{is_unreadable, near, of_file, of_stdin};
+use domio_front::scenarios::{
+    CheckedScenario, ScenarioText, is_unreadable, near, of_file, of_stdin,
+};
 use domio_papers::paper::{self, Paper};
-use domio_report::text::{TextCell, TextColumn, TextTable, Tone};
-use domio_scenario::{Parts, Scenario, example, examples, schema};
-use serde_json::json;
+use domio_scenario::{Parts, Scenario, ScenarioErrors, example, examples, schema};
+use std::path::Path;
+
+rows! {
+    /// A scenario of the list.
+    #[derive(Clone, PartialEq, Debug)]
+    struct ListedScenario {
+        /// Name of the scenario.
+        name: String = key("name").title("scenario");
+        /// What it shows.
+        title: String = fact("title").title("shows");
+    }
+}
+
+const LIST: Listing = Listing {
+    name: "scenario-list",
+    version: 2,
+    doc: "What `domio scenario list --json` prints.",
+    key: "scenarios",
+    rows: "The shipped scenarios, or the cells of the papers.",
+};
+
+const CHECK: Listing = Listing {
+    name: "scenario-check",
+    version: 2,
+    doc: "What `domio scenario check --json` prints.",
+    key: "scenarios",
+    rows: "The files that were checked, in the order of the command line.",
+};
+
+/// The schema of `scenario list`.
+pub fn list_spec() -> AnswerSpec {
+    LIST.of::<ListedScenario>(&[]).spec
+}
+
+/// The schema of `scenario check`.
+pub fn check_spec() -> AnswerSpec {
+    CHECK.of::<CheckedScenario>(&[]).spec
+}
 
 /// Runs a subcommand.
 pub fn run(command: &args::Scenario, global: &Global) -> anyhow::Result<Status> {
@@ -29,93 +68,84 @@ pub fn run(command: &args::Scenario, global: &Global) -> anyhow::Result<Status> 
     }
 }
 
+/// Notices of a scenario that can be run, or its mistakes.
+type Checked = Result<Vec<String>, ScenarioErrors>;
+
 fn check(args: &ScenarioCheck, parts: &Parts) -> anyhow::Result<Status> {
     let mut status = Status::Success;
-    let mut checked = Vec::new();
+    let mut all = Vec::new();
     for file in &args.files {
-        let shipped = file.to_str().and_then(|name| Some((name, example(name)?)));
-        let result = match shipped {
-            _ if input::is_stdin(file) => of_stdin(parts)?,
-            Some((name, text)) if !file.exists() => Scenario::parse(name, text.as_bytes(), parts),
-            _ => match of_file(file, parts) {
-                // What is no scenario outweighs mistakes, and the other files are checked still.
-                Err(error) if !args.json => {
-                    out::message(&format!("error: {error:#}"));
-                    status = Status::Unreadable;
-                    continue;
-                }
-                result => result?,
-            },
+        let checked = match one(file, parts) {
+            // What is no scenario outweighs mistakes, and the other files are checked still.
+            Err(error) if !args.json => {
+                out::message(&format!("error: {error:#}"));
+                status = Status::Unreadable;
+                continue;
+            }
+            checked => checked?,
         };
-        // A scenario that cannot be run is not valid, and its replays are looked at as `run` does.
-        let result = result.and_then(|scenario| {
-            let built = scenario.build(&traces::recorded(&scenario))?;
-            Ok(hosts::notices(&scenario, &built)
-                .cloned()
-                .collect::<Vec<String>>())
-        });
         // What could not be read at all outweighs mistakes, whatever comes after it.
-        match &result {
+        match &checked {
             Err(errors) if is_unreadable(errors) => status = Status::Unreadable,
             Err(_) if status == Status::Success => status = Status::CheckFailed,
             _ => {}
         }
         let name = input::name(file);
-        match (result, args.json) {
-            (Ok(notices), true) => checked.push(json!({
-                "file": name,
-                "valid": true,
-                "notices": notices,
-            })),
-            (Err(errors), true) => {
-                let mut entry = errors.to_json();
-                entry["file"] = name.into();
-                entry["valid"] = false.into();
-                checked.push(entry);
-            }
-            (Ok(notices), false) => {
-                out::text(&format!("{name}: valid\n"))?;
-                for notice in notices {
-                    out::notice(&format!("{name}: {notice}"));
-                }
-            }
-            (Err(errors), false) if is_unreadable(&errors) => {
-                out::message(&format!("error: {errors}"));
-            }
-            (Err(errors), false) => out::text(&errors.render(true))?,
+        match args.json {
+            true => all.push(CheckedScenario::of(name, &checked)),
+            false => tell(&name, &checked)?,
         }
     }
     if args.json {
-        out::json(&checked)?;
+        out::json(&CHECK.of(&all))?;
     }
     Ok(status)
+}
+
+/// Checks one scenario. One that cannot be run is not valid, and its replays are looked at as `run`
+/// does.
+fn one(file: &Path, parts: &Parts) -> anyhow::Result<Checked> {
+    let shipped = file.to_str().and_then(|name| Some((name, example(name)?)));
+    let read = match shipped {
+        _ if input::is_stdin(file) => of_stdin(parts)?,
+        Some((name, text)) if !file.exists() => Scenario::parse(name, text.as_bytes(), parts),
+        _ => of_file(file, parts)?,
+    };
+    Ok(read.and_then(|scenario| {
+        let built = scenario.build(&traces::recorded(&scenario))?;
+        Ok(hosts::notices(&scenario, &built).cloned().collect())
+    }))
+}
+
+/// Tells people.
+fn tell(name: &str, checked: &Checked) -> anyhow::Result<()> {
+    match checked {
+        Ok(notices) => {
+            out::text(&format!("{name}: valid\n"))?;
+            for notice in notices {
+                out::notice(&format!("{name}: {notice}"));
+            }
+        }
+        Err(errors) if is_unreadable(errors) => out::message(&format!("error: {errors}")),
+        Err(errors) => out::text(&errors.render(true))?,
+    }
+    Ok(())
 }
 
 fn list(args: &ScenarioList, parts: &Parts) -> anyhow::Result<Status> {
     let papers = paper::shipped();
     let cells = papers.iter().flat_map(Paper::cells);
-    let titled: Vec<(String, String)> = match args.papers {
-        true => cells.map(|cell| (cell.path(), cell.title())).collect(),
-        false => examples()
-            .iter()
-            .map(|(name, text)| ((*name).to_owned(), title_of(name, text, parts)))
-            .collect(),
+    let row = |name, title| ListedScenario { name, title };
+    let of_example = |(name, text): &(&str, &str)| {
+        let shown = ScenarioText::of(name, (*text).to_owned(), parts);
+        row(shown.name, shown.title)
     };
-    if args.json {
-        let list = titled.iter();
-        let list = list.map(|(name, title)| json!({ "name": name, "title": title }));
-        out::json(&list.collect::<Vec<_>>())?;
-        return Ok(Status::Success);
-    }
-    let mut table = TextTable::new([
-        TextColumn::words("scenario").whole(),
-        TextColumn::words("shows"),
-    ]);
-    for (name, title) in titled {
-        table.row([TextCell::new(name, Tone::Strong), title.into()]);
-    }
-    out::text(&table.render(out::view()))?;
-    if !args.papers {
+    let all: Vec<ListedScenario> = match args.papers {
+        true => cells.map(|cell| row(cell.path(), cell.title())).collect(),
+        false => examples().iter().map(of_example).collect(),
+    };
+    LIST.print(&all, args.json)?;
+    if !args.papers && !args.json {
         let cells = cells_of(&papers);
         out::message(&format!(
             "the cells of papers are scenarios, too, {cells}: --papers"
@@ -143,16 +173,7 @@ fn show(args: &ScenarioShow, parts: &Parts) -> anyhow::Result<Status> {
             )
         })?,
     };
-    match args.json {
-        true => out::json_as(
-            "scenario-show",
-            &json!({
-                "name": args.name,
-                "title": title_of(name, &text, parts),
-                "text": text,
-            }),
-        )?,
-        false => out::text(&text)?,
-    }
+    let answered = || ScenarioText::of(name, text.clone(), parts).answer();
+    out::answer(args.json, answered, || text.clone())?;
     Ok(Status::Success)
 }

@@ -3,42 +3,47 @@
 use crate::args::Schema;
 use crate::out::{self, Status};
 use crate::schema;
-use crate::shared::registered;
-use domio_report::text::{TextCell, TextColumn, TextTable, Tone};
-use serde_json::json;
+use crate::shared::registered::{self, Listing};
+use domio_answer::{AnswerSpec, rows};
+
+rows! {
+    /// A schema of the list.
+    #[derive(Clone, PartialEq, Debug)]
+    struct ListedSchema {
+        /// Name of the schema, after the command.
+        name: String = key("name").title("schema");
+        /// Name and version, as the output has them in the key `schema`.
+        id: String = key("id");
+        /// What the output is.
+        doc: String = fact("doc").title("of");
+    }
+}
+
+const LIST: Listing = Listing {
+    name: "schema",
+    version: 1,
+    doc: "What `domio schema --json` prints.",
+    key: "schemas",
+    rows: "Every schema, by name.",
+};
+
+/// The schema of the list.
+pub fn spec() -> AnswerSpec {
+    LIST.of::<ListedSchema>(&[]).spec
+}
 
 /// Prints one schema, or lists them.
 pub fn run(args: &Schema) -> anyhow::Result<Status> {
+    let all = schema::all();
     let Some(name) = &args.name else {
-        return list(args.json);
+        let row = |spec: &AnswerSpec| ListedSchema {
+            name: spec.name.to_owned(),
+            id: spec.id(),
+            doc: spec.doc.to_owned(),
+        };
+        return LIST.print(&all.iter().map(row).collect::<Vec<_>>(), args.json);
     };
-    let unknown = || {
-        let all = schema::all();
-        registered::unknown("schema", name, all.iter().map(|s| s.name))
-    };
-    let schema = schema::find(name).ok_or_else(unknown)?;
-    out::text(&schema.text)?;
-    Ok(Status::Success)
-}
-
-fn list(as_json: bool) -> anyhow::Result<Status> {
-    if as_json {
-        let entry = |s: schema::Schema| json!({ "name": s.name, "id": s.id });
-        out::json(&schema::all().into_iter().map(entry).collect::<Vec<_>>())?;
-        return Ok(Status::Success);
-    }
-    let mut table = TextTable::new([
-        TextColumn::words("schema").whole(),
-        TextColumn::words("id").whole(),
-        TextColumn::words("of"),
-    ]);
-    for schema in schema::all() {
-        table.row([
-            TextCell::new(schema.name, Tone::Strong),
-            schema.id.into(),
-            schema.doc.into(),
-        ]);
-    }
-    out::text(&table.render(out::view()))?;
+    let unknown = || registered::unknown("schema", name, all.iter().map(|s| s.name));
+    out::json(&schema::find(name).ok_or_else(unknown)?)?;
     Ok(Status::Success)
 }

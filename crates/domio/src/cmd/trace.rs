@@ -10,14 +10,14 @@ use crate::shared::trace::{Reader, copy, no_runstates, open};
 use anyhow::bail;
 use domio_core::{DomainId, Names, Record, Sink};
 use domio_front::trace_file;
-use domio_meter::{CheckReport, Meter, SummaryJson, Told, TraceChecker};
+use domio_meter::{Meter, Told, TraceChecker};
 use domio_replay::block::{BlockCsv, DiskCsv};
+use domio_report::summed::Summed;
 use domio_report::text;
 use domio_trace::{
     CsvIntervals, CsvRecords, PerfettoWriter, Skipped, TraceError, TraceHeader, TraceWriter,
     XentraceWriter,
 };
-use serde_json::json;
 use std::io::{self, IsTerminal, Write};
 
 /// Runs a subcommand.
@@ -66,19 +66,23 @@ fn summary(args: &TraceSummary, global: &Global) -> anyhow::Result<Status> {
     let mut reader = open(&args.input, global)?;
     let mut meter = Meter::new();
     let truncated = copy(&mut reader, &args.input, &mut meter)?;
-    let mut summary = SummaryJson::new(&meter.finish(), reader.tsc_hz());
-    summary.truncated = truncated;
+    let summary = meter.finish();
     if !summary.runstates {
         no_runstates(&args.input, summary.records, "figures of domains and pcpus");
     }
-    match args.json {
-        true => out::json_as("trace-summary", &summary)?,
-        false => {
-            let header = reader.header();
-            let name = |id| header.and_then(|h| h.domain_name(id)).map(str::to_owned);
-            out::text(&text::summary::render(&summary, name, out::view()))?;
-        }
-    }
+    let header = reader.header();
+    let name = |id: DomainId| header.and_then(|h| h.domain_name(id.0)).map(str::to_owned);
+    let domains = summary.domains.iter();
+    let names: Vec<_> = domains.filter_map(|d| Some((d.id, name(d.id)?))).collect();
+    let summed = Summed {
+        summary: &summary,
+        names: &names,
+    };
+    out::answer(
+        args.json,
+        || summed.answer(reader.tsc_hz(), truncated),
+        || text::summary::render(summed, out::view()),
+    )?;
     Ok(Status::Success)
 }
 
@@ -213,74 +217,17 @@ fn check(args: &TraceCheck, global: &Global) -> anyhow::Result<Status> {
     let report = checker.finish();
     let skipped = reader.skipped();
     let is_whole = damage.is_none() && skipped.is_none();
-    match args.json {
-        true => {
+    out::answer(
+        args.json,
+        || {
             let places = skipped.map_or(0, |skipped| skipped.places);
-            out::json_as(
-                "trace-check",
-                &report_json(&report, damage.is_some(), places),
-            )?;
-        }
-        false => out::text(&report_text(&report, damage.as_ref(), skipped))?,
-    }
+            report.answer(damage.is_some(), places)
+        },
+        || {
+            let damage = damage.as_ref().map(TraceError::to_string);
+            let damage = skipped.map(Skipped::to_string).into_iter().chain(damage);
+            text::check::render(&report, &damage.collect::<Vec<_>>())
+        },
+    )?;
     Ok(Status::of_check(report.is_clean() && is_whole))
-}
-
-fn report_text(
-    report: &CheckReport,
-    damage: Option<&TraceError>,
-    skipped: Option<&Skipped>,
-) -> String {
-    let damage = damage.map(TraceError::to_string);
-    let damage = skipped.map(Skipped::to_string).into_iter().chain(damage);
-    let mut text = String::new();
-    let mut read = "";
-    for damage in damage {
-        text += &format!("the file is damaged: {damage}\n");
-        read = " in what could be read";
-    }
-    for f in &report.findings {
-        text += &format!(
-            "record {} at {} on {}: {}\n",
-            f.record, f.at, f.pcpu, f.problem
-        );
-    }
-    let unshown = report.total - report.findings.len() as u64;
-    if unshown > 0 {
-        text += &format!("and {unshown} more\n");
-    }
-    let CheckReport {
-        records,
-        lost_records,
-        vcpus,
-        pcpus,
-        total,
-        ..
-    } = report;
-    text + &format!(
-        "{records} records of {vcpus} vcpus on {pcpus} pcpus, {lost_records} lost, \
-         {total} findings{read}\n"
-    )
-}
-
-fn report_json(report: &CheckReport, truncated: bool, places: u64) -> serde_json::Value {
-    let findings = report.findings.iter().map(|f| {
-        json!({
-            "record": f.record,
-            "at_ns": f.at.as_nanos(),
-            "pcpu": f.pcpu.0,
-            "problem": f.problem.to_string(),
-        })
-    });
-    json!({
-        "clean": report.is_clean() && !truncated && places == 0,
-        "truncated": truncated,
-        "damaged_places": places,
-        "records": report.records,
-        "lost_records": report.lost_records,
-        "vcpus": report.vcpus,
-        "pcpus": report.pcpus,
-        "total": report.total,
-        "findings": findings.collect::<Vec<_>>(),
-    })
 }

@@ -6,13 +6,13 @@ use crate::out;
 use crate::shared::kept::{KeptSide, is_database};
 use anyhow::{Context, anyhow};
 use domio_answer::Table;
-use domio_papers::against::{BaselineLedger, BeforeAfter, ClaimMoved, LedgerMoves};
+use domio_papers::against::{BaselineLedger, LedgerMoves};
+use domio_papers::ledger::{Checks, Found};
 use domio_papers::reproduce::{Options, Reproduction, decide_again};
 use domio_papers::{Claim, Registry};
-use domio_report::text::table::render as draw;
+use domio_report::text::table::render as render_table;
 use domio_report::{figure, tables};
 use domio_run::Sample;
-use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -103,49 +103,62 @@ pub fn render(moves: &LedgerMoves) -> String {
     let columns = [tables::name("claim")].into_iter().chain(words);
     let mut table = Table::new("", columns.collect::<Vec<_>>());
     for claim in moves.verdicts.iter().chain(&moves.figures) {
-        let verdict = match claim.moved.get("verdict") {
-            Some(pair) => format!("{} to {}", word(&pair.before), word(&pair.after)),
-            None => "as before".to_owned(),
+        let (before, after) = (&claim.before.0, &claim.after.0);
+        let verdict = match before.verdict == after.verdict {
+            true => "as before".to_owned(),
+            false => format!("{} to {}", before.verdict.name(), after.verdict.name()),
         };
         table.row([
             claim.id.clone().into(),
             verdict.into(),
-            figures(claim, |pair| &pair.before).into(),
-            figures(claim, |pair| &pair.after).into(),
+            differs(before, after).into(),
+            differs(after, before).into(),
         ]);
     }
     if !table.is_empty() {
-        text += &format!("\n{}", draw(&table, out::view()));
+        text += &format!("\n{}", render_table(&table, out::view()));
     }
     text
 }
 
-/// What moved besides the verdict, on one side.
-fn figures(claim: &ClaimMoved, side: fn(&BeforeAfter) -> &Value) -> String {
-    let moved = |key: &str| claim.moved.get(key).map(|pair| word(side(pair)));
-    if let Some(measured) = moved("measured") {
-        return measured;
+/// What `found` has that `other` has not, besides the verdict: what was measured, or else the rest.
+fn differs(found: &Found, other: &Found) -> String {
+    if (&found.measured, &found.in_words) != (&other.measured, &other.in_words) {
+        let numbers = || numbers(&found.measured);
+        return found.in_words.clone().unwrap_or_else(numbers);
     }
-    let rest = ["checks", "ci95", "replications", "unit"];
-    let rest = rest
-        .iter()
-        .filter_map(|key| Some(format!("{key} {}", moved(key)?)));
-    rest.collect::<Vec<_>>().join(", ")
+    let Checks {
+        holds,
+        fails,
+        undecided,
+    } = found.checks.0;
+    let ci95 = found.ci95.as_ref();
+    let rest = [
+        (
+            found.checks != other.checks,
+            format!("checks {holds} hold, {fails} fail, {undecided} undecided"),
+        ),
+        (
+            found.ci95 != other.ci95,
+            format!("ci95 {}", numbers(ci95.map_or(&[], |ends| &ends[..]))),
+        ),
+        (
+            found.replications != other.replications,
+            format!("replications {}", found.replications),
+        ),
+        (found.unit != other.unit, format!("unit {}", found.unit)),
+    ];
+    let rest = rest.into_iter().filter(|(differs, _)| *differs);
+    rest.map(|(_, text)| text).collect::<Vec<_>>().join(", ")
 }
 
-/// A value of the ledger's JSON for people.
-fn word(value: &Value) -> String {
-    match value {
-        Value::Null => "none".to_owned(),
-        Value::String(text) => text.clone(),
-        Value::Array(all) => all.iter().map(word).collect::<Vec<_>>().join(", "),
-        Value::Object(all) => {
-            let all = all
-                .iter()
-                .map(|(key, value)| format!("{key} {}", word(value)));
-            all.collect::<Vec<_>>().join(", ")
-        }
-        Value::Number(number) => number.as_f64().map(figure::number).unwrap_or_default(),
-        other => other.to_string(),
+fn numbers(numbers: &[f64]) -> String {
+    match numbers {
+        [] => "none".to_owned(),
+        all => all
+            .iter()
+            .map(|n| figure::number(*n))
+            .collect::<Vec<_>>()
+            .join(", "),
     }
 }

@@ -1,13 +1,12 @@
 //! `domio scenario from-lists`: a scenario of what `xl` printed of a host.
 
 use crate::args::{Global, ScenarioFromLists};
-use crate::files::{FileKind, Files, Output, is_stdout};
+use crate::files::{FileKind, Files};
 use crate::input;
 use crate::out::{self, Status};
-use crate::shared::host;
 use anyhow::{Context, anyhow, bail};
+use domio_front::scenarios::ScenarioText;
 use domio_replay::from_lists::{self, FromListsError, HostLists, ListOptions};
-use serde_json::json;
 
 /// Reads what `xl` printed, and writes the scenario.
 pub fn run(args: &ScenarioFromLists, global: &Global) -> anyhow::Result<Status> {
@@ -16,15 +15,8 @@ pub fn run(args: &ScenarioFromLists, global: &Global) -> anyhow::Result<Status> 
     }
     let read = args.files.iter().filter(|path| !input::is_stdin(path));
     let read = read.map(|path| ("what xl printed", path.clone()));
-    let mut files = Files::reading(read).forced(args.force);
-    let path = args.output.as_ref().filter(|path| !is_stdout(path));
-    let target = match path {
-        Some(path) => Some(files.writes("--output", path, FileKind::Scenario)?),
-        None => {
-            files.prints()?;
-            None
-        }
-    };
+    let files = Files::reading(read).forced(args.force);
+    let target = files.makes(args.output.as_deref(), FileKind::Scenario)?;
     let mut lists = HostLists::default();
     for path in &args.files {
         let name = input::name(path);
@@ -49,23 +41,12 @@ pub fn run(args: &ScenarioFromLists, global: &Global) -> anyhow::Result<Status> 
     )?;
     let notices = made.notices.iter();
     notices.for_each(|unknown| out::notice(&format!("not known: {unknown}")));
-    let (Some(path), Some(target)) = (path, target) else {
-        let (name, text) = (input::name(&args.files[0]), &made.text);
-        match args.json {
-            true => out::json_as(
-                "scenario-show",
-                &json!({
-                    "name": name,
-                    "title": host::title_of(&name, text, &global.parts),
-                    "text": text,
-                }),
-            )?,
-            false => out::text(text)?,
-        }
-        return Ok(Status::Success);
-    };
-    target.create()?.write_whole(made.text.as_bytes())?;
-    Output::told(path, "");
+    if args.json {
+        let name = input::name(&args.files[0]);
+        out::json(&ScenarioText::of(&name, made.text, &global.parts).answer())?;
+    } else {
+        target.write(&made.text)?;
+    }
     Ok(Status::Success)
 }
 

@@ -1,17 +1,16 @@
 //! `domio scenario from-trace`: a scenario of a recorded host.
 
 use crate::args::{Global, ScenarioFromTrace, TraceInput};
-use crate::files::{FileKind, Files, Output, is_stdout};
+use crate::files::{FileKind, Files};
 use crate::input;
 use crate::out::{self, Status};
-use crate::shared::{host, trace};
+use crate::shared::trace;
 use anyhow::{Context, anyhow, bail};
-use domio_front::scenarios;
+use domio_front::scenarios::{self, ScenarioText};
 use domio_replay::from_trace::{self, FromTraceError, Shown, Sources, XlError};
 use domio_scenario::{Parts, Scenario};
 use domio_trace::Format;
 use domio_trace::order::ADVICE;
-use serde_json::json;
 use std::fs;
 use std::path::Path;
 
@@ -30,38 +29,20 @@ pub fn run(args: &ScenarioFromTrace, global: &Global) -> anyhow::Result<Status> 
     ]);
     let read = named.filter_map(|(what, path)| Some((what, path?.clone())));
     let files = Files::reading(read.filter(|(_, path)| !input::is_stdin(path)));
-    let mut files = files.forced(args.force);
-    let path = args.output.as_ref().filter(|path| !is_stdout(path));
-    let target = match path {
-        Some(path) => Some(files.writes("--output", path, FileKind::Scenario)?),
-        None => {
-            files.prints()?;
-            None
-        }
-    };
+    let files = files.forced(args.force);
+    let target = files.makes(args.output.as_deref(), FileKind::Scenario)?;
     let sched = text_of(args.sched_credit.as_deref(), from_trace::sched_text)?;
     let list = text_of(args.xl_list.as_deref(), from_trace::list)?;
     let (shown, mut sources) = read_trace(args, global)?;
     sources.sched = sched;
     sources.list = list;
     let text = made(args, &shown, &sources, &global.parts)?;
-    let (Some(path), Some(target)) = (path, target) else {
+    if args.json {
         let name = input::name(&args.trace);
-        match args.json {
-            true => out::json_as(
-                "scenario-show",
-                &json!({
-                    "name": name,
-                    "title": host::title_of(&name, &text, &global.parts),
-                    "text": text,
-                }),
-            )?,
-            false => out::text(&text)?,
-        }
-        return Ok(Status::Success);
-    };
-    target.create()?.write_whole(text.as_bytes())?;
-    Output::told(path, "");
+        out::json(&ScenarioText::of(&name, text, &global.parts).answer())?;
+    } else {
+        target.write(&text)?;
+    }
     Ok(Status::Success)
 }
 

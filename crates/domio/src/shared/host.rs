@@ -163,12 +163,3 @@ pub fn inputs(scenario: &Scenario) -> Vec<(&'static str, PathBuf)> {
     let files = files.map(|(what, path)| (what, scenario.folder().join(path)));
     own.into_iter().chain(files).collect()
 }
-
-/// The title of the scenario `text`, which can ask for `parts`.
-pub fn title_of(name: &str, text: &str, parts: &Parts) -> String {
-    let scenario = Scenario::parse(name, text.as_bytes(), parts);
-    scenario
-        .ok()
-        .and_then(|s| s.plan().title.clone())
-        .unwrap_or_default()
-}

@@ -9,12 +9,11 @@
 //! | `kept`, `against` | results that were kept, and a comparison with them |
 //! | `tour`, `machines` | what `domio reproduce` shows first, claims on many machines |
 //! | `from_trace`, `from_lists` | scenarios made of what was recorded |
-//! | `pictures`, `conformance` | what is drawn, and how conformance is told |
+//! | `pictures` | what is drawn |
 
 pub mod against;
 pub mod block;
 pub mod choice;
-pub mod conformance;
 pub mod from_lists;
 pub mod from_trace;
 pub mod host;

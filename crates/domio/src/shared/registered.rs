@@ -1,17 +1,176 @@
-//! What the commands that list and show policies, controllers and elevators have in common.
+//! What can be asked for by name: how lists and pages show it, and how one is found.
+//!
+//! A kind of parts declares a row ([`Registered`]). Its list has a row a part, its page has one row
+//! with all tables within.
 
+use crate::args::{ListArgs, ShowArgs};
 use crate::out::{self, Status};
 use crate::suggest;
 use anyhow::anyhow;
+use domio_answer::{AnswerSpec, Answered, Cell, Column, RowType, Table, rows};
 use domio_blk::elevator::{ElevatorInfo, find_elevator};
 use domio_contract::Policy;
 use domio_core::{ParamKind, ParamSpec};
-use domio_report::text::{TextCell, TextColumn, TextTable, Tone};
+use domio_report::figure;
+use domio_report::text::table::render;
 use domio_scenario::{Parts, unmodelled_policy};
-use serde::Serialize;
+use std::borrow::Cow;
 
-/// A word, and whether it holds.
-pub type Word = (&'static str, bool);
+rows! {
+    /// A declared parameter.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct Param {
+        /// Name.
+        pub name: Cow<'static, str> = key("name");
+        /// Value that holds when nothing is said.
+        pub default: Cell = fact("default");
+        /// Unit, empty for none.
+        pub unit: Cow<'static, str> = fact("unit");
+        /// Allowed values, for people.
+        pub range: String = fact("range");
+        /// What it does.
+        pub meaning: Cow<'static, str> = fact("meaning");
+    }
+}
+
+/// A list of what there is by name, as an answer.
+pub struct Listing {
+    /// Name of the answer.
+    pub name: &'static str,
+    /// Version of its JSON.
+    pub version: u32,
+    /// What it is.
+    pub doc: &'static str,
+    /// Key of the rows.
+    pub key: &'static str,
+    /// What they are.
+    pub rows: &'static str,
+}
+
+impl Listing {
+    /// The list of `rows`.
+    pub fn of<R: RowType>(&self, rows: &[R]) -> Answered {
+        let spec = AnswerSpec::new(self.name, self.version, self.doc, []);
+        let mut list = Answered::new(spec, Vec::new());
+        list.derive_table(self.key, self.rows, Table::of("", rows));
+        list
+    }
+
+    /// Prints the list of `rows`.
+    ///
+    /// # Errors
+    /// When the output cannot be written.
+    pub fn print<R: RowType>(&self, rows: &[R], as_json: bool) -> anyhow::Result<Status> {
+        let table = || render(&Table::of("", rows), out::view());
+        out::answer(as_json, || self.of(rows), table)?;
+        Ok(Status::Success)
+    }
+}
+
+/// A kind of parts: the row is what its lists and pages say of one. The first two columns are name
+/// and summary.
+pub trait Registered: RowType {
+    /// Its list.
+    const LIST: Listing;
+    /// Name, version and meaning of the page of one.
+    const SHOW: (&'static str, u32, &'static str);
+
+    /// Those of `parts`, in the order in which lists show them.
+    fn all(parts: &Parts) -> Vec<Self>;
+
+    /// The one called `name`.
+    ///
+    /// # Errors
+    /// When there is none, with near matches and where to look.
+    fn named(name: &str, parts: &Parts) -> anyhow::Result<Self>;
+}
+
+/// The schema of the list.
+pub fn list_spec<R: Registered>() -> AnswerSpec {
+    R::LIST.of::<R>(&[]).spec
+}
+
+/// The schema of the page.
+pub fn show_spec<R: Registered>() -> AnswerSpec {
+    let (name, version, doc) = R::SHOW;
+    AnswerSpec::new(name, version, doc, R::spec())
+}
+
+/// Prints the list.
+///
+/// # Errors
+/// When the output cannot be written.
+pub fn list<R: Registered>(args: &ListArgs, parts: &Parts) -> anyhow::Result<Status> {
+    R::LIST.print(&R::all(parts), args.json)
+}
+
+/// Prints the page of one.
+///
+/// # Errors
+/// When there is none of that name, or the output cannot be written.
+pub fn show<R: Registered>(args: &ShowArgs, parts: &Parts) -> anyhow::Result<Status> {
+    let row = R::named(&args.name, parts)?.cells();
+    let answered = || Answered::new(show_spec::<R>(), row.clone());
+    out::answer(args.json, answered, || page(R::spec(), &row))?;
+    Ok(Status::Success)
+}
+
+/// A row as a page: its name with the summary, the other facts a line each, the tables within.
+fn page(columns: &[Column], cells: &[Cell]) -> String {
+    let all = || columns.iter().zip(cells);
+    let mut text = String::new();
+    for (number, (column, cell)) in all().enumerate() {
+        let shown = match (cell, &column.parts[..]) {
+            (Cell::None, _) | (_, [_, _, ..]) => continue,
+            (Cell::Rows(words), [word]) => {
+                let words = words.iter().map(|row| figure::shown(word, &row[0]));
+                match words.collect::<Vec<_>>().join(", ") {
+                    none if none.is_empty() => "nothing".to_owned(),
+                    words => words,
+                }
+            }
+            (cell, _) => figure::shown(column, cell),
+        };
+        text += &match number {
+            0 => format!("{shown}: "),
+            1 => format!("{shown}\n"),
+            _ => format!("{}: {shown}\n", column.title),
+        };
+    }
+    let tables = all().filter(|(column, _)| column.parts.len() > 1);
+    if tables.clone().all(|(_, cell)| cell.rows().is_empty()) {
+        let first = tables.clone().next();
+        text += &first.map_or_else(String::new, |(column, _)| format!("{}: none\n", column.key));
+    }
+    for (column, cell) in tables.filter(|(_, cell)| !cell.rows().is_empty()) {
+        let mut table = Table::new("", column.parts.clone());
+        cell.rows().iter().for_each(|row| table.row(row.clone()));
+        text += &format!("\n{}\n\n{}", column.title, render(&table, out::view()));
+    }
+    text
+}
+
+/// The words that hold.
+pub fn held<const N: usize>(words: [(&str, bool); N]) -> Vec<String> {
+    let held = words.iter().filter(|(_, holds)| *holds);
+    held.map(|(word, _)| (*word).to_owned()).collect()
+}
+
+/// Declared parameters as rows.
+pub fn params<'s>(specs: impl IntoIterator<Item = &'s ParamSpec>) -> Vec<Param> {
+    let param = |spec: &ParamSpec| Param {
+        name: spec.name.into(),
+        default: match spec.kind {
+            ParamKind::Int { .. } => Cell::Whole(spec.default),
+            ParamKind::Flag => (spec.default != 0).into(),
+            ParamKind::Choice(_) => spec.show(spec.default).to_string().into(),
+        },
+        unit: spec.unit.into(),
+        range: spec.range().to_string(),
+        meaning: spec.doc.into(),
+    };
+    specs.into_iter().map(param).collect()
+}
 
 /// That nothing of the sort `what` is called `name`, with near matches and where to look.
 pub fn unknown<'a>(
@@ -49,100 +208,4 @@ pub fn policy(name: &str, parts: &Parts) -> anyhow::Result<Policy> {
 pub fn elevator(name: &str, parts: &Parts) -> anyhow::Result<&'static ElevatorInfo> {
     let names = parts.elevators().iter().map(|e| e.name);
     find_elevator(parts.elevators(), name).ok_or_else(|| unknown("elevator", name, names))
-}
-
-/// Prints names, summaries and sources of all of the sort `what`.
-///
-/// # Errors
-/// When the output cannot be written.
-pub fn list(
-    what: &str,
-    all: impl IntoIterator<Item = (&'static str, &'static str, &'static str)>,
-) -> anyhow::Result<Status> {
-    let mut table = TextTable::new([
-        TextColumn::words(what).whole(),
-        TextColumn::words("what it does"),
-        TextColumn::words("source"),
-    ]);
-    for (name, summary, source) in all {
-        table.row([
-            TextCell::new(name, Tone::Strong),
-            summary.into(),
-            source.into(),
-        ]);
-    }
-    out::text(&table.render(out::view()))?;
-    Ok(Status::Success)
-}
-
-/// The tables of declared parameters, each with its title; without those that declare none.
-pub fn tables(all: impl IntoIterator<Item = (&'static str, Vec<&'static ParamSpec>)>) -> String {
-    let declared = all.into_iter().filter(|(_, specs)| !specs.is_empty());
-    let table = |specs: &[&ParamSpec]| parameters(specs).render(out::view());
-    declared
-        .map(|(title, specs)| format!("\n{title}\n\n{}", table(&specs)))
-        .collect()
-}
-
-fn parameters(specs: &[&ParamSpec]) -> TextTable {
-    let mut table = TextTable::new([
-        TextColumn::words("name").whole(),
-        TextColumn::figures("default"),
-        TextColumn::words("unit"),
-        TextColumn::words("range"),
-        TextColumn::words("meaning"),
-    ]);
-    for spec in specs {
-        table.row([
-            TextCell::new(spec.name, Tone::Strong),
-            spec.show(spec.default).to_string().into(),
-            spec.unit.into(),
-            spec.range().to_string().into(),
-            spec.doc.into(),
-        ]);
-    }
-    table
-}
-
-/// The words that hold, or "nothing".
-pub fn told(words: &[Word]) -> String {
-    let held = words.iter().filter(|(_, holds)| *holds);
-    let held: Vec<&str> = held.map(|(word, _)| *word).collect();
-    match held.is_empty() {
-        true => "nothing".to_owned(),
-        false => held.join(", "),
-    }
-}
-
-/// The words that hold, as JSON has them.
-pub fn held(words: &[Word]) -> Vec<String> {
-    let held = words.iter().filter(|(_, holds)| *holds);
-    held.map(|(word, _)| word.replace(' ', "-")).collect()
-}
-
-/// A declared parameter.
-#[derive(Serialize)]
-pub struct ParamJson {
-    name: &'static str,
-    unit: &'static str,
-    default: serde_json::Value,
-    range: String,
-    meaning: &'static str,
-}
-
-impl ParamJson {
-    /// The declaration `spec`.
-    pub fn new(spec: &ParamSpec) -> Self {
-        ParamJson {
-            name: spec.name,
-            unit: spec.unit,
-            default: match spec.kind {
-                ParamKind::Int { .. } => spec.default.into(),
-                ParamKind::Flag => (spec.default != 0).into(),
-                ParamKind::Choice(_) => spec.show(spec.default).to_string().into(),
-            },
-            range: spec.range().to_string(),
-            meaning: spec.doc,
-        }
-    }
 }

@@ -146,7 +146,7 @@ fn two_traces_are_compared_by_their_distributions() {
     assert!(demerits(&other).iter().all(|d| *d > 0.0), "{other}");
     let text = printed(&folder, &["trace", "compare", &a, &b]);
     assert!(
-        text.contains("demerit") && text.contains("sequential writes"),
+        text.contains("demerit") && text.contains("sequential"),
         "{text}"
     );
 }

@@ -183,7 +183,7 @@ fn colour_is_for_terminals_or_on_demand() {
 fn policies_are_listed_and_shown() {
     let folder = folder();
     let list = json_of(&folder, &["policy", "list", "--json"]);
-    let names: Vec<&str> = list
+    let names: Vec<&str> = list["policies"]
         .as_array()
         .unwrap()
         .iter()
@@ -209,7 +209,7 @@ fn policies_are_listed_and_shown() {
 fn scenarios_are_listed_shown_and_checked() {
     let folder = folder();
     let list = json_of(&folder, &["scenario", "list", "--json"]);
-    let first = list[0]["name"].as_str().unwrap();
+    let first = list["scenarios"][0]["name"].as_str().unwrap();
     let shown = domio(&folder)
         .args(["scenario", "show", first])
         .assert()
@@ -230,7 +230,7 @@ fn scenarios_are_listed_shown_and_checked() {
         .args(["scenario", "check", "a.toml", "b.toml", "--json"])
         .assert()
         .code(1);
-    let both = json(&both.get_output().stdout);
+    let both = &json(&both.get_output().stdout)["scenarios"];
     assert_eq!(
         (&both[0]["valid"], &both[1]["valid"]),
         (&true.into(), &false.into())
@@ -254,7 +254,10 @@ fn scenarios_are_listed_shown_and_checked() {
                 .assert()
                 .code(2);
             let listed = json(&listed.get_output().stdout);
-            assert_eq!(listed.as_array().map(Vec::len), Some(files.len()));
+            assert_eq!(
+                listed["scenarios"].as_array().map(Vec::len),
+                Some(files.len())
+            );
         }
     }
     // A file comes before the shipped scenario of its name, as everywhere.

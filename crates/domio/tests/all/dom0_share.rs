@@ -25,7 +25,7 @@ fn a_mix_is_tried_and_drawn_and_answered() {
         .stdout(
             contains("as it is")
                 .and(contains("weight x 0.5"))
-                .and(contains("replies [1/s]"))
+                .and(contains("[1/s]"))
                 .and(contains("[us/reply]"))
                 .and(contains("- dom0 uses ")),
         )
@@ -67,8 +67,8 @@ fn an_axis_without_values_has_the_usual_ones() {
         settings.collect::<Vec<_>>(),
         [
             "[]",
-            r#"[{"axis":"vcpus","value":1}]"#,
-            r#"[{"axis":"vcpus","value":2}]"#,
+            r#"[{"axis":"vcpus","value":1.0}]"#,
+            r#"[{"axis":"vcpus","value":2.0}]"#,
             r#"[{"axis":"pin"}]"#
         ]
     );

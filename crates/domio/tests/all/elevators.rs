@@ -45,7 +45,7 @@ fn refuses(folder: &TempDir, args: &[&str], words: &str) {
 fn elevators_are_listed_and_shown() {
     let folder = folder();
     let list = json_of(&folder, &["elevator", "list", "--json"]);
-    let names = list.as_array().unwrap().iter();
+    let names = list["elevators"].as_array().unwrap().iter();
     let names: Vec<&str> = names.filter_map(|e| e["name"].as_str()).collect();
     assert_eq!(
         names,

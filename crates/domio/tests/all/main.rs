@@ -28,6 +28,7 @@ mod papers;
 mod perfetto;
 mod pools;
 mod poor_traces;
+mod progress;
 mod readme;
 mod recorded;
 mod refusals;

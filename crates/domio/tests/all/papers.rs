@@ -74,8 +74,8 @@ fn a_claim_of_a_shipped_paper_is_changed_in_a_copy() {
     );
     change(&mine.join("claims.toml"), "each of the 7", "none of the 7");
     let listed = json_of(&folder, &["claim", "list", "mine", "--json"]);
-    let listed = listed.as_array().unwrap();
-    assert_eq!(listed.len(), shipped.as_array().unwrap().len());
+    let listed = listed["claims"].as_array().unwrap();
+    assert_eq!(listed.len(), shipped["claims"].as_array().unwrap().len());
     let id = "ongaro.fig2.cpu-fairness";
     let claim = listed.iter().find(|c| c["id"] == id).unwrap();
     assert!(

@@ -51,7 +51,7 @@ fn page_of(id: &str) -> String {
 fn lists_are_those_of_the_registries() {
     let folder = folder();
     let mut policies = "| policy | what it does |\n|---|---|\n".to_owned();
-    for policy in json_of(&folder, &["policy", "list", "--json"])
+    for policy in json_of(&folder, &["policy", "list", "--json"])["policies"]
         .as_array()
         .unwrap()
     {
@@ -68,7 +68,7 @@ fn lists_are_those_of_the_registries() {
         .to_owned();
     let claims = json_of(&folder, &["claim", "list", "--json"]);
     let mut counts: Vec<(String, String, [u32; 5])> = Vec::new();
-    for claim in claims.as_array().unwrap() {
+    for claim in claims["claims"].as_array().unwrap() {
         let id = claim["id"].as_str().unwrap().split('.').next().unwrap();
         let at = counts.iter().position(|(known, ..)| known == id);
         let at = at.unwrap_or_else(|| {

@@ -129,6 +129,7 @@ fn reproduce_as_json_has_the_promised_form() {
             "expected",
             "id",
             "measured",
+            "note",
             "replications",
             "unit",
             "verdict",

@@ -190,7 +190,7 @@ fn what_is_kept_is_listed_and_shown() {
     let folder = folder();
     run(&folder, &DEBIT);
     let list = json_of(&folder, &["results", "list", "--json"]);
-    let list = list.as_array().unwrap();
+    let list = list["results"].as_array().unwrap();
     assert_eq!(list.len(), DEBIT_RUNS / 2);
     let program = list[0]["program"].as_str().unwrap();
     assert!(program.starts_with(env!("CARGO_PKG_VERSION")), "{program}");
@@ -207,12 +207,12 @@ fn what_is_kept_is_listed_and_shown() {
         .stdout(contains("this program").and(contains(caught)));
     let two = json_of(&folder, &["results", "list", caught, "--json"]);
     assert_eq!(
-        two.as_array().unwrap().len(),
+        two["results"].as_array().unwrap().len(),
         2,
         "and the one with exact debit"
     );
     let shown = json_of(&folder, &["results", "show", caught, "--json"]);
-    let figures = shown[0]["figures"].as_object().unwrap();
+    let figures = shown["results"][0]["figures"].as_object().unwrap();
     assert!(!figures.is_empty());
     assert!(
         figures.values().all(|figure| figure["n"] == 2),
@@ -262,7 +262,7 @@ fn two_programs_are_compared_figure_by_figure() {
         &folder,
         &["results", "show", "ongaro.debit.9ms-caught", "--json"],
     );
-    let figures = shown[0]["figures"].as_object().unwrap();
+    let figures = shown["results"][0]["figures"].as_object().unwrap();
     let figure = figures.keys().next().unwrap();
     age(&folder, "0.0.9+feed", figure);
     let diff = ["results", "diff", "0.0.9", "0.1.0"];
@@ -301,7 +301,7 @@ fn two_programs_are_compared_figure_by_figure() {
     let pruned = json_of(&folder, &["results", "prune", "--json"]);
     assert_eq!(pruned["removed"], DEBIT_RUNS);
     let list = json_of(&folder, &["results", "list", "--json"]);
-    assert_eq!(list.as_array().unwrap().len(), DEBIT_RUNS / 2);
+    assert_eq!(list["results"].as_array().unwrap().len(), DEBIT_RUNS / 2);
 }
 
 #[test]
@@ -328,8 +328,8 @@ fn a_reproduction_tells_what_moved_since_another() {
     other["claims"][0]["verdict"] = json!("undecided");
     fs::write(at("other.json"), other.to_string()).unwrap();
     let moved = against("other.json");
-    assert_eq!(moved["verdicts"][0]["verdict"]["before"], "undecided");
-    assert_eq!(moved["verdicts"][0]["verdict"]["after"], verdict);
+    assert_eq!(moved["verdicts"][0]["before"]["verdict"], "undecided");
+    assert_eq!(moved["verdicts"][0]["after"]["verdict"], verdict);
     domio(&folder)
         .args(DEBIT)
         .args(["--against", "other.json"])
@@ -343,11 +343,15 @@ fn a_reproduction_tells_what_moved_since_another() {
     // A program that measured something else: today's checks decide its samples.
     let shown = ["results", "show", "ongaro.debit.9ms-caught", "--json"];
     let shown = json_of(&folder, &shown);
-    for figure in shown[0]["figures"].as_object().unwrap().keys() {
+    for figure in shown["results"][0]["figures"].as_object().unwrap().keys() {
         age(&folder, &format!("0.0.9+{}", figure.len()), figure);
     }
     let programs = json_of(&folder, &["results", "list", "--json"]);
-    let programs = programs.as_array().unwrap().iter().map(|h| &h["program"]);
+    let programs = programs["results"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|h| &h["program"]);
     let programs: BTreeSet<&str> = programs.filter_map(Value::as_str).collect();
     let moved = programs.iter().map(|program| against(program));
     assert!(moved.filter(|m| m["same"] == 0).count() > 0, "{programs:?}");

@@ -5,6 +5,50 @@ use crate::recorded::recording;
 use predicates::prelude::*;
 use predicates::str::contains;
 use std::path::Path;
+use tempfile::TempDir;
+
+/// What is offered for the last of `words`, as a shell asks: the words so far, and the number of
+/// the word to complete.
+fn offers(folder: &TempDir, words: &[&str]) -> Vec<String> {
+    let index = words.len() - 1;
+    let assert = domio(folder)
+        .env("COMPLETE", "bash")
+        .env("_CLAP_COMPLETE_INDEX", index.to_string())
+        .env("_CLAP_IFS", "\n")
+        .args(["--"].iter().chain(words))
+        .assert()
+        .success();
+    let offered = String::from_utf8(assert.get_output().stdout.clone()).unwrap();
+    offered.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn names_are_offered() {
+    let folder = folder();
+    let offers = |words: &[&str]| offers(&folder, &[&["domio"], words].concat());
+    assert_eq!(offers(&["scenario", "show", "burn"]), ["burn7"]);
+    assert!(offers(&["run", "burn"]).contains(&"burn7".to_owned()));
+    let policy = |begin| offers(&["policy", "check", begin]);
+    assert_eq!(policy("cr"), ["credit", "credit2"]);
+    assert_eq!(policy("credit:tsl"), ["credit:tslice_ms="]);
+    assert_eq!(
+        policy("credit:tslice_ms=5,rate"),
+        ["credit:tslice_ms=5,ratelimit_us="]
+    );
+    assert_eq!(policy("banana:x"), [""; 0]);
+    assert!(offers(&["policy", "show", ""]).contains(&"round-robin".to_owned()));
+    let compared = offers(&["compare", "burn7", "--policy", "se"]);
+    assert!(compared.contains(&"sedf".to_owned()));
+    let controllers = offers(&["controller", "show", "cap"]);
+    assert_eq!(controllers, ["cap-follows-demand"]);
+    assert_eq!(offers(&["elevator", "show", "c"]), ["cfq"]);
+    let drives = offers(&["trace", "replay", "t.csv", "--drive", "hitachi"]);
+    assert!(drives.contains(&"hitachi-7k500".to_owned()), "{drives:?}");
+    assert_eq!(offers(&["schema", "trace-s"]), ["trace-summary"]);
+    let claims = offers(&["reproduce", "ongaro.fig2"]);
+    assert_eq!(claims[0], "ongaro.fig2");
+    assert!(claims.contains(&"ongaro.fig2.cpu-fairness".to_owned()));
+}
 
 #[test]
 fn completions_and_manual_pages() {
@@ -16,23 +60,6 @@ fn completions_and_manual_pages() {
             .success()
             .stdout(contains("reproduce").and(contains("burn7")));
     }
-    // As a shell asks: the words so far, and the number of the one to complete.
-    let offers = |words: &[&str]| {
-        let index = words.len() - 1;
-        let assert = domio(&folder)
-            .env("COMPLETE", "bash")
-            .env("_CLAP_COMPLETE_INDEX", index.to_string())
-            .env("_CLAP_IFS", "\n")
-            .args(["--"].iter().chain(words))
-            .assert()
-            .success();
-        String::from_utf8(assert.get_output().stdout.clone()).unwrap()
-    };
-    assert!(offers(&["domio", "run", "burn"]).contains("burn7"));
-    assert!(offers(&["domio", "compare", "burn7", "--policy", "se"]).contains("sedf"));
-    assert!(offers(&["domio", "policy", "show", ""]).contains("round-robin"));
-    assert!(offers(&["domio", "reproduce", "ongaro.fig2"]).contains("ongaro.fig2.cpu-fairness"));
-    assert!(offers(&["domio", "schema", "trace-s"]).contains("trace-summary"));
     domio(&folder)
         .arg("man")
         .assert()

@@ -8,6 +8,12 @@ use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
 
+/// The figure of a domain that is called `name`.
+fn figure<'j>(domain: &'j Value, name: &str) -> &'j Value {
+    let mut figures = domain["figures"].as_array().unwrap().iter();
+    figures.find(|f| f["figure"] == name).unwrap()
+}
+
 #[test]
 fn shipped_recordings_are_found_from_anywhere() {
     // An empty folder, far from the sources.
@@ -65,11 +71,11 @@ fn validate_prints_recorded_beside_simulated() {
     assert_eq!(trace["verdict"], "agrees");
     let domain = &trace["domains"][1];
     for pair in [
-        &domain["share"],
-        &domain["run_us"]["p50"],
-        &domain["run_us"]["p95"],
-        &domain["wake_to_run_us"]["p50"],
-        &domain["switches_per_s"],
+        figure(domain, "share"),
+        figure(domain, "run_us.p50"),
+        figure(domain, "run_us.p95"),
+        figure(domain, "wake_to_run_us.p50"),
+        figure(domain, "switches_per_s"),
     ] {
         assert!(
             pair.get("recorded").is_some() && pair.get("simulated").is_some(),
@@ -77,16 +83,16 @@ fn validate_prints_recorded_beside_simulated() {
         );
     }
     assert_eq!(domain["verdict"], "agrees");
-    assert_eq!(domain["share"]["verdict"], "agrees");
-    assert_eq!(domain["share"]["limit"]["sum"], 1.0);
+    assert_eq!(figure(domain, "share")["verdict"], "agrees");
+    assert_eq!(figure(domain, "share")["limit"]["sum"], 1.0);
     // It never sleeps.
-    let wait = &domain["wake_to_run_us"]["p50"];
+    let wait = figure(domain, "wake_to_run_us.p50");
     assert_eq!(wait["verdict"], "not_judged");
     assert_eq!(wait["why"], "neither side has any");
-    let [low, high] = [0, 1].map(|i| domain["share"]["accepted"][i].as_f64().unwrap());
-    let recorded = domain["share"]["recorded"].as_f64().unwrap();
+    let [low, high] = [0, 1].map(|i| figure(domain, "share")["accepted"][i].as_f64().unwrap());
+    let recorded = figure(domain, "share")["recorded"].as_f64().unwrap();
     assert!(low < recorded && recorded < high, "{domain}");
-    assert_eq!(trace["twins"], 40);
+    assert_eq!(trace["simulations"], 40);
 
     domio(&folder)
         .args(["validate", "nowhere"])
@@ -155,7 +161,7 @@ const MIXES: [(&str, &str, &[Guest]); 4] = [
 ];
 
 /// What the model did itself, written as xentrace would have, has to agree with the model: of each
-/// figure it is one more twin.
+/// figure it is one more simulation.
 #[test]
 fn a_simulated_host_agrees_with_its_own_trace() {
     let folder = folder();
@@ -221,18 +227,18 @@ fn a_simulated_host_agrees_with_its_own_trace() {
     );
 }
 
-/// Limits that are wider than twice the figure agree with anything: waits of 18 us where twins have
+/// Limits that are wider than twice the figure agree with anything: waits of 18 us where simulations have
 /// up to 2,890.
 #[test]
 fn limits_that_mean_nothing_cannot_tell() {
     let folder = folder();
     let told = json_of(&folder, &["validate", "c2-cap30", "--json"]);
     let domain0 = &told["traces"][0]["domains"][0];
-    let wait = &domain0["wake_to_run_us"]["p95"];
+    let wait = figure(domain0, "wake_to_run_us.p95");
     assert_eq!(wait["verdict"], "cannot_tell", "{wait}");
     let why = "the limits are more than twice as wide as the figure";
     assert_eq!(wait["why"], why);
-    assert_eq!(domain0["share"]["verdict"], "agrees");
+    assert_eq!(figure(domain0, "share")["verdict"], "agrees");
     assert_eq!(told["traces"][0]["verdict"], "agrees");
     let mut command = domio(&folder);
     let assert = command.args(["validate", "c2-cap30"]).env("COLUMNS", "80");
@@ -310,12 +316,12 @@ fn on_several_pcpus_nobody_can_tell_of_switches() {
     );
     let domains = told["traces"][0]["domains"].as_array().unwrap();
     let of = |name: &str| domains.iter().find(|d| d["name"] == name).unwrap();
-    assert_eq!(of("a")["share"]["verdict"], "agrees");
-    assert_eq!(of("a")["share"]["limit"]["sum"], 3.0);
+    assert_eq!(figure(of("a"), "share")["verdict"], "agrees");
+    assert_eq!(figure(of("a"), "share")["limit"]["sum"], 3.0);
     // 0.5 % of a pcpu within 3 points either side.
-    assert_eq!(of("p")["share"]["verdict"], "cannot_tell");
+    assert_eq!(figure(of("p"), "share")["verdict"], "cannot_tell");
     for domain in domains {
-        let switches = &domain["switches_per_s"];
+        let switches = figure(domain, "switches_per_s");
         assert_eq!(switches["verdict"], "cannot_tell", "{domain}");
         assert!(switches["why"].as_str().unwrap().contains("several pcpus"));
         assert_eq!(switches["accepted"], Value::Null);

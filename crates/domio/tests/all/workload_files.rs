@@ -35,7 +35,7 @@ fn a_job_file_lies_beside_the_scenario() {
     let told = json_of(&folder, &["run", "s.toml", "--json"]);
     assert_eq!(told["notices"].as_array().unwrap().len(), 1, "{told}");
     let checked = json_of(&folder, &["scenario", "check", "s.toml", "--json"]);
-    assert_eq!(checked[0]["notices"], told["notices"]);
+    assert_eq!(checked["scenarios"][0]["notices"], told["notices"]);
 }
 
 #[test]

@@ -5,9 +5,9 @@ mod text;
 use crate::args::{Global, Validate};
 use crate::out::{self, Status};
 use crate::progress::progress;
-use domio_front::recordings;
+use domio_front::{recordings, validated};
 use domio_lab::AllCores;
-use domio_twin::{Judgement, RecordingError};
+use domio_validate::{Judgement, RecordingError};
 
 /// Simulates every recording that is named, or all that ship, and compares. Those that cannot be
 /// used are told and hide none of the others. Of all that ship, an exact comparison takes those
@@ -21,10 +21,11 @@ pub fn run(args: &Validate, global: &Global) -> anyhow::Result<Status> {
     let differ = recordings::count(&agreements, Judgement::Differs);
     // Where there is nothing to show, the errors have said everything.
     if !agreements.is_empty() {
-        match args.json {
-            true => out::json_as("validate", &recordings::to_json(&agreements))?,
-            false => out::text(&text::render(&agreements, out::view()))?,
-        }
+        out::answer(
+            args.json,
+            || validated::answer(&agreements),
+            || text::render(&agreements, out::view()),
+        )?;
     }
     match agreements.len() == total {
         true => Ok(Status::of_check(differ == 0)),

@@ -1,8 +1,9 @@
 //! Traces of block devices: `domio trace summary`, `replay` and `compare`, and `domio explain`.
 
-mod json;
+mod answers;
 mod replay;
 
+pub use answers::{ComparedTraces, Replayed, SummedUp, explained};
 pub use replay::{explain_replayed, replay};
 
 use crate::args::{BlockFormatArg, Global, TraceCompare};
@@ -10,11 +11,10 @@ use crate::input::{self, InputKind, Stream};
 use crate::out::{self, Status};
 use crate::progress::reading;
 use anyhow::{Context, bail};
-use domio_meter::block::{BlockComparison, BlockExplainer, BlockMeter, BlockWaitsJson};
+use domio_meter::block::{BlockComparison, BlockExplainer, BlockMeter, BlockWaits};
 use domio_report::text::block as text;
 use domio_trace::block::{BlockEvent, BlockReader};
 use indicatif::ProgressBarIter;
-use json::{ComparedTracesJson, ExplainedBlockJson, SummedUpJson};
 use std::path::Path;
 
 /// A trace of a block device that is being read.
@@ -104,20 +104,16 @@ pub fn summary(
     let mut reader = open(path, format, global)?;
     let mut meter = BlockMeter::new();
     read(&mut reader, path, |_, event| meter.event(event))?;
-    let summary = meter.finish(reader.names());
-    let format = reader.format().name();
-    match as_json {
-        true => {
-            let damaged_places = reader.damage().places;
-            let json = SummedUpJson {
-                format,
-                damaged_places,
-                summary: &summary,
-            };
-            out::json_as("block-summary", &json)?;
-        }
-        false => out::text(&text::summary(&summary, format, out::view()))?,
-    }
+    let summed = SummedUp {
+        format: reader.format().name().to_owned(),
+        damaged_places: reader.damage().places,
+        summary: meter.finish(reader.names()),
+    };
+    out::answer(
+        as_json,
+        || summed.answer(),
+        || text::summary(&summed.summary, &summed.format, out::view()),
+    )?;
     Ok(Status::Success)
 }
 
@@ -141,11 +137,12 @@ pub fn explain(
 }
 
 /// Prints an explanation.
-fn show(waits: &BlockWaitsJson, as_json: bool) -> anyhow::Result<Status> {
-    match as_json {
-        true => out::json_as("block-explain", &ExplainedBlockJson { waits })?,
-        false => out::text(&text::waits(waits, out::view()))?,
-    }
+fn show(waits: &BlockWaits, as_json: bool) -> anyhow::Result<Status> {
+    out::answer(
+        as_json,
+        || explained(waits),
+        || text::waits(waits, out::view()),
+    )?;
     Ok(Status::Success)
 }
 
@@ -163,17 +160,14 @@ pub fn compare(args: &TraceCompare, global: &Global) -> anyhow::Result<Status> {
         read(&mut reader, path, |_, event| meter.event(event))?;
         anyhow::Ok(meter)
     };
-    let comparison = BlockComparison::new(metered(&args.a)?, metered(&args.b)?);
-    let names = [input::name(&args.a), input::name(&args.b)];
-    match args.json {
-        true => {
-            let json = ComparedTracesJson {
-                names: &names,
-                comparison: &comparison,
-            };
-            out::json_as("block-compare", &json)?;
-        }
-        false => out::text(&text::comparison(&comparison, &names, out::view()))?,
-    }
+    let compared = ComparedTraces {
+        names: [input::name(&args.a), input::name(&args.b)],
+        comparison: BlockComparison::new(metered(&args.a)?, metered(&args.b)?),
+    };
+    out::answer(
+        args.json,
+        || compared.answer(),
+        || text::comparison(&compared.comparison, &compared.names, out::view()),
+    )?;
     Ok(Status::Success)
 }

@@ -1,19 +1,20 @@
 //! Traces of block devices, run against an elevator and a drive.
 
-use super::json::ReplayedJson;
+use super::answers::Replayed;
 use super::{open, show, warn};
-use crate::args::{BlockFormatArg, Global, Machine, TraceReplay};
+use crate::args::{BlockFormatArg, BlockRig, Global, TraceReplay};
 use crate::files::{FileKind, Files, Output, is_stdout};
 use crate::input::{self, Stream};
 use crate::out::{self, Status};
 use crate::shared::registered;
 use crate::suggest;
 use anyhow::{Context, anyhow};
+use domio_answer::Inner;
 use domio_blk::drive::{DRIVES, DriveConfig, find_drive};
 use domio_blk::elevator::{ElevatorInfo, Tuning};
 use domio_blk::queue::QueueLimits;
-use domio_blk::trace::{LoopKind, MachineConfig};
-use domio_meter::block::{BlockExplainer, BlockMeter, BlockSummaryJson, BlockWaitsJson};
+use domio_blk::trace::{LoopKind, RigConfig};
+use domio_meter::block::{BlockExplainer, BlockMeter};
 use domio_replay::block::{BlockCsv, BlockReplay, IntakeConfig, LeftOut};
 use domio_report::text::block as text;
 use domio_scenario::Parts;
@@ -36,13 +37,13 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(machine: &Machine, hz: i64, parts: &Parts) -> anyhow::Result<Self> {
-        let elevator = registered::elevator(&machine.elevator, parts)?;
-        let drive = find_drive(&machine.drive).ok_or_else(|| {
+    fn new(rig: &BlockRig, hz: i64, parts: &Parts) -> anyhow::Result<Self> {
+        let elevator = registered::elevator(&rig.elevator, parts)?;
+        let drive = find_drive(&rig.drive).ok_or_else(|| {
             let names = DRIVES.iter().map(|drive| drive.variant.word);
-            let near = suggest::near(&machine.drive, names.clone());
+            let near = suggest::near(&rig.drive, names.clone());
             let all: Vec<&str> = names.collect();
-            let name = &machine.drive;
+            let name = &rig.drive;
             anyhow!(
                 "no drive is called \"{name}\"{near}; there are {}",
                 all.join(", ")
@@ -61,8 +62,8 @@ impl Bench {
         })
     }
 
-    fn config(&self) -> MachineConfig {
-        MachineConfig {
+    fn config(&self) -> RigConfig {
+        RigConfig {
             limits: self.limits,
             elevator: self.elevator,
             tuning: self.tuning,
@@ -119,12 +120,12 @@ fn tell(left_out: &LeftOut, path: &Path) {
 pub fn explain_replayed(
     path: &Path,
     format: Option<BlockFormatArg>,
-    machine: &Machine,
+    rig: &BlockRig,
     as_json: bool,
     global: &Global,
 ) -> anyhow::Result<Status> {
     const HZ: i64 = 250;
-    let bench = Bench::new(machine, HZ, &global.parts)?;
+    let bench = Bench::new(rig, HZ, &global.parts)?;
     let reader = open(path, format, global)?;
     let mut replay = BlockReplay::new(reader, IntakeConfig::default(), bench.config());
     let mut explainer = BlockExplainer::new();
@@ -140,7 +141,7 @@ pub fn explain_replayed(
 /// # Errors
 /// When an option names nothing, a file cannot be read or written.
 pub fn replay(args: &TraceReplay, global: &Global) -> anyhow::Result<Status> {
-    let mut bench = Bench::new(&args.machine, args.hz, &global.parts)?;
+    let mut bench = Bench::new(&args.rig, args.hz, &global.parts)?;
     bench.limits.requests = args.nr_requests;
     for (name, value) in &args.set {
         tune(&mut bench, name, value)?;
@@ -199,7 +200,28 @@ pub fn replay(args: &TraceReplay, global: &Global) -> anyhow::Result<Status> {
         }
         None => {}
     }
-    print(args, &bench, &replay, &summary, &waits)
+    let reader = replay.reader();
+    let replayed = Replayed {
+        format: reader.format().name().to_owned(),
+        damaged_places: reader.damage().places,
+        elevator: bench.elevator.name.to_owned(),
+        drive: args.rig.drive.clone(),
+        closed: args.closed,
+        left_out: replay.left_out(),
+        summary: Inner(summary),
+        waits: Inner(waits),
+    };
+    let text = || {
+        let Replayed {
+            format,
+            summary: Inner(summary),
+            waits: Inner(waits),
+            ..
+        } = &replayed;
+        text::replay(summary, waits, format, out::view())
+    };
+    out::answer(args.json, || replayed.answer(), text)?;
+    Ok(Status::Success)
 }
 
 /// Where events are written.
@@ -239,35 +261,4 @@ fn tune(bench: &mut Bench, name: &str, value: &str) -> anyhow::Result<()> {
             "--set {name}={value}: {error}; `domio elevator show {elevator}` lists what can be set"
         )
     })
-}
-
-fn print(
-    args: &TraceReplay,
-    bench: &Bench,
-    replay: &BlockReplay<ProgressBarIter<Stream>>,
-    summary: &BlockSummaryJson,
-    waits: &BlockWaitsJson,
-) -> anyhow::Result<Status> {
-    let format = replay.reader().format().name();
-    if !args.json {
-        let text = text::replay(summary, waits, format, out::view());
-        out::text(&text)?;
-        return Ok(Status::Success);
-    }
-    let left_out = replay.left_out();
-    let json = ReplayedJson {
-        format,
-        damaged_places: replay.reader().damage().places,
-        elevator: bench.elevator.name,
-        drive: &args.machine.drive,
-        closed: args.closed,
-        without_data: left_out.without_data,
-        elsewhere: left_out.elsewhere,
-        wrapped: left_out.wrapped,
-        late: left_out.late,
-        summary,
-        waits,
-    };
-    out::json_as("block-replay", &json)?;
-    Ok(Status::Success)
 }
