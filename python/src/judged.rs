@@ -8,7 +8,7 @@ use domio_lab::{AllCores, Keeping};
 use domio_papers::paper::{Length, Machine};
 use domio_papers::reproduce::{Options, reproduce as decide};
 use domio_papers::{Effort, answer, experiments};
-use domio_twin::{Agreement, Recording, RecordingError};
+use domio_validate::{Agreement, Recording, RecordingError};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 

@@ -186,7 +186,7 @@ mod tests {
         assert!(library.contains("opt-level=3"), "{library}");
         let twin = level("domio-sched", "all", "--test");
         assert!(twin.contains("opt-level=1"), "{twin}");
-        let other = level("domio-twin", "all", "--test");
+        let other = level("domio-validate", "all", "--test");
         assert!(other.contains("opt-level=0"), "{other}");
     }
 

@@ -124,8 +124,8 @@ impl Table {
         table
     }
 
-    /// The table as people read it: without the columns for programs alone, and without rows within,
-    /// which are tables of their own.
+    /// The table as people read it: without the columns for programs alone, and without rows
+    /// within, which are tables of their own.
     pub fn for_people(&self) -> Table {
         self.having(|at| self.columns[at].is_for_people())
     }

@@ -5,9 +5,9 @@ use domio_core::{Duration, PcpuId, Runstate};
 use domio_replay::NamedRecord;
 use domio_sched::credit::{ACCOUNTING, Priority};
 use domio_sim::RandomStream;
-use domio_twin::policy::credit::CreditTwin;
-use domio_twin::policy::credit::seen::{FirstWake, accounting_records};
-use domio_twin::policy::credit::{Hidden, HiddenVcpu};
+use domio_validate::policy::credit::CreditHost;
+use domio_validate::policy::credit::seen::{FirstWake, accounting_records};
+use domio_validate::policy::credit::{Hidden, HiddenVcpu};
 
 /// Parts of a credit that a guess tells apart.
 const PARTS: i64 = 1_000_000;
@@ -17,16 +17,16 @@ const CREDIT: i64 = 100_000;
 
 /// Where guesses of one recording begin.
 pub struct Guesser<'a> {
-    twin: &'a CreditTwin,
+    host: &'a CreditHost,
     first: Hidden,
 }
 
 impl<'a> Guesser<'a> {
-    /// Guesses for the recording that `twin` and its `records` come from.
-    pub fn new(twin: &'a CreditTwin, records: &[NamedRecord]) -> Guesser<'a> {
-        let mut first = first_guess(twin);
-        align_accounting(twin, records, &mut first);
-        Guesser { twin, first }
+    /// Guesses for the recording that `simulation` and its `records` come from.
+    pub fn new(host: &'a CreditHost, records: &[NamedRecord]) -> Guesser<'a> {
+        let mut first = first_guess(host);
+        align_accounting(host, records, &mut first);
+        Guesser { host, first }
     }
 
     /// The guess that the trace suggests.
@@ -36,7 +36,7 @@ impl<'a> Guesser<'a> {
 
     /// Most credit that a vcpu keeps: a slice's worth.
     fn most(&self) -> i64 {
-        10 * (self.twin.tslice().as_nanos() / 1_000_000) as i64
+        10 * (self.host.tslice().as_nanos() / 1_000_000) as i64
     }
 
     /// A state far from any other: credits and classes drawn anew.
@@ -50,9 +50,9 @@ impl<'a> Guesser<'a> {
             }
         }
         if random.below(2) == 0 {
-            by_waiting(self.twin, &mut next);
+            by_waiting(self.host, &mut next);
         }
-        if self.twin.has_cap() {
+        if self.host.has_cap() {
             for i in (1..next.earners.len()).rev() {
                 next.earners.swap(i, random.below(i as u64 + 1) as usize);
             }
@@ -81,7 +81,7 @@ impl<'a> Guesser<'a> {
             };
             if random.below(8) == 0 && i > 0 {
                 next.queue.swap(i - 1, i);
-            } else if self.twin.has_cap() && random.below(8) == 0 {
+            } else if self.host.has_cap() && random.below(8) == 0 {
                 next.earners.swap(0, i);
             } else {
                 self.change(&mut next.vcpus, i, random);
@@ -91,8 +91,8 @@ impl<'a> Guesser<'a> {
     }
 
     fn another_accounting(&self, random: &mut RandomStream) -> Duration {
-        if self.twin.policy().accounting.is_none() {
-            return Duration::from_nanos(random.below(self.twin.tslice().as_nanos()));
+        if self.host.policy().accounting.is_none() {
+            return Duration::from_nanos(random.below(self.host.tslice().as_nanos()));
         }
         // The trace shows a later one; to count back is exact to what held those between up.
         let slack = match random.below(2) {
@@ -152,21 +152,21 @@ fn earn(v: &mut HiddenVcpu, parts: i64) {
     v.residual = burned.rem_euclid(PARTS) as u32;
 }
 
-/// Sets the first accounting of `guess` so that the twin's falls on the first of which the trace
+/// Sets the first accounting of `guess` so that the simulation's falls on the first of which the trace
 /// has a record. How far those between drift follows from the model, which is asked.
-fn align_accounting(twin: &CreditTwin, records: &[NamedRecord], guess: &mut Hidden) {
+fn align_accounting(host: &CreditHost, records: &[NamedRecord], guess: &mut Hidden) {
     let Some(first) = accounting_records(records).next() else {
         return;
     };
-    let takes = twin.profile().timer_to_handler[usize::from(ACCOUNTING)];
-    let due = twin.origin() + first.at.saturating_since(twin.start().at + takes);
-    let before = due.saturating_sub(twin.tslice() / 2);
-    if before < twin.origin() {
+    let takes = host.profile().timer_to_handler[usize::from(ACCOUNTING)];
+    let due = host.origin() + first.at.saturating_since(host.start().at + takes);
+    let before = due.saturating_sub(host.tslice() / 2);
+    if before < host.origin() {
         return;
     }
     // Another start can meet other timers on the way, so once may not be enough.
     for _ in 0..5 {
-        let mut simulation = twin.simulation(guess);
+        let mut simulation = host.simulation(guess);
         let outcome = simulation.until(before);
         let expires = simulation.policy_timer(PcpuId(0), ACCOUNTING);
         let (Ok(()), Some(expires)) = (outcome, expires) else {
@@ -181,12 +181,12 @@ fn align_accounting(twin: &CreditTwin, records: &[NamedRecord], guess: &mut Hidd
     }
 }
 
-fn first_guess(twin: &CreditTwin) -> Hidden {
-    let vcpus: Vec<HiddenVcpu> = twin
+fn first_guess(host: &CreditHost) -> Hidden {
+    let vcpus: Vec<HiddenVcpu> = host
         .start()
         .vcpus
         .iter()
-        .zip(&twin.policy().vcpus)
+        .zip(&host.policy().vcpus)
         .map(|(v, shown)| {
             let asleep = v.state >= Runstate::Blocked;
             let priority = match shown.first_wake {
@@ -203,8 +203,8 @@ fn first_guess(twin: &CreditTwin) -> Hidden {
             }
         })
         .collect();
-    let start = twin.start();
-    let accounting_in = twin
+    let start = host.start();
+    let accounting_in = host
         .policy()
         .accounting
         .map_or(Duration::ZERO, |at| at.since(start.at));
@@ -221,8 +221,8 @@ fn first_guess(twin: &CreditTwin) -> Hidden {
 ///
 /// It holds for those whose class has not changed meanwhile. The order in which they are
 /// dispatched, which is the other guess, holds for those whose class will not change before.
-fn by_waiting(twin: &CreditTwin, hidden: &mut Hidden) {
-    let start = &twin.start().vcpus;
+fn by_waiting(host: &CreditHost, hidden: &mut Hidden) {
+    let start = &host.start().vcpus;
     let vcpus = &hidden.vcpus;
     hidden
         .queue
@@ -232,22 +232,22 @@ fn by_waiting(twin: &CreditTwin, hidden: &mut Hidden) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domio_twin::{Recording, shipped};
+    use domio_validate::{Recording, shipped};
     use domio_vmm::Profile;
 
-    fn recording(name: &str) -> (Recording, CreditTwin) {
+    fn recording(name: &str) -> (Recording, CreditHost) {
         let recording = shipped::recording(name).unwrap();
-        let twin = crate::twin(&recording, &Profile::XEN_4_17_EMULATED).unwrap();
-        (recording, twin)
+        let host = crate::host(&recording, &Profile::XEN_4_17_EMULATED).unwrap();
+        (recording, host)
     }
 
-    /// How far the accounting of which the trace has the first record is from the twin's, in
+    /// How far the accounting of which the trace has the first record is from the simulation's, in
     /// nanoseconds.
-    fn off(recording: &Recording, twin: &CreditTwin, guess: &Hidden) -> i64 {
+    fn off(recording: &Recording, host: &CreditHost, guess: &Hidden) -> i64 {
         let first = accounting_records(&recording.records).next().unwrap();
-        let takes = twin.profile().timer_to_handler[usize::from(ACCOUNTING)];
-        let due = twin.origin() + first.at.since(twin.start().at + takes);
-        let mut simulation = twin.simulation(guess);
+        let takes = host.profile().timer_to_handler[usize::from(ACCOUNTING)];
+        let due = host.origin() + first.at.since(host.start().at + takes);
+        let mut simulation = host.simulation(guess);
         let outcome = simulation.until(due.saturating_sub(Duration::from_micros(200)));
         assert!(outcome.is_ok());
         let expires = simulation.policy_timer(PcpuId(0), ACCOUNTING).unwrap();
@@ -257,12 +257,12 @@ mod tests {
     #[test]
     fn accounting_falls_on_the_first_that_left_a_record() {
         for name in ["c1-burn7", "c1-weights-1-2-4"] {
-            let (recording, twin) = recording(name);
-            let guesser = Guesser::new(&twin, &recording.records);
-            assert_eq!(off(&recording, &twin, guesser.first()), 0, "{name}");
+            let (recording, host) = recording(name);
+            let guesser = Guesser::new(&host, &recording.records);
+            assert_eq!(off(&recording, &host, guesser.first()), 0, "{name}");
             // To count back from that record alone is not as exact.
-            let counted = first_guess(&twin);
-            assert!(off(&recording, &twin, &counted).abs() > 5_000, "{name}");
+            let counted = first_guess(&host);
+            assert!(off(&recording, &host, &counted).abs() > 5_000, "{name}");
         }
     }
 
@@ -285,8 +285,8 @@ mod tests {
 
     #[test]
     fn neighbours_are_states_of_the_same_vcpus() {
-        let (recording, twin) = recording("c1-cap30");
-        let guesser = Guesser::new(&twin, &recording.records);
+        let (recording, host) = recording("c1-cap30");
+        let guesser = Guesser::new(&host, &recording.records);
         let mut random = RandomStream::new(0, 0, "guess/test");
         let most = guesser.most();
         let mut state = guesser.elsewhere(&mut random);

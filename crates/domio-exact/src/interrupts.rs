@@ -9,8 +9,8 @@ use domio_replay::NamedRecord;
 use domio_replay::arrival::tick_wake::woken_by_ticks;
 use domio_replay::demand::unseen::{Expiries, Unseen};
 use domio_sched::credit::ACCOUNTING;
-use domio_twin::policy::credit::seen::{TICK_TO_RECORD, accounting_records};
-use domio_twin::twin::Interrupts;
+use domio_validate::policy::credit::seen::{TICK_TO_RECORD, accounting_records};
+use domio_validate::simulated::Interrupts;
 use domio_vmm::Profile;
 use std::collections::{BTreeMap, BTreeSet};
 

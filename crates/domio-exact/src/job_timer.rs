@@ -13,7 +13,7 @@ use crate::kernel_tick::{LATE, SAME, explains, until_exit};
 use crate::late::Late;
 use domio_core::{Duration, Instant, VcpuName};
 use domio_replay::linux::apart;
-use domio_twin::twin::JobTimer;
+use domio_validate::simulated::JobTimer;
 use domio_vmm::Profile;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -13,7 +13,7 @@ use domio_replay::linux::KERNEL_TICK;
 use domio_replay::linux::LEAST_AHEAD;
 use domio_replay::private::is_pass;
 use domio_sched::credit::ACCOUNTING;
-use domio_twin::policy::credit::seen::{TickRecord, accounting_records, tick_period};
+use domio_validate::policy::credit::seen::{TickRecord, accounting_records, tick_period};
 use domio_vmm::Profile;
 use std::collections::BTreeMap;
 

@@ -1,9 +1,9 @@
-//! The search for the start state from which a twin makes the recorded decisions: what a trace does
+//! The search for the start state from which a simulation makes the recorded decisions: what a trace does
 //! not show of its start, credits and priority classes.
 //!
 //! The credit scheduler never writes its credits into a trace, but its decisions depend on them:
 //! whom it dispatches, who begins and ceases to earn credit, who is parked. The estimate is the
-//! state from which the simulated twin makes the same decisions as the recording for the longest
+//! state from which the simulated simulation makes the same decisions as the recording for the longest
 //! time within an [estimation window](SearchSettings::window), which is the whole recording unless
 //! a caller says otherwise. Only the state at one instant is estimated; no parameter of the model
 //! is.
@@ -11,9 +11,9 @@
 //! The search is a crowd of hill climbs from fixed seeds: the same recording gives the same
 //! estimate on every machine. Those that got highest go on, and the others begin anew, elsewhere or
 //! near them. What a decision tells about a credit is an interval that gets narrower the longer the
-//! twin follows, so steps go down to a millionth of a credit and most lead nowhere.
+//! simulation follows, so steps go down to a millionth of a credit and most lead nowhere.
 //!
-//! Such a twin takes more from its recording than the demand of the guests: where their wake-ups
+//! Such a simulation takes more from its recording than the demand of the guests: where their wake-ups
 //! come from ([`domio_replay::arrival`]), and interrupts that leave no record (`interrupts`).
 
 mod guess;
@@ -34,12 +34,12 @@ use domio_core::Duration;
 use domio_replay::NamedRecord;
 use domio_replay::arrival::attributed;
 use domio_sim::RandomStream;
-use domio_twin::agreement::{compare, usable};
-use domio_twin::judge::judge;
-use domio_twin::policy::PolicyState;
-use domio_twin::policy::credit::CreditTwin;
-use domio_twin::policy::credit::{CreditState, Hidden};
-use domio_twin::{Agreement, AgreementLimits, Followed, Parting, Recording, RecordingError};
+use domio_validate::agreement::{compare, usable};
+use domio_validate::judge::judge;
+use domio_validate::policy::PolicyState;
+use domio_validate::policy::credit::CreditHost;
+use domio_validate::policy::credit::{CreditState, Hidden};
+use domio_validate::{Agreement, AgreementLimits, Followed, Parting, Recording, RecordingError};
 use domio_vmm::Profile;
 use rayon::prelude::*;
 
@@ -81,7 +81,7 @@ pub fn is_searched(recording: &Recording) -> bool {
     recording.description.scheduler == CreditState::DESCRIPTOR.name
 }
 
-/// Looks for the start state from which a twin makes the recorded decisions for longest, and
+/// Looks for the start state from which a simulation makes the recorded decisions for longest, and
 /// compares the figures of that one.
 ///
 /// # Errors
@@ -100,31 +100,31 @@ pub fn agreement(
         );
         return usable(recording, Err(why));
     }
-    let twin = usable(recording, twin(recording, &Profile::XEN_4_17_EMULATED))?;
-    let estimate = estimate(&twin, &recording.records, settings);
+    let host = usable(recording, host(recording, &Profile::XEN_4_17_EMULATED))?;
+    let estimate = estimate(&host, &recording.records, settings);
     let followed = Followed {
         dispatches: estimate.matched,
         of: estimate.of,
-        parts: Maybe(estimate.parting(&twin, &recording.records, settings)),
+        parts: Maybe(estimate.parting(&host, &recording.records, settings)),
     };
     Ok(compare(
         recording,
-        &twin,
+        &host,
         std::slice::from_ref(&estimate.hidden),
         &AgreementLimits::EXACT,
         Some(followed),
     ))
 }
 
-/// The twin of a recording under credit with whatever else the trace shows of its guests: where
+/// The simulation of a recording under credit with whatever else the trace shows of its guests: where
 /// wake-ups come from, and interrupts that leave no record. It can make the recorded decisions one
 /// by one.
 ///
 /// # Errors
-/// As [`CreditTwin::new`].
-fn twin(recording: &Recording, profile: &Profile) -> Result<CreditTwin, String> {
+/// As [`CreditHost::new`].
+fn host(recording: &Recording, profile: &Profile) -> Result<CreditHost, String> {
     let interrupts = |policy: &CreditState| interrupts(&recording.records, profile, policy.tslice);
-    CreditTwin::with(recording, profile, interrupts, attributed)
+    CreditHost::with(recording, profile, interrupts, attributed)
 }
 
 /// An estimate, and how well it explains the window.
@@ -132,36 +132,36 @@ fn twin(recording: &Recording, profile: &Profile) -> Result<CreditTwin, String> 
 struct BestFit {
     /// The state whose decisions are nearest to the recorded ones.
     pub hidden: Hidden,
-    /// Dispatches of the window that the twin made in the same order and time.
+    /// Dispatches of the window that the simulation made in the same order and time.
     pub matched: usize,
     /// Dispatches in the window.
     pub of: usize,
 }
 
 impl BestFit {
-    /// The first decision of `twin` that is not as in `records`, when it begins in the estimated
+    /// The first decision of `simulation` that is not as in `records`, when it begins in the estimated
     /// state; `None` if it makes all.
     fn parting(
         &self,
-        twin: &CreditTwin,
+        host: &CreditHost,
         records: &[NamedRecord],
         settings: &SearchSettings,
     ) -> Option<Parting> {
-        let recorded = Decisions::of(records, twin);
-        let simulated = Decisions::of(&twin.run(&self.hidden), twin);
-        recorded.parting(&simulated, twin, settings)
+        let recorded = Decisions::of(records, host);
+        let simulated = Decisions::of(&host.run(&self.hidden), host);
+        recorded.parting(&simulated, host, settings)
     }
 }
 
-/// Estimates the hidden state of the recording that `twin` and its `records` come from.
-fn estimate(twin: &CreditTwin, records: &[NamedRecord], settings: &SearchSettings) -> BestFit {
+/// Estimates the hidden state of the recording that `simulation` and its `records` come from.
+fn estimate(host: &CreditHost, records: &[NamedRecord], settings: &SearchSettings) -> BestFit {
     let search = Search {
-        twin,
-        recorded: Decisions::of(records, twin),
-        guesser: Guesser::new(twin, records),
+        host,
+        recorded: Decisions::of(records, host),
+        guesser: Guesser::new(host, records),
         settings,
     };
-    let all = search.recorded.to_make(twin, settings);
+    let all = search.recorded.to_make(host, settings);
     let mut random = RandomStream::new(0, 0, "validate/estimate");
     let highest = |crowd: &[Climb]| crowd.iter().map(|c| c.found.height.decisions).max();
     let climbs = settings.crowd.max(1);
@@ -197,13 +197,13 @@ fn estimate(twin: &CreditTwin, records: &[NamedRecord], settings: &SearchSetting
     BestFit {
         hidden: best.state,
         matched: best.dispatched,
-        of: search.recorded.dispatches(twin, settings),
+        of: search.recorded.dispatches(host, settings),
     }
 }
 
 /// What all climbs share.
 struct Search<'a> {
-    twin: &'a CreditTwin,
+    host: &'a CreditHost,
     recorded: Decisions,
     guesser: Guesser<'a>,
     settings: &'a SearchSettings,
@@ -211,7 +211,7 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn matching(&self, state: &Hidden) -> Matched {
-        matching(self.twin, state, &self.recorded, self.settings)
+        matching(self.host, state, &self.recorded, self.settings)
     }
 
     /// Begins climbs until `crowd` has so many: half of them near those that are there, if there

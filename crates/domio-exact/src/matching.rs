@@ -1,18 +1,18 @@
-//! How far a twin decides as its recording did.
+//! How far a simulation decides as its recording did.
 
 use crate::SearchSettings;
 use crate::search::searched;
 use core::cmp::Reverse;
 use domio_core::{Duration, Instant, VcpuName};
 use domio_replay::NamedRecord;
-use domio_twin::Parting;
-use domio_twin::policy::credit::CreditTwin;
-use domio_twin::policy::credit::Hidden;
-use domio_twin::policy::credit::seen::activity;
-use domio_twin::twin::dispatches;
+use domio_validate::Parting;
+use domio_validate::policy::credit::CreditHost;
+use domio_validate::policy::credit::Hidden;
+use domio_validate::policy::credit::seen::activity;
+use domio_validate::simulated::dispatches;
 
 /// A decision comes so much before what it leads to: the last ones of a recording are cut off in a
-/// twin that is a little later.
+/// simulation that is a little later.
 const CUT_OFF: Duration = Duration::from_micros(20);
 
 /// What a host decided, in lists of things that follow each other: when, and about whom.
@@ -23,46 +23,46 @@ pub struct Decisions {
 }
 
 impl Decisions {
-    /// Those of `records`, which are of `twin` or its recording.
-    pub fn of(records: &[NamedRecord], twin: &CreditTwin) -> Decisions {
-        let pcpus = twin.start().pcpus.len();
+    /// Those of `records`, which are of `simulation` or its recording.
+    pub fn of(records: &[NamedRecord], host: &CreditHost) -> Decisions {
+        let pcpus = host.start().pcpus.len();
         let mut lists = dispatches(records, pcpus);
         lists.extend(activity(records));
         if pcpus == 1 {
-            lists.push(searched(records, twin.profile()));
+            lists.push(searched(records, host.profile()));
         }
         Decisions { lists }
     }
 
     /// How many dispatches of a recording there are within the window.
-    pub fn dispatches(&self, twin: &CreditTwin, settings: &SearchSettings) -> usize {
+    pub fn dispatches(&self, host: &CreditHost, settings: &SearchSettings) -> usize {
         count(
-            &self.lists[..twin.start().pcpus.len()],
-            twin,
+            &self.lists[..host.start().pcpus.len()],
+            host,
             settings.window,
         )
     }
 
-    /// How many decisions of a recording a twin can make within the window at least, if it makes
+    /// How many decisions of a recording a simulation can make within the window at least, if it makes
     /// all.
-    pub fn to_make(&self, twin: &CreditTwin, settings: &SearchSettings) -> usize {
-        let end = twin.length().saturating_sub(CUT_OFF);
-        count(&self.lists, twin, settings.window.min(end))
+    pub fn to_make(&self, host: &CreditHost, settings: &SearchSettings) -> usize {
+        let end = host.length().saturating_sub(CUT_OFF);
+        count(&self.lists, host, settings.window.min(end))
     }
 }
 
 impl Decisions {
-    /// The first of these decisions, which are recorded, that `simulated` ones of `twin` are
+    /// The first of these decisions, which are recorded, that `simulated` ones of `simulation` are
     /// without, or the first of theirs that is not recorded.
     pub fn parting(
         &self,
         simulated: &Decisions,
-        twin: &CreditTwin,
+        host: &CreditHost,
         settings: &SearchSettings,
     ) -> Option<Parting> {
-        let (begin, origin) = (twin.start().at, twin.origin());
-        let last = twin.length().saturating_sub(CUT_OFF);
-        let pcpus = twin.start().pcpus.len();
+        let (begin, origin) = (host.start().at, host.origin());
+        let last = host.length().saturating_sub(CUT_OFF);
+        let pcpus = host.start().pcpus.len();
         let mut first: Option<(Duration, Parting)> = None;
         for (i, (expected, made)) in self.lists.iter().zip(&simulated.lists).enumerate() {
             for n in 0..expected.len().max(made.len()) {
@@ -107,8 +107,8 @@ fn decision(i: usize, pcpus: usize) -> String {
     }
 }
 
-fn count(lists: &[Vec<(Instant, VcpuName)>], twin: &CreditTwin, window: Duration) -> usize {
-    let begin = twin.start().at;
+fn count(lists: &[Vec<(Instant, VcpuName)>], host: &CreditHost, window: Duration) -> usize {
+    let begin = host.start().at;
     let inside = |d: &&(Instant, VcpuName)| d.0.since(begin) <= window;
     lists.iter().flatten().filter(inside).count()
 }
@@ -128,23 +128,23 @@ pub struct Matched {
     pub height: Height,
     /// How many of its decisions are dispatches.
     pub dispatched: usize,
-    /// Whom the first decisions that differ concern: indices into the twin's vcpus.
+    /// Whom the first decisions that differ concern: indices into the simulation's vcpus.
     pub suspects: Vec<usize>,
 }
 
-/// How far the twin decides as `recorded` when it starts from `hidden`.
+/// How far the simulation decides as `recorded` when it starts from `hidden`.
 pub fn matching(
-    twin: &CreditTwin,
+    host: &CreditHost,
     hidden: &Hidden,
     recorded: &Decisions,
     settings: &SearchSettings,
 ) -> Matched {
     const STEP: Duration = Duration::from_millis(200);
-    let mut simulation = twin.simulation(hidden);
-    let pcpus = twin.start().pcpus.len();
-    let origin = twin.origin();
-    let begin = twin.start().at;
-    let end = origin + settings.window.min(twin.length());
+    let mut simulation = host.simulation(hidden);
+    let pcpus = host.start().pcpus.len();
+    let origin = host.origin();
+    let begin = host.start().at;
+    let end = origin + settings.window.min(host.length());
     let mut next = vec![0; recorded.lists.len()];
     let mut until = origin;
     let mut error = Duration::ZERO;
@@ -156,7 +156,7 @@ pub fn matching(
             break;
         }
         let records = core::mem::take(&mut simulation.sink_mut().0);
-        let simulated = Decisions::of(&records, twin);
+        let simulated = Decisions::of(&records, host);
         for ((list, expected), next) in simulated.lists.iter().zip(&recorded.lists).zip(&mut next) {
             for (at, vcpu) in list {
                 let at = at.since(origin);
@@ -183,7 +183,7 @@ pub fn matching(
             suspects.extend(missed.map(|(_, who)| *who));
         }
     }
-    let vcpus = &twin.start().vcpus;
+    let vcpus = &host.start().vcpus;
     let place = |name: &VcpuName| vcpus.iter().position(|v| v.name == *name);
     Matched {
         height: Height {
@@ -199,44 +199,44 @@ pub fn matching(
 mod tests {
     use super::*;
     use crate::guess::Guesser;
-    use domio_twin::shipped;
+    use domio_validate::shipped;
     use domio_vmm::Profile;
 
     #[test]
     fn those_of_the_first_decision_that_differs_are_suspects() {
         let recording = shipped::recording("c1-burn7").unwrap();
-        let twin = crate::twin(&recording, &Profile::XEN_4_17_EMULATED).unwrap();
+        let host = crate::host(&recording, &Profile::XEN_4_17_EMULATED).unwrap();
         let settings = SearchSettings::default();
-        let recorded = Decisions::of(&recording.records, &twin);
-        let guesser = Guesser::new(&twin, &recording.records);
-        let found = matching(&twin, guesser.first(), &recorded, &settings);
-        assert!(found.height.decisions < recorded.to_make(&twin, &settings));
+        let recorded = Decisions::of(&recording.records, &host);
+        let guesser = Guesser::new(&host, &recording.records);
+        let found = matching(&host, guesser.first(), &recorded, &settings);
+        assert!(found.height.decisions < recorded.to_make(&host, &settings));
         // Somebody was dispatched instead of somebody else.
         let next = recorded.lists[0][found.dispatched].1;
-        let next = twin.start().vcpus.iter().position(|v| v.name == next);
+        let next = host.start().vcpus.iter().position(|v| v.name == next);
         assert!(
             found.suspects.contains(&next.unwrap()),
             "{:?}",
             found.suspects
         );
         assert!(found.suspects.len() >= 2, "{:?}", found.suspects);
-        let simulated = Decisions::of(&twin.run(guesser.first()), &twin);
-        let parting = recorded.parting(&simulated, &twin, &settings).unwrap();
+        let simulated = Decisions::of(&host.run(guesser.first()), &host);
+        let parting = recorded.parting(&simulated, &host, &settings).unwrap();
         assert!(parting.recorded != parting.simulated, "{parting:?}");
         let until = recorded.lists[0][found.dispatched].0;
-        let until = until.since(twin.start().at).as_nanos() as f64 / 1e9;
+        let until = until.since(host.start().at).as_nanos() as f64 / 1e9;
         assert!(parting.at_s <= until, "{parting:?} is after {until}");
         assert_eq!(
-            recorded.parting(&recorded_again(&recording, &twin), &twin, &settings),
+            recorded.parting(&recorded_again(&recording, &host), &host, &settings),
             None
         );
     }
 
-    /// The decisions of the recording as if a twin had made them.
-    fn recorded_again(recording: &domio_twin::Recording, twin: &CreditTwin) -> Decisions {
-        let mut decisions = Decisions::of(&recording.records, twin);
+    /// The decisions of the recording as if a simulation had made them.
+    fn recorded_again(recording: &domio_validate::Recording, host: &CreditHost) -> Decisions {
+        let mut decisions = Decisions::of(&recording.records, host);
         for (at, _) in decisions.lists.iter_mut().flatten() {
-            *at = twin.origin() + at.since(twin.start().at);
+            *at = host.origin() + at.since(host.start().at);
         }
         decisions
     }
@@ -244,17 +244,17 @@ mod tests {
     #[test]
     fn a_recording_explains_itself_but_for_its_last_moment() {
         let recording = shipped::recording("c1-burn7").unwrap();
-        let twin = crate::twin(&recording, &Profile::XEN_4_17_EMULATED).unwrap();
-        let recorded = Decisions::of(&recording.records, &twin);
+        let host = crate::host(&recording, &Profile::XEN_4_17_EMULATED).unwrap();
+        let recorded = Decisions::of(&recording.records, &host);
         let whole = SearchSettings::default();
         let second = SearchSettings {
             window: Duration::from_secs(1),
             ..whole
         };
-        assert_eq!(recorded.dispatches(&twin, &whole), 1_274);
+        assert_eq!(recorded.dispatches(&host, &whole), 1_274);
         let all: usize = recorded.lists.iter().map(Vec::len).sum();
-        let to_make = recorded.to_make(&twin, &whole);
+        let to_make = recorded.to_make(&host, &whole);
         assert!(to_make <= all && to_make + 3 > all, "{to_make} of {all}");
-        assert!(recorded.to_make(&twin, &second) < to_make / 10);
+        assert!(recorded.to_make(&host, &second) < to_make / 10);
     }
 }

@@ -1,10 +1,10 @@
-//! Twins that make the decisions which were recorded on a real Xen 4.17 (`testdata/xen-traces`).
+//! Simulations that make the decisions which were recorded on a real Xen 4.17 (`testdata/xen-traces`).
 //!
 //! The dispatches of one recording are followed to the last; `cargo xtask nightly` does so with the
 //! others.
 
 use domio_exact::SearchSettings;
-use domio_twin::{Agreement, Judgement, Recording, shipped};
+use domio_validate::{Agreement, Judgement, Recording, shipped};
 
 /// In which figures an agreement differs, each after the name of its domain.
 fn differences(agreement: &Agreement) -> Vec<String> {
@@ -56,7 +56,7 @@ fn seven_burning_guests_make_every_recorded_dispatch() {
     makes_every_dispatch("c1-burn7", 100_000);
 }
 
-/// A search that explains little says where the twin parts.
+/// A search that explains little says where the simulation parts.
 #[test]
 fn a_wrong_description_parts_early() {
     let mut recording = shipped::recording("c1-weights-1-2-4").unwrap();

@@ -6,7 +6,7 @@
 //! | `scenarios` | scenarios by path or name, and what is said of their mistakes |
 //! | `traces`, `trace_file`, `clock` | traces that scenarios replay, and traces that are read |
 //! | `recordings`, `papers` | recordings of real hosts, papers and their claims |
-//! | `validated` | how twins agree with recordings, for programs and in words |
+//! | `validated` | how simulations agree with recordings, for programs and in words |
 //! | `hosts` | hosts of scenarios, built and simulated |
 //! | `cells`, `drive` | cells of a sweep, run on all cores |
 //! | `comparison`, `explained` | variants side by side, waits explained |

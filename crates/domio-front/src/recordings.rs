@@ -4,7 +4,7 @@ use crate::{input, suggest};
 use anyhow::{Context, anyhow};
 use domio_exact::SearchSettings;
 use domio_run::Replicator;
-use domio_twin::{Agreement, Judgement, Recording, RecordingError, shipped};
+use domio_validate::{Agreement, Judgement, Recording, RecordingError, shipped};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -29,7 +29,7 @@ pub fn find(
     Ok(found)
 }
 
-/// How far the twins of `recordings` agree with them, in their order.
+/// How far the simulations of `recordings` agree with them, in their order.
 pub fn agreements(
     recordings: &[Recording],
     exact: bool,

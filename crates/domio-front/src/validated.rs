@@ -1,9 +1,9 @@
-//! What the comparison of recordings with their twins says, for programs and in words.
+//! What the comparison of recordings with their simulations says, for programs and in words.
 
 use crate::recordings::count;
 use domio_answer::{Answered, Inner, Maybe, Sentence, rows};
 use domio_report::figure;
-use domio_twin::{Agreement, Compared, Followed, Judgement};
+use domio_validate::{Agreement, Compared, Followed, Judgement};
 
 rows! {
     /// Recordings beside their simulations.
@@ -81,7 +81,7 @@ pub fn summary(agreements: &[Agreement]) -> String {
     }
 }
 
-/// What would have agreed with the twins.
+/// What would have agreed with the simulations.
 fn accepted(figure: &Compared) -> String {
     let range = |range: Option<[f64; 2]>| {
         let words = |[a, b]: [f64; 2]| {
@@ -91,23 +91,23 @@ fn accepted(figure: &Compared) -> String {
         range.map_or("nothing".to_owned(), words)
     };
     format!(
-        "{} is recorded, {} agrees, twins have {}",
+        "{} is recorded, {} agrees, simulations have {}",
         figure.recorded.map_or("nothing".to_owned(), figure::number),
         range(figure.accepted),
         range(figure.range),
     )
 }
 
-/// How far the best twin of a search follows its recording.
+/// How far the best simulation of a search follows its recording.
 fn follows(followed: &Followed) -> String {
     let Followed { dispatches, of, .. } = followed;
-    let made = format!("the best twin makes {dispatches} of {of} recorded dispatches");
+    let made = format!("the best simulation makes {dispatches} of {of} recorded dispatches");
     let Maybe(Some(parts)) = &followed.parts else {
         return made;
     };
     let who = |side: &Option<String>| side.clone().unwrap_or("nobody".to_owned());
     format!(
-        "{made}; it parts after {} s, where {} {} in the recording and {} in the twin",
+        "{made}; it parts after {} s, where {} {} in the recording and {} in the simulation",
         figure::number(parts.at_s),
         who(&parts.recorded),
         parts.decision,

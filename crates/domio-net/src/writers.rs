@@ -100,7 +100,7 @@ impl Writers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domio_vmm::machine::OPTERON_242;
+    use domio_vmm::hardware::OPTERON_242;
 
     #[test]
     fn who_answers_wakes_up_receives_and_sends() {

@@ -158,8 +158,8 @@ fn stack(bars: &[Bar], order: &[String]) -> Stack {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::table::tests::plain;
     use crate::text::{View, page};
+    use anstream::adapter::strip_str;
     use domio_run::Sample;
     use domio_stats::drivers::comparisons;
 
@@ -215,7 +215,7 @@ mod tests {
             nobody: estimate(&[200.0, 180.0]),
         };
         let section = section(std::slice::from_ref(&driver), &[], 2_000.0).unwrap();
-        let text = plain(&page::sections(&[section], &View::default()));
+        let text = strip_str(&page::sections(&[section], &View::default())).to_string();
         let lines: Vec<Vec<&str>> = text
             .lines()
             .map(|line| line.split_whitespace().collect())

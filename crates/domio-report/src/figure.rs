@@ -219,17 +219,6 @@ fn share(percent: f64) -> String {
     }
 }
 
-/// What a figure is worth that starts like those of this module, with times in nanoseconds; `None`
-/// when `text` starts with no number.
-pub fn value(text: &str) -> Option<f64> {
-    let mut words = text.split_whitespace();
-    let number: f64 = words.next()?.parse().ok()?;
-    let unit = TIMES
-        .iter()
-        .find(|(name, _)| text.ends_with(&format!(" {name}")));
-    Some(number * unit.map_or(1.0, |(_, ns)| *ns))
-}
-
 /// What was measured for a claim, with its interval and its unit.
 pub fn measured(measured: &Measured, ci95: Option<[f64; 2]>, unit: &str) -> String {
     let figures = match measured {
@@ -383,14 +372,6 @@ mod tests {
         ] {
             assert_eq!(brief(value, unit), text);
         }
-    }
-
-    #[test]
-    fn what_is_shown_can_be_compared() {
-        assert_eq!(value("59.7 ± 0.3 ms"), Some(59.7e6));
-        assert_eq!(value("14.29 ± 0.03"), Some(14.29));
-        assert_eq!(value("-"), None);
-        assert!(value("1.2 s") > value("812 us"));
     }
 
     #[test]

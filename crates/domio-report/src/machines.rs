@@ -66,7 +66,7 @@ pub fn section(search: &MachineSearch) -> Section {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::table::tests::plain;
+    use anstream::adapter::strip_str;
     use domio_answer::{Inner, Maybe};
     use domio_papers::Verdict;
     use domio_papers::ledger::Checks;
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn the_table_is_narrow_and_says_the_same() {
-        let text = plain(&crate::text::machines::render(&made_up()));
+        let text = strip_str(&crate::text::machines::render(&made_up())).to_string();
         assert!(
             text.contains("receive window from 98304 on (0.88)"),
             "{text}"

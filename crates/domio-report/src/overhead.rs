@@ -155,8 +155,8 @@ pub fn table(drivers: &[(OverheadFigures, NetMemory)]) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::table::tests::plain;
     use crate::text::{View, page};
+    use anstream::adapter::strip_str;
     use domio_core::DomainId;
     use domio_stats::Estimate;
 
@@ -190,7 +190,7 @@ mod tests {
         };
         assert_eq!(stack.parts, ["netback's tasklets", "hypervisor and rest"]);
         assert_eq!(stack.bars[0].lengths, [3.0, 9.0]);
-        let text = plain(&page::sections(&[section], &View::default()));
+        let text = strip_str(&page::sections(&[section], &View::default())).to_string();
         let rows: Vec<String> = text
             .lines()
             .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))

@@ -112,7 +112,7 @@ mod tests {
     use super::*;
     use crate::text::View;
     use crate::text::page::sections;
-    use crate::text::table::tests::plain;
+    use anstream::adapter::strip_str;
     use domio_core::{CpuSet, DomainId, PcpuId, Topology, VcpuName};
     use domio_meter::{HostPlaces, Residence};
 
@@ -132,7 +132,7 @@ mod tests {
         let flat = Topology::flat(4).unwrap();
         let rows = [("web.0".to_owned(), told(&[(1, 30), (3, 70)], flat, None))];
         let one = section(&rows, 4, Some(2_000_000_000)).unwrap();
-        let text = plain(&sections(&[one], &View::default()));
+        let text = strip_str(&sections(&[one], &View::default())).to_string();
         let row = text.lines().last().unwrap().split_whitespace();
         assert_eq!(
             row.collect::<Vec<_>>().join(" "),
@@ -150,7 +150,7 @@ mod tests {
         let ran = told(&[(0, 20), (3, 80)], topology, soft);
         let rows = [("web.0".to_owned(), ran)];
         let one = section(&rows, 4, Some(1_000_000_000)).unwrap();
-        let shown = |view| plain(&sections(std::slice::from_ref(&one), &view));
+        let shown = |view| strip_str(&sections(std::slice::from_ref(&one), &view)).to_string();
         let row = |text: &str| {
             let row = text.lines().find(|line| line.starts_with("web"));
             let words = row.unwrap_or_default().split_whitespace();

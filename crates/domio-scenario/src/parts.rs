@@ -9,7 +9,7 @@ use domio_core::Class;
 use domio_core::XenVersion;
 use domio_core::keys::{Key, KeySection, KeyVariant, TOP_LEVEL, Words};
 use domio_vmm::bus::side::DeviceKind;
-use domio_vmm::machine::MACHINES;
+use domio_vmm::hardware::HARDWARE;
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
@@ -228,7 +228,7 @@ impl Parts {
                 all.map(|d| bare(d.name, d.summary)).collect()
             }
             Words::Profiles => {
-                let all = MACHINES.iter().map(|machine| &machine.profile);
+                let all = HARDWARE.iter().map(|machine| &machine.profile);
                 all.map(|profile| bare(profile.name, "")).collect()
             }
             Words::Releases => XenVersion::NAMES

@@ -8,7 +8,7 @@ use domio_net::host::NetworkConfig;
 use domio_net::keys::{all_of_network, all_of_writers};
 use domio_vmm::bus::side::TaskInput;
 use domio_vmm::config::HostConfig;
-use domio_vmm::machine::{all_of_host, all_of_kernel};
+use domio_vmm::hardware::{all_of_host, all_of_kernel};
 use std::fmt;
 use std::sync::Arc;
 

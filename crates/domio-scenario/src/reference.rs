@@ -12,7 +12,7 @@ use crate::workloads::of;
 use domio_core::keys::{Key, KeyKind, KeySection, Need, Words};
 use domio_core::{Duration, ParamKind, ParamSpec};
 use domio_net::keys::NETWORK;
-use domio_vmm::machine::MACHINES;
+use domio_vmm::hardware::HARDWARE;
 use std::fmt::Write as _;
 
 const START: &str = include_str!("reference_start.md");
@@ -29,7 +29,7 @@ pub fn reference(parts: impl Into<Parts>, examples: &[(&str, &str)]) -> String {
             names(
                 page,
                 "Hardware profiles",
-                MACHINES.iter().map(|m| (m.profile.name, m.profile.source)),
+                HARDWARE.iter().map(|m| (m.profile.name, m.profile.source)),
             );
         }
         if section.header == SCHEDULER.header {

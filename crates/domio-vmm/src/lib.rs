@@ -119,9 +119,9 @@ mod event;
 pub mod evtchn;
 pub mod grant;
 pub mod guest;
+pub mod hardware;
 pub mod host;
 mod hypervisor;
-pub mod machine;
 pub mod process;
 pub mod profile;
 pub mod ring;
@@ -132,8 +132,8 @@ pub use config::HostConfig;
 // For `device_models!`.
 #[doc(hidden)]
 pub use domio_core::DomainId;
+pub use hardware::Hardware;
 pub use host::Host;
-pub use machine::Hardware;
 pub use process::Finished;
 pub use profile::{PolicyCosts, Profile, TimerSoftirq};
 pub use simulation::Simulation;

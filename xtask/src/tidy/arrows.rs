@@ -28,7 +28,7 @@ const FLOORS: &[&[&str]] = &[
     // Above all that simulates, so that a change of a policy compiles none of that again.
     &["domio-sched", "domio-scenario"],
     &["domio-run", "domio-replay", "domio-broken"],
-    &["domio-stats", "domio-twin", "domio-sweep"],
+    &["domio-stats", "domio-validate", "domio-sweep"],
     &["domio-lab", "domio-papers", "domio-exact"],
     &["domio-report"],
     &["domio-advise"],

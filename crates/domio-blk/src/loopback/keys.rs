@@ -6,7 +6,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use domio_core::DomainId;
 use domio_core::keys::{Key, KeyReader, Keys, Need, bytes, domain_name};
-use domio_vmm::machine::Hardware;
+use domio_vmm::hardware::Hardware;
 
 /// Largest disk (bytes): a PiB.
 const DISK_MAX: u64 = 1 << 50;

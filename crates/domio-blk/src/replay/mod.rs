@@ -9,12 +9,12 @@
 //! |---|---|
 //! | `script` | the script, and the reader |
 //! | `device` | the small device behind the driver |
-//! | `machine` | clock, processes, and the order of what happens at one time |
+//! | `rig` | clock, processes, and the order of what happens at one time |
 
 mod device;
-mod machine;
+mod rig;
 mod script;
 
 pub use device::{DiskPick, ServiceTimes};
-pub use machine::replay;
+pub use rig::replay;
 pub use script::{IoScript, IoScriptError};

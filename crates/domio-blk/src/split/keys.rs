@@ -23,7 +23,7 @@ use domio_core::keys::{
     Code, Given, Key, KeyReader, KeySection, Keys, Need, Nested, WordOf, Words, bytes, domain_name,
     int, name, nested, word, word_text,
 };
-use domio_vmm::machine::Hardware;
+use domio_vmm::hardware::Hardware;
 
 /// Largest disk (bytes): a PiB.
 const DISK_MAX: u64 = 1 << 50;

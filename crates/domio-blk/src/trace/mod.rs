@@ -1,23 +1,23 @@
 //! Requests of a trace, run against request layer, elevator and drive in virtual time.
 //!
 //! Whoever has a trace hands its requests over, in the order of their times
-//! ([`TraceMachine::offer`]), and takes out what happened ([`TraceMachine::take`]). Memory does not
+//! ([`TraceRig::offer`]), and takes out what happened ([`TraceRig::take`]). Memory does not
 //! grow with the trace: at most [`WINDOW`] requests wait for their turn.
 //!
 //! | module | holds |
 //! |---|---|
 //! | `turns` | whose request goes when: at its time, or a gap after the one before |
-//! | `machine` | clock, queue and drive |
+//! | `rig` | clock, queue and drive |
 //! | `fixed` | the plainest drive |
 
 mod fixed;
-mod machine;
+mod rig;
 #[cfg(test)]
 mod tests;
 mod turns;
 
 pub use fixed::FixedDrive;
-pub use machine::{MachineConfig, TraceMachine};
+pub use rig::{RigConfig, TraceRig};
 pub use turns::WINDOW;
 
 use crate::drive::ServiceTime;

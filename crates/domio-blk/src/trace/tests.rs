@@ -1,8 +1,6 @@
-//! What a machine does with the requests of a trace.
+//! What a rig does with the requests of a trace.
 
-use super::{
-    FixedDrive, Happened, LoopKind, MachineConfig, TraceAct, TraceIo, TraceMachine, WINDOW,
-};
+use super::{FixedDrive, Happened, LoopKind, RigConfig, TraceAct, TraceIo, TraceRig, WINDOW};
 use crate::elevator::{IoWay, Submitter, Tuning, elevators, find_elevator};
 use crate::queue::QueueLimits;
 use alloc::boxed::Box;
@@ -19,9 +17,9 @@ fn steady() -> FixedDrive {
     )
 }
 
-fn machine(elevator: &str, kind: LoopKind) -> TraceMachine {
+fn rig(elevator: &str, kind: LoopKind) -> TraceRig {
     let elevator = find_elevator(elevators(), elevator).unwrap();
-    TraceMachine::new(MachineConfig {
+    TraceRig::new(RigConfig {
         limits: QueueLimits::disk(250, 31),
         elevator,
         tuning: Tuning::defaults(elevator.tunables, 250),
@@ -45,10 +43,10 @@ fn read(at_us: u64, submitter: u32, sector: u64) -> TraceIo {
     }
 }
 
-fn run(mut machine: TraceMachine, ios: impl IntoIterator<Item = TraceIo>) -> Vec<Happened> {
-    ios.into_iter().for_each(|io| machine.offer(io));
-    machine.finish();
-    core::iter::from_fn(|| machine.take()).collect()
+fn run(mut rig: TraceRig, ios: impl IntoIterator<Item = TraceIo>) -> Vec<Happened> {
+    ios.into_iter().for_each(|io| rig.offer(io));
+    rig.finish();
+    core::iter::from_fn(|| rig.take()).collect()
 }
 
 /// Times (µs) at which something happened.
@@ -68,10 +66,10 @@ fn is_completed(act: &TraceAct) -> bool {
 #[test]
 fn an_open_loop_keeps_the_times_of_the_trace_and_a_closed_one_the_gaps() {
     let ios = || [read(0, 0, 0), read(10, 0, 5000), read(20, 0, 9000)];
-    let open = run(machine("noop", LoopKind::Open), ios());
+    let open = run(rig("noop", LoopKind::Open), ios());
     assert_eq!(times(&open, is_queued), [0, 10, 20]);
     assert_eq!(times(&open, is_completed), [1000, 2000, 3000]);
-    let closed = run(machine("noop", LoopKind::Closed), ios());
+    let closed = run(rig("noop", LoopKind::Closed), ios());
     assert_eq!(times(&closed, is_queued), [0, 1100, 2200]);
     assert_eq!(times(&closed, is_completed), [1000, 2100, 3200]);
 }
@@ -84,7 +82,7 @@ fn who_does_not_wait_goes_on_in_a_closed_loop() {
         ..read(at, 0, sector)
     };
     let closed = run(
-        machine("noop", LoopKind::Closed),
+        rig("noop", LoopKind::Closed),
         [write(0, 0), write(10, 5000)],
     );
     assert_eq!(times(&closed, is_queued), [0, 100]);
@@ -105,7 +103,7 @@ fn every_sector_that_was_asked_for_is_served_once() {
                 awaited: i % 3 != 0,
                 ..read(i * 10, (i % 7) as u32, (i * 7919 % 100_000) * 8)
             });
-            let happened = run(machine(name, kind), ios);
+            let happened = run(rig(name, kind), ios);
             let sectors = |is: &dyn Fn(&TraceAct) -> bool| -> u64 {
                 let those = happened.iter().filter(|h| is(&h.act));
                 those.map(|h| u64::from(h.sectors)).sum()
@@ -123,15 +121,15 @@ fn every_sector_that_was_asked_for_is_served_once() {
 
 #[test]
 fn what_is_too_large_is_cut_and_what_lies_beyond_the_end_is_laid_down_from_the_start() {
-    let mut machine = machine("noop", LoopKind::Closed);
-    machine.offer(TraceIo {
+    let mut rig = rig("noop", LoopKind::Closed);
+    rig.offer(TraceIo {
         sectors: 2500,
         ..read(0, 0, 10)
     });
-    machine.offer(read(1, 0, 999_999));
-    machine.finish();
-    assert_eq!(machine.wrapped(), 1);
-    let happened: Vec<Happened> = core::iter::from_fn(|| machine.take()).collect();
+    rig.offer(read(1, 0, 999_999));
+    rig.finish();
+    assert_eq!(rig.wrapped(), 1);
+    let happened: Vec<Happened> = core::iter::from_fn(|| rig.take()).collect();
     let queued = happened.iter().filter(|h| is_queued(&h.act));
     let queued: Vec<(u64, u32)> = queued.map(|h| (h.sector, h.sectors)).collect();
     assert_eq!(queued, [(10, 1024), (1034, 1024), (2058, 452), (6, 8)]);
@@ -139,13 +137,13 @@ fn what_is_too_large_is_cut_and_what_lies_beyond_the_end_is_laid_down_from_the_s
 
 #[test]
 fn requests_that_come_faster_than_they_are_served_do_not_pile_up() {
-    let mut machine = machine("noop", LoopKind::Open);
+    let mut rig = rig("noop", LoopKind::Open);
     let mut most = 0;
     for i in 0..2 * WINDOW as u64 {
-        machine.offer(read(0, (i % 3) as u32, i * 16 % 900_000));
-        most = most.max(machine.waiting());
-        while machine.take().is_some() {}
+        rig.offer(read(0, (i % 3) as u32, i * 16 % 900_000));
+        most = most.max(rig.waiting());
+        while rig.take().is_some() {}
     }
     assert!(most <= WINDOW, "{most}");
-    assert!(machine.late() > 0);
+    assert!(rig.late() > 0);
 }

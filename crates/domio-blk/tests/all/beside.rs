@@ -13,7 +13,7 @@ use domio_net::nic::NicConfig;
 use domio_net::queue::Ledger;
 use domio_net::writers::WriterCosts;
 use domio_vmm::Profile;
-use domio_vmm::machine::OPTERON_242;
+use domio_vmm::hardware::OPTERON_242;
 use domio_vmm::process::programs::CopyDirection::{Read, Write};
 
 const TIME: u64 = 600;

@@ -6,7 +6,7 @@ use domio_blk::loopback::LoopbackCosts;
 use domio_core::DomainId;
 use domio_vmm::Profile;
 use domio_vmm::config::Workload;
-use domio_vmm::machine::OPTERON_242;
+use domio_vmm::hardware::OPTERON_242;
 use domio_vmm::process::programs::CopyDirection::{Read, Write};
 use std::sync::LazyLock;
 

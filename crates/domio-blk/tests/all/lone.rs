@@ -5,7 +5,7 @@ use domio_blk::loopback::LoopbackCosts;
 use domio_core::Duration;
 use domio_vmm::Profile;
 use domio_vmm::config::KernelCosts;
-use domio_vmm::machine::OPTERON_242;
+use domio_vmm::hardware::OPTERON_242;
 use domio_vmm::process::programs::CopyDirection::{Read, Write};
 use std::sync::LazyLock;
 

@@ -11,7 +11,7 @@ use domio_vmm::bus::{Device as _, Passed};
 use domio_vmm::config::{
     DomainConfig, GuestConfig, HostConfig, KernelCosts, TaskConfig, VcpuConfig, Workload,
 };
-use domio_vmm::machine::OPTERON_242;
+use domio_vmm::hardware::OPTERON_242;
 use domio_vmm::process::FileId;
 use domio_vmm::process::programs::{CopyDirection, FileCopy};
 use domio_vmm::{Profile, Simulation};

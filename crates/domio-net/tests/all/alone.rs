@@ -15,7 +15,7 @@ use domio_net::tcp::{TcpConfig, TcpStatistics};
 use domio_net::writers::WriterCosts;
 use domio_vmm::Simulation;
 use domio_vmm::evtchn::{Abi, ScanForm, Width};
-use domio_vmm::machine::OPTERON_242;
+use domio_vmm::hardware::OPTERON_242;
 
 /// One guest with `flows` under a policy that does not matter, on a processor of its own.
 pub fn alone(flows: Vec<FlowKind>, nic: NicConfig) -> Setup {

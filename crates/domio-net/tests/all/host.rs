@@ -19,7 +19,7 @@ use domio_net::udp::UdpConfig;
 use domio_net::writers::WriterCosts;
 use domio_vmm::config::{DomainConfig, GuestConfig, HostConfig, KernelCosts, VcpuConfig, Workload};
 use domio_vmm::evtchn::{Abi, ScanForm, Width};
-use domio_vmm::machine::OPTERON_242;
+use domio_vmm::hardware::OPTERON_242;
 use domio_vmm::{Profile, Simulation};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};

@@ -8,7 +8,7 @@ use domio_core::{DomainId, Duration, Instant, ParamValues, Runstate, VcpuName};
 use domio_net::host::{FlowKind, NetCosts, Network, NetworkConfig};
 use domio_vmm::Simulation;
 use domio_vmm::config::{DomainConfig, VcpuConfig, Workload};
-use domio_vmm::machine::OPTERON_242;
+use domio_vmm::hardware::OPTERON_242;
 use std::collections::BTreeMap;
 
 const DRIVER: VcpuName = VcpuName::new(DomainId(0), 0);

@@ -15,7 +15,7 @@ use domio_net::tcp::TcpConfig;
 use domio_net::udp::UdpConfig;
 use domio_net::writers::WriterCosts;
 use domio_vmm::Simulation;
-use domio_vmm::machine::XEON_E5;
+use domio_vmm::hardware::XEON_E5;
 
 const TIME: u64 = 60;
 const GUESTS: u16 = 8;

@@ -20,7 +20,7 @@ use domio_net::writers::WriterCosts;
 use domio_sim::Outcome;
 use domio_vmm::bus::Assembly;
 use domio_vmm::config::{DomainConfig, GuestConfig, HostConfig, KernelCosts, VcpuConfig, Workload};
-use domio_vmm::machine::{OPTERON_242, XEON_E5};
+use domio_vmm::hardware::{OPTERON_242, XEON_E5};
 use domio_vmm::{Profile, Simulation};
 
 pub fn us(us: u64) -> Duration {

@@ -14,7 +14,7 @@ use domio_net::queue::{DropPlace, Ledger};
 use domio_vmm::Simulation;
 use domio_vmm::bus::{Device as _, Passed};
 use domio_vmm::config::{Accounting, ControllerConfig, ControllerCosts, Workload};
-use domio_vmm::machine::OPTERON_242;
+use domio_vmm::hardware::OPTERON_242;
 use std::cell::RefCell;
 use std::fmt;
 

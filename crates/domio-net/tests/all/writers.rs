@@ -5,7 +5,7 @@ use domio_net::packet::{Body, Flags, FlowId, Packet, Sack, Segment, Station};
 use domio_net::peer::{Peer, PeerActions, PeerTimer, PeerTimerKind, Service, TcpEnd};
 use domio_net::tcp::{Connection, TcpConfig};
 use domio_net::writers::WriterCosts;
-use domio_vmm::machine::OPTERON_242;
+use domio_vmm::hardware::OPTERON_242;
 
 const FLOW: FlowId = FlowId(7);
 const MSS: u32 = 1_448;

@@ -69,7 +69,7 @@ impl Clause {
             how,
             factor,
             right,
-            twins,
+            matched,
         } = &self.relation
         else {
             let parts = left.iter().flatten().map(|figure| {
@@ -87,7 +87,7 @@ impl Clause {
             .collect::<Result<_, String>>()?;
         // What the n-th on the left is compared with.
         let others = |n: usize| -> Vec<&Figures> {
-            match twins {
+            match matched {
                 true => right.iter().filter_map(|figures| figures.get(n)).collect(),
                 false => right.iter().flatten().collect(),
             }
@@ -106,26 +106,26 @@ impl Clause {
                 }
             }
         };
-        let mut of_twins = Vec::new();
+        let mut of_matched = Vec::new();
         for (n, figures) in left.iter().enumerate() {
             let others = others(n);
             let mut parts: Vec<Proof> = Vec::new();
             for other in others {
-                // Twins count together, all others each by themselves.
-                if parts.is_empty() || !twins {
+                // Matched pairs count together, all others each by themselves.
+                if parts.is_empty() || !matched {
                     parts.push(Proof::new(reading.samples.risk()));
                 }
                 if let Some(part) = parts.last_mut() {
                     compare(figures, other, part);
                 }
             }
-            match twins {
-                true => of_twins.extend(parts),
+            match matched {
+                true => of_matched.extend(parts),
                 false => add(proof, self.least.as_ref(), self.left.cell(n), parts),
             }
         }
-        if *twins {
-            add(proof, self.least.as_ref(), &self.left.told(), of_twins);
+        if *matched {
+            add(proof, self.least.as_ref(), &self.left.told(), of_matched);
         }
         Ok(())
     }

@@ -113,7 +113,7 @@ pub enum Relation {
         /// The others.
         right: Vec<Operand>,
         /// Whether the n-th cell is compared with the n-th of each operand alone.
-        twins: bool,
+        matched: bool,
     },
     /// Under a limit.
     Below(f64),
@@ -206,16 +206,19 @@ impl Clause {
     pub fn count(&self) -> usize {
         let figures = |operand: &Operand| operand.units() * operand.gauge.count();
         let Relation::Compared {
-            how, right, twins, ..
+            how,
+            right,
+            matched,
+            ..
         } = &self.relation
         else {
             return self.least.as_ref().map_or(figures(&self.left), |_| 1);
         };
         if self.least.is_some() {
-            return if *twins { 1 } else { self.left.units() };
+            return if *matched { 1 } else { self.left.units() };
         }
         let each = if *how == Versus::Within { 2 } else { 1 };
-        let others = match twins {
+        let others = match matched {
             true => right.len(),
             false => right.iter().map(Operand::units).sum(),
         };

@@ -45,7 +45,7 @@ keys! {
 
 static PAIRS: [WordOf<bool>; 2] = [
     WordOf::new("all", false, "Each with each."),
-    WordOf::new("twins", true, "The n-th with the n-th."),
+    WordOf::new("matched", true, "The n-th with the n-th."),
 ];
 
 /// Word of `show` for the figure that is farthest from what it should be near.
@@ -371,7 +371,7 @@ impl Check<'_> {
             cx.tell(Mistake::new(Code::OutOfRange, self.table.header(), what));
             return None;
         }
-        let twins = keys.pairs.get()?;
+        let matched = keys.pairs.get()?;
         let single = |operand: &Operand| operand.choice.is_none();
         let mut good = true;
         let mut clash = |what: String, expected: &str| {
@@ -381,10 +381,10 @@ impl Check<'_> {
         };
         for operand in &right {
             let (here, there) = (left.cells.len(), operand.cells.len());
-            if twins && (here != there || !single(left) || !single(operand)) {
+            if matched && (here != there || !single(left) || !single(operand)) {
                 let key = slot.name;
                 clash(
-                    format!("twins of {here} cells on the left and {there} in `{key}`"),
+                    format!("matched pairs of {here} cells on the left and {there} in `{key}`"),
                     "as many cells on both sides, each by itself",
                 );
             }
@@ -401,7 +401,7 @@ impl Check<'_> {
             how,
             factor,
             right,
-            twins,
+            matched,
         })
     }
 
@@ -421,7 +421,7 @@ impl Check<'_> {
         let most = match relation {
             Relation::Compared {
                 right,
-                twins: false,
+                matched: false,
                 ..
             } => right.iter().map(Operand::units).sum(),
             Relation::Compared { .. } => here,

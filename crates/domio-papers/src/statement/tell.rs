@@ -78,11 +78,15 @@ impl Clause {
                 how,
                 factor,
                 right,
-                twins,
+                matched,
             } => {
                 let others: Vec<String> = right.iter().map(|o| o.told_after(&self.left)).collect();
                 let others = others.join(" and ");
-                let twins = if *twins { ", each with its twin" } else { "" };
+                let matched = if *matched {
+                    ", each with the one at its place"
+                } else {
+                    ""
+                };
                 let how = match (how, *factor) {
                     (Versus::Over, 1.0) => "over".to_owned(),
                     (Versus::Under, 1.0) => "under".to_owned(),
@@ -92,7 +96,7 @@ impl Clause {
                         format!("less than {} % away from", number(100.0 * part))
                     }
                 };
-                format!("{how} {others}{twins}")
+                format!("{how} {others}{matched}")
             }
         };
         let least = match &self.least {

@@ -191,7 +191,7 @@ fn shipped_claims_hold_for_what_the_papers_printed_and_fail_for_the_contrary() {
 
 /// Each configuration with tickling stands beside the same without.
 #[test]
-fn twins_differ_in_tickling_alone() {
+fn matched_cells_differ_in_tickling_alone() {
     let sets = shipped(&folders::find("ongaro2008").unwrap()).unwrap().sets;
     for (with, without) in sets["tickling"].iter().zip(&sets["not-tickling"]) {
         let rest = with.replacen('t', "", 1);
@@ -329,7 +329,7 @@ const AT_ONCE: &[(usize, &str)] = &[
     (47, "\"t/{some\" has a { without a }"),
     (
         49,
-        "twins of 2 cells on the left and 1 in `over`; expected as many cells",
+        "matched pairs of 2 cells on the left and 1 in `over`; expected as many cells",
     ),
     (
         54,
@@ -401,7 +401,7 @@ below = "much"
 measure = "m"
 cells = "t/{{some}}"
 over = "t/x"
-pairs = "twins"
+pairs = "matched"
 part = 0.1
 [[claim.check]]
 measure = "m"
@@ -537,7 +537,7 @@ fn statements_are_told_in_english() {
         told("grocer.fig2.nights-are-calm"),
         [
             "the longest queue of night/{fair,lazy,eager}: under 0.5 times day/{fair,lazy,eager}, \
-             each with its twin"
+             each with the one at its place"
         ]
     );
     assert_eq!(

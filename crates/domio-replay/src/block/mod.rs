@@ -1,6 +1,6 @@
 //! Traces of block devices, run against request layer, elevator and drive.
 //!
-//! [`BlockReplay`] reads a trace and gives the events that the simulated machine makes of its
+//! [`BlockReplay`] reads a trace and gives the events that the simulated rig makes of its
 //! requests, in the terms of traces again: whoever sums up or explains a recording takes them as
 //! they are.
 //!
@@ -26,7 +26,7 @@ pub use intake::{Contexts, IntakeConfig, LeftOut};
 pub use writer::BlockCsv;
 
 use domio_blk::elevator::IoWay;
-use domio_blk::trace::{Happened, MachineConfig, TraceAct, TraceMachine};
+use domio_blk::trace::{Happened, RigConfig, TraceAct, TraceRig};
 use domio_core::Duration;
 use domio_trace::block::{
     BlockAct, BlockEvent, BlockFlags, BlockNames, BlockReader, BlockTraceError, BlockWay,
@@ -38,17 +38,17 @@ use std::io::Read;
 /// A trace that is being replayed.
 pub struct BlockReplay<R> {
     intake: Intake<R>,
-    machine: TraceMachine,
+    rig: TraceRig,
     over: bool,
 }
 
 impl<R: Read> BlockReplay<R> {
-    /// Replays what `reader` reads on the machine.
-    pub fn new(reader: BlockReader<R>, how: IntakeConfig, machine: MachineConfig) -> Self {
-        let sectors = machine.drive.sectors();
+    /// Replays what `reader` reads on the rig.
+    pub fn new(reader: BlockReader<R>, how: IntakeConfig, rig: RigConfig) -> Self {
+        let sectors = rig.drive.sectors();
         BlockReplay {
             intake: Intake::new(reader, how, sectors),
-            machine: TraceMachine::new(machine),
+            rig: TraceRig::new(rig),
             over: false,
         }
     }
@@ -66,13 +66,13 @@ impl<R: Read> BlockReplay<R> {
     /// What of the trace was not replayed, so far.
     pub fn left_out(&self) -> LeftOut {
         LeftOut {
-            wrapped: self.machine.wrapped(),
-            late: self.machine.late(),
+            wrapped: self.rig.wrapped(),
+            late: self.rig.late(),
             ..self.intake.left_out()
         }
     }
 
-    /// The next event of the machine; ends of commands with what their time in the drive went to.
+    /// The next event of the rig; ends of commands with what their time in the drive went to.
     ///
     /// # Errors
     /// Those of the reader.
@@ -81,17 +81,17 @@ impl<R: Read> BlockReplay<R> {
         &mut self,
     ) -> Result<Option<(BlockEvent, Option<DeviceTime>)>, BlockTraceError> {
         loop {
-            if let Some(happened) = self.machine.take() {
+            if let Some(happened) = self.rig.take() {
                 return Ok(Some(event_of(&happened)));
             }
             if self.over {
                 return Ok(None);
             }
             match self.intake.next_io()? {
-                Some(io) => self.machine.offer(io),
+                Some(io) => self.rig.offer(io),
                 None => {
                     self.over = true;
-                    self.machine.finish();
+                    self.rig.finish();
                 }
             }
         }

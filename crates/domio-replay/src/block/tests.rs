@@ -1,9 +1,9 @@
-//! Small traces on a machine whose drive serves each command in 1 ms.
+//! Small traces on a rig whose drive serves each command in 1 ms.
 
 use super::{BlockCsv, BlockReplay, Contexts, IntakeConfig};
 use domio_blk::elevator::{Tuning, elevators, find_elevator};
 use domio_blk::queue::QueueLimits;
-use domio_blk::trace::{FixedDrive, LoopKind, MachineConfig};
+use domio_blk::trace::{FixedDrive, LoopKind, RigConfig};
 use domio_core::Duration;
 use domio_trace::block::{BlockAct, BlockEvent, BlockReader};
 
@@ -18,18 +18,14 @@ fn steady() -> FixedDrive {
 
 fn replay(text: &str, how: IntakeConfig, kind: LoopKind) -> BlockReplay<&[u8]> {
     let elevator = find_elevator(elevators(), "noop").unwrap();
-    let machine = MachineConfig {
+    let rig = RigConfig {
         limits: QueueLimits::disk(250, 31),
         elevator,
         tuning: Tuning::defaults(elevator.tunables, 250),
         drive: Box::new(steady()),
         kind,
     };
-    BlockReplay::new(
-        BlockReader::new(text.as_bytes(), None).unwrap(),
-        how,
-        machine,
-    )
+    BlockReplay::new(BlockReader::new(text.as_bytes(), None).unwrap(), how, rig)
 }
 
 fn all(replay: &mut BlockReplay<&[u8]>) -> Vec<BlockEvent> {

@@ -9,7 +9,7 @@
 //!
 //! The trace shows pcpus, vcpus, the policy, slices and the rate limit. What `xl` or `xm` printed
 //! tells names, weights, caps, reservations, pins and soft affinity. What neither tells has a
-//! default, and the text says so. Rules are those of Xen 4.17, as those of every twin are.
+//! default, and the text says so. Rules are those of Xen 4.17, as those of every simulation are.
 
 mod shown;
 

@@ -1,7 +1,8 @@
 //! Traces of block devices as tables.
 
 use crate::text::View;
-use crate::text::table::{folded, render, render_all};
+use crate::text::folded::folded;
+use crate::text::table::{render, render_all};
 use crate::{figure, tables};
 use domio_answer::column::share;
 use domio_answer::{Cell, Column, Holds, Table};

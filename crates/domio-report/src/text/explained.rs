@@ -68,7 +68,7 @@ fn covers(explained: Explained<'_>) -> String {
 mod tests {
     use super::*;
     use crate::explained::tests::{driver_work, explanation, names};
-    use crate::text::table::tests::plain;
+    use anstream::adapter::strip_str;
     use domio_meter::Explanation;
 
     #[test]
@@ -114,10 +114,11 @@ mod tests {
         let (mut explanation, names) = (explanation(), names());
         let one = explanation.clone();
         explanation.add(&one);
-        let text = plain(&render(
+        let text = strip_str(&render(
             Explained::new(&explanation, &names),
             &View::default(),
-        ));
+        ))
+        .to_string();
         let heads = text.lines().find(|l| l.contains("begins")).unwrap();
         assert!(heads.trim_start().starts_with("run "), "{heads}");
         assert!(text.contains("0.2 s of 2 runs"), "{text}");

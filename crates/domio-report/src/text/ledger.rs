@@ -1,9 +1,9 @@
 //! The claims ledger as a table: one line a claim, of at most [`WIDTH`] columns.
 
+use crate::text::View;
 use crate::text::table::render as drawn;
-use crate::text::{Tone, View};
 use crate::{figure, tables};
-use domio_answer::Table;
+use domio_answer::{Table, Tone};
 use domio_papers::ledger::{Check, ClaimLedger, ClaimResult, Measured, Verdict};
 
 /// Most columns of a line.

@@ -10,6 +10,8 @@ pub mod compare;
 pub mod domains;
 #[cfg(feature = "terminal")]
 pub mod explained;
+#[cfg(feature = "terminal")]
+mod folded;
 pub mod gains;
 #[cfg(feature = "terminal")]
 pub mod ledger;
@@ -26,7 +28,5 @@ pub mod table;
 #[cfg(feature = "terminal")]
 pub mod view;
 
-#[cfg(feature = "terminal")]
-pub use table::{TextCell, TextColumn, TextTable, Tone};
 #[cfg(feature = "terminal")]
 pub use view::{Sort, View};

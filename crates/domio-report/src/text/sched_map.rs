@@ -3,7 +3,7 @@
 use crate::explained::Explained;
 use crate::text::View;
 use crate::text::explained::INDENT;
-use crate::text::table::folded;
+use crate::text::folded::folded;
 use domio_core::{DomainId, PcpuId, Runstate, VcpuName};
 use domio_meter::{Map, MapChange, MapRow};
 use std::collections::{BTreeMap, BTreeSet};

@@ -26,7 +26,7 @@ pub fn render(summed: Summed<'_>, view: &View) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::table::tests::plain;
+    use anstream::adapter::strip_str;
     use domio_core::{DomainId, Instant, Names, PcpuId, Record, Runstate, Sink, VcpuName};
     use domio_meter::{DriverWork, Meter, Summary};
 
@@ -46,8 +46,9 @@ mod tests {
         change(100, idle, Runstate::Running, Runstate::Runnable);
         let mut summary = meter.finish();
         let web = [(DomainId(3), "web".to_owned())];
-        let text_of =
-            |summary: &Summary, names| plain(&render(Summed { summary, names }, &View::default()));
+        let text_of = |summary: &Summary, names| {
+            strip_str(&render(Summed { summary, names }, &View::default())).to_string()
+        };
         let text = text_of(&summary, &web);
         assert!(text.contains("web") && text.contains("30 "), "{text}");
         assert!(!text.contains("idle"));

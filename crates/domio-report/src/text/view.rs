@@ -1,6 +1,6 @@
 //! How tables are shown: how wide, which columns, in which order.
 
-use crate::text::table::folded;
+use crate::text::folded::folded;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -166,7 +166,9 @@ pub(super) fn names(asked: &str, title: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::{TextColumn, TextTable};
+    use crate::tables;
+    use crate::text::table::{render, titled};
+    use domio_answer::Table;
 
     #[test]
     fn an_order_is_read() {
@@ -195,9 +197,9 @@ mod tests {
         }
     }
 
-    fn of(title: &str) -> TextTable {
-        let mut table = TextTable::new([TextColumn::words("domain"), TextColumn::figures(title)]);
-        table.row(["a".to_owned().into(), "1".to_owned().into()]);
+    fn of(title: &'static str) -> Table {
+        let mut table = Table::new("", [tables::name("domain"), tables::number(title, "us")]);
+        table.row(["a".into(), 1.0.into()]);
         table
     }
 
@@ -208,11 +210,11 @@ mod tests {
             ..View::default()
         };
         assert!(view.unmet().unwrap().contains("printed no table"));
-        of("waits\n[us]").render(&view);
+        render(&of("waits"), &view);
         let told = view.unmet().unwrap();
         assert!(told.contains("one of: domain; waits"), "{told}");
         // One of several tables is enough.
-        of("share").render_all(&view);
+        titled(&of("share"), &view);
         assert_eq!(view.unmet(), None);
         assert_eq!(View::default().unmet(), None);
     }
@@ -228,9 +230,9 @@ mod tests {
             told.is_some_and(|told| told.starts_with(&format!("--columns {word}: ")))
         };
         assert!(view.unmet().unwrap().contains("printed no table"));
-        of("waits\n[us]").render(&view);
+        render(&of("waits"), &view);
         assert!(is_of("share"), "each word has to name something");
-        of("share").render_all(&view);
+        titled(&of("share"), &view);
         assert!(is_of("whole"));
         view.clone().is_found("whole");
         assert_eq!(view.unmet(), None);

@@ -2,3 +2,4 @@
 
 mod demo;
 mod opening;
+mod text_tables;

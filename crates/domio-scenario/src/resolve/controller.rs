@@ -13,7 +13,7 @@ use domio_core::keys::{Code, Mistake};
 use domio_core::{DomainId, ParamValues};
 use domio_vmm::Hardware;
 use domio_vmm::config::{Accounting, ControllerConfig, ControllerCosts};
-use domio_vmm::machine::CONTROLLER_COSTS;
+use domio_vmm::hardware::CONTROLLER_COSTS;
 
 /// The controllers with the domains that they run in; those that something is wrong with are left
 /// out.

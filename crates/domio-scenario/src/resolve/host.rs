@@ -8,7 +8,7 @@ use domio_core::keys::{
 };
 use domio_core::{Duration, Topology, XenVersion};
 use domio_vmm::config::KernelCosts;
-use domio_vmm::machine::{HOST_COSTS, HOST_KERNEL, Hardware, host_costs, host_kernel};
+use domio_vmm::hardware::{HOST_COSTS, HOST_KERNEL, Hardware, host_costs, host_kernel};
 use domio_vmm::profile::Profile;
 
 pub(super) static RUN: KeySection = KeySection::plain(

@@ -4,7 +4,7 @@ use crate::common::{only, parse, says};
 use domio_core::{DomainId, Duration};
 use domio_scenario::{Code, Scenario};
 use domio_vmm::config::{ControllerCosts, TaskConfig};
-use domio_vmm::machine::OPTERON_242;
+use domio_vmm::hardware::OPTERON_242;
 
 /// A controller, a domain for it, and two guests of which one has a ceiling.
 const BASE: &str = r#"

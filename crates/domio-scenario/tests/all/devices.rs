@@ -10,7 +10,7 @@ use domio_net::link::Rate;
 use domio_scenario::{Code, DeviceConfig, Scenario};
 use domio_vmm::config::{KernelCosts, TaskConfig};
 use domio_vmm::evtchn::Abi;
-use domio_vmm::machine::OPTERON_242;
+use domio_vmm::hardware::OPTERON_242;
 
 /// Two networks with a driver domain each, a guest on both, and one with a disk.
 const BASE: &str = r#"

@@ -11,7 +11,7 @@ use domio_net::udp::UdpConfig;
 use domio_scenario::{Code, Scenario};
 use domio_vmm::config::{GuestConfig, KernelCosts};
 use domio_vmm::evtchn::{Abi, ScanForm, Width};
-use domio_vmm::machine::OPTERON_242;
+use domio_vmm::hardware::OPTERON_242;
 
 /// A host with a driver domain, a guest that receives and one that burns.
 const BASE: &str = r#"

@@ -41,7 +41,7 @@ impl<S: Sink, D: Device> Host<S, D> {
         });
         self.join_first(queue, config.id, on, now);
         self.xen.vcpus.next_is_first_of(config.id);
-        let pool = self.xen.machine.pool_of(config.id);
+        let pool = self.xen.release.pool_of(config.id);
         let tables = &mut self.xen.policy.tables;
         let online = pool & tables.online;
         tables.any_pcpu = self.domains.draw_pcpu(&config.name, &online);
@@ -87,10 +87,10 @@ impl<S: Sink, D: Device> Host<S, D> {
             held |= self.xen.policy.view(vcpu).on_pcpu;
         }
         if held {
-            let settle = self.xen.machine.profile.ipi
-                + self.xen.machine.profile.ipi_to_pass
-                + self.xen.machine.profile.wake_to_pass
-                + self.xen.machine.profile.switch;
+            let settle = self.xen.release.profile.ipi
+                + self.xen.release.profile.ipi_to_pass
+                + self.xen.release.profile.wake_to_pass
+                + self.xen.release.profile.switch;
             // On a host without costs the passes of this instant come after all its events.
             let later = settle.max(Duration::from_nanos(1));
             queue.post(now + later, Event::Destroy(index as u32));

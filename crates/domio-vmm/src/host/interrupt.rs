@@ -27,9 +27,9 @@ impl<S: Sink, D: Device> Host<S, D> {
     /// The periodic tick of `vcpu` is due.
     pub(super) fn guest_tick(&mut self, queue: &mut Queue, vcpu: VcpuId, now: Instant) {
         let pcpu = self.xen.policy.view(vcpu).pcpu;
-        let machine = &self.xen.machine;
-        let work = machine.profile.softirq.of_guest();
-        let expiry = self.xen.pcpus.expire(machine, pcpu, now, work);
+        let release = &self.xen.release;
+        let work = release.profile.softirq.of_guest();
+        let expiry = self.xen.pcpus.expire(release, pcpu, now, work);
         let Some(tick) = &mut self.xen.vcpus[vcpu].tick else {
             return;
         };
@@ -59,7 +59,7 @@ impl<S: Sink, D: Device> Host<S, D> {
     /// interrupts it when it executes, and is noticed when it runs again otherwise.
     #[inline(always)]
     pub(super) fn interrupt(&mut self, queue: &mut Queue, vcpu: VcpuId, on: PcpuId, now: Instant) {
-        let cost = self.xen.machine.profile.interrupt;
+        let cost = self.xen.release.profile.interrupt;
         if self.give_tick(vcpu) {
             self.kick(queue, vcpu, on, now, cost);
         }
@@ -102,10 +102,10 @@ impl<S: Sink, D: Device> Host<S, D> {
         if self.xen.policy.view(vcpu).pause.has(Pause::BLOCKED) {
             self.xen
                 .wake(queue, vcpu, on, now, domio_contract::Wake::Event);
-            let machine = &self.xen.machine;
-            let least = machine.profile.wake_to_pass;
-            let least = least.saturating_sub(machine.profile.tickle);
-            self.xen.pcpus.put_off(queue, machine, on, now, least);
+            let release = &self.xen.release;
+            let least = release.profile.wake_to_pass;
+            let least = least.saturating_sub(release.profile.tickle);
+            self.xen.pcpus.put_off(queue, release, on, now, least);
         } else {
             let pcpu = self.xen.policy.view(vcpu).pcpu;
             let executes = self.xen.policy.current(pcpu) == Some(vcpu)
@@ -114,7 +114,7 @@ impl<S: Sink, D: Device> Host<S, D> {
                 let delay = if pcpu == on {
                     cost
                 } else {
-                    cost + self.xen.machine.profile.ipi
+                    cost + self.xen.release.profile.ipi
                 };
                 self.xen.halt(queue, pcpu, now);
                 if D::present() {

@@ -86,7 +86,7 @@ impl<S: Sink, D: Device> Host<S, D> {
         };
         call(devices, &mut io);
         self.write_device_records();
-        self.deliver(queue, None, now, self.xen.machine.profile.interrupt);
+        self.deliver(queue, None, now, self.xen.release.profile.interrupt);
     }
 
     pub(super) fn device_event(&mut self, queue: &mut Queue, number: u32, now: Instant) {

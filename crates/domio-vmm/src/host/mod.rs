@@ -58,9 +58,9 @@ use crate::config::HostConfig;
 use crate::event::Queue;
 use crate::guest::Job;
 use crate::hypervisor::Hypervisor;
-use crate::hypervisor::machine::Machine;
 use crate::hypervisor::pcpu::{Cause, Pcpus};
 use crate::hypervisor::policy::Policy;
+use crate::hypervisor::release::Release;
 use crate::hypervisor::served::ServedAccounts;
 use crate::hypervisor::siblings::Siblings;
 use crate::hypervisor::together::Meetings;
@@ -130,7 +130,7 @@ impl<S: Sink, D: Device> Host<S, D> {
         Host {
             xen: Hypervisor {
                 policy: Policy::new(scheduler, tables),
-                machine: Machine::new(config),
+                release: Release::new(config),
                 pcpus: Pcpus::new(config.topology.pcpus(), controlled, queue),
                 vcpus: Vcpus::default(),
                 served: ServedAccounts::new(owners, controlled),

@@ -149,7 +149,7 @@ impl<S: Sink, D: Device> Host<S, D> {
     ) {
         let sender = self.xen.vcpus.called(from);
         let on = self.xen.policy.view(sender).pcpu;
-        let costs = &self.xen.machine.profile;
+        let costs = &self.xen.release.profile;
         let (wait, flush) = (costs.tlb_wait, costs.tlb_flush);
         let mut any = false;
         for vcpu in self.xen.vcpus.in_order(from.domain) {

@@ -13,7 +13,7 @@ impl<S: Sink, D: Device> Host<S, D> {
     pub(super) fn operator(&mut self, queue: &mut Queue, action: usize, now: Instant) {
         match self.domains.actions[action].1.clone() {
             Action::Pause(domain) => {
-                if self.domains.count_pause(self.xen.machine.version, domain) {
+                if self.domains.count_pause(self.xen.release.version, domain) {
                     let vcpus = self.domains.vcpus_of(domain);
                     self.pause_all(queue, &vcpus, now);
                 }
@@ -54,7 +54,7 @@ impl<S: Sink, D: Device> Host<S, D> {
             } => {
                 let target = self.domains.vcpus_of(domain).get(vcpu as usize).copied();
                 if let Some(vcpu) = target {
-                    let hard = hard & self.xen.machine.pool_of(domain);
+                    let hard = hard & self.xen.release.pool_of(domain);
                     self.xen.pin(queue, vcpu, hard, soft, now);
                 }
             }
@@ -102,7 +102,7 @@ impl<S: Sink, D: Device> Host<S, D> {
         if !d.alive {
             return;
         }
-        let pauses = (XenVersion::V3_1..=XenVersion::V4_1).contains(&self.xen.machine.version);
+        let pauses = (XenVersion::V3_1..=XenVersion::V4_1).contains(&self.xen.release.version);
         let mut held = match pauses {
             true => self.domains.vcpus_of(domain),
             false => Vec::new(),

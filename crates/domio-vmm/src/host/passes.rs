@@ -28,8 +28,8 @@ impl<S: Sink, D: Device> Host<S, D> {
             Phase::Entering => match self.xen.wake_first(queue, pcpu, now) {
                 // The wake-up's own work puts the pass off further.
                 Some(at) => {
-                    let (pcpus, machine) = (&mut self.xen.pcpus, &self.xen.machine);
-                    pcpus.put_off(queue, machine, pcpu, at, Duration::ZERO);
+                    let (pcpus, release) = (&mut self.xen.pcpus, &self.xen.release);
+                    pcpus.put_off(queue, release, pcpu, at, Duration::ZERO);
                 }
                 None => self.pass(queue, pcpu, now),
             },

@@ -11,7 +11,7 @@ impl<S: Sink> Hypervisor<S> {
     /// Carries out what the policy asked for in a call on `on`.
     #[inline(never)]
     pub fn apply_effects(&mut self, queue: &mut Queue, on: PcpuId, now: Instant, cause: Cause) {
-        let searched = self.policy.take_search(&self.machine);
+        let searched = self.policy.take_search(&self.release);
         let worked = self.count_work(on, cause, searched);
         // Nothing below asks the policy, so nothing is added meanwhile.
         let mut next = 0;
@@ -65,7 +65,7 @@ impl<S: Sink> Hypervisor<S> {
         cause: Cause,
     ) {
         // An IPI is sent when the search is over.
-        let sends = pcpu != on && !self.machine.profile.ipi.is_zero();
+        let sends = pcpu != on && !self.release.profile.ipi.is_zero();
         let at = if sends { now + searched } else { now };
         self.tickle(queue, on, pcpu, at, cause);
     }
@@ -83,12 +83,12 @@ impl<S: Sink> Hypervisor<S> {
             self.complain_of_tickle(pcpu);
         } else if pcpu == on {
             self.raise(queue, pcpu, now, cause);
-        } else if self.machine.profile.ipi.is_zero() {
+        } else if self.release.profile.ipi.is_zero() {
             self.raise(queue, pcpu, now, Cause::Ipi);
         } else {
             let ipi = self.pcpus[pcpu].ipi;
             if queue.deadline(ipi).is_none() {
-                queue.arm(ipi, now + self.machine.profile.ipi);
+                queue.arm(ipi, now + self.release.profile.ipi);
             }
         }
     }
@@ -118,7 +118,7 @@ impl<S: Sink> Hypervisor<S> {
     /// from their end. `searched` is part of it in a timer.
     #[inline]
     fn count_work(&mut self, on: PcpuId, cause: Cause, searched: Duration) -> Duration {
-        let mut worked = self.policy.take_work(&self.machine);
+        let mut worked = self.policy.take_work(&self.release);
         if cause == Cause::PolicyTimer {
             worked += searched;
         }
@@ -135,11 +135,11 @@ impl<S: Sink> Hypervisor<S> {
             // The softirq has to be done before the pass.
             self.pcpus.delay_pass(queue, on, worked);
         }
-        if cause == Cause::Wake && !self.machine.profile.wake_note.is_zero() {
+        if cause == Cause::Wake && !self.release.profile.wake_note.is_zero() {
             let is_note = |effect: &&Effect| matches!(effect, Effect::Note { .. });
             let notes = self.policy.effects.iter().filter(is_note).count() as u64;
             if notes > 1 {
-                let later = self.machine.profile.wake_note * (notes - 1);
+                let later = self.release.profile.wake_note * (notes - 1);
                 self.pcpus.extend_softirq(on, later);
                 self.pcpus.delay_pass(queue, on, later);
             }

@@ -79,12 +79,12 @@ impl<S: Sink> Hypervisor<S> {
             if pcpu != PcpuId(0) {
                 self.pcpus[pcpu] = Pcpu::new(pcpu, queue);
             }
-            if self.machine.version <= XenVersion::V3_0 {
+            if self.release.version <= XenVersion::V3_0 {
                 queue.post(now + HOST_TICK, Event::HostTick(pcpu));
             }
         }
         // Pcpus that are in no pool stay out.
-        let pooled = |pcpu: &PcpuId| !self.machine.pool_with(*pcpu).is_empty();
+        let pooled = |pcpu: &PcpuId| !self.release.pool_with(*pcpu).is_empty();
         let pooled: Vec<PcpuId> = self.pcpus.ids().filter(pooled).collect();
         for pcpu in pooled {
             self.policy.tables.online.insert(pcpu);
@@ -96,14 +96,14 @@ impl<S: Sink> Hypervisor<S> {
 
     /// The pcpu on which the hypervisor's work for the toolstack is done.
     pub fn toolstack_pcpu(&self) -> PcpuId {
-        let pool = self.machine.first_pool() & self.policy.tables.online;
+        let pool = self.release.first_pool() & self.policy.tables.online;
         pool.first().expect("Pool-0 has a pcpu online")
     }
 
     /// Takes `pcpu` out: its vcpus move elsewhere, breaking their affinity where nothing else is
     /// left (as Xen does), and the policy is told once it idles. The last pcpu of a pool stays.
     pub fn pcpu_offline(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {
-        let pool = self.machine.pool_with(pcpu) & self.policy.tables.online;
+        let pool = self.release.pool_with(pcpu) & self.policy.tables.online;
         if !pool.contains(pcpu) || pool.len() == 1 {
             return;
         }
@@ -117,7 +117,7 @@ impl<S: Sink> Hypervisor<S> {
         for (name, vcpu) in all {
             let affinity = &mut self.policy.tables.affinity[vcpu.index()];
             if !affinity.hard.intersects(&self.policy.tables.online) {
-                affinity.hard = self.machine.pool_of(name.domain);
+                affinity.hard = self.release.pool_of(name.domain);
             }
             if self.policy.view(vcpu).pcpu == pcpu {
                 self.move_away(queue, vcpu, now);
@@ -142,7 +142,7 @@ impl<S: Sink> Hypervisor<S> {
     }
 
     pub fn pcpu_online(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {
-        let pooled = self.machine.pool_with(pcpu).contains(pcpu);
+        let pooled = self.release.pool_with(pcpu).contains(pcpu);
         if !pooled || self.policy.tables.online.contains(pcpu) || self.pcpus[pcpu].leaving {
             return;
         }

@@ -45,10 +45,10 @@ mod domain_timer;
 mod effects;
 pub(crate) mod hold;
 pub(crate) mod life;
-pub(crate) mod machine;
 pub(crate) mod pass;
 pub(crate) mod pcpu;
 pub(crate) mod policy;
+pub(crate) mod release;
 mod roam;
 pub(crate) mod served;
 pub(crate) mod siblings;
@@ -66,9 +66,9 @@ use alloc::string::String;
 use domio_contract::{Cx, Scheduler};
 use domio_core::{Instant, PcpuId, Sink};
 use domio_sim::StopCause;
-use machine::Machine;
 use pcpu::{Cause, Pcpus};
 use policy::Policy;
+use release::Release;
 use served::ServedAccounts;
 use siblings::Siblings;
 use together::Meetings;
@@ -87,7 +87,7 @@ pub const MAX_PASSES_OF_A_VCPU: u32 = 100;
 /// The parts of a hypervisor.
 pub(crate) struct Hypervisor<S: Sink> {
     pub policy: Policy,
-    pub machine: Machine,
+    pub release: Release,
     pub pcpus: Pcpus,
     pub vcpus: Vcpus,
     pub served: ServedAccounts,

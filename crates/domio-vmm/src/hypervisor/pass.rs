@@ -108,7 +108,7 @@ impl<S: Sink> Hypervisor<S> {
             .policy
             .call(now, tracing, |s, cx| s.schedule(cx, pcpu, prev));
         // Taken before the effects, whose work it is not.
-        let worked = self.policy.take_work(&self.machine);
+        let worked = self.policy.take_work(&self.release);
         if !self.policy.effects.is_empty() {
             self.apply_effects(queue, pcpu, now, Cause::Wake);
         }
@@ -135,17 +135,17 @@ impl<S: Sink> Hypervisor<S> {
     /// (xen-spec 0.3, 4.x).
     #[inline(always)]
     pub fn program_slice(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {
-        if !self.machine.free {
+        if !self.release.free {
             self.program_early_slice(queue, pcpu, now);
         }
     }
 
     fn program_early_slice(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {
         let p = &self.pcpus[pcpu];
-        let softirq = &self.machine.profile.softirq;
+        let softirq = &self.release.profile.softirq;
         let end_of_softirq = p.stage_at + softirq.after_pass;
-        let floor = end_of_softirq + self.machine.slop();
-        let late = self.machine.version >= XenVersion::V4_0;
+        let floor = end_of_softirq + self.release.slop();
+        let late = self.release.version >= XenVersion::V4_0;
         if !late || p.slice >= floor.saturating_since(now) {
             return;
         }
@@ -236,7 +236,7 @@ impl<S: Sink> Hypervisor<S> {
             return Back::NOT_YET;
         }
         let Decided { next, worked, .. } = decided;
-        let keep = self.machine.profile.keep + worked;
+        let keep = self.release.profile.keep + worked;
         let p = &mut self.pcpus[pcpu];
         p.prev = next;
         if keep.is_zero() {
@@ -316,8 +316,8 @@ impl<S: Sink> Hypervisor<S> {
             _ => false,
         };
         match lazy {
-            true => self.machine.profile.idle_switch,
-            false => self.machine.profile.switch,
+            true => self.release.profile.idle_switch,
+            false => self.release.profile.switch,
         }
     }
 
@@ -415,7 +415,7 @@ impl<S: Sink> Hypervisor<S> {
             self.raise(queue, pcpu, now, Cause::Ipi);
             return Back::NOT_YET;
         }
-        let resume = self.machine.profile.resume + refill;
+        let resume = self.release.profile.resume + refill;
         Back {
             to: next.map(|vcpu| (vcpu, now + resume)),
             ticked: None,
@@ -425,7 +425,7 @@ impl<S: Sink> Hypervisor<S> {
     /// Time that `vcpu` needs before it makes progress on `pcpu` again.
     #[inline]
     fn refill(&mut self, pcpu: PcpuId, vcpu: VcpuId) -> Duration {
-        if !self.machine.has_caches {
+        if !self.release.has_caches {
             return Duration::ZERO;
         }
         self.refill_caches(pcpu, vcpu)
@@ -433,7 +433,7 @@ impl<S: Sink> Hypervisor<S> {
 
     #[inline(never)]
     fn refill_caches(&mut self, pcpu: PcpuId, vcpu: VcpuId) -> Duration {
-        let profile = &self.machine.profile;
+        let profile = &self.release.profile;
         let p = &mut self.pcpus[pcpu];
         let undisturbed = p.last_vcpu == Some(vcpu);
         p.last_vcpu = Some(vcpu);

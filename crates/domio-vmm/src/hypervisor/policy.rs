@@ -1,6 +1,6 @@
 //! The policy of a host, with what it sees and what it asks for.
 
-use crate::hypervisor::machine::Machine;
+use crate::hypervisor::release::Release;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use domio_contract::control::{Kinds, PolicySeen};
@@ -48,19 +48,19 @@ impl Policy {
 
     /// The time for the work that the policy has reported since this was asked last.
     #[inline]
-    pub fn take_work(&mut self, machine: &Machine) -> Duration {
-        if !machine.prices_work {
+    pub fn take_work(&mut self, release: &Release) -> Duration {
+        if !release.prices_work {
             return Duration::ZERO;
         }
         let report = core::mem::take(&mut self.tables.work);
-        machine.profile.policy.price(&report)
+        release.profile.policy.price(&report)
     }
 
     /// The time for the search that the policy has reported of the wake-up under way.
     #[inline]
-    pub fn take_search(&mut self, machine: &Machine) -> Duration {
+    pub fn take_search(&mut self, release: &Release) -> Duration {
         let looks = self.tables.work.take(Work::Balance);
-        machine.profile.policy.balance * u64::from(looks)
+        release.profile.policy.balance * u64::from(looks)
     }
 
     /// What the policy sees of `vcpu`.

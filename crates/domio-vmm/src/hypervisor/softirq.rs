@@ -3,8 +3,8 @@
 
 use super::Hypervisor;
 use crate::event::Queue;
-use crate::hypervisor::machine::Machine;
 use crate::hypervisor::pcpu::{Cause, Pcpus, Phase};
+use crate::hypervisor::release::Release;
 use crate::process::WokenBy;
 use domio_contract::{Pause, Stop};
 use domio_core::{Duration, Instant, PcpuId, Sink};
@@ -12,18 +12,18 @@ use domio_core::{Duration, Instant, PcpuId, Sink};
 impl Pcpus {
     /// Lets the time from `cause` to the pass go by.
     #[inline(always)]
-    fn enter(&mut self, queue: &mut Queue, machine: &Machine, pcpu: PcpuId, cause: Cause) {
-        if machine.free {
+    fn enter(&mut self, queue: &mut Queue, release: &Release, pcpu: PcpuId, cause: Cause) {
+        if release.free {
             self.due.push(pcpu);
         } else {
-            self.enter_at_cost(queue, machine, pcpu, cause);
+            self.enter_at_cost(queue, release, pcpu, cause);
         }
     }
 
     #[inline(never)]
-    fn enter_at_cost(&mut self, queue: &mut Queue, machine: &Machine, pcpu: PcpuId, cause: Cause) {
-        let lead = machine.lead(cause);
-        let handled = self.handled(queue, machine, pcpu);
+    fn enter_at_cost(&mut self, queue: &mut Queue, release: &Release, pcpu: PcpuId, cause: Cause) {
+        let lead = release.lead(cause);
+        let handled = self.handled(queue, release, pcpu);
         let p = &mut self[pcpu];
         p.stage_at = (p.stage_at + lead).max(handled);
         if lead.is_zero() {
@@ -35,7 +35,7 @@ impl Pcpus {
 
     /// When those handlers of `pcpu`'s timers are over that have begun: the timer softirq goes
     /// before the scheduler's (xen-spec 0.2).
-    fn handled(&self, queue: &Queue, machine: &Machine, pcpu: PcpuId) -> Instant {
+    fn handled(&self, queue: &Queue, release: &Release, pcpu: PcpuId) -> Instant {
         let p = &self[pcpu];
         if p.handling == 0 {
             return Instant::ZERO;
@@ -44,7 +44,7 @@ impl Pcpus {
         let ends = begun.filter_map(|slot| queue.deadline(p.policy[slot]));
         let of_domains = self.domain_timers.last_handler(queue, pcpu);
         let last = ends.chain(of_domains).max();
-        last.map_or(Instant::ZERO, |end| end + machine.profile.handler)
+        last.map_or(Instant::ZERO, |end| end + release.profile.handler)
     }
 
     /// The softirq of a wake-up that began at `now` goes on for `time`: a pass on `pcpu` that is
@@ -53,12 +53,12 @@ impl Pcpus {
     pub fn put_off(
         &mut self,
         queue: &mut Queue,
-        machine: &Machine,
+        release: &Release,
         pcpu: PcpuId,
         now: Instant,
         time: Duration,
     ) {
-        if machine.profile.wake_first.is_zero() {
+        if release.profile.wake_first.is_zero() {
             return;
         }
         let later = (now + time).saturating_since(self[pcpu].stage_at);
@@ -106,12 +106,12 @@ impl<S: Sink> Hypervisor<S> {
                 };
                 p.stage_at = now;
                 self.halt(queue, pcpu, now);
-                self.pcpus.enter(queue, &self.machine, pcpu, cause);
+                self.pcpus.enter(queue, &self.release, pcpu, cause);
             }
             Phase::Entering => {
                 if cause == Cause::Wake {
-                    let work = self.machine.profile.wake_to_pass;
-                    self.pcpus.put_off(queue, &self.machine, pcpu, now, work);
+                    let work = self.release.profile.wake_to_pass;
+                    self.pcpus.put_off(queue, &self.release, pcpu, now, work);
                 }
             }
             Phase::Switching => p.again = true,
@@ -140,7 +140,7 @@ impl<S: Sink> Hypervisor<S> {
     /// `now`: the timer softirq goes before the scheduler's.
     #[inline]
     pub fn wake_first(&self, queue: &Queue, pcpu: PcpuId, now: Instant) -> Option<Instant> {
-        let within = self.machine.profile.wake_first;
+        let within = self.release.profile.wake_first;
         if within.is_zero() {
             return None;
         }

@@ -3,8 +3,8 @@
 use super::Hypervisor;
 use crate::event::Queue;
 use crate::hypervisor::domain_timer::{OF_DOMAINS, PRICE};
-use crate::hypervisor::machine::Machine;
 use crate::hypervisor::pcpu::{Cause, Pcpus, Phase};
+use crate::hypervisor::release::Release;
 use crate::process::WokenBy;
 use domio_contract::{Cx, Pause, Scheduler};
 use domio_core::{DomainId, Duration, Instant, PcpuId, Sink, VcpuId, XenVersion};
@@ -25,16 +25,16 @@ pub enum Expiry {
 impl Pcpus {
     /// As [`Pcpus::expire`] for an interrupt that is delivered at its time: nothing but a switch
     /// under way holds it back. The softirq that it comes from holds other timers back as always.
-    fn arrive(&mut self, machine: &Machine, pcpu: PcpuId, now: Instant, work: Duration) -> Expiry {
-        if machine.version < XenVersion::V4_0 {
-            return self.expire(machine, pcpu, now, work);
+    fn arrive(&mut self, release: &Release, pcpu: PcpuId, now: Instant, work: Duration) -> Expiry {
+        if release.version < XenVersion::V4_0 {
+            return self.expire(release, pcpu, now, work);
         }
-        let slop = machine.slop();
+        let slop = release.slop();
         let p = &mut self[pcpu];
         if p.phase == Phase::Switching && p.stage_at > now {
             return Expiry::Later(p.stage_at);
         }
-        let until = now + machine.profile.softirq.after_wake;
+        let until = now + release.profile.softirq.after_wake;
         p.timer_batch = now;
         p.softirq_end = until;
         p.timer_floor = until + slop;
@@ -49,27 +49,27 @@ impl Pcpus {
     #[inline]
     pub fn expire(
         &mut self,
-        machine: &Machine,
+        release: &Release,
         pcpu: PcpuId,
         at: Instant,
         work: Duration,
     ) -> Expiry {
-        if machine.free {
+        if release.free {
             return Expiry::Runs { until: at };
         }
-        self.expire_at_cost(machine, pcpu, at, work)
+        self.expire_at_cost(release, pcpu, at, work)
     }
 
     fn expire_at_cost(
         &mut self,
-        machine: &Machine,
+        release: &Release,
         pcpu: PcpuId,
         at: Instant,
         work: Duration,
     ) -> Expiry {
-        let late = machine.version >= XenVersion::V4_0;
-        let entry = machine.profile.softirq.entry;
-        let slop = machine.slop();
+        let late = release.version >= XenVersion::V4_0;
+        let entry = release.profile.softirq.entry;
+        let slop = release.slop();
         let p = &mut self[pcpu];
         if p.phase == Phase::Switching && p.stage_at > at {
             return Expiry::Later(p.stage_at);
@@ -114,7 +114,7 @@ impl<S: Sink> Hypervisor<S> {
     /// What becomes of the timer of `vcpu`, which expires now.
     #[inline]
     pub fn guest_expiry(&mut self, vcpu: VcpuId, pcpu: PcpuId, now: Instant) -> Expiry {
-        if self.machine.free {
+        if self.release.free {
             return Expiry::Runs { until: now };
         }
         self.guest_expiry_at_cost(vcpu, pcpu, now)
@@ -124,14 +124,14 @@ impl<S: Sink> Hypervisor<S> {
     fn guest_expiry_at_cost(&mut self, vcpu: VcpuId, pcpu: PcpuId, now: Instant) -> Expiry {
         let asleep = self.policy.view(vcpu).pause.has(Pause::BLOCKED);
         let work = if asleep {
-            self.machine.profile.wake_to_pass
+            self.release.profile.wake_to_pass
         } else {
-            self.machine.profile.softirq.of_guest()
+            self.release.profile.softirq.of_guest()
         };
         if asleep && self.vcpus[vcpu].guest.woken_by() == WokenBy::Interrupt {
-            self.pcpus.arrive(&self.machine, pcpu, now, work)
+            self.pcpus.arrive(&self.release, pcpu, now, work)
         } else {
-            self.pcpus.expire(&self.machine, pcpu, now, work)
+            self.pcpus.expire(&self.release, pcpu, now, work)
         }
     }
 
@@ -145,7 +145,7 @@ impl<S: Sink> Hypervisor<S> {
         vcpu: VcpuId,
         now: Instant,
     ) -> bool {
-        let legacy = self.machine.version <= XenVersion::V3_0;
+        let legacy = self.release.version <= XenVersion::V3_0;
         let ticks = self.pcpus[pcpu].host_ticks;
         let v = &mut self.vcpus[vcpu];
         let Some(tick) = &mut v.tick else {
@@ -171,7 +171,7 @@ impl<S: Sink> Hypervisor<S> {
         }
         match self
             .pcpus
-            .expire(&self.machine, pcpu, now, self.machine.profile.softirq.entry)
+            .expire(&self.release, pcpu, now, self.release.profile.softirq.entry)
         {
             Expiry::Later(at) => {
                 let timer = self.pcpus[pcpu].slice_timer;
@@ -186,7 +186,7 @@ impl<S: Sink> Hypervisor<S> {
 
     #[inline(always)]
     pub fn policy_timer(&mut self, queue: &mut Queue, pcpu: PcpuId, slot: u8, now: Instant) {
-        if self.machine.free {
+        if self.release.free {
             let tracing = self.trace.on();
             let timer = |s: &mut dyn Scheduler, cx: &mut Cx<'_>| s.timer(cx, pcpu, slot);
             let again = self.policy.call(now, tracing, timer);
@@ -230,17 +230,17 @@ impl<S: Sink> Hypervisor<S> {
         slot: u8,
         now: Instant,
     ) -> Option<bool> {
-        let work = self.machine.profile.timer_to_handler[slot as usize] + self.heap(pcpu);
-        match self.pcpus.expire(&self.machine, pcpu, now, work) {
+        let work = self.release.profile.timer_to_handler[slot as usize] + self.heap(pcpu);
+        match self.pcpus.expire(&self.release, pcpu, now, work) {
             Expiry::Later(at) => {
                 queue.arm(timer, at);
                 Some(false)
             }
             Expiry::Runs { until } if until > now => {
                 self.pcpus
-                    .extend_softirq(pcpu, self.machine.profile.softirq.again);
+                    .extend_softirq(pcpu, self.release.profile.softirq.again);
                 queue.arm(timer, until);
-                let handled = until + self.machine.profile.handler;
+                let handled = until + self.release.profile.handler;
                 let later = handled.saturating_since(self.pcpus[pcpu].stage_at);
                 self.pcpus.delay_pass(queue, pcpu, later);
                 Some(true)
@@ -273,7 +273,7 @@ impl<S: Sink> Hypervisor<S> {
 
     /// What the depth of the heap of `pcpu`'s timers adds to a handler.
     fn heap(&self, pcpu: PcpuId) -> Duration {
-        let deeper = self.machine.profile.softirq.heap;
+        let deeper = self.release.profile.softirq.heap;
         if deeper.is_zero() {
             return deeper;
         }
@@ -293,7 +293,7 @@ impl<S: Sink> Hypervisor<S> {
         now: Instant,
     ) -> Duration {
         let cost =
-            self.machine.profile.timer_to_handler[slot as usize] + self.machine.profile.handler;
+            self.release.profile.timer_to_handler[slot as usize] + self.release.profile.handler;
         self.ask(queue, pcpu, now, Cause::PolicyTimer, |s, cx| {
             if let Some(at) = s.timer(cx, pcpu, slot) {
                 cx.set_timer(pcpu, slot, at);
@@ -306,13 +306,13 @@ impl<S: Sink> Hypervisor<S> {
     /// slice timer and the policy's timers of `pcpu` fire up to the slop early.
     #[inline]
     fn fire_early(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {
-        if self.machine.version < XenVersion::V4_0 && !self.machine.profile.timer_slop.is_zero() {
+        if self.release.version < XenVersion::V4_0 && !self.release.profile.timer_slop.is_zero() {
             self.fire_within_slop(queue, pcpu, now);
         }
     }
 
     fn fire_within_slop(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {
-        let horizon = now + self.machine.profile.timer_slop;
+        let horizon = now + self.release.profile.timer_slop;
         for slot in 0..self.pcpus[pcpu].policy.len() {
             let timer = self.pcpus[pcpu].policy[slot];
             if queue.deadline(timer).is_some_and(|at| at < horizon) {
@@ -334,12 +334,12 @@ impl<S: Sink> Hypervisor<S> {
             return;
         };
         let pcpu = handled.unwrap_or_else(|| {
-            let pool = self.machine.pool_of(domain) & self.policy.tables.online;
+            let pool = self.release.pool_of(domain) & self.policy.tables.online;
             pool.first().expect("a pool has a pcpu online")
         });
         if handled.is_some() {
             self.pcpus.no_longer_handled(pcpu);
-        } else if !self.machine.free
+        } else if !self.release.free
             && let Some(begun) = self.handler_waits(queue, pcpu, timer, PRICE, now)
         {
             if begun {
@@ -354,9 +354,9 @@ impl<S: Sink> Hypervisor<S> {
                 cx.set_domain_timer(domain, at);
             }
         });
-        if !self.machine.free {
-            let cost = self.machine.profile.timer_to_handler[PRICE as usize]
-                + self.machine.profile.handler;
+        if !self.release.free {
+            let cost = self.release.profile.timer_to_handler[PRICE as usize]
+                + self.release.profile.handler;
             let waited = handled.is_some();
             self.handler_done(queue, pcpu, now, cost, entering.then_some(waited));
         }

@@ -83,7 +83,7 @@ impl<S: Sink> Hypervisor<S> {
         for (pcpu, answer) in &decided {
             worked += answer.worked;
             slowest = slowest.max(match answer.next == answer.current {
-                true => self.machine.profile.keep,
+                true => self.release.profile.keep,
                 false => self.switch_cost(*pcpu, answer.current, answer.next),
             });
         }

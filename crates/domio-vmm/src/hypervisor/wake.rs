@@ -23,7 +23,7 @@ impl<S: Sink> Hypervisor<S> {
             view.pause.clear(Pause::BLOCKED);
         }
         let (runnable, blocked) = (view.runnable(), view.pause.has(Pause::BLOCKED));
-        let trace_first = self.machine.version >= XenVersion::V3_4;
+        let trace_first = self.release.version >= XenVersion::V3_4;
         if self.trace.on() && trace_first {
             self.trace_wake(vcpu, on, now);
         }
@@ -40,7 +40,7 @@ impl<S: Sink> Hypervisor<S> {
             // and not used: to use what was written a moment ago would be to wait for it.
             if let [Effect::Tickle(pcpu)] = &self.policy.effects[..]
                 && *pcpu == on
-                && !self.machine.prices_work
+                && !self.release.prices_work
                 && self.policy.tables.work.count(Work::Balance) == 0
                 && self.policy.tables.online.contains(on)
             {
@@ -136,7 +136,7 @@ impl<S: Sink> Hypervisor<S> {
     ) {
         self.policy.tables.affinity[vcpu.index()] = Affinity { hard, soft };
         let stays = (hard & self.policy.tables.online).contains(self.policy.view(vcpu).pcpu);
-        if !stays || self.machine.version >= XenVersion::V4_3 {
+        if !stays || self.release.version >= XenVersion::V4_3 {
             self.move_away(queue, vcpu, now);
         }
     }

@@ -52,7 +52,7 @@ pub struct TraceReplay {
     pub format: Option<BlockFormatArg>,
     /// What the requests go to.
     #[command(flatten)]
-    pub machine: Machine,
+    pub rig: BlockRig,
     /// Tunable of the elevator, as written to sysfs
     #[arg(long, value_name = "NAME=VALUE", value_parser = key_and_value)]
     pub set: Vec<(String, String)>,
@@ -96,7 +96,7 @@ pub struct TraceReplay {
 
 /// An elevator and a drive.
 #[derive(Clone, Debug, Args)]
-pub struct Machine {
+pub struct BlockRig {
     /// Elevator
     #[arg(long, value_name = "NAME", default_value = "noop", add = Named::Elevator)]
     pub elevator: String,

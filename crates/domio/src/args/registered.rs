@@ -1,5 +1,5 @@
-//! Arguments of the commands that list and show what can be asked for by name: policies, controllers
-//! and elevators.
+//! Arguments of the commands that list and show what can be asked for by name: policies,
+//! controllers and elevators.
 
 use super::named::Named;
 use clap::{Args, Subcommand};

@@ -1,7 +1,7 @@
 //! `domio explain`: what the domains of a scenario or a trace wait for, and their packets; what the
 //! requests of a block trace wait for.
 
-use crate::args::{Explain, Global, Machine, TraceInput};
+use crate::args::{BlockRig, Explain, Global, TraceInput};
 use crate::files::Files;
 use crate::input::{self, InputKind};
 use crate::keeping;
@@ -109,11 +109,11 @@ fn of_block(args: &Explain, global: &Global) -> anyhow::Result<Status> {
     let Some(drive) = &args.drive else {
         return block::explain(path, args.format, args.json, global);
     };
-    let machine = Machine {
+    let rig = BlockRig {
         elevator: args.elevator.clone().unwrap_or_else(|| "noop".to_owned()),
         drive: drive.clone(),
     };
-    block::explain_replayed(path, args.format, &machine, args.json, global)
+    block::explain_replayed(path, args.format, &rig, args.json, global)
 }
 
 /// Simulates the scenario.

@@ -234,7 +234,7 @@ fn checking_a_scenario_reads_the_traces_that_it_replays() {
 #[test]
 fn a_recording_that_cannot_be_used_hides_no_other() {
     let folder = folder();
-    // The one whose twin is found soonest.
+    // The one whose simulation is found soonest.
     let from = recorded("c1-weights-1-2-4");
     let [description, trace] =
         ["scenario.json", "trace.bin"].map(|file| fs::read(from.join(file)).unwrap());

@@ -7,8 +7,8 @@ use predicates::str::contains;
 use std::path::Path;
 use tempfile::TempDir;
 
-/// What is offered for the last of `words`, as a shell asks: the words so far, and the number of the
-/// word to complete.
+/// What is offered for the last of `words`, as a shell asks: the words so far, and the number of
+/// the word to complete.
 fn offers(folder: &TempDir, words: &[&str]) -> Vec<String> {
     let index = words.len() - 1;
     let assert = domio(folder)

@@ -92,7 +92,7 @@ fn validate_prints_recorded_beside_simulated() {
     let [low, high] = [0, 1].map(|i| figure(domain, "share")["accepted"][i].as_f64().unwrap());
     let recorded = figure(domain, "share")["recorded"].as_f64().unwrap();
     assert!(low < recorded && recorded < high, "{domain}");
-    assert_eq!(trace["twins"], 40);
+    assert_eq!(trace["simulations"], 40);
 
     domio(&folder)
         .args(["validate", "nowhere"])
@@ -161,7 +161,7 @@ const MIXES: [(&str, &str, &[Guest]); 4] = [
 ];
 
 /// What the model did itself, written as xentrace would have, has to agree with the model: of each
-/// figure it is one more twin.
+/// figure it is one more simulation.
 #[test]
 fn a_simulated_host_agrees_with_its_own_trace() {
     let folder = folder();
@@ -227,7 +227,7 @@ fn a_simulated_host_agrees_with_its_own_trace() {
     );
 }
 
-/// Limits that are wider than twice the figure agree with anything: waits of 18 us where twins have
+/// Limits that are wider than twice the figure agree with anything: waits of 18 us where simulations have
 /// up to 2,890.
 #[test]
 fn limits_that_mean_nothing_cannot_tell() {

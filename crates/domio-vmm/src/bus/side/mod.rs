@@ -18,7 +18,7 @@ pub use input::{InputFiles, NoDemands, RecordedCalls, RecordedRequests, TaskInpu
 
 use crate::config::TaskConfig;
 use crate::evtchn::Abi;
-use crate::machine::Hardware;
+use crate::hardware::Hardware;
 use alloc::boxed::Box;
 use alloc::rc::Rc;
 use alloc::string::String;

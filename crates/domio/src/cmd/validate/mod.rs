@@ -7,7 +7,7 @@ use crate::out::{self, Status};
 use crate::progress::progress;
 use domio_front::{recordings, validated};
 use domio_lab::AllCores;
-use domio_twin::{Judgement, RecordingError};
+use domio_validate::{Judgement, RecordingError};
 
 /// Simulates every recording that is named, or all that ship, and compares. Those that cannot be
 /// used are told and hide none of the others. Of all that ship, an exact comparison takes those

@@ -4,7 +4,7 @@ use domio_answer::{Table, Tone};
 use domio_front::validated::{remarks, summary};
 use domio_report::text::{View, table};
 use domio_report::{figure, tables};
-use domio_twin::{Agreement, Compared, Judgement, Widening};
+use domio_validate::{Agreement, Compared, Judgement, Widening};
 
 /// One table a recording, one row a figure of a domain: its verdict, and what was judged within
 /// which limits, or why it was not. Then what else has to be known, and how many agree.
@@ -51,7 +51,7 @@ fn figures(agreement: &Agreement) -> Table {
     table
 }
 
-/// A recorded figure in the range of the twins' with its limits, or why it was not judged.
+/// A recorded figure in the range of the simulations' with its limits, or why it was not judged.
 fn judged(compared: &Compared, unit: &str) -> String {
     let why = compared.why.map(|why| why.to_string());
     if compared.verdict == Judgement::NotJudged {
@@ -62,16 +62,16 @@ fn judged(compared: &Compared, unit: &str) -> String {
     let (factor, unit) = figure::unit_for(largest, unit);
     let number = |value: f64| figure::number(value * factor);
     let recorded = compared.recorded.map_or("nothing".to_owned(), number);
-    let twins = compared.range.map(|ends| ends.map(number));
-    let twins = twins.map_or("nothing".to_owned(), |[low, high]| match low == high {
+    let simulations = compared.range.map(|ends| ends.map(number));
+    let simulations = simulations.map_or("nothing".to_owned(), |[low, high]| match low == high {
         true => low,
         false => format!("{low} to {high}"),
     });
     let limited = match compared.limit.0 {
-        None => figure::with_unit(&format!("{recorded} in {twins}"), unit),
+        None => figure::with_unit(&format!("{recorded} in {simulations}"), unit),
         Some(Widening { sum, factor: by }) => {
             let sum = sum.map_or(String::new(), |sum| format!(" ± {}", number(sum)));
-            let figures = figure::with_unit(&format!("{recorded} in {twins}{sum}"), unit);
+            let figures = figure::with_unit(&format!("{recorded} in {simulations}{sum}"), unit);
             let or = if sum.is_empty() { "" } else { " or" };
             let by = by.map(|by| format!("{or} ×÷{}", figure::short(by)));
             figures + &by.unwrap_or_default()
@@ -105,13 +105,13 @@ fn counts(agreements: &[Agreement]) -> String {
 /// How a row is read.
 fn legend(agreements: &[Agreement]) -> String {
     let exact = agreements.iter().any(|a| a.exact.0.is_some());
-    let most = agreements.iter().map(|a| a.twins).max().unwrap_or(0);
-    let twins = match exact {
-        true => "the twin that follows best".to_owned(),
-        false => format!("{most} twins (drawn start states)"),
+    let most = agreements.iter().map(|a| a.simulations).max().unwrap_or(0);
+    let simulations = match exact {
+        true => "the simulation that follows best".to_owned(),
+        false => format!("{most} simulations (drawn start states)"),
     };
     format!(
-        "What was judged: recorded in lowest to highest of {twins},\n\
+        "What was judged: recorded in lowest to highest of {simulations},\n\
          made wider by limits: so much on either side (±) or by a factor (×÷).\n"
     )
 }
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
     use domio_answer::Maybe;
     use domio_core::DomainId;
-    use domio_twin::{DomainAgreement, Doubt, FigureAgreement, Followed, Parting};
+    use domio_validate::{DomainAgreement, Doubt, FigureAgreement, Followed, Parting};
 
     fn pair(recorded: f64, simulated: f64, verdict: Judgement) -> Compared {
         Compared {
@@ -178,7 +178,7 @@ mod tests {
             name: name.into(),
             verdict,
             pcpus: 1,
-            twins: 40,
+            simulations: 40,
             exact: Maybe(None),
             domains: vec![domain(verdict)],
             remarks: vec![],
@@ -237,13 +237,16 @@ mod tests {
             ],
             &View::default(),
         );
-        assert!(text.contains("of 40 twins (drawn start states),"), "{text}");
+        assert!(
+            text.contains("of 40 simulations (drawn start states),"),
+            "{text}"
+        );
         let heads = [
             "\nburn7: agrees; 4 agree and 2 are not judged\n",
             "\ncap30: differs; 3 agree, 1 differs and 2 are not judged\n",
         ];
         assert!(heads.iter().all(|head| text.contains(head)), "{text}");
-        let differs = "cap30: g1 differs in share: 14.2 is recorded, 19 to 21 agrees, twins \
+        let differs = "cap30: g1 differs in share: 14.2 is recorded, 19 to 21 agrees, simulations \
                        have 20\n";
         assert!(text.contains(differs), "{text}");
         let end = "Of all figures 7 agree, 1 differs and 4 are not judged.\n\
@@ -280,7 +283,7 @@ mod tests {
         exact.exact = Maybe(Some(followed(None)));
         let text = render(std::slice::from_ref(&exact), &View::default());
         assert!(
-            text.contains("burn7: the best twin makes 9 of 10 recorded dispatches\n"),
+            text.contains("burn7: the best simulation makes 9 of 10 recorded dispatches\n"),
             "{text}"
         );
         exact.exact = Maybe(Some(followed(Some(Parting {
@@ -291,7 +294,7 @@ mod tests {
         }))));
         let text = render(&[exact], &View::default());
         let told = "it parts after 0.54 s, where d1v0 is dispatched in the recording and nobody in \
-                    the twin\n";
+                    the simulation\n";
         assert!(text.contains(told), "{text}");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::answers::Replayed;
 use super::{open, show, warn};
-use crate::args::{BlockFormatArg, Global, Machine, TraceReplay};
+use crate::args::{BlockFormatArg, BlockRig, Global, TraceReplay};
 use crate::files::{FileKind, Files, Output, is_stdout};
 use crate::input::{self, Stream};
 use crate::out::{self, Status};
@@ -13,7 +13,7 @@ use domio_answer::Inner;
 use domio_blk::drive::{DRIVES, DriveConfig, find_drive};
 use domio_blk::elevator::{ElevatorInfo, Tuning};
 use domio_blk::queue::QueueLimits;
-use domio_blk::trace::{LoopKind, MachineConfig};
+use domio_blk::trace::{LoopKind, RigConfig};
 use domio_meter::block::{BlockExplainer, BlockMeter};
 use domio_replay::block::{BlockCsv, BlockReplay, IntakeConfig, LeftOut};
 use domio_report::text::block as text;
@@ -37,13 +37,13 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(machine: &Machine, hz: i64, parts: &Parts) -> anyhow::Result<Self> {
-        let elevator = registered::elevator(&machine.elevator, parts)?;
-        let drive = find_drive(&machine.drive).ok_or_else(|| {
+    fn new(rig: &BlockRig, hz: i64, parts: &Parts) -> anyhow::Result<Self> {
+        let elevator = registered::elevator(&rig.elevator, parts)?;
+        let drive = find_drive(&rig.drive).ok_or_else(|| {
             let names = DRIVES.iter().map(|drive| drive.variant.word);
-            let near = suggest::near(&machine.drive, names.clone());
+            let near = suggest::near(&rig.drive, names.clone());
             let all: Vec<&str> = names.collect();
-            let name = &machine.drive;
+            let name = &rig.drive;
             anyhow!(
                 "no drive is called \"{name}\"{near}; there are {}",
                 all.join(", ")
@@ -62,8 +62,8 @@ impl Bench {
         })
     }
 
-    fn config(&self) -> MachineConfig {
-        MachineConfig {
+    fn config(&self) -> RigConfig {
+        RigConfig {
             limits: self.limits,
             elevator: self.elevator,
             tuning: self.tuning,
@@ -120,12 +120,12 @@ fn tell(left_out: &LeftOut, path: &Path) {
 pub fn explain_replayed(
     path: &Path,
     format: Option<BlockFormatArg>,
-    machine: &Machine,
+    rig: &BlockRig,
     as_json: bool,
     global: &Global,
 ) -> anyhow::Result<Status> {
     const HZ: i64 = 250;
-    let bench = Bench::new(machine, HZ, &global.parts)?;
+    let bench = Bench::new(rig, HZ, &global.parts)?;
     let reader = open(path, format, global)?;
     let mut replay = BlockReplay::new(reader, IntakeConfig::default(), bench.config());
     let mut explainer = BlockExplainer::new();
@@ -141,7 +141,7 @@ pub fn explain_replayed(
 /// # Errors
 /// When an option names nothing, a file cannot be read or written.
 pub fn replay(args: &TraceReplay, global: &Global) -> anyhow::Result<Status> {
-    let mut bench = Bench::new(&args.machine, args.hz, &global.parts)?;
+    let mut bench = Bench::new(&args.rig, args.hz, &global.parts)?;
     bench.limits.requests = args.nr_requests;
     for (name, value) in &args.set {
         tune(&mut bench, name, value)?;
@@ -203,7 +203,7 @@ pub fn replay(args: &TraceReplay, global: &Global) -> anyhow::Result<Status> {
         format: reader.format().name().to_owned(),
         damaged_places: reader.damage().places,
         elevator: bench.elevator.name.to_owned(),
-        drive: args.machine.drive.clone(),
+        drive: args.rig.drive.clone(),
         closed: args.closed,
         left_out: replay.left_out(),
         summary: Inner(meter.finish(replay.names())),

@@ -1,5 +1,0 @@
-//! Twins of recordings, from outside.
-
-mod credit2;
-mod faults;
-mod recordings;

@@ -1,0 +1,5 @@
+//! Simulations of recordings, from outside.
+
+mod credit2;
+mod faults;
+mod recordings;
