@@ -193,6 +193,24 @@ impl Sides<'_> {
     }
 
     fn domain(&self, id: DomainId, name: &str, reason: Option<String>) -> DomainAgreement {
+        let figures = self.figures(id);
+        let verdicts = figures.iter().map(|f| f.compared.verdict);
+        let verdict = Judgement::of_all(verdicts);
+        let differing = figures
+            .iter()
+            .filter(|f| f.compared.verdict == Judgement::Differs);
+        DomainAgreement {
+            id,
+            name: name.to_owned(),
+            verdict,
+            differs_in: differing.map(|f| f.figure.clone()).collect(),
+            figures: figures.into(),
+            reason,
+        }
+    }
+
+    /// All figures of a domain.
+    fn figures(&self, id: DomainId) -> [FigureAgreement; 6] {
         let l = self.limits;
         let us = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e3);
         let points = match self.smp {
@@ -246,25 +264,12 @@ impl Sides<'_> {
             ),
             ("switches_per_s", "switches", "1/s", of_nobody(switches)),
         ];
-        let verdicts = figures.iter().map(|(.., compared)| compared.verdict);
-        let verdict = Judgement::of_all(verdicts);
-        let figures = figures.map(|(figure, title, unit, compared)| FigureAgreement {
+        figures.map(|(figure, title, unit, compared)| FigureAgreement {
             figure: figure.into(),
             title: title.into(),
             unit: unit.into(),
             compared,
-        });
-        let differing = figures
-            .iter()
-            .filter(|f| f.compared.verdict == Judgement::Differs);
-        DomainAgreement {
-            id,
-            name: name.to_owned(),
-            verdict,
-            differs_in: differing.map(|f| f.figure.clone()).collect(),
-            figures: figures.into(),
-            reason,
-        }
+        })
     }
 }
 

@@ -105,8 +105,8 @@ pub enum Judgement {
 }
 
 texts! {
-    Judgement: |verdict| verdict.name().replace(' ', "_").into(),
-        |text, _| Judgement::ALL.into_iter().find(|verdict| verdict.name() == text.replace('_', " "));
+    Judgement: |verdict| verdict.key().into(),
+        |text, _| Judgement::ALL.into_iter().find(|verdict| verdict.key() == text);
     // A doubt is said, and never read back.
     Doubt: |doubt| doubt.to_string().into(), |_, _| None;
 }
@@ -118,6 +118,11 @@ impl Judgement {
         Judgement::CannotTell,
         Judgement::NotJudged,
     ];
+
+    /// As programs read it.
+    fn key(self) -> String {
+        self.name().replace(' ', "_")
+    }
 
     /// As people read it.
     pub fn name(self) -> &'static str {

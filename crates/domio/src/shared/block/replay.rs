@@ -187,8 +187,6 @@ pub fn replay(args: &TraceReplay, global: &Global) -> anyhow::Result<Status> {
             None => Ok(()),
         }
     })?;
-    let names = replay.names();
-    let (summary, waits) = (meter.finish(names), explainer.finish(names));
     match output.map(BlockCsv::into_inner) {
         Some(Written::Stdout(mut stdout)) => {
             stdout.flush()?;
@@ -208,19 +206,17 @@ pub fn replay(args: &TraceReplay, global: &Global) -> anyhow::Result<Status> {
         drive: args.rig.drive.clone(),
         closed: args.closed,
         left_out: replay.left_out(),
-        summary: Inner(summary),
-        waits: Inner(waits),
+        summary: Inner(meter.finish(replay.names())),
+        waits: Inner(explainer.finish(replay.names())),
     };
-    let text = || {
-        let Replayed {
-            format,
-            summary: Inner(summary),
-            waits: Inner(waits),
-            ..
-        } = &replayed;
-        text::replay(summary, waits, format, out::view())
-    };
-    out::answer(args.json, || replayed.answer(), text)?;
+    print(&replayed, args.json)
+}
+
+/// Prints what was asked, and what requests waited for.
+fn print(replayed: &Replayed, as_json: bool) -> anyhow::Result<Status> {
+    let (summary, waits) = (&replayed.summary.0, &replayed.waits.0);
+    let text = || text::replay(summary, waits, &replayed.format, out::view());
+    out::answer(as_json, || replayed.answer(), text)?;
     Ok(Status::Success)
 }
 
