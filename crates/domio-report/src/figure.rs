@@ -149,8 +149,8 @@ fn is_time(unit: &str) -> bool {
     TIMES.iter().any(|(name, _)| *name == unit)
 }
 
-/// A cell of a table as people read it: a time in the unit that fits, a part in percent and a number
-/// of times with two digits, an instant in seconds; a dash where there is nothing.
+/// A cell of a table as people read it: a time in the unit that fits, a part in percent and a
+/// number of times with two digits, an instant in seconds; a dash where there is nothing.
 pub fn shown(column: &Column, cell: &Cell) -> String {
     let unit = &*column.unit;
     let plain = |value: f64| match (is_time(unit), column.kind) {

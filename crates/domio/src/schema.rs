@@ -4,7 +4,8 @@
 //! a file in `schemas` and a line of [`SCHEMAS`].
 
 use crate::cmd::results;
-use domio_advise::{alert, dom0_share};
+use domio_advise::alert;
+use domio_advise::dom0_share::answers;
 use domio_answer::AnswerSpec;
 use domio_meter::Explanation;
 use domio_papers::{answer, claim_page};
@@ -34,7 +35,7 @@ const ANSWERS: &[fn() -> AnswerSpec] = &[
     results::diff_spec,
     results::prune_spec,
     alert::spec,
-    dom0_share::spec,
+    answers::spec,
 ];
 
 /// An output with a file of its own.

@@ -96,7 +96,8 @@ impl Dom0Point {
     }
 }
 
-/// A figure that tells how somebody is served: its key, its title, its unit, whether more is better.
+/// A figure that tells how somebody is served: its key, its title, its unit, and whether more is
+/// better.
 type Telling = (&'static str, &'static str, &'static str, bool);
 
 /// Figures that tell how a guest is served: the first of each row that it has counts.
