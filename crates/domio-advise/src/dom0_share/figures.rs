@@ -63,7 +63,7 @@ rows! {
         /// better.
         pub score: f64 = column("score", "times", ColumnKind::Fact);
         /// Who is served worst by that measure: a guest, or dom0.
-        pub worst_guest: String = fact("worst_guest").title("served worst");
+        pub worst_guest: String = fact("worst_guest").title("worst");
         /// Its measure.
         pub worst: f64 = column("worst", "times", ColumnKind::Fact).title("worst score");
         /// What dom0 used (of one pcpu).
