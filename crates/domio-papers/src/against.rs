@@ -1,6 +1,6 @@
 //! Two ledgers: which verdicts and which figures are not what they were.
 
-use crate::ledger::{ClaimLedger, Found};
+use crate::ledger::{ClaimFound, ClaimLedger};
 use domio_answer::{Inner, rows};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -12,9 +12,9 @@ rows! {
         /// Its id.
         pub id: String = key("id").title("claim");
         /// What the baseline found.
-        pub before: Inner<Found> = fact("before");
+        pub before: Inner<ClaimFound> = fact("before");
         /// What this ledger found.
-        pub after: Inner<Found> = fact("after");
+        pub after: Inner<ClaimFound> = fact("after");
     }
 
     /// What moved between two ledgers.
@@ -33,7 +33,7 @@ rows! {
 
 /// A ledger to compare with.
 #[derive(Clone, PartialEq, Debug)]
-pub struct BaselineLedger(BTreeMap<String, Found>);
+pub struct BaselineLedger(BTreeMap<String, ClaimFound>);
 
 #[derive(Deserialize)]
 struct Written {
@@ -44,7 +44,7 @@ struct Written {
 struct WrittenClaim {
     id: String,
     #[serde(flatten)]
-    found: Found,
+    found: ClaimFound,
 }
 
 impl BaselineLedger {
@@ -103,12 +103,12 @@ impl BaselineLedger {
 }
 
 /// What a reader of the ledger's JSON finds: a quick one may miss the last bit of a number.
-fn as_read(found: Found) -> Found {
+fn as_read(found: ClaimFound) -> ClaimFound {
     let read = |number: f64| {
         let text = serde_json::to_string(&number).unwrap_or_default();
         serde_json::from_str(&text).unwrap_or(number)
     };
-    Found {
+    ClaimFound {
         measured: found.measured.into_iter().map(read).collect(),
         ci95: found.ci95.map(|ends| ends.map(read)),
         ..found

@@ -86,7 +86,7 @@ rows! {
 
     /// What was found out about a claim.
     #[derive(Clone, PartialEq, Debug, Deserialize)]
-    pub struct Found {
+    pub struct ClaimFound {
         /// The verdict.
         pub verdict: Verdict = fact("verdict");
         /// Number of checks by verdict.
@@ -110,7 +110,7 @@ rows! {
         /// Id of the claim.
         pub id: String = key("id").title("claim");
         /// What was found out.
-        pub found: Found = fact("");
+        pub found: ClaimFound = fact("");
         /// What the paper says.
         pub expected: String = fact("expected");
         /// What a reader should know: how a shape was decided, why a claim fails, or why it could
@@ -255,14 +255,14 @@ impl ClaimResult {
     }
 
     /// The finding as a row.
-    pub fn found(&self) -> Found {
+    pub fn found(&self) -> ClaimFound {
         let (measured, in_words) = match &self.measured {
             Measured::Nothing => (Vec::new(), None),
             Measured::Number(number) => (vec![*number], None),
             Measured::Numbers(numbers) => (numbers.clone(), None),
             Measured::Text(text) => (Vec::new(), Some(text.clone())),
         };
-        Found {
+        ClaimFound {
             verdict: self.verdict,
             checks: Inner(self.counts()),
             measured,
@@ -349,8 +349,9 @@ impl ClaimLedger {
             not_implemented: count(Verdict::NotImplemented),
         }
     }
-    /// How many claims no check decides, by paper: "Not implemented: boutcher 12, gupta 15."; `None`
-    /// where checks decide all.
+
+    /// How many claims no check decides, by paper: "Not implemented: boutcher 12, gupta 15.";
+    /// `None` where checks decide all.
     pub fn not_implemented(&self) -> Option<String> {
         let entries = self.entries.iter();
         let open = entries.filter(|e| e.finding.verdict == Verdict::NotImplemented);

@@ -8,7 +8,8 @@ use crate::cmd::{self, results, scenario, sweep};
 use crate::shared::block::{self, ComparedTraces, Replayed, SummedUp};
 use crate::shared::registered;
 use domio_advise::calibrate::Calibration;
-use domio_advise::{alert, dom0_share};
+use domio_advise::alert;
+use domio_advise::dom0_share::answers;
 use domio_answer::AnswerSpec;
 use domio_front::comparison::ComparedVariants;
 use domio_front::conformance::suite_answer;
@@ -34,7 +35,7 @@ const ANSWERS: &[fn() -> AnswerSpec] = &[
     || Explanation::default().answer(|_| None, None, false).spec,
     || Calibration::default().answer().spec,
     alert::spec,
-    dom0_share::spec,
+    answers::spec,
     domio_monitor::lines::spec,
     || Summary::default().answer(|_| None, 0, false).spec,
     || CheckReport::default().answer(false, 0).spec,

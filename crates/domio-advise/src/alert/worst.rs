@@ -416,8 +416,8 @@ fn of_its_time(declared: &'static Declared) -> Option<&'static str> {
 }
 
 /// The run before the longest pause that begins within a second of `at`, or else the first one
-/// after that; the pause, and the next run, each line with the credit of the vcpu under a policy that
-/// has credits. Lines in the middle may be left out, which are counted.
+/// after that; the pause, and the next run, each line with the credit of the vcpu under a policy
+/// that has credits. Lines in the middle may be left out, which are counted.
 fn excerpt(built: &Built, watch: &Watch, at: Instant) -> (Vec<(AlertStep, Option<i64>)>, usize) {
     let near = at + Duration::from_millis(1_000);
     let pairs = || watch.runs.windows(2);

@@ -1,6 +1,8 @@
-//! What follows from the figures, in words.
+//! What the command answers: the figures, and what follows from them, in words.
 
 use super::{Dom0Axis, Dom0Outcome, Dom0Point};
+use domio_answer::{AnswerSpec, Answered, RowType, Sentence, rows};
+use domio_scenario::Scenario;
 
 /// A setting within this part of the best one serves as well as that.
 const AS_GOOD: f64 = 0.98;
@@ -11,6 +13,48 @@ const NOTABLE: f64 = 0.02;
 const PAYS_AT_MOST: f64 = 0.8;
 /// A domain that uses so much of what it can have (%) might use more.
 const SATURATED_PCT: f64 = 97.0;
+
+rows! {
+    /// What was tried, and what came out.
+    #[derive(Clone, PartialEq, Debug)]
+    struct Dom0Search {
+        /// Name of the scenario.
+        scenario: String = fact("scenario");
+        /// Seed of all random streams.
+        seed: u64 = fact("seed");
+        /// How often each setting was run.
+        replications: u32 = fact("replications");
+        /// Simulated time before measuring.
+        warmup_s: f64 = column("warmup_s", "s", ColumnKind::Fact);
+        /// Measured time.
+        duration_s: f64 = column("duration_s", "s", ColumnKind::Fact);
+        /// All figures.
+        outcome: Dom0Outcome = fact("");
+    }
+}
+
+/// What the answer is.
+pub fn spec() -> AnswerSpec {
+    let doc = "What `domio dom0-share --json` prints: what settings of dom0 give its guests.";
+    AnswerSpec::new("dom0-share", 2, doc, Dom0Search::spec())
+}
+
+/// The answer: `outcome` of `scenario` over so many replications, and what follows, in words.
+pub fn answer(scenario: &Scenario, replications: u32, outcome: &Dom0Outcome) -> Answered {
+    let plan = scenario.plan();
+    let search = Dom0Search {
+        scenario: scenario.name().to_owned(),
+        seed: plan.seed,
+        replications,
+        warmup_s: plan.warmup.as_nanos() as f64 / 1e9,
+        duration_s: plan.duration.as_nanos() as f64 / 1e9,
+        outcome: outcome.clone(),
+    };
+    let mut answer = Answered::new(spec(), search.cells());
+    let sentences = answers(outcome).into_iter();
+    answer.findings = sentences.map(Sentence::new).collect();
+    answer
+}
 
 /// What the outcome says, a sentence or two each: what dom0 needs, which setting serves the mix
 /// best, where more stops to help.

@@ -63,7 +63,7 @@ rows! {
         /// better.
         pub score: f64 = column("score", "times", ColumnKind::Fact);
         /// Who is served worst by that measure: a guest, or dom0.
-        pub worst_guest: String = fact("worst_guest").title("served worst");
+        pub worst_guest: String = fact("worst_guest").title("worst");
         /// Its measure.
         pub worst: f64 = column("worst", "times", ColumnKind::Fact).title("worst score");
         /// What dom0 used (of one pcpu).
@@ -96,7 +96,8 @@ impl Dom0Point {
     }
 }
 
-/// A figure that tells how somebody is served: its key, its title, its unit, whether more is better.
+/// A figure that tells how somebody is served: its key, its title, its unit, and whether more is
+/// better.
 type Telling = (&'static str, &'static str, &'static str, bool);
 
 /// Figures that tell how a guest is served: the first of each row that it has counts.

@@ -25,7 +25,7 @@ pub mod text;
 pub use figures::{Dom0Guest, Dom0Point, Dom0Service};
 pub use settings::{Dom0Axis, Dom0Setting};
 
-use domio_answer::{AnswerSpec, Answered, Inner, RowType, Sentence, rows};
+use domio_answer::{Inner, rows};
 use domio_contract::{Descriptor, Policy};
 use domio_core::DomainId;
 use domio_run::driver_work::OwnersOnly;
@@ -108,46 +108,6 @@ rows! {
         /// What was not tried.
         pub left_out: Vec<Dom0LeftOut> = parts("left_out", []);
     }
-
-    /// What was tried, and what came out.
-    #[derive(Clone, PartialEq, Debug)]
-    struct Dom0Search {
-        /// Name of the scenario.
-        scenario: String = fact("scenario");
-        /// Seed of all random streams.
-        seed: u64 = fact("seed");
-        /// How often each setting was run.
-        replications: u32 = fact("replications");
-        /// Simulated time before measuring.
-        warmup_s: f64 = column("warmup_s", "s", ColumnKind::Fact);
-        /// Measured time.
-        duration_s: f64 = column("duration_s", "s", ColumnKind::Fact);
-        /// All figures.
-        outcome: Dom0Outcome = fact("");
-    }
-}
-
-/// What the answer is.
-pub fn spec() -> AnswerSpec {
-    let doc = "What `domio dom0-share --json` prints: what settings of dom0 give its guests.";
-    AnswerSpec::new("dom0-share", 2, doc, Dom0Search::spec())
-}
-
-/// The answer: `outcome` of `scenario` over so many replications, and what follows, in words.
-pub fn answer(scenario: &Scenario, replications: u32, outcome: &Dom0Outcome) -> Answered {
-    let plan = scenario.plan();
-    let search = Dom0Search {
-        scenario: scenario.name().to_owned(),
-        seed: plan.seed,
-        replications,
-        warmup_s: plan.warmup.as_nanos() as f64 / 1e9,
-        duration_s: plan.duration.as_nanos() as f64 / 1e9,
-        outcome: outcome.clone(),
-    };
-    let mut answer = Answered::new(spec(), search.cells());
-    let sentences = answers::answers(outcome).into_iter();
-    answer.findings = sentences.map(Sentence::new).collect();
-    answer
 }
 
 /// Why there are no figures.

@@ -58,7 +58,8 @@ rows! {
         pub central: Verdict = fact("central");
         /// On how many of the others it holds, fails or is undecided.
         pub on: Inner<Checks> = fact("on");
-        /// The unknown that decides it best; null where it does not hold on some and fail on others.
+        /// The unknown that decides it best; null where it does not hold on some and fail on
+        /// others.
         pub decided_by: Maybe<Deciding> = fact("decided_by");
     }
 

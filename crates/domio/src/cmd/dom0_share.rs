@@ -9,7 +9,7 @@ use crate::shared::choice::Choice;
 use crate::shared::host;
 use crate::traces;
 use anyhow::anyhow;
-use domio_advise::dom0_share::{self, Dom0Fault, Dom0Plan, Dom0Subject, picture, text};
+use domio_advise::dom0_share::{self, Dom0Fault, Dom0Plan, Dom0Subject, answers, picture, text};
 use domio_front::{hosts, scenarios};
 use domio_lab::Keeping;
 use domio_report::svg::document::document;
@@ -43,7 +43,7 @@ pub fn run(args: &Dom0Share, global: &Global) -> anyhow::Result<Status> {
     }
     out::answer(
         args.json,
-        || dom0_share::answer(&scenario, args.how.replications, &outcome),
+        || answers::answer(&scenario, args.how.replications, &outcome),
         || text::render(&outcome, out::view()),
     )?;
     if let (Some(target), Some(path)) = (target, &args.plot) {

@@ -7,7 +7,7 @@ use crate::shared::kept::{KeptSide, is_database};
 use anyhow::{Context, anyhow};
 use domio_answer::Table;
 use domio_papers::against::{BaselineLedger, LedgerMoves};
-use domio_papers::ledger::{Checks, Found};
+use domio_papers::ledger::{Checks, ClaimFound};
 use domio_papers::reproduce::{Options, Reproduction, decide_again};
 use domio_papers::{Claim, Registry};
 use domio_report::text::table::render as render_table;
@@ -122,7 +122,7 @@ pub fn render(moves: &LedgerMoves) -> String {
 }
 
 /// What `found` has that `other` has not, besides the verdict: what was measured, or else the rest.
-fn differs(found: &Found, other: &Found) -> String {
+fn differs(found: &ClaimFound, other: &ClaimFound) -> String {
     if (&found.measured, &found.in_words) != (&other.measured, &other.in_words) {
         let numbers = || numbers(&found.measured);
         return found.in_words.clone().unwrap_or_else(numbers);

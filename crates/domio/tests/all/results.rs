@@ -222,7 +222,7 @@ fn what_is_kept_is_listed_and_shown() {
         .args(["results", "show", caught])
         .assert()
         .success()
-        .stdout(contains(caught).and(contains("mean and 95 % interval")));
+        .stdout(contains(caught).and(contains("mean and 95 %")));
     domio(&folder)
         .args(["results", "show", "ongaro.debit.9ms-cauhgt"])
         .assert()
