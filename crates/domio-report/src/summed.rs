@@ -70,9 +70,11 @@ impl<'a> Summed<'a> {
         let mut tables: Vec<Table> = accounted.into_iter().map(figures).collect();
         tables.push(self.unknown());
         tables.extend(others.into_iter().map(figures));
-        let domains = summary.domains.iter();
-        let names: Vec<_> = domains.map(|d| (d.id, self.domain(d.id))).collect();
         tables.extend(summary.driver_work.iter().map(|work| {
+            // A driver domain may have no records of its own.
+            let ids = work.done_for.iter().map(|(owner, _)| *owner);
+            let ids = [work.driver].into_iter().chain(ids);
+            let names: Vec<_> = ids.map(|id| (id, self.domain(id))).collect();
             let work = DriverFigures::of(work, &names);
             let measured_ms = summary.seconds() * 1e3;
             let mut table = driver_work::of_time("for", work.rows(), measured_ms);
