@@ -112,6 +112,6 @@ fn only(variant: &Variant, keys: &[&str]) -> (String, Vec<Sample>) {
 /// `figures` one below the other; their ids begin with `prefix`.
 pub fn drawn(prefix: &str, figures: &[Picture]) -> String {
     let each = figures.iter().enumerate();
-    let each = each.map(|(n, figure)| html::draw_figure(&format!("{prefix}-{}", n + 1), figure));
+    let each = each.map(|(n, figure)| html::draw_picture(&format!("{prefix}-{}", n + 1), figure));
     each.map(maud::PreEscaped::into_string).collect()
 }

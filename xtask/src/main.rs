@@ -7,7 +7,6 @@ mod bench;
 mod changed;
 mod compiler;
 mod docs;
-mod figures;
 mod fuzz;
 mod nightly;
 mod outside;
@@ -17,6 +16,7 @@ mod steps;
 mod task;
 mod test;
 mod tidy;
+mod verdicts;
 
 use anyhow::Result;
 use places::{cargo, root};

@@ -2,7 +2,7 @@
 
 use crate::places::{cargo, release_folder};
 use crate::steps::{self, Done, Step, cargo_command, succeeds};
-use crate::{figures, fuzz, outside, test};
+use crate::{fuzz, outside, test, verdicts};
 use anyhow::{Context as _, Result, bail};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -108,7 +108,7 @@ pub fn run(root: &Path, names: &[String]) -> Result<bool> {
                     "test --release --workspace --no-fail-fast --lib --bins --tests -- --ignored";
                 steps.push(Step::tests(name, about, line, &[]).linted());
             }
-            "verdicts" => steps.push(Step::own(name, about, figures::run)),
+            "verdicts" => steps.push(Step::own(name, about, verdicts::run)),
             "recordings" => steps.push(Step::own(name, about, recordings)),
             "oracle" => steps.push(Step::own(name, about, |root| {
                 script(root, &["bash", "oracle/run.sh"])

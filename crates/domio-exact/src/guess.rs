@@ -152,8 +152,8 @@ fn earn(v: &mut HiddenVcpu, parts: i64) {
     v.residual = burned.rem_euclid(PARTS) as u32;
 }
 
-/// Sets the first accounting of `guess` so that the simulation's falls on the first of which the trace
-/// has a record. How far those between drift follows from the model, which is asked.
+/// Sets the first accounting of `guess` so that the simulation's falls on the first of which the
+/// trace has a record. How far those between drift follows from the model, which is asked.
 fn align_accounting(host: &CreditHost, records: &[NamedRecord], guess: &mut Hidden) {
     let Some(first) = accounting_records(records).next() else {
         return;

@@ -1,20 +1,21 @@
-//! The search for the start state from which a simulation makes the recorded decisions: what a trace does
-//! not show of its start, credits and priority classes.
+//! The search for the start state from which a simulation makes the recorded decisions: what a
+//! trace does not show of its start, credits and priority classes.
 //!
 //! The credit scheduler never writes its credits into a trace, but its decisions depend on them:
 //! whom it dispatches, who begins and ceases to earn credit, who is parked. The estimate is the
-//! state from which the simulated simulation makes the same decisions as the recording for the longest
-//! time within an [estimation window](SearchSettings::window), which is the whole recording unless
-//! a caller says otherwise. Only the state at one instant is estimated; no parameter of the model
-//! is.
+//! state from which the simulated simulation makes the same decisions as the recording for the
+//! longest time within an [estimation window](SearchSettings::window), which is the whole recording
+//! unless a caller says otherwise. Only the state at one instant is estimated; no parameter of the
+//! model is.
 //!
 //! The search is a crowd of hill climbs from fixed seeds: the same recording gives the same
 //! estimate on every machine. Those that got highest go on, and the others begin anew, elsewhere or
 //! near them. What a decision tells about a credit is an interval that gets narrower the longer the
 //! simulation follows, so steps go down to a millionth of a credit and most lead nowhere.
 //!
-//! Such a simulation takes more from its recording than the demand of the guests: where their wake-ups
-//! come from ([`domio_replay::arrival`]), and interrupts that leave no record (`interrupts`).
+//! Such a simulation takes more from its recording than the demand of the guests: where their
+//! wake-ups come from ([`domio_replay::arrival`]), and interrupts that leave no record
+//! (`interrupts`).
 
 mod guess;
 mod hold;
@@ -116,9 +117,9 @@ pub fn agreement(
     ))
 }
 
-/// The simulation of a recording under credit with whatever else the trace shows of its guests: where
-/// wake-ups come from, and interrupts that leave no record. It can make the recorded decisions one
-/// by one.
+/// The simulation of a recording under credit with whatever else the trace shows of its guests:
+/// where wake-ups come from, and interrupts that leave no record. It can make the recorded
+/// decisions one by one.
 ///
 /// # Errors
 /// As [`CreditHost::new`].
@@ -139,8 +140,8 @@ struct BestFit {
 }
 
 impl BestFit {
-    /// The first decision of `simulation` that is not as in `records`, when it begins in the estimated
-    /// state; `None` if it makes all.
+    /// The first decision of `simulation` that is not as in `records`, when it begins in the
+    /// estimated state; `None` if it makes all.
     fn parting(
         &self,
         host: &CreditHost,

@@ -43,8 +43,8 @@ impl Decisions {
         )
     }
 
-    /// How many decisions of a recording a simulation can make within the window at least, if it makes
-    /// all.
+    /// How many decisions of a recording a simulation can make within the window at least, if it
+    /// makes all.
     pub fn to_make(&self, host: &CreditHost, settings: &SearchSettings) -> usize {
         let end = host.length().saturating_sub(CUT_OFF);
         count(&self.lists, host, settings.window.min(end))

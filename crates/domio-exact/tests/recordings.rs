@@ -1,4 +1,5 @@
-//! Simulations that make the decisions which were recorded on a real Xen 4.17 (`testdata/xen-traces`).
+//! Simulations that make the decisions which were recorded on a real Xen 4.17
+//! (`testdata/xen-traces`).
 //!
 //! The dispatches of one recording are followed to the last; `cargo xtask nightly` does so with the
 //! others.

@@ -2,7 +2,7 @@
 
 use crate::recordings::count;
 use domio_answer::{Answered, Inner, Maybe, Sentence, rows};
-use domio_report::figure;
+use domio_report::written;
 use domio_validate::{Agreement, Compared, Followed, Judgement};
 
 rows! {
@@ -85,14 +85,16 @@ pub fn summary(agreements: &[Agreement]) -> String {
 fn accepted(figure: &Compared) -> String {
     let range = |range: Option<[f64; 2]>| {
         let words = |[a, b]: [f64; 2]| {
-            let [a, b] = [a, b].map(|value| figure::number(value.max(0.0)));
+            let [a, b] = [a, b].map(|value| written::number(value.max(0.0)));
             if a == b { a } else { format!("{a} to {b}") }
         };
         range.map_or("nothing".to_owned(), words)
     };
     format!(
         "{} is recorded, {} agrees, simulations have {}",
-        figure.recorded.map_or("nothing".to_owned(), figure::number),
+        figure
+            .recorded
+            .map_or("nothing".to_owned(), written::number),
         range(figure.accepted),
         range(figure.range),
     )
@@ -108,7 +110,7 @@ fn follows(followed: &Followed) -> String {
     let who = |side: &Option<String>| side.clone().unwrap_or("nobody".to_owned());
     format!(
         "{made}; it parts after {} s, where {} {} in the recording and {} in the simulation",
-        figure::number(parts.at_s),
+        written::number(parts.at_s),
         who(&parts.recorded),
         parts.decision,
         who(&parts.simulated),

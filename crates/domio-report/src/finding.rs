@@ -4,7 +4,7 @@
 use crate::data::{
     BarGroup, Bars, Cdf, Chart, Lines, Panel, Panels, Sequence, Stack, Timeline, TimelineRow,
 };
-use crate::figure;
+use crate::written;
 use domio_core::Runstate;
 use domio_stats::Estimate;
 use domio_stats::gains::PART;
@@ -114,7 +114,7 @@ fn difference(bars: &Bars, group: &BarGroup) -> Option<(f64, String)> {
         ratio => format!("{:.0} % less than", (1.0 - 1.0 / ratio) * 100.0),
     };
     let [low_name, high_name] = [low.0, high.0];
-    let [low, high] = [low.1.mean, high.1.mean].map(|mean| figure::brief(mean, &bars.value.unit));
+    let [low, high] = [low.1.mean, high.1.mean].map(|mean| written::brief(mean, &bars.value.unit));
     let told = format!("{group}, {value}: {low_name} has {less} {high_name} ({low}, {high}).");
     Some((size, told))
 }
@@ -125,7 +125,7 @@ fn extremes(values: &[(&str, &Estimate)], unit: &str) -> Option<String> {
     // The first of several that are equal.
     let most = values.iter().rev().max_by(by_mean)?;
     let least = values.iter().min_by(by_mean)?;
-    let value = |e: &Estimate| figure::with_unit(&figure::estimate(e), unit);
+    let value = |e: &Estimate| written::with_unit(&written::estimate(e), unit);
     Some(match most.0 == least.0 {
         true => format!("{}: {}.", most.0, value(most.1)),
         false => format!(
@@ -144,7 +144,7 @@ fn of_stack(stack: &Stack) -> Vec<String> {
         let parts = stack.parts.iter().zip(&bar.lengths);
         let known = parts.filter(|(_, length)| length.is_finite() && **length > 0.0);
         let (part, length) = known.max_by(|a, b| a.1.total_cmp(b.1))?;
-        let value = figure::with_unit(&figure::number(*length), &stack.value.unit);
+        let value = written::with_unit(&written::number(*length), &stack.value.unit);
         Some(format!("{}: most is {part}, {value}.", bar.name))
     };
     stack
@@ -164,7 +164,7 @@ fn of_cdf(cdf: &Cdf) -> Vec<String> {
             _ => ("99 %", 0.99),
         };
         let (value, largest) = (series.quantile(q)?, series.quantile(1.0)?);
-        let [value, largest] = [value, largest].map(|v| figure::brief(v, &cdf.value.unit));
+        let [value, largest] = [value, largest].map(|v| written::brief(v, &cdf.value.unit));
         Some(format!(
             "{}: {words} below {value}, the largest {largest}.",
             series.name
@@ -174,11 +174,11 @@ fn of_cdf(cdf: &Cdf) -> Vec<String> {
 }
 
 fn of_timeline(timeline: &Timeline) -> Vec<String> {
-    let ms = |ns: u64| figure::brief(ns as f64 / 1e6, "ms");
+    let ms = |ns: u64| written::brief(ns as f64 / 1e6, "ms");
     let mut sentences = Vec::new();
     if let Some(wait) = &timeline.worst {
         let length = ms(wait.until_ns.saturating_sub(wait.from_ns));
-        let from = figure::number(wait.from_ns as f64 / 1e6);
+        let from = written::number(wait.from_ns as f64 / 1e6);
         sentences.push(format!(
             "{} waits for {length} from {from} ms on.",
             wait.row
@@ -198,7 +198,7 @@ fn of_timeline(timeline: &Timeline) -> Vec<String> {
         .filter(|(time, _)| *time > 0);
     if let Some((time, row)) = longest {
         let whole = timeline.until_ns.saturating_sub(timeline.from_ns).max(1);
-        let part = figure::short(time as f64 * 100.0 / whole as f64);
+        let part = written::short(time as f64 * 100.0 / whole as f64);
         sentences.push(format!(
             "Of the time shown {} waits most: {part} %.",
             row.name
@@ -231,8 +231,8 @@ fn lower_first(text: &str) -> String {
 fn of_sequence(sequence: &Sequence) -> Vec<String> {
     let unit = &sequence.value.unit;
     let series = |(name, values): &(String, Vec<f64>)| {
-        let median = figure::brief(domio_stats::median(values)?, unit);
-        let largest = figure::brief(domio_stats::quantile(values, 1.0)?, unit);
+        let median = written::brief(domio_stats::median(values)?, unit);
+        let largest = written::brief(domio_stats::quantile(values, 1.0)?, unit);
         Some(format!(
             "{name}: half below {median}, the largest {largest}."
         ))
@@ -241,8 +241,8 @@ fn of_sequence(sequence: &Sequence) -> Vec<String> {
 }
 
 fn of_lines(lines: &Lines) -> Vec<String> {
-    let along = |x: f64| figure::with_unit(&figure::number(x), &lines.along.unit);
-    let value = |e: Estimate| figure::with_unit(&figure::estimate(&e), &lines.value.unit);
+    let along = |x: f64| written::with_unit(&written::number(x), &lines.along.unit);
+    let value = |e: Estimate| written::with_unit(&written::estimate(&e), &lines.value.unit);
     let line = |line: &crate::data::Line| {
         let mut known = line.points.iter().filter_map(|p| Some((p.x, p.y?)));
         let first = known.next()?;

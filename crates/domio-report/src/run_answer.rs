@@ -1,6 +1,6 @@
 //! What `domio run` answers: the figures of a scenario's replications.
 
-use crate::{figure, overhead as costs, samples};
+use crate::{overhead as costs, samples, written};
 use domio_answer::{Answered, Sentence, rows};
 use domio_core::DomainId;
 use domio_meter::RanWhere;
@@ -149,8 +149,8 @@ pub fn findings(domains: &[(DomainId, String)], samples: &[Sample]) -> Vec<Sente
     let names: Vec<String> = domains.iter().map(|(_, name)| name.clone()).collect();
     let told = |jain: Option<Jain>, of: &str, which: &str| {
         let jain = jain?;
-        let index = figure::estimate(&jain.index);
-        let over = figure::names(jain.over);
+        let index = written::estimate(&jain.index);
+        let over = written::names(jain.over);
         Some(format!("Jain's index of {of}{over}{which}: {index}"))
     };
     let told = [

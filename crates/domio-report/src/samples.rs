@@ -5,9 +5,9 @@
 //! chart of "share", in the unit that the last word of the name stands for.
 
 use crate::data::{BarGroup, Bars, Chart, Picture, Quantity, Section};
-use crate::figure;
 use crate::svg::COLOURS;
 use crate::tables;
+use crate::written;
 use domio_answer::column::key;
 use domio_answer::{Column, Holds, Table};
 use domio_core::accounted::SHARE;
@@ -164,7 +164,7 @@ fn bars(
     };
     let (quantity, groups) = in_fitting_unit(quantity, groups);
     Picture::new(
-        figure::heading(&quantity.name, &quantity.unit),
+        written::heading(&quantity.name, &quantity.unit),
         Chart::Bars(Bars {
             value: quantity,
             // Shares are parts of a whole, and bars show that.

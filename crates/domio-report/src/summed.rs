@@ -1,6 +1,6 @@
 //! The summary of a trace: what it says in words, and as tables.
 
-use crate::{driver_work, figure, tables};
+use crate::{driver_work, tables, written};
 use domio_answer::{Answered, Cell, Column, Sentence, Table};
 use domio_core::{DomainId, Figure, FigureTable};
 use domio_meter::{DomainSummary, Summary};
@@ -32,14 +32,14 @@ impl<'a> Summed<'a> {
         let competing = summary.competing();
         let jain = summary.jain(&competing).filter(|_| competing.len() > 1);
         let jain = jain.map(|index| {
-            let over = figure::names(competing.iter().map(|id| self.domain(*id)));
-            let index = figure::number(index);
+            let over = written::names(competing.iter().map(|id| self.domain(*id)));
+            let index = written::number(index);
             format!("Jain's index of the running times of {over}, which compete: {index}")
         });
         // On one pcpu boosts are spread as they can be.
         let balance = summary.boost_balance().filter(|_| summary.pcpus.len() > 1);
         let balance = balance.map(|factor| {
-            let factor = figure::number(factor);
+            let factor = written::number(factor);
             format!("Load-balance factor of boosts over pcpus (mean by most): {factor}")
         });
         let undeclared = summary.undeclared.iter();
@@ -55,7 +55,7 @@ impl<'a> Summed<'a> {
             0 => String::new(),
             n => format!(", {n} more are lost"),
         };
-        let seconds = figure::number(self.summary.seconds());
+        let seconds = written::number(self.summary.seconds());
         format!("{} records in {seconds} s{lost}", self.summary.records)
     }
 

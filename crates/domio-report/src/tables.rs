@@ -4,7 +4,7 @@
 use crate::data::{
     Bars, Cdf, Chart, Lines, Panel, PanelCell, Panels, Printed, Quantity, Sequence, Stack, Timeline,
 };
-use crate::figure;
+use crate::written;
 use domio_answer::column::{column, count, fact, key};
 use domio_answer::{Cell, Column, ColumnKind, Holds, MeanCell, Table, Tone};
 use domio_core::{Figure, Runstate};
@@ -318,7 +318,7 @@ fn of_lines(lines: &Lines) -> Table {
 
 /// Name of the column of places along the axis.
 fn place(lines: &Lines) -> String {
-    figure::heading(&lines.along.name, &lines.along.unit)
+    written::heading(&lines.along.name, &lines.along.unit)
 }
 
 fn of_claims(entries: &[LedgerEntry]) -> Table {
@@ -334,7 +334,7 @@ fn of_claims(entries: &[LedgerEntry]) -> Table {
             claim.place.clone().into(),
             finding.verdict.name().into(),
             claim.expect.clone().into(),
-            figure::measured(&finding.measured, None, "").into(),
+            written::measured(&finding.measured, None, "").into(),
             finding.unit.clone().into(),
             low,
             high,
@@ -423,7 +423,7 @@ fn times(timeline: &Timeline) -> Table {
 
 /// The mean, the range and the marks by column, which go down the page.
 fn of_panel(panel: &Panel, columns: &[String]) -> Table {
-    let title = figure::heading(&panel.value.name, &panel.value.unit);
+    let title = written::heading(&panel.value.name, &panel.value.unit);
     let mut heads = vec![
         name("column").title(title),
         mean("mean", "").title(panel.mean.clone()),
@@ -436,14 +436,16 @@ fn of_panel(panel: &Panel, columns: &[String]) -> Table {
     let none = PanelCell::default();
     // Seven of them have to fit beside the rest.
     let list = |values: &[f64]| {
-        let texts = values.iter().map(|v| figure::short(*v));
+        let texts = values.iter().map(|v| written::short(*v));
         texts.collect::<Vec<_>>().join(" ")
     };
     for (i, column) in columns.iter().enumerate() {
         let shown = panel.cells.get(i).unwrap_or(&none);
         let mut cells = vec![Cell::from(column.clone()), shown.mean.into()];
         if !panel.range.is_empty() {
-            let range = shown.range.map(|ends| ends.map(figure::short).join(" to "));
+            let range = shown
+                .range
+                .map(|ends| ends.map(written::short).join(" to "));
             cells.push(range.into());
         }
         let marks = |i: usize| Cell::from(shown.marks.get(i).map(|m| list(m)));

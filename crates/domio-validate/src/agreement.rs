@@ -112,7 +112,8 @@ pub fn usable<T>(recording: &Recording, result: Result<T, String>) -> Result<T, 
     })
 }
 
-/// `recording` beside the simulations that begin in `states`; `exact` is what a search for them came to.
+/// `recording` beside the simulations that begin in `states`; `exact` is what a search for them
+/// came to.
 pub fn compare<P: PolicyState>(
     recording: &Recording,
     host: &SimulatedHost<P>,

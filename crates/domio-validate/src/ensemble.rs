@@ -1,17 +1,17 @@
 //! Start states that a recorded host may have had.
 //!
 //! A trace shows who runs, who waits and who sleeps when it begins, but not all of the policy's own
-//! state, which decides what comes next. An ensemble is a number of simulations of one recording. Each of
-//! them begins in another state, drawn from a random stream of its own: how is the policy's affair
-//! ([`PolicyState::draw`]). What all of them have in common follows from the model and from what
-//! the guests asked for. Where they differ, the start decides.
+//! state, which decides what comes next. An ensemble is a number of simulations of one recording.
+//! Each of them begins in another state, drawn from a random stream of its own: how is the policy's
+//! affair ([`PolicyState::draw`]). What all of them have in common follows from the model and from
+//! what the guests asked for. Where they differ, the start decides.
 
 use crate::policy::PolicyState;
 use crate::simulated::SimulatedHost;
 use domio_sim::RandomStream;
 
-/// Simulations of an ensemble. Of so many equally likely figures one more lies outside of all the others
-/// with a probability of 2 in 41.
+/// Simulations of an ensemble. Of so many equally likely figures one more lies outside of all the
+/// others with a probability of 2 in 41.
 pub const TWINS: u32 = 40;
 
 /// The start states of an ensemble of `simulation`.

@@ -63,8 +63,8 @@ pub fn judge(description: &Description) -> Result<&'static Judge, String> {
 }
 
 impl Agreement {
-    /// Simulates an ensemble of simulations of `recording` and compares: the recording has to lie within
-    /// what the simulations show together, as nearly as two recordings of one host agree.
+    /// Simulates an ensemble of simulations of `recording` and compares: the recording has to lie
+    /// within what the simulations show together, as nearly as two recordings of one host agree.
     ///
     /// # Errors
     /// [`RecordingError::Unusable`] when its description cannot be simulated.

@@ -3,8 +3,8 @@
 use domio_answer::{Maybe, rows, texts};
 use std::fmt;
 
-/// The limit of each figure. A recording agrees with simulations when each of its figures lies within the
-/// range of the simulations' figures, made wider by the limit.
+/// The limit of each figure. A recording agrees with simulations when each of its figures lies
+/// within the range of the simulations' figures, made wider by the limit.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct AgreementLimits {
     /// Share, in points of percent of a pcpu, on one pcpu.
@@ -198,8 +198,8 @@ rows! {
 const WIDEST: f64 = 2.0;
 
 impl Compared {
-    /// `recorded` beside the figure of each simulation. Figures below `least` count as `least` where the
-    /// width of the limits is judged: what is so small is nothing to speak of.
+    /// `recorded` beside the figure of each simulation. Figures below `least` count as `least`
+    /// where the width of the limits is judged: what is so small is nothing to speak of.
     pub(crate) fn of(
         recorded: Option<f64>,
         simulations: &[Option<f64>],

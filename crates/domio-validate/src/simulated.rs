@@ -70,8 +70,8 @@ impl JobTimer {
 }
 
 impl<P: PolicyState> SimulatedHost<P> {
-    /// The simulation of `recording` on a machine of `profile`: its guests are woken when the recorded
-    /// ones were, and ask for as much.
+    /// The simulation of `recording` on a machine of `profile`: its guests are woken when the
+    /// recorded ones were, and ask for as much.
     ///
     /// # Errors
     /// A sentence that says what in the description cannot be simulated.
@@ -80,8 +80,8 @@ impl<P: PolicyState> SimulatedHost<P> {
         SimulatedHost::with(recording, profile, nothing, P::demands)
     }
 
-    /// As [`Simulation::new`] with what else the trace shows of its guests: `interrupts` that leave no
-    /// record, and the `demands_of` what was recorded of a vcpu.
+    /// As [`Simulation::new`] with what else the trace shows of its guests: `interrupts` that leave
+    /// no record, and the `demands_of` what was recorded of a vcpu.
     ///
     /// # Errors
     /// As [`Simulation::new`].

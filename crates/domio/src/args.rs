@@ -524,12 +524,12 @@ Examples:
   domio validate c1-burn7 --json
   domio validate c1-cap30 --exact
 
-The model agrees with a recording when every recorded figure lies within what forty simulations of the
-host show together, each begun in another start state, as nearly as two recordings of one host
+The model agrees with a recording when every recorded figure lies within what forty simulations of
+the host show together, each begun in another start state, as nearly as two recordings of one host
 agree. Figures with limits that are too wide to mean anything, or without any, cannot be told and
-decide nothing. With --exact the start state is looked for from which a simulation makes the recorded
-decisions for longest; where that simulation parts from the recording shows what is wrong with the
-model. That takes minutes.
+decide nothing. With --exact the start state is looked for from which a simulation makes the
+recorded decisions for longest; where that simulation parts from the recording shows what is wrong
+with the model. That takes minutes.
 
 The status is 1 when a recording differs from its simulation, and 2 when one cannot be used;
 the others are compared all the same.";

@@ -48,7 +48,7 @@ pub struct Suite {
     /// What a guest may do, by name.
     pub role: BTreeMap<String, RoleFile>,
     /// What is measured.
-    pub figure: Vec<FigureFile>,
+    pub figure: Vec<MeasureFile>,
     /// Its tests.
     pub test: Vec<TestFile>,
     /// Its configurations.
@@ -197,8 +197,8 @@ pub struct VaryFile {
 
 /// What is measured, of which domains.
 #[derive(Clone, Debug)]
-pub struct FigureFile {
-    /// See [`super::figures`].
+pub struct MeasureFile {
+    /// See [`super::measures`].
     pub measure: String,
     /// Of the domains of a group; of all without.
     pub group: Option<String>,

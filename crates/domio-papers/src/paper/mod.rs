@@ -11,9 +11,9 @@
 
 mod boosts;
 mod cell;
-mod figures;
 mod file;
 mod machines;
+mod measures;
 mod merge;
 mod read;
 mod run;

@@ -3,7 +3,7 @@
 mod tables;
 
 use super::file::{
-    ConfigurationFile, FigureFile, First, Guests, LineFile, MachineFile, PaperFile, RoleFile,
+    ConfigurationFile, First, Guests, LineFile, MachineFile, MeasureFile, PaperFile, RoleFile,
     Suite, TestFile, TimeByEffort, Times, Together, VaryFile,
 };
 use super::machines::{Unknown, UnknownRange};
@@ -13,7 +13,7 @@ use domio_scenario::{ScenarioErrors, read_document};
 use std::collections::BTreeMap;
 use tables::{
     BY_EFFORT, ByEffortKeys, CELLS, CONFIGURATION, CellsKeys, ConfigurationKeys, FIGURE, FIRST,
-    FigureKeys, FirstKeys, GUESTS, GuestsKeys, LINE, LineKeys, MACHINE, MachineKeys, PAPER,
+    FirstKeys, GUESTS, GuestsKeys, LINE, LineKeys, MACHINE, MachineKeys, MeasureKeys, PAPER,
     PaperKeys, ROLE, RoleKeys, SUITE, SuiteKeys, TEST, TIMES, TOGETHER, TestKeys, TimesKeys,
     TogetherKeys, UNKNOWN, UnknownKeys, VARY, VaryKeys,
 };
@@ -297,8 +297,8 @@ fn vary(cx: &mut dyn Checker, table: &dyn KeyTable) -> Option<VaryFile> {
     })
 }
 
-fn figure(cx: &mut dyn Checker, table: &dyn KeyTable) -> Option<FigureFile> {
-    let keys = FigureKeys::read(table);
+fn figure(cx: &mut dyn Checker, table: &dyn KeyTable) -> Option<MeasureFile> {
+    let keys = MeasureKeys::read(table);
     let mut over = BTreeMap::new();
     for entry in table.entries(keys.over.name) {
         for (_, text) in entry.texts {
@@ -310,7 +310,7 @@ fn figure(cx: &mut dyn Checker, table: &dyn KeyTable) -> Option<FigureFile> {
         let (name, count) = (keys.name.get()?, keys.count.get()?);
         Some(First { name, count })
     });
-    Some(FigureFile {
+    Some(MeasureFile {
         measure: keys.measure.get()?,
         group: keys.group.if_given()?,
         domain: keys.domain.if_given()?,

@@ -2,9 +2,9 @@
 
 use super::boosts::Boosts;
 use super::cell::PaperCell;
-use super::figures::{self, DeclaredFigure, Seen, Stretch, Tally};
 use super::file::{Length, seconds};
 use super::machines::Machine;
+use super::measures::{self, DeclaredMeasure, Seen, Stretch, Tally};
 use crate::registry::LabContext;
 use domio_core::{ClassId, DomainId, Duration, Instant, Names, NullSink, Record, Sink};
 use domio_meter::Meter;
@@ -21,7 +21,7 @@ const STEP: Duration = Duration::from_millis(100);
 pub struct Prepared {
     name: String,
     scenario: Scenario,
-    figures: Vec<DeclaredFigure>,
+    figures: Vec<DeclaredMeasure>,
     /// How long replies to requests of the measured time are waited for after it.
     patience: Duration,
     /// Length of the intervals of figures over time.
@@ -38,7 +38,7 @@ impl Prepared {
         let built = scenario.build(&NoReplay).map_err(|e| e.to_string())?;
         Ok(Prepared {
             name: cell.path(),
-            figures: figures::declared(cell, &built)?,
+            figures: measures::declared(cell, &built)?,
             patience: seconds(cell.suite.patience_s),
             every: interval(cell)?,
             scenario,
@@ -76,7 +76,7 @@ impl Prepared {
         let drawn = seeded.replication(replication).map_err(|e| e.to_string())?;
         let built = drawn.build(&NoReplay).map_err(|e| e.to_string())?;
         // Two kinds of recorder: records of packets and of whose work it is take time.
-        let (seen, sink) = match self.figures.iter().any(DeclaredFigure::is_of_traffic) {
+        let (seen, sink) = match self.figures.iter().any(DeclaredMeasure::is_of_traffic) {
             false => self
                 .simulate::<S, false>(&built, replication, sink)?
                 .finish(),
@@ -105,14 +105,14 @@ impl Prepared {
             boosts: self
                 .figures
                 .iter()
-                .any(DeclaredFigure::is_of_boosts)
+                .any(DeclaredMeasure::is_of_boosts)
                 .then(Boosts::default),
             ..Books::default()
         };
         let recorder = Recorder {
             phase: Phase::WarmUp,
             measured: begin..begin + built.duration,
-            unanswered: asks.flat_map(DeclaredFigure::domains).collect(),
+            unanswered: asks.flat_map(DeclaredMeasure::domains).collect(),
             whole: books(),
             now: self.every.map(|_| books()),
             stretches: Vec::new(),
@@ -225,7 +225,7 @@ fn adds(names: &Names, record: &Record, tally: &domio_core::Tally) -> Option<u64
     if record.class == ClassId::COMMON {
         return None;
     }
-    figures::added(names.declared(record)?, record, tally)
+    measures::added(names.declared(record)?, record, tally)
 }
 
 /// Takes what the figures are made of from the records; with `TRAFFIC` what driver domains do, too.

@@ -1,9 +1,9 @@
 //! Where the wake-ups of recorded guests come from.
 //!
 //! A recorded wake-up is at its time because of what went before: a sleeping Linux guest sets its
-//! timer when it blocks. When its simulated simulation is done later, because a rate limit held it back,
-//! the wake-up is later too; it does not fall into the work before and merge with it. The same
-//! holds for the kernel tick that still comes after a guest went idle. What tells them:
+//! timer when it blocks. When its simulated simulation is done later, because a rate limit held it
+//! back, the wake-up is later too; it does not fall into the work before and merge with it. The
+//! same holds for the kernel tick that still comes after a guest went idle. What tells them:
 //!
 //! - a wake-up within one tick of the block, at the phase of most such wake-ups, is the tick;
 //! - any other is a timer. One that was due already when it was set comes [`LEAST`] after the

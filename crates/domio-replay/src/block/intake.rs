@@ -1,7 +1,7 @@
 //! Which events of a trace are requests, whose, where, and when.
 
 use super::scaled;
-use super::spread::Spread;
+use super::spread::TimeSpreader;
 use domio_answer::rows;
 use domio_blk::elevator::{IoWay, Submitter};
 use domio_blk::trace::TraceIo;
@@ -87,7 +87,7 @@ pub struct Intake<R> {
     seen: VecDeque<BlockEvent>,
     /// The act that makes a request; `None` before the trace was looked at.
     act: Option<BlockAct>,
-    spread: Spread,
+    spread: TimeSpreader,
     over: bool,
     known: Vec<Known>,
     /// Contexts of awaited requests whose end is to come, by device and sector.
@@ -101,7 +101,7 @@ impl<R: Read> Intake<R> {
         let resolution = reader.format().resolution();
         Intake {
             region: (sectors / u64::from(how.regions.max(1))).max(1),
-            spread: Spread::new(resolution, how.jitter),
+            spread: TimeSpreader::new(resolution, how.jitter),
             reader,
             how,
             seen: VecDeque::new(),

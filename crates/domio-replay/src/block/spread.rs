@@ -15,7 +15,7 @@ const COARSE: Duration = Duration::from_millis(100);
 
 /// Spreads times.
 #[derive(Debug)]
-pub struct Spread {
+pub struct TimeSpreader {
     /// Step of the clock; `None` where times stay as they are.
     step: Option<Duration>,
     held: VecDeque<BlockEvent>,
@@ -23,10 +23,10 @@ pub struct Spread {
     random: u64,
 }
 
-impl Spread {
+impl TimeSpreader {
     /// For a clock with steps of `resolution`.
     pub fn new(resolution: Duration, wanted: bool) -> Self {
-        Spread {
+        TimeSpreader {
             step: Some(resolution).filter(|step| wanted && *step >= COARSE),
             held: VecDeque::new(),
             ready: VecDeque::new(),

@@ -16,7 +16,7 @@ mod vcpus;
 pub use shares::{Shares, percent};
 
 use crate::data::{Chart, Picture, Section};
-use crate::{driver_work, figure, residence, tables};
+use crate::{driver_work, residence, tables, written};
 use domio_answer::column::{moment, share};
 use domio_answer::{Answered, Cell, Column, ColumnKind, Holds, Sentence, Table};
 use domio_core::{DomainId, Instant, VcpuName};
@@ -169,7 +169,7 @@ impl<'a> Explained<'a> {
 
     /// Who ran during a wait, and how long.
     fn ran_meanwhile(&self, wait: &LongWait) -> String {
-        let time = |ns: u64| figure::scaled(ns as f64, None, "ns");
+        let time = |ns: u64| written::scaled(ns as f64, None, "ns");
         // Who had less than a thousandth is of no interest to people.
         let behind = wait
             .behind

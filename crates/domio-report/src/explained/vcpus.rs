@@ -2,7 +2,7 @@
 
 use super::Explained;
 use super::shares::{Behind, Shares, percent};
-use crate::figure;
+use crate::written;
 use domio_meter::{VcpuWaits, Why};
 use std::collections::BTreeMap;
 
@@ -96,7 +96,7 @@ impl Explained<'_> {
             first.unwrap_or_default()
         };
         let verdict = |vcpu: &VcpuWaits| {
-            let part = |time| figure::short(percent(time, vcpu.runnable()));
+            let part = |time| written::short(percent(time, vcpu.runnable()));
             let behind = vcpu.behind().into_iter();
             let (whom, behind) = largest(behind.map(|(w, t)| (self.whom(w), t)).collect());
             let causes = vcpu.by_cause().into_iter();
@@ -104,7 +104,7 @@ impl Explained<'_> {
             format!(
                 "{} waited {} % of the time: {} % of that behind {whom}, {} % for \"{why}\".",
                 self.vcpu(vcpu.name),
-                figure::short(share(vcpu)),
+                written::short(share(vcpu)),
                 part(behind),
                 part(cause)
             )
@@ -121,7 +121,7 @@ impl Explained<'_> {
                 "{} was put to sleep while it ran, as by a cap, for {} % of the time. It was not \
                  runnable then; no wait holds that time.",
                 self.vcpu(v.name),
-                figure::short(percent(v.parked, whole))
+                written::short(percent(v.parked, whole))
             )
         };
         parked.map(told).collect()
@@ -139,7 +139,7 @@ impl Explained<'_> {
             format!(
                 "{} waited behind others for {} % of the time while another pcpu idled.",
                 self.vcpu(v.name),
-                figure::short(percent(v.idle_elsewhere, whole))
+                written::short(percent(v.idle_elsewhere, whole))
             )
         };
         idled.map(told).collect()

@@ -2,7 +2,7 @@
 
 use super::opening::{OfPaper, by_paper, title_of};
 use crate::data::PaperTitle;
-use crate::figure;
+use crate::written;
 use domio_papers::ledger::{ClaimLedger, ClaimResult, LedgerEntry, Verdict};
 use maud::{Markup, html};
 
@@ -133,7 +133,7 @@ fn row(entry: &LedgerEntry) -> Markup {
                 }
             }
             td class="measured" data-label="measured" {
-                (folded(&figure::measured(&finding.measured, finding.ci95, &finding.unit)))
+                (folded(&written::measured(&finding.measured, finding.ci95, &finding.unit)))
                 @if !finding.note.is_empty() { small { (folded(&finding.note)) } }
                 @if !finding.checks.is_empty() { (checks(finding)) }
             }

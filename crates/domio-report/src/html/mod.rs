@@ -10,7 +10,7 @@ pub use opening::title as claims_title;
 
 use crate::data::{BarGroup, Chart, Picture, ReportData, Section};
 use crate::svg::document::CHART_STYLE;
-use crate::{figure, finding, svg, tables};
+use crate::{finding, svg, tables, written};
 use domio_answer::{Table, Tone};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use std::ops::Range;
@@ -150,7 +150,7 @@ fn draw_section(index: usize, section: &Section) -> Markup {
             h2 { (section.title) }
             @if !section.text.is_empty() { p { (prose(&section.text)) } }
             @for (n, figure) in section.figures.iter().enumerate() {
-                (draw_figure(&anchor(index, n), figure))
+                (draw_picture(&anchor(index, n), figure))
             }
         }
     }
@@ -158,7 +158,7 @@ fn draw_section(index: usize, section: &Section) -> Markup {
 
 /// A figure with its caption, its picture for wide and for narrow screens, and its tables. `id` is
 /// what links to it name.
-pub fn draw_figure(id: &str, figure: &Picture) -> Markup {
+pub fn draw_picture(id: &str, figure: &Picture) -> Markup {
     let (class, tables) = match &figure.chart {
         Chart::Table(table) => {
             let table = html! { details { summary { "Table" } (draw_table(table)) } };
@@ -241,7 +241,7 @@ fn draw_columns(table: &Table, columns: Range<usize>) -> Markup {
     let head = |at: usize| {
         let column = table.columns().get(at);
         column.map_or(String::new(), |c| {
-            figure::heading(&c.title, figure::unit(c))
+            written::heading(&c.title, written::unit(c))
         })
     };
     let class = |column: usize| (column > 0).then_some("figure");
@@ -261,7 +261,7 @@ fn draw_columns(table: &Table, columns: Range<usize>) -> Markup {
                         tr {
                             @for (column, cell) in shown().filter_map(|c| Some((c, row.get(c)?))) {
                                 td class=[class(column)] data-label=[label(column)] {
-                                    (figure::shown(&table.columns()[column], cell))
+                                    (written::shown(&table.columns()[column], cell))
                                     (marked(table.tone(number, column)))
                                 }
                             }
@@ -277,8 +277,8 @@ fn draw_columns(table: &Table, columns: Range<usize>) -> Markup {
 fn marked(tone: Tone) -> Markup {
     html! {
         @match tone {
-            Tone::Good => span class="better" { (figure::mark(Some(true))) },
-            Tone::Bad => span class="worse" { (figure::mark(Some(false))) },
+            Tone::Good => span class="better" { (written::mark(Some(true))) },
+            Tone::Bad => span class="worse" { (written::mark(Some(false))) },
             _ => "",
         }
     }

@@ -4,7 +4,7 @@ use super::letters::{TITLE, fit, text_width};
 use super::scale::Tick;
 use super::shape;
 use crate::data::Quantity;
-use crate::figure;
+use crate::written;
 use maud::{Markup, html};
 
 /// Room below a plot for the labels of its axis and its title.
@@ -13,7 +13,7 @@ pub const BELOW: f64 = 46.0;
 /// The title of an axis for `value`.
 pub fn title(value: &Quantity, log: bool) -> String {
     let suffix = if log { ", logarithmic" } else { "" };
-    figure::heading(&value.name, &value.unit) + suffix
+    written::heading(&value.name, &value.unit) + suffix
 }
 
 /// The title of a vertical axis, above its upper end: upright letters are read more easily.

@@ -11,7 +11,7 @@ use super::rows::BarRows;
 use super::scale::{Scale, spans_decades};
 use super::shape::{self, Area, Drawn, Xy, at, course};
 use crate::data::{BarGroup, Bars};
-use crate::figure;
+use crate::written;
 use domio_stats::Estimate;
 use maud::{Markup, html};
 
@@ -113,7 +113,7 @@ fn drawn(estimate: &Estimate) -> Option<[f64; 2]> {
 
 /// What is written beside a bar.
 fn text_of(group: &BarGroup, series: usize, estimate: &Estimate) -> String {
-    figure::estimate(estimate) + figure::mark(group.mark(series))
+    written::estimate(estimate) + written::mark(group.mark(series))
 }
 
 /// Where the bars are.
@@ -167,7 +167,7 @@ impl Frame<'_> {
             top, bottom, width, ..
         } = self.rows;
         let x = self.scale.place(*value);
-        let label = format!("{name}: {}", figure::number(*value));
+        let label = format!("{name}: {}", written::number(*value));
         let label = fit(&label, SMALL, width);
         let wide = text_width(&label, SMALL);
         let (class, beside) = match x + 6.0 + wide > width {
@@ -256,7 +256,7 @@ fn whisker([low, high]: [f64; 2], y: f64) -> Markup {
 
 fn describe(group: &BarGroup, bars: &Bars, series: usize, estimate: &Estimate) -> String {
     let name = bars.series.get(series).map_or("", String::as_str);
-    let value = figure::with_unit(&figure::estimate(estimate), &bars.value.unit);
+    let value = written::with_unit(&written::estimate(estimate), &bars.value.unit);
     let mark = match group.mark(series) {
         Some(true) => ", better than the first",
         Some(false) => ", worse than the first",

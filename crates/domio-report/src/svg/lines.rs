@@ -6,7 +6,7 @@ use super::plot::{self, PlotArea};
 use super::scale::{Scale, ends_with_zero};
 use super::shape::{self, Drawn, polyline};
 use crate::data::{Line, Lines, Point};
-use crate::figure;
+use crate::written;
 use domio_stats::Estimate;
 use maud::{Markup, html};
 
@@ -62,8 +62,8 @@ fn upper(estimate: &Estimate) -> f64 {
 fn draw_line(look: usize, line: &Line, lines: &Lines, x: Scale, y: Scale) -> Markup {
     let place = |(along, e): (f64, Estimate)| (x.place(along), y.place(e.mean));
     let tip = |along: f64, e: &Estimate| {
-        let value = figure::with_unit(&figure::estimate(e), &lines.value.unit);
-        let (name, along) = (&line.name, figure::number(along));
+        let value = written::with_unit(&written::estimate(e), &lines.value.unit);
+        let (name, along) = (&line.name, written::number(along));
         format!("{name}, {along}: {value}, n = {}", e.n)
     };
     html! {

@@ -10,7 +10,7 @@ use super::look::colour;
 use super::scale::Scale;
 use super::shape::{self, Area, DOT, Drawn, PUBLISHED, Xy, course, diamond};
 use crate::data::{MarkShape, Panel, PanelCell, Panels};
-use crate::figure;
+use crate::written;
 use domio_stats::Estimate;
 use maud::{Markup, html};
 use std::ops::Range;
@@ -216,7 +216,7 @@ impl Cell<'_> {
             @if !panel.log { (shape::line_with_tip("mean", (x - half, y), (x + half, y), &tip)) }
             @for (i, ((shape, _), values)) in marks.enumerate() {
                 @for (place, value) in self.spread(values).into_iter().zip(values) {
-                    (mark(*shape, i, place, &format!("{tip}: {}", figure::number(*value))))
+                    (mark(*shape, i, place, &format!("{tip}: {}", written::number(*value))))
                 }
             }
             // At the end of the line, or through the triangle.
@@ -375,7 +375,7 @@ fn free(taken: &[Stretch], wanted: f64, height: f64, frame: Frame<'_>) -> Option
 }
 
 fn describe(panel: &Panel, mean: &Estimate, column: &str) -> String {
-    let value = figure::with_unit(&figure::estimate(mean), &panel.value.unit);
+    let value = written::with_unit(&written::estimate(mean), &panel.value.unit);
     format!("{column}: {} {value}, n = {}", panel.mean, mean.n)
 }
 

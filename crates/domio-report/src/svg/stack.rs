@@ -7,7 +7,7 @@ use super::rows::BarRows;
 use super::scale::Scale;
 use super::shape::{self, Area, Drawn};
 use crate::data::{Stack, StackBar};
-use crate::figure;
+use crate::written;
 use maud::{Markup, html};
 
 const BAR: f64 = 22.0;
@@ -75,7 +75,7 @@ fn draw_bar(bar: &StackBar, stack: &Stack, legend: &Legend, scale: Scale, top: f
         }
         // Last, so that nothing is drawn through a figure.
         @for (_, length, from, width) in &parts {
-            @let figure = figure::number(*length);
+            @let figure = written::number(*length);
             @if text_width(&figure, SMALL) + 10.0 <= *width {
                 @let place = (from + width / 2.0, top + BAR / 2.0 + 4.0);
                 (shape::text("value middle", place, &figure))
@@ -86,7 +86,7 @@ fn draw_bar(bar: &StackBar, stack: &Stack, legend: &Legend, scale: Scale, top: f
 
 fn describe(bar: &StackBar, stack: &Stack, part: usize, length: f64) -> String {
     let part = stack.parts.get(part).map_or("", String::as_str);
-    let value = figure::with_unit(&figure::number(length), &stack.value.unit);
+    let value = written::with_unit(&written::number(length), &stack.value.unit);
     format!("{}, {part}: {value}", bar.name)
 }
 

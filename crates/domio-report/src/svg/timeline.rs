@@ -9,7 +9,7 @@ use super::letters::{SMALL, fit, text_width, widest};
 use super::scale::Scale;
 use super::shape::{self, Area, Drawn, Xy};
 use crate::data::{Timeline, TimelineRow, TimelineSpan, Wait};
-use crate::figure::{self, TIMES};
+use crate::written::{self, TIMES};
 use domio_core::Runstate;
 use maud::{Markup, html};
 
@@ -36,7 +36,7 @@ pub fn draw(timeline: &Timeline, width: f64) -> Drawn {
     let unit = TimeUnit::of(timeline);
     let [from, until] = [timeline.from_ns, timeline.until_ns].map(|ns| unit.of_ns(ns));
     let x = Scale::exact(from, until, left, right);
-    let title = figure::heading("time since the measurement began", unit.name);
+    let title = written::heading("time since the measurement began", unit.name);
     let content = html! {
         (legend.draw(width, Swatch::Box))
         (states)
@@ -90,7 +90,7 @@ fn legend_of(timeline: &Timeline) -> Legend {
 fn mark_wait(wait: &Wait, x: Scale, unit: TimeUnit, y: f64) -> Markup {
     let [from, until] = [wait.from_ns, wait.until_ns].map(|ns| x.place(unit.of_ns(ns)));
     let frame = Area::new((from - 1.0, y + 1.0), (until - from + 2.0, ROW - 2.0));
-    let length = figure::number(unit.of_ns(wait.until_ns.saturating_sub(wait.from_ns)));
+    let length = written::number(unit.of_ns(wait.until_ns.saturating_sub(wait.from_ns)));
     let tip = format!("{} waits for {length} {}", wait.row, unit.name);
     frame.filled("worst", &tip)
 }
@@ -189,9 +189,9 @@ fn describe(stretch: &Stretch, row: &TimelineRow, timeline: &Timeline, unit: Tim
     let first = &stretch.first;
     let owner = timeline.owners.get(first.owner).map_or("", String::as_str);
     let (name, state, unit_name) = (&row.name, first.state.name(), unit.name);
-    let from = figure::number(unit.of_ns(first.from_ns));
+    let from = written::number(unit.of_ns(first.from_ns));
     if stretch.spans == 1 {
-        let length = figure::number(unit.of_ns(first.until_ns - first.from_ns));
+        let length = written::number(unit.of_ns(first.until_ns - first.from_ns));
         return format!("{name}: {owner} {state} from {from} {unit_name} for {length} {unit_name}");
     }
     format!(

@@ -3,7 +3,7 @@
 use crate::text::View;
 use crate::text::folded::folded;
 use crate::text::table::{render, render_all};
-use crate::{figure, tables};
+use crate::{tables, written};
 use domio_answer::column::share;
 use domio_answer::{Cell, Column, Holds, Table};
 use domio_meter::block::{
@@ -33,7 +33,7 @@ pub fn summary(summary: &BlockSummary, format: &str, view: &View) -> String {
     }
     let mut last = String::new();
     if let (Some(elevator), Some(device)) = (summary.elevator_depth.0, summary.device_depth.0) {
-        let [waiting, there] = [elevator.mean, device.mean].map(figure::number);
+        let [waiting, there] = [elevator.mean, device.mean].map(written::number);
         last = format!(
             "In the elevator {waiting} on average, {} at most; in the device {there}, {} at \
              most.\n",
@@ -55,7 +55,7 @@ fn covers(summary: &BlockSummary, format: &str) -> String {
     format!(
         "{} events of format {format} in {} on {}{counts}\n",
         summary.events,
-        figure::scaled(summary.seconds, None, "s"),
+        written::scaled(summary.seconds, None, "s"),
         match summary.devices {
             1 => "one device".to_owned(),
             many => format!("{many} devices"),
@@ -207,7 +207,7 @@ pub fn waits(waits: &BlockWaits, view: &View) -> String {
         let title = "What the trace does not tell:\n".to_owned();
         parts.push(lines.fold(title, |text, line| text + &line));
     }
-    let seconds = figure::number(waits.seconds);
+    let seconds = written::number(waits.seconds);
     parts.push(format!(
         "{} requests in {seconds} s, {} more without an end\n",
         waits.ended, waits.unended

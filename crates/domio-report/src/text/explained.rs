@@ -1,8 +1,8 @@
 //! What vcpus, packets and requests waited for, as tables.
 
 use crate::explained::Explained;
-use crate::figure;
 use crate::text::{View, page, sched_map};
+use crate::written;
 
 /// What is before the second and later lines of a sentence.
 pub(super) const INDENT: &str = "  ";
@@ -60,7 +60,7 @@ fn covers(explained: Explained<'_>) -> String {
     format!(
         "{} records of {pcpus}{policy} in {} s{runs}{lost}\n",
         explanation.records,
-        figure::number(explained.elapsed_ms() / 1e3)
+        written::number(explained.elapsed_ms() / 1e3)
     )
 }
 

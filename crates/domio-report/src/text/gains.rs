@@ -1,6 +1,6 @@
 //! Who gains and who pays, in lines.
 
-use crate::figure;
+use crate::written;
 use domio_answer::{Sentence, Tone};
 use domio_stats::gains::Gain;
 
@@ -113,10 +113,10 @@ fn first_of_each<'a>(changes: impl Iterator<Item = &'a Gain>) -> Vec<&'a Gain> {
 
 fn line(change: &Gain) -> String {
     let largest = change.from.abs().max(change.to.abs());
-    let (factor, unit) = figure::unit_for(largest, &change.unit);
-    let [from, to] = [change.from, change.to].map(|value| figure::number(value * factor));
-    let figures = figure::with_unit(&format!("{from} -> {to}"), unit);
-    let difference = figure::estimate(&change.difference.scaled(factor));
+    let (factor, unit) = written::unit_for(largest, &change.unit);
+    let [from, to] = [change.from, change.to].map(|value| written::number(value * factor));
+    let figures = written::with_unit(&format!("{from} -> {to}"), unit);
+    let difference = written::estimate(&change.difference.scaled(factor));
     let sign = if change.difference.mean > 0.0 {
         "+"
     } else {
@@ -128,7 +128,7 @@ fn line(change: &Gain) -> String {
     } else {
         unit
     };
-    let absolute = figure::with_unit(&format!("{sign}{difference}"), unit);
+    let absolute = written::with_unit(&format!("{sign}{difference}"), unit);
     let (domain, title) = (&change.domain, &change.title);
     let relative = relative(change.times);
     format!("{domain}: {title} {figures} ({absolute}, {relative})")
@@ -138,11 +138,11 @@ fn line(change: &Gain) -> String {
 fn relative(times: Option<f64>) -> String {
     match times {
         None => "from nothing".to_owned(),
-        Some(times) if times >= 2.0 => format!("{} times as much", figure::short(times)),
+        Some(times) if times >= 2.0 => format!("{} times as much", written::short(times)),
         Some(times) => {
             let percent = (times - 1.0) * 100.0;
             let sign = if percent > 0.0 { "+" } else { "" };
-            format!("{sign}{} %", figure::short(percent))
+            format!("{sign}{} %", written::short(percent))
         }
     }
 }
@@ -200,8 +200,8 @@ mod tests {
              \x20 nobody gains and nobody pays\n"
         );
         let told = findings(&labels, &changes);
-        let first = "sedf against credit: pays hog: wake to run, 95 % 10 -> 30 ms (+20.00 ± 0.10 ms, \
-                     3 times as much)";
+        let first = "sedf against credit: pays hog: wake to run, 95 % 10 -> 30 ms \
+                     (+20.00 ± 0.10 ms, 3 times as much)";
         assert_eq!((&*told[0].text, told[0].tone), (first, Tone::Bad));
         assert_eq!(
             told[3].text,

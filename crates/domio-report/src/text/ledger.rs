@@ -2,7 +2,7 @@
 
 use crate::text::View;
 use crate::text::table::render as drawn;
-use crate::{figure, tables};
+use crate::{tables, written};
 use domio_answer::{Table, Tone};
 use domio_papers::ledger::{Check, ClaimLedger, ClaimResult, Measured, Verdict};
 
@@ -65,7 +65,7 @@ fn decisive(finding: &ClaimResult) -> String {
         (None, _) if finding.checks.is_empty() => finding.note.clone(),
         (Some(check), _) if !check.figures.is_empty() => figures(check),
         (_, Measured::Number(_)) => {
-            figure::measured(&finding.measured, finding.ci95, &finding.unit)
+            written::measured(&finding.measured, finding.ci95, &finding.unit)
         }
         _ => finding.checks.first().map_or_else(String::new, figures),
     }

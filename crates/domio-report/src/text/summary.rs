@@ -1,13 +1,13 @@
 //! The summary of one trace as tables.
 
-use crate::figure;
 use crate::summed::Summed;
 use crate::text::View;
 use crate::text::table::render as table;
+use crate::written;
 
 /// Domains, pcpus and what the trace covers.
 pub fn render(summed: Summed<'_>, view: &View) -> String {
-    let seconds = figure::number(summed.summary.seconds());
+    let seconds = written::number(summed.summary.seconds());
     let mut parts = vec![format!(
         "Time and waits, from the first record to the last, {seconds} s:\n"
     )];

@@ -4,9 +4,9 @@
 //! them (the `anstream` crate) when the output is not a terminal or colour is not wanted; no tone
 //! carries a meaning that the text lacks.
 
-use crate::figure;
 use crate::text::folded::folded;
 use crate::text::view::{Sort, View, names, plain_title};
+use crate::written;
 use comfy_table::{
     Attribute, CellAlignment, Color, ColumnConstraint, ContentArrangement, LineStyle, TableStyle,
 };
@@ -61,7 +61,7 @@ impl Shown {
             key: column.key.clone().into_owned(),
             title: heading(
                 column,
-                match figure::unit(column) {
+                match written::unit(column) {
                     unit if unit == told => "",
                     unit => unit,
                 },
@@ -85,13 +85,13 @@ impl Shown {
                 _ if marks.contains(&at) => "  ",
                 _ => "",
             };
-            let text = figure::shown(column, cell) + mark;
+            let text = written::shown(column, cell) + mark;
             let (text, tone) = match typed.tone(row, at) {
                 Tone::Plain if cell.is_none() => (text, Tone::Dim),
                 Tone::Plain if at == 0 => (text, Tone::Strong),
                 tone => (text, tone),
             };
-            let worth = figure::worth(cell);
+            let worth = written::worth(cell);
             Text { text, tone, worth }
         };
         let columns = typed.columns();
@@ -106,7 +106,7 @@ impl Shown {
 /// The title of `column` with its unit below. Names have room.
 fn heading(column: &Column, unit: &str) -> String {
     match column.holds == Holds::Text && column.kind != ColumnKind::Key {
-        true => figure::two_lines(&column.title, unit),
+        true => written::two_lines(&column.title, unit),
         false => in_lines(&column.title, unit),
     }
 }
@@ -119,7 +119,7 @@ fn in_lines(title: &str, unit: &str) -> String {
         (None, Some((first, rest))) if title.len() > 8 => format!("{first}\n{rest}"),
         _ => title.to_owned(),
     };
-    figure::two_lines(&title, unit)
+    written::two_lines(&title, unit)
 }
 
 /// `table` as text that ends in a newline, as `view` asks for.
@@ -132,14 +132,14 @@ pub fn render(table: &Table, view: &View) -> String {
 pub fn titled(table: &Table, view: &View) -> String {
     let columns = table.columns().iter();
     let figures = columns.filter(|column| column.holds != Holds::Text);
-    let mut units = figures.map(figure::unit);
+    let mut units = figures.map(written::unit);
     let first = units.next().unwrap_or_default();
     let unit = if units.all(|unit| unit == first) {
         first
     } else {
         ""
     };
-    let heading = figure::heading(&table.title, unit);
+    let heading = written::heading(&table.title, unit);
     let table = Shown::of(table, unit).render_all(view);
     format!("{heading}\n\n{table}")
 }

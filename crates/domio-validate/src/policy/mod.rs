@@ -2,8 +2,8 @@
 //!
 //! A policy that can be judged brings a [`PolicyState`]: what a trace shows of the policy's own
 //! state when it begins, what it leaves open, and how the simulated policy is put into such a
-//! state. The rest of a simulation, the machine and the guests, is the same for all. The list of policies
-//! is [`judges`](crate::judge::judges).
+//! state. The rest of a simulation, the machine and the guests, is the same for all. The list of
+//! policies is [`judges`](crate::judge::judges).
 
 pub mod credit;
 pub mod credit2;
@@ -52,8 +52,8 @@ pub trait PolicyState: Sized + Send + Sync {
     /// multiples on Xen's own clock, too.
     fn clock(&self) -> (Duration, Duration);
 
-    /// What the simulations of an ensemble ask for in place of what was `recorded` of a vcpu: the demands
-    /// as they came, at their times.
+    /// What the simulations of an ensemble ask for in place of what was `recorded` of a vcpu: the
+    /// demands as they came, at their times.
     fn demands(recorded: Recorded) -> Vec<Demand> {
         recorded.demands
     }

@@ -113,7 +113,8 @@ fn what_is_wrong_in_one_thing_differs() {
     are_noticed(FAULTS);
 }
 
-/// Half of what somebody did, or twice as much, is noticed too: the demand is part of the simulation.
+/// Half of what somebody did, or twice as much, is noticed too: the demand is part of the
+/// simulation.
 #[test]
 fn another_recording_of_the_same_guests_differs() {
     let mut recording = shipped::recording("c1-burn7").unwrap();

@@ -23,8 +23,9 @@ use domio_papers::{
     ClaimLedger, Claims, Effort, Registry, answer, claim_page, experiments, recorded,
 };
 use domio_report::data::{PaperTitle, ReportData, Section};
-use domio_report::figures::PaperFigures;
-use domio_report::{figures, html, samples, text};
+use domio_report::pictures as paper_pictures;
+use domio_report::pictures::PaperPictures;
+use domio_report::{html, samples, text};
 use domio_scenario::Parts;
 
 /// Decides the claims, prints the ledger and writes the report. Without a selection, the tour of a
@@ -113,7 +114,7 @@ struct Decided {
     claims: Claims,
     registry: Registry,
     /// The papers' own figures.
-    figures: Vec<PaperFigures>,
+    figures: Vec<PaperPictures>,
     record: Record,
 }
 
@@ -130,7 +131,7 @@ impl Decided {
             registry.claims(&claims).map_err(papers::mistakes)?;
         }
         Ok(Decided {
-            figures: figures::of(&chosen.papers)?,
+            figures: paper_pictures::of(&chosen.papers)?,
             record: chosen.record()?,
             chosen,
             claims,
@@ -200,15 +201,15 @@ fn report(
         None => subject.chosen.told(),
     };
     // The papers' own figures take the place of bars of the same samples.
-    let mut sections = figures::sections(&subject.figures, &result.samples, &result.ledger);
+    let mut sections = paper_pictures::sections(&subject.figures, &result.samples, &result.ledger);
     let others = result.samples.into_iter();
     let others = others
-        .filter(|(name, _)| !figures::draws(&subject.figures, name))
+        .filter(|(name, _)| !paper_pictures::draws(&subject.figures, name))
         .collect();
     let mut others = samples::sections(&others);
     for section in &mut others {
         let decided = decides(&section.title, &subject.registry, &result.ledger);
-        section.figures.extend(figures::claims(decided));
+        section.figures.extend(paper_pictures::claims(decided));
     }
     sections.extend(others);
     let fact = |name: &str, fact: String| (name.to_owned(), fact);

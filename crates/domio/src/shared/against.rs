@@ -11,7 +11,7 @@ use domio_papers::ledger::{Checks, ClaimFound};
 use domio_papers::reproduce::{Options, Reproduction, decide_again};
 use domio_papers::{Claim, Registry};
 use domio_report::text::table::render as render_table;
-use domio_report::{figure, tables};
+use domio_report::{tables, written};
 use domio_run::Sample;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -157,7 +157,7 @@ fn numbers(numbers: &[f64]) -> String {
         [] => "none".to_owned(),
         all => all
             .iter()
-            .map(|n| figure::number(*n))
+            .map(|n| written::number(*n))
             .collect::<Vec<_>>()
             .join(", "),
     }

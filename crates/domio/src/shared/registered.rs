@@ -11,8 +11,8 @@ use domio_answer::{AnswerSpec, Answered, Cell, Column, RowType, Table, rows};
 use domio_blk::elevator::{ElevatorInfo, find_elevator};
 use domio_contract::Policy;
 use domio_core::{ParamKind, ParamSpec};
-use domio_report::figure;
 use domio_report::text::table::render;
+use domio_report::written;
 use domio_scenario::{Parts, unmodelled_policy};
 use std::borrow::Cow;
 
@@ -123,13 +123,13 @@ fn page(columns: &[Column], cells: &[Cell]) -> String {
         let shown = match (cell, &column.parts[..]) {
             (Cell::None, _) | (_, [_, _, ..]) => continue,
             (Cell::Rows(words), [word]) => {
-                let words = words.iter().map(|row| figure::shown(word, &row[0]));
+                let words = words.iter().map(|row| written::shown(word, &row[0]));
                 match words.collect::<Vec<_>>().join(", ") {
                     none if none.is_empty() => "nothing".to_owned(),
                     words => words,
                 }
             }
-            (cell, _) => figure::shown(column, cell),
+            (cell, _) => written::shown(column, cell),
         };
         text += &match number {
             0 => format!("{shown}: "),

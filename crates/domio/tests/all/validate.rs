@@ -227,8 +227,8 @@ fn a_simulated_host_agrees_with_its_own_trace() {
     );
 }
 
-/// Limits that are wider than twice the figure agree with anything: waits of 18 us where simulations have
-/// up to 2,890.
+/// Limits that are wider than twice the figure agree with anything: waits of 18 us where
+/// simulations have up to 2,890.
 #[test]
 fn limits_that_mean_nothing_cannot_tell() {
     let folder = folder();

@@ -86,7 +86,8 @@ keys! {
         patience_s: String = figure(), Need::Optional("0"),
             "How long after the measured time replies are waited for, in seconds.";
         times: Nested = by_name(&TIMES_OF), Need::Required, "How long tests are, by name.";
-        guests: Nested = nested(&GUESTS), Need::Optional("no guests"), "What guests have in common.";
+        guests: Nested = nested(&GUESTS), Need::Optional("no guests"),
+            "What guests have in common.";
         role: Nested = by_name(&ROLE_OF), Need::Optional("none"), "What a guest may do, by name.";
         figure: Nested = nested_list(&FIGURE), Need::Optional("none"), "What is measured.";
         test: Nested = nested_list(&TEST), Need::Required, "What is done.";
@@ -177,11 +178,11 @@ keys! {
 pub static FIGURE: KeySection = KeySection::plain(
     "[[suite.figure]]",
     "What is measured, of which domains.",
-    FigureKeys::KEYS,
+    MeasureKeys::KEYS,
 );
 
 keys! {
-    pub struct FigureKeys {
+    pub struct MeasureKeys {
         measure: String = text(), Need::Required, "What is measured.";
         group: String = text(), Need::Optional("all domains"), "Of the domains of a group.";
         domain: String = text(), Need::Optional("all domains"), "Of the domain of that name.";

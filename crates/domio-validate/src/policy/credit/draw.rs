@@ -12,11 +12,12 @@ use domio_sim::RandomStream;
 /// Nanoseconds that cost a credit.
 const CREDIT: u64 = 100_000;
 
-/// Start state `number` of `simulation`. What the trace shows of it is kept: runstates, who earns credit,
-/// who is parked, and the class that the first wake-up of a vcpu tells. Credits lie anywhere within
-/// a slice's worth of zero. The order in which vcpus wait and that in which accounting visits them
-/// are drawn. So are the phases of ticks and accounting, but every second simulation keeps those that the
-/// trace shows, for they may be special: at boot both begin at once.
+/// Start state `number` of `simulation`. What the trace shows of it is kept: runstates, who earns
+/// credit, who is parked, and the class that the first wake-up of a vcpu tells. Credits lie
+/// anywhere within a slice's worth of zero. The order in which vcpus wait and that in which
+/// accounting visits them are drawn. So are the phases of ticks and accounting, but every second
+/// simulation keeps those that the trace shows, for they may be special: at boot both begin at
+/// once.
 pub(super) fn draw(host: &SimulatedHost<CreditState>, number: u32) -> Hidden {
     let mut random = stream(number);
     let start = host.start();

@@ -7,12 +7,13 @@ use domio_core::{DomainId, Duration, Runstate};
 use domio_sched::credit2::CREDIT_INIT;
 use std::collections::BTreeSet;
 
-/// Start state `number` of `simulation`. Every second simulation begins as the trace shows it: with its
-/// credits, and with pools filled up when they were. In the others both are drawn, as if the host
-/// had been recorded at another time: where two runs of one host part over a microsecond, which of
-/// them was recorded is chance. A credit lies between nothing and what a reset gives, a remainder
-/// anywhere below the weight, what is left in a pool anywhere between nothing and all of it. So it
-/// does where the trace shows nothing. Budgets and averages of load are kept in all of them.
+/// Start state `number` of `simulation`. Every second simulation begins as the trace shows it: with
+/// its credits, and with pools filled up when they were. In the others both are drawn, as if the
+/// host had been recorded at another time: where two runs of one host part over a microsecond,
+/// which of them was recorded is chance. A credit lies between nothing and what a reset gives, a
+/// remainder anywhere below the weight, what is left in a pool anywhere between nothing and all of
+/// it. So it does where the trace shows nothing. Budgets and averages of load are kept in all of
+/// them.
 pub(super) fn draw(host: &SimulatedHost<Credit2State>, number: u32) -> Credit2Start {
     let mut random = stream(number);
     let (start, shown) = (host.start(), host.policy());

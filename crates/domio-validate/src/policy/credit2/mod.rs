@@ -130,7 +130,8 @@ impl PolicyState for Credit2State {
     }
 
     /// A vcpu that wakes is not boosted: it waits until the rate limit of who runs is over, and its
-    /// simulation for another while. So the simulation has the timers of its guest instead of their times.
+    /// simulation for another while. So the simulation has the timers of its guest instead of their
+    /// times.
     fn demands(recorded: Recorded) -> Vec<Demand> {
         attributed(recorded)
     }

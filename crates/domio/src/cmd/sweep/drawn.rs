@@ -4,7 +4,7 @@ use super::told::cells;
 use super::tracked::{PlotPoint, Plotted, TradeOff};
 use domio_answer::Holds;
 use domio_report::data::{BarGroup, Bars, Chart, Line, Lines, Picture, Point, Quantity, Section};
-use domio_report::figure;
+use domio_report::written;
 use domio_stats::Estimate;
 use domio_sweep::{Axis, SweepFigure};
 use std::collections::BTreeMap;
@@ -56,7 +56,7 @@ fn plotted(axes: &[Axis], plot: &Plotted) -> Picture {
         Holds::Text => bars(along, plot, name),
         _ => lines(along, plot, name),
     };
-    let heading = figure::title(&title, plot.figure.declared.unit);
+    let heading = written::title(&title, plot.figure.declared.unit);
     let file = format!("{} along {}", plot.figure, along.key());
     Picture::new(format!("{heading} along {}{caption}", along.key()), chart).named(&file)
 }

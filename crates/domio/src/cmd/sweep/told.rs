@@ -6,7 +6,7 @@ use domio_answer::column::{fact, parts};
 use domio_answer::{Answered, Cell, Holds, Maybe, Sentence, Table, rows};
 use domio_front::cells::setting;
 use domio_report::text::table::render as draw;
-use domio_report::{figure, tables};
+use domio_report::{tables, written};
 use domio_stats::Estimate;
 use domio_sweep::{Axis, Goal, Score, SweepFigure};
 use std::borrow::Cow;
@@ -259,12 +259,12 @@ fn figures(figures: &[SweepFigure]) -> Table {
 
 /// "wake to run, 99 %, of web", with the unit where cells do not have it.
 fn heading(figure: &SweepFigure) -> String {
-    figure::title(&figure.title(), figure.declared.unit)
+    written::title(&figure.title(), figure.declared.unit)
 }
 
 fn shown(mean: Option<&Estimate>, of: &SweepFigure) -> String {
     mean.map_or_else(
         || "-".to_owned(),
-        |mean| figure::cell(mean, of.declared.unit),
+        |mean| written::cell(mean, of.declared.unit),
     )
 }

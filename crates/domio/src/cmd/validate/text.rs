@@ -3,7 +3,7 @@
 use domio_answer::{Table, Tone};
 use domio_front::validated::{remarks, summary};
 use domio_report::text::{View, table};
-use domio_report::{figure, tables};
+use domio_report::{tables, written};
 use domio_validate::{Agreement, Compared, Judgement, Widening};
 
 /// One table a recording, one row a figure of a domain: its verdict, and what was judged within
@@ -59,8 +59,8 @@ fn judged(compared: &Compared, unit: &str) -> String {
     }
     let ends = compared.range.into_iter().flatten();
     let largest = ends.chain(compared.recorded).fold(0.0, f64::max);
-    let (factor, unit) = figure::unit_for(largest, unit);
-    let number = |value: f64| figure::number(value * factor);
+    let (factor, unit) = written::unit_for(largest, unit);
+    let number = |value: f64| written::number(value * factor);
     let recorded = compared.recorded.map_or("nothing".to_owned(), number);
     let simulations = compared.range.map(|ends| ends.map(number));
     let simulations = simulations.map_or("nothing".to_owned(), |[low, high]| match low == high {
@@ -68,12 +68,12 @@ fn judged(compared: &Compared, unit: &str) -> String {
         false => format!("{low} to {high}"),
     });
     let limited = match compared.limit.0 {
-        None => figure::with_unit(&format!("{recorded} in {simulations}"), unit),
+        None => written::with_unit(&format!("{recorded} in {simulations}"), unit),
         Some(Widening { sum, factor: by }) => {
             let sum = sum.map_or(String::new(), |sum| format!(" ± {}", number(sum)));
-            let figures = figure::with_unit(&format!("{recorded} in {simulations}{sum}"), unit);
+            let figures = written::with_unit(&format!("{recorded} in {simulations}{sum}"), unit);
             let or = if sum.is_empty() { "" } else { " or" };
-            let by = by.map(|by| format!("{or} ×÷{}", figure::short(by)));
+            let by = by.map(|by| format!("{or} ×÷{}", written::short(by)));
             figures + &by.unwrap_or_default()
         }
     };
@@ -99,7 +99,7 @@ fn counts(agreements: &[Agreement]) -> String {
         count(Judgement::CannotTell, "cannot be told", "cannot be told"),
         count(Judgement::NotJudged, "is not judged", "are not judged"),
     ];
-    figure::names(counts.into_iter().flatten())
+    written::names(counts.into_iter().flatten())
 }
 
 /// How a row is read.

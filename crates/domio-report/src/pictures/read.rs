@@ -4,10 +4,10 @@ mod pattern;
 mod tables;
 
 use super::spec::{
-    AxisSpec, Drawing, FigureSpec, ListSpec, MarkSpec, MeanSpec, Member, PanelSpec, PaperFigures,
+    AxisSpec, Drawing, ListSpec, MarkSpec, MeanSpec, Member, PanelSpec, PaperPictures, PictureSpec,
     Plot, Published, RangeSpec,
 };
-use crate::figure::brief;
+use crate::written::brief;
 use domio_core::keys::{
     Checker, Code, KeySection, KeyTable, Keys, Mistake, Nested, Slot, Span, list,
 };
@@ -15,8 +15,8 @@ use domio_scenario::{ScenarioErrors, read_document};
 use pattern::{NamedWords, Sets, expand, sets};
 use std::collections::BTreeMap;
 use tables::{
-    ALONG, Along, EXPERIMENT, ExperimentKeys, FIGURE, FILE, FigureKeys, File, KINDS, KindKeys,
-    MARK, MEAN, Mark, Mean, PANEL, PUBLISHED, PanelKeys, PrintedKeys, RANGE, REFERENCE, REMARK,
+    ALONG, Along, EXPERIMENT, ExperimentKeys, FIGURE, FILE, File, KINDS, KindKeys, MARK, MEAN,
+    Mark, Mean, PANEL, PUBLISHED, PanelKeys, PictureKeys, PrintedKeys, RANGE, REFERENCE, REMARK,
     Range, Reference, Remark, VALUE, ValueKeys,
 };
 
@@ -25,10 +25,10 @@ use tables::{
 /// # Errors
 /// Every mistake: of TOML, of a key that is unknown, missing or of the wrong type, of a set or a
 /// panel that is not there, of a key that the kind of figure lacks or has no use for.
-pub fn read(paper: &str, text: &str) -> Result<PaperFigures, ScenarioErrors> {
+pub fn read(paper: &str, text: &str) -> Result<PaperPictures, ScenarioErrors> {
     let name = format!("papers/{paper}/figures.toml");
     let figures = read_document(&name, text, &FILE, figures)?;
-    Ok(PaperFigures {
+    Ok(PaperPictures {
         paper: paper.to_owned(),
         figures,
     })
@@ -37,7 +37,7 @@ pub fn read(paper: &str, text: &str) -> Result<PaperFigures, ScenarioErrors> {
 /// The panels of the file, each with its table.
 type Panels = BTreeMap<String, (PanelKeys, Box<dyn KeyTable>)>;
 
-fn figures(cx: &mut dyn Checker, document: &dyn KeyTable) -> Option<Vec<FigureSpec>> {
+fn figures(cx: &mut dyn Checker, document: &dyn KeyTable) -> Option<Vec<PictureSpec>> {
     let keys = File::read(document);
     let shared = sets(cx, document.entries(keys.sets.name));
     let mut panels = Panels::new();
@@ -50,7 +50,7 @@ fn figures(cx: &mut dyn Checker, document: &dyn KeyTable) -> Option<Vec<FigureSp
     let mut ids: BTreeMap<String, Span> = BTreeMap::new();
     let tables = document.tables(cx, &keys.figure, &FIGURE);
     let figures = tables.iter().map(|table| {
-        let keys = FigureKeys::read(table);
+        let keys = PictureKeys::read(table);
         let own = sets(cx, table.entries(keys.sets.name));
         if let Some(id) = keys.id.get()
             && let Some(first) = ids.insert(id.clone(), table.span(&keys.id))
@@ -76,7 +76,7 @@ fn figures(cx: &mut dyn Checker, document: &dyn KeyTable) -> Option<Vec<FigureSp
 
 /// Reads one figure.
 struct Reader<'a> {
-    keys: FigureKeys,
+    keys: PictureKeys,
     table: &'a dyn KeyTable,
     shared: &'a NamedWords,
     own: NamedWords,
@@ -127,7 +127,7 @@ impl Reader<'_> {
         Mistake::new(Code::Conflict, at, what)
     }
 
-    fn figure(&self, cx: &mut dyn Checker) -> Option<FigureSpec> {
+    fn figure(&self, cx: &mut dyn Checker) -> Option<PictureSpec> {
         let keys = &self.keys;
         let kind = keys.kind.get()?;
         let good = self.only_what_the_kind_has(cx, kind);
@@ -143,7 +143,7 @@ impl Reader<'_> {
                 count: keys.count.get()?,
             },
         };
-        let figure = FigureSpec {
+        let figure = PictureSpec {
             id: keys.id.get()?,
             number: keys.number.get()?,
             title: keys.title.get()?,

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::data::Section;
-use crate::figures::{PaperFigures, draws, read, sections};
+use crate::pictures::{PaperPictures, draws, read, sections};
 use domio_papers::ledger::{ClaimResult, LedgerEntry};
 use domio_papers::{ClaimLedger, Claims};
 
@@ -96,7 +96,7 @@ fn streams() -> Sample {
     sample
 }
 
-fn drawn() -> (Vec<PaperFigures>, Vec<Section>) {
+fn drawn() -> (Vec<PaperPictures>, Vec<Section>) {
     let pings = streams()
         .with("ping.mean_ms", 20.0)
         .with("ping.deviation_ms", 30.0)
@@ -207,7 +207,7 @@ fn shipped_figures_draw_what_experiments_measure() {
     let cx = domio_papers::LabContext { seed: 1 };
     let claims = Claims::shipped();
     let mut all = All::new();
-    let papers = crate::figures::of(&domio_papers::folders::shipped()).unwrap();
+    let papers = crate::pictures::of(&domio_papers::folders::shipped()).unwrap();
     for figure in papers.iter().flat_map(|p| &p.figures) {
         for member in &figure.experiments {
             let known = registry.find(&member.key).is_some();

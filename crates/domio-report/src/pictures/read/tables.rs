@@ -27,10 +27,10 @@ static SET: Key = Key::new(
 static PANEL_KEY: Key = Key::new("NAME", KeyKind::Section(&PANEL), Need::Required, "A panel.");
 
 /// `[[figure]]`.
-pub static FIGURE: KeySection = KeySection::plain("[[figure]]", "A figure.", FigureKeys::KEYS);
+pub static FIGURE: KeySection = KeySection::plain("[[figure]]", "A figure.", PictureKeys::KEYS);
 
 keys! {
-    pub struct FigureKeys {
+    pub struct PictureKeys {
         id: String = form(&ID, id), Need::Required, "Name within the paper.";
         number: String = text(), Need::Required, "Number in the paper, as printed.";
         title: String = text(), Need::Required, "What it shows.";

@@ -15,7 +15,7 @@ mod read;
 mod spec;
 
 pub use read::read;
-pub use spec::{Drawing, FigureSpec, Member, PaperFigures};
+pub use spec::{Drawing, Member, PaperPictures, PictureSpec};
 
 use crate::data::{Chart, Picture, Section};
 use domio_papers::ClaimLedger;
@@ -35,7 +35,7 @@ pub const FILE: &str = "figures.toml";
 ///
 /// # Errors
 /// All mistakes of the first file that has some, with their lines.
-pub fn of(folders: &[PaperFolder]) -> Result<Vec<PaperFigures>, ScenarioErrors> {
+pub fn of(folders: &[PaperFolder]) -> Result<Vec<PaperPictures>, ScenarioErrors> {
     let with_figures = folders
         .iter()
         .filter_map(|paper| Some(read(&paper.name, paper.file(FILE)?)));
@@ -43,21 +43,21 @@ pub fn of(folders: &[PaperFolder]) -> Result<Vec<PaperFigures>, ScenarioErrors> 
 }
 
 /// Whether the samples of the experiment called `name` are drawn by one of `papers`.
-pub fn draws(papers: &[PaperFigures], name: &str) -> bool {
+pub fn draws(papers: &[PaperPictures], name: &str) -> bool {
     let mut figures = papers.iter().flat_map(|p| &p.figures);
     figures.any(|f| f.experiments.iter().any(|e| e.key == name))
 }
 
 /// One section a figure of `papers`, of those for which there are samples. Each has the claims of
 /// `ledger` about it.
-pub fn sections(papers: &[PaperFigures], samples: &All, ledger: &ClaimLedger) -> Vec<Section> {
-    let drawn: Vec<(&str, &FigureSpec, Picture)> = papers
+pub fn sections(papers: &[PaperPictures], samples: &All, ledger: &ClaimLedger) -> Vec<Section> {
+    let drawn: Vec<(&str, &PictureSpec, Picture)> = papers
         .iter()
         .flat_map(|p| p.figures.iter().map(|f| (p.paper.as_str(), f)))
         .filter_map(|(paper, spec)| Some((paper, spec, build::figure(paper, spec, samples)?)))
         .collect();
     let several = drawn.windows(2).any(|two| two[0].0 != two[1].0);
-    let section = |(paper, spec, figure): (&str, &FigureSpec, Picture)| {
+    let section = |(paper, spec, figure): (&str, &PictureSpec, Picture)| {
         let number = match several {
             true => format!("{paper}, {}", lower_first(&spec.number)),
             false => spec.number.clone(),
@@ -80,7 +80,7 @@ fn lower_first(text: &str) -> String {
     first.unwrap_or_default() + chars.as_str()
 }
 
-fn claims_about(spec: &FigureSpec, ledger: &ClaimLedger) -> Option<Picture> {
+fn claims_about(spec: &PictureSpec, ledger: &ClaimLedger) -> Option<Picture> {
     let entries = ledger.entries.iter();
     let entries = entries.filter(|e| spec.claims.iter().any(|p| e.claim.has_prefix(p)));
     claims(entries.cloned().collect())

@@ -22,7 +22,7 @@
 
 use super::boosts::Boosts;
 use super::cell::PaperCell;
-use super::file::FigureFile;
+use super::file::MeasureFile;
 use super::traffic::{self, Packets};
 use domio_core::accounted::SHARE;
 use domio_core::{ActorId, Adds, Declared, DomainId, Kind, Names, Record, Says};
@@ -175,8 +175,8 @@ const BALANCE: &str = "balance_factor";
 const POOL: &str = "pool_mb";
 
 /// A declared figure, with the domains that it is of.
-pub(super) struct DeclaredFigure {
-    file: FigureFile,
+pub(super) struct DeclaredMeasure {
+    file: MeasureFile,
     /// By id: name, and number of tasks that end.
     domains: Vec<(DomainId, String, u64)>,
     weight: PacketWeight,
@@ -192,7 +192,10 @@ pub(super) struct DeclaredFigure {
 ///
 /// # Errors
 /// When one asks for a measure, a group or a domain that is not there.
-pub(super) fn declared(cell: &PaperCell<'_>, built: &Built) -> Result<Vec<DeclaredFigure>, String> {
+pub(super) fn declared(
+    cell: &PaperCell<'_>,
+    built: &Built,
+) -> Result<Vec<DeclaredMeasure>, String> {
     let groups = cell.groups();
     let all = built.host.domains.iter().map(|domain| {
         let tasks = domain
@@ -203,7 +206,7 @@ pub(super) fn declared(cell: &PaperCell<'_>, built: &Built) -> Result<Vec<Declar
         (domain.id, domain.name.clone(), tasks)
     });
     let all: Vec<(DomainId, String, u64)> = all.collect();
-    let figure = |file: &FigureFile| {
+    let figure = |file: &MeasureFile| {
         let own = measure::figures().map(|f| f.key).chain(OTHERS);
         let known = own.chain(traffic::MEASURES).chain([DRAWN]);
         let known: Vec<&str> = known.collect();
@@ -265,7 +268,7 @@ pub(super) fn declared(cell: &PaperCell<'_>, built: &Built) -> Result<Vec<Declar
             })?;
         }
         let allocation = |(id, ..): &(DomainId, String, u64)| Some((*id, allocated(built, *id)?));
-        Ok(DeclaredFigure {
+        Ok(DeclaredMeasure {
             allocations: domains.iter().filter_map(allocation).collect(),
             pools: domains
                 .iter()
@@ -280,7 +283,7 @@ pub(super) fn declared(cell: &PaperCell<'_>, built: &Built) -> Result<Vec<Declar
     cell.suite.figure.iter().map(figure).collect()
 }
 
-impl DeclaredFigure {
+impl DeclaredMeasure {
     /// Whether it is made of round trips.
     pub fn is_of_replies(&self) -> bool {
         self.file.measure == "round_trip_ms" && !self.domains.is_empty()

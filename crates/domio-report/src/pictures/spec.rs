@@ -4,16 +4,16 @@ use crate::data::MarkShape;
 
 /// Figures of one paper.
 #[derive(Clone, PartialEq, Debug)]
-pub struct PaperFigures {
+pub struct PaperPictures {
     /// Folder of the paper.
     pub paper: String,
     /// Its figures, in the order of the file.
-    pub figures: Vec<FigureSpec>,
+    pub figures: Vec<PictureSpec>,
 }
 
 /// One figure.
 #[derive(Clone, PartialEq, Debug)]
-pub struct FigureSpec {
+pub struct PictureSpec {
     /// Name within the paper: letters, digits and hyphens.
     pub id: String,
     /// Number of the figure or table in the paper, as printed: "Figure 5", "Table IV".
@@ -183,7 +183,7 @@ impl Published {
     }
 }
 
-impl FigureSpec {
+impl PictureSpec {
     /// Names of all values and lists in samples that it draws.
     pub fn values(&self) -> Vec<&str> {
         match &self.drawing {

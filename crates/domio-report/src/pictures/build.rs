@@ -1,19 +1,19 @@
 //! Charts from samples, as a paper's file says.
 
 use super::All;
-use super::spec::{AxisSpec, Drawing, FigureSpec, ListSpec, Member, PanelSpec, Plot, Published};
+use super::spec::{AxisSpec, Drawing, ListSpec, Member, PanelSpec, PictureSpec, Plot, Published};
 use crate::data::{
     BarGroup, Bars, Cdf, CdfSeries, Chart, Line, Lines, Panel, PanelCell, Panels, Picture, Point,
     Printed, Quantity, Sequence, Stack, StackBar,
 };
-use crate::figure;
 use crate::svg::scale::spans_decades;
+use crate::written;
 use domio_run::Sample;
 use domio_stats::Estimate;
 use domio_stats::pooled::{self, Group};
 
 /// The figure; `None` when there is no sample of any of its experiments.
-pub fn figure(paper: &str, spec: &FigureSpec, all: &All) -> Option<Picture> {
+pub fn figure(paper: &str, spec: &PictureSpec, all: &All) -> Option<Picture> {
     let of = |member: &Member| all.get(&member.key).map_or(&[][..], Vec::as_slice);
     let cells: Vec<&[Sample]> = spec.experiments.iter().map(of).collect();
     if cells.iter().all(|samples| samples.is_empty()) {
@@ -225,7 +225,7 @@ fn cell(spec: &PanelSpec, column: &str, samples: &[Sample]) -> PanelCell {
         }
     });
     let label = match average {
-        Some(average) if spec.mean.labelled => figure::brief(average.mean, &spec.axis.unit),
+        Some(average) if spec.mean.labelled => written::brief(average.mean, &spec.axis.unit),
         None if !samples.is_empty() => spec.mean.none.clone(),
         _ => String::new(),
     };
@@ -241,7 +241,7 @@ fn cell(spec: &PanelSpec, column: &str, samples: &[Sample]) -> PanelCell {
             false => spec.marks.iter().map(|m| marks(&m.values)).collect(),
         },
         published: here.map(|p| (p.value, p.text.clone())).collect(),
-        remark: remark.map_or(String::new(), figure::short),
+        remark: remark.map_or(String::new(), written::short),
     }
 }
 
