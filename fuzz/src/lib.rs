@@ -4,7 +4,7 @@
 use std::io::sink;
 
 use domio_core::{Kind, Names, Record, Sink};
-use domio_meter::{Meter, SummaryJson, TraceChecker};
+use domio_meter::{Meter, TraceChecker};
 use domio_trace::{
     CsvIntervals, CsvRecords, Format, PerfettoWriter, ReadOptions, TraceHeader, TraceReader,
     TraceWriter, Undeclared, XentraceWriter,
@@ -70,7 +70,7 @@ pub fn read_everything(bytes: &[u8], format: Option<Format>) {
     let report = checker.finish();
     assert_eq!(report.records, records.len() as u64);
     let summary = meter.finish();
-    assert!(SummaryJson::new(&summary, 1).seconds.is_finite());
+    assert!(!summary.answer(|_| None, 1, false).tables().is_empty());
     for writer in [
         csv_records.finish(),
         csv_intervals.finish(),

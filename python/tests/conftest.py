@@ -52,7 +52,7 @@ def program() -> str:
 
 @pytest.fixture
 def cli(program: str, tmp_path: Path) -> Callable[..., Any]:
-    """Runs the command line, and reads its JSON without the name of its schema."""
+    """Runs the command line, and reads its JSON."""
 
     def run(*args: str, check: bool = True) -> Any:
         done = subprocess.run(
@@ -60,10 +60,7 @@ def cli(program: str, tmp_path: Path) -> Callable[..., Any]:
         )
         if check:
             assert done.returncode in (0, 1), done.stderr
-            out = json.loads(done.stdout)
-            if isinstance(out, dict):
-                out.pop("schema", None)
-            return out
+            return json.loads(done.stdout)
         return done
 
     return run

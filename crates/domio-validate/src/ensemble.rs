@@ -19,9 +19,10 @@ pub fn ensemble<P: PolicyState>(host: &SimulatedHost<P>) -> Vec<P::Hidden> {
     (0..TWINS).map(|number| P::draw(host, number)).collect()
 }
 
-/// The stream of random numbers for state `number`.
+/// The stream of random numbers for state `number`. Under another name it would draw other states,
+/// and all recorded judgements with them.
 pub(crate) fn stream(number: u32) -> RandomStream {
-    RandomStream::new(0, number, "simulation/start")
+    RandomStream::new(0, number, "twin/start")
 }
 
 /// The numbers below `count` in a random order.
