@@ -72,7 +72,7 @@ impl<'a> Summed<'a> {
         tables.extend(others.into_iter().map(figures));
         tables.extend(summary.driver_work.iter().map(|work| {
             // A driver domain may have no records of its own.
-            let ids = work.done_for.iter().map(|(owner, _)| *owner);
+            let ids = work.done_for.keys().copied();
             let ids = [work.driver].into_iter().chain(ids);
             let names: Vec<_> = ids.map(|id| (id, self.domain(id))).collect();
             let work = DriverFigures::of(work, &names);

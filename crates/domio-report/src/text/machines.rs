@@ -17,15 +17,13 @@ pub fn render(search: &MachineSearch) -> String {
     for (row, claim) in claims.iter().enumerate() {
         table.set_tone(row, central.unwrap_or(0), tone(claim.central));
     }
-    let counts: [(&str, fn(&Checks) -> usize); 3] = [
-        ("holds", |on| on.holds),
-        ("fails", |on| on.fails),
-        ("open", |on| on.undecided),
-    ];
-    for (key, of) in counts {
-        let counted = claims.iter().map(|claim| of(&claim.on.0).into());
-        table.derive(count(key).of(Holds::Whole), counted);
-    }
+    let mut counted = |key, of: fn(&Checks) -> usize| {
+        let cells = claims.iter().map(|claim| of(&claim.on.0).into());
+        table.derive(count(key).of(Holds::Whole), cells);
+    };
+    counted("holds", |on| on.holds);
+    counted("fails", |on| on.fails);
+    counted("open", |on| on.undecided);
     let by = claims.iter().map(|claim| claim.decided_by.0.as_ref());
     let by = by.map(|by| by.map_or_else(String::new, decided).into());
     table.derive(tables::text("holds rather with"), by);
