@@ -5,7 +5,7 @@
 //! | `cx` | what checking knows of the scenario, and where it puts problems |
 //! | `checker` | checking as the crates of devices and controllers see it |
 //! | `fields` | one table: which keys were written, which are missing |
-//! | `value`, `lengths`, `several` | a value against the kind of its key |
+//! | `value`, `lengths` | one value against the kind of its key |
 //! | `words` | words that a key takes, and what is said of others |
 //! | `unknown`, `meant` | a key that does not exist: what was meant |
 //! | `hint` | what to do about a value that was refused |
@@ -16,7 +16,6 @@ mod fields;
 mod hint;
 mod lengths;
 pub(crate) mod meant;
-mod several;
 mod unknown;
 mod value;
 pub(crate) mod words;

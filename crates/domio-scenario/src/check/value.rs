@@ -1,14 +1,14 @@
 //! Checks one value against what its key holds.
 
 use super::cx::Cx;
-use super::{lengths, meant, several, words};
+use super::{lengths, meant, words};
 use crate::amount::{self, BadTime, UNITS};
 use crate::limits::MAX_VCPUS;
 use crate::rate;
 use crate::suggest::did_you_mean;
 use crate::value::{Node, Value};
 use domio_core::cpuset::MAX_PCPUS;
-use domio_core::keys::{Code, Mistake, list, quote};
+use domio_core::keys::{Code, Mistake, list, path_in, quote};
 use domio_core::keys::{Form, Good, Key, KeyKind, KeySection, Need, VcpuPins, Words};
 use domio_core::{CpuSet, Duration, ParamKind, PcpuId, XenVersion};
 
@@ -46,23 +46,84 @@ pub(super) fn key(
             tables(cx, node, path, section.header)
         }
         KeyKind::Section(section) | KeyKind::OneOrMore(section) => table(cx, node, path, section),
-        KeyKind::Texts => several::texts(cx, node, path).map(Good::Texts),
-        KeyKind::Figure => several::figure(cx, node, path).map(Good::Text),
-        KeyKind::Figures => several::figures(cx, node, path).map(Good::Texts),
+        KeyKind::Texts => texts(cx, node, path).map(Good::Texts),
+        KeyKind::Figure => figure(cx, node, path).map(Good::Text),
+        KeyKind::Figures => figures(cx, node, path).map(Good::Texts),
         KeyKind::TextsOrTables(section) => match &node.value {
             Value::Array(items) if items.iter().any(|item| item.as_table().is_some()) => {
                 tables(cx, node, path, section.header)
             }
             Value::Table(_) => table(cx, node, path, section),
-            _ => several::texts(cx, node, path).map(|_| Good::Nested),
+            _ => texts(cx, node, path).map(|_| Good::Nested),
         },
-        KeyKind::ByName(inner) => several::by_name(cx, node, path, inner),
+        KeyKind::ByName(inner) => by_name(cx, node, path, inner),
         KeyKind::AnyTable if node.as_table().is_none() => wrong(cx, node, path, "a table", None),
         KeyKind::Any | KeyKind::AnyTable => match node.toml() {
             Some(toml) => Some(Good::Text(toml)),
             None => wrong(cx, node, path, "a value without dates", None),
         },
     }
+}
+
+/// A text, or a list of some, none of them empty.
+fn texts(cx: &mut Cx<'_>, node: &Node, path: &str) -> Option<Vec<String>> {
+    const EXPECTED: &str = "a string, or a list of some";
+    let items = match &node.value {
+        Value::Array(items) => &items[..],
+        _ => std::slice::from_ref(node),
+    };
+    let texts = items.iter().map(|item| text(cx, item, path, EXPECTED));
+    let texts: Vec<Option<String>> = texts.collect();
+    let texts: Vec<String> = texts.into_iter().collect::<Option<_>>()?;
+    if texts.is_empty() || texts.iter().any(|text| text.trim().is_empty()) {
+        return empty(cx, node, path, EXPECTED);
+    }
+    Some(texts)
+}
+
+/// Tells of a value without content.
+fn empty<T>(cx: &mut Cx<'_>, node: &Node, path: &str, expected: &str) -> Option<T> {
+    let key = path.rsplit('.').next().unwrap_or(path);
+    cx.push(
+        Mistake::new(Code::OutOfRange, node.span, format!("`{key}` is empty"))
+            .key(path)
+            .expected(expected),
+    );
+    None
+}
+
+/// A number, or a text that stands for one.
+fn figure(cx: &mut Cx<'_>, node: &Node, path: &str) -> Option<String> {
+    match node.as_figure() {
+        Some(figure) => Some(figure),
+        None => wrong(
+            cx,
+            node,
+            path,
+            "a number, or a string that stands for one",
+            None,
+        ),
+    }
+}
+
+/// A list of numbers.
+fn figures(cx: &mut Cx<'_>, node: &Node, path: &str) -> Option<Vec<String>> {
+    let Value::Array(items) = &node.value else {
+        return wrong(cx, node, path, "a list of numbers", None);
+    };
+    let figures = items.iter().map(|item| figure(cx, item, path));
+    figures.collect::<Vec<_>>().into_iter().collect()
+}
+
+/// Names of the writer's own, each with a value as `inner` holds. Readers find the good ones.
+fn by_name(cx: &mut Cx<'_>, node: &Node, path: &str, inner: &Key) -> Option<Good> {
+    let Value::Table(table) = &node.value else {
+        return wrong(cx, node, path, "a table with a name for each", None);
+    };
+    for entry in &table.entries {
+        key(cx, inner, None, &entry.node, &path_in(path, &entry.key));
+    }
+    Some(Good::Nested)
 }
 
 /// A value that is stored as a whole number.
@@ -208,7 +269,7 @@ fn release(word: &str) -> Option<&'static str> {
     XenVersion::of_release(word).map(XenVersion::name)
 }
 
-pub(super) fn text(cx: &mut Cx<'_>, node: &Node, path: &str, expected: &str) -> Option<String> {
+fn text(cx: &mut Cx<'_>, node: &Node, path: &str, expected: &str) -> Option<String> {
     match cx.string(node) {
         Some(s) => Some(s),
         None => {

@@ -154,7 +154,7 @@ fn what_is_wrong_with_a_folder_is_told_with_what_to_do() {
     );
     told(
         &["reproduce", "mine"],
-        &["mine/cells.toml has a mistake", "line 8"],
+        &["mine/cells.toml:8:", "string values must be quoted"],
     );
     change(
         &mine.join("cells.toml"),
@@ -163,7 +163,7 @@ fn what_is_wrong_with_a_folder_is_told_with_what_to_do() {
     );
     told(
         &["reproduce", "mine"],
-        &["`replications = 0`; expected at least 1"],
+        &["mine/cells.toml:8:", "replications", "expected 1 to "],
     );
     fs::remove_file(mine.join("claims.toml")).unwrap();
     told(

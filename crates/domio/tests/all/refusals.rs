@@ -112,7 +112,11 @@ fn validate_says_what_it_could_not_compare_and_what_it_assumed() {
     let trace = &told["traces"][0];
     assert_eq!(trace["domains"][1]["reason"], Value::Null);
     let ghost = &trace["domains"][2];
-    assert_eq!(ghost["share"]["recorded"], 0.0);
+    let share = &ghost["figures"][0];
+    assert_eq!(
+        (&share["figure"], &share["recorded"]),
+        (&json!("share"), &json!(0.0))
+    );
     assert_eq!(ghost["verdict"], "not_judged");
     let reason = ghost["reason"].as_str().expect("a reason");
     assert!(

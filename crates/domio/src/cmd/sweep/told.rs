@@ -182,7 +182,7 @@ impl Told<'_> {
         let doc = "What two figures cost each other; null where that was not asked.";
         let trade = parts("trade", [figures, column.open()]);
         answer.derive(
-            trade.of(Holds::RowType).doc(doc),
+            trade.of(Holds::RowType).optional().doc(doc),
             Cell::Rows(self.trade.map(|_| row).into_iter().collect()),
         );
 
@@ -201,13 +201,21 @@ impl Told<'_> {
         let met = fact("met")
             .of(Holds::Flag)
             .doc("Whether the cell meets all conditions.");
-        let columns = [goal, met, figures, column.of(Holds::RowType).open()];
+        let columns = [
+            goal,
+            met,
+            figures,
+            column.of(Holds::RowType).optional().open(),
+        ];
         let found = self.goal.as_ref().map(|(written, _)| {
             let first = [written.clone().into(), self.is_met().into()];
             first.into_iter().chain([shown, best]).collect()
         });
         let doc = "The cell that does best; null where that was not asked.";
-        let find = parts("find", columns).of(Holds::RowType).doc(doc);
+        let find = parts("find", columns)
+            .of(Holds::RowType)
+            .optional()
+            .doc(doc);
         answer.derive(find, Cell::Rows(found.into_iter().collect()));
 
         let front = self.trade.map(|trade| format!("{}.", self.front(trade)));

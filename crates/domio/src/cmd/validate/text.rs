@@ -111,7 +111,7 @@ fn legend(agreements: &[Agreement]) -> String {
         false => format!("{most} simulations (drawn start states)"),
     };
     format!(
-        "What was judged: recorded in lowest to highest of {simulations},\n\
+        "What was judged: recorded in the range of {simulations},\n\
          made wider by limits: so much on either side (±) or by a factor (×÷).\n"
     )
 }
