@@ -72,8 +72,10 @@ fn summary(args: &TraceSummary, global: &Global) -> anyhow::Result<Status> {
     }
     let header = reader.header();
     let name = |id: DomainId| header.and_then(|h| h.domain_name(id.0)).map(str::to_owned);
-    let domains = summary.domains.iter();
-    let names: Vec<_> = domains.filter_map(|d| Some((d.id, name(d.id)?))).collect();
+    // Work may be for a domain that has no records of its own.
+    let domains = header.into_iter().flat_map(|h| &h.domains);
+    let ids = domains.map(|d| DomainId(d.id));
+    let names: Vec<_> = ids.filter_map(|id| Some((id, name(id)?))).collect();
     let summed = Summed {
         summary: &summary,
         names: &names,
