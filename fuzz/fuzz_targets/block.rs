@@ -2,7 +2,7 @@
 #![no_main]
 
 use domio_blk::drive::find_drive;
-use domio_blk::elevator::{Tuning, find_elevator};
+use domio_blk::elevator::{Tuning, elevators, find_elevator};
 use domio_blk::queue::QueueLimits;
 use domio_blk::trace::{LoopKind, RigConfig};
 use domio_meter::block::{BlockExplainer, BlockMeter};
@@ -33,7 +33,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
 
 /// Replays in a closed loop, whose time does not hang on the times of the trace.
 fn replay(bytes: &[u8], format: Option<BlockFormat>) {
-    let elevator = find_elevator("cfq").expect("it ships");
+    let elevator = find_elevator(elevators(), "cfq").expect("it ships");
     let machine = RigConfig {
         limits: QueueLimits::disk(250, 31),
         elevator,

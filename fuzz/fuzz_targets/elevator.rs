@@ -2,6 +2,7 @@
 
 #![no_main]
 
+use domio_blk::elevator::elevators;
 use domio_blk::replay::{IoScript, replay};
 use libfuzzer_sys::fuzz_target;
 
@@ -10,7 +11,7 @@ const LINES: usize = 200;
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    match IoScript::read(text, None) {
+    match IoScript::read(text, elevators(), None) {
         Err(error) => assert!(error.line <= text.lines().count() && !error.problem.is_empty()),
         Ok(script) if text.lines().count() <= LINES => {
             let mut answer = String::new();
