@@ -7,7 +7,6 @@ use crate::scenario::{Scenario, given};
 use crate::table::{Rows, Table};
 use domio_answer::column::fact;
 use domio_answer::{Cell, Holds};
-use domio_core::DomainId;
 use domio_front::comparison::{self, ComparedVariants, VariantRow};
 use domio_front::{Tell, explained, hosts, input, trace_file, traces};
 use domio_lab::Keeper;
@@ -272,11 +271,7 @@ pub fn explain_trace(
         let mut explainer = Explainer::new(MapWindow::Worst);
         let cut = trace_file::copy(&mut reader, &input::name(&path), &mut explainer, tell)?;
         let explanation = explainer.finish();
-        let header = reader.header();
-        let name = |id: DomainId| header.and_then(|h| h.domain_name(id.0)).map(str::to_owned);
-        let domains = explanation.domains();
-        let names = domains.iter().filter_map(|d| Some((d.id, name(d.id)?)));
-        let names: Vec<(DomainId, String)> = names.collect();
+        let names = reader.header().map(|h| h.names()).unwrap_or_default();
         let json = explained::answer(&explanation, &names, None, cut);
         Ok((serde_json::to_string(&json)?, told.take()))
     };

@@ -75,6 +75,7 @@ mod check;
 mod devices;
 mod document;
 mod examples;
+mod inline;
 mod limits;
 mod overrides;
 mod parts;

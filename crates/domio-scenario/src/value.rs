@@ -74,24 +74,14 @@ impl Node {
             .collect()
     }
 
-    /// The value as TOML in one line, tables in braces; `None` when a date is in it.
-    pub fn toml(&self) -> Option<String> {
-        let quoted = |text: &str| serde_json::to_string(text).ok();
-        let list = |all: Option<Vec<String>>| Some(all?.join(", "));
-        Some(match &self.value {
-            // What JSON escapes in strings, TOML escapes alike.
-            Value::Text(text) => quoted(text)?,
-            Value::Int(number) => number.to_string(),
-            Value::Float(number) if number.is_nan() => "nan".to_owned(),
-            Value::Float(number) => format!("{number:?}"),
-            Value::Flag(flag) => flag.to_string(),
-            Value::Datetime => return None,
-            Value::Array(items) => format!("[{}]", list(items.iter().map(Node::toml).collect())?),
-            Value::Table(table) => {
-                let entry = |e: &Entry| Some(format!("{} = {}", quoted(&e.key)?, e.node.toml()?));
-                format!("{{ {} }}", list(table.entries.iter().map(entry).collect())?)
-            }
-        })
+    /// Whether a date is in it.
+    pub fn has_date(&self) -> bool {
+        match &self.value {
+            Value::Datetime => true,
+            Value::Array(items) => items.iter().any(Node::has_date),
+            Value::Table(table) => table.entries.iter().any(|entry| entry.node.has_date()),
+            Value::Text(_) | Value::Int(_) | Value::Float(_) | Value::Flag(_) => false,
+        }
     }
 
     /// What kind of value it is, for people.

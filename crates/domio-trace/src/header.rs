@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::DEFAULT_TSC_HZ;
+use domio_core::DomainId;
 
 /// Where a trace comes from.
 ///
@@ -72,6 +73,12 @@ impl Default for TraceHeader {
 }
 
 impl TraceHeader {
+    /// Ids and names of the domains whose names the header knows.
+    pub fn names(&self) -> Vec<(DomainId, String)> {
+        let named = self.domains.iter().filter(|d| !d.name.is_empty());
+        named.map(|d| (DomainId(d.id), d.name.clone())).collect()
+    }
+
     /// The name of domain `id`, when the header knows one.
     pub fn domain_name(&self, id: u16) -> Option<&str> {
         self.domains

@@ -29,11 +29,14 @@ mod multi;
 mod room;
 #[cfg(test)]
 mod tests;
+mod timers;
 
 use crate::elevator::{Bio, Core, Elevator, Jiffies, Layer, QueueAction, Requests, Submitter};
 use alloc::boxed::Box;
 use multi::Multi;
 use room::Room;
+
+pub(crate) use timers::QueueTimers;
 
 /// Limits of a disk's queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -5,10 +5,8 @@
 
 use super::device::Disk;
 use super::script::{IoScript, IoStep, When};
-use crate::elevator::{
-    Bio, IoPrio, IoWay, Jiffies, QueueAction, QueueTimer, QueueWork, RequestId, Submitter,
-};
-use crate::queue::{DiskQueue, Submitted};
+use crate::elevator::{Bio, IoPrio, IoWay, Jiffies, QueueAction, QueueWork, RequestId, Submitter};
+use crate::queue::{DiskQueue, QueueTimers, Submitted};
 use alloc::collections::{BTreeMap, BinaryHeap, VecDeque};
 use alloc::vec::Vec;
 use core::cmp::Reverse;
@@ -47,9 +45,7 @@ struct Rig<'a> {
     of_line: Vec<usize>,
     /// Lines that go at a time, by time and name.
     due: BinaryHeap<Reverse<(u64, u32)>>,
-    /// Timers with their jiffy and the order of arming.
-    timers: [Option<(Jiffies, u64)>; 3],
-    armed: u64,
+    timers: QueueTimers,
     work: VecDeque<QueueWork>,
     woken: VecDeque<Submitter>,
 }
@@ -70,8 +66,7 @@ pub fn replay(script: &IoScript, out: &mut dyn Write) -> fmt::Result {
         of_submitter: Vec::new(),
         of_line: Vec::new(),
         due: BinaryHeap::new(),
-        timers: [None; 3],
-        armed: 0,
+        timers: QueueTimers::default(),
         work: VecDeque::new(),
         woken: VecDeque::new(),
     };
@@ -81,8 +76,6 @@ pub fn replay(script: &IoScript, out: &mut dyn Write) -> fmt::Result {
     }
     Ok(())
 }
-
-const TIMERS: [QueueTimer; 3] = [QueueTimer::Unplug, QueueTimer::First, QueueTimer::Second];
 
 impl Rig<'_> {
     fn populate(&mut self) {
@@ -147,7 +140,7 @@ impl Rig<'_> {
 
     /// The next thing that happens. Says whether there was one.
     fn step(&mut self) -> Result<bool, fmt::Error> {
-        let tick = self.timers.iter().flatten().map(|(jiffy, _)| *jiffy).min();
+        let tick = self.timers.next();
         let tick = tick.map(|jiffy| self.begin_of(jiffy));
         let end = self.disk.next_end();
         let line = self.due.peek().map(|Reverse((us, _))| *us);
@@ -169,18 +162,9 @@ impl Rig<'_> {
     /// All timers of this tick fire, by expiry, then by arming.
     fn tick(&mut self) -> fmt::Result {
         let now = self.jiffies();
-        let mut due: Vec<(Jiffies, u64, usize)> = Vec::new();
-        for (i, timer) in self.timers.iter().enumerate() {
-            if let Some((jiffy, order)) = timer.filter(|(jiffy, _)| *jiffy <= now) {
-                due.push((jiffy, order, i));
-            }
-        }
-        due.sort_unstable();
-        for (_, order, i) in due {
-            // A timer that fired before may have cancelled or moved this one.
-            if self.timers[i].is_some_and(|(_, o)| o == order) {
-                self.timers[i] = None;
-                self.queue.timer(now, TIMERS[i]);
+        for due in self.timers.due(now) {
+            if self.timers.take(due) {
+                self.queue.timer(now, due.timer);
                 self.carry_out()?;
             }
         }
@@ -299,10 +283,9 @@ impl Rig<'_> {
             match action {
                 QueueAction::Arm(timer, jiffy) => {
                     let jiffy = jiffy.max(self.jiffies() + 1);
-                    self.armed += 1;
-                    self.timers[timer as usize] = Some((jiffy, self.armed));
+                    self.timers.arm(timer, jiffy);
                 }
-                QueueAction::Cancel(timer) => self.timers[timer as usize] = None,
+                QueueAction::Cancel(timer) => self.timers.cancel(timer),
                 QueueAction::Work(work) => self.work.push_back(work),
                 QueueAction::Start(rq) => self.start(rq)?,
                 QueueAction::Wake(submitter) => self.woken.push_back(submitter),

@@ -7,10 +7,9 @@ use super::turns::{Turns, WINDOW};
 use super::{Happened, LoopKind, TraceAct, TraceIo};
 use crate::drive::{Command, Drive, FinishedCommand};
 use crate::elevator::{
-    Bio, ElevatorInfo, IoPrio, IoWay, Jiffies, QueueAction, QueueTimer, QueueWork, RequestId,
-    Submitter, Tuning,
+    Bio, ElevatorInfo, IoPrio, IoWay, Jiffies, QueueAction, QueueWork, RequestId, Submitter, Tuning,
 };
-use crate::queue::{DiskQueue, QueueLimits, Submitted};
+use crate::queue::{DiskQueue, QueueLimits, QueueTimers, Submitted};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -23,8 +22,6 @@ const NS_PER_SECOND: u64 = 1_000_000_000;
 
 /// Sectors of a page, which a segment of memory has at most here.
 const PAGE: u32 = 8;
-
-const TIMERS: [QueueTimer; 3] = [QueueTimer::Unplug, QueueTimer::First, QueueTimer::Second];
 
 /// What a trace is run against.
 #[derive(Debug)]
@@ -51,9 +48,7 @@ pub struct TraceRig {
     kind: LoopKind,
     turns: Turns,
     now: Instant,
-    /// Timers with their jiffy and the order of arming.
-    timers: [Option<(Jiffies, u64)>; 3],
-    armed: u64,
+    timers: QueueTimers,
     work: VecDeque<QueueWork>,
     woken: VecDeque<Submitter>,
     /// Requests in the drive, by the tags of their commands.
@@ -88,8 +83,7 @@ impl TraceRig {
             kind,
             turns: Turns::new(kind),
             now: Instant::ZERO,
-            timers: [None; 3],
-            armed: 0,
+            timers: QueueTimers::default(),
             work: VecDeque::new(),
             woken: VecDeque::new(),
             commands: Vec::new(),
@@ -173,7 +167,7 @@ impl TraceRig {
     }
 
     fn tick(&self) -> Option<Instant> {
-        let jiffy = self.timers.iter().flatten().map(|(jiffy, _)| *jiffy).min();
+        let jiffy = self.timers.next();
         jiffy.map(|jiffy| self.begin_of(jiffy))
     }
 
@@ -220,18 +214,9 @@ impl TraceRig {
     /// All timers of this tick fire, by expiry, then by arming.
     fn fire(&mut self) {
         let now = self.jiffies();
-        let mut due: Vec<(Jiffies, u64, usize)> = Vec::new();
-        for (i, timer) in self.timers.iter().enumerate() {
-            if let Some((jiffy, order)) = timer.filter(|(jiffy, _)| *jiffy <= now) {
-                due.push((jiffy, order, i));
-            }
-        }
-        due.sort_unstable();
-        for (_, order, i) in due {
-            // A timer that fired before may have cancelled or moved this one.
-            if self.timers[i].is_some_and(|(_, o)| o == order) {
-                self.timers[i] = None;
-                self.queue.timer(now, TIMERS[i]);
+        for due in self.timers.due(now) {
+            if self.timers.take(due) {
+                self.queue.timer(now, due.timer);
                 self.carry_out();
             }
         }
@@ -311,10 +296,9 @@ impl TraceRig {
             match action {
                 QueueAction::Arm(timer, jiffy) => {
                     let jiffy = jiffy.max(self.jiffies() + 1);
-                    self.armed += 1;
-                    self.timers[timer as usize] = Some((jiffy, self.armed));
+                    self.timers.arm(timer, jiffy);
                 }
-                QueueAction::Cancel(timer) => self.timers[timer as usize] = None,
+                QueueAction::Cancel(timer) => self.timers.cancel(timer),
                 QueueAction::Work(work) => self.work.push_back(work),
                 QueueAction::Start(rq) => self.start(rq),
                 QueueAction::Wake(submitter) => self.woken.push_back(submitter),

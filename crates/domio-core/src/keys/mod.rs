@@ -41,7 +41,7 @@ mod words;
 pub use mistake::{Code, KeyPlace, Mistake, Named, Span, list, path_in, quote};
 pub use names::{NamedTables, TableNames};
 pub use read::{Distribution, Given, Good, Keys, Slot, VcpuPins};
-pub use table::{Checker, KeyEntry, KeyReader, KeyTable};
+pub use table::{Checker, KeyEntry, KeyReader, KeyTable, number};
 pub use typed::{
     Nested, Typed, affinity, any, any_table, by_name, bytes, domain_name, figure, figures, flag,
     form, int, lengths, line_rate, name, nested, nested_any, nested_list, pcpus, text, texts,

@@ -3,6 +3,7 @@
 use super::mistake::path_in;
 use super::{Code, Given, Good, KeyPlace, KeySection, Mistake, Named, Nested, Slot, Span, Words};
 use alloc::boxed::Box;
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::any::Any;
@@ -119,6 +120,15 @@ impl dyn KeyTable + '_ {
             .collect()
     }
 
+    /// The number that the figure at `slot` is: `Some(None)` when none was written, `None` when the
+    /// figure is bad.
+    pub fn number(&self, cx: &mut dyn Checker, slot: &Slot<String>) -> Option<Option<f64>> {
+        match slot.if_given()? {
+            None => Some(None),
+            Some(text) => number(cx, self.span(slot), &text).map(Some),
+        }
+    }
+
     /// The texts at `slot`, each with its place: one, or those of a list.
     pub fn texts<T>(&self, slot: &Slot<T>) -> Vec<(Span, String)> {
         self.items(slot.name)
@@ -144,6 +154,16 @@ impl dyn KeyTable + '_ {
         self.place(slot.name)
             .map_or(self.header(), |place| place.key)
     }
+}
+
+/// The number that the text of a figure at `at` is.
+pub fn number(cx: &mut dyn Checker, at: Span, text: &str) -> Option<f64> {
+    let number = text.parse::<f64>().ok().filter(|n| n.is_finite());
+    if number.is_none() {
+        let what = format!("\"{text}\" is not a number");
+        cx.tell(Mistake::new(Code::WrongType, at, what).expected("a number"));
+    }
+    number
 }
 
 impl Given for Box<dyn KeyTable> {

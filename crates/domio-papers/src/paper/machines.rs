@@ -302,6 +302,9 @@ mod tests {
         assert!(told(&format!("{keys}central = 4\nfrom = 1\nto = 3")).contains("central"));
         assert!(told(&format!("{keys}central = 2\nchoices = [1, 3]")).contains("choices"));
         assert!(told("central = 2\nfrom = 1\nto = 3").contains("keys"));
+        assert!(told(&format!("{keys}central = nan\nfrom = 1\nto = 3")).contains("central"));
+        assert!(told(&format!("{keys}central = 2007-01-01\nchoices = [1]")).contains("a date"));
+        assert!(told("central = { \"a b\" = \"\\u007f\" }\nchoices = [1]").contains("choices"));
         let log = format!("{keys}central = 2\nfrom = 0\nto = 3\nscale = \"log\"");
         assert!(told(&log).contains("over zero"));
     }

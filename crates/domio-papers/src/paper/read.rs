@@ -128,78 +128,39 @@ fn free(slot: &Slot<String>) -> Option<Table> {
     }
 }
 
-/// The number at `slot`, if it was written.
-fn number(cx: &mut dyn Checker, table: &dyn KeyTable, slot: &Slot<String>) -> Option<Option<f64>> {
-    let Some(text) = slot.if_given()? else {
-        return Some(None);
-    };
-    let number = text.parse::<f64>().ok().filter(|n| n.is_finite());
-    if number.is_none() {
-        let what = format!("`{}` is {text}, which is no number", slot.name);
-        let mistake = Mistake::new(Code::WrongType, table.span(slot), what);
-        cx.tell(mistake.key(table.path_of(slot)).expected("a number"));
-    }
-    number.map(Some)
-}
-
-/// The number at `slot`, or `default`.
-fn number_or(
-    cx: &mut dyn Checker,
-    table: &dyn KeyTable,
-    slot: &Slot<String>,
-    default: f64,
-) -> Option<f64> {
-    number(cx, table, slot).map(|number| number.unwrap_or(default))
-}
-
 fn unknown(cx: &mut dyn Checker, table: &dyn KeyTable) -> Option<Unknown> {
     let keys = UnknownKeys::read(table);
-    let (from, to) = (number(cx, table, &keys.from)?, number(cx, table, &keys.to)?);
-    let choices = match value(&keys.choices)? {
-        None => None,
-        Some(Value::Array(choices)) => Some(choices),
-        Some(_) => {
-            let what = "`choices` is no list";
-            let mistake = Mistake::new(Code::WrongType, table.span(&keys.choices), what);
-            cx.tell(mistake.expected("a list of values"));
-            return None;
+    let from = table.number(cx, &keys.from)?;
+    let to = table.number(cx, &keys.to)?;
+    let range = match (from, to, value(&keys.choices)?) {
+        (None, None, Some(Value::Array(choices))) if !choices.is_empty() => {
+            Ok(UnknownRange::Choices(choices))
         }
-    };
-    let name = keys.name.get()?;
-    let made = match (from, to, choices) {
-        (None, None, Some(choices)) if !choices.is_empty() => Ok(UnknownRange::Choices(choices)),
         (Some(from), Some(to), None) if from < to => match keys.log.get()? {
             false => Ok(UnknownRange::Linear(from, to)),
             true if from > 0.0 => Ok(UnknownRange::Log(from, to)),
             true => Err("a range with `scale = \"log\"` begins over zero"),
         },
-        _ => Err("expected `choices`, or `from` below `to`"),
+        _ => Err("expected a list of `choices`, or `from` below `to`"),
     };
-    let unknown = made.and_then(|range| {
+    let name = keys.name.get()?;
+    let (central, source) = (value(&keys.central)??, keys.source.get()?);
+    let keys = keys.keys.or(Vec::new())?;
+    let made = range.and_then(|range| {
         let unknown = Unknown {
             name: name.clone(),
-            keys: keys.keys.or(Vec::new()).unwrap_or_default(),
-            central: value(&keys.central).flatten().unwrap_or(false.into()),
+            keys,
+            central,
             range,
-            source: keys.source.get().unwrap_or_default(),
+            source,
         };
         unknown.check().map(|()| unknown)
     });
-    // What these keys miss was reported.
-    let complete = keys
-        .keys
-        .or(Vec::new())
-        .and(keys.central.get())
-        .and(keys.source.get());
-    complete?;
-    match unknown {
-        Ok(unknown) => Some(unknown),
-        Err(what) => {
-            let what = format!("unknown \"{name}\": {what}");
-            cx.tell(Mistake::new(Code::Conflict, table.header(), what).key(table.path()));
-            None
-        }
-    }
+    let tell = |what| {
+        let what = format!("unknown \"{name}\": {what}");
+        cx.tell(Mistake::new(Code::Conflict, table.header(), what).key(table.path()));
+    };
+    made.map_err(tell).ok()
 }
 
 fn suite(cx: &mut dyn Checker, table: &dyn KeyTable) -> Option<Suite> {
@@ -222,7 +183,7 @@ fn suite(cx: &mut dyn Checker, table: &dyn KeyTable) -> Option<Suite> {
         shipped: keys.shipped.if_given()?,
         alone: keys.alone.or(false)?,
         scenario: free(&keys.scenario)?,
-        patience_s: number_or(cx, table, &keys.patience_s, 0.0)?,
+        patience_s: table.number(cx, &keys.patience_s)?.unwrap_or(0.0),
         times: times?,
         guests: guests?,
         role: role?,
@@ -254,10 +215,10 @@ fn time(cx: &mut dyn Checker, table: &dyn KeyTable, slot: &Slot<String>) -> Opti
         .map(|(node, path)| cx.table(node, &BY_EFFORT, &path))
         .collect();
     match tables.first() {
-        None => number(cx, table, slot)?.map(TimeByEffort::Fixed),
+        None => table.number(cx, slot)?.map(TimeByEffort::Fixed),
         Some(table) => {
             let keys = ByEffortKeys::read(table);
-            let mut at = |slot| number(cx, &**table, slot).flatten();
+            let mut at = |slot| table.number(cx, slot).flatten();
             let [quick, normal, full] = [&keys.quick, &keys.normal, &keys.full].map(&mut at);
             Some(TimeByEffort::ByEffort {
                 quick: quick?,
@@ -290,9 +251,9 @@ fn vary(cx: &mut dyn Checker, table: &dyn KeyTable) -> Option<VaryFile> {
     let keys = VaryKeys::read(table);
     Some(VaryFile {
         key: keys.key.get()?,
-        from_ms: number(cx, table, &keys.from_ms)??,
-        to_ms: number(cx, table, &keys.to_ms)??,
-        later_ms: number_or(cx, table, &keys.later_ms, 0.0)?,
+        from_ms: table.number(cx, &keys.from_ms)??,
+        to_ms: table.number(cx, &keys.to_ms)??,
+        later_ms: table.number(cx, &keys.later_ms)?.unwrap_or(0.0),
         stream: keys.stream.get()?,
     })
 }
@@ -319,7 +280,7 @@ fn figure(cx: &mut dyn Checker, table: &dyn KeyTable) -> Option<MeasureFile> {
         over,
         first: first?,
         over_time: keys.over_time.if_given()?,
-        send_weight: number(cx, table, &keys.send_weight)?,
+        send_weight: table.number(cx, &keys.send_weight)?,
     })
 }
 

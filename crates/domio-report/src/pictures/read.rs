@@ -9,7 +9,7 @@ use super::spec::{
 };
 use crate::written::brief;
 use domio_core::keys::{
-    Checker, Code, KeySection, KeyTable, Keys, Mistake, Nested, Slot, Span, list,
+    Checker, Code, KeySection, KeyTable, Keys, Mistake, Nested, Slot, Span, list, number,
 };
 use domio_scenario::{ScenarioErrors, read_document};
 use pattern::{NamedWords, Sets, expand, sets};
@@ -81,28 +81,6 @@ struct Reader<'a> {
     shared: &'a NamedWords,
     own: NamedWords,
     panels: &'a Panels,
-}
-
-/// The number that a figure's text is.
-fn number(cx: &mut dyn Checker, at: Span, text: &str) -> Option<f64> {
-    let number = text.parse::<f64>().ok().filter(|n| n.is_finite());
-    if number.is_none() {
-        let what = format!("\"{text}\" is not a number");
-        cx.tell(Mistake::new(Code::WrongType, at, what).expected("a number"));
-    }
-    number
-}
-
-/// The number at `slot`, if it was written: `None` when it is bad.
-fn number_if_given(
-    cx: &mut dyn Checker,
-    table: &dyn KeyTable,
-    slot: &Slot<String>,
-) -> Option<Option<f64>> {
-    match slot.if_given()? {
-        None => Some(None),
-        Some(text) => number(cx, table.span(slot), &text).map(Some),
-    }
 }
 
 impl Reader<'_> {
@@ -297,7 +275,7 @@ impl Reader<'_> {
         let mut bands = Vec::new();
         for (own, table) in self.printed(cx) {
             let value = number(cx, table.span(&own.value), &own.value.get()?)?;
-            let until = number_if_given(cx, &*table, &own.until)?;
+            let until = table.number(cx, &own.until)?;
             let text = own.text.if_given()?;
             let text = text.unwrap_or_else(|| brief(value, &axis.unit));
             bands.push(([value, until.unwrap_or(value)], text));

@@ -2,7 +2,8 @@
 
 use super::cx::Cx;
 use super::fields::{self, Fields};
-use super::value::{time, wrong};
+use super::refused::wrong;
+use super::value::time;
 use crate::value::{Node, Value};
 use domio_core::Duration;
 use domio_core::keys::{self, Distribution, Key, KeySection, Keys, Need, WordOf, Words};

@@ -8,7 +8,7 @@
 //! | `value`, `lengths` | one value against the kind of its key |
 //! | `words` | words that a key takes, and what is said of others |
 //! | `unknown`, `meant` | a key that does not exist: what was meant |
-//! | `hint` | what to do about a value that was refused |
+//! | `refused`, `hint` | what is said of a value that is refused, and what to do about it |
 
 mod checker;
 mod cx;
@@ -16,6 +16,7 @@ mod fields;
 mod hint;
 mod lengths;
 pub(crate) mod meant;
+mod refused;
 mod unknown;
 mod value;
 pub(crate) mod words;

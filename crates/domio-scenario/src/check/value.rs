@@ -1,8 +1,10 @@
 //! Checks one value against what its key holds.
 
 use super::cx::Cx;
-use super::{lengths, meant, words};
+use super::refused::{comma_hint, no_quotes_hint, out_of_range, quotes_hint, wrong};
+use super::{lengths, words};
 use crate::amount::{self, BadTime, UNITS};
+use crate::inline::inline;
 use crate::limits::MAX_VCPUS;
 use crate::rate;
 use crate::suggest::did_you_mean;
@@ -58,10 +60,10 @@ pub(super) fn key(
         },
         KeyKind::ByName(inner) => by_name(cx, node, path, inner),
         KeyKind::AnyTable if node.as_table().is_none() => wrong(cx, node, path, "a table", None),
-        KeyKind::Any | KeyKind::AnyTable => match node.toml() {
-            Some(toml) => Some(Good::Text(toml)),
-            None => wrong(cx, node, path, "a value without dates", None),
-        },
+        KeyKind::Any | KeyKind::AnyTable if node.has_date() => {
+            wrong(cx, node, path, "a value without dates", None)
+        }
+        KeyKind::Any | KeyKind::AnyTable => Some(Good::Text(inline(node))),
     }
 }
 
@@ -189,79 +191,6 @@ fn choice(
         .maybe_hint(did_you_mean(&word, words.iter().copied())),
     );
     None
-}
-
-pub(super) fn wrong<T>(
-    cx: &mut Cx<'_>,
-    node: &Node,
-    path: &str,
-    expected: &str,
-    hint: Option<String>,
-) -> Option<T> {
-    let found = quote(cx.text(node.span));
-    let key = path.rsplit('.').next().unwrap_or(path).to_owned();
-    cx.push(
-        Mistake::new(
-            Code::WrongType,
-            node.span,
-            format!(
-                "`{key}` is {}, not {}",
-                node.kind(),
-                expected.split(',').next().unwrap_or(expected)
-            ),
-        )
-        .key(path)
-        .found(found)
-        .expected(expected)
-        .maybe_hint(hint),
-    );
-    None
-}
-
-fn out_of_range<T>(
-    cx: &mut Cx<'_>,
-    node: &Node,
-    path: &str,
-    key: &str,
-    expected: &str,
-) -> Option<T> {
-    let found = quote(cx.text(node.span));
-    cx.push(
-        Mistake::new(
-            Code::OutOfRange,
-            node.span,
-            format!("`{key}` is out of range: {found}"),
-        )
-        .key(path)
-        .found(found)
-        .expected(expected),
-    );
-    None
-}
-
-/// A hint for `version = 4.17`, where the number should have been a string.
-fn quotes_hint<'w>(
-    cx: &Cx<'_>,
-    node: &Node,
-    words: impl Iterator<Item = &'w str>,
-) -> Option<String> {
-    let found = cx.text(node.span);
-    let mut words = words;
-    words
-        .any(|w| w == found)
-        .then(|| format!("put it in quotes: \"{found}\""))
-}
-
-/// A hint for `weight = "256"`, where the string holds a number that would be `allowed`.
-fn no_quotes_hint(node: &Node, allowed: impl Fn(i128) -> bool) -> Option<String> {
-    let text = node.as_text()?;
-    let number = text.parse().ok().filter(|i| allowed(*i));
-    number.map(|i: i128| format!("leave the quotes out: {i}"))
-}
-
-/// A hint for `1,5`, which on the command line is a string.
-fn comma_hint(node: &Node) -> Option<String> {
-    meant::decimal_comma(node.as_text()?)
 }
 
 /// The name of the release that a number as `xl info` shows it belongs to.

@@ -22,6 +22,7 @@ use domio_run::observe::{Observer, Window};
 use domio_run::residence;
 use domio_run::simulate::{self};
 use domio_scenario::{Built, Scenario};
+use domio_trace::TraceHeader;
 use std::path::{Path, PathBuf};
 
 /// Explains the trace; or simulates the scenario, and prints and draws where time went.
@@ -234,10 +235,7 @@ fn of_trace(args: &Explain, global: &Global) -> anyhow::Result<Status> {
         beyond(args, Duration::from_nanos(explanation.elapsed))?;
     }
     let domains = explanation.domains();
-    let header = reader.header();
-    let name = |id: DomainId| header.and_then(|h| h.domain_name(id.0)).map(str::to_owned);
-    let names = domains.iter().filter_map(|d| Some((d.id, name(d.id)?)));
-    let names: Vec<(DomainId, String)> = names.collect();
+    let names = reader.header().map_or_else(Vec::new, TraceHeader::names);
     let moments = both.observer.map_or_else(Vec::new, |observer| {
         let explained = Explained::new(&explanation, &names);
         let all = domains.iter().map(|d| (d.id, explained.domain(d.id)));

@@ -4,6 +4,7 @@ use crate::args::{Global, Results, ResultsDiff, ResultsList, ResultsPrune, Resul
 use crate::keeping::{existing, program};
 use crate::out::{self, Status};
 use crate::shared::kept::{KeptSide, program_of, programs};
+use crate::shared::registered::Listing;
 use crate::suggest;
 use anyhow::bail;
 use domio_answer::column::fact;
@@ -61,12 +62,12 @@ fn file(named: Option<&PathBuf>) -> PathBuf {
 
 /// What `domio results list` answers.
 pub fn list_spec() -> AnswerSpec {
-    of_rows::<Held>("results-list", &[], |_| false).spec
+    of_rows::<Held>(&LIST, &[], |_| false).spec
 }
 
 /// What `domio results show` answers.
 pub fn show_spec() -> AnswerSpec {
-    of_rows::<Shown>("results-show", &[], |_| false).spec
+    of_rows::<Shown>(&SHOW, &[], |_| false).spec
 }
 
 /// What `domio results diff` answers.
@@ -81,23 +82,28 @@ pub fn prune_spec() -> AnswerSpec {
     AnswerSpec::new("results-prune", 2, doc, Pruned::spec())
 }
 
+/// What `domio results list` has.
+const LIST: Listing = kept("results-list", "What `domio results list --json` prints.");
+/// What `domio results show` has.
+const SHOW: Listing = kept("results-show", "What `domio results show --json` prints.");
+
+const fn kept(name: &'static str, doc: &'static str) -> Listing {
+    Listing {
+        name,
+        version: 2,
+        doc,
+        key: "results",
+        rows: "Replications of an experiment or a scenario each.",
+    }
+}
+
 /// The answer that is a list of what is kept.
-fn of_rows<R: RowType>(name: &'static str, all: &[R], is_own: impl Fn(&R) -> bool) -> Answered {
-    let doc = match name {
-        "results-list" => "What `domio results list --json` prints.",
-        _ => "What `domio results show --json` prints.",
-    };
+fn of_rows<R: RowType>(list: &Listing, all: &[R], is_own: impl Fn(&R) -> bool) -> Answered {
     let mut table = Table::of("", all);
     let own = fact("is_this_program").of(Holds::Flag);
     let own = own.doc("Whether this program made them.");
     table.derive(own, all.iter().map(|row| is_own(row).into()));
-    let mut answer = Answered::new(AnswerSpec::new(name, 2, doc, []), Vec::new());
-    answer.derive_table(
-        "results",
-        "Replications of an experiment or a scenario each.",
-        table,
-    );
-    answer
+    list.answer(table)
 }
 
 fn list(args: &ResultsList, this: &str) -> anyhow::Result<Status> {
@@ -106,7 +112,7 @@ fn list(args: &ResultsList, this: &str) -> anyhow::Result<Status> {
     held.retain(|held| held.subject.name.starts_with(&args.prefix));
     out::answer(
         args.json,
-        || of_rows("results-list", &held, |held| held.program == this),
+        || of_rows(&LIST, &held, |held| held.program == this),
         || {
             let of = |program: &String| {
                 let own = held.iter().filter(|held| held.program == *program);
@@ -158,7 +164,7 @@ fn show(args: &ResultsShow, this: &str) -> anyhow::Result<Status> {
     }
     out::answer(
         args.json,
-        || of_rows("results-show", &shown, |one| one.held.program == this),
+        || of_rows(&SHOW, &shown, |one| one.held.program == this),
         || {
             shown
                 .iter()

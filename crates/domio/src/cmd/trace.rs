@@ -70,12 +70,8 @@ fn summary(args: &TraceSummary, global: &Global) -> anyhow::Result<Status> {
     if !summary.runstates {
         no_runstates(&args.input, summary.records, "figures of domains and pcpus");
     }
-    let header = reader.header();
-    let name = |id: DomainId| header.and_then(|h| h.domain_name(id.0)).map(str::to_owned);
     // Work may be for a domain that has no records of its own.
-    let domains = header.into_iter().flat_map(|h| &h.domains);
-    let ids = domains.map(|d| DomainId(d.id));
-    let names: Vec<_> = ids.filter_map(|id| Some((id, name(id)?))).collect();
+    let names = reader.header().map_or_else(Vec::new, TraceHeader::names);
     let summed = Summed {
         summary: &summary,
         names: &names,

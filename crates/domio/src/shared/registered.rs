@@ -50,9 +50,14 @@ pub struct Listing {
 impl Listing {
     /// The list of `rows`.
     pub fn of<R: RowType>(&self, rows: &[R]) -> Answered {
+        self.answer(Table::of("", rows))
+    }
+
+    /// The list of the rows of `table`.
+    pub fn answer(&self, table: Table) -> Answered {
         let spec = AnswerSpec::new(self.name, self.version, self.doc, []);
         let mut list = Answered::new(spec, Vec::new());
-        list.derive_table(self.key, self.rows, Table::of("", rows));
+        list.derive_table(self.key, self.rows, table);
         list
     }
 
