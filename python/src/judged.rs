@@ -72,6 +72,7 @@ pub fn reproduce(
         seed,
         effort,
         replications,
+        looks: None,
     };
     let work = |stop: &Stop| -> anyhow::Result<String> {
         // What a policy in Python gives cannot be kept, and these results are.
@@ -86,7 +87,7 @@ pub fn reproduce(
             progress: stop,
         };
         let result = decide(&selected, &registry, options, &replicator);
-        let answer = answer::answer(&result.ledger, None, Vec::new());
+        let answer = answer::answer(&result.ledger, (&all, &chosen.record()?), None, Vec::new());
         Ok(serde_json::to_string(&answer)?)
     };
     let json = without_gil(py, jobs, work)?.map_err(|e| errors::of(py, e))?;

@@ -16,6 +16,7 @@ mod steps;
 mod task;
 mod test;
 mod tidy;
+mod times;
 mod verdicts;
 
 use anyhow::Result;
@@ -60,6 +61,7 @@ fn run(task: Task) -> Result<bool> {
         Task::Tidy { list_rules: false } => tidy::run(&root),
         Task::Docs { update } => docs::run(&root, update),
         Task::Page => page(&root),
+        Task::Times => times::run(&root),
         Task::Bench(args) => bench::run(&root, &args),
     }
 }

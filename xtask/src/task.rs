@@ -21,6 +21,7 @@ Tasks:
   docs [--update]  runs every command that the documentation shows and compares
                    its output; --update writes the new output into the pages
   page             builds the page for browsers
+  times            records how long the papers' experiments take, for estimates
   bench [--json] [--samples N] [NAME...]
                    measures against a plain loop, in the same run
 
@@ -37,6 +38,7 @@ pub enum Task {
     Tidy { list_rules: bool },
     Docs { update: bool },
     Page,
+    Times,
     Bench(Vec<String>),
 }
 
@@ -68,6 +70,7 @@ impl Task {
             "tidy" => Task::Tidy { list_rules: false },
             "docs" => Task::Docs { update: false },
             "page" => Task::Page,
+            "times" => Task::Times,
             "help" => Task::Help,
             _ => bail!("no task is called \"{name}\"; `cargo xtask help` lists them"),
         };

@@ -1,7 +1,7 @@
 //! The step `verdicts` of `cargo xtask nightly`: decides every published claim that is implemented,
 //! and holds the verdicts to those on record.
 //!
-//! A night has room for normal effort. Full effort takes hours: `domio reproduce --check --effort
+//! A night has room for normal effort. Full effort takes hours: `domio reproduce --all --check --effort
 //! full` is for releases, and goes on where it was interrupted.
 //!
 //! A row that does not hold is no error as long as the record says so: the page of its paper tells
@@ -26,7 +26,14 @@ pub fn run(root: &Path) -> Result<Done> {
     build(root)?;
     let program = release_folder(root).join("domio");
     let output = Command::new(&program)
-        .args(["reproduce", "--check", "--effort", EFFORT, "--json"])
+        .args([
+            "reproduce",
+            "--all",
+            "--check",
+            "--effort",
+            EFFORT,
+            "--json",
+        ])
         .current_dir(root)
         .stdin(Stdio::null())
         .stderr(Stdio::inherit())

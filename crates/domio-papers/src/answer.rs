@@ -1,8 +1,10 @@
 //! What `domio reproduce` answers.
 
 use crate::against::LedgerMoves;
+use crate::claims::Claims;
 use crate::ledger::{ClaimLedger, ClaimRow, LedgerEntry, Verdict, VerdictCounts};
 use crate::paper::MachineSearch;
+use crate::recorded::{self, Record, RecordedPaper};
 use domio_answer::{AnswerSpec, Answered, Inner, Maybe, RowType, Sentence, rows};
 
 rows! {
@@ -11,6 +13,8 @@ rows! {
     struct Reproduced {
         /// In the order of the claims file.
         claims: Vec<ClaimRow> = parts("claims", []);
+        /// What is on record of all claims of these papers.
+        record: Vec<RecordedPaper> = parts("record", []);
         /// Number of claims by verdict.
         summary: Inner<VerdictCounts> = fact("summary");
         /// What moved since an earlier reproduction, where there is one to compare with.
@@ -23,18 +27,20 @@ rows! {
 /// What the answer is.
 pub fn spec() -> AnswerSpec {
     let doc = "What `domio reproduce --json` prints: the verdicts on published claims.";
-    AnswerSpec::new("reproduce", 2, doc, Reproduced::spec())
+    AnswerSpec::new("reproduce", 3, doc, Reproduced::spec())
 }
 
-/// The answer: the ledger, what moved against another one, and what other machines make of it.
+/// The answer: the ledger, what is on `record` of all `claims`, what moved against another one, and what other machines make of it.
 /// Findings are how many claims hold, which have no checks, and why claims were not measured.
 pub fn answer(
     ledger: &ClaimLedger,
+    (claims, record): (&Claims, &Record),
     against: Option<LedgerMoves>,
     machines: Vec<MachineSearch>,
 ) -> Answered {
     let reproduced = Reproduced {
-        claims: ledger.entries.iter().map(LedgerEntry::row).collect(),
+        claims: ledger.entries.iter().map(|e| e.row(record)).collect(),
+        record: recorded::by_paper(claims, record),
         summary: Inner(ledger.summary()),
         against: Maybe(against),
         machines,
@@ -53,7 +59,6 @@ pub fn answer(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::claims::Claims;
     use crate::ledger::ClaimResult;
     use domio_stats::Estimate;
     use serde_json::json;
@@ -79,7 +84,9 @@ mod tests {
                 entry("zeng.fig5.p3", ClaimResult::unknown("it broke")),
             ],
         };
-        let value = serde_json::to_value(answer(&ledger, None, Vec::new())).unwrap();
+        let record = Record::from([("ongaro.test1.sedf".to_owned(), "holds".to_owned())]);
+        let value = answer(&ledger, (&claims, &record), None, Vec::new());
+        let value = serde_json::to_value(value).unwrap();
         assert_eq!(
             value["summary"],
             json!({"holds": 1, "fails": 1, "undecided": 1, "not_implemented": 1})
@@ -99,7 +106,15 @@ mod tests {
             value["claims"][1]["checks"],
             json!({"holds": 0, "fails": 1, "undecided": 0})
         );
+        assert_eq!(value["claims"][1]["recorded"], "holds");
         assert_eq!(value["claims"][2]["verdict"], "not-implemented");
+        let ongaro = value["record"].as_array().unwrap();
+        let ongaro = ongaro.iter().find(|row| row["paper"] == "ongaro").unwrap();
+        assert_eq!((&ongaro["holds"], &ongaro["fails"]), (&json!(1), &json!(0)));
+        assert_eq!(
+            ongaro["undecided"].as_u64().map(|n| n + 1),
+            ongaro["claims"].as_u64()
+        );
         assert_eq!(value["claims"][2]["measured"], json!([]));
         assert_eq!(value["claims"][2]["ci95"], json!(null));
         assert_eq!(

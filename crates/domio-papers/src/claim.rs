@@ -55,6 +55,9 @@ pub struct Claim {
     pub kind: ClaimKind,
     /// The figure with its unit, or the comparison, for people.
     pub expect: String,
+    /// The statement in a few words, of a claim that the paper is known for and that few replications
+    /// decide; `None` for all others. `domio reproduce` decides these unless more is asked for.
+    pub headline: Option<String>,
     /// How far a [`ClaimKind::Value`] may be off; `None` for the other kinds.
     pub tolerance: Option<String>,
     /// The checks that decide it; `None` when it is not implemented.
@@ -65,6 +68,11 @@ impl Claim {
     /// The paper: the first word of the id.
     pub fn paper(&self) -> &str {
         self.id.split('.').next().unwrap_or(&self.id)
+    }
+
+    /// What the paper says, in a few words where there are such.
+    pub fn statement_in_short(&self) -> &str {
+        self.headline.as_deref().unwrap_or(&self.expect)
     }
 
     /// Whether `prefix` is the id, or its first words: "ongaro.test1" selects "ongaro.test1.sedf"

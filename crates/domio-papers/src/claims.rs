@@ -150,6 +150,11 @@ impl Claims {
         Ok(self.list.iter().filter(wanted).collect())
     }
 
+    /// The claims with a [headline](Claim::headline), in the order of the file.
+    pub fn headlines(&self) -> Vec<&Claim> {
+        self.list.iter().filter(|c| c.headline.is_some()).collect()
+    }
+
     /// Up to five possible prefixes that look like `wrong`, best first.
     fn near(&self, wrong: &str) -> Vec<String> {
         const ENOUGH: usize = 5;
@@ -204,6 +209,8 @@ keys! {
         experiment: String = form(&SAID, said), Need::Required, "What is run.";
         kind: ClaimKind = word(&KINDS), Need::Required, "How it is decided.";
         expect: String = form(&SAID, said), Need::Required, "The figure, or the comparison.";
+        headline: String = form(&SAID, said), Need::Optional("no headline claim"),
+            "The statement in a few words, of a claim that the paper is known for.";
         tolerance: String = form(&SAID, said), Need::Optional("none"),
             "How far a value may be off.";
         check: Nested = nested_list(&CHECK), Need::Optional("not implemented"),
@@ -294,6 +301,7 @@ fn claim(
         experiment: keys.experiment.get()?,
         kind: kind?,
         expect: keys.expect.get()?,
+        headline: keys.headline.if_given()?,
         tolerance: tolerance?.filter(|_| kind == Some(ClaimKind::Value)),
         statement: None,
     };

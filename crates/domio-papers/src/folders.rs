@@ -8,6 +8,7 @@
 //! | `claims.toml` | the testable statements, with the checks that decide them |
 //! | `figures.toml` | what a report draws |
 //! | `verdicts.toml` | the recorded verdicts |
+//! | `times.toml` | recorded times of experiments, for estimates |
 //!
 //! The papers of `papers/` in the source tree are embedded. A new paper is a new folder, there or
 //! anywhere. Nothing in the program names one.

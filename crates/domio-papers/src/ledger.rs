@@ -1,6 +1,7 @@
 //! Verdicts on claims, and the ledger that collects them.
 
 use crate::claim::Claim;
+use crate::recorded::Record;
 use domio_answer::{Inner, rows, texts};
 use domio_stats::Estimate;
 use serde::Deserialize;
@@ -51,12 +52,37 @@ impl Verdict {
 pub struct Check {
     /// Holds, fails or undecided.
     pub verdict: Verdict,
-    /// The statement with its figures: "average ping latency of a, 12.3 ± 0.4 ms, under 17".
-    pub told: String,
-    /// The figures alone: "12.3 ± 0.4 ms under 17".
-    pub figures: String,
+    /// What the check is about: "average ping latency of a". Empty when it is about no figure.
+    pub name: String,
+    /// The measured figure: "12.3 ± 0.4 ms".
+    pub measured: String,
+    /// What the figure has to be: "under 17", "over 27 ± 2 ms".
+    pub claimed: String,
+    /// What it is compared with: "average ping latency of b"; empty for a limit.
+    pub than: String,
     /// Experiments that the check reads: more replications of them may decide it.
     pub reads: Vec<String>,
+}
+
+impl Check {
+    /// The statement with its figures: "average ping latency of a, 12.3 ± 0.4 ms, under 17".
+    pub fn told(&self) -> String {
+        self.with(&self.claimed)
+    }
+
+    /// What was found out: as the statement, and "not under 17" when the contrary is proven.
+    pub fn found(&self) -> String {
+        match self.verdict {
+            Verdict::Fails => self.with(&format!("not {}", self.claimed)),
+            _ => self.told(),
+        }
+    }
+
+    fn with(&self, claimed: &str) -> String {
+        let parts = [&self.name, &self.measured, claimed, &self.than];
+        let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        parts.join(", ")
+    }
 }
 
 rows! {
@@ -111,8 +137,12 @@ rows! {
         pub id: String = key("id").title("claim");
         /// What was found out.
         pub found: ClaimFound = fact("");
+        /// The verdict on record.
+        pub recorded: Option<String> = fact("recorded");
         /// What the paper says.
         pub expected: String = fact("expected");
+        /// The same in a few words, where the paper is known for it.
+        pub headline: Option<String> = fact("headline");
         /// What a reader should know: how a shape was decided, why a claim fails, or why it could
         /// not be measured. May be empty.
         pub note: String = fact("note");
@@ -227,8 +257,10 @@ impl ClaimResult {
                 true => Verdict::Holds,
                 false => Verdict::Fails,
             },
-            told: String::new(),
-            figures: String::new(),
+            name: String::new(),
+            measured: String::new(),
+            claimed: String::new(),
+            than: String::new(),
             reads: Vec::new(),
         };
         ClaimResult::of(vec![check], measured, unit)
@@ -317,12 +349,14 @@ pub struct LedgerEntry {
 }
 
 impl LedgerEntry {
-    /// The entry as a row.
-    pub fn row(&self) -> ClaimRow {
+    /// The entry as a row, with what `record` has of it.
+    pub fn row(&self, record: &Record) -> ClaimRow {
         ClaimRow {
             id: self.claim.id.clone(),
             found: self.finding.found(),
+            recorded: record.get(&self.claim.id).cloned(),
             expected: self.claim.expect.clone(),
+            headline: self.claim.headline.clone(),
             note: self.finding.note.clone(),
         }
     }

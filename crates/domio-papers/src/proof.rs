@@ -114,8 +114,10 @@ impl Proof {
             .filter(|check| check.verdict == Verdict::Undecided);
         self.checks.push(Check {
             verdict,
-            told: format!("{claim}: {holds} of {}, at least {least}", parts.len()),
-            figures: format!("{holds} of {}, at least {least}", parts.len()),
+            name: claim.to_owned(),
+            measured: format!("{holds} of {}", parts.len()),
+            claimed: format!("at least {least}"),
+            than: String::new(),
             reads: undecided.flat_map(|check| check.reads.clone()).collect(),
         });
     }
@@ -167,7 +169,6 @@ impl Proof {
     }
 
     fn compared(&mut self, verdict: Verdict, a: &Series, how: &str, b: &Series) {
-        let told = format!("{}, {}, {how} {}, {}", a.name, a.shown(), b.shown(), b.name);
         let mut reads = a.reads.clone();
         reads.extend(
             b.reads
@@ -177,8 +178,10 @@ impl Proof {
         );
         self.checks.push(Check {
             verdict,
-            told,
-            figures: format!("{} {how} {}", a.figures(), b.shown()),
+            name: a.name.clone(),
+            measured: a.shown(),
+            claimed: format!("{how} {}", b.shown()),
+            than: b.name.clone(),
             reads,
         });
     }
@@ -186,8 +189,10 @@ impl Proof {
     fn judged(&mut self, verdict: Verdict, a: &Series, range: &str) {
         self.checks.push(Check {
             verdict,
-            told: format!("{}, {}, {range}", a.name, a.shown()),
-            figures: format!("{} {range}", a.shown()),
+            name: a.name.clone(),
+            measured: a.shown(),
+            claimed: range.to_owned(),
+            than: String::new(),
             reads: a.reads.clone(),
         });
     }
@@ -351,13 +356,12 @@ mod tests {
         let [limit, ratio] = &finding.checks[..] else {
             panic!("two checks");
         };
-        assert_eq!(limit.told, "spread of a, 18 ± 0 ms, under 17");
+        assert_eq!(limit.told(), "spread of a, 18 ± 0 ms, under 17");
         assert_eq!(
-            ratio.told,
+            ratio.told(),
             "spread of a, 18 ± 0 ms, over 27 ± 0 ms, 3 times the spread of b"
         );
-        assert_eq!(limit.figures, "18 ± 0 ms under 17");
-        assert_eq!(ratio.figures, "18 ± 0 over 27 ± 0 ms");
+        assert_eq!(limit.found(), "spread of a, 18 ± 0 ms, not under 17");
         assert_eq!(ratio.reads, ["a", "b"]);
         assert_eq!(finding.counts().fails, 2);
     }

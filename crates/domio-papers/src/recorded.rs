@@ -7,8 +7,10 @@
 //! that a claim may be decided that full effort leaves open. At full effort both are changes, as
 //! that is what the record was made with.
 
+use crate::claims::Claims;
 use crate::folders::PaperFolder;
 use crate::ledger::{ClaimLedger, Verdict};
+use domio_answer::rows;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -32,6 +34,77 @@ impl fmt::Display for VerdictChange {
         let VerdictChange { claim, is, .. } = self;
         write!(f, "{claim}: {}, on record is {was}", is.name())
     }
+}
+
+rows! {
+    /// What is on record of the claims of a paper.
+    #[derive(Clone, PartialEq, Eq, Debug, Default)]
+    pub struct RecordedPaper {
+        /// First word of the ids of its claims.
+        pub paper: String = key("paper");
+        /// How many claims it has.
+        pub claims: usize = count("claims");
+        /// Claims that hold on record.
+        pub holds: usize = count("holds").title("hold");
+        /// Claims that fail on record.
+        pub fails: usize = count("fails").title("fail");
+        /// Claims that are undecided on record, or not on record.
+        pub undecided: usize = count("undecided");
+    }
+}
+
+/// What `record` has of `claims`, paper by paper, in their order.
+pub fn by_paper(claims: &Claims, record: &Record) -> Vec<RecordedPaper> {
+    let mut papers: Vec<RecordedPaper> = Vec::new();
+    for claim in claims.iter() {
+        if papers.last().is_none_or(|last| last.paper != claim.paper()) {
+            papers.push(RecordedPaper {
+                paper: claim.paper().to_owned(),
+                ..RecordedPaper::default()
+            });
+        }
+        let Some(paper) = papers.last_mut() else {
+            continue;
+        };
+        paper.claims += 1;
+        let is = |verdict: Verdict| record.get(&claim.id).is_some_and(|on| on == verdict.name());
+        match () {
+            () if is(Verdict::Holds) => paper.holds += 1,
+            () if is(Verdict::Fails) => paper.fails += 1,
+            () => paper.undecided += 1,
+        }
+    }
+    papers
+}
+
+/// How verdicts compare with a record.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct AgainstRecord {
+    /// Claims that hold or fail.
+    pub decided: usize,
+    /// Those of them that are decided as on record.
+    pub agree: usize,
+    /// Those that the record decides the other way.
+    pub contradict: usize,
+}
+
+/// How the verdicts of `ledger` compare with `record`. What is decided on one side alone neither
+/// agrees nor contradicts.
+pub fn compare(record: &Record, ledger: &ClaimLedger) -> AgainstRecord {
+    let mut all = AgainstRecord::default();
+    for entry in &ledger.entries {
+        let is = entry.finding.verdict;
+        if !matches!(is, Verdict::Holds | Verdict::Fails) {
+            continue;
+        }
+        all.decided += 1;
+        match record.get(&entry.claim.id).map(String::as_str) {
+            Some(was) if was == is.name() => all.agree += 1,
+            Some("holds" | "fails") => all.contradict += 1,
+            _ => {}
+        }
+    }
+    all
 }
 
 /// Verdicts by claim, as papers' files of verdicts have them.

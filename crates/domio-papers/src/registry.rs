@@ -26,6 +26,7 @@ pub struct Experiment {
     replications: u32,
     run: Box<Run>,
     subject: Option<Subject>,
+    takes_s: Option<f64>,
 }
 
 impl Experiment {
@@ -36,6 +37,18 @@ impl Experiment {
     pub fn kept(&mut self, settings: &str, inputs: &[&[u8]]) -> &mut Self {
         self.subject = Some(Subject::new(&self.name, settings, inputs));
         self
+    }
+
+    /// Says that a replication took `seconds` of processor time where the times were recorded;
+    /// nobody knows without this call.
+    pub fn takes(&mut self, seconds: f64) -> &mut Self {
+        self.takes_s = Some(seconds);
+        self
+    }
+
+    /// Processor time of a replication where the times were recorded, in seconds.
+    pub fn takes_s(&self) -> Option<f64> {
+        self.takes_s
     }
 
     /// What its samples are kept as; `None` when they are not.
@@ -131,6 +144,7 @@ impl Registry {
             replications,
             run: Box::new(run),
             subject: None,
+            takes_s: None,
         };
         match self.experiments.entry(name) {
             Entry::Vacant(place) => place.insert(experiment),

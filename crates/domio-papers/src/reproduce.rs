@@ -17,6 +17,22 @@ pub struct Options {
     pub effort: Effort,
     /// Replications of every experiment, looked at once; `None` for as many as the effort has.
     pub replications: Option<u32>,
+    /// How often samples are looked at, at most, with twice the replications each time; `None` for
+    /// as often as the effort does.
+    pub looks: Option<u32>,
+}
+
+impl Options {
+    /// For the [headlines](crate::Claims::headlines): as short as quick effort, and more
+    /// replications where the first ones do not decide.
+    pub const fn headlines(seed: u64) -> Self {
+        Options {
+            seed,
+            effort: Effort::Quick,
+            replications: None,
+            looks: Some(3),
+        }
+    }
 }
 
 /// Verdicts, and the samples behind them.
@@ -26,6 +42,19 @@ pub struct Reproduction {
     pub ledger: ClaimLedger,
     /// Samples by experiment, one a replication. An experiment that failed is not in it.
     pub samples: BTreeMap<String, Vec<Sample>>,
+}
+
+/// Processor time of the first look at `claims`, as it was recorded, in seconds; `None` when the
+/// time of an experiment is not on record.
+pub fn estimate_s(claims: &[&Claim], registry: &Registry, options: Options) -> Option<f64> {
+    let each = needed(claims, registry).into_values().map(|experiment| {
+        let replications = match options.replications {
+            Some(replications) => replications,
+            None => options.effort.replications(experiment.replications(), 0),
+        };
+        Some(experiment.takes_s()? * f64::from(replications))
+    });
+    each.sum()
 }
 
 /// Decides `claims` with the checks of `registry`.
@@ -107,7 +136,7 @@ pub fn decide_again(
 fn looks(options: Options) -> u32 {
     match options.replications {
         Some(_) => 1,
-        None => options.effort.looks(),
+        None => options.looks.unwrap_or(options.effort.looks()),
     }
 }
 

@@ -234,13 +234,16 @@ made with.";
 /// Arguments of `reproduce`.
 #[derive(Debug, Args)]
 pub struct Reproduce {
-    /// Ids of claims or their first words, as ongaro or ongaro.test1; all claims without any.
-    /// Behind the folder of a paper of your own, claims of that paper
+    /// Claims to decide: ids or their first words, e.g. ongaro or ongaro.test1. After the folder of a
+    /// paper of your own, prefixes refer to that paper [default: the headline claims of each paper]
     #[arg(value_name = "FOLDER|PREFIX", add = Named::Claim)]
     pub words: Vec<String>,
-    /// List the claims that no check decides yet, too
-    #[arg(long)]
+    /// Decide all claims of all papers
+    #[arg(long, conflicts_with = "words")]
     pub all: bool,
+    /// Print a row for each claim, however many there are, and those without a check, too
+    #[arg(long)]
+    pub list: bool,
     /// Print the ledger as JSON
     #[arg(long)]
     pub json: bool,
@@ -248,20 +251,22 @@ pub struct Reproduce {
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = seed,
         allow_negative_numbers = true)]
     pub seed: u64,
-    /// How far to go before a claim is left undecided
-    #[arg(long, value_name = "EFFORT", default_value = "quick", value_parser = effort())]
-    pub effort: Effort,
-    /// Compare the verdicts with the recorded ones
+    /// How far to go before a claim is left undecided [default: quick; of headline claims, quick
+    /// with up to four times the replications]
+    #[arg(long, value_name = "EFFORT", value_parser = effort())]
+    pub effort: Option<Effort>,
+    /// Fail when a verdict contradicts the recorded one. `undecided` contradicts nothing, except at
+    /// full effort with default replications and lengths, the settings of the record
     #[arg(long, conflicts_with = "claims")]
     pub check: bool,
     /// Replications of each experiment, instead of the numbers of the effort
     #[arg(long, value_name = "NUMBER", value_parser = replications())]
     pub replications: Option<u32>,
-    /// Measured time of each cell whose time hangs on the effort, instead of that
+    /// Simulated seconds per cell, for cells whose length depends on --effort
     #[arg(long, value_name = "NUMBER", value_parser = seconds())]
     pub seconds: Option<u64>,
-    /// Decide the claims on so many machines, too, that the papers' unknowns allow, and tell which
-    /// unknown each claim hangs on
+    /// Also decide the claims on N hardware variants consistent with what the papers leave open, and
+    /// report which open parameter each verdict depends on
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub machines: Option<u32>,
     /// Claims to decide, instead of those that ship with domio; - is standard input

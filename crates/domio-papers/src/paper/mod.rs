@@ -18,6 +18,7 @@ mod merge;
 mod read;
 mod run;
 mod search;
+mod times;
 mod traffic;
 
 pub use cell::PaperCell;
@@ -34,6 +35,7 @@ use domio_run::Sample;
 use domio_scenario::{Parts, Scenario, ScenarioErrors};
 use file::{MachineFile, Suite, Together};
 use std::sync::{Arc, OnceLock};
+use times::RecordedTimes;
 
 /// A paper whose folder was read.
 #[derive(Clone, Debug)]
@@ -54,6 +56,7 @@ pub struct Paper {
     said: [String; 2],
     machine: MachineFile,
     suites: Vec<Suite>,
+    times: RecordedTimes,
     /// What its cells can ask for by name.
     parts: Parts,
 }
@@ -77,6 +80,7 @@ impl Paper {
             said: [said(folder, "machine.toml"), said(folder, "cells.toml")],
             machine,
             suites,
+            times: RecordedTimes::read(folder)?,
             parts: folder.parts.clone(),
         })
     }
@@ -231,8 +235,12 @@ pub fn register(
             let replications = suite.times.get(&test.times).map_or(1, |t| t.replications);
             let mut add = |name: String, run: Box<RunCell>| {
                 paper.fits(registry, &name, replications)?;
+                let takes_s = paper.times.of(&name, (suite, test), length);
                 let experiment = registry.experiment(name, replications, run);
                 experiment.kept(&settings, &inputs);
+                if let Some(seconds) = takes_s {
+                    experiment.takes(seconds);
+                }
                 Ok::<_, String>(())
             };
             let lazy = |cell: &PaperCell<'_>| Lazy::new(&paper, cell, length, machine);

@@ -466,6 +466,7 @@ mod tests {
             seed: 1,
             effort: Effort::Quick,
             replications: Some(2),
+            looks: None,
         };
         let length = Length::Shortened(60);
         let registry = experiments::shortened(60);

@@ -233,8 +233,8 @@ fn findings_show_what_the_claim_names() {
     let most = of("grocer.fig2.most-queues-are-short");
     assert_eq!(most.checks.len(), 1);
     assert_eq!(
-        most.checks[0].told,
-        "queues that are short: 8 of 9, at least 8"
+        most.checks[0].told(),
+        "queues that are short, 8 of 9, at least 8"
     );
 }
 

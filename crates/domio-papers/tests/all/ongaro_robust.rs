@@ -66,6 +66,7 @@ impl Variant {
             seed: self.seed,
             replications,
             effort: Effort::Full,
+            looks: None,
         };
         let result = reproduce(&selected, &registry, options, &AllCores(&Silent));
         let entries = result.ledger.entries.into_iter();

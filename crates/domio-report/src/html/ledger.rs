@@ -147,7 +147,7 @@ fn row(entry: &LedgerEntry) -> Markup {
 /// The checks of a claim, behind a line that counts them.
 fn checks(finding: &ClaimResult) -> Markup {
     let counts = finding.counts();
-    let told = finding.checks.iter().filter(|check| !check.told.is_empty());
+    let told = finding.checks.iter().filter(|check| !check.name.is_empty());
     html! {
         details class="checks" {
             summary {
@@ -155,7 +155,7 @@ fn checks(finding: &ClaimResult) -> Markup {
                 @if counts.fails > 0 { ", " (counts.fails) " fail" }
                 @if counts.undecided > 0 { ", " (counts.undecided) " undecided" }
             }
-            ul { @for check in told { li { b { (words(check.verdict)) } ": " (check.told) } } }
+            ul { @for check in told { li { b { (words(check.verdict)) } ": " (check.told()) } } }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::tables;
 use crate::text::View;
-use crate::text::ledger::{WIDTH, tone};
+use crate::text::ledger::tone;
 use crate::text::table::render as drawn;
 use domio_answer::column::count;
 use domio_answer::{Holds, Table};
@@ -33,7 +33,7 @@ pub fn render(search: &MachineSearch) -> String {
          \n",
         search.paper
     );
-    text += &drawn(&table, &View::of_width(WIDTH as u16));
+    text += &drawn(&table, &View::of_width(100));
     text += "\nThe number in brackets is how well the split tells machines apart, 1 at best. \
              Marked (?):\nno better than the best split of shuffled verdicts in one of twenty \
              cases.\n";

@@ -1,4 +1,6 @@
 //! `domio reproduce`: the papers' claims.
+//!
+//! Without a selection the claims are the headlines of each paper, after what is on record of all.
 
 use crate::args::{Global, Reproduce};
 use crate::files::Files;
@@ -9,27 +11,26 @@ use crate::report::{self, ReportKey};
 use crate::shared::against::{self, Against};
 use crate::shared::machines;
 use crate::shared::pictures;
-use crate::shared::tour::Tour;
 use anyhow::anyhow;
 use domio_front::papers::{self, Chosen};
 use domio_lab::Keeping;
-use domio_papers::against::LedgerMoves;
 use domio_papers::folders::PaperFolder;
 use domio_papers::ledger::LedgerEntry;
-use domio_papers::paper::{Length, Machine, MachineSearch};
+use domio_papers::paper::{Length, Machine};
 use domio_papers::recorded::Record;
-use domio_papers::reproduce::{Options, Reproduction, reproduce};
+use domio_papers::reproduce::{Options, Reproduction, estimate_s, reproduce};
 use domio_papers::{
-    ClaimLedger, Claims, Effort, Registry, answer, claim_page, experiments, recorded,
+    Claim, ClaimLedger, Claims, Effort, Registry, answer, claim_page, experiments, recorded,
 };
-use domio_report::data::{PaperTitle, ReportData, Section};
+use domio_report::data::{PaperTitle, ReportData};
 use domio_report::pictures as paper_pictures;
 use domio_report::pictures::PaperPictures;
+use domio_report::text::ledger::Rows;
 use domio_report::{html, samples, text};
 use domio_scenario::Parts;
+use std::num::NonZero;
 
-/// Decides the claims, prints the ledger and writes the report. Without a selection, the tour of a
-/// small host comes first.
+/// Decides the claims, prints what is on record and the ledger, and writes the report.
 pub fn run(args: &Reproduce, global: &Global) -> anyhow::Result<Status> {
     let subject = Decided::of(args, &global.parts)?;
     let (chosen, registry) = (&subject.chosen, &subject.registry);
@@ -37,7 +38,10 @@ pub fn run(args: &Reproduce, global: &Global) -> anyhow::Result<Status> {
     let files = Files::reading(read.chain(chosen.files()));
     let mut files = files.forced(args.reporting.force);
     files.prints()?;
-    let selected = subject.claims.select(&chosen.prefixes)?;
+    let selected = match of_headlines(args) {
+        true => subject.claims.headlines(),
+        false => subject.claims.select(&chosen.prefixes)?,
+    };
     let against = args.against.as_deref();
     let against = against.map(|path| Against::read(path, &args.keeping));
     let against = against.transpose()?;
@@ -45,23 +49,12 @@ pub fn run(args: &Reproduce, global: &Global) -> anyhow::Result<Status> {
     let output = report::begin(&mut files, named, args.reporting.force, &shown(args))?;
     let keeper = keeping::keeper(&args.keeping, &global.parts)?;
     let progress = progress(global);
-    let tour = match args.words.is_empty() && args.claims.is_none() {
-        true => Some(Tour::take(
-            args.seed,
-            args.replications,
-            &keeper,
-            &*progress,
-        )?),
-        false => None,
-    };
-    if let (Some(tour), false) = (&tour, args.json) {
-        out::text(&tour.text())?;
+    let options = options(args);
+    if of_all_papers(args) && !args.json {
+        out::text(&format!("{}\n", subject.on_record()))?;
+        let estimate = estimate_s(&selected, registry, options);
+        out::remark(&deciding(selected.len(), of_headlines(args), estimate));
     }
-    let options = Options {
-        seed: args.seed,
-        effort: args.effort,
-        replications: args.replications,
-    };
     let replicator = Keeping {
         keeper: &keeper,
         progress: &*progress,
@@ -80,33 +73,89 @@ pub fn run(args: &Reproduce, global: &Global) -> anyhow::Result<Status> {
     let moves = moves.transpose()?;
     // Fewer or shorter replications than the record was made with leave claims undecided.
     let whole = args.replications.is_none() && args.seconds.is_none();
-    let changes = match args.check {
-        true => {
-            let full = args.effort == Effort::Full && whole;
-            recorded::changes(&subject.record, &result.ledger, full)
-        }
-        false => Vec::new(),
-    };
-    show(args, &result.ledger, moves.as_ref(), &searches)?;
-    let overview = tour.map_or_else(Vec::new, |tour| tour.sections());
-    let mut report = report(args, &subject, result, overview);
+    let full = options.effort == Effort::Full && whole;
+    let changes = recorded::changes(&subject.record, &result.ledger, full);
+    out::answer(
+        args.json,
+        || {
+            let of = (&subject.claims, &subject.record);
+            answer::answer(&result.ledger, of, moves.clone(), searches.clone())
+        },
+        || {
+            let mut text = subject.verdicts(args, &result.ledger);
+            for search in &searches {
+                text += &format!("\n{}", text::machines::render(search));
+            }
+            text + &moves.as_ref().map_or_else(String::new, against::render)
+        },
+    )?;
+    let mut report = report(args, &subject, result);
     let sections = searches.iter().map(domio_report::machines::section);
     report.sections.splice(0..0, sections);
     pictures::write(args.figures.as_deref(), &report, files)?;
     output.write(report)?;
-    for change in &changes {
+    for change in changes.iter().filter(|_| args.check) {
         out::message(&change.to_string());
     }
-    Ok(Status::of_check(changes.is_empty()))
+    Ok(Status::of_check(changes.is_empty() || !args.check))
+}
+
+/// Whether the claims are not chosen.
+fn of_all_papers(args: &Reproduce) -> bool {
+    args.words.is_empty() && args.claims.is_none()
+}
+
+/// Whether the headlines are decided.
+fn of_headlines(args: &Reproduce) -> bool {
+    of_all_papers(args) && !args.all
+}
+
+fn effort(args: &Reproduce) -> Effort {
+    args.effort.unwrap_or_default()
+}
+
+fn options(args: &Reproduce) -> Options {
+    match of_headlines(args) && args.effort.is_none() && args.replications.is_none() {
+        true => Options::headlines(args.seed),
+        false => Options {
+            seed: args.seed,
+            effort: effort(args),
+            replications: args.replications,
+            looks: None,
+        },
+    }
+}
+
+/// What is done now, and how long it takes as far as that is on record.
+fn deciding(claims: usize, headlines: bool, estimate_s: Option<f64>) -> String {
+    let kind = match headlines {
+        true => "headline claims",
+        false => "claims",
+    };
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let time = estimate_s.map(|s| format!(": {} on {cores} cores", about(s / cores as f64)));
+    format!("deciding {claims} {kind}{}", time.unwrap_or_default())
+}
+
+/// `seconds` in words: "about 40 s", "about 4 min".
+fn about(seconds: f64) -> String {
+    match seconds {
+        s if s < 100.0 => format!("about {:.0} s", s.max(1.0)),
+        s if s < 6_000.0 => format!("about {:.0} min", s / 60.0),
+        s => format!("about {:.0} h", s / 3_600.0),
+    }
 }
 
 /// How long cells are.
 fn length(args: &Reproduce) -> Length {
     match args.seconds {
         Some(seconds) => Length::Seconds(seconds),
-        None => Length::Effort(args.effort),
+        None => Length::Effort(effort(args)),
     }
 }
+
+/// So many claims have rows without being asked for.
+const FEW: usize = 50;
 
 /// What is decided, read before anything is run.
 struct Decided {
@@ -138,26 +187,69 @@ impl Decided {
             registry,
         })
     }
-}
 
-/// Prints the ledger, what moved, and what came out on other machines.
-fn show(
-    args: &Reproduce,
-    ledger: &ClaimLedger,
-    against: Option<&LedgerMoves>,
-    searches: &[MachineSearch],
-) -> anyhow::Result<()> {
-    out::answer(
-        args.json,
-        || answer::answer(ledger, against.cloned(), searches.to_vec()),
-        || {
-            let mut text = text::ledger::render(ledger, args.all);
-            for search in searches {
-                text += &format!("\n{}", text::machines::render(search));
-            }
-            text + &against.map_or_else(String::new, against::render)
-        },
-    )
+    fn titles(&self) -> Vec<PaperTitle> {
+        self.chosen.papers.iter().map(paper_title).collect()
+    }
+
+    /// What is on record, for the terminal.
+    fn on_record(&self) -> String {
+        let papers = recorded::by_paper(&self.claims, &self.record);
+        text::ledger::record(&papers, &self.titles(), out::view())
+    }
+
+    /// The verdicts for the terminal: rows of few claims or of all that are asked for, how many
+    /// there are, and how they compare with the record.
+    fn verdicts(&self, args: &Reproduce, ledger: &ClaimLedger) -> String {
+        let view = out::view();
+        let rows = match args.list {
+            true => Some(Rows::All),
+            false if of_headlines(args) => Some(Rows::Headlines),
+            false => (ledger.entries.len() <= FEW).then_some(Rows::Measured),
+        };
+        let rows = rows.map(|rows| text::ledger::rows(ledger, rows, view) + "\n");
+        let mut text = rows.unwrap_or_default();
+        if !of_all_papers(args) {
+            return text + &text::ledger::summary(ledger, view);
+        }
+        let failures = text::ledger::failures(ledger, view);
+        if !failures.is_empty() {
+            text += &format!("{failures}\n");
+        }
+        let now = recorded::compare(&self.record, ledger);
+        let undecided = ledger.entries.len() - now.decided;
+        text += &format!(
+            "{} decided, {} as on record, {} against it",
+            now.decided, now.agree, now.contradict
+        );
+        if undecided > 0 {
+            text += &format!("; {undecided} undecided: --effort normal or full decides more");
+        }
+        text + &self.more(args)
+    }
+
+    /// How to see or decide more, which ends the line.
+    fn more(&self, args: &Reproduce) -> String {
+        if args.all {
+            return match args.list {
+                true => "\n".to_owned(),
+                false => "; --list prints a row for each\n".to_owned(),
+            };
+        }
+        let all: Vec<&Claim> = self.claims.iter().collect();
+        let of_effort = Options {
+            looks: None,
+            ..options(args)
+        };
+        // The time is on record for all or for none.
+        let time = estimate_s(&all, &self.registry, of_effort);
+        let time = time.map(|s| format!(", {} on two cores", about(s / 2.0)));
+        let count = all.len();
+        format!(
+            "; all {count}: domio reproduce --all{}\n",
+            time.unwrap_or_default()
+        )
+    }
 }
 
 /// What the report shows.
@@ -167,13 +259,16 @@ fn shown(args: &Reproduce) -> ReportKey {
     if subjects.is_empty() {
         subjects.extend(claims.clone());
     }
+    if args.all {
+        subjects.push("all".to_owned());
+    }
     let mut shown = ReportKey::new("reproduce", &subjects);
     if let Some(claims) = claims {
         shown = shown.with("--claims", claims);
     }
     shown = shown
         .with("--seed", args.seed)
-        .with("--effort", args.effort);
+        .with("--effort", effort(args));
     if let Some(n) = args.replications {
         shown = shown.with("--replications", n);
     }
@@ -186,15 +281,10 @@ fn shown(args: &Reproduce) -> ReportKey {
     }
 }
 
-fn report(
-    args: &Reproduce,
-    subject: &Decided,
-    result: Reproduction,
-    overview: Vec<Section>,
-) -> ReportData {
+fn report(args: &Reproduce, subject: &Decided, result: Reproduction) -> ReportData {
     let replications = match args.replications {
         Some(n) => n.to_string(),
-        None => format!("those of effort {}", args.effort),
+        None => format!("those of effort {}", effort(args)),
     };
     let claims = match &args.claims {
         Some(path) => path.display().to_string(),
@@ -218,14 +308,14 @@ fn report(
         title: html::claims_title(&result.ledger),
         lead: "What the papers on scheduling virtual machines state, decided by simulation."
             .to_owned(),
-        papers: subject.chosen.papers.iter().map(paper_title).collect(),
+        papers: subject.titles(),
         provenance: vec![
             fact("version", format!("domio {}", env!("CARGO_PKG_VERSION"))),
             fact("claims", claims),
             fact("seed", args.seed.to_string()),
             fact("replications", replications),
         ],
-        overview,
+        overview: Vec::new(),
         sections,
         ledger: Some(result.ledger),
     }

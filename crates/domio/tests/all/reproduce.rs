@@ -176,7 +176,7 @@ fn claims_of_ones_own_are_checked_in_full() {
                 kind = \"order\"\nexpect = \"x\"\n";
     std::fs::write(folder.path().join("good.toml"), good).unwrap();
     domio(&folder)
-        .args(["reproduce", "--all", "--claims", "good.toml"])
+        .args(["reproduce", "--list", "--claims", "good.toml"])
         .args(["--report", "r.html"])
         .assert()
         .success()
