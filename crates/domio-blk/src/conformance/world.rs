@@ -88,8 +88,6 @@ struct World<'a> {
     run: IoRun,
 }
 
-const TIMERS: [QueueTimer; 3] = [QueueTimer::Unplug, QueueTimer::First, QueueTimer::Second];
-
 /// How long the device is given to serve what is left (us).
 const DRAIN_US: u64 = 120_000_000;
 
@@ -245,8 +243,8 @@ impl World<'_> {
                     self.us = self.us.max(at);
                     self.tell();
                     self.timers[i] = None;
-                    self.log(IoEvent::Timer(TIMERS[i]));
-                    self.queue.timer(self.now(), TIMERS[i]);
+                    self.log(IoEvent::Timer(QueueTimer::ALL[i]));
+                    self.queue.timer(self.now(), QueueTimer::ALL[i]);
                 }
                 (_, Some(done)) => {
                     self.us = self.us.max(done);
