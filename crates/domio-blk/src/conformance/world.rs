@@ -8,6 +8,7 @@ use crate::elevator::{
 use crate::queue::{DiskQueue, QueueLimits, Submitted};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use core::fmt;
 
 /// A request as the device sees it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -54,6 +55,12 @@ pub struct IoEntry {
     pub us: u64,
     /// What.
     pub event: IoEvent,
+}
+
+impl fmt::Display for IoEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} us {:?}", self.us, self.event)
+    }
 }
 
 /// What a run has left.
