@@ -1,5 +1,6 @@
-//! What the conformance suites of policies (`domio-sched`) and of controllers (`domio-control`)
-//! share: random numbers, values of parameters, names of checkers, findings and reports.
+//! What the conformance suites of policies (`domio-sched`), of controllers (`domio-control`) and
+//! of elevators (`domio-blk`) share: random numbers, values of parameters, names of checkers, the
+//! list of subjects, findings and reports.
 //!
 //! A suite runs what it checks under several *subjects*, which are scripts or histories, some
 //! written by hand and some random. Its checkers look at what happened. A [`Finding`] names
@@ -14,5 +15,5 @@ pub mod report;
 pub mod rng;
 
 pub use drawn::{draw, drawn};
-pub use report::{CheckerInfo, Finding, Report, SuiteInfo, info, misnamed};
+pub use report::{CheckerInfo, Finding, Found, Report, SuiteInfo, info, misnamed, subjects, tail};
 pub use rng::Rng;

@@ -1,9 +1,10 @@
 //! What a suite found: findings, each of one checker under one subject, and their report.
 
 use alloc::format;
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
+use core::ops::Range;
 use domio_core::Instant;
 
 /// What a checker is called and what it looks for.
@@ -52,7 +53,65 @@ pub struct SuiteInfo {
     pub checkers: &'static [CheckerInfo],
 }
 
-/// One misbehaviour.
+impl SuiteInfo {
+    /// What was `found` under `subject`, which had this seed if it was random.
+    pub fn findings(
+        &'static self,
+        subject: &str,
+        seed: Option<u64>,
+        found: Vec<Found>,
+    ) -> Vec<Finding> {
+        let finding = |found: Found| Finding {
+            suite: self,
+            checker: found.checker,
+            subject: subject.into(),
+            seed,
+            at: found.at,
+            message: found.message,
+            log_tail: found.log_tail,
+        };
+        found.into_iter().map(finding).collect()
+    }
+}
+
+/// The subjects of a suite: those that are written by hand, then the random ones of `seeds`, with
+/// their seeds.
+pub fn subjects<S>(
+    written: Vec<S>,
+    seeds: Range<u64>,
+    random: impl Fn(u64) -> S,
+) -> impl Iterator<Item = (S, Option<u64>)> {
+    let written = written.into_iter().map(|subject| (subject, None));
+    written.chain(seeds.map(move |seed| (random(seed), Some(seed))))
+}
+
+/// The last `most` of the first `entries` of `log`, each on lines of its own.
+pub fn tail(log: &[impl fmt::Display], entries: usize, most: usize) -> String {
+    let log = &log[..entries.min(log.len())];
+    let mut text = String::new();
+    for entry in &log[log.len().saturating_sub(most)..] {
+        text += &entry.to_string();
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// What a checker found in a run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Found {
+    /// Name of the checker, one of [`SuiteInfo::checkers`].
+    pub checker: &'static str,
+    /// When it was seen.
+    pub at: Instant,
+    /// What was seen.
+    pub message: String,
+    /// The end of the log up to there, as of [`tail`].
+    pub log_tail: String,
+}
+
+/// One misbehaviour: what was found, and under which subject of which suite.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finding {
     /// Which suite.
@@ -184,6 +243,20 @@ mod tests {
             "first has no description",
         ];
         assert_eq!(wrong, expected);
+    }
+
+    #[test]
+    fn a_tail_ends_where_something_was_found() {
+        let log = ["one", "two\n", "three", "four"];
+        assert_eq!(tail(&log, 3, 2), "two\nthree\n");
+        assert_eq!(tail(&log, 9, 1), "four\n");
+        assert_eq!(tail(&log, 0, 2), "");
+    }
+
+    #[test]
+    fn random_subjects_come_last_and_have_seeds() {
+        let all: Vec<_> = subjects(vec![7], 2..4, |seed| seed * 10).collect();
+        assert_eq!(all, [(7, None), (20, Some(2)), (30, Some(3))]);
     }
 
     #[test]

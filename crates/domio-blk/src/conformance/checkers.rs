@@ -1,5 +1,6 @@
 //! What is looked for in the log of a run.
 
+use super::TAIL;
 use super::history::{IoHistory, SECTORS};
 use super::world::{HeldRequest, IoEvent, IoRun};
 use crate::elevator::{ElevatorInfo, IoPrio, IoWay, Promise};
@@ -9,7 +10,8 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
-use domio_suite::{CheckerInfo, info};
+use domio_core::Instant;
+use domio_suite::{CheckerInfo, Found, info, tail};
 
 /// Every checker, in the order in which reports list them.
 pub const CHECKERS: &[CheckerInfo] = &[
@@ -35,15 +37,6 @@ pub const CHECKERS: &[CheckerInfo] = &[
     info("rest", "without requests, no timer is armed for ever"),
     info("repeats", "a second run is the same"),
 ];
-
-/// One misbehaviour.
-pub struct Found {
-    pub checker: &'static str,
-    pub us: u64,
-    pub message: String,
-    /// Entries of the log up to there.
-    pub entries: usize,
-}
 
 struct Look<'a> {
     elevator: &'a ElevatorInfo,
@@ -102,9 +95,9 @@ impl Look<'_> {
         let last = entries.checked_sub(1).and_then(|at| self.run.log.get(at));
         self.found.push(Found {
             checker,
-            us: last.map_or(0, |entry| entry.us),
+            at: Instant::from_nanos(last.map_or(0, |entry| entry.us * 1000)),
             message,
-            entries,
+            log_tail: tail(&self.run.log, entries, TAIL),
         });
     }
 

@@ -25,11 +25,8 @@ pub use world::{IoEntry, IoEvent, IoRun, run};
 
 use crate::elevator::ElevatorInfo;
 use alloc::format;
-use alloc::string::String;
-use core::fmt::Write;
 use core::ops::Range;
-use domio_core::Instant;
-use domio_suite::SuiteInfo;
+use domio_suite::{SuiteInfo, subjects};
 
 /// Entries of the log that a finding shows.
 const TAIL: usize = 20;
@@ -45,31 +42,12 @@ static SUITE: SuiteInfo = SuiteInfo {
 /// Runs an elevator under the hand-written histories and the random ones of `seeds`.
 pub fn check(elevator: &ElevatorInfo, seeds: Range<u64>) -> Report {
     let mut report = Report::new(&SUITE);
-    let random = seeds.map(|seed| (history::random(seed), Some(seed)));
-    let written = history::library().into_iter().map(|h| (h, None));
-    for (history, seed) in written.chain(random) {
+    for (history, seed) in subjects(history::library(), seeds, history::random) {
         let run = run(elevator, &history);
         let again = world::run(elevator, &history);
         let found = checkers::observe(elevator, &history, &run, &again);
-        let findings = found.into_iter().map(|f| Finding {
-            suite: &SUITE,
-            checker: f.checker,
-            subject: format!("{}, {}", elevator.name, history.name),
-            seed,
-            at: Instant::from_nanos(f.us * 1000),
-            message: f.message,
-            log_tail: tail(&run, f.entries),
-        });
-        report.add(findings.collect());
+        let subject = format!("{}, {}", elevator.name, history.name);
+        report.add(SUITE.findings(&subject, seed, found));
     }
     report
-}
-
-fn tail(run: &IoRun, entries: usize) -> String {
-    let entries = entries.min(run.log.len());
-    let mut text = String::new();
-    for entry in &run.log[entries.saturating_sub(TAIL)..entries] {
-        writeln!(text, "{} us {:?}", entry.us, entry.event).expect("a string takes any text");
-    }
-    text
 }

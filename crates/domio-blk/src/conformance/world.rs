@@ -8,6 +8,7 @@ use crate::elevator::{
 use crate::queue::{DiskQueue, QueueLimits, Submitted};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use core::fmt;
 
 /// A request as the device sees it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -56,6 +57,12 @@ pub struct IoEntry {
     pub event: IoEvent,
 }
 
+impl fmt::Display for IoEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} us {:?}", self.us, self.event)
+    }
+}
+
 /// What a run has left.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct IoRun {
@@ -87,8 +94,6 @@ struct World<'a> {
     open: usize,
     run: IoRun,
 }
-
-const TIMERS: [QueueTimer; 3] = [QueueTimer::Unplug, QueueTimer::First, QueueTimer::Second];
 
 /// How long the device is given to serve what is left (us).
 const DRAIN_US: u64 = 120_000_000;
@@ -245,8 +250,8 @@ impl World<'_> {
                     self.us = self.us.max(at);
                     self.tell();
                     self.timers[i] = None;
-                    self.log(IoEvent::Timer(TIMERS[i]));
-                    self.queue.timer(self.now(), TIMERS[i]);
+                    self.log(IoEvent::Timer(QueueTimer::ALL[i]));
+                    self.queue.timer(self.now(), QueueTimer::ALL[i]);
                 }
                 (_, Some(done)) => {
                     self.us = self.us.max(done);

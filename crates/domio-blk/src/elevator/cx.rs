@@ -15,6 +15,11 @@ pub enum QueueTimer {
     Second,
 }
 
+impl QueueTimer {
+    /// All, in the order of their numbers.
+    pub const ALL: [QueueTimer; 3] = [QueueTimer::Unplug, QueueTimer::First, QueueTimer::Second];
+}
+
 /// Work that runs as soon as what is being done is done (`kblockd`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum QueueWork {

@@ -20,12 +20,15 @@
 //! | `room` | how many requests there may be, congestion, batching, who sleeps |
 //! | `drive` | plug, dispatch list, the driver's loop, completions |
 //! | `multi` | what the multi-queue layer does instead: plugs of processes, tags |
+//! | `timers` | ticks of a clock, and timers that fire at ticks |
+//! | `rig` | the queue on a clock of its own, for traces and scripts: what happens in which order |
 //!
 //! An elevator of Linux 6.1 gets the multi-queue layer, with the same calls and actions.
 
 mod drive;
 mod merge;
 mod multi;
+mod rig;
 mod room;
 #[cfg(test)]
 mod tests;
@@ -36,7 +39,8 @@ use alloc::boxed::Box;
 use multi::Multi;
 use room::Room;
 
-pub(crate) use timers::QueueTimers;
+pub(crate) use rig::{ClockedQueue, QueueRig};
+pub(crate) use timers::Ticks;
 
 /// Limits of a disk's queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -387,7 +387,7 @@ fn settle(bench: &mut Bench, asleep: &mut [bool; 4]) {
         let due = |at: &Option<Jiffies>| at.is_some_and(|at| at <= bench.now);
         if let Some(i) = bench.armed.iter().position(due) {
             bench.armed[i] = None;
-            let timers = [QueueTimer::Unplug, QueueTimer::First, QueueTimer::Second];
+            let timers = QueueTimer::ALL;
             bench.queue.timer(bench.now, timers[i]);
         } else if let Some(work) = bench.work.pop() {
             bench.queue.work(bench.now, work);

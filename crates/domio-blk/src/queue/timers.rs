@@ -1,9 +1,39 @@
-//! Timers of a queue whose clock is no host's.
+//! Ticks of a kernel's clock, and timers of a queue whose clock is no host's.
 
 use crate::elevator::{Jiffies, QueueTimer};
-use alloc::vec::Vec;
+use domio_core::Instant;
 
-const ALL: [QueueTimer; 3] = [QueueTimer::Unplug, QueueTimer::First, QueueTimer::Second];
+const NS_PER_SECOND: u128 = 1_000_000_000;
+
+/// The clock of a kernel that counts whole ticks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ticks {
+    /// Ticks a second.
+    pub hz: i64,
+    /// The tick at time zero.
+    pub first: Jiffies,
+}
+
+impl Ticks {
+    /// The tick at `now`.
+    pub fn at(self, now: Instant) -> Jiffies {
+        let ticks = u128::from(now.as_nanos()) * self.hz as u128 / NS_PER_SECOND;
+        self.first + ticks as Jiffies
+    }
+
+    /// When tick `jiffy` begins.
+    pub fn begin(self, jiffy: Jiffies) -> Instant {
+        let ticks = (jiffy - self.first).max(0) as u128;
+        let ns = (ticks * NS_PER_SECOND).div_ceil(self.hz as u128);
+        Instant::from_nanos(ns.min(u128::from(u64::MAX)) as u64)
+    }
+
+    /// Nanoseconds at `now`, from tick 0.
+    pub fn ns(self, now: Instant) -> i64 {
+        let first = self.first as u128 * NS_PER_SECOND / self.hz as u128;
+        first as i64 + now.as_nanos().cast_signed()
+    }
+}
 
 /// Timers with their jiffies.
 #[derive(Clone, Default, Debug)]
@@ -12,14 +42,6 @@ pub(crate) struct QueueTimers {
     armed: [Option<(Jiffies, u64)>; 3],
     /// How often one was armed.
     count: u64,
-}
-
-/// A timer whose time has come.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct DueTimer {
-    /// Which.
-    pub timer: QueueTimer,
-    order: u64,
 }
 
 impl QueueTimers {
@@ -39,26 +61,14 @@ impl QueueTimers {
         self.armed.iter().flatten().map(|(jiffy, _)| *jiffy).min()
     }
 
-    /// Those that are to fire up to `now`, by jiffy, then by arming.
-    pub fn due(&self, now: Jiffies) -> impl Iterator<Item = DueTimer> + use<> {
-        let armed = ALL.into_iter().zip(self.armed);
-        let due = armed.filter_map(|(timer, armed)| {
-            let (jiffy, order) = armed.filter(|(jiffy, _)| *jiffy <= now)?;
-            Some((jiffy, DueTimer { timer, order }))
-        });
-        let mut due: Vec<(Jiffies, DueTimer)> = due.collect();
-        due.sort_unstable_by_key(|(jiffy, due)| (*jiffy, due.order));
-        due.into_iter().map(|(_, due)| due)
-    }
-
-    /// Takes `due` out, and returns whether it is still armed as it was: one that fired before may
-    /// have cancelled or moved it.
-    pub fn take(&mut self, due: DueTimer) -> bool {
-        let armed = &mut self.armed[due.timer as usize];
-        let is_same = armed.is_some_and(|(_, order)| order == due.order);
-        if is_same {
-            *armed = None;
-        }
-        is_same
+    /// Takes out the first that is to fire up to `now`: by jiffy, then by arming.
+    pub fn take(&mut self, now: Jiffies) -> Option<QueueTimer> {
+        let armed = QueueTimer::ALL.into_iter().zip(self.armed);
+        let armed = armed.filter_map(|(timer, at)| Some((at?, timer)));
+        let ((jiffy, _), timer) = armed.min_by_key(|(at, _)| *at)?;
+        (jiffy <= now).then(|| {
+            self.cancel(timer);
+            timer
+        })
     }
 }

@@ -9,7 +9,7 @@
 //! |---|---|
 //! | `script` | the script, and the reader |
 //! | `device` | the small device behind the driver |
-//! | `rig` | clock, processes, and the order of what happens at one time |
+//! | `rig` | processes, device, and what is written of both |
 
 mod device;
 mod rig;

@@ -1,33 +1,11 @@
 //! A request layer in a kernel: its clock, timers, and the work that `kblockd` does for it.
 
 use crate::elevator::{Jiffies, QueueAction, QueueTimer, QueueWork, RequestId, Submitter};
-use crate::queue::DiskQueue;
+use crate::queue::{DiskQueue, Ticks};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use domio_core::{Instant, VcpuName};
 use domio_vmm::bus::{Attach, KernelIo, KernelTimer, Token, WorkItem};
-
-/// Timers of a queue, in the order of their numbers.
-const TIMERS: [QueueTimer; 3] = [QueueTimer::Unplug, QueueTimer::First, QueueTimer::Second];
-
-/// The clock of a kernel that counts whole ticks.
-#[derive(Clone, Copy, Debug)]
-struct Ticks {
-    hz: u64,
-}
-
-impl Ticks {
-    /// Ticks until `now`, rounded down.
-    fn at(self, now: Instant) -> Jiffies {
-        (u128::from(now.as_nanos()) * u128::from(self.hz) / 1_000_000_000) as Jiffies
-    }
-
-    /// When tick `jiffy` begins.
-    fn begin(self, jiffy: Jiffies) -> Instant {
-        let ns = (jiffy.max(0) as u128 * 1_000_000_000).div_ceil(u128::from(self.hz));
-        Instant::from_nanos(ns.min(u128::from(u64::MAX)) as u64)
-    }
-}
 
 /// A request layer and its place in a kernel, on vcpu 0.
 pub(super) struct Layer {
@@ -58,7 +36,7 @@ impl Layer {
     ) -> Self {
         Layer {
             queue,
-            ticks: Ticks { hz: hz as u64 },
+            ticks: Ticks { hz, first: 0 },
             vcpu,
             timers: timers.map(|token| attach.kernel_timer(token)),
             due: [None; 3],
@@ -105,7 +83,7 @@ impl Layer {
         let now = self.jiffies(kernel.now());
         if self.due[number].is_some_and(|due| due <= now) {
             self.due[number] = None;
-            self.queue.timer(now, TIMERS[number]);
+            self.queue.timer(now, QueueTimer::ALL[number]);
             self.act(kernel);
         }
     }

@@ -7,7 +7,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `turns` | whose request goes when: at its time, or a gap after the one before |
-//! | `rig` | clock, queue and drive |
+//! | `rig` | queue and drive, and what became of each request |
 //! | `fixed` | the plainest drive |
 
 mod fixed;

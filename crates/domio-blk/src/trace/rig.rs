@@ -1,24 +1,14 @@
-//! Clock, queue and drive.
-//!
-//! At one time: timers, then ends of commands, then requests of the trace. After each of these, the
-//! work that was asked for runs, then the submitters that were woken.
+//! Queue and drive, and what became of each request.
 
 use super::turns::{Turns, WINDOW};
 use super::{Happened, LoopKind, TraceAct, TraceIo};
 use crate::drive::{Command, Drive, FinishedCommand};
-use crate::elevator::{
-    Bio, ElevatorInfo, IoPrio, IoWay, Jiffies, QueueAction, QueueWork, RequestId, Submitter, Tuning,
-};
-use crate::queue::{DiskQueue, QueueLimits, QueueTimers, Submitted};
+use crate::elevator::{Bio, ElevatorInfo, IoPrio, IoWay, RequestId, Submitter, Tuning};
+use crate::queue::{ClockedQueue, QueueLimits, QueueRig, Submitted};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use domio_core::{Duration, Instant};
-
-/// The kernel's tick at time zero.
-const FIRST_TICK: Jiffies = 1_000_000;
-
-const NS_PER_SECOND: u64 = 1_000_000_000;
 
 /// Sectors of a page, which a segment of memory has at most here.
 const PAGE: u32 = 8;
@@ -40,17 +30,14 @@ pub struct RigConfig {
 
 /// Runs requests of a trace.
 pub struct TraceRig {
-    queue: DiskQueue,
-    limits: QueueLimits,
+    clocked: ClockedQueue,
+    /// Most sectors of a request.
+    most: u32,
     drive: Box<dyn Drive>,
     /// Sectors of the drive.
     sectors: u64,
     kind: LoopKind,
     turns: Turns,
-    now: Instant,
-    timers: QueueTimers,
-    work: VecDeque<QueueWork>,
-    woken: VecDeque<Submitter>,
     /// Requests in the drive, by the tags of their commands.
     commands: Vec<Option<RequestId>>,
     done: Vec<FinishedCommand>,
@@ -75,17 +62,14 @@ impl TraceRig {
             kind,
         } = config;
         limits.depth = limits.depth.min(drive.depth());
+        let sectors = drive.sectors();
         TraceRig {
-            queue: DiskQueue::new(limits, (elevator.make)(&tuning, FIRST_TICK)),
-            limits,
-            sectors: drive.sectors(),
+            clocked: ClockedQueue::new(limits, elevator, &tuning),
+            most: limits.sectors.min(sectors.try_into().unwrap_or(u32::MAX)),
+            sectors,
             drive,
             kind,
             turns: Turns::new(kind),
-            now: Instant::ZERO,
-            timers: QueueTimers::default(),
-            work: VecDeque::new(),
-            woken: VecDeque::new(),
             commands: Vec::new(),
             done: Vec::new(),
             going: Vec::new(),
@@ -128,13 +112,10 @@ impl TraceRig {
         while self.turns.waiting() >= WINDOW {
             self.step();
         }
-        if self.kind == LoopKind::Open && io.at < self.now {
+        if self.kind == LoopKind::Open && io.at < self.clocked.now {
             self.late += 1;
         }
-        let most = self
-            .limits
-            .sectors
-            .min(self.sectors.try_into().unwrap_or(u32::MAX));
+        let most = self.most;
         let mut rest = io;
         while rest.sectors > most {
             let piece = TraceIo {
@@ -152,9 +133,7 @@ impl TraceRig {
 
     /// Everything that is left happens.
     pub fn finish(&mut self) {
-        while self.next().is_some() {
-            self.step();
-        }
+        while self.step() {}
     }
 
     fn add(&mut self, mut io: TraceIo) {
@@ -163,66 +142,77 @@ impl TraceRig {
             io.sector %= last + 1;
             self.wrapped += 1;
         }
-        self.turns.add(self.now, io);
+        self.turns.add(self.clocked.now, io);
     }
 
-    fn tick(&self) -> Option<Instant> {
-        let jiffy = self.timers.next();
-        jiffy.map(|jiffy| self.begin_of(jiffy))
-    }
-
-    /// When something happens next.
-    fn next(&self) -> Option<Instant> {
-        let times = [self.tick(), self.drive.next(), self.turns.next()];
-        times.into_iter().flatten().min()
-    }
-
-    fn jiffies(&self) -> Jiffies {
-        let ticks = u128::from(self.now.as_nanos()) * self.limits.hz as u128;
-        FIRST_TICK + (ticks / u128::from(NS_PER_SECOND)) as Jiffies
-    }
-
-    /// The time in nanoseconds, from jiffy 0.
-    fn ns(&self) -> i64 {
-        let ns = FIRST_TICK as u128 * u128::from(NS_PER_SECOND) / self.limits.hz as u128;
-        ns as i64 + self.now.as_nanos() as i64
-    }
-
-    /// The time at which a jiffy begins.
-    fn begin_of(&self, jiffy: Jiffies) -> Instant {
-        let ticks = (jiffy - FIRST_TICK) as u128 * u128::from(NS_PER_SECOND);
-        Instant::from_nanos(ticks.div_ceil(self.limits.hz as u128) as u64)
-    }
-
-    /// The next thing happens, with what follows at the same time.
-    fn step(&mut self) {
-        let Some(next) = self.next() else {
-            return;
-        };
-        self.now = next.max(self.now);
-        self.queue.tell_ns(self.ns());
-        if self.tick().is_some_and(|tick| tick <= self.now) {
-            self.fire();
-        } else if self.drive.next().is_some_and(|end| end <= self.now) {
-            self.drive.advance(self.now, &mut self.done);
-        } else if let Some(io) = self.turns.take() {
-            self.submit(io);
-        }
-        self.settle();
-    }
-
-    /// All timers of this tick fire, by expiry, then by arming.
-    fn fire(&mut self) {
-        let now = self.jiffies();
-        for due in self.timers.due(now) {
-            if self.timers.take(due) {
-                self.queue.timer(now, due.timer);
-                self.carry_out();
+    /// A bio is in the queue, or its submitter sleeps. Who waits for data has the queue unplugged.
+    fn went(&mut self, tag: u32, submitted: Submitted) {
+        let io = self.going[tag as usize];
+        let asleep = submitted == Submitted::Asleep;
+        match submitted {
+            Submitted::Merged => self.tell(TraceAct::Merged, &io),
+            Submitted::Queued => {}
+            Submitted::Asleep => {
+                self.tell(TraceAct::Asleep, &io);
+                let at = io.submitter.index();
+                if self.slept.len() <= at {
+                    self.slept.resize(at + 1, 0);
+                }
+                self.slept[at] = tag;
             }
         }
+        if io.awaited && !asleep {
+            self.clocked.queue.unplug(self.clocked.jiffies());
+        }
+        self.turns.went(self.clocked.now, &io, asleep);
     }
 
-    fn submit(&mut self, io: TraceIo) {
+    fn tell(&mut self, act: TraceAct, io: &TraceIo) {
+        self.happened.push_back(Happened {
+            at: self.clocked.now,
+            act,
+            way: io.way,
+            sync: io.sync,
+            meta: io.meta,
+            sector: io.sector,
+            sectors: io.sectors,
+            word: io.word,
+        });
+    }
+
+    fn tell_request(&mut self, act: TraceAct, id: RequestId) {
+        let requests = self.clocked.queue.requests();
+        let rq = requests[id];
+        let first = requests.tags(id).next().unwrap_or_default();
+        let io = TraceIo {
+            way: rq.way,
+            sync: rq.sync,
+            meta: rq.meta,
+            sector: rq.sector,
+            sectors: rq.sectors,
+            ..self.going[first as usize]
+        };
+        self.tell(act, &io);
+    }
+}
+
+impl QueueRig for TraceRig {
+    fn clocked(&mut self) -> &mut ClockedQueue {
+        &mut self.clocked
+    }
+
+    fn next_outside(&self) -> [Option<Instant>; 2] {
+        [self.drive.next(), self.turns.next()]
+    }
+
+    fn advance(&mut self) {
+        self.drive.advance(self.clocked.now, &mut self.done);
+    }
+
+    fn submit(&mut self) {
+        let Some(io) = self.turns.take() else {
+            return;
+        };
         let tag = match self.free.pop() {
             Some(tag) => {
                 self.going[tag as usize] = io;
@@ -245,78 +235,21 @@ impl TraceRig {
             prio: IoPrio::None { nice: 0 },
             tag: tag.into(),
         };
-        let submitted = self.queue.submit(self.jiffies(), &bio);
+        let submitted = self.clocked.queue.submit(self.clocked.jiffies(), &bio);
         self.went(tag, submitted);
     }
 
-    /// A bio is in the queue, or its submitter sleeps. Who waits for data has the queue unplugged.
-    fn went(&mut self, tag: u32, submitted: Submitted) {
-        let io = self.going[tag as usize];
-        let asleep = submitted == Submitted::Asleep;
-        match submitted {
-            Submitted::Merged => self.tell(TraceAct::Merged, &io),
-            Submitted::Queued => {}
-            Submitted::Asleep => {
-                self.tell(TraceAct::Asleep, &io);
-                let at = io.submitter.index();
-                if self.slept.len() <= at {
-                    self.slept.resize(at + 1, 0);
-                }
-                self.slept[at] = tag;
-            }
-        }
-        if io.awaited && !asleep {
-            self.queue.unplug(self.jiffies());
-        }
-        self.turns.went(self.now, &io, asleep);
-    }
-
-    /// Runs what was asked for, until nothing is left.
-    fn settle(&mut self) {
-        loop {
-            self.carry_out();
-            if let Some(work) = self.work.pop_front() {
-                self.queue.work(self.jiffies(), work);
-            } else if !self.done.is_empty() {
-                let finished = self.done.remove(0);
-                self.complete(&finished);
-            } else if let Some(submitter) = self.woken.pop_front() {
-                let tag = self.slept[submitter.index()];
-                let submitted = self.queue.resume(self.jiffies(), submitter);
-                self.went(tag, submitted);
-            } else {
-                return;
-            }
-        }
-    }
-
-    /// Carries out what the queue asks for.
-    fn carry_out(&mut self) {
-        while let Some(action) = self.queue.take_action() {
-            match action {
-                QueueAction::Arm(timer, jiffy) => {
-                    let jiffy = jiffy.max(self.jiffies() + 1);
-                    self.timers.arm(timer, jiffy);
-                }
-                QueueAction::Cancel(timer) => self.timers.cancel(timer),
-                QueueAction::Work(work) => self.work.push_back(work),
-                QueueAction::Start(rq) => self.start(rq),
-                QueueAction::Wake(submitter) => self.woken.push_back(submitter),
-            }
-        }
-    }
-
     fn start(&mut self, id: RequestId) {
-        let rq = self.queue.requests()[id];
+        let rq = self.clocked.queue.requests()[id];
         let tag = id.index();
         if self.commands.len() <= tag {
             self.commands.resize(tag + 1, None);
         }
         self.commands[tag] = Some(id);
         self.tell_request(TraceAct::Issued, id);
-        self.drive.advance(self.now, &mut self.done);
+        self.drive.advance(self.clocked.now, &mut self.done);
         self.drive.start(
-            self.now,
+            self.clocked.now,
             Command {
                 tag: tag as u32,
                 sector: rq.sector,
@@ -326,48 +259,28 @@ impl TraceRig {
         );
     }
 
-    fn complete(&mut self, finished: &FinishedCommand) {
+    fn complete(&mut self) -> bool {
+        if self.done.is_empty() {
+            return false;
+        }
+        let finished = self.done.remove(0);
         let command = self.commands[finished.tag as usize].take();
         let id = command.expect("a drive finishes what was started, once");
-        let FinishedCommand { spent, cached, .. } = *finished;
+        let FinishedCommand { spent, cached, .. } = finished;
         self.tell_request(TraceAct::Completed { spent, cached }, id);
-        let tags: Vec<u64> = self.queue.requests().tags(id).collect();
-        self.queue.complete(self.jiffies(), id);
+        let tags: Vec<u64> = self.clocked.queue.requests().tags(id).collect();
+        self.clocked.queue.complete(self.clocked.jiffies(), id);
         for tag in tags {
             let io = self.going[tag as usize];
             self.free.push(tag as u32);
             if io.awaited {
-                self.turns.ended(self.now, io.submitter);
+                self.turns.ended(self.clocked.now, io.submitter);
             }
         }
+        true
     }
 
-    fn tell(&mut self, act: TraceAct, io: &TraceIo) {
-        self.happened.push_back(Happened {
-            at: self.now,
-            act,
-            way: io.way,
-            sync: io.sync,
-            meta: io.meta,
-            sector: io.sector,
-            sectors: io.sectors,
-            word: io.word,
-        });
-    }
-
-    fn tell_request(&mut self, act: TraceAct, id: RequestId) {
-        let requests = self.queue.requests();
-        let rq = requests[id];
-        let first = requests.tags(id).next().unwrap_or_default();
-        self.happened.push_back(Happened {
-            at: self.now,
-            act,
-            way: rq.way,
-            sync: rq.sync,
-            meta: rq.meta,
-            sector: rq.sector,
-            sectors: rq.sectors,
-            word: self.going[first as usize].word,
-        });
+    fn resumed(&mut self, submitter: Submitter, submitted: Submitted) {
+        self.went(self.slept[submitter.index()], submitted);
     }
 }

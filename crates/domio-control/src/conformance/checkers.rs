@@ -2,13 +2,13 @@
 
 use super::history::{History, original};
 use super::run::{Run, Taken, run};
-use super::{Make, STAYS_SETTLED};
+use super::{Make, STAYS_SETTLED, TAIL};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use domio_contract::control::{Adjustment, Descriptor, Refusal, SETTLES_WITHIN, SettingKind};
 use domio_core::Instant;
-use domio_suite::{CheckerInfo, info};
+use domio_suite::{CheckerInfo, Found, info, tail};
 
 /// Every checker, in the order in which reports list them.
 pub const CHECKERS: &[CheckerInfo] = &[
@@ -58,23 +58,14 @@ const SETTLES: &str = "settles";
 const FORGETS: &str = "forgets-the-gone";
 const DETERMINISTIC: &str = "deterministic";
 
-/// What a checker found in a run: its name, when, what, and the observations up to there.
-pub(super) struct Found {
-    pub checker: &'static str,
-    pub at: Instant,
-    pub message: String,
-    pub seen: Vec<Taken>,
-}
-
-impl Found {
-    fn new(checker: &'static str, log: &[Taken], round: usize, message: String) -> Self {
-        let seen = log[..log.len().min(round + 1)].to_vec();
-        Found {
-            checker,
-            at: seen.last().map_or(Instant::ZERO, |taken| taken.now),
-            message,
-            seen,
-        }
+/// What `checker` found in the observation number `round`.
+fn found(checker: &'static str, log: &[Taken], round: usize, message: String) -> Found {
+    let last = log.get(round).or(log.last());
+    Found {
+        checker,
+        at: last.map_or(Instant::ZERO, |taken| taken.now),
+        message,
+        log_tail: tail(log, round + 1, TAIL),
     }
 }
 
@@ -83,20 +74,20 @@ pub(super) fn look(make: Make<'_>, history: &History) -> Vec<Found> {
     let controller = make();
     let descriptor = controller.descriptor();
     let seen = run(history, controller);
-    let mut found = Vec::new();
+    let mut all: Vec<Found> = Vec::new();
     for (round, taken) in seen.log.iter().enumerate() {
         for (checker, message) in faults(descriptor, taken) {
-            if !found.iter().any(|f: &Found| f.checker == checker) {
-                found.push(Found::new(checker, &seen.log, round, message));
+            if !all.iter().any(|f| f.checker == checker) {
+                all.push(found(checker, &seen.log, round, message));
             }
         }
     }
-    found.extend(settles(make, descriptor, history));
+    all.extend(settles(make, descriptor, history));
     // Who answers differently each time cannot be compared with himself under another name.
-    found.extend(
+    all.extend(
         deterministic(&seen, &run(history, make())).or_else(|| forgets(make, &seen, history)),
     );
-    found
+    all
 }
 
 /// What is wrong with the answers to one observation.
@@ -137,7 +128,7 @@ fn settles(make: Make<'_>, descriptor: &Descriptor, history: &History) -> Option
         .find(|(_, answer)| answer.kind() != SettingKind::Charge)?;
     let rounds = round - history.rounds.len();
     let message = format!("after {rounds} observations with the same figures still \"{answer}\"");
-    Some(Found::new(SETTLES, &seen.log, round, message))
+    Some(found(SETTLES, &seen.log, round, message))
 }
 
 fn forgets(make: Make<'_>, seen: &Run, history: &History) -> Option<Found> {
@@ -158,7 +149,7 @@ fn forgets(make: Make<'_>, seen: &Run, history: &History) -> Option<Found> {
                 listed(&taken.answers),
                 listed(&other)
             );
-            return Some(Found::new(FORGETS, &seen.log, round, message));
+            return Some(found(FORGETS, &seen.log, round, message));
         }
     }
     None
@@ -172,14 +163,14 @@ fn deterministic(seen: &Run, again: &Run) -> Option<Found> {
             listed(&seen.log[round].answers),
             listed(&again.log[round].answers)
         );
-        return Some(Found::new(DETERMINISTIC, &seen.log, round, message));
+        return Some(found(DETERMINISTIC, &seen.log, round, message));
     }
     (seen.dump != again.dump).then(|| {
         let message = format!(
             "at the end the state was\n{}and is the second time\n{}",
             seen.dump, again.dump
         );
-        Found::new(DETERMINISTIC, &seen.log, seen.log.len(), message)
+        found(DETERMINISTIC, &seen.log, seen.log.len(), message)
     })
 }
 

@@ -35,11 +35,10 @@ pub use history::{Fate, History, Round};
 pub use run::{Run, Taken, run};
 
 use alloc::boxed::Box;
-use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::ops::Range;
 use domio_contract::control::Controller;
-use domio_suite::SuiteInfo;
+use domio_suite::{SuiteInfo, subjects};
 
 /// Makes a controller. Called anew for every run.
 pub type Make<'a> = &'a dyn Fn() -> Box<dyn Controller>;
@@ -64,12 +63,7 @@ static SUITE: SuiteInfo = SuiteInfo {
 /// A controller that panics takes the caller along: the message is its own.
 pub fn check(make: Make<'_>, seeds: Range<u64>) -> Report {
     let mut report = Report::new(&SUITE);
-    let random = seeds.map(|seed| (random::history(seed), Some(seed)));
-    for (history, seed) in library::histories()
-        .into_iter()
-        .map(|h| (h, None))
-        .chain(random)
-    {
+    for (history, seed) in subjects(library::histories(), seeds, random::history) {
         report.add(check_history(make, &history, seed));
     }
     report
@@ -77,20 +71,7 @@ pub fn check(make: Make<'_>, seeds: Range<u64>) -> Report {
 
 /// Shows the controller one history. `seed` is only passed on to the findings.
 pub fn check_history(make: Make<'_>, history: &History, seed: Option<u64>) -> Vec<Finding> {
-    let finding = |found: checkers::Found| {
-        let tail = &found.seen[found.seen.len().saturating_sub(TAIL)..];
-        Finding {
-            suite: &SUITE,
-            checker: found.checker,
-            subject: history.name.clone(),
-            seed,
-            at: found.at,
-            message: found.message,
-            log_tail: tail.iter().map(ToString::to_string).collect(),
-        }
-    };
-    let found = checkers::look(make, history);
-    found.into_iter().map(finding).collect()
+    SUITE.findings(&history.name, seed, checkers::look(make, history))
 }
 
 #[cfg(test)]

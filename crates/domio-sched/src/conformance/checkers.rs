@@ -12,6 +12,7 @@ mod settings;
 mod shares;
 mod waiting;
 
+use super::TAIL;
 use super::log::Run;
 use super::script::Script;
 use super::world::World;
@@ -21,7 +22,7 @@ use alloc::vec::Vec;
 use checker::Checker;
 use domio_contract::Promises;
 use domio_core::Instant;
-use domio_suite::{CheckerInfo, info};
+use domio_suite::{CheckerInfo, Found, info, tail};
 
 /// Every checker, in the order in which reports list them.
 pub const CHECKERS: &[CheckerInfo] = &[
@@ -114,14 +115,6 @@ pub const CHECKERS: &[CheckerInfo] = &[
 pub(super) const DETERMINISTIC: &str = "deterministic";
 pub(super) const SAME_UNTRACED: &str = "same-untraced";
 
-/// What a checker found in a run: its name, when, what, and how many entries came before.
-pub(super) struct Found {
-    pub checker: &'static str,
-    pub at: Instant,
-    pub message: String,
-    pub entries: usize,
-}
-
 /// Has every checker that applies look at `run`.
 pub(super) fn observe(script: &Script, promises: &Promises, run: &Run) -> Vec<Found> {
     let mut watching = applicable(script, promises);
@@ -139,7 +132,7 @@ pub(super) fn observe(script: &Script, promises: &Promises, run: &Run) -> Vec<Fo
                     checker: checker.name(),
                     at,
                     message,
-                    entries,
+                    log_tail: tail(&run.log, entries, TAIL),
                 });
                 false
             }

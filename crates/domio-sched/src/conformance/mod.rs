@@ -43,11 +43,10 @@ pub use script::{Intervention, Script, ScriptDomain, ScriptError, ScriptStep, Sc
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::fmt::Write;
 use core::ops::Range;
 use domio_contract::{Dispatching, Scheduler};
 use domio_core::{Duration, Topology};
-use domio_suite::SuiteInfo;
+use domio_suite::{Found, SuiteInfo, subjects, tail};
 
 /// Makes a policy for a host of the given shape. Called anew for every run.
 pub type Make<'a> = &'a dyn Fn(&Topology) -> Box<dyn Scheduler>;
@@ -75,12 +74,7 @@ pub fn check(make: Make<'_>, seeds: Range<u64>) -> Report {
     let policy = make(&Topology::flat(1).expect("one pcpu"));
     let listens = policy.needs().dispatching != Dispatching::Untold;
     let random = |seed| random::script_for(policy.descriptor(), seed);
-    let random = seeds.map(|seed| (random(seed), Some(seed)));
-    for (script, seed) in library::scripts()
-        .into_iter()
-        .map(|s| (s, None))
-        .chain(random)
-    {
+    for (script, seed) in subjects(library::scripts(), seeds, random) {
         add(&mut report, make, &script, seed);
         if listens {
             add(
@@ -126,19 +120,10 @@ pub fn check_script(
             None => difference(&run, &untraced, i, checkers::SAME_UNTRACED),
         });
     }
-    let finding = |f: checkers::Found| Finding {
-        suite: &SUITE,
-        checker: f.checker,
-        subject: script.name.clone(),
-        seed,
-        at: f.at,
-        message: f.message,
-        log_tail: tail(&run, f.entries),
-    };
-    Ok(found.into_iter().map(finding).collect())
+    Ok(SUITE.findings(&script.name, seed, found))
 }
 
-fn difference(run: &Run, other: &Run, i: usize, checker: &'static str) -> checkers::Found {
+fn difference(run: &Run, other: &Run, i: usize, checker: &'static str) -> Found {
     let line = |run: &Run| match run.log.get(i) {
         Some(entry) => alloc::format!("{entry}"),
         None => String::from("nothing"),
@@ -147,7 +132,7 @@ fn difference(run: &Run, other: &Run, i: usize, checker: &'static str) -> checke
         checkers::DETERMINISTIC => "the second time",
         _ => "without a trace",
     };
-    checkers::Found {
+    Found {
         checker,
         at: run.log.get(i).map_or(run.end, |entry| entry.at),
         message: alloc::format!(
@@ -155,16 +140,8 @@ fn difference(run: &Run, other: &Run, i: usize, checker: &'static str) -> checke
             line(run),
             line(other)
         ),
-        entries: run.log.len().min(i + 1),
+        log_tail: tail(&run.log, i + 1, TAIL),
     }
-}
-
-fn tail(run: &Run, entries: usize) -> String {
-    let mut text = String::new();
-    for entry in &run.log[entries.saturating_sub(TAIL)..entries] {
-        writeln!(text, "{entry}").expect("a string takes any text");
-    }
-    text
 }
 
 /// Checks one more script, one of the suite's own.

@@ -395,7 +395,7 @@ impl Bench {
         match due {
             Due::Served(line) => self.served(line),
             Due::Queue(timer) => {
-                let all = [QueueTimer::Unplug, QueueTimer::First, QueueTimer::Second];
+                let all = QueueTimer::ALL;
                 let timer = all[usize::from(timer)];
                 self.timers[timer as usize] = None;
                 self.queue.timer(self.jiffies(), timer);
