@@ -26,6 +26,7 @@ use domio_report::data::{PaperTitle, ReportData, Section};
 use domio_report::pictures as paper_pictures;
 use domio_report::pictures::PaperPictures;
 use domio_report::{html, samples, text};
+use domio_run::measure::Measures;
 use domio_scenario::Parts;
 
 /// Decides the claims, prints the ledger and writes the report. Without a selection, the tour of a
@@ -89,7 +90,8 @@ pub fn run(args: &Reproduce, global: &Global) -> anyhow::Result<Status> {
     };
     show(args, &result.ledger, moves.as_ref(), &searches)?;
     let overview = tour.map_or_else(Vec::new, |tour| tour.sections());
-    let mut report = report(args, &subject, result, overview);
+    let measures = Measures::from(&global.parts);
+    let mut report = report(args, &subject, &measures, result, overview);
     let sections = searches.iter().map(domio_report::machines::section);
     report.sections.splice(0..0, sections);
     pictures::write(args.figures.as_deref(), &report, files)?;
@@ -189,6 +191,7 @@ fn shown(args: &Reproduce) -> ReportKey {
 fn report(
     args: &Reproduce,
     subject: &Decided,
+    measures: &Measures,
     result: Reproduction,
     overview: Vec<Section>,
 ) -> ReportData {
@@ -206,7 +209,7 @@ fn report(
     let others = others
         .filter(|(name, _)| !paper_pictures::draws(&subject.figures, name))
         .collect();
-    let mut others = samples::sections(&others);
+    let mut others = samples::sections(measures, &others);
     for section in &mut others {
         let decided = decides(&section.title, &subject.registry, &result.ledger);
         section.figures.extend(paper_pictures::claims(decided));
