@@ -13,7 +13,7 @@ use domio_lab::Keeper;
 use domio_lab::store::encoding::encode;
 use domio_meter::{Explainer, MapWindow};
 use domio_report::run_answer;
-use domio_run::measure::figures;
+use domio_run::measure::Measures;
 use domio_run::simulate::{self, RunFault};
 use domio_run::{Sample, residence, run_scenario};
 use domio_scenario::{Built, Scenario as Inner};
@@ -73,9 +73,9 @@ fn samples(
 }
 
 /// The rows of `samples`, with the columns of a sweep but for the cell, behind `first`.
-fn add_rows(to: &mut Rows, first: &[Cell], samples: &[Sample]) {
+fn add_rows(to: &mut Rows, measures: &Measures, first: &[Cell], samples: &[Sample]) {
     for (n, sample) in (0..).zip(samples) {
-        for row in rows((&[], figures()), 0, &[], n, sample) {
+        for row in rows((&[], measures.figures()), 0, &[], n, sample) {
             let mut fields = first.to_vec();
             fields.extend_from_slice(&row[CELL_COLUMNS..]);
             to.add(&fields);
@@ -101,11 +101,12 @@ pub fn run(
     let mut samples = samples(py, &pair, replications, &keeper, jobs)?;
     let samples = samples.pop().unwrap_or_default();
     let [(scenario, host)] = &pair;
+    let measures = Measures::from(scenario.parts());
     let mut table = Rows::new(
-        &columns(&[], figures())[CELL_COLUMNS..],
+        &columns(&[], measures.figures())[CELL_COLUMNS..],
         &about(scenario, replications),
     );
-    add_rows(&mut table, &[], &samples);
+    add_rows(&mut table, &measures, &[], &samples);
     let json = serde_json::to_string(&run_answer::answer(scenario, host, &samples));
     let json = json.map_err(|e| refused(e.to_string()))?;
     let mut notices = run_answer::notices(scenario, host, &samples);
@@ -200,15 +201,16 @@ pub fn compare(
         notices: notices.clone(),
         ..ComparedVariants::default()
     };
-    let compared = of.with(&domains, &samples, hosts::measured_ms(host));
+    let measures = Measures::from(first.parts());
+    let compared = of.with(&measures, &domains, &samples, hosts::measured_ms(host));
     let json = serde_json::to_string(&compared.answer());
     let json = json.map_err(|e| refused(e.to_string()))?;
     let label = fact("variant").of(Holds::Text);
     let mut all = vec![label];
-    all.extend_from_slice(&columns(&[], figures())[CELL_COLUMNS..]);
+    all.extend_from_slice(&columns(&[], measures.figures())[CELL_COLUMNS..]);
     let mut table = Rows::new(&all, &about(first, replications));
     for (label, samples) in &samples {
-        add_rows(&mut table, &[Cell::text(label.clone())], samples);
+        add_rows(&mut table, &measures, &[Cell::text(label.clone())], samples);
     }
     notices.extend(trouble(&keeper));
     Ok((table.finish(), json, notices))
@@ -241,6 +243,7 @@ pub fn explain(
     let pair = [(scenario.inner, host)];
     let keeper = keeper_of(results.as_deref(), &pair)?;
     let [(scenario, host)] = &pair;
+    let measures = Measures::from(scenario.parts());
     let work = |stop: &Stop| explained::sum(scenario, host, replications, &keeper, stop);
     let sum = without_gil(py, jobs, work)?;
     let sum = sum.map_err(|e| errors::of(py, e))?;
@@ -287,6 +290,9 @@ pub fn is_trace(path: PathBuf) -> bool {
 /// The measures: key (a column of tables), title, unit, and which way they improve.
 #[pyfunction]
 pub fn measures() -> Vec<(&'static str, &'static str, &'static str, &'static str)> {
-    let all = figures().map(|f| (f.key, f.title, f.unit, f.better.name()));
+    let shipped = Measures::shipped();
+    let all = shipped
+        .figures()
+        .map(|f| (f.key, f.title, f.unit, f.better.name()));
     all.collect()
 }

@@ -15,7 +15,7 @@ use domio_front::cells::{self, CellSource, setting};
 use domio_front::drive::{CellAt, CellDrive};
 use domio_lab::Keeper;
 use domio_lab::store::encoding::decode;
-use domio_run::measure::figures;
+use domio_run::measure::Measures;
 use domio_run::{Sample, SampleKey};
 use domio_sweep::rows::{columns, rows};
 use domio_sweep::{Axis, Design, SweepPlan};
@@ -48,6 +48,8 @@ struct Progress {
     /// Samples that came before their turn.
     early: BTreeMap<u64, Sample>,
     rows: u64,
+    /// Those of the scenario's parts.
+    measures: Measures,
 }
 
 /// Where rows go.
@@ -126,7 +128,14 @@ impl Progress {
         let Some(to) = &mut self.to else {
             return Ok(());
         };
-        for row in rows((axes, figures()), cell, values, replication, sample) {
+        let measures = &self.measures;
+        for row in rows(
+            (axes, measures.figures()),
+            cell,
+            values,
+            replication,
+            sample,
+        ) {
             to.row(&row)?;
             self.rows += 1;
         }
@@ -204,7 +213,8 @@ impl Sweep {
             replications,
             crate::background::PROGRAM,
         );
-        let columns = columns(plan.axes(), figures());
+        let measures = Measures::from(source.base().parts());
+        let columns = columns(plan.axes(), measures.figures());
         let to = match &output {
             Some(path) => Output::file(path, columns, about).map_err(|e| errors::of(py, e))?,
             None => Output::Memory(Rows::new(&columns, &about)),
@@ -217,6 +227,7 @@ impl Sweep {
             keeper: keeper(results.as_deref())?,
             progress: Mutex::new(Progress {
                 to: Some(to),
+                measures,
                 next: 0,
                 early: BTreeMap::new(),
                 rows: 0,

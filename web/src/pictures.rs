@@ -6,7 +6,8 @@ use domio_core::accounted::{SHARE, WAITING, WAKE_P50, WAKE_P95, WAKE_P99};
 use domio_report::data::{Chart, Picture};
 use domio_report::text::gains as words;
 use domio_report::{html, observed, samples};
-use domio_run::{Sample, measure};
+use domio_run::Sample;
+use domio_run::measure::Measures;
 use domio_stats::gains;
 use serde::Serialize;
 
@@ -31,6 +32,8 @@ pub struct Compared {
 
 /// Shows `variants`.
 pub fn compare(variants: &[&Variant]) -> Compared {
+    // The page has the parts that ship.
+    let measures = Measures::shipped();
     let domains = domains(variants);
     let names: Vec<String> = domains.iter().map(|(_, name)| name.clone()).collect();
     let bars = |keys: &[&str]| -> Vec<Picture> {
@@ -39,7 +42,7 @@ pub fn compare(variants: &[&Variant]) -> Compared {
             .iter()
             .map(|(label, s)| (label.clone(), &s[..]))
             .collect();
-        samples::figures(&kept, &names)
+        samples::figures(&measures, &kept, &names)
     };
     let seen: Vec<_> = variants
         .iter()
@@ -52,13 +55,13 @@ pub fn compare(variants: &[&Variant]) -> Compared {
     let mut waits = bars(&WAITS);
     waits.extend(curves);
     let tables = variants.iter().map(|variant| {
-        let table = samples::of_domains(&variant.samples, &variant.domains, measure::figures());
+        let table = samples::of_domains(&variant.samples, &variant.domains, measures.figures());
         Picture::new(
             format!("All measures of {}", variant.label),
             Chart::Table(table.filled()),
         )
     });
-    let (title, gains) = gained(variants, &names);
+    let (title, gains) = gained(&measures, variants, &names);
     Compared {
         title,
         gains,
@@ -70,12 +73,16 @@ pub fn compare(variants: &[&Variant]) -> Compared {
 }
 
 /// Who gains and who pays under the second variant.
-fn gained(variants: &[&Variant], names: &[String]) -> (String, Vec<(Option<bool>, String)>) {
+fn gained(
+    measures: &Measures,
+    variants: &[&Variant],
+    names: &[String],
+) -> (String, Vec<(Option<bool>, String)>) {
     let [first, second] = variants else {
         return (String::new(), Vec::new());
     };
     let samples = [first, second].map(|v| (v.label.clone(), v.samples.clone()));
-    let changes = gains::changes(names, &samples);
+    let changes = gains::changes(measures, names, &samples);
     let changes: Vec<&gains::Gain> = changes.iter().collect();
     let sure = words::chance(&changes);
     let title = format!("{} against {}{sure}", second.label, first.label);

@@ -7,6 +7,7 @@ use domio_core::DomainId;
 use domio_lab::{Keeper, ProgressListener};
 use domio_report::text;
 use domio_run::driver_work::OwnersOnly;
+use domio_run::measure::Measures;
 use domio_run::simulate::{self, RunFault};
 use domio_run::{Sample, SampleKey, Subject};
 use domio_scenario::{Built, Scenario};
@@ -106,24 +107,26 @@ rows! {
 }
 
 impl ComparedVariants {
-    /// The same with what the `samples` of the variants, by their labels, say of `domains`.
+    /// The same with what the `samples` of the variants, by their labels, say of the `measures` of
+    /// `domains`.
     /// `measured_ms` is the length of the measured time of one replication.
     pub fn with(
         self,
+        measures: &Measures,
         domains: &[(DomainId, String)],
         samples: &[(String, Vec<Sample>)],
         measured_ms: f64,
     ) -> Self {
         let names: Vec<String> = domains.iter().map(|(_, name)| name.clone()).collect();
-        let mut measures = domio_stats::domains::comparisons(&names, samples);
-        measures.extend(domio_stats::drivers::comparisons(
+        let mut figures = domio_stats::domains::comparisons(measures, &names, samples);
+        figures.extend(domio_stats::drivers::comparisons(
             domains,
             samples,
             measured_ms,
         ));
         ComparedVariants {
-            changes: gains::changes(&names, samples),
-            measures,
+            changes: gains::changes(measures, &names, samples),
+            measures: figures,
             ..self
         }
     }

@@ -4,8 +4,9 @@ use crate::{overhead as costs, samples, written};
 use domio_answer::{Answered, Sentence, rows};
 use domio_core::DomainId;
 use domio_meter::RanWhere;
+use domio_run::measure::Measures;
 use domio_run::overhead::NetMemory;
-use domio_run::{Sample, measure, residence as places, simulate};
+use domio_run::{Sample, residence as places, simulate};
 use domio_scenario::{Built, Scenario};
 use domio_stats::Estimate;
 use domio_stats::domains::{self, Jain};
@@ -120,15 +121,22 @@ pub fn answer(scenario: &Scenario, built: &Built, samples: &[Sample]) -> Answere
         driver_work,
         residence: residence(built, samples),
     };
-    let mut answer = facts.answer(&domains, samples, &overhead);
+    let mut answer = facts.answer(
+        &Measures::from(scenario.parts()),
+        &domains,
+        samples,
+        &overhead,
+    );
     answer.findings = findings(&domains, samples);
     answer
 }
 
 impl RunFacts {
-    /// The answer with these facts, the figures of `domains`, and the overhead of driver domains.
+    /// The answer with these facts, the figures of `domains` of which `measures` has some, and the
+    /// overhead of driver domains.
     pub fn answer(
         &self,
+        measures: &Measures,
         domains: &[(DomainId, String)],
         samples: &[Sample],
         overhead: &[(OverheadFigures, NetMemory)],
@@ -136,7 +144,7 @@ impl RunFacts {
         let mut answer = Answered::of("run", 2, DOC, self);
         let doc = "By order of creation, each with the figures of which the host has some, as \
                    means over replications; null without a sample.";
-        let figures = samples::of_domains(samples, domains, measure::figures());
+        let figures = samples::of_domains(samples, domains, measures.figures());
         answer.derive_table("domains", doc, figures);
         let doc = "What driver domains of networks cost.";
         answer.derive_table("overhead", doc, costs::table(overhead));

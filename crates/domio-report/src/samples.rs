@@ -12,13 +12,14 @@ use domio_answer::column::key;
 use domio_answer::{Column, Holds, Table};
 use domio_core::accounted::SHARE;
 use domio_core::{Better, DomainId, Figure};
+use domio_run::measure::Measures;
 use domio_run::{Sample, driver_work, measure, overhead};
 use domio_stats::Estimate;
 use domio_stats::compare::better;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// One section for each family of experiments.
-pub fn sections(samples: &BTreeMap<String, Vec<Sample>>) -> Vec<Section> {
+/// One section for each family of experiments, with what is known of `measures`.
+pub fn sections(measures: &Measures, samples: &BTreeMap<String, Vec<Sample>>) -> Vec<Section> {
     let mut families: BTreeMap<&str, Vec<(String, &[Sample])>> = BTreeMap::new();
     for (name, samples) in samples {
         let (family, member) = name.rsplit_once('.').unwrap_or((name, name));
@@ -28,7 +29,7 @@ pub fn sections(samples: &BTreeMap<String, Vec<Sample>>) -> Vec<Section> {
     let section = |(family, members): (&str, Vec<(String, &[Sample])>)| Section {
         title: family.to_owned(),
         text: String::new(),
-        figures: draw(&members, &[], false),
+        figures: draw(measures, &members, &[], false),
     };
     families.into_iter().map(section).collect()
 }
@@ -36,11 +37,22 @@ pub fn sections(samples: &BTreeMap<String, Vec<Sample>>) -> Vec<Section> {
 /// Bars for every measure of groups, one series for each of `members`, and a table of the values
 /// that stand alone. Groups come in the order of `order`, and others after them. What is better or
 /// worse than the first of `members` is marked, replication by replication.
-pub fn figures(members: &[(String, &[Sample])], order: &[String]) -> Vec<Picture> {
-    draw(members, order, true)
+///
+/// Titles, units, order and which way is better are those of `measures`.
+pub fn figures(
+    measures: &Measures,
+    members: &[(String, &[Sample])],
+    order: &[String],
+) -> Vec<Picture> {
+    draw(measures, members, order, true)
 }
 
-fn draw(members: &[(String, &[Sample])], order: &[String], compared: bool) -> Vec<Picture> {
+fn draw(
+    measures: &Measures,
+    members: &[(String, &[Sample])],
+    order: &[String],
+    compared: bool,
+) -> Vec<Picture> {
     let mut groups: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     let mut alone: Vec<&str> = Vec::new();
     let values = members
@@ -62,13 +74,21 @@ fn draw(members: &[(String, &[Sample])], order: &[String], compared: bool) -> Ve
         }
     }
     let mut groups: Vec<(&str, Vec<&str>)> = groups.into_iter().collect();
-    groups.sort_by_key(|(measure, _)| position(measure, measure::figures().map(|f| f.key)));
+    groups.sort_by_key(|(measure, _)| position(measure, measures.figures().map(|f| f.key)));
     let mut figures: Vec<Picture> = groups
         .into_iter()
-        .map(|(measure, groups)| bars(measure, &in_order(groups, order), members, compared))
+        .map(|(measure, groups)| {
+            let known = measures.figure(measure);
+            bars(
+                (measure, known),
+                &in_order(groups, order),
+                members,
+                compared,
+            )
+        })
         .collect();
     if !alone.is_empty() {
-        figures.push(table(&alone, members));
+        figures.push(table(measures, &alone, members));
     }
     figures
 }
@@ -127,14 +147,15 @@ fn in_order<'a>(mut groups: Vec<&'a str>, order: &[String]) -> Vec<&'a str> {
     groups
 }
 
+/// Bars of a measure, which is `known` if a table declares it.
 fn bars(
-    measure: &str,
+    (measure, known): (&str, Option<&Figure>),
     groups: &[&str],
     members: &[(String, &[Sample])],
     compared: bool,
 ) -> Picture {
-    let quantity = quantity(measure);
-    let way = measure::figure(measure).filter(|_| compared);
+    let quantity = quantity(measure, known);
+    let way = known.filter(|_| compared);
     let way = way.map_or(Better::Neither, |f| f.better);
     let mark = |group: &str, samples: &[Sample]| {
         let name = format!("{group}.{measure}");
@@ -203,9 +224,9 @@ fn in_fitting_unit(quantity: Quantity, groups: Vec<BarGroup>) -> (Quantity, Vec<
     in_fitting_unit(Quantity::new(&quantity.name, unit), groups)
 }
 
-fn table(names: &[&str], members: &[(String, &[Sample])]) -> Picture {
+fn table(measures: &Measures, names: &[&str], members: &[(String, &[Sample])]) -> Picture {
     let columns = names.iter().map(|name| {
-        let Quantity { name, unit } = quantity(name);
+        let Quantity { name, unit } = quantity(name, measures.figure(name));
         tables::mean(name, &unit)
     });
     let columns = [tables::name("")].into_iter().chain(columns);
@@ -225,9 +246,9 @@ fn estimate(samples: &[Sample], name: &str) -> Option<Estimate> {
     Estimate::of(&values(samples, name))
 }
 
-/// Name and unit of a measure: of the laboratory's own list, or by the last word of the name.
-fn quantity(measure: &str) -> Quantity {
-    if let Some(known) = measure::figure(measure) {
+/// Name and unit of a measure: as a table declares it, or by the last word of the name.
+fn quantity(measure: &str, known: Option<&Figure>) -> Quantity {
+    if let Some(known) = known {
         return Quantity::new(known.title, known.unit);
     }
     const UNITS: [(&str, &str); 7] = [
@@ -267,7 +288,7 @@ mod tests {
             ("ongaro.test1.tb".to_owned(), samples(&domains, 5.0)),
             ("alone".to_owned(), samples(&[], 1.0)),
         ]);
-        let sections = sections(&all);
+        let sections = sections(&Measures::shipped(), &all);
         let titles: Vec<&str> = sections.iter().map(|s| s.title.as_str()).collect();
         assert_eq!(titles, ["alone", "ongaro.test1"]);
         assert_eq!(sections[1].figures.len(), 2);
@@ -285,7 +306,11 @@ mod tests {
     #[test]
     fn work_of_driver_domains_is_left_to_its_own_pictures() {
         let samples = samples(&["d1.share_pct", "driver_work.0.for.1_ms"], 2.0);
-        let figures = figures(&[("credit".to_owned(), &samples)], &[]);
+        let figures = figures(
+            &Measures::shipped(),
+            &[("credit".to_owned(), &samples)],
+            &[],
+        );
         assert_eq!(figures.len(), 2, "the share and what stands alone");
     }
 
@@ -303,7 +328,7 @@ mod tests {
             .iter()
             .map(|(n, s)| (n.clone(), s.as_slice()))
             .collect();
-        let figures = figures(&members, &[]);
+        let figures = figures(&Measures::shipped(), &members, &[]);
         let Chart::Bars(bars) = &figures[0].chart else {
             panic!("no bars");
         };
@@ -316,7 +341,11 @@ mod tests {
         let names = ["web.wake_p50_us", "web.share_pct", "batch.share_pct"];
         let samples = samples(&names, 2.0);
         let order = ["web".to_owned(), "batch".to_owned()];
-        let figures = figures(&[("credit".to_owned(), &samples)], &order);
+        let figures = figures(
+            &Measures::shipped(),
+            &[("credit".to_owned(), &samples)],
+            &order,
+        );
         assert!(figures[0].caption.starts_with("share"));
         let Chart::Bars(bars) = &figures[0].chart else {
             panic!("no bars");
@@ -326,8 +355,9 @@ mod tests {
             ("web", "batch")
         );
         let domains: Vec<_> = (0..).map(DomainId).zip(order).collect();
-        let table = of_domains(&samples, &domains, measure::figures());
-        assert_eq!(table.columns().len(), 2 + measure::figures().count());
+        let measures = Measures::shipped();
+        let table = of_domains(&samples, &domains, measures.figures());
+        assert_eq!(table.columns().len(), 2 + measures.figures().count());
         assert_eq!(table.rows()[1][1], "batch".into());
         assert!(table.rows()[1][6].is_none());
         let keys: Vec<String> = table
@@ -354,13 +384,13 @@ mod tests {
             });
             bars.collect()
         };
-        let figures = figures(&members, &[]);
+        let figures = figures(&Measures::shipped(), &members, &[]);
         assert_eq!(
             marks(&figures),
             [[None, None], [None, Some(true)]],
             "a share is neither"
         );
-        let one = draw(&members, &[], false);
+        let one = draw(&Measures::shipped(), &members, &[], false);
         assert_eq!(marks(&one), [[None, None], [None, None]]);
     }
 
@@ -368,7 +398,12 @@ mod tests {
     fn times_have_the_unit_that_fits_the_largest() {
         let figure = |value: f64| {
             let samples = samples(&["web.wake_p95_us", "db.wake_p95_us"], value);
-            figures(&[("credit".to_owned(), &samples)], &[]).remove(0)
+            figures(
+                &Measures::shipped(),
+                &[("credit".to_owned(), &samples)],
+                &[],
+            )
+            .remove(0)
         };
         assert_eq!(figure(740.0).caption, "wake to run, 95 % [us]");
         let slow = figure(59_681.0);

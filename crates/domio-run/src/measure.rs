@@ -5,45 +5,50 @@ use domio_core::{COMMON, DomainId, Figure, FigureTable};
 use domio_meter::Summary;
 use domio_net::queue::DropPlace;
 use domio_scenario::Parts;
-use std::sync::OnceLock;
+use std::sync::Arc;
 
-/// Tables of the common class, of policies and of devices.
-static TABLES: OnceLock<Vec<&'static FigureTable>> = OnceLock::new();
+/// The tables of figures that hosts with some [`Parts`] may have, as the classes of their records
+/// declare them. A clone is the same tables.
+#[derive(Clone, Debug)]
+pub struct Measures(Arc<[&'static FigureTable]>);
 
-/// Makes [`tables`] those of hosts with `parts`, for as long as the program runs. For the begin of
-/// a program: later, and without this, they are those of the parts that ship.
-pub fn know(parts: &Parts) {
-    TABLES.get_or_init(|| declared(parts));
-}
-
-fn declared(parts: &Parts) -> Vec<&'static FigureTable> {
-    let classes = [&COMMON].into_iter().chain(parts.classes());
-    let mut tables: Vec<&FigureTable> = Vec::new();
-    // Policies and devices of one kind share a class.
-    for table in classes.flat_map(|class| class.tables) {
-        if !tables.iter().any(|known| std::ptr::eq(*known, *table)) {
-            tables.push(table);
+impl From<&Parts> for Measures {
+    fn from(parts: &Parts) -> Self {
+        let classes = [&COMMON].into_iter().chain(parts.classes());
+        let mut tables: Vec<&FigureTable> = Vec::new();
+        // Policies and devices of one kind share a class.
+        for table in classes.flat_map(|class| class.tables) {
+            if !tables.iter().any(|known| std::ptr::eq(*known, *table)) {
+                tables.push(table);
+            }
         }
+        Measures(tables.into())
     }
-    tables
 }
 
-/// The tables of figures that hosts of scenarios may have, as the classes of their records declare
-/// them, in the order of tables: those of the common class first.
-pub fn tables() -> &'static [&'static FigureTable] {
-    TABLES.get_or_init(|| declared(&Parts::from(domio_sched::policies())))
-}
+impl Measures {
+    /// Those of hosts with the parts that ship.
+    pub fn shipped() -> Self {
+        Measures::from(&Parts::from(domio_sched::policies()))
+    }
 
-/// The figures of a domain that replications measure, in the order of tables. Those without a
-/// value in a run (no wake-up, no completed run, no job, no network) are not in its sample.
-pub fn figures() -> impl Iterator<Item = &'static Figure> + Clone {
-    let all = tables().iter().flat_map(|table| table.figures);
-    all.filter(|figure| !figure.detail)
-}
+    /// The tables in their order: those of the common class first, then those of policies, then
+    /// those of devices.
+    pub fn tables(&self) -> &[&'static FigureTable] {
+        &self.0
+    }
 
-/// The figure with this key.
-pub fn figure(key: &str) -> Option<&'static Figure> {
-    figures().find(|figure| figure.key == key)
+    /// The figures of a domain that replications measure, in the order of tables. Those without a
+    /// value in a run (no wake-up, no completed run, no job, no network) are not in its sample.
+    pub fn figures(&self) -> impl Iterator<Item = &'static Figure> + Clone + use<'_> {
+        let all = self.0.iter().flat_map(|table| table.figures);
+        all.filter(|figure| !figure.detail)
+    }
+
+    /// The figure with this key.
+    pub fn figure(&self, key: &str) -> Option<&'static Figure> {
+        self.figures().find(|figure| figure.key == key)
+    }
 }
 
 /// Every figure of every domain of `domains`, which gives their names.

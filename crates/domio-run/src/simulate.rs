@@ -394,7 +394,9 @@ pub(crate) mod tests {
             let built = with(work);
             let recorded = simulate(&built, 0, Reader::default()).unwrap();
             let sample = measure::sample(&recorded.summary, &domains(&built));
-            let table = measure::tables()
+            let measures = measure::Measures::shipped();
+            let table = measures
+                .tables()
                 .iter()
                 .find(|t| t.title == "networks")
                 .unwrap();

@@ -7,15 +7,14 @@ use crate::check;
 use crate::parts::Parts;
 use crate::problem::{Problems, ScenarioErrors};
 use crate::put::put;
-use crate::resolve::{DefaultNames, MemberKey};
+use crate::resolve::{DOMAIN, DefaultNames, MemberKey, ROOT};
 use crate::scenario::{Draft, Scenario};
 use crate::source::Source;
 use crate::suggest::did_you_mean;
 use crate::value::{self, Entry, Node, Table, Value};
 use domio_contract::Policy;
 use domio_core::ParamSpec;
-use domio_core::keys::Span;
-use domio_core::keys::{Code, Mistake, list, quote};
+use domio_core::keys::{Code, KeyKind, KeySection, Mistake, Span, list, quote};
 use std::sync::Arc;
 
 impl Scenario {
@@ -33,8 +32,8 @@ impl Scenario {
     /// A key is a path: `run.duration_s`, `scheduler.tslice_ms`, `seed`, `domain.NAME.weight`
     /// (the name of a domain, of a group, or of one member of a group),
     /// `domain.NAME.task.TASK.period_ms` (name or index of the task), `action.INDEX.at_ms`,
-    /// `controller.NAME.interval_ms`, `network.NAME.rate` where there are several. A value
-    /// is TOML; a string needs no quotes. A time replaces the same time in another unit, a workload
+    /// `controller.NAME.interval_ms`, `pool.NAME.policy`; likewise the tables of devices where there
+    /// are several, as in `network.NAME.rate` and `domain.NAME.vif.INDEX.rate`. A value is TOML; a string needs no quotes. A time replaces the same time in another unit, a workload
     /// the old one with its keys.
     ///
     /// Another `scheduler.policy` drops the parameters that it does not have, or whose values it
@@ -175,28 +174,7 @@ impl Draft {
                     return Err(needs_name(&entry));
                 };
                 match find_domain(root, name, *span)? {
-                    Found::Domain(table) => match path.get(2).map(|(n, _)| n.as_str()) {
-                        Some("task") => {
-                            let Some((name, span)) = path.get(3) else {
-                                return Err(needs_name(&entry));
-                            };
-                            let task = element(table, "task", name, *span)?;
-                            put(parts, descend(task, &path[4..])?, entry);
-                        }
-                        Some("vif") if path.len() > 3 => {
-                            let (name, span) = &path[3];
-                            let vif = element(table, "vif", name, *span)?;
-                            put(parts, descend(vif, &path[4..])?, entry);
-                        }
-                        Some("disk") if !tables_mut(table, "disk").is_empty() => {
-                            let Some((name, span)) = path.get(3) else {
-                                return Err(needs_name(&entry));
-                            };
-                            let disk = element(table, "disk", name, *span)?;
-                            put(parts, descend(disk, &path[4..])?, entry);
-                        }
-                        _ => put(parts, descend(table, &path[2..])?, entry),
-                    },
+                    Found::Domain(table) => put_below(parts, (table, &DOMAIN), &path[2..], entry)?,
                     Found::Member => {
                         if path.len() > 2 || ["name", "id", "count", "task"].contains(&&*entry.key)
                         {
@@ -210,13 +188,7 @@ impl Draft {
                     }
                 }
             }
-            Some(key @ ("action" | "controller" | "vary")) => {
-                in_element(parts, root, key, &path, entry)?
-            }
-            Some(key @ ("network" | "disk")) if !tables_mut(root, key).is_empty() => {
-                in_element(parts, root, key, &path, entry)?;
-            }
-            _ => put(parts, descend(root, &path)?, entry),
+            _ => put_below(parts, (root, &ROOT), &path, entry)?,
         }
         Ok(())
     }
@@ -300,20 +272,38 @@ impl Draft {
     }
 }
 
-/// Puts `entry` into the table that `path`, which begins with `key`, names among those at `key`.
-fn in_element(
+/// Puts `entry` into the table that `path` names below `table`, which is a `section`.
+fn put_below(
     parts: &Parts,
-    root: &mut Table,
-    key: &str,
+    (table, section): (&mut Table, &KeySection),
     path: &[(String, Span)],
     entry: Entry,
 ) -> Result<(), Refused> {
+    let Some((key, _)) = path
+        .first()
+        .filter(|(key, _)| is_list(parts, section, key, table))
+    else {
+        put(parts, descend(table, path)?, entry);
+        return Ok(());
+    };
     let Some((name, span)) = path.get(1) else {
         return Err(needs_name(&entry));
     };
-    let table = element(root, key, name, *span)?;
+    let table = element(table, key, name, *span)?;
     put(parts, descend(table, &path[2..])?, entry);
     Ok(())
+}
+
+/// Whether the key `key` of `table`, which is a `section`, has several tables, so that a name or an
+/// index chooses one: as the key is declared, or, where one table is possible as well, as the
+/// document has it.
+fn is_list(parts: &Parts, section: &KeySection, key: &str, table: &mut Table) -> bool {
+    let declared = parts.keys(section).find(|declared| declared.name == key);
+    match declared.map(|declared| declared.kind) {
+        Some(KeyKind::Sections(_)) => true,
+        Some(KeyKind::OneOrMore(_)) => !tables_mut(table, key).is_empty(),
+        _ => false,
+    }
 }
 
 /// The text at `key` of `table`, empty where there is none.

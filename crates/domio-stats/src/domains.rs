@@ -5,7 +5,8 @@ use crate::numbers::Estimate;
 use domio_blk::split::DISK_RATE;
 use domio_core::Figure;
 use domio_core::accounted::SHARE;
-use domio_run::{Sample, measure};
+use domio_run::Sample;
+use domio_run::measure::{self, Measures};
 use std::collections::BTreeSet;
 
 /// Whether `domain` competes for processors in any replication.
@@ -94,8 +95,13 @@ pub fn drops(samples: &[Sample]) -> Vec<(String, Estimate)> {
     places.into_iter().filter_map(estimate).collect()
 }
 
-/// Every figure of `domains` under each of the variants, in the order of figures, then domains.
-pub fn comparisons(domains: &[String], variants: &[(String, Vec<Sample>)]) -> Vec<VariantFigure> {
+/// Every figure of `measures` of `domains` under each of the variants, in the order of figures, then
+/// domains.
+pub fn comparisons(
+    measures: &Measures,
+    domains: &[String],
+    variants: &[(String, Vec<Sample>)],
+) -> Vec<VariantFigure> {
     let of = |figure: &'static Figure| {
         let of_domain = move |domain: &String| {
             let measured = MeasureOf {
@@ -111,7 +117,7 @@ pub fn comparisons(domains: &[String], variants: &[(String, Vec<Sample>)]) -> Ve
         };
         domains.iter().flat_map(of_domain)
     };
-    measure::figures().flat_map(of).collect()
+    measures.figures().flat_map(of).collect()
 }
 
 #[cfg(test)]
@@ -159,7 +165,11 @@ mod tests {
     #[test]
     fn figures_that_nobody_has_are_left_out() {
         let one = Sample::new().with("g1.share_pct", 20.0);
-        let figures = comparisons(&["g1".into(), "g2".into()], &[("null".into(), vec![one])]);
+        let figures = comparisons(
+            &Measures::shipped(),
+            &["g1".into(), "g2".into()],
+            &[("null".into(), vec![one])],
+        );
         assert_eq!(figures.len(), 1);
         assert_eq!(figures[0].of.title, "share");
         assert_eq!((&*figures[0].of.domain, figures[0].mean.mean), ("g1", 20.0));

@@ -5,7 +5,8 @@ use crate::numbers::{Difference, Estimate};
 use domio_answer::rows;
 use domio_core::accounted::SHARE;
 use domio_core::{Better, Felt, Figure};
-use domio_run::{Sample, measure};
+use domio_run::Sample;
+use domio_run::measure::Measures;
 use std::borrow::Cow;
 
 /// A proven difference is told from this part of the larger value on, felt or not: below it are
@@ -81,7 +82,11 @@ impl Rank {
 /// largest first. A share is something to gain for those that compete for processors alone.
 ///
 /// Replication n of every variant must have used the same seed.
-pub fn changes(domains: &[String], variants: &[(String, Vec<Sample>)]) -> Vec<Gain> {
+pub fn changes(
+    measures: &Measures,
+    domains: &[String],
+    variants: &[(String, Vec<Sample>)],
+) -> Vec<Gain> {
     let Some(((_, first), others)) = variants.split_first() else {
         return Vec::new();
     };
@@ -89,7 +94,7 @@ pub fn changes(domains: &[String], variants: &[(String, Vec<Sample>)]) -> Vec<Ga
     for (label, samples) in others {
         let mut of_variant: Vec<(Rank, Gain)> = Vec::new();
         for domain in domains {
-            let found = measure::figures().filter_map(|figure| {
+            let found = measures.figures().filter_map(|figure| {
                 let gain = change(figure, label, domain, first, samples)?;
                 Some((Rank::of(&gain, figure.felt), gain))
             });
@@ -184,7 +189,11 @@ mod tests {
     fn the_largest_change_comes_first_and_says_who_gains() {
         let before = variant("a", &[[80.0, 9000.0, 5.0], [82.0, 9100.0, 5.1]]);
         let after = variant("b", &[[60.0, 90.0, 9.0], [61.0, 88.0, 9.1]]);
-        let changes = changes(&["hog".into(), "web".into()], &[before, after]);
+        let changes = changes(
+            &Measures::shipped(),
+            &["hog".into(), "web".into()],
+            &[before, after],
+        );
         let told: Vec<_> = changes
             .iter()
             .map(|c| (c.domain.as_str(), &*c.measure, c.gains, c.proven))
@@ -208,7 +217,11 @@ mod tests {
     }
 
     fn order(before: &[(&str, f64)], after: &[(&str, f64)]) -> Vec<(Cow<'static, str>, bool)> {
-        let changes = changes(&["g".into()], &[one("a", before), one("b", after)]);
+        let changes = changes(
+            &Measures::shipped(),
+            &["g".into()],
+            &[one("a", before), one("b", after)],
+        );
         changes.into_iter().map(|c| (c.measure, c.felt)).collect()
     }
 
@@ -272,15 +285,22 @@ mod tests {
     fn who_gets_nothing_any_more_pays() {
         for measure in ["net_mbps", "ping_replies", "replies_per_s", "jobs_done"] {
             let (full, none) = (one("a", &[(measure, 90.0)]), one("b", &[]));
-            let lost = changes(&["g".into()], &[full.clone(), none.clone()]);
+            let lost = changes(
+                &Measures::shipped(),
+                &["g".into()],
+                &[full.clone(), none.clone()],
+            );
             assert_eq!((lost[0].to, lost[0].gains), (0.0, false), "{measure}");
-            let won = changes(&["g".into()], &[none, full]);
+            let won = changes(&Measures::shipped(), &["g".into()], &[none, full]);
             assert_eq!((won[0].from, won[0].times), (0.0, None), "{measure}");
             assert!(won[0].gains && won[0].felt, "{measure}");
             // A variant without the domain tells nothing of it.
             let absent = ("c".to_owned(), vec![Sample::new()]);
             let other = one("a", &[(measure, 90.0)]);
-            assert_eq!(changes(&["g".into()], &[other, absent]), []);
+            assert_eq!(
+                changes(&Measures::shipped(), &["g".into()], &[other, absent]),
+                []
+            );
         }
     }
 
@@ -288,7 +308,11 @@ mod tests {
     fn a_change_says_how_large_it_is() {
         let before = variant("a", &[[80.0, 9000.0, 5.0], [82.0, 9100.0, 5.1]]);
         let after = variant("b", &[[60.0, 9000.0, 5.0], [63.0, 9100.0, 5.1]]);
-        let changes = changes(&["hog".into(), "web".into()], &[before, after]);
+        let changes = changes(
+            &Measures::shipped(),
+            &["hog".into(), "web".into()],
+            &[before, after],
+        );
         let [change] = &changes[..] else {
             panic!("{changes:?}");
         };
@@ -304,14 +328,25 @@ mod tests {
     fn what_is_within_the_interval_is_no_change() {
         let before = variant("a", &[[80.0, 100.0, 5.0], [80.0, 300.0, 5.0]]);
         let after = variant("b", &[[80.1, 300.0, 5.0], [80.1, 100.0, 5.0]]);
-        assert_eq!(changes(&["hog".into(), "web".into()], &[before, after]), []);
+        assert_eq!(
+            changes(
+                &Measures::shipped(),
+                &["hog".into(), "web".into()],
+                &[before, after]
+            ),
+            []
+        );
     }
 
     #[test]
     fn one_replication_proves_nothing() {
         let before = variant("a", &[[80.0, 100.0, 5.0]]);
         let after = variant("b", &[[78.0, 300.0, 5.0]]);
-        let changes = changes(&["hog".into(), "web".into()], &[before, after]);
+        let changes = changes(
+            &Measures::shipped(),
+            &["hog".into(), "web".into()],
+            &[before, after],
+        );
         let [change] = &changes[..] else {
             panic!("{changes:?}");
         };

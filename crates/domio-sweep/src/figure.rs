@@ -12,7 +12,7 @@
 use domio_core::accounted::SHARE;
 use domio_core::{Better, Figure, FigureTable};
 use domio_run::Sample;
-use domio_run::measure::{figures, tables};
+use domio_run::measure::Measures;
 use std::fmt;
 
 /// The control domain, which is no guest.
@@ -25,8 +25,13 @@ pub enum FigureError {
     #[error("\"{0}\" is no figure; write a measure and a domain, as wake_p99(web)")]
     Form(String),
     /// No figure has such a name.
-    #[error("no measure is called \"{0}\"; there are {all}", all = all())]
-    Unknown(String),
+    #[error("no measure is called \"{word}\"; there are {}", .all.join(", "))]
+    Unknown {
+        /// What was written.
+        word: String,
+        /// Those that there are, without units.
+        all: Vec<&'static str>,
+    },
     /// Several figures may be meant.
     #[error("\"{word}\" may be {}; write one of them", .keys.join(", "))]
     Several {
@@ -53,24 +58,18 @@ pub enum FigureError {
     },
 }
 
-fn all() -> String {
-    let short = figures().map(stem);
-    short.collect::<Vec<_>>().join(", ")
-}
-
 /// A figure that was named; which of the declared ones that is may depend on what the host has.
 #[derive(Clone, Debug)]
 pub struct NamedFigure {
     word: String,
     domain: Option<String>,
-    candidates: Vec<&'static Figure>,
 }
 
 impl NamedFigure {
-    /// Reads `text`.
+    /// Reads `text`. Whether there is such a figure is seen where the figures are known.
     ///
     /// # Errors
-    /// When it has another form, or no figure has the name.
+    /// When it has another form.
     pub fn parse(text: &str) -> Result<Self, FigureError> {
         let text = text.trim();
         let form = || FigureError::Form(text.to_owned());
@@ -88,20 +87,35 @@ impl NamedFigure {
         if word.is_empty() || !word.chars().all(is_word) {
             return Err(form());
         }
-        let candidates = candidates(word);
-        if candidates.is_empty() {
-            return Err(FigureError::Unknown(word.to_owned()));
-        }
         Ok(NamedFigure {
             word: word.to_owned(),
             domain: domain.map(str::to_owned),
-            candidates,
         })
     }
 
-    /// Whether the name alone says which one is meant.
-    pub fn is_plain(&self) -> bool {
-        self.candidates.len() == 1
+    /// The figures of `measures` that may be meant: one where the name alone says which.
+    ///
+    /// # Errors
+    /// When no figure has the name.
+    pub fn candidates(&self, measures: &Measures) -> Result<Vec<&'static Figure>, FigureError> {
+        let word = self.word.as_str();
+        let all = |is: &dyn Fn(&Figure) -> bool| measures.figures().filter(|f| is(f)).collect();
+        let by_key: Vec<_> = all(&|f| f.key == word);
+        let by_stem: Vec<_> = all(&|f| stem(f) == word);
+        let throughput = || measures.tables().iter().filter_map(|t| t.throughput());
+        let found: Vec<_> = match (by_key.is_empty(), by_stem.is_empty()) {
+            (false, _) => by_key,
+            (_, false) => by_stem,
+            _ if word == "throughput" => throughput().collect(),
+            _ => all(&|f| stem(f).split('_').any(|part| part == word)),
+        };
+        match found.is_empty() {
+            true => Err(FigureError::Unknown {
+                word: word.to_owned(),
+                all: measures.figures().map(stem).collect(),
+            }),
+            false => Ok(found),
+        }
     }
 
     /// The domain that is named.
@@ -109,19 +123,25 @@ impl NamedFigure {
         self.domain.as_deref()
     }
 
-    /// Decides which figure is meant, by a sample of the host where the name leaves that open.
+    /// Decides which figure of `measures` is meant, by a sample of the host where the name leaves
+    /// that open.
     ///
     /// # Errors
-    /// When the sample has none of those that may be meant, or several of one group; when there is
-    /// no such figure of all guests together.
-    pub fn chosen(&self, probe: Option<&Sample>) -> Result<SweepFigure, FigureError> {
+    /// When no figure has the name; when the sample has none of those that may be meant, or several
+    /// of one group; when there is no such figure of all guests together.
+    pub fn chosen(
+        &self,
+        measures: &Measures,
+        probe: Option<&Sample>,
+    ) -> Result<SweepFigure, FigureError> {
         let of = |figure| self.figure(figure);
-        let figure = match (self.candidates.as_slice(), probe) {
+        let candidates = self.candidates(measures)?;
+        let figure = match (candidates.as_slice(), probe) {
             ([figure], _) => *figure,
             (_, Some(probe)) => {
                 let there = |f: &&&'static Figure| of(f).value(probe).is_some();
-                let there: Vec<_> = self.candidates.iter().filter(there).copied().collect();
-                let mut nearest: Vec<&FigureTable> = tables().to_vec();
+                let there: Vec<_> = candidates.iter().filter(there).copied().collect();
+                let mut nearest: Vec<&FigureTable> = measures.tables().to_vec();
                 nearest.sort_by_key(|table| std::cmp::Reverse(table.nearness));
                 let own = |table: &FigureTable| -> Vec<&'static Figure> {
                     let own = there.iter().filter(|f| table.figures.contains(f));
@@ -131,7 +151,7 @@ impl NamedFigure {
                 match nearest.as_deref() {
                     Some([figure]) => *figure,
                     Some(several) => return Err(self.several(several)),
-                    None => return Err(self.missing(probe)),
+                    None => return Err(self.missing(measures, probe)),
                 }
             }
             (several, None) => return Err(self.several(several)),
@@ -156,8 +176,10 @@ impl NamedFigure {
         }
     }
 
-    fn missing(&self, probe: &Sample) -> FigureError {
-        let there = figures().filter(|figure| self.figure(figure).value(probe).is_some());
+    fn missing(&self, measures: &Measures, probe: &Sample) -> FigureError {
+        let there = measures
+            .figures()
+            .filter(|figure| self.figure(figure).value(probe).is_some());
         FigureError::Missing {
             word: self.word.clone(),
             of: self
@@ -184,19 +206,6 @@ fn stem(figure: &Figure) -> &'static str {
     let key = figure.key;
     let stems = units.iter().filter_map(|unit| key.strip_suffix(unit));
     stems.min_by_key(|stem| stem.len()).unwrap_or(key)
-}
-
-/// Figures that `word` may mean.
-fn candidates(word: &str) -> Vec<&'static Figure> {
-    let all = |is: &dyn Fn(&Figure) -> bool| figures().filter(|figure| is(figure)).collect();
-    let by_key: Vec<_> = all(&|f| f.key == word);
-    let by_stem: Vec<_> = all(&|f| stem(f) == word);
-    match (by_key.is_empty(), by_stem.is_empty()) {
-        (false, _) => by_key,
-        (_, false) => by_stem,
-        _ if word == "throughput" => tables().iter().filter_map(|t| t.throughput()).collect(),
-        _ => all(&|f| stem(f).split('_').any(|part| part == word)),
-    }
 }
 
 /// What a figure of all guests is.
@@ -294,7 +303,9 @@ mod tests {
     fn value(text: &str) -> Result<f64, String> {
         let told = |e: FigureError| e.to_string();
         let named = NamedFigure::parse(text).map_err(told)?;
-        let figure = named.chosen(Some(&sample())).map_err(told)?;
+        let figure = named
+            .chosen(&Measures::shipped(), Some(&sample()))
+            .map_err(told)?;
         figure.value(&sample()).ok_or_else(|| "nothing".to_owned())
     }
 
@@ -321,7 +332,9 @@ mod tests {
         assert_eq!(value("p99(a)"), Ok(5.0));
         let with = |key: &str| sample().with(&format!("a.{key}"), 1.0);
         let meant = |word: &str, sample: &Sample| {
-            let figure = NamedFigure::parse(word).unwrap().chosen(Some(sample));
+            let figure = NamedFigure::parse(word)
+                .unwrap()
+                .chosen(&Measures::shipped(), Some(sample));
             figure
                 .map(|figure| figure.declared.key)
                 .map_err(|e| e.to_string())
@@ -344,8 +357,11 @@ mod tests {
             "{told}"
         );
         let figure = NamedFigure::parse("p99").unwrap();
-        assert!(!figure.is_plain());
-        let told = figure.chosen(None).unwrap_err().to_string();
+        assert!(figure.candidates(&Measures::shipped()).unwrap().len() > 1);
+        let told = figure
+            .chosen(&Measures::shipped(), None)
+            .unwrap_err()
+            .to_string();
         assert!(
             told.contains("may be wake_p99_us, turnaround_p99_ms"),
             "{told}"
@@ -354,13 +370,15 @@ mod tests {
 
     #[test]
     fn every_figure_has_a_short_name_of_its_own() {
-        for figure in figures() {
-            let by_stem = candidates(stem(figure));
+        let measures = Measures::shipped();
+        let found = |word: &str| NamedFigure::parse(word).unwrap().candidates(&measures);
+        let plain = |word: &str| found(word).is_ok_and(|found| found.len() == 1);
+        for figure in measures.figures() {
+            let by_stem = found(stem(figure)).expect("it is its own");
             let key = figure.key;
             assert!(by_stem.iter().any(|f| f.key == key), "{key}");
-            assert!(NamedFigure::parse(key).unwrap().is_plain());
+            assert!(plain(key));
         }
-        let plain = |word: &str| NamedFigure::parse(word).unwrap().is_plain();
         assert!(plain("share") && plain("wake_p99") && plain("jobs_done") && plain("replies"));
     }
 
@@ -369,7 +387,11 @@ mod tests {
         for text in ["", "wake p99", "share(web", "(web)", "share(a))x"] {
             assert!(NamedFigure::parse(text).is_err(), "{text}");
         }
-        let told = NamedFigure::parse("banana(web)").unwrap_err().to_string();
+        let banana = NamedFigure::parse("banana(web)").unwrap();
+        let told = banana
+            .candidates(&Measures::shipped())
+            .unwrap_err()
+            .to_string();
         assert!(
             told.contains("\"banana\"") && told.contains("wake_p99"),
             "{told}"
@@ -379,7 +401,10 @@ mod tests {
     #[test]
     fn titles_say_of_whom() {
         let title = |text| {
-            let figure = NamedFigure::parse(text).unwrap().chosen(None).unwrap();
+            let figure = NamedFigure::parse(text)
+                .unwrap()
+                .chosen(&Measures::shipped(), None)
+                .unwrap();
             figure.title()
         };
         assert_eq!(title("share(web)"), "share, of web");

@@ -11,6 +11,7 @@
 use crate::figure::{FigureError, NamedFigure, SweepFigure};
 use crate::front::Wanted;
 use domio_run::Sample;
+use domio_run::measure::Measures;
 
 /// Why a text is no goal.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -124,15 +125,15 @@ impl NamedGoal {
         [&self.figure].into_iter().chain(conditions)
     }
 
-    /// Decides which measures are meant, as [`NamedFigure::chosen`].
+    /// Decides which of `measures` are meant, as [`NamedFigure::chosen`].
     ///
     /// # Errors
     /// As there, and when a unit does not fit.
-    pub fn chosen(&self, probe: Option<&Sample>) -> Result<Goal, GoalError> {
-        let conditions = self.conditions.iter().map(|c| c.chosen(probe));
+    pub fn chosen(&self, measures: &Measures, probe: Option<&Sample>) -> Result<Goal, GoalError> {
+        let conditions = self.conditions.iter().map(|c| c.chosen(measures, probe));
         Ok(Goal {
             wanted: self.wanted,
-            figure: self.figure.chosen(probe)?,
+            figure: self.figure.chosen(measures, probe)?,
             conditions: conditions.collect::<Result<_, _>>()?,
         })
     }
@@ -189,8 +190,8 @@ impl NamedCondition {
         })
     }
 
-    fn chosen(&self, probe: Option<&Sample>) -> Result<Condition, GoalError> {
-        let figure = self.figure.chosen(probe)?;
+    fn chosen(&self, measures: &Measures, probe: Option<&Sample>) -> Result<Condition, GoalError> {
+        let figure = self.figure.chosen(measures, probe)?;
         let of = figure.declared.unit;
         let time = |unit: &str| {
             TIMES
@@ -319,7 +320,9 @@ mod tests {
 
     fn goal(text: &str) -> Result<Goal, String> {
         let named = NamedGoal::parse(text).map_err(|e| e.to_string())?;
-        named.chosen(None).map_err(|e| e.to_string())
+        named
+            .chosen(&Measures::shipped(), None)
+            .map_err(|e| e.to_string())
     }
 
     #[test]

@@ -77,7 +77,7 @@ fn field(holds: Holds, value: &str) -> Cell {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domio_run::measure::figures;
+    use domio_run::measure::Measures;
 
     #[test]
     fn a_row_has_the_cell_the_domain_and_its_figures() {
@@ -86,7 +86,7 @@ mod tests {
             axis("scheduler.policy", "credit,null"),
             axis("domain.web.weight", "1..3"),
         ];
-        let names: Vec<String> = columns(&axes, figures())
+        let names: Vec<String> = columns(&axes, Measures::shipped().figures())
             .into_iter()
             .map(|c| c.key.into_owned())
             .collect();
@@ -99,14 +99,20 @@ mod tests {
             "share_pct",
         ];
         assert_eq!(names[..6], expected);
-        assert_eq!(names.len(), 5 + figures().count());
+        assert_eq!(names.len(), 5 + Measures::shipped().figures().count());
         let sample = Sample::new()
             .with("db.share_pct", 60.0)
             .with("web.share_pct", 30.0)
             .with("web.wake_p99_us", 7.5)
             .with("dropped.NIC ring", 3.0);
         let values = ["null".to_owned(), "2".to_owned()];
-        let rows = rows((&axes, figures()), 9, &values, 4, &sample);
+        let rows = rows(
+            (&axes, Measures::shipped().figures()),
+            9,
+            &values,
+            4,
+            &sample,
+        );
         let text = |text: &str| Cell::text(text.to_owned());
         assert_eq!(rows.len(), 2);
         let head = [Cell::Whole(9), Cell::Whole(4), text("null"), Cell::Whole(2)];

@@ -1,14 +1,17 @@
 //! A device with a figure that no other crate has a line for.
 
 use domio_answer::Cell;
+use domio_core::keys::{Checker, KeyTable, Span, WordOf};
 use domio_core::{
     Adds, Better, Class, Declared, DomainId, Felt, Field, Figure, FigureKind, FigureOf,
     FigureTable, Instant, Names, PcpuId, Record, Sink, Tally, Unit, VcpuName,
 };
 use domio_meter::Meter;
-use domio_run::measure;
-
+use domio_run::measure::{self, Measures};
+use domio_scenario::{DeviceConfig, DeviceEntry, Parts};
+use domio_sweep::NamedFigure;
 use domio_sweep::rows::{columns, rows};
+use domio_vmm::bus::side::{DeviceHost, DeviceKind, DevicePart, DeviceSide, DeviceTask, Devices};
 
 /// The whole device, as far as figures go.
 static THERMOMETER: Class = Class::new(
@@ -69,4 +72,59 @@ fn a_figure_of_a_device_is_one_declaration() {
     let place = columns.iter().position(|c| c.key == "reading_p50_ms");
     let rows = rows((&[], figures()), 0, &[], 0, &sample);
     assert_eq!(rows[0][place.expect("a column")], Cell::Number(3.0));
+}
+
+/// The device as a program adds it.
+static ENTRY: DeviceEntry = DeviceEntry {
+    name: "thermometer",
+    records: Some(&THERMOMETER),
+    kind: DeviceKind {
+        of_host: &[],
+        of_domain: &[],
+        workloads: &NO_WORKLOADS,
+        open: |_, _| Box::new(NoTables),
+    },
+};
+
+static NO_WORKLOADS: [WordOf<()>; 0] = [];
+
+/// What is read of a scenario, in which it has no table.
+struct NoTables;
+
+impl DeviceSide<DeviceConfig> for NoTables {
+    fn part(
+        &self,
+        _: &mut dyn Checker,
+        _: &dyn KeyTable,
+        _: &[DeviceTask],
+        _: Span,
+    ) -> Option<DevicePart> {
+        None
+    }
+
+    fn devices(&self, _: &mut dyn Checker, _: &DeviceHost<'_>) -> Devices<DeviceConfig> {
+        Devices {
+            all: Vec::new(),
+            unused: Vec::new(),
+        }
+    }
+}
+
+#[test]
+fn figures_of_a_part_that_was_added_are_known_to_those_that_have_the_part() {
+    let shipped = Parts::from(domio_sched::policies());
+    let mut parts = shipped.clone();
+    parts.add_device(&ENTRY).expect("no other has the name");
+    let [shipped, own] = [&shipped, &parts].map(Measures::from);
+    assert_eq!(own.figures().count(), shipped.figures().count() + 2);
+    assert!(shipped.figure("readings_per_s").is_none());
+    assert_eq!(own.figure("readings_per_s").expect("added").unit, "1/s");
+
+    let named = NamedFigure::parse("readings(lab)").expect("a measure and a domain");
+    let chosen = named.chosen(&own, None).expect("added");
+    assert_eq!(chosen.declared.key, "readings_per_s");
+    let unknown = named.chosen(&shipped, None).unwrap_err().to_string();
+    assert!(unknown.contains("no measure is called"), "{unknown}");
+    let own = columns(&[], own.figures());
+    assert!(own.iter().any(|column| column.key == "reading_p50_ms"));
 }

@@ -9,6 +9,7 @@ use clap_complete::engine::{
     ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
 };
 use domio_papers::Claims;
+use domio_run::measure::Measures;
 use domio_scenario::{Parts, examples};
 use std::ffi::OsStr;
 
@@ -55,7 +56,10 @@ fn of(named: Named, parts: Parts) -> ArgValueCompleter {
         }
         Named::Shipped => shipped(current),
         Named::Claim => claims(current),
-        Named::Schema => beginning(current, schema::all().iter().map(|s| s.name)),
+        Named::Schema => {
+            let all = schema::all(&Measures::from(&parts));
+            beginning(current, all.iter().map(|s| s.name))
+        }
     })
 }
 

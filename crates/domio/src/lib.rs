@@ -96,7 +96,6 @@ impl Laboratory {
     /// Does what the command line asks for.
     pub fn main(self) -> ExitCode {
         complete::answer(&self.parts);
-        domio_run::measure::know(&self.parts);
         let mut cli = Cli::from_command_line();
         interrupt::listen();
         out::set_colour(cli.global.color);
@@ -133,7 +132,7 @@ fn run(cli: &Cli) -> anyhow::Result<Status> {
         Command::Elevator(command) => cmd::elevator::run(command, global),
         Command::New(args) => cmd::new::run(args, global),
         Command::Scenario(command) => cmd::scenario::run(command, global),
-        Command::Schema(args) => cmd::schema::run(args),
+        Command::Schema(args) => cmd::schema::run(args, global),
         Command::Completions(args) => cmd::completions::run(args, global),
         Command::Man(args) => cmd::man::run(args),
     }

@@ -19,8 +19,9 @@ use domio_meter::block::BlockWaits;
 use domio_meter::{CheckReport, Explanation, Summary};
 use domio_papers::{answer, claim_page};
 use domio_report::run_answer::RunFacts;
+use domio_run::measure::Measures;
 
-/// What commands answer.
+/// What commands answer, whatever figures hosts have.
 const ANSWERS: &[fn() -> AnswerSpec] = &[
     answer::spec,
     claim_page::list_spec,
@@ -29,7 +30,6 @@ const ANSWERS: &[fn() -> AnswerSpec] = &[
     results::show_spec,
     results::diff_spec,
     results::prune_spec,
-    || RunFacts::default().answer(&[], &[], &[]).spec,
     || ComparedVariants::default().answer().spec,
     sweep::spec,
     || Explanation::default().answer(|_| None, None, false).spec,
@@ -57,16 +57,17 @@ const ANSWERS: &[fn() -> AnswerSpec] = &[
     cmd::schema::spec,
 ];
 
-/// Every schema, by name.
-pub fn all() -> Vec<AnswerSpec> {
+/// Every schema, by name. That of `run` has a value for each figure of `measures`.
+pub fn all(measures: &Measures) -> Vec<AnswerSpec> {
     let mut all: Vec<AnswerSpec> = ANSWERS.iter().map(|spec| spec()).collect();
+    all.push(RunFacts::default().answer(measures, &[], &[], &[]).spec);
     all.sort_by_key(|spec| spec.name);
     all
 }
 
 /// The schema called `name`, or by its id.
-pub fn find(name: &str) -> Option<AnswerSpec> {
+pub fn find(measures: &Measures, name: &str) -> Option<AnswerSpec> {
     let name = name.trim().replace(' ', "-");
-    let mut all = all().into_iter();
+    let mut all = all(measures).into_iter();
     all.find(|spec| spec.name == name || spec.id() == name)
 }

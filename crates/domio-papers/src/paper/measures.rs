@@ -2,7 +2,7 @@
 //!
 //! | measure | of a domain |
 //! |---|---|
-//! | `share_pct`, `waiting_pct` and others of `domio run` | as [`measure::figures`] has them |
+//! | `share_pct`, `waiting_pct` and others of `domio run` | as [`Measures::figures`] has them |
 //! | `rate_mbps` | bytes that its processes read from the network |
 //! | `round_trip_ms` | of each ping of the measured time that was answered, however late |
 //! | `turnaround_s` | of its last task that ended, once all of them have |
@@ -30,7 +30,7 @@ use domio_meter::{PacketWeight, Summary};
 use domio_net::class::DELIVERED;
 use domio_run::Sample;
 use domio_run::allocation::allocated;
-use domio_run::measure;
+use domio_run::measure::Measures;
 use domio_scenario::{Built, Scenario};
 
 /// What was seen of each domain besides what the meter sums up.
@@ -145,7 +145,7 @@ pub(super) struct Seen {
     pub stretches: Vec<Stretch>,
 }
 
-/// Measures of a domain that [`measure::figures`] does not have.
+/// Measures of a domain that [`Measures::figures`] does not have.
 const OTHERS: [&str; 11] = [
     "rate_mbps",
     "round_trip_ms",
@@ -188,12 +188,13 @@ pub(super) struct DeclaredMeasure {
     pcpus: usize,
 }
 
-/// The figures of `cell`, whose host is `built`.
+/// The figures of `cell`, whose host is `built` and may have the figures of `known`.
 ///
 /// # Errors
 /// When one asks for a measure, a group or a domain that is not there.
 pub(super) fn declared(
     cell: &PaperCell<'_>,
+    known: &Measures,
     built: &Built,
 ) -> Result<Vec<DeclaredMeasure>, String> {
     let groups = cell.groups();
@@ -207,7 +208,7 @@ pub(super) fn declared(
     });
     let all: Vec<(DomainId, String, u64)> = all.collect();
     let figure = |file: &MeasureFile| {
-        let own = measure::figures().map(|f| f.key).chain(OTHERS);
+        let own = known.figures().map(|f| f.key).chain(OTHERS);
         let known = own.chain(traffic::MEASURES).chain([DRAWN]);
         let known: Vec<&str> = known.collect();
         if !known.contains(&file.measure.as_str()) {

@@ -9,6 +9,7 @@ use crate::registry::LabContext;
 use domio_core::{ClassId, DomainId, Duration, Instant, Names, NullSink, Record, Sink};
 use domio_meter::Meter;
 use domio_net::class::{DELIVERED, ROUND_TRIP};
+use domio_run::measure::Measures;
 use domio_run::{Replication, RunFault, Sample};
 use domio_scenario::{Built, NoReplay, Scenario};
 use std::collections::BTreeSet;
@@ -38,7 +39,7 @@ impl Prepared {
         let built = scenario.build(&NoReplay).map_err(|e| e.to_string())?;
         Ok(Prepared {
             name: cell.path(),
-            figures: measures::declared(cell, &built)?,
+            figures: measures::declared(cell, &Measures::from(scenario.parts()), &built)?,
             patience: seconds(cell.suite.patience_s),
             every: interval(cell)?,
             scenario,

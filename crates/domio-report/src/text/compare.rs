@@ -4,16 +4,21 @@ use crate::tables;
 use crate::text::table::titled;
 use crate::text::{Sort, View};
 use domio_answer::{Cell, Table};
-use domio_run::measure;
+use domio_run::measure::Measures;
 use domio_stats::compare::{MeasureOf, VariantFigure};
 
 /// A table a measure, under its title: a row a domain, a column a variant of `labels`, each cell a
 /// mean with its interval. A figure that differs from that of the first variant beyond the 95 %
 /// interval ends in "+" when it is better and "-" when worse. Words of `--columns` that name no
-/// measure name variants.
-pub fn render(figures: &[VariantFigure], labels: &[String], view: &View) -> String {
+/// measure name variants. Measures come in the order in which those of `known` are felt.
+pub fn render(
+    known: &Measures,
+    figures: &[VariantFigure],
+    labels: &[String],
+    view: &View,
+) -> String {
     let mut measures: Vec<&[VariantFigure]> = figures.chunk_by(is_of_same).collect();
-    measures.sort_by_key(|figures| rank(&figures[0].of));
+    measures.sort_by_key(|figures| rank(known, &figures[0].of));
     let order = order(&measures, labels, view);
     let (shown, view) = asked(&measures, view);
     let shown = shown.iter().map(|figures| {
@@ -28,8 +33,9 @@ fn is_of_same(a: &VariantFigure, b: &VariantFigure) -> bool {
 }
 
 /// What people feel comes first, then the causes, then the work of driver domains.
-fn rank(of: &MeasureOf) -> u8 {
-    measure::figure(&of.measure).map_or(u8::MAX, |figure| figure.felt.rank())
+fn rank(known: &Measures, of: &MeasureOf) -> u8 {
+    let figure = known.figure(&of.measure);
+    figure.map_or(u8::MAX, |figure| figure.felt.rank())
 }
 
 /// The table of one measure, with the domains of `order` first.
@@ -152,7 +158,12 @@ mod tests {
             ("rtds".into(), Vec::new()),
         ];
         let figures = compared(("wait", "ms", Better::Lower), "web", &variants);
-        let text = render(&figures, &labels(&variants), &View::default());
+        let text = render(
+            &Measures::shipped(),
+            &figures,
+            &labels(&variants),
+            &View::default(),
+        );
         assert!(
             text.starts_with("wait\n\n") && !text.contains("[ms]"),
             "{text}"
@@ -179,7 +190,12 @@ mod tests {
             .iter()
             .flat_map(|domain| compared(of, domain, &variants));
         let figures: Vec<VariantFigure> = figures.collect();
-        let text = render(&figures, &labels(&variants), &View::of_width(80));
+        let text = render(
+            &Measures::shipped(),
+            &figures,
+            &labels(&variants),
+            &View::of_width(80),
+        );
         let text = anstream::adapter::strip_str(&text).to_string();
         for domain in &domains {
             assert!(text.contains(&format!("{domain} ")), "{domain}: {text}");
@@ -217,7 +233,7 @@ mod tests {
             sort: Some("share".parse().unwrap()),
             ..View::default()
         };
-        let text = render(&figures, &labels(&variants), &view);
+        let text = render(&Measures::shipped(), &figures, &labels(&variants), &view);
         let text = anstream::adapter::strip_str(&text).to_string();
         assert!(
             text.starts_with("wait\n") && !text.contains("share"),

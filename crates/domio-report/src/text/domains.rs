@@ -6,12 +6,14 @@ use crate::text::View;
 use crate::text::table::render as draw;
 use domio_answer::{Sentence, Table};
 use domio_core::DomainId;
-use domio_run::{Sample, measure};
+use domio_run::Sample;
+use domio_run::measure::Measures;
 
-/// One row a domain, one column a figure that any of `domains` has; further tables for jobs and
+/// One row a domain, one column a figure of `measures` that any of `domains` has; further tables for jobs and
 /// devices, of those domains that have any. Then `findings`, and where packets were dropped, if any
 /// were.
 pub fn render(
+    measures: &Measures,
     domains: &[(DomainId, String)],
     samples: &[Sample],
     dropped: &[Dropped],
@@ -19,7 +21,7 @@ pub fn render(
     view: &View,
 ) -> String {
     let mut tables: Vec<Table> = Vec::new();
-    for declared in measure::tables() {
+    for declared in measures.tables() {
         let figures = declared.figures.iter();
         tables.push(match declared.is_accounted() {
             true => samples::of_domains(samples, domains, figures).filled(),
@@ -44,6 +46,7 @@ mod tests {
         let names = names.iter().map(|name| (*name).to_owned());
         let domains: Vec<_> = (0..).map(DomainId).zip(names).collect();
         render(
+            &Measures::shipped(),
             &domains,
             samples,
             &[],

@@ -21,6 +21,7 @@ mod mutated;
 mod network;
 mod newcomers;
 mod overrides;
+mod own_device;
 mod parts;
 mod pools;
 mod processes;

@@ -14,6 +14,7 @@ use domio_front::hosts;
 use domio_report::data::{ReportData, Section};
 use domio_report::{driver_work as work, observed, run_answer, samples, text};
 use domio_run::Sample;
+use domio_run::measure::Measures;
 use domio_scenario::{Built, Scenario};
 use domio_stats::compare::VariantFigure;
 
@@ -47,18 +48,23 @@ pub fn run(args: &Compare, global: &Global) -> anyhow::Result<Status> {
         out::notice(&notice);
         notices.push(notice);
     }
+    let measures = Measures::from(&global.parts);
     let of = compared(args, &variants, notices);
     let measured_ms = first.map_or(0.0, hosts::measured_ms);
-    let compared = of.with(&all_domains(&variants), &samples, measured_ms);
+    let compared = of.with(&measures, &all_domains(&variants), &samples, measured_ms);
     match args.csv {
         true => {
             let figures = Table::of("", &compared.measures);
             out::text(&file::csv(&figures.flat()))?;
         }
-        false => out::answer(args.json, || compared.answer(), || to_text(&compared))?,
+        false => out::answer(
+            args.json,
+            || compared.answer(),
+            || to_text(&measures, &compared),
+        )?,
     }
     if draws {
-        let mut drawn = draw(args, &variants, &samples, compared.driver_work());
+        let mut drawn = draw(args, &measures, &variants, &samples, compared.driver_work());
         drawn.sections.extend(watched(args, &variants)?);
         pictures::write(args.drawn.figures.as_deref(), &drawn, inputs())?;
         if let Some(to) = report {
@@ -126,7 +132,7 @@ fn labels(variants: &[Variant]) -> Vec<String> {
     variants.iter().map(|v| v.label.clone()).collect()
 }
 
-fn to_text(compared: &ComparedVariants) -> String {
+fn to_text(measures: &Measures, compared: &ComparedVariants) -> String {
     let labels = compared.labels();
     let last = match compared.replications {
         1 => "One replication: no intervals. Ask for more with --replications.\n",
@@ -135,7 +141,7 @@ fn to_text(compared: &ComparedVariants) -> String {
         }
     };
     let gains = text::gains::render(&labels, &compared.changes);
-    let tables = text::compare::render(&compared.measures, &labels, out::view());
+    let tables = text::compare::render(measures, &compared.measures, &labels, out::view());
     format!("{gains}\n{tables}{last}")
 }
 
@@ -162,6 +168,7 @@ fn compared(args: &Compare, variants: &[Variant], notices: Vec<String>) -> Compa
 
 fn draw(
     args: &Compare,
+    measures: &Measures,
     variants: &[Variant],
     samples: &[(String, Vec<Sample>)],
     driver_work: &[VariantFigure],
@@ -175,7 +182,7 @@ fn draw(
     let mut sections = vec![Section {
         title: "Domains by variant".to_owned(),
         text: String::new(),
-        figures: samples::figures(&members, &domains),
+        figures: samples::figures(measures, &members, &domains),
     }];
     sections.extend(work::compared(driver_work, &domains));
     let first = variants.iter().find_map(Variant::host);

@@ -27,6 +27,7 @@ use domio_report::pictures as paper_pictures;
 use domio_report::pictures::PaperPictures;
 use domio_report::text::ledger::Rows;
 use domio_report::{html, samples, text};
+use domio_run::measure::Measures;
 use domio_scenario::Parts;
 use std::num::NonZero;
 
@@ -89,7 +90,8 @@ pub fn run(args: &Reproduce, global: &Global) -> anyhow::Result<Status> {
             text + &moves.as_ref().map_or_else(String::new, against::render)
         },
     )?;
-    let mut report = report(args, &subject, result);
+    let measures = Measures::from(&global.parts);
+    let mut report = report(args, &subject, &measures, result);
     let sections = searches.iter().map(domio_report::machines::section);
     report.sections.splice(0..0, sections);
     pictures::write(args.figures.as_deref(), &report, files)?;
@@ -281,7 +283,12 @@ fn shown(args: &Reproduce) -> ReportKey {
     }
 }
 
-fn report(args: &Reproduce, subject: &Decided, result: Reproduction) -> ReportData {
+fn report(
+    args: &Reproduce,
+    subject: &Decided,
+    measures: &Measures,
+    result: Reproduction,
+) -> ReportData {
     let replications = match args.replications {
         Some(n) => n.to_string(),
         None => format!("those of effort {}", effort(args)),
@@ -296,7 +303,7 @@ fn report(args: &Reproduce, subject: &Decided, result: Reproduction) -> ReportDa
     let others = others
         .filter(|(name, _)| !paper_pictures::draws(&subject.figures, name))
         .collect();
-    let mut others = samples::sections(&others);
+    let mut others = samples::sections(measures, &others);
     for section in &mut others {
         let decided = decides(&section.title, &subject.registry, &result.ledger);
         section.figures.extend(paper_pictures::claims(decided));

@@ -14,9 +14,10 @@ use domio_front::hosts;
 use domio_lab::Keeper;
 use domio_report::data::{Chart, Picture, ReportData, Section};
 use domio_report::{driver_work, observed, overhead, residence, run_answer, samples, text};
+use domio_run::measure::Measures;
 use domio_run::observe::{Observer, Seen, Window};
 use domio_run::simulate::{self, RunFault};
-use domio_run::{Heard, Sample, SampleKey, measure};
+use domio_run::{Heard, Sample, SampleKey};
 use domio_scenario::{Built, Scenario};
 use domio_stats::drivers;
 use domio_trace::{PerfettoWriter, TraceWriter};
@@ -82,7 +83,7 @@ pub fn run(args: &Run, global: &Global) -> anyhow::Result<Status> {
         out::answer(
             args.json,
             || run_answer::answer(&scenario, &built, &samples),
-            || to_text(&built, &samples),
+            || to_text(&scenario, &built, &samples),
         )?;
     }
     if let Some(seen) = seen {
@@ -208,15 +209,16 @@ impl Sink for Outputs {
     }
 }
 
-fn to_text(built: &Built, samples: &[Sample]) -> String {
+fn to_text(scenario: &Scenario, built: &Built, samples: &[Sample]) -> String {
     let view = out::view();
+    let measures = Measures::from(scenario.parts());
     let domains = simulate::domains(built);
     let (dropped, findings) = (
         run_answer::dropped(samples),
         run_answer::findings(&domains, samples),
     );
     let parts = [
-        text::domains::render(&domains, samples, &dropped, &findings, view),
+        text::domains::render(&measures, &domains, samples, &dropped, &findings, view),
         text::page::sections(&of_host(built, &domains, samples), view),
     ];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
@@ -250,10 +252,11 @@ fn report(
     let policy = built.policy.descriptor.name;
     let domains = simulate::domains(built);
     let names = names(&domains);
-    let mut figures = samples::figures(&[(policy.to_owned(), samples)], &names);
+    let measures = Measures::from(scenario.parts());
+    let mut figures = samples::figures(&measures, &[(policy.to_owned(), samples)], &names);
     // The first is the share. The other measures are clearer in one table.
     figures.truncate(1);
-    let table = samples::of_domains(samples, &domains, measure::figures()).filled();
+    let table = samples::of_domains(samples, &domains, measures.figures()).filled();
     figures.push(Picture::new("All measures", Chart::Table(table)));
     let mut sections = vec![Section {
         title: "Domains".to_owned(),

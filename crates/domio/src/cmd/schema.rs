@@ -1,10 +1,11 @@
 //! `domio schema`: the schemas of what `--json` prints.
 
-use crate::args::Schema;
+use crate::args::{Global, Schema};
 use crate::out::{self, Status};
 use crate::schema;
 use crate::shared::registered::{self, Listing};
 use domio_answer::{AnswerSpec, rows};
+use domio_run::measure::Measures;
 
 rows! {
     /// A schema of the list.
@@ -33,8 +34,9 @@ pub fn spec() -> AnswerSpec {
 }
 
 /// Prints one schema, or lists them.
-pub fn run(args: &Schema) -> anyhow::Result<Status> {
-    let all = schema::all();
+pub fn run(args: &Schema, global: &Global) -> anyhow::Result<Status> {
+    let measures = Measures::from(&global.parts);
+    let all = schema::all(&measures);
     let Some(name) = &args.name else {
         let row = |spec: &AnswerSpec| ListedSchema {
             name: spec.name.to_owned(),
@@ -44,6 +46,6 @@ pub fn run(args: &Schema) -> anyhow::Result<Status> {
         return LIST.print(&all.iter().map(row).collect::<Vec<_>>(), args.json);
     };
     let unknown = || registered::unknown("schema", name, all.iter().map(|s| s.name));
-    out::json(&schema::find(name).ok_or_else(unknown)?)?;
+    out::json(&schema::find(&measures, name).ok_or_else(unknown)?)?;
     Ok(Status::Success)
 }

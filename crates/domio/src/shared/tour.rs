@@ -10,6 +10,7 @@ use domio_lab::{Keeper, ProgressListener};
 use domio_papers::tour::{REPLICATIONS, SCENARIO, hosts};
 use domio_report::data::{Picture, Section};
 use domio_report::{observed, samples, text};
+use domio_run::measure::Measures;
 use domio_run::observe::{Observer, Seen, Window};
 use domio_run::simulate::{RunFault, domains, measured};
 use domio_run::{Sample, SampleKey, Subject};
@@ -123,9 +124,10 @@ impl Tour {
     pub fn text(&self) -> String {
         let policies = self.policies();
         let labels: Vec<String> = policies.iter().map(|(label, _)| label.clone()).collect();
-        let mut figures = domio_stats::domains::comparisons(&self.names(), &policies);
+        let measures = Measures::from(self.scenario.parts());
+        let mut figures = domio_stats::domains::comparisons(&measures, &self.names(), &policies);
         figures.retain(|figure| SHOWN.contains(&&*figure.of.measure));
-        let tables = text::compare::render(&figures, &labels, out::view());
+        let tables = text::compare::render(&measures, &figures, &labels, out::view());
         format!("{SCENARIO}: {}\n\n{tables}", host::title(&self.scenario))
     }
 
@@ -197,7 +199,8 @@ impl Tour {
             .iter()
             .map(|(name, samples)| (name.clone(), samples.as_slice()))
             .collect();
-        samples::figures(&members, &self.names())
+        let measures = Measures::from(self.scenario.parts());
+        samples::figures(&measures, &members, &self.names())
     }
 
     /// By scheduler, what the first replication showed of `domain`.

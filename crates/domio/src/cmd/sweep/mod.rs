@@ -28,7 +28,7 @@ use domio_front::scenarios;
 use domio_lab::replicate::at_once;
 use domio_report::data::ReportData;
 use domio_run::Sample;
-use domio_run::measure::figures;
+use domio_run::measure::Measures;
 use domio_sweep::plan::SEARCHED;
 use domio_sweep::rows::{columns, rows};
 use domio_sweep::{Axis, CellSearch, Design, NamedFigure, NamedGoal, Score, SweepPlan};
@@ -43,9 +43,10 @@ pub fn run(args: &Sweep, global: &Global) -> anyhow::Result<Status> {
         at_once(usize::from(jobs));
     }
     let source = source(args, global)?;
+    let measures = Measures::from(&global.parts);
     let (plan, search) = planned(args, source.base().plan().seed)?;
-    let notices = check_ends(&source, &plan, args)?;
-    let targets = Targets::of(args, &source)?;
+    let notices = check_ends(&source, &measures, &plan, args)?;
+    let targets = Targets::of(args, &measures, &source)?;
     let keeper = keeping::keeper(&args.keeping, &global.parts)?;
     let progress = progress(global);
     let drive = CellDrive {
@@ -55,13 +56,13 @@ pub fn run(args: &Sweep, global: &Global) -> anyhow::Result<Status> {
         keeper: &keeper,
         progress: &*progress,
     };
-    let asked = asked(args, &plan, &drive)?;
+    let asked = asked(args, &measures, &drive)?;
     let cells = search.as_ref().map_or(plan.cells(), CellSearch::cells);
     let grid = search.is_none() && matches!(args.design, None | Some(Design::Grid));
     let mut tracker = Tracker::new(&asked, &plan, grid, args.replications);
-    let table = targets.table(args, &source, &plan)?;
+    let table = targets.table(args, &measures, &source, &plan)?;
     progress.begin(cells.saturating_mul(args.replications.into()));
-    let written = all_cells(&drive, search, &mut tracker, table);
+    let written = all_cells(&drive, &measures, search, &mut tracker, table);
     progress.end();
     keeping::tell(&keeper, &args.keeping);
     let written = finish(args, &tracker, written?)?;
@@ -174,7 +175,12 @@ fn source(args: &Sweep, global: &Global) -> anyhow::Result<CellSource> {
 
 /// Builds the first and the last cell, so that what is wrong is told before anything is run, and
 /// looks whether all that is named is there. Returns what the cells have to tell.
-fn check_ends(source: &CellSource, plan: &SweepPlan, args: &Sweep) -> anyhow::Result<Vec<String>> {
+fn check_ends(
+    source: &CellSource,
+    measures: &Measures,
+    plan: &SweepPlan,
+    args: &Sweep,
+) -> anyhow::Result<Vec<String>> {
     for plot in &args.plot {
         along(plan, plot)?;
     }
@@ -186,7 +192,12 @@ fn check_ends(source: &CellSource, plan: &SweepPlan, args: &Sweep) -> anyhow::Re
     let named = args.trade.iter().flat_map(|trade| &trade.0);
     let named = named.chain(args.find.iter().flat_map(NamedGoal::figures));
     let named = named.chain(args.plot.iter().map(|plot| &plot.figure));
-    for domain in named.filter_map(NamedFigure::domain) {
+    for figure in named {
+        let candidates = figure.candidates(measures);
+        candidates.map_err(|error| anyhow!("{figure}: {error}"))?;
+        let Some(domain) = figure.domain() else {
+            continue;
+        };
         if !domains.iter().any(|name| name == domain) {
             domains.sort();
             domains.dedup();
@@ -202,18 +213,19 @@ fn check_ends(source: &CellSource, plan: &SweepPlan, args: &Sweep) -> anyhow::Re
 
 /// Decides which measures are meant. Where names leave that open, the first replication of the
 /// first cell is run, which tells what the host has.
-fn asked(args: &Sweep, plan: &SweepPlan, drive: &CellDrive<'_>) -> anyhow::Result<Asked> {
+fn asked(args: &Sweep, measures: &Measures, drive: &CellDrive<'_>) -> anyhow::Result<Asked> {
     let trade = args.trade.iter().flat_map(|trade| &trade.0);
     let goal = args.find.iter().flat_map(NamedGoal::figures);
     let plots = args.plot.iter().map(|plot| &plot.figure);
     let mut named = trade.chain(goal).chain(plots);
-    let probe = match named.all(NamedFigure::is_plain) {
+    let is_plain = |f: &NamedFigure| f.candidates(measures).is_ok_and(|all| all.len() == 1);
+    let probe = match named.all(is_plain) {
         true => None,
         false => Some(probe(drive)?),
     };
     let probe = probe.as_ref();
     let chosen = |figure: &NamedFigure| {
-        let chosen = figure.chosen(probe);
+        let chosen = figure.chosen(measures, probe);
         chosen.map_err(|error| anyhow!("{figure}: {error}"))
     };
     let mut asked = Asked::default();
@@ -222,11 +234,11 @@ fn asked(args: &Sweep, plan: &SweepPlan, drive: &CellDrive<'_>) -> anyhow::Resul
         asked.trade = Some([chosen(a)?, chosen(b)?]);
     }
     if let Some(goal) = &args.find {
-        let chosen = goal.chosen(probe);
+        let chosen = goal.chosen(measures, probe);
         asked.goal = Some(chosen.map_err(|error| anyhow!("--find: {error}"))?);
     }
     for plot in &args.plot {
-        let along = along(plan, plot)?;
+        let along = along(drive.plan, plot)?;
         asked.plots.push((chosen(&plot.figure)?, along));
     }
     Ok(asked)
@@ -271,6 +283,7 @@ type Table = TableWriter<Output>;
 /// Runs the cells of the plan, or those that the search asks for. Returns the table, and its rows.
 fn all_cells(
     drive: &CellDrive<'_>,
+    measures: &Measures,
     search: Option<CellSearch>,
     tracker: &mut Tracker,
     mut table: Option<Table>,
@@ -279,7 +292,7 @@ fn all_cells(
     let mut each = |cell: &CellAt, n: u32, sample: Sample| {
         if let Some(table) = &mut table {
             for row in rows(
-                (plan.axes(), figures()),
+                (plan.axes(), measures.figures()),
                 cell.number,
                 &cell.values,
                 n,
@@ -345,13 +358,13 @@ struct Targets {
 }
 
 impl Targets {
-    fn of(args: &Sweep, source: &CellSource) -> anyhow::Result<Self> {
+    fn of(args: &Sweep, measures: &Measures, source: &CellSource) -> anyhow::Result<Self> {
         let mut files = host::files(source.base()).forced(args.reporting.force);
         if !prints_rows(args) {
             files.prints()?;
         }
         let table = args.output.as_deref();
-        let table = table.map(|path| table_at(&mut files, path, &args.set));
+        let table = table.map(|path| table_at(&mut files, path, measures, &args.set));
         Ok(Targets {
             table: table.transpose()?,
             report: report_of(args, &mut files)?,
@@ -362,6 +375,7 @@ impl Targets {
     fn table(
         &self,
         args: &Sweep,
+        measures: &Measures,
         source: &CellSource,
         plan: &SweepPlan,
     ) -> anyhow::Result<Option<Table>> {
@@ -375,7 +389,7 @@ impl Targets {
             args.replications,
             &keeping::program(source.base().parts()),
         );
-        let columns = columns(plan.axes(), figures());
+        let columns = columns(plan.axes(), measures.figures());
         Ok(Some(TableWriter::new(
             *format,
             target.create()?,
@@ -388,6 +402,7 @@ impl Targets {
 fn table_at(
     files: &mut Files,
     path: &Path,
+    measures: &Measures,
     axes: &[Axis],
 ) -> anyhow::Result<(Target, TableFormat)> {
     let name = path.to_string_lossy();
@@ -404,7 +419,12 @@ fn table_at(
     let kind = match format {
         TableFormat::Parquet => FileKind::Parquet,
         TableFormat::Csv => {
-            let head = TableWriter::new(format, Vec::new(), columns(axes, figures()), Vec::new())?;
+            let head = TableWriter::new(
+                format,
+                Vec::new(),
+                columns(axes, measures.figures()),
+                Vec::new(),
+            )?;
             let head = String::from_utf8(head.finish()?)?;
             FileKind::Csv(head.trim_end().to_owned())
         }
