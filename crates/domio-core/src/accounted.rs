@@ -8,6 +8,9 @@ use crate::{Adds, Runstate, Tally};
 pub const SHARE: &str = "share_pct";
 /// Key of the part of the time in which a domain's vcpus wait for a pcpu.
 pub const WAITING: &str = "waiting_pct";
+/// Key of the part of the time for which a domain's vcpus could run and were parked, by a cap or a
+/// pause. Only domains have it whose vcpus were.
+pub const PARKED: &str = "parked_pct";
 /// Key of how often a domain's vcpus are put on a pcpu.
 pub const RUNS: &str = "runs_per_s";
 /// Key of the median from wake-up to running.
@@ -57,6 +60,14 @@ pub static PROCESSOR: FigureTable = FigureTable {
             FigureKind::ShareOfVcpus,
             &[FigureOf::Time(Runstate::Runnable)],
         )
+        .better(Better::Lower, Felt::Cause(POINTS)),
+        // What waiting leaves out: parked vcpus are not runnable.
+        Figure::new(
+            (PARKED, "parked", "% of time"),
+            FigureKind::ShareOfVcpus,
+            &[FigureOf::Parked],
+        )
+        .only_some()
         .better(Better::Lower, Felt::Cause(POINTS)),
         // Part of the share: time on a pcpu in which other threads of the core kept it from work.
         Figure::new(

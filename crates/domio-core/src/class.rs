@@ -308,6 +308,14 @@ pub enum Says {
         /// What the cap leaves the actor's domain, with a sign; the lowest value for "no cap".
         budget: Option<u8>,
     },
+    /// What is left of the budget that the actor has of its own for this period, in nanoseconds with
+    /// a sign. With nothing left the policy does not run the actor until the budget is filled up.
+    Budget {
+        /// That time.
+        left: u8,
+    },
+    /// The actor's own budget is filled up.
+    Filled,
     /// An item of the actor's domain goes from one place to another.
     Moved {
         /// The place that it leaves.

@@ -166,6 +166,9 @@ pub enum FigureOf {
     Tally(&'static str),
     /// Nanoseconds of all vcpus in this runstate.
     Time(Runstate),
+    /// Nanoseconds for which vcpus were offline that had been put to sleep while they ran or were
+    /// runnable: parked by a cap, or paused.
+    Parked,
     /// Times that a vcpu was put on a pcpu.
     Executions,
     /// Lengths of completed runs.

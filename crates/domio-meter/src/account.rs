@@ -49,12 +49,23 @@ pub(crate) struct Sums {
     pub(crate) waited_after_wake: u64,
     pub(crate) waited_after_preempt: u64,
     pub(crate) waited_other: u64,
+    /// Offline after running or runnable.
+    pub(crate) parked: u64,
     /// Across lost records, or between records that contradict each other.
     pub(crate) unknown: u64,
     /// Times that it was put on a pcpu.
     pub(crate) executions: u64,
     /// Times that it was woken.
     pub(crate) wakeups: u64,
+}
+
+/// Whether a vcpu was offline that had been put to sleep while it ran or was runnable: by its cap, or
+/// because somebody paused its domain. Xen records no difference. One that was not brought up yet,
+/// or was blocked before, would not have run.
+#[inline]
+pub(crate) fn is_parked(passed: &StayPassed) -> bool {
+    let could_run = matches!(passed.after, Runstate::Running | Runstate::Runnable);
+    passed.state == Runstate::Offline && could_run
 }
 
 /// What is known of one vcpu.
@@ -92,6 +103,9 @@ impl VcpuBook {
                 Runstate::Running => self.sums.waited_after_preempt += part,
                 Runstate::Runnable | Runstate::Offline => self.sums.waited_other += part,
             }
+        }
+        if is_parked(passed) {
+            self.sums.parked += part;
         }
         if passed.state != Runstate::Running {
             return None;

@@ -71,8 +71,10 @@ rows! {
         runnable: u64 = sum("runnable_ns", "ns");
         /// Blocked.
         blocked: u64 = sum("blocked_ns", "ns");
-        /// Paused or parked.
+        /// Paused, parked or not brought up.
         offline: u64 = sum("offline_ns", "ns");
+        /// Part of `offline_ns`: put to sleep while it ran or was runnable, by its cap or by a pause.
+        parked: u64 = sum("parked_ns", "ns");
         /// Not known: records were lost or contradict each other.
         unknown: u64 = sum("unknown_ns", "ns");
         /// Runnable since a wake-up.
@@ -168,7 +170,7 @@ impl Summary {
             jain_over: competing,
             domains: domains.collect(),
         };
-        let mut answer = Answered::of("trace-summary", 3, DOC, &facts);
+        let mut answer = Answered::of("trace-summary", 4, DOC, &facts);
         let doc = "For whom driver domains worked, by id; of those that worked for others.";
         answer.derive_table("driver_work", doc, DriverWork::table(&self.driver_work));
         answer.derive_table("pcpus", "By number.", self.pcpu_table());
@@ -211,6 +213,7 @@ impl Summary {
             runnable: a.runnable,
             blocked: a.blocked,
             offline: a.offline,
+            parked: a.parked,
             unknown: a.unknown,
             waited_after_wake: a.waited_after_wake,
             waited_after_preempt: a.waited_after_preempt,

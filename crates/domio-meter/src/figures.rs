@@ -75,6 +75,7 @@ impl DomainSummary {
             FigureOf::Time(Runstate::Runnable) => account.runnable,
             FigureOf::Time(Runstate::Blocked) => account.blocked,
             FigureOf::Time(Runstate::Offline) => account.offline,
+            FigureOf::Parked => account.parked,
             FigureOf::Executions => account.executions,
             FigureOf::Runs => account.runs.count,
             FigureOf::WakeToRun => account.wake_to_run.count,
@@ -90,7 +91,7 @@ impl DomainSummary {
             },
             FigureOf::Runs => Some(self.total.runs),
             FigureOf::WakeToRun => Some(self.total.wake_to_run),
-            FigureOf::Time(_) | FigureOf::Executions => None,
+            FigureOf::Time(_) | FigureOf::Parked | FigureOf::Executions => None,
         }
     }
 }

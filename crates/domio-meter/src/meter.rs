@@ -484,6 +484,7 @@ fn account(book: &mut VcpuBook) -> Account {
         runnable,
         blocked,
         offline,
+        parked: sums.parked,
         unknown: sums.unknown,
         waited_after_wake: sums.waited_after_wake,
         waited_after_preempt: sums.waited_after_preempt,

@@ -45,8 +45,10 @@ pub struct Account {
     pub runnable: u64,
     /// Blocked.
     pub blocked: u64,
-    /// Paused or parked.
+    /// Paused, parked or not brought up.
     pub offline: u64,
+    /// Part of it: put to sleep while it ran or was runnable, by its cap or by a pause.
+    pub parked: u64,
     /// Neither is known: records were lost or contradict each other.
     pub unknown: u64,
     /// Runnable since a wake-up.
@@ -116,6 +118,7 @@ impl Account {
             (&mut self.runnable, other.runnable),
             (&mut self.blocked, other.blocked),
             (&mut self.offline, other.offline),
+            (&mut self.parked, other.parked),
             (&mut self.unknown, other.unknown),
             (&mut self.waited_after_wake, other.waited_after_wake),
             (&mut self.waited_after_preempt, other.waited_after_preempt),

@@ -67,7 +67,7 @@ rows! {
         waited: u64 = sum("waited_ns", "ns");
         /// Time blocked, in nanoseconds.
         blocked: u64 = sum("blocked_ns", "ns");
-        /// Time paused or parked, in nanoseconds.
+        /// Time parked by a cap, paused or not brought up, in nanoseconds.
         offline: u64 = sum("offline_ns", "ns");
         /// Times put on a pcpu.
         executions: u64 = count("executions");

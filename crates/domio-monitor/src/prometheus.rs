@@ -49,7 +49,7 @@ const TIMES: [(Metric, Value); 5] = [
         Metric(
             "domio_vcpu_offline_seconds_total",
             "counter",
-            "Time paused or parked.",
+            "Time parked by a cap, paused or not brought up.",
         ),
         |f| f.offline,
     ),

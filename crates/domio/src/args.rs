@@ -430,17 +430,19 @@ pub struct Compare {
 const EXPLAIN_EXAMPLES: &str = "\
 Examples:
   domio explain ping-among-burners --set network.scan=restart --report out/waits.html
-  domio explain trace.bin --cpu-hz 2.4GHz --map 3.2s..3.25s
+  domio explain trace.bin --domain web
+  domio explain trace.bin --cpu-hz 2.4GHz --map 3.2s..3.25s --long
   domio explain blkparse.txt --drive hitachi-7k500 --elevator cfq
 
 Of a block trace the tables tell what requests waited for: the elevator, the device, and behind
 whose requests; with --drive, requests are replayed on that drive, which tells what the device's
 time went to.
 
-Otherwise the tables are the same for a scenario and for a trace: time of packets, by what they
-waited for on their way between the line and the guest; time for which each vcpu was runnable, by
-cause and by the vcpu that ran meanwhile; the longest waits, a map of who ran where, and whom driver
-domains worked for. Replications of a scenario are added up. A trace may be simulated, or of
+Otherwise the output is the same for a scenario and for a trace. First come the worst waits in
+sentences, with the cause and what to try; vcpus that block and are woken come before those that
+always compute. A table has the vcpus that matter most. With --long follow packets by what they
+waited for, waits by cause and by the vcpu that ran meanwhile, the longest waits, a map of who ran
+where, and whom driver domains worked for. Replications of a scenario are added up. A trace may be simulated, or of
 xentrace.";
 
 /// Arguments of `explain`.
@@ -456,6 +458,16 @@ pub struct Explain {
     /// Print the explanation as JSON
     #[arg(long)]
     pub json: bool,
+    /// Print all tables: causes, behind whom each vcpu waits, where vcpus ran, the longest waits, a
+    /// map of who ran where, and the limits of the recording
+    #[arg(long, conflicts_with = "json")]
+    pub long: bool,
+    /// Vcpu to explain, as web.0; may be given several times [default: all]
+    #[arg(long = "vcpu", value_name = "NAME")]
+    pub vcpus: Vec<String>,
+    /// Domain to explain; may be given several times [default: all]
+    #[arg(long = "domain", value_name = "NAME")]
+    pub domains: Vec<String>,
     /// Part of a trace that the map and the timeline show, as 3.2s..3.4s since its first record;
     /// the time around the longest wait without this
     #[arg(long, value_name = "START..END", value_parser = drawn::window, conflicts_with = "window")]

@@ -1,5 +1,7 @@
 //! An explanation as an answer, for programs: what is kept of it, and what follows from that.
 
+use std::collections::BTreeMap;
+
 use domio_answer::column::{fact, key, parts, sum};
 use domio_answer::{Answered, Cell, Column, ColumnKind, FieldType, Holds, RowType, Table, Value};
 use domio_core::{DomainId, Instant};
@@ -24,7 +26,7 @@ impl Explanation {
         places: Option<&HostPlaces>,
         truncated: bool,
     ) -> Answered {
-        let mut answer = Answered::of("explain", 3, DOC, self);
+        let mut answer = Answered::of("explain", 4, DOC, self);
         let truncation = fact("truncated").of(Holds::Flag);
         answer.derive(
             truncation.doc("Whether the file ends too early."),
@@ -41,6 +43,8 @@ impl Explanation {
         answer.derive_table("domains", doc, table);
         let doc = "Waits of each vcpu, by name; idle vcpus left out.";
         answer.derive_table("vcpus", doc, self.vcpus(places));
+        let doc = "Causes for which anybody lost time, the largest first, and what to try.";
+        answer.derive_table("causes", doc, self.causes_in_words());
         let doc = "Packets and requests, by domain, class and device.";
         answer.derive_table("items", doc, self.items_by_place());
         let table = DriverWork::table(&self.driver_work);
@@ -68,7 +72,8 @@ impl Explanation {
         let mut table = Table::of("", vcpus());
         table.derive(runnable_ns(), vcpus().map(|v| v.runnable().into()));
         let causes = [key("cause").of(Holds::Text), time().optional()];
-        let doc = "Parts of `runnable_ns` by cause; null for causes that the trace could not tell.";
+        let doc = "Parts of `runnable_ns` by cause, and `parked_ns` as the cause `parked`; null for \
+                   causes that the trace could not tell.";
         let causes = parts("causes", causes).of(Holds::Rows).doc(doc);
         table.derive(causes, vcpus().map(|v| self.causes(v)));
         let ran = vcpus().map(|v| RanWhere::new(v.name, &v.residence, places).cells());
@@ -81,7 +86,7 @@ impl Explanation {
 
     /// Parts of the runnable time of a vcpu by cause.
     fn causes(&self, vcpu: &VcpuWaits) -> Cell {
-        let by_cause = vcpu.by_cause();
+        let by_cause: BTreeMap<Why, u64> = vcpu.lost().into_iter().collect();
         let time = |why: Why| {
             by_cause
                 .get(&why)
@@ -93,6 +98,42 @@ impl Explanation {
                 .map(|why| vec![why.cell(), time(why).into()])
                 .into(),
         )
+    }
+
+    /// Time that vcpus lost by cause, the largest first.
+    pub fn lost(&self) -> Vec<(Why, u64)> {
+        let mut sums: BTreeMap<Why, u64> = BTreeMap::new();
+        for (why, time) in self.vcpus.iter().flat_map(VcpuWaits::lost) {
+            *sums.entry(why).or_default() += time;
+        }
+        let mut lost: Vec<(Why, u64)> = sums.into_iter().collect();
+        lost.sort_by_key(|(why, time)| (u64::MAX - time, *why));
+        lost
+    }
+
+    /// The causes of that, with their meanings and cures.
+    fn causes_in_words(&self) -> Table {
+        let text = |name| fact(name).of(Holds::Text);
+        let columns = [
+            key("cause").of(Holds::Text).doc("Its name in data."),
+            text("title").doc("Its name in tables."),
+            time(),
+            text("meaning").doc("What the name means."),
+            text("cure")
+                .optional()
+                .doc("What to try; null where nothing that is set helps."),
+        ];
+        let mut table = Table::new("", columns);
+        for (why, ns) in self.lost() {
+            table.row([
+                why.cell(),
+                why.name().into(),
+                ns.into(),
+                why.meaning().into(),
+                why.cure(self.tells.policy).into(),
+            ]);
+        }
+        table
     }
 
     /// Items, with the names of places, and their time by queue.

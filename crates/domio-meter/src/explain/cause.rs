@@ -334,6 +334,19 @@ impl ItemQueue {
         }
     }
 
+    /// What to try against waits there; `None` where nothing that an operator sets helps.
+    pub const fn cure(self) -> Option<&'static str> {
+        match self {
+            ItemQueue::RunQueue(Side::Guest) => Some("more `weight` for the guest"),
+            ItemQueue::RunQueue(Side::Driver) => {
+                Some("`dom0-share`, or a pcpu of the driver domain's own")
+            }
+            ItemQueue::Scan => Some("a kernel that scans on from where it stopped"),
+            ItemQueue::Limit => Some("a higher `rate`"),
+            _ => None,
+        }
+    }
+
     /// Its name in JSON.
     pub fn key(self) -> String {
         let (what, who) = match self {

@@ -87,8 +87,9 @@ rows! {
         pub residence: Residence = fact("residence");
         /// Time that it was blocked.
         pub blocked: u64 = sum("blocked_ns", "ns");
-        /// Time that it was offline after it had been put to sleep while it ran, which credit does
-        /// to a vcpu over its cap.
+        /// Time that it was offline after it had been put to sleep while it ran or was runnable,
+        /// which credit and credit2 do to a vcpu whose cap is used up, and a toolstack that pauses
+        /// its domain. Xen records no difference.
         pub parked: u64 = sum("parked_ns", "ns");
         /// Other time that it was paused.
         pub paused: u64 = sum("paused_ns", "ns");
@@ -150,6 +151,22 @@ impl VcpuWaits {
             *by_cause.entry(*why).or_default() += time;
         }
         by_cause
+    }
+
+    /// Time that it lost: what it was runnable for, by cause, and parked time. The largest first.
+    pub fn lost(&self) -> Vec<(Why, u64)> {
+        let mut lost: Vec<(Why, u64)> = self.by_cause().into_iter().collect();
+        lost.push((Why::Parked, self.parked));
+        lost.retain(|(_, time)| *time > 0);
+        lost.sort_by_key(|(why, time)| (u64::MAX - time, *why));
+        lost
+    }
+
+    /// Whether it always computes: it wanted to run, or was parked, for at least nine tenths of
+    /// the time. Others block and are woken, and somebody feels how long they wait then.
+    pub fn always_computes(&self) -> bool {
+        let wanted = self.running + self.runnable() + self.parked;
+        10 * u128::from(wanted) >= 9 * u128::from(self.seen)
     }
 
     /// Time that it was runnable, by who ran.
@@ -233,6 +250,19 @@ impl Worst {
 }
 
 impl Explanation {
+    /// Keeps what is said of the vcpus and domains that `shown` names, and leaves the others out;
+    /// a domain without an index is asked for its items and the work of its driver. Others are
+    /// still named as those behind whom somebody waits.
+    pub fn keep(&mut self, shown: impl Fn(DomainId, Option<u16>) -> bool) {
+        let is_shown = |vcpu: VcpuName| shown(vcpu.domain, Some(vcpu.index));
+        self.vcpus.retain(|vcpu| is_shown(vcpu.name));
+        for waits in [&mut self.worst, &mut self.worst_woken, &mut self.unfinished] {
+            waits.retain(|wait| is_shown(wait.vcpu));
+        }
+        self.items.retain(|items| shown(items.domain, None));
+        self.driver_work.retain(|work| shown(work.driver, None));
+    }
+
     /// The sums over the vcpus of each domain, by id; a domain of which only items are known has
     /// none.
     pub fn domains(&self) -> Vec<DomainWaits> {

@@ -23,6 +23,8 @@ rows! {
         pub slices: bool = any("tells_slices");
         /// Whether there are records of credits.
         pub credits: bool = any("tells_credits");
+        /// Whether there are records of vcpus' own budgets.
+        pub budgets: bool = any("tells_budgets");
         /// Whether there are records of driver domains that went on, which Xen never lets them.
         pub dispatches: bool = any("tells_dispatches");
     }
@@ -36,6 +38,7 @@ impl WaitTells {
         self.limits |= shows.limits;
         self.boosts |= shows.boosts;
         self.credits |= shows.credits;
+        self.budgets |= matches!(declared.says, Says::Budget { .. });
         self.dispatches |= declared.says == Says::Dispatches;
     }
 
@@ -89,17 +92,26 @@ impl WaitTells {
         records.iter().any(|record| is_budget(record.says))
     }
 
+    /// Whether the policy gives each vcpu a budget of its own, and records what is left.
+    fn could_tell_budgets(self) -> bool {
+        let records = self.policy.map_or(&[][..], |policy| policy.records);
+        let mut said = records.iter().map(|record| record.says);
+        said.any(|says| matches!(says, Says::Budget { .. }))
+    }
+
     /// Whether a wait could be told to be for `why`, if it was.
     pub fn told(self, why: Why) -> bool {
         match why {
             Why::Pass | Why::NotTickled | Why::PassedOver => self.tickles,
             Why::RateLimit => self.limits,
             Why::Dispatching => self.dispatches,
+            Why::Budget => self.budgets,
             Why::OverCredit => self.credits || self.is_fifo_with_boost() && self.boosts,
             Why::BoostAhead => self.boosts,
             Why::Cap => self.credits && self.could_tell_caps(),
             Why::Preempted | Why::SliceOver => self.slices,
             Why::Woken | Why::Displaced | Why::Yielded | Why::Released | Why::Before => true,
+            Why::Parked => true,
         }
     }
 
@@ -107,6 +119,7 @@ impl WaitTells {
     pub fn possible(self, why: Why) -> bool {
         match why {
             Why::Dispatching => self.dispatches,
+            Why::Budget => self.could_tell_budgets(),
             _ if !self.understands_policy() => true,
             Why::BoostAhead => self.could().boosts,
             Why::Cap => self.could_tell_caps(),

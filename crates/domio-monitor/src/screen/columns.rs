@@ -27,6 +27,12 @@ pub(crate) struct Column {
 /// Characters of a column, with the space before it.
 pub const WIDTH: usize = 8;
 
+/// Title of the column of time parked by a cap or paused, which is there where a vcpu was.
+pub const PARKED: &str = "parked%";
+
+/// Title of the columns that make room for it.
+pub const EXECUTIONS: &str = "ex/s";
+
 fn percent(ns: u64, time: f64) -> Option<f64> {
     (time > 0.0).then(|| ns as f64 * 100.0 / time)
 }
@@ -41,11 +47,12 @@ fn each(ns: u64, count: u64) -> Option<f64> {
 }
 
 /// All columns, from left to right.
-pub static COLUMNS: [Column; 12] = [
+pub static COLUMNS: [Column; 13] = [
     short("gotten%", false, |f, time| percent(f.gotten, time)),
     short("waited%", false, |f, time| percent(f.waited, time)),
     short("blockd%", false, |f, time| percent(f.blocked, time)),
-    short("ex/s", false, |f, time| a_second(f.executions, time)),
+    short(PARKED, false, |f, time| percent(f.offline, time)),
+    short(EXECUTIONS, false, |f, time| a_second(f.executions, time)),
     short("io/s", false, |f, time| a_second(f.io, time)),
     short("got/ex", true, |f, _| each(f.gotten, f.executions)),
     short("wait/ex", true, |f, _| each(f.waited, f.executions)),
@@ -53,7 +60,7 @@ pub static COLUMNS: [Column; 12] = [
     long("gotten%", false, |f, time| percent(f.gotten, time)),
     long("waited%", false, |f, time| percent(f.waited, time)),
     long("blockd%", true, |f, time| percent(f.blocked, time)),
-    long("ex/s", true, |f, time| a_second(f.executions, time)),
+    long(EXECUTIONS, true, |f, time| a_second(f.executions, time)),
 ];
 
 const fn short(title: &'static str, wide: bool, value: fn(&Figures, f64) -> Option<f64>) -> Column {

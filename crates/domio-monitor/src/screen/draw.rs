@@ -1,7 +1,7 @@
 //! Draws the screen: a table of domains, below it waits and the use of driver domains.
 
 use super::Screen;
-use super::columns::{COLUMNS, Column, WIDTH, Window, figure};
+use super::columns::{COLUMNS, Column, EXECUTIONS, PARKED, WIDTH, Window, figure};
 use super::keys::KEYS;
 use super::rows::{Row, Windows};
 use crate::names::DomainNames;
@@ -144,16 +144,33 @@ fn title(screen: &Screen, width: u16) -> Line<'static> {
     Line::from(styled(screen, text, Look::Bar))
 }
 
-/// The columns that there is room for.
-fn columns(width: u16) -> Vec<(usize, &'static Column)> {
-    let all = NAME + COLUMNS.len() * WIDTH + 1 + SHARE;
-    let wide = usize::from(width) >= all;
-    let shown = |(_, column): &(usize, &Column)| wide || !column.wide;
-    COLUMNS.iter().enumerate().filter(shown).collect()
+/// The columns that there is room for. Where a vcpu was `parked`, a column says for how long, and
+/// those of executions make room where there is none.
+fn columns(width: u16, parked: bool) -> Vec<(usize, &'static Column)> {
+    let all = COLUMNS.iter().enumerate();
+    let all = all.filter(|(_, column)| parked || column.title != PARKED);
+    let all: Vec<(usize, &Column)> = all.collect();
+    let few = |(_, column): &(usize, &Column)| !parked || column.title != EXECUTIONS;
+    let fits =
+        |columns: &[(usize, &Column)]| usize::from(width) > NAME + columns.len() * WIDTH + SHARE;
+    if fits(&all) {
+        return all;
+    }
+    let without: Vec<(usize, &Column)> = all.into_iter().filter(few).collect();
+    if fits(&without) {
+        return without;
+    }
+    let narrow = without.into_iter().filter(|(_, column)| !column.wide);
+    narrow.collect()
 }
 
 fn draw_table(frame: &mut Frame<'_>, screen: &Screen, windows: &Windows<'_>, area: Rect) {
-    let columns = columns(area.width);
+    let parked = |sample: &IntervalSample| {
+        let mut domains = sample.domains.iter();
+        domains.any(|domain| domain.figures.offline > 0)
+    };
+    let parked = parked(windows.short) || parked(windows.long);
+    let columns = columns(area.width, parked);
     let rows = screen.rows(windows);
     let cells = usize::from(area.width).saturating_sub(NAME + columns.len() * WIDTH + 1);
     let shares = screen.shown().map_or_else(BTreeMap::new, |at| {

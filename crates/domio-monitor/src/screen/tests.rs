@@ -122,6 +122,24 @@ fn a_small_terminal_and_a_large_one() {
 }
 
 #[test]
+fn a_column_of_parked_time_is_there_where_a_vcpu_was_parked() {
+    let mut screen = screen(false);
+    for width in [80, 120, 140] {
+        assert!(!shown(&screen, width, 24).0.contains("parked%"));
+    }
+    let mut parked = moment(150);
+    parked.short.parts[0].figures.offline = 70 * MS;
+    parked.short.domains[0].figures.offline = 70 * MS;
+    screen.push(parked);
+    for (width, room) in [(80, false), (120, false), (140, true)] {
+        let (text, _) = shown(&screen, width, 24);
+        assert!(text.contains("parked%"), "{text}");
+        assert_eq!(text.contains("ex/s"), room, "{text}");
+        assert!(text.contains("gotten% waited% blockd% parked%"), "{text}");
+    }
+}
+
+#[test]
 fn colours_say_nothing_that_the_text_does_not() {
     let (plain, coloured) = (shown(&screen(false), 80, 24), shown(&screen(true), 80, 24));
     assert_eq!(plain.0, coloured.0);

@@ -106,10 +106,18 @@ impl<'a> Explained<'a> {
 
     /// What each guest's items waited for most, one sentence each.
     pub fn item_verdicts(&self, class: &'static Class) -> Vec<String> {
+        let guests = self.guests(class);
+        guests
+            .map(|guest| self.item_verdict(class, &guest))
+            .collect()
+    }
+
+    /// The same of one guest, with what to try.
+    fn item_verdict(&self, class: &'static Class, (name, items): &(String, &ItemWaits)) -> String {
         let noun = capitalised(class.items);
         // Behind a queue that holds back, the device's time is its own.
         let own_device = class.places.iter().any(Place::is_before_device);
-        let verdict = |(name, items): (String, &ItemWaits)| match items.largest_wait() {
+        match items.largest_wait() {
             Some((queue, time)) => {
                 let part = percent(time, items.total());
                 let place = match queue {
@@ -131,11 +139,12 @@ impl<'a> Explained<'a> {
                     ItemQueue::Limit => "for their rate limit".to_owned(),
                     _ => "in a ring, for a driver domain that runs or sleeps".to_owned(),
                 };
-                format!("{noun} of {name} waited most {place}: {part:.1} % of their time.")
+                let cure = queue.cure();
+                let cure = cure.map_or(String::new(), |cure| format!(" Try: {cure}."));
+                format!("{noun} of {name} waited most {place}: {part:.1} % of their time.{cure}")
             }
             None => format!("{noun} of {name} did not wait."),
-        };
-        self.guests(class).map(verdict).collect()
+        }
     }
 
     /// Mean time of a guest's item on its way, in milliseconds; `None` when none began its way.
@@ -177,6 +186,46 @@ impl<'a> Explained<'a> {
             }
         };
         self.classes().into_iter().map(section).collect()
+    }
+
+    /// What the items of the first guest waited for most; the others
+    /// have their rows in [`Explained::items_overview`].
+    pub fn worst_items(&self, class: &'static Class) -> Option<String> {
+        let longest = self.longest_items(class).into_iter().next();
+        longest.map(|guest| self.item_verdict(class, &guest))
+    }
+
+    /// The guests by the mean time of an item, the longest first; those that always compute last.
+    fn longest_items(&self, class: &'static Class) -> Vec<(String, &'a ItemWaits)> {
+        let mut guests: Vec<(String, &ItemWaits)> = self.guests(class).collect();
+        let mean = |items: &ItemWaits| Self::mean_ms(items).unwrap_or(0.0);
+        guests.sort_by(|(_, a), (_, b)| {
+            let felt = self.is_felt(b.domain).cmp(&self.is_felt(a.domain));
+            felt.then(mean(b).total_cmp(&mean(a)))
+        });
+        guests
+    }
+
+    /// The first `rows` guests by the mean time of an item, those that always compute last, with what the items waited for most.
+    pub fn items_overview(&self, class: &'static Class, rows: usize) -> Table {
+        let columns = [
+            tables::name("guest"),
+            tables::number(class.items, "").of(Holds::Whole),
+            tables::number("time of one", "ms"),
+            tables::name("mostly waited for"),
+        ];
+        let mut table = Table::new("", columns);
+        for (name, items) in self.longest_items(class).into_iter().take(rows) {
+            let most = items
+                .largest_wait()
+                .map_or("-".to_owned(), |(queue, time)| {
+                    let part = percent(time, items.total());
+                    format!("{} {part:.0} %", queue.name(class))
+                });
+            let mean = Self::mean_ms(items).into();
+            table.row([name.into(), items.begun.into(), mean, Cell::text(most)]);
+        }
+        table
     }
 
     /// How many items there were, and the time of one.
@@ -224,7 +273,7 @@ mod tests {
             verdicts,
             [
                 "Packets of web waited most for the event-channel scan of the driver domain: \
-                 60.0 % of their time."
+                 60.0 % of their time. Try: a kernel that scans on from where it stopped."
             ],
             "none for a guest without packets"
         );
@@ -285,7 +334,10 @@ mod tests {
         assert_eq!(shares.rows[0].1[part.expect("a part")], 50.0);
         assert_eq!(
             explained.item_verdicts(&NETWORK),
-            ["Packets of web waited most for their rate limit: 50.0 % of their time."]
+            [
+                "Packets of web waited most for their rate limit: 50.0 % of their time. Try: a \
+                 higher `rate`."
+            ]
         );
     }
 }

@@ -3,6 +3,7 @@
 //!
 //! | file | what it holds |
 //! |---|---|
+//! | `opening.rs` | the worst waits in sentences, and a row for each vcpu |
 //! | `vcpus.rs` | behind whom vcpus waited, and why |
 //! | `items.rs` | what packets and requests waited for |
 //! | `shares.rs` | parts of wholes, as tables and bars have them |
@@ -10,6 +11,7 @@
 //! The longest waits, and how the sections are put together, are here.
 
 mod items;
+mod opening;
 mod shares;
 mod vcpus;
 
@@ -17,7 +19,7 @@ pub use shares::{Shares, percent};
 
 use crate::data::{Chart, Picture, Section};
 use crate::{driver_work, residence, tables, written};
-use domio_answer::column::{moment, share};
+use domio_answer::column::moment;
 use domio_answer::{Answered, Cell, Column, ColumnKind, Holds, Sentence, Table};
 use domio_core::{DomainId, Instant, VcpuName};
 use domio_meter::{Explanation, HostPlaces, LongWait, RanWhere};
@@ -57,12 +59,11 @@ impl<'a> Explained<'a> {
         answer
     }
 
-    /// What was found, a sentence each: who waited most, and for what.
+    /// What was found: the worst waits of vcpus, and what the items of each guest waited for.
     pub fn findings(&self) -> Vec<String> {
-        let of_vcpus = [self.verdicts(), self.parked(), self.idled()].concat();
         let classes = self.classes();
         let of_items = classes.iter().flat_map(|class| self.item_verdicts(class));
-        of_vcpus.into_iter().chain(of_items).collect()
+        self.worst().0.into_iter().chain(of_items).collect()
     }
 
     /// Name of a domain.
@@ -180,38 +181,16 @@ impl<'a> Explained<'a> {
         behind.chain(others).collect::<Vec<_>>().join(", ")
     }
 
-    /// What vcpus did, beside the waits that are told apart.
-    fn vcpus(&self) -> Table {
-        let whole = self.explanation.elapsed;
-        let vcpus = &self.explanation.vcpus;
-        let columns = [
-            tables::name("vcpu"),
-            share("it runs"),
-            share("it waits"),
-            tables::number("longest", "ns").of(Holds::Whole),
-        ];
-        let mut table = Table::new("", columns);
-        let part = |time| Cell::Number(percent(time, whole));
-        for vcpu in vcpus {
-            let longest = (vcpu.waits > 0).then_some(vcpu.longest);
-            table.row([
-                self.vcpu(vcpu.name).into(),
-                part(vcpu.running),
-                part(vcpu.runnable()),
-                longest.into(),
-            ]);
-        }
-        if vcpus.iter().any(|vcpu| vcpu.unknown > 0) {
-            table.derive(share("unknown"), vcpus.iter().map(|v| part(v.unknown)));
-        }
-        table
-    }
-
     /// What the causes mean that somebody waited for.
     fn legend(&self) -> Table {
-        let mut table = Table::new("", [tables::name("cause"), tables::text("what it means")]);
-        for (name, meaning) in self.meanings() {
-            table.row([name.into(), meaning.into()]);
+        let columns = [
+            tables::name("cause"),
+            tables::text("what it means"),
+            tables::text("what to try"),
+        ];
+        let mut table = Table::new("", columns);
+        for (name, meaning, cure) in self.meanings() {
+            table.row([name.into(), meaning.into(), cure.into()]);
         }
         table
     }
@@ -231,27 +210,28 @@ impl<'a> Explained<'a> {
 
     /// The report's sections.
     pub fn sections(&self) -> Vec<Section> {
-        let mut sections = self.item_sections();
+        let mut sections = vec![Section {
+            title: "The worst waits".to_owned(),
+            text: self.worst().0.join(" "),
+            figures: Vec::new(),
+        }];
+        sections.extend(self.item_sections());
         if !self.explanation.vcpus.is_empty() {
             let whole = "time of the vcpu";
-            let causes = "Time that each vcpu was runnable and did not run, by cause";
+            let causes = "Time that each vcpu waited or was parked, by cause";
             let table = |caption: &str, table| Picture::new(caption, Chart::Table(table));
             sections.push(Section {
                 title: "Behind whom vcpus wait, and why".to_owned(),
-                text: [
-                    self.verdicts(),
-                    self.parked(),
-                    self.idled(),
-                    self.absences(),
-                ]
-                .concat()
-                .join(" "),
+                text: self.absences().join(" "),
                 figures: vec![
-                    table("How long each vcpu ran and waited", self.vcpus()),
+                    table(
+                        "How long each vcpu ran and waited",
+                        self.overview(usize::MAX, true),
+                    ),
                     self.causes().picture(causes, whole),
                     table("What the causes mean", self.legend()),
                     self.behind()
-                        .picture("The same time, by who ran meanwhile", whole),
+                        .picture("Time that each vcpu waited, by who ran meanwhile", whole),
                 ],
             });
             sections.extend(self.residence());
@@ -261,7 +241,8 @@ impl<'a> Explained<'a> {
                 .map(|(caption, waits)| Picture::new(*caption, Chart::Table(self.table_of(waits))));
             sections.push(Section {
                 title: "The longest waits".to_owned(),
-                text: "Times count from the first instant that counts.".to_owned(),
+                text: "Times are measured from the end of the warm-up, or from the first record."
+                    .to_owned(),
                 figures: lists.collect(),
             });
         }

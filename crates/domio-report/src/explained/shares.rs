@@ -24,7 +24,7 @@ pub(super) struct Behind<T> {
 }
 
 impl Shares {
-    /// By who ran meanwhile, the [`BLAMED_MAX`] with the largest sums by name, then the others
+    /// By who ran meanwhile, the [`BLAMED_MAX`] with the largest sums, the largest first, then the others
     /// together, then nobody. The last two are parts only where there is such time.
     pub(super) fn behind<T: Ord + Copy>(
         rows: Vec<Behind<T>>,
@@ -39,7 +39,6 @@ impl Shares {
         let mut blamed: Vec<(T, u64)> = sums.into_iter().collect();
         blamed.sort_by_key(|(whom, time)| (u64::MAX - time, *whom));
         blamed.truncate(BLAMED_MAX);
-        blamed.sort();
         let parts = |row: &Behind<T>| -> Vec<u64> {
             let time = |whom: Option<T>| row.times.get(&whom).copied().unwrap_or(0);
             let named: Vec<u64> = blamed.iter().map(|(whom, _)| time(Some(*whom))).collect();
@@ -62,6 +61,30 @@ impl Shares {
             rows: rows.into_iter().zip(&times).map(row).collect(),
             parts: shown.into_iter().map(|(_, name)| name).collect(),
         }
+    }
+
+    /// The same, with parts that have less than a hundredth of all together as one part behind the
+    /// others, if there are two of them or more.
+    pub(super) fn folded(mut self) -> Shares {
+        let sum = |at: usize| -> f64 { self.rows.iter().map(|(_, parts)| parts[at]).sum() };
+        let sums: Vec<f64> = (0..self.parts.len()).map(sum).collect();
+        let all: f64 = sums.iter().sum();
+        let small: Vec<bool> = sums.iter().map(|sum| *sum < all / 100.0).collect();
+        if small.iter().filter(|small| **small).count() < 2 {
+            return self;
+        }
+        let keep = |at: &usize| !small[*at];
+        let kept: Vec<usize> = (0..self.parts.len()).filter(keep).collect();
+        for (_, parts) in &mut self.rows {
+            let other: f64 = (0..parts.len())
+                .filter(|at| small[*at])
+                .map(|at| parts[at])
+                .sum();
+            *parts = kept.iter().map(|at| parts[*at]).chain([other]).collect();
+        }
+        let names = kept.iter().map(|at| self.parts[*at].clone());
+        self.parts = names.chain(["other".to_owned()]).collect();
+        self
     }
 
     /// A bar for each row.

@@ -106,8 +106,9 @@ fn sections_are_there_for_what_there_is() {
     };
     let told = titles(&explanation);
     assert_eq!(
-        told[..3],
+        told[..4],
         [
+            "The worst waits",
             "Where packets wait",
             "Behind whom vcpus wait, and why",
             "The longest waits"
@@ -126,7 +127,7 @@ fn sections_are_there_for_what_there_is() {
     assert_eq!(stack.parts, ["web", "nobody"]);
     assert_eq!(stack.bars[0].lengths, [20.0, 5.0]);
     explanation.items.clear();
-    assert_eq!(titles(&explanation)[0], "Behind whom vcpus wait, and why");
+    assert_eq!(titles(&explanation)[1], "Behind whom vcpus wait, and why");
 }
 
 #[test]
@@ -139,4 +140,81 @@ fn a_short_wait_that_lasts_is_not_listed() {
     assert_eq!(lists(&explanation), 1);
     explanation.unfinished[0].length = ms(12);
     assert_eq!(lists(&explanation), 2);
+}
+
+/// A vcpu of `domain` that ran and waited so many milliseconds of 100, behind domain 9, for `why`.
+fn vcpu(domain: u16, [ran, waited, parked]: [u64; 3], why: Why) -> VcpuWaits {
+    VcpuWaits {
+        name: VcpuName::new(DomainId(domain), 0),
+        seen: ms(100),
+        running: ms(ran),
+        blocked: ms(100 - ran - waited - parked),
+        parked: ms(parked),
+        times: [((Some(VcpuName::new(DomainId(9), 0)), why), ms(waited))].into(),
+        waits: 1,
+        longest: ms(waited / 2),
+        ..VcpuWaits::default()
+    }
+}
+
+#[test]
+fn those_who_wake_come_first_and_those_who_hardly_wait_last() {
+    let mut explanation = explanation();
+    explanation.vcpus = vec![
+        vcpu(1, [10, 0, 0], Why::Pass),
+        vcpu(2, [20, 80, 0], Why::SliceOver),
+        vcpu(3, [30, 2, 68], Why::SliceOver),
+        vcpu(4, [10, 5, 0], Why::RateLimit),
+    ];
+    explanation.worst.clear();
+    let explained = Explained::new(&explanation, &[]);
+    let ranked = explained.ranked();
+    let order: Vec<u16> = ranked.iter().map(|vcpu| vcpu.name.domain.0).collect();
+    assert_eq!(order, [4, 2, 3, 1]);
+    let (said, causes) = explained.worst();
+    assert_eq!(causes, [Why::RateLimit, Why::SliceOver, Why::Parked]);
+    assert!(said[0].starts_with("dom4.0 waited 5 % of the time, 100 % of it for \"rate limit\", mostly behind dom9.0 (100 %). Rate limit: "), "{said:?}");
+    assert!(
+        said[2].starts_with("dom3.0 was parked 68 % of the time, and waited 2 %. Parked: "),
+        "{said:?}"
+    );
+    assert!(
+        said[2].ends_with(" Try: a larger `cap`, or none."),
+        "{said:?}"
+    );
+    let table = explained.overview(3, true);
+    assert_eq!(table.rows().len(), 3);
+    let titles: Vec<&str> = table.columns().iter().map(|c| &*c.title).collect();
+    assert_eq!(titles[..4], ["vcpu", "runs", "waits", "parked"]);
+    // Nobody is parked: no column says so.
+    explanation.vcpus.remove(2);
+    let table = Explained::new(&explanation, &[]).overview(3, true);
+    assert!(
+        table
+            .columns()
+            .iter()
+            .all(|column| column.title != "parked")
+    );
+}
+
+#[test]
+fn columns_are_in_the_order_of_their_sums_and_small_ones_are_one() {
+    let mut explanation = explanation();
+    let small = [Why::Pass, Why::Yielded].map(|why| vcpu(5, [0, 0, 0], why));
+    explanation.vcpus = vec![
+        vcpu(1, [10, 10, 0], Why::Preempted),
+        vcpu(2, [10, 20, 0], Why::SliceOver),
+    ];
+    for (mut vcpu, domain) in small.into_iter().zip(5..) {
+        vcpu.name.domain = DomainId(domain);
+        vcpu.times
+            .values_mut()
+            .for_each(|time| *time = ms(100) / 1000);
+        explanation.vcpus.push(vcpu);
+    }
+    let explained = Explained::new(&explanation, &[]);
+    let shares = explained.causes();
+    assert_eq!(shares.parts, ["slice over", "preempted", "other"]);
+    assert_eq!(shares.rows[0].1, [0.0, 10.0, 0.0]);
+    assert_eq!(shares.rows[2].1, [0.0, 0.0, 0.1]);
 }

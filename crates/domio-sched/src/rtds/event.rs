@@ -23,7 +23,8 @@ pub static CLASS: Class = Class::new(
             BURN,
             "budget burned",
             &[Field::long("left", 0, Unit::Nanoseconds)],
-        ),
+        )
+        .says(Says::Budget { left: 0 }),
         Declared::new(
             REFILL,
             "budget filled up",
@@ -31,7 +32,8 @@ pub static CLASS: Class = Class::new(
                 Field::word("level", 0, Unit::Number),
                 Field::long("deadline", 1, Unit::Time),
             ],
-        ),
+        )
+        .says(Says::Filled),
         Declared::new(
             SCHEDULE,
             "pass",

@@ -34,6 +34,7 @@ fn declarations_are_sound() {
                     budget: Some(budget),
                 } => &[credit, budget],
                 Says::Credit { credit, .. } => &[credit],
+                Says::Budget { left } => &[left],
                 _ => &[],
             };
             assert!(
@@ -89,7 +90,12 @@ fn numbers_mean_what_they_mean_in_xen() {
     );
     assert_eq!(
         said("rtds"),
-        [(1, Says::Tickled { pcpu: 0 }), (6, Says::Pass)]
+        [
+            (1, Says::Tickled { pcpu: 0 }),
+            (3, Says::Budget { left: 0 }),
+            (4, Says::Filled),
+            (6, Says::Pass),
+        ]
     );
     assert_eq!(
         said("null"),

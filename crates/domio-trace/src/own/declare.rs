@@ -91,6 +91,10 @@ enum SaysJson {
         credit: u8,
         budget: Option<u8>,
     },
+    Budget {
+        left: u8,
+    },
+    Filled,
     Moved {
         from: u8,
         to: u8,

@@ -13,7 +13,7 @@ pub use write::TraceWriter;
 pub(crate) const MAGIC: [u8; 10] = *b"\x89domio\r\n\x1a\n";
 
 /// Version of the format that is written and read.
-const VERSION: u16 = 3;
+const VERSION: u16 = 4;
 
 /// Longest header that is read, in bytes.
 const HEADER_MAX: usize = 16 << 20;
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn another_version_is_refused_with_what_to_do() {
-        for (version, advice) in [(2, "record the run again"), (4, "a newer domio")] {
+        for (version, advice) in [(3, "record the run again"), (5, "a newer domio")] {
             let mut bytes = written(&sample(1));
             bytes[MAGIC.len()] = version;
             let text = read(&bytes).1.unwrap().to_string();

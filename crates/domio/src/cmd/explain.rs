@@ -17,6 +17,7 @@ use domio_front::hosts;
 use domio_meter::{Explainer, Explanation, HostPlaces, MapWindow};
 use domio_report::data::{ReportData, Section};
 use domio_report::explained::Explained;
+use domio_report::text::explained::Extent;
 use domio_report::{observed, text};
 use domio_run::observe::{Observer, Window};
 use domio_run::residence;
@@ -101,6 +102,9 @@ fn of_block(args: &Explain, global: &Global) -> anyhow::Result<Status> {
         ("--report", args.reporting.report.is_some()),
         ("--figures", args.drawn.figures.is_some()),
         ("--window", args.drawn.window.is_some()),
+        ("--long", args.long),
+        ("--vcpu", !args.vcpus.is_empty()),
+        ("--domain", !args.domains.is_empty()),
     ];
     let path = Path::new(&args.scenario);
     if let Some((option, _)) = others.iter().find(|(_, given)| *given) {
@@ -135,6 +139,7 @@ fn of_scenario(args: &Explain, global: &Global) -> anyhow::Result<Status> {
         &args.how,
         &policies,
     );
+    let shown = asked(args, shown);
     let report = report_beside(host::files(&scenario), &args.reporting, &shown)?;
     let explanation = sum(args, global, &scenario, &built)?;
     let names = simulate::domains(&built);
@@ -289,7 +294,16 @@ fn key_of_trace(args: &Explain) -> ReportKey {
     if let Some((from, until)) = args.drawn.window {
         shown = shown.with("--window", format!("{}..{}", time(from), time(until)));
     }
-    shown
+    asked(args, shown)
+}
+
+/// The same with the vcpus and domains that are asked for.
+fn asked(args: &Explain, shown: ReportKey) -> ReportKey {
+    let vcpus = args.vcpus.iter().map(|vcpu| ("--vcpu", vcpu));
+    let domains = args.domains.iter().map(|domain| ("--domain", domain));
+    vcpus
+        .chain(domains)
+        .fold(shown, |shown, (option, name)| shown.with(option, name))
 }
 
 /// The name of a file without folder and ending.
@@ -318,18 +332,25 @@ struct Told {
 impl Told {
     /// Prints it, writes the report to a file that was begun, and the figures to a folder.
     fn show(
-        self,
+        mut self,
         args: &Explain,
         report: Option<ReportFile>,
         reads: Files,
     ) -> anyhow::Result<Status> {
+        let asked = [&args.vcpus[..], &args.domains[..]];
+        explained::restrict(&mut self.explanation, &self.names, asked)?;
         let places = self.places.as_ref();
         let explained = Explained::new(&self.explanation, &self.names).on(places);
         let (names, truncated) = (&self.names, self.truncated);
+        let extent = match (args.long, args.map) {
+            (true, _) => Extent::Long,
+            (false, Some(_)) => Extent::WithMap,
+            (false, None) => Extent::Short,
+        };
         out::answer(
             args.json,
             || explained::answer(&self.explanation, names, places, truncated),
-            || text::explained::render(explained, out::view()),
+            || text::explained::render(explained, extent, out::view()),
         )?;
         let figures = args.drawn.figures.as_deref();
         if figures.is_none() && report.is_none() {

@@ -122,7 +122,7 @@ fn a_report_has_stacked_bars_and_a_host_without_network_its_run_queues() {
     )
     .assert()
     .success()
-    .stdout(contains("Time that each vcpu was runnable").and(contains("Packets").not()))
+    .stdout(contains("over its credit").and(contains("Packets").not()))
     .stderr(contains("wrote waits.html"));
     let page = std::fs::read_to_string(folder.path().join("waits.html")).unwrap();
     assert!(page.contains("Stacked bar chart of time"));
@@ -148,6 +148,7 @@ fn a_cell_of_an_experiment_is_explained_by_its_name() {
         &folder,
         &[
             orig,
+            "--long",
             "--set",
             "run.duration_s=30",
             "--report",
@@ -162,12 +163,158 @@ fn a_cell_of_an_experiment_is_explained_by_its_name() {
     let report = std::fs::read_to_string(folder.path().join("out/waits.html")).unwrap();
     assert!(report.contains("test3-orig") && report.contains("<svg"));
     let all_off = "papers/ongaro2008/test3-all-off";
-    explain(&folder, &[all_off, "--seed", "3", "--replications", "2"])
-        .assert()
-        .success()
-        .stdout(contains("guest8 waited most for").and(contains("in the run queue")));
+    explain(
+        &folder,
+        &[all_off, "--long", "--seed", "3", "--replications", "2"],
+    )
+    .assert()
+    .success()
+    .stdout(contains("guest8 waited most for").and(contains("in the run queue")));
     explain(&folder, &["papers/ongaro2008/test3-none"])
         .assert()
         .code(2)
         .stderr(contains("no file and no shipped scenario"));
+}
+
+/// A host of 51 domains: dom0, thirty that compute, and twenty that sleep and wake.
+const LARGE: &str = "\
+run.duration_s = 2
+host.cores = 8
+scheduler.policy = \"credit\"
+[[domain]]
+name = \"Domain-0\"
+[[domain]]
+name = \"busy\"
+count = 30
+workload = \"burn\"
+[[domain]]
+name = \"web\"
+count = 20
+[[domain.task]]
+workload = \"periodic\"
+period_ms = 10
+burst_us = 500
+";
+
+/// What is printed in a terminal of so many columns.
+fn wide(folder: &TempDir, columns: &str, arguments: &[&str]) -> String {
+    let out = explain(folder, arguments).env("COLUMNS", columns).output();
+    String::from_utf8(out.expect("it runs").stdout).expect("it is text")
+}
+
+/// The cause that a table has in the row of `vcpu`.
+fn cause_of(text: &str, vcpu: &str) -> String {
+    let rows = text.lines().skip_while(|line| !line.starts_with("vcpu "));
+    let mut own = rows.filter(|line| line.starts_with(&format!("{vcpu} ")));
+    let row = own.next();
+    let row = row.unwrap_or_else(|| panic!("{vcpu}: {text}"));
+    let cells = row
+        .split("   ")
+        .map(str::trim)
+        .filter(|cell| !cell.is_empty());
+    let cause = cells.skip(1).find(|cell| cell.ends_with('%'));
+    cause.expect("a cause").to_owned()
+}
+
+#[test]
+fn a_large_host_is_one_screen_and_those_who_wake_come_first() {
+    let folder = folder();
+    std::fs::write(folder.path().join("large.toml"), LARGE).unwrap();
+    let [narrow, wide] = ["80", "300"].map(|columns| wide(&folder, columns, &["large.toml"]));
+    for text in [&narrow, &wide] {
+        assert!(text.lines().count() <= 45, "{text}");
+        assert!(text.starts_with("web"), "{text}");
+        assert!(text.contains("more vcpus (--long)"), "{text}");
+        assert!(!text.contains("no room for"), "{text}");
+    }
+    assert!(
+        narrow.lines().all(|line| line.chars().count() <= 80),
+        "{narrow}"
+    );
+    let vcpu = wide.split(' ').next().expect("a name");
+    assert_eq!(cause_of(&narrow, vcpu), cause_of(&wide, vcpu));
+}
+
+#[test]
+fn one_vcpu_or_one_domain_is_explained_alone() {
+    let folder = folder();
+    let of = |more: &[&str]| -> Value {
+        let out = explain(&folder, &PINGS).arg("--json").args(more).output();
+        serde_json::from_slice(&out.unwrap().stdout).unwrap()
+    };
+    let both = of(&["--vcpu", "mixed.0", "--domain", "answering"]);
+    assert_eq!(both["vcpus"].as_array().map(Vec::len), Some(2));
+    assert_eq!(both["items"].as_array().map(Vec::len), Some(2));
+    let one = of(&["--vcpu", "burner1.0"]);
+    assert_eq!(one["vcpus"].as_array().map(Vec::len), Some(1));
+    assert_eq!(one["items"].as_array().map(Vec::len), Some(0));
+    let said = one["findings"].to_string();
+    assert!(
+        said.contains("burner1.0 waited") && !said.contains("mixed.0 waited"),
+        "{said}"
+    );
+    explain(&folder, &PINGS)
+        .args(["--vcpu", "burner1.1"])
+        .assert()
+        .code(2)
+        .stderr(contains("--vcpu burner1.1: there is no such vcpu").and(contains("burner1.0")));
+}
+
+#[test]
+fn a_report_begins_as_the_terminal_does() {
+    let folder = folder();
+    let text = wide(&folder, "200", &["burn7", "--report", "waits.html"]);
+    let page = std::fs::read_to_string(folder.path().join("waits.html")).unwrap();
+    let first = text.split(" (").next().expect("a sentence");
+    assert!(first.contains("waited"), "{text}");
+    let section = page.split("<h2>").nth(1).expect("a section");
+    assert!(section.starts_with("The worst waits</h2>"), "{section}");
+    assert!(section.contains(first), "{first}: {section}");
+}
+
+/// A guest alone on two pcpus, held back by nothing but what is set for itself.
+fn alone(policy: &str, setting: &str) -> String {
+    format!(
+        "run.duration_s = 5\nhost.cores = 2\nscheduler.policy = \"{policy}\"\n\
+         [[domain]]\nname = \"web\"\n{setting}\nworkload = \"burn\"\n"
+    )
+}
+
+#[test]
+fn a_guest_is_slow_because_of_its_own_cap_or_budget() {
+    let folder = folder();
+    let reserved = "period_us = 10000\nbudget_us = 4000\nextratime = false";
+    for (policy, setting, cause, cure) in [
+        ("credit", "cap = 40", "parked", "a larger `cap`"),
+        ("credit2", "cap = 40", "parked", "a larger `cap`"),
+        (
+            "rtds",
+            reserved,
+            "own budget used up",
+            "a larger `budget_us`",
+        ),
+    ] {
+        std::fs::write(folder.path().join("alone.toml"), alone(policy, setting)).unwrap();
+        let text = wide(&folder, "80", &["alone.toml"]);
+        assert!(
+            cause_of(&text, "web.0").starts_with(cause),
+            "{policy}: {text}"
+        );
+        let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(joined.contains(cure), "{policy}: {text}");
+        let out = explain(&folder, &["alone.toml", "--json"])
+            .output()
+            .unwrap();
+        let json: Value = serde_json::from_slice(&out.stdout).unwrap();
+        let first = &json["causes"][0];
+        assert_eq!(first["title"], cause);
+        assert!(
+            first["cure"]
+                .as_str()
+                .is_some_and(|text| text.contains(cure))
+        );
+        // 40 % of one pcpu is left to it.
+        let lost = first["ns"].as_f64().unwrap() / json["elapsed_ns"].as_f64().unwrap();
+        assert!((lost - 0.6).abs() < 0.01, "{policy}: {lost}");
+    }
 }

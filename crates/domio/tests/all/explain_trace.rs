@@ -2,7 +2,7 @@
 
 use crate::common::{domio, folder, json, json_of};
 use predicates::prelude::PredicateBooleanExt;
-use predicates::str::contains;
+use predicates::str::{contains, starts_with};
 use std::fs;
 use std::path::PathBuf;
 use tempfile::TempDir;
@@ -23,21 +23,29 @@ fn recording(name: &str) -> String {
 fn a_recording_is_explained() {
     let folder = folder();
     domio(&folder)
-        .args(["explain", &recording("c1-weights-1-2-4")])
+        .args(["explain", &recording("c1-weights-1-2-4"), "--long"])
         .assert()
         .success()
         .stdout(contains("The longest waits after a wake-up:"))
-        .stdout(contains("% for \"over its credit\"."))
+        .stdout(contains("% of it for \"over its credit\""))
         .stdout(contains("Credit records no balance"))
         .stdout(contains("*A0  B0 waits"))
         .stdout(contains("10560 records of 1 pcpu under credit"));
-    domio(&folder)
-        .args(["explain", &recording("c1-cap30")])
-        .assert()
-        .success()
-        .stdout(contains(
-            "dom1.0 was put to sleep while it ran, as by a cap, for 69.9 %",
-        ));
+    // Under credit a vcpu comes back to the run queue, under credit2 to a pcpu.
+    for (name, parked) in [("c1-cap30", "69.9"), ("c2-cap30", "70")] {
+        let summary = json_of(&folder, &["trace", "summary", &recording(name), "--json"]);
+        let mut domains = summary["domains"].as_array().unwrap().iter();
+        let guest = domains.find(|d| d["id"] == 1).unwrap();
+        let share = guest["figures"]["parked_pct"].as_f64().unwrap();
+        assert!((share - 70.0).abs() < 0.2, "{name}: {share}");
+        domio(&folder)
+            .args(["explain", &recording(name)])
+            .assert()
+            .success()
+            .stdout(starts_with(format!(
+                "dom1.0 was parked {parked} % of the time"
+            )));
+    }
 }
 
 #[test]
@@ -64,7 +72,7 @@ fn a_trace_comes_through_standard_input_too() {
         )
         .assert()
         .success()
-        .stdout(contains("Time that each vcpu was runnable"));
+        .stdout(contains("runs   waits"));
 }
 
 /// The worked example of docs/trace-analysis.md.

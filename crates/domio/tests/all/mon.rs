@@ -373,3 +373,22 @@ fn a_trace_without_runstates_is_told_on_the_screen_too() {
     terminal.press("\x03");
     assert_eq!(terminal.ends(), 0);
 }
+
+#[test]
+fn parked_time_has_a_column_where_a_vcpu_was_parked() {
+    let folder = folder();
+    let recording = |name: &str| {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/xen-traces");
+        format!("{folder}/{name}/trace.bin")
+    };
+    domio(&folder)
+        .args(["mon", &recording("c2-cap30")])
+        .assert()
+        .success()
+        .stdout(contains("parked").and(contains("69.9")));
+    domio(&folder)
+        .args(["mon", &recording("c1-burn7")])
+        .assert()
+        .success()
+        .stdout(contains("parked").not());
+}

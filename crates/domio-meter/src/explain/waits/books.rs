@@ -6,7 +6,7 @@ use domio_trace::{StayPassed, Track};
 use super::super::parts::Parts;
 use super::super::result::{Ended, VcpuWaits};
 use super::why::Why;
-use crate::account::Window;
+use crate::account::{Window, is_parked};
 
 /// An actor and its name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,8 +70,6 @@ pub(super) struct Vcpu {
     /// The rate limit let it go on.
     pub limited: bool,
     pub yielded: bool,
-    /// It was put to sleep while it ran.
-    pub slept: bool,
     /// Whether it has a boost, where that is known.
     pub boosted: Option<bool>,
     /// When it got the boost that was told last.
@@ -81,6 +79,8 @@ pub(super) struct Vcpu {
     pub credit_at: u64,
     /// What its domain's cap leaves it, where there is a cap.
     pub budget: Option<i64>,
+    /// Its own budget is used up, and not filled up yet.
+    pub spent: bool,
     pub wait: Option<OpenWait>,
     pub sums: VcpuWaits,
 }
@@ -96,12 +96,12 @@ impl Vcpu {
             slice: None,
             limited: false,
             yielded: false,
-            slept: false,
             boosted: None,
             boosted_at: None,
             credit: None,
             credit_at: 0,
             budget: None,
+            spent: false,
             wait: None,
             sums: VcpuWaits {
                 name: who.name,
@@ -122,7 +122,7 @@ impl Vcpu {
                 sums.residence.stay(self.track.pcpu(), part);
             }
             Runstate::Blocked => sums.blocked += part,
-            Runstate::Offline if self.slept => sums.parked += part,
+            Runstate::Offline if is_parked(passed) => sums.parked += part,
             Runstate::Offline => sums.paused += part,
             // Its parts are added when the wait is closed.
             Runstate::Runnable if passed.sure => {}
@@ -138,6 +138,9 @@ impl Vcpu {
     fn why(&self, wait: &OpenWait) -> Why {
         if self.budget.is_some_and(|left| left <= 0) {
             return Why::Cap;
+        }
+        if self.spent {
+            return Why::Budget;
         }
         match wait.base {
             None => Why::Woken,

@@ -58,6 +58,7 @@ impl WaitBooks {
             vcpu.boosted = None;
             vcpu.credit = None;
             vcpu.budget = None;
+            vcpu.spent = false;
             vcpu.slice = None;
         }
     }
@@ -84,12 +85,6 @@ impl WaitBooks {
             Kind::Yield => {
                 if let Some(vcpu) = self.known(record.actor) {
                     vcpu.yielded = true;
-                }
-            }
-            Kind::Sleep => {
-                let runs = self.runs(record.actor, record.pcpu);
-                if let Some(vcpu) = self.known(record.actor) {
-                    vcpu.slept = runs;
                 }
             }
             Kind::Lost => self.lost(record.at.as_nanos(), record.pcpu, record.words[0]),

@@ -74,6 +74,12 @@ impl WaitBooks {
                 });
                 self.credit(actor, at, credit, budget);
             }
+            Says::Budget { left } => {
+                let left = declared.fields.get(usize::from(left));
+                let spent = left.is_some_and(|field| field.signed(record) <= 0);
+                self.spent(actor, at, spent);
+            }
+            Says::Filled => self.spent(actor, at, false),
             Says::Nothing
             | Says::Moved { .. }
             | Says::Full { .. }
@@ -133,6 +139,17 @@ impl WaitBooks {
         vcpu.credit_at = at;
         if let Some(budget) = budget {
             vcpu.budget = budget;
+        }
+    }
+
+    /// The vcpu's own budget is used up at `at`, or is not.
+    fn spent(&mut self, actor: ActorId, at: u64, spent: bool) {
+        let Some(slot) = self.place(actor) else {
+            return;
+        };
+        if self.list[slot].spent != spent {
+            self.flush(slot, at);
+            self.list[slot].spent = spent;
         }
     }
 

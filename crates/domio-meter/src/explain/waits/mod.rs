@@ -418,7 +418,6 @@ impl WaitBooks {
                 vcpu.slice = slice.map(|slice| (at, slice));
                 vcpu.limited = false;
                 vcpu.yielded = false;
-                vcpu.slept = false;
             }
             let vcpu = &mut self.list[slot];
             vcpu.home = pcpu;

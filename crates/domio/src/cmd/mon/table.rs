@@ -73,7 +73,9 @@ fn residence(
 
 fn domains(names: &DomainNames, total: &IntervalSample) -> Table {
     let each = |key: &'static str| tables::number(key, "ns").title("per execution");
-    let columns = [
+    // Most hosts park nobody.
+    let parked = total.domains.iter().any(|d| d.figures.offline > 0);
+    let mut columns = vec![
         tables::name("domain"),
         share("gotten"),
         each("gotten_each_ns").optional(),
@@ -81,9 +83,10 @@ fn domains(names: &DomainNames, total: &IntervalSample) -> Table {
         share("waited"),
         each("waited_each_ns").optional(),
         share("blocked"),
-        tables::number("executions", "1/s"),
-        tables::number("I/O", "1/s"),
     ];
+    columns.extend(parked.then(|| share("parked")));
+    columns.push(tables::number("executions", "1/s"));
+    columns.push(tables::number("I/O", "1/s"));
     let mut table = Table::new("", columns);
     let time = total.length() as f64;
     let passed = total.passed.iter().map(|(_, ns)| *ns).max();
@@ -97,7 +100,7 @@ fn domains(names: &DomainNames, total: &IntervalSample) -> Table {
             Cell::from(executions.map(|count| ns as f64 / count as f64))
         };
         let a_second = |count: u64| count as f64 * 1e9 / time;
-        table.row([
+        let mut row = vec![
             names.domain(domain.id).into(),
             percent(f.gotten),
             each(f.gotten),
@@ -105,9 +108,11 @@ fn domains(names: &DomainNames, total: &IntervalSample) -> Table {
             percent(f.waited),
             each(f.waited),
             percent(f.blocked),
-            a_second(f.executions).into(),
-            (has_io || f.io > 0).then(|| a_second(f.io)).into(),
-        ]);
+        ];
+        row.extend(parked.then(|| percent(f.offline)));
+        row.push(a_second(f.executions).into());
+        row.push((has_io || f.io > 0).then(|| a_second(f.io)).into());
+        table.row(row);
     }
     table
 }

@@ -1,0 +1,233 @@
+//! What an explanation says first: the worst waits in sentences, then a row for each vcpu, those
+//! first that matter most.
+
+use super::Explained;
+use super::shares::percent;
+use crate::{tables, written};
+use domio_answer::column::share;
+use domio_answer::{Cell, Holds, Table};
+use domio_core::{DomainId, VcpuName};
+use domio_meter::{LongWait, VcpuWaits, Why, capitalised};
+
+/// Most vcpus that get a sentence.
+const SENTENCES: usize = 3;
+
+/// Part of the time that is worth a sentence, in percent.
+const FELT_PERCENT: f64 = 1.0;
+
+/// Length of a wait that is worth a sentence where the vcpu blocks in between, in nanoseconds: about
+/// what a person at a keyboard begins to notice.
+const FELT_NS: u64 = 10_000_000;
+
+/// How much the waits of a vcpu matter; the smallest first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Concern {
+    /// It blocks and is woken, so that somebody waits for it, and it waits for long.
+    Latency,
+    /// It always computes, and gets less than it asks for.
+    Throughput,
+    /// It hardly waits.
+    None,
+}
+
+impl<'a> Explained<'a> {
+    /// Whether a vcpu of the domain blocks and is woken, so that somebody feels how long it waits.
+    pub(super) fn is_felt(&self, domain: DomainId) -> bool {
+        let vcpus = self.explanation.vcpus.iter();
+        let mut own = vcpus.filter(|vcpu| vcpu.name.domain == domain);
+        own.any(|vcpu| !vcpu.always_computes())
+    }
+
+    fn concern(&self, vcpu: &VcpuWaits) -> Concern {
+        let lost = self.lost_percent(vcpu) >= FELT_PERCENT;
+        match vcpu.always_computes() {
+            false if lost || vcpu.longest >= FELT_NS => Concern::Latency,
+            true if lost => Concern::Throughput,
+            _ => Concern::None,
+        }
+    }
+
+    /// Time that the vcpu waited or was parked, in percent of the measured time.
+    fn lost_percent(&self, vcpu: &VcpuWaits) -> f64 {
+        percent(vcpu.runnable() + vcpu.parked, self.explanation.elapsed)
+    }
+
+    /// The vcpus, those first that matter most: those that block and are woken before those that
+    /// always compute, those that hardly wait last; among them by the time that each lost.
+    pub fn ranked(&self) -> Vec<&'a VcpuWaits> {
+        let mut ranked: Vec<&VcpuWaits> = self.explanation.vcpus.iter().collect();
+        let lost = |vcpu: &VcpuWaits| vcpu.runnable() + vcpu.parked;
+        ranked.sort_by_key(|v| (self.concern(v), u64::MAX - lost(v), v.name));
+        ranked
+    }
+
+    /// The worst waits, a sentence or a few for each of up to three vcpus, and the causes that they
+    /// explain. Vcpus that hardly wait are named only where nobody waits for longer.
+    pub fn worst(&self) -> (Vec<String>, Vec<Why>) {
+        let ranked = self.ranked();
+        let lost = ranked.into_iter().filter(|vcpu| !vcpu.lost().is_empty());
+        let lost: Vec<&VcpuWaits> = lost.take(SENTENCES).collect();
+        let matters = |vcpu: &&VcpuWaits| self.concern(vcpu) != Concern::None;
+        let some_matter = lost.iter().any(matters);
+        let (mut said, mut explained) = (Vec::new(), Vec::new());
+        for vcpu in lost {
+            if some_matter && !matters(&vcpu) {
+                break;
+            }
+            said.push(self.sentences(vcpu, &mut explained));
+        }
+        (said, explained)
+    }
+
+    /// What is to be said of one vcpu. Causes are explained, with their cures, where they are named
+    /// first.
+    fn sentences(&self, vcpu: &VcpuWaits, explained: &mut Vec<Why>) -> String {
+        let whole = self.explanation.elapsed;
+        let name = self.vcpu(vcpu.name);
+        let of_all = |time| written::short(percent(time, whole));
+        let (waited, parked) = (vcpu.runnable(), vcpu.parked);
+        let mut said = match (waited > 0, parked > 0) {
+            (true, true) => format!(
+                "{name} was parked {} % of the time, and waited {} %",
+                of_all(parked),
+                of_all(waited)
+            ),
+            (false, _) => format!("{name} was parked {} % of the time", of_all(parked)),
+            (true, false) => format!("{name} waited {} % of the time", of_all(waited)),
+        };
+        said += &self.longest_of(vcpu).map_or(String::new(), |wait| {
+            let length = written::scaled(wait.length as f64, None, "ns");
+            let how = if wait.woken { " after a wake-up" } else { "" };
+            let run = match self.of_several() {
+                true => format!(" of run {}", wait.run + 1),
+                false => String::new(),
+            };
+            format!(" (up to {length}{how}, at {} s{run})", self.moment(wait))
+        });
+        let lost = vcpu.lost();
+        let Some(&(why, time)) = lost.first() else {
+            return said + ".";
+        };
+        // That a parked vcpu is parked has been said.
+        let is_known = why == Why::Parked;
+        if !is_known {
+            let part = percent(time, waited + parked);
+            said += &format!(", {part:.0} % of it for \"{}\"", why.name());
+        }
+        if let Some((whom, time)) = self.mostly_behind(vcpu).filter(|_| !is_known) {
+            said += &format!(
+                ", mostly behind {} ({:.0} %)",
+                self.vcpu(whom),
+                percent(time, waited)
+            );
+        }
+        said += ".";
+        if !explained.contains(&why) {
+            explained.push(why);
+            said += &format!(" {}: {}.", capitalised(why.name()), why.meaning());
+            if let Some(cure) = why.cure(self.explanation.tells.policy) {
+                said += &format!(" Try: {cure}.");
+            }
+        }
+        let idled = percent(vcpu.idle_elsewhere, whole);
+        if idled >= FELT_PERCENT {
+            said += &format!(
+                " For {} % of the time another pcpu idled meanwhile: look at pins and caps.",
+                written::short(idled)
+            );
+        }
+        said
+    }
+
+    /// The longest wait that is known of the vcpu: after a wake-up where it blocks, or else any.
+    fn longest_of(&self, vcpu: &VcpuWaits) -> Option<&'a LongWait> {
+        let of = |waits: &'a [LongWait]| {
+            let own = |wait: &&LongWait| wait.vcpu == vcpu.name && wait.length > 0;
+            waits.iter().find(own)
+        };
+        let woken = of(&self.explanation.worst_woken).filter(|_| !vcpu.always_computes());
+        woken.or_else(|| of(&self.explanation.worst))
+    }
+
+    /// Seconds from the first instant that counts to the begin of a wait, to the millisecond.
+    fn moment(&self, wait: &LongWait) -> String {
+        let begin = wait.begin.saturating_since(self.explanation.start);
+        format!("{:.3}", begin.as_nanos() as f64 / 1e9)
+    }
+
+    /// Who ran for most of the time for which the vcpu waited; `None` where that was nobody.
+    fn mostly_behind(&self, vcpu: &VcpuWaits) -> Option<(VcpuName, u64)> {
+        let behind = vcpu.behind().into_iter().filter(|(_, time)| *time > 0);
+        let most = behind.max_by_key(|(whom, time)| (*time, std::cmp::Reverse(*whom)));
+        most.and_then(|(whom, time)| Some((whom?, time)))
+    }
+
+    /// What the first `rows` vcpus did, in the order of [`Explained::ranked`]: how long each ran and
+    /// waited, its largest cause, with `second` the next one, and behind whom it mostly waited.
+    /// Columns of what no vcpu has are left out.
+    pub fn overview(&self, rows: usize, second: bool) -> Table {
+        let whole = self.explanation.elapsed;
+        let part = |time| Cell::Number(percent(time, whole));
+        let ranked = self.ranked();
+        let shown = || ranked.iter().take(rows);
+        let mut columns = vec![tables::name("vcpu"), share("runs"), share("waits")];
+        let (any_parked, any_unknown) = (
+            ranked.iter().any(|vcpu| vcpu.parked > 0),
+            ranked.iter().any(|vcpu| vcpu.unknown > 0),
+        );
+        columns.extend(any_parked.then(|| share("parked")));
+        columns.extend(any_unknown.then(|| share("unknown")));
+        columns.push(tables::number("longest", "ns").of(Holds::Whole));
+        columns.push(tables::name("largest cause"));
+        columns.extend(second.then(|| tables::name("second cause")));
+        columns.push(tables::name("mostly behind"));
+        let mut table = Table::new("", columns);
+        for vcpu in shown() {
+            let lost = vcpu.lost();
+            let all: u64 = lost.iter().map(|(_, time)| time).sum();
+            let cause = |nth: usize| {
+                let cause = lost.get(nth);
+                let said = |(why, time): &(Why, u64)| with_percent(why.name(), *time, all);
+                Cell::text(cause.map_or_else(|| "-".to_owned(), said))
+            };
+            let behind = self.mostly_behind(vcpu);
+            let behind = behind.map(|(whom, time)| {
+                let whom = self.vcpu(whom);
+                with_percent(&whom, time, vcpu.runnable())
+            });
+            let mut row = vec![
+                self.vcpu(vcpu.name).into(),
+                part(vcpu.running),
+                part(vcpu.runnable()),
+            ];
+            row.extend(any_parked.then(|| part(vcpu.parked)));
+            row.extend(any_unknown.then(|| part(vcpu.unknown)));
+            row.push((vcpu.waits > 0).then_some(vcpu.longest).into());
+            row.push(cause(0));
+            row.extend(second.then(|| cause(1)));
+            row.push(Cell::text(behind.unwrap_or_else(|| "-".to_owned())));
+            table.row(row);
+        }
+        table
+    }
+
+    /// The largest causes of the first `rows` vcpus of [`Explained::overview`], each once, by the
+    /// time that all vcpus lost for them.
+    pub fn overview_causes(&self, rows: usize, second: bool) -> Vec<Why> {
+        let shown = self.ranked().into_iter().take(rows);
+        let named: Vec<Why> = shown
+            .flat_map(|vcpu| vcpu.lost().into_iter().take(1 + usize::from(second)))
+            .map(|(why, _)| why)
+            .collect();
+        let all = self.explanation.lost().into_iter().map(|(why, _)| why);
+        all.filter(|why| named.contains(why)).collect()
+    }
+}
+
+/// A name with the part of `all` that it has.
+fn with_percent(name: &str, time: u64, all: u64) -> String {
+    match percent(time, all) {
+        part if part < 0.5 => format!("{name} <1 %"),
+        part => format!("{name} {part:.0} %"),
+    }
+}
