@@ -68,7 +68,6 @@ pub mod series;
 pub mod statement;
 mod strict;
 pub mod tolerance;
-pub mod tour;
 
 pub use claim::{Claim, ClaimKind};
 pub use claims::Claims;

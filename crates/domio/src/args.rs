@@ -62,7 +62,6 @@ use trace::TRACE_EXAMPLES;
     name = "domio",
     version,
     subcommand_required = true,
-    arg_required_else_help = true,
     max_term_width = 100,
     after_help = EXIT_STATUS,
     after_long_help = DOMIO_EXAMPLES
@@ -129,12 +128,34 @@ pub struct Global {
 }
 
 impl Cli {
-    /// What the command line asks for; ends the program with a page of help or an error.
+    /// What the command line asks for; ends the program with a page of help or an error, and
+    /// without any word with the first page.
     pub fn from_command_line() -> Self {
+        if std::env::args_os().len() == 1 {
+            let _ = std::io::Write::write_all(&mut anstream::stdout(), FIRST_PAGE.as_bytes());
+            std::process::exit(0);
+        }
         let matches = command().get_matches();
         Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
     }
 }
+
+/// What `domio` alone prints.
+const FIRST_PAGE: &str = "\
+domio, a laboratory for the scheduling of virtual machines
+
+Start here: domio demo
+
+A slow guest         explain, mon            who waits, behind whom, and what cures it
+                     scenario from-lists     your host as a scenario, from what `xl` prints
+Another setting      run, compare, sweep     who gains and who pays, before you touch a host
+                     dom0-share, alert       how much dom0 needs, what allocations are worth
+Traces               trace, validate         read, convert and check; hold the model against them
+Research             reproduce, claim        what papers state, decided by simulation
+                     new, policy, elevator   a scheduler, elevator or device of your own
+
+domio COMMAND --help has examples; domio help lists all commands and options.
+";
 
 /// When to do something that suits people more than programs.
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -150,6 +171,9 @@ pub enum When {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Start here: what domio does, on one screen and in ten seconds
+    #[command(after_long_help = DEMO_EXAMPLES)]
+    Demo(Demo),
     /// Decide the papers' claims by simulation
     #[command(after_long_help = REPRODUCE_EXAMPLES)]
     Reproduce(Reproduce),
@@ -215,21 +239,39 @@ pub enum Command {
     Man(Man),
 }
 
+const DEMO_EXAMPLES: &str = "\
+Examples:
+  domio demo
+  domio demo --report out/for-a-colleague.html
+
+Each step shows the command that makes it.";
+
+/// Arguments of `demo`.
+#[derive(Debug, Args)]
+pub struct Demo {
+    /// Where the report goes.
+    #[command(flatten)]
+    pub reporting: Reporting,
+    /// Where results are kept.
+    #[command(flatten)]
+    pub keeping: Keeping,
+}
+
 const REPRODUCE_EXAMPLES: &str = "\
 Examples:
   domio reproduce
+  domio reproduce --all --list
   domio reproduce ongaro.test3 --effort full
   domio reproduce ongaro.test1 --machines 50
 
 The report is called out/reproduce-PREFIX.html. Finished replications are kept, so that whoever
 interrupts the command can have it go on, and a repetition takes seconds.
-Without a PREFIX or --claims, a small host is compared under three schedulers first.
+Without a PREFIX or --claims, the verdicts on record of all papers come first, and the headline
+claims are decided: what each paper is known for, as far as few replications decide it.
 An effort fixes how many replications of what length are simulated, from quick, for a first look, to
-full, which takes hours. A claim is undecided when they prove neither
-the claim nor its contrary; `domio claim show ID` tells what decides a claim. With --check the
-status is 1 when a verdict is not the recorded one. A claim that is undecided, now or on record, is
-no other verdict, except at full effort with its own replications and times, which the record was
-made with.";
+full, which takes hours. A claim is undecided when they prove neither the claim nor its contrary.
+A claim that fails is a finding about the paper or the model. `domio claim show ID` shows what
+decides a claim. With --check the status is 1 when a verdict contradicts the recorded one.";
 
 /// Arguments of `reproduce`.
 #[derive(Debug, Args)]

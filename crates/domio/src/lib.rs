@@ -114,6 +114,7 @@ impl Laboratory {
 fn run(cli: &Cli) -> anyhow::Result<Status> {
     let global = &cli.global;
     match &cli.command {
+        Command::Demo(args) => cmd::demo::run(args, global),
         Command::Reproduce(args) => cmd::reproduce::run(args, global),
         Command::Claim(command) => cmd::claim::run(command, global),
         Command::Run(args) => cmd::run::run(args, global),

@@ -84,6 +84,12 @@ impl View {
         format!("{indent}{}", folded(&format!("- {text}"), width, &inner))
     }
 
+    /// A paragraph behind `indent`, in lines of the view's width.
+    pub fn paragraph(&self, indent: &str, text: &str) -> String {
+        let width = usize::from(self.width).saturating_sub(indent.len());
+        format!("{indent}{}", folded(text, width, indent))
+    }
+
     /// What of the wishes no table could fulfil, after all tables; `None` when all is well.
     pub fn unmet(&self) -> Option<String> {
         let tables = self.met.tables();

@@ -6,6 +6,7 @@ pub mod claim;
 pub mod compare;
 pub mod completions;
 pub mod controller;
+pub mod demo;
 pub mod dom0_share;
 pub mod elevator;
 pub mod explain;

@@ -7,7 +7,7 @@
 //! | `choice`, `registered` | a policy with its parameters, parts by name |
 //! | `variants` | the sides of a comparison |
 //! | `kept`, `against` | results that were kept, and a comparison with them |
-//! | `tour`, `machines` | what `domio reproduce` shows first, claims on many machines |
+//! | `machines` | claims on many machines |
 //! | `from_trace`, `from_lists` | scenarios made of what was recorded |
 //! | `pictures` | what is drawn |
 
@@ -21,6 +21,5 @@ pub mod kept;
 pub mod machines;
 pub mod pictures;
 pub mod registered;
-pub mod tour;
 pub mod trace;
 pub mod variants;
