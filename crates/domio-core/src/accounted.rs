@@ -89,13 +89,13 @@ pub static PROCESSOR: FigureTable = FigureTable {
             FigureKind::PER_SECOND,
             &[FigureOf::Executions],
         ),
-        micros("run_p50_us", "run, 50 %", &[FigureOf::Runs], 50),
-        micros("run_p95_us", "run, 95 %", &[FigureOf::Runs], 95).detail(),
-        micros(WAKE_P50, "wake to run, 50 %", &[FigureOf::WakeToRun], 50)
+        micros("run_p50_us", "run, p50", &[FigureOf::Runs], 50),
+        micros("run_p95_us", "run, p95", &[FigureOf::Runs], 95).detail(),
+        micros(WAKE_P50, "wake to run, p50", &[FigureOf::WakeToRun], 50)
             .better(Better::Lower, Felt::Cause(WAIT_US)),
-        micros(WAKE_P95, "wake to run, 95 %", &[FigureOf::WakeToRun], 95)
+        micros(WAKE_P95, "wake to run, p95", &[FigureOf::WakeToRun], 95)
             .better(Better::Lower, FELT_WAIT),
-        micros(WAKE_P99, "wake to run, 99 %", &[FigureOf::WakeToRun], 99)
+        micros(WAKE_P99, "wake to run, p99", &[FigureOf::WakeToRun], 99)
             .better(Better::Lower, FELT_WAIT),
     ],
 };
@@ -110,17 +110,17 @@ pub static JOBS: FigureTable = FigureTable {
         turnaround(TURNAROUND, "turnaround, mean", FigureKind::Mean),
         turnaround(
             "turnaround_p50_ms",
-            "turnaround, 50 %",
+            "turnaround, p50",
             FigureKind::Quantile(50),
         ),
         turnaround(
             "turnaround_p95_ms",
-            "turnaround, 95 %",
+            "turnaround, p95",
             FigureKind::Quantile(95),
         ),
         turnaround(
             "turnaround_p99_ms",
-            "turnaround, 99 %",
+            "turnaround, p99",
             FigureKind::Quantile(99),
         ),
     ],

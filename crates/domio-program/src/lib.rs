@@ -56,6 +56,49 @@ pub fn name(root: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Sets `DOMIO_COMMIT`, `DOMIO_PROFILE` and `DOMIO_TARGET` for the program that is being built.
+///
+/// The commit is known to builds for release of a Git checkout whose top is `root`. Other builds do
+/// without, so that a commit builds nothing again. Nothing here depends on when or where is built.
+///
+/// # Panics
+/// When the caller is no build script.
+pub fn build(root: &Path) {
+    let variable = |name: &str| env::var(name).expect("cargo sets it for build scripts");
+    let (profile, target) = (variable("PROFILE"), variable("TARGET"));
+    let commit = match profile.as_str() {
+        "release" => commit(root).unwrap_or_else(|| "unknown: not built from a checkout".into()),
+        _ => "unknown: not built for release".to_owned(),
+    };
+    println!("cargo::rustc-env=DOMIO_COMMIT={commit}");
+    println!("cargo::rustc-env=DOMIO_PROFILE={profile}");
+    println!("cargo::rustc-env=DOMIO_TARGET={target}");
+}
+
+/// The commit that is checked out at `root`, which is seen when it changes. `None` where `root` is
+/// no top of a checkout, or there is no Git.
+fn commit(root: &Path) -> Option<String> {
+    let git = |args: &[&str]| {
+        let output = Command::new("git").current_dir(root).args(args).output();
+        let output = output.ok().filter(|output| output.status.success())?;
+        let text = String::from_utf8(output.stdout).ok()?;
+        Some(text.trim().to_owned())
+    };
+    let top = fs::canonicalize(git(&["rev-parse", "--show-toplevel"])?).ok()?;
+    if fs::canonicalize(root).ok()? != top {
+        return None;
+    }
+    let commit = git(&["rev-parse", "HEAD"])?;
+    // The log of the head grows with each commit and each checkout.
+    for file in ["HEAD", "logs/HEAD"] {
+        let path = root.join(git(&["rev-parse", "--git-path", file])?);
+        if path.exists() {
+            println!("cargo::rerun-if-changed={}", path.display());
+        }
+    }
+    Some(commit)
+}
+
 /// The digest of the project at `root` alone, in hexadecimal.
 ///
 /// # Errors

@@ -23,7 +23,7 @@ mod tests {
     #[test]
     fn numbers_are_whole_and_texts_quoted() {
         let bars = Bars {
-            value: Quantity::new("wake to run, 95 %", "us"),
+            value: Quantity::new("wake to run, p95", "us"),
             series: vec!["credit".into(), "sedf".into()],
             groups: vec![BarGroup {
                 name: "web \"x\"".into(),
@@ -38,11 +38,11 @@ mod tests {
             "group,series,quantity,unit,mean,ci95_low,ci95_high,replications,compared,printed";
         assert_eq!(lines.next(), Some(heads));
         let first = lines.next().unwrap();
-        assert!(first.starts_with("\"web \"\"x\"\"\",credit,\"wake to run, 95 %\",us,1.5,-4.85"));
+        assert!(first.starts_with("\"web \"\"x\"\"\",credit,\"wake to run, p95\",us,1.5,-4.85"));
         assert!(first.ends_with(",2,worse,"), "{first}");
         assert_eq!(
             lines.next(),
-            Some("\"web \"\"x\"\"\",sedf,\"wake to run, 95 %\",us,,,,,,")
+            Some("\"web \"\"x\"\"\",sedf,\"wake to run, p95\",us,,,,,,")
         );
     }
 

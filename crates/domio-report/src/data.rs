@@ -21,7 +21,8 @@ pub struct ReportData {
     /// Where the figures come from, in the order shown: version, command, scenario, seed,
     /// replications. A reader must be able to repeat the run from these.
     pub provenance: Vec<(String, String)>,
-    /// What a reader should see first, before the verdicts.
+    /// What a reader should see first, before the verdicts. Without verdicts, the provenance then
+    /// stands at the foot of the page.
     pub overview: Vec<Section>,
     /// Verdicts on the papers' claims; a page that has some opens with them.
     pub ledger: Option<ClaimLedger>,
@@ -45,7 +46,7 @@ pub struct PaperTitle {
 pub struct Section {
     /// Heading.
     pub title: String,
-    /// Text below the heading; may be empty.
+    /// Text below the heading, a list where there are several lines; may be empty.
     pub text: String,
     /// Charts, in order.
     pub figures: Vec<Picture>,

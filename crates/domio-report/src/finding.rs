@@ -83,8 +83,8 @@ fn of_bars(bars: &Bars) -> Vec<String> {
     extremes(&values, &bars.value.unit).into_iter().collect()
 }
 
-/// "web: wake to run is 40 % less under credit than under round-robin": the largest ratio of two
-/// series of the group, where their intervals do not meet. A twentieth of the longest bar is added
+/// "web, wake to run: sedf has 7.6 times as much as credit (1 ms -> 7.6 ms)": the largest ratio of
+/// two series of the group, where their intervals do not meet. A twentieth of the longest bar is added
 /// to both before sizes are compared, so that a bar which nobody can see is none of note, and one
 /// from nothing is as large as its length.
 fn difference(bars: &Bars, group: &BarGroup) -> Option<(f64, String)> {
@@ -108,14 +108,22 @@ fn difference(bars: &Bars, group: &BarGroup) -> Option<(f64, String)> {
     let longest = bars_of_all.map(|e| e.mean).fold(high.1.mean, f64::max);
     let floor = longest * PART;
     let size = ((high.1.mean + floor) / (low.1.mean + floor)).ln();
-    let less = match high.1.mean / low.1.mean {
-        ratio if !ratio.is_finite() => "none, unlike".to_owned(),
-        ratio if ratio >= 3.0 => format!("{ratio:.0} times less than"),
-        ratio => format!("{:.0} % less than", (1.0 - 1.0 / ratio) * 100.0),
+    // From the first series to the later one, as all comparisons are told.
+    let place = |name: &str| bars.series.iter().position(|series| series == name);
+    let [from, to] = match place(low.0) < place(high.0) {
+        true => [low, high],
+        false => [high, low],
     };
-    let [low_name, high_name] = [low.0, high.0];
-    let [low, high] = [low.1.mean, high.1.mean].map(|mean| written::brief(mean, &bars.value.unit));
-    let told = format!("{group}, {value}: {low_name} has {less} {high_name} ({low}, {high}).");
+    let much = match to.1.mean / from.1.mean {
+        ratio if !ratio.is_finite() => "some, unlike".to_owned(),
+        0.0 => "none, unlike".to_owned(),
+        ratio if ratio >= 2.0 => format!("{} times as much as", written::short(ratio)),
+        ratio if ratio >= 1.0 => format!("{:.0} % more than", (ratio - 1.0) * 100.0),
+        ratio => format!("{} % less than", written::short((1.0 - ratio) * 100.0)),
+    };
+    let [from_name, to_name] = [from.0, to.0];
+    let [from, to] = [from.1.mean, to.1.mean].map(|mean| written::brief(mean, &bars.value.unit));
+    let told = format!("{group}, {value}: {to_name} has {much} {from_name} ({from} -> {to}).");
     Some((size, told))
 }
 
@@ -288,19 +296,22 @@ mod tests {
         assert_eq!(told.len(), 2, "intervals of db meet: {told:?}");
         assert_eq!(
             told[0],
-            "web, waiting: credit has 40 % less than round-robin (6.05, 10.05)."
+            "web, waiting: round-robin has 66 % more than credit (6.05 -> 10.05)."
         );
-        assert!(told[1].starts_with("batch, waiting: round-robin has 17 % less"));
+        assert!(told[1].starts_with("batch, waiting: round-robin has 16.6 % less than credit"));
         let alike = of_bars(&bars(&[("db", &[&[1.0, 9.0], &[2.0, 8.0]])]));
         assert_eq!(
             alike,
             ["No difference in waiting is beyond the 95 % intervals."]
         );
         let times = of_bars(&bars(&[("web", &[&[1.0], &[50.0]])]));
-        assert!(times[0].contains("credit has 50 times less"), "{times:?}");
+        assert!(
+            times[0].contains("round-robin has 50 times as much as credit (1 -> 50)"),
+            "{times:?}"
+        );
         let none = of_bars(&bars(&[("web", &[&[0.0], &[50.0]])]));
         assert!(
-            none[0].contains("credit has none, unlike round-robin"),
+            none[0].contains("round-robin has some, unlike credit"),
             "{none:?}"
         );
     }

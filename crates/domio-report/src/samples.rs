@@ -405,15 +405,15 @@ mod tests {
             )
             .remove(0)
         };
-        assert_eq!(figure(740.0).caption, "wake to run, 95 % [us]");
+        assert_eq!(figure(740.0).caption, "wake to run, p95 [us]");
         let slow = figure(59_681.0);
-        assert_eq!(slow.caption, "wake to run, 95 % [ms]");
+        assert_eq!(slow.caption, "wake to run, p95 [ms]");
         let Chart::Bars(bars) = &slow.chart else {
             panic!("no bars");
         };
         let bar = bars.groups[0].bars[0].unwrap();
         assert_eq!(bar.mean, 59.681_25);
         assert!(bar.ci95.unwrap()[1] < 60.0 && bar.deviation.unwrap() < 1e-2);
-        assert_eq!(figure(2.5e6).caption, "wake to run, 95 % [s]");
+        assert_eq!(figure(2.5e6).caption, "wake to run, p95 [s]");
     }
 }

@@ -348,11 +348,11 @@ fn of_claims(entries: &[LedgerEntry]) -> Table {
 /// be the largest again.
 fn quantiles_of_cdf(cdf: &Cdf) -> Table {
     const QUANTILES: [(&str, f64); 6] = [
-        ("50 %", 0.5),
-        ("90 %", 0.9),
-        ("99 %", 0.99),
-        ("99.9 %", 0.999),
-        ("99.99 %", 0.9999),
+        ("p50", 0.5),
+        ("p90", 0.9),
+        ("p99", 0.99),
+        ("p99.9", 0.999),
+        ("p99.99", 0.9999),
         ("largest", 1.0),
     ];
     let first = [
@@ -377,8 +377,8 @@ fn quantiles_of_cdf(cdf: &Cdf) -> Table {
 fn quantiles_of_sequence(sequence: &Sequence) -> Table {
     const QUANTILES: [(&str, f64); 4] = [
         ("smallest", 0.0),
-        ("50 %", 0.5),
-        ("95 %", 0.95),
+        ("p50", 0.5),
+        ("p95", 0.95),
         ("largest", 1.0),
     ];
     let unit = &sequence.value.unit;

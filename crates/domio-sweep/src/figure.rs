@@ -256,7 +256,7 @@ impl SweepFigure {
         self.declared.better
     }
 
-    /// What people call it: "wake to run, 99 %, of web".
+    /// What people call it: "wake to run, p99, of web".
     pub fn title(&self) -> String {
         let title = self.declared.title;
         match (&self.domain, Over::of(self.declared)) {
@@ -411,7 +411,7 @@ mod tests {
         assert_eq!(title("share"), "share, of all guests");
         assert_eq!(
             title("wake_p99"),
-            "wake to run, 99 %, of the guest that fares worst"
+            "wake to run, p99, of the guest that fares worst"
         );
     }
 }

@@ -61,6 +61,7 @@ use trace::TRACE_EXAMPLES;
 #[command(
     name = "domio",
     version,
+    long_version = LONG_VERSION,
     subcommand_required = true,
     max_term_width = 100,
     after_help = EXIT_STATUS,
@@ -75,6 +76,19 @@ pub struct Cli {
     pub command: Command,
 }
 
+/// The version and what was built, the same for all builds of one commit.
+const LONG_VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    "\nprogram: ",
+    env!("DOMIO_PROGRAM"),
+    "\ncommit:  ",
+    env!("DOMIO_COMMIT"),
+    "\nprofile: ",
+    env!("DOMIO_PROFILE"),
+    "\ntarget:  ",
+    env!("DOMIO_TARGET"),
+);
+
 const EXIT_STATUS: &str = "\
 Exit status: 0 success, 1 a check failed, 2 could not run.";
 
@@ -83,7 +97,8 @@ Exit status:
     0  success
     1  a check failed: a claim, a trace, a scenario
     2  could not run: wrong usage, a file that cannot be read
-  130  interrupted: files that were not whole yet are gone
+  130  interrupted by Ctrl-C: files that were not whole yet are gone
+  143  the same by SIGTERM (kill); 129 by a closed terminal
 
 Examples:
   domio run boost-rescues-ping
@@ -110,7 +125,8 @@ pub struct Global {
     /// Tell no notices and which results were kept; warnings and errors are told anyway
     #[arg(long, global = true, help_heading = GLOBAL_OPTIONS)]
     pub quiet: bool,
-    /// Columns of tables to show, by words of their titles: "share,wake 95"
+    /// Columns of tables to show, by words of their titles or by their names in JSON and CSV:
+    /// "share,wake p95", "share_pct"; tables without any of them are left out
     #[arg(
         long,
         global = true,
@@ -119,7 +135,8 @@ pub struct Global {
         help_heading = GLOBAL_OPTIONS
     )]
     pub columns: Vec<String>,
-    /// Sort rows of tables by a column, the largest first; TITLE:asc for the smallest
+    /// Sort rows of tables by a column, named as for --columns, the largest first; TITLE:asc for
+    /// the smallest
     #[arg(long, global = true, value_name = "TITLE", help_heading = GLOBAL_OPTIONS)]
     pub sort: Option<Sort>,
     /// What can be asked for by name.
@@ -365,6 +382,9 @@ pub struct Run {
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
+    /// Print the figures of the domains as CSV, one row a domain
+    #[arg(long, conflicts_with = "json")]
+    pub csv: bool,
     /// What to change in the scenario and how often to run it.
     #[command(flatten)]
     pub how: How,
@@ -425,7 +445,7 @@ streams, so that differences are paired by replication.
 
 What matters most comes first: shares of those who compete, the tail of waits, jobs, streams,
 replies and round trips, each from a change on that somebody feels, and of at least 5 %. --columns
-chooses figures by their titles and variants by their names; --sort sorts the domains by a figure
+chooses figures by their titles or names in JSON and variants by their names; --sort sorts the domains by a figure
 of the first variant, or by a variant.";
 
 /// Arguments of `compare`.
@@ -504,6 +524,9 @@ pub struct Explain {
     /// map of who ran where, and the limits of the recording
     #[arg(long, conflicts_with = "json")]
     pub long: bool,
+    /// Print all tables as CSV, each under its name
+    #[arg(long, conflicts_with_all = ["json", "long"])]
+    pub csv: bool,
     /// Vcpu to explain, as web.0; may be given several times [default: all]
     #[arg(long = "vcpu", value_name = "NAME")]
     pub vcpus: Vec<String>,
@@ -606,6 +629,9 @@ pub struct Validate {
     /// Print the agreement as JSON
     #[arg(long)]
     pub json: bool,
+    /// Print the judged figures as CSV, one row a recording, domain and figure
+    #[arg(long, conflicts_with = "json")]
+    pub csv: bool,
 }
 
 const SCHEMA_EXAMPLES: &str = "\

@@ -8,8 +8,12 @@ use std::process;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The exit status of a command that was interrupted, as shells give it.
-const INTERRUPTED: i32 = 130;
+/// The exit status of a command that a signal ended, as shells give it, is this and the signal.
+const SIGNALLED: i32 = 128;
+
+/// The signal of Ctrl-C.
+#[cfg(not(unix))]
+const SIGINT: i32 = 2;
 
 /// Where finished replications are kept, and how many have been by now.
 static KEPT: Mutex<Option<(PathBuf, Arc<AtomicU64>)>> = Mutex::new(None);
@@ -30,14 +34,14 @@ pub fn listen() {
     let answered = answered.filter(|signal| ignored >> (signal - 1) & 1 == 0);
     // A machine that hands out no signals interrupts as it always does.
     if let Ok(mut signals) = signal_hook::iterator::Signals::new(answered) {
-        std::thread::spawn(move || signals.forever().for_each(|_| answer()));
+        std::thread::spawn(move || signals.forever().for_each(answer));
     }
 }
 
 /// From now on Ctrl-C is answered.
 #[cfg(not(unix))]
 pub fn listen() {
-    let _ = ctrlc::try_set_handler(answer);
+    let _ = ctrlc::try_set_handler(|| answer(SIGINT));
 }
 
 /// The signals that are ignored, signal 1 in bit 0: whoever started the program said so.
@@ -55,15 +59,15 @@ fn ignored() -> u64 {
     1 << (signal_hook::consts::SIGHUP - 1)
 }
 
-/// Answers an interrupt.
-fn answer() {
+/// Answers an interrupt by `signal`. All signals clean up alike; the status says which came.
+fn answer(signal: i32) {
     if ENDS_INPUT.load(Ordering::SeqCst) && !STOP.swap(true, Ordering::SeqCst) {
         return;
     }
     // Held to the end, lest another part is created meanwhile.
     let _parts = remove_parts();
     out::message(&told());
-    process::exit(INTERRUPTED);
+    process::exit(SIGNALLED + signal);
 }
 
 /// Finished replications are kept at `path` from now on; `count` is how many.

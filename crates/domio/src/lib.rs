@@ -9,7 +9,8 @@
 //! `args` is the flag table, from which help, man pages and completions come. `cmd` has one file
 //! a command, and `shared` what several of them have in common. Data goes to standard output and
 //! messages to standard error. The exit status is 0 for
-//! success, 1 for a failed check, 2 for what could not be run and 130 for what was interrupted.
+//! success, 1 for a failed check, 2 for what could not be run, and 128 and the number of the signal
+//! for what a signal ended: 130 for Ctrl-C, 143 for SIGTERM.
 
 mod args;
 mod cmd;

@@ -2,7 +2,7 @@
 
 use crate::args::{Global, When};
 use anyhow::Context;
-use domio_answer::Answered;
+use domio_answer::{Answered, Table, file};
 use domio_report::text::View;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -92,6 +92,11 @@ pub fn answer(
     }
 }
 
+/// Prints tables as CSV.
+pub fn csv(tables: &[Table]) -> anyhow::Result<()> {
+    text(&file::csv(tables))
+}
+
 /// Tells something on standard error. A standard error that is gone is nobody's loss.
 pub fn message(text: &str) {
     let mut out = anstream::stderr().lock();
@@ -137,6 +142,18 @@ pub fn set_view(global: &Global) {
 /// How tables are shown.
 pub fn view() -> &'static View {
     VIEW.get_or_init(View::default)
+}
+
+/// Refuses `--sort` and `--columns` before a command runs whose tables will have `columns`, each
+/// with its title and its name for programs.
+///
+/// # Errors
+/// When there will be no such column.
+pub fn knows(columns: &[(String, String)]) -> anyhow::Result<()> {
+    match view().refused(columns) {
+        Some(wrong) => Err(anyhow::anyhow!(wrong)),
+        None => Ok(()),
+    }
 }
 
 /// Refuses `--sort` and `--columns` after a command whose tables had no such column. What they say

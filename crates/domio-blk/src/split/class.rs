@@ -162,7 +162,7 @@ static FIGURES: FigureTable = FigureTable {
         ),
         piece(
             "disk_read_p99_ms",
-            "read, 99 %",
+            "read, p99",
             FigureKind::Quantile(99),
             FELT_READ,
         ),
@@ -175,7 +175,7 @@ static FIGURES: FigureTable = FigureTable {
         ),
         piece(
             "disk_write_p99_ms",
-            "write, 99 %",
+            "write, p99",
             FigureKind::Quantile(99),
             FELT_WRITE,
         ),

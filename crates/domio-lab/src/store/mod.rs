@@ -23,7 +23,7 @@ mod shelf;
 
 pub use keeper::{Keeper, Keeping};
 pub use moved::{FigureMoved, Moves, moves};
-pub use shelf::Held;
+pub use shelf::{Family, Held};
 
 use domio_run::{Sample, Subject};
 use domio_scenario::Scenario;

@@ -4,6 +4,7 @@ use super::{Store, StoreError, Subject, encoding};
 use domio_answer::rows;
 use domio_run::Sample;
 use rusqlite::params;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 rows! {
@@ -27,7 +28,70 @@ rows! {
     }
 }
 
+rows! {
+    /// What one program left of the experiments or settings whose names have two words in common.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct Family {
+        /// The first two words of the names of experiments ("ongaro.test3"), or the name of a
+        /// scenario.
+        pub name: String = key("name");
+        /// The program that made them.
+        pub program: String = fact("program");
+        /// How many experiments or settings there are, each seed counted.
+        pub variants: u64 = count("variants");
+        /// How many replications are kept of all of them.
+        pub replications: u64 = count("replications");
+        /// When the last one was made, in seconds since 1970.
+        pub made: u64 = fact("made").for_programs();
+        /// How long all of them took to simulate, one after another.
+        pub took_s: f64 = sum("took_s", "s").title("took");
+        /// What their figures take in the file.
+        pub bytes: u64 = sum("bytes", "B").title("size");
+    }
+}
+
 impl Store {
+    /// What is held of names that begin with `prefix`, a row for each program and family of names:
+    /// the program that was used last first, then by name.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn families(&self, prefix: &str) -> Result<Vec<Family>, StoreError> {
+        // The name up to its second dot, or all of it.
+        let sql = "
+            WITH named AS (
+                SELECT program, fingerprint, seed, length(figures) AS bytes, took_us, made, name,
+                    instr(name, '.') AS first,
+                    instr(substr(name, instr(name, '.') + 1), '.') AS second
+                FROM samples WHERE substr(name, 1, length(?1)) = ?1),
+            families AS (
+                SELECT program, fingerprint, seed, bytes, took_us, made,
+                    CASE WHEN first = 0 OR second = 0 THEN name
+                        ELSE substr(name, 1, first + second - 1) END AS family
+                FROM named)
+            SELECT family, program, count(DISTINCT fingerprint || ' ' || seed), count(*),
+                max(made), sum(took_us), sum(bytes),
+                max(max(made)) OVER (PARTITION BY program) AS newest
+            FROM families GROUP BY program, family ORDER BY newest DESC, program, family";
+        let family = |row: &rusqlite::Row<'_>| {
+            let whole = |at: usize| row.get::<_, i64>(at).map(|n| n.max(0).cast_unsigned());
+            Ok(Family {
+                name: row.get(0)?,
+                program: row.get(1)?,
+                variants: whole(2)?,
+                replications: whole(3)?,
+                made: whole(4)?,
+                took_s: Duration::from_micros(whole(5)?).as_secs_f64(),
+                bytes: whole(6)?,
+            })
+        };
+        let rows = self
+            .db
+            .prepare(sql)
+            .and_then(|mut q| q.query_map([prefix], family)?.collect());
+        rows.map_err(|e| self.failed(&e))
+    }
+
     /// All that is held, the program that was used last first, then by name, settings and seed.
     ///
     /// # Errors
@@ -58,20 +122,20 @@ impl Store {
             .prepare(sql)
             .and_then(|mut q| q.query_map([], held)?.collect::<Result<Vec<Held>, _>>())
             .map_err(|e| self.failed(&e))?;
-        let newest = |program: &str| {
-            let of = all.iter().filter(|h| h.program == program);
-            of.map(|h| h.made).max()
-        };
-        let mut keyed: Vec<(std::cmp::Reverse<Option<u64>>, Held)> = all
-            .iter()
-            .map(|h| (std::cmp::Reverse(newest(&h.program)), h.clone()))
-            .collect();
-        let key = |(newest, h): &(std::cmp::Reverse<Option<u64>>, Held)| {
-            let (program, subject) = (h.program.clone(), h.subject.clone());
-            (*newest, program, subject, h.seed)
-        };
-        keyed.sort_by_cached_key(key);
-        all = keyed.into_iter().map(|(_, held)| held).collect();
+        let mut newest: BTreeMap<String, u64> = BTreeMap::new();
+        for held in &all {
+            let made = newest.entry(held.program.clone()).or_default();
+            *made = held.made.max(*made);
+        }
+        all.sort_by_cached_key(|held| {
+            let newest = std::cmp::Reverse(newest.get(&held.program).copied());
+            (
+                newest,
+                held.program.clone(),
+                held.subject.clone(),
+                held.seed,
+            )
+        });
         Ok(all)
     }
 

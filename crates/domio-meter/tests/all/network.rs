@@ -200,7 +200,7 @@ static READS: FigureTable = FigureTable {
     nearness: 9,
     figures: &[
         Figure::new(
-            ("disk_read_us", "read, 50 %", "us"),
+            ("disk_read_us", "read, p50", "us"),
             FigureKind::Quantile(50),
             &[FigureOf::Tally("disk_read_time")],
         ),

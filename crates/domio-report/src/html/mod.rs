@@ -45,7 +45,7 @@ pub fn page(data: &ReportData) -> String {
                     h1 { (data.title) }
                     @if !data.lead.is_empty() { p class="lead" { (prose(&data.lead)) } }
                     @if let Some(ledger) = &data.ledger { (opening::table(ledger, &data.papers)) }
-                    (provenance(&data.provenance))
+                    @if !opens_with_findings(data) { (provenance(&data.provenance)) }
                 }
                 (contents(data))
                 main {
@@ -59,10 +59,16 @@ pub fn page(data: &ReportData) -> String {
                         (draw_section(data.overview.len() + i, section))
                     }
                 }
+                @if opens_with_findings(data) { footer { (provenance(&data.provenance)) } }
             }
         }
     };
     page.into_string()
+}
+
+/// Whether findings come before where they are from.
+fn opens_with_findings(data: &ReportData) -> bool {
+    data.ledger.is_none() && !data.overview.is_empty()
 }
 
 /// Tells which command made a page.
@@ -148,7 +154,13 @@ fn draw_section(index: usize, section: &Section) -> Markup {
     html! {
         section id={ "section-" (index + 1) } {
             h2 { (section.title) }
-            @if !section.text.is_empty() { p { (prose(&section.text)) } }
+            @match section.text.lines().count() {
+                0 => "",
+                1 => p { (prose(&section.text)) },
+                _ => ul class="findings" {
+                    @for line in section.text.lines() { li { (prose(line)) } }
+                },
+            }
             @for (n, figure) in section.figures.iter().enumerate() {
                 (draw_picture(&anchor(index, n), figure))
             }
@@ -306,6 +318,29 @@ mod tests {
                 .into_string()
                 .contains("<table>")
         );
+    }
+
+    #[test]
+    fn findings_come_first_and_provenance_last() {
+        let section = |title: &str, text: &str| Section {
+            title: title.to_owned(),
+            text: text.to_owned(),
+            figures: Vec::new(),
+        };
+        let mut data = ReportData {
+            provenance: vec![("seed".to_owned(), "7".to_owned())],
+            overview: vec![section("Who gains", "b against a:\ngains <web>")],
+            sections: vec![section("Domains", "one line")],
+            ..ReportData::default()
+        };
+        let place = |page: &str, what: &str| page.find(what).unwrap_or_else(|| panic!("{what}"));
+        let html = page(&data);
+        let list = "<ul class=\"findings\"><li>b against a:</li><li>gains &lt;web&gt;</li></ul>";
+        let places = [list, "<p>one line</p>", "<dd>7</dd>"].map(|what| place(&html, what));
+        assert!(places.is_sorted(), "{html}");
+        data.overview.clear();
+        let html = page(&data);
+        assert!(place(&html, "<dd>7</dd>") < place(&html, "<p>one line</p>"));
     }
 
     #[test]

@@ -83,8 +83,8 @@ fn stages(summary: &BlockSummary) -> Table {
         tables::number("rate", "1/s"),
         tables::number("data", "B"),
         tables::number("size, mean", "B"),
-        tables::number("size, 50 %", "B"),
-        tables::number("size, 99 %", "B"),
+        tables::number("size, p50", "B"),
+        tables::number("size, p99", "B"),
         part_of("sequential"),
     ];
     let mut table = Table::new("", columns);
@@ -114,7 +114,7 @@ fn stages(summary: &BlockSummary) -> Table {
 /// Times, and places in bytes from the begin of the device.
 fn figures(figures: &[BlockFigure]) -> [Table; 2] {
     [("time", "ns"), ("place", "B")].map(|(title, unit)| {
-        let names = ["mean", "50 %", "95 %", "99 %", "largest"];
+        let names = ["mean", "p50", "p95", "p99", "largest"];
         let columns = names.map(|name| tables::number(name, unit));
         let name = [tables::name(title)];
         let mut table = Table::new("", [&name[..], &columns[..]].concat());
@@ -231,7 +231,7 @@ fn waiters(waiters: &[BlockWaiter]) -> Table {
         tables::name("requests"),
         counted("number"),
         tables::number("time of one", "ns"),
-        tables::number("99 %", "ns"),
+        tables::number("p99", "ns"),
         bare("elevator"),
     ];
     match split {
@@ -384,7 +384,7 @@ pub fn comparison(comparison: &BlockComparison, names: &[String; 2], view: &View
 /// Times of both traces, and sizes and places.
 fn compared(figures: &[ComparedFigure]) -> [Table; 2] {
     [("time", "ns"), ("size or place", "B")].map(|(title, unit)| {
-        let names = ["mean", "50 %", "99 %"];
+        let names = ["mean", "p50", "p99"];
         let sides = names
             .into_iter()
             .flat_map(|name| ["A", "B"].map(|side| format!("{name}, {side}")));

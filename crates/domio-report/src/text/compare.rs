@@ -23,9 +23,26 @@ pub fn render(
     let (shown, view) = asked(&measures, view);
     let shown = shown.iter().map(|figures| {
         let table = table(figures, labels, &order);
-        titled(&table, &view) + "\n"
+        titled(&table, &view)
     });
-    shown.collect()
+    let shown = shown.filter(|table| !table.is_empty());
+    shown.map(|table| table + "\n").collect()
+}
+
+/// Whether `word` names a measure by its title or by its name for programs.
+fn is_named(word: &str, title: &str, measure: &str) -> bool {
+    View::is_title(word, title) || View::is_title(word, measure)
+}
+
+/// What `--columns` and `--sort` can name in a comparison of variants with these `labels`, with the
+/// name for programs.
+pub fn columns(known: &Measures, labels: &[String]) -> Vec<(String, String)> {
+    let same = |name: &str| (name.to_owned(), name.to_owned());
+    let figures = known.figures();
+    let figures = figures.map(|figure| (figure.title.to_owned(), figure.key.to_owned()));
+    let others = ["domain", "for"].into_iter();
+    let others = others.chain(labels.iter().map(String::as_str)).map(same);
+    figures.chain(others).collect()
 }
 
 fn is_of_same(a: &VariantFigure, b: &VariantFigure) -> bool {
@@ -74,7 +91,8 @@ fn table(figures: &[VariantFigure], labels: &[String], order: &[&str]) -> Table 
 /// The measures that the words of `--columns` name, and how they are shown.
 fn asked<'f>(measures: &[&'f [VariantFigure]], view: &View) -> (Vec<&'f [VariantFigure]>, View) {
     let is_called = |word: &str, figures: &[VariantFigure]| {
-        figures[0].of.driver.is_none() && View::is_title(word, &figures[0].of.title)
+        let of = &figures[0].of;
+        of.driver.is_none() && is_named(word, &of.title, &of.measure)
     };
     let is_measure = |word: &str| measures.iter().any(|figures| is_called(word, figures));
     let words: Vec<&String> = view.columns.iter().filter(|w| is_measure(w)).collect();
@@ -107,7 +125,10 @@ fn order<'f>(measures: &[&'f [VariantFigure]], labels: &[String], view: &View) -
         return Vec::new();
     };
     let mut named = measures.iter();
-    let named = named.find(|figures| View::is_title(column, &figures[0].of.title));
+    let named = named.find(|figures| {
+        let of = &figures[0].of;
+        is_named(column, &of.title, &of.measure)
+    });
     let figures = named.copied().unwrap_or_default().iter();
     let mut first: Vec<&VariantFigure> = figures
         .filter(|f| Some(&f.variant) == labels.first())

@@ -30,9 +30,11 @@ pub fn render(
     }
     tables.retain(|table| !table.is_empty());
     let mut parts: Vec<String> = tables.iter().map(|table| draw(table, view)).collect();
+    parts.retain(|part| !part.is_empty());
     parts.extend(findings.iter().map(|finding| format!("{}\n", finding.text)));
     if !dropped.is_empty() {
-        parts.push(draw(&Table::of("", dropped), view));
+        let table = draw(&Table::of("", dropped), view);
+        parts.extend((!table.is_empty()).then_some(table));
     }
     parts.join("\n")
 }

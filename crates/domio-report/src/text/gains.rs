@@ -4,12 +4,16 @@ use crate::written;
 use domio_answer::{Sentence, Tone};
 use domio_stats::gains::Gain;
 
-/// Lines of one variant at most.
-const MOST: usize = 8;
+/// Lines of one variant at most that gain, and at most that pay.
+const MOST: usize = 3;
+
+/// What to say after a result that one replication of each side gives.
+pub const BY_CHANCE: &str = ", by one replication, which may be chance";
 
 /// For each variant of `labels` but the first: who gains and who pays against it, what matters most
-/// first, each domain with the first of its changes to either side. A line says how large the
-/// change is, absolute and relative. What nobody feels is counted.
+/// first, each domain with the first of its changes to either side. Domains whose names differ in
+/// their numbers alone share a line for the same figure. A line says how large the change is,
+/// absolute and relative. The rest of either side and what nobody feels is counted.
 pub fn render(labels: &[String], changes: &[Gain]) -> String {
     let Some((first, others)) = labels.split_first() else {
         return String::new();
@@ -52,7 +56,7 @@ pub fn findings(labels: &[String], changes: &[Gain]) -> Vec<Sentence> {
 /// What to say of how sure `changes` are, after what is compared; empty where they are.
 pub fn chance(changes: &[&Gain]) -> &'static str {
     match changes.iter().any(|c| !c.proven) {
-        true => ", by one replication, which may be chance",
+        true => BY_CHANCE,
         false => "",
     }
 }
@@ -62,12 +66,16 @@ pub fn chance(changes: &[&Gain]) -> &'static str {
 pub fn lines(changes: &[&Gain]) -> Vec<(Option<bool>, String)> {
     let felt = first_of_each(changes.iter().copied().filter(|c| c.felt));
     let unfelt = changes.iter().filter(|c| !c.felt).count();
-    let shown = felt.iter().take(MOST);
-    let mut lines: Vec<(Option<bool>, String)> = shown
-        .map(|change| (Some(change.gains), line(change)))
-        .collect();
-    for gains in [true, false] {
-        let more = felt.iter().skip(MOST).filter(|c| c.gains == gains).count();
+    let mut lines: Vec<(Option<bool>, String)> = Vec::new();
+    let mut more = [0, 0];
+    for alike in alike(&felt) {
+        let gains = alike[0].gains;
+        match lines.iter().filter(|(to, _)| *to == Some(gains)).count() < MOST {
+            true => lines.push((Some(gains), line_of(&alike))),
+            false => more[usize::from(gains)] += alike.len(),
+        }
+    }
+    for (gains, more) in [(true, more[1]), (false, more[0])] {
         if more > 0 {
             lines.push((Some(gains), format!("and {more} more")));
         }
@@ -109,6 +117,50 @@ fn first_of_each<'a>(changes: impl Iterator<Item = &'a Gain>) -> Vec<&'a Gain> {
         }
     }
     first
+}
+
+/// The changes of each figure to each side by domains whose names are alike, in the order of the
+/// first of each.
+fn alike<'a>(changes: &[&'a Gain]) -> Vec<Vec<&'a Gain>> {
+    let mut groups: Vec<Vec<&Gain>> = Vec::new();
+    for change in changes {
+        let (word, number) = numbered(&change.domain);
+        let same = |group: &&mut Vec<&Gain>| {
+            let (first, of_first) = numbered(&group[0].domain);
+            let numbered = number.is_some() && of_first.is_some() && word == first;
+            let figure = (&group[0].measure, group[0].gains);
+            numbered && figure == (&change.measure, change.gains)
+        };
+        match groups.iter_mut().find(same) {
+            Some(group) => group.push(change),
+            None => groups.push(vec![change]),
+        }
+    }
+    groups
+}
+
+/// The name without the number at its end, and that.
+fn numbered(name: &str) -> (&str, Option<u64>) {
+    let word = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    (word, name[word.len()..].parse().ok())
+}
+
+/// The line of changes that are alike: that of the first, which matters most, with all domains.
+fn line_of(alike: &[&Gain]) -> String {
+    let first = alike[0];
+    if alike.len() == 1 {
+        return line(first);
+    }
+    let mut domains: Vec<&str> = alike.iter().map(|change| change.domain.as_str()).collect();
+    domains.sort_by_key(|domain| numbered(domain).1);
+    let numbers: Vec<u64> = domains.iter().filter_map(|d| numbered(d).1).collect();
+    let all = match numbers.windows(2).all(|two| two[1] == two[0] + 1) {
+        true if domains.len() > 2 => {
+            format!("{} to {}", domains[0], domains[domains.len() - 1])
+        }
+        _ => written::names(&domains),
+    };
+    format!("{all}, first {}", line(first))
 }
 
 fn line(change: &Gain) -> String {
@@ -166,7 +218,7 @@ mod tests {
             variant: variant.into(),
             domain: domain.into(),
             measure: "wake_p95_us".into(),
-            title: "wake to run, 95 %".into(),
+            title: "wake to run, p95".into(),
             unit: "us".into(),
             from: 10_000.0,
             to,
@@ -193,14 +245,14 @@ mod tests {
         assert_eq!(
             render(&labels, &changes),
             "sedf against credit:\n\
-             \x20 pays   hog: wake to run, 95 % 10 -> 30 ms (+20.00 ± 0.10 ms, 3 times as much)\n\
-             \x20 gains  web: wake to run, 95 % 10 -> 1 ms (-9.00 ± 0.10 ms, -90 %)\n\
-             \x20 pays   web: wake to run, 95 % 10 -> 11.5 ms (+1.50 ± 0.10 ms, +15 %)\n\
+             \x20 pays   hog: wake to run, p95 10 -> 30 ms (+20.00 ± 0.10 ms, 3 times as much)\n\
+             \x20 gains  web: wake to run, p95 10 -> 1 ms (-9.00 ± 0.10 ms, -90 %)\n\
+             \x20 pays   web: wake to run, p95 10 -> 11.5 ms (+1.50 ± 0.10 ms, +15 %)\n\
              null against credit:\n\
              \x20 nobody gains and nobody pays\n"
         );
         let told = findings(&labels, &changes);
-        let first = "sedf against credit: pays hog: wake to run, 95 % 10 -> 30 ms \
+        let first = "sedf against credit: pays hog: wake to run, p95 10 -> 30 ms \
                      (+20.00 ± 0.10 ms, 3 times as much)";
         assert_eq!((&*told[0].text, told[0].tone), (first, Tone::Bad));
         assert_eq!(
@@ -216,7 +268,23 @@ mod tests {
             .map(|i| change("sedf", &format!("g{i}"), 1_000.0, true))
             .collect();
         let text = render(&labels[..2], &many);
-        assert!(text.ends_with("  gains  and 3 more\n"), "{text}");
+        let all = "sedf against credit:\n\
+                   \x20 gains  g0 to g10, first g0: wake to run, p95 10 -> 1 ms \
+                   (-9.00 ± 0.10 ms, -90 %)\n";
+        assert_eq!(text, all);
+        let names = ["a", "b1", "c", "d", "e", "b2", "b4"];
+        let many: Vec<Gain> = (names.iter())
+            .map(|name| change("sedf", name, 1_000.0, true))
+            .chain([change("sedf", "z", 20_000.0, true)])
+            .collect();
+        let text = render(&labels[..2], &many);
+        let sides: Vec<&str> = text.lines().skip(1).collect();
+        assert!(
+            sides[1].starts_with("  gains  b1, b2 and b4, first b1: "),
+            "{text}"
+        );
+        assert!(sides[3].starts_with("  pays   z: "), "{text}");
+        assert_eq!(&sides[4..], ["  gains  and 2 more"]);
     }
 
     #[test]

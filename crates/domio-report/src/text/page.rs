@@ -18,6 +18,7 @@ fn one(section: &Section, view: &View) -> String {
     for figure in section.figures.iter().filter(|figure| !figure.picture) {
         let shown = tables::wide(&figure.chart, true);
         let drawn = shown.iter().map(|table| render(table, view));
+        let drawn = drawn.filter(|table| !table.is_empty());
         let drawn = drawn.collect::<Vec<_>>().join("\n");
         if !drawn.is_empty() {
             parts.push(format!("{}:\n\n{drawn}", figure.caption));

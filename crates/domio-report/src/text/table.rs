@@ -122,7 +122,8 @@ fn in_lines(title: &str, unit: &str) -> String {
     written::two_lines(&title, unit)
 }
 
-/// `table` as text that ends in a newline, as `view` asks for.
+/// `table` as text that ends in a newline, as `view` asks for; empty where no column has a name
+/// that the view asks for.
 pub fn render(table: &Table, view: &View) -> String {
     Shown::of(table, "").render(view)
 }
@@ -140,8 +141,10 @@ pub fn titled(table: &Table, view: &View) -> String {
         ""
     };
     let heading = written::heading(&table.title, unit);
-    let table = Shown::of(table, unit).render_all(view);
-    format!("{heading}\n\n{table}")
+    match Shown::of(table, unit).render_all(view) {
+        table if table.is_empty() => table,
+        table => format!("{heading}\n\n{table}"),
+    }
 }
 
 /// As [`render`], and nothing is left out: columns that have no room go into further tables below,
@@ -155,9 +158,11 @@ impl Shown {
     /// of figures that have no room are left out from the right, and a line below the table names
     /// them. No line is longer than the view is wide.
     fn render(&self, view: &View) -> String {
-        let (mut shown, unknown) = self.asked(view);
+        let Some(mut shown) = self.asked(view) else {
+            return String::new();
+        };
         let left_out = shown.fit(view.width.into());
-        let mut text = shown.drawn(view.width) + &unknown;
+        let mut text = shown.drawn(view.width);
         if !left_out.is_empty() {
             let titles = left_out.join("; ");
             let told =
@@ -170,7 +175,9 @@ impl Shown {
     /// As [`Shown::render`], and nothing is left out: columns that have no room go into further
     /// tables below, each of which begins with the first column again.
     fn render_all(&self, view: &View) -> String {
-        let (shown, unknown) = self.asked(view);
+        let Some(shown) = self.asked(view) else {
+            return String::new();
+        };
         let width = usize::from(view.width);
         let part = |columns: &[usize]| {
             let mut part = shown.clone();
@@ -195,42 +202,42 @@ impl Shown {
             part.narrow(width);
             part.drawn(view.width)
         });
-        drawn.collect::<Vec<_>>().join("\n") + &unknown
+        drawn.collect::<Vec<_>>().join("\n")
     }
 
-    /// The table with the columns and the order that `view` asks for, and what to say where there
-    /// is no such column.
-    fn asked(&self, view: &View) -> (Shown, String) {
+    /// The table with the columns and the order that `view` asks for; `None` where it asks for
+    /// columns and there is none of them.
+    fn asked(&self, view: &View) -> Option<Shown> {
         let mut shown = self.clone();
-        let unknown = shown.choose(&view.columns);
+        let is_left_out = !shown.choose(&view.columns);
         let sorted = view.sort.as_ref().is_some_and(|sort| shown.sort(sort));
         view.met.table(self.titles(), sorted);
         let is_here = |word: &&String| self.heads.iter().any(|c| c.is_called(word));
         let found = view.columns.iter().filter(is_here);
         found.for_each(|word| view.is_found(word));
-        let titles: Vec<String> = self.titles().skip(1).collect();
-        let told = format!("no such column; there are {}", titles.join("; "));
-        let told = unknown.then(|| folded(&told, view.width.into(), ""));
-        (shown, told.unwrap_or_default())
+        (!is_left_out).then_some(shown)
     }
 
     fn titles(&self) -> impl Iterator<Item = String> {
         self.heads.iter().map(|column| plain_title(&column.title))
     }
 
-    /// Keeps the first column and those that `asked` names. Keeps all of them and returns true when
-    /// none is named.
+    /// Keeps the first column and those that `asked` names, all without any. Returns false when
+    /// there is none of those.
     fn choose(&mut self, asked: &[String]) -> bool {
         let wanted = |column: &Head| asked.iter().any(|part| column.is_called(part));
-        if asked.is_empty() || !self.heads.iter().any(wanted) {
-            return !asked.is_empty();
+        if asked.is_empty() {
+            return true;
+        }
+        if !self.heads.iter().any(wanted) {
+            return false;
         }
         for index in (1..self.heads.len()).rev() {
             if !wanted(&self.heads[index]) {
                 self.remove(index);
             }
         }
-        false
+        true
     }
 
     /// Sorts rows, where there is such a column, and returns whether there is. Rows without a

@@ -99,14 +99,25 @@ impl View {
             Some(sort) => ("--sort", &sort.column),
             None => ("--columns", self.columns.iter().find(is_unknown)?),
         };
-        let titles: Vec<&str> = tables.titles.iter().map(String::as_str).collect();
-        Some(match titles.is_empty() {
+        Some(match tables.titles.is_empty() {
             true => format!("{option} {asked}: the command printed no table; leave it out"),
-            false => format!(
-                "{option} {asked}: no table has such a column; name one of: {}",
-                titles.join("; ")
-            ),
+            false => unknown(option, asked, &tables.titles),
         })
+    }
+
+    /// What is asked for that is none of the columns that tables will have, before there are any:
+    /// each with its title and its name for programs. `None` when all is well.
+    pub fn refused(&self, known: &[(String, String)]) -> Option<String> {
+        let columns = self.columns.iter().map(|word| ("--columns", word));
+        let sort = self.sort.iter().map(|sort| ("--sort", &sort.column));
+        let is_unknown = |word: &str| {
+            let is_called =
+                |(title, key): &(String, String)| names(word, title) || names(word, key);
+            !known.iter().any(is_called)
+        };
+        let (option, asked) = columns.chain(sort).find(|(_, word)| is_unknown(word))?;
+        let titles = known.iter().map(|(title, _)| plain_title(title)).collect();
+        Some(unknown(option, asked, &titles))
     }
 
     /// The word `asked` of the columns named something other than a column, as a whole table.
@@ -154,6 +165,14 @@ impl std::str::FromStr for Sort {
             }),
         }
     }
+}
+
+fn unknown(option: &str, asked: &str, titles: &BTreeSet<String>) -> String {
+    let titles: Vec<&str> = titles.iter().map(String::as_str).collect();
+    format!(
+        "{option} {asked}: no table has such a column; name one of: {}",
+        titles.join("; ")
+    )
 }
 
 /// A title in one line, without its unit and in small letters.
@@ -245,10 +264,33 @@ mod tests {
     }
 
     #[test]
+    fn what_no_table_will_have_is_refused_before_there_is_one() {
+        let known = [
+            ("wake to run,\np95 [us]", "wake_p95_us"),
+            ("domain", "name"),
+        ];
+        let known = known.map(|(title, key)| (title.to_owned(), key.to_owned()));
+        let view = |columns: &[&str], sort: Option<&str>| View {
+            columns: columns.iter().map(|&word| word.to_owned()).collect(),
+            sort: sort.map(|sort| sort.parse().unwrap()),
+            ..View::default()
+        };
+        assert_eq!(
+            view(&["wake 95", "wake_p95_us"], Some("name:asc")).refused(&known),
+            None
+        );
+        let told = view(&["domain", "shares"], None).refused(&known).unwrap();
+        assert!(told.starts_with("--columns shares: "), "{told}");
+        assert!(told.ends_with("one of: domain; wake to run, p95"), "{told}");
+        let told = view(&[], Some("shares")).refused(&known).unwrap();
+        assert!(told.starts_with("--sort shares: "), "{told}");
+    }
+
+    #[test]
     fn titles_are_found_by_their_parts() {
         assert!(names("Share", "share\n[% of one pcpu]"));
-        assert!(names("wake 95", "wake to run,\n95 % [us]"));
-        assert!(!names("wake 99", "wake to run,\n95 % [us]"));
+        assert!(names("wake 95", "wake to run,\np95 [us]"));
+        assert!(!names("wake 99", "wake to run,\np95 [us]"));
         assert!(
             !names("pcpu", "share\n[% of one pcpu]"),
             "a unit is no title"

@@ -43,7 +43,7 @@ Examples:
 /// Subcommands of `results`.
 #[derive(Debug, Subcommand)]
 pub enum Results {
-    /// List what is kept: program, experiment, seed, replications, date, size
+    /// List what is kept: experiment, program, replications, date, time, size
     #[command(after_long_help = RESULTS_LIST_EXAMPLES)]
     List(ResultsList),
     /// Show the figures of an experiment or a scenario over its replications
@@ -60,7 +60,10 @@ pub enum Results {
 const RESULTS_LIST_EXAMPLES: &str = "\
 Examples:
   domio results list
-  domio results list ongaro.test3 --json";
+  domio results list ongaro.test3 --long
+
+A line stands for all experiments of one program whose names have the first two words in common, or
+for all settings of a scenario. With --long, each experiment and setting has a line.";
 
 /// Arguments of `results list`.
 #[derive(Debug, Args)]
@@ -68,6 +71,9 @@ pub struct ResultsList {
     /// Begin of the names of experiments and scenarios; all without
     #[arg(value_name = "PREFIX", default_value = "", hide_default_value = true)]
     pub prefix: String,
+    /// A line for each experiment, setting and seed; JSON has these in any case
+    #[arg(long)]
+    pub long: bool,
     /// The file of results, instead of out/results.sqlite
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub results: Option<PathBuf>,

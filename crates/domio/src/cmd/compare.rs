@@ -7,7 +7,7 @@ use crate::out::{self, Status};
 use crate::progress::progress;
 use crate::shared::variants::{self, Recording, Variant, What};
 use crate::shared::{host, pictures};
-use domio_answer::{Table, file};
+use domio_answer::Table;
 use domio_core::DomainId;
 use domio_front::comparison::{self, ComparedVariants, VariantRow};
 use domio_front::hosts;
@@ -21,6 +21,10 @@ use domio_stats::compare::VariantFigure;
 /// Measures every variant, prints the tables and draws them.
 pub fn run(args: &Compare, global: &Global) -> anyhow::Result<Status> {
     let variants = variants::all(args, &global.parts)?;
+    let measures = Measures::from(&global.parts);
+    if !args.json && !args.csv {
+        out::knows(&text::compare::columns(&measures, &labels(&variants)))?;
+    }
     let hosts: Vec<&(Scenario, Built)> = variants.iter().filter_map(Variant::host).collect();
     let first = hosts.first().map(|(_, built)| built);
     let draws = args.drawn.draws(&args.reporting, first)?;
@@ -48,14 +52,13 @@ pub fn run(args: &Compare, global: &Global) -> anyhow::Result<Status> {
         out::notice(&notice);
         notices.push(notice);
     }
-    let measures = Measures::from(&global.parts);
     let of = compared(args, &variants, notices);
     let measured_ms = first.map_or(0.0, hosts::measured_ms);
     let compared = of.with(&measures, &all_domains(&variants), &samples, measured_ms);
     match args.csv {
         true => {
             let figures = Table::of("", &compared.measures);
-            out::text(&file::csv(&figures.flat()))?;
+            out::csv(&figures.flat())?;
         }
         false => out::answer(
             args.json,
@@ -65,6 +68,11 @@ pub fn run(args: &Compare, global: &Global) -> anyhow::Result<Status> {
     }
     if draws {
         let mut drawn = draw(args, &measures, &variants, &samples, compared.driver_work());
+        drawn.overview = vec![Section {
+            title: "Who gains and who pays".to_owned(),
+            text: gains(&compared),
+            figures: Vec::new(),
+        }];
         drawn.sections.extend(watched(args, &variants)?);
         pictures::write(args.drawn.figures.as_deref(), &drawn, inputs())?;
         if let Some(to) = report {
@@ -143,6 +151,13 @@ fn to_text(measures: &Measures, compared: &ComparedVariants) -> String {
     let gains = text::gains::render(&labels, &compared.changes);
     let tables = text::compare::render(measures, &compared.measures, &labels, out::view());
     format!("{gains}\n{tables}{last}")
+}
+
+/// Who gains and who pays, a line each.
+fn gains(compared: &ComparedVariants) -> String {
+    let found = text::gains::findings(&compared.labels(), &compared.changes);
+    let lines: Vec<String> = found.into_iter().map(|sentence| sentence.text).collect();
+    lines.join("\n")
 }
 
 /// What is compared.

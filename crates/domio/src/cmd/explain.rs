@@ -347,11 +347,13 @@ impl Told {
             (false, Some(_)) => Extent::WithMap,
             (false, None) => Extent::Short,
         };
-        out::answer(
-            args.json,
-            || explained::answer(&self.explanation, names, places, truncated),
-            || text::explained::render(explained, extent, out::view()),
-        )?;
+        let answer = || explained::answer(&self.explanation, names, places, truncated);
+        match args.csv {
+            true => out::csv(&answer().tables())?,
+            false => out::answer(args.json, answer, || {
+                text::explained::render(explained, extent, out::view())
+            })?,
+        }
         let figures = args.drawn.figures.as_deref();
         if figures.is_none() && report.is_none() {
             return Ok(Status::Success);

@@ -9,9 +9,9 @@ use crate::suggest;
 use anyhow::bail;
 use domio_answer::column::fact;
 use domio_answer::{AnswerSpec, Answered, Holds, MeanCell, RowType, Sentence, Table, rows};
-use domio_lab::store::{DEFAULT, Held, Moves, Store, moves};
-use domio_report::tables;
+use domio_lab::store::{DEFAULT, Family, Held, Moves, Store, moves};
 use domio_report::text::table::render;
+use domio_report::{tables, written};
 use domio_run::Sample;
 use domio_stats::Estimate;
 use std::collections::BTreeSet;
@@ -107,35 +107,75 @@ fn of_rows<R: RowType>(list: &Listing, all: &[R], is_own: impl Fn(&R) -> bool) -
 }
 
 fn list(args: &ResultsList, this: &str) -> anyhow::Result<Status> {
-    let store = existing(&file(args.results.as_ref()))?;
-    let mut held = store.held()?;
-    held.retain(|held| held.subject.name.starts_with(&args.prefix));
-    out::answer(
-        args.json,
-        || of_rows(&LIST, &held, |held| held.program == this),
-        || {
-            let of = |program: &String| {
-                let own = held.iter().filter(|held| held.program == *program);
-                let mut table = Table::of("", own.clone());
-                let made = own.map(|held| date(held.made.cast_signed()).into());
-                table.derive(tables::text("last made (UTC)"), made);
-                let which = match program == this {
-                    true => ", this program",
-                    false => "",
-                };
-                format!("domio {program}{which}\n\n{}", render(&table, out::view()))
-            };
-            programs(&held)
-                .iter()
-                .map(of)
-                .collect::<Vec<_>>()
-                .join("\n")
-        },
-    )?;
-    if held.is_empty() && !args.json {
-        out::message("nothing of that name is kept");
+    let path = file(args.results.as_ref());
+    let store = existing(&path)?;
+    let is_empty = match args.json || args.long {
+        true => {
+            let mut held = store.held()?;
+            held.retain(|held| held.subject.name.starts_with(&args.prefix));
+            out::answer(
+                args.json,
+                || of_rows(&LIST, &held, |held| held.program == this),
+                || listed(&held, this),
+            )?;
+            held.is_empty()
+        }
+        false => {
+            let families = store.families(&args.prefix)?;
+            if !families.is_empty() {
+                out::text(&families_to_text(&families))?;
+            }
+            families.is_empty()
+        }
+    };
+    if args.json {
+        return Ok(Status::Success);
+    }
+    match is_empty {
+        true => out::message("nothing of that name is kept"),
+        false => out::text(&size_to_text(&path, this))?,
     }
     Ok(Status::Success)
+}
+
+/// A table a program, a row for each experiment, setting and seed.
+fn listed(held: &[Held], this: &str) -> String {
+    let of = |program: &String| {
+        let own = held.iter().filter(|held| held.program == *program);
+        let mut table = Table::of("", own.clone());
+        let made = own.map(|held| date(held.made.cast_signed()).into());
+        table.derive(tables::text("last made (UTC)"), made);
+        let which = match program == this {
+            true => ", this program",
+            false => "",
+        };
+        format!("domio {program}{which}\n\n{}", render(&table, out::view()))
+    };
+    let parts: Vec<String> = programs(held).iter().map(of).collect();
+    parts.join("\n")
+}
+
+/// A row for each program and family of names.
+fn families_to_text(families: &[Family]) -> String {
+    let mut table = Table::of("", families);
+    let made = families.iter().map(|f| date(f.made.cast_signed()).into());
+    table.derive(tables::text("last made (UTC)"), made);
+    render(&table, out::view())
+}
+
+/// How large the file is, and what makes it smaller.
+fn size_to_text(path: &Path, this: &str) -> String {
+    // The log that is written ahead is a part of the file.
+    let log = PathBuf::from(format!("{}-wal", path.display()));
+    let sizes = [path, &log].map(|path| std::fs::metadata(path).map_or(0, |m| m.len()));
+    let bytes = sizes.iter().sum::<u64>() as f64;
+    let (factor, unit) = written::unit_for(bytes, "B");
+    let size = written::with_unit(&written::short(bytes * factor), unit);
+    format!(
+        "\n{} takes {size}. `domio results prune` removes what other programs than this one made \
+         ({this});\n--keep PROGRAM spares another one.\n",
+        path.display()
+    )
 }
 
 fn show(args: &ResultsShow, this: &str) -> anyhow::Result<Status> {

@@ -79,7 +79,12 @@ pub fn run(args: &Run, global: &Global) -> anyhow::Result<Status> {
     if let Some(told) = run_answer::starvation(&built, &samples) {
         out::notice(&told);
     }
-    if !prints_a_trace(args) {
+    if args.csv && !prints_a_trace(args) {
+        let measures = Measures::from(scenario.parts());
+        let domains = simulate::domains(&built);
+        let figures = samples::of_domains(&samples, &domains, measures.figures()).filled();
+        out::csv(&figures.flat())?;
+    } else if !prints_a_trace(args) {
         out::answer(
             args.json,
             || run_answer::answer(&scenario, &built, &samples),

@@ -341,7 +341,7 @@ fn networks_are_shown_where_there_are_any() {
         .args(&args)
         .assert()
         .success()
-        .stdout(contains("round trip, 95 %\n").and(contains("pings answered")))
+        .stdout(contains("round trip, p95\n").and(contains("pings answered")))
         .stdout(contains("delivered").not());
     let value = json_of(&folder, &[&args[..], &["--json"]].concat());
     let measures = value["measures"].as_array().unwrap().iter();

@@ -230,7 +230,7 @@ fn the_first_line_is_what_somebody_feels() {
         let args = [&args[..], &["--replications", replications]].concat();
         let told = text(domio(&folder).args(&args).assert());
         let first = told.lines().nth(1).unwrap();
-        let begin = "  pays   rt: wake to run, 99 % ";
+        let begin = "  pays   rt: wake to run, p99 ";
         assert!(
             first.starts_with(begin) && first.contains(" ms (+5."),
             "{told}"
@@ -295,7 +295,7 @@ fn tables_are_chosen_by_figures_and_domains_are_sorted_by_them() {
     let told = text(domio(&folder).args(&asked).assert());
     assert!(told.contains("\nshare [% of one pcpu]\n"), "{told}");
     assert!(
-        told.contains("\nwake to run, 99 %\n") && !told.contains("95 %\n"),
+        told.contains("\nwake to run, p99\n") && !told.contains("95 %\n"),
         "{told}"
     );
     let place = |name: &str| told.find(&format!("\n{name} ")).unwrap();

@@ -5,6 +5,7 @@ use crate::out;
 use domio_answer::column::{fact, parts};
 use domio_answer::{Answered, Cell, Holds, Maybe, Sentence, Table, rows};
 use domio_front::cells::setting;
+use domio_report::text::gains::BY_CHANCE;
 use domio_report::text::table::render as draw;
 use domio_report::{tables, written};
 use domio_stats::Estimate;
@@ -139,17 +140,29 @@ impl Told<'_> {
             n => format!("these {n}"),
         };
         let (all, a, b) = (self.facts.cells, a.title(), b.title());
-        format!("No cell beats {these} of {all} in both {a} and {b}")
+        format!(
+            "No cell beats {these} of {all} in both {a} and {b}{}",
+            self.chance()
+        )
+    }
+
+    /// What one replication of each cell is worth; empty where there are more.
+    fn chance(&self) -> &'static str {
+        match self.facts.replications {
+            1 => BY_CHANCE,
+            _ => "",
+        }
     }
 
     fn best(&self, written: &str, goal: &Goal) -> String {
         let Some(found) = self.found else {
             return format!("{written}: no cell was run\n");
         };
+        let chance = self.chance();
         let lead = match found.score {
-            Score::Meets(_) => format!("{written}:"),
+            Score::Meets(_) => format!("{written}{chance}:"),
             Score::Breaks(_) => {
-                format!("{written}: no cell meets the conditions; this one comes nearest:")
+                format!("{written}{chance}: no cell meets the conditions; this one comes nearest:")
             }
             Score::Unmeasured => format!("{written}: no cell has all of these figures"),
         };
@@ -265,7 +278,7 @@ fn figures(figures: &[SweepFigure]) -> Table {
     Table::of("", &figures.iter().map(row).collect::<Vec<_>>())
 }
 
-/// "wake to run, 99 %, of web", with the unit where cells do not have it.
+/// "wake to run, p99, of web", with the unit where cells do not have it.
 fn heading(figure: &SweepFigure) -> String {
     written::title(&figure.title(), figure.declared.unit)
 }

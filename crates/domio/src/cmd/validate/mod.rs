@@ -13,6 +13,9 @@ use domio_validate::{Judgement, RecordingError};
 /// used are told and hide none of the others. Of all that ship, an exact comparison takes those
 /// that have one.
 pub fn run(args: &Validate, global: &Global) -> anyhow::Result<Status> {
+    if !args.json && !args.csv {
+        out::knows(&text::columns())?;
+    }
     let found = recordings::find(&args.recordings, args.exact)?;
     let total = found.len();
     let recordings = usable(found);
@@ -20,7 +23,11 @@ pub fn run(args: &Validate, global: &Global) -> anyhow::Result<Status> {
     let agreements = usable(recordings::agreements(&recordings, args.exact, &all));
     let differ = recordings::count(&agreements, Judgement::Differs);
     // Where there is nothing to show, the errors have said everything.
-    if !agreements.is_empty() {
+    if args.csv && !agreements.is_empty() {
+        let mut tables = validated::answer(&agreements).tables();
+        tables.retain(|table| table.key == "traces.domains.figures");
+        out::csv(&tables)?;
+    } else if !agreements.is_empty() {
         out::answer(
             args.json,
             || validated::answer(&agreements),

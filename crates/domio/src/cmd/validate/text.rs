@@ -1,35 +1,50 @@
 //! Agreement of simulated hosts with recorded traces: what was judged, and within which limits.
 
-use domio_answer::{Table, Tone};
+use domio_answer::{Column, Table, Tone};
 use domio_front::validated::{remarks, summary};
 use domio_report::text::{View, table};
 use domio_report::{tables, written};
 use domio_validate::{Agreement, Compared, Judgement, Widening};
 
-/// One table a recording, one row a figure of a domain: its verdict, and what was judged within
-/// which limits, or why it was not. Then what else has to be known, and how many agree.
+/// How many recordings agree, and the verdict of each in a line. Then one table a recording, one
+/// row a figure of a domain: its verdict, and what was judged within which limits, or why it was
+/// not, and what else has to be known.
 pub fn render(agreements: &[Agreement], view: &View) -> String {
-    let mut text = legend(agreements);
+    let mut text = format!("{}\n\n", summary(agreements));
     for agreement in agreements {
-        let name = &agreement.name;
         let counts = counts(std::slice::from_ref(agreement));
-        text += &format!("\n{name}: {}; {counts}\n\n", agreement.verdict.name());
-        text += &table::render(&figures(agreement), view);
-        text.extend(remarks(agreement).into_iter().map(|remark| remark + "\n"));
+        let (name, verdict) = (&agreement.name, agreement.verdict.name());
+        text += &format!("{name}: {verdict}; {counts}\n");
     }
     text += &format!("\nOf all figures {}.\n", counts(agreements));
-    text + &summary(agreements) + "\n"
+    text += &legend(agreements);
+    for agreement in agreements {
+        let table = table::render(&figures(agreement), view);
+        text += &format!("\n{}\n\n{table}", agreement.name);
+        text.extend(remarks(agreement).into_iter().map(|remark| remark + "\n"));
+    }
+    text
 }
 
-/// Every figure of every domain.
-fn figures(agreement: &Agreement) -> Table {
-    let columns = [
+/// The columns of each table.
+fn heads() -> [Column; 4] {
+    [
         tables::name("domain"),
         tables::name("figure"),
         tables::name("verdict"),
         tables::text("what was judged"),
-    ];
-    let mut table = Table::new("", columns);
+    ]
+}
+
+/// Titles and names of the columns, before there is a table.
+pub fn columns() -> Vec<(String, String)> {
+    let column = |column: Column| (column.title.into_owned(), column.key.into_owned());
+    heads().map(column).into()
+}
+
+/// Every figure of every domain.
+fn figures(agreement: &Agreement) -> Table {
+    let mut table = Table::new("", heads());
     for domain in &agreement.domains {
         for found in &domain.figures {
             let verdict = found.compared.verdict;
@@ -71,7 +86,15 @@ fn judged(compared: &Compared, unit: &str) -> String {
         None => written::with_unit(&format!("{recorded} in {simulations}"), unit),
         Some(Widening { sum, factor: by }) => {
             let sum = sum.map_or(String::new(), |sum| format!(" ± {}", number(sum)));
-            let figures = written::with_unit(&format!("{recorded} in {simulations}{sum}"), unit);
+            let within = format!("{recorded} in {simulations}");
+            let figures = match (unit.starts_with('%'), sum.as_str()) {
+                // What is added to percents are points.
+                (true, " ± 1") => written::with_unit(&within, unit) + " ± 1 point",
+                (true, sum) if !sum.is_empty() => {
+                    format!("{}{sum} points", written::with_unit(&within, unit))
+                }
+                _ => written::with_unit(&(within + &sum), unit),
+            };
             let or = if sum.is_empty() { "" } else { " or" };
             let by = by.map(|by| format!("{or} ×÷{}", written::short(by)));
             figures + &by.unwrap_or_default()
@@ -151,10 +174,10 @@ mod tests {
         let agrees = |a, b| pair(a, b, Judgement::Agrees);
         let figures = [
             ("share", "share of one pcpu", pair(14.2, 20.0, verdict)),
-            ("run_us.p50", "run, 50 %", agrees(30_000.0, 29_999.0)),
-            ("run_us.p95", "run, 95 %", agrees(1.0, 1.0)),
-            ("wake_to_run_us.p50", "wake to run, 50 %", none),
-            ("wake_to_run_us.p95", "wake to run, 95 %", none),
+            ("run_us.p50", "run, p50", agrees(30_000.0, 29_999.0)),
+            ("run_us.p95", "run, p95", agrees(1.0, 1.0)),
+            ("wake_to_run_us.p50", "wake to run, p50", none),
+            ("wake_to_run_us.p95", "wake to run, p95", none),
             ("switches_per_s", "switches", agrees(4.7, 4.8)),
         ];
         let figures = figures.map(|(figure, title, compared)| FigureAgreement {
@@ -191,7 +214,7 @@ mod tests {
             range: Some([29.8, 30.4]),
             ..pair(30.1, 30.0, Judgement::Agrees)
         };
-        assert_eq!(judged(&share, "%"), "30.1 in 29.8 to 30.4 ± 1 %");
+        assert_eq!(judged(&share, "%"), "30.1 in 29.8 to 30.4 % ± 1 point");
         let wait = Compared {
             limit: Maybe(Some(Widening {
                 sum: Some(20.0),
@@ -241,17 +264,14 @@ mod tests {
             text.contains("of 40 simulations (drawn start states),"),
             "{text}"
         );
-        let heads = [
-            "\nburn7: agrees; 4 agree and 2 are not judged\n",
-            "\ncap30: differs; 3 agree, 1 differs and 2 are not judged\n",
-        ];
-        assert!(heads.iter().all(|head| text.contains(head)), "{text}");
+        let opening = "1 of 2 recordings agree\n\n\
+                       burn7: agrees; 4 agree and 2 are not judged\n\
+                       cap30: differs; 3 agree, 1 differs and 2 are not judged\n\n\
+                       Of all figures 7 agree, 1 differs and 4 are not judged.\n";
+        assert!(text.starts_with(opening), "{text}");
         let differs = "cap30: g1 differs in share: 14.2 is recorded, 19 to 21 agrees, simulations \
                        have 20\n";
-        assert!(text.contains(differs), "{text}");
-        let end = "Of all figures 7 agree, 1 differs and 4 are not judged.\n\
-                   1 of 2 recordings agree\n";
-        assert!(text.ends_with(end), "{text}");
+        assert!(text.ends_with(differs), "{text}");
     }
 
     /// What is not judged is listed, with the reason.
@@ -267,9 +287,9 @@ mod tests {
         let end = "burn7: g1: no wake-up\nburn7: a default is assumed\n\
                    burn7: cannot tell whether it agrees: no figure has limits that mean \
                    something\n";
-        assert!(text.contains(end), "{text}");
-        let last = "0 of 1 recordings agree, and of 1 nobody can tell\n";
-        assert!(text.ends_with(last), "{text}");
+        assert!(text.ends_with(end), "{text}");
+        let first = "0 of 1 recordings agree, and of 1 nobody can tell\n";
+        assert!(text.starts_with(first), "{text}");
     }
 
     #[test]
