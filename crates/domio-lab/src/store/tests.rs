@@ -49,6 +49,39 @@ fn a_sample_comes_back_under_its_own_key_alone() {
 }
 
 #[test]
+fn a_family_is_named_by_two_words_of_a_program() {
+    let (_folder, path) = store();
+    let store = Store::open(&path, PROGRAM).unwrap();
+    for (name, settings) in [
+        ("p.test3.orig", "a"),
+        ("p.test3.new.x", "a"),
+        ("p.test4.orig", "a"),
+        ("burn", "a"),
+        ("burn", "b"),
+    ] {
+        let subject = Subject::new(name, settings, &[name.as_bytes()]);
+        for n in 0..2 {
+            store.keep(&subject, 1, n, &sample(n), TOOK).unwrap();
+        }
+    }
+    let shown = |prefix: &str| -> Vec<(String, u64, u64)> {
+        let families = store.families(prefix).unwrap().into_iter();
+        families
+            .map(|f| (f.name, f.variants, f.replications))
+            .collect()
+    };
+    let of = |name: &str, variants| (name.to_owned(), variants, 2 * variants);
+    assert_eq!(
+        shown(""),
+        [of("burn", 2), of("p.test3", 2), of("p.test4", 1)]
+    );
+    assert_eq!(shown("p.test3.o"), [of("p.test3", 1)]);
+    let all = store.families("burn").unwrap();
+    assert!((all[0].took_s - 4.0 * TOOK.as_secs_f64()).abs() < 1e-9);
+    assert_eq!(all[0].program, PROGRAM);
+}
+
+#[test]
 fn a_row_that_was_changed_is_not_used() {
     let (_folder, path) = store();
     let store = Store::open(&path, PROGRAM).unwrap();

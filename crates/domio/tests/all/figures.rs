@@ -86,7 +86,7 @@ fn every_policy_and_an_explanation_have_timelines() {
         "Under credit",
         "Under round-robin",
         "Waits by policy",
-        "less than",
+        "than credit (",
     ] {
         assert!(page.contains(part), "no {part}");
     }

@@ -19,7 +19,7 @@ fn an_interrupt_says_what_is_kept_and_how_to_go_on() {
     let child = |args: &[&str]| {
         // Whoever runs the tests may ignore what is to be sent.
         std::process::Command::new("env")
-            .arg("--default-signal=INT,HUP")
+            .arg("--default-signal=INT,HUP,TERM")
             .arg(assert_cmd::cargo::cargo_bin("domio"))
             .args(args)
             .current_dir(folder.path())
@@ -28,20 +28,24 @@ fn an_interrupt_says_what_is_kept_and_how_to_go_on() {
             .spawn()
             .unwrap()
     };
-    let interrupted = |mut child: std::process::Child, begun: &dyn Fn() -> bool| {
+    let ended_by = |signal: &str, mut child: std::process::Child, begun: &dyn Fn() -> bool| {
         let begin = Instant::now();
         while !begun() && begin.elapsed() < Duration::from_secs(60) {
             assert!(child.try_wait().unwrap().is_none(), "it ended too early");
             sleep(Duration::from_millis(2));
         }
         let kill = std::process::Command::new("kill")
-            .args(["-INT", &child.id().to_string()])
+            .args([signal, &child.id().to_string()])
             .status()
             .unwrap();
         assert!(kill.success());
         let out = child.wait_with_output().unwrap();
-        assert_eq!(out.status.code(), Some(130));
-        String::from_utf8(out.stderr).unwrap()
+        (out.status.code(), String::from_utf8(out.stderr).unwrap())
+    };
+    let interrupted = |child: std::process::Child, begun: &dyn Fn() -> bool| {
+        let (status, told) = ended_by("-INT", child, begun);
+        assert_eq!(status, Some(130));
+        told
     };
     let many = ["run", "burn7", "--replications", "100000", "--quiet"];
     let many = [&many[..], &["--set", "run.duration_s=20"]].concat();
@@ -75,6 +79,11 @@ fn an_interrupt_says_what_is_kept_and_how_to_go_on() {
     let told = interrupted(child(&long), &parts);
     assert!(told.contains("interrupted: nothing is kept"), "{told}");
     assert!(!mark.exists());
+    // Other signals clean up alike, and have statuses of their own.
+    let (status, told) = ended_by("-TERM", child(&long), &parts);
+    assert_eq!(status, Some(143));
+    assert!(told.contains("interrupted: nothing is kept"), "{told}");
+    assert!(!mark.exists() && !parts());
 }
 
 #[cfg(unix)]
