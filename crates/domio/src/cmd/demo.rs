@@ -66,16 +66,18 @@ pub fn run(args: &Demo, global: &Global) -> anyhow::Result<Status> {
         claim,
     ];
     let texts = steps.iter().zip(1..).map(|(step, n)| step.text(n));
-    out::text(&(texts.collect::<String>() + YOURS))?;
+    let yours = YOURS.map(|line| out::view().paragraph("   ", line));
+    out::text(&(texts.collect::<String>() + "5. Your own host\n" + &yours.concat()))?;
     sections.splice(0..0, steps.iter().map(Step::section));
     page.write(shown(&hosts[1].0, sections, decided))?;
     Ok(Status::Success)
 }
 
-const YOURS: &str = "\
-Your own host: domio scenario from-lists (what `xl` prints), domio explain TRACE (xentrace).
-               docs/slow-guest.md leads from a symptom to a command.
-";
+/// How to go on with a host of one's own.
+const YOURS: [&str; 2] = [
+    "$ domio explain TRACE, of xentrace; $ domio scenario from-lists, of what `xl` prints",
+    "docs/slow-guest.md leads from a symptom to a command.",
+];
 
 impl Step {
     fn text(&self, number: usize) -> String {
