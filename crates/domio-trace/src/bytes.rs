@@ -81,17 +81,15 @@ impl ByteStream {
 /// The little-endian u32 at `at`; the caller has checked the length.
 #[inline]
 pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
-    let mut b = [0; 4];
-    b.copy_from_slice(&bytes[at..at + 4]);
-    u32::from_le_bytes(b)
+    let four = bytes[at..].first_chunk();
+    u32::from_le_bytes(*four.expect("four bytes from there on"))
 }
 
 /// The little-endian u64 at `at`; the caller has checked the length.
 #[inline]
 pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
-    let mut b = [0; 8];
-    b.copy_from_slice(&bytes[at..at + 8]);
-    u64::from_le_bytes(b)
+    let eight = bytes[at..].first_chunk();
+    u64::from_le_bytes(*eight.expect("eight bytes from there on"))
 }
 
 #[cfg(test)]

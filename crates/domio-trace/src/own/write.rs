@@ -99,6 +99,7 @@ impl<W: Write> TraceWriter<W> {
 }
 
 impl<W: Write> Sink for TraceWriter<W> {
+    #[inline]
     fn record(&mut self, names: &Names, record: &Record) {
         self.blocks.record(&mut self.out, names, record);
     }
