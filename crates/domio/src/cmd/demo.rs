@@ -12,14 +12,14 @@ use domio_front::comparison::{self, ComparedVariants};
 use domio_front::papers::Chosen;
 use domio_front::{explained, hosts, recordings, validated};
 use domio_lab::{AllCores, Keeper, Keeping, ProgressListener};
-use domio_papers::ledger::{Check, ClaimLedger, ClaimResult, LedgerEntry};
+use domio_papers::ledger::{Check, ClaimResult, LedgerEntry};
 use domio_papers::paper::{Length, Machine};
 use domio_papers::reproduce::{Options, reproduce};
 use domio_papers::{Effort, experiments};
 use domio_report::data::{ReportData, Section};
 use domio_report::explained::Explained;
 use domio_report::text::gains;
-use domio_report::{html, observed, samples};
+use domio_report::{observed, samples};
 use domio_run::Sample;
 use domio_run::measure::Measures;
 use domio_run::observe::Window;
@@ -58,7 +58,7 @@ pub fn run(args: &Demo, global: &Global) -> anyhow::Result<Status> {
     let progress = progress(global);
     let hosts = built(&global.parts)?;
     let (compared, mut sections) = compare(&hosts, &global.parts, &keeper, &*progress)?;
-    let (claim, decided) = claim(&global.parts, &keeper, &*progress)?;
+    let claim = claim(&global.parts, &keeper, &*progress)?;
     let steps = [
         compared,
         explain(&hosts[1], &keeper, &*progress)?,
@@ -69,7 +69,7 @@ pub fn run(args: &Demo, global: &Global) -> anyhow::Result<Status> {
     let yours = YOURS.map(|line| out::view().paragraph("   ", line));
     out::text(&(texts.collect::<String>() + "5. Your own host\n" + &yours.concat()))?;
     sections.splice(0..0, steps.iter().map(Step::section));
-    page.write(shown(&hosts[1].0, sections, decided))?;
+    page.write(shown(&hosts[1].0, sections))?;
     Ok(Status::Success)
 }
 
@@ -89,10 +89,19 @@ impl Step {
         text
     }
 
+    /// The lines as sentences.
+    fn sentences(&self) -> String {
+        let ended = |line: &String| match line.ends_with('.') {
+            true => line.clone(),
+            false => format!("{line}."),
+        };
+        self.lines.iter().map(ended).collect::<Vec<_>>().join(" ")
+    }
+
     fn section(&self) -> Section {
         Section {
             title: self.title.to_owned(),
-            text: format!("{} ({})", self.lines.join(" "), self.command),
+            text: format!("{} Command: `{}`.", self.sentences(), self.command),
             figures: Vec::new(),
         }
     }
@@ -204,11 +213,7 @@ fn validate(progress: &dyn ProgressListener) -> anyhow::Result<Step> {
 }
 
 /// What a paper states, decided.
-fn claim(
-    parts: &Parts,
-    keeper: &Keeper,
-    progress: &dyn ProgressListener,
-) -> anyhow::Result<(Step, ClaimLedger)> {
+fn claim(parts: &Parts, keeper: &Keeper, progress: &dyn ProgressListener) -> anyhow::Result<Step> {
     let chosen = Chosen::of(&[CLAIM.to_owned()], parts)?;
     let claims = chosen.claims()?;
     let selected = claims.select(&chosen.prefixes)?;
@@ -218,12 +223,11 @@ fn claim(
     let replicator = Keeping { keeper, progress };
     let ledger = reproduce(&selected, &registry, Options::headlines(1), &replicator).ledger;
     let entry = ledger.entries.first().context("the claim of the demo")?;
-    let step = Step {
+    Ok(Step {
         title: "A published finding",
         command: format!("domio reproduce {CLAIM}"),
         lines: vec![finding(entry)],
-    };
-    Ok((step, ledger))
+    })
 }
 
 fn finding(LedgerEntry { claim, finding }: &LedgerEntry) -> String {
@@ -242,7 +246,7 @@ fn finding(LedgerEntry { claim, finding }: &LedgerEntry) -> String {
 }
 
 /// The page.
-fn shown(scenario: &Scenario, sections: Vec<Section>, ledger: ClaimLedger) -> ReportData {
+fn shown(scenario: &Scenario, sections: Vec<Section>) -> ReportData {
     ReportData {
         name: "demo".to_owned(),
         title: "domio: who runs, who waits, and why".to_owned(),
@@ -258,10 +262,9 @@ fn shown(scenario: &Scenario, sections: Vec<Section>, ledger: ClaimLedger) -> Re
             ),
             ("scenario".to_owned(), scenario.name().to_owned()),
             ("replications".to_owned(), REPLICATIONS.to_string()),
-            ("claims".to_owned(), html::claims_title(&ledger)),
         ],
         overview: Vec::new(),
         sections,
-        ledger: Some(ledger),
+        ledger: None,
     }
 }

@@ -10,8 +10,9 @@ const SHORT: [&str; 4] = ["--set", "run.duration_s=1", "--set", "run.warmup_s=0"
 #[test]
 fn every_help_text() {
     let folder = folder();
-    let commands: [&[&str]; 39] = [
+    let commands: [&[&str]; 40] = [
         &[],
+        &["demo"],
         &["reproduce"],
         &["claim"],
         &["claim", "list"],
