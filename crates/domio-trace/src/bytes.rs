@@ -5,9 +5,11 @@ use std::io::{self, Read};
 /// First size of the buffer; it grows only to what [`ByteStream::fill`] is asked for.
 const BUFFER: usize = 256 * 1024;
 
-/// Reads ahead from an input, which comes with each call that may read and is the same in all of
-/// them; the caller looks at bytes before it takes them. What decodes the bytes is the same code for
-/// all inputs therefore, which is compiled here, and optimised as this crate is.
+/// Reads ahead from an input; the caller looks at bytes before it takes them.
+///
+/// The input comes with each call that may read, and is the same in all of them. Decoders have no
+/// type parameter for the input therefore: their code is compiled in this crate, and optimised as
+/// this crate is.
 pub(crate) struct ByteStream {
     buffer: Vec<u8>,
     start: usize,
@@ -39,7 +41,8 @@ impl ByteStream {
         &self.buffer[self.start..self.end]
     }
 
-    /// The next bytes of `read`, at least `n` of them unless the file ends before. The caller bounds `n`.
+    /// The next bytes of `read`, at least `n` of them unless the file ends before. The caller bounds
+    /// `n`.
     #[inline]
     pub(crate) fn fill(&mut self, read: &mut dyn Read, n: usize) -> io::Result<&[u8]> {
         if self.end - self.start < n && !self.at_end {
