@@ -247,7 +247,9 @@ Examples:
   domio demo
   domio demo --report out/for-a-colleague.html
 
-Each step shows the command that makes it.";
+Each step shows the command that makes it.
+
+Next: domio explain TRACE of your own host; domio help lists all commands.";
 
 /// Arguments of `demo`.
 #[derive(Debug, Args)]
@@ -265,7 +267,6 @@ Examples:
   domio reproduce
   domio reproduce --all --list
   domio reproduce ongaro.test3 --effort full
-  domio reproduce ongaro.test1 --machines 50
 
 The report is called out/reproduce-PREFIX.html. Finished replications are kept, so that whoever
 interrupts the command can have it go on, and a repetition takes seconds.
