@@ -1,7 +1,9 @@
 //! Which events belong to one request.
 //!
 //! Requests are told by their place: a request that the driver takes holds every bio that was
-//! queued within its sectors, and the end of a command is the end of all of them.
+//! queued within its sectors, and the end of a command is the end of all of them. The device knows
+//! nothing of bios: what is in the device, and how long, is counted by request, which is there even
+//! if the trace has no bios (a recording of issue and completion alone).
 
 use domio_core::Instant;
 use domio_trace::block::{BlockAct, BlockEvent, BlockFlags, BlockWay};
@@ -34,7 +36,16 @@ pub struct PairedBio {
     pub told_whole: bool,
 }
 
-/// What an event means for the bios.
+/// A request in the device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PairedRequest {
+    /// Direction.
+    pub way: BlockWay,
+    /// When the driver took it.
+    pub issued: Instant,
+}
+
+/// What an event means for the bios and for the requests of the device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PairStep {
     /// One is there.
@@ -43,6 +54,12 @@ pub enum PairStep {
     Issued(PairedBio),
     /// One has ended.
     Ended(PairedBio, Instant),
+    /// The device has a request.
+    Taken(PairedRequest),
+    /// It has been finished.
+    Finished(PairedRequest, Instant),
+    /// The driver has given it back unfinished, or its end was lost.
+    GivenBack(PairedRequest),
 }
 
 /// Place of a bio: device, sector, and a number of its own.
@@ -52,6 +69,8 @@ type Place = (u32, u64, u64);
 #[derive(Debug, Default)]
 pub struct Pairs {
     open: BTreeMap<Place, PairedBio>,
+    /// Requests in the device, by device, first sector and way, with the sector behind the last.
+    taken: BTreeMap<(u32, u64, u8), (u64, PairedRequest)>,
     numbered: u64,
     /// Requests that the driver took.
     issued: u64,
@@ -66,9 +85,12 @@ pub struct Pairs {
 }
 
 impl Pairs {
-    /// Bios whose end is not told.
+    /// Bios whose end is not told; requests of the device, where the trace has no bios.
     pub fn unended(&self) -> u64 {
-        self.open.len() as u64 + self.lost
+        match self.numbered {
+            0 => self.taken.len() as u64,
+            _ => self.open.len() as u64 + self.lost,
+        }
     }
 
     /// Hands on what `event` means, and what ended before.
@@ -79,8 +101,19 @@ impl Pairs {
         }
         match event.act {
             BlockAct::Queue => self.queued(event, &mut step),
-            BlockAct::Issue => self.issued(event, &mut step),
-            BlockAct::Complete => self.ended(event, &mut step),
+            BlockAct::Issue => {
+                self.issued(event, &mut step);
+                self.taken(event, &mut step);
+            }
+            BlockAct::Requeue => {
+                if let Some((_, request)) = self.taken.remove(&place_of(event)) {
+                    step(PairStep::GivenBack(request));
+                }
+            }
+            BlockAct::Complete => {
+                self.ended(event, &mut step);
+                self.finished(event, &mut step);
+            }
             _ => {}
         }
     }
@@ -160,6 +193,44 @@ impl Pairs {
         self.issued += 1;
     }
 
+    fn taken(&mut self, event: &BlockEvent, step: &mut impl FnMut(PairStep)) {
+        if self.taken.len() >= OPEN_MAX {
+            let lost = std::mem::take(&mut self.taken).into_values();
+            lost.for_each(|(_, request)| step(PairStep::GivenBack(request)));
+        }
+        let request = PairedRequest {
+            way: event.way,
+            issued: event.at,
+        };
+        let before = self.taken.insert(place_of(event), (event.end(), request));
+        if let Some((_, lost)) = before {
+            step(PairStep::GivenBack(lost));
+        }
+        step(PairStep::Taken(request));
+    }
+
+    /// The requests that begin within the sectors of an end. Of one that goes on behind, a part was
+    /// finished: its last piece ends it.
+    fn finished(&mut self, event: &BlockEvent, step: &mut impl FnMut(PairStep)) {
+        let (device, from, way) = place_of(event);
+        let mut next = from;
+        while let Some((place, (end, request))) = self
+            .taken
+            .range((device, next, 0)..(device, event.end(), 0))
+            .find(|((.., of), _)| *of == way)
+            .map(|(place, taken)| (*place, *taken))
+        {
+            self.taken.remove(&place);
+            if end > event.end() {
+                self.taken
+                    .insert((device, event.end(), way), (end, request));
+            } else {
+                step(PairStep::Finished(request, event.at));
+            }
+            next = place.1;
+        }
+    }
+
     fn ended(&mut self, event: &BlockEvent, step: &mut impl FnMut(PairStep)) {
         self.has_ends = true;
         self.within(event, |bio| bio.issued.is_some());
@@ -180,4 +251,15 @@ impl Pairs {
             }
         }
     }
+}
+
+/// Device, first sector and way of an event's request.
+fn place_of(event: &BlockEvent) -> (u32, u64, u8) {
+    let way = match event.way {
+        BlockWay::Read => 0,
+        BlockWay::Write => 1,
+        BlockWay::Discard => 2,
+        BlockWay::None => 3,
+    };
+    (event.device, event.sector, way)
 }

@@ -63,7 +63,7 @@ impl Stage {
     }
 }
 
-/// Bios in a place over time.
+/// Bios or requests in a place over time.
 #[derive(Clone, Debug, Default)]
 struct Depth {
     now: u64,
@@ -162,23 +162,24 @@ impl BlockMeter {
             PairStep::Queued(_) => elevator.add(),
             PairStep::Issued(bio) => {
                 elevator.now -= 1;
-                device.add();
                 let wait = event.at.saturating_since(bio.queued);
                 if let Some(way) = index(bio.way) {
                     waits[way].add(wait.as_nanos());
                 }
             }
             PairStep::Ended(bio, at) => {
-                match bio.issued {
-                    Some(issued) => {
-                        device.now -= 1;
-                        services.add(at.saturating_since(issued).as_nanos());
-                    }
-                    None => elevator.now -= u64::from(!bio.told_whole),
+                if bio.issued.is_none() {
+                    elevator.now -= u64::from(!bio.told_whole);
                 }
                 if let Some(way) = index(bio.way) {
                     responses[way].add(at.saturating_since(bio.queued).as_nanos());
                 }
+            }
+            PairStep::Taken(_) => device.add(),
+            PairStep::GivenBack(_) => device.now -= 1,
+            PairStep::Finished(request, at) => {
+                device.now -= 1;
+                services.add(at.saturating_since(request.issued).as_nanos());
             }
         });
     }
@@ -207,6 +208,7 @@ impl BlockMeter {
     pub fn finish(mut self, names: &BlockNames) -> BlockSummary {
         let ns = self.last.as_nanos();
         let has_depth = self.device.most > 0;
+        let has_bios = !self.queued.is_empty();
         let has_ends = self.pairs_ended();
         let unended = self.pairs.unended();
         let mut stages = Vec::new();
@@ -259,7 +261,7 @@ impl BlockMeter {
             unended: if has_ends { unended } else { 0 },
             stages,
             figures: figures.into_iter().flatten().collect(),
-            elevator_depth: Maybe(has_depth.then(|| self.elevator.figures(ns))),
+            elevator_depth: Maybe((has_depth && has_bios).then(|| self.elevator.figures(ns))),
             device_depth: Maybe(has_depth.then(|| self.device.figures(ns))),
             actors: speakers(&self.actors, names),
             devices: names.devices().len() as u64,
@@ -268,7 +270,9 @@ impl BlockMeter {
 
     /// Whether the trace tells the end of any request.
     fn pairs_ended(&mut self) -> bool {
-        self.responses.iter_mut().any(|way| way.spread().is_some())
+        let ways = self.responses.iter_mut();
+        ways.chain([&mut self.services])
+            .any(|ends| ends.spread().is_some())
     }
 }
 
@@ -319,7 +323,8 @@ rows! {
         pub merged: u64 = count("merged");
         /// Flushes and discards.
         pub without_data: u64 = count("without_data");
-        /// Bios whose end is not told, in a trace that tells ends.
+        /// Bios whose end is not told, in a trace that tells ends; requests of the device, where no
+        /// bios are told.
         pub unended: u64 = count("unended");
         /// Requests by stage and way.
         pub stages: Vec<BlockStage> = parts("stages", []);
@@ -327,7 +332,7 @@ rows! {
         pub figures: Vec<BlockFigure> = parts("figures", []);
         /// Bios in the elevator over time; null where the trace does not tell.
         pub elevator_depth: Maybe<BlockDepth> = fact("elevator_depth");
-        /// Bios in the device over time; null where the trace does not tell.
+        /// Requests in the device over time; null where the trace does not tell.
         pub device_depth: Maybe<BlockDepth> = fact("device_depth");
         /// Who asked, the busiest first.
         pub actors: Vec<Speaker> = parts("actors", []);

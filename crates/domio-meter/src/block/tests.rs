@@ -1,6 +1,6 @@
 //! Small traces whose figures can be told by looking at them.
 
-use super::{BlockComparison, BlockExplainer, BlockMeter, Values, demerit};
+use super::{BlockComparison, BlockExplainer, BlockMeter, BlockSummary, Spread, Values, demerit};
 use domio_core::Duration;
 use domio_trace::block::{BlockFormat, BlockReader, DeviceTime};
 
@@ -84,7 +84,53 @@ fn a_request_ends_all_bios_that_were_merged_into_it() {
     let response = json.figures.iter().find(|f| f.name == "response of writes");
     let response = response.unwrap().spread;
     assert_eq!((response.count, response.max), (2, 300_000_000));
+    // The device has one request, whatever was merged into it.
+    assert_eq!(json.device_depth.0.unwrap().max, 1);
+    let device = in_device(&json).unwrap();
+    assert_eq!((device.count, device.max), (1, 100_000_000));
+}
+
+fn in_device(summary: &BlockSummary) -> Option<Spread> {
+    let figure = summary.figures.iter().find(|f| f.name == "in the device");
+    figure.map(|figure| figure.spread)
+}
+
+#[test]
+fn issue_and_completion_alone_have_times_in_the_device() {
+    let text = "0.0,D,W,0,8,k\n0.1,D,R,64,16,k\n0.2,C,W,0,8,0\n0.3,C,R,64,8,0\n\
+                0.6,C,R,72,8,0\n0.7,D,W,0,8,k\n";
+    let (meter, reader) = metered(text, BlockFormat::Events);
+    let json = meter.finish(reader.names());
+    let device = in_device(&json).unwrap();
+    // The read ends with its last piece; the last write does not end.
+    assert_eq!((device.count, device.max), (2, 500_000_000));
+    assert!((device.mean - 350_000_000.0).abs() < 1.0, "{device:?}");
+    assert_eq!((json.unended, json.elevator_depth.0), (1, None));
     assert_eq!(json.device_depth.0.unwrap().max, 2);
+    let mut reader = read(text, BlockFormat::Events);
+    let mut explainer = BlockExplainer::new();
+    while let Some(event) = reader.next_event().unwrap() {
+        explainer.event(reader.names(), &event, None);
+    }
+    let untold = explainer.finish(reader.names()).untold();
+    assert!(
+        untold[0].starts_with("when requests were queued"),
+        "{untold:?}"
+    );
+}
+
+#[test]
+fn a_request_that_was_given_back_is_in_the_device_from_its_second_issue() {
+    let text = "0.0,Q,W,0,8,a\n0.1,D,W,0,8,a\n0.2,R,W,0,8,a\n0.5,D,W,0,8,a\n0.6,C,W,0,8,0\n";
+    let (meter, reader) = metered(text, BlockFormat::Events);
+    let json = meter.finish(reader.names());
+    let device = in_device(&json).unwrap();
+    assert_eq!((device.count, device.max), (1, 100_000_000));
+    let depth = json.device_depth.0.unwrap();
+    assert!(
+        depth.max == 1 && (depth.mean - 0.2 / 0.6).abs() < 1e-9,
+        "{depth:?}"
+    );
 }
 
 #[test]

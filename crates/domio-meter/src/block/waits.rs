@@ -43,6 +43,9 @@ pub struct BlockExplainer {
     last: Instant,
     issued: u64,
     ended: u64,
+    /// Whether the device took a request, and finished one.
+    taken: bool,
+    finished: bool,
     told_ahead: bool,
 }
 
@@ -76,6 +79,10 @@ impl BlockExplainer {
                 self.books.issued(command);
             }
             PairStep::Ended(bio, at) => self.end(names, &bio, at, spent),
+            // Waits are of those who asked.
+            PairStep::Taken(_) => self.taken = true,
+            PairStep::Finished(..) => self.finished = true,
+            PairStep::GivenBack(_) => {}
         }
     }
 
@@ -190,8 +197,8 @@ impl BlockExplainer {
             elevator: self.books.elevator().map(beside).collect(),
             device: self.books.device().map(beside).collect(),
             longest: std::mem::take(&mut self.longest),
-            tells_issue: self.issued > 0,
-            tells_end: self.ended > 0,
+            tells_issue: self.issued > 0 || self.taken,
+            tells_end: self.ended > 0 || self.finished,
             tells_response_alone: self.told_ahead,
         }
     }
@@ -329,6 +336,11 @@ impl BlockWaits {
                 "when requests ended, so there are no waits to explain; --drive replays them on a \
                  drive",
             );
+        } else if self.ended == 0 {
+            untold.push(
+                "when requests were queued and by whom (blktrace's action Q), so there are no \
+                 waits to explain; `domio trace summary` has their times in the device",
+            );
         } else if self.tells_response_alone {
             untold.push(
                 "what a response time consists of; --drive replays the requests on a drive, which \
@@ -337,7 +349,7 @@ impl BlockWaits {
         } else if !self.tells_issue {
             untold.push("when the driver took requests, so elevator and device are one");
         }
-        let tells_parts = self.tells_end && !self.tells_response_alone;
+        let tells_parts = self.ended > 0 && !self.tells_response_alone;
         if tells_parts && self.waiters.iter().all(|waiter| waiter.device.0.is_none()) {
             untold.push(
                 "what the time in the device went to: its queue, arm, platter or cache; --drive \

@@ -10,10 +10,13 @@
 //! long its work is and when it comes, so that shares follow from a list, and waits are those of
 //! what is assumed. The text says what was told and by what, what is assumed, and what would tell.
 
+#[cfg(test)]
+mod changes_tests;
 mod demand;
 mod load;
 mod options;
 mod say;
+mod snapshots;
 #[cfg(test)]
 mod tests;
 
@@ -41,7 +44,8 @@ pub fn scenario(
     options: &ListOptions,
     policies: &[Policy],
 ) -> Result<OfLists, FromListsError> {
-    let ids = ids(lists);
+    let (now, changes) = snapshots::last(lists, options.interval_ms.is_some());
+    let ids = ids(&now);
     if ids.is_empty() {
         return Err(FromListsError::Unusable(
             "the lists tell of no domain; give the output of `xl list`, `xl vcpu-list` or `xl \
@@ -49,7 +53,9 @@ pub fn scenario(
                 .to_owned(),
         ));
     }
-    let loads = loads(lists, options.interval_ms)?;
+    let mut loads = loads(lists, options.interval_ms)?;
+    loads.retain(|id, _| ids.contains(id));
+    let lists = &now;
     let sources = sources(lists, options);
     let mut draft = Draft {
         title: format!("The host of {}", files(lists)),
@@ -60,14 +66,13 @@ pub fn scenario(
         ..Draft::default()
     };
     let release = release(lists);
-    let policy = policy(&mut draft, lists, release, policies);
+    let policy = policy(&mut draft, lists, release.known(), policies);
     host(&mut draft, lists, options, &loads)?;
     draft.host.insert(0, ("profile", "\"ideal\"".to_owned()));
-    draft.host.insert(
-        1,
-        ("xen", format!("\"{}\"", release.unwrap_or(RELEASE).name())),
-    );
-    params(&mut draft, lists, release, policy);
+    draft
+        .host
+        .insert(1, ("xen", format!("\"{}\"", release.rules().name())));
+    params(&mut draft, lists, &release, policy);
     let mut names = BTreeSet::new();
     let mut guessed = Guessed::default();
     for id in ids {
@@ -92,7 +97,8 @@ pub fn scenario(
     }
     say::sources(&mut draft, lists, &sources, &loads);
     say::assumed(&mut draft, options, &loads, &guessed);
-    say::unknown(&mut draft, lists, &loads, &guessed);
+    say::changed(&mut draft, &changes);
+    say::unknown(&mut draft, (lists, options), (&loads, &changes), &guessed);
     say::tries(&mut draft);
     let text = write::text(&draft, &options.command);
     match Scenario::parse("the scenario", text.as_bytes(), policies) {
@@ -141,9 +147,65 @@ fn sources(lists: &HostLists, options: &ListOptions) -> Sources {
     }
 }
 
-/// The release that `xl info` tells.
-fn release(lists: &HostLists) -> Option<XenVersion> {
-    XenVersion::of_release(lists.info.get("xen_version")?)
+/// The release that `xl info` tells: the numbers at the head of `xen_version`, behind which vendors
+/// have their own, or `xen_major` and `xen_minor`. With it, what `xl info` has where that is no
+/// release of domio.
+fn release(lists: &HostLists) -> Release {
+    let of_version = lists.info.get("xen_version").and_then(|v| numbers(v));
+    let of_numbers = || {
+        let number = |key: &str| lists.info.get(key)?.parse().ok();
+        Some(vec![number("xen_major")?, number("xen_minor")?])
+    };
+    let Some(told) = of_version.or_else(of_numbers) else {
+        return Release::Unknown;
+    };
+    let words: Vec<String> = told.iter().map(u16::to_string).collect();
+    // Releases before 3.1 have three numbers, and all others two.
+    let found = [3, 2].into_iter().find_map(|n| {
+        let words = words.get(..n.min(words.len()))?;
+        XenVersion::of_release(&words.join("."))
+    });
+    match (found, XenVersion::ALL.last()) {
+        (Some(release), _) => Release::Known(release),
+        (None, Some(newest)) if numbers(newest.name()).is_some_and(|newest| told > newest) => {
+            Release::Other(*newest, words.join("."))
+        }
+        _ => Release::Other(RELEASE, words.join(".")),
+    }
+}
+
+/// What tells of the release.
+enum Release {
+    /// One of domio's.
+    Known(XenVersion),
+    /// None of domio's: the one whose rules hold instead, and what the host has.
+    Other(XenVersion, String),
+    /// Nothing tells.
+    Unknown,
+}
+
+impl Release {
+    fn known(&self) -> Option<XenVersion> {
+        match self {
+            Release::Known(release) => Some(*release),
+            _ => None,
+        }
+    }
+
+    fn rules(&self) -> XenVersion {
+        match self {
+            Release::Known(release) | Release::Other(release, _) => *release,
+            Release::Unknown => RELEASE,
+        }
+    }
+}
+
+/// The numbers at the head of a version, two at least: 4, 13 and 0 of `4.13.0-8.9.1.xcpng`.
+fn numbers(version: &str) -> Option<Vec<u16>> {
+    let is_other = |c: char| !c.is_ascii_digit() && c != '.';
+    let head = version.trim().split(is_other).next()?;
+    let numbers: Vec<u16> = head.split('.').map_while(|n| n.parse().ok()).collect();
+    (numbers.len() >= 2).then_some(numbers)
 }
 
 /// The scheduler, by settings or by `xl info`; else the release's default.
@@ -271,12 +333,7 @@ fn host(
 }
 
 /// Parameters of the policy.
-fn params(
-    draft: &mut Draft,
-    lists: &HostLists,
-    release: Option<XenVersion>,
-    policy: Option<&Policy>,
-) {
+fn params(draft: &mut Draft, lists: &HostLists, release: &Release, policy: Option<&Policy>) {
     let specs = policy.map_or(&[][..], |p| p.descriptor.params);
     let told = lists.sched.as_ref().map(|sched| &sched.params);
     let mut defaults = Vec::new();
@@ -299,13 +356,22 @@ fn params(
             .assumed
             .push(format!("Xen's defaults of {}", defaults.join(", ")));
     }
-    let Some(release) = release else {
-        draft.assumed.push(format!(
-            "rules of Xen {}: set host.xen and scheduler.version to the host's release",
-            RELEASE.name()
-        ));
-        let unknown = "the release of Xen: `xl info` (`xen_version`)".to_owned();
-        return draft.unknown.push(unknown);
+    let release = match release {
+        Release::Known(release) => release,
+        Release::Other(rules, has) => {
+            return draft.assumed.push(format!(
+                "rules of Xen {}: the host has {has} (`xl info`), which domio does not have",
+                rules.name()
+            ));
+        }
+        Release::Unknown => {
+            draft.assumed.push(format!(
+                "rules of Xen {}: set host.xen and scheduler.version to the host's release",
+                RELEASE.name()
+            ));
+            let unknown = "the release of Xen: `xl info` (`xen_version`)".to_owned();
+            return draft.unknown.push(unknown);
+        }
     };
     let versions = specs.iter().find(|spec| spec.name == "version");
     let has = versions.is_some_and(|spec| match spec.kind {

@@ -4,6 +4,7 @@
 use super::demand::{Guessed, NEVER_RESTS};
 use super::load::{By, Used};
 use super::options::ListOptions;
+use super::snapshots::Changes;
 use crate::draft::domain::Domain;
 use crate::draft::{Draft, Sources, write};
 use crate::xl::HostLists;
@@ -93,26 +94,58 @@ pub(super) fn assumed(
     );
 }
 
+/// What is another host than that of the first list.
+pub(super) fn changed(draft: &mut Draft, changes: &Changes) {
+    let anew: Vec<u16> = changes.fresh.values().flatten().copied().collect();
+    for domain in &draft.domains {
+        if let Some(Some(old)) = changes.fresh.get(&domain.id) {
+            draft.derived.push(format!(
+                "{} was started anew between the lists: id {old} before, {} in the last one, with \
+                 the settings of id {old} where no list has new ones",
+                domain.name, domain.id
+            ));
+        }
+    }
+    let gone = changes.gone.iter().filter(|(id, _)| !anew.contains(id));
+    let gone: Vec<String> = gone.map(|(id, name)| format!("{name} (id {id})")).collect();
+    if !gone.is_empty() {
+        let gone: Vec<&str> = gone.iter().map(String::as_str).collect();
+        draft.derived.push(format!(
+            "without {}: the last list does not have what the first one had",
+            write::listed(&gone)
+        ));
+    }
+}
+
 /// What nothing has told, and what would.
 pub(super) fn unknown(
     draft: &mut Draft,
-    lists: &HostLists,
-    loads: &BTreeMap<u16, (Used, By)>,
+    (lists, options): (&HostLists, &ListOptions),
+    (loads, changes): (&BTreeMap<u16, (Used, By)>, &Changes),
     guessed: &Guessed,
 ) {
     let mut first = Vec::new();
-    let all: Vec<&str> = guessed
-        .busy
-        .values()
-        .chain(guessed.idle.values())
-        .map(String::as_str)
-        .collect();
-    if !all.is_empty() {
-        let how = match lists.times.len() {
-            0 | 1 => "`xl list; sleep 10; xl list`, with --interval 10",
-            _ => "--interval, the seconds from the first list to the last",
+    let is_given = options.interval_ms.is_some();
+    let all = guessed.busy.iter().chain(&guessed.idle);
+    let is_fresh = |id: &u16| is_given && changes.fresh.contains_key(id);
+    let (fresh, others): (Vec<_>, Vec<_>) = all.partition(|(id, _)| is_fresh(id));
+    let names = |of: &[(&u16, &String)]| {
+        let names: Vec<&str> = of.iter().map(|(_, name)| name.as_str()).collect();
+        write::listed(&names)
+    };
+    if !others.is_empty() {
+        let how = match (lists.times.len(), is_given) {
+            (_, true) => "no two lists with the column Time(s) have it; give two that do",
+            (0 | 1, false) => "`xl list; sleep 10; xl list`, with --interval 10",
+            (_, false) => "--interval, the seconds from the first list to the last",
         };
-        first.push(format!("the load of {}: {how}", write::listed(&all)));
+        first.push(format!("the load of {}: {how}", names(&others)));
+    }
+    if !fresh.is_empty() {
+        first.push(format!(
+            "the load of {}, started between the lists: give two lists that both have it",
+            names(&fresh)
+        ));
     }
     first.push(
         "how long a stretch of work is and when it comes, which waits follow from: half a minute \

@@ -42,7 +42,7 @@ batch                                        5   512     2     r-----    1820.0
 root@host:~#
 ";
 
-fn lists(texts: &[&str]) -> HostLists {
+pub(super) fn lists(texts: &[&str]) -> HostLists {
     let mut lists = HostLists::default();
     for text in texts {
         lists.read(text, "host.txt").unwrap();
@@ -50,7 +50,7 @@ fn lists(texts: &[&str]) -> HostLists {
     lists
 }
 
-fn options(interval: Option<u64>) -> ListOptions {
+pub(super) fn options(interval: Option<u64>) -> ListOptions {
     ListOptions {
         command: "domio scenario from-lists host.txt".to_owned(),
         interval_ms: interval.map(|seconds| seconds * 1_000),
@@ -60,7 +60,7 @@ fn options(interval: Option<u64>) -> ListOptions {
     }
 }
 
-fn made(lists: &HostLists, options: &ListOptions) -> OfLists {
+pub(super) fn made(lists: &HostLists, options: &ListOptions) -> OfLists {
     scenario(lists, options, domio_sched::policies()).unwrap()
 }
 
@@ -77,7 +77,7 @@ fn has(text: &str, parts: &[&str]) {
 }
 
 /// The head of a text, without the marks of comments and breaks of lines.
-fn head(text: &str) -> String {
+pub(super) fn head(text: &str) -> String {
     let head = text.lines().take_while(|line| line.starts_with('#'));
     let words = head.flat_map(|line| line.trim_start_matches('#').split_whitespace());
     words.collect::<Vec<_>>().join(" ")

@@ -45,10 +45,23 @@ impl ListKind {
 pub struct CpuTimes {
     /// The file, and the line of the headings.
     pub at: (String, usize),
+    /// Whether it is a `vcpu-list`.
+    pub is_of_vcpus: bool,
+    /// Domains that it names.
+    pub rows: BTreeMap<u16, TimesRow>,
     /// By domain, of `list`.
     pub domains: BTreeMap<u16, u64>,
     /// By vcpu, of `vcpu-list`.
     pub vcpus: BTreeMap<(u16, u16), u64>,
+}
+
+/// A domain in one list.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct TimesRow {
+    /// Its name.
+    pub name: String,
+    /// Number of its vcpus.
+    pub vcpus: u16,
 }
 
 /// All that was printed of a host.
@@ -201,6 +214,7 @@ impl HostLists {
         if table.has(Column::Time) {
             self.times.push(CpuTimes {
                 at: (file.to_owned(), number),
+                is_of_vcpus,
                 ..CpuTimes::default()
             });
         }
@@ -210,7 +224,7 @@ impl HostLists {
     /// What a list tells besides what the domain is.
     fn listed(&mut self, row: &Row<'_>, number: usize, line: &str) -> Result<(), XlError> {
         let id = domid(row.cell(Column::Id), number, line)?;
-        let vcpu = row.cell(Column::Vcpu).and_then(|vcpu| vcpu.parse().ok());
+        let vcpu: Option<u16> = row.cell(Column::Vcpu).and_then(|vcpu| vcpu.parse().ok());
         let state = row.cell(Column::State);
         let is_paused = state.is_some_and(|state| state.contains('p'));
         match vcpu {
@@ -220,6 +234,11 @@ impl HostLists {
         let (Some(word), Some(times)) = (row.cell(Column::Time), self.times.last_mut()) else {
             return Ok(());
         };
+        let listed = times.rows.entry(id).or_default();
+        listed.name.clone_from(&row.name);
+        let vcpus = row.cell(Column::Vcpus).and_then(|n| n.parse().ok());
+        let of_vcpu = vcpu.map(|vcpu| vcpu.saturating_add(1));
+        listed.vcpus = listed.vcpus.max(vcpus.or(of_vcpu).unwrap_or(1));
         let expected = "seconds, as 12.3, in the column Time(s)";
         let ms = milliseconds(word).ok_or_else(|| XlError::new(number, line, expected))?;
         match vcpu {

@@ -375,6 +375,29 @@ fn a_disk_needs_a_driver_domain_that_is_there() {
     }
 }
 
+/// A mistake in Domain-0 is one mistake: the domain is there, so that no driver domain is missing.
+#[test]
+fn a_mistake_in_the_driver_domain_is_one() {
+    for (wrong, says_so) in [
+        (
+            "disk = { kind = \"vdb\", size = \"1G\" }",
+            "there is no kind `vdb`",
+        ),
+        ("disk = { kind = \"vbd\" }", "`size` is missing"),
+        ("disk = \"x\"", "`disk` is a string"),
+        ("vcpus = 0", "`vcpus`"),
+    ] {
+        let text = format!(
+            "run.duration_s = 1\nhost.profile = \"xeon-e5\"\nscheduler.policy = \"credit2\"\n\
+             [[disk]]\nname = \"sda\"\nprofile = \"nvme\"\n\
+             [[domain]]\nname = \"Domain-0\"\n{wrong}\n\
+             [[domain]]\nname = \"g\"\ndisk = {{ kind = \"vbd\", size = \"10G\" }}\n\
+             workload = \"fio\"\njob = \"[j]\"\n"
+        );
+        says(&only(&text), &[says_so], wrong);
+    }
+}
+
 #[test]
 fn overrides_name_a_network_and_a_vif() {
     let scenario = good(BASE);

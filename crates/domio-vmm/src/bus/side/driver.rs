@@ -87,7 +87,9 @@ impl Domains<'_> {
     fn zero(&self, cx: &mut dyn Checker, users: &DeviceUsers) -> Option<usize> {
         let found = self.with_id(DomainId::DOM0);
         let (user, span) = users.all.first()?;
-        if found.is_none() && self.complete {
+        // A domain that something else is wrong with may be the one: that is told already.
+        let is_whole = self.complete && !self.by_name.values().any(Vec::is_empty);
+        if found.is_none() && is_whole {
             cx.tell(
             Mistake::new(
                 Code::MissingKey,

@@ -31,7 +31,7 @@ pub use controller::ControllerProcess;
 pub use datagrams::DatagramSender;
 pub use ffsb::{Ffsb, FfsbConfig, FfsbWeights};
 pub use file_copy::{CopyDirection, FileCopy};
-pub use fio::{Fio, FioConfig, FioFile, FioJob, FioNote, FioProblem};
+pub use fio::{Fio, FioConfig, FioFile, FioJob, FioLeftOut, FioNote, FioProblem};
 pub use io_replay::{IoReplay, RecordedCall, ReplayLoop};
 pub use postmark::{PostMark, PostMarkConfig};
 pub use server::Server;

@@ -2,7 +2,8 @@
 //! `[global]` says holds for the jobs behind.
 
 use super::FioConfig;
-use super::units::{size, time};
+use super::keys::{Other, other};
+use super::units::{percent_of, size, time};
 use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::String;
@@ -35,15 +36,29 @@ pub struct FioNote {
     pub line: usize,
     /// The key.
     pub key: String,
-    /// Whether it is a key of fio, which is not modelled; otherwise nobody knows it.
-    pub is_known: bool,
+    /// What becomes of it.
+    pub why: FioLeftOut,
+}
+
+/// Why a key changes nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FioLeftOut {
+    /// It is of fio's report, and of no request.
+    OfReport,
+    /// It is not modelled: what a job does instead.
+    Instead(&'static str),
+    /// It is no key of fio that is known here.
+    Unknown,
 }
 
 impl fmt::Display for FioNote {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let what = match self.is_known {
-            true => "is not modelled, and changes nothing",
-            false => "is no key that domio knows, and changes nothing",
+        let what = match self.why {
+            FioLeftOut::OfReport => "is of fio's report, and changes no request",
+            FioLeftOut::Instead(what) => {
+                return write!(f, "line {}: {} is left out: {what}", self.line, self.key);
+            }
+            FioLeftOut::Unknown => "is no key that domio knows, and changes nothing",
         };
         write!(f, "line {}: {} {what}", self.line, self.key)
     }
@@ -64,44 +79,6 @@ impl fmt::Display for FioProblem {
     }
 }
 
-/// Keys of fio that change nothing that is modelled, or nothing at all here.
-const UNMODELLED: [&str; 34] = [
-    "allow_file_create",
-    "bwavgtime",
-    "clocksource",
-    "create_on_open",
-    "create_serialize",
-    "description",
-    "directory",
-    "disable_clat",
-    "disable_lat",
-    "disable_slat",
-    "exitall",
-    "fallocate",
-    "filename",
-    "gtod_reduce",
-    "group_reporting",
-    "invalidate",
-    "iodepth_batch",
-    "log_avg_msec",
-    "lat_percentiles",
-    "loops",
-    "name",
-    "new_group",
-    "nice",
-    "norandommap",
-    "per_job_logs",
-    "prio",
-    "ramp_time",
-    "randrepeat",
-    "refill_buffers",
-    "stonewall",
-    "thread",
-    "unlink",
-    "wait_for",
-    "write_bw_log",
-];
-
 /// Engines that wait for each call, and those that keep several in flight.
 const WAITING: [&str; 5] = ["sync", "psync", "vsync", "pvsync", "pvsync2"];
 const IN_FLIGHT: [&str; 3] = ["libaio", "io_uring", "posixaio"];
@@ -114,6 +91,38 @@ struct Draft {
     mix: u32,
     /// Whether both ways are wanted.
     mixed: bool,
+    /// Percent of the size that are read and written in all, where it is given so.
+    io_percent: Option<u32>,
+    /// Rates of reads and of writes: bytes a second, calls a second.
+    rates: [Rates; 2],
+    /// Line of the ways.
+    step_line: usize,
+    /// Line of what flushes each write.
+    sync: Option<usize>,
+    /// Line of a part of random calls, and the percentage.
+    random: Option<(usize, u32)>,
+}
+
+/// Rates of reads and of writes.
+#[derive(Clone, Copy, Default)]
+struct Rates {
+    line: usize,
+    of: [Option<u64>; 2],
+}
+
+impl Rates {
+    /// The rate of a job of such ways.
+    fn of_job(self, reads: bool, writes: bool) -> Result<Option<u64>, (usize, &'static str)> {
+        match (reads, writes, self.of) {
+            (true, false, [rate, _]) | (false, _, [_, rate]) => Ok(rate),
+            (true, true, [read, write]) if read == write => Ok(read),
+            _ => Err((
+                self.line,
+                "a mixed job has one rate for both ways; write a job that reads and one that \
+                 writes, each with its own rate",
+            )),
+        }
+    }
 }
 
 impl FioFile {
@@ -128,13 +137,19 @@ impl FioFile {
             config: FioConfig::DEFAULT,
             mix: 50,
             mixed: false,
+            io_percent: None,
+            rates: [Rates::default(); 2],
+            step_line: 1,
+            sync: None,
+            random: None,
         };
         let mut open: Option<(usize, String, Draft)> = None;
         let mut is_global = false;
         for (i, line) in text.lines().enumerate() {
             let number = i + 1;
-            let line = line.trim();
-            if line.is_empty() || line.starts_with(['#', ';']) {
+            // A comment ends a value, too.
+            let line = line.split(['#', ';']).next().unwrap_or_default().trim();
+            if line.is_empty() {
                 continue;
             }
             if let Some(name) = line.strip_prefix('[') {
@@ -159,13 +174,25 @@ impl FioFile {
             };
             let (key, value) = line.split_once('=').unwrap_or((line, ""));
             let (key, value) = (key.trim(), value.trim());
-            match draft.set(key, value) {
-                Ok(true) => {}
-                Ok(false) => file.notes.push(FioNote {
+            let mut note = |why| {
+                let key = key.to_owned();
+                file.notes.push(FioNote {
                     line: number,
-                    key: key.to_owned(),
-                    is_known: UNMODELLED.contains(&key),
-                }),
+                    key,
+                    why,
+                });
+            };
+            match draft.set(number, key, value) {
+                Ok(true) => {}
+                Ok(false) => match other(key) {
+                    Other::OfReport => note(FioLeftOut::OfReport),
+                    Other::LeftOut(what) => note(FioLeftOut::Instead(what)),
+                    Other::Unknown => note(FioLeftOut::Unknown),
+                    Other::Refused(instead) => {
+                        let why = format!("{key} is not modelled; {instead}");
+                        problems.push(FioProblem { line: number, why });
+                    }
+                },
                 Err(expected) => {
                     let why = format!("{key}={value}: expected {expected}");
                     problems.push(FioProblem { line: number, why });
@@ -193,6 +220,14 @@ impl FioFile {
         if draft.mixed {
             config.reads = draft.mix;
         }
+        if let Some(percent) = draft.io_percent {
+            config.io_size = Some(percent_of(percent, config.size));
+        }
+        for problem in draft.finish(&mut config) {
+            let (line, why) = problem;
+            let why = format!("[{name}]: {why}");
+            problems.push(FioProblem { line, why });
+        }
         match config.fault() {
             Some(fault) => problems.push(FioProblem {
                 line,
@@ -211,24 +246,43 @@ const NUMBER: &str = "a whole number";
 const TIME: &str = "a time, as 30s, 100ms or 50us";
 
 impl Draft {
-    fn set(&mut self, key: &str, value: &str) -> Set {
+    fn set(&mut self, line: usize, key: &str, value: &str) -> Set {
         if value.contains("${") {
             return Err("a value without variables of the environment");
         }
         let config = &mut self.config;
         match key {
-            "rw" | "readwrite" => return self.ways(value),
-            "bs" | "blocksize" => config.block = both(value, size).ok_or(SIZE)?,
-            "size" => config.size = size(value).ok_or(SIZE)?,
-            "io_size" | "io_limit" => config.io_size = Some(size(value).ok_or(SIZE)?),
-            "offset" => config.offset.0 = size(value).ok_or(SIZE)?,
-            "offset_increment" => config.offset.1 = size(value).ok_or(SIZE)?,
+            "rw" | "readwrite" => return self.ways(line, value),
+            "bs" | "blocksize" => config.block = both(value, config.block).ok_or(SIZE)?,
+            "bssplit" | "bsrange" | "blocksize_range" => config.block = one_size(key, value)?,
+            "size" => config.size = bytes(value)?,
+            "io_size" | "io_limit" => match value.strip_suffix('%') {
+                Some(of_size) => self.io_percent = Some(percent(of_size)?),
+                None => config.io_size = Some(size(value).ok_or(SIZE)?),
+            },
+            "offset" => config.offset.0 = bytes(value)?,
+            "offset_increment" => config.offset.1 = bytes(value)?,
             "iodepth" => config.iodepth = number(value)?,
             "numjobs" => config.numjobs = number(value)?,
             "rwmixread" => self.mix = percent(value)?,
             "rwmixwrite" => self.mix = 100 - percent(value)?,
-            "rate" => config.rate = Some(size(value).ok_or(SIZE)?),
-            "rate_iops" => config.rate_iops = Some(number(value)?.into()),
+            "rate" => self.rates[0] = rates(line, value, size).ok_or(SIZE)?,
+            "rate_iops" => {
+                let of = |value: &str| value.parse::<u32>().ok().map(u64::from);
+                self.rates[1] = rates(line, value, of).ok_or(NUMBER)?;
+            }
+            "sync" | "dsync" => self.sync = is_sync(value)?.then_some(line),
+            "percentage_random" => self.random = Some((line, percent(value)?)),
+            "random_distribution" => {
+                if !(value == "random" || value.starts_with("random:")) {
+                    return Err(
+                        "random: places are drawn evenly, and no other distribution is \
+                                modelled; a job of its own for the part that is asked for often \
+                                (offset, size) comes nearest",
+                    );
+                }
+            }
+            "random_generator" => {}
             "thinktime" => {
                 config.think.0 = time(value, Duration::from_micros(1)).ok_or(TIME)?;
             }
@@ -249,8 +303,48 @@ impl Draft {
         Ok(true)
     }
 
-    fn ways(&mut self, value: &str) -> Set {
-        let (random, reads) = match value {
+    /// What the keys of a job come to together; what is wrong, with lines.
+    fn finish(&self, config: &mut FioConfig) -> Vec<(usize, &'static str)> {
+        let (reads, writes) = (config.reads > 0, config.reads < 100);
+        let mut wrong = Vec::new();
+        let [bytes, calls] = self.rates.map(|rates| rates.of_job(reads, writes));
+        for (rate, found) in [(&mut config.rate, bytes), (&mut config.rate_iops, calls)] {
+            match found {
+                Ok(found) => *rate = found,
+                Err(problem) => wrong.push(problem),
+            }
+        }
+        if let Some(line) = self.sync.filter(|_| writes) {
+            wrong.push((
+                line,
+                "writes that end on the disk (O_SYNC) are not modelled; fsync=1 flushes the file \
+                 behind each write, which comes nearest",
+            ));
+        }
+        if let Some((line, percent)) = self.random {
+            let is_all = percent == 100;
+            if config.random != is_all && !(percent == 0 && !config.random) {
+                wrong.push((
+                    line,
+                    "a job is random or not: write percentage_random=100 or none, and a job for \
+                     each part",
+                ));
+            }
+        }
+        let largest = config.block.0.max(config.block.1);
+        let back = config.step.unsigned_abs();
+        if config.step < 0 && (back <= largest || back > config.size) {
+            wrong.push((
+                self.step_line,
+                "rw=read:-8k has to go back by more than a block (bs), and by no more than size",
+            ));
+        }
+        wrong
+    }
+
+    fn ways(&mut self, line: usize, value: &str) -> Set {
+        let (ways, step) = value.split_once(':').unwrap_or((value, ""));
+        let (random, reads) = match ways.trim() {
             "read" => (false, Some(100)),
             "write" => (false, Some(0)),
             "rw" | "readwrite" => (false, None),
@@ -259,6 +353,21 @@ impl Draft {
             "randrw" => (true, None),
             _ => return Err("read, write, rw, randread, randwrite or randrw"),
         };
+        self.config.step = match (step.trim(), random) {
+            ("", _) | ("1", true) => 0,
+            (_, true) => {
+                return Err("randread, randwrite or randrw alone: each call draws its place");
+            }
+            (step, false) => {
+                let (sign, bytes) = match step.strip_prefix('-') {
+                    Some(bytes) => (-1, bytes),
+                    None => (1, step),
+                };
+                let bytes = size(bytes).and_then(|bytes| i64::try_from(bytes).ok());
+                sign * bytes.ok_or("a size behind the colon, as rw=read:8k or rw=read:-8k")?
+            }
+        };
+        self.step_line = line;
         self.mixed = reads.is_none();
         self.config.random = random;
         self.config.reads = reads.unwrap_or(self.mix);
@@ -266,15 +375,87 @@ impl Draft {
     }
 }
 
-/// A value for reads and one for writes; one alone is for both.
-fn both(value: &str, of: fn(&str) -> Option<u64>) -> Option<(u64, u64)> {
-    let mut values = value.split(',').map(str::trim);
-    let first = of(values.next()?)?;
-    let second = match values.next() {
-        Some(second) => of(second)?,
-        None => first,
+/// Sizes of reads and of writes: one alone is for both, and one that is left out stays what it was.
+/// A third one, of trims, has no calls.
+fn both(value: &str, before: (u64, u64)) -> Option<(u64, u64)> {
+    let values: Vec<&str> = value.split(',').map(str::trim).collect();
+    let or = |text: &str, before| match text {
+        "" => Some(before),
+        text => size(text),
     };
-    Some((first, second))
+    match values[..] {
+        [one] => size(one).map(|size| (size, size)),
+        [read, write] => Some((or(read, before.0)?, or(write, before.1)?)),
+        [read, write, trim] => {
+            or(trim, 0)?;
+            Some((or(read, before.0)?, or(write, before.1)?))
+        }
+        _ => None,
+    }
+}
+
+/// Rates of reads and of writes, likewise; one that is left out is no limit.
+fn rates(line: usize, value: &str, of: fn(&str) -> Option<u64>) -> Option<Rates> {
+    let values: Vec<&str> = value.split(',').map(str::trim).collect();
+    let rate = |text: &str| match text {
+        "" => Some(None),
+        text => of(text).map(Some),
+    };
+    let of = match values[..] {
+        [one] => [Some(of(one)?); 2],
+        [read, write] => [rate(read)?, rate(write)?],
+        [read, write, trim] => {
+            rate(trim)?;
+            [rate(read)?, rate(write)?]
+        }
+        _ => return None,
+    };
+    Some(Rates { line, of })
+}
+
+/// The one size that a mix or a range of sizes has; others are refused.
+fn one_size(key: &str, value: &str) -> Result<(u64, u64), &'static str> {
+    let (between, by) = match key {
+        "bssplit" => (':', '/'),
+        _ => ('-', '-'),
+    };
+    let one = |part: &str| -> Option<u64> {
+        let mut sizes = part.split(between).map(|entry| {
+            let bytes = entry.split(by).next().unwrap_or_default();
+            size(bytes.trim())
+        });
+        let first = sizes.next()??;
+        sizes.all(|other| other == Some(first)).then_some(first)
+    };
+    let sizes: Option<Vec<u64>> = value.split(',').map(one).collect();
+    match sizes.as_deref() {
+        Some([both]) => Ok((*both, *both)),
+        Some([read, write] | [read, write, _]) => Ok((*read, *write)),
+        _ => Err(
+            "one size (bs): a job with calls of several sizes is not modelled; a job for \
+                  each size, with rates in the ratio of the mix, comes nearest",
+        ),
+    }
+}
+
+/// Whether each write is to end on the disk.
+fn is_sync(value: &str) -> Result<bool, &'static str> {
+    match value {
+        "" | "1" | "sync" | "dsync" => Ok(true),
+        "0" | "none" => Ok(false),
+        _ => Err("0, none, 1, sync or dsync"),
+    }
+}
+
+/// A size in bytes, of a part of the disk or the file.
+fn bytes(value: &str) -> Result<u64, &'static str> {
+    match value.ends_with('%') {
+        true => Err(
+            "a size in bytes, as 4g: a percentage is one of the file or the device, whose size a \
+             job does not know",
+        ),
+        false => size(value).ok_or(SIZE),
+    }
 }
 
 fn number(value: &str) -> Result<u32, &'static str> {

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `mod` | what a job is, and the program |
 //! | `job` | the reader of job files |
+//! | `keys` | keys that are left out or refused |
 //! | `units` | sizes and times as fio writes them |
 //!
 //! A process has one call under way. A job that keeps several in flight (`iodepth`, with an
@@ -17,11 +18,12 @@
 //! ([`Fio::on_a_file`]): fio lays its files down before the time of a job begins.
 
 mod job;
+mod keys;
 #[cfg(test)]
 mod tests;
 mod units;
 
-pub use job::{FioFile, FioJob, FioNote, FioProblem};
+pub use job::{FioFile, FioJob, FioLeftOut, FioNote, FioProblem};
 
 use crate::process::{Context, FileId, Op, Prepare, Program, What};
 use domio_core::{Duration, Instant};
@@ -38,6 +40,9 @@ pub struct FioConfig {
     pub reads: u32,
     /// Whether each call is at a place of its own (`rw=randread` and others).
     pub random: bool,
+    /// Bytes from the end of a call to the begin of the next one where they are not random
+    /// (`rw=read:8k`); with less than 0 calls go from the end to the begin (`rw=read:-8k`).
+    pub step: i64,
     /// Bytes of a call that reads, and of one that writes (`bs`), over 0.
     pub block: (u64, u64),
     /// First byte (`offset`), and how much further on each clone begins (`offset_increment`).
@@ -78,6 +83,7 @@ impl FioConfig {
     pub const DEFAULT: FioConfig = FioConfig {
         reads: 100,
         random: false,
+        step: 0,
         block: (4096, 4096),
         offset: (0, 0),
         size: 1 << 30,
@@ -110,6 +116,22 @@ impl FioConfig {
         let clones = u64::from(self.numjobs.max(1) - 1);
         let last = offset.saturating_add(increment.saturating_mul(clones));
         last.saturating_add(self.size)
+    }
+
+    /// First byte of sequential call `number` of one way, from the first that is used.
+    fn place(&self, number: u64, block: u64) -> u64 {
+        let step = self.step.unsigned_abs();
+        if self.step >= 0 {
+            let stride = block.saturating_add(step);
+            let places = match step {
+                0 => self.size / block,
+                _ => self.size.saturating_sub(block) / stride + 1,
+            };
+            return number % places.max(1) * stride;
+        }
+        // From the last place down; a step back is longer than a block.
+        let (last, stride) = (self.size.saturating_sub(step), step.saturating_sub(block));
+        last - number % (last / stride.max(1) + 1) * stride
     }
 
     /// The files of all clones of a job that does not work on the disk itself, as job number
@@ -276,17 +298,16 @@ impl Fio {
         };
         let (read, write) = self.config.block;
         let block = if reads { read } else { write };
-        let places = (self.config.size / block).max(1);
         let place = match self.config.random {
-            true => self.random.below(places),
+            true => self.random.below((self.config.size / block).max(1)) * block,
             false => {
                 let calls = &mut self.calls[usize::from(!reads)];
-                let place = *calls % places;
+                let place = self.config.place(*calls, block);
                 *calls += u64::from(self.config.lanes());
                 place
             }
         };
-        let offset = self.begin.saturating_add(place * block);
+        let offset = self.begin.saturating_add(place);
         let what = match reads {
             true => What::Read {
                 offset,

@@ -3,6 +3,7 @@
 use super::units::{size, time};
 use super::{Fio, FioConfig, FioFile};
 use crate::process::{Context, FileId, Op, Program, What};
+use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -212,10 +213,104 @@ fn keys_without_effect_are_told_with_their_lines() {
     assert_eq!(
         told,
         [
-            "line 3: group_reporting is not modelled, and changes nothing",
+            "line 3: group_reporting is of fio's report, and changes no request",
             "line 4: banana is no key that domio knows, and changes nothing",
         ]
     );
+}
+
+/// A comment may be behind a value, as in fio.
+#[test]
+fn comments_end_values() {
+    let config = job("[j] ; a job\nrw=randread # at random\nbs=8k   ; small ones\nsize=1m;\n");
+    assert_eq!(
+        (config.random, config.block.0, config.size),
+        (true, 8192, 1 << 20)
+    );
+}
+
+#[test]
+fn each_way_has_its_own_value() {
+    let rates = |rw: &str| {
+        let config = job(&format!("[j]\nrw={rw}\nrate=1m,2m,3m\nrate_iops=,50\n"));
+        (config.rate, config.rate_iops)
+    };
+    assert_eq!(rates("randread"), (Some(1 << 20), None));
+    assert_eq!(rates("write"), (Some(2 << 20), Some(50)));
+    let why = FioFile::read("[j]\nrw=rw\nrate=1m,2m\n").unwrap_err();
+    assert!(
+        why[0].line == 3 && why[0].why.contains("one rate for both ways"),
+        "{why:?}"
+    );
+    assert_eq!(job("[j]\nrw=rw\nrate=1m,1m\n").rate, Some(1 << 20));
+    assert_eq!(job("[j]\nbs=,8k\n").block, (4096, 8192));
+    assert_eq!(job("[j]\nsize=8m\nio_size=50%\n").io_size, Some(4 << 20));
+}
+
+/// `rw=read:8k` leaves 8 KiB out behind each call; a negative step goes from the end to the begin.
+#[test]
+fn sequential_jobs_may_leave_out_or_go_back() {
+    let places = |text| {
+        let calls = run(job(text), 0);
+        offsets(&calls)
+    };
+    assert_eq!(
+        places("[j]\nrw=read:4k\nsize=16k\nio_size=12k\n"),
+        [0, 8192, 0]
+    );
+    assert_eq!(
+        places("[j]\nrw=read:-8k\nsize=16k\nio_size=16k\n"),
+        [8192, 4096, 0, 8192]
+    );
+    let why = FioFile::read("[j]\nrw=read:-4k\n").unwrap_err();
+    assert!(why[0].why.contains("more than a block"), "{why:?}");
+}
+
+/// What would make other requests is refused, each in its line, with what comes nearest.
+#[test]
+fn keys_that_make_other_requests_are_refused() {
+    for (lines, says) in [
+        ("bssplit=4k/10:1m/90", "a job for each size"),
+        ("bsrange=4k-64k", "a job for each size"),
+        ("rw=randread\nrandom_distribution=zipf:1.2", "drawn evenly"),
+        ("rw=randrw\npercentage_random=50", "a job for each part"),
+        ("rw=write\nsync=1", "fsync=1"),
+        ("rw=write\nsync=dsync", "fsync=1"),
+        ("size=50%", "a size in bytes"),
+        ("rw=randread:8", "draws its place"),
+        ("nrfiles=10", "use numjobs"),
+        ("zonemode=zbd", "no zones"),
+        ("verify=crc32c", "not read again"),
+        ("read_iolog=x", "io-replay"),
+    ] {
+        let text = format!("[j]\n{lines}\n");
+        let why = FioFile::read(&text).expect_err(lines);
+        assert_eq!(why.len(), 1, "{why:?}");
+        assert_eq!(why[0].line, text.lines().count(), "{why:?}");
+        assert!(why[0].why.contains(says), "{lines}: {why:?}");
+    }
+    // Where they change nothing, they are taken.
+    for (lines, block) in [
+        ("bssplit=8k/100", (8192, 8192)),
+        ("bsrange=8k-8k,16k-16k", (8192, 16384)),
+        ("rw=read\nsync=1", (4096, 4096)),
+        ("rw=randread\npercentage_random=100", (4096, 4096)),
+        ("rw=randread\nrandom_distribution=random", (4096, 4096)),
+    ] {
+        let file = FioFile::read(&format!("[j]\n{lines}\n")).expect(lines);
+        assert_eq!(
+            (file.jobs[0].config.block, file.notes.len()),
+            (block, 0),
+            "{lines}"
+        );
+    }
+    // What is left out is named, with what a job does instead.
+    let file = FioFile::read("[j]\nstonewall\nloops=3\n").unwrap();
+    assert_eq!(
+        file.notes[0].to_string(),
+        "line 2: stonewall is left out: all jobs begin together: use startdelay"
+    );
+    assert_eq!(file.notes.len(), 2);
 }
 
 #[test]
@@ -280,6 +375,9 @@ fn no_text_does_harm() {
         "randrw",
         "iodepth=",
         "rate=",
+        "rw=read:-",
+        "bssplit=4k/",
+        ",",
         "é",
         ";",
         "${X}",

@@ -43,3 +43,9 @@ pub fn time(text: &str, alone: Duration) -> Option<Duration> {
     };
     number.checked_mul(ns).map(Duration::from_nanos)
 }
+
+/// So many percent of `whole`, rounded down.
+pub fn percent_of(percent: u32, whole: u64) -> u64 {
+    let part = u128::from(whole) * u128::from(percent) / 100;
+    u64::try_from(part).unwrap_or(u64::MAX)
+}
