@@ -201,10 +201,16 @@ fn what_is_kept_is_listed_and_shown() {
     }
     let caught = "ongaro.debit.9ms-caught";
     domio(&folder)
-        .args(["results", "list"])
+        .args(["results", "list", "--long"])
         .assert()
         .success()
         .stdout(contains("this program").and(contains(caught)));
+    domio(&folder)
+        .args(["results", "list"])
+        .assert()
+        .success()
+        .stdout(contains("ongaro.debit ").and(contains(caught).not()))
+        .stdout(contains("out/results.sqlite takes ").and(contains("domio results prune")));
     let two = json_of(&folder, &["results", "list", caught, "--json"]);
     assert_eq!(
         two["results"].as_array().unwrap().len(),

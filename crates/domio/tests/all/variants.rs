@@ -295,7 +295,7 @@ fn tables_are_chosen_by_figures_and_domains_are_sorted_by_them() {
     let told = text(domio(&folder).args(&asked).assert());
     assert!(told.contains("\nshare [% of one pcpu]\n"), "{told}");
     assert!(
-        told.contains("\nwake to run, p99\n") && !told.contains("95 %\n"),
+        told.contains("\nwake to run, p99\n") && !told.contains("p95\n"),
         "{told}"
     );
     let place = |name: &str| told.find(&format!("\n{name} ")).unwrap();
