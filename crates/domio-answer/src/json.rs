@@ -13,6 +13,7 @@ use crate::column::{Column, ColumnKind, Holds};
 use crate::file::text;
 use crate::table::Table;
 use serde::ser::{Serialize, SerializeMap, Serializer};
+use std::io::Write;
 
 /// A list of rows.
 struct Rows<'a> {
@@ -130,5 +131,24 @@ impl Serialize for Answered {
         let findings: Vec<&str> = self.findings.iter().map(|f| f.text.as_str()).collect();
         map.serialize_entry("findings", &findings)?;
         map.end()
+    }
+}
+
+impl Answered {
+    /// Writes the answer as JSON on one line, without the end of the line. Whatever `to` is, the
+    /// code is compiled in this crate, and so optimised for a command that answers many times.
+    ///
+    /// # Errors
+    /// Those of `to`.
+    pub fn write_line(&self, to: &mut dyn Write) -> serde_json::Result<()> {
+        serde_json::to_writer(to, self)
+    }
+
+    /// Writes the answer as JSON with a line for each value, without the end of the last.
+    ///
+    /// # Errors
+    /// Those of `to`.
+    pub fn write_pretty(&self, to: &mut dyn Write) -> serde_json::Result<()> {
+        serde_json::to_writer_pretty(to, self)
     }
 }

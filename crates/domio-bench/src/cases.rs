@@ -1,6 +1,6 @@
 //! What is measured, against what, and how good it has to be.
 
-use crate::{blocks, drive, hosts, monitor, plain, stream};
+use crate::{blocks, drive, hosts, monitor, plain, program, stream};
 use domio_sim::hold;
 
 /// A piece of work whose speed is compared with a plain loop's.
@@ -197,6 +197,33 @@ pub const BENCHES: &[Bench] = &[
         work: || times(MON_RUNS, monitor::sampled),
         baseline: || times(MON_RUNS, monitor::read),
         at_least: 0.25,
+        floor: None,
+    },
+    // `domio trace summary` of the program that users get, against `b2sum` on the same bytes: a
+    // gigabyte of xentrace in 9 times the processor time.
+    Bench {
+        name: "read-xentrace",
+        unit: "bytes",
+        work: program::read_xentrace,
+        baseline: program::hash_xentrace,
+        at_least: 1.0 / 9.0,
+        floor: None,
+    },
+    Bench {
+        name: "read-own",
+        unit: "bytes",
+        work: program::read_own,
+        baseline: program::hash_own,
+        at_least: 1.0 / 9.0,
+        floor: None,
+    },
+    // Lines of text, of which each number is read.
+    Bench {
+        name: "read-block",
+        unit: "bytes",
+        work: program::read_block,
+        baseline: program::hash_block,
+        at_least: 1.0 / 20.0,
         floor: None,
     },
 ];

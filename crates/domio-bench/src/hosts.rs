@@ -6,7 +6,7 @@ use domio_core::{
 };
 use domio_meter::Sampler;
 use domio_sim::Outcome;
-use domio_trace::{TraceHeader, TraceWriter};
+use domio_trace::{TraceHeader, TraceWriter, XentraceWriter};
 use domio_vmm::config::{
     Distribution, DomainConfig, GuestConfig, HostConfig, VcpuConfig, Workload,
 };
@@ -141,6 +141,13 @@ pub fn run_sampled(config: &HostConfig, seconds: u64) -> Done {
 pub fn trace(config: &HostConfig, seconds: u64) -> Vec<u8> {
     let header = TraceHeader::default();
     let mut trace = TraceWriter::new(Vec::new(), &header).expect("memory takes everything");
+    run(config, &mut trace, seconds);
+    trace.finish().expect("memory takes everything")
+}
+
+/// The same as a xentrace file.
+pub fn xentrace(config: &HostConfig, seconds: u64) -> Vec<u8> {
+    let mut trace = XentraceWriter::new(Vec::new(), 1_000_000_000).expect("a frequency");
     run(config, &mut trace, seconds);
     trace.finish().expect("memory takes everything")
 }

@@ -308,8 +308,8 @@ pub enum Says {
         /// What the cap leaves the actor's domain, with a sign; the lowest value for "no cap".
         budget: Option<u8>,
     },
-    /// What is left of the budget that the actor has of its own for this period, in nanoseconds with
-    /// a sign. With nothing left the policy does not run the actor until the budget is filled up.
+    /// What is left of the actor's own budget for this period, in nanoseconds with a sign. With
+    /// nothing left the policy does not run the actor until the budget is filled up.
     Budget {
         /// That time.
         left: u8,

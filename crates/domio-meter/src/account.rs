@@ -59,9 +59,9 @@ pub(crate) struct Sums {
     pub(crate) wakeups: u64,
 }
 
-/// Whether a vcpu was offline that had been put to sleep while it ran or was runnable: by its cap, or
-/// because somebody paused its domain. Xen records no difference. One that was not brought up yet,
-/// or was blocked before, would not have run.
+/// Whether a vcpu was offline that had been put to sleep while it ran or was runnable: by its cap,
+/// or because somebody paused its domain. Xen records no difference. One that was not brought up
+/// yet, or was blocked before, would not have run.
 #[inline]
 pub(crate) fn is_parked(passed: &StayPassed) -> bool {
     let could_run = matches!(passed.after, Runstate::Running | Runstate::Runnable);

@@ -95,8 +95,8 @@ pub fn drops(samples: &[Sample]) -> Vec<(String, Estimate)> {
     places.into_iter().filter_map(estimate).collect()
 }
 
-/// Every figure of `measures` of `domains` under each of the variants, in the order of figures, then
-/// domains.
+/// Every figure of `measures` of `domains` under each of the variants, in the order of figures,
+/// then domains.
 pub fn comparisons(
     measures: &Measures,
     domains: &[String],

@@ -5,9 +5,12 @@ use std::io::{self, Read};
 /// First size of the buffer; it grows only to what [`ByteStream::fill`] is asked for.
 const BUFFER: usize = 256 * 1024;
 
-/// Reads ahead from `R`; the caller looks at bytes before it takes them.
-pub(crate) struct ByteStream<R> {
-    read: R,
+/// Reads ahead from an input; the caller looks at bytes before it takes them.
+///
+/// The input comes with each call that may read, and is the same in all of them. Decoders have no
+/// type parameter for the input therefore: their code is compiled in this crate, and optimised as
+/// this crate is.
+pub(crate) struct ByteStream {
     buffer: Vec<u8>,
     start: usize,
     end: usize,
@@ -16,10 +19,9 @@ pub(crate) struct ByteStream<R> {
     at_end: bool,
 }
 
-impl<R: Read> ByteStream<R> {
-    pub(crate) fn new(read: R) -> Self {
+impl ByteStream {
+    pub(crate) fn new() -> Self {
         ByteStream {
-            read,
             buffer: vec![0; BUFFER],
             start: 0,
             end: 0,
@@ -39,16 +41,17 @@ impl<R: Read> ByteStream<R> {
         &self.buffer[self.start..self.end]
     }
 
-    /// The next bytes, at least `n` of them unless the file ends before. The caller bounds `n`.
+    /// The next bytes of `read`, at least `n` of them unless the file ends before. The caller bounds
+    /// `n`.
     #[inline]
-    pub(crate) fn fill(&mut self, n: usize) -> io::Result<&[u8]> {
+    pub(crate) fn fill(&mut self, read: &mut dyn Read, n: usize) -> io::Result<&[u8]> {
         if self.end - self.start < n && !self.at_end {
-            self.read_more(n)?;
+            self.read_more(read, n)?;
         }
         Ok(self.buffered())
     }
 
-    fn read_more(&mut self, n: usize) -> io::Result<()> {
+    fn read_more(&mut self, read: &mut dyn Read, n: usize) -> io::Result<()> {
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;
         self.start = 0;
@@ -56,7 +59,7 @@ impl<R: Read> ByteStream<R> {
             self.buffer.resize(n, 0);
         }
         while self.end < n {
-            match self.read.read(&mut self.buffer[self.end..]) {
+            match read.read(&mut self.buffer[self.end..]) {
                 Ok(0) => {
                     self.at_end = true;
                     break;
@@ -81,17 +84,15 @@ impl<R: Read> ByteStream<R> {
 /// The little-endian u32 at `at`; the caller has checked the length.
 #[inline]
 pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
-    let mut b = [0; 4];
-    b.copy_from_slice(&bytes[at..at + 4]);
-    u32::from_le_bytes(b)
+    let four = bytes[at..].first_chunk();
+    u32::from_le_bytes(*four.expect("four bytes from there on"))
 }
 
 /// The little-endian u64 at `at`; the caller has checked the length.
 #[inline]
 pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
-    let mut b = [0; 8];
-    b.copy_from_slice(&bytes[at..at + 8]);
-    u64::from_le_bytes(b)
+    let eight = bytes[at..].first_chunk();
+    u64::from_le_bytes(*eight.expect("eight bytes from there on"))
 }
 
 #[cfg(test)]
@@ -115,11 +116,16 @@ mod tests {
     #[test]
     fn pieces_are_whole_although_the_input_drips() {
         let data: Vec<u8> = (0..=255).collect();
-        let mut s = ByteStream::new(Drip(&data));
-        assert_eq!(s.fill(100).unwrap().len(), 100);
+        let mut drip = Drip(&data);
+        let mut s = ByteStream::new();
+        assert_eq!(s.fill(&mut drip, 100).unwrap().len(), 100);
         s.consume(99);
         assert_eq!(s.offset(), 99);
-        assert_eq!(s.fill(157).unwrap(), &data[99..]);
-        assert_eq!(s.fill(158).unwrap().len(), 157, "the file has no more");
+        assert_eq!(s.fill(&mut drip, 157).unwrap(), &data[99..]);
+        assert_eq!(
+            s.fill(&mut drip, 158).unwrap().len(),
+            157,
+            "the file has no more"
+        );
     }
 }

@@ -1,6 +1,5 @@
 //! CSV: one row a record, or one row a runstate interval.
 
-use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use domio_core::{ActorId, Names, Record, Sink};
@@ -12,108 +11,174 @@ use crate::{Interval, Intervals};
 /// actor where there is one, the actor's runstates before and after where they change, and the
 /// fields that the class declares, as `name=value` with a semicolon between two. The name of a
 /// field ends with its unit ("ran_ns"). A record that nobody declares has its words as fields.
-pub struct CsvRecords<W: Write>(Rows<W>);
+pub struct CsvRecords<W: Write> {
+    out: W,
+    rows: Rows,
+}
 
 /// Writes every completed runstate interval as a row: start, end and length in nanoseconds, domain,
 /// vcpu, runstate ("unknown" where records are missing), the runstates before and after, and the
 /// pcpu that recorded the start.
 pub struct CsvIntervals<W: Write> {
-    rows: Rows<W>,
+    out: W,
+    rows: Rows,
     intervals: Intervals,
     names: Names,
 }
 
-/// A CSV file that keeps its first error.
-struct Rows<W: Write> {
-    csv: csv::Writer<W>,
+/// Bytes that are written at once.
+const AT_ONCE: usize = 1 << 16;
+
+/// A CSV file that keeps its first error. It is the same for every output, and compiled here.
+struct Rows {
+    /// Rows that wait to be written.
+    buffer: Vec<u8>,
     rows: u64,
-    error: Option<csv::Error>,
+    error: Option<io::Error>,
 }
 
-impl<W: Write> Rows<W> {
-    fn new(out: W, header: &[&str]) -> Self {
-        let mut rows = Rows {
-            csv: csv::Writer::from_writer(out),
-            rows: 0,
-            error: None,
-        };
-        rows.write(header);
-        rows.rows = 0;
-        rows
+/// A row to which fields are added, one after the other.
+struct Row<'r> {
+    buffer: &'r mut Vec<u8>,
+    /// Whether a field is there.
+    begun: bool,
+}
+
+impl Row<'_> {
+    fn text(&mut self, text: &str) -> &mut Self {
+        self.next();
+        if text.contains(['"', ',', '\r', '\n']) {
+            let quoted = text.replace('"', "\"\"");
+            self.buffer.push(b'"');
+            self.buffer.extend_from_slice(quoted.as_bytes());
+            self.buffer.push(b'"');
+        } else {
+            self.buffer.extend_from_slice(text.as_bytes());
+        }
+        self
     }
 
-    fn write<T: AsRef<[u8]>>(&mut self, row: &[T]) {
+    fn number(&mut self, number: impl Into<u64>) -> &mut Self {
+        self.next();
+        let number: u64 = number.into();
+        write!(self.buffer, "{number}").expect("a vector has room");
+        self
+    }
+
+    /// Domain and index of the vcpu that `id` is, empty for nobody.
+    fn actor(&mut self, names: &Names, id: ActorId) -> &mut Self {
+        match names.vcpu(id) {
+            Some(name) => self.number(name.domain.0).number(name.index),
+            None => self.text("").text(""),
+        }
+    }
+
+    fn next(&mut self) {
+        if std::mem::replace(&mut self.begun, true) {
+            self.buffer.push(b',');
+        }
+    }
+}
+
+impl Rows {
+    fn new(header: &[&str]) -> Self {
+        Rows {
+            buffer: (header.join(",") + "\n").into_bytes(),
+            rows: 0,
+            error: None,
+        }
+    }
+
+    /// Adds the row of which `fill` adds the fields.
+    fn row(&mut self, fill: impl FnOnce(&mut Row<'_>)) {
         if self.error.is_none() {
-            self.error = self.csv.write_record(row).err();
+            fill(&mut Row {
+                buffer: &mut self.buffer,
+                begun: false,
+            });
+            self.buffer.push(b'\n');
             self.rows += 1;
         }
     }
 
-    fn finish(mut self) -> io::Result<W> {
-        if let Some(e) = self.error.take() {
-            // The library's own conversion hides the kind of the error, by which callers tell an
-            // output that nobody reads any more.
-            return Err(match e.into_kind() {
-                csv::ErrorKind::Io(e) => e,
-                kind => io::Error::other(format!("{kind:?}")),
-            });
+    /// Writes the rows that wait, if they are enough.
+    fn write(&mut self, out: &mut dyn Write) {
+        if self.buffer.len() >= AT_ONCE {
+            self.write_all(out);
         }
-        self.csv.into_inner().map_err(|e| e.into_error())
+    }
+
+    fn write_all(&mut self, out: &mut dyn Write) {
+        if self.error.is_none() {
+            self.error = out.write_all(&self.buffer).err();
+        }
+        self.buffer.clear();
+    }
+
+    fn finish(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        self.write_all(out);
+        match self.error.take() {
+            Some(error) => Err(error),
+            None => out.flush(),
+        }
+    }
+
+    fn record(&mut self, out: &mut dyn Write, names: &Names, r: &Record) {
+        let (old, new) = match r.changes()[0] {
+            Some((_, old, new)) => (old.name(), new.name()),
+            None => ("", ""),
+        };
+        let class = names.class(r.class).map_or("", |class| class.name);
+        self.row(|row| {
+            row.number(r.at.as_nanos()).number(r.pcpu.0).text(class);
+            row.text(&record_name(names, r)).actor(names, r.actor);
+            row.text(old).text(new).text(&fields(names, r));
+        });
+        self.write(out);
+    }
+
+    fn interval(&mut self, names: &Names, i: &Interval) {
+        self.row(|row| {
+            row.number(i.start.as_nanos()).number(i.end.as_nanos());
+            row.number(i.end.saturating_since(i.start).as_nanos());
+            row.actor(names, i.actor);
+            row.text(i.state.map_or("unknown", |s| s.name()));
+            row.text(i.after.name()).text(i.next.name());
+            row.number(i.pcpu.0);
+        });
     }
 }
 
 impl<W: Write> CsvRecords<W> {
     /// Writes the column names to `out`, which needs no buffer of its own.
     pub fn new(out: W) -> Self {
-        CsvRecords(Rows::new(
+        let columns = [
+            "time_ns", "pcpu", "class", "record", "domain", "vcpu", "old", "new", "fields",
+        ];
+        CsvRecords {
             out,
-            &[
-                "time_ns", "pcpu", "class", "record", "domain", "vcpu", "old", "new", "fields",
-            ],
-        ))
+            rows: Rows::new(&columns),
+        }
     }
 
     /// Rows written, without the column names.
     pub fn rows(&self) -> u64 {
-        self.0.rows
+        self.rows.rows
     }
 
     /// Writes what is left and returns the output.
     ///
     /// # Errors
     /// The first error of any write since the start.
-    pub fn finish(self) -> io::Result<W> {
-        self.0.finish()
+    pub fn finish(mut self) -> io::Result<W> {
+        self.rows.finish(&mut self.out)?;
+        Ok(self.out)
     }
 }
 
 impl<W: Write> Sink for CsvRecords<W> {
-    fn record(&mut self, names: &Names, r: &Record) {
-        let (old, new) = match r.changes()[0] {
-            Some((_, old, new)) => (old.name(), new.name()),
-            None => ("", ""),
-        };
-        let [domain, vcpu] = actor(names, r.actor);
-        let class = names.class(r.class).map_or("", |class| class.name);
-        self.0.write(&[
-            r.at.as_nanos().to_string(),
-            r.pcpu.0.to_string(),
-            class.to_owned(),
-            record_name(names, r).into_owned(),
-            domain,
-            vcpu,
-            old.to_owned(),
-            new.to_owned(),
-            fields(names, r),
-        ]);
-    }
-}
-
-/// Domain and index of the vcpu that `id` is, empty for nobody.
-fn actor(names: &Names, id: ActorId) -> [String; 2] {
-    match names.vcpu(id) {
-        Some(name) => [name.domain.0.to_string(), name.index.to_string()],
-        None => [String::new(), String::new()],
+    fn record(&mut self, names: &Names, record: &Record) {
+        self.rows.record(&mut self.out, names, record);
     }
 }
 
@@ -126,7 +191,7 @@ fn fields(names: &Names, r: &Record) -> String {
             Value::Number(number) => number.to_string(),
             Value::Name(name) => name.into_owned(),
         };
-        write!(out, "{between}{name}{unit}={value}").expect("writing to a string cannot fail");
+        out += &format!("{between}{name}{unit}={value}");
     };
     match names.declared(r) {
         Some(declared) => {
@@ -158,7 +223,8 @@ impl<W: Write> CsvIntervals<W> {
             "pcpu",
         ];
         CsvIntervals {
-            rows: Rows::new(out, &columns),
+            out,
+            rows: Rows::new(&columns),
             intervals: Intervals::new(),
             names: Names::new(),
         }
@@ -174,9 +240,9 @@ impl<W: Write> CsvIntervals<W> {
     /// # Errors
     /// The first error of any write since the start.
     pub fn finish(mut self) -> io::Result<W> {
-        let (rows, names) = (&mut self.rows, &self.names);
-        self.intervals.finish(|i| write(rows, names, i));
-        self.rows.finish()
+        end_intervals(self.intervals, &mut self.rows, &self.names);
+        self.rows.finish(&mut self.out)?;
+        Ok(self.out)
     }
 }
 
@@ -185,25 +251,19 @@ impl<W: Write> Sink for CsvIntervals<W> {
         if self.names.actors().len() < names.actors().len() {
             self.names.clone_from(names);
         }
-        let rows = &mut self.rows;
-        self.intervals.feed(r, |i| write(rows, names, i));
+        feed(&mut self.intervals, &mut self.rows, names, r);
+        self.rows.write(&mut self.out);
     }
 }
 
-/// Writes the row of an interval.
-fn write<W: Write>(rows: &mut Rows<W>, names: &Names, i: &Interval) {
-    let [domain, vcpu] = actor(names, i.actor);
-    rows.write(&[
-        i.start.as_nanos().to_string(),
-        i.end.as_nanos().to_string(),
-        i.end.saturating_since(i.start).as_nanos().to_string(),
-        domain,
-        vcpu,
-        i.state.map_or("unknown", |s| s.name()).to_owned(),
-        i.after.name().to_owned(),
-        i.next.name().to_owned(),
-        i.pcpu.0.to_string(),
-    ]);
+/// Writes the rows of the intervals that `record` ends.
+fn feed(intervals: &mut Intervals, rows: &mut Rows, names: &Names, record: &Record) {
+    intervals.feed(record, |i| rows.interval(names, i));
+}
+
+/// Writes the rows of the intervals that last.
+fn end_intervals(intervals: Intervals, rows: &mut Rows, names: &Names) {
+    intervals.finish(|i| rows.interval(names, i));
 }
 
 #[cfg(test)]
@@ -284,6 +344,16 @@ mod tests {
                 "10,30,20,32767,1,runnable,runnable,running,1",
             ]
         );
+    }
+
+    #[test]
+    fn a_field_with_commas_or_quotes_is_quoted() {
+        let mut rows = Rows::new(&["a", "b"]);
+        rows.row(|row| {
+            row.text("x,\"y\"").text("").number(7u16);
+        });
+        let text = String::from_utf8(rows.buffer).unwrap();
+        assert_eq!(text, "a,b\n\"x,\"\"y\"\"\",,7\n");
     }
 
     #[test]

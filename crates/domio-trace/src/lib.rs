@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | own (`.domio`), see `docs/trace-format.md` | [`OwnReader`] | [`TraceWriter`] |
 //! | xentrace of Xen 3.2 and later | [`XentraceReader`] | [`XentraceWriter`] |
-//! | xentrace of Xen 3.0 and 3.1 | [`OldXentraceReader`] | |
+//! | xentrace of Xen 3.0 and 3.1 | [`TraceReader`] | |
 //! | Perfetto protobuf | | [`PerfettoWriter`] |
 //! | CSV | | [`CsvRecords`], [`CsvIntervals`] |
 //!
@@ -46,7 +46,6 @@ pub use header::{DomainInfo, TraceHeader, scenario_sha256};
 pub use intervals::{Interval, Intervals, VCPUS_MAX};
 pub use losses::Losses;
 pub use merge::MergeStats;
-pub use old::OldXentraceReader;
 pub use open::TraceReader;
 pub use options::{Format, ReadOptions};
 pub use own::{OwnReader, TraceWriter};

@@ -18,6 +18,7 @@
 //! [`MergeStats::late`]. The order inside one cpu is kept in any case.
 
 use std::cmp::Reverse;
+use std::collections::binary_heap::PeekMut;
 use std::collections::{BinaryHeap, VecDeque};
 
 use domio_core::{Instant, Record};
@@ -151,18 +152,22 @@ impl Merge {
     /// The next record that may go.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Record> {
-        let &Reverse((at, slot)) = self.heads.peek()?;
+        let mut head = self.heads.peek_mut()?;
+        let Reverse((at, slot)) = *head;
         if !self.finished && Some(at) > self.horizon {
             if self.held < self.held_max {
                 return None;
             }
             self.stats.forced += 1;
         }
-        self.heads.pop();
         let queue = &mut self.queues[slot as usize];
         let record = queue.pop_front()?;
-        if let Some(next) = queue.front() {
-            self.heads.push(Reverse((next.at, slot)));
+        match queue.front() {
+            // The queue's next record takes the place of this one, from where it sinks.
+            Some(next) => *head = Reverse((next.at, slot)),
+            None => {
+                PeekMut::pop(head);
+            }
         }
         self.held -= 1;
         self.stats.late += u64::from(record.at < self.latest_out);

@@ -7,13 +7,10 @@ use std::path::Path;
 use domio_core::{Names, Record, Sink};
 
 use crate::error::foreign;
-use crate::old::{OldLayout, probe};
-use crate::own::MAGIC;
-use crate::xentrace::CPU_CHANGE_HEADER;
-use crate::{
-    Format, MergeStats, OldXentraceReader, OwnReader, ReadOptions, Skipped, TraceError,
-    TraceErrorKind, TraceHeader, XentraceReader,
-};
+use crate::old::{OldLayout, OldRecords, probe};
+use crate::own::{MAGIC, OwnRecords};
+use crate::xentrace::{CPU_CHANGE_HEADER, XentraceRecords};
+use crate::{Format, MergeStats, ReadOptions, Skipped, TraceError, TraceErrorKind, TraceHeader};
 
 /// Bytes that are looked at to tell the format.
 const LOOK: usize = 1024;
@@ -24,12 +21,19 @@ type Looked<R> = Chain<Cursor<Vec<u8>>, R>;
 /// Streams the records of a trace in any known format, in the order of time.
 ///
 /// `R` needs no buffer of its own. As an iterator it ends after the last record or the first error.
-pub struct TraceReader<R>(Inner<R>);
+///
+/// Decoding is the same code for every `R`, compiled in this crate: the loop over the records of a
+/// large file is as fast in a program whose own crates are not optimised.
+pub struct TraceReader<R> {
+    read: Looked<R>,
+    records: Records,
+}
 
-enum Inner<R> {
-    Own(OwnReader<Looked<R>>),
-    Xentrace(XentraceReader<Looked<R>>),
-    Old(OldXentraceReader<Looked<R>>, Format),
+/// What is known of the format's stream.
+enum Records {
+    Own(OwnRecords),
+    Xentrace(XentraceRecords),
+    Old(OldRecords, Format),
 }
 
 impl TraceReader<File> {
@@ -59,78 +63,72 @@ impl<R: Read> TraceReader<R> {
             Some(format) => format,
             None => recognise(&start)?,
         };
-        let read = Cursor::new(start).chain(read);
-        let old = |read, layout| {
-            OldXentraceReader::new(read, layout, options).map(|r| Inner::Old(r, format))
+        let mut read = Cursor::new(start).chain(read);
+        let old = |layout| OldRecords::new(layout, options).map(|r| Records::Old(r, format));
+        let records = match format {
+            Format::Own => Records::Own(OwnRecords::new(&mut read, options)?),
+            Format::Xentrace => Records::Xentrace(XentraceRecords::new(&mut read, options)?),
+            Format::Xentrace3Lp64 => old(OldLayout::Lp64)?,
+            Format::Xentrace3Ilp32 => old(OldLayout::Ilp32)?,
         };
-        Ok(TraceReader(match format {
-            Format::Own => Inner::Own(OwnReader::new(read, options)?),
-            Format::Xentrace => Inner::Xentrace(XentraceReader::new(read, options)?),
-            Format::Xentrace3Lp64 => old(read, OldLayout::Lp64)?,
-            Format::Xentrace3Ilp32 => old(read, OldLayout::Ilp32)?,
-        }))
+        Ok(TraceReader { read, records })
     }
 
     /// The format of the file.
     pub fn format(&self) -> Format {
-        match &self.0 {
-            Inner::Own(_) => Format::Own,
-            Inner::Xentrace(_) => Format::Xentrace,
-            Inner::Old(_, format) => *format,
+        match &self.records {
+            Records::Own(_) => Format::Own,
+            Records::Xentrace(_) => Format::Xentrace,
+            Records::Old(_, format) => *format,
         }
     }
 
     /// Where the trace comes from; only own traces tell.
     pub fn header(&self) -> Option<&TraceHeader> {
-        match &self.0 {
-            Inner::Own(r) => Some(r.header()),
-            Inner::Xentrace(_) | Inner::Old(..) => None,
+        match &self.records {
+            Records::Own(r) => Some(r.header()),
+            Records::Xentrace(_) | Records::Old(..) => None,
         }
     }
 
     /// What the numbers of the records that were handed out stand for. The table grows at its end
     /// while the file is read.
-    #[inline]
     pub fn names(&self) -> &Names {
-        match &self.0 {
-            Inner::Own(r) => r.names(),
-            Inner::Xentrace(r) => r.names(),
-            Inner::Old(r, _) => r.names(),
-        }
+        self.records.names()
     }
 
     /// Counts a second of the file's clock. Times of records are nanoseconds in any case.
     pub fn tsc_hz(&self) -> u64 {
-        match &self.0 {
-            Inner::Own(r) => r.header().tsc_hz,
-            Inner::Xentrace(r) => r.tsc_hz(),
-            Inner::Old(r, _) => r.tsc_hz(),
+        match &self.records {
+            Records::Own(r) => r.header().tsc_hz,
+            Records::Xentrace(r) => r.tsc_hz(),
+            Records::Old(r, _) => r.tsc_hz(),
         }
     }
 
     /// What merging the cpus' streams had to do so far; nothing for own traces.
     pub fn merge_stats(&self) -> MergeStats {
-        match &self.0 {
-            Inner::Own(_) => MergeStats::default(),
-            Inner::Xentrace(r) => r.merge_stats(),
-            Inner::Old(r, _) => r.merge_stats(),
+        match &self.records {
+            Records::Own(_) => MergeStats::default(),
+            Records::Xentrace(r) => r.merge_stats(),
+            Records::Old(r, _) => r.merge_stats(),
         }
     }
 
     /// What was left out so far because the file is damaged; only of xentrace files of Xen 3.2 and
     /// later, where reading goes on behind it. Damage of the others is an error.
     pub fn skipped(&self) -> Option<&Skipped> {
-        match &self.0 {
-            Inner::Xentrace(r) => Some(r.skipped()).filter(|skipped| skipped.places > 0),
-            Inner::Own(_) | Inner::Old(..) => None,
+        match &self.records {
+            Records::Xentrace(r) => Some(r.skipped()).filter(|skipped| skipped.places > 0),
+            Records::Own(_) | Records::Old(..) => None,
         }
     }
 
     /// The first damage that was skipped, for whoever needs all of a trace.
     pub fn take_damage(&mut self) -> Option<TraceError> {
-        match &mut self.0 {
-            Inner::Xentrace(r) => r.take_skipped().errors.into_iter().next(),
-            Inner::Own(_) | Inner::Old(..) => None,
+        match &mut self.records {
+            Records::Xentrace(r) => r.take_skipped().errors.into_iter().next(),
+            Records::Own(_) | Records::Old(..) => None,
         }
     }
 
@@ -140,13 +138,8 @@ impl<R: Read> TraceReader<R> {
     /// A [`TraceError`] where the file is damaged, if there is no going on behind that place
     /// ([`TraceReader::skipped`]), or ends too early; all whole records before that place are
     /// handed out first.
-    #[inline]
     pub fn next_record(&mut self) -> Result<Option<Record>, TraceError> {
-        match &mut self.0 {
-            Inner::Own(r) => r.next_record(),
-            Inner::Xentrace(r) => r.next_record(),
-            Inner::Old(r, _) => r.next_record(),
-        }
+        self.records.next_record(&mut self.read)
     }
 
     /// Hands every record that is left to `sink` and returns how many those were.
@@ -154,10 +147,54 @@ impl<R: Read> TraceReader<R> {
     /// # Errors
     /// As [`TraceReader::next_record`]; `sink` has got all records before the error.
     pub fn copy_to(&mut self, sink: &mut impl Sink) -> Result<u64, TraceError> {
+        let each = &mut |names: &Names, record: &Record| {
+            sink.record(names, record);
+            true
+        };
+        self.records.each(&mut self.read, each)
+    }
+
+    /// The same until `each` returns false, which gets the names and the record.
+    ///
+    /// # Errors
+    /// As [`TraceReader::next_record`]; `each` has got all records before the error.
+    pub fn each(
+        &mut self,
+        each: &mut dyn FnMut(&Names, &Record) -> bool,
+    ) -> Result<u64, TraceError> {
+        self.records.each(&mut self.read, each)
+    }
+}
+
+impl Records {
+    fn names(&self) -> &Names {
+        match self {
+            Records::Own(r) => r.names(),
+            Records::Xentrace(r) => r.names(),
+            Records::Old(r, _) => r.names(),
+        }
+    }
+
+    fn next_record(&mut self, read: &mut dyn Read) -> Result<Option<Record>, TraceError> {
+        match self {
+            Records::Own(r) => r.next_record(read),
+            Records::Xentrace(r) => r.next_record(read),
+            Records::Old(r, _) => r.next_record(read),
+        }
+    }
+
+    /// Hands records to `each` until `each` returns false, and returns how many those were.
+    fn each(
+        &mut self,
+        read: &mut dyn Read,
+        each: &mut dyn FnMut(&Names, &Record) -> bool,
+    ) -> Result<u64, TraceError> {
         let mut n = 0;
-        while let Some(record) = self.next_record()? {
-            sink.record(self.names(), &record);
+        while let Some(record) = self.next_record(read)? {
             n += 1;
+            if !each(self.names(), &record) {
+                break;
+            }
         }
         Ok(n)
     }
@@ -166,7 +203,6 @@ impl<R: Read> TraceReader<R> {
 impl<R: Read> Iterator for TraceReader<R> {
     type Item = Result<Record, TraceError>;
 
-    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         self.next_record().transpose()
     }

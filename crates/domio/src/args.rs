@@ -9,9 +9,11 @@ mod claims;
 mod dom0_share;
 mod drawn;
 mod elevator;
+mod explain;
 mod from_lists;
 mod from_trace;
 mod help;
+mod how;
 mod keeping;
 mod mon;
 mod named;
@@ -28,9 +30,11 @@ pub use claims::{ClaimCommand, ClaimList, ClaimShow};
 pub use dom0_share::{Dom0Share, Numbers as Dom0Numbers};
 pub use drawn::Drawn;
 pub use elevator::{Elevator, ElevatorReplay};
+pub use explain::Explain;
 pub use from_lists::ScenarioFromLists;
 pub use from_trace::ScenarioFromTrace;
 pub use help::command;
+pub use how::How;
 pub use keeping::{
     Keeping, Reporting, Results, ResultsDiff, ResultsList, ResultsPrune, ResultsShow,
 };
@@ -43,15 +47,14 @@ pub use sweep::{PlotOf, Sweep};
 pub use trace::{Trace, TraceCheck, TraceConvert, TraceFormat, TraceInput, TraceSummary};
 pub use values::{frequency, key_and_value, seed};
 
-use clap::builder::{
-    PossibleValuesParser, RangedI64ValueParser, RangedU64ValueParser, TypedValueParser,
-};
+use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 use clap::{Args, FromArgMatches, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
-use domio_core::Duration;
 use domio_papers::Effort;
 use domio_report::text::Sort;
 use domio_scenario::Parts;
+use explain::EXPLAIN_EXAMPLES;
+use how::replications;
 use scenario::SCENARIO_EXAMPLES;
 use std::path::PathBuf;
 use trace::TRACE_EXAMPLES;
@@ -244,7 +247,9 @@ Examples:
   domio demo
   domio demo --report out/for-a-colleague.html
 
-Each step shows the command that makes it.";
+Each step shows the command that makes it.
+
+Next: domio explain TRACE of your own host; domio help lists all commands.";
 
 /// Arguments of `demo`.
 #[derive(Debug, Args)]
@@ -262,7 +267,6 @@ Examples:
   domio reproduce
   domio reproduce --all --list
   domio reproduce ongaro.test3 --effort full
-  domio reproduce ongaro.test1 --machines 50
 
 The report is called out/reproduce-PREFIX.html. Finished replications are kept, so that whoever
 interrupts the command can have it go on, and a repetition takes seconds.
@@ -336,11 +340,6 @@ fn effort() -> impl TypedValueParser<Value = Effort> {
     })
 }
 
-fn replications() -> RangedI64ValueParser<u32> {
-    const MOST: i64 = 100_000;
-    clap::value_parser!(u32).range(1..=MOST)
-}
-
 /// The longest round trips take half a minute.
 fn seconds() -> RangedU64ValueParser<u64> {
     const MOST: u64 = 3_600;
@@ -386,27 +385,6 @@ pub struct Run {
     /// Where results are kept.
     #[command(flatten)]
     pub keeping: Keeping,
-}
-
-/// Arguments that `run`, `compare` and `explain` share.
-#[derive(Clone, Debug, Args)]
-pub struct How {
-    /// Seed of all random streams, instead of the scenario's
-    #[arg(long, value_name = "NUMBER", value_parser = seed, allow_negative_numbers = true)]
-    pub seed: Option<u64>,
-    /// How often to run; with two or more, figures come with 95 % confidence intervals
-    #[arg(
-        long,
-        visible_alias = "replication",
-        value_name = "NUMBER",
-        default_value_t = 1,
-        value_parser = replications()
-    )]
-    pub replications: u32,
-    /// Change a key of the scenario; may be given several times, and two values of one key are two
-    /// variants of `compare`
-    #[arg(long, value_name = "KEY=VALUE", value_parser = key_and_value)]
-    pub set: Vec<(String, String)>,
 }
 
 const COMPARE_EXAMPLES: &str = "\
@@ -465,81 +443,6 @@ pub struct Compare {
     #[command(flatten)]
     pub drawn: Drawn,
     /// Where results are kept.
-    #[command(flatten)]
-    pub keeping: Keeping,
-}
-
-const EXPLAIN_EXAMPLES: &str = "\
-Examples:
-  domio explain ping-among-burners --set network.scan=restart --report out/waits.html
-  domio explain trace.bin --domain web
-  domio explain trace.bin --cpu-hz 2.4GHz --map 3.2s..3.25s --long
-  domio explain blkparse.txt --drive hitachi-7k500 --elevator cfq
-
-Of a block trace the tables tell what requests waited for: the elevator, the device, and behind
-whose requests; with --drive, requests are replayed on that drive, which tells what the device's
-time went to.
-
-Otherwise the output is the same for a scenario and for a trace. First come the worst waits in
-sentences, with the cause and what to try; vcpus that block and are woken come before those that
-always compute. A table has the vcpus that matter most. With --long follow packets by what they
-waited for, waits by cause and by the vcpu that ran meanwhile, the longest waits, a map of who ran
-where, and whom driver domains worked for. Replications of a scenario are added up. A trace may be simulated, or of
-xentrace.";
-
-/// Arguments of `explain`.
-#[derive(Debug, Args)]
-pub struct Explain {
-    /// Scenario file, name of a shipped scenario, or trace; - is standard input
-    #[arg(
-        value_name = "SCENARIO|TRACE",
-        value_hint = ValueHint::FilePath,
-        add = Named::Scenario
-    )]
-    pub scenario: String,
-    /// Print the explanation as JSON
-    #[arg(long)]
-    pub json: bool,
-    /// Print all tables: causes, behind whom each vcpu waits, where vcpus ran, the longest waits, a
-    /// map of who ran where, and the limits of the recording
-    #[arg(long, conflicts_with = "json")]
-    pub long: bool,
-    /// Vcpu to explain, as web.0; may be given several times [default: all]
-    #[arg(long = "vcpu", value_name = "NAME")]
-    pub vcpus: Vec<String>,
-    /// Domain to explain; may be given several times [default: all]
-    #[arg(long = "domain", value_name = "NAME")]
-    pub domains: Vec<String>,
-    /// Part of a trace that the map and the timeline show, as 3.2s..3.4s since its first record;
-    /// the time around the longest wait without this
-    #[arg(long, value_name = "START..END", value_parser = drawn::window, conflicts_with = "window")]
-    pub map: Option<(Duration, Duration)>,
-    /// Frequency of a xentrace file's time stamp counter, as 2400000000 or 2.4GHz, instead of what
-    /// the trace tells
-    #[arg(long, value_name = "HZ", value_parser = frequency)]
-    pub cpu_hz: Option<u64>,
-    /// Format of a block trace, instead of the one that its content tells
-    #[arg(long, value_name = "FORMAT")]
-    pub format: Option<BlockFormatArg>,
-    /// Drive to replay the requests of a block trace on
-    #[arg(long, value_name = "NAME", add = Named::Drive)]
-    pub drive: Option<String>,
-    /// Elevator to replay the requests of a block trace with, noop without this
-    #[arg(long, value_name = "NAME", add = Named::Elevator, requires = "drive")]
-    pub elevator: Option<String>,
-    /// What to change in the scenario and how often to run it.
-    #[command(flatten)]
-    pub how: How,
-    /// Policy to run under, instead of the scenario's
-    #[arg(long, value_name = "NAME", add = Named::Policy)]
-    pub policy: Option<String>,
-    /// Where a report goes.
-    #[command(flatten)]
-    pub reporting: Reporting,
-    /// What to draw.
-    #[command(flatten)]
-    pub drawn: Drawn,
-    /// Where explanations of a scenario are kept.
     #[command(flatten)]
     pub keeping: Keeping,
 }

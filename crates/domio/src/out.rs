@@ -87,7 +87,12 @@ pub fn answer(
     text_of: impl FnOnce() -> String,
 ) -> anyhow::Result<()> {
     match as_json {
-        true => json(&answered()),
+        true => {
+            let mut out = io::BufWriter::new(io::stdout().lock());
+            answered().write_pretty(&mut out).context(WRITING)?;
+            writeln!(out).context(WRITING)?;
+            out.flush().context(WRITING)
+        }
         false => text(&text_of()),
     }
 }

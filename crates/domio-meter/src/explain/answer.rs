@@ -72,8 +72,8 @@ impl Explanation {
         let mut table = Table::of("", vcpus());
         table.derive(runnable_ns(), vcpus().map(|v| v.runnable().into()));
         let causes = [key("cause").of(Holds::Text), time().optional()];
-        let doc = "Parts of `runnable_ns` by cause, and `parked_ns` as the cause `parked`; null for \
-                   causes that the trace could not tell.";
+        let doc = "Parts of `runnable_ns` by cause, and `parked_ns` as the cause `parked`; null \
+                   for causes that the trace could not tell.";
         let causes = parts("causes", causes).of(Holds::Rows).doc(doc);
         table.derive(causes, vcpus().map(|v| self.causes(v)));
         let ran = vcpus().map(|v| RanWhere::new(v.name, &v.residence, places).cells());

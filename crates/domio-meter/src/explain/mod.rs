@@ -186,7 +186,6 @@ impl Explainer {
 }
 
 impl Sink for Explainer {
-    #[inline]
     fn record(&mut self, names: &Names, record: &Record) {
         let at = record.at.as_nanos();
         if !self.begun {

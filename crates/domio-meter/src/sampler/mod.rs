@@ -140,7 +140,6 @@ impl Sampler {
 
     /// The next complete interval, when there is one. Samples wait here, so take them as you feed
     /// records.
-    #[inline]
     pub fn take(&mut self) -> Option<IntervalSample> {
         self.ready.pop_front()
     }
@@ -523,7 +522,6 @@ fn move_to(vcpu: &mut Vcpu, pcpu: PcpuId, elsewhere: &mut Totals) {
 }
 
 impl Sink for Sampler {
-    #[inline]
     fn record(&mut self, names: &Names, record: &Record) {
         let at = record.at.as_nanos();
         self.ground.see(record);

@@ -135,7 +135,7 @@ fn a_column_of_parked_time_is_there_where_a_vcpu_was_parked() {
         let (text, _) = shown(&screen, width, 24);
         assert!(text.contains("parked%"), "{text}");
         assert_eq!(text.contains("ex/s"), room, "{text}");
-        assert!(text.contains("gotten% waited% blockd% parked%"), "{text}");
+        assert!(text.contains("waited% blockd% parked%"), "{text}");
     }
 }
 

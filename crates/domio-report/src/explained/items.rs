@@ -206,7 +206,8 @@ impl<'a> Explained<'a> {
         guests
     }
 
-    /// The first `rows` guests by the mean time of an item, those that always compute last, with what the items waited for most.
+    /// The first `rows` guests by the mean time of an item, those that always compute last, with
+    /// what the items waited for most.
     pub fn items_overview(&self, class: &'static Class, rows: usize) -> Table {
         let columns = [
             tables::name("guest"),

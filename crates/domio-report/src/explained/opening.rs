@@ -15,8 +15,8 @@ const SENTENCES: usize = 3;
 /// Part of the time that is worth a sentence, in percent.
 const FELT_PERCENT: f64 = 1.0;
 
-/// Length of a wait that is worth a sentence where the vcpu blocks in between, in nanoseconds: about
-/// what a person at a keyboard begins to notice.
+/// Length of a wait that is worth a sentence where the vcpu blocks in between, in nanoseconds:
+/// about what a person at a keyboard begins to notice.
 const FELT_NS: u64 = 10_000_000;
 
 /// How much the waits of a vcpu matter; the smallest first.
@@ -95,8 +95,14 @@ impl<'a> Explained<'a> {
             (false, _) => format!("{name} was parked {} % of the time", of_all(parked)),
             (true, false) => format!("{name} waited {} % of the time", of_all(waited)),
         };
-        said += &self.longest_of(vcpu).map_or(String::new(), |wait| {
-            let length = written::scaled(wait.length as f64, None, "ns");
+        let length = |ns: u64| written::scaled(ns as f64, None, "ns");
+        // Of waits beyond the longest of all it is not known when they were.
+        let some = || match vcpu.longest {
+            0 => String::new(),
+            ns => format!(" (up to {})", length(ns)),
+        };
+        said += &self.longest_of(vcpu).map_or_else(some, |wait| {
+            let length = length(wait.length);
             let how = if wait.woken { " after a wake-up" } else { "" };
             let run = match self.of_several() {
                 true => format!(" of run {}", wait.run + 1),
@@ -162,8 +168,8 @@ impl<'a> Explained<'a> {
         most.and_then(|(whom, time)| Some((whom?, time)))
     }
 
-    /// What the first `rows` vcpus did, in the order of [`Explained::ranked`]: how long each ran and
-    /// waited, its largest cause, with `second` the next one, and behind whom it mostly waited.
+    /// What the first `rows` vcpus did, in the order of [`Explained::ranked`]: how long each ran
+    /// and waited, its largest cause, with `second` the next one, and behind whom it mostly waited.
     /// Columns of what no vcpu has are left out.
     pub fn overview(&self, rows: usize, second: bool) -> Table {
         let whole = self.explanation.elapsed;

@@ -24,7 +24,8 @@ pub(super) struct Behind<T> {
 }
 
 impl Shares {
-    /// By who ran meanwhile, the [`BLAMED_MAX`] with the largest sums, the largest first, then the others
+    /// By who ran meanwhile, the [`BLAMED_MAX`] with the largest sums, the largest first, then the
+    /// others
     /// together, then nobody. The last two are parts only where there is such time.
     pub(super) fn behind<T: Ord + Copy>(
         rows: Vec<Behind<T>>,
@@ -63,13 +64,19 @@ impl Shares {
         }
     }
 
-    /// The same, with parts that have less than a hundredth of all together as one part behind the
-    /// others, if there are two of them or more.
+    /// The same, with small parts as one behind the others, if there are two of them or more: those
+    /// that have less than a hundredth of all, and are the largest part of no row.
     pub(super) fn folded(mut self) -> Shares {
         let sum = |at: usize| -> f64 { self.rows.iter().map(|(_, parts)| parts[at]).sum() };
         let sums: Vec<f64> = (0..self.parts.len()).map(sum).collect();
         let all: f64 = sums.iter().sum();
-        let small: Vec<bool> = sums.iter().map(|sum| *sum < all / 100.0).collect();
+        let mut small: Vec<bool> = sums.iter().map(|sum| *sum < all / 100.0).collect();
+        for (_, parts) in &self.rows {
+            let largest = (0..parts.len()).max_by(|a, b| parts[*a].total_cmp(&parts[*b]));
+            if let Some(at) = largest.filter(|at| parts[*at] > 0.0) {
+                small[at] = false;
+            }
+        }
         if small.iter().filter(|small| **small).count() < 2 {
             return self;
         }

@@ -104,8 +104,8 @@ pub(crate) fn probe(start: &[u8]) -> Result<Option<OldLayout>, TraceErrorKind> {
 /// These files have no runstate changes; each record that tells of one is followed by a
 /// [`Kind::RunstateChange`](domio_core::Kind::RunstateChange) that was derived from it, at the same
 /// time.
-pub struct OldXentraceReader<R> {
-    bytes: ByteStream<R>,
+pub(crate) struct OldRecords {
+    bytes: ByteStream,
     layout: OldLayout,
     clock: TscClock,
     decoder: Decoder,
@@ -121,14 +121,10 @@ pub struct OldXentraceReader<R> {
     error: Option<TraceError>,
 }
 
-impl<R: Read> OldXentraceReader<R> {
-    pub(crate) fn new(
-        read: R,
-        layout: OldLayout,
-        options: &ReadOptions,
-    ) -> Result<Self, TraceError> {
-        Ok(OldXentraceReader {
-            bytes: ByteStream::new(read),
+impl OldRecords {
+    pub(crate) fn new(layout: OldLayout, options: &ReadOptions) -> Result<Self, TraceError> {
+        Ok(OldRecords {
+            bytes: ByteStream::new(),
             layout,
             clock: TscClock::new(options.tsc_hz()).map_err(|k| k.at(0))?,
             decoder: Decoder::new(options),
@@ -144,17 +140,17 @@ impl<R: Read> OldXentraceReader<R> {
     }
 
     /// What the numbers of the records so far stand for.
-    pub fn names(&self) -> &Names {
+    pub(crate) fn names(&self) -> &Names {
         self.decoder.names()
     }
 
     /// Counts a second of the clock that times were converted with.
-    pub fn tsc_hz(&self) -> u64 {
+    pub(crate) fn tsc_hz(&self) -> u64 {
         self.clock.hz()
     }
 
     /// What merging the cpus' streams had to do so far.
-    pub fn merge_stats(&self) -> MergeStats {
+    pub(crate) fn merge_stats(&self) -> MergeStats {
         self.merge.stats()
     }
 
@@ -163,7 +159,10 @@ impl<R: Read> OldXentraceReader<R> {
     ///
     /// # Errors
     /// A [`TraceError`] where the file is damaged or ends inside a record.
-    pub fn next_record(&mut self) -> Result<Option<Record>, TraceError> {
+    pub(crate) fn next_record(
+        &mut self,
+        read: &mut dyn Read,
+    ) -> Result<Option<Record>, TraceError> {
         if let Some(change) = self.derived.pop_front() {
             return Ok(Some(change));
         }
@@ -176,7 +175,7 @@ impl<R: Read> OldXentraceReader<R> {
             if self.ended {
                 return self.error.take().map_or(Ok(None), Err);
             }
-            match self.step() {
+            match self.step(read) {
                 Ok(true) => {}
                 Ok(false) => {
                     self.ended = true;
@@ -192,12 +191,12 @@ impl<R: Read> OldXentraceReader<R> {
     }
 
     /// Reads one record; false at the end of the file.
-    fn step(&mut self) -> Result<bool, TraceError> {
+    fn step(&mut self, read: &mut dyn Read) -> Result<bool, TraceError> {
         let size = self.layout.size();
         let offset = self.bytes.offset();
         let bytes = self
             .bytes
-            .fill(size)
+            .fill(read, size)
             .map_err(|e| TraceErrorKind::Io(e).at(offset))?;
         if bytes.is_empty() {
             return Ok(false);
@@ -345,8 +344,11 @@ mod tests {
         for i in 0..3 * u64::from(ROUND_MAX) {
             bytes.extend(record(OldLayout::Ilp32, 0, i, 0x2f004, [1, 0, 0, 0, 0]));
         }
-        let mut reader =
-            OldXentraceReader::new(&bytes[..], OldLayout::Ilp32, &ReadOptions::default()).unwrap();
+        let options = ReadOptions {
+            format: Some(Format::Xentrace3Ilp32),
+            ..ReadOptions::default()
+        };
+        let mut reader = TraceReader::new(&bytes[..], &options).unwrap();
         let mut n = 0;
         while reader.next_record().unwrap().is_some() {
             n += 1;

@@ -6,6 +6,7 @@ mod read;
 mod write;
 
 pub use read::OwnReader;
+pub(crate) use read::OwnRecords;
 pub use write::TraceWriter;
 
 /// First bytes of every own trace. The high bit and the line ends show damage by programs that

@@ -15,13 +15,19 @@ use crate::{ReadOptions, TraceError, TraceErrorKind, TraceHeader};
 /// Streams an own trace in the order in which it was written; at most one block (64 KiB) is in
 /// memory.
 pub struct OwnReader<R> {
-    bytes: ByteStream<R>,
+    read: R,
+    records: OwnRecords,
+}
+
+/// What an [`OwnReader`] knows, whatever it reads from.
+pub(crate) struct OwnRecords {
+    bytes: ByteStream,
     header: TraceHeader,
     announced: Announced,
     known: Vec<&'static Class>,
     /// What is left of the current block.
     block: Block,
-    records: u64,
+    count: u64,
     last: Option<Instant>,
     ended: bool,
 }
@@ -46,10 +52,36 @@ impl<R: Read> OwnReader<R> {
     ///
     /// # Errors
     /// Any [`TraceError`], [`TraceErrorKind::Foreign`] unless the file starts as an own trace does.
-    pub fn new(read: R, options: &ReadOptions) -> Result<Self, TraceError> {
-        let mut bytes = ByteStream::new(read);
-        let header = read_header(&mut bytes)?;
-        Ok(OwnReader {
+    pub fn new(mut read: R, options: &ReadOptions) -> Result<Self, TraceError> {
+        let records = OwnRecords::new(&mut read, options)?;
+        Ok(OwnReader { read, records })
+    }
+
+    /// What the numbers of the records so far stand for.
+    pub fn names(&self) -> &Names {
+        self.records.names()
+    }
+
+    /// Where the trace comes from.
+    pub fn header(&self) -> &TraceHeader {
+        self.records.header()
+    }
+
+    /// The next record, `None` after the last. After an error there is no more.
+    ///
+    /// # Errors
+    /// A [`TraceError`] where the file is damaged or ends without an end mark.
+    pub fn next_record(&mut self) -> Result<Option<Record>, TraceError> {
+        self.records.next_record(&mut self.read)
+    }
+}
+
+impl OwnRecords {
+    /// As [`OwnReader::new`].
+    pub(crate) fn new(read: &mut dyn Read, options: &ReadOptions) -> Result<Self, TraceError> {
+        let mut bytes = ByteStream::new();
+        let header = read_header(&mut bytes, read)?;
+        Ok(OwnRecords {
             bytes,
             header,
             announced: Announced {
@@ -58,7 +90,7 @@ impl<R: Read> OwnReader<R> {
             },
             known: options.classes.clone(),
             block: Block::default(),
-            records: 0,
+            count: 0,
             last: None,
             ended: false,
         })
@@ -66,28 +98,27 @@ impl<R: Read> OwnReader<R> {
 
     /// What the numbers of the records so far stand for.
     #[inline]
-    pub fn names(&self) -> &Names {
+    pub(crate) fn names(&self) -> &Names {
         &self.announced.names
     }
 
     /// Where the trace comes from.
-    pub fn header(&self) -> &TraceHeader {
+    pub(crate) fn header(&self) -> &TraceHeader {
         &self.header
     }
 
-    /// The next record, `None` after the last. After an error there is no more.
-    ///
-    /// # Errors
-    /// A [`TraceError`] where the file is damaged or ends without an end mark.
-    #[inline]
-    pub fn next_record(&mut self) -> Result<Option<Record>, TraceError> {
+    /// As [`OwnReader::next_record`].
+    pub(crate) fn next_record(
+        &mut self,
+        read: &mut dyn Read,
+    ) -> Result<Option<Record>, TraceError> {
         while self.block.count == 0 {
             if self.ended {
                 return Ok(None);
             }
-            if let Err(e) = self.next_block() {
+            if let Err(e) = self.next_block(read) {
                 self.ended = true;
-                return Err(e.after(self.records, self.last));
+                return Err(e.after(self.count, self.last));
             }
         }
         let bytes = &self.bytes.buffered()[..self.block.bytes];
@@ -100,20 +131,20 @@ impl<R: Read> OwnReader<R> {
             Err(kind) => {
                 self.ended = true;
                 self.block.count = 0;
-                return Err(kind.at(self.bytes.offset()).after(self.records, self.last));
+                return Err(kind.at(self.bytes.offset()).after(self.count, self.last));
             }
         };
         self.bytes.consume(length);
         self.block.bytes -= length;
         self.block.count -= 1;
         self.block.before = record.at.as_nanos();
-        self.records += 1;
+        self.count += 1;
         self.last = Some(record.at);
         Ok(Some(record))
     }
 
     /// Reads the head of the next block and checks the block, or the end mark.
-    fn next_block(&mut self) -> Result<(), TraceError> {
+    fn next_block(&mut self, read: &mut dyn Read) -> Result<(), TraceError> {
         let offset = self.bytes.offset();
         if self.block.bytes != 0 {
             return Err(TraceErrorKind::Damaged {
@@ -124,7 +155,7 @@ impl<R: Read> OwnReader<R> {
             .at(offset));
         }
         let io = |e| TraceErrorKind::Io(e).at(offset);
-        let head = self.bytes.fill(BLOCK_HEAD).map_err(io)?;
+        let head = self.bytes.fill(read, BLOCK_HEAD).map_err(io)?;
         if head.len() < 4 {
             return Err(
                 truncated("the part between two blocks, before the end mark", 4, head).at(offset),
@@ -132,7 +163,7 @@ impl<R: Read> OwnReader<R> {
         }
         let tag = u32_at(head, 0);
         let (what, most) = match tag {
-            END_TAG => return self.end_mark(),
+            END_TAG => return self.end_mark(read),
             BLOCK_TAG => ("a block of records", BLOCK_MAX),
             CLASSES_TAG => ("a block of classes", HEADER_MAX),
             ACTORS_TAG => ("a block of actors", BLOCK_MAX),
@@ -165,7 +196,7 @@ impl<R: Read> OwnReader<R> {
             }
             .at(offset));
         }
-        let whole = self.bytes.fill(BLOCK_HEAD + length).map_err(io)?;
+        let whole = self.bytes.fill(read, BLOCK_HEAD + length).map_err(io)?;
         if whole.len() < BLOCK_HEAD + length {
             return Err(truncated(what, BLOCK_HEAD + length, whole).at(offset));
         }
@@ -194,22 +225,22 @@ impl<R: Read> OwnReader<R> {
         Ok(())
     }
 
-    fn end_mark(&mut self) -> Result<(), TraceError> {
+    fn end_mark(&mut self, read: &mut dyn Read) -> Result<(), TraceError> {
         let offset = self.bytes.offset();
         let mark = self
             .bytes
-            .fill(END_MARK + 1)
+            .fill(read, END_MARK + 1)
             .map_err(|e| TraceErrorKind::Io(e).at(offset))?;
         if mark.len() < END_MARK {
             return Err(truncated("the end mark", END_MARK, mark).at(offset));
         }
         check_sum(&mark[8..END_MARK], u32_at(mark, 4), "the end mark").map_err(|k| k.at(offset))?;
         let count = u64_at(mark, 8);
-        if count != self.records {
+        if count != self.count {
             return Err(TraceErrorKind::Damaged {
                 what: "the end mark",
                 expected: "the number of records in the file",
-                found: format!("{count} instead of {}", self.records),
+                found: format!("{count} instead of {}", self.count),
             }
             .at(offset));
         }
@@ -314,9 +345,9 @@ fn unpackable(bytes: &[u8]) -> TraceErrorKind {
     }
 }
 
-fn read_header<R: Read>(bytes: &mut ByteStream<R>) -> Result<TraceHeader, TraceError> {
+fn read_header(bytes: &mut ByteStream, read: &mut dyn Read) -> Result<TraceHeader, TraceError> {
     let io = |e| TraceErrorKind::Io(e).at(0);
-    let start = bytes.fill(PREAMBLE).map_err(io)?;
+    let start = bytes.fill(read, PREAMBLE).map_err(io)?;
     let known = start.len().min(MAGIC.len());
     if start.is_empty() {
         return Err(TraceErrorKind::Empty.at(0));
@@ -345,7 +376,7 @@ fn read_header<R: Read>(bytes: &mut ByteStream<R>) -> Result<TraceHeader, TraceE
         }
         .at(MAGIC.len() as u64 + 2));
     }
-    let whole = bytes.fill(PREAMBLE + length).map_err(io)?;
+    let whole = bytes.fill(read, PREAMBLE + length).map_err(io)?;
     if whole.len() < PREAMBLE + length {
         return Err(truncated("the header", PREAMBLE + length, whole).at(0));
     }

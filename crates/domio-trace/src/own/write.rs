@@ -24,6 +24,12 @@ const FULL: usize = BLOCK_HEAD + BLOCK_MAX - PACKED_MAX;
 /// tells. A writer that is dropped without `finish` leaves a file that readers call truncated.
 pub struct TraceWriter<W: Write> {
     out: W,
+    blocks: Blocks,
+}
+
+/// What is packed and waits for its block to be full. It is the same for every `W`, and compiled
+/// here.
+struct Blocks {
     /// Classes and actors of the stream that are written.
     classes: usize,
     actors: usize,
@@ -63,21 +69,23 @@ impl<W: Write> TraceWriter<W> {
         out.write_all(&head)?;
         Ok(TraceWriter {
             out,
-            classes: 0,
-            actors: 0,
-            block: Box::new([0; BLOCK_HEAD + BLOCK_MAX]),
-            used: BLOCK_HEAD + BLOCK_MAX,
-            count: 0,
-            base: 0,
-            last: 0,
-            records: 0,
-            error: None,
+            blocks: Blocks {
+                classes: 0,
+                actors: 0,
+                block: Box::new([0; BLOCK_HEAD + BLOCK_MAX]),
+                used: BLOCK_HEAD + BLOCK_MAX,
+                count: 0,
+                base: 0,
+                last: 0,
+                records: 0,
+                error: None,
+            },
         })
     }
 
     /// Records taken so far.
     pub fn records(&self) -> u64 {
-        self.records + u64::from(self.count)
+        self.blocks.records + u64::from(self.blocks.count)
     }
 
     /// Writes what is left and the end mark, and returns the output.
@@ -85,8 +93,22 @@ impl<W: Write> TraceWriter<W> {
     /// # Errors
     /// The first error of any write since the start.
     pub fn finish(mut self) -> io::Result<W> {
-        self.flush_block();
-        if let Some(e) = self.error {
+        self.blocks.finish(&mut self.out)?;
+        Ok(self.out)
+    }
+}
+
+impl<W: Write> Sink for TraceWriter<W> {
+    #[inline]
+    fn record(&mut self, names: &Names, record: &Record) {
+        self.blocks.record(&mut self.out, names, record);
+    }
+}
+
+impl Blocks {
+    fn finish(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        self.flush_block(out);
+        if let Some(e) = self.error.take() {
             return Err(e);
         }
         let count = self.records.to_le_bytes();
@@ -94,20 +116,34 @@ impl<W: Write> TraceWriter<W> {
         mark.extend(END_TAG.to_le_bytes());
         mark.extend(crc32fast::hash(&count).to_le_bytes());
         mark.extend(count);
-        self.out.write_all(&mark)?;
-        self.out.flush()?;
-        Ok(self.out)
+        out.write_all(&mark)?;
+        out.flush()
+    }
+
+    fn record(&mut self, out: &mut dyn Write, names: &Names, record: &Record) {
+        // Both only grow, so that one sum tells of either.
+        if names.actors().len() + names.classes().len() != self.actors + self.classes {
+            self.announce(out, names);
+        }
+        if self.used > FULL {
+            self.begin_block(out, record.at.as_nanos());
+        }
+        let room = self.block[self.used..].first_chunk_mut();
+        let room = room.expect("a block that is not full has room for a record");
+        self.used += pack(record, self.last, room);
+        self.last = record.at.as_nanos();
+        self.count += 1;
     }
 
     #[cold]
-    fn flush_block(&mut self) {
+    fn flush_block(&mut self, out: &mut dyn Write) {
         if self.count == 0 {
             return;
         }
         let block = &mut self.block[..self.used];
         put_head(block, BLOCK_TAG, self.count, self.base);
         if self.error.is_none()
-            && let Err(e) = self.out.write_all(block)
+            && let Err(e) = out.write_all(block)
         {
             self.error = Some(e);
         }
@@ -118,8 +154,8 @@ impl<W: Write> TraceWriter<W> {
 
     /// Begins a block whose first record is at `at`.
     #[cold]
-    fn begin_block(&mut self, at: u64) {
-        self.flush_block();
+    fn begin_block(&mut self, out: &mut dyn Write, at: u64) {
+        self.flush_block(out);
         self.used = BLOCK_HEAD;
         self.base = at;
         self.last = at;
@@ -127,32 +163,39 @@ impl<W: Write> TraceWriter<W> {
 
     /// Writes the classes and actors that are new in `names`, behind the records so far.
     #[cold]
-    fn announce(&mut self, names: &Names) {
-        self.flush_block();
+    fn announce(&mut self, out: &mut dyn Write, names: &Names) {
+        self.flush_block(out);
         let known = std::mem::replace(&mut self.classes, names.classes().len());
         let classes = names.classes()[known..].iter();
         let classes: Vec<ClassJson> = classes.map(|class| ClassJson::of(class)).collect();
         if !classes.is_empty() {
             match serde_json::to_vec(&classes) {
-                Ok(json) => self.put_block(CLASSES_TAG, classes.len(), known, &json),
+                Ok(json) => self.put_block(out, CLASSES_TAG, classes.len(), known, &json),
                 Err(e) => self.error = self.error.take().or(Some(io::Error::other(e))),
             }
         }
         let mut known = std::mem::replace(&mut self.actors, names.actors().len());
         for actors in names.actors()[known..].chunks(BLOCK_MAX / ACTOR) {
             let packed: Vec<u8> = actors.iter().copied().flat_map(pack_actor).collect();
-            self.put_block(ACTORS_TAG, actors.len(), known, &packed);
+            self.put_block(out, ACTORS_TAG, actors.len(), known, &packed);
             known += actors.len();
         }
     }
 
     /// Writes a block of `count` classes or actors, the first of which has number `first`.
-    fn put_block(&mut self, tag: u32, count: usize, first: usize, content: &[u8]) {
+    fn put_block(
+        &mut self,
+        out: &mut dyn Write,
+        tag: u32,
+        count: usize,
+        first: usize,
+        content: &[u8],
+    ) {
         let mut block = vec![0; BLOCK_HEAD];
         block.extend(content);
         put_head(&mut block, tag, count as u32, first as u64);
         if self.error.is_none() {
-            self.error = self.out.write_all(&block).err();
+            self.error = out.write_all(&block).err();
         }
     }
 }
@@ -174,22 +217,4 @@ fn pack_actor(actor: Actor) -> [u8; ACTOR] {
     out[..4].copy_from_slice(&ACTOR_VCPU.to_le_bytes());
     out[4..].copy_from_slice(&name.word().to_le_bytes());
     out
-}
-
-impl<W: Write> Sink for TraceWriter<W> {
-    #[inline]
-    fn record(&mut self, names: &Names, record: &Record) {
-        // Both only grow, so that one sum tells of either.
-        if names.actors().len() + names.classes().len() != self.actors + self.classes {
-            self.announce(names);
-        }
-        if self.used > FULL {
-            self.begin_block(record.at.as_nanos());
-        }
-        let room = self.block[self.used..].first_chunk_mut();
-        let room = room.expect("a block that is not full has room for a record");
-        self.used += pack(record, self.last, room);
-        self.last = record.at.as_nanos();
-        self.count += 1;
-    }
 }

@@ -15,5 +15,6 @@ pub(crate) use decode::Decoder;
 pub(crate) use event::CPU_CHANGE_HEADER;
 pub(crate) use foreign::foreign_name;
 pub use policy::policy_of;
+pub(crate) use read::XentraceRecords;
 pub use read::{Skipped, XentraceReader};
 pub use write::XentraceWriter;

@@ -31,7 +31,13 @@ const STEP: usize = 1024;
 /// Memory is bounded by two polling rounds of xentrace (one window for each cpu), and by
 /// [`ReadOptions::held_max`] for files that are put together differently.
 pub struct XentraceReader<R> {
-    bytes: ByteStream<R>,
+    read: R,
+    records: XentraceRecords,
+}
+
+/// What a [`XentraceReader`] knows, whatever it reads from.
+pub(crate) struct XentraceRecords {
+    bytes: ByteStream,
     clock: TscClock,
     decoder: Decoder,
     merge: Merge,
@@ -89,11 +95,53 @@ impl<R: Read> XentraceReader<R> {
     /// # Errors
     /// [`TraceErrorKind::Option`] for an impossible frequency, [`TraceErrorKind::Foreign`] unless
     /// the file starts with a window.
-    pub fn new(read: R, options: &ReadOptions) -> Result<Self, TraceError> {
+    pub fn new(mut read: R, options: &ReadOptions) -> Result<Self, TraceError> {
+        let records = XentraceRecords::new(&mut read, options)?;
+        Ok(XentraceReader { read, records })
+    }
+
+    /// What the numbers of the records so far stand for.
+    pub fn names(&self) -> &Names {
+        self.records.names()
+    }
+
+    /// Counts a second of the clock that times were converted with.
+    pub fn tsc_hz(&self) -> u64 {
+        self.records.tsc_hz()
+    }
+
+    /// What merging the cpus' streams had to do so far.
+    pub fn merge_stats(&self) -> MergeStats {
+        self.records.merge_stats()
+    }
+
+    /// What was left out so far because the file is damaged.
+    pub fn skipped(&self) -> &Skipped {
+        self.records.skipped()
+    }
+
+    /// The same, for whoever keeps it.
+    pub fn take_skipped(&mut self) -> Skipped {
+        self.records.take_skipped()
+    }
+
+    /// The next record in the order of time, `None` after the last. After an error there is no
+    /// more; all whole records before are handed out first.
+    ///
+    /// # Errors
+    /// A [`TraceError`] where the file ends inside a window, or cannot be read.
+    pub fn next_record(&mut self) -> Result<Option<Record>, TraceError> {
+        self.records.next_record(&mut self.read)
+    }
+}
+
+impl XentraceRecords {
+    /// As [`XentraceReader::new`].
+    pub(crate) fn new(read: &mut dyn Read, options: &ReadOptions) -> Result<Self, TraceError> {
         let clock = TscClock::new(options.tsc_hz()).map_err(|k| k.at(0))?;
-        let mut bytes = ByteStream::new(read);
+        let mut bytes = ByteStream::new();
         let start = bytes
-            .fill(WINDOW_HEAD)
+            .fill(read, WINDOW_HEAD)
             .map_err(|e| TraceErrorKind::Io(e).at(0))?;
         if start.is_empty() {
             return Err(TraceErrorKind::Empty.at(0));
@@ -103,7 +151,7 @@ impl<R: Read> XentraceReader<R> {
         if start[..known] != magic[..known] {
             return Err(crate::error::foreign(start));
         }
-        Ok(XentraceReader {
+        Ok(XentraceRecords {
             bytes,
             clock,
             decoder: Decoder::new(options),
@@ -122,37 +170,35 @@ impl<R: Read> XentraceReader<R> {
     }
 
     /// What the numbers of the records so far stand for.
-    pub fn names(&self) -> &Names {
+    pub(crate) fn names(&self) -> &Names {
         self.decoder.names()
     }
 
     /// Counts a second of the clock that times were converted with.
-    pub fn tsc_hz(&self) -> u64 {
+    pub(crate) fn tsc_hz(&self) -> u64 {
         self.clock.hz()
     }
 
     /// What merging the cpus' streams had to do so far.
-    pub fn merge_stats(&self) -> MergeStats {
+    pub(crate) fn merge_stats(&self) -> MergeStats {
         self.merge.stats()
     }
 
     /// What was left out so far because the file is damaged.
-    pub fn skipped(&self) -> &Skipped {
+    pub(crate) fn skipped(&self) -> &Skipped {
         &self.skipped
     }
 
     /// The same, for whoever keeps it.
-    pub fn take_skipped(&mut self) -> Skipped {
+    pub(crate) fn take_skipped(&mut self) -> Skipped {
         std::mem::take(&mut self.skipped)
     }
 
-    /// The next record in the order of time, `None` after the last. After an error there is no
-    /// more; all whole records before are handed out first.
-    ///
-    /// # Errors
-    /// A [`TraceError`] where the file ends inside a window, or cannot be read.
-    #[inline]
-    pub fn next_record(&mut self) -> Result<Option<Record>, TraceError> {
+    /// As [`XentraceReader::next_record`].
+    pub(crate) fn next_record(
+        &mut self,
+        read: &mut dyn Read,
+    ) -> Result<Option<Record>, TraceError> {
         loop {
             if let Some(record) = self.merge.pop() {
                 self.handed_out += 1;
@@ -163,11 +209,11 @@ impl<R: Read> XentraceReader<R> {
                 End::Clean => return Ok(None),
                 End::Failed(error) => return error.take().map_or(Ok(None), Err),
             }
-            let done = match self.step() {
+            let done = match self.step(read) {
                 Err(e) if matches!(e.kind, TraceErrorKind::Damaged { .. }) => {
                     let offset = e.offset;
                     let error = e.after(self.decoded, self.last);
-                    let skipped = self.skip(error).map(|()| true);
+                    let skipped = self.skip(read, error).map(|()| true);
                     skipped.map_err(|e| TraceErrorKind::Io(e).at(offset))
                 }
                 done => done,
@@ -191,9 +237,9 @@ impl<R: Read> XentraceReader<R> {
     }
 
     /// Decodes the head of a window or some records of it; false at the end of the file.
-    fn step(&mut self) -> Result<bool, TraceError> {
+    fn step(&mut self, read: &mut dyn Read) -> Result<bool, TraceError> {
         let Some(window) = &self.window else {
-            return self.window_head();
+            return self.window_head(read);
         };
         let cpu = window.cpu;
         for _ in 0..STEP.min(self.merge.room()) {
@@ -204,7 +250,7 @@ impl<R: Read> XentraceReader<R> {
             let offset = self.bytes.offset();
             let bytes = self
                 .bytes
-                .fill(RECORD_MAX.min(window.left as usize))
+                .fill(read, RECORD_MAX.min(window.left as usize))
                 .map_err(|e| TraceErrorKind::Io(e).at(offset))?;
             let room = bytes.len().min(window.left as usize);
             let length = match record_length(&bytes[..room]) {
@@ -308,11 +354,11 @@ impl<R: Read> XentraceReader<R> {
     }
 
     /// Reads the head of the next window; false at the end of the file.
-    fn window_head(&mut self) -> Result<bool, TraceError> {
+    fn window_head(&mut self, read: &mut dyn Read) -> Result<bool, TraceError> {
         let offset = self.bytes.offset();
         let head = self
             .bytes
-            .fill(WINDOW_HEAD)
+            .fill(read, WINDOW_HEAD)
             .map_err(|e| TraceErrorKind::Io(e).at(offset))?;
         if head.is_empty() {
             return Ok(false);

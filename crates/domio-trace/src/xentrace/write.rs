@@ -36,10 +36,16 @@ const HELD_MAX: usize = 4 << 20;
 /// pcpu that it has not seen.
 pub struct XentraceWriter<W: Write> {
     out: W,
+    windows: Windows,
+}
+
+/// What is encoded and waits for the end of its round. It is the same for every `W`, and compiled
+/// here.
+struct Windows {
     encoder: Encoder,
     order: Order,
     /// The round's records of each pcpu.
-    windows: Vec<Vec<u8>>,
+    of: Vec<Vec<u8>>,
     /// Pcpus with records in this round.
     active: Vec<u16>,
     held: usize,
@@ -58,26 +64,28 @@ impl<W: Write> XentraceWriter<W> {
     pub fn new(out: W, tsc_hz: u64) -> Result<Self, TraceErrorKind> {
         Ok(XentraceWriter {
             out,
-            encoder: Encoder::default(),
-            order: Order::new(TscClock::new(tsc_hz)?),
-            windows: Vec::new(),
-            active: Vec::new(),
-            held: 0,
-            round_ends: None,
-            written: 0,
-            left_out: 0,
-            error: None,
+            windows: Windows {
+                encoder: Encoder::default(),
+                order: Order::new(TscClock::new(tsc_hz)?),
+                of: Vec::new(),
+                active: Vec::new(),
+                held: 0,
+                round_ends: None,
+                written: 0,
+                left_out: 0,
+                error: None,
+            },
         })
     }
 
     /// Xen's records written so far.
     pub fn written(&self) -> u64 {
-        self.written
+        self.windows.written
     }
 
     /// Records that have no counterpart in Xen and were left out.
     pub fn left_out(&self) -> u64 {
-        self.left_out
+        self.windows.left_out
     }
 
     /// Writes what is left and returns the output.
@@ -85,64 +93,69 @@ impl<W: Write> XentraceWriter<W> {
     /// # Errors
     /// The first error of any write since the start.
     pub fn finish(mut self) -> io::Result<W> {
+        self.windows.finish(&mut self.out)?;
+        Ok(self.out)
+    }
+}
+
+impl<W: Write> Sink for XentraceWriter<W> {
+    fn record(&mut self, names: &Names, record: &Record) {
+        self.windows.record(&mut self.out, names, record);
+    }
+}
+
+impl Windows {
+    fn finish(&mut self, out: &mut dyn Write) -> io::Result<()> {
         if self.written == 0 {
             // One empty window: an empty file would look like a failed copy.
-            self.windows.push(Vec::new());
-            self.write_window(0);
+            self.of.push(Vec::new());
+            self.write_window(out, 0);
         }
-        self.end_round();
-        match self.error {
+        self.end_round(out);
+        match self.error.take() {
             Some(e) => Err(e),
-            None => {
-                self.out.flush()?;
-                Ok(self.out)
-            }
+            None => out.flush(),
         }
     }
 
-    fn end_round(&mut self) {
+    fn end_round(&mut self, out: &mut dyn Write) {
         let mut active = std::mem::take(&mut self.active);
         active.sort_unstable();
         for cpu in active.drain(..) {
-            self.write_window(cpu.into());
+            self.write_window(out, cpu.into());
         }
         self.active = active;
         self.held = 0;
     }
 
     /// Writes and empties the window of `cpu`.
-    fn write_window(&mut self, cpu: usize) {
-        let window = &mut self.windows[cpu];
+    fn write_window(&mut self, out: &mut dyn Write, cpu: usize) {
+        let window = &mut self.of[cpu];
         let mut head = [0; 12];
         head[0..4].copy_from_slice(&CPU_CHANGE_HEADER.to_le_bytes());
         head[4..8].copy_from_slice(&(cpu as i32).to_le_bytes());
         head[8..12].copy_from_slice(&(window.len() as u32).to_le_bytes());
         if self.error.is_none() {
-            let result = self
-                .out
-                .write_all(&head)
-                .and_then(|()| self.out.write_all(window));
+            let result = out.write_all(&head).and_then(|()| out.write_all(window));
             self.error = result.err();
         }
         window.clear();
     }
-}
 
-impl<W: Write> Sink for XentraceWriter<W> {
-    fn record(&mut self, names: &Names, record: &Record) {
+    fn record(&mut self, out: &mut dyn Write, names: &Names, record: &Record) {
         let at = record.at.as_nanos();
         let round_ends = *self
             .round_ends
             .get_or_insert_with(|| at.saturating_add(ROUND));
         if at >= round_ends || self.held >= HELD_MAX {
-            self.end_round();
+            self.end_round(out);
             self.round_ends = Some(at.saturating_add(ROUND));
         }
         let cpu = record.pcpu.index();
-        if self.windows.len() <= cpu {
-            self.windows.resize_with(cpu + 1, Vec::new);
+        if self.of.len() <= cpu {
+            self.of.resize_with(cpu + 1, Vec::new);
         }
-        let window = &mut self.windows[cpu];
+        let window = &mut self.of[cpu];
         let before = window.len();
         let mut n = 0;
         let placed = self.order.place(at, record.pcpu);

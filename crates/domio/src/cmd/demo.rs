@@ -12,14 +12,14 @@ use domio_front::comparison::{self, ComparedVariants};
 use domio_front::papers::Chosen;
 use domio_front::{explained, hosts, recordings, validated};
 use domio_lab::{AllCores, Keeper, Keeping, ProgressListener};
-use domio_papers::ledger::{Check, ClaimLedger, ClaimResult, LedgerEntry};
+use domio_papers::ledger::{Check, ClaimResult, LedgerEntry};
 use domio_papers::paper::{Length, Machine};
 use domio_papers::reproduce::{Options, reproduce};
 use domio_papers::{Effort, experiments};
 use domio_report::data::{ReportData, Section};
 use domio_report::explained::Explained;
 use domio_report::text::gains;
-use domio_report::{html, observed, samples};
+use domio_report::{observed, samples};
 use domio_run::Sample;
 use domio_run::measure::Measures;
 use domio_run::observe::Window;
@@ -58,7 +58,7 @@ pub fn run(args: &Demo, global: &Global) -> anyhow::Result<Status> {
     let progress = progress(global);
     let hosts = built(&global.parts)?;
     let (compared, mut sections) = compare(&hosts, &global.parts, &keeper, &*progress)?;
-    let (claim, decided) = claim(&global.parts, &keeper, &*progress)?;
+    let claim = claim(&global.parts, &keeper, &*progress)?;
     let steps = [
         compared,
         explain(&hosts[1], &keeper, &*progress)?,
@@ -66,16 +66,18 @@ pub fn run(args: &Demo, global: &Global) -> anyhow::Result<Status> {
         claim,
     ];
     let texts = steps.iter().zip(1..).map(|(step, n)| step.text(n));
-    out::text(&(texts.collect::<String>() + YOURS))?;
+    let yours = YOURS.map(|line| out::view().paragraph("   ", line));
+    out::text(&(texts.collect::<String>() + "5. Your own host\n" + &yours.concat()))?;
     sections.splice(0..0, steps.iter().map(Step::section));
-    page.write(shown(&hosts[1].0, sections, decided))?;
+    page.write(shown(&hosts[1].0, sections))?;
     Ok(Status::Success)
 }
 
-const YOURS: &str = "\
-Your own host: domio scenario from-lists (what `xl` prints), domio explain TRACE (xentrace).
-               docs/slow-guest.md leads from a symptom to a command.
-";
+/// How to go on with a host of one's own.
+const YOURS: [&str; 2] = [
+    "$ domio explain TRACE, of xentrace; $ domio scenario from-lists, of what `xl` prints",
+    "docs/slow-guest.md leads from a symptom to a command.",
+];
 
 impl Step {
     fn text(&self, number: usize) -> String {
@@ -87,10 +89,19 @@ impl Step {
         text
     }
 
+    /// The lines as sentences.
+    fn sentences(&self) -> String {
+        let ended = |line: &String| match line.ends_with('.') {
+            true => line.clone(),
+            false => format!("{line}."),
+        };
+        self.lines.iter().map(ended).collect::<Vec<_>>().join(" ")
+    }
+
     fn section(&self) -> Section {
         Section {
             title: self.title.to_owned(),
-            text: format!("{} ({})", self.lines.join(" "), self.command),
+            text: format!("{} Command: `{}`.", self.sentences(), self.command),
             figures: Vec::new(),
         }
     }
@@ -202,11 +213,7 @@ fn validate(progress: &dyn ProgressListener) -> anyhow::Result<Step> {
 }
 
 /// What a paper states, decided.
-fn claim(
-    parts: &Parts,
-    keeper: &Keeper,
-    progress: &dyn ProgressListener,
-) -> anyhow::Result<(Step, ClaimLedger)> {
+fn claim(parts: &Parts, keeper: &Keeper, progress: &dyn ProgressListener) -> anyhow::Result<Step> {
     let chosen = Chosen::of(&[CLAIM.to_owned()], parts)?;
     let claims = chosen.claims()?;
     let selected = claims.select(&chosen.prefixes)?;
@@ -216,12 +223,11 @@ fn claim(
     let replicator = Keeping { keeper, progress };
     let ledger = reproduce(&selected, &registry, Options::headlines(1), &replicator).ledger;
     let entry = ledger.entries.first().context("the claim of the demo")?;
-    let step = Step {
+    Ok(Step {
         title: "A published finding",
         command: format!("domio reproduce {CLAIM}"),
         lines: vec![finding(entry)],
-    };
-    Ok((step, ledger))
+    })
 }
 
 fn finding(LedgerEntry { claim, finding }: &LedgerEntry) -> String {
@@ -240,7 +246,7 @@ fn finding(LedgerEntry { claim, finding }: &LedgerEntry) -> String {
 }
 
 /// The page.
-fn shown(scenario: &Scenario, sections: Vec<Section>, ledger: ClaimLedger) -> ReportData {
+fn shown(scenario: &Scenario, sections: Vec<Section>) -> ReportData {
     ReportData {
         name: "demo".to_owned(),
         title: "domio: who runs, who waits, and why".to_owned(),
@@ -256,10 +262,9 @@ fn shown(scenario: &Scenario, sections: Vec<Section>, ledger: ClaimLedger) -> Re
             ),
             ("scenario".to_owned(), scenario.name().to_owned()),
             ("replications".to_owned(), REPLICATIONS.to_string()),
-            ("claims".to_owned(), html::claims_title(&ledger)),
         ],
         overview: Vec::new(),
         sections,
-        ledger: Some(ledger),
+        ledger: None,
     }
 }

@@ -10,8 +10,9 @@ const SHORT: [&str; 4] = ["--set", "run.duration_s=1", "--set", "run.warmup_s=0"
 #[test]
 fn every_help_text() {
     let folder = folder();
-    let commands: [&[&str]; 39] = [
+    let commands: [&[&str]; 40] = [
         &[],
+        &["demo"],
         &["reproduce"],
         &["claim"],
         &["claim", "list"],
@@ -100,8 +101,7 @@ fn the_help_command_prints_the_help_of_every_command() {
 #[test]
 fn wrong_usage_is_2_and_told_on_standard_error() {
     let folder = folder();
-    let wrong: [&[&str]; 8] = [
-        &[],
+    let wrong: [&[&str]; 7] = [
         &["fly"],
         &["run"],
         &["run", "burn7", "--replications", "0"],

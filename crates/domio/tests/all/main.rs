@@ -7,6 +7,7 @@ mod cli;
 mod common;
 mod controllers;
 mod cut_traces;
+mod demo;
 mod determinism;
 mod dom0_share;
 mod driver_work;

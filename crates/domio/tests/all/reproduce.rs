@@ -2,7 +2,7 @@
 
 use crate::common::{domio, folder, json, json_of};
 use predicates::prelude::*;
-use predicates::str::contains;
+use predicates::str::{contains, starts_with};
 
 #[test]
 fn reproduce_prints_the_ledger_and_writes_the_report() {
@@ -20,6 +20,21 @@ fn reproduce_prints_the_ledger_and_writes_the_report() {
     let page = std::fs::read_to_string(page).unwrap();
     assert!(page.contains("ongaro.fig2.cpu-fairness") && page.ends_with("</html>"));
     assert!(page.contains("guest7"), "the shares are drawn");
+}
+
+/// The record comes before anything is simulated, and the rows are those of the headlines.
+#[test]
+fn without_a_selection_the_record_and_the_headlines_are_shown() {
+    let folder = folder();
+    domio(&folder)
+        .args(["reproduce", "--replications", "1", "--seconds", "1"])
+        .env("COLUMNS", "100")
+        .assert()
+        .success()
+        .stdout(starts_with("Verdicts on record:\n"))
+        .stdout(contains("boutcher").and(contains("seven equal streams get")))
+        .stdout(contains("; all 97: domio reproduce --all, about"))
+        .stderr(contains("deciding 25 headline claims: about"));
 }
 
 #[test]
@@ -127,9 +142,11 @@ fn reproduce_as_json_has_the_promised_form() {
             "checks",
             "ci95",
             "expected",
+            "headline",
             "id",
             "measured",
             "note",
+            "recorded",
             "replications",
             "unit",
             "verdict",

@@ -44,21 +44,162 @@ pub enum Why {
     Parked,
 }
 
-/// What there is to say of a cause, to programs and to people.
-struct Text {
-    /// Name in JSON.
-    key: &'static str,
-    /// Name in tables.
-    name: &'static str,
-    /// What the name means.
-    meaning: &'static str,
-    /// What to try against it; empty where nothing helps.
-    cure: &'static str,
-}
-
 texts! {
     Why: |why| why.key().into(), |text, _| Why::ALL.into_iter().find(|why| why.key() == text);
 }
+
+/// What there is to say of each cause: its key in JSON, its name in tables, what the name means,
+/// and what to try; no cure where nothing that is set helps.
+const TEXTS: [(Why, [&str; 4]); 17] = [
+    (
+        Why::Pass,
+        [
+            "pass",
+            "scheduler pending",
+            "woken, waiting for the scheduler to run on the chosen pcpu",
+            "",
+        ],
+    ),
+    (
+        Why::RateLimit,
+        [
+            "rate_limit",
+            "rate limit",
+            "the running vcpu was protected by the rate limit",
+            "a shorter rate limit (`ratelimit_us`), or 0 for none",
+        ],
+    ),
+    (
+        Why::NotTickled,
+        [
+            "not_tickled",
+            "not tickled",
+            "woken, but no pcpu was asked to make room: its priority was no higher",
+            "more `weight`; another policy (`credit2` compares credits)",
+        ],
+    ),
+    (
+        Why::PassedOver,
+        [
+            "passed_over",
+            "passed over",
+            "woken, and the scheduler chose another vcpu when it ran",
+            "more `weight`, fewer busy vcpus on its pcpus",
+        ],
+    ),
+    (
+        Why::Woken,
+        ["woken", "woken", "woken (details not recorded)", ""],
+    ),
+    (
+        Why::OverCredit,
+        [
+            "over_credit",
+            "over its credit",
+            "it had used up its credit; vcpus with credit run first",
+            "more `weight`, or a `cap` for whoever ran meanwhile",
+        ],
+    ),
+    (
+        Why::BoostAhead,
+        [
+            "boost_ahead",
+            "boost ahead",
+            "a vcpu that woke later ran first, with a boost",
+            "another policy; look who wakes so often",
+        ],
+    ),
+    (
+        Why::Preempted,
+        [
+            "preempted",
+            "preempted",
+            "another vcpu took its pcpu before its slice was over",
+            "more `weight`, or pcpus of its own (`pin`)",
+        ],
+    ),
+    (
+        Why::SliceOver,
+        [
+            "slice_over",
+            "slice over",
+            "its slice was over, and others had their turns",
+            "more `weight`, or a shorter slice (`tslice_ms`)",
+        ],
+    ),
+    (
+        Why::Displaced,
+        [
+            "displaced",
+            "displaced",
+            "it lost its pcpu (its slice is not recorded)",
+            "more `weight`, or pcpus of its own (`pin`)",
+        ],
+    ),
+    (
+        Why::Yielded,
+        [
+            "yielded",
+            "yielded",
+            "it gave its pcpu up by itself (yield)",
+            "",
+        ],
+    ),
+    (
+        Why::Cap,
+        [
+            "cap",
+            "cap",
+            "its cap was used up",
+            "a larger `cap`, or none",
+        ],
+    ),
+    (
+        Why::Released,
+        [
+            "released",
+            "after a pause",
+            "its pause or parking was over, and no pcpu had taken it yet",
+            "",
+        ],
+    ),
+    (
+        Why::Before,
+        [
+            "before",
+            "begin not seen",
+            "it waited when the trace began, or records are missing",
+            "",
+        ],
+    ),
+    (
+        Why::Dispatching,
+        [
+            "dispatching",
+            "packets at hand",
+            "a driver domain ran on, as it had packets at hand",
+            "`dom0-share`, or a pcpu of the driver domain's own",
+        ],
+    ),
+    (
+        Why::Budget,
+        [
+            "budget",
+            "own budget used up",
+            "its budget for the period was used up",
+            "a larger `budget_us`, or extra time (`extratime`)",
+        ],
+    ),
+    (
+        Why::Parked,
+        [
+            "parked",
+            "parked",
+            "held back by its own cap, or paused",
+            "a larger `cap`, or none",
+        ],
+    ),
+];
 
 impl Why {
     /// All causes, in the order in which tables show them.
@@ -82,126 +223,25 @@ impl Why {
         Why::Parked,
     ];
 
-    const fn text(self) -> Text {
-        match self {
-            Why::Pass => Text {
-                key: "pass",
-                name: "scheduler pending",
-                meaning: "woken, waiting for the scheduler to run on the chosen pcpu",
-                cure: "",
-            },
-            Why::RateLimit => Text {
-                key: "rate_limit",
-                name: "rate limit",
-                meaning: "the running vcpu was protected by the rate limit",
-                cure: "a shorter rate limit (`ratelimit_us`), or 0 for none",
-            },
-            Why::NotTickled => Text {
-                key: "not_tickled",
-                name: "not tickled",
-                meaning: "woken, but no pcpu was asked to make room: its priority was no higher",
-                cure: "more `weight`; another policy (`credit2` compares credits)",
-            },
-            Why::PassedOver => Text {
-                key: "passed_over",
-                name: "passed over",
-                meaning: "woken, and the scheduler chose another vcpu when it ran",
-                cure: "more `weight`, fewer busy vcpus on its pcpus",
-            },
-            Why::Woken => Text {
-                key: "woken",
-                name: "woken",
-                meaning: "woken (details not recorded)",
-                cure: "",
-            },
-            Why::OverCredit => Text {
-                key: "over_credit",
-                name: "over its credit",
-                meaning: "it had used up its credit; vcpus with credit run first",
-                cure: "more `weight`, or a `cap` for whoever ran meanwhile",
-            },
-            Why::BoostAhead => Text {
-                key: "boost_ahead",
-                name: "boost ahead",
-                meaning: "a vcpu that woke later ran first, with a boost",
-                cure: "another policy; look who wakes so often",
-            },
-            Why::Preempted => Text {
-                key: "preempted",
-                name: "preempted",
-                meaning: "another vcpu took its pcpu before its slice was over",
-                cure: "more `weight`, or pcpus of its own (`pin`)",
-            },
-            Why::SliceOver => Text {
-                key: "slice_over",
-                name: "slice over",
-                meaning: "its slice was over, and others had their turns",
-                cure: "more `weight`, or a shorter slice (`tslice_ms`)",
-            },
-            Why::Displaced => Text {
-                key: "displaced",
-                name: "displaced",
-                meaning: "it lost its pcpu (its slice is not recorded)",
-                cure: "more `weight`, or pcpus of its own (`pin`)",
-            },
-            Why::Yielded => Text {
-                key: "yielded",
-                name: "yielded",
-                meaning: "it gave its pcpu up by itself (yield)",
-                cure: "",
-            },
-            Why::Cap => Text {
-                key: "cap",
-                name: "cap",
-                meaning: "its cap was used up",
-                cure: "a larger `cap`, or none",
-            },
-            Why::Released => Text {
-                key: "released",
-                name: "after a pause",
-                meaning: "its pause or parking was over, and no pcpu had taken it yet",
-                cure: "",
-            },
-            Why::Before => Text {
-                key: "before",
-                name: "begin not seen",
-                meaning: "it waited when the trace began, or records are missing",
-                cure: "",
-            },
-            Why::Dispatching => Text {
-                key: "dispatching",
-                name: "packets at hand",
-                meaning: "a driver domain ran on, as it had packets at hand",
-                cure: "`dom0-share`, or a pcpu of the driver domain's own",
-            },
-            Why::Budget => Text {
-                key: "budget",
-                name: "own budget used up",
-                meaning: "its budget for the period was used up",
-                cure: "a larger `budget_us`, or extra time (`extratime`)",
-            },
-            Why::Parked => Text {
-                key: "parked",
-                name: "parked",
-                meaning: "held back by its own cap, or paused",
-                cure: "a larger `cap`, or none",
-            },
-        }
+    /// Key, name, meaning and cure.
+    fn text(self) -> [&'static str; 4] {
+        let found = TEXTS.iter().find(|(why, _)| *why == self);
+        found.map_or([""; 4], |(_, text)| *text)
     }
 
     /// Its name in tables.
-    pub const fn name(self) -> &'static str {
-        self.text().name
+    pub fn name(self) -> &'static str {
+        self.text()[1]
     }
 
     /// Its name in JSON.
-    pub const fn key(self) -> &'static str {
-        self.text().key
+    pub fn key(self) -> &'static str {
+        self.text()[0]
     }
 
     /// What the name means, for a legend.
-    pub const fn meaning(self) -> &'static str {
-        self.text().meaning
+    pub fn meaning(self) -> &'static str {
+        self.text()[2]
     }
 
     /// What to try against waits of this cause under `policy`; `None` where nothing that an
@@ -212,7 +252,7 @@ impl Why {
             self,
             Why::NotTickled | Why::PassedOver | Why::Preempted | Why::SliceOver | Why::Displaced
         );
-        match self.text().cure {
+        match self.text()[3] {
             "" => None,
             _ if reserves && is_turn => {
                 Some("a larger reservation or a shorter period, or fewer reservations on its pcpus")

@@ -6,7 +6,7 @@ use std::io::{self, Read};
 
 use domio_core::{ActorId, Instant, Kind, PcpuId, Record};
 
-use super::{RawRecord, WINDOW_HEAD, XentraceReader, record_length};
+use super::{RawRecord, WINDOW_HEAD, XentraceRecords, record_length};
 use crate::TraceError;
 use crate::bytes::u32_at;
 use crate::xentrace::event::{CPU_CHANGE, CPU_CHANGE_HEADER, NO_EVENT, RECORD_MAX};
@@ -55,14 +55,14 @@ impl fmt::Display for Skipped {
     }
 }
 
-impl<R: Read> XentraceReader<R> {
+impl XentraceRecords {
     /// Leaves out what lies between the damaged place, of which `error` tells, and the next window.
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub(super) fn skip(&mut self, error: TraceError) -> io::Result<()> {
+    pub(super) fn skip(&mut self, read: &mut dyn Read, error: TraceError) -> io::Result<()> {
         let from = self.bytes.offset();
-        self.find_window()?;
+        self.find_window(read)?;
         self.skipped.add(error, self.bytes.offset() - from);
         match self.window.take() {
             Some(window) => self.lose(window.cpu),
@@ -116,10 +116,10 @@ impl<R: Read> XentraceReader<R> {
     }
 
     /// Goes to the next window, or to the end of the file if there is none.
-    fn find_window(&mut self) -> io::Result<()> {
+    fn find_window(&mut self, read: &mut dyn Read) -> io::Result<()> {
         let magic = CPU_CHANGE_HEADER.to_le_bytes();
         loop {
-            let bytes = self.bytes.fill(WINDOW_HEAD + RECORD_MAX)?;
+            let bytes = self.bytes.fill(read, WINDOW_HEAD + RECORD_MAX)?;
             let found = bytes.windows(magic.len()).position(|word| word == magic);
             let Some(before) = found else {
                 let rest = bytes.len();
@@ -135,7 +135,7 @@ impl<R: Read> XentraceReader<R> {
                 continue;
             };
             self.bytes.consume(before);
-            let window = self.bytes.fill(WINDOW_HEAD + RECORD_MAX)?;
+            let window = self.bytes.fill(read, WINDOW_HEAD + RECORD_MAX)?;
             if is_window(window) {
                 return Ok(());
             }

@@ -29,7 +29,7 @@ fn read_names(bytes: &[u8], options: &ReadOptions) -> (Vec<Record>, Option<Trace
         match reader.next_record() {
             Ok(Some(r)) => out.push(r),
             Ok(None) => {
-                let error = reader.skipped.errors.drain(..).next();
+                let error = reader.take_skipped().errors.into_iter().next();
                 return (out, error, reader.names().clone());
             }
             Err(e) => {

@@ -184,7 +184,7 @@ fn json(args: &Mon, global: &Global) -> anyhow::Result<Status> {
     let mut output = io::BufWriter::new(io::stdout().lock());
     let interval = args.interval.unwrap_or(interval);
     let (_, told, _) = through(args, global, interval, |names, sample| {
-        serde_json::to_writer(&mut output, &lines::line(names, &sample, args.send_weight))?;
+        lines::line(names, &sample, args.send_weight).write_line(&mut output)?;
         writeln!(output)?;
         if args.follow {
             output.flush()?;

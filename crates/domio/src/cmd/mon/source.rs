@@ -160,22 +160,19 @@ impl<R: Read> Trace<R> {
     ) -> anyhow::Result<Closing> {
         let mut notes = Vec::new();
         let name = &self.name;
-        loop {
-            match self.reader.next_record() {
-                Ok(Some(record)) => feed.record(self.reader.names(), &record),
-                Ok(None) => break,
-                Err(error) if error.is_truncation() && (grows || error.records > 0) => {
-                    if !grows {
-                        notes.push(format!("warning: {name}: {error}; using what is there"));
-                    }
-                    break;
-                }
-                Err(error) => {
-                    return Err(error).with_context(|| format!("cannot read the trace {name}"));
+        let read = self.reader.each(&mut |names, record| {
+            feed.record(names, record);
+            !feed.stopped()
+        });
+        match read {
+            Ok(_) => {}
+            Err(error) if error.is_truncation() && (grows || error.records > 0) => {
+                if !grows {
+                    notes.push(format!("warning: {name}: {error}; using what is there"));
                 }
             }
-            if feed.stopped() {
-                break;
+            Err(error) => {
+                return Err(error).with_context(|| format!("cannot read the trace {name}"));
             }
         }
         if let Some(skipped) = self.reader.skipped() {
