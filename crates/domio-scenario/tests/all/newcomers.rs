@@ -109,7 +109,8 @@ fn a_distribution_at_the_wrong_place_is_told_where_to_go() {
 #[test]
 fn what_an_xl_configuration_loses_is_named() {
     let text = "name = \"web\"\ntype = \"pvh\"\nvcpus = 2\nmaxvcpus = 4\ncpus = [\"4\", \"5\"]\n\
-                cpus_soft = \"4-7\"\ncpu_weight = 512\ncap = 150\npool = \"Pool-1\"\nmemory = 2048\n\
+                cpus_soft = \"4-7\"\ncpu_weight = 512\ncap = 150\n\
+                pool = \"Pool-1\"\nmemory = 2048\n\
                 vif = [ 'bridge=xenbr0,rate=10MB/s' ]\ndisk = [ 'phy:/dev/vg/web,xvda,w' ]\n";
     let said = hint(text);
     let domain = "name = \"web\", vcpus = 2, weight = 512, cap = 150, pin = [\"4\", \"5\"], \

@@ -8,7 +8,7 @@ use std::io::{self, Read};
 
 /// All files of a recording. Each is in the order of time; events at one time come in the order of
 /// the files.
-pub struct Parts<R> {
+pub struct BinaryParts<R> {
     all: Vec<Part<R>>,
     /// Names of commands: one file has the name of a process whose requests are in all of them.
     commands: HashMap<u32, Vec<u8>>,
@@ -29,14 +29,14 @@ enum Next {
     End,
 }
 
-impl<R: Read> Parts<R> {
+impl<R: Read> BinaryParts<R> {
     /// The files of a recording.
     pub fn new(files: Vec<R>) -> Self {
         let all = files.into_iter().map(|file| Part {
             records: Binary::new(file),
             next: Next::Unread,
         });
-        Parts {
+        BinaryParts {
             all: all.collect(),
             commands: HashMap::new(),
         }

@@ -6,7 +6,7 @@ use super::event::BlockEvent;
 use super::formats::{BlockFormat, LineFormat, lines_of, recognise};
 use super::lines::TextLines;
 use super::names::BlockNames;
-use super::parts::Parts;
+use super::parts::BinaryParts;
 use domio_core::{Duration, Instant};
 use std::io::{Chain, Cursor, Read};
 
@@ -42,7 +42,7 @@ pub struct BlockReader<R> {
 enum Source<R> {
     Lines(TextLines<Looked<R>>, Box<dyn LineFormat + Send>),
     Binary(Box<Binary<Looked<R>>>),
-    Parts(Parts<Looked<R>>),
+    Parts(BinaryParts<Looked<R>>),
 }
 
 impl<R: Read> BlockReader<R> {
@@ -93,7 +93,7 @@ impl<R: Read> BlockReader<R> {
             true => Err(BlockTraceError::Empty),
             false => Ok(BlockReader::of(
                 BlockFormat::Blktrace,
-                Source::Parts(Parts::new(parts)),
+                Source::Parts(BinaryParts::new(parts)),
             )),
         }
     }
