@@ -3,6 +3,7 @@
 
 mod kind;
 mod packed;
+mod texts;
 
 pub use kind::{InputKind, begins_as_perfetto};
 pub use packed::Packing;

@@ -1,5 +1,6 @@
 //! What a file is, told by its first bytes and never by its name or place.
 
+use super::texts;
 use domio_trace::block::recognise_block;
 use domio_trace::{PerfettoWriter, ReadOptions, TraceErrorKind, TraceReader};
 use std::ops::ControlFlow;
@@ -130,8 +131,13 @@ impl InputKind {
         }
         match head.starts_with(b"# tracer: ") {
             true => FTRACE,
-            false => InputKind::Unknown,
+            false => texts::foreign(&String::from_utf8_lossy(head)),
         }
+    }
+
+    /// Whether it is what `xl` or `xm` printed of a host.
+    pub fn is_of_xl(self) -> bool {
+        self == texts::LISTS
     }
 }
 

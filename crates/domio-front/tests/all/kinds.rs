@@ -29,3 +29,60 @@ fn a_text_is_what_its_first_telling_line_says() {
     assert_eq!(InputKind::of(quoted.as_bytes()), InputKind::Scenario);
     assert_eq!(InputKind::of(b"8,0 cylinders 3\n"), InputKind::Unknown);
 }
+
+/// Texts of other programs say what they are, and which command reads them or that none does.
+#[test]
+fn texts_of_other_programs_are_named() {
+    let told = |text: &str| match InputKind::of(text.as_bytes()) {
+        InputKind::Foreign { what, advice } => format!("{what}; {advice}"),
+        kind => panic!("{text}: {kind:?}"),
+    };
+    for (text, says) in [
+        (
+            "<domain type='xen' id='3'>\n<name>web</name>\n</domain>\n",
+            "libvirt",
+        ),
+        (
+            "<?xml version='1.0'?>\n<!-- x -->\n<domain type='kvm'>\n",
+            "libvirt",
+        ),
+        ("<?xml version='1.0'?>\n<network/>\n", "an XML file"),
+        (
+            "bash  1234 [003] 12.345678: sched:sched_switch: prev_comm=bash\n",
+            "`perf script`",
+        ),
+        (
+            "qemu 1234/1250 [001] 99.000001:   250000 cycles:  ffff\n",
+            "`perf script`",
+        ),
+        (
+            "  bash-1234  [003] 12.345678: sched_switch: prev_comm=bash\n",
+            "ftrace",
+        ),
+        (
+            "TIME(s)  COMM  PID  DISK  T  SECTOR  BYTES  LAT(ms)\n",
+            "biosnoop",
+        ),
+        (
+            "Name   ID   Mem VCPUs\tState\tTime(s)\nweb 1 512 1 r----- 1.0\n",
+            "from-lists",
+        ),
+        (
+            "root@host:~# xl vcpu-list\nName ID VCPU CPU State Time(s) Affinity\n",
+            "from-lists",
+        ),
+        ("host   : a\nxen_version : 4.17.3\n", "from-lists"),
+        ("Cpupool Pool-0: tslice=30ms\n", "from-lists"),
+        ("[ { \"domid\": 0, \"config\": {} } ]", "from-lists"),
+        ("[global]\nioengine=libaio\n[j]\nrw=randread\n", "job_file"),
+        ("{ \"fio version\" : \"fio-3.33\" }", "a result of fio"),
+        ("procs -----------memory---------- ---swap--\n", "vmstat"),
+    ] {
+        let told = told(text);
+        assert!(told.contains(says), "{text}: {told}");
+    }
+    assert!(InputKind::of(b"Name ID Weight Cap\n").is_of_xl());
+    for text in ["name = \"a [3] 1.5: x:\"\n", "<b>\n", "rw = 1\n"] {
+        assert_eq!(InputKind::of(text.as_bytes()), InputKind::Unknown, "{text}");
+    }
+}

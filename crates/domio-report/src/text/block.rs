@@ -7,8 +7,8 @@ use crate::{tables, written};
 use domio_answer::column::share;
 use domio_answer::{Cell, Column, Holds, Table};
 use domio_meter::block::{
-    Beside, BlockComparison, BlockFigure, BlockSummary, BlockWaiter, BlockWaits, ComparedFigure,
-    Speaker,
+    Beside, BlockComparison, BlockDepth, BlockFigure, BlockSummary, BlockWaiter, BlockWaits,
+    ComparedFigure, Speaker,
 };
 use std::collections::BTreeMap;
 
@@ -32,13 +32,16 @@ pub fn summary(summary: &BlockSummary, format: &str, view: &View) -> String {
         parts.push(format!("Who asked:\n\n{asked}"));
     }
     let mut last = String::new();
-    if let (Some(elevator), Some(device)) = (summary.elevator_depth.0, summary.device_depth.0) {
-        let [waiting, there] = [elevator.mean, device.mean].map(written::number);
-        last = format!(
-            "In the elevator {waiting} on average, {} at most; in the device {there}, {} at \
-             most.\n",
-            elevator.max, device.max
-        );
+    if let Some(device) = summary.device_depth.0 {
+        let of = |place: &str, depth: BlockDepth| {
+            let mean = written::number(depth.mean);
+            format!("n the {place} {mean} on average, {} at most", depth.max)
+        };
+        let device = of("device", device);
+        last = match summary.elevator_depth.0 {
+            Some(elevator) => format!("I{}; i{device}.\n", of("elevator", elevator)),
+            None => format!("I{device}.\n"),
+        };
     }
     parts.push(last + &covers(summary, format));
     parts.join("\n")

@@ -105,6 +105,36 @@ fn a_distribution_at_the_wrong_place_is_told_where_to_go() {
     );
 }
 
+/// What the [[domain]] does not take over is named, with the key that comes nearest.
+#[test]
+fn what_an_xl_configuration_loses_is_named() {
+    let text = "name = \"web\"\ntype = \"pvh\"\nvcpus = 2\nmaxvcpus = 4\ncpus = [\"4\", \"5\"]\n\
+                cpus_soft = \"4-7\"\ncpu_weight = 512\ncap = 150\n\
+                pool = \"Pool-1\"\nmemory = 2048\n\
+                vif = [ 'bridge=xenbr0,rate=10MB/s' ]\ndisk = [ 'phy:/dev/vg/web,xvda,w' ]\n";
+    let said = hint(text);
+    let domain = "name = \"web\", vcpus = 2, weight = 512, cap = 150, pin = [\"4\", \"5\"], \
+                  soft = \"4-7\", workload";
+    for part in [
+        domain,
+        "; not taken over: maxvcpus (nearest: `vcpus`",
+        "pool (nearest: `pool`, with a [[pool]] of that name)",
+        "vif (nearest: `vif`, whose `rate`",
+        "disk (nearest: `disk = {",
+        ", memory, ",
+        "boot options",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    // A list that is no set for each vcpu is not taken over, and named.
+    let short = text.replace("vcpus = 2", "vcpus = 3");
+    let said = hint(&short);
+    assert!(
+        said.contains("not taken over: maxvcpus") && said.contains("cpus (nearest: `pin`)"),
+        "{said}"
+    );
+}
+
 #[test]
 fn an_xl_configuration_is_recognised_with_what_to_write() {
     let configuration = "# web server\nname = \"web\"\nbuilder = 'hvm'\nmemory = 512\nvcpus = 2\n\

@@ -72,6 +72,13 @@ pub struct Binary<R> {
     over: bool,
 }
 
+/// A record as it is in the file.
+pub struct Raw {
+    record: [u8; RECORD],
+    /// What a notice has of its own.
+    pdu: Vec<u8>,
+}
+
 /// What reading a record gave.
 pub enum RecordStep {
     /// An event, with the time of the file.
@@ -101,14 +108,37 @@ impl<R: Read> Binary<R> {
         self.records
     }
 
-    /// Reads a record, behind whatever is none.
+    /// Reads a record, behind whatever is none, and what it means.
     pub fn step(
         &mut self,
         names: &mut BlockNames,
         damage: &mut BlockDamage,
     ) -> io::Result<RecordStep> {
+        Ok(match self.read(damage)? {
+            Some(raw) => self.decode(&raw, names),
+            None => RecordStep::End,
+        })
+    }
+
+    /// Exchanges the names of commands with `commands`.
+    pub fn lend(&mut self, commands: &mut HashMap<u32, Vec<u8>>) {
+        std::mem::swap(&mut self.commands, commands);
+    }
+
+    /// The time of a record that was read last (ns).
+    pub fn time(&self, raw: &Raw) -> u64 {
+        self.long(&raw.record, PLACE_TIME)
+    }
+
+    /// Whether a record that was read last is none of requests.
+    pub fn is_notice(&self, raw: &Raw) -> bool {
+        self.word(&raw.record, PLACE_ACTION) >> 16 & NOTIFY != 0
+    }
+
+    /// Reads a record, behind whatever is none. `None` at the end.
+    pub fn read(&mut self, damage: &mut BlockDamage) -> io::Result<Option<Raw>> {
         if self.over {
-            return Ok(RecordStep::End);
+            return Ok(None);
         }
         let mut record = [0; RECORD];
         let read = fill(&mut self.read, &mut record)?;
@@ -118,10 +148,10 @@ impl<R: Read> Binary<R> {
                 let why = format!("the file ends inside a record, after {read} of {RECORD} bytes");
                 damage.add(|| format!("byte {}", self.offset), why);
             }
-            return Ok(RecordStep::End);
+            return Ok(None);
         }
         if !self.find(&mut record, damage)? {
-            return Ok(RecordStep::End);
+            return Ok(None);
         }
         self.records += 1;
         let begin = self.offset;
@@ -142,7 +172,7 @@ impl<R: Read> Binary<R> {
             }
             self.offset += own as u64;
         }
-        Ok(self.decode(&record, &pdu, names))
+        Ok(Some(Raw { record, pdu }))
     }
 
     /// Goes on to the first place from `record` on that begins as a record does. `false` when the
@@ -200,7 +230,9 @@ impl<R: Read> Binary<R> {
         u64::from(high) << 32 | u64::from(low)
     }
 
-    fn decode(&mut self, record: &[u8; RECORD], pdu: &[u8], names: &mut BlockNames) -> RecordStep {
+    /// What a record means that was read last.
+    pub fn decode(&mut self, raw: &Raw, names: &mut BlockNames) -> RecordStep {
+        let Raw { record, pdu } = raw;
         let action = self.word(record, PLACE_ACTION);
         let (category, number) = (action >> 16, action & 0xffff & !CGROUP);
         let pid = self.word(record, PLACE_PID);

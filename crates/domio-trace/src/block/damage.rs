@@ -71,6 +71,12 @@ pub enum BlockTraceError {
     /// No byte at all.
     #[error("the file is empty; expected a trace of a block device")]
     Empty,
+    /// One of several files, counted from 0, is none that `blktrace` writes.
+    #[error(
+        "it is no file of blktrace; only the files that blktrace writes of one recording, one for \
+         each cpu, are read together"
+    )]
+    Part(usize),
     /// None of the formats.
     #[error(
         "no format of block traces is recognised; expected one of {0}; if the file has one of them \

@@ -2,7 +2,7 @@
 //!
 //! | format | has | file |
 //! |---|---|---|
-//! | what `blktrace` writes | events of requests, processes | `binary` |
+//! | what `blktrace` writes, one file a cpu | events of requests, processes | `binary`, `parts` |
 //! | what `blkparse` prints | the same | `formats/blkparse` |
 //! | what ftrace prints of block events | the same | `formats/ftrace` |
 //! | CSV of events, as `domio trace replay` writes it | the same | `formats/events` |
@@ -21,6 +21,7 @@ mod fields;
 mod formats;
 mod lines;
 mod names;
+mod parts;
 mod reader;
 
 pub use damage::{BlockDamage, BlockTraceError, Damaged};

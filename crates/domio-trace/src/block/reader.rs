@@ -6,6 +6,7 @@ use super::event::BlockEvent;
 use super::formats::{BlockFormat, LineFormat, lines_of, recognise};
 use super::lines::TextLines;
 use super::names::BlockNames;
+use super::parts::BinaryParts;
 use domio_core::{Duration, Instant};
 use std::io::{Chain, Cursor, Read};
 
@@ -41,6 +42,7 @@ pub struct BlockReader<R> {
 enum Source<R> {
     Lines(TextLines<Looked<R>>, Box<dyn LineFormat + Send>),
     Binary(Box<Binary<Looked<R>>>),
+    Parts(BinaryParts<Looked<R>>),
 }
 
 impl<R: Read> BlockReader<R> {
@@ -65,7 +67,39 @@ impl<R: Read> BlockReader<R> {
             Some(reader) => Source::Lines(TextLines::new(read), reader),
             None => Source::Binary(Box::new(Binary::new(read))),
         };
-        Ok(BlockReader {
+        Ok(BlockReader::of(format, source))
+    }
+
+    /// Prepares to stream the files of one recording of `blktrace`, one for each cpu, merged by
+    /// time. A file without anything in it is that of a cpu that did nothing.
+    ///
+    /// # Errors
+    /// [`BlockTraceError::Empty`] when all are, [`BlockTraceError::Part`], and those of reading.
+    pub fn of_parts(files: Vec<R>) -> Result<Self, BlockTraceError> {
+        let mut parts = Vec::with_capacity(files.len());
+        for (number, mut read) in files.into_iter().enumerate() {
+            let mut start = Vec::new();
+            let mut head = read.by_ref().take(LOOK);
+            head.read_to_end(&mut start).map_err(BlockTraceError::Io)?;
+            if start.is_empty() {
+                continue;
+            }
+            if recognise(&start) != Some(BlockFormat::Blktrace) {
+                return Err(BlockTraceError::Part(number));
+            }
+            parts.push(Cursor::new(start).chain(read));
+        }
+        match parts.is_empty() {
+            true => Err(BlockTraceError::Empty),
+            false => Ok(BlockReader::of(
+                BlockFormat::Blktrace,
+                Source::Parts(BinaryParts::new(parts)),
+            )),
+        }
+    }
+
+    fn of(format: BlockFormat, source: Source<R>) -> Self {
+        BlockReader {
             format,
             source,
             names: BlockNames::default(),
@@ -73,7 +107,7 @@ impl<R: Read> BlockReader<R> {
             origin: None,
             last: Instant::ZERO,
             events: 0,
-        })
+        }
     }
 
     /// The format of the file.
@@ -100,7 +134,7 @@ impl<R: Read> BlockReader<R> {
         loop {
             let event = match &mut self.source {
                 Source::Lines(..) => self.next_of_lines()?,
-                Source::Binary(_) => self.next_of_records()?,
+                Source::Binary(_) | Source::Parts(_) => self.next_of_records()?,
             };
             let Some(mut event) = event else {
                 if self.events == 0 && self.damage.places > 0 {
@@ -132,6 +166,7 @@ impl<R: Read> BlockReader<R> {
         match &self.source {
             Source::Lines(lines, _) => format!("line {}", lines.number()),
             Source::Binary(records) => format!("record {}", records.records()),
+            Source::Parts(parts) => format!("record {}", parts.records()),
         }
     }
 
@@ -157,11 +192,12 @@ impl<R: Read> BlockReader<R> {
     }
 
     fn next_of_records(&mut self) -> Result<Option<BlockEvent>, BlockTraceError> {
-        let Source::Binary(records) = &mut self.source else {
-            return Ok(None);
-        };
         loop {
-            let step = records.step(&mut self.names, &mut self.damage);
+            let step = match &mut self.source {
+                Source::Lines(..) => return Ok(None),
+                Source::Binary(records) => records.step(&mut self.names, &mut self.damage),
+                Source::Parts(parts) => parts.step(&mut self.names, &mut self.damage),
+            };
             match step.map_err(BlockTraceError::Io)? {
                 RecordStep::Event(event) => return Ok(Some(event)),
                 RecordStep::Nothing => {}
@@ -177,6 +213,7 @@ impl<R: Read> BlockReader<R> {
             lines: match &self.source {
                 Source::Lines(lines, _) => lines.number(),
                 Source::Binary(records) => records.records(),
+                Source::Parts(parts) => parts.records(),
             },
             format: self.format.name(),
             first: first.unwrap_or(Damaged {

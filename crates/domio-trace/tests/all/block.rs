@@ -259,3 +259,43 @@ fn no_bytes_do_harm() {
         }
     }
 }
+
+/// The files that blktrace writes for each cpu are one recording: dealt out to three files, one of
+/// them empty, the records give the events of the whole.
+#[test]
+fn files_of_several_cpus_are_one_recording() {
+    let whole = bytes("forms/blktrace.bin");
+    let all = events(&whole, None).unwrap();
+    let mut files = vec![Vec::new(); 3];
+    let (mut at, mut number) = (0, 0);
+    while at + 48 <= whole.len() {
+        let own = u16::from_le_bytes([whole[at + 46], whole[at + 47]]);
+        let end = at + 48 + usize::from(own);
+        // In turns, and nothing for the last cpu.
+        files[number % 2].extend(&whole[at..end]);
+        (at, number) = (end, number + 1);
+    }
+    assert!(number > 4 && files[2].is_empty());
+    let parts: Vec<&[u8]> = files.iter().map(Vec::as_slice).collect();
+    let mut reader = BlockReader::of_parts(parts).unwrap();
+    let mut merged = Vec::new();
+    while let Some(event) = reader.next_event().unwrap() {
+        merged.push((event.at, event.act, event.sector, event.sectors));
+    }
+    let whole: Vec<_> = all
+        .iter()
+        .map(|e| (e.at, e.act, e.sector, e.sectors))
+        .collect();
+    let sorted = |mut events: Vec<_>| {
+        events.sort_by_key(|(at, act, sector, sectors): &(_, BlockAct, u64, u32)| {
+            (*at, act.letter(), *sector, *sectors)
+        });
+        events
+    };
+    assert_eq!(sorted(merged), sorted(whole));
+    assert_eq!(reader.damage().late, 0);
+    let wrong = BlockReader::of_parts(vec![&files[0][..], b"no trace\n"])
+        .err()
+        .unwrap();
+    assert!(matches!(wrong, BlockTraceError::Part(1)), "{wrong}");
+}

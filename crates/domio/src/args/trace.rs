@@ -57,6 +57,9 @@ pub struct TraceSummary {
     /// The trace.
     #[command(flatten)]
     pub input: TraceInput,
+    /// Other files of the same recording of blktrace, which writes one for each cpu
+    #[arg(value_name = "MORE", value_hint = ValueHint::FilePath)]
+    pub more: Vec<PathBuf>,
     /// Format of a block trace, instead of the one that its content tells
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<BlockFormatArg>,

@@ -57,11 +57,22 @@ impl<S: Sink> Sink for Watched<S> {
 }
 
 fn summary(args: &TraceSummary, global: &Global) -> anyhow::Result<Status> {
-    if block::is_block(&args.input.file, args.format)? {
+    let first = std::iter::once(&args.input.file);
+    let files: Vec<_> = first.chain(&args.more).cloned().collect();
+    // The file of a cpu that did nothing is empty.
+    let kinds = files.iter().map(|file| block::is_block(file, args.format));
+    if kinds.collect::<anyhow::Result<Vec<_>>>()?.contains(&true) {
         if args.input.cpu_hz.is_some() {
             bail!("--cpu-hz is of xentrace files, and a block trace has times; leave it out");
         }
-        return block::summary(&args.input.file, args.format, args.json, global);
+        return block::summary(&files, args.format, args.json, global);
+    }
+    if let Some(second) = args.more.first() {
+        bail!(
+            "{} is a second file; only the files that blktrace writes of one recording, one for \
+             each cpu, are summed up together",
+            second.display()
+        );
     }
     let mut reader = open(&args.input, global)?;
     let mut meter = Meter::new();

@@ -2,7 +2,7 @@
 
 use crate::args::{Global, ScenarioFromLists};
 use crate::files::{FileKind, Files};
-use crate::input;
+use crate::input::{self, InputKind};
 use crate::out::{self, Status};
 use anyhow::{Context, anyhow, bail};
 use domio_front::scenarios::ScenarioText;
@@ -20,6 +20,12 @@ pub fn run(args: &ScenarioFromLists, global: &Global) -> anyhow::Result<Status> 
     let mut lists = HostLists::default();
     for path in &args.files {
         let name = input::name(path);
+        let kind = input::kind(path).with_context(|| format!("cannot read {name}"))?;
+        if let InputKind::Foreign { what, advice } = kind
+            && !kind.is_of_xl()
+        {
+            bail!("{name} is {what}, where an output of `xl` or `xm` is expected; {advice}");
+        }
         let text = input::text(path).with_context(|| format!("cannot read {name}"))?;
         lists.read(&text, &name).with_context(|| name.clone())?;
     }

@@ -13,9 +13,9 @@ use crate::progress::reading;
 use anyhow::{Context, bail};
 use domio_meter::block::{BlockComparison, BlockExplainer, BlockMeter, BlockWaits};
 use domio_report::text::block as text;
-use domio_trace::block::{BlockEvent, BlockReader};
+use domio_trace::block::{BlockEvent, BlockFormat, BlockReader, BlockTraceError};
 use indicatif::ProgressBarIter;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A trace of a block device that is being read.
 pub type Reader = BlockReader<ProgressBarIter<Stream>>;
@@ -45,6 +45,40 @@ pub fn open(
     global: &Global,
 ) -> anyhow::Result<Reader> {
     let context = || format!("cannot read the block trace {}", input::name(path));
+    let stream = stream(path)?;
+    BlockReader::new(reading(global, stream), format.map(|f| f.0)).with_context(context)
+}
+
+/// Opens the files of one recording, one for each cpu.
+fn open_all(
+    paths: &[PathBuf],
+    format: Option<BlockFormatArg>,
+    global: &Global,
+) -> anyhow::Result<Reader> {
+    if let [path] = paths {
+        return open(path, format, global);
+    }
+    if let Some(format) = format.filter(|format| format.0 != BlockFormat::Blktrace) {
+        bail!(
+            "only files of blktrace are read together, and --format is {}; give one file",
+            format.0.name()
+        );
+    }
+    let streams = paths.iter().map(|path| Ok(reading(global, stream(path)?)));
+    let streams = streams.collect::<anyhow::Result<Vec<_>>>()?;
+    BlockReader::of_parts(streams).map_err(|error| {
+        let wrong = match error {
+            BlockTraceError::Part(number) => paths.get(number),
+            _ => paths.first(),
+        };
+        let wrong = wrong.map_or_else(String::new, |path| input::name(path));
+        anyhow::Error::new(error).context(format!("cannot read the block trace {wrong}"))
+    })
+}
+
+/// The bytes of the trace at `path`, if it may be one.
+fn stream(path: &Path) -> anyhow::Result<Stream> {
+    let context = || format!("cannot read the block trace {}", input::name(path));
     let stream = Stream::open(path).with_context(context)?;
     let what = match stream.kind() {
         InputKind::BlockTrace | InputKind::Unknown => None,
@@ -58,7 +92,7 @@ pub fn open(
             input::name(path)
         );
     }
-    BlockReader::new(reading(global, stream), format.map(|f| f.0)).with_context(context)
+    Ok(stream)
 }
 
 /// Tells what of the trace was left out.
@@ -91,19 +125,19 @@ fn read(
     Ok(())
 }
 
-/// Sums a trace up.
+/// Sums a trace up, which may be in one file for each cpu.
 ///
 /// # Errors
 /// When the trace cannot be read.
 pub fn summary(
-    path: &Path,
+    paths: &[PathBuf],
     format: Option<BlockFormatArg>,
     as_json: bool,
     global: &Global,
 ) -> anyhow::Result<Status> {
-    let mut reader = open(path, format, global)?;
+    let mut reader = open_all(paths, format, global)?;
     let mut meter = BlockMeter::new();
-    read(&mut reader, path, |_, event| meter.event(event))?;
+    read(&mut reader, &paths[0], |_, event| meter.event(event))?;
     let summed = SummedUp {
         format: reader.format().name().to_owned(),
         damaged_places: reader.damage().places,
