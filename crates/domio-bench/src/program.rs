@@ -1,6 +1,6 @@
 //! The program that users get, as it reads traces: `domio trace summary`, built by `cargo build
-//! --release` beside this program. Its own crates are not optimised, unlike this one: a slow loop in
-//! one of them shows here, and in no other bench.
+//! --release` beside this program. Its upper crates are not optimised, unlike this one: a slow loop
+//! in one of them shows here, and in no other bench.
 
 use crate::hash::blake2b;
 use crate::hosts;

@@ -41,8 +41,8 @@ impl ByteStream {
         &self.buffer[self.start..self.end]
     }
 
-    /// The next bytes of `read`, at least `n` of them unless the file ends before. The caller bounds
-    /// `n`.
+    /// The next bytes of `read`, at least `n` of them unless the file ends before. The caller
+    /// bounds `n`.
     #[inline]
     pub(crate) fn fill(&mut self, read: &mut dyn Read, n: usize) -> io::Result<&[u8]> {
         if self.end - self.start < n && !self.at_end {

@@ -9,8 +9,8 @@ use domio_core::DomainId;
 use domio_run::Sample;
 use domio_run::measure::Measures;
 
-/// One row a domain, one column a figure of `measures` that any of `domains` has; further tables for
-/// jobs and devices, of those domains that have any. Then `findings`, and where packets were
+/// One row a domain, one column a figure of `measures` that any of `domains` has; further tables
+/// for jobs and devices, of those domains that have any. Then `findings`, and where packets were
 /// dropped, if any were.
 pub fn render(
     measures: &Measures,
