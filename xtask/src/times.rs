@@ -1,8 +1,8 @@
 //! `cargo xtask times`: records how long the experiments of the papers take.
 //!
-//! `domio reproduce` estimates its time from `papers/*/times.toml`: milliseconds of one core, of one
-//! replication at quick effort. Only times that have moved by more than a tenth are written anew, so
-//! that a quiet machine's noise is no change.
+//! `domio reproduce` estimates its time from `papers/*/times.toml`: milliseconds of one core, of
+//! one replication at quick effort. Only times that have moved by more than a tenth are written
+//! anew, so that a quiet machine's noise is no change.
 
 use crate::nightly::build;
 use crate::places::release_folder;

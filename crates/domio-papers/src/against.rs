@@ -120,7 +120,6 @@ mod tests {
     use super::*;
     use crate::claims::Claims;
     use crate::ledger::{ClaimResult, ClaimRow, LedgerEntry, Verdict};
-    use crate::recorded::Record;
     use domio_answer::Table;
     use domio_stats::Estimate;
 
@@ -153,7 +152,7 @@ mod tests {
             ClaimResult::decided(false, values.to_vec(), "ms"),
             ClaimResult::not_implemented(),
         ]);
-        let rows: Vec<ClaimRow> = one.entries.iter().map(|e| e.row(&Record::new())).collect();
+        let rows: Vec<ClaimRow> = one.entries.iter().map(|e| e.row(None)).collect();
         let claims = serde_json::to_string(&Table::of("", &rows)).unwrap();
         let text = format!("{{\"claims\": {claims}}}");
         let moves = BaselineLedger::parse(&text).unwrap().moves(&one);

@@ -30,7 +30,8 @@ pub fn spec() -> AnswerSpec {
     AnswerSpec::new("reproduce", 3, doc, Reproduced::spec())
 }
 
-/// The answer: the ledger, what is on `record` of all `claims`, what moved against another one, and what other machines make of it.
+/// The answer: the ledger, what is on `record` of all `claims`, what moved against another ledger,
+/// and what other machines make of the claims.
 /// Findings are how many claims hold, which have no checks, and why claims were not measured.
 pub fn answer(
     ledger: &ClaimLedger,
@@ -38,9 +39,11 @@ pub fn answer(
     against: Option<LedgerMoves>,
     machines: Vec<MachineSearch>,
 ) -> Answered {
+    let rows = ledger.entries.iter();
+    let rows = rows.map(|entry| entry.row(record.get(&entry.claim.id)));
     let reproduced = Reproduced {
-        claims: ledger.entries.iter().map(|e| e.row(record)).collect(),
-        record: recorded::by_paper(claims, record),
+        claims: rows.collect(),
+        record: recorded::by_paper(claims.iter(), record),
         summary: Inner(ledger.summary()),
         against: Maybe(against),
         machines,

@@ -55,8 +55,9 @@ pub struct Claim {
     pub kind: ClaimKind,
     /// The figure with its unit, or the comparison, for people.
     pub expect: String,
-    /// The statement in a few words, of a claim that the paper is known for and that few replications
-    /// decide; `None` for all others. `domio reproduce` decides these unless more is asked for.
+    /// The statement in a few words, of a claim that the paper is known for and that few
+    /// replications decide; `None` for all others. `domio reproduce` decides these unless more is
+    /// asked for.
     pub headline: Option<String>,
     /// How far a [`ClaimKind::Value`] may be off; `None` for the other kinds.
     pub tolerance: Option<String>,

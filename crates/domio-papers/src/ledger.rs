@@ -1,7 +1,6 @@
 //! Verdicts on claims, and the ledger that collects them.
 
 use crate::claim::Claim;
-use crate::recorded::Record;
 use domio_answer::{Inner, rows, texts};
 use domio_stats::Estimate;
 use serde::Deserialize;
@@ -349,12 +348,12 @@ pub struct LedgerEntry {
 }
 
 impl LedgerEntry {
-    /// The entry as a row, with what `record` has of it.
-    pub fn row(&self, record: &Record) -> ClaimRow {
+    /// The entry as a row, with the verdict on record.
+    pub fn row(&self, recorded: Option<&String>) -> ClaimRow {
         ClaimRow {
             id: self.claim.id.clone(),
             found: self.finding.found(),
-            recorded: record.get(&self.claim.id).cloned(),
+            recorded: recorded.cloned(),
             expected: self.claim.expect.clone(),
             headline: self.claim.headline.clone(),
             note: self.finding.note.clone(),

@@ -7,7 +7,7 @@
 //! that a claim may be decided that full effort leaves open. At full effort both are changes, as
 //! that is what the record was made with.
 
-use crate::claims::Claims;
+use crate::claim::Claim;
 use crate::folders::PaperFolder;
 use crate::ledger::{ClaimLedger, Verdict};
 use domio_answer::rows;
@@ -54,9 +54,12 @@ rows! {
 }
 
 /// What `record` has of `claims`, paper by paper, in their order.
-pub fn by_paper(claims: &Claims, record: &Record) -> Vec<RecordedPaper> {
+pub fn by_paper<'c>(
+    claims: impl Iterator<Item = &'c Claim>,
+    record: &Record,
+) -> Vec<RecordedPaper> {
     let mut papers: Vec<RecordedPaper> = Vec::new();
-    for claim in claims.iter() {
+    for claim in claims {
         if papers.last().is_none_or(|last| last.paper != claim.paper()) {
             papers.push(RecordedPaper {
                 paper: claim.paper().to_owned(),

@@ -84,9 +84,9 @@ fn of_bars(bars: &Bars) -> Vec<String> {
 }
 
 /// "web, wake to run: sedf has 7.6 times as much as credit (1 ms -> 7.6 ms)": the largest ratio of
-/// two series of the group, where their intervals do not meet. A twentieth of the longest bar is added
-/// to both before sizes are compared, so that a bar which nobody can see is none of note, and one
-/// from nothing is as large as its length.
+/// two series of the group, where their intervals do not meet. A twentieth of the longest bar is
+/// added to both before sizes are compared, so that a bar which nobody can see is none of note,
+/// and one from nothing is as large as its length.
 fn difference(bars: &Bars, group: &BarGroup) -> Option<(f64, String)> {
     let known = || {
         let all = bars.series.iter().zip(&group.bars);

@@ -297,8 +297,9 @@ decides a claim. With --check the status is 1 when a verdict contradicts the rec
 /// Arguments of `reproduce`.
 #[derive(Debug, Args)]
 pub struct Reproduce {
-    /// Claims to decide: ids or their first words, e.g. ongaro or ongaro.test1. After the folder of a
-    /// paper of your own, prefixes refer to that paper [default: the headline claims of each paper]
+    /// Claims to decide: ids or their first words, e.g. ongaro or ongaro.test1. After the folder of
+    /// a paper of your own, prefixes refer to that paper [default: the headline claims of each
+    /// paper]
     #[arg(value_name = "FOLDER|PREFIX", add = Named::Claim)]
     pub words: Vec<String>,
     /// Decide all claims of all papers
@@ -328,8 +329,8 @@ pub struct Reproduce {
     /// Simulated seconds per cell, for cells whose length depends on --effort
     #[arg(long, value_name = "NUMBER", value_parser = seconds())]
     pub seconds: Option<u64>,
-    /// Also decide the claims on N hardware variants consistent with what the papers leave open, and
-    /// report which open parameter each verdict depends on
+    /// Also decide the claims on N hardware variants consistent with what the papers leave open,
+    /// and report which open parameter each verdict depends on
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub machines: Option<u32>,
     /// Claims to decide, instead of those that ship with domio; - is standard input
@@ -423,8 +424,8 @@ streams, so that differences are paired by replication.
 
 What matters most comes first: shares of those who compete, the tail of waits, jobs, streams,
 replies and round trips, each from a change on that somebody feels, and of at least 5 %. --columns
-chooses figures by their titles or names in JSON and variants by their names; --sort sorts the domains by a figure
-of the first variant, or by a variant.";
+chooses figures by their titles or names in JSON and variants by their names; --sort sorts the
+domains by a figure of the first variant, or by a variant.";
 
 /// Arguments of `compare`.
 #[derive(Debug, Args)]

@@ -25,14 +25,14 @@ const FTRACE: InputKind = InputKind::Foreign {
 };
 const BIOSNOOP: InputKind = InputKind::Foreign {
     what: "an output of biosnoop",
-    advice: "no command reads it yet; `domio trace summary` reads what blktrace, blkparse or ftrace \
-             (trace_pipe) wrote of the same requests",
+    advice: "no command reads it yet; `domio trace summary` reads what blktrace, blkparse or \
+             ftrace (trace_pipe) wrote of the same requests",
 };
 /// What `xl` or `xm` printed.
 pub(super) const LISTS: InputKind = InputKind::Foreign {
     what: "an output of `xl` or `xm`",
-    advice: "`domio scenario from-lists` makes a scenario of it, and `domio run` and `explain` take \
-             that",
+    advice: "`domio scenario from-lists` makes a scenario of it, and `domio run` and `explain` \
+             take that",
 };
 const FIO_JOBS: InputKind = InputKind::Foreign {
     what: "a job file of fio",

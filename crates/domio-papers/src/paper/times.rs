@@ -26,7 +26,7 @@ impl RecordedTimes {
         let times = toml::from_str(text);
         let times = times.map_err(|e| {
             format!(
-                "{}/{FILE} has a mistake: {e}; expected `\"EXPERIMENT\" = MILLISECONDS` in each line",
+                "{}/{FILE} has a mistake: {e}; expected lines `\"EXPERIMENT\" = MILLISECONDS`",
                 folder.place
             )
         })?;

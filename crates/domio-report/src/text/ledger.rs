@@ -11,7 +11,7 @@ use domio_papers::recorded::RecordedPaper;
 
 /// Which claims have rows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Rows {
+pub enum LedgerRows {
     /// All that are decided or might be, by paper: for claims that are known by their statement.
     Headlines,
     /// All that are decided or might be, by id.
@@ -27,8 +27,8 @@ const ROOMY: u16 = 120;
 /// was measured, and the verdict. The decisive figure is that of the check that fails or is
 /// undecided, or else of the first check. Narrow lines have the claim's id and one text of what was
 /// found: "29.6 ms, not under 17".
-pub fn rows(ledger: &ClaimLedger, which: Rows, view: &View) -> String {
-    let by_paper = which == Rows::Headlines;
+pub fn rows(ledger: &ClaimLedger, which: LedgerRows, view: &View) -> String {
+    let by_paper = which == LedgerRows::Headlines;
     let roomy = by_paper || view.width >= ROOMY;
     let mut columns = vec![tables::name(if by_paper { "paper" } else { "claim" })];
     let words: &[&str] = match roomy {
@@ -44,7 +44,7 @@ pub fn rows(ledger: &ClaimLedger, which: Rows, view: &View) -> String {
     let mut table = Table::new("", columns);
     for entry in &ledger.entries {
         let (claim, finding) = (&entry.claim, &entry.finding);
-        if which != Rows::All && finding.verdict == Verdict::NotImplemented {
+        if which != LedgerRows::All && finding.verdict == Verdict::NotImplemented {
             continue;
         }
         table.set_tone(table.rows().len(), verdict_at, tone(finding.verdict));
@@ -220,7 +220,7 @@ mod tests {
             };
             for width in [80, 120, 200] {
                 let view = View::of_width(width);
-                let text = plain(&rows(&ledger, Rows::Measured, &view));
+                let text = plain(&rows(&ledger, LedgerRows::Measured, &view));
                 let longest = text.lines().map(|line| line.chars().count()).max();
                 assert!(longest <= Some(width.into()), "{text}");
                 let first = text.matches(verdict.name()).count();
@@ -263,7 +263,7 @@ mod tests {
         };
         let view = View::of_width(200);
         let of = |which| plain(&rows(&ledger, which, &view));
-        let measured = of(Rows::Measured);
+        let measured = of(LedgerRows::Measured);
         assert!(!measured.contains("boutcher.cfq16"), "{measured}");
         let line = |text: &str, word: &str| {
             let line = text.lines().find(|line| line.contains(word));
@@ -275,8 +275,8 @@ mod tests {
         let fails = line(&measured, "no-tickle-bound");
         let end = "under 17 60 ± 3 Mb/s fails 1 of 3";
         assert!(fails.ends_with(end), "{fails}");
-        assert!(of(Rows::All).contains("not-implemented"));
-        let short = line(&of(Rows::Headlines), "without tickling");
+        assert!(of(LedgerRows::All).contains("not-implemented"));
+        let short = line(&of(LedgerRows::Headlines), "without tickling");
         assert!(short.starts_with("ongaro without"), "{short}");
         let told = failures(&ledger, &view);
         assert_eq!(
@@ -288,7 +288,7 @@ mod tests {
         let end = "1 hold, 3 fail, 0 undecided, 1 not implemented\nNot implemented: boutcher 1.\n";
         assert_eq!(all, end);
         let on = Record::from([("ongaro.test1.sedf".to_owned(), "fails".to_owned())]);
-        let text = plain(&record(&by_paper(&claims, &on), &[], &view));
+        let text = plain(&record(&by_paper(claims.iter(), &on), &[], &view));
         assert_eq!(
             line(&text, "all "),
             format!("all {} 0 1 {}", claims.len(), claims.len() - 1)

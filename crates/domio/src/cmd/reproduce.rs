@@ -25,7 +25,7 @@ use domio_papers::{
 use domio_report::data::{PaperTitle, ReportData};
 use domio_report::pictures as paper_pictures;
 use domio_report::pictures::PaperPictures;
-use domio_report::text::ledger::Rows;
+use domio_report::text::ledger::LedgerRows;
 use domio_report::{html, samples, text};
 use domio_run::measure::Measures;
 use domio_scenario::Parts;
@@ -196,7 +196,7 @@ impl Decided {
 
     /// What is on record, for the terminal.
     fn on_record(&self) -> String {
-        let papers = recorded::by_paper(&self.claims, &self.record);
+        let papers = recorded::by_paper(self.claims.iter(), &self.record);
         text::ledger::record(&papers, &self.titles(), out::view())
     }
 
@@ -205,9 +205,9 @@ impl Decided {
     fn verdicts(&self, args: &Reproduce, ledger: &ClaimLedger) -> String {
         let view = out::view();
         let rows = match args.list {
-            true => Some(Rows::All),
-            false if of_headlines(args) => Some(Rows::Headlines),
-            false => (ledger.entries.len() <= FEW).then_some(Rows::Measured),
+            true => Some(LedgerRows::All),
+            false if of_headlines(args) => Some(LedgerRows::Headlines),
+            false => (ledger.entries.len() <= FEW).then_some(LedgerRows::Measured),
         };
         let rows = rows.map(|rows| text::ledger::rows(ledger, rows, view) + "\n");
         let mut text = rows.unwrap_or_default();

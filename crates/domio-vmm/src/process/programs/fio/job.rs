@@ -323,7 +323,7 @@ impl Draft {
         }
         if let Some((line, percent)) = self.random {
             let is_all = percent == 100;
-            if config.random != is_all && !(percent == 0 && !config.random) {
+            if config.random != is_all && (percent != 0 || config.random) {
                 wrong.push((
                     line,
                     "a job is random or not: write percentage_random=100 or none, and a job for \
