@@ -323,7 +323,7 @@ mod tests {
             ("web", &[&[3.1], &[9.0]]),
         ]));
         assert!(
-            told[0].starts_with("web, waiting: credit has 66 % less"),
+            told[0].starts_with("web, waiting: round-robin has 2.9 times as much as credit"),
             "{told:?}"
         );
     }

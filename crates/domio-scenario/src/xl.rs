@@ -72,20 +72,15 @@ pub(crate) fn problem(text: &str, root: &Node) -> Option<Mistake> {
     if !own && (shared < 2 || !text.contains("memory")) {
         return None;
     }
-    let problem = Mistake::new(
-        Code::Syntax,
-        first?,
-        "this is an `xl` configuration of one guest, not a scenario",
-    )
-    .expected("a scenario: [run], [scheduler] and a [[domain]] for each guest of a host")
-    .hint({
-        let (domain, taken) = domain(root.as_table());
-        format!(
+    let (domain, taken) = domain(root.as_table());
+    let what = "this is an `xl` configuration of one guest, not a scenario";
+    let what = format!("{what}{}", left_out(text, &taken));
+    let problem = Mistake::new(Code::Syntax, first?, what)
+        .expected("a scenario: [run], [scheduler] and a [[domain]] for each guest of a host")
+        .hint(format!(
             "write {domain} beside `run.duration_s = 10` and `scheduler.policy = \"credit\"`; \
-             `domio scenario show burn7` prints a whole one{}",
-            left_out(text, &taken)
-        )
-    });
+             `domio scenario show burn7` prints a whole one"
+        ));
     Some(problem)
 }
 

@@ -119,7 +119,7 @@ fn keys_of_fio_without_effect_are_told() {
     let job = "workload = \"fio\"\njob = \"[j]\\nsize=1m\\ndirect=1\\nstonewall\\nbanana=3\\n\"\n";
     let told = parse(&with(job)).unwrap().notices().join("\n");
     assert!(
-        told.contains("job, line 4: stonewall is not modelled"),
+        told.contains("job, line 4: stonewall is left out"),
         "{told}"
     );
     assert!(

@@ -1,6 +1,6 @@
 //! What people write who know other tools, and what they are told.
 
-use crate::common::{BASE, change, errors, parse};
+use crate::common::{BASE, change, errors, only, parse};
 use domio_scenario::Scenario;
 
 /// The hint for the only thing that is wrong with `text`.
@@ -112,7 +112,8 @@ fn what_an_xl_configuration_loses_is_named() {
                 cpus_soft = \"4-7\"\ncpu_weight = 512\ncap = 150\n\
                 pool = \"Pool-1\"\nmemory = 2048\n\
                 vif = [ 'bridge=xenbr0,rate=10MB/s' ]\ndisk = [ 'phy:/dev/vg/web,xvda,w' ]\n";
-    let said = hint(text);
+    let problem = only(text);
+    let said = format!("{} | {}", problem.hint.unwrap_or_default(), problem.message);
     let domain = "name = \"web\", vcpus = 2, weight = 512, cap = 150, pin = [\"4\", \"5\"], \
                   soft = \"4-7\", workload";
     for part in [
@@ -128,7 +129,7 @@ fn what_an_xl_configuration_loses_is_named() {
     }
     // A list that is no set for each vcpu is not taken over, and named.
     let short = text.replace("vcpus = 2", "vcpus = 3");
-    let said = hint(&short);
+    let said = only(&short).message;
     assert!(
         said.contains("not taken over: maxvcpus") && said.contains("cpus (nearest: `pin`)"),
         "{said}"

@@ -12,8 +12,7 @@ use domio_core::Duration;
 pub(super) const EXPLAIN_EXAMPLES: &str = "\
 Examples:
   domio explain ping-among-burners --set network.scan=restart --report out/waits.html
-  domio explain trace.bin --domain web
-  domio explain trace.bin --cpu-hz 2.4GHz --map 3.2s..3.25s --long
+  domio explain trace.bin --domain web --cpu-hz 2.4GHz --map 3.2s..3.25s --long
   domio explain blkparse.txt --drive hitachi-7k500 --elevator cfq
 
 Of a block trace the tables tell what requests waited for: the elevator, the device, and behind

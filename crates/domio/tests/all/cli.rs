@@ -493,7 +493,7 @@ fn tables_fit_their_width() {
         head.contains("share") && !head.contains("switches"),
         "{two}"
     );
-    assert!(two.contains("95 %") && !two.contains("99 %"), "{two}");
+    assert!(two.contains("p95") && !two.contains("p99"), "{two}");
     assert!(!two.contains("no room for"), "{two}");
     let names = |sort: &str| {
         let text = run("200", &["--sort", sort]);

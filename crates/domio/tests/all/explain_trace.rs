@@ -343,5 +343,5 @@ fn what_cannot_be_used_is_told() {
         .args(["scenario", "from-trace", "sched.txt"])
         .assert()
         .code(2)
-        .stderr(contains("looks like text"));
+        .stderr(contains("an output of `xl`").and(contains("scenario from-lists")));
 }
