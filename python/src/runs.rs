@@ -243,7 +243,6 @@ pub fn explain(
     let pair = [(scenario.inner, host)];
     let keeper = keeper_of(results.as_deref(), &pair)?;
     let [(scenario, host)] = &pair;
-    let measures = Measures::from(scenario.parts());
     let work = |stop: &Stop| explained::sum(scenario, host, replications, &keeper, stop);
     let sum = without_gil(py, jobs, work)?;
     let sum = sum.map_err(|e| errors::of(py, e))?;
