@@ -5,7 +5,7 @@ use crate::steps::{self, Done, Step, cargo_command, succeeds};
 use crate::{fuzz, outside, test, verdicts};
 use anyhow::{Context as _, Result, bail};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 /// Names of the steps, in their order, and what each shows when it passes.
 pub const STEPS: [(&str, &str); 16] = [
@@ -206,6 +206,21 @@ fn script(root: &Path, words: &[&str]) -> Result<Done> {
         }
         code => Ok(Done::Checked(code == Some(0))),
     }
+}
+
+/// Runs the command line that [`build`] made; what it says on standard error is shown.
+///
+/// # Errors
+/// It cannot be started.
+pub fn domio(root: &Path, args: &[&str]) -> Result<Output> {
+    let program = release_folder(root).join("domio");
+    Command::new(&program)
+        .args(args)
+        .current_dir(root)
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output()
+        .with_context(|| format!("cannot start {}", program.display()))
 }
 
 /// Builds the command line.

@@ -4,14 +4,13 @@
 //! one replication at quick effort. Only times that have moved by more than a tenth are written
 //! anew, so that a quiet machine's noise is no change.
 
-use crate::nightly::build;
+use crate::nightly::{build, domio};
 use crate::places::release_folder;
 use anyhow::{Context as _, Result, ensure};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::{fs, io};
 
 /// Part of a recorded time by which a time has to differ to be written anew.
@@ -57,11 +56,11 @@ pub fn run(root: &Path) -> Result<bool> {
         "--json",
         "--force",
     ];
-    domio(
+    printed(
         root,
         &[&decide[..], &["--results", &store, "--report", &report]].concat(),
     )?;
-    let kept = domio(root, &["results", "list", "--json", "--results", &store])?;
+    let kept = printed(root, &["results", "list", "--json", "--results", &store])?;
     let kept: Kept = serde_json::from_slice(&kept).context("what domio kept")?;
     let measured = kept
         .results
@@ -79,15 +78,9 @@ pub fn run(root: &Path) -> Result<bool> {
     Ok(true)
 }
 
-fn domio(root: &Path, args: &[&str]) -> Result<Vec<u8>> {
-    let program = release_folder(root).join("domio");
-    let output = Command::new(&program)
-        .args(args)
-        .current_dir(root)
-        .stdin(Stdio::null())
-        .stderr(Stdio::inherit())
-        .output()
-        .with_context(|| format!("cannot start {}", program.display()))?;
+/// What the command line prints when it succeeds.
+fn printed(root: &Path, args: &[&str]) -> Result<Vec<u8>> {
+    let output = domio(root, args)?;
     ensure!(
         output.status.success(),
         "domio {} failed: {}",

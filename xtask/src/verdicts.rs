@@ -8,12 +8,10 @@
 //! why. A verdict that changes is one, in either direction. Runs repeat themselves on any machine,
 //! so no verdict changes by chance.
 
-use crate::nightly::build;
-use crate::places::release_folder;
+use crate::nightly::{build, domio};
 use crate::steps::Done;
 use anyhow::{Context as _, Result, bail};
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 /// How far the step goes.
 const EFFORT: &str = "normal";
@@ -24,21 +22,15 @@ const EFFORT: &str = "normal";
 /// `domio` could not be run.
 pub fn run(root: &Path) -> Result<Done> {
     build(root)?;
-    let program = release_folder(root).join("domio");
-    let output = Command::new(&program)
-        .args([
-            "reproduce",
-            "--all",
-            "--check",
-            "--effort",
-            EFFORT,
-            "--json",
-        ])
-        .current_dir(root)
-        .stdin(Stdio::null())
-        .stderr(Stdio::inherit())
-        .output()
-        .with_context(|| format!("cannot start {}", program.display()))?;
+    let decide = [
+        "reproduce",
+        "--all",
+        "--check",
+        "--effort",
+        EFFORT,
+        "--json",
+    ];
+    let output = domio(root, &decide)?;
     if !matches!(output.status.code(), Some(0 | 1)) {
         bail!("domio reproduce could not run: {}", output.status);
     }

@@ -93,7 +93,8 @@ pub fn lines(changes: &[&Gain]) -> Vec<(Option<bool>, String)> {
     lines
 }
 
-fn side(gains: bool) -> &'static str {
+/// What a domain does, in a column: it gains, or it pays.
+pub fn side(gains: bool) -> &'static str {
     match gains {
         true => "gains",
         false => "pays ",

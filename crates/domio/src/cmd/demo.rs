@@ -138,7 +138,7 @@ fn compare(
     let changes: Vec<_> = compared.changes.iter().collect();
     let lines = gains::lines(&changes).into_iter();
     let told = lines.filter_map(|(gains, line)| {
-        let side = if gains? { "gains" } else { "pays" };
+        let side = gains::side(gains?).trim_end();
         Some(format!("{side} {line}"))
     });
     let mut seen = Vec::new();
