@@ -3,15 +3,16 @@
 # wheel alone, for any Python from 3.11 on, into target/wheels.
 #
 # DOMIO is the program that figures are compared with; without it, it is built. VENV is an
-# environment to work in; without it, one is made in target/python-venv, and kept. Ends with 77
-# where Python or a package cannot be had.
+# environment to work in; without it, one is made in target/python-venv, and kept. PROFILE is the
+# profile of cargo, `release` unless it is set; WHEELS is the folder for the wheel. Ends with 77 where
+# Python or a package cannot be had.
 set -euo pipefail
 cannot=77
 root=$(cd "$(dirname "$0")/.." && pwd)
 here=$root/python
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$root/target}
 venv=${VENV:-$CARGO_TARGET_DIR/python-venv}
-wheels=$CARGO_TARGET_DIR/wheels
+wheels=${WHEELS:-$CARGO_TARGET_DIR/wheels}
 why=$(mktemp)
 trap 'rm -f "$why"' EXIT
 
@@ -41,7 +42,7 @@ if ! get maturin; then
     exit $cannot
 fi
 rm -f "$wheels"/domio-*.whl
-"$venv/bin/maturin" build --quiet --release --locked --interpreter "$python" \
+"$venv/bin/maturin" build --quiet --profile "${PROFILE:-release}" --locked --interpreter "$python" \
     --manifest-path "$here/Cargo.toml" --out "$wheels"
 wheel=$(echo "$wheels"/domio-*.whl)
 echo "built ${wheel#"$root"/}"

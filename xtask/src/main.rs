@@ -5,6 +5,7 @@
 
 mod bench;
 mod changed;
+mod cli;
 mod compiler;
 mod docs;
 mod fuzz;
@@ -12,6 +13,7 @@ mod nightly;
 mod outside;
 mod places;
 mod programs;
+mod release;
 mod steps;
 mod task;
 mod test;
@@ -61,6 +63,7 @@ fn run(task: Task) -> Result<bool> {
         Task::Tidy { list_rules: false } => tidy::run(&root),
         Task::Docs { update } => docs::run(&root, update),
         Task::Page => page(&root),
+        Task::Release { output, parts } => release::run(&root, output.as_deref(), &parts),
         Task::Times => times::run(&root),
         Task::Bench(args) => bench::run(&root, &args),
     }

@@ -1,14 +1,15 @@
 //! `cargo xtask nightly`: what takes longer than a gate may. Each step can be asked for alone.
 
-use crate::places::{cargo, release_folder};
+use crate::cli::{build, end_of_script};
+use crate::places::{cargo, release_folder, without_libraries};
 use crate::steps::{self, Done, Step, cargo_command, succeeds};
-use crate::{fuzz, outside, test, verdicts};
+use crate::{fuzz, outside, release, test, verdicts};
 use anyhow::{Context as _, Result, bail};
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::Command;
 
 /// Names of the steps, in their order, and what each shows when it passes.
-pub const STEPS: [(&str, &str); 16] = [
+pub const STEPS: [(&str, &str); 17] = [
     ("gate", "everything that a change has to pass"),
     (
         "benches",
@@ -62,6 +63,10 @@ pub const STEPS: [(&str, &str); 16] = [
     (
         "packages",
         "every crate can be packed, and builds from its package",
+    ),
+    (
+        "release",
+        "the files of a release are built, and work where nothing else is installed",
     ),
     (
         "fuzz",
@@ -130,6 +135,7 @@ pub fn run(root: &Path, names: &[String]) -> Result<bool> {
                 let line = "package --workspace --exclude xtask --allow-dirty --offline";
                 steps.push(Step::cargo(name, about, line, &[]));
             }
+            "release" => steps.push(Step::own(name, about, release::nightly)),
             "fuzz" => steps.push(Step::own(name, about, fuzz::run)),
             _ => unreachable!("STEPS has no other"),
         }
@@ -140,14 +146,7 @@ pub fn run(root: &Path, names: &[String]) -> Result<bool> {
 /// Compiles what makes one simulation for a machine without files, threads and clock.
 fn portable(root: &Path) -> Result<Done> {
     const TARGET: &str = "wasm32-unknown-unknown";
-    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let found = Command::new(rustc)
-        .args(["--print", "target-libdir", "--target", TARGET])
-        .output();
-    let found = found.context("cannot start rustc")?;
-    let libraries = String::from_utf8_lossy(&found.stdout).trim().to_owned();
-    if !Path::new(&libraries).is_dir() {
-        let why = format!("no libraries for {TARGET}; `rustup target add {TARGET}` gets them");
+    if let Some(why) = without_libraries(TARGET)? {
         return Ok(Done::LeftOut(why));
     }
     let check = [
@@ -178,9 +177,6 @@ fn recordings(root: &Path) -> Result<Done> {
     Ok(Done::Checked(true))
 }
 
-/// How scripts end where a tool or a package cannot be had.
-const CANNOT: i32 = 77;
-
 /// A script that uses the command line, mostly to hold it against programs of others: random
 /// scenarios against Xen's own schedulers (`oracle/README.md`), tables against those who read them.
 fn script(root: &Path, words: &[&str]) -> Result<Done> {
@@ -188,48 +184,10 @@ fn script(root: &Path, words: &[&str]) -> Result<Done> {
     let domio = release_folder(root).join("domio");
     let mut command = Command::new(words[0]);
     command.args(&words[1..]).env("DOMIO", domio);
-    let child = command
-        .current_dir(root)
-        .stdin(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .with_context(|| format!("cannot start {}", words[0]))?;
-    let ended = child
-        .wait_with_output()
-        .context("cannot wait for the script")?;
-    let said = String::from_utf8_lossy(&ended.stderr);
-    eprint!("{said}");
-    match ended.status.code() {
-        Some(CANNOT) => {
-            let reason = said.lines().last().unwrap_or("no reason was given");
-            Ok(Done::LeftOut(format!("not compared: {reason}")))
-        }
-        code => Ok(Done::Checked(code == Some(0))),
-    }
-}
-
-/// Runs the command line that [`build`] made; what it says on standard error is shown.
-///
-/// # Errors
-/// It cannot be started.
-pub fn domio(root: &Path, args: &[&str]) -> Result<Output> {
-    let program = release_folder(root).join("domio");
-    Command::new(&program)
-        .args(args)
-        .current_dir(root)
-        .stdin(Stdio::null())
-        .stderr(Stdio::inherit())
-        .output()
-        .with_context(|| format!("cannot start {}", program.display()))
-}
-
-/// Builds the command line.
-pub fn build(root: &Path) -> Result<()> {
-    let args = ["build", "--release", "--package", "domio"].map(str::to_owned);
-    if !succeeds(root, &mut cargo_command(&args))? {
-        bail!("the command line does not build");
-    }
-    Ok(())
+    Ok(match end_of_script(root, &mut command)? {
+        Done::LeftOut(reason) => Done::LeftOut(format!("not compared: {reason}")),
+        done => done,
+    })
 }
 
 #[cfg(test)]

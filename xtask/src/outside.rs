@@ -1,7 +1,7 @@
 //! Parts out of the tree: a crate from each template of `domio new` is built against this checkout,
 //! passes its tests, and its program simulates, explains and lists the part.
 
-use crate::nightly::build;
+use crate::cli::build;
 use crate::places::{cargo, release_folder};
 use crate::steps::{Done, succeeds};
 use anyhow::{Context as _, Result};

@@ -15,12 +15,16 @@ Tasks:
   nightly [STEP...]
                    what takes longer; or only the steps named gate,
                    benches, schemas, reference, portable, long, verdicts, recordings, oracle,
-                   readers, python, page, xcollopts, outside, packages, fuzz
+                   readers, python, page, xcollopts, outside, packages, release, fuzz
   tidy [--rules]   the project's own rules, see docs/ARCHITECTURE.md;
                    --rules lists them
   docs [--update]  runs every command that the documentation shows and compares
                    its output; --update writes the new output into the pages
   page             builds the page for browsers
+  release [--output FOLDER] [PART...]
+                   builds what users get, with checksums, in target/release-files,
+                   and tries all of that on a bare system; or only the parts named
+                   binary, deb, wheel, page
   times            records how long the papers' experiments take, for estimates
   bench [--json] [--samples N] [NAME...]
                    measures against a plain loop, in the same run
@@ -33,11 +37,21 @@ Exit code: 0 for success, 1 for a failed check, 2 for \"could not run\".
 pub enum Task {
     Help,
     Test,
-    Quick { base: String },
+    Quick {
+        base: String,
+    },
     Nightly(Vec<String>),
-    Tidy { list_rules: bool },
-    Docs { update: bool },
+    Tidy {
+        list_rules: bool,
+    },
+    Docs {
+        update: bool,
+    },
     Page,
+    Release {
+        output: Option<String>,
+        parts: Vec<String>,
+    },
     Times,
     Bench(Vec<String>),
 }
@@ -46,6 +60,13 @@ impl Task {
     fn quick() -> Task {
         Task::Quick {
             base: "HEAD".to_owned(),
+        }
+    }
+
+    fn release() -> Task {
+        Task::Release {
+            output: None,
+            parts: Vec::new(),
         }
     }
 
@@ -70,6 +91,7 @@ impl Task {
             "tidy" => Task::Tidy { list_rules: false },
             "docs" => Task::Docs { update: false },
             "page" => Task::Page,
+            "release" => Task::release(),
             "times" => Task::Times,
             "help" => Task::Help,
             _ => bail!("no task is called \"{name}\"; `cargo xtask help` lists them"),
@@ -79,6 +101,10 @@ impl Task {
                 (Task::Test, Long("quick")) => task = Task::quick(),
                 (Task::Quick { base }, Long("base")) => *base = args.value()?.string()?,
                 (Task::Nightly(steps), Value(step)) => steps.push(step.string()?),
+                (Task::Release { output, .. }, Long("output")) => {
+                    *output = Some(args.value()?.string()?);
+                }
+                (Task::Release { parts, .. }, Value(part)) => parts.push(part.string()?),
                 (Task::Tidy { list_rules }, Long("rules")) => *list_rules = true,
                 (Task::Docs { update }, Long("update")) => *update = true,
                 (_, Long("help") | Short('h')) => return Ok(Task::Help),
@@ -110,6 +136,15 @@ mod tests {
         assert_eq!(parse("test --quick --base main").unwrap(), since);
         let two = Task::Nightly(vec!["long".to_owned(), "fuzz".to_owned()]);
         assert_eq!(parse("nightly long fuzz").unwrap(), two);
+        assert_eq!(parse("release").unwrap(), Task::release());
+        let two_parts = Task::Release {
+            output: Some("out/files".to_owned()),
+            parts: vec!["binary".to_owned(), "deb".to_owned()],
+        };
+        assert_eq!(
+            parse("release --output out/files binary deb").unwrap(),
+            two_parts
+        );
         assert_eq!(
             parse("bench --samples 3 hold-1k").unwrap(),
             Task::Bench(vec!["--samples".into(), "3".into(), "hold-1k".into()])

@@ -4,7 +4,7 @@
 //! one replication at quick effort. Only times that have moved by more than a tenth are written
 //! anew, so that a quiet machine's noise is no change.
 
-use crate::nightly::{build, domio};
+use crate::cli::{build, domio};
 use crate::places::release_folder;
 use anyhow::{Context as _, Result, ensure};
 use serde::Deserialize;

@@ -8,7 +8,7 @@
 //! why. A verdict that changes is one, in either direction. Runs repeat themselves on any machine,
 //! so no verdict changes by chance.
 
-use crate::nightly::{build, domio};
+use crate::cli::{build, domio};
 use crate::steps::Done;
 use anyhow::{Context as _, Result, bail};
 use std::path::Path;
