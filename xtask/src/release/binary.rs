@@ -19,7 +19,7 @@ pub const SHELLS: [&str; 3] = ["bash", "zsh", "fish"];
 
 /// Where the program is, once [`build`] has made it.
 pub fn program(release: &Release) -> PathBuf {
-    release.root.join("target").join(HOST).join("dist/domio")
+    release.work.join("domio")
 }
 
 /// Builds the program.
@@ -31,11 +31,18 @@ pub fn build(release: &Release) -> Result<Done> {
     let mut command = Command::new(cargo());
     command.args(["build", "--locked", "--profile", "dist"]);
     command.args(["--package", "domio", "--target", HOST]);
-    flags::set(release, &mut command, &["-Ctarget-feature=+crt-static"])?;
+    flags::set(release, &mut command, &["-C", "target-feature=+crt-static"])?;
     if !succeeds(&release.root, &mut command)? {
         return Ok(Done::Checked(false));
     }
+    let built = release.root.join("target").join(HOST).join("dist/domio");
     let program = program(release);
+    // Names of functions are of no use to a user, and a third of the program.
+    let mut strip = Command::new("strip");
+    strip.arg("--strip-all").arg("-o").arg(&program).arg(&built);
+    if !succeeds(&release.root, &mut strip)? {
+        return Ok(Done::Checked(false));
+    }
     flags::names_no_folder_of_this_machine(release, &program)?;
     if asks_for_a_loader(&program)? {
         return Ok(Done::Told(false, "the program is not static".to_owned()));

@@ -35,10 +35,10 @@ pub fn set(release: &Release, command: &mut Command, more: &[&str]) -> Result<()
     Ok(())
 }
 
-/// What paths of this machine are called in programs: "FROM=TO", the innermost folder last.
+/// What paths of this machine are called in programs: "FROM=TO".
 fn renamed(root: &Path, cargo: &Path) -> [String; 2] {
     let pair = |from: &Path, to: &str| format!("{}={to}", from.display());
-    [pair(cargo, "/cargo"), pair(root, "/domio")]
+    [pair(root, "/domio"), pair(cargo, "/cargo")]
 }
 
 /// Cargo's folder, which has the sources of libraries.
@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn folders_get_names_of_their_own() {
         let pairs = renamed(Path::new("/a b/domio"), Path::new("/a b/.cargo"));
-        assert_eq!(pairs, ["/a b/.cargo=/cargo", "/a b/domio=/domio"]);
+        assert_eq!(pairs, ["/a b/domio=/domio", "/a b/.cargo=/cargo"]);
     }
 
     #[test]
