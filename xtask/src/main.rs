@@ -34,6 +34,12 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         });
     }
+    if release::compiler::is_called() {
+        return release::compiler::compile().unwrap_or_else(|error| {
+            eprintln!("xtask: {error:#}");
+            ExitCode::from(2)
+        });
+    }
     let outcome = Task::parse(lexopt::Parser::from_env()).and_then(run);
     match outcome {
         Ok(true) => ExitCode::SUCCESS,

@@ -1,4 +1,4 @@
-//! How compilers are called so that what they make does not depend on folders and times.
+//! How compilers are called so that what they make names no folder and no time.
 
 use super::files::Release;
 use anyhow::{Context as _, Result, bail};

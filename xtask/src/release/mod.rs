@@ -8,10 +8,12 @@
 //! all of them ─▶ BUILD.txt, SHA256SUMS
 //! ```
 //!
-//! Nothing in a file depends on when or in which folder the file was built: times are the commit's
-//! ([`source`]), paths are renamed ([`flags`]), archives are packed in one order ([`pack`]).
+//! No file depends on when and in which folder it was built: times are the commit's ([`source`]),
+//! paths are renamed ([`flags`]), crates are numbered anew ([`compiler`]), archives are packed in
+//! one order ([`pack`]).
 
 mod binary;
+pub mod compiler;
 mod deb;
 mod debian;
 mod empty;

@@ -2,7 +2,7 @@
 
 use super::files::Release;
 use super::stage::Stage;
-use super::{binary, flags, licences, pack, stage};
+use super::{binary, compiler, flags, licences, pack, stage};
 use crate::cli::{build as build_release, end_of_script};
 use crate::places::{cargo, release_folder, without_libraries};
 use crate::steps::{Done, succeeds};
@@ -33,6 +33,7 @@ pub fn build(release: &Release) -> Result<Done> {
     ]);
     command.arg(&built);
     flags::set(release, &mut command, &[])?;
+    compiler::set(release, &mut command)?;
     if !succeeds(&release.root.join("web"), &mut command)? {
         return Ok(Done::Checked(false));
     }

@@ -2,7 +2,7 @@
 //! of the C library on it can be used, which maturin finds in what it has built.
 
 use super::files::Release;
-use super::flags;
+use super::{compiler, flags};
 use crate::cli::end_of_script;
 use crate::steps::Done;
 use anyhow::Result;
@@ -16,6 +16,7 @@ pub fn build(release: &Release) -> Result<Done> {
         .env("PROFILE", "dist")
         .env("WHEELS", &release.files);
     flags::set(release, &mut script, &[])?;
+    compiler::set(release, &mut script)?;
     let done = end_of_script(&release.root, &mut script)?;
     if done != Done::Checked(true) {
         return Ok(done);
