@@ -77,6 +77,8 @@ fn inside(way: &[&str], root: &Path, line: &str) -> Result<Output> {
     command
         .args(line.split(' '))
         .env_clear()
+        // For `unshare` and `chroot`; no folder of it is there for the program.
+        .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
         .stdin(Stdio::null())
         .output()
         .with_context(|| format!("cannot start {}", way[0]))

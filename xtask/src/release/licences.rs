@@ -33,6 +33,17 @@ program can be linked with another C library: `cargo xtask release` does so.
 ",
 };
 
+/// What is in the wheel.
+pub const WHEEL: Program = Program {
+    workspace: "python",
+    package: "domio-python",
+    target: super::source::HOST,
+    more: "\
+Rust's standard library: MIT OR Apache-2.0.
+SQLite, which libsqlite3-sys holds: public domain.
+",
+};
+
 /// The program within the page for browsers.
 pub const PAGE: Program = Program {
     workspace: "web",

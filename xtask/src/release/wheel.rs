@@ -2,10 +2,11 @@
 //! of the C library on it can be used, which maturin finds in what it has built.
 
 use super::files::Release;
-use super::{compiler, flags};
+use super::{compiler, flags, licences};
 use crate::cli::end_of_script;
 use crate::steps::Done;
-use anyhow::Result;
+use anyhow::{Context as _, Result};
+use std::fs;
 use std::process::Command;
 
 /// Builds the wheel. What maturin or Python lack leaves it out.
@@ -17,7 +18,13 @@ pub fn build(release: &Release) -> Result<Done> {
         .env("WHEELS", &release.files);
     flags::set(release, &mut script, &[])?;
     compiler::set(release, &mut script)?;
-    let done = end_of_script(&release.root, &mut script)?;
+    // The file is taken into the wheel where it is.
+    let licences = release.root.join("python/LICENSES-LIBRARIES");
+    let text = licences::text(release, &licences::WHEEL)?;
+    fs::write(&licences, text).context("cannot write into python")?;
+    let done = end_of_script(&release.root, &mut script);
+    fs::remove_file(&licences).context("cannot remove a file of python")?;
+    let done = done?;
     if done != Done::Checked(true) {
         return Ok(done);
     }
