@@ -57,7 +57,7 @@
 //! file system asks for. A blkback with a limit of its own (blktap) answers in its thread: 15 goes
 //! to 8, and 16 follows there. A disk that is a file goes from 9 to `split/looped.rs`.
 #![no_std]
-#![cfg_attr(not(test), warn(clippy::float_arithmetic))]
+#![warn(clippy::float_arithmetic)]
 
 extern crate alloc;
 

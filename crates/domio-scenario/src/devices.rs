@@ -1,11 +1,8 @@
 //! The devices that scenarios can ask for, and the one way to attach them.
 //!
-//! A new device is a line of `registry!` at the end: the function that says how scenarios ask for
+//! A new device is a line of `devices!` at the end: the function that says how scenarios ask for
 //! the device ([`DeviceKind`]), then for each model the name of its variant in [`DeviceModel`] and
 //! [`DeviceConfig`], what it is made of, and the model. All else is in the device's own folder.
-
-#[cfg(test)]
-mod tape;
 
 use domio_blk::disks::virtual_disks;
 use domio_blk::loopback::{Loopback, LoopbackConfig};
@@ -229,35 +226,16 @@ pub fn attach(
     }
 }
 
-/// The list.
-macro_rules! registry {
-    ($($of_tests:tt)*) => {
-        devices! {
-            networks {
-                /// A card with all that is behind it.
-                Network: NetworkConfig => Network,
-            }
-            virtual_disks {
-                /// Disks in a driver domain's memory.
-                Loopback: LoopbackConfig => Loopback,
-                /// Parts of disks of the host, through both block layers.
-                Split: SplitConfig => Split,
-            }
-            $($of_tests)*
-        }
-    };
-}
-
-#[cfg(not(test))]
-registry! {}
-
-#[cfg(test)]
-use tape::{Tape, TapeConfig, tapes};
-
-#[cfg(test)]
-registry! {
-    tapes {
-        /// Tapes that are wound back and forth.
-        Tape: TapeConfig => Tape,
+// The list.
+devices! {
+    networks {
+        /// A card with all that is behind it.
+        Network: NetworkConfig => Network,
+    }
+    virtual_disks {
+        /// Disks in a driver domain's memory.
+        Loopback: LoopbackConfig => Loopback,
+        /// Parts of disks of the host, through both block layers.
+        Split: SplitConfig => Split,
     }
 }

@@ -72,6 +72,7 @@ mod alike;
 mod amount;
 mod build;
 mod check;
+mod declarations;
 mod devices;
 mod document;
 mod examples;
@@ -99,6 +100,7 @@ mod written;
 mod xl;
 
 pub use build::Built;
+pub use declarations::{Declarations, check_declarations};
 pub use devices::{DeviceConfig, DeviceModel, OwnDevice, attach};
 pub use document::read_document;
 pub use examples::{example, examples};

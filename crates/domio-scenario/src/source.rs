@@ -76,27 +76,3 @@ impl Source {
         self.text.floor_char_boundary(offset)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn places_count_lines_and_characters_from_one() {
-        let s = Source::new("f".into(), "ab\nçd = 1\n".into(), false);
-        assert_eq!(s.place(0), Place { line: 1, column: 1 });
-        assert_eq!(s.place(2), Place { line: 1, column: 3 });
-        assert_eq!(s.place(3), Place { line: 2, column: 1 });
-        assert_eq!(
-            s.place(5),
-            Place { line: 2, column: 2 },
-            "ç is two bytes, one column"
-        );
-        assert_eq!(
-            s.place(4),
-            Place { line: 2, column: 1 },
-            "inside a character: its start"
-        );
-        assert_eq!(s.place(999), Place { line: 3, column: 1 });
-    }
-}

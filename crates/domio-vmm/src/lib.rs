@@ -109,7 +109,7 @@
 //! assert_eq!(ran, Duration::from_millis(510)); // 30 ms slices: 17 of 34, the last one cut short
 //! ```
 #![no_std]
-#![cfg_attr(not(test), warn(clippy::float_arithmetic))]
+#![warn(clippy::float_arithmetic)]
 
 extern crate alloc;
 
@@ -134,6 +134,7 @@ pub use config::HostConfig;
 pub use domio_core::DomainId;
 pub use hardware::Hardware;
 pub use host::Host;
+pub use hypervisor::siblings;
 pub use process::Finished;
 pub use profile::{PolicyCosts, Profile, TimerSoftirq};
 pub use simulation::Simulation;

@@ -402,7 +402,7 @@ impl Profile {
 
     /// Whether two pcpus have a cache in common.
     #[inline]
-    pub(crate) fn share_a_cache(&self, topology: &Topology, a: PcpuId, b: PcpuId) -> bool {
+    pub fn share_a_cache(&self, topology: &Topology, a: PcpuId, b: PcpuId) -> bool {
         let cache = |pcpu| match self.cache_cores {
             0 => 0,
             cores => topology.core_of(pcpu) % topology.cores_per_socket() / usize::from(cores),

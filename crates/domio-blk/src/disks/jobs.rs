@@ -12,19 +12,19 @@ use domio_vmm::process::programs::{Fio, FioConfig, FioFile, FioJob, FioNote, Fio
 use domio_vmm::process::{FileId, Prepare};
 
 /// Processes of a workload, at most.
-pub(super) const PROCESSES_MAX: u32 = 1024;
+pub const PROCESSES_MAX: u32 = 1024;
 
 /// Characters of a job's name that its processes are called by.
 const NAME_MAX: usize = 32;
 
 /// A process: its name, and what it does.
-pub(super) type Named = (String, Workload);
+pub type Named = (String, Workload);
 
 /// Reads `text`, a job file. Returns the jobs, and the keys that change nothing.
 ///
 /// # Errors
 /// What is wrong with the text.
-pub(super) fn read(text: &str) -> Result<(Vec<FioJob>, Vec<FioNote>), Vec<FioProblem>> {
+pub fn read(text: &str) -> Result<(Vec<FioJob>, Vec<FioNote>), Vec<FioProblem>> {
     let file = FioFile::read(text)?;
     let sums = file
         .jobs
@@ -42,14 +42,14 @@ pub(super) fn read(text: &str) -> Result<(Vec<FioJob>, Vec<FioNote>), Vec<FioPro
 }
 
 /// Bytes of a disk that `jobs` on the disk itself need: the end of the last one.
-pub(super) fn bytes(jobs: &[FioJob]) -> u64 {
+pub fn bytes(jobs: &[FioJob]) -> u64 {
     let configs = jobs.iter().map(|job| &job.config);
     let direct = configs.filter(|config| config.direct);
     direct.map(FioConfig::end).max().unwrap_or(0)
 }
 
 /// The files of `jobs`.
-pub(super) fn files(jobs: &[FioJob]) -> Vec<Prepare> {
+pub fn files(jobs: &[FioJob]) -> Vec<Prepare> {
     let on_files = (1..).zip(jobs).filter(|(_, job)| !job.config.direct);
     let files = on_files.map(|(series, job)| job.config.prepare(series));
     files.collect()
@@ -57,7 +57,7 @@ pub(super) fn files(jobs: &[FioJob]) -> Vec<Prepare> {
 
 /// What files take of the room of a file system (bytes), with their directories, and how many
 /// inodes. Files that several works share count once.
-pub(super) fn room_for<'p>(files: impl IntoIterator<Item = &'p Prepare>) -> Room {
+pub fn room_for<'p>(files: impl IntoIterator<Item = &'p Prepare>) -> Room {
     let mut room = Room { bytes: 0, files: 0 };
     let mut directories = 0;
     let mut known: Vec<&Prepare> = Vec::new();
@@ -79,7 +79,7 @@ pub(super) fn room_for<'p>(files: impl IntoIterator<Item = &'p Prepare>) -> Room
 }
 
 /// The processes of `jobs` on `disk`; `task` is the name of what asks for them.
-pub(super) fn processes(jobs: &[FioJob], disk: FileId, task: &str) -> Vec<Named> {
+pub fn processes(jobs: &[FioJob], disk: FileId, task: &str) -> Vec<Named> {
     let several = jobs.len() > 1;
     let mut all = Vec::new();
     for (series, job) in (1..).zip(jobs) {
@@ -101,7 +101,7 @@ pub(super) fn processes(jobs: &[FioJob], disk: FileId, task: &str) -> Vec<Named>
 }
 
 /// The name of process `index` of so many.
-pub(super) fn numbered(base: &str, index: u32, of: u32) -> String {
+pub fn numbered(base: &str, index: u32, of: u32) -> String {
     match of {
         1 => base.to_owned(),
         _ => format!("{base}-{}", index + 1),
@@ -118,7 +118,7 @@ fn plain(name: &str) -> String {
 }
 
 /// All calls in the order of their times, dealt out to so many processes in turn.
-pub(super) fn dealt(by_process: Vec<RecordedCalls>, threads: u32) -> Vec<RecordedCalls> {
+pub fn dealt(by_process: Vec<RecordedCalls>, threads: u32) -> Vec<RecordedCalls> {
     let mut all: RecordedCalls = by_process.into_iter().flatten().collect();
     // Sorting keeps the order of those of one time.
     all.sort_by_key(|call| call.at);
@@ -129,60 +129,4 @@ pub(super) fn dealt(by_process: Vec<RecordedCalls>, threads: u32) -> Vec<Recorde
     }
     dealt.retain(|calls| !calls.is_empty());
     dealt
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use domio_core::Duration;
-    use domio_vmm::process::programs::RecordedCall;
-
-    fn call(ms: u64) -> RecordedCall {
-        RecordedCall {
-            at: Duration::from_millis(ms),
-            writes: false,
-            offset: ms * 4096,
-            bytes: 4096,
-        }
-    }
-
-    #[test]
-    fn calls_are_dealt_out_in_the_order_of_their_times() {
-        let two = vec![vec![call(1), call(4)], vec![call(2), call(3)]];
-        let times =
-            |calls: &RecordedCalls| calls.iter().map(|c| c.offset / 4096).collect::<Vec<_>>();
-        let three: Vec<_> = dealt(two.clone(), 3).iter().map(times).collect();
-        assert_eq!(three, [vec![1, 4], vec![2], vec![3]]);
-        let nine = dealt(two, 9);
-        assert_eq!(nine.len(), 4, "nobody has nothing to do");
-    }
-
-    #[test]
-    fn jobs_need_room_on_the_disk_and_in_its_file_system() {
-        let read = |text| read(text).unwrap().0;
-        assert_eq!(bytes(&read("[a]\ndirect=1\nsize=1m\noffset=4m\n")), 5 << 20);
-        let jobs = read("[a]\nsize=64m\nnumjobs=2\n[b]\ndirect=1\nsize=1m\n");
-        assert_eq!(bytes(&jobs), 1 << 20);
-        let room = room_for(&files(&jobs));
-        assert!((128 << 20..130 << 20).contains(&room.bytes), "{room:?}");
-        assert_eq!(room.files, 3, "two files and a directory");
-    }
-
-    #[test]
-    fn processes_are_called_after_their_jobs() {
-        let (jobs, _) = read("[a b]\nnumjobs=2\n[c]\n").unwrap();
-        let disk = FileId { device: 0, file: 0 };
-        let names = |jobs: &[FioJob]| -> Vec<String> {
-            let processes = processes(jobs, disk, "fio").into_iter();
-            processes.map(|(name, _)| name).collect()
-        };
-        assert_eq!(names(&jobs), ["fio-a-b-1", "fio-a-b-2", "fio-c"]);
-        assert_eq!(names(&jobs[1..]), ["fio"]);
-    }
-
-    #[test]
-    fn too_many_processes_are_refused() {
-        let why = read("[a]\nnumjobs=600\n[b]\nnumjobs=600\n").unwrap_err();
-        assert!(why[0].why.contains("1200 processes"), "{why:?}");
-    }
 }

@@ -7,11 +7,11 @@
 //! | `host` | `[[disk]]`, `[guests]`, `[blkback]`, and the place of each virtual disk |
 //! | `room` | whether files of workloads fit on the disks |
 //! | `programs` | workloads that go through disks |
-//! | `inputs`, `jobs` | workloads that somebody wrote down or recorded elsewhere |
+//! | `inputs`, [`jobs`] | workloads that somebody wrote down or recorded elsewhere |
 
 mod host;
 mod inputs;
-mod jobs;
+pub mod jobs;
 mod kinds;
 mod programs;
 mod room;

@@ -90,25 +90,23 @@ pub trait Drive: Send + Debug {
 
 /// Sectors that follow each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Range {
-    start: u64,
+pub struct SectorRange {
+    /// The first sector.
+    pub start: u64,
     /// The sector behind.
-    end: u64,
+    pub end: u64,
 }
 
-impl Range {
-    #[cfg(test)]
-    fn new(start: u64, sectors: u64) -> Range {
+impl SectorRange {
+    /// So many sectors from `start` on.
+    pub fn new(start: u64, sectors: u64) -> SectorRange {
         let end = start + sectors;
-        Range { start, end }
+        SectorRange { start, end }
     }
 
     /// The sectors of a command.
-    fn of(command: &Command) -> Range {
-        Range {
-            start: command.sector,
-            end: command.sector + u64::from(command.sectors),
-        }
+    fn of(command: &Command) -> SectorRange {
+        SectorRange::new(command.sector, command.sectors.into())
     }
 
     fn len(self) -> u64 {
@@ -116,13 +114,13 @@ impl Range {
     }
 
     /// Whether both have a sector in common.
-    fn meets(self, other: Range) -> bool {
+    fn meets(self, other: SectorRange) -> bool {
         self.start < other.end && other.start < self.end
     }
 
     /// The least range with both.
-    fn around(self, other: Range) -> Range {
-        Range {
+    fn around(self, other: SectorRange) -> SectorRange {
+        SectorRange {
             start: self.start.min(other.start),
             end: self.end.max(other.end),
         }

@@ -7,30 +7,31 @@
 use alloc::vec::Vec;
 
 /// No slot, no block, no task.
-pub(super) const NONE: u32 = u32::MAX;
+pub const NONE: u32 = u32::MAX;
 
 /// The file that metadata belong to.
-pub(super) const META: u32 = 0;
+pub const META: u32 = 0;
 
 /// The data is being read, and not there yet.
-pub(super) const READING: u8 = 1;
+pub const READING: u8 = 1;
 /// The page differs from the disk, and may be written at any time.
-pub(super) const DIRTY: u8 = 2;
+pub const DIRTY: u8 = 2;
 /// The page is being written.
-pub(super) const WRITEBACK: u8 = 4;
+pub const WRITEBACK: u8 = 4;
 /// Who reads this page has the next window read ahead (`PG_readahead`).
-pub(super) const MARKER: u8 = 8;
+pub const MARKER: u8 = 8;
 
 /// Pages that are looked at for one that can go.
 const SCAN: u32 = 32;
 
 /// A cached page.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Page {
+pub struct Page {
     /// Its block on the disk.
     pub block: u32,
     /// The file whose data it is, or [`META`].
     pub file: u32,
+    /// Which of [`READING`], [`DIRTY`], [`WRITEBACK`] and [`MARKER`] are set.
     pub flags: u8,
     /// The newest transaction that has the page: out of date once that one is committed.
     pub tx: u32,
@@ -51,7 +52,7 @@ impl Page {
 }
 
 /// All cached pages.
-pub(super) struct Cache {
+pub struct Cache {
     pages: Vec<Page>,
     free: Vec<u32>,
     heads: Vec<u32>,
@@ -98,6 +99,7 @@ impl Cache {
     }
 
     /// Pages that are cached.
+    #[expect(clippy::len_without_is_empty, reason = "nobody asks")]
     pub fn len(&self) -> u32 {
         (self.pages.len() - self.free.len()) as u32
     }
@@ -212,43 +214,5 @@ impl core::ops::Index<u32> for Cache {
 impl core::ops::IndexMut<u32> for Cache {
     fn index_mut(&mut self, slot: u32) -> &mut Page {
         &mut self.pages[slot as usize]
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_page_that_was_used_longest_ago_goes() {
-        let mut cache = Cache::new(3);
-        for block in [10, 20, 30] {
-            cache.add(block, 1, 0);
-        }
-        let ten = cache.find(10).expect("cached");
-        cache.touch(ten);
-        cache.add(40, 1, 0);
-        assert_eq!(cache.find(20), None);
-        assert!([10, 30, 40].iter().all(|b| cache.find(*b).is_some()));
-        assert_eq!(cache.len(), 3);
-    }
-
-    #[test]
-    fn dirty_pages_stay() {
-        let mut cache = Cache::new(2);
-        cache.add(10, 1, DIRTY);
-        cache.add(20, 1, 0);
-        cache.add(30, 1, 0);
-        assert!(cache.find(10).is_some() && cache.find(20).is_none());
-    }
-
-    #[test]
-    fn chains_of_one_head_keep_the_others() {
-        let mut cache = Cache::new(4);
-        cache.heads = alloc::vec![NONE; 2];
-        let slots: Vec<u32> = (0..4).map(|b| cache.add(b, 1, 0)).collect();
-        cache.remove(slots[1]);
-        assert_eq!(cache.find(1), None);
-        assert!([0, 2, 3].iter().all(|b| cache.find(*b).is_some()));
     }
 }

@@ -44,15 +44,15 @@ pub(super) enum Queued {
 
 /// A file.
 #[derive(Clone, Debug)]
-pub(super) struct File {
-    pub exists: bool,
-    pub directory: u32,
+pub struct Ext3File {
+    pub(super) exists: bool,
+    pub(super) directory: u32,
     /// Which of the directory's blocks has the entry.
     entry: usize,
     /// Number in the inode tables.
-    pub inode: u32,
+    pub(super) inode: u32,
     /// Bytes.
-    pub size: u64,
+    pub(super) size: u64,
     extents: Vec<Extent>,
     /// Indirect blocks, by the part of the file.
     indirect: Vec<u32>,
@@ -60,24 +60,24 @@ pub(super) struct File {
     double: u32,
     /// Blocks of pages that have become dirty since the file was last written back: some were
     /// written by a commit meanwhile.
-    pub dirty: Vec<u32>,
+    pub(super) dirty: Vec<u32>,
     /// Pages that are dirty.
-    pub dirty_pages: u32,
+    pub(super) dirty_pages: u32,
     /// Pages that are being written.
-    pub written_pages: u32,
+    pub(super) written_pages: u32,
     /// The newest transaction that has the inode or data of the file.
-    pub tx: u32,
+    pub(super) tx: u32,
     /// Second of the last change of a time in the inode.
-    pub stamp: u64,
-    pub queued: Queued,
+    pub(super) stamp: u64,
+    pub(super) queued: Queued,
     /// The task that changes the file, [`NONE`] if none does.
-    pub holder: u32,
+    pub(super) holder: u32,
 }
 
-impl File {
+impl Ext3File {
     /// An empty file.
     pub fn new(directory: u32, entry: usize, inode: u32) -> Self {
-        File {
+        Ext3File {
             exists: true,
             directory,
             entry,
@@ -130,8 +130,8 @@ impl File {
         self.extend_by(layout, page, 1, goal).0
     }
 
-    /// As [`File::extend`] for `page` and pages behind it, `most` at most. Returns the block of the
-    /// page, and how many pages have got blocks in a row.
+    /// As [`Ext3File::extend`] for `page` and pages behind it, `most` at most. Returns the block of
+    /// the page, and how many pages have got blocks in a row.
     pub fn extend_by(
         &mut self,
         layout: &mut Layout,
@@ -186,7 +186,7 @@ impl File {
         self.extents.iter().map(|e| (e.block, e.count))
     }
 
-    /// Run number `at` of [`File::runs`].
+    /// Run number `at` of [`Ext3File::runs`].
     pub fn run(&self, at: usize) -> Option<(u32, u32)> {
         self.extents.get(at).map(|e| (e.block, e.count))
     }
@@ -218,16 +218,16 @@ impl Directory {
     }
 }
 
-/// All files and directories. File 0 stands for the metadata of the disk.
+/// All files and directories. Ext3File 0 stands for the metadata of the disk.
 pub(super) struct Files {
-    files: Vec<File>,
+    files: Vec<Ext3File>,
     free: Vec<u32>,
     directories: Vec<Directory>,
 }
 
 impl Files {
     pub fn new() -> Self {
-        let mut meta = File::new(0, 0, 0);
+        let mut meta = Ext3File::new(0, 0, 0);
         meta.exists = false;
         Files {
             files: alloc::vec![meta],
@@ -293,7 +293,7 @@ impl Files {
     /// Makes an empty file, with its entry in this block of the directory. Returns its number.
     pub fn create(&mut self, directory: u32, entry: usize, inode: u32) -> u32 {
         self.directories[directory as usize].entries[entry] += 1;
-        let file = File::new(directory, entry, inode);
+        let file = Ext3File::new(directory, entry, inode);
         if let Some(number) = self.free.pop() {
             self.files[number as usize] = file;
             return number;
@@ -326,57 +326,15 @@ impl Files {
 }
 
 impl core::ops::Index<u32> for Files {
-    type Output = File;
+    type Output = Ext3File;
 
-    fn index(&self, file: u32) -> &File {
+    fn index(&self, file: u32) -> &Ext3File {
         &self.files[file as usize]
     }
 }
 
 impl core::ops::IndexMut<u32> for Files {
-    fn index_mut(&mut self, file: u32) -> &mut File {
+    fn index_mut(&mut self, file: u32) -> &mut Ext3File {
         &mut self.files[file as usize]
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::layout::GROUP_BLOCKS;
-    use super::*;
-
-    #[test]
-    fn a_file_that_grows_is_contiguous_but_for_its_indirect_blocks() {
-        let mut layout = Layout::new(4 * GROUP_BLOCKS, 1024);
-        let mut file = File::new(0, 0, 0);
-        let start = layout.first_goal(2, 3);
-        for page in 0..1100 {
-            file.extend(&mut layout, page, start);
-        }
-        let runs: Vec<_> = file.runs().collect();
-        // The indirect block is behind the 12th page; the double indirect one and the second
-        // indirect one are behind page 12 + 1024.
-        let behind = (start + 12 + 1 + 1024 + 2, 1100 - 1036);
-        assert_eq!(runs, [(start, 12), (start + 13, 1024), behind]);
-        assert_eq!(file.path(11).count(), 0);
-        assert_eq!(file.path(12).collect::<Vec<_>>(), [start + 12]);
-        assert_eq!(
-            file.path(1036).collect::<Vec<_>>(),
-            [start + 1037, start + 1038]
-        );
-        assert_eq!(file.block(1035), Some((start + 13 + 1023, 1)));
-        assert_eq!(file.block(1100), None);
-        assert_eq!(file.metadata().count(), 3);
-    }
-
-    #[test]
-    fn a_hole_has_no_block() {
-        let mut layout = Layout::new(4 * GROUP_BLOCKS, 1024);
-        let mut file = File::new(0, 0, 0);
-        let goal = layout.first_goal(2, 0);
-        file.extend(&mut layout, 5, goal);
-        assert_eq!(file.block(4), None);
-        assert!(file.block(5).is_some());
-        file.extend(&mut layout, 2, goal);
-        assert!(file.block(2).is_some() && file.block(3).is_none());
     }
 }

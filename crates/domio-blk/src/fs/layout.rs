@@ -8,10 +8,10 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 /// Blocks of a group.
-pub(super) const GROUP_BLOCKS: u32 = 32_768;
+pub const GROUP_BLOCKS: u32 = 32_768;
 
 /// Inodes of a group: one for every 8 KiB, the default of `mkfs.ext3` of that time.
-pub(super) const GROUP_INODES: u32 = 16_384;
+pub const GROUP_INODES: u32 = 16_384;
 
 /// Inodes of 128 bytes in a block.
 const TABLE_INODES: u32 = 32;
@@ -31,7 +31,7 @@ const INODE_TABLE: u32 = 3;
 const NEEDED_BLOCKS: u64 = 4;
 
 /// The superblock's block.
-pub(super) const SUPERBLOCK: u32 = 0;
+pub const SUPERBLOCK: u32 = 0;
 
 /// Which of a group's blocks or inodes are taken.
 struct Bitmap {
@@ -106,7 +106,7 @@ struct Group {
 }
 
 /// The disk's map.
-pub(super) struct Layout {
+pub struct Layout {
     groups: Vec<Group>,
     /// Free blocks and inodes of all groups.
     blocks: u64,
@@ -182,6 +182,11 @@ impl Layout {
     /// Free blocks of all groups.
     pub fn free(&self) -> u64 {
         self.blocks
+    }
+
+    /// Free inodes of all groups.
+    pub fn free_inodes(&self) -> u64 {
+        self.inodes
     }
 
     /// First block of the journal, which is the journal's own superblock.
@@ -286,92 +291,5 @@ impl Layout {
         let group = &mut self.groups[(block / GROUP_BLOCKS) as usize];
         group.blocks.give(block % GROUP_BLOCKS);
         self.blocks += 1;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bits_in_a_row_are_those_that_single_calls_would_take() {
-        for (taken, from, most) in [
-            (200, 0, 500),
-            (200, 0, 100),
-            (63, 1, 62),
-            (64, 1, 63),
-            (64, 1, 64),
-            (65, 0, 300),
-            (0, 0, 10),
-            (255, 250, 300),
-            (100, 64, 36),
-            (256, 256, 5),
-        ] {
-            let mut row = Bitmap::new(256);
-            if taken < 256 {
-                row.take(taken);
-            }
-            let before = row.free;
-            let count = row.take_row(from, most);
-            let expected = taken.min(256).saturating_sub(from).min(most);
-            assert_eq!(count, expected, "{taken} {from} {most}");
-            assert_eq!(row.free, before - count);
-            let mut single = Bitmap::new(256);
-            if taken < 256 {
-                single.take(taken);
-            }
-            (from..from + count).for_each(|bit| single.take(bit));
-            assert_eq!(row.words, single.words, "{taken} {from} {most}");
-        }
-    }
-
-    #[test]
-    fn blocks_are_taken_from_the_goal_on_and_around() {
-        let mut layout = Layout::new(4 * GROUP_BLOCKS, 1024);
-        let goal = layout.first_goal(2, 5);
-        assert_eq!(goal, 2 * GROUP_BLOCKS + 5 * 2048);
-        assert_eq!(layout.take_block(goal), goal);
-        assert_eq!(layout.take_block(goal), goal + 1);
-        layout.give_block(goal);
-        assert_eq!(layout.take_block(goal), goal, "a hole is used again");
-        let last = 3 * GROUP_BLOCKS - 1;
-        assert_eq!(layout.take_block(last), last);
-        assert_eq!(
-            layout.take_block(last),
-            2 * GROUP_BLOCKS + 515,
-            "the group's first"
-        );
-    }
-
-    #[test]
-    fn a_full_group_sends_files_to_the_next() {
-        let mut layout = Layout::new(4 * GROUP_BLOCKS, 1024);
-        let room = GROUP_BLOCKS - 515;
-        for _ in 0..room {
-            assert_eq!(layout.take_block(2 * GROUP_BLOCKS) / GROUP_BLOCKS, 2);
-        }
-        assert_eq!(layout.take_block(2 * GROUP_BLOCKS), 3 * GROUP_BLOCKS + 515);
-        for _ in 0..GROUP_INODES {
-            assert_eq!(layout.take_inode(2) / GROUP_INODES, 2);
-        }
-        assert_eq!(layout.take_inode(2), 3 * GROUP_INODES);
-    }
-
-    #[test]
-    fn every_block_of_the_head_of_a_group_has_one_use() {
-        let layout = Layout::new(300 * GROUP_BLOCKS, 32_768);
-        assert_eq!(layout.first_group(), 2);
-        assert_eq!(layout.journal_start(), GROUP_BLOCKS);
-        assert_eq!(layout.table(GROUP_INODES * 2 - 1), GROUP_BLOCKS + 3 + 511);
-        assert_eq!(layout.descriptor(0), 515);
-        assert_eq!(layout.descriptor(299), 517);
-        let group0 = &layout.groups[0].blocks;
-        assert_eq!(group0.free, GROUP_BLOCKS - 518);
-        for (groups, journal) in [(300, 32_768), (3, 1024), (960, 102_400)] {
-            let layout = Layout::new(groups * GROUP_BLOCKS, journal);
-            let room = Layout::room(groups * GROUP_BLOCKS, journal);
-            assert_eq!(room, Some((layout.free(), layout.inodes)));
-        }
-        assert_eq!(Layout::room(2 * GROUP_BLOCKS, 1024), None);
     }
 }

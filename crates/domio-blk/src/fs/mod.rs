@@ -22,32 +22,32 @@
 //! | `task`, `frames`, `wait` | what a task keeps: its call in frames, what it sleeps for |
 //! | `steps` | steps of tasks, sleeping and waking |
 //! | `call`, `read`, `write`, `remove` | the calls |
-//! | `cache`, `readahead` | cached pages, and how many a read takes in |
-//! | `layout`, `files` | what is where on the disk |
+//! | [`cache`], [`readahead`] | cached pages, and how many a read takes in |
+//! | [`layout`], [`files`] | what is where on the disk |
 //! | [`room`] | how much fits |
 //! | `journal`, `dirty`, `flushers`, `limits` | transactions, dirty pages, jobs, limits |
 //! | `transactions`, `commit`, `checkpoint` | handles, `kjournald`, room in the log |
 //! | `write_back`, `throttle`, `pdflush` | passes over dirty pages, who is held up, who writes |
 //! | `flight` | bios on their way |
 
-mod cache;
+pub mod cache;
 mod call;
 mod checkpoint;
 mod commit;
 pub mod config;
 pub mod contract;
 mod dirty;
-mod files;
+pub mod files;
 mod flight;
 mod flushers;
 mod frames;
 mod journal;
 pub mod keys;
-mod layout;
+pub mod layout;
 mod limits;
 mod pdflush;
 mod read;
-mod readahead;
+pub mod readahead;
 mod remove;
 pub mod room;
 mod steps;

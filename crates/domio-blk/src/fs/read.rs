@@ -3,7 +3,7 @@
 use super::cache::{MARKER, READING};
 use super::config::PAGE;
 use super::frames::{Flow, Frame, Read, ReadFrame};
-use super::readahead::Window;
+use super::readahead::ReadWindow;
 use super::wait::Wait;
 use super::{FileSystem, InFlight};
 use crate::elevator::IoWay;
@@ -102,7 +102,7 @@ impl FileSystem {
         let most = self.config.readahead / PAGE;
         let readahead = &mut self.task(t).readahead;
         let window = match most {
-            0 => Window::just(page, wanted),
+            0 => ReadWindow::just(page, wanted),
             most => readahead.window(page, wanted, marked, most),
         };
         let end = self.files[file].size.div_ceil(PAGE);

@@ -2,7 +2,7 @@
 
 /// What is known of a file that a task has open.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Readahead {
+pub struct Readahead {
     /// First page of the last window.
     start: u64,
     /// Pages of the last window.
@@ -15,7 +15,7 @@ pub(super) struct Readahead {
 
 /// Pages to be read: those that are cached already are left out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Window {
+pub struct ReadWindow {
     /// First page of the file.
     pub first: u64,
     /// Number of pages.
@@ -24,11 +24,11 @@ pub(super) struct Window {
     pub marker: Option<u64>,
 }
 
-impl Window {
+impl ReadWindow {
     /// What was asked for.
     pub fn just(first: u64, pages: u64) -> Self {
         let marker = None;
-        Window {
+        ReadWindow {
             first,
             pages,
             marker,
@@ -52,7 +52,7 @@ impl Readahead {
 
     /// The window for `page`, when the call wants `wanted` pages more. `marked`: the page is there,
     /// with a marker. `max` is the largest window (pages).
-    pub fn window(&mut self, page: u64, wanted: u64, marked: bool, max: u64) -> Window {
+    pub fn window(&mut self, page: u64, wanted: u64, marked: bool, max: u64) -> ReadWindow {
         let expected =
             page == self.start + self.size - self.behind || page == self.start + self.size;
         if page != 0 && expected {
@@ -66,7 +66,7 @@ impl Readahead {
             Some(last) => page.wrapping_sub(last) <= 1,
         };
         if !marked && !sequential && wanted <= max {
-            return Window::just(page, wanted);
+            return ReadWindow::just(page, wanted);
         }
         self.start = page;
         self.size = first_size(wanted, max);
@@ -81,8 +81,8 @@ impl Readahead {
         self.submitted()
     }
 
-    fn submitted(&self) -> Window {
-        Window {
+    fn submitted(&self) -> ReadWindow {
+        ReadWindow {
             first: self.start,
             pages: self.size,
             marker: (self.size >= self.behind).then(|| self.start + self.size - self.behind),
@@ -104,67 +104,5 @@ fn first_size(wanted: u64, max: u64) -> u64 {
         size * 2
     } else {
         max
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const MAX: u64 = 32;
-
-    #[test]
-    fn first_windows_grow_with_the_request() {
-        for (wanted, size) in [
-            (1, 4),
-            (2, 4),
-            (3, 8),
-            (4, 8),
-            (5, 16),
-            (8, 16),
-            (9, 32),
-            (64, 32),
-        ] {
-            let mut opened = Readahead::OPENED;
-            let window = opened.window(0, wanted, false, MAX);
-            assert_eq!((window.first, window.pages), (0, size), "{wanted} pages");
-        }
-    }
-
-    #[test]
-    fn windows_of_a_reader_in_order_double_at_each_marker() {
-        let mut ra = Readahead::OPENED;
-        let first = ra.window(0, 1, false, MAX);
-        assert_eq!((first.pages, first.marker), (4, Some(1)));
-        ra.has_read(0);
-        let mut marker = 1;
-        for (start, pages) in [(4, 8), (12, 16), (28, 32), (60, 32)] {
-            let window = ra.window(marker, 1, true, MAX);
-            assert_eq!((window.first, window.pages), (start, pages));
-            assert_eq!(window.marker, Some(start));
-            ra.has_read(marker);
-            marker = start;
-        }
-    }
-
-    #[test]
-    fn a_random_read_takes_what_was_asked_for() {
-        let mut ra = Readahead::OPENED;
-        let window = ra.window(700, 1, false, MAX);
-        assert_eq!((window.first, window.pages, window.marker), (700, 1, None));
-        ra.has_read(700);
-        assert_eq!(ra.window(300, 3, false, MAX).pages, 3);
-        assert_eq!(
-            ra.window(701, 1, false, MAX).pages,
-            4,
-            "the next page is in order"
-        );
-    }
-
-    #[test]
-    fn a_marker_without_a_window_starts_behind_the_marker() {
-        let mut opened = Readahead::OPENED;
-        let window = opened.window(10, 1, true, MAX);
-        assert_eq!((window.first, window.pages), (11, 8));
     }
 }

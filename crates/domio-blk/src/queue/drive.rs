@@ -12,8 +12,9 @@ impl DiskQueue {
         self.core.dispatch.is_empty() && self.elevator.is_empty()
     }
 
-    /// Holds requests back for a moment, so that more come and are merged.
-    pub(super) fn plug(&mut self, now: Jiffies) {
+    /// Holds requests back for a moment, so that more come and are merged: what a driver does that
+    /// cannot take a request now (`blk_plug_device`).
+    pub fn plug(&mut self, now: Jiffies) {
         if !self.plugged {
             self.plugged = true;
             let delay = (PLUG_MS * self.limits.hz / 1000).max(1);

@@ -30,8 +30,6 @@ mod merge;
 mod multi;
 mod rig;
 mod room;
-#[cfg(test)]
-mod tests;
 mod timers;
 
 use crate::elevator::{Bio, Core, Elevator, Jiffies, Layer, QueueAction, Requests, Submitter};

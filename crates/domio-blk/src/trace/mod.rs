@@ -12,8 +12,6 @@
 
 mod fixed;
 mod rig;
-#[cfg(test)]
-mod tests;
 mod turns;
 
 pub use fixed::FixedDrive;

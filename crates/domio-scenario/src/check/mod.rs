@@ -18,9 +18,10 @@ mod lengths;
 pub(crate) mod meant;
 mod refused;
 mod unknown;
-mod value;
+pub(crate) mod value;
 pub(crate) mod words;
 
 pub(crate) use cx::Cx;
 pub(crate) use fields::{Fields, absent, allows, inner, param_specs, table};
+pub(crate) use hint::example_of;
 pub(crate) use lengths::LENGTHS;

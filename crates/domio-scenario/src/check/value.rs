@@ -16,7 +16,7 @@ use domio_core::{CpuSet, Duration, ParamKind, PcpuId, XenVersion};
 
 /// The value of `key` in `node`, if it is good. `unit` is the length of the unit that the key was
 /// written with.
-pub(super) fn key(
+pub(crate) fn key(
     cx: &mut Cx<'_>,
     key: &Key,
     unit: Option<u64>,

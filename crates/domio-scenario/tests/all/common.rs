@@ -2,7 +2,7 @@
 
 use domio_contract::{Conflict, Descriptor, Needs, Policy, Promises};
 use domio_core::{ParamKind, ParamSpec};
-use domio_scenario::{Problem, Scenario, ScenarioErrors};
+use domio_scenario::{Parts, Problem, Scenario, ScenarioErrors};
 
 /// As rtds: a domain parameter that is also the key of a workload.
 static RESERVING: Descriptor = Descriptor {
@@ -78,6 +78,11 @@ pub fn policies() -> Vec<Policy> {
 
 pub fn parse(text: &str) -> Result<Scenario, ScenarioErrors> {
     Scenario::parse("test.toml", text.as_bytes(), &policies()[..])
+}
+
+/// The same with parts of one's own.
+pub fn parse_with(text: &str, parts: &Parts) -> Result<Scenario, ScenarioErrors> {
+    Scenario::parse("test.toml", text.as_bytes(), parts)
 }
 
 /// A valid scenario with room for additions at the end.

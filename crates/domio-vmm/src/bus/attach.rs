@@ -1,7 +1,9 @@
 //! How device models come to the bus, and what a model asks for there.
 
 use super::device::Device;
-use super::lines::{KernelTimer, Line, Lines, Softirq, SoftirqLine, Tasklet, Token, WorkItem};
+use super::lines::{
+    BusLine, BusLines, KernelTimer, Softirq, SoftirqLine, Tasklet, Token, WorkItem,
+};
 use super::locks::{KernelLock, Locks};
 use super::models::Bus;
 use crate::event::Event;
@@ -54,14 +56,14 @@ impl<D: Device> Assembly<'_, D> {
 pub struct Attach<'a> {
     device: u16,
     queue: &'a mut EventQueue<Event>,
-    lines: &'a mut Lines,
+    lines: &'a mut BusLines,
     locks: &'a mut Locks,
     names: &'a mut Names,
 }
 
 impl Attach<'_> {
-    fn line(&self, token: Token) -> Line {
-        Line {
+    fn line(&self, token: Token) -> BusLine {
+        BusLine {
             device: self.device,
             token,
         }

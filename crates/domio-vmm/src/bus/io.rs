@@ -1,8 +1,8 @@
 //! What a device model may do when it is called.
 
-use super::lines::{KernelTimer, Line, SoftirqLine, Tasklet, Token, WorkItem};
+use super::lines::{BusLine, KernelTimer, SoftirqLine, Tasklet, Token, WorkItem};
 use super::locks::{KernelLock, Section};
-use super::owner::Share;
+use super::owner::WorkShare;
 use super::wires::{Far, Wires};
 use crate::event::Event;
 use crate::evtchn::channels::Sent;
@@ -114,7 +114,7 @@ impl Io<'_> {
         vcpu: u16,
         token: Token,
     ) -> Result<Port, EvtchnError> {
-        let line = Line {
+        let line = BusLine {
             device: self.device,
             token,
         };
@@ -384,7 +384,7 @@ impl KernelIo<'_, '_> {
     #[inline]
     pub fn share(&mut self, domain: DomainId, weight: Duration) {
         if self.io.wires.owners {
-            self.pending.share(Share {
+            self.pending.share(WorkShare {
                 domain,
                 weight: weight.as_nanos(),
             });

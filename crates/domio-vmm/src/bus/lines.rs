@@ -34,9 +34,10 @@ pub trait TokenKind: Copy + PartialEq + 'static {
 
 /// A device model, and its token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Line {
+pub struct BusLine {
     /// Index of the model on the bus.
     pub device: u16,
+    /// What the model has chosen.
     pub token: Token,
 }
 
@@ -63,8 +64,10 @@ pub struct SoftirqLine(u32);
 impl SoftirqLine {
     const INDEX_BITS: u32 = 24;
 
-    pub(crate) const TIMER: SoftirqLine = SoftirqLine::of(Softirq::Timer, 0);
-    pub(crate) const TASKLET: SoftirqLine = SoftirqLine::of(Softirq::Tasklet, 0);
+    /// The kernel's own action of [`Softirq::Timer`].
+    pub const TIMER: SoftirqLine = SoftirqLine::of(Softirq::Timer, 0);
+    /// The kernel's own action of [`Softirq::Tasklet`].
+    pub const TASKLET: SoftirqLine = SoftirqLine::of(Softirq::Tasklet, 0);
 
     pub(crate) const fn of(softirq: Softirq, index: u32) -> Self {
         assert!(index < 1 << Self::INDEX_BITS);
@@ -91,86 +94,97 @@ pub struct KernelTimer(pub(super) u32);
 
 /// Every line of every model.
 #[derive(Default)]
-pub(crate) struct Lines {
-    timers: Vec<Line>,
-    softirqs: Vec<Line>,
-    tasklets: Vec<Line>,
-    work: Vec<Line>,
-    kernel_timers: Vec<Line>,
+pub struct BusLines {
+    timers: Vec<BusLine>,
+    softirqs: Vec<BusLine>,
+    tasklets: Vec<BusLine>,
+    work: Vec<BusLine>,
+    kernel_timers: Vec<BusLine>,
     /// By domain id and port.
-    ports: Vec<Vec<Option<Line>>>,
+    ports: Vec<Vec<Option<BusLine>>>,
     /// Physical interrupts given out.
     pirqs: u16,
 }
 
 /// Adds `line`, and gives its number.
-fn add(lines: &mut Vec<Line>, line: Line) -> u32 {
+fn add(lines: &mut Vec<BusLine>, line: BusLine) -> u32 {
     lines.push(line);
     lines.len() as u32 - 1
 }
 
-impl Lines {
+impl BusLines {
     /// The first physical interrupt that no device of a PC's board has.
     const FIRST_PIRQ: u16 = 16;
 
-    pub fn add_timer(&mut self, line: Line) -> u32 {
+    /// The number of another timer of a model's own.
+    pub fn add_timer(&mut self, line: BusLine) -> u32 {
         add(&mut self.timers, line)
     }
 
-    pub fn add_softirq(&mut self, softirq: Softirq, line: Line) -> SoftirqLine {
+    /// Another action of `softirq`.
+    pub fn add_softirq(&mut self, softirq: Softirq, line: BusLine) -> SoftirqLine {
         SoftirqLine::of(softirq, add(&mut self.softirqs, line))
     }
 
-    pub fn add_tasklet(&mut self, line: Line) -> Tasklet {
+    /// Another tasklet.
+    pub fn add_tasklet(&mut self, line: BusLine) -> Tasklet {
         Tasklet(add(&mut self.tasklets, line))
     }
 
-    pub fn add_work(&mut self, line: Line) -> WorkItem {
+    /// Another piece of work for a thread.
+    pub fn add_work(&mut self, line: BusLine) -> WorkItem {
         WorkItem(add(&mut self.work, line))
     }
 
-    pub fn add_kernel_timer(&mut self, line: Line) -> KernelTimer {
+    /// Another timer of a kernel.
+    pub fn add_kernel_timer(&mut self, line: BusLine) -> KernelTimer {
         KernelTimer(add(&mut self.kernel_timers, line))
     }
 
+    /// Another physical interrupt.
     pub fn add_pirq(&mut self) -> u16 {
         self.pirqs += 1;
         Self::FIRST_PIRQ + self.pirqs - 1
     }
 
+    /// Whose timer has this number.
     #[inline]
-    pub fn timer(&self, number: u32) -> Line {
+    pub fn timer(&self, number: u32) -> BusLine {
         self.timers[number as usize]
     }
 
+    /// Whose action it is.
     #[inline]
-    pub fn softirq(&self, line: SoftirqLine) -> Line {
+    pub fn softirq(&self, line: SoftirqLine) -> BusLine {
         self.softirqs[line.index()]
     }
 
+    /// Whose tasklet it is.
     #[inline]
-    pub fn tasklet(&self, tasklet: Tasklet) -> Line {
+    pub fn tasklet(&self, tasklet: Tasklet) -> BusLine {
         self.tasklets[tasklet.0 as usize]
     }
 
+    /// Whose work it is.
     #[inline]
-    pub fn work(&self, item: WorkItem) -> Line {
+    pub fn work(&self, item: WorkItem) -> BusLine {
         self.work[item.0 as usize]
     }
 
+    /// Whose kernel timer it is.
     #[inline]
-    pub fn kernel_timer(&self, timer: KernelTimer) -> Line {
+    pub fn kernel_timer(&self, timer: KernelTimer) -> BusLine {
         self.kernel_timers[timer.0 as usize]
     }
 
     /// The model whose handler `port` of `domain` has; none for ports of the kernel itself.
     #[inline]
-    pub fn port(&self, domain: DomainId, port: Port) -> Option<Line> {
+    pub fn port(&self, domain: DomainId, port: Port) -> Option<BusLine> {
         *self.ports.get(domain.index())?.get(port.index())?
     }
 
     /// Gives `port` of `domain` a handler, or takes it away.
-    pub fn set_port(&mut self, domain: DomainId, port: Port, line: Option<Line>) {
+    pub fn set_port(&mut self, domain: DomainId, port: Port, line: Option<BusLine>) {
         if self.ports.len() <= domain.index() {
             self.ports.resize(domain.index() + 1, Vec::new());
         }
@@ -186,53 +200,5 @@ impl Lines {
         if let Some(ports) = self.ports.get_mut(domain.index()) {
             ports.clear();
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_of_one_softirq_run_in_the_order_in_which_they_were_made() {
-        let mut lines = Lines::default();
-        let of = |device, token| Line { device, token };
-        let block = lines.add_softirq(Softirq::Block, of(0, 7));
-        let first = lines.add_softirq(Softirq::NetRx, of(0, 8));
-        let second = lines.add_softirq(Softirq::NetRx, of(1, 8));
-        let mut all = [
-            block,
-            second,
-            SoftirqLine::TASKLET,
-            first,
-            SoftirqLine::TIMER,
-        ];
-        all.sort_unstable();
-        let expected = [
-            SoftirqLine::TIMER,
-            first,
-            second,
-            block,
-            SoftirqLine::TASKLET,
-        ];
-        assert_eq!(all, expected);
-        assert_eq!(lines.softirq(second), of(1, 8));
-        assert_eq!(lines.softirq(block), of(0, 7));
-    }
-
-    #[test]
-    fn a_port_belongs_to_one_domain() {
-        let mut lines = Lines::default();
-        let line = Line {
-            device: 2,
-            token: 9,
-        };
-        lines.set_port(DomainId(3), Port(5), Some(line));
-        assert_eq!(lines.port(DomainId(3), Port(5)), Some(line));
-        assert_eq!(lines.port(DomainId(3), Port(4)), None);
-        assert_eq!(lines.port(DomainId(2), Port(5)), None);
-        assert_eq!(lines.port(DomainId(9), Port(5)), None);
-        lines.forget(DomainId(3));
-        assert_eq!(lines.port(DomainId(3), Port(5)), None);
     }
 }

@@ -43,7 +43,7 @@ struct Lock {
 
 /// What comes of an attempt to enter a section.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Entry {
+pub enum LockEntry {
     /// The section is entered.
     Taken,
     /// The same, and another vcpu was in it last: the lock's cache line has to come from there.
@@ -54,28 +54,29 @@ pub(crate) enum Entry {
 
 /// All locks of all kernels.
 #[derive(Default)]
-pub(crate) struct Locks(Vec<Lock>);
+pub struct Locks(Vec<Lock>);
 
 impl Locks {
+    /// Another lock, which is free.
     pub fn add(&mut self) -> KernelLock {
         self.0.push(Lock::default());
         KernelLock(self.0.len() as u32 - 1)
     }
 
     /// `vcpu` tries to enter the section of `lock`.
-    pub fn enter(&mut self, lock: KernelLock, vcpu: VcpuName) -> Entry {
+    pub fn enter(&mut self, lock: KernelLock, vcpu: VcpuName) -> LockEntry {
         let lock = &mut self.0[lock.0 as usize];
         match lock.holder {
             Some(holder) if holder != vcpu => {
                 lock.awaited = true;
-                Entry::Spins
+                LockEntry::Spins
             }
             _ => {
                 lock.holder = Some(vcpu);
                 lock.depth += 1;
                 match lock.last.replace(vcpu) {
-                    Some(last) if last != vcpu => Entry::TakenFrom,
-                    _ => Entry::Taken,
+                    Some(last) if last != vcpu => LockEntry::TakenFrom,
+                    _ => LockEntry::Taken,
                 }
             }
         }
@@ -100,38 +101,5 @@ impl Locks {
                 *lock = Lock::default();
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_vcpu_at_a_time_is_in_a_section() {
-        let mut locks = Locks::default();
-        let [_, lock] = [(); 2].map(|()| locks.add());
-        let [a, b] = [0, 1].map(|vcpu| VcpuName::new(DomainId(3), vcpu));
-        assert_eq!(locks.enter(lock, a), Entry::Taken);
-        assert_eq!(locks.enter(lock, b), Entry::Spins);
-        // An interrupt of the holder enters again; it is free when both have left.
-        assert_eq!(locks.enter(lock, a), Entry::Taken);
-        assert!(!locks.leave(lock));
-        assert_eq!(locks.enter(lock, b), Entry::Spins);
-        assert!(locks.leave(lock));
-        assert_eq!(locks.enter(lock, b), Entry::TakenFrom);
-        assert!(!locks.leave(lock), "nobody spins");
-    }
-
-    #[test]
-    fn locks_do_not_outlive_their_domain() {
-        let mut locks = Locks::default();
-        let lock = locks.add();
-        let [a, b] = [3, 4].map(|domain| VcpuName::new(DomainId(domain), 0));
-        assert_eq!(locks.enter(lock, a), Entry::Taken);
-        locks.forget(DomainId(4));
-        assert_eq!(locks.enter(lock, b), Entry::Spins);
-        locks.forget(DomainId(3));
-        assert_eq!(locks.enter(lock, b), Entry::Taken);
     }
 }

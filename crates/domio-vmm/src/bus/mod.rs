@@ -28,22 +28,22 @@
 //! | `device` | [`Device`], the contract of a model |
 //! | `models` | [`Bus`], all models of a host |
 //! | `wires` | what the host and its models share |
-//! | `at_hand` | packets that driver domains have at hand, as the policy is told |
+//! | [`at_hand`] | packets that driver domains have at hand, as the policy is told |
 //! | `attach` | what a model is made of, and asks for when it comes to the bus |
 //! | `io` | what a model may do when it is called |
-//! | `lines` | whom the host calls for an interrupt, softirq, timer |
-//! | `locks` | sections of kernels that one vcpu at a time may be in |
-//! | `owner` | on whose behalf driver domains work |
+//! | [`lines`] | whom the host calls for an interrupt, softirq, timer |
+//! | [`locks`] | sections of kernels that one vcpu at a time may be in |
+//! | [`owner`] | on whose behalf driver domains work |
 //! | [`side`] | what a kind of device brings, so that scenarios can ask for it |
 
-pub(crate) mod at_hand;
+pub mod at_hand;
 pub(crate) mod attach;
 pub(crate) mod device;
 pub(crate) mod io;
-pub(crate) mod lines;
-pub(crate) mod locks;
+pub mod lines;
+pub mod locks;
 pub(crate) mod models;
-pub(crate) mod owner;
+pub mod owner;
 pub mod side;
 pub(crate) mod wires;
 

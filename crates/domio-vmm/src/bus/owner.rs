@@ -24,21 +24,23 @@ pub enum Owner {
 
 /// A domain's share of a piece of work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Share {
+pub struct WorkShare {
+    /// Whose share.
     pub domain: DomainId,
+    /// How large, against the other shares of the piece.
     pub weight: u64,
 }
 
 /// What a vcpu has executed for others since the sums were last taken out.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Served {
+pub struct WorkServed {
     /// By domain id.
     time: Vec<Duration>,
     /// Domains whose time is not zero, in the order in which their time began.
     touched: Vec<DomainId>,
 }
 
-impl Served {
+impl WorkServed {
     /// `time` was executed for `domain`.
     #[inline]
     pub fn add(&mut self, domain: DomainId, time: Duration) {
@@ -64,7 +66,7 @@ impl Served {
 
     /// `time` was executed for several domains, each of which gets its part. What rounding leaves
     /// goes to the last domain, so that no nanosecond is lost.
-    pub fn add_shared(&mut self, shares: &[Share], time: Duration) {
+    pub fn add_shared(&mut self, shares: &[WorkShare], time: Duration) {
         let total: u64 = shares.iter().map(|share| share.weight).sum();
         if total == 0 {
             return;
@@ -88,7 +90,7 @@ impl Served {
 
     /// Takes everything out, as domain and time.
     pub fn drain(&mut self) -> impl Iterator<Item = (DomainId, Duration)> + '_ {
-        let Served { time, touched } = self;
+        let WorkServed { time, touched } = self;
         touched
             .drain(..)
             .map(|domain| (domain, core::mem::take(&mut time[domain.index()])))
@@ -102,51 +104,5 @@ fn part_of(time: u64, weight: u64, total: u64) -> u64 {
     match time.checked_mul(weight) {
         Some(product) => product / total,
         None => (u128::from(time) * u128::from(weight) / u128::from(total)) as u64,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn share(domain: u16, weight: u64) -> Share {
-        Share {
-            domain: DomainId(domain),
-            weight,
-        }
-    }
-
-    fn taken(served: &mut Served) -> Vec<(u16, u64)> {
-        let all = served.drain();
-        all.map(|(domain, time)| (domain.0, time.as_nanos()))
-            .collect()
-    }
-
-    #[test]
-    fn parts_are_in_proportion_and_sum_to_the_whole() {
-        let mut served = Served::default();
-        let shares = [share(1, 1), share(7, 2), share(3, 4)];
-        served.add_shared(&shares, Duration::from_nanos(100));
-        // 100/7 = 14; 300/7 = 42, less 14; 100 less 42.
-        assert_eq!(taken(&mut served), [(1, 14), (7, 28), (3, 58)]);
-        served.add_shared(&[share(1, 3), share(1, 1)], Duration::from_nanos(9));
-        assert_eq!(taken(&mut served), [(1, 9)], "one domain twice");
-        // A product of more than 64 bits: 2^40 * 2^30 / 2^31.
-        let long = Duration::from_nanos(1 << 40);
-        served.add_shared(&[share(1, 1 << 30), share(2, 1 << 30)], long);
-        assert_eq!(taken(&mut served), [(1, 1 << 39), (2, 1 << 39)]);
-    }
-
-    #[test]
-    fn what_is_taken_out_is_gone() {
-        let mut served = Served::default();
-        served.add(DomainId(2), Duration::from_nanos(5));
-        served.add(DomainId(2), Duration::from_nanos(5));
-        assert_eq!(taken(&mut served), [(2, 10)]);
-        assert!(served.is_empty());
-        served.add(DomainId(2), Duration::ZERO);
-        assert!(served.is_empty(), "no time is nothing");
-        served.add_shared(&[], Duration::from_nanos(5));
-        assert!(served.is_empty(), "nobody has a share");
     }
 }

@@ -1,7 +1,7 @@
 //! What the host and its device models share.
 
 use super::at_hand::AtHand;
-use super::lines::{KernelTimer, Lines, Tasklet, WorkItem};
+use super::lines::{BusLines, KernelTimer, Tasklet, WorkItem};
 use super::locks::{KernelLock, Locks};
 use crate::evtchn::abi::Raised;
 use crate::evtchn::channels::{Channels, Sent};
@@ -49,7 +49,7 @@ pub(crate) enum Far {
 pub(crate) struct Wires {
     /// Event channels of the host.
     pub channels: Channels,
-    pub lines: Lines,
+    pub lines: BusLines,
     /// Spin locks of all kernels.
     pub locks: Locks,
     /// Whom device models notified; delivered at the end of the operation.
@@ -81,7 +81,7 @@ impl Wires {
     pub fn new() -> Self {
         Wires {
             channels: Channels::new(),
-            lines: Lines::default(),
+            lines: BusLines::default(),
             locks: Locks::default(),
             kicks: Vec::with_capacity(16),
             far: Vec::new(),

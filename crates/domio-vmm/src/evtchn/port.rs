@@ -71,21 +71,3 @@ impl Width {
 pub(super) const fn from_bit(bit: u32) -> u64 {
     u64::MAX << bit
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_number_of_ports_is_the_square_of_the_word() {
-        assert_eq!(Width::Bits32.ports(), 1024);
-        assert_eq!(Width::Bits64.ports(), 4096);
-    }
-
-    #[test]
-    fn vector_14_port_130_of_a_64_bit_guest_is_bit_2_of_word_2() {
-        assert_eq!(Width::Bits64.locate(Port(130)), (2, 2));
-        assert_eq!(Width::Bits64.port(2, 2), Port(130));
-        assert_eq!(Width::Bits32.locate(Port(130)), (4, 2));
-    }
-}

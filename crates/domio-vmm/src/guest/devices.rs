@@ -7,7 +7,7 @@ use crate::bus::device::Device;
 use crate::bus::io::Io;
 use crate::bus::lines::{KernelTimer, Tasklet, WorkItem};
 use crate::bus::locks::KernelLock;
-use crate::bus::owner::Served;
+use crate::bus::owner::WorkServed;
 use alloc::boxed::Box;
 use domio_core::Instant;
 
@@ -77,7 +77,7 @@ impl Guest {
 
     /// What the vcpu has executed for other domains; none for a guest without devices.
     #[inline]
-    pub(crate) fn served(&mut self) -> Option<&mut Served> {
+    pub(crate) fn served(&mut self) -> Option<&mut WorkServed> {
         Some(self.kernel.as_deref_mut()?.served())
     }
 

@@ -22,9 +22,9 @@ use super::pending::Pending;
 use super::work::Work;
 use crate::bus::device::Device;
 use crate::bus::io::{Io, KernelIo};
-use crate::bus::lines::{Line, SoftirqLine};
+use crate::bus::lines::{BusLine, SoftirqLine};
 use crate::bus::locks::KernelLock;
-use crate::bus::owner::{Owner, Served};
+use crate::bus::owner::{Owner, WorkServed};
 use crate::config::KernelCosts;
 use crate::evtchn::port::Port;
 use domio_core::{Duration, VcpuName};
@@ -56,9 +56,9 @@ enum Hard {
     /// The IPI of another vcpu, whose handler does nothing: what it is for is found afterwards.
     Ipi(Port),
     /// On the way to the handler of a driver's port.
-    HandlerEntry(Port, Option<Line>),
+    HandlerEntry(Port, Option<BusLine>),
     /// In that handler.
-    Handler(Port, Option<Line>),
+    Handler(Port, Option<BusLine>),
 }
 
 /// What the softirqs are at.
@@ -72,9 +72,9 @@ enum Soft {
     /// The next tasklet is to be taken.
     NextTasklet,
     /// A tasklet.
-    Tasklet(Line),
+    Tasklet(BusLine),
     /// A driver's softirq.
-    Driver(Line),
+    Driver(BusLine),
 }
 
 /// What the kernel does next.
@@ -113,7 +113,7 @@ pub(crate) struct Kernel {
     /// How much of a tasklet's piece is left for copies and grant operations.
     moving: Duration,
     /// The work item that a thread is at.
-    item: Option<Line>,
+    item: Option<BusLine>,
     item_work: Work,
     pub(super) pending: Pending,
     /// A timer of this vcpu has expired and its softirq has not run.
@@ -131,7 +131,7 @@ pub(crate) struct Kernel {
     idle_left: Duration,
     at_idle: bool,
     /// What was executed for other domains.
-    served: Served,
+    served: WorkServed,
     /// What was executed, by kind.
     times: KernelTimes,
     /// Whether either is to be known.
@@ -173,7 +173,7 @@ impl Kernel {
             in_thread: false,
             idle_left: Duration::ZERO,
             at_idle: false,
-            served: Served::default(),
+            served: WorkServed::default(),
             times: KernelTimes::default(),
             owners,
         }
@@ -279,7 +279,7 @@ impl Kernel {
     /// What was executed for other domains, which is told now. On the way to a handler nobody
     /// knows for whom that is: what was executed of the way is nobody's.
     #[inline]
-    pub fn served(&mut self) -> &mut Served {
+    pub fn served(&mut self) -> &mut WorkServed {
         self.lead = Duration::ZERO;
         &mut self.served
     }

@@ -29,7 +29,7 @@ mod devices;
 mod due;
 pub(crate) mod kernel;
 pub mod kinds;
-pub(crate) mod pending;
+pub mod pending;
 mod program;
 mod roam;
 mod table;
@@ -38,7 +38,7 @@ pub(crate) mod work;
 
 use crate::bus::owner::Owner;
 use crate::config::{GuestConfig, KernelTick, ProcessOrder, TaskConfig, VcpuConfig};
-use crate::process::order::Order;
+use crate::process::order::LinuxOrder;
 use crate::process::task::Task;
 use crate::process::{Finished, WokenBy};
 use alloc::boxed::Box;
@@ -121,7 +121,7 @@ pub struct Guest {
     /// What a switch to a program takes.
     switch: Duration,
     /// Which process runs next, where that is Linux's to say.
-    order: Option<Box<Order>>,
+    order: Option<Box<LinuxOrder>>,
     /// Serves devices; without any, the guest knows no interrupts but timers.
     kernel: Option<Box<Kernel>>,
     /// Meaningless without one.
@@ -173,7 +173,7 @@ impl Guest {
         };
         if config.order == ProcessOrder::Linux26 && !guest.tasks.is_empty() {
             let nice = vcpu.tasks.iter().map(TaskConfig::nice);
-            guest.order = Some(Box::new(Order::new(nice, start)));
+            guest.order = Some(Box::new(LinuxOrder::new(nice, start)));
         }
         guest.find_task_wake();
         guest.set_tick(start);

@@ -3,14 +3,14 @@
 
 use crate::bus::lines::{KernelTimer, SoftirqLine, Tasklet, WorkItem};
 use crate::bus::locks::Section;
-use crate::bus::owner::Share;
+use crate::bus::owner::WorkShare;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use domio_core::{Duration, Instant};
 
 /// What is asked for on one vcpu.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Pending {
+pub struct Pending {
     /// Softirqs raised. Seldom more than two.
     softirqs: Vec<SoftirqLine>,
     /// Softirqs of the round under way that have not run, the next one last.
@@ -28,7 +28,7 @@ pub(crate) struct Pending {
     /// The earliest of them; meaningless without any.
     first: Instant,
     /// Who has part in the piece of work that is named next.
-    shares: Vec<Share>,
+    shares: Vec<WorkShare>,
     /// The end of that piece that one vcpu at a time may be in.
     section: Option<Section>,
     /// How much of that piece is copies and grant operations.
@@ -62,7 +62,7 @@ impl Pending {
     /// The end of the piece of work that is named next is such a section. A vcpu that is alone
     /// needs no lock.
     #[inline]
-    pub fn set_section(&mut self, section: Section) {
+    pub(crate) fn set_section(&mut self, section: Section) {
         if self.neighbors.is_some() {
             self.section = Some(section);
         }
@@ -70,7 +70,7 @@ impl Pending {
 
     /// The section of the piece that was just named.
     #[inline]
-    pub fn take_section(&mut self) -> Option<Section> {
+    pub(crate) fn take_section(&mut self) -> Option<Section> {
         self.section.take()
     }
 
@@ -86,6 +86,7 @@ impl Pending {
         core::mem::take(&mut self.moving)
     }
 
+    /// Raises a softirq, which is nothing new if it is raised already.
     #[inline]
     pub fn raise(&mut self, softirq: SoftirqLine) {
         if !self.softirqs.contains(&softirq) {
@@ -93,6 +94,7 @@ impl Pending {
         }
     }
 
+    /// Schedules a tasklet, and raises the softirq of tasklets.
     #[inline]
     pub fn schedule(&mut self, tasklet: Tasklet) {
         // One that waits in the run under way is scheduled as well.
@@ -102,6 +104,7 @@ impl Pending {
         }
     }
 
+    /// Puts a work item behind the others, unless it waits already.
     #[inline]
     pub fn queue(&mut self, item: WorkItem) {
         if !self.work.contains(&item) {
@@ -109,6 +112,7 @@ impl Pending {
         }
     }
 
+    /// Wakes the process of this number.
     #[inline]
     pub fn wake(&mut self, process: u32) {
         self.woken.push(process);
@@ -218,89 +222,14 @@ impl Pending {
 
     /// Somebody has part in the piece of work that is named next.
     #[inline]
-    pub fn share(&mut self, share: Share) {
+    pub fn share(&mut self, share: WorkShare) {
         self.shares.push(share);
     }
 
     /// Moves the shares of the piece that was just named to `work`, in place of what that has.
     #[inline]
-    pub fn take_shares(&mut self, work: &mut Vec<Share>) {
+    pub fn take_shares(&mut self, work: &mut Vec<WorkShare>) {
         work.clear();
         work.append(&mut self.shares);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::bus::lines::{Line, Lines, Softirq};
-    use domio_core::Duration;
-
-    fn lines() -> (Lines, Line) {
-        let line = Line {
-            device: 0,
-            token: 0,
-        };
-        (Lines::default(), line)
-    }
-
-    #[test]
-    fn lower_softirqs_run_first_and_later_ones_wait_for_the_next_round() {
-        let (mut lines, line) = lines();
-        let block = lines.add_softirq(Softirq::Block, line);
-        let rx = lines.add_softirq(Softirq::NetRx, line);
-        let mut pending = Pending::default();
-        pending.raise(block);
-        pending.raise(rx);
-        pending.raise(block);
-        pending.begin_round();
-        assert_eq!(pending.next_softirq(), Some(rx));
-        pending.raise(rx);
-        assert_eq!(pending.next_softirq(), Some(block));
-        assert_eq!(pending.next_softirq(), None);
-        assert!(pending.any());
-    }
-
-    #[test]
-    fn the_last_tasklet_runs_first() {
-        let (mut lines, line) = lines();
-        let [a, b] = [(); 2].map(|()| lines.add_tasklet(line));
-        let mut pending = Pending::default();
-        for tasklet in [a, b, a] {
-            pending.schedule(tasklet);
-        }
-        pending.begin_tasklets();
-        assert_eq!(pending.next_tasklet(), Some(b));
-        // The first waits still, so this is nothing new; the second runs, so it is.
-        pending.schedule(a);
-        pending.schedule(b);
-        assert_eq!(pending.next_tasklet(), Some(a));
-        assert_eq!(pending.next_tasklet(), None);
-        pending.begin_tasklets();
-        assert_eq!(
-            (pending.next_tasklet(), pending.next_tasklet()),
-            (Some(b), None)
-        );
-    }
-
-    #[test]
-    fn each_timer_expires_at_its_time_and_once() {
-        let (mut lines, line) = lines();
-        let [a, b, c] = [(); 3].map(|()| lines.add_kernel_timer(line));
-        let at = |us| Instant::ZERO + Duration::from_micros(us);
-        let mut pending = Pending::default();
-        assert_eq!(pending.first_timer(), Instant::MAX);
-        for (timer, us) in [(a, 30), (b, 10), (c, 20)] {
-            pending.set_timer(timer, Some(at(us)));
-        }
-        assert_eq!(pending.first_timer(), at(10));
-        pending.set_timer(b, None);
-        pending.set_timer(a, Some(at(15)));
-        assert_eq!(pending.first_timer(), at(15));
-        assert_eq!(pending.expired(at(14)), None);
-        assert_eq!(pending.expired(at(25)), Some(a));
-        assert_eq!(pending.expired(at(25)), Some(c));
-        assert_eq!(pending.expired(at(25)), None);
-        assert_eq!(pending.first_timer(), Instant::MAX);
     }
 }

@@ -7,7 +7,7 @@
 use super::Guest;
 use super::table::Tasks;
 use crate::process::Pid;
-use crate::process::order::{Order, Process};
+use crate::process::order::{LinuxOrder, Process};
 use crate::process::task::Task;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -36,7 +36,11 @@ impl Guest {
         let first = self.tasks.len();
         let nice = processes.iter().map(|p| p.as_ref().map_or(0, |(_, n)| *n));
         let nice: Vec<i64> = own.chain(nice).collect();
-        self.order = Some(Box::new(Order::roaming(nice.into_iter(), first, start)));
+        self.order = Some(Box::new(LinuxOrder::roaming(
+            nice.into_iter(),
+            first,
+            start,
+        )));
         let tasks = self.tasks.take();
         let processes = processes.into_iter();
         let more = processes.map(|p| p.map_or_else(Task::elsewhere, |(task, _)| task));

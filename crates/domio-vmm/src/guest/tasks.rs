@@ -2,10 +2,10 @@
 //!
 //! There are three ways to choose, from the quickest to the most faithful: a process that is alone
 //! has no rival; a priority is a priority, and equals take turns; or the scheduler of Linux decides
-//! ([`Order`](crate::process::order::Order)).
+//! ([`LinuxOrder`](crate::process::order::LinuxOrder)).
 
 use super::{Guest, Job, Level, Step};
-use crate::process::order::Chosen;
+use crate::process::order::ChosenProcess;
 use crate::process::task::{AfterJob, Task};
 use alloc::vec::Vec;
 use domio_core::{Duration, Instant};
@@ -73,12 +73,12 @@ impl Guest {
             let alone = tasks.len() == 1 && !thread && tasks[0].ready() && order.runs_only();
             let ready = |i: usize| tasks.get(i).map_or(thread, Task::ready);
             let choice = match alone {
-                true => Some(Chosen::Process(0)),
+                true => Some(ChosenProcess::Process(0)),
                 false => order.choose(now, ready),
             };
             let chosen = match choice {
-                Some(Chosen::Process(chosen)) => chosen,
-                Some(Chosen::Thread) => {
+                Some(ChosenProcess::Process(chosen)) => chosen,
+                Some(ChosenProcess::Thread) => {
                     self.level = Level::Kernel;
                     return Step::Thread;
                 }

@@ -3,8 +3,8 @@
 
 use super::pending::Pending;
 use crate::bus::device::Progress;
-use crate::bus::locks::{Entry, KernelLock, Section};
-use crate::bus::owner::{Owner, Served, Share};
+use crate::bus::locks::{KernelLock, LockEntry, Section};
+use crate::bus::owner::{Owner, WorkServed, WorkShare};
 use crate::bus::wires::{Far, Wires};
 use alloc::vec::Vec;
 use domio_core::{Duration, VcpuName};
@@ -28,7 +28,7 @@ enum At {
 pub(super) struct Work {
     pub left: Duration,
     pub owner: Owner,
-    shares: Vec<Share>,
+    shares: Vec<WorkShare>,
     at: At,
 }
 
@@ -72,12 +72,12 @@ impl Work {
             At::Before(section) if self.left > section.time => return self.left - section.time,
             At::Before(section) | At::Spins(section) => {
                 match wires.locks.enter(section.lock, vcpu) {
-                    Entry::Spins => {
+                    LockEntry::Spins => {
                         self.at = At::Spins(section);
                         return Duration::MAX;
                     }
-                    Entry::TakenFrom => self.left += line,
-                    Entry::Taken => {}
+                    LockEntry::TakenFrom => self.left += line,
+                    LockEntry::Taken => {}
                 }
                 self.at = At::Within(section.lock);
             }
@@ -107,7 +107,7 @@ impl Work {
 
     /// Some of it was executed, and is to be told.
     #[inline]
-    pub fn charge(&self, time: Duration, served: &mut Served) {
+    pub fn charge(&self, time: Duration, served: &mut WorkServed) {
         match self.owner {
             Owner::Nobody => {}
             Owner::Domain(domain) => served.add(domain, time),

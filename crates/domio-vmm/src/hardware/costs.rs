@@ -101,31 +101,3 @@ impl ControllerCosts {
         machine.figures(&CONTROLLER_COSTS, controller_costs, ControllerCosts::FREE)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use alloc::format;
-    use core::fmt::Debug;
-    use domio_core::Duration;
-
-    /// Number of times in `figures`, all of which are zero.
-    fn times(figures: &impl Debug) -> usize {
-        let zero = format!("{:?}", Duration::ZERO);
-        format!("{figures:?}").matches(&zero).count()
-    }
-
-    /// A new cost has to become a key.
-    #[test]
-    fn every_cost_is_a_key() {
-        let profile = Profile {
-            name: "",
-            source: "",
-            timer_slop: Duration::ZERO,
-            ..Profile::IDEAL
-        };
-        assert_eq!(HOST_COSTS.keys.len(), times(&profile));
-        assert_eq!(HOST_KERNEL.keys.len(), times(&KernelCosts::FREE));
-        assert_eq!(CONTROLLER_COSTS.keys.len(), times(&ControllerCosts::FREE));
-    }
-}

@@ -31,7 +31,7 @@ pub struct Hardware {
 }
 
 /// Keys and times.
-type Figures = &'static [(&'static str, Duration)];
+pub type Figures = &'static [(&'static str, Duration)];
 
 /// One table of a machine.
 #[derive(Clone, Copy)]
@@ -59,6 +59,12 @@ pub static HARDWARE: [&Hardware; 5] = [
 ];
 
 impl Hardware {
+    /// All tables of the machine: the header of the section, then its keys without units and their
+    /// times.
+    pub fn tables(&self) -> impl Iterator<Item = (&'static str, Figures)> + use<> {
+        self.tables.iter().copied()
+    }
+
     /// The machine called `name`.
     pub fn by_name(name: &str) -> Option<&'static Hardware> {
         HARDWARE.into_iter().find(|m| m.profile.name == name)

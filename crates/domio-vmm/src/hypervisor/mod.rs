@@ -51,7 +51,7 @@ pub(crate) mod policy;
 pub(crate) mod release;
 mod roam;
 pub(crate) mod served;
-pub(crate) mod siblings;
+pub mod siblings;
 mod softirq;
 mod speeds;
 pub(crate) mod timer;

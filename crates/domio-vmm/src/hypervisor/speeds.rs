@@ -2,7 +2,6 @@
 //! ([`Siblings`](super::siblings::Siblings)).
 
 use super::Hypervisor;
-use super::siblings::speed;
 use crate::event::Queue;
 use crate::hypervisor::pcpu::Phase;
 use domio_core::{Duration, Instant, PcpuId, Sink, VcpuId};
@@ -19,10 +18,7 @@ impl<S: Sink> Hypervisor<S> {
     #[cold]
     fn change_speeds(&mut self, queue: &mut Queue, pcpu: PcpuId, busy: bool, now: Instant) {
         let core = *self.policy.tables.topology.siblings(pcpu);
-        self.siblings.threads[pcpu.index()].busy = busy;
-        let threads = &self.siblings.threads;
-        let count = core.iter().filter(|p| threads[p.index()].busy).count();
-        let speed = speed(count as u64, self.siblings.percent);
+        let speed = self.siblings.turn(pcpu, busy, &core);
         for other in core.iter() {
             let executes = self.pcpus[other].exec_from <= now;
             if other != pcpu && executes && self.pcpus[other].phase == Phase::Guest {
@@ -31,7 +27,7 @@ impl<S: Sink> Hypervisor<S> {
                 self.halt(queue, other, now);
                 self.pcpus.execute_later(queue, other, now);
             }
-            self.siblings.threads[other.index()].speed = speed;
+            self.siblings.set_speed(other, speed);
         }
     }
 

@@ -50,14 +50,14 @@
 //! | `jobs` | processes whose jobs somebody else plans |
 //! | `run` | carrying out the steps of a program |
 //! | `running` | a program that runs, and where it is |
-//! | `order` | which process runs next |
-//! | `roam` | on which vcpu a process executes |
+//! | [`order`] | which process runs next |
+//! | [`roam`] | on which vcpu a process executes |
 //! | `programs` | the programs that ship |
 
 mod jobs;
-pub(crate) mod order;
+pub mod order;
 pub mod programs;
-pub(crate) mod roam;
+pub mod roam;
 pub(crate) mod run;
 mod running;
 pub(crate) mod task;

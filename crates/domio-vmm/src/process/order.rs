@@ -30,7 +30,7 @@ const THREAD_NICE: i64 = 19;
 
 /// A process, as the scheduler sees it.
 #[derive(Clone, Debug)]
-pub(crate) struct Process {
+pub struct Process {
     nice: i64,
     /// From 100 to 139.
     priority: i64,
@@ -52,7 +52,7 @@ pub(crate) struct Process {
 
 /// Who is chosen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Chosen {
+pub enum ChosenProcess {
     /// The process with this number.
     Process(usize),
     /// The thread of the softirqs.
@@ -61,7 +61,7 @@ pub(crate) enum Chosen {
 
 /// The scheduler of one vcpu.
 #[derive(Clone, Debug)]
-pub(crate) struct Order {
+pub struct LinuxOrder {
     /// The guest's processes, and the thread as the last.
     processes: Vec<Process>,
     current: Option<usize>,
@@ -165,11 +165,11 @@ impl Process {
     }
 }
 
-impl Order {
+impl LinuxOrder {
     /// The scheduler of processes of these nice values, at `start`.
     pub fn new(nice: impl Iterator<Item = i64>, start: Instant) -> Self {
         let all = nice.chain([THREAD_NICE]);
-        Order {
+        LinuxOrder {
             processes: all.map(|nice| Process::new(nice, start)).collect(),
             current: None,
             first_is_alone: false,
@@ -183,13 +183,13 @@ impl Order {
         }
     }
 
-    /// As [`Order::new`] for one vcpu of several. Its processes from number `first` on may go from
-    /// one vcpu to another.
+    /// As [`LinuxOrder::new`] for one vcpu of several. Its processes from number `first` on may go
+    /// from one vcpu to another.
     pub fn roaming(nice: impl Iterator<Item = i64>, first: usize, start: Instant) -> Self {
-        Order {
+        LinuxOrder {
             roam_from: first,
             watchdog_at: start + roam::WATCHDOG,
-            ..Order::new(nice, start)
+            ..LinuxOrder::new(nice, start)
         }
     }
 
@@ -299,7 +299,7 @@ impl Order {
 
     /// Chooses who executes from `now` on among those of whom `ready` says that they want to, with
     /// the thread as the last. `None` when nobody does.
-    pub fn choose(&mut self, now: Instant, ready: impl Fn(usize) -> bool) -> Option<Chosen> {
+    pub fn choose(&mut self, now: Instant, ready: impl Fn(usize) -> bool) -> Option<ChosenProcess> {
         let executed = self.current.is_some();
         for i in 0..self.processes.len() {
             let place = self.next_place;
@@ -349,8 +349,8 @@ impl Order {
             self.processes[next].ran = Duration::ZERO;
         }
         Some(match next + 1 == self.processes.len() {
-            true => Chosen::Thread,
-            false => Chosen::Process(next),
+            true => ChosenProcess::Thread,
+            false => ChosenProcess::Process(next),
         })
     }
 
@@ -398,94 +398,5 @@ impl Order {
         let ready = all.filter(|(_, p)| p.ready && p.expired == expired);
         let first = ready.min_by_key(|(_, p)| (p.priority, p.place));
         first.map(|(i, _)| i)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const MS: fn(u64) -> Duration = Duration::from_millis;
-
-    fn at(ms: u64) -> Instant {
-        Instant::ZERO + MS(ms)
-    }
-
-    /// Two processes of nice 0, and the thread.
-    fn two() -> Order {
-        Order::new([0, 0].into_iter(), Instant::ZERO)
-    }
-
-    #[test]
-    fn slices_and_priorities_are_those_of_the_table() {
-        let of = |nice| Process::new(nice, Instant::ZERO);
-        let slices = [-20, -1, 0, 10, 19].map(|nice| of(nice).full_slice());
-        assert_eq!(slices, [MS(800), MS(420), MS(100), MS(50), MS(5)]);
-        // Without any sleep five below the nice value; with all of it five above.
-        assert_eq!(of(0).priority, 125);
-        let mut sleeper = of(0);
-        sleeper.slept = MAX_SLEEP;
-        sleeper.set_priority();
-        assert_eq!(sleeper.priority, 115);
-        // Interactive from two above on at nice 0, hardly ever at 19.
-        assert_eq!([of(0).delta(), of(19).delta(), of(-20).delta()], [2, 6, -3]);
-    }
-
-    #[test]
-    fn who_computes_takes_turns_of_a_slice() {
-        let mut order = two();
-        let both = |i: usize| i < 2;
-        assert_eq!(order.choose(at(0), both), Some(Chosen::Process(0)));
-        assert_eq!(order.turn(), MS(100));
-        order.ran(MS(60));
-        assert_eq!(order.choose(at(60), both), Some(Chosen::Process(0)));
-        assert_eq!(order.turn(), MS(40), "an interrupt does not end the turn");
-        order.ran(MS(40));
-        assert_eq!(order.choose(at(100), both), Some(Chosen::Process(1)));
-        order.ran(MS(100));
-        assert_eq!(order.choose(at(200), both), Some(Chosen::Process(0)));
-        assert_eq!(order.choose(at(200), |i| i == 0), Some(Chosen::Process(0)));
-        assert_eq!(order.turn(), Duration::MAX, "alone");
-    }
-
-    #[test]
-    fn who_sleeps_preempts_who_computes() {
-        let mut order = two();
-        assert_eq!(order.choose(at(0), |i| i == 0), Some(Chosen::Process(0)));
-        order.ran(MS(50));
-        // It has slept for 50 ms, half a step: no better than the other, who came first.
-        let both = |i: usize| i < 2;
-        assert_eq!(order.choose(at(50), both), Some(Chosen::Process(0)));
-        order.ran(MS(50));
-        assert_eq!(order.choose(at(100), both), Some(Chosen::Process(1)));
-        order.ran(MS(1));
-        assert_eq!(order.choose(at(101), |i| i == 0), Some(Chosen::Process(0)));
-        // After 400 ms more it is four steps above.
-        order.ran(MS(99));
-        assert_eq!(order.choose(at(501), both), Some(Chosen::Process(1)));
-    }
-
-    #[test]
-    fn one_long_sleep_makes_interactive_and_no_more() {
-        let mut process = Process::new(0, Instant::ZERO);
-        process.wake(3_600_000_000_000);
-        // 8 of 10 steps, less a nanosecond: 7 steps.
-        assert_eq!((process.bonus(), process.priority), (7, 118));
-        assert!(process.is_interactive());
-        process.wake(3_600_000_000_000);
-        assert_eq!(process.bonus(), 7);
-    }
-
-    #[test]
-    fn the_thread_of_the_softirqs_waits_for_a_turn() {
-        let mut order = two();
-        let thread = 2;
-        let all = |i: usize| i == 0 || i == thread;
-        assert_eq!(order.choose(at(0), all), Some(Chosen::Process(0)));
-        order.ran(MS(100));
-        // The one that computes has used up its slice.
-        assert_eq!(order.choose(at(100), all), Some(Chosen::Thread));
-        order.ran(MS(5));
-        assert_eq!(order.choose(at(105), all), Some(Chosen::Process(0)));
     }
 }

@@ -22,25 +22,25 @@
 use domio_core::Duration;
 
 /// A process that has executed so lately is not pulled: its cache is hot (`cache_hot_time`).
-pub(crate) const CACHE_HOT: Duration = Duration::from_micros(2_500);
+pub const CACHE_HOT: Duration = Duration::from_micros(2_500);
 /// How long a busy vcpu does not look again: the shortest interval of a balanced domain, 1 ms,
 /// times `busy_factor`.
-pub(crate) const BUSY_INTERVAL: Duration = Duration::from_millis(64);
+pub const BUSY_INTERVAL: Duration = Duration::from_millis(64);
 /// How long the watchdog's thread sleeps.
-pub(crate) const WATCHDOG: Duration = Duration::from_secs(1);
+pub const WATCHDOG: Duration = Duration::from_secs(1);
 /// Half of what `imbalance_pct` has beyond 100, and 100.
 const WAKE_IMBALANCE_PERCENT: u32 = 112;
 
 /// Whether a process that last executed on a vcpu with `there` processes which want to execute
 /// wakes on the vcpu of its waker, another one with `here` such processes.
-pub(crate) fn wakes_here(here: u32, there: u32) -> bool {
+pub fn wakes_here(here: u32, there: u32) -> bool {
     let light = here <= there && here + there <= 1;
     light || 100 * (here + 1) <= WAKE_IMBALANCE_PERCENT * there
 }
 
 /// What a vcpu takes from another one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Pull {
+pub struct Pull {
     /// Index of the other vcpu.
     pub from: usize,
     /// How many processes.
@@ -48,7 +48,7 @@ pub(crate) struct Pull {
 }
 
 /// What vcpu `to` pulls, where `loads` are the numbers of processes that want to execute.
-pub(crate) fn pull(loads: &[u32], to: usize) -> Option<Pull> {
+pub fn pull(loads: &[u32], to: usize) -> Option<Pull> {
     let here = loads[to];
     let others = (0..loads.len()).filter(|v| *v != to);
     // The first of equals.
@@ -64,35 +64,4 @@ pub(crate) fn pull(loads: &[u32], to: usize) -> Option<Pull> {
     let up = sum.saturating_sub(here * vcpus) / vcpus;
     let processes = down.min(up).max(1);
     Some(Pull { from, processes })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_waker_attracts_whoever_has_it_better_there() {
-        // Nobody executes on either, or only on the vcpu that the process comes from.
-        assert!(wakes_here(0, 0) && wakes_here(0, 1));
-        // The waker's is as busy, or busier.
-        assert!(!wakes_here(1, 0) && !wakes_here(1, 1));
-        // With the process it has as many as the other one, or 12 % more.
-        assert!(wakes_here(1, 2) && wakes_here(0, 3));
-        assert!(!wakes_here(2, 2) && !wakes_here(8, 8) && wakes_here(9, 9));
-    }
-
-    #[test]
-    fn two_more_are_worth_a_move() {
-        let from = |from, processes| Some(Pull { from, processes });
-        assert_eq!(pull(&[0, 1], 0), None);
-        assert_eq!(pull(&[0, 2], 0), from(1, 1));
-        assert_eq!(pull(&[1, 2], 0), None);
-        assert_eq!(pull(&[5, 0], 1), from(0, 2));
-        assert_eq!(pull(&[5, 1], 1), from(0, 2));
-        assert_eq!(pull(&[3], 0), None);
-        // The fullest of three, the first of equals, and no more than the average.
-        assert_eq!(pull(&[0, 4, 2], 0), from(1, 2));
-        assert_eq!(pull(&[3, 0, 3], 1), from(0, 1));
-        assert_eq!(pull(&[2, 2, 0, 0], 3), from(0, 1));
-    }
 }

@@ -9,7 +9,7 @@ use super::task::Task;
 use super::{Answer, Call, Context, Finished, Hypercall, Op, Pid};
 use crate::bus::device::Device;
 use crate::bus::io::KernelIo;
-use crate::bus::locks::{Entry, Section};
+use crate::bus::locks::{LockEntry, Section};
 use crate::bus::owner::Owner;
 use crate::guest::work::leave;
 use domio_core::{Duration, Instant};
@@ -161,9 +161,9 @@ impl Task {
     ) {
         let entry = kernel.io.wires.locks.enter(section.lock, kernel.vcpu);
         let (doing, time) = match entry {
-            Entry::Spins => (Doing::Spins(call, section, owner), Duration::MAX),
-            Entry::Taken => (Doing::Within(call, section.lock), section.time),
-            Entry::TakenFrom => {
+            LockEntry::Spins => (Doing::Spins(call, section, owner), Duration::MAX),
+            LockEntry::Taken => (Doing::Within(call, section.lock), section.time),
+            LockEntry::TakenFrom => {
                 let line = kernel.pending.lock_line();
                 (Doing::Within(call, section.lock), section.time + line)
             }

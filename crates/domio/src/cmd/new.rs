@@ -174,30 +174,16 @@ static DEVICE: Template = Template {
     changes: &[
         ("mod keys;\nmod test;\n", "mod keys;\n"),
         (
-            "pub use keys::tapes;\n",
-            "/// What scenarios can ask for.\n\
-             pub static ENTRY: DeviceEntry = DeviceEntry {\n    \
-                 name: \"@name@\",\n    \
-                 records: None,\n    \
-                 kind: keys::tapes(),\n\
-             };\n\n\
-             impl From<Box<TapeConfig>> for DeviceConfig {\n    \
-                 fn from(config: Box<TapeConfig>) -> Self {\n        \
-                     DeviceConfig::own(*config)\n    \
-                 }\n\
-             }\n",
+            "/// Tapes, beside the devices that ship.",
+            "/// What scenarios can ask for.",
         ),
-        (
-            "use domio_vmm::bus::{Attach",
-            "use domio_scenario::{DeviceConfig, DeviceEntry};\nuse domio_vmm::bus::{Attach",
-        ),
-        ("\nkeys! {", "\ndomio_core::keys! {"),
+        ("\"tapes\"", "\"@name@\""),
         ("tapes", "@crate@s"),
         ("tape", "@crate@"),
         ("Tape", "@Type@"),
         (
-            "//! A device that is neither a network nor a disk, for tests alone: all that it \
-             takes is this folder\n//! and one line of the registry.",
+            "//! A device that is neither a network nor a disk, and does not ship: all that it \
+             takes is this\n//! folder, and whoever adds the device to the parts.",
             "//! The device `@name@`. It begins as a tape, which is neither a network nor a disk.",
         ),
     ],

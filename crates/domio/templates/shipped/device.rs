@@ -1,1 +1,1 @@
-../../../domio-scenario/src/devices/tape/mod.rs
+../../../domio-scenario/tests/all/tape/mod.rs

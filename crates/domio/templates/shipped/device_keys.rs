@@ -1,1 +1,1 @@
-../../../domio-scenario/src/devices/tape/keys.rs
+../../../domio-scenario/tests/all/tape/keys.rs

@@ -1,14 +1,14 @@
 //! Where an array's sectors are on its disks.
 
 use super::{ArrayConfig, RaidLevel};
-use crate::drive::Range;
+use crate::drive::SectorRange;
 use alloc::vec::Vec;
 
 /// Sectors of one disk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Piece {
     pub disk: usize,
-    pub range: Range,
+    pub range: SectorRange,
 }
 
 /// A part of a write, with what goes before.
@@ -53,7 +53,7 @@ impl Layout {
     }
 
     /// The pieces of a range, each with its row. With mirrors, the first copy.
-    fn pieces(self, range: Range) -> impl Iterator<Item = (u64, Piece)> {
+    fn pieces(self, range: SectorRange) -> impl Iterator<Item = (u64, Piece)> {
         let units = range.start / self.unit..range.end.div_ceil(self.unit);
         units.map(move |unit| {
             let start = range.start.max(unit * self.unit);
@@ -65,7 +65,7 @@ impl Layout {
                 RaidLevel::Raid5 => (self.parity(row) + 1 + column) % self.disks,
             };
             let shift = |sector: u64| row * self.unit + (sector - unit * self.unit);
-            let range = Range {
+            let range = SectorRange {
                 start: shift(start),
                 end: shift(end),
             };
@@ -80,7 +80,7 @@ impl Layout {
     }
 
     /// What is read, each from one of the disks that `mirrors` may choose among.
-    pub fn reads(self, range: Range, choose: impl Fn(usize, usize) -> usize) -> Vec<Piece> {
+    pub fn reads(self, range: SectorRange, choose: impl Fn(usize, usize) -> usize) -> Vec<Piece> {
         let mirrored = self.level == RaidLevel::Raid10;
         let chosen = |piece: Piece| match mirrored {
             true => Piece {
@@ -93,7 +93,7 @@ impl Layout {
     }
 
     /// What is written, and what is read before.
-    pub fn writes(self, range: Range) -> Vec<Writing> {
+    pub fn writes(self, range: SectorRange) -> Vec<Writing> {
         let row_sectors = self.data_units() * self.unit;
         let whole =
             |row: u64| range.start <= row * row_sectors && (row + 1) * row_sectors <= range.end;

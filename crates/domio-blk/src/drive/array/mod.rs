@@ -12,7 +12,7 @@
 mod layout;
 
 use super::disk::{HITACHI_7K500, MechanicalConfig, MechanicalDisk};
-use super::{Command, Drive, FinishedCommand, Range, ServiceTime, insert_finished};
+use super::{Command, Drive, FinishedCommand, SectorRange, ServiceTime, insert_finished};
 use crate::elevator::IoWay;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -224,13 +224,13 @@ impl ArrayDrive {
         self.started
     }
 
-    fn cached(&self, range: Range) -> bool {
+    fn cached(&self, range: SectorRange) -> bool {
         let count = self.pages.len() as u64;
         let mut pages = range.start / PAGE..range.end.div_ceil(PAGE);
         count > 0 && pages.all(|page| self.pages[(page % count) as usize] == page + 1)
     }
 
-    fn remember(&mut self, range: Range) {
+    fn remember(&mut self, range: SectorRange) {
         let count = self.pages.len() as u64;
         if count > 0 {
             for page in range.start / PAGE..range.end.div_ceil(PAGE) {
@@ -241,7 +241,7 @@ impl ArrayDrive {
 
     /// A command is at the array.
     fn arrived(&mut self, now: Instant, asked: Asked) {
-        let range = Range::of(&asked.command);
+        let range = SectorRange::of(&asked.command);
         match asked.command.way {
             IoWay::Read if self.cached(range) => self.hit(now, asked),
             IoWay::Read => {
@@ -288,7 +288,7 @@ impl ArrayDrive {
     /// Writes for which there is room go into the cache, and to the disks.
     fn admit(&mut self, now: Instant) {
         while let Some(&asked) = self.crowded.front() {
-            let range = Range::of(&asked.command);
+            let range = SectorRange::of(&asked.command);
             if (self.dirty + range.len()) * 512 > self.config.dirty {
                 return;
             }
@@ -300,7 +300,7 @@ impl ArrayDrive {
     }
 
     /// The disks write a range; the host waits if it `asked`.
-    fn write(&mut self, now: Instant, range: Range, asked: Option<Asked>) {
+    fn write(&mut self, now: Instant, range: SectorRange, asked: Option<Asked>) {
         self.remember(range);
         let writings = self.layout.writes(range);
         let job = self.jobs.put(Job {
@@ -375,7 +375,7 @@ impl ArrayDrive {
     /// The disks have done what the host asked for; `last` is what the last of them spent.
     fn answer(&mut self, now: Instant, asked: Asked, last: ServiceTime) {
         if asked.command.way == IoWay::Read {
-            self.remember(Range::of(&asked.command));
+            self.remember(SectorRange::of(&asked.command));
         }
         let network = self.config.network;
         let at = now + network;

@@ -11,7 +11,7 @@ pub(super) enum Choice {
     /// The command with this place in order of arrival.
     Waiting(usize),
     /// The extent of the cache with this place.
-    Extent(usize),
+    DirtyExtent(usize),
 }
 
 /// What the way to the first sector takes.
@@ -103,7 +103,7 @@ impl MechanicalDisk {
         let extents = self.dirty.extents().iter().filter(|_| destage);
         for (index, extent) in extents.enumerate() {
             let position = stand.position(extent.spot, IoWay::Write);
-            offer(Choice::Extent(index), position, 0);
+            offer(Choice::DirtyExtent(index), position, 0);
         }
         best.map(|(_, choice, position)| (choice, as_position(position)))
     }

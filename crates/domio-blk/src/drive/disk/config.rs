@@ -1,6 +1,6 @@
 //! What a mechanical disk is made of, and the two profiles.
 
-use super::geometry::{Geometry, Shape};
+use super::geometry::{Geometry, PlatterShape};
 use super::seek::SeekTimes;
 use domio_core::Duration;
 
@@ -149,7 +149,7 @@ impl MechanicalConfig {
     }
 
     pub(super) fn geometry(&self) -> Geometry {
-        Geometry::new(Shape {
+        Geometry::new(PlatterShape {
             heads: self.heads.into(),
             zones: self.zones.into(),
             cylinders: self.cylinders.into(),

@@ -7,11 +7,14 @@
 
 use alloc::vec::Vec;
 
-/// Shape of the platters.
+/// PlatterShape of the platters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Shape {
+pub struct PlatterShape {
+    /// Heads, each with a surface.
     pub heads: u64,
+    /// Zones, with equally many cylinders each.
     pub zones: u64,
+    /// Cylinders of all zones.
     pub cylinders: u64,
     /// Sectors of a track of the outermost zone, and of the innermost one.
     pub track: [u64; 2],
@@ -36,16 +39,18 @@ struct Zone {
 
 /// A shape with its zones.
 #[derive(Clone, Debug)]
-pub(super) struct Geometry {
-    shape: Shape,
+pub struct Geometry {
+    shape: PlatterShape,
     zones: Vec<Zone>,
     sectors: u64,
 }
 
 /// Where a sector is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Spot {
+pub struct Spot {
+    /// The cylinder, counted from the outermost one.
     pub cylinder: u32,
+    /// The head.
     pub head: u32,
     /// Angle of the sector's start, as the time (ns) that the platters need to turn so far.
     pub angle: u32,
@@ -53,7 +58,7 @@ pub(super) struct Spot {
 
 impl Geometry {
     /// The geometry of a shape with cylinders for each zone.
-    pub fn new(shape: Shape) -> Geometry {
+    pub fn new(shape: PlatterShape) -> Geometry {
         let cylinders = shape.cylinders / shape.zones;
         let mut zones = Vec::new();
         let mut next = Zone {
@@ -151,7 +156,7 @@ impl Geometry {
     }
 }
 
-impl Shape {
+impl PlatterShape {
     /// Sectors of a track of a zone: linear from the outermost to the innermost, rounded.
     fn track_of(&self, zone: u64) -> u64 {
         let [outer, inner] = self.track;
@@ -164,60 +169,5 @@ impl Shape {
     fn cylinder_way(&self) -> u64 {
         let [head, cylinder] = self.switches;
         self.heads * self.revolution + (self.heads - 1) * head + cylinder
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn small() -> Geometry {
-        Geometry::new(Shape {
-            heads: 3,
-            zones: 4,
-            cylinders: 40,
-            track: [19, 10],
-            revolution: 8_333_333,
-            switches: [1_000_000, 1_600_000],
-        })
-    }
-
-    #[test]
-    fn tracks_get_shorter_inwards() {
-        let geometry = small();
-        let tracks: Vec<u64> = geometry.zones.iter().map(|zone| zone.track).collect();
-        assert_eq!(tracks, [19, 16, 13, 10]);
-        assert_eq!(geometry.sectors(), 10 * 3 * (19 + 16 + 13 + 10));
-    }
-
-    #[test]
-    fn sectors_are_in_order_of_cylinders_and_heads() {
-        let geometry = small();
-        let mut before = (0, 0);
-        for sector in 1..geometry.sectors() {
-            let spot = geometry.spot(sector);
-            let here = (spot.cylinder, spot.head);
-            assert!(here >= before, "sector {sector}: {here:?} after {before:?}");
-            before = here;
-        }
-        assert_eq!(before, (39, 2));
-    }
-
-    #[test]
-    fn ways_grow_and_lead_back_to_their_sectors() {
-        let geometry = small();
-        for sector in 0..geometry.sectors() - 1 {
-            let (start, end) = (geometry.way(sector), geometry.way_behind(sector));
-            assert!(
-                start < end && end <= geometry.way(sector + 1),
-                "sector {sector}"
-            );
-            assert_eq!(geometry.sector_at((start + end) / 2), sector);
-            let switch = geometry.way(sector + 1) - end;
-            assert!(
-                [0, 1_000_000, 1_600_000].contains(&switch),
-                "sector {sector}: {switch}"
-            );
-        }
     }
 }

@@ -13,26 +13,26 @@
 //! | file | holds |
 //! |---|---|
 //! | `config` | parameters, and the profiles A and B |
-//! | `geometry` | zones, tracks and skews: where sectors are and when they pass |
+//! | [`geometry`] | zones, tracks and skews: where sectors are and when they pass |
 //! | `seek` | Lee's curve |
-//! | `cache` | segments that were read, extents that wait to be written |
+//! | [`cache`] | segments that were read, extents that wait to be written |
 //! | `choose` | which access is next |
 
-mod cache;
+pub mod cache;
 mod choose;
 mod config;
-mod geometry;
+pub mod geometry;
 mod seek;
 
 pub use config::{DiskOrder, GENERIC_2008, HITACHI_7K500, MechanicalConfig};
 pub use seek::SeekTimes;
 
-use super::{Command, Drive, FinishedCommand, Range, ServiceTime, insert_finished};
+use super::{Command, Drive, FinishedCommand, SectorRange, ServiceTime, insert_finished};
 use crate::elevator::IoWay;
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use cache::{Dirty, Room, Segments};
+use cache::{CacheRoom, Dirty, Segments};
 use choose::Choice;
 use domio_core::{Duration, Instant};
 use geometry::{Geometry, Spot};
@@ -52,7 +52,7 @@ struct Waiting {
     command: Command,
     since: Instant,
     /// The sectors to access: without those at the start that the cache has.
-    range: Range,
+    range: SectorRange,
     spot: Spot,
 }
 
@@ -61,7 +61,7 @@ struct Waiting {
 struct Access {
     /// The command; none for a write out of the cache.
     command: Option<(Command, ServiceTime)>,
-    range: Range,
+    range: SectorRange,
     end: Instant,
 }
 
@@ -144,9 +144,9 @@ impl MechanicalDisk {
         &self.mechanics.config
     }
 
-    fn room(&self) -> Room {
+    fn room(&self) -> CacheRoom {
         let config = self.config();
-        Room {
+        CacheRoom {
             sectors: config.cache / 512,
             extents: config.extents as usize,
             longest: config.segment.into(),
@@ -183,7 +183,7 @@ impl MechanicalDisk {
     }
 
     fn start_read(&mut self, now: Instant, command: Command) {
-        let range = Range::of(&command);
+        let range = SectorRange::of(&command);
         if self.dirty.holds(range) || self.segments.reach(range) >= range.end {
             return self.serve(now, now, now, command);
         }
@@ -194,9 +194,9 @@ impl MechanicalDisk {
     }
 
     fn start_write(&mut self, now: Instant, command: Command) {
-        let range = Range::of(&command);
+        let range = SectorRange::of(&command);
         if self.ahead.is_some_and(|ahead| {
-            range.meets(Range {
+            range.meets(SectorRange {
                 start: ahead.start,
                 end: ahead.limit,
             })
@@ -218,7 +218,7 @@ impl MechanicalDisk {
         while let Some(&(command, since)) = self.crowded.front() {
             let geometry = &self.mechanics.geometry;
             let spot_of = |sector| geometry.spot(sector);
-            if !self.dirty.put(Range::of(&command), room, spot_of) {
+            if !self.dirty.put(SectorRange::of(&command), room, spot_of) {
                 break;
             }
             self.crowded.pop_front();
@@ -230,12 +230,12 @@ impl MechanicalDisk {
 
     /// A command needs the platters.
     fn wait(&mut self, now: Instant, command: Command) {
-        let asked = Range::of(&command);
+        let asked = SectorRange::of(&command);
         let start = match command.way {
             IoWay::Read => self.segments.reach(asked),
             IoWay::Write => asked.start,
         };
-        let range = Range { start, ..asked };
+        let range = SectorRange { start, ..asked };
         self.waiting.push(Waiting {
             command,
             since: now,
@@ -256,7 +256,7 @@ impl MechanicalDisk {
     }
 
     /// When the heads, which read on, will have passed `range`; `None` when they will not.
-    fn on_the_way(&mut self, now: Instant, range: Range) -> Option<Instant> {
+    fn on_the_way(&mut self, now: Instant, range: SectorRange) -> Option<Instant> {
         let choice_at = self.choice_at;
         let mechanics = &self.mechanics;
         let ahead = self.ahead.as_mut()?;
@@ -292,7 +292,7 @@ impl MechanicalDisk {
             .max(ahead.start + 1);
         let spot = geometry.spot(end - 1);
         self.arm = (spot.cylinder, spot.head);
-        let read = Range {
+        let read = SectorRange {
             start: ahead.start,
             end,
         };
@@ -313,7 +313,7 @@ impl MechanicalDisk {
                 let chosen = self.waiting.remove(at);
                 (chosen.range, Some(chosen))
             }
-            Choice::Extent(at) => (self.dirty.leave(at), None),
+            Choice::DirtyExtent(at) => (self.dirty.leave(at), None),
         };
         let geometry = &self.mechanics.geometry;
         let last = geometry.spot(range.end - 1);
@@ -368,7 +368,7 @@ impl MechanicalDisk {
     }
 
     /// The heads read on behind `read`.
-    fn read_on(&mut self, now: Instant, read: Range) {
+    fn read_on(&mut self, now: Instant, read: SectorRange) {
         let geometry = &self.mechanics.geometry;
         let ahead = u64::from(self.config().read_ahead);
         self.ahead = Some(Ahead {

@@ -2,8 +2,12 @@
 //! lost, nobody sleeps for ever, and limits hold, whatever processes do.
 
 mod bench;
+mod blocks;
 mod figures;
+mod layout;
 mod order;
+mod page_cache;
+mod readahead;
 
 use bench::{Bench, Fault, Plain};
 use domio_blk::fs::config::FsConfig;

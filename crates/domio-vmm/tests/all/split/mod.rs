@@ -4,5 +4,6 @@
 mod channels;
 mod delivery;
 mod grants;
+mod ports;
 mod rings;
 mod scans;

@@ -19,8 +19,6 @@
 
 mod job;
 mod keys;
-#[cfg(test)]
-mod tests;
 mod units;
 
 pub use job::{FioFile, FioJob, FioLeftOut, FioNote, FioProblem};

@@ -1,13 +1,8 @@
 //! What jobs do, and what their files say.
 
-use super::units::{size, time};
-use super::{Fio, FioConfig, FioFile};
-use crate::process::{Context, FileId, Op, Program, What};
-use alloc::format;
-use alloc::string::{String, ToString};
-use alloc::vec;
-use alloc::vec::Vec;
 use domio_core::{Duration, Instant};
+use domio_vmm::process::programs::{Fio, FioConfig, FioFile};
+use domio_vmm::process::{Context, FileId, Op, Program, What};
 
 /// Calls of a process whose calls take 1 ms each, with the times (ms) at which they are made.
 fn run(config: FioConfig, index: u32) -> Vec<(u64, What)> {
@@ -344,14 +339,22 @@ fn units_are_those_of_fio() {
         ("99999999999g", None),
         ("1µ", None),
     ];
+    let read = |line: &str| {
+        let file = FioFile::read(&format!("[j]\nbs=1\n{line}\n")).ok();
+        file.map(|file| file.jobs[0].config)
+    };
     for (text, bytes) in sizes {
-        assert_eq!(size(text), bytes, "{text}");
+        let config = read(&format!("offset_increment={text}"));
+        assert_eq!(config.map(|config| config.offset.1), bytes, "{text}");
     }
-    let second = Duration::from_secs(1);
-    assert_eq!(time("30", second), Some(Duration::from_secs(30)));
-    assert_eq!(time("2m", second), Some(Duration::from_secs(120)));
-    assert_eq!(time("50us", second), Some(Duration::from_micros(50)));
-    assert_eq!(time("5w", second), None);
+    // A number alone is seconds, and for the time of thought microseconds.
+    let runtime = |text: &str| read(&format!("runtime={text}")).map(|config| config.runtime);
+    assert_eq!(runtime("30"), Some(Some(Duration::from_secs(30))));
+    assert_eq!(runtime("2m"), Some(Some(Duration::from_secs(120))));
+    assert_eq!(runtime("50us"), Some(Some(Duration::from_micros(50))));
+    assert_eq!(runtime("5w"), None);
+    let think = read("thinktime=30").map(|config| config.think.0);
+    assert_eq!(think, Some(Duration::from_micros(30)));
 }
 
 /// Whatever a file says, reading it ends without a panic, and what is read has no fault.

@@ -1,10 +1,10 @@
 //! What a rig does with the requests of a trace.
 
-use super::{FixedDrive, Happened, LoopKind, RigConfig, TraceAct, TraceIo, TraceRig, WINDOW};
-use crate::elevator::{IoWay, Submitter, Tuning, elevators, find_elevator};
-use crate::queue::QueueLimits;
-use alloc::boxed::Box;
-use alloc::vec::Vec;
+use domio_blk::elevator::{IoWay, Submitter, Tuning, elevators, find_elevator};
+use domio_blk::queue::QueueLimits;
+use domio_blk::trace::{
+    FixedDrive, Happened, LoopKind, RigConfig, TraceAct, TraceIo, TraceRig, WINDOW,
+};
 use domio_core::{Duration, Instant};
 
 /// A drive that serves each command in 1 ms.
@@ -46,7 +46,7 @@ fn read(at_us: u64, submitter: u32, sector: u64) -> TraceIo {
 fn run(mut rig: TraceRig, ios: impl IntoIterator<Item = TraceIo>) -> Vec<Happened> {
     ios.into_iter().for_each(|io| rig.offer(io));
     rig.finish();
-    core::iter::from_fn(|| rig.take()).collect()
+    std::iter::from_fn(|| rig.take()).collect()
 }
 
 /// Times (µs) at which something happened.
@@ -129,7 +129,7 @@ fn what_is_too_large_is_cut_and_what_lies_beyond_the_end_is_laid_down_from_the_s
     rig.offer(read(1, 0, 999_999));
     rig.finish();
     assert_eq!(rig.wrapped(), 1);
-    let happened: Vec<Happened> = core::iter::from_fn(|| rig.take()).collect();
+    let happened: Vec<Happened> = std::iter::from_fn(|| rig.take()).collect();
     let queued = happened.iter().filter(|h| is_queued(&h.act));
     let queued: Vec<(u64, u32)> = queued.map(|h| (h.sector, h.sectors)).collect();
     assert_eq!(queued, [(10, 1024), (1034, 1024), (2058, 452), (6, 8)]);

@@ -1,11 +1,14 @@
-//! What the one line makes of the folder: checks, schema, reference page, host.
+//! What the parts make of the folder: checks, schema, reference page, host.
 
-use crate::devices::{DeviceConfig, DeviceModel};
-use crate::{NoReplay, Scenario, ScenarioErrors, reference, schema};
-use domio_core::{Duration, Instant, NullSink};
+use super::{ENTRY, TapeConfig};
+use crate::common::parse_with;
+use domio_core::{DomainId, Duration, Instant, NullSink};
+use domio_scenario::{
+    DeviceConfig, DeviceModel, NoReplay, Parts, Scenario, ScenarioErrors, reference, schema,
+};
 use domio_sim::Outcome;
+use domio_vmm::Simulation;
 use domio_vmm::bus::{Assembly, Device};
-use domio_vmm::{DomainId, Simulation};
 
 const TEXT: &str = r#"
     run.duration_s = 1
@@ -26,16 +29,24 @@ const TEXT: &str = r#"
     reel = { length = "1M" }
 "#;
 
+/// All parts that ship, and tapes.
+fn parts() -> Parts {
+    let mut parts = Parts::from(domio_sched::policies());
+    parts.add_device(&ENTRY).expect("no other has the name");
+    parts
+}
+
 fn scenario(text: &str) -> Result<Scenario, ScenarioErrors> {
-    Scenario::parse("tape.toml", text.as_bytes(), domio_sched::policies())
+    parse_with(text, &parts())
 }
 
 #[test]
 fn domains_have_tapes_beside_disks() {
     let built = scenario(TEXT).unwrap().build(&NoReplay).unwrap();
-    let [DeviceConfig::Loopback(loopback), DeviceConfig::Tape(tape)] = &built.devices[..] else {
+    let [DeviceConfig::Loopback(loopback), own] = &built.devices[..] else {
         panic!("a device for each kind: {:?}", built.devices);
     };
+    let tape: &TapeConfig = own.of().expect("the device's own configuration");
     let tapes: Vec<_> = tape
         .tapes
         .iter()
@@ -69,9 +80,8 @@ fn mistakes_are_told_and_pages_know_the_keys() {
     assert!(none.contains("the domain has no tape"), "{none}");
     let driver = told(&TEXT.replace("tape.wind_us = 7", "tape.drive = \"a\""));
     assert!(driver.contains("cannot have a tape of its own"), "{driver}");
-    let policies = domio_sched::policies();
-    let page = reference(policies, &[]);
+    let page = reference(parts(), &[]);
     assert!(page.contains("| `wind_us` | time | 0 to 1000000 s | 5 us | What each call takes. |"));
-    let schema = schema(policies);
+    let schema = schema(parts());
     assert!(schema["$defs"]["tape"].to_string().contains("wind_ms"));
 }

@@ -6,6 +6,7 @@ use domio_core::keys::{
     Checker, Code, KeySection, KeyTable, Keys, Mistake, Need, Nested, Span, WordOf, bytes,
     domain_name, nested, time,
 };
+use domio_scenario::{DeviceConfig, DeviceEntry};
 use domio_vmm::bus::side::{
     DeviceHost, DeviceKind, DevicePart, DeviceProcess, DeviceSide, DeviceTask, DeviceUsers,
     DeviceWork, Devices, Equipped, Placing,
@@ -15,9 +16,11 @@ use domio_vmm::process::FileId;
 use domio_vmm::process::programs::{CopyDirection, FileCopy};
 use std::rc::Rc;
 
-/// Tapes, among the devices that scenarios can ask for.
-pub const fn tapes<C: From<Box<TapeConfig>>>() -> DeviceKind<C> {
-    DeviceKind {
+/// Tapes, beside the devices that ship.
+pub static ENTRY: DeviceEntry = DeviceEntry {
+    name: "tapes",
+    records: None,
+    kind: DeviceKind {
         of_host: OfHost::KEYS,
         of_domain: OfDomain::KEYS,
         workloads: &WORKLOADS,
@@ -29,16 +32,16 @@ pub const fn tapes<C: From<Box<TapeConfig>>>() -> DeviceKind<C> {
                 table.unwrap_or_else(|| cx.absent(&TAPE, slot.name, near)),
             ))
         },
-    }
-}
+    },
+};
 
-keys! {
+domio_core::keys! {
     struct OfHost {
         tape: Nested = nested(&TAPE), Need::Optional("5 us"), "What winds.";
     }
 }
 
-keys! {
+domio_core::keys! {
     struct OfDomain {
         reel: Nested = nested(&REEL), Need::Optional("none"), "Its tape.";
     }
@@ -46,7 +49,7 @@ keys! {
 
 static TAPE: KeySection = KeySection::plain("[tape]", "What winds the tapes.", TapeKeys::KEYS);
 
-keys! {
+domio_core::keys! {
     struct TapeKeys {
         wind: Duration = time("us", 0), Need::TimeNs(5_000), "What each call takes.";
         drive: String = domain_name(), Need::Optional("the domain with id 0"),
@@ -56,7 +59,7 @@ keys! {
 
 static REEL: KeySection = KeySection::plain("[domain.reel]", "A tape.", ReelKeys::KEYS);
 
-keys! {
+domio_core::keys! {
     struct ReelKeys {
         length: u64 = bytes(1, 1 << 20), Need::Word("64K"), "How long it is.";
     }
@@ -69,7 +72,7 @@ static WORKLOADS: [WordOf<()>; 1] = [WordOf::with_keys(
     Listen::KEYS,
 )];
 
-keys! {
+domio_core::keys! {
     struct Listen {
         piece: u64 = bytes(1, 1 << 20), Need::Word("16K"), "Bytes of a call.";
     }
@@ -78,7 +81,7 @@ keys! {
 /// What `[tape]` says.
 struct Side(Box<dyn KeyTable>);
 
-impl<C: From<Box<TapeConfig>>> DeviceSide<C> for Side {
+impl DeviceSide<DeviceConfig> for Side {
     fn work(
         &self,
         _: &mut dyn Checker,
@@ -117,7 +120,7 @@ impl<C: From<Box<TapeConfig>>> DeviceSide<C> for Side {
         })
     }
 
-    fn devices(&self, cx: &mut dyn Checker, host: &DeviceHost<'_>) -> Devices<C> {
+    fn devices(&self, cx: &mut dyn Checker, host: &DeviceHost<'_>) -> Devices<DeviceConfig> {
         let keys = TapeKeys::read(&self.0);
         let all = host.parts::<(Option<u64>, Vec<DeviceTask>)>().enumerate();
         let own: Vec<_> = all
@@ -151,7 +154,7 @@ impl<C: From<Box<TapeConfig>>> DeviceSide<C> for Side {
             tapes: own.iter().map(|(i, length, _)| (id(*i), *length)).collect(),
         };
         let device = Equipped {
-            config: C::from(Box::new(config)),
+            config: DeviceConfig::own(config),
             drivers: vec![(driver, 0)],
             users: own.iter().map(|(i, ..)| *i).collect(),
             evtchn: Vec::new(),

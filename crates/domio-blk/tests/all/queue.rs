@@ -1,11 +1,10 @@
 //! Consequences of the rules, on a queue with a disk that is told when to finish.
 
-use super::*;
-use crate::elevator::{
-    IoPrio, IoWay, QueueTimer, QueueWork, RequestId, Tuning, elevators, find_elevator,
+use domio_blk::elevator::{
+    Bio, IoPrio, IoWay, Jiffies, QueueAction, QueueTimer, QueueWork, RequestId, Submitter, Tuning,
+    elevators, find_elevator,
 };
-use alloc::vec;
-use alloc::vec::Vec;
+use domio_blk::queue::{DiskQueue, QueueLimits, Submitted};
 
 struct Bench {
     queue: DiskQueue,
@@ -95,7 +94,7 @@ impl Bench {
     }
 
     fn started(&mut self) -> Vec<u64> {
-        core::mem::take(&mut self.started)
+        std::mem::take(&mut self.started)
     }
 }
 

@@ -1,0 +1,172 @@
+//! A thread of FFSB, step by step.
+
+use domio_core::Instant;
+use domio_sim::RandomStream;
+use domio_vmm::process::programs::{Ffsb, FfsbConfig, FfsbWeights};
+use domio_vmm::process::{Context, FileId, Op, Program, What};
+
+const DISK: FileId = FileId { device: 0, file: 0 };
+
+/// Where all files end, whatever was written.
+const SIZE: u64 = 50_000_000;
+
+/// Calls of a thread by kind: reads, writes, syncs, creates, removes; and reports.
+#[derive(Default)]
+struct Seen {
+    calls: [u64; 5],
+    reports: u64,
+    offsets: Vec<u64>,
+    appends: u64,
+}
+
+fn run(config: FfsbConfig, steps: u32) -> Seen {
+    let mut thread = Ffsb::new(DISK, config);
+    thread.seed(RandomStream::new(5, 0, "test"));
+    let mut seen = Seen::default();
+    let mut returned = 0;
+    for step in 0..steps {
+        let now = Instant::ZERO;
+        let Op::Call(call) = (match thread.next(&Context { now, returned }) {
+            Op::Report { .. } => {
+                seen.reports += 1;
+                continue;
+            }
+            op => op,
+        }) else {
+            panic!("a thread calls and reports");
+        };
+        assert!(step > 0 || matches!(call.what, What::Prepare(_)));
+        returned = match call.what {
+            What::Prepare(_) => 7,
+            What::Read { offset, bytes } => {
+                assert!(bytes <= config.read.1);
+                assert!(call.file.file >= 7);
+                seen.offsets.push(offset);
+                seen.calls[0] += 1;
+                bytes
+            }
+            What::Write { offset, bytes } => {
+                assert!(bytes <= config.write.1);
+                seen.appends += u64::from(offset >= SIZE);
+                seen.calls[1] += 1;
+                bytes
+            }
+            What::Sync => {
+                seen.calls[2] += 1;
+                0
+            }
+            What::Create { .. } => {
+                seen.calls[3] += 1;
+                10_000 + seen.calls[3]
+            }
+            What::Size => SIZE,
+            What::Remove => {
+                assert!(call.file.file > 10_000, "prepared files stay");
+                seen.calls[4] += 1;
+                0
+            }
+            other => panic!("FFSB asks for no {other:?}"),
+        };
+    }
+    seen
+}
+
+#[test]
+fn a_disk_without_room_gives_no_file() {
+    let mut config = FfsbConfig::DEFAULT;
+    let weights = &mut config.weights;
+    (weights.read, weights.write, weights.create) = (0, 0, 1);
+    for delete in [0, 1] {
+        config.weights.delete = delete;
+        let mut thread = Ffsb::new(DISK, config);
+        thread.seed(RandomStream::new(5, 0, "test"));
+        let now = Instant::ZERO;
+        let (mut prepared, mut made) = (0, 0);
+        for _ in 0..100 {
+            let op = thread.next(&Context { now, returned: 0 });
+            // A file of its own would be written, or removed.
+            match op {
+                Op::Call(call) if matches!(call.what, What::Prepare(_)) => prepared += 1,
+                Op::Call(call) if matches!(call.what, What::Create { .. }) => made += 1,
+                op => panic!("{op:?}"),
+            }
+        }
+        assert_eq!(
+            (prepared, made),
+            (1, 99),
+            "it tries again after the files are there"
+        );
+    }
+}
+
+#[test]
+fn each_call_on_a_block_is_a_transaction() {
+    let seen = run(FfsbConfig::DEFAULT, 40_000);
+    let [reads, writes, ..] = seen.calls;
+    assert!(seen.reports.abs_diff(reads + writes) <= 1);
+    // As many of each, of four blocks each.
+    assert!(reads.abs_diff(writes) * 20 < reads, "{reads} {writes}");
+    let in_a_row = seen.offsets.chunks(4).filter(|o| o.len() == 4);
+    let mut in_a_row = in_a_row.map(|o| o.windows(2).all(|w| w[1] == w[0] + 4096));
+    assert!(
+        in_a_row.all(|row| row),
+        "blocks of an operation follow each other"
+    );
+}
+
+#[test]
+fn the_last_block_of_a_file_is_never_hit_at_random() {
+    let config = FfsbConfig {
+        read_random: true,
+        size: (16 << 10, 16 << 10),
+        weights: FfsbWeights {
+            write: 0,
+            ..FfsbConfig::DEFAULT.weights
+        },
+        ..FfsbConfig::DEFAULT
+    };
+    let seen = run(config, 5_000);
+    let mut places: Vec<u64> = seen.offsets;
+    places.sort_unstable();
+    places.dedup();
+    assert_eq!(places, [0, 4096, 8192]);
+}
+
+#[test]
+fn threads_delete_what_they_have_made() {
+    let config = FfsbConfig {
+        weights: FfsbWeights {
+            read: 0,
+            readall: 1,
+            write: 1,
+            append: 1,
+            create: 1,
+            delete: 1,
+        },
+        size: (8 << 10 | 1, 16 << 10),
+        fsync: true,
+        ..FfsbConfig::DEFAULT
+    };
+    let [reads, writes, syncs, creates, removes] = run(config, 50_000).calls;
+    assert!(reads > 0 && writes > 0 && creates >= removes && removes > 0);
+    // Writes, appends and creations end with one.
+    assert!(syncs > creates);
+}
+
+#[test]
+fn appends_go_behind_the_end_of_prepared_files() {
+    let weights = FfsbWeights {
+        read: 4,
+        append: 1,
+        ..FfsbConfig::DEFAULT.weights
+    };
+    let config = FfsbConfig {
+        weights,
+        ..FfsbConfig::DEFAULT
+    };
+    let seen = run(config, 60_000);
+    // As many operations append as write, of four blocks each.
+    let [reads, writes, ..] = seen.calls;
+    assert!((seen.appends * 2).abs_diff(writes) * 10 < writes);
+    assert!((writes * 2).abs_diff(reads) * 10 < reads);
+}
