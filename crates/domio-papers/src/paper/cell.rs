@@ -3,7 +3,7 @@
 use super::Paper;
 use super::file::{ConfigurationFile, Length, Suite, TestFile, VaryFile, seconds};
 use super::machines::Machine;
-use super::merge::{merge, set};
+use super::merge::{merge, scale, set};
 use crate::folders::PREFIX;
 use domio_core::Duration;
 use domio_scenario::{Scenario, example};
@@ -141,6 +141,9 @@ impl PaperCell<'_> {
                     }
                     None => set(&mut table, key, value.clone())?,
                 }
+            }
+            for (key, factor) in machine.scaled() {
+                scale(&mut table, key, factor);
             }
         }
         if let Length::Shortened(divisor) = length {

@@ -8,6 +8,7 @@ use toml::Value;
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Machine {
     changes: Vec<(String, Value)>,
+    scaled: Vec<(String, f64)>,
 }
 
 impl Machine {
@@ -19,7 +20,26 @@ impl Machine {
     /// The central machine with other values at some keys: paths in the scenario, or
     /// `workload.WORD.KEY`.
     pub fn with(changes: Vec<(String, Value)>) -> Self {
-        Machine { changes }
+        Machine {
+            changes,
+            scaled: Vec::new(),
+        }
+    }
+
+    /// The central machine with `values` for the first of `unknowns`, in their order.
+    pub fn of(unknowns: &[Unknown], values: &[Value]) -> Self {
+        let pairs = || unknowns.iter().zip(values);
+        Machine {
+            changes: pairs().flat_map(|(u, value)| u.changes(value)).collect(),
+            scaled: pairs().flat_map(|(u, value)| u.scaled(value)).collect(),
+        }
+    }
+
+    /// Keys whose values are multiplied by a factor in the cells that have them.
+    pub fn scaled(&self) -> impl Iterator<Item = (&str, f64)> {
+        self.scaled
+            .iter()
+            .map(|(key, factor)| (key.as_str(), *factor))
     }
 
     /// Keys and their values.
@@ -37,6 +57,9 @@ pub struct Unknown {
     pub name: String,
     /// Keys that take its value.
     pub keys: Vec<String>,
+    /// Keys that grow and shrink in proportion to it in the cells that have them: the slice of a
+    /// reservation with its period.
+    pub in_proportion: Vec<String>,
     /// The value of the central machine.
     pub central: Value,
     /// What it may be.
@@ -70,12 +93,24 @@ impl Unknown {
             }
             _ => {}
         }
+        if !self.in_proportion.is_empty() && !self.is_of_positive_numbers() {
+            return Err("keys `in_proportion` need values that are numbers over zero");
+        }
         let tables = |value: &Value| value.is_table();
         let of_tables = matches!(&self.range, UnknownRange::Choices(c) if c.iter().all(tables));
         match self.keys.is_empty() == of_tables {
             true => Ok(()),
             false => Err("expected `keys`, or `choices` that are tables of keys and values"),
         }
+    }
+
+    fn is_of_positive_numbers(&self) -> bool {
+        let positive = |value: &Value| number(value).is_some_and(|n| n > 0.0);
+        let range = match &self.range {
+            UnknownRange::Linear(from, _) | UnknownRange::Log(from, _) => *from > 0.0,
+            UnknownRange::Choices(choices) => choices.iter().all(positive),
+        };
+        range && positive(&self.central)
     }
 
     /// The value at `place`, from 0 to below 1, of the range.
@@ -112,6 +147,15 @@ impl Unknown {
                 .map(|key| (key.clone(), value.clone()))
                 .collect(),
         }
+    }
+
+    /// What `value` scales: keys and their factors.
+    fn scaled(&self, value: &Value) -> Vec<(String, f64)> {
+        let (Some(value), Some(central)) = (number(value), number(&self.central)) else {
+            return Vec::new();
+        };
+        let keys = self.in_proportion.iter();
+        keys.map(|key| (key.clone(), value / central)).collect()
     }
 
     /// The range for people.
@@ -217,11 +261,9 @@ pub fn draw(unknowns: &[Unknown], count: u32, seed: u64) -> Vec<DrawnMachine> {
     (0..n)
         .map(|i| {
             let values: Vec<Value> = columns.iter().map(|column| column[i].clone()).collect();
-            let pairs = unknowns.iter().zip(&values);
-            let changes = pairs.flat_map(|(unknown, value)| unknown.changes(value));
             DrawnMachine {
-                machine: Machine::with(changes.collect()),
-                values: values.clone(),
+                machine: Machine::of(unknowns, &values),
+                values,
             }
         })
         .collect()
@@ -235,6 +277,33 @@ mod tests {
 
     fn ongaro() -> Paper {
         Paper::read(&folders::find("ongaro2008").unwrap()).unwrap()
+    }
+
+    /// A longer period of dom0 leaves its share as it is, in each cell.
+    #[test]
+    fn a_slice_grows_with_its_period() {
+        let paper = Paper::read(&folders::find("gupta2006").unwrap()).unwrap();
+        let unknowns = &paper.unknowns;
+        let period = unknowns.iter().position(|u| !u.in_proportion.is_empty());
+        let mut values: Vec<Value> = unknowns.iter().map(|u| u.central.clone()).collect();
+        values[period.unwrap()] = Value::Integer(1_000_000);
+        let slow = Machine::of(unknowns, &values);
+        for (cell, central, scaled) in [
+            ("table2-without", 12_000, 600_000),
+            ("fig6-r200-sedf", 8_000, 400_000),
+        ] {
+            let cell = paper.cell(cell).unwrap();
+            let dom0 = |machine: &Machine| {
+                let text = cell.text(Length::Shortened(1), machine).unwrap();
+                let table: toml::Table = text.parse().unwrap();
+                let domains = table["domain"].as_array().unwrap();
+                let dom0 = domains.iter().find(|d| d["name"].as_str() == Some("dom0"));
+                let dom0 = dom0.unwrap();
+                [&dom0["period_us"], &dom0["slice_us"]].map(|v| v.as_integer().unwrap())
+            };
+            assert_eq!(dom0(&Machine::central()), [20_000, central]);
+            assert_eq!(dom0(&slow), [1_000_000, scaled]);
+        }
     }
 
     /// What the central machine says of its unknowns is what it is.
@@ -305,6 +374,9 @@ mod tests {
         assert!(told(&format!("{keys}central = nan\nfrom = 1\nto = 3")).contains("central"));
         assert!(told(&format!("{keys}central = 2007-01-01\nchoices = [1]")).contains("a date"));
         assert!(told("central = { \"a b\" = \"\\u007f\" }\nchoices = [1]").contains("choices"));
+        let with = format!("{keys}in_proportion = [\"network.queue\"]\ncentral = 2\n");
+        assert_eq!(told(&format!("{with}from = 1\nto = 3")), "");
+        assert!(told(&format!("{with}from = 0\nto = 3")).contains("in_proportion"));
         let log = format!("{keys}central = 2\nfrom = 0\nto = 3\nscale = \"log\"");
         assert!(told(&log).contains("over zero"));
     }

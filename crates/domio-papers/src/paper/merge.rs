@@ -92,6 +92,33 @@ pub fn set(base: &mut Table, path: &str, value: Value) -> Result<(), String> {
     Ok(())
 }
 
+/// Multiplies the number at `path` by `factor`; a whole number stays whole. Nothing, where there is
+/// no number.
+pub fn scale(base: &mut Table, path: &str, factor: f64) {
+    match found(base, path) {
+        Some(Value::Integer(n)) => *n = (*n as f64 * factor).round() as i64,
+        Some(Value::Float(n)) => *n *= factor,
+        _ => {}
+    }
+}
+
+/// The value at `path`, as [`set`] reads paths.
+fn found<'t>(base: &'t mut Table, path: &str) -> Option<&'t mut Value> {
+    let mut names = path.split('.');
+    let mut value = base.get_mut(names.next()?)?;
+    for name in names {
+        value = match value {
+            Value::Table(inner) => inner.get_mut(name)?,
+            Value::Array(list) => {
+                let named = |v: &&mut Value| v.get("name").and_then(Value::as_str) == Some(name);
+                list.iter_mut().find(named)?
+            }
+            _ => return None,
+        };
+    }
+    Some(value)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

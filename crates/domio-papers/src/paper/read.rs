@@ -145,11 +145,13 @@ fn unknown(cx: &mut dyn Checker, table: &dyn KeyTable) -> Option<Unknown> {
     };
     let name = keys.name.get()?;
     let (central, source) = (value(&keys.central)??, keys.source.get()?);
+    let in_proportion = keys.in_proportion.or(Vec::new())?;
     let keys = keys.keys.or(Vec::new())?;
     let made = range.and_then(|range| {
         let unknown = Unknown {
             name: name.clone(),
             keys,
+            in_proportion,
             central,
             range,
             source,

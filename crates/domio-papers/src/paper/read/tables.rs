@@ -46,6 +46,8 @@ keys! {
         name: String = text(), Need::Required, "Name for people.";
         keys: Vec<String> = texts(), Need::Optional("those of the choices"),
             "Keys that take its value: paths in the scenario, or `workload.WORD.KEY`.";
+        in_proportion: Vec<String> = texts(), Need::Optional("none"),
+            "Keys that grow and shrink with it, in the cells that have them.";
         central: String = any(), Need::Required,
             "The value of the central machine; a range's is in the unit of the keys.";
         from: String = figure(), Need::Optional("the choices"), "Least value.";
