@@ -173,10 +173,6 @@ static DEVICE: Template = Template {
     )),
     changes: &[
         ("mod keys;\nmod test;\n", "mod keys;\n"),
-        (
-            "/// Tapes, beside the devices that ship.",
-            "/// What scenarios can ask for.",
-        ),
         ("\"tapes\"", "\"@name@\""),
         ("tapes", "@crate@s"),
         ("tape", "@crate@"),

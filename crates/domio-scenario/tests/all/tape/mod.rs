@@ -4,11 +4,17 @@
 mod keys;
 mod test;
 
-pub use keys::ENTRY;
-
 use domio_core::{DomainId, Duration};
+use domio_scenario::DeviceEntry;
 use domio_vmm::bus::{Attach, Blueprint, Device, Io, KernelIo, Owner, Passed};
 use domio_vmm::process::{Answer, Call, Pid, What};
+
+/// What scenarios can ask for.
+pub static ENTRY: DeviceEntry = DeviceEntry {
+    name: "tapes",
+    records: None,
+    kind: keys::tapes(),
+};
 
 /// Tapes that answer after they were wound, without anybody's work.
 #[derive(Clone, Debug)]
