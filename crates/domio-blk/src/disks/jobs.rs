@@ -8,7 +8,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use domio_vmm::bus::side::RecordedCalls;
 use domio_vmm::config::Workload;
-use domio_vmm::process::programs::{Fio, FioConfig, FioFile, FioJob, FioNote, FioProblem};
+use domio_vmm::process::programs::{Fio, FioFile, FioJob, FioNote, FioProblem};
 use domio_vmm::process::{FileId, Prepare};
 
 /// Processes of a workload, at most.
@@ -41,11 +41,11 @@ pub(super) fn read(text: &str) -> Result<(Vec<FioJob>, Vec<FioNote>), Vec<FioPro
     Ok((file.jobs, file.notes))
 }
 
-/// Bytes of a disk that `jobs` on the disk itself need: the end of the last one.
-pub(super) fn bytes(jobs: &[FioJob]) -> u64 {
-    let configs = jobs.iter().map(|job| &job.config);
-    let direct = configs.filter(|config| config.direct);
-    direct.map(FioConfig::end).max().unwrap_or(0)
+/// Bytes of a disk of `bytes` that `jobs` on the disk itself need: the end of the last one.
+pub(super) fn end(jobs: &[FioJob], bytes: u64) -> u64 {
+    let direct = jobs.iter().filter(|job| job.config.direct);
+    let ends = direct.map(|job| job.on_disk(bytes).end());
+    ends.max().unwrap_or(0)
 }
 
 /// The files of `jobs`.
@@ -78,8 +78,9 @@ pub(super) fn room_for<'p>(files: impl IntoIterator<Item = &'p Prepare>) -> Room
     room
 }
 
-/// The processes of `jobs` on `disk`; `task` is the name of what asks for them.
-pub(super) fn processes(jobs: &[FioJob], disk: FileId, task: &str) -> Vec<Named> {
+/// The processes of `jobs` on `disk`, which has so many `bytes`; `task` is the name of what asks for
+/// them.
+pub(super) fn processes(jobs: &[FioJob], disk: FileId, bytes: u64, task: &str) -> Vec<Named> {
     let several = jobs.len() > 1;
     let mut all = Vec::new();
     for (series, job) in (1..).zip(jobs) {
@@ -88,7 +89,7 @@ pub(super) fn processes(jobs: &[FioJob], disk: FileId, task: &str) -> Vec<Named>
             false => task.to_owned(),
         };
         for index in 0..job.config.processes() {
-            let mut program = Fio::new(disk, job.config, index);
+            let mut program = Fio::new(disk, job.on_disk(bytes), index);
             if !job.config.direct {
                 program = program.on_a_file(series);
             }
@@ -160,12 +161,27 @@ mod tests {
     #[test]
     fn jobs_need_room_on_the_disk_and_in_its_file_system() {
         let read = |text| read(text).unwrap().0;
-        assert_eq!(bytes(&read("[a]\ndirect=1\nsize=1m\noffset=4m\n")), 5 << 20);
+        let direct = read("[a]\ndirect=1\nsize=1m\noffset=4m\n");
+        assert_eq!(end(&direct, 1 << 30), 5 << 20);
         let jobs = read("[a]\nsize=64m\nnumjobs=2\n[b]\ndirect=1\nsize=1m\n");
-        assert_eq!(bytes(&jobs), 1 << 20);
+        assert_eq!(end(&jobs, 1 << 30), 1 << 20);
         let room = room_for(&files(&jobs));
         assert!((128 << 20..130 << 20).contains(&room.bytes), "{room:?}");
         assert_eq!(room.files, 3, "two files and a directory");
+    }
+
+    /// Parts of the disk are whole blocks, and end where the disk ends.
+    #[test]
+    fn sizes_in_percent_are_parts_of_the_disk() {
+        let on = |text, bytes| read(text).unwrap().0[0].on_disk(bytes);
+        let text = "[a]\ndirect=1\nbs=4k\noffset=50%\nsize=25%\nio_size=50%\n";
+        let config = on(text, 1 << 20);
+        assert_eq!(config.offset.0, 512 << 10);
+        assert_eq!((config.size, config.io_size), (256 << 10, Some(128 << 10)));
+        assert_eq!(on(text, 1_000_000).offset.0, 499_712, "122 blocks");
+        let (jobs, _) = read("[a]\ndirect=1\noffset=50%\nsize=100%\n").unwrap();
+        assert_eq!(jobs[0].on_disk(1 << 20).size, 512 << 10, "what is left");
+        assert_eq!(end(&jobs, 1 << 20), 1 << 20);
     }
 
     #[test]
@@ -173,7 +189,7 @@ mod tests {
         let (jobs, _) = read("[a b]\nnumjobs=2\n[c]\n").unwrap();
         let disk = FileId { device: 0, file: 0 };
         let names = |jobs: &[FioJob]| -> Vec<String> {
-            let processes = processes(jobs, disk, "fio").into_iter();
+            let processes = processes(jobs, disk, 1 << 40, "fio").into_iter();
             processes.map(|(name, _)| name).collect()
         };
         assert_eq!(names(&jobs), ["fio-a-b-1", "fio-a-b-2", "fio-c"]);
