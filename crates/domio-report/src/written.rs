@@ -298,19 +298,22 @@ impl<'a> Numbered<'a> {
     }
 
     /// Names that are alike, as people list them: "guest1 to guest48" of three or more whose
-    /// numbers have no gap, else one by one ([`names`]).
+    /// numbers have no gap, "guest1 to guest48 (40)" of many with gaps, else one by one ([`names`]).
     pub fn all(alike: &[&str]) -> String {
+        const FEW: usize = 3;
         let mut sorted = alike.to_vec();
         sorted.sort_by_key(|name| Numbered::of(name).number);
         let numbers: Vec<u64> = sorted
             .iter()
             .filter_map(|name| Numbered::of(name).number)
             .collect();
-        let is_row = numbers
-            .windows(2)
-            .all(|two| two[0].checked_add(1) == Some(two[1]));
+        let follows = |two: &[u64]| two[0].checked_add(1) == Some(two[1]);
+        let is_row = numbers.windows(2).all(follows);
         match &sorted[..] {
             [first, .., last] if is_row && sorted.len() > 2 => format!("{first} to {last}"),
+            [first, .., last] if sorted.len() > FEW => {
+                format!("{first} to {last} ({})", sorted.len())
+            }
             _ => names(&sorted),
         }
     }
@@ -327,6 +330,17 @@ pub fn two_lines(title: &str, unit: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_that_are_alike_are_one() {
+        let all = Numbered::all;
+        assert_eq!(all(&["g2", "g10", "g1"]), "g1, g2 and g10");
+        assert_eq!(all(&["g2", "g3", "g1"]), "g1 to g3");
+        assert_eq!(all(&["g2", "g3", "g1", "g9"]), "g1 to g9 (4)");
+        assert_eq!(all(&["g1"]), "g1");
+        let like = |a, b| Numbered::of(a).is_like(Numbered::of(b));
+        assert!(like("g1", "g20") && !like("g1", "h1") && !like("web", "web"));
+    }
 
     #[test]
     fn rounding_is_no_interval() {

@@ -181,21 +181,19 @@ impl<'a> Explained<'a> {
     }
 
     /// The vcpus in the order of [`Explained::ranked`], each in a line of its own where there are
-    /// `rows` at most; else those are in one line that matter as much, for the same largest cause,
-    /// and whose domains' names are alike ([`Numbered`]). A line is where its first vcpu would be.
+    /// `rows` at most; else those are in one line that matter as much, and whose domains' names are
+    /// alike ([`Numbered`]). A line is where its first vcpu would be.
     pub fn lines(&self, rows: usize) -> Vec<VcpuLine> {
         let ranked = self.ranked();
         let mut groups: Vec<Vec<&VcpuWaits>> = Vec::new();
         let folds = ranked.len() > rows;
         for vcpu in ranked {
             let name = self.domain(vcpu.name.domain);
-            let cause = |vcpu: &VcpuWaits| vcpu.lost().first().map(|(why, _)| *why);
             let alike = |group: &&mut Vec<&VcpuWaits>| {
                 let first = group[0];
                 let of_first = self.domain(first.name.domain);
                 Numbered::of(&of_first).is_like(Numbered::of(&name))
                     && self.concern(first) == self.concern(vcpu)
-                    && cause(first) == cause(vcpu)
             };
             match groups.iter_mut().find(|group| folds && alike(group)) {
                 Some(group) => group.push(vcpu),
