@@ -377,7 +377,7 @@ class Validation(_ArrowTable):
     def __init__(self, figures: dict[str, Any]) -> None:
         self.json = figures
         """What ``domio validate --json`` prints."""
-        rows = [(trace["name"], trace["verdict"]) for trace in figures["traces"]]
+        rows = [(trace["recording"], trace["verdict"]) for trace in figures["traces"]]
         self._table = _columns(rows, ("recording", "text"), ("verdict", "text"))
 
 

@@ -38,7 +38,7 @@ pub fn answer(agreements: &[Agreement]) -> Answered {
             cannot_tell: count(agreements, Judgement::CannotTell),
         }),
     };
-    let mut answer = Answered::of("validate", 3, doc, &validation);
+    let mut answer = Answered::of("validate", 4, doc, &validation);
     let remarks = agreements.iter().flat_map(remarks);
     let found = remarks.chain((!agreements.is_empty()).then(|| summary(agreements)));
     answer.findings = found.map(Sentence::new).collect();

@@ -49,6 +49,7 @@ mod account;
 mod answer;
 pub mod block;
 mod boosts;
+mod budget;
 mod charge;
 mod check;
 mod distribution;

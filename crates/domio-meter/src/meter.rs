@@ -5,6 +5,7 @@ use domio_trace::{Going, GoingOn, Ground, Over, StayPassed, Undeclared, VCPUS_MA
 
 use crate::account::{VcpuBook, Window};
 use crate::boosts::{BoostCounts, BoostPlaces};
+use crate::budget;
 use crate::distribution::Distribution;
 use crate::summary::{Account, DomainSummary, PcpuSummary, Summary, VcpuSummary};
 use crate::tallies::TallyBooks;
@@ -34,6 +35,8 @@ const WORTH_COMPRESSING: usize = 1 << 16;
 /// - What records add to tallies of a domain ([`Declared::tallies`](domio_core::Declared::tallies):
 ///   what a network delivered, replies to pings, steps of web clients, finished jobs) counts when
 ///   it is recorded.
+/// - A vcpu that is runnable while its own budget is used up
+///   ([`Says::Budget`](domio_core::Says::Budget)) is parked, and does not wait.
 /// - Work of a driver domain for another ([`Kind::DriverWork`]) counts when it is recorded, up to
 ///   what the driver's vcpu is known to have executed.
 /// - A stay over which records are missing, or contradict each other, gives no sample.
@@ -234,6 +237,7 @@ impl Meter {
             let on = track.pcpu();
             let passed = track.lose(at, pcpu);
             self.pass(slot, on, passed);
+            self.books[slot].budget.forget();
         }
     }
 
@@ -258,6 +262,9 @@ impl Meter {
             return;
         };
         let at = record.at.as_nanos();
+        if let Some(used_up) = budget::used_up(declared, record) {
+            self.budget(record.actor, at, used_up);
+        }
         let is_known = |actor: ActorId| actor.index() < VCPUS_MAX && names.vcpu(actor).is_some();
         if BoostPlaces::is_of(declared)
             && is_known(record.actor)
@@ -281,6 +288,14 @@ impl Meter {
         self.samples += taken;
         if self.samples > self.make_room_at {
             self.make_room();
+        }
+    }
+
+    /// The own budget of the vcpu is used up at `at`, or is not.
+    fn budget(&mut self, actor: ActorId, at: u64, used_up: bool) {
+        let book = self.books.get_mut(actor.index());
+        if let Some(book) = book.filter(|book| book.track.is_known()) {
+            book.budget.says(at, used_up, &book.track, self.window);
         }
     }
 

@@ -41,13 +41,15 @@ pub struct Summary {
 pub struct Account {
     /// On a pcpu ("gotten" in XenMon).
     pub running: u64,
-    /// Runnable without a pcpu ("waited" in XenMon); the sum of the three parts below.
+    /// Runnable without a pcpu, and not held back by its own budget; the sum of the three parts
+    /// below. ("waited" in XenMon, which knows no budgets.)
     pub runnable: u64,
     /// Blocked.
     pub blocked: u64,
     /// Paused, parked or not brought up.
     pub offline: u64,
-    /// Part of it: put to sleep while it ran or was runnable, by its cap or by a pause.
+    /// Part of it: put to sleep while it ran or was runnable, by its cap or by a pause, or held
+    /// back by its own budget, which was used up.
     pub parked: u64,
     /// Neither is known: records were lost or contradict each other.
     pub unknown: u64,

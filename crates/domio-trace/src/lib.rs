@@ -37,7 +37,7 @@ mod stays;
 mod xentrace;
 
 pub use clock::{DEFAULT_TSC_HZ, TSC_HZ_MAX, TscClock};
-pub use csv_export::{CsvIntervals, CsvRecords};
+pub use csv_export::{CsvIntervals, CsvRecords, RecordRow};
 pub use describe::{Undeclared, record_name};
 pub use error::{TraceError, TraceErrorKind};
 pub use frequency::{Frequency, frequency};

@@ -256,6 +256,12 @@ impl Track {
         self.state
     }
 
+    /// The state before that one; offline where that is not known.
+    #[inline]
+    pub fn before(&self) -> Runstate {
+        self.before
+    }
+
     /// What its time counts for now.
     #[inline]
     pub fn taken_for(&self) -> TakenFor {

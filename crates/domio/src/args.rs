@@ -303,7 +303,7 @@ pub struct Reproduce {
     #[arg(value_name = "FOLDER|PREFIX", add = Named::Claim)]
     pub words: Vec<String>,
     /// Decide all claims of all papers
-    #[arg(long, conflicts_with = "words")]
+    #[arg(long, conflicts_with_all = ["words", "claims"])]
     pub all: bool,
     /// Print a row for each claim, however many there are, and those without a check, too
     #[arg(long)]

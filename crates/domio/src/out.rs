@@ -161,6 +161,21 @@ pub fn knows(columns: &[(String, String)]) -> anyhow::Result<()> {
     }
 }
 
+/// Refuses `--sort` and `--columns` before a command runs that prints no table.
+///
+/// # Errors
+/// When either is given.
+pub fn no_table() -> anyhow::Result<()> {
+    let sort = view().sort.iter().map(|sort| ("--sort", &sort.column));
+    let columns = view().columns.iter().map(|column| ("--columns", column));
+    match sort.chain(columns).next() {
+        Some((option, asked)) => Err(anyhow::anyhow!(
+            "{option} {asked}: the command prints no table; leave it out"
+        )),
+        None => Ok(()),
+    }
+}
+
 /// Refuses `--sort` and `--columns` after a command whose tables had no such column. What they say
 /// is right, and stays.
 ///

@@ -91,11 +91,11 @@ impl DiskWork {
         }
     }
 
-    /// How many bytes of the disk itself it asks for.
-    pub fn bytes(&self) -> Option<u64> {
+    /// How many bytes of the disk itself, which has so many, it asks for.
+    pub fn bytes(&self, disk: u64) -> Option<u64> {
         match &self.program {
             DiskProgram::Copy(copy) => copy.bytes,
-            DiskProgram::Fio(jobs) => Some(jobs::bytes(jobs)),
+            DiskProgram::Fio(jobs) => Some(jobs::end(jobs, disk)),
             DiskProgram::PostMark(_)
             | DiskProgram::Ffsb(_)
             | DiskProgram::Zip(_)
@@ -174,7 +174,7 @@ pub(super) fn processes(
             (1..=config.threads).map(thread).collect()
         }
         DiskProgram::Fio(all) => {
-            let processes = jobs::processes(all, file, &task.name).into_iter();
+            let processes = jobs::processes(all, file, disk, &task.name).into_iter();
             processes.map(|(name, work)| process(name, work)).collect()
         }
         DiskProgram::Input(path, holds) => {

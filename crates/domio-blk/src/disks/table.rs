@@ -113,7 +113,7 @@ pub(super) fn disks(
             continue;
         };
         let bytes = disks[place].bytes;
-        if let Some(wanted) = work.bytes().filter(|wanted| *wanted > bytes) {
+        if let Some(wanted) = work.bytes(bytes).filter(|wanted| *wanted > bytes) {
             good = false;
             let what = format!("the disk has {bytes} bytes");
             cx.tell(

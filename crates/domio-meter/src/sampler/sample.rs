@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use domio_core::{DomainId, Instant, PcpuId, Runstate, VcpuName};
 
+use crate::account::could_run;
+
 /// Sums of one stretch of time; times in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Figures {
@@ -12,12 +14,15 @@ pub struct Figures {
     /// Sum of the time slices that the policy gave when it put a vcpu on a pcpu; slices without a
     /// limit do not count.
     pub allocated: u64,
-    /// Runnable without a pcpu.
+    /// Runnable without a pcpu, and not held back by its own budget.
     pub waited: u64,
     /// Blocked.
     pub blocked: u64,
-    /// Paused or parked.
-    pub offline: u64,
+    /// Put to sleep while it ran or was runnable, by its cap or by a pause, or held back by its own
+    /// budget, which was used up.
+    pub parked: u64,
+    /// Other time that it was offline: paused while it was blocked, or not brought up.
+    pub paused: u64,
     /// In a state that is not known: records are missing.
     pub unknown: u64,
     /// Times that a vcpu was put on a pcpu.
@@ -30,14 +35,15 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// Adds `length` to the time in `state`.
+    /// Adds `length` to the time in `state`, which came after the state `after`.
     #[inline]
-    pub(crate) fn add_time(&mut self, state: Runstate, length: u64) {
+    pub(crate) fn add_time(&mut self, (state, after): (Runstate, Runstate), length: u64) {
         let sum = match state {
             Runstate::Running => &mut self.gotten,
             Runstate::Runnable => &mut self.waited,
             Runstate::Blocked => &mut self.blocked,
-            Runstate::Offline => &mut self.offline,
+            Runstate::Offline if could_run(after) => &mut self.parked,
+            Runstate::Offline => &mut self.paused,
         };
         *sum = sum.saturating_add(length);
     }
@@ -50,7 +56,8 @@ impl Figures {
             (&mut self.allocated, other.allocated),
             (&mut self.waited, other.waited),
             (&mut self.blocked, other.blocked),
-            (&mut self.offline, other.offline),
+            (&mut self.parked, other.parked),
+            (&mut self.paused, other.paused),
             (&mut self.unknown, other.unknown),
             (&mut self.executions, other.executions),
             (&mut self.wakeups, other.wakeups),
@@ -66,7 +73,8 @@ impl Figures {
             (&mut self.gotten, other.gotten),
             (&mut self.waited, other.waited),
             (&mut self.blocked, other.blocked),
-            (&mut self.offline, other.offline),
+            (&mut self.parked, other.parked),
+            (&mut self.paused, other.paused),
             (&mut self.unknown, other.unknown),
         ] {
             *sum = sum.saturating_sub(part);

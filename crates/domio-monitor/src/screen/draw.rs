@@ -167,7 +167,7 @@ fn columns(width: u16, parked: bool) -> Vec<(usize, &'static Column)> {
 fn draw_table(frame: &mut Frame<'_>, screen: &Screen, windows: &Windows<'_>, area: Rect) {
     let parked = |sample: &IntervalSample| {
         let mut domains = sample.domains.iter();
-        domains.any(|domain| domain.figures.offline > 0)
+        domains.any(|domain| domain.figures.parked > 0)
     };
     let parked = parked(windows.short) || parked(windows.long);
     let columns = columns(area.width, parked);

@@ -128,8 +128,8 @@ fn a_column_of_parked_time_is_there_where_a_vcpu_was_parked() {
         assert!(!shown(&screen, width, 24).0.contains("parked%"));
     }
     let mut parked = moment(150);
-    parked.short.parts[0].figures.offline = 70 * MS;
-    parked.short.domains[0].figures.offline = 70 * MS;
+    parked.short.parts[0].figures.parked = 70 * MS;
+    parked.short.domains[0].figures.parked = 70 * MS;
     screen.push(parked);
     for (width, room) in [(80, false), (120, false), (140, true)] {
         let (text, _) = shown(&screen, width, 24);

@@ -1,6 +1,6 @@
 //! Who gains and who pays, in lines.
 
-use crate::written;
+use crate::written::{self, Numbered};
 use domio_answer::{Sentence, Tone};
 use domio_stats::gains::Gain;
 
@@ -125,12 +125,10 @@ fn first_of_each<'a>(changes: impl Iterator<Item = &'a Gain>) -> Vec<&'a Gain> {
 fn alike<'a>(changes: &[&'a Gain]) -> Vec<Vec<&'a Gain>> {
     let mut groups: Vec<Vec<&Gain>> = Vec::new();
     for change in changes {
-        let (word, number) = numbered(&change.domain);
         let same = |group: &&mut Vec<&Gain>| {
-            let (first, of_first) = numbered(&group[0].domain);
-            let numbered = number.is_some() && of_first.is_some() && word == first;
             let figure = (&group[0].measure, group[0].gains);
-            numbered && figure == (&change.measure, change.gains)
+            let [first, name] = [group[0], *change].map(|change| Numbered::of(&change.domain));
+            first.is_like(name) && figure == (&change.measure, change.gains)
         };
         match groups.iter_mut().find(same) {
             Some(group) => group.push(change),
@@ -140,27 +138,14 @@ fn alike<'a>(changes: &[&'a Gain]) -> Vec<Vec<&'a Gain>> {
     groups
 }
 
-/// The name without the number at its end, and that.
-fn numbered(name: &str) -> (&str, Option<u64>) {
-    let word = name.trim_end_matches(|c: char| c.is_ascii_digit());
-    (word, name[word.len()..].parse().ok())
-}
-
 /// The line of changes that are alike: that of the first, which matters most, with all domains.
 fn line_of(alike: &[&Gain]) -> String {
     let first = alike[0];
     if alike.len() == 1 {
         return line(first);
     }
-    let mut domains: Vec<&str> = alike.iter().map(|change| change.domain.as_str()).collect();
-    domains.sort_by_key(|domain| numbered(domain).1);
-    let numbers: Vec<u64> = domains.iter().filter_map(|d| numbered(d).1).collect();
-    let all = match numbers.windows(2).all(|two| two[1] == two[0] + 1) {
-        true if domains.len() > 2 => {
-            format!("{} to {}", domains[0], domains[domains.len() - 1])
-        }
-        _ => written::names(&domains),
-    };
+    let domains: Vec<&str> = alike.iter().map(|change| change.domain.as_str()).collect();
+    let all = Numbered::all(&domains);
     format!("{all}, first {}", line(first))
 }
 

@@ -198,6 +198,9 @@ impl Scheduler for Sedf {
             self.leave(cx, vcpu);
         }
         self.update_queues(cx, pcpu);
+        if let Some(vcpu) = prev.vcpu.filter(|v| self.vcpus[v.index()].linked()) {
+            self.tell_held(cx, vcpu);
+        }
         self.choose(cx, pcpu)
     }
 

@@ -76,6 +76,7 @@ impl Sedf {
             self.dequeue_main(VcpuId(head));
             let queue = self.begin_period(cx, VcpuId(head));
             self.enqueue(queue, VcpuId(head));
+            self.tell_held(cx, VcpuId(head));
         }
         let mut at = self.pcpus[pcpu.index()].head(Queue::Run);
         while at != NIL {
@@ -116,7 +117,26 @@ impl Sedf {
         };
         event::deadline(cx, vcpu, &self.vcpus[vcpu.index()]);
         self.enqueue(queue, vcpu);
+        self.tell_held(cx, vcpu);
         true
+    }
+
+    /// Records whether the slice of `vcpu`, which is queued, is used up, where that has changed
+    /// since it was recorded last.
+    pub(super) fn tell_held(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
+        let now = ns(cx.now());
+        let v = &mut self.vcpus[vcpu.index()];
+        let held = v.is_held();
+        if held == v.has(flag::HELD) {
+            return;
+        }
+        if held {
+            v.set(flag::HELD);
+            event::used_up(cx, vcpu, v, now);
+        } else {
+            v.clear(flag::HELD);
+            event::filled(cx, vcpu, v, now);
+        }
     }
 
     /// Who runs on `pcpu`, whose queues are up to date, and for how long.

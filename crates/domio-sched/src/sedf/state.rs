@@ -26,6 +26,9 @@ pub(super) mod flag {
     pub const WANT_PENALTY: u8 = 8;
     /// Exists. Set by `insert`, cleared by `remove`.
     pub const PRESENT: u8 = 16;
+    /// Is on record as one whose slice is used up ([`super::Vcpu::is_held`]). Set and cleared by
+    /// whatever writes that record.
+    pub const HELD: u8 = 64;
     /// Belongs to a pcpu. Set by the first `pick_pcpu`, cleared by `remove`.
     pub const PLACED: u8 = 32;
 }
@@ -182,6 +185,14 @@ impl Vcpu {
     #[inline]
     pub fn is_in(&self, queue: Queue) -> bool {
         self.links[queue.link()].queue == Some(queue)
+    }
+
+    /// Whether it is runnable and may not run before its next period begins: its slice is used up,
+    /// and it is in no queue for extra time.
+    #[inline]
+    pub fn is_held(&self) -> bool {
+        let extra = [Queue::Penalty, Queue::Utilisation];
+        self.is_in(Queue::Wait) && !extra.into_iter().any(|queue| self.is_in(queue))
     }
 
     /// The queue out of which it runs a turn of extra time, if it does.

@@ -47,6 +47,9 @@ pub struct TraceReplay {
     /// Block trace, which gzip or zstd may have packed; - is standard input
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub file: PathBuf,
+    /// Other files of the same recording of blktrace, which writes one for each cpu
+    #[arg(value_name = "MORE", value_hint = ValueHint::FilePath)]
+    pub more: Vec<PathBuf>,
     /// Format of the trace, instead of the one that its content tells
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<BlockFormatArg>,

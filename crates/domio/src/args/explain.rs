@@ -8,6 +8,7 @@ use super::named::Named;
 use super::values::frequency;
 use clap::{Args, ValueHint};
 use domio_core::Duration;
+use std::path::PathBuf;
 
 pub(super) const EXPLAIN_EXAMPLES: &str = "\
 Examples:
@@ -36,6 +37,9 @@ pub struct Explain {
         add = Named::Scenario
     )]
     pub scenario: String,
+    /// Other files of the same recording of blktrace, which writes one for each cpu
+    #[arg(value_name = "MORE", value_hint = ValueHint::FilePath)]
+    pub more: Vec<PathBuf>,
     /// Print the explanation as JSON
     #[arg(long)]
     pub json: bool,

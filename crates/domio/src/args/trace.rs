@@ -104,6 +104,8 @@ pub enum TraceFormat {
     Csv,
     /// One line a record, every word of it
     CsvRecords,
+    /// The same rows in a table of Apache Parquet
+    Parquet,
     /// Requests of virtual disks, as a block trace
     CsvRequests,
 }

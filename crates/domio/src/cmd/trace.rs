@@ -6,6 +6,7 @@ use crate::files::{FileKind, Files, Output, is_stdout};
 use crate::input;
 use crate::out::{self, Status};
 use crate::shared::block;
+use crate::shared::record_table::RecordTable;
 use crate::shared::trace::{Reader, copy, no_runstates, open};
 use anyhow::bail;
 use domio_core::{DomainId, Names, Record, Sink};
@@ -57,8 +58,7 @@ impl<S: Sink> Sink for Watched<S> {
 }
 
 fn summary(args: &TraceSummary, global: &Global) -> anyhow::Result<Status> {
-    let first = std::iter::once(&args.input.file);
-    let files: Vec<_> = first.chain(&args.more).cloned().collect();
+    let files = block::all_files(&args.input.file, &args.more);
     // The file of a cpu that did nothing is empty.
     let kinds = files.iter().map(|file| block::is_block(file, args.format));
     if kinds.collect::<anyhow::Result<Vec<_>>>()?.contains(&true) {
@@ -137,6 +137,7 @@ fn kind(format: TraceFormat) -> FileKind {
         TraceFormat::Perfetto => FileKind::Perfetto,
         TraceFormat::Csv => table(CsvIntervals::new(Vec::new()).finish()),
         TraceFormat::CsvRecords => table(CsvRecords::new(Vec::new()).finish()),
+        TraceFormat::Parquet => FileKind::Parquet,
         TraceFormat::CsvRequests => FileKind::Csv(BlockCsv::<Vec<u8>>::HEADINGS.to_owned()),
     }
 }
@@ -183,6 +184,11 @@ fn write(reader: &mut Reader, args: &TraceConvert, output: &mut dyn Write) -> an
         }
         TraceFormat::CsvRecords => {
             let mut writer = CsvRecords::new(output);
+            copy(reader, &args.input, &mut writer)?;
+            writer.finish()?;
+        }
+        TraceFormat::Parquet => {
+            let mut writer = RecordTable::new(output, header.as_ref())?;
             copy(reader, &args.input, &mut writer)?;
             writer.finish()?;
         }

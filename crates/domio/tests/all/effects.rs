@@ -60,6 +60,46 @@ const WITHOUT_EFFECT: &[(&[&str], &[&str])] = &[
         ],
         &["--columns nonsense", "no table has such a column", "sedf"],
     ),
+    // Before anything is simulated: the hosts would take days.
+    (
+        &[
+            "run",
+            "burn7",
+            "--set",
+            "run.duration_s=500000",
+            "--columns",
+            "share,nonsense",
+        ],
+        &[
+            "--columns nonsense",
+            "no table has such a column",
+            "wake to run",
+        ],
+    ),
+    (
+        &[
+            "mon",
+            "burn7",
+            "--set",
+            "run.duration_s=500000",
+            "--sort",
+            "nonsense",
+        ],
+        &["--sort nonsense", "no table has such a column", "gotten"],
+    ),
+    (
+        &[
+            "sweep",
+            "burn7",
+            "--set",
+            "run.duration_s=400000,500000",
+            "--output",
+            "rows.csv",
+            "--sort",
+            "share",
+        ],
+        &["--sort share", "prints no table; leave it out"],
+    ),
     (
         &["explain", "own.bin", "--cpu-hz", "1GHz"],
         &["own.bin", "--cpu-hz", "leave it out"],

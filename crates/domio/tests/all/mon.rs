@@ -55,7 +55,7 @@ fn samples_sum_to_the_summary() {
                 ("gotten_ns", "running_ns"),
                 ("waited_ns", "runnable_ns"),
                 ("blocked_ns", "blocked_ns"),
-                ("offline_ns", "offline_ns"),
+                ("parked_ns", "parked_ns"),
             ] {
                 let sums = sums(&lines, key);
                 for domain in summary["domains"].as_array().unwrap() {

@@ -9,6 +9,7 @@ mod table;
 use crate::args::{Global, Mon};
 use crate::files::{FileKind, make_own_folder};
 use crate::out::{self, Status};
+use crate::shared::known;
 use anyhow::bail;
 use domio_core::{Duration, PcpuId};
 use domio_meter::{Baked, HostPlaces, IntervalSample, Sampler};
@@ -51,6 +52,9 @@ pub fn run(args: &Mon, global: &Global) -> anyhow::Result<Status> {
             None => args.ms_per_sample,
         };
         return live(args, global, aggregate(args, interval));
+    }
+    if !args.prometheus {
+        out::knows(&known::of_mon())?;
     }
     whole(args, global)
 }

@@ -39,6 +39,7 @@ use tracked::{Asked, Tracker};
 /// Runs all cells, writes their rows, and tells and draws what was asked.
 pub fn run(args: &Sweep, global: &Global) -> anyhow::Result<Status> {
     refuse_idle(args)?;
+    out::no_table()?;
     if let Some(jobs) = args.jobs {
         at_once(usize::from(jobs));
     }
