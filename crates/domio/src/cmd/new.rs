@@ -389,8 +389,9 @@ fn is_checkout(folder: &Path) -> bool {
     folder.join("crates/domio/Cargo.toml").is_file()
 }
 
-/// The checkout that this program was built from, if it is still there.
+/// The checkout that this program was built from, if it is still there. Files of a release do not
+/// know any.
 fn own_checkout() -> Option<PathBuf> {
-    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    is_checkout(&own).then(|| own.canonicalize().ok())?
+    let own = Path::new(option_env!("DOMIO_CHECKOUT")?);
+    is_checkout(own).then(|| own.canonicalize().ok())?
 }
