@@ -73,8 +73,8 @@ rows! {
         blocked: u64 = sum("blocked_ns", "ns");
         /// Paused, parked or not brought up.
         offline: u64 = sum("offline_ns", "ns");
-        /// Part of `offline_ns`: put to sleep while it ran or was runnable, by its cap or a pause, or
-        /// held back by its own budget, which was used up.
+        /// Part of `offline_ns`: put to sleep while it ran or was runnable, by its cap or a pause,
+        /// or held back by its own budget, which was used up.
         parked: u64 = sum("parked_ns", "ns");
         /// Not known: records were lost or contradict each other.
         unknown: u64 = sum("unknown_ns", "ns");

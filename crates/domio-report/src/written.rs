@@ -279,33 +279,34 @@ pub fn names(names: impl IntoIterator<Item = impl AsRef<str>>) -> String {
 
 /// A name and the number at its end, if there is one: "guest" and 12 of "guest12".
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Numbered<'a> {
+pub struct NumberedName<'a> {
     word: &'a str,
     number: Option<u64>,
 }
 
-impl<'a> Numbered<'a> {
+impl<'a> NumberedName<'a> {
     /// That of `name`.
     pub fn of(name: &'a str) -> Self {
         let word = name.trim_end_matches(|c: char| c.is_ascii_digit());
         let number = name[word.len()..].parse().ok();
-        Numbered { word, number }
+        NumberedName { word, number }
     }
 
     /// Whether both names have numbers, and differ in nothing else.
-    pub fn is_like(self, other: Numbered<'_>) -> bool {
+    pub fn is_like(self, other: NumberedName<'_>) -> bool {
         self.number.is_some() && other.number.is_some() && self.word == other.word
     }
 
     /// Names that are alike, as people list them: "guest1 to guest48" of three or more whose
-    /// numbers have no gap, "guest1 to guest48 (40)" of many with gaps, else one by one ([`names`]).
+    /// numbers have no gap, "guest1 to guest48 (40)" of many with gaps, else one by one
+    /// ([`names`]).
     pub fn all(alike: &[&str]) -> String {
         const FEW: usize = 3;
         let mut sorted = alike.to_vec();
-        sorted.sort_by_key(|name| Numbered::of(name).number);
+        sorted.sort_by_key(|name| NumberedName::of(name).number);
         let numbers: Vec<u64> = sorted
             .iter()
-            .filter_map(|name| Numbered::of(name).number)
+            .filter_map(|name| NumberedName::of(name).number)
             .collect();
         let follows = |two: &[u64]| two[0].checked_add(1) == Some(two[1]);
         let is_row = numbers.windows(2).all(follows);
@@ -333,12 +334,12 @@ mod tests {
 
     #[test]
     fn names_that_are_alike_are_one() {
-        let all = Numbered::all;
+        let all = NumberedName::all;
         assert_eq!(all(&["g2", "g10", "g1"]), "g1, g2 and g10");
         assert_eq!(all(&["g2", "g3", "g1"]), "g1 to g3");
         assert_eq!(all(&["g2", "g3", "g1", "g9"]), "g1 to g9 (4)");
         assert_eq!(all(&["g1"]), "g1");
-        let like = |a, b| Numbered::of(a).is_like(Numbered::of(b));
+        let like = |a, b| NumberedName::of(a).is_like(NumberedName::of(b));
         assert!(like("g1", "g20") && !like("g1", "h1") && !like("web", "web"));
     }
 

@@ -78,8 +78,8 @@ pub fn room_for<'p>(files: impl IntoIterator<Item = &'p Prepare>) -> Room {
     room
 }
 
-/// The processes of `jobs` on `disk`, which has so many `bytes`; `task` is the name of what asks for
-/// them.
+/// The processes of `jobs` on `disk`, which has so many `bytes`; `task` is the name of what asks
+/// for them.
 pub fn processes(jobs: &[FioJob], disk: FileId, bytes: u64, task: &str) -> Vec<Named> {
     let several = jobs.len() > 1;
     let mut all = Vec::new();

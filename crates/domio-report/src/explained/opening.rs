@@ -3,7 +3,7 @@
 
 use super::Explained;
 use super::shares::percent;
-use crate::written::Numbered;
+use crate::written::NumberedName;
 use crate::{tables, written};
 use domio_answer::column::share;
 use domio_answer::{Cell, Holds, RowType, Table};
@@ -182,7 +182,7 @@ impl<'a> Explained<'a> {
 
     /// The vcpus in the order of [`Explained::ranked`], each in a line of its own where there are
     /// `rows` at most; else those are in one line that matter as much, and whose domains' names are
-    /// alike ([`Numbered`]). A line is where its first vcpu would be.
+    /// alike ([`NumberedName`]). A line is where its first vcpu would be.
     pub fn lines(&self, rows: usize) -> Vec<VcpuLine> {
         let ranked = self.ranked();
         let mut groups: Vec<Vec<&VcpuWaits>> = Vec::new();
@@ -192,7 +192,7 @@ impl<'a> Explained<'a> {
             let alike = |group: &&mut Vec<&VcpuWaits>| {
                 let first = group[0];
                 let of_first = self.domain(first.name.domain);
-                Numbered::of(&of_first).is_like(Numbered::of(&name))
+                NumberedName::of(&of_first).is_like(NumberedName::of(&name))
                     && self.concern(first) == self.concern(vcpu)
             };
             match groups.iter_mut().find(|group| folds && alike(group)) {
@@ -221,7 +221,7 @@ impl<'a> Explained<'a> {
         let domains: Vec<String> = domains.iter().map(|id| self.domain(*id)).collect();
         let domains: Vec<&str> = domains.iter().map(String::as_str).collect();
         VcpuLine {
-            name: Numbered::all(&domains),
+            name: NumberedName::all(&domains),
             count: vcpus.len() as u64,
             sums,
         }
@@ -229,8 +229,8 @@ impl<'a> Explained<'a> {
 
     /// What the vcpus of the first `rows` lines did ([`Explained::lines`]): how long each ran and
     /// waited, its largest cause, with `second` the next one, and behind whom it mostly waited.
-    /// Lines of several vcpus have the mean of each, and the longest wait of all. Columns of what no
-    /// vcpu has are left out.
+    /// Lines of several vcpus have the mean of each, and the longest wait of all. Columns of what
+    /// no vcpu has are left out.
     pub fn overview(&self, rows: usize, second: bool) -> Table {
         let whole = self.explanation.elapsed;
         let ranked = self.ranked();

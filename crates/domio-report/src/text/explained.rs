@@ -20,8 +20,8 @@ const ITEM_ROWS: usize = 4;
 const MEANINGS: usize = 5;
 
 /// What lines of several vcpus hold.
-const MEANS: &str = "Lines of several domains: the mean of their vcpus, and the longest wait of all \
-                     (--long has each)";
+const MEANS: &str = "Lines of several domains: the mean of their vcpus, and the longest wait of \
+                     all (--long has each)";
 
 /// Characters of a line that has room for a second cause.
 const WITH_SECOND: u16 = 110;

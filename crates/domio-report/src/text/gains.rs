@@ -1,6 +1,6 @@
 //! Who gains and who pays, in lines.
 
-use crate::written::{self, Numbered};
+use crate::written::{self, NumberedName};
 use domio_answer::{Sentence, Tone};
 use domio_stats::gains::Gain;
 
@@ -127,7 +127,7 @@ fn alike<'a>(changes: &[&'a Gain]) -> Vec<Vec<&'a Gain>> {
     for change in changes {
         let same = |group: &&mut Vec<&Gain>| {
             let figure = (&group[0].measure, group[0].gains);
-            let [first, name] = [group[0], *change].map(|change| Numbered::of(&change.domain));
+            let [first, name] = [group[0], *change].map(|change| NumberedName::of(&change.domain));
             first.is_like(name) && figure == (&change.measure, change.gains)
         };
         match groups.iter_mut().find(same) {
@@ -145,7 +145,7 @@ fn line_of(alike: &[&Gain]) -> String {
         return line(first);
     }
     let domains: Vec<&str> = alike.iter().map(|change| change.domain.as_str()).collect();
-    let all = Numbered::all(&domains);
+    let all = NumberedName::all(&domains);
     format!("{all}, first {}", line(first))
 }
 

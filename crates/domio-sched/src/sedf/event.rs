@@ -4,8 +4,7 @@
 //! 4,294,967,295 for that and more. A wake-up writes one record, so that what a host charges for
 //! further ones does not fall on a policy that had none in Xen.
 
-use super::pass::EXTRA_QUANTUM;
-use super::state::{Queue, Vcpu};
+use super::state::{EXTRA_QUANTUM, Queue, Vcpu};
 use domio_contract::Cx;
 use domio_core::class::{Class, Declared, Field, Says, Unit};
 use domio_core::{PcpuId, VcpuId};

@@ -1,7 +1,6 @@
 //! Extra time: what nobody has reserved, in turns of 500 us (xen-spec 2, "extra", "leave-extra").
 
-use super::pass::EXTRA_QUANTUM;
-use super::state::{NIL, Queue, Vcpu, flag};
+use super::state::{EXTRA_QUANTUM, NIL, Queue, Vcpu, flag};
 use super::{Sedf, event, ns};
 use domio_contract::Cx;
 use domio_core::{PcpuId, VcpuId};

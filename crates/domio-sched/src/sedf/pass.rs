@@ -1,13 +1,10 @@
 //! The scheduler pass: reservations, and what the queues look like when time has gone on
 //! (xen-spec 2, "Pass", "leave-EDF", "update queues").
 
-use super::state::{NIL, Queue, flag};
+use super::state::{EXTRA_QUANTUM, NIL, Queue, flag};
 use super::{Sedf, event, ns};
 use domio_contract::{Cx, Pick};
 use domio_core::{Duration, PcpuId, VcpuId};
-
-/// Length of a turn of extra time; a shorter gap before the next period is left idle.
-pub(super) const EXTRA_QUANTUM: i64 = 500_000;
 
 /// How long a pcpu without any runnable vcpu idles at most.
 const IDLE_SLICE: i64 = 1_000_000_000;

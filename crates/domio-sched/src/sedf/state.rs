@@ -5,6 +5,9 @@
 
 use super::params::Setting;
 
+/// Length of a turn of extra time; a shorter gap before the next period is left idle.
+pub(super) const EXTRA_QUANTUM: i64 = 500_000;
+
 /// No vcpu, in a link.
 pub(super) const NIL: u32 = u32::MAX;
 

@@ -3,8 +3,8 @@
 use super::event::Woke;
 use super::extra::score_of;
 use super::params::Unblock;
-use super::pass::{EXTRA_QUANTUM, ceil_div};
-use super::state::{NEVER, Queue, Vcpu, flag};
+use super::pass::ceil_div;
+use super::state::{EXTRA_QUANTUM, NEVER, Queue, Vcpu, flag};
 use super::{Sedf, event, ns};
 use domio_contract::Cx;
 use domio_core::VcpuId;
