@@ -181,7 +181,7 @@ fn recordings(root: &Path) -> Result<Done> {
 /// How scripts end where a tool or a package cannot be had.
 const CANNOT: i32 = 77;
 
-/// A script that uses the command line, mostly to hold it against programs of others: random
+/// A script that uses the command line, mostly to compare it with programs of others: random
 /// scenarios against Xen's own schedulers (`oracle/README.md`), tables against those who read them.
 fn script(root: &Path, words: &[&str]) -> Result<Done> {
     build(root)?;

@@ -191,7 +191,7 @@ impl Meter {
         true
     }
 
-    /// `actor` has no runstate record so far and goes on on `pcpu`.
+    /// `actor` has no runstate record so far and continues on `pcpu`.
     fn goes_on(&mut self, names: &Names, at: u64, pcpu: PcpuId, actor: ActorId) {
         let slot = actor.index();
         if slot >= self.books.len() && !self.make_books(names, slot) {
@@ -215,7 +215,7 @@ impl Meter {
         }
     }
 
-    /// A run that only went on on `pcpu` is over: since `at`, or since an unknown time before.
+    /// A run that only continued on `pcpu` is over: since `at`, or since an unknown time before.
     #[cold]
     fn displace(&mut self, at: u64, pcpu: PcpuId, over: Over) {
         let slot = over.actor.index();
@@ -251,7 +251,7 @@ impl Meter {
         self.ignored_records += u64::from(!taken);
     }
 
-    /// Takes a record that tells of no runstate: what its declaration says.
+    /// Takes a record that reports no runstate: what its declaration says.
     fn declared(&mut self, names: &Names, record: &Record) {
         let Some(declared) = names.declared(record) else {
             self.undeclared.see(names, record);
@@ -340,7 +340,7 @@ impl Meter {
         let (first, _) = self.ground.span().unwrap_or_default();
         let runstates = self.told.all();
         if !runstates {
-            // What the records that somebody goes on tell is not half of it.
+            // What the records that somebody continues tell is not half of it.
             self.books.clear();
             self.pcpus.clear();
         }

@@ -215,7 +215,7 @@ impl Scheduler for Null {
         let from = cx.vcpu(vcpu).pcpu;
         let to = self.next_pcpu(cx, vcpu, from);
         if to == from {
-            // Nobody who stays is bound or set free by that, and who waits goes on waiting.
+            // Nobody who stays is bound or set free by that, and who waits continues waiting.
             return to;
         }
         if self.owner[from.index()] == Some(vcpu) {

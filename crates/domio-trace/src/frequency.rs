@@ -24,7 +24,7 @@ const AGREEMENT: f64 = 0.01;
 /// such counters, and traces that were converted.
 const NANOSECONDS: f64 = 0.001;
 
-/// What a trace tells of its clock.
+/// What a trace reports its clock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Frequency {
     /// Counts a second, to the nearest thousand.

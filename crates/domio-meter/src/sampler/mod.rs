@@ -43,11 +43,11 @@ pub(crate) const GRANT_TRANSFER: u32 = 0x0010_f003;
 /// [`Sampler::finish`] for the last one.
 ///
 /// The first interval starts at the first record. What a vcpu did when follows from its records as
-/// [`Track`] has it; what a record tells of the time before its interval is in
-/// [`IntervalSample::mending`]. Unlike xenbaked, which closes a domain's
-/// books only when something happens to it, states count up to the edge of the interval; unlike
-/// XenMon's logs, a wake-up counts for its domain whichever pcpu recorded it.
-/// [`Baked`](crate::Baked) makes xenbaked's figures.
+/// [`Track`] has it; what a record reports the time before its interval is in
+/// [`IntervalSample::mending`]. Unlike xenbaked, which closes a domain's books only when something
+/// happens to it, states count up to the edge of the interval; unlike XenMon's logs, a wake-up
+/// counts for its domain whichever pcpu recorded it. [`Baked`](crate::Baked) makes xenbaked's
+/// figures.
 ///
 /// Memory is constant but for some 200 bytes a vcpu and a pcpu that it ran on within an interval.
 #[derive(Debug)]
@@ -262,7 +262,7 @@ impl Sampler {
         self.turned(slot, (at, pcpu), [old, new], &passed);
     }
 
-    /// The vcpu of `record` goes on, of which nothing else is known.
+    /// The vcpu of `record` continues, of which nothing else is known.
     #[cold]
     fn goes_on(&mut self, names: &Names, record: &Record) {
         let (at, pcpu) = (record.at.as_nanos(), record.pcpu);
@@ -298,7 +298,7 @@ impl Sampler {
         vcpu.here.add_time(passed.state, length);
     }
 
-    /// A record tells of the time before the interval, which begins at `start`, something else than
+    /// A record reports the time before the interval, which begins at `start`, something else than
     /// samples have.
     #[cold]
     fn mend(&mut self, slot: usize, pcpu: PcpuId, passed: &StayPassed, start: u64) {
@@ -397,7 +397,7 @@ impl Sampler {
         self.given[index] = (slice != u32::MAX).then_some((domain, slice));
     }
 
-    /// A run that only went on on the record's pcpu is over: since now, or since an unknown time
+    /// A run that only continued on the record's pcpu is over: since now, or since an unknown time
     /// before.
     #[cold]
     fn displace(&mut self, record: &Record, over: Over) {
@@ -490,7 +490,7 @@ impl Sampler {
         }
     }
 
-    /// Takes a record that tells of no runstate.
+    /// Takes a record that reports no runstate.
     fn note(&mut self, names: &Names, record: &Record) {
         match record.kind() {
             Some(Kind::InfNext) => {

@@ -262,6 +262,6 @@ fn without_samples_and_without_packets_it_says_so() {
     untold.short.traffic.clear();
     empty.push(untold);
     let shown = text(&empty);
-    assert!(shown.contains("tells of no packets"), "{shown}");
+    assert!(shown.contains("the trace has no packets"), "{shown}");
     assert!(!shown.contains("by packets"), "{shown}");
 }

@@ -81,13 +81,13 @@ pub fn lines(changes: &[&Gain]) -> Vec<(Option<bool>, String)> {
         }
     }
     let rest = match (felt.is_empty(), unfelt) {
-        (true, 0) => Some("nobody gains and nobody pays".to_owned()),
+        (true, 0) => Some("no domain gains or pays".to_owned()),
         (true, n) => Some(format!(
-            "nobody gains or pays what anybody feels; {}",
-            below(n)
+            "no domain gains or pays noticeably; {}",
+            below(n, "")
         )),
         (false, 0) => None,
-        (false, n) => Some(format!("besides, {}", below(n))),
+        (false, n) => Some(below(n, "further ")),
     };
     lines.extend(rest.map(|rest| (None, rest)));
     lines
@@ -101,11 +101,12 @@ pub fn side(gains: bool) -> &'static str {
     }
 }
 
-fn below(count: usize) -> String {
-    match count {
-        1 => "1 difference is too small to be felt".to_owned(),
-        _ => format!("{count} differences are too small to be felt"),
-    }
+fn below(count: usize, further: &str) -> String {
+    let (differences, are) = match count {
+        1 => ("difference", "is"),
+        _ => ("differences", "are"),
+    };
+    format!("{count} {further}{differences} {are} below the reporting threshold")
 }
 
 /// The first change of each domain to either side.

@@ -63,7 +63,7 @@ impl Credit {
         Some(cx.now() + self.settings.tick)
     }
 
-    /// What a tick of `pcpu` does besides what its vcpu is subject to.
+    /// What a tick of `pcpu` does in addition to what its vcpu is subject to.
     #[inline(never)]
     fn end_tick(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) -> Option<Instant> {
         if !self.rules.accounting_timer {

@@ -14,7 +14,7 @@ pub(super) fn in_32_bits(credit: i64) -> i64 {
 }
 
 impl Vcpu {
-    /// Debits it for `time`, in a run queue whose heaviest vcpu has `max_weight`; `ends` tells that
+    /// Debits it for `time`, in a run queue whose heaviest vcpu has `max_weight`; `ends` says that
     /// there is a least credit.
     #[inline]
     fn pay(&mut self, max_weight: u32, time: i64, ends: bool) {
@@ -102,7 +102,7 @@ impl Credit2 {
         }
     }
 
-    /// How long `next` runs on `pcpu`; `goes_on` tells that it ran until now.
+    /// How long `next` runs on `pcpu`; `goes_on` says that it ran until now.
     #[inline]
     pub(super) fn slice(&self, cx: &Cx<'_>, pcpu: PcpuId, next: VcpuId, goes_on: bool) -> Duration {
         let runq = &self.runqs[self.runq_of(pcpu)];

@@ -92,7 +92,7 @@ impl Sedf {
     }
 
     /// Brings `vcpu` into the utilisation queue or out of it after a change of its flag. A turn
-    /// that has begun goes on.
+    /// that has begun continues.
     pub(super) fn check_extra(&mut self, vcpu: VcpuId) {
         let v = &self.vcpus[vcpu.index()];
         let (is_in, aware) = (v.is_in(Queue::Utilisation), v.has(flag::AWARE));

@@ -1,4 +1,4 @@
-//! The scheduler pass: reservations, and what the queues look like when time has gone on
+//! The scheduler pass: reservations, and what the queues look like when time has continued
 //! (xen-spec 2, "Pass", "leave-EDF", "update queues").
 
 use super::state::{NIL, Queue, flag};

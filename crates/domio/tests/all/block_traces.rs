@@ -71,7 +71,7 @@ fn a_recording_tells_elevator_and_device_and_a_replay_tells_the_parts_of_the_dev
     assert!(told["ended"].as_u64().unwrap() > 100);
     assert_eq!(told["waiters"][0]["device"], Value::Null);
     let text = printed(&folder, &["explain", &file]);
-    assert!(text.contains("What the trace does not tell"), "{text}");
+    assert!(text.contains("What the trace does not record"), "{text}");
     let on_disk = [
         "explain",
         &file,

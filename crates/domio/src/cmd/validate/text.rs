@@ -119,7 +119,11 @@ fn counts(agreements: &[Agreement]) -> String {
     let counts = [
         count(Judgement::Agrees, "agrees", "agree"),
         count(Judgement::Differs, "differs", "differ"),
-        count(Judgement::CannotTell, "cannot be told", "cannot be told"),
+        count(
+            Judgement::CannotTell,
+            "cannot be decided",
+            "cannot be decided",
+        ),
         count(Judgement::NotJudged, "is not judged", "are not judged"),
     ];
     written::names(counts.into_iter().flatten())

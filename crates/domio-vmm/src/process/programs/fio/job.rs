@@ -91,7 +91,7 @@ struct Draft {
     mix: u32,
     /// Whether both ways are wanted.
     mixed: bool,
-    /// Percent of the size that are read and written in all, where it is given so.
+    /// Percent of the size that are read and written altogether, where it is given so.
     io_percent: Option<u32>,
     /// Rates of reads and of writes: bytes a second, calls a second.
     rates: [Rates; 2],
