@@ -232,9 +232,9 @@ fn vcpus_and_help_come_and_go() {
     assert!(text(&screen).contains(">web") && text(&screen).contains("vcpu 1"));
     press(&mut screen, &[Action::Open, Action::Help]);
     assert!(!text(&screen).contains("vcpu 1"));
-    assert!(text(&screen).contains("stand still, or go on"));
+    assert!(text(&screen).contains("pause, or continue"));
     press(&mut screen, &[Action::Close]);
-    assert!(!text(&screen).contains("stand still, or go on"));
+    assert!(!text(&screen).contains("pause, or continue"));
     assert!(!screen.act(Action::Quit));
 }
 

@@ -251,16 +251,13 @@ mod tests {
              \x20 gains  web: wake to run, p95 10 -> 1 ms (-9.00 ± 0.10 ms, -90 %)\n\
              \x20 pays   web: wake to run, p95 10 -> 11.5 ms (+1.50 ± 0.10 ms, +15 %)\n\
              null against credit:\n\
-             \x20 nobody gains and nobody pays\n"
+             \x20 no domain gains or pays\n"
         );
         let told = findings(&labels, &changes);
         let first = "sedf against credit: pays hog: wake to run, p95 10 -> 30 ms \
                      (+20.00 ± 0.10 ms, 3 times as much)";
         assert_eq!((&*told[0].text, told[0].tone), (first, Tone::Bad));
-        assert_eq!(
-            told[3].text,
-            "null against credit: nobody gains and nobody pays"
-        );
+        assert_eq!(told[3].text, "null against credit: no domain gains or pays");
         let one = render(&labels[..2], &[change("sedf", "web", 1_000.0, false)]);
         assert!(
             one.contains("may be chance") && one.contains("(-9 ms, -90 %)"),
@@ -299,11 +296,11 @@ mod tests {
         assert_eq!(
             render(&labels, std::slice::from_ref(&unfelt)),
             "sedf against credit:\n\
-             \x20 nobody gains or pays what anybody feels; 1 difference is too small to be felt\n"
+             \x20 no domain gains or pays noticeably; 1 difference is below the reporting threshold\n"
         );
         let hog = change("sedf", "hog", 30_000.0, true);
         let text = render(&labels, &[hog, unfelt.clone(), unfelt]);
-        let end = "  besides, 2 differences are too small to be felt\n";
+        let end = "  2 further differences are below the reporting threshold\n";
         assert!(text.ends_with(end) && !text.contains("web"), "{text}");
     }
 

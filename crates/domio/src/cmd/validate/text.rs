@@ -292,7 +292,7 @@ mod tests {
                    burn7: cannot tell whether it agrees: no figure has limits that mean \
                    something\n";
         assert!(text.ends_with(end), "{text}");
-        let first = "0 of 1 recordings agree, and of 1 nobody can tell\n";
+        let first = "0 of 1 recordings agree, and 1 cannot be decided\n";
         assert!(text.starts_with(first), "{text}");
     }
 
