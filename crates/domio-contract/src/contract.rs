@@ -59,7 +59,7 @@ pub enum Stop {
     Tickled,
 }
 
-/// Who ran until this pass.
+/// The vcpu that ran until this pass.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Prev {
     /// The vcpu, `None` when the pcpu idled.
@@ -507,11 +507,10 @@ pub trait Scheduler: Send {
     /// execute, the current ones among them.
     ///
     /// `state` is what is in the books then, in rows as [`Scheduler::state`] tells them: what no
-    /// row
-    /// has stays as it is. Times at which timers are to expire can be among the values, although
-    /// these are the host's and not told. Without a row the policy takes everybody for whoever they
-    /// seem to be. Hosts with pools, or with core scheduling, have no state to hand on. Default:
-    /// whoever is runnable wakes now.
+    /// row has stays as it is. Times at which timers are to expire can be among the values,
+    /// although these are the host's and not told. Without a row the policy takes everybody for
+    /// whoever they seem to be. Hosts with pools, or with core scheduling, have no state to hand
+    /// on. Default: the vcpu that is runnable wakes now.
     fn resume(&mut self, cx: &mut Cx<'_>, runnable: &[VcpuId], state: &StateRows) {
         let _ = state;
         for &vcpu in runnable {

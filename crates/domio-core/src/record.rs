@@ -345,7 +345,7 @@ impl Record {
         }
     }
 
-    /// Who runs next by a [`Kind::Switch`] or [`Kind::SwitchOnly`]; `None` for others.
+    /// The vcpu that runs next by a [`Kind::Switch`] or [`Kind::SwitchOnly`]; `None` for others.
     #[inline]
     pub const fn next(&self) -> Option<ActorId> {
         match self.kind() {
@@ -355,8 +355,8 @@ impl Record {
         }
     }
 
-    /// The same [`Kind::Switch`] or [`Kind::SwitchOnly`] with `next` as who runs next; others as
-    /// they are.
+    /// The same [`Kind::Switch`] or [`Kind::SwitchOnly`] with `next` as the vcpu that runs next;
+    /// others as they are.
     #[must_use]
     pub const fn with_next(mut self, next: ActorId) -> Self {
         match self.kind() {

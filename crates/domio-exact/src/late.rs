@@ -26,7 +26,7 @@ pub struct Late {
     pub due: Instant,
     /// When it came.
     pub came: Instant,
-    /// Who ran.
+    /// The vcpu that ran.
     pub current: VcpuName,
     /// Since when.
     pub since: Instant,

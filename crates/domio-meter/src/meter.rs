@@ -415,7 +415,8 @@ impl Sink for Meter {
                 }
                 self.ignored_records += u64::from(changes[0].is_none());
             }
-            // Whoever has a pcpu to itself may have no other record for as long as the trace lasts.
+            // The vcpu that has a pcpu to itself may have no other record for as long as the trace
+            // lasts.
             Kind::Continue if goes_on => self.goes_on(names, at, record.pcpu, record.actor),
             Kind::Lost => {
                 self.lost_records += u64::from(record.words[0]);

@@ -38,7 +38,7 @@ impl Told {
     }
 
     /// Whether a trace reports runstates, or has no record at all. Where somebody continued and
-    /// nobody was switched, all is told: whoever has a pcpu to itself has no other record.
+    /// nobody was switched, all is told: the vcpu that has a pcpu to itself has no other record.
     pub fn all(&self) -> bool {
         !self.records || self.runstates || self.went_on && !self.switched
     }

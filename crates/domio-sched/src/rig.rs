@@ -54,7 +54,7 @@ pub(crate) struct Rig<S> {
     pub pending: CpuSet,
     /// Pcpus tickled since [`Rig::tickled`] was last asked.
     tickled: CpuSet,
-    /// Switches of the first pcpu: microseconds, and who runs from then on.
+    /// Switches of the first pcpu: microseconds, and the vcpu that runs from then on.
     pub switches: Vec<(u64, Option<VcpuId>)>,
     /// Passes of the first pcpu, in microseconds.
     pub passes: Vec<u64>,

@@ -1,6 +1,6 @@
 //! How fast the time stamp counter of a xentrace file counts.
 //!
-//! Xentrace files hold counts, and do not say how many make a second. They tell it all the same:
+//! Xentrace files hold counts, and do not say how many make a second. They tell it in any case:
 //! when a pcpu switches, SWITCH_INFPREV says for how many nanoseconds the vcpu has run, and the
 //! counter says how many counts ago the pcpu switched before (xen-spec 7.2). The median over many
 //! runs is the frequency.

@@ -368,7 +368,7 @@ impl Track {
         let first = ground.tells(pcpu);
         let elsewhere = self.standing == Standing::Known && self.pcpu != pcpu;
         let passed = match self.standing {
-            // Whoever was there before has left, and it came without a record.
+            // The vcpu that was there before has left, and it came without a record.
             Standing::Unheard if !first => StayPassed {
                 from: at,
                 known: at,

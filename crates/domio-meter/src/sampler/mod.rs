@@ -61,7 +61,7 @@ pub struct Sampler {
     ground: Ground,
     going_on: GoingOn,
     stays: Stays,
-    /// Slices that were given on each pcpu and belong to whoever comes next, with his domain.
+    /// Slices that were given on each pcpu and belong to the vcpu that comes next, with his domain.
     given: Vec<Option<(DomainId, u32)>>,
     taken: Taken,
     tells: Tells,
@@ -387,8 +387,8 @@ impl Sampler {
         }
     }
 
-    /// Whoever comes to `pcpu` next has a slice, if he is of `domain`: before Xen 4.8 the record of
-    /// it names no vcpu.
+    /// The vcpu that comes to `pcpu` next has a slice, if he is of `domain`: before Xen 4.8 the
+    /// record of it names no vcpu.
     fn give(&mut self, pcpu: PcpuId, domain: DomainId, slice: u32) {
         let index = pcpu.index();
         if self.given.len() <= index {

@@ -121,7 +121,7 @@ pub struct GuestTraffic {
 /// A stay of a vcpu in a run queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct QueueWait {
-    /// Who waited.
+    /// The vcpu that waited.
     pub vcpu: VcpuName,
     /// The pcpu that it got in the end, or ran on last.
     pub pcpu: PcpuId,
@@ -131,8 +131,8 @@ pub struct QueueWait {
     pub length: u64,
     /// Whether it continues at the end of the interval.
     pub goes_on: bool,
-    /// Who ran on that pcpu for most of the time, and for how much of it, in nanoseconds; the idle
-    /// vcpu if nobody did. `None` where nothing is known.
+    /// The vcpu that ran on that pcpu for most of the time, and for how much of it, in nanoseconds;
+    /// the idle vcpu if nobody did. `None` where nothing is known.
     pub behind: Option<(VcpuName, u64)>,
 }
 

@@ -296,7 +296,8 @@ mod tests {
         assert_eq!(
             render(&labels, std::slice::from_ref(&unfelt)),
             "sedf against credit:\n\
-             \x20 no domain gains or pays noticeably; 1 difference is below the reporting threshold\n"
+             \x20 no domain gains or pays noticeably; 1 difference is below the reporting \
+             threshold\n"
         );
         let hog = change("sedf", "hog", 30_000.0, true);
         let text = render(&labels, &[hog, unfelt.clone(), unfelt]);

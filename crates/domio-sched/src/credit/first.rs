@@ -67,7 +67,7 @@ struct Domain {
     placed_last: Option<VcpuId>,
 }
 
-/// Who waits in a queue; `None` is the idle vcpu, which waits while another one runs.
+/// The vcpu that waits in a queue; `None` is the idle vcpu, which waits while another one runs.
 type Waiter = Option<VcpuId>;
 
 #[derive(Clone, Debug, Default)]

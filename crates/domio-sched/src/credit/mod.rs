@@ -2,9 +2,9 @@
 //!
 //! A vcpu has credit. Running costs 10 credits a millisecond; every 30 ms the active vcpus get the
 //! host's credit in proportion to the weights of their domains. Whoever has credit left is UNDER
-//! and runs before those who are OVER; whoever wakes while UNDER is BOOSTed, and preempts both
-//! until a tick finds it running. Each pcpu has a run queue, and takes work from the others when
-//! it has none with credit of its own.
+//! and runs before those who are OVER; the vcpu that wakes while UNDER is BOOSTed, and preempts
+//! both until a tick finds it running. Each pcpu has a run queue, and takes work from the others
+//! when it has none with credit of its own.
 //!
 //! One implementation serves every release from 3.0.4 on: [`rules`] says what changed and when. The
 //! first one has a page of its own, `first`. The pages follow xen-spec section 3; names are Xen's

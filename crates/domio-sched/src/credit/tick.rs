@@ -1,4 +1,4 @@
-//! The tick: debit of who runs, and what else becomes of it (xen-spec 3.1 "Tick", 3.4).
+//! The tick: debit of the vcpu that runs, and what else becomes of it (xen-spec 3.1 "Tick", 3.4).
 
 use super::params::{CREDITS_PER_MS, CREDITS_PER_TICK};
 use super::rules::Debit;

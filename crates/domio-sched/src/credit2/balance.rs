@@ -147,7 +147,7 @@ impl Credit2 {
             v.target = to as u16;
             v.set(flag::REQUESTED);
             if vcpu == next {
-                // Xen flags it and switches to it all the same.
+                // Xen flags it and switches to it in any case.
                 v.set(flag::MARKED);
             } else {
                 cx.migrate(vcpu);

@@ -67,8 +67,8 @@ impl Credit2 {
         );
     }
 
-    /// The credit of all is used up: everyone in `runq` gets as much again. `next` is who runs next
-    /// on the pcpu that found out.
+    /// The credit of all is used up: everyone in `runq` gets as much again. `next` is the vcpu that
+    /// runs next on the pcpu that found out.
     ///
     /// The order of those that wait stays the same but for the clipping, and the list as it is.
     #[inline(never)]

@@ -2,9 +2,9 @@
 //! 4.20 (2025).
 //!
 //! Pcpus share run queues, one for each socket by default. A vcpu burns credit while it runs, the
-//! faster the less weight it has, and whoever waits with most credit runs next. When the credit of
-//! all is used up, everyone gets the same amount again. Run queues are balanced by their average
-//! load; caps are kept by budgets of 10 ms.
+//! faster the less weight it has, and the vcpu that waits with most credit runs next. When the
+//! credit of all is used up, everyone gets the same amount again. Run queues are balanced by their
+//! average load; caps are kept by budgets of 10 ms.
 //!
 //! The pages follow xen-spec section 4.1; names are Xen's where it has one.
 //!

@@ -207,7 +207,8 @@ impl Rtds {
         self.refilled = refilled;
     }
 
-    /// Who runs next on `pcpu`, left in its queue; `current` is who ran and could continue.
+    /// The vcpu that runs next on `pcpu`, left in its queue; `current` is the vcpu that ran and
+    /// could continue.
     fn next(&self, cx: &Cx<'_>, pcpu: PcpuId, current: Option<VcpuId>) -> Option<VcpuId> {
         let mut waiting = self.waiting.iter().copied();
         let first = waiting.find(|v| cx.may_run_on(*v, pcpu));

@@ -27,8 +27,8 @@ fn utilisation_score(v: &Vcpu) -> i64 {
 }
 
 impl Sedf {
-    /// Who runs on `pcpu`, where nobody's period lasts and the next one begins in `until`, and for
-    /// how long.
+    /// The vcpu that runs on `pcpu`, where nobody's period lasts and the next one begins in
+    /// `until`, and for how long.
     pub(super) fn choose_extra(
         &mut self,
         cx: &mut Cx<'_>,

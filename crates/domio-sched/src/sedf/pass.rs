@@ -119,7 +119,7 @@ impl Sedf {
         true
     }
 
-    /// Who runs on `pcpu`, whose queues are up to date, and for how long.
+    /// The vcpu that runs on `pcpu`, whose queues are up to date, and for how long.
     pub(super) fn choose(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) -> Pick {
         let now = ns(cx.now());
         let [mut head, waits] = [Queue::Run, Queue::Wait].map(|q| self.pcpus[pcpu.index()].head(q));
@@ -144,7 +144,7 @@ impl Sedf {
             (None, IDLE_SLICE)
         };
         let length = match length {
-            // Who comes with a negative slice gets a turn of this length, as in Xen.
+            // The vcpu that comes with a negative slice gets a turn of this length, as in Xen.
             ..0 => EXTRA_QUANTUM,
             // Nothing is left when an operator has just cut the slice, or when a vcpu that reserves
             // nothing is behind by whole periods. Xen sets a timer that has expired already then.
