@@ -194,7 +194,7 @@ impl Meter {
         true
     }
 
-    /// `actor` has no runstate record so far and goes on on `pcpu`.
+    /// `actor` has no runstate record so far and continues on `pcpu`.
     fn goes_on(&mut self, names: &Names, at: u64, pcpu: PcpuId, actor: ActorId) {
         let slot = actor.index();
         if slot >= self.books.len() && !self.make_books(names, slot) {
@@ -218,7 +218,7 @@ impl Meter {
         }
     }
 
-    /// A run that only went on on `pcpu` is over: since `at`, or since an unknown time before.
+    /// A run that only continued on `pcpu` is over: since `at`, or since an unknown time before.
     #[cold]
     fn displace(&mut self, at: u64, pcpu: PcpuId, over: Over) {
         let slot = over.actor.index();
@@ -255,7 +255,7 @@ impl Meter {
         self.ignored_records += u64::from(!taken);
     }
 
-    /// Takes a record that tells of no runstate: what its declaration says.
+    /// Takes a record that reports no runstate: what its declaration says.
     fn declared(&mut self, names: &Names, record: &Record) {
         let Some(declared) = names.declared(record) else {
             self.undeclared.see(names, record);
@@ -355,7 +355,7 @@ impl Meter {
         let (first, _) = self.ground.span().unwrap_or_default();
         let runstates = self.told.all();
         if !runstates {
-            // What the records that somebody goes on tell is not half of it.
+            // What the records that somebody continues tell is not half of it.
             self.books.clear();
             self.pcpus.clear();
         }
@@ -430,7 +430,8 @@ impl Sink for Meter {
                 }
                 self.ignored_records += u64::from(changes[0].is_none());
             }
-            // Whoever has a pcpu to itself may have no other record for as long as the trace lasts.
+            // The vcpu that has a pcpu to itself may have no other record for as long as the trace
+            // lasts.
             Kind::Continue if goes_on => self.goes_on(names, at, record.pcpu, record.actor),
             Kind::Lost => {
                 self.lost_records += u64::from(record.words[0]);

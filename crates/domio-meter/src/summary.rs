@@ -13,8 +13,8 @@ pub struct Summary {
     pub start: Instant,
     /// Last record, or the end given.
     pub end: Instant,
-    /// Whether the trace tells of runstates, or has no record at all. Without runstates there are
-    /// no figures of vcpus and pcpus.
+    /// Whether the trace reports runstates, or has no record at all. Without runstates there are no
+    /// figures of vcpus and pcpus.
     pub runstates: bool,
     /// Records seen, of all kinds.
     pub records: u64,
@@ -106,7 +106,7 @@ rows! {
         pub idle: u64 = sum("idle_ns", "ns").for_programs();
         /// Context switches to another vcpu, idle or not.
         pub switches: u64 = count("switches").for_programs();
-        /// Boosts of vcpus in its run queue; nothing where records tell of none on any.
+        /// Boosts of vcpus in its run queue; nothing where records report none on any.
         pub boosts: Option<u64> = count("boosts").for_programs();
     }
 }

@@ -65,7 +65,7 @@ pub struct CsvIntervals<W: Write> {
     names: Names,
 }
 
-/// Bytes that are written at once.
+/// Bytes that are written at a time.
 const AT_ONCE: usize = 1 << 16;
 
 /// A CSV file that keeps its first error. It is the same for every output, and compiled here.

@@ -7,7 +7,7 @@ use std::fmt;
 /// within the range of the simulations' figures, made wider by the limit.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct AgreementLimits {
-    /// Share, in points of percent of a pcpu, on one pcpu.
+    /// Share, in percentage points of a pcpu, on one pcpu.
     pub share_points: f64,
     /// The same on several pcpus, which the emulator runs in turn. Of other figures no limit is
     /// known there: no such host was recorded twice.

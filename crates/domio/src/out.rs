@@ -102,7 +102,7 @@ pub fn csv(tables: &[Table]) -> anyhow::Result<()> {
     text(&file::csv(tables))
 }
 
-/// Tells something on standard error. A standard error that is gone is nobody's loss.
+/// Prints something on standard error. A standard error that is gone is nobody's loss.
 pub fn message(text: &str) {
     let mut out = anstream::stderr().lock();
     let _ = writeln!(out, "{text}");
@@ -116,7 +116,7 @@ pub fn set_quiet(quiet: bool) {
     let _ = QUIET.set(quiet);
 }
 
-/// Tells something on standard error that is good to know, unless `--quiet` says otherwise.
+/// Prints something on standard error that is good to know, unless `--quiet` says otherwise.
 pub fn notice(text: &str) {
     remark(&format!("notice: {text}"));
 }

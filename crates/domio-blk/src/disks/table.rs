@@ -31,9 +31,9 @@ static DISK: KeySection = KeySection::plain(
 
 keys! {
     struct DiskKeys {
-        "kind" = word_text(Words::Of(&KINDS)), Need::Required, "What is behind it.";
+        "kind" = word_text(Words::Of(&KINDS)), Need::Required, "The kind of disk.";
         name: String = name(), Need::Optional("`xvda`, `xvdb` and so on"),
-            "What the domain calls it; workloads name it where the domain has several.";
+            "Name in the domain; workloads use it where the domain has several disks.";
     }
 }
 

@@ -44,11 +44,11 @@ pub(crate) const GRANT_TRANSFER: u32 = 0x0010_f003;
 /// [`Sampler::finish`] for the last one.
 ///
 /// The first interval starts at the first record. What a vcpu did when follows from its records as
-/// [`Track`] has it; what a record tells of the time before its interval is in
-/// [`IntervalSample::mending`]. Unlike xenbaked, which closes a domain's
-/// books only when something happens to it, states count up to the edge of the interval; unlike
-/// XenMon's logs, a wake-up counts for its domain whichever pcpu recorded it.
-/// [`Baked`](crate::Baked) makes xenbaked's figures.
+/// [`Track`] has it; what a record reports the time before its interval is in
+/// [`IntervalSample::mending`]. Unlike xenbaked, which closes a domain's books only when something
+/// happens to it, states count up to the edge of the interval; unlike XenMon's logs, a wake-up
+/// counts for its domain whichever pcpu recorded it. [`Baked`](crate::Baked) makes xenbaked's
+/// figures.
 ///
 /// Memory is constant but for some 200 bytes a vcpu and a pcpu that it ran on within an interval.
 #[derive(Debug)]
@@ -62,7 +62,7 @@ pub struct Sampler {
     ground: Ground,
     going_on: GoingOn,
     stays: Stays,
-    /// Slices that were given on each pcpu and belong to whoever comes next, with his domain.
+    /// Slices that were given on each pcpu and belong to the vcpu that comes next, with his domain.
     given: Vec<Option<(DomainId, u32)>>,
     taken: Taken,
     tells: Tells,
@@ -281,7 +281,7 @@ impl Sampler {
         self.turned(slot, (at, pcpu), [old, new], &passed);
     }
 
-    /// The vcpu of `record` goes on, of which nothing else is known.
+    /// The vcpu of `record` continues, of which nothing else is known.
     #[cold]
     fn goes_on(&mut self, names: &Names, record: &Record) {
         let (at, pcpu) = (record.at.as_nanos(), record.pcpu);
@@ -320,7 +320,7 @@ impl Sampler {
         vcpu.here.parked = vcpu.here.parked.saturating_add(held);
     }
 
-    /// A record tells of the time before the interval, which begins at `start`, something else than
+    /// A record reports the time before the interval, which begins at `start`, something else than
     /// samples have.
     #[cold]
     fn mend(&mut self, slot: usize, pcpu: PcpuId, passed: &StayPassed, start: u64) {
@@ -408,8 +408,8 @@ impl Sampler {
         }
     }
 
-    /// Whoever comes to `pcpu` next has a slice, if he is of `domain`: before Xen 4.8 the record of
-    /// it names no vcpu.
+    /// The vcpu that comes to `pcpu` next has a slice, if he is of `domain`: before Xen 4.8 the
+    /// record of it names no vcpu.
     fn give(&mut self, pcpu: PcpuId, domain: DomainId, slice: u32) {
         let index = pcpu.index();
         if self.given.len() <= index {
@@ -418,7 +418,7 @@ impl Sampler {
         self.given[index] = (slice != u32::MAX).then_some((domain, slice));
     }
 
-    /// A run that only went on on the record's pcpu is over: since now, or since an unknown time
+    /// A run that only continued on the record's pcpu is over: since now, or since an unknown time
     /// before.
     #[cold]
     fn displace(&mut self, record: &Record, over: Over) {
@@ -508,7 +508,7 @@ impl Sampler {
         }
     }
 
-    /// Takes a record that tells of no runstate.
+    /// Takes a record that reports no runstate.
     fn note(&mut self, names: &Names, record: &Record) {
         match record.kind() {
             Some(Kind::InfNext) => {

@@ -58,7 +58,7 @@ pub fn draw(frame: &mut Frame<'_>, screen: &Screen) {
         None => {
             let told = match (&screen.note, screen.ended) {
                 (Some(note), _) => note.clone(),
-                (None, true) => "the trace is over, and tells of no runstate".to_owned(),
+                (None, true) => "the trace is over, and has no runstates".to_owned(),
                 (None, false) => "waiting for the first sample".to_owned(),
             };
             let told = Paragraph::new(told).wrap(ratatui::widgets::Wrap { trim: true });

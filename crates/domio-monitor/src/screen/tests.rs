@@ -232,9 +232,9 @@ fn vcpus_and_help_come_and_go() {
     assert!(text(&screen).contains(">web") && text(&screen).contains("vcpu 1"));
     press(&mut screen, &[Action::Open, Action::Help]);
     assert!(!text(&screen).contains("vcpu 1"));
-    assert!(text(&screen).contains("stand still, or go on"));
+    assert!(text(&screen).contains("pause, or continue"));
     press(&mut screen, &[Action::Close]);
-    assert!(!text(&screen).contains("stand still, or go on"));
+    assert!(!text(&screen).contains("pause, or continue"));
     assert!(!screen.act(Action::Quit));
 }
 
@@ -262,6 +262,6 @@ fn without_samples_and_without_packets_it_says_so() {
     untold.short.traffic.clear();
     empty.push(untold);
     let shown = text(&empty);
-    assert!(shown.contains("tells of no packets"), "{shown}");
+    assert!(shown.contains("the trace has no packets"), "{shown}");
     assert!(!shown.contains("by packets"), "{shown}");
 }

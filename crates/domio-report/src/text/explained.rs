@@ -150,7 +150,7 @@ fn untold(explained: Explained<'_>, most: usize, view: &View) -> String {
     }
     let lines = untold.iter().take(most);
     let lines = lines.map(|said| view.item("", &format!("{said}.")));
-    let title = "What the trace does not tell:\n".to_owned();
+    let title = "What the trace does not show:\n".to_owned();
     lines.fold(title, |text, line| text + &line)
 }
 

@@ -81,13 +81,13 @@ pub fn lines(changes: &[&Gain]) -> Vec<(Option<bool>, String)> {
         }
     }
     let rest = match (felt.is_empty(), unfelt) {
-        (true, 0) => Some("nobody gains and nobody pays".to_owned()),
+        (true, 0) => Some("no domain gains or pays".to_owned()),
         (true, n) => Some(format!(
-            "nobody gains or pays what anybody feels; {}",
-            below(n)
+            "no domain gains or pays noticeably; {}",
+            below(n, "")
         )),
         (false, 0) => None,
-        (false, n) => Some(format!("besides, {}", below(n))),
+        (false, n) => Some(below(n, "further ")),
     };
     lines.extend(rest.map(|rest| (None, rest)));
     lines
@@ -101,11 +101,12 @@ pub fn side(gains: bool) -> &'static str {
     }
 }
 
-fn below(count: usize) -> String {
-    match count {
-        1 => "1 difference is too small to be felt".to_owned(),
-        _ => format!("{count} differences are too small to be felt"),
-    }
+fn below(count: usize, further: &str) -> String {
+    let (differences, are) = match count {
+        1 => ("difference", "is"),
+        _ => ("differences", "are"),
+    };
+    format!("{count} {further}{differences} {are} below the reporting threshold")
 }
 
 /// The first change of each domain to either side.
@@ -235,16 +236,13 @@ mod tests {
              \x20 gains  web: wake to run, p95 10 -> 1 ms (-9.00 ± 0.10 ms, -90 %)\n\
              \x20 pays   web: wake to run, p95 10 -> 11.5 ms (+1.50 ± 0.10 ms, +15 %)\n\
              null against credit:\n\
-             \x20 nobody gains and nobody pays\n"
+             \x20 no domain gains or pays\n"
         );
         let told = findings(&labels, &changes);
         let first = "sedf against credit: pays hog: wake to run, p95 10 -> 30 ms \
                      (+20.00 ± 0.10 ms, 3 times as much)";
         assert_eq!((&*told[0].text, told[0].tone), (first, Tone::Bad));
-        assert_eq!(
-            told[3].text,
-            "null against credit: nobody gains and nobody pays"
-        );
+        assert_eq!(told[3].text, "null against credit: no domain gains or pays");
         let one = render(&labels[..2], &[change("sedf", "web", 1_000.0, false)]);
         assert!(
             one.contains("may be chance") && one.contains("(-9 ms, -90 %)"),
@@ -283,11 +281,12 @@ mod tests {
         assert_eq!(
             render(&labels, std::slice::from_ref(&unfelt)),
             "sedf against credit:\n\
-             \x20 nobody gains or pays what anybody feels; 1 difference is too small to be felt\n"
+             \x20 no domain gains or pays noticeably; 1 difference is below the reporting \
+             threshold\n"
         );
         let hog = change("sedf", "hog", 30_000.0, true);
         let text = render(&labels, &[hog, unfelt.clone(), unfelt]);
-        let end = "  besides, 2 differences are too small to be felt\n";
+        let end = "  2 further differences are below the reporting threshold\n";
         assert!(text.ends_with(end) && !text.contains("web"), "{text}");
     }
 

@@ -154,7 +154,7 @@ pub(super) fn extra(cx: &mut Cx<'_>, vcpu: VcpuId, queue: Queue, score: i64) {
     named(cx, EXTRA, vcpu, queue_number(queue), score as u32);
 }
 
-/// The turn of `vcpu` is over; `again` tells whether it waits for another one in `queue`.
+/// The turn of `vcpu` is over; `again` says whether it waits for another one in `queue`.
 #[inline]
 pub(super) fn extra_end(cx: &mut Cx<'_>, vcpu: VcpuId, queue: Queue, again: bool, score: i64) {
     let second = queue_number(queue) | u32::from(again) << 8;

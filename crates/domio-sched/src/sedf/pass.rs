@@ -1,4 +1,4 @@
-//! The scheduler pass: reservations, and what the queues look like when time has gone on
+//! The scheduler pass: reservations, and what the queues look like when time has continued
 //! (xen-spec 2, "Pass", "leave-EDF", "update queues").
 
 use super::state::{EXTRA_QUANTUM, NIL, Queue, flag};
@@ -136,7 +136,7 @@ impl Sedf {
         }
     }
 
-    /// Who runs on `pcpu`, whose queues are up to date, and for how long.
+    /// The vcpu that runs on `pcpu`, whose queues are up to date, and for how long.
     pub(super) fn choose(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) -> Pick {
         let now = ns(cx.now());
         let [mut head, waits] = [Queue::Run, Queue::Wait].map(|q| self.pcpus[pcpu.index()].head(q));
@@ -161,7 +161,7 @@ impl Sedf {
             (None, IDLE_SLICE)
         };
         let length = match length {
-            // Who comes with a negative slice gets a turn of this length, as in Xen.
+            // The vcpu that comes with a negative slice gets a turn of this length, as in Xen.
             ..0 => EXTRA_QUANTUM,
             // Nothing is left when an operator has just cut the slice, or when a vcpu that reserves
             // nothing is behind by whole periods. Xen sets a timer that has expired already then.

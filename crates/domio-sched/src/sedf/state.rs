@@ -39,7 +39,7 @@ pub(super) mod flag {
 /// The queues of a pcpu.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Queue {
-    /// Vcpus in a period of theirs, by deadline. Whoever runs by reservation stays in it.
+    /// Vcpus in a period of theirs, by deadline. The vcpu that runs by reservation stays in it.
     Run = 0,
     /// Vcpus whose next period is still to begin, by that time.
     Wait = 1,

@@ -1,4 +1,4 @@
-//! Instants: what records tell that the runstates do not show, with their fields.
+//! Instants: what records say that the runstates do not show, with their fields.
 
 use std::sync::Arc;
 

@@ -9,7 +9,7 @@
 //! | wake-up of a vcpu that sleeps | instant on the pcpu's track, with an arrow to the run |
 //! | way of an item, as a packet | arrow through the instants of its steps |
 //! | work of a driver domain for another | counter of the time so far, below the driver domain |
-//! | credit that a policy tells of | counter below the vcpu |
+//! | credit that a policy reports | counter below the vcpu |
 //! | items that wait in a ring, a driver domain or a device | counter below the guest |
 //! | vcpus in run queues | counter below the pcpus |
 //!
@@ -81,7 +81,7 @@ pub struct PerfettoWriter<W: Write> {
     packets: Packets,
 }
 
-/// Bytes that are written at once.
+/// Bytes that are written at a time.
 const AT_ONCE: usize = 1 << 16;
 
 /// Makes packets of records. Whatever takes them, this is compiled once, and optimised here.
@@ -492,7 +492,7 @@ impl Packets {
 }
 
 impl Packets {
-    /// What a record tells besides runstates.
+    /// What a record says in addition to runstates.
     fn tell(&mut self, names: &Names, record: &Record, declared: &Declared) {
         match record.kind() {
             Some(Kind::Wake) => {
@@ -531,7 +531,7 @@ const fn counter_track(count: u64) -> u64 {
     count << 3 | 4
 }
 
-/// Whether `record` tells what the runstates do not show: passes, and the pcpu that a policy would
+/// Whether `record` says what the runstates do not show: passes, and the pcpu that a policy would
 /// have, come by the thousand and show in where the vcpu runs.
 fn is_instant(record: &Record, declared: &Declared) -> bool {
     match record.kind() {

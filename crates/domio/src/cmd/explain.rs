@@ -41,8 +41,8 @@ pub fn run(args: &Explain, global: &Global) -> anyhow::Result<Status> {
     if args.drive.is_some() {
         let name = input::name(Path::new(&args.scenario));
         bail!(
-            "--drive is of a block trace, and {name} is none; name its format with --format if it \
-             is one all the same"
+            "--drive needs a block trace, and {name} is none; if it is a block trace, name its \
+             format with --format"
         );
     }
     let is_trace = is_trace(&args.scenario)?;
@@ -384,7 +384,7 @@ impl Told {
         let drawn = ReportData {
             name: format!("{} waits", self.name),
             title: self.title,
-            lead: "Who waited for whom, and why".to_owned(),
+            lead: "Which guests waited, behind whom, and why".to_owned(),
             provenance: self.provenance,
             sections,
             ..ReportData::default()

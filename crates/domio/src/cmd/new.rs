@@ -1,4 +1,4 @@
-//! `domio new`: a crate with a part of one's own, and domio with this part in it.
+//! `domio new`: a crate with a new part, and domio with this part in it.
 //!
 //! The source file of the crate is the one of a part that ships, with other names in it, so that
 //! whoever begins with the file begins with code that is tested. `templates/` has the rest, with

@@ -32,7 +32,7 @@ pub fn run(command: &args::Trace, global: &Global) -> anyhow::Result<Status> {
     }
 }
 
-/// Hands records on to a sink and watches whether they tell of runstates.
+/// Hands records on to a sink and watches whether they report runstates.
 struct Watched<S> {
     sink: S,
     told: Told,
@@ -213,7 +213,7 @@ fn requests(
     if writer.events() == 0 {
         let file = input::name(&args.input.file);
         out::message(&format!(
-            "warning: {file}: no requests of virtual disks are told; traces of simulated hosts \
+            "warning: {file}: there are no requests of virtual disks; traces of simulated hosts \
              with disks have them"
         ));
     }

@@ -71,7 +71,7 @@ fn a_recording_tells_elevator_and_device_and_a_replay_tells_the_parts_of_the_dev
     assert!(told["ended"].as_u64().unwrap() > 100);
     assert_eq!(told["waiters"][0]["device"], Value::Null);
     let text = printed(&folder, &["explain", &file]);
-    assert!(text.contains("What the trace does not tell"), "{text}");
+    assert!(text.contains("What the trace does not record"), "{text}");
     let on_disk = [
         "explain",
         &file,
@@ -93,7 +93,7 @@ fn a_recording_tells_elevator_and_device_and_a_replay_tells_the_parts_of_the_dev
     assert_eq!(seek(&on_flash), 0, "nothing moves in flash");
     let text = printed(&folder, &["explain", &file, "--drive", "nvme"]);
     assert!(
-        text.contains("rotation") && !text.contains("does not tell"),
+        text.contains("rotation") && !text.contains("does not record"),
         "{text}"
     );
 }
@@ -204,7 +204,7 @@ fn requests_of_simulated_guests_are_compared_with_recorded_ones() {
         .args(["trace", "convert", "b.domio", "--to", "csv-requests"])
         .assert();
     none.success()
-        .stderr(contains("no requests of virtual disks are told"));
+        .stderr(contains("there are no requests of virtual disks"));
 }
 
 #[test]
@@ -284,7 +284,7 @@ fn what_makes_no_sense_is_refused() {
     refuses(
         &folder,
         &["explain", "burn7", "--drive", "nvme"],
-        "--drive is of a block trace",
+        "--drive needs a block trace",
     );
     refuses(
         &folder,

@@ -134,11 +134,11 @@ const WITHOUT_EFFECT: &[(&[&str], &[&str])] = &[
     ),
     (
         &["mon", "burn7", "--speed", "1"],
-        &["--speed is of the terminal, of --log and of --json"],
+        &["--speed needs a terminal, --log or --json"],
     ),
     (
         &["mon", "burn7", "--interval", "500"],
-        &["--interval is of the lines of --log and --json"],
+        &["--interval needs --log or --json"],
     ),
     (
         &[

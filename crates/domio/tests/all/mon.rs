@@ -347,7 +347,7 @@ fn the_screen_hears_keys_and_quits() {
     terminal.shows("answering");
     assert!(!terminal.screen.screen().contents().contains("stand still"));
     terminal.press("h");
-    terminal.shows("stand still, or go on");
+    terminal.shows("pause, or continue");
     terminal.press("h");
     terminal.until("help gone", |screen| !screen.contains("stand still"));
     // Left, as terminals send it.

@@ -375,5 +375,5 @@ fn on_several_pcpus_nobody_can_tell_of_switches() {
         .success()
         .stdout(contains("1/s: no limit is known on several pcpus"))
         .stdout(contains("two: agrees; "))
-        .stdout(contains("cannot be told"));
+        .stdout(contains("cannot be decided"));
 }

@@ -98,7 +98,7 @@ const TEXTS: [(Why, [&str; 4]); 17] = [
             "over_credit",
             "over its credit",
             "it had used up its credit; vcpus with credit run first",
-            "more `weight`, or a `cap` for whoever ran meanwhile",
+            "more `weight`, or a `cap` for the vcpu that ran",
         ],
     ),
     (
@@ -107,7 +107,7 @@ const TEXTS: [(Why, [&str; 4]); 17] = [
             "boost_ahead",
             "boost ahead",
             "a vcpu that woke later ran first, with a boost",
-            "another policy; look who wakes so often",
+            "another policy; see which vcpu wakes so often",
         ],
     ),
     (

@@ -171,7 +171,7 @@ fn waited(names: &DomainNames, wait: &QueueWait) -> String {
         None => String::new(),
     };
     let goes_on = match wait.goes_on {
-        true => ", and goes on",
+        true => ", and lasts",
         false => "",
     };
     format!(

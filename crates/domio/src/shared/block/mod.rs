@@ -130,7 +130,7 @@ fn stream(path: &Path) -> anyhow::Result<Stream> {
     Ok(stream)
 }
 
-/// Tells what of the trace was left out.
+/// Says what of the trace was left out.
 fn warn(reader: &Reader, path: &Path) {
     let file = input::name(path);
     let damage = reader.damage();

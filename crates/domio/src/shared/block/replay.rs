@@ -23,7 +23,7 @@ use indicatif::ProgressBarIter;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Commands that the driver hands over at once, at most: SATA's 32 without the one that libata
+/// Commands that the driver hands over at a time, at most: SATA's 32 without the one that libata
 /// keeps. A drive may hold fewer.
 const DEPTH: u32 = 31;
 
@@ -88,7 +88,7 @@ fn run(
     Ok(())
 }
 
-/// Tells what was not replayed as it is in the trace.
+/// Says what was not replayed as it is in the trace.
 fn tell(left_out: &LeftOut, path: &Path) {
     let file = input::name(path);
     let notes = [
