@@ -179,7 +179,7 @@ static DEVICE: Template = Template {
         ("Tape", "@Type@"),
         (
             "//! A device that is neither a network nor a disk, and does not ship: all that it \
-             takes is this\n//! folder, and whoever adds the device to the parts.",
+             takes is this\n//! folder, and the program that adds the device to the parts.",
             "//! The device `@name@`. It begins as a tape, which is neither a network nor a disk.",
         ),
     ],

@@ -1,5 +1,5 @@
 //! A device that is neither a network nor a disk, and does not ship: all that it takes is this
-//! folder, and whoever adds the device to the parts.
+//! folder, and the program that adds the device to the parts.
 
 mod keys;
 mod test;

@@ -5,6 +5,7 @@ use super::FioConfig;
 use super::keys::{Other, other};
 use super::mix::BlockMix;
 use super::units::{percent_of, size, time};
+use super::words::{NUMBER, engine, flag, is_sync, number, percent};
 use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::String;
@@ -124,10 +125,6 @@ impl fmt::Display for FioProblem {
         write!(f, "line {}: {}", self.line, self.why)
     }
 }
-
-/// Engines that wait for each call, and those that keep several in flight.
-const WAITING: [&str; 5] = ["sync", "psync", "vsync", "pvsync", "pvsync2"];
-const IN_FLIGHT: [&str; 3] = ["libaio", "io_uring", "posixaio"];
 
 /// A job as far as it was read.
 #[derive(Clone, Copy)]
@@ -291,7 +288,6 @@ impl FioFile {
 type Set = Result<bool, &'static str>;
 
 const SIZE: &str = "a size, as 4096, 4k or 1g";
-const NUMBER: &str = "a whole number";
 const TIME: &str = "a time, as 30s, 100ms or 50us";
 
 impl Draft {
@@ -567,42 +563,5 @@ fn one_size(value: &str) -> Result<(u64, u64), &'static str> {
             "one size (bs): calls of any size of a range are not modelled; a mix of sizes \
                   (bssplit=4k/50:64k/50) comes nearest",
         ),
-    }
-}
-
-/// Whether each write is to end on the disk.
-fn is_sync(value: &str) -> Result<bool, &'static str> {
-    match value {
-        "" | "1" | "sync" | "dsync" => Ok(true),
-        "0" | "none" => Ok(false),
-        _ => Err("0, none, 1, sync or dsync"),
-    }
-}
-
-fn number(value: &str) -> Result<u32, &'static str> {
-    value.parse().map_err(|_| NUMBER)
-}
-
-fn percent(value: &str) -> Result<u32, &'static str> {
-    let percent = number(value).ok().filter(|percent| *percent <= 100);
-    percent.ok_or("a percentage from 0 to 100")
-}
-
-fn flag(value: &str) -> Result<bool, &'static str> {
-    match value {
-        "" | "1" => Ok(true),
-        "0" => Ok(false),
-        _ => Err("0 or 1"),
-    }
-}
-
-/// Whether the engine waits for each call.
-fn engine(value: &str) -> Result<bool, &'static str> {
-    if WAITING.contains(&value) {
-        return Ok(true);
-    }
-    match IN_FLIGHT.contains(&value) {
-        true => Ok(false),
-        false => Err("sync, psync, vsync, pvsync, pvsync2, libaio, io_uring or posixaio"),
     }
 }

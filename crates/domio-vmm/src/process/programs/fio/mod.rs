@@ -22,6 +22,7 @@ mod job;
 mod keys;
 mod mix;
 mod units;
+mod words;
 
 pub use job::{FioFile, FioJob, FioLeftOut, FioNote, FioProblem};
 pub use mix::BlockMix;
