@@ -231,8 +231,8 @@ impl Sides<'_> {
         let share = self.figure(id, Some(Widening::sum(points)), point, &|s, a| {
             Some(s.percent(a.running))
         });
-        // Shown without a limit: beside other guests parked time depends on when a period of the cap
-        // begins, and no recording of a cap was repeated.
+        // Shown without a limit: beside other guests parked time depends on when a period of the
+        // cap begins, and no recording of a cap was repeated.
         let parked = self.figure(id, None, point, &|s, _| {
             s.figure(s.domain(id)?, PARKED).or(Some(0.0))
         });

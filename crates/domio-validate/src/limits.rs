@@ -244,7 +244,7 @@ impl Compared {
         }
     }
 
-    /// A figure without a limit because no recording was repeated from which the limit would follow.
+    /// A figure without a limit, because no recording was repeated that would give one.
     pub(crate) fn not_repeated(self) -> Compared {
         Compared {
             why: self.why.map(|_| Doubt::NotRepeated),
