@@ -5,13 +5,12 @@
 //! [`memory`] finds out how much memory a case needs, [`hosts`] makes the hosts, [`cell`] runs
 //! those of papers ([`stream`], [`blocks`]), [`drive`] keeps a disk full, [`monitor`] makes samples
 //! of a trace, and [`plain`] is the loop that they are compared with. [`program`] runs the program
-//! that users get, on traces; its baseline is a [`hash`] of the same bytes.
+//! that users get, on traces; its baseline is the BLAKE2b of the same bytes.
 
 mod blocks;
 mod cases;
 mod cell;
 mod drive;
-mod hash;
 mod hosts;
 mod measure;
 mod memory;

@@ -2,7 +2,7 @@
 //! --release` beside this program. Its upper crates are not optimised, unlike this one: a slow loop
 //! in one of them shows here, and in no other bench.
 
-use crate::hash::blake2b;
+use blake2::{Blake2b512, Digest as _};
 use crate::hosts;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -88,7 +88,7 @@ fn summed_up(trace: &'static [u8]) -> u64 {
 
 /// What `b2sum` does with the same bytes.
 fn hashed(trace: &'static [u8]) -> u64 {
-    std::hint::black_box(blake2b(trace));
+    std::hint::black_box(Blake2b512::digest(trace));
     trace.len() as u64
 }
 
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn traces_are_what_they_are_called_and_long_enough_for_a_clock() {
         assert!(block().starts_with(b"time_s,action") && block().len() > 20_000_000);
-        assert!(own().starts_with(b"DOMIO") || own().len() > 10_000_000);
+        assert!(own().starts_with(b"\x89domio") && own().len() > 10_000_000);
         assert!(xentrace().len() > 50_000_000, "{}", xentrace().len());
     }
 }
