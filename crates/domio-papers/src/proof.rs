@@ -15,7 +15,7 @@
 //! other cell's replies come, and is outside of every limit and tolerance.
 
 use crate::ledger::{Check, ClaimResult, Measured, Verdict};
-use crate::series::{Series, number};
+use crate::series::{Series, number, with_unit};
 use crate::tolerance::Tolerance;
 use domio_stats::Difference;
 
@@ -97,6 +97,51 @@ impl Proof {
         );
         let range = format!("in {} to {}", number(least), number(most));
         self.judged(verdict, a, &range);
+    }
+
+    /// A paper that ran once has `published`, which may be one of `runs`, each of which is one run's:
+    /// more than a fortieth of all runs have less, and less than all but a fortieth. A run without a
+    /// figure has more than any. The share of runs is decided with the exact binomial probability,
+    /// and not from fewer than fourteen.
+    pub fn one_run(&mut self, runs: &Series, published: f64) {
+        const RARE: f64 = 1.0 / 40.0;
+        let n = runs.values.len();
+        let there = runs.values.iter().copied().filter(|v| !v.is_nan());
+        let there: Vec<f64> = there.collect();
+        let less = runs.values.iter().filter(|v| **v < published).count();
+        let more = n - less;
+        // Probability of so many, or fewer, of `n` where each is rare.
+        let few = |k: usize| domio_stats::binomial_at_most(n, k, RARE);
+        let many = |k: usize| match k {
+            0 => 1.0,
+            k => 1.0 - few(k - 1),
+        };
+        let side = self.risk / 2.0;
+        let verdict = match () {
+            () if n < 14 => Verdict::Undecided,
+            () if many(less) < side && many(more) < side => Verdict::Holds,
+            () if few(less) < side || few(more) < side => Verdict::Fails,
+            () => Verdict::Undecided,
+        };
+        let ends = domio_stats::span(&there);
+        let measured = match ends {
+            Some((least, most)) => {
+                let range = format!("{} to {}", number(least), number(most));
+                format!("{} in {n} runs", with_unit(&range, &runs.unit))
+            }
+            None => format!("nothing in {n} runs"),
+        };
+        self.checks.push(Check {
+            verdict,
+            name: runs.name.clone(),
+            measured,
+            claimed: format!(
+                "{} of one run, where {less} of {n} have less",
+                number(published)
+            ),
+            than: String::new(),
+            reads: runs.reads.clone(),
+        });
     }
 
     /// At least `least` of the statements of each of `parts` hold; what they say in all is `claim`.
@@ -270,6 +315,33 @@ mod tests {
         }
         let one = series("one", &[9.0]);
         assert_eq!(verdict(|p| p.less(&low, 1.0, &one)), Undecided);
+    }
+
+    #[test]
+    fn a_figure_of_one_run_is_one_of_many() {
+        let runs = |n: usize| series("runs", &(0..n).map(|i| i as f64).collect::<Vec<_>>());
+        let among = |n, published| verdict(|p| p.one_run(&runs(n), published));
+        // Of 14 runs three have to be on either side, of fewer runs none are enough.
+        assert_eq!(among(13, 6.5), Undecided);
+        assert_eq!(among(14, 6.5), Holds);
+        assert_eq!(
+            [2.5, 1.5, 11.5].map(|x| among(14, x)),
+            [Holds, Undecided, Undecided]
+        );
+        // One that nobody has: rare for certain after 146 runs.
+        assert_eq!(
+            [140, 146, 600].map(|n| among(n, -1.0)),
+            [Undecided, Fails, Fails]
+        );
+        assert_eq!(among(600, 600.0), Fails);
+        // A run without a figure has more than any.
+        let mut late = runs(30);
+        late.values.iter_mut().skip(10).for_each(|v| *v = MISSING);
+        assert_eq!(verdict(|p| p.one_run(&late, 9.5)), Holds);
+        assert_eq!(
+            verdict(|p| p.one_run(&series("", &[MISSING; 200]), 9.5)),
+            Fails
+        );
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! The first pcpu of a vcpu (xen-spec 0.10). Each vcpu but the first of a domain goes next to the
 //! one before it. Vcpu 0 goes to the emptiest pcpu, where the tools of Xen chose (until 4.7), and
-//! to the lowest one since ([`Successive`]).
+//! to the lowest one since ([`Successive`]). Dom0 is older than the tools: Xen boots it with vcpu i
+//! on pcpu i, in all releases.
 //!
 //! Policies share this page. `placed` are the vcpus that have a pcpu already.
 
 use domio_contract::{Cx, Pause};
-use domio_core::{PcpuId, VcpuId, VcpuName};
+use domio_core::{DomainId, PcpuId, VcpuId, VcpuName};
 
 /// The rule since 4.8, under policies that have none of their own.
 #[derive(Clone, Copy, Debug, Default)]
@@ -50,14 +51,27 @@ pub(crate) fn first_pcpu(
     };
     let start = match placed.clone().find(is_before) {
         Some(before) => cx.online().cycle(cx.vcpu(before).pcpu),
-        None => Some(emptiest_pcpu(cx, placed)),
+        None => start_of_domain(cx, vcpu, placed),
     };
     allowed_from(cx, vcpu, start)
 }
 
+/// Where the search for a pcpu begins for `vcpu`, the first of its domain, until 4.7: the lowest
+/// one for dom0 (`setup.c` and `domain_build.c` of 3.0 to 4.7), else the emptiest one.
+pub(crate) fn start_of_domain(
+    cx: &Cx<'_>,
+    vcpu: VcpuId,
+    placed: impl Iterator<Item = VcpuId>,
+) -> Option<PcpuId> {
+    match cx.vcpu(vcpu).name.domain {
+        DomainId::DOM0 => cx.online().first(),
+        _ => Some(emptiest_pcpu(cx, placed)),
+    }
+}
+
 /// The pcpu with the fewest vcpus that are up: not one that shares a core with the lowest pcpu
 /// unless all others have more, with hyperthreads never the first of a core, the highest of equals.
-pub(crate) fn emptiest_pcpu(cx: &Cx<'_>, placed: impl Iterator<Item = VcpuId>) -> PcpuId {
+fn emptiest_pcpu(cx: &Cx<'_>, placed: impl Iterator<Item = VcpuId>) -> PcpuId {
     let mut population = alloc::vec![0_u32; cx.pcpus()];
     for vcpu in placed {
         let view = cx.vcpu(vcpu);

@@ -21,5 +21,6 @@ pub mod overhead;
 pub mod pooled;
 
 pub use numbers::{
-    Difference, Estimate, deviation, greater, jain, mean, median, median_ci95, quantile, spread,
+    Difference, Estimate, binomial_at_most, deviation, greater, jain, mean, median, median_ci95,
+    quantile, span, spread,
 };

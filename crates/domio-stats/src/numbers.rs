@@ -218,9 +218,20 @@ pub fn deviation(values: &[f64]) -> Option<f64> {
 
 /// Largest value minus smallest; `None` when empty.
 pub fn spread(values: &[f64]) -> Option<f64> {
+    span(values).map(|(least, most)| most - least)
+}
+
+/// Probability that `k` or fewer of `n` are so, each with probability `p` (0 to 1) on its own.
+pub fn binomial_at_most(n: usize, k: usize, p: f64) -> f64 {
+    let all = Binomial::new(p.clamp(0.0, 1.0), n as u64).expect("it is from 0 to 1");
+    all.cdf(k as u64)
+}
+
+/// The least and the most of `values`; `None` when there is none.
+pub fn span(values: &[f64]) -> Option<(f64, f64)> {
     let least = values.iter().copied().min_by(f64::total_cmp)?;
     let most = values.iter().copied().max_by(f64::total_cmp)?;
-    Some(most - least)
+    Some((least, most))
 }
 
 /// Median: the middle value, or the mean of the two middle ones; `None` when empty.

@@ -29,6 +29,10 @@ keys! {
             "Limit on what the guest sends, in `xl`'s notation: `\"10Mb/s\"`, or `\"10Mb/s@20ms\"` \
          with the interval in which credit comes, which is 50 ms otherwise. `b` counts bits and \
          `B` bytes.";
+        rx_target: u32 = int(64, 256), Need::Optional("what `rx_target` of [network] says"),
+            "Receive buffers that its netfront wants posted at first. It is a state of each \
+             interface: 128 in one that is new, 64 in one that has taken some 64 packets one at a \
+             time since.";
     }
 }
 

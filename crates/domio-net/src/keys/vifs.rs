@@ -28,6 +28,8 @@ pub(super) struct Vif {
     pub network: usize,
     pair: Option<u16>,
     rate: Option<VifRate>,
+    /// Buffers that its netfront wants posted at first, where that is not the network's.
+    rx_target: Option<u32>,
     /// Flows that go through it.
     pub flows: Vec<Flow>,
     /// What asks for it.
@@ -46,8 +48,8 @@ impl Vif {
         self.flows.iter().any(|flow| flow.server.is_some())
     }
 
-    /// The vif of `domain`, whose netfront wants `rx_target` buffers posted at first; `to` has the
-    /// places of the vifs that flows name.
+    /// The vif of `domain`, whose netfront wants `rx_target` buffers posted at first unless the vif
+    /// says otherwise; `to` has the places of the vifs that flows name.
     pub fn config(
         &self,
         domain: DomainId,
@@ -73,7 +75,7 @@ impl Vif {
             vcpu: 0,
             pair: self.pair,
             rate: self.rate,
-            rx_target,
+            rx_target: self.rx_target.unwrap_or(rx_target),
             flows: self.flows.iter().flat_map(&mut configs).collect(),
         }
     }
@@ -126,6 +128,7 @@ pub(super) fn vifs(
                 network: named.unwrap_or(0),
                 pair: None,
                 rate: None,
+                rx_target: None,
                 flows: vec![flow.clone()],
                 span: asks,
                 described: false,
@@ -154,6 +157,7 @@ fn own_vifs(
             Some(named) => networks.find(cx, &named)?,
         };
         let (pair, rate) = (keys.pair.if_given()?, keys.rate.if_given()?);
+        let rx_target = keys.rx_target.if_given()?;
         if let Some(first) = vifs.iter().find(|v| v.network == on) {
             let first = first.span;
             cx.tell(
@@ -173,9 +177,13 @@ fn own_vifs(
             network: on,
             pair,
             rate,
+            rx_target,
             flows: Vec::new(),
             span: place.key,
-            described: keys.network.given || keys.pair.given || keys.rate.given,
+            described: keys.network.given
+                || keys.pair.given
+                || keys.rate.given
+                || keys.rx_target.given,
         });
     }
     Some(vifs)

@@ -131,6 +131,9 @@ impl PaperCell<'_> {
         };
         if on_machine {
             for (key, value) in machine.changes() {
+                let Some(key) = self.own_key(key) else {
+                    continue;
+                };
                 match key
                     .strip_prefix("workload.")
                     .and_then(|key| key.split_once('.'))
@@ -151,6 +154,21 @@ impl PaperCell<'_> {
         }
         complete(&mut table, &workloads);
         Ok(in_order(table))
+    }
+
+    /// `key` of a machine without the test and the configuration that it is for; nothing where those
+    /// are others than the cell's.
+    fn own_key<'k>(&self, mut key: &'k str) -> Option<&'k str> {
+        let own = [
+            ("test.", &self.test.name),
+            ("configuration.", &self.configuration.name),
+        ];
+        for (scope, name) in own {
+            if let Some(of) = key.strip_prefix(scope) {
+                key = of.strip_prefix(name.as_str())?.strip_prefix('.')?;
+            }
+        }
+        Some(key)
     }
 
     /// The guests, with what replications draw of them.

@@ -180,13 +180,7 @@ impl Unknown {
         });
         let shown = match value {
             Value::String(text) => text.clone(),
-            Value::Table(table) => {
-                let parts = flat("", table).into_iter().map(|(key, value)| {
-                    let last = key.rsplit('.').next().unwrap_or(&key).to_owned();
-                    format!("{last} {}", plain(&value))
-                });
-                parts.collect::<Vec<_>>().join(", ")
-            }
+            Value::Table(table) => parts_shown(&flat("", table)),
             other => plain(other),
         };
         match unit {
@@ -194,6 +188,42 @@ impl Unknown {
             None => shown,
         }
     }
+}
+
+/// Keys and values of a choice for people: each last name of a key once, with its values in the
+/// order of the keys, and with the tests or configurations that it is for.
+fn parts_shown(changes: &[(String, Value)]) -> String {
+    // Last name, tests or configurations, values.
+    let mut parts: Vec<(&str, Vec<&str>, Vec<String>)> = Vec::new();
+    for (key, value) in changes {
+        let last = key.rsplit('.').next().unwrap_or(key);
+        let of = ["test.", "configuration."]
+            .iter()
+            .find_map(|scope| key.strip_prefix(scope)?.split('.').next());
+        let place = parts.iter().position(|(name, ..)| *name == last);
+        let place = place.unwrap_or_else(|| {
+            parts.push((last, Vec::new(), Vec::new()));
+            parts.len() - 1
+        });
+        let (_, scopes, values) = &mut parts[place];
+        let value = plain(value);
+        // The values of the first test or configuration stand for all.
+        let is_first = scopes.first().is_none_or(|first| Some(*first) == of);
+        if is_first && !values.contains(&value) {
+            values.push(value);
+        }
+        if let Some(of) = of.filter(|of| !scopes.contains(of)) {
+            scopes.push(of);
+        }
+    }
+    let shown = parts.iter().map(|(name, scopes, values)| {
+        let values = values.join("/");
+        match scopes.is_empty() {
+            true => format!("{name} {values}"),
+            false => format!("{name} {values} in {}", scopes.join(" and ")),
+        }
+    });
+    shown.collect::<Vec<_>>().join(", ")
 }
 
 fn plain(value: &Value) -> String {
@@ -326,6 +356,42 @@ mod tests {
             });
             assert!(ends[0] != ends[1], "{} changes nothing", unknown.name);
         }
+    }
+
+    /// What guests have had since they booted hangs on the session that a configuration is of.
+    #[test]
+    fn a_choice_may_be_for_some_configurations() {
+        let paper = ongaro();
+        let buffers = paper.unknowns.iter().find(|u| u.name.contains("buffers"));
+        let buffers = buffers.unwrap();
+        let UnknownRange::Choices(choices) = &buffers.range else {
+            panic!("{:?}", buffers.range);
+        };
+        let session = choices.iter().find(|choice| {
+            choice
+                .as_table()
+                .is_some_and(|t| t.contains_key("configuration"))
+        });
+        let session = session.expect("a choice by configuration");
+        let shown = buffers.shown(session);
+        assert_eq!(
+            shown,
+            "rx_target 72/80/88/96/104/112/120/128 in sedf and sedf-patched"
+        );
+        let machine = Machine::with(buffers.changes(session));
+        let targets = |cell: &str| -> Vec<Option<i64>> {
+            let cell = paper.cell(cell).unwrap();
+            let text = cell.text(Length::Shortened(1), &machine).unwrap();
+            let table: toml::Table = text.parse().unwrap();
+            let domains = table["domain"].as_array().unwrap().iter();
+            let vifs = domains.filter_map(|domain| domain.get("vif"));
+            vifs.map(|vif| vif.get("rx_target").and_then(Value::as_integer))
+                .collect()
+        };
+        assert_eq!(targets("test2-tb"), [None; 8]);
+        let fresh = [72, 80, 88, 96, 104, 112, 120, 128].map(Some);
+        assert_eq!(targets("test2-sedf"), fresh);
+        assert_eq!(targets("test2-sedf-patched"), fresh);
     }
 
     #[test]

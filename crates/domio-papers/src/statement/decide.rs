@@ -72,6 +72,21 @@ impl Clause {
             matched,
         } = &self.relation
         else {
+            if let Relation::OneRun(published) = self.relation {
+                let runs = self.left.runs(reading)?;
+                let parts = runs.iter().flatten().map(|figure| {
+                    let mut part = Proof::new(reading.samples.risk());
+                    part.one_run(figure, published);
+                    part
+                });
+                add(
+                    proof,
+                    self.least.as_ref(),
+                    &self.left.told(),
+                    parts.collect(),
+                );
+                return Ok(());
+            }
             let parts = left.iter().flatten().map(|figure| {
                 let mut part = Proof::new(reading.samples.risk());
                 self.judge(figure, claim, &mut part)?;
@@ -141,7 +156,7 @@ impl Clause {
                 let tolerance = tolerance.ok_or("the claim has no tolerance to decide by")?;
                 proof.near(figure, *published, tolerance);
             }
-            Relation::Compared { .. } => {}
+            Relation::OneRun(_) | Relation::Compared { .. } => {}
         }
         Ok(())
     }
@@ -189,6 +204,12 @@ impl Operand {
         let chosen: Option<Figures> = chosen.collect();
         let chosen = chosen.ok_or_else(|| "nothing was measured".to_owned())?;
         Ok(vec![chosen])
+    }
+
+    /// Its figures by cell, each value that of one replication alone.
+    fn runs(&self, reading: Reading<'_>) -> Result<Vec<Figures>, String> {
+        let each = self.cells.iter().map(|cell| self.gauge.runs(reading, cell));
+        each.collect()
     }
 
     fn is_one_figure(&self) -> bool {

@@ -223,6 +223,31 @@ impl Gauge {
         }
     }
 
+    /// The figures of `cell`, each value that of one replication alone: of observations of all
+    /// replications, the mean or the deviation of the replication's own, which is missing where it
+    /// has none.
+    ///
+    /// # Errors
+    /// As [`Gauge::series`].
+    pub fn runs(&self, reading: Reading<'_>, cell: &str) -> Result<Vec<Series>, String> {
+        let Recipe::Pooled { names, moment } = &self.recipe else {
+            return self.series(reading, cell);
+        };
+        let own = reading.of(cell).iter().map(|sample| {
+            let own = group(sample, names);
+            match moment {
+                _ if own.count == 0.0 => MISSING,
+                Moment::Mean => own.mean,
+                Moment::Deviation => own.deviation,
+            }
+        });
+        let values = own.collect();
+        Ok(vec![Series {
+            reads: vec![experiment(reading.paper, cell)],
+            ..self.named("", cell, values)
+        }])
+    }
+
     fn made_of(
         &self,
         reading: Reading<'_>,

@@ -125,6 +125,8 @@ pub enum Relation {
     Always,
     /// Near a published figure: within a tolerance, the claim's own without one.
     Near(f64, Option<Tolerance>),
+    /// A published figure of one run is no rare one among those of single replications.
+    OneRun(f64),
 }
 
 /// A comparison of two figures.

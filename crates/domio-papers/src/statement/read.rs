@@ -37,6 +37,8 @@ keys! {
         never: bool = flag(), Need::Int(0), "Zero in every replication.";
         always: bool = flag(), Need::Int(0), "Not zero in any replication.";
         near: String = figure(), Need::Optional("none"), "The figure that the paper prints.";
+        one_run: "one-run" String = figure(), Need::Optional("none"),
+            "The figure that the paper prints of one run, among those of single replications.";
         tolerance: String = form(&SAID, said), Need::Optional("the claim's"), "How far from it.";
         at_least: "at-least" String = figure(), Need::Optional("all"), "So many are so.";
         of: String = form(&SAID, said), Need::Optional("that are so"), "Of what, for people.";
@@ -60,10 +62,11 @@ enum Which {
     Never,
     Always,
     Near,
+    OneRun,
 }
 
 /// Relations, of which each check has one.
-const RELATIONS: [(&str, Which); 8] = [
+const RELATIONS: [(&str, Which); 9] = [
     ("over", Which::Compared(Versus::Over)),
     ("under", Which::Compared(Versus::Under)),
     ("within", Which::Compared(Versus::Within)),
@@ -72,6 +75,7 @@ const RELATIONS: [(&str, Which); 8] = [
     ("never", Which::Never),
     ("always", Which::Always),
     ("near", Which::Near),
+    ("one-run", Which::OneRun),
 ];
 
 /// What a claim says of its statement.
@@ -303,6 +307,7 @@ impl Check<'_> {
                 let published = number(cx, &keys.near)?;
                 Some(Relation::Near(published, self.tolerance(cx, left)?))
             }
+            Which::OneRun => number(cx, &keys.one_run).map(Relation::OneRun),
         }
     }
 

@@ -65,6 +65,10 @@ impl Clause {
             Relation::Above(limit) => format!("over {}", with_unit(&number(*limit), unit)),
             Relation::Never => "zero in every replication".to_owned(),
             Relation::Always => "not zero in any replication".to_owned(),
+            Relation::OneRun(published) => format!(
+                "the published {}, as that of one run, is no rare one among single replications",
+                with_unit(&number(*published), unit)
+            ),
             Relation::Near(published, tolerance) => {
                 let tolerance = tolerance.or_else(|| claims_own(claim, unit));
                 let (least, most) = tolerance.map_or((*published, *published), |tolerance| {

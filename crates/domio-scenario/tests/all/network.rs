@@ -109,6 +109,18 @@ fn a_scenario_says_what_nobody_knows_of_card_and_guests() {
     assert_eq!(given.costs, costs);
 }
 
+/// What a netfront wants is a state of its interface: a guest may have been up for longer than the
+/// others.
+#[test]
+fn a_vif_says_what_its_netfront_wants() {
+    let text = change("queue = 1000", "rx_target = 128");
+    let two = text.replacen("\"batch\"", "\"batch\"\nvif.rx_target = 70", 1);
+    let targets =
+        |text: &str| -> Vec<u32> { network(text).vifs.iter().map(|vif| vif.rx_target).collect() };
+    assert_eq!(targets(&text), [128]);
+    assert_eq!(targets(&two), [128, 70]);
+}
+
 /// Old cards have one queue, those of today one on each vcpu of the driver domain, unless told.
 #[test]
 fn a_card_has_a_queue_on_each_vcpu_where_its_driver_asks_for_that() {

@@ -13,7 +13,7 @@ use super::state::{Domain, Vcpu};
 use crate::rig;
 use alloc::vec::Vec;
 use domio_contract::{Pause, Scheduler};
-use domio_core::{CpuSet, Duration, Instant, ParamValues, PcpuId, Topology, VcpuId};
+use domio_core::{CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Topology, VcpuId};
 
 const P0: PcpuId = PcpuId(0);
 const P1: PcpuId = PcpuId(1);
@@ -45,7 +45,7 @@ impl Rig {
     fn with(version: &str, topology: Topology) -> Rig {
         let mut values = ParamValues::defaults(super::DESCRIPTOR.params);
         values.choose("version", version).unwrap();
-        Rig::of(Bvt::new(&values, &topology), topology, 0)
+        Rig::of(Bvt::new(&values, &topology), topology, 1)
     }
 
     /// The blocked vcpu of another domain with this weight, which wakes now.

@@ -339,8 +339,8 @@ impl FirstCredit {
         None
     }
 
-    /// Where `vcpu` begins: the first of a domain on the emptiest pcpu, others next to the one
-    /// before.
+    /// Where `vcpu` begins: the first of a domain on the emptiest pcpu (dom0's on the lowest one),
+    /// others next to the one before.
     fn first_pcpu(&self, cx: &Cx<'_>, vcpu: VcpuId) -> PcpuId {
         let before = self.domains[self.vcpu(vcpu).domain.index()].placed_last;
         let start = match before {
@@ -351,7 +351,7 @@ impl FirstCredit {
                 let numbered = self.vcpus.iter().enumerate();
                 let placed = numbered.filter(|(_, v)| v.is_some_and(|v| v.placed));
                 let placed = placed.map(|(i, _)| VcpuId(i as u32));
-                Some(placement::emptiest_pcpu(cx, placed))
+                placement::start_of_domain(cx, vcpu, placed)
             }
         };
         placement::allowed_from(cx, vcpu, start)

@@ -153,7 +153,7 @@ impl Credit {
                 cx.online().cycle(cx.vcpu(before).pcpu)
             }
             _ => match self.rules.first_vcpu {
-                FirstVcpu::Emptiest => Some(self.emptiest_pcpu(cx)),
+                FirstVcpu::Emptiest => self.start_of_domain(cx, vcpu),
                 FirstVcpu::Random if cx.vcpu(vcpu).name.domain != DOM0 => Some(cx.any_pcpu()),
                 FirstVcpu::Random | FirstVcpu::Lowest => cx.online().first(),
             },
@@ -161,10 +161,10 @@ impl Credit {
         placement::allowed_from(cx, vcpu, start)
     }
 
-    /// The pcpu with the fewest vcpus, by the tools' rule.
-    fn emptiest_pcpu(&self, cx: &Cx<'_>) -> PcpuId {
+    /// The lowest pcpu for dom0, else the one with the fewest vcpus, by the tools' rule.
+    fn start_of_domain(&self, cx: &Cx<'_>, vcpu: VcpuId) -> Option<PcpuId> {
         let numbered = self.vcpus.iter().enumerate();
         let placed = numbered.filter(|(_, v)| v.has(flag::PRESENT) && !v.has(flag::UNPLACED));
-        placement::emptiest_pcpu(cx, placed.map(|(i, _)| VcpuId(i as u32)))
+        placement::start_of_domain(cx, vcpu, placed.map(|(i, _)| VcpuId(i as u32)))
     }
 }

@@ -43,7 +43,7 @@ impl Sedf {
             .expect("a vcpu has an online pcpu in its affinity")
     }
 
-    /// Where a new vcpu goes, by the tools' rule.
+    /// Where a new vcpu goes, as Xen boots dom0 and by the tools' rule.
     fn first_pcpu(&self, cx: &Cx<'_>, vcpu: VcpuId) -> PcpuId {
         let numbered = self.vcpus.iter().enumerate();
         let placed = numbered.filter(|(_, v)| v.has(flag::PLACED));

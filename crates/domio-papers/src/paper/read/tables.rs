@@ -45,7 +45,8 @@ keys! {
     pub struct UnknownKeys {
         name: String = text(), Need::Required, "Name for people.";
         keys: Vec<String> = texts(), Need::Optional("those of the choices"),
-            "Keys that take its value: paths in the scenario, or `workload.WORD.KEY`.";
+            "Keys that take its value: paths in the scenario, or `workload.WORD.KEY`; after \
+             `test.NAME.` or `configuration.NAME.` in the cells of that one alone.";
         in_proportion: Vec<String> = texts(), Need::Optional("none"),
             "Keys that grow and shrink with it, in the cells that have them.";
         central: String = any(), Need::Required,

@@ -14,6 +14,16 @@ fn new_domains_go_to_the_emptiest_pcpu_and_their_vcpus_side_by_side() {
 }
 
 #[test]
+fn dom0_boots_with_each_vcpu_on_the_pcpu_of_its_number() {
+    let mut rig = Rig::new("3.0", 4);
+    rig.adjust(DomainId(0), &[]);
+    let homes = [DomainId(0); 3].map(|d| rig.vcpu_within(d, CpuSet::ALL));
+    assert_eq!(homes.map(|v| rig.home(v).0), [0, 1, 2]);
+    let guest = rig.guest(&[]);
+    assert_eq!(rig.home(guest).0, 3, "the emptiest");
+}
+
+#[test]
 fn nobody_is_moved_for_the_sake_of_balance() {
     let mut rig = Rig::new("3.0", 2);
     let [a, alone, b] = [0; 3].map(|_| rig.hog(10));

@@ -68,7 +68,7 @@ fn the_state_can_be_read() {
     let v = rig.guest(&warps(7));
     rig.wake(v);
     let text = alloc::format!("{}", domio_contract::StateRows::of(&rig.policy));
-    for part in ["allowance 5", "list 0", "vcpu 0 of d0 on p0", "warps by 7"] {
+    for part in ["allowance 5", "list 0", "vcpu 0 of d1 on p0", "warps by 7"] {
         assert!(text.contains(part), "{part}: {text}");
     }
 }

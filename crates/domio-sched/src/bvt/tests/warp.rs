@@ -225,7 +225,7 @@ fn a_domain_that_goes_takes_its_timers_along() {
     rig.block_now(v);
     rig.call(|s, cx| s.remove(cx, v));
     assert_eq!(rig.timers[0][1], None);
-    assert!(rig.policy.domains[0].warp, "as it was set");
+    assert!(rig.policy.domains[1].warp, "as it was set");
 }
 
 #[test]

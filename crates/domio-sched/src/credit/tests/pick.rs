@@ -200,9 +200,11 @@ fn a_choice_leaves_its_record() {
     assert_eq!(rig.notes_of(5), [[0, 0, 1]]);
 }
 
-/// Where the vcpus of new domains of these sizes go, one after the other.
+/// Where the vcpus of new guests of these sizes go, one after the other.
 fn placed(version: &str, topology: Topology, domains: &[usize]) -> Vec<u16> {
     let mut rig = Rig::with(version, topology, &[]);
+    // Dom0 is no guest, and has nobody here.
+    rig.domain(256, 0);
     let mut pcpus = Vec::new();
     for &vcpus in domains {
         let domain = rig.domain(256, 0);
@@ -232,6 +234,16 @@ fn domains_start_on_the_emptiest_pcpu_until_4_7() {
     }
     // With hyperthreads, not on the first of a core, and in core 0 on its second.
     assert_eq!(placed("3.1", smt(1, 2), &[1, 1, 1]), [3, 1, 3]);
+}
+
+#[test]
+fn dom0_boots_with_each_vcpu_on_the_pcpu_of_its_number() {
+    for version in ["3.1", "4.0", "4.7", "4.17"] {
+        let mut rig = Rig::new(version, 4);
+        let dom0 = rig.domain(256, 0);
+        let homes = [0; 3].map(|_| rig.vcpu(dom0)).map(|v| rig.home(v).0);
+        assert_eq!(homes, [0, 1, 2], "{version}");
+    }
 }
 
 #[test]
@@ -287,6 +299,7 @@ fn placement_respects_affinity() {
 fn a_migration_is_no_placement() {
     // The next vcpu of a domain is placed after the one before it, not after the one that moved.
     let mut rig = Rig::new("3.1", 4);
+    rig.domain(256, 0);
     let domain = rig.domain(256, 0);
     let (first, second) = (rig.vcpu(domain), rig.vcpu(domain));
     assert_eq!((rig.home(first), rig.home(second)), (P3, P0));

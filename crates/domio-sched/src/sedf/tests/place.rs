@@ -19,6 +19,17 @@ fn new_domains_go_to_the_emptiest_pcpu_and_their_vcpus_side_by_side() {
 }
 
 #[test]
+fn dom0_boots_with_each_vcpu_on_the_pcpu_of_its_number() {
+    for version in EPOCHS {
+        let mut rig = Rig::new(version, 4);
+        let first = rig.dom0();
+        let [second, third] = [DomainId(0); 2].map(|d| rig.vcpu(d));
+        let homes = [first, second, third].map(|v| rig.home(v).0);
+        assert_eq!(homes, [0, 1, 2], "{version}");
+    }
+}
+
+#[test]
 fn vcpus_that_are_down_do_not_count() {
     let mut rig = Rig::new("3.1", 2);
     let first = rig.guest(&[]);

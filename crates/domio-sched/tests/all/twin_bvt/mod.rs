@@ -225,6 +225,9 @@ impl TwinBvt {
             let next = online.iter().find(|p| **p > cpu);
             return *next.unwrap_or(&online[0]);
         }
+        if name.domain == DomainId(0) {
+            return online[0];
+        }
         let count = |cpu: PcpuId| {
             let mut there = self.vcpus.iter().filter(|v| v.cpu == Some(cpu)).count();
             for v in &self.vcpus {

@@ -192,6 +192,7 @@ impl TwinSedf {
         });
         let start = match before.and_then(|o| o.home) {
             Some(home) => cx.online().cycle(home),
+            None if domain == DomainId(0) => cx.online().first(),
             None => Some(self.least_populated(cx)),
         };
         let pcpu = start.and_then(|p| allowed.test_or_cycle(p));
