@@ -25,6 +25,10 @@ pub struct Description {
     /// Domains, dom0 included, with [`MAX_VCPUS`](domio_scenario::MAX_VCPUS) vcpus together at
     /// most.
     pub domains: Vec<DescribedDomain>,
+    /// How the guests read the time stamp counter: "native", or words that say that Xen emulates
+    /// each read.
+    #[serde(default)]
+    pub guest_tsc_mode: Option<String>,
     /// The network, where its load was recorded instead of a demand of processor time.
     #[serde(default)]
     pub network: Option<DescribedNetwork>,

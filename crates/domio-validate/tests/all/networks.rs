@@ -88,3 +88,13 @@ fn a_description_that_cannot_be_simulated_is_refused() {
     let outside = refused(|r| r.truth.as_mut().expect("a truth").sched.window_tsc = [1, 2]);
     assert!(outside.contains("window_tsc"), "{outside}");
 }
+
+#[test]
+fn an_emulated_counter_is_a_remark() {
+    let mut emulated = recording("net-c1-ping");
+    let native = Agreement::check(&emulated).unwrap();
+    emulated.description.guest_tsc_mode = Some("default (emulated, RDTSC traps)".to_owned());
+    let agreement = Agreement::check(&emulated).unwrap();
+    assert_eq!(agreement.remarks.len(), native.remarks.len() + 1);
+    assert!(agreement.remarks.iter().any(|r| r.contains("RDTSC traps")));
+}
