@@ -303,6 +303,11 @@ impl Peer {
         matches!(self.service(flow), Some(Service::UdpSource(_)))
     }
 
+    /// Whether this end of `flow` receives datagrams.
+    pub fn is_datagram_sink(&self, flow: FlowId) -> bool {
+        matches!(self.service(flow), Some(Service::UdpSink(_)))
+    }
+
     /// Begins all flows in which the other end sends the first packet.
     pub fn listen(&mut self, now: Instant, out: &mut impl PeerActions) {
         for place in 0..self.flows.len() {

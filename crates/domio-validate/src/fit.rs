@@ -235,6 +235,7 @@ mod tests {
             name: "test".into(),
             description,
             records,
+            truth: None,
         }
     }
 

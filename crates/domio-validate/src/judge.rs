@@ -1,6 +1,7 @@
 //! Which recordings can be judged, and how.
 
 use crate::agreement::{self, Agreement, usable};
+use crate::net;
 use crate::policy::PolicyState;
 use crate::policy::credit::CreditState;
 use crate::policy::credit2::Credit2State;
@@ -70,6 +71,9 @@ impl Agreement {
     /// [`RecordingError::Unusable`] when its description cannot be simulated.
     pub fn check(recording: &Recording) -> Result<Agreement, RecordingError> {
         let judge = usable(recording, judge(&recording.description))?;
-        (judge.check)(recording)
+        match (&recording.description.network, &recording.truth) {
+            (Some(described), Some(truth)) => net::check(recording, described, truth),
+            _ => (judge.check)(recording),
+        }
     }
 }

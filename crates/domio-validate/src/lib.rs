@@ -19,6 +19,7 @@ mod fit;
 pub mod judge;
 pub mod limits;
 mod load;
+pub mod net;
 pub mod policy;
 pub mod recording;
 mod release;

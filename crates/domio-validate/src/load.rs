@@ -1,6 +1,7 @@
 //! Reading recordings and their descriptions, and whether they can be judged.
 
 use crate::judge::{judge, judges};
+use crate::net::truth::Truth;
 use crate::recording::{Description, Recording, RecordingError};
 use crate::{fit, release};
 use domio_core::cpuset::MAX_PCPUS;
@@ -55,6 +56,9 @@ fn assumed(json: &serde_json::Value, scheduler: &str) -> Vec<String> {
 /// What the file of a description is called.
 const DESCRIPTION: &str = "scenario.json";
 
+/// What the file is called that says what was counted on a recorded network.
+const TRUTH: &str = "truth.json";
+
 /// What the file of a trace is called, as recorded and packed; the first that is there is read.
 const TRACES: [&str; 3] = ["trace.bin", "trace.bin.gz", "trace.bin.zst"];
 
@@ -70,6 +74,22 @@ fn is_absent(path: &Path) -> bool {
 fn trace_in(folder: &Path) -> Option<PathBuf> {
     let mut all = TRACES.iter().map(|name| folder.join(name));
     all.find(|trace| !is_absent(trace))
+}
+
+/// What was counted on the network of the recording in `folder`.
+fn truth_in(folder: &Path) -> Result<Truth, RecordingError> {
+    let file = folder.join(TRUTH);
+    if is_absent(&file) {
+        return Err(RecordingError::Incomplete {
+            folder: folder.to_path_buf(),
+            missing: TRUTH,
+        });
+    }
+    let text = std::fs::read(&file).map_err(|source| RecordingError::Io {
+        path: file.clone(),
+        source,
+    })?;
+    Truth::parse(&text).map_err(|source| RecordingError::Truth { path: file, source })
 }
 
 /// The last part of `path`.
@@ -118,7 +138,11 @@ impl Recording {
         // A usual name tells nothing.
         let is_usual = TRACES.contains(&name_of(path).as_str()) && folder != Path::new(".");
         let name = name_of(if is_usual { folder } else { path });
-        Recording::read(name, [file, trace], &text, opened)
+        let mut recording = Recording::read(name, [file, trace], &text, opened)?;
+        if recording.description.network.is_some() {
+            recording.truth = Some(truth_in(folder)?);
+        }
+        Ok(recording)
     }
 
     /// Reads the recording called `name` from the text of its description and its trace. Errors
@@ -163,6 +187,7 @@ impl Recording {
             name,
             description,
             records,
+            truth: None,
         };
         recording.check()?;
         match fit::fit(&mut recording.description, &recording.records) {

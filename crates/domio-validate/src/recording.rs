@@ -1,5 +1,7 @@
 //! A recorded trace with the description of the host that it was recorded on.
 
+use crate::net::described::DescribedNetwork;
+use crate::net::truth::Truth;
 use domio_core::Instant;
 use domio_replay::NamedRecord;
 use domio_trace::TraceError;
@@ -23,6 +25,13 @@ pub struct Description {
     /// Domains, dom0 included, with [`MAX_VCPUS`](domio_scenario::MAX_VCPUS) vcpus together at
     /// most.
     pub domains: Vec<DescribedDomain>,
+    /// How the guests read the time stamp counter: "native", or words that say that Xen emulates
+    /// each read.
+    #[serde(default)]
+    pub guest_tsc_mode: Option<String>,
+    /// The network, where its load was recorded instead of a demand of processor time.
+    #[serde(default)]
+    pub network: Option<DescribedNetwork>,
     /// What it does not say and which default holds instead, a sentence each.
     #[serde(skip)]
     pub assumed: Vec<String>,
@@ -53,6 +62,9 @@ pub struct DescribedDomain {
     pub cap: i64,
     /// What it does.
     pub workload: DescribedWorkload,
+    /// Its address in a recorded network, by which logs are named.
+    #[serde(default)]
+    pub ip: Option<String>,
 }
 
 /// What a recorded domain does.
@@ -61,8 +73,15 @@ pub struct DescribedDomain {
 pub enum DescribedWorkload {
     /// It never blocks.
     Burn,
-    /// Its demand is in the trace.
+    /// Its demand is in the trace, or in the flows of a recorded network.
     Replay,
+    /// It takes part in flows of a recorded network, and does nothing else.
+    Net,
+    /// It does so, and computes all the time besides.
+    #[serde(rename = "net+burn")]
+    NetAndBurn,
+    /// It sleeps.
+    Idle,
 }
 
 fn one() -> u16 {
@@ -82,6 +101,8 @@ pub struct Recording {
     pub description: Description,
     /// Every record, in order of time. Times are those of the trace's clock in nanoseconds.
     pub records: Vec<NamedRecord>,
+    /// What was counted on its network, where one was recorded.
+    pub truth: Option<Truth>,
 }
 
 /// Why a recording could not be used.
@@ -103,6 +124,19 @@ pub enum RecordingError {
         path.display()
     )]
     Description {
+        /// Which file.
+        path: PathBuf,
+        /// Where and why.
+        #[source]
+        source: serde_json::Error,
+    },
+    /// `truth.json` is not what it should be.
+    #[error(
+        "{} does not say what was counted on a recorded network; expected an object with flows, \
+         sched (window_tsc) and counters",
+        path.display()
+    )]
+    Truth {
         /// Which file.
         path: PathBuf,
         /// Where and why.

@@ -346,7 +346,11 @@ fn vcpu_config(
 ) -> VcpuConfig {
     let workload = match workload {
         DescribedWorkload::Burn => Workload::Burn,
-        DescribedWorkload::Replay => {
+        // Whatever a domain does: the trace shows what it asked for.
+        DescribedWorkload::Replay
+        | DescribedWorkload::Net
+        | DescribedWorkload::NetAndBurn
+        | DescribedWorkload::Idle => {
             let shifted: Vec<Demand> = recorded
                 .iter()
                 .map(|d| Demand {

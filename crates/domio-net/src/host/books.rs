@@ -10,7 +10,11 @@ use domio_core::DomainId;
 impl Network {
     /// Bytes of all TCP streams to guests that their kernels have acknowledged.
     pub fn bytes_streamed(&self) -> u64 {
-        let acknowledged = |flow| match self.outside.peer.service(FlowId(flow)) {
+        let far = self
+            .local
+            .as_ref()
+            .map_or(&self.outside.peer, |own| &own.peer);
+        let acknowledged = |flow| match far.service(FlowId(flow)) {
             Some(Service::Tcp(end)) => end.connection().statistics().acknowledged,
             _ => 0,
         };
@@ -73,6 +77,9 @@ impl Accounted for Network {
         self.bridges.iter().for_each(|bridge| {
             ledger.add(bridge);
         });
+        if let Some(local) = &self.local {
+            ledger.add(local);
+        }
         for driver in &self.drivers {
             ledger.add(driver);
         }

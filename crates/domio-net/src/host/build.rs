@@ -5,7 +5,7 @@ use alloc::format;
 use alloc::vec::Vec;
 use domio_core::{Class, ClassId, Instant};
 use domio_sim::{RandomStream, TimerId};
-use domio_vmm::bus::{Attach, Blueprint, KernelLock, Softirq, SoftirqLine, Token, TokenKind};
+use domio_vmm::bus::{Attach, Blueprint, KernelLock, Softirq, SoftirqLine, TokenKind};
 
 use super::at_hand::Owed;
 use super::card::Card;
@@ -14,7 +14,8 @@ use super::config::{FlowConfig, FlowKind, NetworkConfig, VifConfig};
 use super::driver::Driver;
 use super::guest::{Guest, Start};
 use super::line::Line;
-use super::lines::{OfSoftirq, OfTasklet, OfTimer};
+use super::lines::{OfSoftirq, OfTasklet, OfTimer, OfWork};
+use super::local::Local;
 use super::neighbors::{Neighbors, REMOTE};
 use super::netback::{BackLines, Netback};
 use super::netfront::{FrontLines, Netfront};
@@ -70,7 +71,7 @@ impl Network {
         let sites = Site::all(config);
         let queues = config.nic.queues_on(config.card_vcpus);
         let polls = queues.min(config.card_vcpus.max(1));
-        let (back_lines, poll_lines) = driver_lines(&sites, polls, attach);
+        let (back_lines, poll_lines) = driver_lines(&sites, (polls, config.local), attach);
         let pirqs: Vec<u16> = (0..queues).map(|_| attach.pirq()).collect();
         let vifs = config.vifs.len() as u16;
         let lines: Vec<FrontLines> = (0..vifs).map(|vif| front_lines(vif, attach)).collect();
@@ -96,6 +97,13 @@ impl Network {
             peer.add(flow, Service::Echo(Echo::new()));
         }
         parts.files.extend((0..vifs).map(File::Listening));
+        let flows = parts.flows.len() as u32;
+        let local = config.local.then(|| {
+            parts.files.extend((0..flows).map(File::Local));
+            let peer = core::mem::replace(&mut parts.remote, Peer::new(REMOTE));
+            let timer = parts.attach.kernel_timer(OfTimer::Local.token(0));
+            Local::new(peer, parts.flows.clone(), timer, config.vcpu)
+        });
         let remote_card = RemoteCard::new(
             config.remote_gap,
             config.remote_irq_latency,
@@ -134,6 +142,7 @@ impl Network {
             )
             .joins(config.nic.gro),
             card,
+            local,
             bridges,
             drivers,
             backs,
@@ -341,7 +350,12 @@ impl<'a, 'b> Parts<'a, 'b> {
         self.remote.add(flow, far);
         stack.peer.add(flow, near);
         self.files.push(File::Flow(i, stack.sockets.len() as u16));
-        stack.sockets.push(Socket::new(flow, serves(kind)));
+        // Linux of 2.6.18 is compared with kernels that count; this one with a process.
+        let serves = match kind {
+            FlowKind::UdpIn(_) if self.config.local => Serves::Process,
+            kind => serves(kind),
+        };
+        stack.sockets.push(Socket::new(flow, serves));
         for kind in TIMERS {
             let peer_timer = PeerTimer { flow, kind };
             let timer = self.timer(Event::Remote(peer_timer));
@@ -362,10 +376,10 @@ struct Lines {
 
 /// What the kernels of driver domains are called by, for each pair of tasklets; and the softirqs
 /// that poll, each with the number of its driver domain. The domain with the card polls the card's
-/// queues on so many of its vcpus.
+/// queues on so many of its vcpus. Packets to guests may be a thread's.
 fn driver_lines(
     sites: &[Site],
-    polls: u16,
+    (polls, threads): (u16, bool),
     attach: &mut Attach<'_>,
 ) -> (Vec<Lines>, Vec<(u16, SoftirqLine)>) {
     let mut lines = Vec::new();
@@ -383,6 +397,7 @@ fn driver_lines(
             let back = BackLines {
                 restart: attach.softirq(Softirq::NetTx, OfSoftirq::DriverTx.token(n)),
                 rx_tasklet: attach.tasklet(OfTasklet::Rx.token(n)),
+                rx_thread: threads.then(|| attach.work(OfWork::Rx.token(n))),
                 tx_tasklet: attach.tasklet(OfTasklet::Tx.token(n)),
                 credit: attach.kernel_timer(OfTimer::Credit.token(n)),
                 queues: attach.kernel_timer(OfTimer::Queues.token(n)),
@@ -446,7 +461,7 @@ fn front_lines(vif: u16, attach: &mut Attach<'_>) -> FrontLines {
         rx: attach.softirq(Softirq::NetRx, OfSoftirq::FrontRx.token(vif)),
         tx: attach.softirq(Softirq::NetTx, OfSoftirq::FrontTx.token(vif)),
         timer: attach.kernel_timer(OfTimer::Stack.token(vif)),
-        boot: attach.work(Token::from(vif)),
+        boot: attach.work(OfWork::Boot.token(vif)),
         tx_lock: attach.lock(),
     }
 }
@@ -492,20 +507,30 @@ fn ends(
     let tcp = |end| Service::Tcp(Box::new(end));
     let connections = |config| {
         let (far, near) = with_offloads(&network.nic, config);
+        // The driver domain hands down as large frames as guests do: no line cuts them.
+        let far = if network.local { near } else { far };
         (Connection::new(&far), Connection::new(&near))
     };
     match kind {
         FlowKind::StreamIn(config) => {
             let (far, near) = connections(config.tcp);
+            let writer = TcpEnd::client(far, station, u64::MAX);
             (
-                tcp(TcpEnd::client(far, station, u64::MAX).writes_in_pieces(config.piece)),
+                tcp(match network.local {
+                    true => writer.writes_when_told(),
+                    false => writer.writes_in_pieces(config.piece),
+                }),
                 tcp(TcpEnd::server(near, REMOTE, 0).reads_when_told()),
             )
         }
         FlowKind::StreamOut(config) => {
             let (far, near) = connections(config.tcp);
+            let reader = TcpEnd::server(far, station, 0);
             (
-                tcp(TcpEnd::server(far, station, 0)),
+                tcp(match network.local {
+                    true => reader.reads_when_told(),
+                    false => reader,
+                }),
                 tcp(TcpEnd::client(near, REMOTE, u64::MAX).writes_when_told()),
             )
         }

@@ -59,7 +59,10 @@ impl Guest {
             socket.step = Step::Stack(packet);
             return run(costs.stack);
         }
-        let bytes = stack.peer.readable(socket.flow).min(asked);
+        let bytes = match stack.peer.is_datagram_sink(socket.flow) {
+            true => socket.next_datagram(),
+            false => stack.peer.readable(socket.flow).min(asked),
+        };
         socket.waits = bytes == 0;
         if bytes > 0 {
             socket.step = Step::Reading(asked);
@@ -73,7 +76,13 @@ impl Guest {
     /// A read of up to `asked` bytes returns; how many there were.
     fn read(&mut self, place: u16, asked: u64, vif: &Vif, kernel: &mut KernelIo<'_, '_>) -> u64 {
         let Guest { stack, front, .. } = self;
-        let flow = stack.sockets[usize::from(place)].flow;
+        let socket = &mut stack.sockets[usize::from(place)];
+        let flow = socket.flow;
+        if stack.peer.is_datagram_sink(flow) {
+            let bytes = socket.take_datagram();
+            record::delivered(kernel.io, vif.ends, flow, bytes);
+            return bytes;
+        }
         let bytes = stack.act(&mut front.queue, kernel, |peer, now, out| {
             peer.read(now, flow, asked, out)
         });
@@ -142,7 +151,10 @@ impl Guest {
         match interest {
             Interest::Readable => {
                 socket.reader = wake;
-                !socket.handed.is_empty() || self.stack.peer.readable(socket.flow) > 0
+                let datagrams = self.stack.peer.is_datagram_sink(socket.flow);
+                !socket.handed.is_empty()
+                    || self.stack.peer.readable(socket.flow) > 0
+                    || (datagrams && socket.unread.0 > 0)
             }
             Interest::Writable => {
                 socket.writer = wake;

@@ -52,6 +52,9 @@ pub struct NetworkConfig {
     pub netback: NetbackConfig,
     /// Ports of the driver domain that others use.
     pub other_ports: OtherPorts,
+    /// The other end of every flow is the driver domain's own: its processes send and receive, and
+    /// there is no remote host. No web server and no [`FlowKind::Request`] is on such a network.
+    pub local: bool,
     /// Driver domains without a card.
     pub behind: Vec<BehindConfig>,
     /// Virtual interfaces, any number in a guest.
@@ -121,6 +124,8 @@ impl NetworkConfig {
                     let other = &self.vifs[usize::from(to)];
                     assert_ne!(vif.domain, other.domain, "a guest pings another one");
                 }
+                let has_local_end = !matches!(flow.kind, FlowKind::Web(_) | FlowKind::Request(_));
+                assert!(has_local_end || !self.local, "requests have a remote host");
             }
         }
     }
@@ -185,6 +190,12 @@ impl NetworkConfig {
         self.socket(self.vifs.len(), vif)
     }
 
+    /// Number of the driver domain's own socket of the flow of number `flow`, where it has the
+    /// other end ([`NetworkConfig::local`]).
+    pub fn local_socket(&self, flow: u32) -> u32 {
+        self.listening(self.vifs.len()) + flow
+    }
+
     /// Gives `domains` the processes with which they take part in the flows
     /// (`NetworkConfig::processes`), where the network is number `device` on the bus. They live
     /// on the vcpus of their interfaces.
@@ -204,17 +215,57 @@ impl NetworkConfig {
     fn processes(&self, device: u16, domain: DomainId, start: Instant) -> Vec<(u16, TaskConfig)> {
         let mut processes = Vec::new();
         for (v, vif) in self.vifs.iter().enumerate() {
+            if self.local && domain == self.driver {
+                let own =
+                    (0..vif.flows.len()).filter_map(|f| self.local_process(device, v, f, start));
+                processes.extend(own.map(|process| (self.vcpu, process)));
+            }
             if vif.domain != domain {
                 continue;
             }
             for f in 0..vif.flows.len() {
-                for _ in 0..vif.flows[f].kind.processes() {
+                let reads = self.local && matches!(vif.flows[f].kind, FlowKind::UdpIn(_));
+                for _ in 0..vif.flows[f].kind.processes() + u16::from(reads) {
                     let process = self.process(device, v, f, start);
                     processes.extend(process.map(|process| (vif.vcpu, process)));
                 }
             }
         }
         processes
+    }
+
+    /// The driver domain's own process at the other end of flow `flow` of interface `vif`, if there
+    /// is one.
+    fn local_process(
+        &self,
+        device: u16,
+        vif: usize,
+        flow: usize,
+        start: Instant,
+    ) -> Option<TaskConfig> {
+        let file = self.local_socket(self.socket(vif, flow));
+        let socket = FileId { device, file };
+        let flow = self.vifs[vif].flows[flow];
+        let begin = start + flow.start;
+        let end = flow.stop.map_or(Instant::MAX, |stop| start + stop);
+        let workload = match flow.kind {
+            FlowKind::StreamIn(stream) => {
+                Workload::program(StreamWriter::new(socket, stream.piece, begin).until(end))
+            }
+            FlowKind::StreamOut(stream) => {
+                Workload::program(StreamReader::new(socket, stream.piece))
+            }
+            FlowKind::UdpIn(udp) => {
+                let sender =
+                    DatagramSender::new(socket, udp.bytes, udp.rate, udp.wake, begin).until(end);
+                Workload::program(sender)
+            }
+            _ => return None,
+        };
+        Some(TaskConfig {
+            priority: TaskConfig::IO_BOUND,
+            ..TaskConfig::from(workload)
+        })
     }
 
     /// A process with which the guest of interface `vif`, created at `start`, takes part in flow
@@ -239,6 +290,9 @@ impl NetworkConfig {
         let workload = match flow.kind {
             FlowKind::StreamIn(stream) => {
                 Workload::program(StreamReader::new(socket, stream.piece))
+            }
+            FlowKind::UdpIn(udp) if self.local => {
+                Workload::program(StreamReader::new(socket, u32::from(udp.bytes.max(1))))
             }
             FlowKind::StreamOut(stream) => {
                 Workload::program(StreamWriter::new(socket, stream.piece, begin).until(end))

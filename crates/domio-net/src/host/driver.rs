@@ -4,6 +4,7 @@
 use domio_core::Duration;
 use domio_vmm::bus::{KernelIo, Owner, Progress};
 
+use super::local::Local;
 use super::record;
 use super::site::CARD;
 use super::softnet::{Polled, Softnet};
@@ -99,6 +100,9 @@ impl Driver {
             }) => {
                 buffers.post(ways);
                 ways.forward((origin, packet, to), kernel);
+                if ways.local.as_ref().is_some_and(|own| !own.queue.is_empty()) {
+                    self.softnet.poll_local(kernel);
+                }
             }
             // The softirq begins.
             None => {
@@ -118,6 +122,7 @@ impl Driver {
             let next = match polled {
                 Polled::Card(queue) => self.poll_card(queue, ways, kernel),
                 Polled::Backlog => self.poll_packet(ways, kernel),
+                Polled::Local => self.poll_local(ways, kernel),
             };
             if let Some(piece) = next {
                 return piece;
@@ -199,6 +204,23 @@ impl Driver {
         Some(self.begin_forward((Origin::Guest(via), packet), taken, ways, kernel))
     }
 
+    /// The next packet of the domain's own protocols.
+    fn poll_local(
+        &mut self,
+        ways: &mut Ways<'_>,
+        kernel: &mut KernelIo<'_, '_>,
+    ) -> Option<Progress> {
+        let packet = ways.local.as_deref_mut()?.queue.pop()?;
+        self.budget -= 1;
+        self.quota -= 1;
+        let sent = match packet.has_data() {
+            true => ways.site.costs.stack_send,
+            false => Duration::ZERO,
+        };
+        let taken = (Buffers::NONE, sent);
+        Some(self.begin_forward((Origin::Local, packet), taken, ways, kernel))
+    }
+
     /// Begins to take a packet of a guest's interface, or of the card, through the bridge, after it
     /// was taken from where it was, which costs `taken` and leaves `buffers` empty. The way
     /// through the bridge is for who sends, where that is a guest, and what follows for who gets
@@ -219,6 +241,9 @@ impl Driver {
             to,
         });
         let out = match to {
+            Forward::To(CARD) if ways.local.is_some() && Local::owns(&packet) => {
+                Local::cost(&packet, &site.costs)
+            }
             Forward::To(CARD) => {
                 let out = site.outward_cost(&packet);
                 if site.uplink.is_none() {

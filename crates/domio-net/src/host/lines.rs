@@ -1,5 +1,4 @@
-//! What the kernels call the network for: tokens by kind of call. The only work item of an
-//! interface sets the interface up; the token is the number of the interface.
+//! What the kernels call the network for: tokens by kind of call.
 
 use domio_vmm::bus::TokenKind;
 
@@ -62,8 +61,28 @@ pub(super) enum OfTimer {
     Queues,
     /// An interface: the guest's stack.
     Stack,
+    /// The driver domain's own protocols.
+    Local,
 }
 
 impl TokenKind for OfTimer {
-    const ALL: &'static [OfTimer] = &[OfTimer::Credit, OfTimer::Queues, OfTimer::Stack];
+    const ALL: &'static [OfTimer] = &[
+        OfTimer::Credit,
+        OfTimer::Queues,
+        OfTimer::Stack,
+        OfTimer::Local,
+    ];
+}
+
+/// What a thread of a kernel is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum OfWork {
+    /// An interface: setting it up.
+    Boot,
+    /// A backend: packets to guests.
+    Rx,
+}
+
+impl TokenKind for OfWork {
+    const ALL: &'static [OfWork] = &[OfWork::Boot, OfWork::Rx];
 }

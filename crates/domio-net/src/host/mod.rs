@@ -30,6 +30,7 @@
 //! | `site` | what a driver domain is made of |
 //! | `ways` | how packets leave its bridge: by card, to guests, onward |
 //! | `driver` | a vcpu of a driver domain: polling of the card and the backlog |
+//! | `local` | its own protocols and sockets, where no remote host has the other end |
 //! | `card` | the card: arrivals, its queues, what leaves |
 //! | `card_queue` | a queue of the card: its interrupt, packets that wait for it |
 //! | `netback` | the tasklets to and from the guests, rate limits, what a controller stops |
@@ -67,6 +68,7 @@ mod guest;
 mod handler;
 mod line;
 mod lines;
+mod local;
 mod memory;
 mod neighbors;
 mod netback;
@@ -86,7 +88,7 @@ mod web_client;
 mod web_server;
 
 use alloc::vec::Vec;
-use domio_core::DomainId;
+use domio_core::{DomainId, VcpuName};
 use domio_vmm::bus::{Counted, Device, Io, KernelIo, Passed, Progress, Token, TokenKind, Traffic};
 use domio_vmm::process::{Answer, Call, Interest, Pid, What};
 
@@ -108,7 +110,8 @@ use at_hand::Owed;
 use card::Card;
 use driver::Driver;
 use guest::{Guest, Start};
-use lines::{OfPort, OfSoftirq, OfTasklet, OfTimer};
+use lines::{OfPort, OfSoftirq, OfTasklet, OfTimer, OfWork};
+use local::Local;
 use netback::Netback;
 use outside::Outside;
 use site::Site;
@@ -141,6 +144,8 @@ pub struct Network {
     device: u16,
     outside: Outside,
     card: Card,
+    /// The driver domain's own end of flows, where no remote host has it.
+    local: Option<Local>,
     /// By driver domain.
     bridges: Vec<Bridge>,
     /// By vcpu with work of the network: which driver domain has it, and polling there.
@@ -206,9 +211,20 @@ impl Network {
                 Some(web) => self.outside.begin_web(web, times, line, io),
                 None => {
                     guest.begin(flow, times);
-                    self.outside.begin(flow, times, line, io);
+                    match &mut self.local {
+                        Some(local) => {
+                            local.listen(flow);
+                            local.begin(flow, times);
+                        }
+                        None => self.outside.begin(flow, times, line, io),
+                    }
                 }
             }
+        }
+        if let Some(local) = &self.local {
+            let (timer, vcpu) = local.timer();
+            let driver = VcpuName::new(self.sites[0].driver, vcpu);
+            io.set_timer_on(driver, timer, local.first_timer());
         }
     }
 
@@ -231,6 +247,7 @@ impl Network {
             backs: &mut self.backs,
             guests: &mut self.guests,
             vifs: &mut self.vifs,
+            local: self.local.as_mut().filter(|_| site == 0),
         };
         (&mut self.drivers[usize::from(driver)], ways)
     }
@@ -265,6 +282,14 @@ impl Network {
         self.owed.added(driver, progress)
     }
 
+    /// Backend `back` takes packets to guests, or continues.
+    fn back_rx(&mut self, back: u16, kernel: &mut KernelIo<'_, '_>) -> Progress {
+        let (site, driver) = self.of_back[usize::from(back)];
+        let to = &mut self.backs[usize::from(back)].rx;
+        let progress = to.rx_tasklet(&self.sites[usize::from(site)], &mut self.vifs, kernel);
+        self.tell_at_hand(driver, progress, kernel)
+    }
+
     /// A poll of the guest of interface `vif` begins or continues: a packet that is for somebody
     /// behind the guest goes to its bridge.
     fn front_rx(&mut self, vif: u16, kernel: &mut KernelIo<'_, '_>) -> Progress {
@@ -291,6 +316,16 @@ impl Network {
             (File::Flow(vif, place), _) => {
                 let (site, v, guest) = self.front(vif);
                 guest.socket_call(place, call, &site.costs, v, kernel)
+            }
+            (File::Local(flow), call) => {
+                let Some(local) = &mut self.local else {
+                    return Answer::Return(0);
+                };
+                let answer = local.call(flow, call, &self.sites[0].costs, kernel);
+                if !local.queue.is_empty() {
+                    self.drivers[0].softnet.poll_local(kernel);
+                }
+                answer
             }
             (File::Listening(vif), (What::Accept, by)) => self.guests[usize::from(vif)].accept(by),
             // Nothing comes of it, as from a socket that is not connected.
@@ -331,6 +366,10 @@ impl Network {
             File::Flow(vif, place) => {
                 let guest = &mut self.guests[usize::from(vif)];
                 guest.socket_poll(place, interest, wake)
+            }
+            File::Local(flow) => {
+                let local = self.local.as_mut();
+                local.is_some_and(|local| local.poll(flow, interest, wake))
             }
             File::Listening(vif) => self.guests[usize::from(vif)].acceptable(wake),
             File::Web(web) => {
@@ -459,29 +498,27 @@ impl Device for Network {
     }
 
     fn tasklet(&mut self, token: Token, kernel: &mut KernelIo<'_, '_>) -> Progress {
-        let vifs = &mut self.vifs;
         match OfTasklet::of(token) {
-            (OfTasklet::Rx, back) => {
-                let (site, driver) = self.of_back[usize::from(back)];
-                let to = &mut self.backs[usize::from(back)].rx;
-                let progress = to.rx_tasklet(&self.sites[usize::from(site)], vifs, kernel);
-                self.tell_at_hand(driver, progress, kernel)
-            }
+            (OfTasklet::Rx, back) => self.back_rx(back, kernel),
             (OfTasklet::Tx, back) => {
                 let (site, vcpu) = self.of_back[usize::from(back)];
                 let softnet = &mut self.drivers[usize::from(vcpu)].softnet;
                 let site = &self.sites[usize::from(site)];
                 let back = &mut self.backs[usize::from(back)];
-                let progress = back.tx_tasklet(softnet, site, vifs, kernel);
+                let progress = back.tx_tasklet(softnet, site, &mut self.vifs, kernel);
                 self.tell_at_hand(vcpu, progress, kernel)
             }
         }
     }
 
     fn work(&mut self, token: Token, kernel: &mut KernelIo<'_, '_>) -> Progress {
-        // The only work items set interfaces up.
-        let (site, v, guest) = self.front(token as u16);
-        guest.boot(site, v, kernel)
+        match OfWork::of(token) {
+            (OfWork::Boot, vif) => {
+                let (site, v, guest) = self.front(vif);
+                guest.boot(site, v, kernel)
+            }
+            (OfWork::Rx, back) => self.back_rx(back, kernel),
+        }
     }
 
     fn timer(&mut self, token: Token, kernel: &mut KernelIo<'_, '_>) {
@@ -491,6 +528,14 @@ impl Device for Network {
             }
             (OfTimer::Queues, back) => self.backs[usize::from(back)].rx.expire_queues(kernel),
             (OfTimer::Stack, vif) => self.guests[usize::from(vif)].stack_timers(kernel),
+            (OfTimer::Local, _) => {
+                if let Some(local) = &mut self.local {
+                    local.expire(kernel);
+                    if !local.queue.is_empty() {
+                        self.drivers[0].softnet.poll_local(kernel);
+                    }
+                }
+            }
         }
     }
 

@@ -37,6 +37,8 @@ pub(super) struct Site {
     pub netback: NetbackConfig,
     pub costs: NetCosts,
     pub rx_mode: RxMode,
+    /// Netback copies small packets from guests.
+    pub copies_small: bool,
     pub other_ports: OtherPorts,
     /// Its interface outward, where it has no card.
     pub uplink: Option<u16>,
@@ -59,6 +61,7 @@ impl Site {
             netback: config.netback,
             costs: config.costs,
             rx_mode: config.rx_mode,
+            copies_small: config.local,
             other_ports: config.other_ports,
             uplink: None,
             ports: ports(None),
@@ -69,6 +72,7 @@ impl Site {
             netback: behind.netback,
             costs: behind.costs,
             rx_mode: behind.rx_mode,
+            copies_small: false,
             other_ports: behind.other_ports,
             uplink: Some(behind.uplink),
             ports: ports(Some(place)),

@@ -7,8 +7,10 @@
 //!
 //! Sockets are numbered over the whole network. The socket of a flow has the flow's number
 //! ([`NetworkConfig::socket`](super::NetworkConfig::socket)). Behind these comes one socket for
-//! each interface, which listens ([`NetworkConfig::listening`](super::NetworkConfig::listening)). A
-//! web server listens at the socket of its flow; the numbers of its connections are far above.
+//! each interface, which listens ([`NetworkConfig::listening`](super::NetworkConfig::listening)),
+//! and then the driver domain's own, where it has the other end of flows
+//! ([`NetworkConfig::local_socket`](super::NetworkConfig::local_socket)). A web server listens at
+//! the socket of its flow; the numbers of its connections are far above.
 
 use alloc::collections::VecDeque;
 
@@ -22,6 +24,8 @@ use crate::packet::{FlowId, Packet};
 pub(super) enum File {
     /// The socket at a place of an interface.
     Flow(u16, u16),
+    /// The driver domain's own socket of a flow.
+    Local(u32),
     /// The socket of an interface that listens.
     Listening(u16),
     /// The socket of a web workload that listens.
@@ -69,6 +73,8 @@ pub(super) struct Socket {
     pub reader: Option<Pid>,
     /// Whom to wake when there is room to write.
     pub writer: Option<Pid>,
+    /// Datagrams that no process has read yet, and the bytes of each: a flow's are alike.
+    pub unread: (u64, u64),
     /// Somebody has connected, whom no process has accepted yet.
     pub connected: bool,
 }
@@ -85,6 +91,7 @@ impl Socket {
             written: 0,
             reader: None,
             writer: None,
+            unread: (0, 0),
             connected: false,
         }
     }
@@ -93,6 +100,21 @@ impl Socket {
     pub fn held(&self) -> u64 {
         let at = matches!(self.step, Step::Stack(_));
         self.handed.len() as u64 + u64::from(at)
+    }
+
+    /// Bytes of the next datagram; 0 without one.
+    pub fn next_datagram(&self) -> u64 {
+        match self.unread {
+            (0, _) => 0,
+            (_, bytes) => bytes,
+        }
+    }
+
+    /// A process reads the next datagram: its bytes.
+    pub fn take_datagram(&mut self) -> u64 {
+        let bytes = self.next_datagram();
+        self.unread.0 = self.unread.0.saturating_sub(1);
+        bytes
     }
 
     /// There is something to read: who is to be woken for it.

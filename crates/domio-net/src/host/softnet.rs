@@ -18,6 +18,8 @@ pub(super) enum Polled {
     /// A queue of the card, by its number.
     Card(u16),
     Backlog,
+    /// What the domain's own protocols send.
+    Local,
 }
 
 /// Devices and packets that wait.
@@ -49,8 +51,17 @@ impl Softnet {
 
     /// The backlog has packets: it is polled.
     pub fn poll_backlog(&mut self, kernel: &mut KernelIo<'_, '_>) {
-        if !self.poll.contains(&Polled::Backlog) {
-            self.poll.push_back(Polled::Backlog);
+        self.poll(Polled::Backlog, kernel);
+    }
+
+    /// The domain's own protocols have sent packets: they go to the bridge.
+    pub fn poll_local(&mut self, kernel: &mut KernelIo<'_, '_>) {
+        self.poll(Polled::Local, kernel);
+    }
+
+    fn poll(&mut self, what: Polled, kernel: &mut KernelIo<'_, '_>) {
+        if !self.poll.contains(&what) {
+            self.poll.push_back(what);
         }
         self.raise(kernel);
     }

@@ -230,6 +230,8 @@ impl PeerActions for GuestOut<'_, '_, '_> {
         match self.socket(flow) {
             // A process reads it when it runs.
             Some(socket) if socket.serves != Serves::Kernel => {
+                // Streams count what is readable themselves.
+                socket.unread = (socket.unread.0 + 1, bytes);
                 if let Some(reader) = socket.readable() {
                     self.kernel.wake(reader);
                 }

@@ -160,6 +160,8 @@ pub(super) struct Page {
     pub slots: u16,
     /// It is one of the pool, and is not mapped.
     pub pooled: bool,
+    /// The packet is so small that a netback which copies such packets has not mapped it.
+    pub small: bool,
 }
 
 impl Page {
@@ -170,8 +172,15 @@ impl Page {
             payer: payer(vifs, via.vif, packet),
             slots: slots_out(packet),
             pooled: via.pooled,
+            small: is_small(packet),
         }
     }
+}
+
+/// Whether Linux since 3.15 copies `packet` from its guest instead of mapping the page
+/// (`XEN_NETBACK_TX_COPY_LEN`).
+pub(super) fn is_small(packet: &Packet) -> bool {
+    packet.frame_bytes() <= 128
 }
 
 /// For whom a driver domain works on `packet` from the guest of `vif`: the guest that sent it,

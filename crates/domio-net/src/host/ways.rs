@@ -4,6 +4,7 @@ use domio_vmm::bus::KernelIo;
 
 use super::card::{Card, leaves, release};
 use super::guest::Guest;
+use super::local::Local;
 use super::netback::Netback;
 use super::record;
 use super::site::{CARD, Site};
@@ -21,6 +22,8 @@ pub(super) enum Origin {
     Uplink,
     /// The guest of an interface.
     Guest(Via),
+    /// The driver domain's own protocols.
+    Local,
 }
 
 impl Origin {
@@ -28,7 +31,7 @@ impl Origin {
     pub fn guest(self) -> Option<u16> {
         match self {
             Origin::Guest(via) => Some(via.vif),
-            Origin::Card | Origin::Uplink => None,
+            Origin::Card | Origin::Uplink | Origin::Local => None,
         }
     }
 
@@ -46,6 +49,8 @@ pub(super) struct Ways<'a> {
     pub backs: &'a mut [Netback],
     pub guests: &'a mut [Guest],
     pub vifs: &'a mut [Vif],
+    /// The domain's own end of flows, where no remote host has it.
+    pub local: Option<&'a mut Local>,
 }
 
 impl Ways<'_> {
@@ -123,8 +128,16 @@ impl Ways<'_> {
     fn send_outward(&mut self, origin: Origin, packet: Packet, kernel: &mut KernelIo<'_, '_>) {
         let page = match origin {
             Origin::Guest(via) => Some(Page::of(self.vifs, via, &packet)),
-            Origin::Card | Origin::Uplink => None,
+            Origin::Card | Origin::Uplink | Origin::Local => None,
         };
+        if let Some(local) = self.local.as_deref_mut().filter(|_| Local::owns(&packet)) {
+            local.deliver(&packet, kernel);
+            if let Some(page) = page {
+                leaves(self.vifs, page.vif, &packet, kernel.io);
+                self.release(page, kernel);
+            }
+            return;
+        }
         let Some(uplink) = self.site.uplink else {
             return self
                 .card

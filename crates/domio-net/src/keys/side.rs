@@ -2,7 +2,7 @@
 //! on each.
 
 use super::chain::{self, Part, called, has_traffic};
-use super::costs::NETWORK_COSTS;
+use super::costs::{NETWORK_COSTS, NETWORK_WRITERS};
 use super::flow::{Flow, flow};
 use super::network::{Driven, NETWORK, NetworkTable};
 use super::traffic::TRAFFIC;
@@ -319,7 +319,8 @@ fn other_end(
 
 /// What work on packets costs.
 fn costs(cx: &mut dyn Checker, machine: &Hardware) -> (NetCosts, WriterCosts) {
-    if machine.table(&NETWORK_COSTS).is_some() {
+    let tables = [&NETWORK_COSTS, &NETWORK_WRITERS];
+    if tables.iter().all(|table| machine.table(table).is_some()) {
         return (NetCosts::on(machine), WriterCosts::beside(machine));
     }
     cx.note(format!(

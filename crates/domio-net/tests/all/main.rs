@@ -10,6 +10,7 @@ mod ends;
 mod guests;
 mod heard;
 mod host;
+mod local;
 mod loss;
 mod offload;
 mod owner;

@@ -2,4 +2,5 @@
 
 mod credit2;
 mod faults;
+mod networks;
 mod recordings;

@@ -7,6 +7,7 @@
 
 mod costs;
 mod opteron_242;
+mod xen_4_17_emulated;
 mod xeon_e5;
 mod xeon_e5462;
 
@@ -15,6 +16,7 @@ pub use costs::{
     host_costs, host_kernel,
 };
 pub use opteron_242::OPTERON_242;
+pub use xen_4_17_emulated::XEN_4_17_EMULATED;
 pub use xeon_e5::XEON_E5;
 pub use xeon_e5462::XEON_E5462;
 
@@ -40,12 +42,6 @@ pub struct HardwareTable(Figures);
 /// Work takes no time, and caches stay warm.
 pub static IDEAL: Hardware = Hardware {
     profile: &Profile::IDEAL,
-    tables: &[],
-};
-
-/// Xen 4.17 in an emulator: see [`Profile::XEN_4_17_EMULATED`].
-pub static XEN_4_17_EMULATED: Hardware = Hardware {
-    profile: &Profile::XEN_4_17_EMULATED,
     tables: &[],
 };
 

@@ -1,6 +1,6 @@
 //! What the driver domain's kernel is called by for netback.
 
-use domio_vmm::bus::{KernelTimer, SoftirqLine, Tasklet};
+use domio_vmm::bus::{KernelTimer, SoftirqLine, Tasklet, WorkItem};
 
 /// Softirq, tasklets and timers.
 #[derive(Clone, Copy, Debug)]
@@ -9,6 +9,8 @@ pub(crate) struct BackLines {
     pub restart: SoftirqLine,
     /// Packets to the guests.
     pub rx_tasklet: Tasklet,
+    /// The thread that has them instead (Linux since 3.12).
+    pub rx_thread: Option<WorkItem>,
     /// Packets from the guests.
     pub tx_tasklet: Tasklet,
     /// Limits of interfaces.

@@ -201,8 +201,16 @@ impl ToGuests {
             }
         }
         self.waiting.push_back((vif, packet));
-        kernel.schedule_on(self.vcpu, self.lines.rx_tasklet);
+        self.wake(kernel);
         true
+    }
+
+    /// Packets wait for the tasklet, or for the thread that does its work.
+    fn wake(&self, kernel: &mut KernelIo<'_, '_>) {
+        match self.lines.rx_thread {
+            Some(thread) => kernel.queue_work(thread),
+            None => kernel.schedule_on(self.vcpu, self.lines.rx_tasklet),
+        }
     }
 
     /// No more packets to the guest of `vif` before it has posted buffers, or [`RX_TIMEOUT`] is
@@ -319,6 +327,10 @@ impl ToGuests {
                     }
                     self.stage = Stage::Begin;
                     if !self.waiting.is_empty() {
+                        if self.lines.rx_thread.is_some() {
+                            // It goes on; nobody else is at it.
+                            continue;
+                        }
                         kernel.schedule(self.lines.rx_tasklet);
                     }
                     return Progress::Done;

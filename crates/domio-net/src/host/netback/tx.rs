@@ -11,7 +11,7 @@ use domio_vmm::grant::Batch;
 use super::super::record;
 use super::super::site::Site;
 use super::super::softnet::Softnet;
-use super::super::vif::{Page, Via, Vif, payer};
+use super::super::vif::{Page, Via, Vif, is_small, payer};
 use super::gate::Outgoing;
 use super::limit::Limits;
 use crate::class::NetPlace::{DriverOut, Outside, TxRing};
@@ -183,10 +183,12 @@ impl FromGuests {
         let mut batch = Batch::new(config.driver);
         let mut answers = 0;
         for page in &self.answering {
-            if !page.pooled {
+            let copied = config.copies_small && page.small;
+            if !page.pooled && !copied {
                 batch.unmaps += u32::from(pages_out(page.slots));
             }
-            answers += u64::from(page.slots);
+            // What an answer costs there is what a mapped page does.
+            answers += if copied { 0 } else { u64::from(page.slots) };
             if kernel.owners() {
                 // The same for each slot, whoever it is of.
                 kernel.share(page.payer, Duration::from_nanos(u64::from(page.slots)));
@@ -332,7 +334,8 @@ impl FromGuests {
         let (mut cost, mut copied) = (Duration::ZERO, Duration::ZERO);
         for (via, packet) in &self.batch {
             // Pages of the pool are mapped all the time.
-            let pages = match via.pooled {
+            let is_copied = config.copies_small && is_small(packet);
+            let pages = match via.pooled || is_copied {
                 true => 0,
                 false => pages_out(slots_out(packet)),
             };

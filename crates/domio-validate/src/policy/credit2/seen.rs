@@ -233,6 +233,7 @@ mod tests {
             name: "test".into(),
             description: Description::parse(text.to_string().as_bytes()).unwrap(),
             records,
+            truth: None,
         };
         let vcpu = |id, state| StartVcpu {
             name: guest(id),
