@@ -2,8 +2,8 @@
 //! --release` beside this program. Its upper crates are not optimised, unlike this one: a slow loop
 //! in one of them shows here, and in no other bench.
 
-use blake2::{Blake2b512, Digest as _};
 use crate::hosts;
+use blake2::{Blake2b512, Digest as _};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::PathBuf;

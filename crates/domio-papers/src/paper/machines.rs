@@ -358,7 +358,7 @@ mod tests {
         }
     }
 
-    /// What guests have had since they booted hangs on the session that a configuration is of.
+    /// What guests have had since they booted depends on the session of a configuration.
     #[test]
     fn a_choice_may_be_for_some_configurations() {
         let paper = ongaro();
