@@ -99,10 +99,10 @@ impl Proof {
         self.judged(verdict, a, &range);
     }
 
-    /// A paper that ran once has `published`, which may be one of `runs`, each of which is one run's:
-    /// more than a fortieth of all runs have less, and less than all but a fortieth. A run without a
-    /// figure has more than any. The share of runs is decided with the exact binomial probability,
-    /// and not from fewer than fourteen.
+    /// A paper that ran once has `published`, which may be one of `runs`, each of which is one
+    /// run's: more than a fortieth of all runs have less, and less than all but a fortieth. A run
+    /// without a figure has more than any. The share of runs is decided with the exact binomial
+    /// probability, and not from fewer than fourteen.
     pub fn one_run(&mut self, runs: &Series, published: f64) {
         const RARE: f64 = 1.0 / 40.0;
         let n = runs.values.len();

@@ -156,8 +156,8 @@ impl PaperCell<'_> {
         Ok(in_order(table))
     }
 
-    /// `key` of a machine without the test and the configuration that it is for; nothing where those
-    /// are others than the cell's.
+    /// `key` of a machine without the test and the configuration that it is for; nothing where
+    /// those are others than the cell's.
     fn own_key<'k>(&self, mut key: &'k str) -> Option<&'k str> {
         let own = [
             ("test.", &self.test.name),
