@@ -22,4 +22,5 @@ pub mod pooled;
 
 pub use numbers::{
     Difference, Estimate, deviation, greater, jain, mean, median, median_ci95, quantile, spread,
+    wilson,
 };
