@@ -2,7 +2,7 @@
 //!
 //! Claims are decided on each machine by `domio reproduce --machines`. What comes out is written to
 //! `papers/*/survival.toml`, and from there into the page `docs/papers/survival.md`. Replications
-//! are kept in `target/release/survival.sqlite`, so that an interrupted run goes on where it was.
+//! are kept in `target/release/survival.sqlite`, so that an interrupted run continues where it was.
 //! Parts that other machines have simulated (`--part`) get there by `domio results merge`.
 
 use crate::cli::{build, domio};

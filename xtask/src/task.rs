@@ -29,7 +29,7 @@ Tasks:
   times            records how long the papers' experiments take, for estimates
   survival [--machines N] [--effort EFFORT] [PAPER...]
                    records on which of N machines (64) that papers allow their
-                   claims hold; goes on where it was interrupted
+                   claims hold; continues where it was interrupted
   bench [--json] [--samples N] [NAME...]
                    measures against a plain loop, in the same run
 

@@ -1,11 +1,14 @@
-//! Claims on many machines, in a report: what findings hang on that the paper does not say.
+//! Claims on many machines, in a report: the settings, left open by the paper, on which findings
+//! depend.
 
 use crate::data::{Chart, Picture, Quantity, Section, Stack, StackBar};
-use crate::svg::stack::BARS_MAX;
 use crate::tables;
 use crate::text::machines::told;
 use domio_answer::{Cell, Table};
 use domio_papers::paper::{ClaimOnMachines, MachineSearch, MachineShare};
+
+/// Bars of one picture: a picture of more would leave some out.
+const BARS: usize = 24;
 
 /// The section about `search`.
 pub fn section(search: &MachineSearch) -> Section {
@@ -72,15 +75,15 @@ pub fn section(search: &MachineSearch) -> Section {
         unknowns.row(said.map(|text| text.clone().into()));
     }
     let figure = |caption: &str, table| Picture::new(caption, Chart::Table(table));
-    let mut figures: Vec<Picture> = search.claims.chunks(BARS_MAX).map(verdicts).collect();
+    let mut figures: Vec<Picture> = search.claims.chunks(BARS).map(verdicts).collect();
     figures.extend([
         figure(
             "Shares of machines, in percent, with 95 % intervals (Wilson)",
             shares,
         ),
         figure(
-            "The two unknowns on which a claim depends most: the splits of machines that tell \
-             holds from fails best",
+            "The two unknowns on which a claim depends most: the splits of machines that \
+             best separate holds from fails",
             deciding,
         ),
         figure("What is unknown, and how far", unknowns),

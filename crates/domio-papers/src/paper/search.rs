@@ -9,7 +9,7 @@
 //!   and how the other claims do on that machine.
 //!
 //! Samples are those of the [`Replicator`], which may keep them: each by cell, machine and
-//! replication. So an interrupted search goes on where it was, and a search of all machines takes
+//! replication. So an interrupted search continues where it was, and a search of all machines takes
 //! from a store what searches of [parts](MachinePart) have left there.
 
 use super::machines::{DrawnMachine, Unknown, draw};

@@ -60,7 +60,7 @@ impl Standing {
             Standing::Robust => format!("{count} {is} robust"),
             Standing::Depends => format!("{count} {depends} on what the paper leaves open"),
             Standing::Mixed => {
-                format!("{count} {holds} on some machines that no declared unknown tells apart")
+                format!("{count} {holds} on some machines that no declared unknown sets apart")
             }
             Standing::Nowhere => format!("{count} {holds} on no machine"),
             Standing::Undecided => format!("{count} {is} undecided on most machines"),
@@ -98,7 +98,7 @@ rows! {
         pub holds_elsewhere: usize = count("holds_elsewhere");
         /// On how many machines of the other side it holds or fails.
         pub decided_elsewhere: usize = count("decided_elsewhere");
-        /// How well the split tells holds from fails, 0 to 1.
+        /// How well the split separates holds from fails, 0 to 1.
         pub score: f64 = fact("score");
         /// What the best split of all unknowns reaches by chance in one of twenty cases.
         pub by_chance: f64 = fact("by_chance");
@@ -125,7 +125,7 @@ rows! {
 
 impl Dependence {
     /// Whether the claim holds on one side and fails on the other: on most machines of each that
-    /// decide, and told apart better than by chance.
+    /// decide, and separated better than by chance.
     pub fn is_clear(&self) -> bool {
         self.score > self.by_chance
             && 2 * self.holds_there > self.decided_there

@@ -94,7 +94,7 @@ keys! {
             "Machines of the other side on which it holds.";
         decided_elsewhere: usize = int(0, 10_000), Need::Required,
             "Machines of the other side that decide it.";
-        score: String = figure(), Need::Required, "How well the split tells them apart.";
+        score: String = figure(), Need::Required, "How well the split separates them.";
         by_chance: String = figure(), Need::Required, "What chance reaches.";
     }
 }
