@@ -3,8 +3,8 @@
 //! For each unknown the machines are split in two, by value, such that those on which the claim
 //! holds and those on which it fails lie on different sides as far as possible. The score is the
 //! difference of the two fractions on one side: 1 when the split separates holds from fails, 0 when
-//! it says nothing (Youden's J). The best of many splits is never 0, so the score that the best split
-//! of shuffled verdicts reaches in one of twenty shuffles stands beside it.
+//! it says nothing (Youden's J). The best of many splits is never 0, so the score that the best
+//! split of shuffled verdicts reaches in one of twenty shuffles stands beside it.
 
 use super::machines::{DrawnMachine, Unknown, UnknownRange};
 use super::survival::Dependence;
