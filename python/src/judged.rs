@@ -87,7 +87,8 @@ pub fn reproduce(
             progress: stop,
         };
         let result = decide(&selected, &registry, options, &replicator);
-        let answer = answer::answer(&result.ledger, (&all, &chosen.record()?), None, Vec::new());
+        let on_record = (&all, &chosen.record()?, &chosen.survivals()?);
+        let answer = answer::answer(&result.ledger, on_record, None, Vec::new());
         Ok(serde_json::to_string(&answer)?)
     };
     let json = without_gil(py, jobs, work)?.map_err(|e| errors::of(py, e))?;

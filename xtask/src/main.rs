@@ -15,6 +15,7 @@ mod places;
 mod programs;
 mod release;
 mod steps;
+mod survival;
 mod task;
 mod test;
 mod tidy;
@@ -71,6 +72,7 @@ fn run(task: Task) -> Result<bool> {
         Task::Page => page(&root),
         Task::Release { output, parts } => release::run(&root, output.as_deref(), &parts),
         Task::Times => times::run(&root),
+        Task::Survival(asked) => survival::run(&root, &asked),
         Task::Bench(args) => bench::run(&root, &args),
     }
 }

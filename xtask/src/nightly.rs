@@ -3,13 +3,13 @@
 use crate::cli::{build, end_of_script};
 use crate::places::{cargo, release_folder, without_libraries};
 use crate::steps::{self, Done, Step, cargo_command, succeeds};
-use crate::{fuzz, outside, release, test, verdicts};
+use crate::{fuzz, outside, release, survival, test, verdicts};
 use anyhow::{Context as _, Result, bail};
 use std::path::Path;
 use std::process::Command;
 
 /// Names of the steps, in their order, and what each shows when it passes.
-pub const STEPS: [(&str, &str); 17] = [
+pub const STEPS: [(&str, &str); 18] = [
     ("gate", "everything that a change has to pass"),
     (
         "benches",
@@ -31,6 +31,10 @@ pub const STEPS: [(&str, &str); 17] = [
     (
         "verdicts",
         "no published claim is decided against the record, at normal effort",
+    ),
+    (
+        "survival",
+        "claims are decided on other machines, and their page has what is on record",
     ),
     (
         "recordings",
@@ -114,6 +118,7 @@ pub fn run(root: &Path, names: &[String]) -> Result<bool> {
                 steps.push(Step::tests(name, about, line, &[]).linted());
             }
             "verdicts" => steps.push(Step::own(name, about, verdicts::run)),
+            "survival" => steps.push(Step::own(name, about, survival::nightly)),
             "recordings" => steps.push(Step::own(name, about, recordings)),
             "oracle" => steps.push(Step::own(name, about, |root| {
                 script(root, &["bash", "oracle/run.sh"])

@@ -1,5 +1,6 @@
 //! The command line of the project's tasks.
 
+use crate::survival::Asked;
 use anyhow::{Result, bail};
 use lexopt::prelude::*;
 
@@ -14,8 +15,8 @@ Tasks:
                    have changed since REV (HEAD without it)
   nightly [STEP...]
                    what takes longer; or only the steps named gate,
-                   benches, schemas, reference, portable, long, verdicts, recordings, oracle,
-                   readers, python, page, xcollopts, outside, packages, release, fuzz
+                   benches, schemas, reference, portable, long, verdicts, survival, recordings,
+                   oracle, readers, python, page, xcollopts, outside, packages, release, fuzz
   tidy [--rules]   the project's own rules, see docs/ARCHITECTURE.md;
                    --rules lists them
   docs [--update]  runs every command that the documentation shows and compares
@@ -26,6 +27,9 @@ Tasks:
                    and tries all of that on a bare system; or only the parts named
                    binary, deb, wheel, page
   times            records how long the papers' experiments take, for estimates
+  survival [--machines N] [--effort EFFORT] [PAPER...]
+                   records on which of N machines (64) that papers allow their
+                   claims hold; continues where it was interrupted
   bench [--json] [--samples N] [NAME...]
                    measures against a plain loop, in the same run
 
@@ -53,6 +57,7 @@ pub enum Task {
         parts: Vec<String>,
     },
     Times,
+    Survival(Asked),
     Bench(Vec<String>),
 }
 
@@ -93,6 +98,7 @@ impl Task {
             "page" => Task::Page,
             "release" => Task::release(),
             "times" => Task::Times,
+            "survival" => Task::Survival(Asked::default()),
             "help" => Task::Help,
             _ => bail!("no task is called \"{name}\"; `cargo xtask help` lists them"),
         };
@@ -107,6 +113,11 @@ impl Task {
                 (Task::Release { parts, .. }, Value(part)) => parts.push(part.string()?),
                 (Task::Tidy { list_rules }, Long("rules")) => *list_rules = true,
                 (Task::Docs { update }, Long("update")) => *update = true,
+                (Task::Survival(asked), Long("machines")) => {
+                    asked.machines = args.value()?.string()?;
+                }
+                (Task::Survival(asked), Long("effort")) => asked.effort = args.value()?.string()?,
+                (Task::Survival(asked), Value(name)) => asked.papers.push(name.string()?),
                 (_, Long("help") | Short('h')) => return Ok(Task::Help),
                 (_, arg) => return Err(arg.unexpected().into()),
             }
@@ -137,6 +148,13 @@ mod tests {
         let two = Task::Nightly(vec!["long".to_owned(), "fuzz".to_owned()]);
         assert_eq!(parse("nightly long fuzz").unwrap(), two);
         assert_eq!(parse("release").unwrap(), Task::release());
+        let some = Asked {
+            papers: vec!["zeng2015".to_owned()],
+            machines: "8".to_owned(),
+            ..Asked::default()
+        };
+        let line = "survival --machines 8 zeng2015";
+        assert_eq!(parse(line).unwrap(), Task::Survival(some));
         let two_parts = Task::Release {
             output: Some("out/files".to_owned()),
             parts: vec!["binary".to_owned(), "deb".to_owned()],

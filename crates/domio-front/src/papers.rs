@@ -5,6 +5,7 @@ use anyhow::{Context, anyhow};
 use domio_papers::Claims;
 use domio_papers::claims::ClaimsError;
 use domio_papers::folders::{self, PaperFolder};
+use domio_papers::paper::{self, Survivals};
 use domio_papers::recorded::{self, Record};
 use domio_scenario::Parts;
 use std::path::{Path, PathBuf};
@@ -61,6 +62,14 @@ impl Chosen {
     /// Mistakes of a file of verdicts.
     pub fn record(&self) -> anyhow::Result<Record> {
         recorded::of(&self.papers).map_err(|e| anyhow!(e))
+    }
+
+    /// What is on record of the papers' claims on other machines that the papers allow.
+    ///
+    /// # Errors
+    /// Mistakes of such a record.
+    pub fn survivals(&self) -> anyhow::Result<Survivals> {
+        paper::survivals(&self.papers).map_err(|e| anyhow!(e))
     }
 
     /// The files that were read, each with what it is.

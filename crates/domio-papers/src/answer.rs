@@ -3,7 +3,7 @@
 use crate::against::LedgerMoves;
 use crate::claims::Claims;
 use crate::ledger::{ClaimLedger, ClaimRow, LedgerEntry, Verdict, VerdictCounts};
-use crate::paper::MachineSearch;
+use crate::paper::{MachineSearch, Survival, Survivals};
 use crate::recorded::{self, Record, RecordedPaper};
 use domio_answer::{AnswerSpec, Answered, Inner, Maybe, RowType, Sentence, rows};
 
@@ -19,33 +19,51 @@ rows! {
         summary: Inner<VerdictCounts> = fact("summary");
         /// What moved since an earlier reproduction, where there is one to compare with.
         against: Maybe<LedgerMoves> = fact("against");
+        /// What is on record of these claims on other machines that the papers allow, of those that
+        /// have such a record.
+        survival: Vec<SurvivingClaim> = parts("survival", []);
         /// What came out on other machines that the papers allow, a paper each.
         machines: Vec<MachineSearch> = parts("machines", []);
+    }
+
+    /// What is on record of a claim on other machines.
+    #[derive(Clone, PartialEq, Debug)]
+    struct SurvivingClaim {
+        /// Id of the claim.
+        id: String = key("id").title("claim");
+        /// On those machines.
+        survival: Survival = fact("");
     }
 }
 
 /// What the answer is.
 pub fn spec() -> AnswerSpec {
     let doc = "What `domio reproduce --json` prints: the verdicts on published claims.";
-    AnswerSpec::new("reproduce", 3, doc, Reproduced::spec())
+    AnswerSpec::new("reproduce", 4, doc, Reproduced::spec())
 }
 
-/// The answer: the ledger, what is on `record` of all `claims`, what moved against another ledger,
-/// and what other machines make of the claims.
-/// Findings are how many claims hold, which have no checks, and why claims were not measured.
+/// The answer: the ledger, what is on `record` of all `claims`, here and on other machines, what
+/// moved against another ledger, and what other machines make of the claims now. Findings are how
+/// many claims hold, which have no checks, and why claims were not measured.
 pub fn answer(
     ledger: &ClaimLedger,
-    (claims, record): (&Claims, &Record),
+    (claims, record, survivals): (&Claims, &Record, &Survivals),
     against: Option<LedgerMoves>,
     machines: Vec<MachineSearch>,
 ) -> Answered {
     let rows = ledger.entries.iter();
     let rows = rows.map(|entry| entry.row(record.get(&entry.claim.id)));
+    let surviving = |entry: &LedgerEntry| {
+        let id = entry.claim.id.clone();
+        let survival = survivals.get(&id)?.clone();
+        Some(SurvivingClaim { id, survival })
+    };
     let reproduced = Reproduced {
         claims: rows.collect(),
         record: recorded::by_paper(claims.iter(), record),
         summary: Inner(ledger.summary()),
         against: Maybe(against),
+        survival: ledger.entries.iter().filter_map(surviving).collect(),
         machines,
     };
     let mut answer = Answered::new(spec(), reproduced.cells());
@@ -88,7 +106,12 @@ mod tests {
             ],
         };
         let record = Record::from([("ongaro.test1.sedf".to_owned(), "holds".to_owned())]);
-        let value = answer(&ledger, (&claims, &record), None, Vec::new());
+        let value = answer(
+            &ledger,
+            (&claims, &record, &Survivals::new()),
+            None,
+            Vec::new(),
+        );
         let value = serde_json::to_value(value).unwrap();
         assert_eq!(
             value["summary"],

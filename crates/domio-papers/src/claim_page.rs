@@ -2,9 +2,10 @@
 
 use crate::claim::{Claim, ClaimKind};
 use crate::folders::PaperFolder;
+use crate::paper::{Survival, Survivals};
 use crate::recorded::Record;
 use crate::statement::{CheckText, short, tell};
-use domio_answer::{AnswerSpec, Answered, RowType, rows};
+use domio_answer::{AnswerSpec, Answered, Maybe, RowType, rows};
 
 rows! {
     /// A claim, for people who want to know what decides it and where to look.
@@ -26,6 +27,8 @@ rows! {
         pub tolerance: Option<String> = fact("tolerance").for_programs();
         /// The verdict on record.
         pub recorded: Option<String> = fact("recorded").for_programs();
+        /// On other machines that the paper allows, as recorded; null without a record.
+        pub survival: Maybe<Survival> = fact("survival").for_programs();
         /// How the claim is decided, in words.
         pub how: Option<String> = fact("how").for_programs();
         /// What has to hold, all of it.
@@ -49,13 +52,13 @@ rows! {
 /// What `domio claim list` answers.
 pub fn list_spec() -> AnswerSpec {
     let doc = "What `domio claim list --json` prints.";
-    AnswerSpec::new("claim-list", 2, doc, ClaimPages::spec())
+    AnswerSpec::new("claim-list", 3, doc, ClaimPages::spec())
 }
 
 /// What `domio claim show` answers.
 pub fn show_spec() -> AnswerSpec {
     let doc = "What `domio claim show --json` prints: one claim.";
-    AnswerSpec::new("claim-show", 2, doc, ClaimPage::spec())
+    AnswerSpec::new("claim-show", 3, doc, ClaimPage::spec())
 }
 
 /// The answer of these claims.
@@ -65,8 +68,12 @@ pub fn list(claims: Vec<ClaimPage>) -> Answered {
 
 impl ClaimPage {
     /// The page of `claim`, which is of one of the papers in `folders`; `record` has their
-    /// verdicts.
-    pub fn of(claim: &Claim, folders: &[PaperFolder], record: &Record) -> Self {
+    /// verdicts, and `survivals` how their claims do on other machines.
+    pub fn of(
+        claim: &Claim,
+        folders: &[PaperFolder],
+        (record, survivals): (&Record, &Survivals),
+    ) -> Self {
         let statement = claim.statement.as_deref();
         let paper = of_id(claim.paper(), folders);
         let cells = statement.map_or_else(Vec::new, |statement| statement.cells());
@@ -80,6 +87,7 @@ impl ClaimPage {
             expect: claim.expect.clone(),
             tolerance: claim.tolerance.clone(),
             recorded: record.get(&claim.id).cloned(),
+            survival: Maybe(survivals.get(&claim.id).cloned()),
             how: statement.and_then(|statement| statement.how.clone()),
             checks: tell(claim),
             figures: paper.map_or_else(Vec::new, |paper| figures(paper, claim)),
@@ -173,11 +181,13 @@ fn commands(paper: &PaperFolder, id: &str, cell: &str) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::claims::Claims;
+    use crate::paper::survivals;
     use crate::{folders, recorded};
 
     fn page(claim: &Claim) -> ClaimPage {
         let folders = folders::shipped();
-        ClaimPage::of(claim, &folders, &recorded::of(&folders).unwrap())
+        let record = recorded::of(&folders).unwrap();
+        ClaimPage::of(claim, &folders, (&record, &survivals(&folders).unwrap()))
     }
 
     #[test]

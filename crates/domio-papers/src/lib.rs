@@ -67,6 +67,7 @@ pub mod samples;
 pub mod series;
 pub mod statement;
 mod strict;
+pub mod survival_list;
 pub mod tolerance;
 
 pub use claim::{Claim, ClaimKind};

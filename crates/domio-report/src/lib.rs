@@ -26,6 +26,8 @@ pub mod residence;
 pub mod run_answer;
 pub mod samples;
 pub mod summed;
+#[cfg(feature = "terminal")]
+pub mod survival;
 pub mod svg;
 pub mod tables;
 pub mod text;

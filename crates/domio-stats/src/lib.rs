@@ -22,5 +22,5 @@ pub mod pooled;
 
 pub use numbers::{
     Difference, Estimate, binomial_at_most, deviation, greater, jain, mean, median, median_ci95,
-    quantile, span, spread,
+    quantile, span, spread, wilson,
 };

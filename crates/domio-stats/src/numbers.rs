@@ -300,6 +300,23 @@ fn t_point(risk: f64, freedom: f64) -> f64 {
         .inverse_cdf(1.0 - risk / 2.0)
 }
 
+/// Lower and upper end of the 95 % interval of a proportion of which `count` of `of` were seen,
+/// from 0 to 1: the score interval of Wilson (*J. Am. Stat. Assoc.* 22, 1927), which stays within
+/// these ends and has a width where all or none were seen. From 0 to 1 when none was looked at.
+pub fn wilson(count: usize, of: usize) -> [f64; 2] {
+    /// The point that a standard normal figure exceeds in one of forty cases.
+    const Z: f64 = 1.959_963_984_540_054;
+    if of == 0 {
+        return [0.0, 1.0];
+    }
+    let n = of as f64;
+    let seen = count.min(of) as f64 / n;
+    let weight = 1.0 + Z * Z / n;
+    let middle = (seen + Z * Z / (2.0 * n)) / weight;
+    let half = Z / weight * (seen * (1.0 - seen) / n + Z * Z / (4.0 * n * n)).sqrt();
+    [(middle - half).max(0.0), (middle + half).min(1.0)]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -439,5 +456,22 @@ mod tests {
                 prop_assert!(index >= 1.0 / v.len() as f64 - 1e-9 && index <= 1.0 + 1e-9);
             }
         }
+    }
+
+    /// Newcombe (*Statistics in Medicine* 17, 1998), table I, method 3.
+    #[test]
+    fn intervals_of_proportions_are_those_of_the_literature() {
+        for (count, of, ends) in [
+            (81, 263, [0.2553, 0.3662]),
+            (15, 148, [0.0624, 0.1605]),
+            (0, 20, [0.0, 0.1611]),
+            (1, 29, [0.0061, 0.1718]),
+        ] {
+            let found = wilson(count, of);
+            let near = |i: usize| (found[i] - ends[i]).abs() < 5e-5;
+            assert!(near(0) && near(1), "{count} of {of}: {found:?}");
+        }
+        assert_eq!(wilson(20, 20)[1], 1.0);
+        assert_eq!(wilson(0, 0), [0.0, 1.0]);
     }
 }

@@ -26,7 +26,7 @@ mod values;
 
 pub use alert::{Alert, Dom0 as AlertDom0, Mode as AlertMode};
 pub use block::{BlockFormatArg, BlockRig, TraceCompare, TraceReplay};
-pub use claims::{ClaimCommand, ClaimList, ClaimShow};
+pub use claims::{ClaimCommand, ClaimList, ClaimShow, ClaimSurvival};
 pub use dom0_share::{Dom0Share, Numbers as Dom0Numbers};
 pub use drawn::Drawn;
 pub use elevator::{Elevator, ElevatorReplay};
@@ -36,7 +36,7 @@ pub use from_trace::ScenarioFromTrace;
 pub use help::command;
 pub use how::How;
 pub use keeping::{
-    Keeping, Reporting, Results, ResultsDiff, ResultsList, ResultsPrune, ResultsShow,
+    Keeping, Reporting, Results, ResultsDiff, ResultsList, ResultsMerge, ResultsPrune, ResultsShow,
 };
 pub use mon::Mon;
 pub use named::Named;
@@ -45,12 +45,14 @@ pub use registered::{Controller, ListArgs, Policy, PolicyCheck, ShowArgs};
 pub use scenario::{Scenario, ScenarioCheck, ScenarioList, ScenarioShow};
 pub use sweep::{PlotOf, Sweep};
 pub use trace::{Trace, TraceCheck, TraceConvert, TraceFormat, TraceInput, TraceSummary};
+use values::machine_part;
 pub use values::{frequency, key_and_value, seed};
 
 use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 use clap::{Args, FromArgMatches, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use domio_papers::Effort;
+use domio_papers::paper::MachinePart;
 use domio_report::text::Sort;
 use domio_scenario::Parts;
 use explain::EXPLAIN_EXAMPLES;
@@ -332,6 +334,10 @@ pub struct Reproduce {
     /// and report which open parameter each verdict depends on
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub machines: Option<u32>,
+    /// Decide the claims on the K-th of P parts of the machines only, 1/8 to 8/8: parts may run
+    /// anywhere at the same time, and the command without --part takes their kept results
+    #[arg(long, value_name = "K/P", value_parser = machine_part, requires = "machines")]
+    pub part: Option<MachinePart>,
     /// Claims to decide, instead of those that ship with domio; - is standard input
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub claims: Option<PathBuf>,

@@ -17,7 +17,7 @@ use domio_front::scenarios::ScenarioText;
 use domio_front::validated;
 use domio_meter::block::BlockWaits;
 use domio_meter::{CheckReport, Explanation, Summary};
-use domio_papers::{answer, claim_page};
+use domio_papers::{answer, claim_page, survival_list};
 use domio_report::run_answer::RunFacts;
 use domio_run::measure::Measures;
 
@@ -26,9 +26,11 @@ const ANSWERS: &[fn() -> AnswerSpec] = &[
     answer::spec,
     claim_page::list_spec,
     claim_page::show_spec,
+    survival_list::spec,
     results::list_spec,
     results::show_spec,
     results::diff_spec,
+    results::merge_spec,
     results::prune_spec,
     || ComparedVariants::default().answer().spec,
     sweep::spec,

@@ -166,6 +166,66 @@ impl Store {
         Ok(rows.into_iter().flatten().collect())
     }
 
+    /// Adds the samples of `other` that are not there yet, whatever program made them, and leaves
+    /// out any that is damaged. Returns how many that were. All are added, or none.
+    ///
+    /// # Errors
+    /// When `other` cannot be read, or the file cannot be written.
+    pub fn take_over(&mut self, other: &Store) -> Result<usize, StoreError> {
+        let rows = other.rows().map_err(|e| other.failed(&e))?;
+        let add = |db: &mut rusqlite::Connection| {
+            let change = db.transaction()?;
+            let mut added = 0;
+            {
+                let mut insert = change.prepare(
+                    "INSERT OR IGNORE INTO samples
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+                )?;
+                for row in rows.iter().filter(|row| row.is_whole()) {
+                    added += insert.execute(params![
+                        row.program,
+                        row.subject.name,
+                        row.subject.settings,
+                        row.subject.fingerprint,
+                        row.seed.cast_signed(),
+                        row.replication,
+                        row.figures,
+                        row.digest,
+                        row.made,
+                        row.took_us
+                    ])?;
+                }
+            }
+            change.commit()?;
+            Ok(added)
+        };
+        add(&mut self.db).map_err(|e| self.failed(&e))
+    }
+
+    fn rows(&self) -> rusqlite::Result<Vec<SampleRow>> {
+        let row = |row: &rusqlite::Row<'_>| {
+            Ok(SampleRow {
+                program: row.get(0)?,
+                subject: Subject {
+                    name: row.get(1)?,
+                    settings: row.get(2)?,
+                    fingerprint: row.get(3)?,
+                },
+                seed: row.get::<_, i64>(4)?.cast_unsigned(),
+                replication: row.get(5)?,
+                figures: row.get(6)?,
+                digest: row.get(7)?,
+                made: row.get(8)?,
+                took_us: row.get(9)?,
+            })
+        };
+        let mut all = self.db.prepare(
+            "SELECT program, name, settings, fingerprint, seed, replication, figures, digest, made,
+                took_us FROM samples",
+        )?;
+        all.query_map([], row)?.collect()
+    }
+
     /// Takes away what other programs than the store's and those of `keep` made, and gives the
     /// space back. Returns how many replications that were.
     ///
@@ -187,5 +247,32 @@ impl Store {
             Ok(removed)
         };
         prune(&self.db).map_err(|e| self.failed(&e))
+    }
+}
+
+/// A row of the table.
+struct SampleRow {
+    program: String,
+    subject: Subject,
+    seed: u64,
+    replication: u32,
+    figures: Vec<u8>,
+    digest: String,
+    made: i64,
+    took_us: i64,
+}
+
+impl SampleRow {
+    fn is_whole(&self) -> bool {
+        let SampleRow {
+            program,
+            subject,
+            seed,
+            replication,
+            figures,
+            digest,
+            ..
+        } = self;
+        encoding::digest(program, &subject.fingerprint, *seed, *replication, figures) == *digest
     }
 }

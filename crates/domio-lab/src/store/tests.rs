@@ -49,6 +49,33 @@ fn a_sample_comes_back_under_its_own_key_alone() {
 }
 
 #[test]
+fn what_another_file_has_is_taken_over_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = |name: &str| Store::open(&folder.path().join(name), PROGRAM).unwrap();
+    let (mut all, one, two) = (open("all"), open("one"), open("two"));
+    one.keep(&subject(), 1, 0, &sample(7), TOOK).unwrap();
+    two.keep(&subject(), 1, 0, &sample(8), TOOK).unwrap();
+    two.keep(&subject(), 1, 1, &sample(9), TOOK).unwrap();
+    two.keep(&subject(), 1, 2, &sample(9), TOOK).unwrap();
+    let damage = "UPDATE samples SET digest = 'x' WHERE replication = 2";
+    two.db.execute(damage, []).unwrap();
+    assert_eq!(all.take_over(&one).unwrap(), 1);
+    assert_eq!(
+        all.take_over(&two).unwrap(),
+        1,
+        "one is there, one is damaged"
+    );
+    assert_eq!(all.take_over(&two).unwrap(), 0);
+    let find = |n| all.find(&subject(), 1, n).unwrap();
+    assert_eq!(
+        [0, 1, 2].map(find),
+        [Some(sample(7)), Some(sample(9)), None]
+    );
+    // Times and programs come with the samples.
+    assert_eq!(all.held().unwrap()[0].took_s, 2.0 * TOOK.as_secs_f64());
+}
+
+#[test]
 fn a_family_is_named_by_two_words_of_a_program() {
     let (_folder, path) = store();
     let store = Store::open(&path, PROGRAM).unwrap();

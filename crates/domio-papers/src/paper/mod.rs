@@ -18,6 +18,9 @@ mod merge;
 mod read;
 mod run;
 mod search;
+mod split;
+mod survival;
+mod survival_file;
 mod times;
 mod traffic;
 
@@ -26,8 +29,10 @@ pub use file::Length;
 pub use machines::{DrawnMachine, Machine, Unknown, UnknownRange, draw};
 pub use run::Prepared;
 pub use search::{
-    BestMachine, ClaimOnMachines, Deciding, MachineSearch, MachineShown, UnknownShown, search,
+    BestMachine, ClaimOnMachines, MachinePart, MachineSearch, MachineShown, UnknownShown, search,
 };
+pub use survival::{Dependence, MachineShare, Standing, Survival, sentence};
+pub use survival_file::{SurvivalRecord, Survivals, recorded_survival, survivals, unknowns};
 
 use crate::folders::{self, FolderError, PaperFolder};
 use crate::registry::{LabContext, Registry};

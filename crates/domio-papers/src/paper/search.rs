@@ -1,18 +1,20 @@
 //! What claims depend on: they are decided on many machines that the paper's words allow.
 //!
 //! Machines are drawn from the ranges of the unknowns ([`draw`]). On each, claims are decided with
-//! the same seed, so that machines differ in nothing else. Two things come out of it.
+//! the same seed, so that machines differ in nothing else. Three things come out of it.
 //!
-//! - **Which unknown decides a claim.** For each unknown the machines are split in two, by value,
-//!   such that those on which the claim holds and those on which it fails lie on different sides as
-//!   far as possible. The score is the difference of the two fractions on one side: 1 when the
-//!   split tells holds from fails, 0 when it says nothing (Youden's J). The best of many splits is
-//!   never 0, so the score that the best split of shuffled verdicts reaches in one of twenty
-//!   shuffles stands beside it.
+//! - **On how many machines a claim holds**, with an interval ([`Survival`]).
+//! - **Which unknowns decide a claim** (`split`).
 //! - **One best machine**, on which most of the claims hold that the paper's files name in advance,
 //!   and how the other claims do on that machine.
+//!
+//! Samples are those of the [`Replicator`], which may keep them: each by cell, machine and
+//! replication. So an interrupted search continues where it was, and a search of all machines takes
+//! from a store what searches of [parts](MachinePart) have left there.
 
-use super::machines::{DrawnMachine, Unknown, UnknownRange, draw};
+use super::machines::{DrawnMachine, Unknown, draw};
+use super::split::depends_on;
+use super::survival::{Survival, sentence};
 use super::{Length, Paper};
 use crate::claim::Claim;
 use crate::experiments;
@@ -21,15 +23,26 @@ use crate::ledger::{Checks, ClaimLedger, Verdict};
 use crate::reproduce::{Options, reproduce};
 use domio_answer::{Inner, Maybe, rows};
 use domio_run::Replicator;
-use domio_sim::random::RandomStream;
-use toml::Value;
 
-/// Shuffles behind the score that chance reaches.
-const SHUFFLES: usize = 200;
-/// One of so many shuffles reaches that score.
-const RARE: usize = 20;
-/// Least number of machines on which a claim holds, and on which it fails, for a split.
-const LEAST: usize = 2;
+/// Which machines of those that are drawn are decided.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MachinePart {
+    /// Number of the part, from 1.
+    pub number: u32,
+    /// Number of parts.
+    pub of: u32,
+}
+
+impl MachinePart {
+    /// All machines.
+    pub const ALL: MachinePart = MachinePart { number: 1, of: 1 };
+
+    /// Whether the machine of number `machine`, from 1, is in the part. Parts take turns, so that
+    /// each is spread over the whole draw.
+    pub fn has(self, machine: usize) -> bool {
+        machine % self.of as usize == self.number as usize % self.of as usize
+    }
+}
 
 rows! {
     /// Claims of a paper on many machines.
@@ -37,8 +50,10 @@ rows! {
     pub struct MachineSearch {
         /// Name of the paper's folder.
         pub paper: String = fact("paper");
-        /// Number of machines, the central one not among them.
+        /// Number of machines on which claims were decided, the central one not among them.
         pub machines: usize = count("machines");
+        /// What is robust, what depends on what, and what holds nowhere, in a sentence.
+        pub conclusion: String = fact("conclusion");
         /// By claim.
         pub claims: Vec<ClaimOnMachines> = parts("claims", []);
         /// The best machine; null when the paper names no claims to choose on.
@@ -56,24 +71,8 @@ rows! {
         pub id: String = key("id").title("claim");
         /// On the central machine.
         pub central: Verdict = fact("central");
-        /// On how many of the others it holds, fails or is undecided.
-        pub on: Inner<Checks> = fact("on");
-        /// The unknown that decides it best; null where it does not hold on some and fail on
-        /// others.
-        pub decided_by: Maybe<Deciding> = fact("decided_by");
-    }
-
-    /// The split that tells machines on which a claim holds from those on which it fails.
-    #[derive(Clone, PartialEq, Debug)]
-    pub struct Deciding {
-        /// Name of the unknown.
-        pub unknown: String = fact("unknown");
-        /// Where the claim holds rather: "up to 98304", "bic".
-        pub holds_with: String = fact("holds_with");
-        /// How well the split distinguishes them, 0 to 1.
-        pub score: f64 = fact("score");
-        /// What the best split reaches by chance in one of twenty cases.
-        pub by_chance: f64 = fact("by_chance");
+        /// On the others.
+        pub survival: Survival = fact("");
     }
 
     /// The machine on which most of the claims hold that were named in advance.
@@ -109,6 +108,8 @@ rows! {
     /// A machine, for people.
     #[derive(Clone, PartialEq, Eq, Debug)]
     pub struct MachineShown {
+        /// Its number, from 1.
+        pub machine: usize = key("machine");
         /// By unknown.
         pub values: Vec<String> = fact("values");
         /// By claim.
@@ -116,20 +117,22 @@ rows! {
     }
 }
 
-/// Decides `claims` on `count` machines of the paper in `folder`; `central` is what they are on the
-/// central one.
+/// Decides `claims` on `count` machines of the paper in `folder`, or those of them that are in a
+/// part; `central` is what they are on the central one.
 ///
 /// # Errors
 /// When the paper's files have mistakes.
 pub fn search(
     folder: &PaperFolder,
     (claims, central): (&[&Claim], &ClaimLedger),
-    count: u32,
+    (count, part): (u32, MachinePart),
     (length, options): (Length, Options),
     replicator: &impl Replicator,
 ) -> Result<MachineSearch, String> {
     let paper = &Paper::read(folder)?;
-    let machines = draw(&paper.unknowns, count, options.seed);
+    let drawn = draw(&paper.unknowns, count, options.seed);
+    let numbered = (1..).zip(drawn).filter(|(number, _)| part.has(*number));
+    let (numbers, machines): (Vec<usize>, Vec<DrawnMachine>) = numbered.unzip();
     let decided = |drawn: &DrawnMachine| {
         let registry = experiments::of(std::slice::from_ref(folder), length, &drawn.machine)?;
         Ok(verdicts(
@@ -143,7 +146,7 @@ pub fn search(
         paper,
         &ids,
         &self::verdicts(central),
-        &machines,
+        (&numbers, &machines),
         &verdicts,
         options.seed,
     ))
@@ -162,7 +165,7 @@ fn summarise(
     paper: &Paper,
     ids: &[&str],
     central: &[Verdict],
-    machines: &[DrawnMachine],
+    (numbers, machines): (&[usize], &[DrawnMachine]),
     verdicts: &[Vec<Verdict>],
     seed: u64,
 ) -> MachineSearch {
@@ -172,8 +175,10 @@ fn summarise(
         ClaimOnMachines {
             id: (*id).to_owned(),
             central: central[c],
-            on: Inner(counts(column.iter().copied())),
-            decided_by: Maybe(deciding(unknowns, machines, &column, id, seed)),
+            survival: Survival::of(
+                counts(column.iter().copied()),
+                depends_on(unknowns, machines, &column, (id, seed)),
+            ),
         }
     };
     let shown = |unknown: &Unknown| UnknownShown {
@@ -182,22 +187,30 @@ fn summarise(
         range: unknown.range_shown(),
         source: unknown.source.clone(),
     };
-    let machine = |(drawn, verdicts): (&DrawnMachine, &Vec<Verdict>)| {
+    let machine = |(number, (drawn, verdicts)): (&usize, (&DrawnMachine, &Vec<Verdict>))| {
         let values = unknowns.iter().zip(&drawn.values);
         MachineShown {
+            machine: *number,
             values: values
                 .map(|(unknown, value)| unknown.shown(value))
                 .collect(),
             verdicts: verdicts.clone(),
         }
     };
+    let claims: Vec<ClaimOnMachines> = ids.iter().enumerate().map(claim).collect();
+    let drawn = machines.iter().zip(verdicts);
     MachineSearch {
         paper: paper.name.clone(),
         machines: machines.len(),
-        claims: ids.iter().enumerate().map(claim).collect(),
-        best: Maybe(best(&paper.calibration, ids, central, verdicts)),
+        conclusion: sentence(
+            claims
+                .iter()
+                .map(|claim| (claim.id.as_str(), &claim.survival)),
+        ),
+        best: Maybe(best(&paper.calibration, ids, central, (numbers, verdicts))),
         unknowns: unknowns.iter().map(shown).collect(),
-        drawn: machines.iter().zip(verdicts).map(machine).collect(),
+        drawn: numbers.iter().zip(drawn).map(machine).collect(),
+        claims,
     }
 }
 
@@ -219,7 +232,7 @@ fn best(
     calibration: &[String],
     ids: &[&str],
     central: &[Verdict],
-    verdicts: &[Vec<Verdict>],
+    (numbers, verdicts): (&[usize], &[Vec<Verdict>]),
 ) -> Option<BestMachine> {
     let named = |id: &&str| calibration.iter().any(|c| c == id);
     let chosen_on: Vec<String> = ids
@@ -242,8 +255,9 @@ fn best(
         let counts = of(row, true);
         (counts.holds, usize::MAX - counts.fails)
     };
-    let all = std::iter::once(central).chain(verdicts.iter().map(Vec::as_slice));
-    let numbered: Vec<(usize, &[Verdict])> = all.enumerate().collect();
+    let drawn = verdicts.iter().map(Vec::as_slice);
+    let all = std::iter::once((0, central)).chain(numbers.iter().copied().zip(drawn));
+    let numbered: Vec<(usize, &[Verdict])> = all.collect();
     // Of several that are as good the last one is taken, which is the first.
     let (machine, row) = *numbered.iter().rev().max_by_key(|(_, row)| key(row))?;
     Some(BestMachine {
@@ -256,128 +270,13 @@ fn best(
     })
 }
 
-/// A way to cut the machines in two: what one side is called, and which machines are on that side.
-struct Split {
-    unknown: usize,
-    one: String,
-    other: String,
-    side: Vec<bool>,
-}
-
-fn deciding(
-    unknowns: &[Unknown],
-    machines: &[DrawnMachine],
-    verdicts: &[Verdict],
-    id: &str,
-    seed: u64,
-) -> Option<Deciding> {
-    let decided: Vec<usize> = (0..verdicts.len())
-        .filter(|m| matches!(verdicts[*m], Verdict::Holds | Verdict::Fails))
-        .collect();
-    let mut holds: Vec<bool> = decided
-        .iter()
-        .map(|m| verdicts[*m] == Verdict::Holds)
-        .collect();
-    let held = holds.iter().filter(|h| **h).count();
-    if held < LEAST || holds.len() - held < LEAST {
-        return None;
-    }
-    let splits: Vec<Split> = (0..unknowns.len())
-        .flat_map(|u| {
-            let values: Vec<&Value> = decided.iter().map(|m| &machines[*m].values[u]).collect();
-            splits(u, &unknowns[u], &values)
-        })
-        .collect();
-    let scored = |holds: &[bool]| {
-        let scores = splits
-            .iter()
-            .map(|split| (score(&split.side, holds), split));
-        // The first of several.
-        scores.fold(
-            None,
-            |best: Option<(f64, &Split)>, (score, split)| match best {
-                Some((most, _)) if most.abs() >= score.abs() => best,
-                _ => Some((score, split)),
-            },
-        )
-    };
-    let (score, split) = scored(&holds)?;
-    let mut random = RandomStream::new(seed, 0, &format!("laboratory/shuffles/{id}"));
-    let mut by_chance: Vec<f64> = (0..SHUFFLES)
-        .map(|_| {
-            for last in (1..holds.len()).rev() {
-                holds.swap(last, random.below(last as u64 + 1) as usize);
-            }
-            scored(&holds).map_or(0.0, |(score, _)| score.abs())
-        })
-        .collect();
-    by_chance.sort_by(|a, b| b.total_cmp(a));
-    Some(Deciding {
-        unknown: unknowns[split.unknown].name.clone(),
-        holds_with: match score > 0.0 {
-            true => split.one.clone(),
-            false => split.other.clone(),
-        },
-        score: score.abs(),
-        by_chance: by_chance[SHUFFLES / RARE],
-    })
-}
-
-/// Every split of machines with these values of an unknown.
-fn splits(u: usize, unknown: &Unknown, values: &[&Value]) -> Vec<Split> {
-    let number = |value: &Value| match value {
-        Value::Integer(i) => Some(*i as f64),
-        Value::Float(f) => Some(*f),
-        _ => None,
-    };
-    let numbers: Option<Vec<f64>> = values.iter().map(|value| number(value)).collect();
-    if let Some(numbers) = numbers {
-        let mut order: Vec<usize> = (0..values.len()).collect();
-        order.sort_by(|a, b| numbers[*a].total_cmp(&numbers[*b]));
-        let pairs = order
-            .windows(2)
-            .filter(|pair| numbers[pair[0]] < numbers[pair[1]]);
-        return pairs
-            .map(|pair| Split {
-                unknown: u,
-                one: format!("up to {}", unknown.shown(values[pair[0]])),
-                other: format!("from {} on", unknown.shown(values[pair[1]])),
-                side: numbers.iter().map(|n| *n <= numbers[pair[0]]).collect(),
-            })
-            .collect();
-    }
-    let UnknownRange::Choices(choices) = &unknown.range else {
-        return Vec::new();
-    };
-    let choice = |choice: &Value| Split {
-        unknown: u,
-        one: unknown.shown(choice),
-        other: format!("not {}", unknown.shown(choice)),
-        side: values.iter().map(|value| *value == choice).collect(),
-    };
-    choices.iter().map(choice).collect()
-}
-
-/// The fraction of machines that hold which are on the one side, less that of those that fail.
-fn score(side: &[bool], holds: &[bool]) -> f64 {
-    let fraction = |wanted: bool| {
-        let own: Vec<bool> = holds
-            .iter()
-            .zip(side)
-            .filter(|(h, _)| **h == wanted)
-            .map(|(_, side)| *side)
-            .collect();
-        own.iter().filter(|side| **side).count() as f64 / own.len().max(1) as f64
-    };
-    fraction(true) - fraction(false)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::claims::Claims;
     use crate::effort::Effort;
     use crate::folders;
+    use crate::paper::survival::{Dependence, Standing};
     use domio_run::OneByOne;
 
     fn ongaro() -> Paper {
@@ -422,20 +321,44 @@ mod tests {
             Verdict::Undecided,
         ];
         let ids = ["ongaro.fig4.boost", "b", "c", "d"];
-        let search = summarise(&paper, &ids, &central, &machines, &rows, 1);
-        let decided = |c: usize| search.claims[c].decided_by.0.clone().unwrap();
+        let numbers: Vec<usize> = (1..=40).collect();
+        let search = summarise(&paper, &ids, &central, (&numbers, &machines), &rows, 1);
+        let of = |c: usize| &search.claims[c].survival;
+        let decided = |c: usize| of(c).depends_on[0].clone();
         assert_eq!(decided(0).unknown, "receive window");
         assert_eq!(
             (decided(0).score, decided(0).holds_with.as_str()),
             (1.0, "from 196608 on")
         );
+        let Dependence {
+            holds_there,
+            decided_there,
+            holds_elsewhere,
+            decided_elsewhere,
+            ..
+        } = decided(0);
+        assert_eq!((holds_there, holds_elsewhere), (decided_there, 0));
+        assert_eq!(decided_there + decided_elsewhere, 40);
         assert!(decided(0).by_chance < 0.9, "{:?}", decided(0));
+        let second = &of(0).depends_on[1];
+        assert_ne!(second.unknown, "receive window");
+        assert!(second.score < 1.0 && !second.is_clear(), "{second:?}");
         assert_eq!(decided(1).unknown, "line");
         assert!(
             decided(1).holds_with.starts_with("up to ") && decided(1).holds_with.ends_with(" us")
         );
-        assert_eq!(search.claims[2].decided_by.0, None, "it holds on all");
-        assert_eq!(search.claims[2].on.0.holds, 40);
+        assert_eq!(of(2).depends_on, [], "it holds on all");
+        assert_eq!(of(2).holds.0.machines, 40);
+        let standings = [0, 1, 2].map(|c| of(c).standing);
+        let expected = [Standing::Depends, Standing::Depends, Standing::Robust];
+        assert_eq!(standings, expected);
+        assert!(
+            search
+                .conclusion
+                .contains("ongaro.fig4.boost on receive window"),
+            "{}",
+            search.conclusion
+        );
         // The first machine on which the one claim of the calibration holds.
         let best = search.best.0.unwrap();
         let first = rows
@@ -452,10 +375,8 @@ mod tests {
         let machines = draw(&paper.unknowns, 12, 3);
         let mut verdicts = vec![Verdict::Holds; 12];
         verdicts[3] = Verdict::Fails;
-        assert_eq!(
-            deciding(&paper.unknowns, &machines, &verdicts, "a", 1),
-            None
-        );
+        let found = depends_on(&paper.unknowns, &machines, &verdicts, ("a", 1));
+        assert_eq!(found, []);
     }
 
     #[test]
@@ -472,13 +393,20 @@ mod tests {
         let registry = experiments::shortened(60);
         let central = reproduce(&selected, &registry, options, &OneByOne).ledger;
         let folder = folders::find("ongaro2008").unwrap();
-        let run = || {
+        let run = |part| {
             let claims = (&selected[..], &central);
-            search(&folder, claims, 3, (length, options), &OneByOne).unwrap()
+            search(&folder, claims, (3, part), (length, options), &OneByOne).unwrap()
         };
-        let found = run();
-        assert_eq!(found, run());
+        let found = run(MachinePart::ALL);
+        assert_eq!(found, run(MachinePart::ALL));
         assert_eq!((found.machines, found.drawn.len()), (3, 3));
+        // Parts have the same machines, each one once.
+        let mut parts: Vec<MachineShown> = [1, 2]
+            .into_iter()
+            .flat_map(|number| run(MachinePart { number, of: 2 }).drawn)
+            .collect();
+        parts.sort_by_key(|shown| shown.machine);
+        assert_eq!(parts, found.drawn);
         let verdict = found.claims[0].central;
         assert!(
             found.drawn.iter().all(|m| m.verdicts == [verdict]),

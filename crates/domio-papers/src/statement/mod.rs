@@ -56,6 +56,8 @@ pub struct Clause {
     pub relation: Relation,
     /// How many have to be so; `None` for all.
     pub least: Option<Least>,
+    /// Whether the bound is ours, and not the paper's.
+    pub ours: bool,
 }
 
 /// A measure of cells.

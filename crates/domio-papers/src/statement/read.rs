@@ -42,8 +42,22 @@ keys! {
         tolerance: String = form(&SAID, said), Need::Optional("the claim's"), "How far from it.";
         at_least: "at-least" String = figure(), Need::Optional("all"), "So many are so.";
         of: String = form(&SAID, said), Need::Optional("that are so"), "Of what, for people.";
+        bound: bool = word(&BOUNDS), Need::Word("the paper's"), "Whose bound decides.";
     }
 }
+
+static BOUNDS: [WordOf<bool>; 2] = [
+    WordOf::new(
+        "the paper's",
+        false,
+        "The paper prints the bound, or says it in words.",
+    ),
+    WordOf::new(
+        "ours",
+        true,
+        "The paper has no figure for what it says: we chose one.",
+    ),
+];
 
 static PAIRS: [WordOf<bool>; 2] = [
     WordOf::new("all", false, "Each with each."),
@@ -289,6 +303,7 @@ impl Check<'_> {
             left,
             relation,
             least,
+            ours: self.keys.bound.get()?,
         })
     }
 

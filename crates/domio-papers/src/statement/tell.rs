@@ -15,6 +15,8 @@ rows! {
         pub line: usize = fact("line");
         /// What is checked.
         pub statement: String = fact("statement");
+        /// Whether the bound is ours, and not the paper's.
+        pub ours: bool = fact("ours");
         /// How many comparisons the statement makes.
         pub checks: usize = count("checks");
         /// The cells that the check reads.
@@ -40,6 +42,7 @@ pub fn tell(claim: &Claim) -> Vec<CheckText> {
         CheckText {
             line: clause.line,
             statement: clause.told(claim),
+            ours: clause.ours,
             checks: clause.count(),
             cells,
         }

@@ -2,30 +2,36 @@
 
 use crate::tables;
 use crate::text::View;
+use crate::text::folded::folded;
 use crate::text::ledger::tone;
 use crate::text::table::render as drawn;
 use domio_answer::column::count;
-use domio_answer::{Holds, Table};
+use domio_answer::{Cell, Holds, Table};
 use domio_papers::ledger::Checks;
-use domio_papers::paper::{BestMachine, Deciding, MachineSearch};
+use domio_papers::paper::{BestMachine, Dependence, MachineSearch, Survival};
 
-/// On how many machines each claim holds and fails, which unknown decides, and the best machine.
+/// On how many machines each claim holds and fails, the two unknowns on which it depends most, what
+/// that comes to, and the best machine.
 pub fn render(search: &MachineSearch) -> String {
     let claims = &search.claims;
-    let mut table = Table::of("", claims);
-    let central = table.columns().iter().position(|c| c.key == "central");
-    for (row, claim) in claims.iter().enumerate() {
-        table.set_tone(row, central.unwrap_or(0), tone(claim.central));
+    let columns = [tables::name("claim"), tables::text("central")];
+    let mut table = Table::new("", columns);
+    for claim in claims {
+        table.set_tone(table.rows().len(), 1, tone(claim.central));
+        let words = [claim.id.as_str(), claim.central.name()];
+        table.row(words.map(|word| Cell::from(word.to_owned())));
     }
-    let mut counted = |key, of: fn(&Checks) -> usize| {
-        let cells = claims.iter().map(|claim| of(&claim.on.0).into());
+    let mut counted = |key, of: fn(&Survival) -> usize| {
+        let cells = claims.iter().map(|claim| of(&claim.survival).into());
         table.derive(count(key).of(Holds::Whole), cells);
     };
-    counted("holds", |on| on.holds);
-    counted("fails", |on| on.fails);
-    counted("open", |on| on.undecided);
-    let by = claims.iter().map(|claim| claim.decided_by.0.as_ref());
-    let by = by.map(|by| by.map_or_else(String::new, decided).into());
+    counted("holds", |survival| survival.holds.0.machines);
+    counted("fails", |survival| survival.fails.0.machines);
+    counted("open", |survival| survival.undecided.0.machines);
+    let by = claims.iter().map(|claim| {
+        let by = claim.survival.depends_on.iter().map(decided);
+        by.collect::<Vec<_>>().join("; ").into()
+    });
     table.derive(tables::text("holds rather with"), by);
     let n = search.machines;
     let mut text = format!(
@@ -33,18 +39,22 @@ pub fn render(search: &MachineSearch) -> String {
          \n",
         search.paper
     );
-    text += &drawn(&table, &View::of_width(100));
+    text += &drawn(&table, &View::of_width(WIDTH));
     text += "\nThe number in brackets is how well the split separates machines, 1 at best. \
              Marked (?):\nno better than the best split of shuffled verdicts in one of twenty \
              cases.\n";
+    text += &format!("\n{}", folded(&search.conclusion, WIDTH.into(), ""));
     if let Some(best) = &search.best.0 {
         text += &format!("\n{}\n", told(best));
     }
     text
 }
 
-/// The unknown that decides, with its score.
-pub fn decided(by: &Deciding) -> String {
+/// Columns of the table.
+const WIDTH: u16 = 100;
+
+/// The side of an unknown on which a claim holds rather, with the score of the split.
+fn decided(by: &Dependence) -> String {
     let doubt = match by.score > by.by_chance {
         true => "",
         false => " (?)",

@@ -171,9 +171,17 @@ fn outputs_about_claims() {
         "claim-show",
         &["claim", "show", "zeng.fig5.p3", "--json"],
     );
+    let survival = ["claim", "survival", "--json"];
+    let survival = fits(&folder, "claim-survival", &survival);
+    assert_eq!(survival["papers"].as_array().unwrap().len(), 5);
     let fig2 = ["reproduce", "ongaro.fig2", "--json", "--replications", "1"];
-    let told = fits(&folder, "reproduce", &fig2);
+    let told = fits(
+        &folder,
+        "reproduce",
+        &[&fig2[..], &["--machines", "2"]].concat(),
+    );
     assert!(!told["claims"].as_array().unwrap().is_empty());
+    assert_eq!(told["machines"][0]["claims"][0]["machines"], 2);
 }
 
 #[test]
@@ -211,6 +219,8 @@ fn outputs_about_what_is_kept() {
     ];
     let diff = fits(&folder, "results-diff", &diff);
     assert_eq!(diff["only_after"].as_array().unwrap().len(), 1);
+    let merge = ["results", "merge", "before.sqlite", "--json"];
+    fits(&folder, "results-merge", &merge);
     fits(&folder, "results-prune", &["results", "prune", "--json"]);
 }
 

@@ -16,6 +16,9 @@ pub enum ClaimCommand {
     /// Show what a claim says, what decides it and how to look at it
     #[command(after_long_help = CLAIM_SHOW_EXAMPLES)]
     Show(ClaimShow),
+    /// Show on which of the machines that papers allow their claims hold, as recorded
+    #[command(after_long_help = CLAIM_SURVIVAL_EXAMPLES)]
+    Survival(ClaimSurvival),
 }
 
 const CLAIM_LIST_EXAMPLES: &str = "\
@@ -32,6 +35,30 @@ pub struct ClaimList {
     #[arg(value_name = "FOLDER|PREFIX")]
     pub words: Vec<String>,
     /// Print the list as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+const CLAIM_SURVIVAL_EXAMPLES: &str = "\
+Examples:
+  domio claim survival zeng
+  domio claim survival zeng.fig5 --json
+  domio claim survival papers/zeng2015 --page
+
+The record is the file survival.toml of a paper's folder. `domio reproduce zeng --machines 64`
+decides the claims of a paper on 64 machines anew.";
+
+/// Arguments of `claim survival`.
+#[derive(Debug, Args)]
+pub struct ClaimSurvival {
+    /// Ids of claims or their first words, e.g. zeng or zeng.fig5 [default: all claims]. After the
+    /// folder of a paper, prefixes refer to that paper
+    #[arg(value_name = "FOLDER|PREFIX")]
+    pub words: Vec<String>,
+    /// Print the page of the documentation, in Markdown
+    #[arg(long, conflicts_with = "json")]
+    pub page: bool,
+    /// Print the record as JSON
     #[arg(long)]
     pub json: bool,
 }

@@ -52,6 +52,9 @@ pub enum Results {
     /// List the figures that differ between two programs, or two files
     #[command(after_long_help = RESULTS_DIFF_EXAMPLES)]
     Diff(ResultsDiff),
+    /// Take over what other files have, from other machines or other parts of a sweep
+    #[command(after_long_help = RESULTS_MERGE_EXAMPLES)]
+    Merge(ResultsMerge),
     /// Remove the results of all programs but this one
     #[command(after_long_help = RESULTS_PRUNE_EXAMPLES)]
     Prune(ResultsPrune),
@@ -130,6 +133,28 @@ pub struct ResultsDiff {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub results: Option<PathBuf>,
     /// Print the differences as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+const RESULTS_MERGE_EXAMPLES: &str = "\
+Examples:
+  domio results merge part-1.sqlite part-2.sqlite
+  domio results merge part-*.sqlite --results out/all.sqlite
+
+A replication that is there already stays as it is. The same program computes the same figures
+anywhere. The other files are not changed.";
+
+/// Arguments of `results merge`.
+#[derive(Debug, Args)]
+pub struct ResultsMerge {
+    /// Files of results to take over
+    #[arg(value_name = "FROM", required = true, value_hint = ValueHint::FilePath)]
+    pub from: Vec<PathBuf>,
+    /// The file of results that gets them, instead of out/results.sqlite; made when there is none
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub results: Option<PathBuf>,
+    /// Print how many replications were taken over as JSON
     #[arg(long)]
     pub json: bool,
 }

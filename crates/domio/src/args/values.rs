@@ -1,5 +1,6 @@
 //! Values of arguments, with errors that name what was expected.
 
+use domio_papers::paper::MachinePart;
 use domio_trace::TSC_HZ_MAX;
 
 /// A seed: what a scenario can hold, as TOML has no larger whole numbers; the same range for every
@@ -66,6 +67,21 @@ fn hertz(digits: &str, factor: u64) -> Option<u64> {
         .flatten()
 }
 
+/// Which of how many parts: "3/8".
+pub(super) fn machine_part(text: &str) -> Result<MachinePart, String> {
+    const MOST: u32 = 10_000;
+    let numbers = text.split_once('/');
+    let numbers = numbers.and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
+    match numbers {
+        Some((number, of)) if number >= 1 && number <= of && of <= MOST => {
+            Ok(MachinePart { number, of })
+        }
+        _ => Err(format!(
+            "expected K/P with K of 1 to P and P up to {MOST}, as 3/8"
+        )),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -97,6 +113,16 @@ mod tests {
             assert!(error.contains("2.4GHz"), "{error}");
         }
         assert!(frequency("2,4GHz").unwrap_err().contains("point"));
+    }
+
+    #[test]
+    fn a_part_is_one_of_them() {
+        assert_eq!(machine_part("3/8"), Ok(MachinePart { number: 3, of: 8 }));
+        for text in [
+            "", "3", "0/8", "9/8", "1/0", "3/8/2", "-1/8", "1/99999", "a/b",
+        ] {
+            assert!(machine_part(text).unwrap_err().contains("as 3/8"), "{text}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! `domio claim`: what the papers claim, what decides each claim, and how to look at it.
 
-use crate::args::{ClaimCommand, ClaimList, ClaimShow, Global};
+use crate::args::{ClaimCommand, ClaimList, ClaimShow, ClaimSurvival, Global};
 use crate::out::{self, Status};
 use crate::suggest;
 use anyhow::{anyhow, bail};
@@ -8,8 +8,9 @@ use domio_answer::column::count;
 use domio_answer::{Holds, Table};
 use domio_front::papers::Chosen;
 use domio_papers::claim_page::{self, ClaimPage};
-use domio_report::tables;
+use domio_papers::survival_list::{self, PaperSurvival};
 use domio_report::text::table::render;
+use domio_report::{survival, tables};
 
 /// What the record says of a claim without checks.
 const NOT_IMPLEMENTED: &str = "not-implemented";
@@ -19,6 +20,7 @@ pub fn run(command: &ClaimCommand, global: &Global) -> anyhow::Result<Status> {
     match command {
         ClaimCommand::List(args) => list(args, global),
         ClaimCommand::Show(args) => show(args, global),
+        ClaimCommand::Survival(args) => survival(args, global),
     }
 }
 
@@ -26,7 +28,8 @@ fn list(args: &ClaimList, global: &Global) -> anyhow::Result<Status> {
     let chosen = Chosen::of(&args.words, &global.parts)?;
     let (claims, record) = (chosen.claims()?, chosen.record()?);
     let selected = claims.select(&chosen.prefixes)?.into_iter();
-    let page = |claim| ClaimPage::of(claim, &chosen.papers, &record);
+    let survivals = chosen.survivals()?;
+    let page = |claim| ClaimPage::of(claim, &chosen.papers, (&record, &survivals));
     let pages: Vec<ClaimPage> = selected.map(page).collect();
     out::answer(
         args.json,
@@ -65,9 +68,35 @@ fn show(args: &ClaimShow, global: &Global) -> anyhow::Result<Status> {
         let near = suggest::near(id, claims.iter().map(|claim| claim.id.as_str()));
         anyhow!("no claim is called \"{id}\"{near}; `domio claim list` lists them")
     })?;
-    let page = ClaimPage::of(claim, &chosen.papers, &chosen.record()?);
+    let on_record = (&chosen.record()?, &chosen.survivals()?);
+    let page = ClaimPage::of(claim, &chosen.papers, on_record);
     let text = || told(&page, out::view().width.into());
     out::answer(args.json, || page.answer(), text)?;
+    Ok(Status::Success)
+}
+
+fn survival(args: &ClaimSurvival, global: &Global) -> anyhow::Result<Status> {
+    let chosen = Chosen::of(&args.words, &global.parts)?;
+    // Words that are no claim's are refused.
+    chosen.claims()?.select(&chosen.prefixes)?;
+    let found = chosen
+        .papers
+        .iter()
+        .map(|paper| survival_list::of_paper(paper, &chosen.prefixes));
+    let found: Result<Vec<PaperSurvival>, String> = found.collect();
+    let mut papers = found.map_err(|e| anyhow!(e))?;
+    if !chosen.prefixes.is_empty() {
+        let own = |id: &String, paper: &PaperSurvival| id.split('.').next() == Some(&paper.paper);
+        papers.retain(|paper| chosen.prefixes.iter().any(|id| own(id, paper)));
+    }
+    out::answer(
+        args.json,
+        || survival_list::answer(papers.clone()),
+        || match args.page {
+            true => survival::page(&papers),
+            false => survival::render_list(&papers, out::view()),
+        },
+    )?;
     Ok(Status::Success)
 }
 
@@ -84,6 +113,12 @@ fn told(page: &ClaimPage, width: usize) -> String {
         line("tolerance", tolerance);
     }
     line("on record", recorded(page));
+    if let Some(survival) = &page.survival.0 {
+        line("machines", &survival.told());
+        if let Some(clear) = survival.clear() {
+            line("depends on", &clear.told());
+        }
+    }
     if let Some(how) = &page.how {
         line("decided by", how);
     }
@@ -97,7 +132,12 @@ fn told(page: &ClaimPage, width: usize) -> String {
     };
     text += &format!("\nWhat has to hold, in {checks}\n");
     for (number, check) in (1..).zip(&page.checks) {
-        text += &wrapped(&format!("  {number:>2}  "), &check.statement, width);
+        let ours = match check.ours {
+            true => " (the bound is ours, not the paper's)",
+            false => "",
+        };
+        let statement = format!("{}{ours}", check.statement);
+        text += &wrapped(&format!("  {number:>2}  "), &statement, width);
     }
     text += "\nCells that they read\n";
     text += &wrapped("  ", &page.cells_in_short(), width);
@@ -192,9 +232,9 @@ mod tests {
     #[test]
     fn no_page_has_a_line_that_is_too_long() {
         let chosen = Chosen::of(&[], &domio_sched::policies().into()).unwrap();
-        let record = chosen.record().unwrap();
+        let (record, survivals) = (chosen.record().unwrap(), chosen.survivals().unwrap());
         for claim in chosen.claims().unwrap().iter() {
-            let page = ClaimPage::of(claim, &chosen.papers, &record);
+            let page = ClaimPage::of(claim, &chosen.papers, (&record, &survivals));
             let text = told(&page, 100);
             for line in text.lines() {
                 assert!(line.chars().count() <= 100, "{}: {line}", claim.id);

@@ -16,7 +16,7 @@ use domio_front::papers::{self, Chosen};
 use domio_lab::Keeping;
 use domio_papers::folders::PaperFolder;
 use domio_papers::ledger::LedgerEntry;
-use domio_papers::paper::{Length, Machine};
+use domio_papers::paper::{Length, Machine, MachinePart, Survivals};
 use domio_papers::recorded::Record;
 use domio_papers::reproduce::{Options, Reproduction, estimate_s, reproduce};
 use domio_papers::{
@@ -26,7 +26,7 @@ use domio_report::data::{PaperTitle, ReportData};
 use domio_report::pictures as paper_pictures;
 use domio_report::pictures::PaperPictures;
 use domio_report::text::ledger::LedgerRows;
-use domio_report::{html, samples, text};
+use domio_report::{html, samples, survival, text};
 use domio_run::measure::Measures;
 use domio_scenario::Parts;
 use std::num::NonZero;
@@ -63,9 +63,9 @@ pub fn run(args: &Reproduce, global: &Global) -> anyhow::Result<Status> {
     let result = reproduce(&selected, registry, options, &replicator);
     let searches = match args.machines {
         Some(count) => {
-            let on = (&chosen.papers[..], count);
-            let setup = (length(args), options);
-            machines::search(&selected, &result.ledger, on, setup, &replicator)?
+            let on = (count, args.part.unwrap_or(MachinePart::ALL));
+            let (papers, setup) = (&chosen.papers, (length(args), options));
+            machines::search(&selected, &result.ledger, papers, on, setup, &replicator)?
         }
         None => Vec::new(),
     };
@@ -82,11 +82,15 @@ pub fn run(args: &Reproduce, global: &Global) -> anyhow::Result<Status> {
     out::answer(
         args.json,
         || {
-            let of = (&subject.claims, &subject.record);
+            let of = (&subject.claims, &subject.record, &subject.survivals);
             answer::answer(&result.ledger, of, moves.clone(), searches.clone())
         },
         || {
             let mut text = subject.verdicts(args, &result.ledger);
+            let dependent = survival::dependent(&result.ledger, &subject.survivals, out::view());
+            if !dependent.is_empty() {
+                text += &format!("\n{dependent}");
+            }
             for search in &searches {
                 text += &format!("\n{}", text::machines::render(search));
             }
@@ -170,6 +174,8 @@ struct Decided {
     /// The papers' own figures.
     figures: Vec<PaperPictures>,
     record: Record,
+    /// Claims on other machines, as recorded.
+    survivals: Survivals,
 }
 
 impl Decided {
@@ -187,6 +193,7 @@ impl Decided {
         Ok(Decided {
             figures: paper_pictures::of(&chosen.papers)?,
             record: chosen.record()?,
+            survivals: chosen.survivals()?,
             chosen,
             claims,
             registry,
@@ -279,6 +286,9 @@ fn shown(args: &Reproduce) -> ReportKey {
     }
     if let Some(n) = args.machines {
         shown = shown.with("--machines", n);
+    }
+    if let Some(MachinePart { number, of }) = args.part {
+        shown = shown.with("--part", format!("{number}/{of}"));
     }
     match args.seconds {
         Some(n) => shown.with("--seconds", n),

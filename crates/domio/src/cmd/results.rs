@@ -1,6 +1,8 @@
 //! `domio results`: what earlier commands left in the file of results.
 
-use crate::args::{Global, Results, ResultsDiff, ResultsList, ResultsPrune, ResultsShow};
+use crate::args::{
+    Global, Results, ResultsDiff, ResultsList, ResultsMerge, ResultsPrune, ResultsShow,
+};
 use crate::keeping::{existing, program};
 use crate::out::{self, Status};
 use crate::shared::kept::{KeptSide, program_of, programs};
@@ -38,6 +40,13 @@ rows! {
         moves: Moves = fact("");
     }
 
+    /// What was taken over.
+    #[derive(Clone, PartialEq, Debug)]
+    struct Merged {
+        /// How many replications were new.
+        added: usize = count("added");
+    }
+
     /// What was taken away.
     #[derive(Clone, PartialEq, Debug)]
     struct Pruned {
@@ -52,6 +61,7 @@ pub fn run(command: &Results, global: &Global) -> anyhow::Result<Status> {
         Results::List(args) => list(args, &program(&global.parts)),
         Results::Show(args) => show(args, &program(&global.parts)),
         Results::Diff(args) => diff(args),
+        Results::Merge(args) => merge(args, &program(&global.parts)),
         Results::Prune(args) => prune(args, &program(&global.parts)),
     }
 }
@@ -74,6 +84,12 @@ pub fn show_spec() -> AnswerSpec {
 pub fn diff_spec() -> AnswerSpec {
     let doc = "What `domio results diff --json` prints.";
     AnswerSpec::new("results-diff", 2, doc, Compared::spec())
+}
+
+/// What `domio results merge` answers.
+pub fn merge_spec() -> AnswerSpec {
+    let doc = "What `domio results merge --json` prints.";
+    AnswerSpec::new("results-merge", 1, doc, Merged::spec())
 }
 
 /// What `domio results prune` answers.
@@ -319,6 +335,23 @@ fn diff_to_text(compared: &Compared) -> String {
     }
     diff_findings(moves).for_each(|finding| text += &format!("{finding}\n"));
     text
+}
+
+fn merge(args: &ResultsMerge, this: &str) -> anyhow::Result<Status> {
+    let path = file(args.results.as_ref());
+    // All are looked at before anything is taken over.
+    let from = args.from.iter().map(|from| existing(from));
+    let from = from.collect::<Result<Vec<Store>, _>>()?;
+    let mut store = Store::open(&path, this)?;
+    let mut added = 0;
+    for other in &from {
+        added += store.take_over(other)?;
+    }
+    let finding = format!("took over {added} replications into {}", path.display());
+    let mut answer = Answered::new(merge_spec(), Merged { added }.cells());
+    answer.findings = vec![Sentence::new(finding.clone())];
+    out::answer(args.json, || answer, || format!("{finding}\n"))?;
+    Ok(Status::Success)
 }
 
 fn prune(args: &ResultsPrune, this: &str) -> anyhow::Result<Status> {

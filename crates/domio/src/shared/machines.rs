@@ -3,20 +3,21 @@
 use crate::out;
 use anyhow::{anyhow, bail};
 use domio_papers::folders::PaperFolder;
-use domio_papers::paper::{self, Length, MachineSearch, Paper};
+use domio_papers::paper::{self, Length, MachinePart, MachineSearch, Paper};
 use domio_papers::reproduce::Options;
 use domio_papers::{Claim, ClaimLedger};
 use domio_run::Replicator;
 
-/// Decides the claims of each of `papers` that has unknowns on `count` machines; `central` is what
-/// they are on the central one.
+/// Decides the claims of each of `papers` that has unknowns on `count` machines, or on a part of
+/// them; `central` is what they are on the central one.
 ///
 /// # Errors
 /// When no paper of these claims has unknowns.
 pub fn search(
     claims: &[&Claim],
     central: &ClaimLedger,
-    (papers, count): (&[PaperFolder], u32),
+    papers: &[PaperFolder],
+    (count, part): (u32, MachinePart),
     setup: (Length, Options),
     replicator: &impl Replicator,
 ) -> anyhow::Result<Vec<MachineSearch>> {
@@ -35,11 +36,16 @@ pub fn search(
         let known = |id: &str| own.iter().any(|claim| claim.id == id);
         let mut central = central.clone();
         central.entries.retain(|entry| known(&entry.claim.id));
+        let of_them = match part {
+            MachinePart::ALL => String::new(),
+            MachinePart { number, of } => format!(", part {number} of {of}"),
+        };
         out::message(&format!(
-            "deciding {} claims on {count} machines",
+            "deciding {} claims on {count} machines{of_them}",
             own.len()
         ));
-        let found = paper::search(folder, (&own, &central), count, setup, replicator);
+        let machines = (count, part);
+        let found = paper::search(folder, (&own, &central), machines, setup, replicator);
         searches.push(found.map_err(|e| anyhow!(e))?);
     }
     if searches.is_empty() {

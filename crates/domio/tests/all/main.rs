@@ -36,6 +36,7 @@ mod refusals;
 mod reproduce;
 mod results;
 mod shell;
+mod survival;
 mod sweep;
 mod validate;
 mod variants;

@@ -63,8 +63,9 @@ fn lists_are_those_of_the_registries() {
         )
         .unwrap();
     }
-    let mut papers = "| paper | claims | hold | fail | undecided | not checked yet |\n\
-                      |---|---|---|---|---|---|\n"
+    let mut papers = "| paper | claims | hold | fail | undecided | not checked yet | \
+                      [on other machines](docs/papers/survival.md) |\n\
+                      |---|---|---|---|---|---|---|\n"
         .to_owned();
     let claims = json_of(&folder, &["claim", "list", "--json"]);
     let mut counts: Vec<(String, String, [u32; 5])> = Vec::new();
@@ -92,13 +93,43 @@ fn lists_are_those_of_the_registries() {
         let page = page_of(id);
         writeln!(
             papers,
-            "| [{title}]({page}) | {all} | {holds} | {fails} | {undecided} | {open} |"
+            "| [{title}]({page}) | {all} | {holds} | {fails} | {undecided} | {open} | {} |",
+            standings(&claims, id)
         )
         .unwrap();
     }
     let text = std::fs::read_to_string(at_root("README.md")).unwrap();
     let text = with_list(&text, "policies", &policies);
     hold("README.md", &with_list(&text, "papers", &papers));
+}
+
+/// How many claims of a paper have which standing on other machines: "3 robust, 2 depends".
+fn standings(claims: &serde_json::Value, id: &str) -> String {
+    let of_paper =
+        |claim: &&serde_json::Value| claim["id"].as_str().unwrap().split('.').next() == Some(id);
+    let own = claims["claims"].as_array().unwrap().iter().filter(of_paper);
+    let found: Vec<&str> = own
+        .filter_map(|claim| claim["survival"]["standing"].as_str())
+        .collect();
+    let count = |word: &str| found.iter().filter(|other| **other == word).count();
+    let words = ["robust", "depends", "mixed", "nowhere", "undecided"];
+    let told = words.map(|word| (count(word), word));
+    let told = told
+        .iter()
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, word)| format!("{n} {word}"));
+    told.collect::<Vec<_>>().join(", ")
+}
+
+#[test]
+fn the_page_of_other_machines_is_that_of_the_records() {
+    let folder = folder();
+    let printed = domio(&folder)
+        .args(["claim", "survival", "--page"])
+        .assert()
+        .success();
+    let page = String::from_utf8(printed.get_output().stdout.clone()).unwrap();
+    hold("docs/papers/survival.md", &page);
 }
 
 #[test]
