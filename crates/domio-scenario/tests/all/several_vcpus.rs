@@ -110,9 +110,9 @@ fn policies_without_balancing_leave_vcpus_where_the_tools_put_them() {
         let vcpu = |domain, index| VcpuName::new(domio_core::DomainId(domain), index);
         let on = |pcpu: u16| BTreeSet::from([pcpu]);
         let expected = [
-            // The first domain begins on an empty host, the pcpu of vcpu 1 is the next one.
-            (vcpu(0, 0), on(1)),
-            (vcpu(0, 1), on(0)),
+            // Xen boots dom0 with vcpu i on pcpu i.
+            (vcpu(0, 0), on(0)),
+            (vcpu(0, 1), on(1)),
             (vcpu(1, 0), on(1)),
             (vcpu(1, 1), on(0)),
             (vcpu(1, 2), on(1)),

@@ -33,7 +33,7 @@ fn without_a_selection_the_record_and_the_headlines_are_shown() {
         .success()
         .stdout(starts_with("Verdicts on record:\n"))
         .stdout(contains("boutcher").and(contains("seven equal streams get")))
-        .stdout(contains("; all 97: domio reproduce --all, about"))
+        .stdout(contains("; all 98: domio reproduce --all, about"))
         .stderr(contains("deciding 25 headline claims: about"));
 }
 
