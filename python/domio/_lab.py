@@ -39,7 +39,7 @@ def scenarios() -> dict[str, str]:
 
 
 class _ArrowTable:
-    """What has a table: it goes to whoever takes Arrow, without a copy."""
+    """A result with a table, which libraries that take Arrow read without a copy."""
 
     _table: Table
 
@@ -123,7 +123,7 @@ def run(
         A file in which replications are kept, and from which they are taken; that of the command
         line is ``out/results.sqlite``. Nothing is kept if left out.
     jobs
-        Replications at once; as many as there are cores if left out.
+        Replications that run in parallel; as many as there are cores if left out.
 
     Raises
     ------
@@ -280,7 +280,7 @@ class Explanation(_ArrowTable):
 
     @property
     def behind(self) -> Table:
-        """Behind whom vcpus waited: a row a vcpu, cause and who ran meanwhile."""
+        """Behind whom vcpus waited: a row for each vcpu, cause and vcpu that ran meanwhile."""
         rows: list[tuple[Any, ...]] = []
         for vcpu in self.json["vcpus"]:
             for part in vcpu["behind"]:
@@ -377,7 +377,7 @@ class Validation(_ArrowTable):
     def __init__(self, figures: dict[str, Any]) -> None:
         self.json = figures
         """What ``domio validate --json`` prints."""
-        rows = [(trace["name"], trace["verdict"]) for trace in figures["traces"]]
+        rows = [(trace["recording"], trace["verdict"]) for trace in figures["traces"]]
         self._table = _columns(rows, ("recording", "text"), ("verdict", "text"))
 
 
@@ -393,7 +393,7 @@ def validate(
     exact
         Whether the start state is searched from which the same decisions are made.
     jobs
-        Recordings at once; as many as there are cores if left out.
+        Recordings that are judged in parallel; as many as there are cores if left out.
     """
     return Validation(json.loads(_domio.validate(list(recordings), exact, jobs)))
 

@@ -78,8 +78,8 @@ class Policy:
     def schedule(
         self, host: Host, pcpu: int, prev: int | None, ran_ns: int, why: str
     ) -> tuple[int, int | None] | None:
-        """Who runs next on ``pcpu``, and for how many nanoseconds at most (``None``: no limit);
-        ``None`` to idle.
+        """The vcpu that runs next on ``pcpu``, and for how many nanoseconds at most (``None``:
+        no limit); ``None`` to idle.
 
         ``prev`` ran until now, for ``ran_ns``; ``None`` if the pcpu idled. It stopped for ``why``:
         "slice", "not_runnable", "yielded" or "tickled".
@@ -136,9 +136,9 @@ def check_policy(
     policy
         A class, which is registered, or the name of any policy.
     scripts
-        Random scripts, besides those that were written by hand.
+        Random scripts, in addition to the hand-written ones.
     orders
-        Whether all orders of a few events are tried, too.
+        Whether all orders of a few events are tried as well.
     """
     if not isinstance(policy, str):
         register_policy(policy)

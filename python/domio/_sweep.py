@@ -117,10 +117,10 @@ def sweep(
         A file for the rows, ``.parquet`` or ``.csv``, written as they come, in memory that does not
         grow with their number. In memory if left out.
     results
-        A file in which replications are kept, and from which they are taken: a sweep that was
-        interrupted goes on.
+        A file in which replications are kept, and from which they are taken: an interrupted
+        sweep continues.
     jobs
-        Replications at once on this machine; as many as there are cores if left out.
+        Replications that run in parallel on this machine; as many as there are cores if left out.
     client
         A ``distributed.Client``: each replication of a cell is a task of the Dask cluster. A worker
         that dies costs the tasks that it had; Dask runs them again.

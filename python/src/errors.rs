@@ -21,7 +21,7 @@ create_exception!(
     domio,
     ScenarioError,
     DomioError,
-    "Mistakes of a scenario, all at once, each with its line. `problems` has them as dictionaries, \
+    "All mistakes of a scenario, each with its line. `problems` has them as dictionaries, \
      with the keys of `domio scenario check --json`."
 );
 create_exception!(

@@ -370,8 +370,8 @@ pub fn refuse_to_keep<'n>(mut names: impl Iterator<Item = &'n str>) -> PyResult<
     match names.find(|name| is_in_python(name)) {
         None => Ok(()),
         Some(name) => Err(errors::refused(format!(
-            "results of {name}, a policy in Python, cannot be kept: nothing tells whether it is \
-             the same the next time; leave results out"
+            "results of {name}, a policy in Python, cannot be kept: a change of its code cannot \
+             be recognised; leave results out"
         ))),
     }
 }

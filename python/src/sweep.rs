@@ -72,7 +72,7 @@ impl Output {
         let name = path.to_string_lossy();
         let format = TableFormat::of_name(&name).ok_or_else(|| {
             anyhow::anyhow!(
-                "output {name}: the ending tells the format; call the file {name}.parquet or \
+                "output {name}: the ending decides the format; call the file {name}.parquet or \
                  {name}.csv"
             )
         })?;

@@ -87,7 +87,7 @@ def test_what_makes_no_sweep_is_told(host: domio.Scenario, tmp_path: Path) -> No
         domio.sweep(host, {"domain.web.weight": "5..1"})
     with pytest.raises(domio.ScenarioError, match="--set scheduler.policy=credit,kredit has kredit"):
         domio.sweep(host, {"scheduler.policy": ["credit", "kredit"]})
-    with pytest.raises(domio.DomioError, match="the ending tells the format"):
+    with pytest.raises(domio.DomioError, match="the ending decides the format"):
         domio.sweep(host, {}, output=tmp_path / "rows.txt")
     with pytest.raises(domio.DomioError, match="a search looks for something"):
         domio.sweep(host, {}, design="search")

@@ -70,7 +70,7 @@ async function tryOpen() {
       showFault(mistakes, error.message, "The scenario cannot be used:");
       byId("scenario", HTMLSelectElement).value = state.scenario;
       byId("text-details", HTMLDetailsElement).open = true;
-      status.textContent = "The scenario has mistakes, which are told above its text.";
+      status.textContent = "The scenario has mistakes, which are shown above its text.";
     } else if (!(error instanceof Outdated)) {
       throw error;
     }

@@ -133,7 +133,7 @@ fn clock(bytes: &[u8], notices: &mut Vec<String>) -> Option<u64> {
     let found = frequency(bytes);
     if found.is_none() {
         notices.push(
-            "nothing in the trace tells how fast its clock counts; times are those of a counter of \
+            "the trace does not record the frequency of its clock; times are those of a counter of \
              1 GHz: give the host's frequency above"
                 .to_owned(),
         );

@@ -6,8 +6,8 @@
 //!
 //! Optimising is three quarters of what compiling costs. Libraries are worth the time: simulations
 //! run in them. A test calls each of its own functions once, so that it is not. Cargo has no
-//! profile for the one and not for the other; a compiler in front of the compiler can tell them
-//! apart. This program is that compiler, too, when it is called by the name [`NAME`].
+//! profile for the one and not for the other; a compiler in front of the compiler can distinguish
+//! them. This program is that compiler, too, when it is called by the name [`NAME`].
 //!
 //! Cargo keeps what this compiler makes of the workspace apart from what the plain one makes of
 //! the workspace; dependencies are shared.

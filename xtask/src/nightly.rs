@@ -177,7 +177,7 @@ fn recordings(root: &Path) -> Result<Done> {
     Ok(Done::Checked(true))
 }
 
-/// A script that uses the command line, mostly to hold it against programs of others: random
+/// A script that uses the command line, mostly to compare it with programs of others: random
 /// scenarios against Xen's own schedulers (`oracle/README.md`), tables against those who read them.
 fn script(root: &Path, words: &[&str]) -> Result<Done> {
     build(root)?;

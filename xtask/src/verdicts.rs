@@ -2,9 +2,9 @@
 //! and holds the verdicts to those on record.
 //!
 //! A night has room for normal effort. Full effort takes hours: `domio reproduce --all --check
-//! --effort full` is for releases, and goes on where it was interrupted.
+//! --effort full` is for releases, and continues where it was interrupted.
 //!
-//! A row that does not hold is no error as long as the record says so: the page of its paper tells
+//! A row that does not hold is no error as long as the record says so: the page of its paper says
 //! why. A verdict that changes is one, in either direction. Runs repeat themselves on any machine,
 //! so no verdict changes by chance.
 

@@ -230,7 +230,7 @@ impl Table {
             "" => column.key.clone(),
             key => format!("{key}.{}", column.key).into(),
         };
-        // What has a name of its own there is told apart from what is around it.
+        // What has a name of its own there is distinguished from what is around it.
         let is_taken = |key: &str| column.parts.iter().any(|part| part.key == key);
         let outer = keys.iter().map(|i| {
             let outer = self.columns[*i].clone();

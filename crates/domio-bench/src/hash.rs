@@ -1,5 +1,5 @@
 //! BLAKE2b with 64 bytes of result and no key (RFC 7693), as `b2sum` has it: the work that reading
-//! of traces is held against.
+//! of traces is compared with.
 
 /// The first words of the state: fractions of the square roots of the first primes.
 const START: [u64; 8] = [

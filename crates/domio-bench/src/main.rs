@@ -4,8 +4,8 @@
 //! [`cases`] lists what is measured and what is asked of it, [`measure`] takes the samples,
 //! [`memory`] finds out how much memory a case needs, [`hosts`] makes the hosts, [`cell`] runs
 //! those of papers ([`stream`], [`blocks`]), [`drive`] keeps a disk full, [`monitor`] makes samples
-//! of a trace, and [`plain`] is the loop that they are held against. [`program`] runs
-//! the program that users get, on traces; its baseline is a [`hash`] of the same bytes.
+//! of a trace, and [`plain`] is the loop that they are compared with. [`program`] runs the program
+//! that users get, on traces; its baseline is a [`hash`] of the same bytes.
 
 mod blocks;
 mod cases;

@@ -71,7 +71,7 @@ fn rate(work: fn() -> u64) -> f64 {
 }
 
 /// For how long this thread has had a processor, and programs that it began and that have ended,
-/// where the system tells that: what others do on the machine does not count then.
+/// where the system says that: what others do on the machine does not count then.
 fn on_processor() -> Option<Duration> {
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     let ns = told.split_whitespace().next()?.parse().ok()?;

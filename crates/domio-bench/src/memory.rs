@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 pub struct Peak {
     /// The case.
     pub name: &'static str,
-    /// Most bytes that were resident at once.
+    /// Most bytes that were resident at a time.
     pub bytes: u64,
     /// Most that pass.
     pub at_most: u64,
@@ -56,7 +56,7 @@ pub fn peak_here(name: &str) -> Result<u64> {
     let case = case.with_context(|| format!("no memory case is called \"{name}\""))?;
     (case.work)();
     let status = std::fs::read_to_string("/proc/self/status")
-        .context("only Linux tells a process its peak memory")?;
+        .context("only Linux reports a process's peak memory")?;
     peak(&status).context("/proc/self/status has no VmHWM")
 }
 

@@ -1,5 +1,5 @@
-//! The plain loop that simulated hosts are held against: round robin written straight down around a
-//! binary heap, with no policy and no trace. Like them it accounts for all time of each guest.
+//! The plain loop that simulated hosts are compared with: round robin written straight down around
+//! a binary heap, with no policy and no trace. Like them it accounts for all time of each guest.
 //!
 //! Some guests burn; one more wakes every 10 ms and works for 50 us. A slice is 30 ms, one queue
 //! serves all pcpus, and the waking guest preempts: an idle pcpu if there is one, else the pcpu on

@@ -97,7 +97,7 @@ pub fn read_xentrace() -> u64 {
     summed_up(xentrace())
 }
 
-/// The work that [`read_xentrace`] is held against.
+/// The work that [`read_xentrace`] is compared with.
 pub fn hash_xentrace() -> u64 {
     hashed(xentrace())
 }
@@ -107,7 +107,7 @@ pub fn read_own() -> u64 {
     summed_up(own())
 }
 
-/// The work that [`read_own`] is held against.
+/// The work that [`read_own`] is compared with.
 pub fn hash_own() -> u64 {
     hashed(own())
 }
@@ -117,7 +117,7 @@ pub fn read_block() -> u64 {
     summed_up(block())
 }
 
-/// The work that [`read_block`] is held against.
+/// The work that [`read_block`] is compared with.
 pub fn hash_block() -> u64 {
     hashed(block())
 }

@@ -37,7 +37,7 @@ pub fn run(seconds: u64) -> Streamed {
     run_into(seconds, NullSink)
 }
 
-/// Runs the cell with a trace, which tells for whom the driver domain works if `OWNERS` is true.
+/// Runs the cell with a trace, which says for whom the driver domain works if `OWNERS` is true.
 pub fn run_traced<const OWNERS: bool>(seconds: u64) -> Streamed {
     run_into(seconds, Dropped::<OWNERS>)
 }

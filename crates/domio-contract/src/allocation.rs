@@ -3,7 +3,7 @@
 
 use domio_core::Duration;
 
-/// By which parameters of a domain a policy is told how much of the pcpus the domain is to have.
+/// By which parameters of a domain a policy learns how much of the pcpus the domain is to have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ShareBy {
     /// A number of percent of one pcpu, for all vcpus together.

@@ -59,7 +59,7 @@ pub enum Stop {
     Tickled,
 }
 
-/// Who ran until this pass.
+/// The vcpu that ran until this pass.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Prev {
     /// The vcpu, `None` when the pcpu idled.
@@ -107,7 +107,7 @@ pub struct Needs {
     pub packets: bool,
     /// Passes that pcpus make together ([`Scheduler::together`]).
     pub together: bool,
-    /// How driver domains tell of packets that they have at hand ([`Scheduler::dispatching`]).
+    /// How driver domains report packets that they have at hand ([`Scheduler::dispatching`]).
     pub dispatching: Dispatching,
 }
 
@@ -140,7 +140,7 @@ impl Needs {
     }
 }
 
-/// How a driver domain tells of packets that it has at hand (Zeng 2015, IV.B and IV.D).
+/// How a driver domain reports packets that it has at hand (Zeng 2015, IV.B and IV.D).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Dispatching {
     /// It does not.
@@ -190,7 +190,7 @@ pub struct Promises {
     /// A domain stays under the domain parameter `cap` (percent of one pcpu).
     pub caps: bool,
     /// [`Scheduler::charge`] is taken, for domains that have a [`Scheduler::debt`]. A policy
-    /// without this promise refuses all charges.
+    /// without the promise refuses all charges.
     pub charges: bool,
     /// A vcpu without the parameter `extratime` gets no more than `budget_us` in each `period_us`,
     /// as it was last told, for itself or for its whole domain.
@@ -257,10 +257,10 @@ pub struct Descriptor {
     /// Parameters of each group of domains. A policy without any has no groups: hosts refuse them
     /// for it.
     pub group_params: &'static [ParamSpec],
-    /// How it is told what a domain is to have and is held to, even when nobody else wants the
-    /// time; `None` of a policy that holds nobody.
+    /// How it learns what a domain is to have and is held to, even when nobody else wants the time;
+    /// `None` of a policy that holds nobody.
     pub held_by: Option<ShareBy>,
-    /// How it is told what a domain is to have of what all compete for; `None` of a policy that
+    /// How it learns what a domain is to have of what all compete for; `None` of a policy that
     /// shares by nothing that can be set.
     pub shared_by: Option<ShareBy>,
     /// What it needs.
@@ -305,7 +305,8 @@ impl Descriptor {
         }
     }
 
-    /// Whether a run can go on with `wanted` where it had `now`: only what is changeable differs.
+    /// Whether a run can continue with `wanted` where it had `now`: only what is changeable
+    /// differs.
     ///
     /// # Errors
     /// The first other difference.
@@ -434,7 +435,7 @@ pub trait Scheduler: Send {
     }
 
     /// `vcpu` exists. It is not runnable: `wake` follows when it is. `cx.vcpu(vcpu)` has its name
-    /// and affinity already, but no pcpu: `pick_pcpu` follows at once.
+    /// and affinity already, but no pcpu: `pick_pcpu` follows immediately.
     fn insert(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId);
 
     /// `vcpu` is about to go. It is neither runnable, running nor queued.
@@ -506,11 +507,10 @@ pub trait Scheduler: Send {
     /// execute, the current ones among them.
     ///
     /// `state` is what is in the books then, in rows as [`Scheduler::state`] tells them: what no
-    /// row
-    /// has stays as it is. Times at which timers are to expire can be among the values, although
-    /// these are the host's and not told. Without a row the policy takes everybody for whoever they
-    /// seem to be. Hosts with pools, or with core scheduling, have no state to hand on. Default:
-    /// whoever is runnable wakes now.
+    /// row has stays as it is. Times at which timers are to expire can be among the values,
+    /// although these are the host's and not told. Without a row the policy takes everybody for
+    /// whoever they seem to be. Hosts with pools, or with core scheduling, have no state to hand
+    /// on. Default: the vcpu that is runnable wakes now.
     fn resume(&mut self, cx: &mut Cx<'_>, runnable: &[VcpuId], state: &StateRows) {
         let _ = state;
         for &vcpu in runnable {
@@ -518,7 +518,7 @@ pub trait Scheduler: Send {
         }
     }
 
-    /// Tells what the policy has in its books, for programs and people (Xen's debug key `r`).
+    /// Says what the policy has in its books, for programs and people (Xen's debug key `r`).
     /// Default: nothing.
     fn state(&self, out: &mut StateRows) {
         let _ = out;

@@ -20,12 +20,12 @@ use domio_core::{
     Class, CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Topology, VcpuId,
 };
 
-/// What goes on at a core.
+/// What continues at a core.
 #[derive(Clone, Copy, Default)]
 struct Core {
     /// The policy has asked for a pass since its last decision.
     asked: bool,
-    /// Threads that have yet to be told of the last decision.
+    /// Threads that have yet to be notified of the last decision.
     left: u16,
     /// When the current unit was switched in.
     entered: Instant,
@@ -320,7 +320,7 @@ fn pause_of(own: Pause, vcpus: impl Iterator<Item = Pause>) -> Pause {
     } else if down || any == Pause::NONE {
         any.set(Pause::DOWN);
     }
-    // What the policy has told of the unit as a whole stays.
+    // What the policy has reported the unit as a whole stays.
     for flag in [Pause::PARKED, Pause::MIGRATING] {
         if own.has(flag) {
             any.set(flag);

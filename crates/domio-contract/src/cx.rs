@@ -2,8 +2,8 @@
 //!
 //! Reads come from [`Tables`], which the host keeps. Requests are appended to a list of
 //! [`Effect`]s, which the host carries out in order when the call returns. Some requests also show
-//! in the tables at once, because a policy goes on to act on them: [`Cx::park`], [`Cx::unpark`],
-//! [`Cx::migrate`] and [`Cx::move_to`].
+//! in the tables immediately, because a policy continues to act on them: [`Cx::park`],
+//! [`Cx::unpark`], [`Cx::migrate`] and [`Cx::move_to`].
 
 use crate::work::{Work, WorkReport};
 use alloc::vec::Vec;
@@ -206,7 +206,7 @@ impl<'a> Cx<'a> {
     /// Timer slots that each pcpu offers to the policy.
     pub const TIMER_SLOTS: u8 = 4;
 
-    /// A context for one call at `now`; used by hosts. `tracing` tells whether notes are wanted.
+    /// A context for one call at `now`; used by hosts. `tracing` says whether notes are wanted.
     #[inline]
     pub fn new(
         now: Instant,
@@ -344,7 +344,7 @@ impl<'a> Cx<'a> {
         self.current(self.vcpu(vcpu).pcpu) == Some(vcpu)
     }
 
-    /// Asks for a scheduler pass on `pcpu`: at once when this call runs there, after an IPI
+    /// Asks for a scheduler pass on `pcpu`: immediately when this call runs there, after an IPI
     /// otherwise. Idempotent until the pass has begun.
     #[inline]
     pub fn tickle(&mut self, pcpu: PcpuId) {

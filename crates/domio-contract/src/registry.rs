@@ -13,7 +13,7 @@ pub struct Policy {
     pub descriptor: &'static Descriptor,
     /// Makes one, from values of [`Descriptor::params`], for a host of the given shape.
     pub make: fn(&ParamValues, &Topology) -> Box<dyn Scheduler>,
-    /// Checks what no single range of [`Descriptor::params`] can tell: whether the values go
+    /// Checks what no single range of [`Descriptor::params`] can say: whether the values go
     /// together.
     pub validate: fn(&ParamValues) -> Result<(), Conflict>,
     /// See [`Policy::check_change`]; `None` where only what is not changeable is refused.

@@ -1,7 +1,7 @@
 //! What the releases of a policy differ in, and on which hosts that shows.
 //!
-//! A policy of Xen declares its changes as data, so that a comparison of two releases can tell
-//! that they do the same on a host, and why.
+//! A policy of Xen declares its changes as data, so that a comparison of two releases can say that
+//! they do the same on a host, and why.
 
 use domio_core::{ParamValues, Topology, XenVersion};
 

@@ -1,6 +1,6 @@
 //! [`StateRows`]: what a policy has in its books, as rows of named values that are sentences, too.
 //!
-//! A policy tells its state once ([`crate::Scheduler::state`]). Programs ask rows and fields by
+//! A policy gives its state once ([`crate::Scheduler::state`]). Programs ask rows and fields by
 //! name; people read the text, which [`StateRows`] makes of the same rows (Xen's debug key `r`). A
 //! policy that starts in the middle of a run takes its state from rows of the same names
 //! ([`crate::Scheduler::resume`]).
@@ -121,13 +121,13 @@ impl StateRows {
 }
 
 impl StateRow {
-    /// Goes on with these words.
+    /// Continues with these words.
     pub fn say(&mut self, words: &'static str) -> &mut Self {
         self.pieces.push(Piece::Said(words));
         self
     }
 
-    /// Goes on with a value, which has this name and unit.
+    /// Continues with a value, which has this name and unit.
     pub fn tell(
         &mut self,
         name: &'static str,

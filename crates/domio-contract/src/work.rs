@@ -31,11 +31,11 @@ pub enum Work {
     Park,
     /// Unparked a vcpu.
     Unpark,
-    /// Wrote a private trace record besides the one with which every pass begins. Reported by
-    /// policies that write many: others' are part of the fixed cost.
+    /// Wrote a private trace record in addition to the one with which every pass begins. Reported
+    /// by policies that write many: others' are part of the fixed cost.
     Note,
     /// Looked at one pcpu, or at one vcpu that queues there, to find where a vcpu that wakes is to
-    /// go. What a wake-up does besides is part of its fixed cost.
+    /// go. All other work of a wake-up is part of its fixed cost.
     Balance,
 }
 

@@ -23,9 +23,9 @@
 //! outside of what floor and ceiling allow, when the domain is held back, and else when the two are
 //! `hysteresis` or more apart. A floor above `most` counts as `most`.
 //!
-//! Time offline is no demand, although a domain that its cap parks is offline: nobody can tell such
-//! time from a pause by the operator. A domain that is held back grows all the same, as its
-//! `newest` is its cap; what it used before it ran into the cap is no guide then.
+//! Time offline is no demand, although a domain that its cap parks is offline: nobody can
+//! distinguish such time from a pause by the operator. A domain that is held back grows all the
+//! same, as its `newest` is its cap; what it used before it ran into the cap is no guide then.
 //!
 //! Left alone are domains without a cap to set or without vcpus, driver domains unless `drivers`
 //! says otherwise, and everybody in an interval in which no time went by. Who could not be capped
@@ -56,7 +56,7 @@ params! {
         hysteresis_percent: u32 = int("% of one pcpu", (1, 100), 2),
             "Smallest change of a cap that is worth making.";
         drivers: bool = flag(false),
-            "Whether driver domains get caps, too.";
+            "Whether driver domains get caps as well.";
     }
 }
 

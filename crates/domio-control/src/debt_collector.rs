@@ -58,9 +58,9 @@ params! {
             "In how many parts what was used over the share is paid back, one an interval, where \
              caps or slices are moved.";
         floor_percent: u32 = int("% of one pcpu", (1, 100), 1),
-            "Smallest cap or slice, so that a domain can go on to pay.";
+            "Smallest cap or slice, so that a domain can continue to pay.";
         drivers: bool = flag(false),
-            "Whether driver domains, too, pay for what other driver domains do for them.";
+            "Whether driver domains also pay for the work of other driver domains for them.";
     }
 }
 

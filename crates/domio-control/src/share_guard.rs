@@ -37,9 +37,9 @@
 //! # Failing open
 //!
 //! What is set lasts for one interval (the longer one of the last two) and ends by itself. A
-//! defence that goes on says so again each time, and whoever carries answers out repeats them half
-//! way to the next observation. So traffic comes back within an interval when the controller is
-//! removed, crashes or stalls.
+//! defence that continues says so again each time, and whoever carries answers out repeats them
+//! half way to the next observation. So traffic comes back within an interval when the controller
+//! is removed, crashes or stalls.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! Who does what a record tells of: actors, by a dense index that grows with the stream.
+//! Who does what a record reports: actors, by a dense index that grows with the stream.
 
 use crate::VcpuName;
 use core::fmt;

@@ -38,7 +38,7 @@ pub struct Class {
     pub name: &'static str,
     /// The records, by ascending number.
     pub records: &'static [Declared],
-    /// Rules of a policy's queues from which a reader may conclude what no record tells.
+    /// Rules of a policy's queues from which a reader may conclude what no record says.
     pub queue: QueueRules,
     /// What the items of [`Says::Moved`] are, in the plural ("packets"); empty when nothing moves.
     pub items: &'static str,
@@ -99,7 +99,7 @@ pub struct Declared {
     pub fields: &'static [Field],
     /// What a reader may conclude.
     pub says: Says,
-    /// What a trace with such a record tells in general.
+    /// What a trace with such a record says in general.
     pub shows: Shows,
     /// Tallies of the actor's domain that the record adds to.
     pub tallies: &'static [Tally],
@@ -134,7 +134,7 @@ impl Declared {
         self
     }
 
-    /// The same record, which shows that the trace tells so.
+    /// The same record, which shows that the trace says so.
     pub const fn shows(mut self, shows: Shows) -> Self {
         self.shows = shows;
         self
@@ -171,7 +171,7 @@ pub struct Field {
 
 impl Field {
     /// Name of the field of a record that says something moves: the number of the device behind the
-    /// driver domain, where a class has several. Readers tell these apart.
+    /// driver domain, where a class has several. Readers distinguish these.
     pub const DEVICE: &'static str = "device";
 
     /// The whole word `word` (0 to 3).
@@ -287,9 +287,9 @@ pub enum Says {
     Boosted,
     /// The actor has no boost from now on.
     BoostOver,
-    /// The actor goes on where it runs: its time under the rate limit is not over.
+    /// The actor continues where it runs: its time under the rate limit is not over.
     RateLimited,
-    /// The actor, of a driver domain, goes on where it runs: it has packets at hand.
+    /// The actor, of a driver domain, continues where it runs: it has packets at hand.
     Dispatches,
     /// The actor, which was woken with a boost, queues on a pcpu, wherever it ran last.
     Queued {
@@ -340,7 +340,7 @@ pub enum Says {
         place: u8,
         /// Actor of the driver domain.
         driver: u8,
-        /// Nanoseconds until it may go on.
+        /// Nanoseconds until it may continue.
         time: u8,
     },
     /// From now on the actor's domain has so much in the memory of a driver domain, which holds up
@@ -353,13 +353,13 @@ pub enum Says {
     },
 }
 
-/// What a trace tells in general, as far as one record shows: a release that writes this record
+/// What a trace says in general, as far as one record shows: a release that writes this record
 /// writes the others, too.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Shows {
     /// Who is tickled.
     pub tickles: bool,
-    /// When the rate limit lets somebody go on.
+    /// When the rate limit lets somebody continue.
     pub limits: bool,
     /// Who is boosted.
     pub boosts: bool,
@@ -414,7 +414,7 @@ impl QueueRules {
 pub struct Place {
     /// What a person calls it ("rx ring").
     pub name: &'static str,
-    /// Who has to act before the item goes on.
+    /// Who has to act before the item continues.
     pub acts: Acts,
     /// What holds the item.
     pub holds: Hold,
@@ -485,7 +485,7 @@ impl Acts {
     }
 }
 
-/// Why an item stays at its place, besides that somebody has not acted yet.
+/// Why an item stays at its place, other than that a party has not acted yet.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Hold {
     /// Nothing else: who has to act has the item in hand.

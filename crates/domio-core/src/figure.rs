@@ -202,7 +202,7 @@ impl Better {
 /// How people and their programs meet a figure.
 ///
 /// Each floor is a judgement, and its reason stands beside it ([`floor`]). A change below its floor
-/// may be proven all the same; nobody notices it.
+/// may be proven in any case; nobody notices it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Felt {
     /// They feel the figure itself, from a change of so much on, in the figure's unit.

@@ -102,7 +102,7 @@ impl VcpuName {
 }
 
 impl DomainId {
-    /// What a reader sees: the name that a source tells, or else `Domain-0`, which Xen calls the
+    /// What a reader sees: the name that a source says, or else `Domain-0`, which Xen calls the
     /// first domain, and `dom7` as Xen's manuals have it.
     pub fn called(self, told: Option<&str>) -> String {
         match told {

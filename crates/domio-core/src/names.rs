@@ -126,7 +126,7 @@ pub struct ActorIndex {
     /// For each domain, in ascending order, its vcpus by ascending index: as much as was named,
     /// whatever the numbers are.
     domains: Vec<(u16, Vec<(u16, ActorId)>)>,
-    /// Vcpus that were asked for lately, each at the place that its name tells.
+    /// Vcpus that were asked for lately, each at the place that its name says.
     lately: Vec<(VcpuName, ActorId)>,
 }
 

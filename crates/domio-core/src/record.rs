@@ -1,4 +1,4 @@
-//! Trace records: what a host tells about itself, simulated or recorded.
+//! Trace records: what a host says about itself, simulated or recorded.
 //!
 //! A record is a time, a pcpu, an actor, a class with a number, and up to four words. What number
 //! and words mean is declared once by who writes the record ([`Class`]); whom the actor's number
@@ -62,21 +62,21 @@ pub enum Kind {
     SwitchOnly = 12,
     /// A job of a task inside the guest on the actor was finished: words 0 and 1 = ns from release
     /// to completion; the lower 56 bits of words 2 and 3 = ns of processor time that it took, the
-    /// upper 8 = number of the task in that vcpu. Only simulated guests tell this; no record of Xen
+    /// upper 8 = number of the task in that vcpu. Only simulated guests give this; no record of Xen
     /// corresponds.
     JobDone = 13,
     /// The actor was sent to through an event channel: words = the port, the sender's [`ActorId`]
     /// ([`ActorId::NONE`] for a device), 1 if the port was pending already and 0 if it is pending
-    /// from now on. Only simulated hosts tell this, of domains with devices, and not of timers.
+    /// from now on. Only simulated hosts give this, of domains with devices, and not of timers.
     EvtchnSend = 14,
     /// The kernel on the actor has found that a port is pending and enters its handler; the port is
-    /// pending no more. Word 0 = the port. Only simulated hosts tell this, of domains with devices.
+    /// pending no more. Word 0 = the port. Only simulated hosts give this, of domains with devices.
     EvtchnServe = 15,
     /// The actor, of a driver domain, has executed for so long on behalf of a domain since its last
     /// record of this kind for the same domain: word 0 = that [`DomainId`], words 2 and 3 = ns.
     /// Time that no record names was done for nobody. Written when the actor leaves its pcpu and
     /// where a trace begins or ends, before the mark of the actor: at the begin of a trace for what
-    /// was done before, which does not count. Only simulated hosts tell this, of domains that serve
+    /// was done before, which does not count. Only simulated hosts give this, of domains that serve
     /// others.
     DriverWork = 16,
 }
@@ -205,7 +205,7 @@ pub struct Record {
     pub actor: ActorId,
     /// The pcpu whose buffer holds the record.
     pub pcpu: PcpuId,
-    /// Which declaration tells what the rest means.
+    /// Which declaration says what the rest means.
     pub class: ClassId,
     /// What happened, in that class.
     pub number: u8,
@@ -345,7 +345,7 @@ impl Record {
         }
     }
 
-    /// Who runs next by a [`Kind::Switch`] or [`Kind::SwitchOnly`]; `None` for others.
+    /// The vcpu that runs next by a [`Kind::Switch`] or [`Kind::SwitchOnly`]; `None` for others.
     #[inline]
     pub const fn next(&self) -> Option<ActorId> {
         match self.kind() {
@@ -355,8 +355,8 @@ impl Record {
         }
     }
 
-    /// The same [`Kind::Switch`] or [`Kind::SwitchOnly`] with `next` as who runs next; others as
-    /// they are.
+    /// The same [`Kind::Switch`] or [`Kind::SwitchOnly`] with `next` as the vcpu that runs next;
+    /// others as they are.
     #[must_use]
     pub const fn with_next(mut self, next: ActorId) -> Self {
         match self.kind() {

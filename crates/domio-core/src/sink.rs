@@ -32,7 +32,7 @@ pub trait Sink {
         Self::OWNERS
     }
 
-    /// Takes one record. Times never go back within one pcpu. `names` tells what its numbers stand
+    /// Takes one record. Times never go back within one pcpu. `names` says what its numbers stand
     /// for, and is the same table in every call, which grows at its end only.
     fn record(&mut self, names: &Names, record: &Record);
 

@@ -9,7 +9,7 @@ use domio_validate::policy::credit::CreditHost;
 use domio_validate::policy::credit::seen::{FirstWake, accounting_records};
 use domio_validate::policy::credit::{Hidden, HiddenVcpu};
 
-/// Parts of a credit that a guess tells apart.
+/// Parts of a credit that a guess distinguishes.
 const PARTS: i64 = 1_000_000;
 
 /// Nanoseconds of a credit.

@@ -25,9 +25,9 @@ const ENTRY: Duration = Duration::from_micros(4);
 /// right to some hundredths of a microsecond, which add up from tick to tick.
 const LEAD: Duration = Duration::from_micros(20);
 
-/// The holds that wake-ups in `records` tell of. A wake-up by a guest's timer is recorded some
-/// time after the softirq that the timer runs in has read the clock; timers that expire meanwhile
-/// are left for the next softirq.
+/// The holds that wake-ups in `records` report. A wake-up by a guest's timer is recorded some time
+/// after the softirq that the timer runs in has read the clock; timers that expire meanwhile are
+/// left for the next softirq.
 pub fn before_wakes<'a>(
     records: &'a [NamedRecord],
     profile: &Profile,
@@ -42,7 +42,7 @@ pub fn before_wakes<'a>(
     })
 }
 
-/// The holds that timers which were `late` tell of, without those that `kernel_ticks` or the timers
+/// The holds that timers which were `late` report, without those that `kernel_ticks` or the timers
 /// of `jobs` explain.
 pub fn holds(
     late: &[Late],

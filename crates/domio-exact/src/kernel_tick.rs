@@ -3,9 +3,9 @@
 //! A busy Linux guest programs a one-shot timer for each of its own ticks. That timer interrupts
 //! the guest and leaves no record, but Xen programs the hardware no earlier than the timer slop
 //! after it (xen-spec 0.3), so that a scheduler's timer that was due shortly afterwards comes late
-//! by a visible amount. Each late tick or slice therefore tells when some timer fired before it.
+//! by a visible amount. Each late tick or slice therefore says when some timer fired before it.
 //! Kernel ticks are a fixed period apart, so the times of one guest agree modulo that period; that
-//! is how they are told from other timers.
+//! is how they are distinguished from other timers.
 
 use crate::late::Late;
 use domio_core::{Duration, Instant, VcpuName};

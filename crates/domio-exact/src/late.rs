@@ -2,7 +2,7 @@
 //! and the ends of slices.
 //!
 //! All leave a record, accounting whenever it changes something, and when they were due follows
-//! from the records before, so each tells how long something kept the timers of its pcpu from
+//! from the records before, so each says how long something kept the timers of its pcpu from
 //! running: the timer slop after another timer (xen-spec 0.3), or code of the hypervisor that
 //! interrupts have to wait for.
 
@@ -26,7 +26,7 @@ pub struct Late {
     pub due: Instant,
     /// When it came.
     pub came: Instant,
-    /// Who ran.
+    /// The vcpu that ran.
     pub current: VcpuName,
     /// Since when.
     pub since: Instant,
@@ -129,7 +129,7 @@ impl Late {
 }
 
 impl Follower {
-    /// Takes a record of a tick; the first one of each tells when it was due and when it came.
+    /// Takes a record of a tick; the first one of each says when it was due and when it came.
     fn tick(&mut self, tick: &TickRecord, period: Duration) -> Option<(Instant, Instant)> {
         if let Some((last, next)) = &mut self.tick
             && tick.at.saturating_since(*last) < TickRecord::LONGEST
@@ -142,7 +142,7 @@ impl Follower {
         due.map(|due| (due, tick.expired))
     }
 
-    /// Takes a record of accounting; the first one of each tells when it was due, if it follows the
+    /// Takes a record of accounting; the first one of each says when it was due, if it follows the
     /// one before that left a record, and when it came. After several without one it comes later
     /// than the slop explains; any of those may have been late.
     fn accounting(

@@ -9,9 +9,9 @@
 //! model is.
 //!
 //! The search is a crowd of hill climbs from fixed seeds: the same recording gives the same
-//! estimate on every machine. Those that got highest go on, and the others begin anew, elsewhere or
-//! near them. What a decision tells about a credit is an interval that gets narrower the longer the
-//! simulation follows, so steps go down to a millionth of a credit and most lead nowhere.
+//! estimate on every machine. Those that got highest continue, and the others begin anew, elsewhere
+//! or near them. What a decision tells about a credit is an interval that gets narrower the longer
+//! the simulation follows, so steps go down to a millionth of a credit and most lead nowhere.
 //!
 //! Such a simulation takes more from its recording than the demand of the guests: where their
 //! wake-ups come from ([`domio_replay::arrival`]), and interrupts that leave no record

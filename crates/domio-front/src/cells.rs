@@ -25,7 +25,7 @@ pub struct CellSource {
     demands: Mutex<RecordedDemands<Folder>>,
 }
 
-/// What the cells of a sweep have to tell before they are run.
+/// What the cells of a sweep have to say before they are run.
 #[derive(Clone, Debug, Default)]
 pub struct CheckedCells {
     /// What is good to know of their scenarios.
@@ -49,7 +49,7 @@ impl CellSource {
     pub fn new(base: Scenario) -> Self {
         CellSource {
             demands: Mutex::new(traces::recorded(&base)),
-            // What cannot be read is told of when the first cell is built.
+            // What cannot be read is reported when the first cell is built.
             files: store::files(&base).unwrap_or_default(),
             base,
         }

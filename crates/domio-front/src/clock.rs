@@ -6,7 +6,7 @@ use anyhow::bail;
 use domio_trace::{DEFAULT_TSC_HZ, Format, ReadOptions, TraceReader, frequency};
 use std::path::Path;
 
-/// Files beside a trace that may tell: a number, or the log that `xl dmesg` prints.
+/// Files beside a trace that may say: a number, or the log that `xl dmesg` prints.
 const BESIDE: [&str; 5] = [
     "cpu_hz",
     "cpu_hz.txt",
@@ -15,7 +15,7 @@ const BESIDE: [&str; 5] = [
     "dmesg.txt",
 ];
 
-/// Counts a second of the trace at `path`, and tells where the figure comes from; `None` for files
+/// Counts a second of the trace at `path`, and says where the figure comes from; `None` for files
 /// whose times are nanoseconds, and for what is no trace.
 pub fn find(path: &Path, tell: Tell<'_>) -> Option<u64> {
     if !path.is_file() {
@@ -43,15 +43,15 @@ pub fn find(path: &Path, tell: Tell<'_>) -> Option<u64> {
         }
         let runs = found.runs;
         tell(&format!(
-            "note: {}, as {runs} runs in the trace tell; --cpu-hz sets another frequency",
+            "note: {}, from {runs} runs in the trace; --cpu-hz sets another frequency",
             counts(found.hz)
         ));
         return Some(found.hz);
     }
     tell(&format!(
-        "warning: {name}: nothing tells how fast the time stamp counter counts, neither switches \
-         in the trace nor a file cpu_hz or xl-dmesg beside it; times are those of a counter of \
-         1 GHz: give the host's frequency with --cpu-hz"
+        "warning: {name}: the frequency of the time stamp counter is unknown: neither switches \
+         in the trace nor a file cpu_hz or xl-dmesg in its folder show it; times are those of a \
+         counter of 1 GHz: give the host's frequency with --cpu-hz"
     ));
     Some(DEFAULT_TSC_HZ)
 }
@@ -70,7 +70,7 @@ pub fn has_effect(cpu_hz: Option<u64>, format: Format, name: &str) -> anyhow::Re
     Ok(())
 }
 
-/// The file beside `path` that tells the frequency, and what it tells.
+/// The file beside `path` that gives the frequency, and what it says.
 fn beside(path: &Path) -> Option<(&'static str, u64)> {
     let folder = path.parent()?;
     let read = |name: &&'static str| {

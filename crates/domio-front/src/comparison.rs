@@ -55,7 +55,7 @@ pub fn samples(
     Ok(by_policy.map(<[Sample]>::to_vec).collect())
 }
 
-/// The domains of several variants: those of the first, and what others have besides.
+/// The domains of several variants: those of the first, and further ones of the others.
 pub fn all_domains(
     variants: impl Iterator<Item = Vec<(DomainId, String)>>,
 ) -> Vec<(DomainId, String)> {

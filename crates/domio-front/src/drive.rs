@@ -1,5 +1,5 @@
 //! Runs the cells of a sweep on all cores, a piece of the list at a time, and hands the samples on
-//! in order. What is in memory does not hang on the number of cells.
+//! in order. What is in memory does not depend on the number of cells.
 
 use crate::cells::{CellSource, ReadyCell, setting};
 use crate::hosts;
@@ -140,7 +140,7 @@ impl CellDrive<'_> {
     }
 }
 
-/// Tells of pieces of one list, whose begin and end are told elsewhere.
+/// Reports pieces of one list, whose begin and end are told elsewhere.
 struct Part<'p>(&'p dyn ProgressListener);
 
 impl ProgressListener for Part<'_> {

@@ -50,7 +50,7 @@ impl fmt::Display for HostFailed {
 
 impl std::error::Error for HostFailed {}
 
-/// The error that tells what happened under which policy, and in which state.
+/// The error that says what happened under which policy, and in which state.
 pub fn failed(fault: &RunFault) -> anyhow::Error {
     anyhow::Error::new(HostFailed(fault.clone()))
 }

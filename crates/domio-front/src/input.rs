@@ -153,11 +153,11 @@ impl Read for Stream {
     }
 }
 
-/// Bytes that tell what a file is.
+/// Bytes that say what a file is.
 const HEAD: usize = 16_384;
 
 /// The first bytes of `file`. Of a pipe, whose writer may be slow, so many as are there, if they
-/// can tell anything.
+/// can say anything.
 fn head_of(file: &mut impl Read, is_whole: bool) -> io::Result<Vec<u8>> {
     const TELLING: usize = 16;
     let enough = if is_whole { HEAD } else { TELLING };
@@ -198,7 +198,7 @@ pub fn is_trace(source: &Path) -> bool {
 
 /// What takes a trace of a block device.
 const OF_BLOCK_TRACES: &str =
-    "it tells of a disk's requests: `domio trace summary`, `trace replay` and `explain` take it";
+    "it has a disk's requests: `domio trace summary`, `trace replay` and `explain` read it";
 
 /// Opens the trace at `path`.
 ///

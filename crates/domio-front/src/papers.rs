@@ -102,7 +102,7 @@ pub fn claims_in(path: &Path) -> anyhow::Result<Claims> {
     Claims::parse(&name, &text).map_err(mistakes)
 }
 
-/// The error that tells all mistakes of claims, each with its line.
+/// The error that gives all mistakes of claims, each with its line.
 pub fn mistakes(error: ClaimsError) -> anyhow::Error {
     anyhow!("the claims have mistakes:\n{error}")
 }

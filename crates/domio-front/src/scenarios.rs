@@ -220,7 +220,7 @@ impl fmt::Display for Mistakes {
 
 impl std::error::Error for Mistakes {}
 
-/// The error that tells all mistakes, each with its line of the text.
+/// The error that gives all mistakes, each with its line of the text.
 pub fn mistakes(errors: ScenarioErrors) -> anyhow::Error {
     anyhow::Error::new(Mistakes(errors))
 }

@@ -22,7 +22,7 @@ rows! {
         agree: usize = count("agree");
         /// That differ.
         differ: usize = count("differ");
-        /// Of which nobody can tell.
+        /// Of which nobody can say.
         cannot_tell: usize = count("cannot_tell");
     }
 }
@@ -38,14 +38,14 @@ pub fn answer(agreements: &[Agreement]) -> Answered {
             cannot_tell: count(agreements, Judgement::CannotTell),
         }),
     };
-    let mut answer = Answered::of("validate", 3, doc, &validation);
+    let mut answer = Answered::of("validate", 4, doc, &validation);
     let remarks = agreements.iter().flat_map(remarks);
     let found = remarks.chain((!agreements.is_empty()).then(|| summary(agreements)));
     answer.findings = found.map(Sentence::new).collect();
     answer
 }
 
-/// What is to be known of a recording besides its figures.
+/// What is to be known of a recording in addition to its figures.
 pub fn remarks(agreement: &Agreement) -> Vec<String> {
     let mut told = Vec::new();
     for domain in &agreement.domains {
@@ -77,7 +77,7 @@ pub fn summary(agreements: &[Agreement]) -> String {
     let agree = format!("{agree} of {} recordings agree", agreements.len());
     match count(agreements, Judgement::CannotTell) {
         0 => agree,
-        n => format!("{agree}, and of {n} nobody can tell"),
+        n => format!("{agree}, and {n} cannot be decided"),
     }
 }
 

@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::io;
 use std::sync::Arc;
 
-/// Hears how far the work is. Called from several threads at once.
+/// Hears how far the work is. Called from several threads together.
 pub trait ProgressListener: Sync {
     /// `total` pieces of work follow. Called again when more turns out to be needed after the end.
     fn begin(&self, total: u64);
@@ -53,7 +53,7 @@ impl ProgressListener for Silent {
 #[derive(Clone, Copy)]
 pub struct AllCores<'p>(pub &'p dyn ProgressListener);
 
-/// From now on so many pieces are done at once, instead of one a processor. Only the first call of
+/// From now on so many pieces are done together, instead of one a processor. Only the first call of
 /// a process counts, before any piece is done.
 pub fn at_once(pieces: usize) {
     let _ = rayon::ThreadPoolBuilder::new()
@@ -61,8 +61,8 @@ pub fn at_once(pieces: usize) {
         .build_global();
 }
 
-/// Does `work`, of which so many pieces are done at once, and gives back what it gives. Unlike
-/// [`at_once`] this holds for one piece of work, in a process that goes on.
+/// Does `work`, of which so many pieces are done together, and gives back what it gives. Unlike
+/// [`at_once`] this holds for one piece of work, in a process that continues.
 ///
 /// # Errors
 /// When the system gives no threads.

@@ -3,6 +3,7 @@
 use domio_core::{Runstate, VcpuName};
 use domio_trace::{StayPassed, Track};
 
+use crate::budget::Budget;
 use crate::distribution::Distribution;
 use crate::residence::Residence;
 
@@ -43,13 +44,13 @@ impl Window {
 /// Sums of a vcpu, in nanoseconds and counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Sums {
-    /// By runstate number.
+    /// By runstate number; time for which its own budget held it back counts as offline.
     pub(crate) state: [u64; 4],
     /// Runnable after blocked, after running, after offline or nothing known.
     pub(crate) waited_after_wake: u64,
     pub(crate) waited_after_preempt: u64,
     pub(crate) waited_other: u64,
-    /// Offline after running or runnable.
+    /// Offline after running or runnable, and held back by its own budget.
     pub(crate) parked: u64,
     /// Across lost records, or between records that contradict each other.
     pub(crate) unknown: u64,
@@ -64,8 +65,13 @@ pub(crate) struct Sums {
 /// yet, or was blocked before, would not have run.
 #[inline]
 pub(crate) fn is_parked(passed: &StayPassed) -> bool {
-    let could_run = matches!(passed.after, Runstate::Running | Runstate::Runnable);
-    passed.state == Runstate::Offline && could_run
+    passed.state == Runstate::Offline && could_run(passed.after)
+}
+
+/// Whether a vcpu in `state` runs, or would if it had a pcpu.
+#[inline]
+pub(crate) fn could_run(state: Runstate) -> bool {
+    matches!(state, Runstate::Running | Runstate::Runnable)
 }
 
 /// What is known of one vcpu.
@@ -73,6 +79,7 @@ pub(crate) fn is_parked(passed: &StayPassed) -> bool {
 pub(crate) struct VcpuBook {
     pub(crate) name: VcpuName,
     pub(crate) track: Track,
+    pub(crate) budget: Budget,
     pub(crate) sums: Sums,
     pub(crate) residence: Residence,
     pub(crate) runs: Distribution,
@@ -84,6 +91,7 @@ impl VcpuBook {
         VcpuBook {
             name,
             track: Track::new(),
+            budget: Budget::default(),
             sums: Sums::default(),
             residence: Residence::default(),
             runs: Distribution::default(),
@@ -95,8 +103,11 @@ impl VcpuBook {
     #[inline]
     pub(crate) fn pass(&mut self, passed: &StayPassed, window: Window) -> Option<u64> {
         self.sums.unknown += window.part(passed.from, passed.known);
-        let part = window.part(passed.known, passed.to);
+        let held = self.budget.take(passed, window);
+        let part = window.part(passed.known, passed.to) - held;
         self.sums.state[passed.state as usize] += part;
+        self.sums.state[Runstate::Offline as usize] += held;
+        self.sums.parked += held;
         if passed.state == Runstate::Runnable {
             match passed.after {
                 Runstate::Blocked => self.sums.waited_after_wake += part,

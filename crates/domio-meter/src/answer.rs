@@ -9,7 +9,7 @@ use domio_core::DomainId;
 use crate::{Account, DomainTally, DriverWork, Quantiles, Summary, TallyValue};
 
 /// What the schema says of it.
-const DOC: &str = "What `domio trace summary --json` prints: who ran and who waited.";
+const DOC: &str = "What `domio trace summary --json` prints: which domains ran and waited.";
 
 rows! {
     /// The facts of a summary.
@@ -25,7 +25,7 @@ rows! {
         lost_records: u64 = count("lost_records");
         /// Whether the file ends too early; the figures are of what is there.
         truncated: bool = any("truncated");
-        /// Whether the trace tells of runstates; if not, there are no figures of domains and pcpus.
+        /// Whether the trace reports runstates; if not, there are no figures of domains and pcpus.
         runstates: bool = all("runstates");
         /// Jain's index of the running times of the guests in `jain_over`: 1 when all are equal,
         /// one over their number when one has it all; null for fewer than two.
@@ -73,7 +73,8 @@ rows! {
         blocked: u64 = sum("blocked_ns", "ns");
         /// Paused, parked or not brought up.
         offline: u64 = sum("offline_ns", "ns");
-        /// Part of `offline_ns`: put to sleep while it ran or was runnable, by its cap or a pause.
+        /// Part of `offline_ns`: put to sleep while it ran or was runnable, by its cap or a pause,
+        /// or held back by its own budget, which was used up.
         parked: u64 = sum("parked_ns", "ns");
         /// Not known: records were lost or contradict each other.
         unknown: u64 = sum("unknown_ns", "ns");
@@ -175,7 +176,7 @@ impl Summary {
         answer.derive_table("driver_work", doc, DriverWork::table(&self.driver_work));
         answer.derive_table("pcpus", "By number.", self.pcpu_table());
         let doc = "How evenly boosts are spread over pcpus: their mean by the largest number on \
-                   one; null where the trace tells of none.";
+                   one; null where the trace has none.";
         let balance = fact("boost_balance").optional();
         answer.derive(balance.doc(doc), self.boost_balance());
         let counts = self.undeclared.iter();

@@ -9,8 +9,8 @@
 //! ```
 //!
 //! `weight` says how much more a packet takes that a guest sends than one that it receives. The
-//! whole use is charged, what was done for nobody included. A simulated host knows the truth
-//! beside ([`GuestTraffic::work`]), so that [`DriverUse`] tells how far off the count is.
+//! whole use is charged, what was done for nobody included. A simulated host knows the truth beside
+//! ([`GuestTraffic::work`]), so that [`DriverUse`] says how far off the count is.
 //!
 //! Counting goes wrong where packets are not alike: in size where they are copied, in how many
 //! share an interrupt, where some are dropped after they were paid for, and where a driver domain
@@ -64,9 +64,9 @@ pub struct DriverUse {
 pub struct PacketCharge {
     /// Packets, and the time that was worked in truth.
     pub traffic: GuestTraffic,
-    /// Time that is charged, in nanoseconds; `None` where the trace tells of no packet.
+    /// Time that is charged, in nanoseconds; `None` where the trace reports no packet.
     pub estimate: Option<u64>,
-    /// Time that was worked in truth, in nanoseconds; `None` where the trace does not tell.
+    /// Time that was worked in truth, in nanoseconds; `None` where the trace does not say.
     pub exact: Option<u64>,
 }
 
@@ -81,7 +81,7 @@ impl PacketCharge {
 }
 
 /// What each driver domain did in `sample`, charged by packets and in truth. A driver domain that
-/// its own work is told of is no guest of itself.
+/// its own work is notified of is no guest of itself.
 pub fn charges(sample: &IntervalSample, weight: PacketWeight) -> Vec<DriverUse> {
     let mut all = Vec::new();
     for of_driver in sample.traffic.chunk_by(|a, b| a.driver == b.driver) {

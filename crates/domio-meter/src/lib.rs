@@ -4,10 +4,10 @@
 //! [`Summary`]: who ran, waited and was blocked for how long, how long a run lasted, how long a
 //! woken vcpu waited for its pcpu, what a domain's network delivered and how long pings took, what
 //! clients of its web servers saw, for whom driver domains worked. [`Summary::answer`] is what
-//! `domio trace summary --json` prints. [`Explainer`] tells behind whom each vcpu waited and why,
+//! `domio trace summary --json` prints. [`Explainer`] says behind whom each vcpu waited and why,
 //! and what packets and requests of guests waited for. [`Sampler`] gives the figures of each
 //! interval, as XenMon shows them, and [`charges`] what guests owe their driver domain. [`Baked`]
-//! gives XenMon's own figures, errors included. [`TraceChecker`] tells whether a trace can be true
+//! gives XenMon's own figures, errors included. [`TraceChecker`] says whether a trace can be true
 //! at all, and [`Told`] whether it has what all of them need.
 //!
 //! Traces of block devices have a folder of their own ([`block`]).
@@ -49,6 +49,7 @@ mod account;
 mod answer;
 pub mod block;
 mod boosts;
+mod budget;
 mod charge;
 mod check;
 mod distribution;

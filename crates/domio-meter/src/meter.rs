@@ -5,6 +5,7 @@ use domio_trace::{Going, GoingOn, Ground, Over, StayPassed, Undeclared, VCPUS_MA
 
 use crate::account::{VcpuBook, Window};
 use crate::boosts::{BoostCounts, BoostPlaces};
+use crate::budget;
 use crate::distribution::Distribution;
 use crate::summary::{Account, DomainSummary, PcpuSummary, Summary, VcpuSummary};
 use crate::tallies::TallyBooks;
@@ -34,6 +35,8 @@ const WORTH_COMPRESSING: usize = 1 << 16;
 /// - What records add to tallies of a domain ([`Declared::tallies`](domio_core::Declared::tallies):
 ///   what a network delivered, replies to pings, steps of web clients, finished jobs) counts when
 ///   it is recorded.
+/// - A vcpu that is runnable while its own budget is used up
+///   ([`Says::Budget`](domio_core::Says::Budget)) is parked, and does not wait.
 /// - Work of a driver domain for another ([`Kind::DriverWork`]) counts when it is recorded, up to
 ///   what the driver's vcpu is known to have executed.
 /// - A stay over which records are missing, or contradict each other, gives no sample.
@@ -191,7 +194,7 @@ impl Meter {
         true
     }
 
-    /// `actor` has no runstate record so far and goes on on `pcpu`.
+    /// `actor` has no runstate record so far and continues on `pcpu`.
     fn goes_on(&mut self, names: &Names, at: u64, pcpu: PcpuId, actor: ActorId) {
         let slot = actor.index();
         if slot >= self.books.len() && !self.make_books(names, slot) {
@@ -215,7 +218,7 @@ impl Meter {
         }
     }
 
-    /// A run that only went on on `pcpu` is over: since `at`, or since an unknown time before.
+    /// A run that only continued on `pcpu` is over: since `at`, or since an unknown time before.
     #[cold]
     fn displace(&mut self, at: u64, pcpu: PcpuId, over: Over) {
         let slot = over.actor.index();
@@ -234,6 +237,7 @@ impl Meter {
             let on = track.pcpu();
             let passed = track.lose(at, pcpu);
             self.pass(slot, on, passed);
+            self.books[slot].budget.forget();
         }
     }
 
@@ -251,13 +255,16 @@ impl Meter {
         self.ignored_records += u64::from(!taken);
     }
 
-    /// Takes a record that tells of no runstate: what its declaration says.
+    /// Takes a record that reports no runstate: what its declaration says.
     fn declared(&mut self, names: &Names, record: &Record) {
         let Some(declared) = names.declared(record) else {
             self.undeclared.see(names, record);
             return;
         };
         let at = record.at.as_nanos();
+        if let Some(used_up) = budget::used_up(declared, record) {
+            self.budget(record.actor, at, used_up);
+        }
         let is_known = |actor: ActorId| actor.index() < VCPUS_MAX && names.vcpu(actor).is_some();
         if BoostPlaces::is_of(declared)
             && is_known(record.actor)
@@ -281,6 +288,14 @@ impl Meter {
         self.samples += taken;
         if self.samples > self.make_room_at {
             self.make_room();
+        }
+    }
+
+    /// The own budget of the vcpu is used up at `at`, or is not.
+    fn budget(&mut self, actor: ActorId, at: u64, used_up: bool) {
+        let book = self.books.get_mut(actor.index());
+        if let Some(book) = book.filter(|book| book.track.is_known()) {
+            book.budget.says(at, used_up, &book.track, self.window);
         }
     }
 
@@ -340,7 +355,7 @@ impl Meter {
         let (first, _) = self.ground.span().unwrap_or_default();
         let runstates = self.told.all();
         if !runstates {
-            // What the records that somebody goes on tell is not half of it.
+            // What the records that somebody continues tell is not half of it.
             self.books.clear();
             self.pcpus.clear();
         }
@@ -415,7 +430,8 @@ impl Sink for Meter {
                 }
                 self.ignored_records += u64::from(changes[0].is_none());
             }
-            // Whoever has a pcpu to itself may have no other record for as long as the trace lasts.
+            // The vcpu that has a pcpu to itself may have no other record for as long as the trace
+            // lasts.
             Kind::Continue if goes_on => self.goes_on(names, at, record.pcpu, record.actor),
             Kind::Lost => {
                 self.lost_records += u64::from(record.words[0]);

@@ -19,7 +19,7 @@ pub(crate) struct Move {
     pub driver: ActorId,
     /// For how long it has been there already, in nanoseconds.
     pub ago: u64,
-    /// The device behind the driver domain, where the record tells.
+    /// The device behind the driver domain, where the record says.
     pub device: Option<u64>,
 }
 

@@ -13,8 +13,8 @@ pub struct Summary {
     pub start: Instant,
     /// Last record, or the end given.
     pub end: Instant,
-    /// Whether the trace tells of runstates, or has no record at all. Without runstates there are
-    /// no figures of vcpus and pcpus.
+    /// Whether the trace reports runstates, or has no record at all. Without runstates there are no
+    /// figures of vcpus and pcpus.
     pub runstates: bool,
     /// Records seen, of all kinds.
     pub records: u64,
@@ -41,13 +41,15 @@ pub struct Summary {
 pub struct Account {
     /// On a pcpu ("gotten" in XenMon).
     pub running: u64,
-    /// Runnable without a pcpu ("waited" in XenMon); the sum of the three parts below.
+    /// Runnable without a pcpu, and not held back by its own budget; the sum of the three parts
+    /// below. ("waited" in XenMon, which knows no budgets.)
     pub runnable: u64,
     /// Blocked.
     pub blocked: u64,
     /// Paused, parked or not brought up.
     pub offline: u64,
-    /// Part of it: put to sleep while it ran or was runnable, by its cap or by a pause.
+    /// Part of it: put to sleep while it ran or was runnable, by its cap or by a pause, or held
+    /// back by its own budget, which was used up.
     pub parked: u64,
     /// Neither is known: records were lost or contradict each other.
     pub unknown: u64,
@@ -104,7 +106,7 @@ rows! {
         pub idle: u64 = sum("idle_ns", "ns").for_programs();
         /// Context switches to another vcpu, idle or not.
         pub switches: u64 = count("switches").for_programs();
-        /// Boosts of vcpus in its run queue; nothing where records tell of none on any.
+        /// Boosts of vcpus in its run queue; nothing where records report none on any.
         pub boosts: Option<u64> = count("boosts").for_programs();
     }
 }

@@ -1,16 +1,16 @@
-//! Does a trace tell of runstates?
+//! Does a trace report runstates?
 
 use domio_core::{Kind, Record};
 
 /// Watches for runstate records until there is one.
 ///
-/// xentrace records what its `-e` asks for. Without the runstates, a trace tells who was switched
-/// to and who went on, but not what became of those who left, and there is nothing to account for.
+/// xentrace records what its `-e` asks for. Without the runstates, a trace says who was switched to
+/// and who continued, but not what became of those who left, and there is nothing to account for.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Told {
     /// A runstate record was seen.
     runstates: bool,
-    /// A vcpu went on.
+    /// A vcpu continued.
     went_on: bool,
     /// One vcpu was switched for another, as Xen tells in records beside those of runstates.
     switched: bool,
@@ -37,8 +37,8 @@ impl Told {
         self.records = true;
     }
 
-    /// Whether a trace tells of runstates, or has no record at all. Where somebody went on and
-    /// nobody was switched, all is told: whoever has a pcpu to itself has no other record.
+    /// Whether a trace reports runstates, or has no record at all. Where somebody continued and
+    /// nobody was switched, all is told: the vcpu that has a pcpu to itself has no other record.
     pub fn all(&self) -> bool {
         !self.records || self.runstates || self.went_on && !self.switched
     }

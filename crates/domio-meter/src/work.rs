@@ -1,4 +1,4 @@
-//! What a trace tells of for whom driver domains work.
+//! What a trace reports for whom driver domains work.
 
 use std::collections::BTreeMap;
 
@@ -47,10 +47,10 @@ impl DriverWork {
 
 /// How much of the time of each driver's vcpu records of its work have taken.
 ///
-/// A record tells of the time since the one before, or since the host has last written down all
-/// such work, which it does where a vcpu leaves its pcpu and where a trace or its measured part
-/// begins and ends. So a record counts as a whole when it comes after the begin, and not at all at
-/// the begin. It never counts for more than the vcpu is known to have executed within the time that
+/// A record reports the time since the one before, or since the host has last written down all such
+/// work, which it does where a vcpu leaves its pcpu and where a trace or its measured part begins
+/// and ends. So a record counts as a whole when it comes after the begin, and not at all at the
+/// begin. It never counts for more than the vcpu is known to have executed within the time that
 /// counts and no other record has taken: what is done before the first runstate record of a vcpu,
 /// while records were lost, or by a damaged record does not count.
 #[derive(Debug, Default)]

@@ -22,9 +22,9 @@ use domio_meter::IntervalSample;
 pub fn untold(sample: &IntervalSample) -> Option<&'static str> {
     match (sample.tells.packets, sample.tells.work) {
         (false, false) => {
-            Some("the trace tells of no packets: whom driver domains worked for is not known")
+            Some("the trace has no packets: the guests of driver domains' work are not known")
         }
-        (false, true) => Some("the trace tells of no packets: shares by packets are not known"),
+        (false, true) => Some("the trace has no packets: shares by packets are not known"),
         _ => None,
     }
 }

@@ -8,7 +8,7 @@ use domio_meter::{Figures, IntervalSample, PacketWeight, QueueWait, Tells, charg
 /// Name, version and meaning of a line.
 const ANSWER: (&str, u32, &str) = (
     "mon",
-    2,
+    3,
     "One line of what `domio mon --json` prints: the figures of one interval.",
 );
 
@@ -63,12 +63,15 @@ rows! {
         gotten: u64 = sum("gotten_ns", "ns");
         /// Sum of the time slices that the policy gave, in nanoseconds.
         allocated: u64 = sum("allocated_ns", "ns");
-        /// Time runnable without a pcpu, in nanoseconds.
+        /// Time runnable without a pcpu, and not held back by its own budget, in nanoseconds.
         waited: u64 = sum("waited_ns", "ns");
         /// Time blocked, in nanoseconds.
         blocked: u64 = sum("blocked_ns", "ns");
-        /// Time parked by a cap, paused or not brought up, in nanoseconds.
-        offline: u64 = sum("offline_ns", "ns");
+        /// Time parked, in nanoseconds: put to sleep while it ran or was runnable, by its cap or by
+        /// a pause, or held back by its own budget.
+        parked: u64 = sum("parked_ns", "ns");
+        /// Other time offline, in nanoseconds: paused while it was blocked, or not brought up.
+        paused: u64 = sum("paused_ns", "ns");
         /// Times put on a pcpu.
         executions: u64 = count("executions");
         /// Times woken.
@@ -146,7 +149,8 @@ impl FiguresLine {
             allocated: f.allocated,
             waited: f.waited,
             blocked: f.blocked,
-            offline: f.offline,
+            parked: f.parked,
+            paused: f.paused,
             executions: f.executions,
             wakeups: f.wakeups,
             io: (tells.packets || tells.grants || f.io > 0).then_some(f.io),

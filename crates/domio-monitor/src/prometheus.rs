@@ -12,7 +12,7 @@ struct Metric(&'static str, &'static str, &'static str);
 type Value = fn(&Figures) -> u64;
 
 /// Everything about a vcpu on a pcpu that is counted in nanoseconds.
-const TIMES: [(Metric, Value); 5] = [
+const TIMES: [(Metric, Value); 6] = [
     (
         Metric(
             "domio_vcpu_gotten_seconds_total",
@@ -47,11 +47,19 @@ const TIMES: [(Metric, Value); 5] = [
     ),
     (
         Metric(
-            "domio_vcpu_offline_seconds_total",
+            "domio_vcpu_parked_seconds_total",
             "counter",
-            "Time parked by a cap, paused or not brought up.",
+            "Time held back by its own cap or budget, or paused while it could run.",
         ),
-        |f| f.offline,
+        |f| f.parked,
+    ),
+    (
+        Metric(
+            "domio_vcpu_paused_seconds_total",
+            "counter",
+            "Other time paused, or not brought up.",
+        ),
+        |f| f.paused,
     ),
 ];
 

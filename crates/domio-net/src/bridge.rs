@@ -112,7 +112,7 @@ impl Bridge {
             .filter(move |other| *other != port)
     }
 
-    /// Packets that came in, went on (a flooded one counts once) and were dropped.
+    /// Packets that came in, continued (a flooded one counts once) and were dropped.
     #[inline]
     pub fn counts(&self) -> Counts {
         self.counts

@@ -138,7 +138,7 @@ impl NetRecord {
 }
 
 const FLOW: Field = Field::word("flow", 0, Unit::Number);
-/// Fields of what tells of a packet: flow, place, driver domain.
+/// Fields of what reports a packet: flow, place, driver domain.
 const PACKET: Field = Field::bits("flow", 0, 24, Unit::Number);
 const PLACE: Field = Field::bits("place", 24, 4, Unit::Place);
 const DRIVER: Field = Field::word("driver", 1, Unit::Actor);

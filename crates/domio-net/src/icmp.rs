@@ -319,7 +319,7 @@ impl Accounted for Ping {
     }
 }
 
-/// The other end: answers each request at once.
+/// The other end: answers each request immediately.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Echo {
     answered: u64,

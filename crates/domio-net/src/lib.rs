@@ -1,7 +1,7 @@
 //! Network building blocks: packets, links, network cards, a bridge, TCP, UDP, ping and remote
 //! hosts.
 //!
-//! Every part is a state machine without a clock of its own. It is told what happens and when, and
+//! Every part is a state machine without a clock of its own. It learns what happens and when, and
 //! says what follows: when the next packet arrives, when an interrupt is due, which segments to
 //! send. The owner has the event queue, arms its timers and passes packets from part to part, so
 //! that any of them can be tested alone and put together in any order.
@@ -96,7 +96,7 @@
 //!  19  host/calls.rs        read                      the window opens; the call returns
 //! ```
 //!
-//! A process that blocks in a read does the work of 16 itself (`tcp_prequeue`): 15 goes on with
+//! A process that blocks in a read does the work of 16 itself (`tcp_prequeue`): 15 continues with
 //! `Stack::hand`, which wakes the process, and `socket_call` takes what was handed through the
 //! stack (`Stack::deliver`) before it copies.
 //!
@@ -123,8 +123,8 @@
 //! ```
 //!
 //! What the guest's kernel sends itself (acknowledgements, answers to pings) begins at 3, in the
-//! softirq that took the packet. Packets between guests turn round at 10, and go on as at 10 of a
-//! packet to a guest.
+//! softirq that took the packet. Packets between guests turn round at 10, and continue as at 10 of
+//! a packet to a guest.
 //!
 //! # A page that comes back
 //!

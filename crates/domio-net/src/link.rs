@@ -14,9 +14,9 @@
 //!
 //! # Flow control
 //!
-//! A receiver that has no room may [stop](Direction::stop) the sender and let it [go
-//! on](Direction::go_on) later (pause frames, IEEE 802.3 annex 31B). The sender stops in the same
-//! instant, in the middle of a packet; what is on its way by then still arrives.
+//! A receiver that has no room may [stop](Direction::stop) the sender and let it
+//! [continue](Direction::go_on) later (pause frames, IEEE 802.3 annex 31B). The sender stops in the
+//! same instant, in the middle of a packet; what is on its way by then still arrives.
 
 use alloc::collections::VecDeque;
 
@@ -243,7 +243,7 @@ impl Direction {
         self.stopped.get_or_insert(now);
     }
 
-    /// A line that is stopped goes on where it was.
+    /// A line that is stopped continues where it was.
     pub fn go_on(&mut self, now: Instant) {
         if let Some(since) = self.stopped.take() {
             self.stood += now.since(since);

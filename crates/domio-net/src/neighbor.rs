@@ -2,9 +2,9 @@
 //! RFC 4861 7.3.2 that Linux keeps for IPv4 as well).
 //!
 //! A [`Neighbor`] is one entry. A host that has heard nothing that proves the neighbour alive for
-//! its [reachable time](Timing::reachable) goes on sending for a while, then asks it, and gives up
-//! when there is no answer: packets are lost from then on until one comes. Replies to a ping prove
-//! nothing, as Linux counts only what upper protocols vouch for, of which TCP does.
+//! its [reachable time](Timing::reachable) continues sending for a while, then asks it, and gives
+//! up when there is no answer: packets are lost from then on until one comes. Replies to a ping
+//! prove nothing, as Linux counts only what upper protocols vouch for, of which TCP does.
 
 use alloc::collections::VecDeque;
 

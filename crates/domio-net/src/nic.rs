@@ -13,7 +13,7 @@
 //!
 //! The driver puts packets into the ring while there is room ([`Nic::transmit`]); the card sends
 //! them as fast as the line is. A descriptor is in use until the driver has [reaped](Nic::reap) it
-//! after its packet left. Since the line tells at once when a packet will have left, completions
+//! after its packet left. Since the line says immediately when a packet will have left, completions
 //! need no event of their own.
 //!
 //! # Interrupts
@@ -79,15 +79,15 @@ pub struct Nic {
     /// Empty receive buffers.
     posted: u16,
     filled: Queue<Received>,
-    /// How many of `filled`, from the front, an interrupt has told of.
+    /// How many of `filled`, from the front, an interrupt has reported.
     rx_told: usize,
     no_buffer: u64,
     /// When the packets of used transmit descriptors leave the line, in order.
     sent: VecDeque<Instant>,
-    /// How many of `sent`, from the front, an interrupt has told of.
+    /// How many of `sent`, from the front, an interrupt has reported.
     tx_told: usize,
     handed_over: u64,
-    /// Packets that frames were cut to, besides one for each frame.
+    /// Packets that frames were cut to, in addition to one for each frame.
     cut: u64,
     /// Packets that were joined to one before.
     joined: u64,
@@ -159,7 +159,7 @@ impl Nic {
         self.posted > 0 || !self.config.flow_control
     }
 
-    /// A packet comes in from the line. Tells whether there was a buffer for it.
+    /// A packet comes in from the line. Says whether there was a buffer for it.
     pub fn receive(&mut self, now: Instant, packet: Packet) -> bool {
         if self.posted == 0 {
             self.no_buffer += 1;
@@ -181,9 +181,9 @@ impl Nic {
         Some(received.packet)
     }
 
-    /// The driver takes the oldest buffer that is filled by `now`, and, with
-    /// [GRO](NicConfig::gro), those behind it that continue its stream; up to `most`, which is at
-    /// least 1. Tells how many buffers were taken.
+    /// The driver takes the oldest buffer that is filled by `now`, and, with [GRO](NicConfig::gro),
+    /// those behind it that continue its stream; up to `most`, which is at least 1. Says how many
+    /// buffers were taken.
     pub fn take_frame(&mut self, now: Instant, most: u16) -> Option<(Packet, u16)> {
         let (mut frame, mut taken, mut at) = (self.take(now)?, 1, 0);
         while self.config.gro
@@ -283,7 +283,7 @@ impl Nic {
     }
 
     /// When the card raises its interrupt, `now` at the earliest; `None` when it is masked or has
-    /// nothing new to tell.
+    /// nothing new to say.
     pub fn interrupt_at(&self, now: Instant) -> Option<Instant> {
         if self.masked {
             return None;
@@ -305,7 +305,7 @@ impl Nic {
         Some(spaced.max(now))
     }
 
-    /// The interrupt is raised at `now`: everything received or sent by then has been told of.
+    /// The interrupt is raised at `now`: everything received or sent by then has been notified of.
     pub fn interrupt(&mut self, now: Instant) {
         self.last_interrupt = Some(now);
         self.interrupts += 1;

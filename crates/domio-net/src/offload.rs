@@ -112,7 +112,7 @@ pub fn same_stream(packet: &Packet, other: &Packet) -> bool {
 }
 
 /// `packet` with `next` behind it, which came later in the same stream; none unless nothing but
-/// numbers tells their headers apart, all before `next` are full, and the frame is not too large
+/// numbers distinguishes their headers, all before `next` are full, and the frame is not too large
 /// (`tcp_gro_receive` in Linux's `net/ipv4/tcp_offload.c`).
 pub fn join(packet: &Packet, next: &Packet) -> Option<Packet> {
     let (Body::Tcp(first), Body::Tcp(last)) = (packet.body, next.body) else {

@@ -36,8 +36,8 @@ pub enum Service {
 }
 
 /// A TCP connection and its application, which writes as soon as there is room, unless it is a
-/// process that takes time for it ([`TcpEnd::writes_in_pieces`]). It reads what is there at once,
-/// unless it is told to wait ([`TcpEnd::reads_when_told`]).
+/// process that takes time for it ([`TcpEnd::writes_in_pieces`]). It reads what is there
+/// immediately, unless it is told to wait ([`TcpEnd::reads_when_told`]).
 #[derive(Clone, Debug)]
 pub struct TcpEnd {
     connection: Connection,

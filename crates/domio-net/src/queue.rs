@@ -10,7 +10,7 @@ use core::fmt;
 
 /// A place where packets are dropped, named for people: "NIC receive ring", "link queue".
 ///
-/// Parts of the same kind share a place; whoever needs to tell them apart asks each part.
+/// Parts of the same kind share a place; whoever needs to distinguish them asks each part.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct DropPlace(pub &'static str);
 
@@ -25,7 +25,7 @@ impl fmt::Display for DropPlace {
 pub struct Counts {
     /// Packets handed to the place, those that it dropped included.
     pub entered: u64,
-    /// Packets that went on from here.
+    /// Packets that continued from here.
     pub left: u64,
     /// Packets lost here.
     pub dropped: u64,
@@ -62,7 +62,7 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Puts `item` at the end, or drops it when the queue is full. Tells whether it went in.
+    /// Puts `item` at the end, or drops it when the queue is full. Says whether it went in.
     #[inline]
     #[must_use = "a packet that was dropped must not be waited for"]
     pub fn push(&mut self, item: T) -> bool {

@@ -1,7 +1,7 @@
 //! Processes of a remote host that write to sockets, on its one processor.
 //!
-//! Each writes a piece at a time, and goes on until its send buffer is full; then the next one that
-//! was woken runs. A process whose buffer is full sleeps until a third of it is free
+//! Each writes a piece at a time, and continues until its send buffer is full; then the next one
+//! that was woken runs. A process whose buffer is full sleeps until a third of it is free
 //! (`sk_stream_write_space` in Linux's `net/core/stream.c`), so that writes come in turns of many
 //! packets and not one for each acknowledgement.
 //!
@@ -73,7 +73,7 @@ impl Writers {
     }
 
     /// There is room in the send buffer of `flow`, whose process writes `bytes` at a time and
-    /// slept. When its first piece is written, should it run at once.
+    /// slept. When its first piece is written, should it run immediately.
     #[must_use]
     pub fn wake(&mut self, flow: FlowId, bytes: u32) -> Option<Next> {
         self.queue.push_back((flow, bytes));

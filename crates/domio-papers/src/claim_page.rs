@@ -117,7 +117,7 @@ fn described(paper: &PaperFolder) -> toml::Table {
     toml_of(paper, "paper.toml")
 }
 
-/// A paper's file; empty when the paper has none. Whoever uses the file tells its mistakes.
+/// A paper's file; empty when the paper has none. Whoever uses the file gives its mistakes.
 fn toml_of(paper: &PaperFolder, file: &str) -> toml::Table {
     let text = paper.file(file).unwrap_or_default();
     toml::from_str(text).unwrap_or_default()

@@ -1,8 +1,8 @@
 //! The list of claims: what the papers state, as data.
 //!
 //! The file is TOML: a list of `[[claim]]` tables, each with the checks that decide the claim (see
-//! [`statement`](crate::statement)). Reading is as strict as that of scenarios, and every mistake
-//! is reported at once with its place. The claims of papers are [`Claims::of`].
+//! [`statement`](crate::statement)). Reading is as strict as that of scenarios, and all mistakes
+//! are reported together, with its place. The claims of papers are [`Claims::of`].
 
 use crate::claim::{Claim, ClaimKind};
 use crate::folders::{self, PaperFolder};
@@ -91,7 +91,7 @@ impl Claims {
     /// Reads a list. `file` names the text in messages.
     ///
     /// # Errors
-    /// All mistakes at once. Those of TOML syntax, or else those of content: unknown, missing,
+    /// All mistakes together. Those of TOML syntax, or else those of content: unknown, missing,
     /// empty or wrongly typed keys, bad ids and kinds, ids used twice, a tolerance that a value
     /// lacks or another kind has, checks that name what is not there or make no sense, and a file
     /// without a claim.
@@ -217,7 +217,7 @@ keys! {
             "What decides it.";
         show: Vec<String> = texts(), Need::Optional("what is judged"), "Figures to show.";
         numbers: Vec<String> = texts(), Need::Optional("none"), "Figures to show as numbers.";
-        also: Vec<String> = texts(), Need::Optional("none"), "What is measured besides.";
+        also: Vec<String> = texts(), Need::Optional("none"), "Further measured figures.";
         how: String = form(&SAID, said), Need::Optional("none"), "What to say of the decision.";
     }
 }
@@ -325,7 +325,7 @@ fn claim(
     Some(claim)
 }
 
-/// Tells of keys that say how a claim is decided which has no checks.
+/// Reports keys that say how a claim is decided which has no checks.
 fn without_checks(cx: &mut dyn Checker, table: &dyn KeyTable, keys: &ClaimKeys) {
     let ClaimKeys {
         show,

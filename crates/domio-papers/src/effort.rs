@@ -1,7 +1,7 @@
 //! How many samples are taken to decide claims, and when sampling stops.
 //!
-//! Samples are looked at after each stage of replications. Stages double. An experiment goes on to
-//! the next stage as long as a check that reads the experiment is undecided, of a claim that its
+//! Samples are looked at after each stage of replications. Stages double. An experiment continues
+//! to the next stage as long as a check that reads the experiment is undecided, of a claim that its
 //! other checks do not decide, and up to the last stage of the effort.
 //!
 //! Whoever looks several times, and stops when the answer pleases, errs more often than at each

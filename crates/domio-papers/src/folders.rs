@@ -148,7 +148,7 @@ impl PaperFolder {
         }
     }
 
-    /// The same paper, whose cells can ask for `parts`; those that ship with domio without this.
+    /// The same paper, whose cells can ask for `parts`; by default those that ship with domio.
     #[must_use]
     pub fn with(self, parts: &Parts) -> Self {
         let parts = parts.clone();

@@ -8,8 +8,8 @@
 //! the check is *undecided*.
 //!
 //! How wide the interval is follows from the risk of an error that the samples allow for each check
-//! ([`Samples::risk`](crate::samples::Samples::risk)): 5 % where samples are looked at once, less
-//! where sampling goes on until checks are decided.
+//! ([`Samples::risk`](crate::samples::Samples::risk)): 5 % where samples are looked at a single
+//! time, less where sampling continues until checks are decided.
 //!
 //! A cell in which no ping is answered has no latency: the figure counts as the higher one when the
 //! other cell's replies come, and is outside of every limit and tolerance.

@@ -10,7 +10,7 @@ use domio_run::{Sample, Subject};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-/// What an experiment gets besides its replication number.
+/// What an experiment gets in addition to its replication number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LabContext {
     /// Seed of the whole invocation. Replications differ by their number, never by the seed.
@@ -30,17 +30,17 @@ pub struct Experiment {
 }
 
 impl Experiment {
-    /// Lets samples of the experiment be kept. `settings` tell people what was set, `inputs` is
-    /// all that a sample depends on besides name, settings, seed, replication and program: the
+    /// Lets samples of the experiment be kept. `settings` tell people what was set, `inputs` is all
+    /// that a sample depends on in addition to name, settings, seed, replication and program: the
     /// text of a scenario and its overrides, the fields of a structure. Experiments whose samples
-    /// may differ must differ in one of them. Without this call nothing is kept.
+    /// may differ must differ in one of them. without the call nothing is kept.
     pub fn kept(&mut self, settings: &str, inputs: &[&[u8]]) -> &mut Self {
         self.subject = Some(Subject::new(&self.name, settings, inputs));
         self
     }
 
     /// Says that a replication took `seconds` of processor time where the times were recorded;
-    /// nobody knows without this call.
+    /// nobody knows without the call.
     pub fn takes(&mut self, seconds: f64) -> &mut Self {
         self.takes_s = Some(seconds);
         self

@@ -15,7 +15,7 @@ pub struct Options {
     pub seed: u64,
     /// How far to go.
     pub effort: Effort,
-    /// Replications of every experiment, looked at once; `None` for as many as the effort has.
+    /// Replications of every experiment, looked at together; `None` for as many as the effort has.
     pub replications: Option<u32>,
     /// How often samples are looked at, at most, with twice the replications each time; `None` for
     /// as often as the effort does.
@@ -60,10 +60,10 @@ pub fn estimate_s(claims: &[&Claim], registry: &Registry, options: Options) -> O
 /// Decides `claims` with the checks of `registry`.
 ///
 /// `replicator` runs the replications of all needed experiments, in the stages of the
-/// [effort](crate::effort): an experiment goes on as long as a check that reads it, of a claim that
-/// is undecided, is undecided itself.
-/// The result is the same on any number of cores, and with samples that were kept. A claim whose
-/// experiment cannot run is undecided, with the reason and the command that repeats it in its note.
+/// [effort](crate::effort): an experiment continues as long as a check that reads it, of a claim
+/// that is undecided, is undecided itself. The result is the same on any number of cores, and with
+/// samples that were kept. A claim whose experiment cannot run is undecided, with the reason and
+/// the command that repeats it in its note.
 pub fn reproduce(
     claims: &[&Claim],
     registry: &Registry,

@@ -64,7 +64,7 @@ fn test_item(tokens: &[&str]) -> Option<usize> {
             ";" => return Some(at + 1),
             "{" if !to_semicolon => return Some(at + group(&tokens[at..])?),
             "(" | "[" | "{" => group(&tokens[at..])?,
-            // A field or an arm, which ends where only its type or its value would tell.
+            // A field or an arm, which ends where only its type or its value would say.
             ")" | "]" | "}" => return None,
             _ => 1,
         };

@@ -56,7 +56,9 @@ pub fn name(root: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Sets `DOMIO_COMMIT`, `DOMIO_PROFILE` and `DOMIO_TARGET` for the program that is being built.
+/// Sets `DOMIO_COMMIT`, `DOMIO_PROFILE` and `DOMIO_TARGET` for the program that is being built, and
+/// `DOMIO_CHECKOUT`, the folder that is `root`. A build that is to be the same in any folder, with
+/// `SOURCE_DATE_EPOCH`, does without the last.
 ///
 /// The commit is known to builds for release of a Git checkout whose top is `root`. Other builds do
 /// without, so that a commit builds nothing again. Nothing here depends on when or where is built.
@@ -70,6 +72,11 @@ pub fn build(root: &Path) {
         "release" => commit(root).unwrap_or_else(|| "unknown: not built from a checkout".into()),
         _ => "unknown: not built for release".to_owned(),
     };
+    println!("cargo::rerun-if-env-changed=SOURCE_DATE_EPOCH");
+    if env::var_os("SOURCE_DATE_EPOCH").is_none() {
+        let checkout = Path::new(&variable("CARGO_MANIFEST_DIR")).join(root);
+        println!("cargo::rustc-env=DOMIO_CHECKOUT={}", checkout.display());
+    }
     println!("cargo::rustc-env=DOMIO_COMMIT={commit}");
     println!("cargo::rustc-env=DOMIO_PROFILE={profile}");
     println!("cargo::rustc-env=DOMIO_TARGET={target}");

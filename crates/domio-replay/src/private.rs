@@ -1,5 +1,5 @@
 //! Private records of the policies of Xen 4.17, by policy, and what work of the hypervisor each
-//! tells of.
+//! reports.
 
 use crate::named::NamedRecord;
 use domio_core::{Names, Record, Says};

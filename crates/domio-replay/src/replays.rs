@@ -129,7 +129,7 @@ fn refused(name: &str, hint: &str, error: &TraceError) -> NoDemands {
         },
         _ => NoDemands {
             why: format!("{name}: {error}"),
-            hint: format!("`domio trace summary {name}` tells what can be read of it"),
+            hint: format!("`domio trace summary {name}` shows what can be read of it"),
         },
     }
 }
@@ -208,7 +208,7 @@ impl<T: Traces> InputFiles for RecordedDemands<T> {
         recorded_calls(&name, read, wanted).map_err(|error| NoDemands {
             hint: match error {
                 BlockTraceError::Io(_) => hint,
-                _ => format!("`domio trace summary {name}` tells what can be read of it"),
+                _ => format!("`domio trace summary {name}` shows what can be read of it"),
             },
             why: format!("{name}: {error}"),
         })?

@@ -1,4 +1,5 @@
-//! Claims on many machines, in a report: what findings hang on that the paper does not say.
+//! Claims on many machines, in a report: the settings, left open by the paper, on which findings
+//! depend.
 
 use crate::data::{Chart, Picture, Quantity, Section, Stack, StackBar};
 use crate::tables;
@@ -55,7 +56,7 @@ pub fn section(search: &MachineSearch) -> Section {
                 Chart::Stack(verdicts),
             ),
             figure(
-                "Which unknown decides: the split of machines that tells holds from fails best",
+                "Which unknown decides: the split of machines that best separates holds from fails",
                 Chart::Table(deciding),
             ),
             figure("What is unknown, and how far", Chart::Table(unknowns)),

@@ -31,7 +31,7 @@ pub fn sections(seen: &Seen, names: &[(DomainId, String)]) -> Vec<Section> {
     };
     let moments = match seen.worst {
         Some(_) => "Around the longest wait",
-        None => "Who runs when",
+        None => "Which vcpu runs when",
     };
     [
         section(
@@ -84,7 +84,7 @@ pub fn compared(seen: &[(String, Seen)], names: &[(DomainId, String)]) -> Vec<Se
     let title = if worst {
         "Around the longest waits"
     } else {
-        "Who runs when"
+        "Which vcpu runs when"
     };
     let text = match left_out {
         0 => String::new(),
@@ -280,7 +280,7 @@ mod tests {
         let sections = sections(&seen(Window::Between(ms(0), ms(10))), &names);
         assert_eq!(sections.len(), 2);
         assert_eq!(sections[0].figures.len(), 2);
-        assert_eq!(sections[1].title, "Who runs when");
+        assert_eq!(sections[1].title, "Which vcpu runs when");
         let timeline = timeline(&sections[1]);
         assert_eq!((timeline.from_ns, timeline.until_ns), (0, 10_000_000));
         assert_eq!(timeline.worst, None);

@@ -277,6 +277,49 @@ pub fn names(names: impl IntoIterator<Item = impl AsRef<str>>) -> String {
     }
 }
 
+/// A name and the number at its end, if there is one: "guest" and 12 of "guest12".
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NumberedName<'a> {
+    word: &'a str,
+    number: Option<u64>,
+}
+
+impl<'a> NumberedName<'a> {
+    /// That of `name`.
+    pub fn of(name: &'a str) -> Self {
+        let word = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        let number = name[word.len()..].parse().ok();
+        NumberedName { word, number }
+    }
+
+    /// Whether both names have numbers, and differ in nothing else.
+    pub fn is_like(self, other: NumberedName<'_>) -> bool {
+        self.number.is_some() && other.number.is_some() && self.word == other.word
+    }
+
+    /// Names that are alike, as people list them: "guest1 to guest48" of three or more whose
+    /// numbers have no gap, "guest1 to guest48 (40)" of many with gaps, else one by one
+    /// ([`names`]).
+    pub fn all(alike: &[&str]) -> String {
+        const FEW: usize = 3;
+        let mut sorted = alike.to_vec();
+        sorted.sort_by_key(|name| NumberedName::of(name).number);
+        let numbers: Vec<u64> = sorted
+            .iter()
+            .filter_map(|name| NumberedName::of(name).number)
+            .collect();
+        let follows = |two: &[u64]| two[0].checked_add(1) == Some(two[1]);
+        let is_row = numbers.windows(2).all(follows);
+        match &sorted[..] {
+            [first, .., last] if is_row && sorted.len() > 2 => format!("{first} to {last}"),
+            [first, .., last] if sorted.len() > FEW => {
+                format!("{first} to {last} ({})", sorted.len())
+            }
+            _ => names(&sorted),
+        }
+    }
+}
+
 /// A heading with its unit below it, if there is one: narrow columns for terminals.
 pub fn two_lines(title: &str, unit: &str) -> String {
     match unit {
@@ -288,6 +331,17 @@ pub fn two_lines(title: &str, unit: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_that_are_alike_are_one() {
+        let all = NumberedName::all;
+        assert_eq!(all(&["g2", "g10", "g1"]), "g1, g2 and g10");
+        assert_eq!(all(&["g2", "g3", "g1"]), "g1 to g3");
+        assert_eq!(all(&["g2", "g3", "g1", "g9"]), "g1 to g9 (4)");
+        assert_eq!(all(&["g1"]), "g1");
+        let like = |a, b| NumberedName::of(a).is_like(NumberedName::of(b));
+        assert!(like("g1", "g20") && !like("g1", "h1") && !like("web", "web"));
+    }
 
     #[test]
     fn rounding_is_no_interval() {

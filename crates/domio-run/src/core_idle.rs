@@ -10,7 +10,7 @@ use domio_core::{ActorId, DomainId, Duration, Instant, Names, Record, Runstate, 
 use std::collections::BTreeMap;
 
 /// A sink that takes the time in which a thread idles while another thread of its core runs a vcpu,
-/// by the domain of the vcpu. What comes in goes on to the sink inside.
+/// by the domain of the vcpu. What comes in continues to the sink inside.
 #[derive(Debug)]
 pub(crate) struct CoreIdle<S> {
     /// Threads of a core.

@@ -20,7 +20,7 @@ impl Sink for OwnersOnly {
 /// `ID.for.OWNER_ms` follows. Ids stand for domains, whose names may have dots.
 const WORK: &str = "driver_work.";
 
-/// What a value of a sample tells of the work of a driver domain.
+/// What a value of a sample reports the work of a driver domain.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum WorkPart {
     /// Its work for this domain.

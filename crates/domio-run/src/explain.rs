@@ -24,7 +24,7 @@ pub fn explain(built: &Built, replication: u32) -> Result<Explanation, RunFault>
     let mut run = Replication::new(built, replication, sink);
     for until in [begin, end] {
         run.until(until)?;
-        // Here the host tells for whom driver domains worked until then.
+        // Here the host says for whom driver domains worked until then.
         run.mark(until);
     }
     Ok(run.into_sink().0.finish_at(end))

@@ -26,7 +26,7 @@ pub enum RunOneError {
 /// bit and on any machine.
 ///
 /// # Errors
-/// All mistakes of the text at once; or what ended the simulation early.
+/// All mistakes of the text together; or what ended the simulation early.
 pub fn run_one(
     text: &str,
     overrides: &[(&str, &str)],

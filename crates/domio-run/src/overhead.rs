@@ -112,7 +112,7 @@ impl WorkKind {
     }
 }
 
-/// Name of the value in samples that tells how long `driver` executed work of `kind`, in
+/// Name of the value in samples that says how long `driver` executed work of `kind`, in
 /// milliseconds.
 pub fn key(driver: DomainId, kind: WorkKind) -> String {
     format!("{OVERHEAD}{}.{}", driver.0, kind.key())

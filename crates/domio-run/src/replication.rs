@@ -1,4 +1,4 @@
-//! One replication under way: a simulated host that goes on when it is told, into one sink.
+//! One replication under way: a simulated host that continues when it is told, into one sink.
 
 use crate::erased::Erased;
 use crate::overhead::KernelTimes;
@@ -104,7 +104,7 @@ fn recorded<'s>(built: &Built, number: u32, sink: Erased<'s>) -> Box<dyn Simulat
     simulation(built, number, sink)
 }
 
-/// A host that goes on from `snapshot`. Compiled here, for all callers and all sinks.
+/// A host that continues from `snapshot`. Compiled here, for all callers and all sinks.
 fn resumed<'s>(
     config: &HostConfig,
     scheduler: Box<dyn Scheduler>,
@@ -142,7 +142,7 @@ impl<'s, S: Sink + 's> Replication<'s, S> {
         }
     }
 
-    /// The host that `config` describes, without devices, which goes on from `snapshot` under
+    /// The host that `config` describes, without devices, which continues from `snapshot` under
     /// `scheduler`, as of seed 0. All records go to `sink`. See [`Simulation::from_snapshot`].
     ///
     /// # Panics
@@ -163,7 +163,7 @@ impl<'s, S: Sink + 's> Replication<'s, S> {
         }
     }
 
-    /// Goes on until `time`.
+    /// Continues until `time`.
     ///
     /// # Errors
     /// When the policy breaks its contract or the run does not progress.
@@ -180,7 +180,7 @@ impl<'s, S: Sink + 's> Replication<'s, S> {
     }
 
     /// Writes for each vcpu a record from its runstate to the same runstate, so that a reader of
-    /// records from `now` on, or until `now`, can close its accounts. Driver domains tell for whom
+    /// records from `now` on, or until `now`, can close its accounts. Driver domains say for whom
     /// they worked until then.
     pub fn mark(&mut self, now: Instant) {
         self.host.mark(now);
@@ -191,7 +191,7 @@ impl<'s, S: Sink + 's> Replication<'s, S> {
         self.host.set_recording(on);
     }
 
-    /// What gets the records. To be given back before the replication goes on.
+    /// What gets the records. To be given back before the replication continues.
     pub fn sink_mut(&mut self) -> RefMut<'_, S> {
         self.sink.borrow_mut()
     }

@@ -16,11 +16,11 @@ pub struct SampleJob<'j> {
     pub name: &'j str,
     /// What it may be kept as; `None` for a sample that is made anew each time.
     pub key: Option<SampleKey<'j>>,
-    /// Makes it; or tells why there is none, in one sentence.
+    /// Makes it; or says why there is none, in one sentence.
     pub make: Box<dyn Fn() -> Result<Sample, String> + Send + Sync + 'j>,
 }
 
-/// Does pieces of work that do not depend on each other, several at once where it can.
+/// Does pieces of work that do not depend on each other, several together where it can.
 pub trait Replicator {
     /// What `work` gives for each of `jobs`, in their order. `name` is what a job is called in
     /// reports of progress.

@@ -49,9 +49,9 @@ pub struct RunFault {
 
 /// Simulates replication `replication` of `built`.
 ///
-/// `sink` gets the records of the measured time, between two records for each vcpu that tell its
-/// runstate at the beginning and at the end. The summary tells for whom driver domains worked if
-/// the sink wants that ([`Sink::OWNERS`]).
+/// `sink` gets the records of the measured time, between two records for each vcpu that give its
+/// runstate at the beginning and at the end. The summary says for whom driver domains worked if the
+/// sink wants that ([`Sink::OWNERS`]).
 ///
 /// # Errors
 /// When the policy breaks its contract or the run does not progress.

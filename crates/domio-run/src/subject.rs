@@ -5,14 +5,15 @@ use domio_scenario::Scenario;
 use domio_trace::scenario_sha256;
 
 rows! {
-    /// An experiment or a scenario with its settings. Seed and replication tell its samples apart.
+    /// An experiment or a scenario with its settings. Seed and replication distinguish its samples.
     #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
     pub struct Subject {
         /// Name of the experiment or scenario: "ongaro.test3.orig", "small-host".
         pub name: String = key("name").title("experiment or scenario");
         /// What was set, for people; empty for nothing.
         pub settings: String = fact("settings");
-        /// Digest of everything that a sample depends on besides seed, replication and program.
+        /// Digest of everything that a sample depends on in addition to seed, replication and
+        /// program.
         pub fingerprint: String = fact("fingerprint").for_programs();
     }
 }
@@ -36,7 +37,7 @@ impl Subject {
     /// A scenario: its bytes, its overrides, and the bytes of the files that it names, in the
     /// order of its plan.
     pub fn of_scenario(scenario: &Scenario, files: &[Vec<u8>]) -> Self {
-        // The seed is told apart from the rest.
+        // The seed is distinguished from the rest.
         let overrides = scenario.overrides().filter(|o| !is_seed(o));
         let overrides: Vec<&str> = overrides.collect();
         let mut inputs = vec![scenario.text().as_bytes()];

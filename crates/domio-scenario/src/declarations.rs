@@ -1,4 +1,4 @@
-//! Declarations of keys, held against each other: for whoever adds parts.
+//! Compares the declarations of keys with each other, for crates that add parts.
 //!
 //! What a scenario may say follows from what parts declare. A declaration can be wrong without any
 //! scenario that shows it: a default that is beyond its own range, or one name for two keys of one

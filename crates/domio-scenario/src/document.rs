@@ -15,11 +15,11 @@ use std::sync::Arc;
 /// document what the caller wants.
 ///
 /// # Errors
-/// Everything that is wrong, at once: mistakes of syntax, or else those against the declarations
+/// All that is wrong, together: mistakes of syntax, or else those against the declarations
 /// and those that `read` tells.
 ///
 /// # Panics
-/// When `read` makes nothing of a document without telling why.
+/// When `read` makes nothing of a document without saying why.
 #[track_caller]
 pub fn read_document<T>(
     name: &str,

@@ -5,7 +5,7 @@
 //!                               \-- plan(): plain data
 //! ```
 //!
-//! [`Scenario::parse`] reports everything that is wrong at once, each [`Problem`] with its place,
+//! [`Scenario::parse`] reports all that is wrong together, each [`Problem`] with its place,
 //! what was expected and what to do. One declaration of each key drives the checks, [`schema()`],
 //! [`reference()`] and the reading of its value. Nothing here reads a file, except
 //! [`Scenario::load`].

@@ -27,7 +27,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// The scenario with some keys changed, all at once.
+    /// The scenario with some keys changed, all together.
     ///
     /// A key is a path: `run.duration_s`, `scheduler.tslice_ms`, `seed`, `domain.NAME.weight`
     /// (the name of a domain, of a group, or of one member of a group),
@@ -128,7 +128,7 @@ fn assignment(source: u32, key: &str, text: &str) -> Result<Assignment, Refused>
             .expected("names joined by dots, as `scheduler.tslice_ms`")
             .hint("`domain.NAME.weight` is a key of one domain or group, `seed` one of no table")
     };
-    // Alone, the key tells how deep it goes; the value may be a table itself.
+    // Alone, the key says how deep it goes; the value may be a table itself.
     let (alone, errors) = value::read(source, &format!("{key} = 0"));
     let plain = !key.contains(['=', '#', '\n', '\r', '[']);
     let depth = depth(&alone);

@@ -15,7 +15,7 @@ use std::fmt;
 use std::sync::Arc;
 
 /// The parts that a scenario can ask for by name: policies, controllers, elevators,
-/// workloads and devices, those that ship and those of somebody's own. A clone is the same lists.
+/// workloads and devices, those that ship and those of other crates. A clone is the same lists.
 ///
 /// Lists of policies alone become parts: every other part that ships goes with them.
 #[derive(Clone)]
@@ -51,7 +51,7 @@ pub struct AddedPart {
     pub name: &'static str,
 }
 
-/// A device of somebody's own that scenarios can ask for.
+/// A device of another crate that scenarios can ask for.
 pub struct DeviceEntry {
     /// Its name, which no other added device has.
     pub name: &'static str,
@@ -208,7 +208,7 @@ impl Parts {
         Ok(())
     }
 
-    /// Declarations of all records that hosts with these parts may write. Readers of traces tell
+    /// Declarations of all records that hosts with these parts may write. Readers of traces say
     /// private records of real and simulated hosts by them. Policies of one kind share a class,
     /// which is there for each.
     pub fn classes(&self) -> Vec<&'static Class> {

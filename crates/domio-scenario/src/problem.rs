@@ -153,8 +153,7 @@ impl Problems {
         }
     }
 
-    /// Counts a problem without a word about it if there are too many already; tells whether it
-    /// did.
+    /// Counts a problem without a word about it if there are too many already; says whether it did.
     pub fn only_count(&mut self) -> bool {
         let full = self.kept.len() == MAX_KEPT;
         self.dropped += usize::from(full);

@@ -42,7 +42,7 @@ impl Scenario {
     /// that ship.
     ///
     /// # Errors
-    /// Everything that is wrong with it, at once.
+    /// Everything that is wrong with it, together.
     pub fn parse(
         name: &str,
         bytes: &[u8],

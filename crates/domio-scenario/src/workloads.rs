@@ -75,7 +75,7 @@ pub(crate) static DEMANDS: [WorkloadEntry; 7] = [
     ),
     WorkloadEntry::new(
         "compute",
-        "Computes for `work` in all, then sleeps for ever; the trace tells the turnaround.",
+        "Computes for `work` altogether, then sleeps for ever; the trace has the turnaround.",
         Compute::KEYS,
         |table| Compute::read(table).workload(),
     ),

@@ -215,7 +215,8 @@ impl Scheduler for Null {
         let from = cx.vcpu(vcpu).pcpu;
         let to = self.next_pcpu(cx, vcpu, from);
         if to == from {
-            // Nobody who stays is bound or set free by that, and who waits goes on waiting.
+            // Nobody who stays is bound or set free by that, and the vcpu that waits continues
+            // waiting.
             return to;
         }
         if self.owner[from.index()] == Some(vcpu) {
@@ -275,7 +276,7 @@ impl Scheduler for Null {
     }
 
     fn resume(&mut self, cx: &mut Cx<'_>, runnable: &[VcpuId], _: &StateRows) {
-        // Who runs already has its pcpu; the others take what is left.
+        // The vcpu that runs already has its pcpu; the others take what is left.
         for &vcpu in runnable.iter().filter(|v| cx.is_current(**v)) {
             let pcpu = cx.vcpu(vcpu).pcpu;
             self.owner[pcpu.index()] = Some(vcpu);

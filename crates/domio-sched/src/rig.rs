@@ -1,7 +1,7 @@
 //! The smallest host that can carry out what a policy of one queue a pcpu asks for: tests drive the
 //! policy directly, and time moves only when a test says so.
 //!
-//! What a policy's tests ask of their host besides is in an `impl` of their own.
+//! What else a policy's tests ask of their host is in an `impl` of their own.
 
 use alloc::vec::Vec;
 use domio_contract::{
@@ -54,7 +54,7 @@ pub(crate) struct Rig<S> {
     pub pending: CpuSet,
     /// Pcpus tickled since [`Rig::tickled`] was last asked.
     tickled: CpuSet,
-    /// Switches of the first pcpu: microseconds, and who runs from then on.
+    /// Switches of the first pcpu: microseconds, and the vcpu that runs from then on.
     pub switches: Vec<(u64, Option<VcpuId>)>,
     /// Passes of the first pcpu, in microseconds.
     pub passes: Vec<u64>,

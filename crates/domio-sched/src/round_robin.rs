@@ -103,7 +103,7 @@ impl Scheduler for RoundRobin {
     }
 
     fn set_params(&mut self, _: &mut Cx<'_>, params: &ParamValues) -> Result<(), Conflict> {
-        // Who runs keeps the slice that it has.
+        // The vcpu that runs keeps the slice that it has.
         self.params = *params;
         self.slice = slice(params);
         Ok(())

@@ -4,8 +4,8 @@
 //! a random, exponentially distributed increment, over and over. It is the customary measure of
 //! event queues. [`engine`] runs it on an [`EventQueue`], [`binary_heap`] on the standard
 //! library's `BinaryHeap` of times and sequence numbers without any payload, which is what one
-//! would write without this crate. Both do the same work on the same times and return the same
-//! checksum, so that their times can be compared, and only in one run on one machine.
+//! would write instead of using the crate. Both do the same work on the same times and return the
+//! same checksum, so that their times can be compared, and only in one run on one machine.
 //!
 //! The increments come from a table of the exponential distribution's quantiles and one cheap
 //! random number, so that the queue is measured and not a logarithm.

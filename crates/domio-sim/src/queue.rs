@@ -20,7 +20,7 @@
 //! in sequential memory, and sorted among a few dozen others, whatever the number that waits.
 //!
 //! Nothing allocates per event: the parts keep their memory, and it grows with the largest number
-//! of events that ever waited at once, never with the number delivered.
+//! of events that ever waited at a time, never with the number delivered.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -250,7 +250,7 @@ impl<E: Copy> EventQueue<E> {
     #[inline]
     fn first_post(&mut self, until: Instant, timer: Key) -> Option<(u64, First)> {
         if self.near.is_empty() {
-            // Buckets are opened only for an event that is delivered at once. So their base is
+            // Buckets are opened only for an event that is delivered immediately. So their base is
             // never later than `now`, which is what later posts rely on.
             let next = self.far.min_time();
             if next > until.as_nanos() || next > time_of(timer) {

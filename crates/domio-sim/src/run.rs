@@ -19,9 +19,9 @@ pub trait Model {
     fn handle(&mut self, queue: &mut EventQueue<Self::Event>, event: Self::Event) -> Flow;
 }
 
-/// Whether a run goes on after an event.
+/// Whether a run continues after an event.
 ///
-/// Boxed, as it is returned for each event and nearly always means to go on.
+/// Boxed, as it is returned for each event and nearly always means to continue.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Flow {
     /// Deliver the next event.
@@ -147,7 +147,7 @@ impl Outcome {
 
     /// Whether calling [`run()`] again, with wider limits, continues this run as if it had never
     /// been interrupted. After any other outcome the state of the model is as the last event left
-    /// it, good for a look and not for going on.
+    /// it, good for a look and not for continuing.
     pub fn is_resumable(&self) -> bool {
         matches!(
             self,

@@ -7,7 +7,7 @@
 //!   that does one thing after the other arms a timer for the end of each, and nothing comes
 //!   between: such a timer costs a store to arm and a store to fire.
 //! - **Lanes.** Most timers are armed with the same delay again and again: ticks, time slices,
-//!   periods. As time only goes on, entries with one delay are in order as they come. So each of
+//!   periods. As time only continues, entries with one delay are in order as they come. So each of
 //!   the most usual delays has a lane, a list that is extended at its end and read from its front,
 //!   whatever the number of timers. What is due at the same time as the last entry of a lane goes
 //!   there, too, such as what many guests do at the full second.
@@ -277,7 +277,7 @@ impl<E: Copy> Timers<E> {
         self.find_first();
     }
 
-    /// Takes `key` away if it is the front of a lane, and tells which.
+    /// Takes `key` away if it is the front of a lane, and says which.
     #[inline]
     fn leave_lane(&mut self, key: Key) -> Option<usize> {
         for (at, lane) in self.lanes[..LANES].iter_mut().enumerate() {

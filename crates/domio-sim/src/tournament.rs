@@ -6,11 +6,10 @@
 //! key is earlier: a mispredicted branch would cost more than everything else.
 //!
 //! What a slot stands for is its owner's business ([`crate::timers`], [`crate::arrivals`]). Both
-//! owners let the groups lag behind: a slot competes with a *bound*, a key that is never later
-//! than its deadline, and is not played again for a later deadline until it turns up as the
-//! champion. A timer that is put off again and again, such as the end of a time slice, then costs
-//! one store each time; and one that fires and is armed again at once goes its way up once, not
-//! twice.
+//! owners let the groups lag behind: a slot competes with a *bound*, a key that is never later than
+//! its deadline, and is not played again for a later deadline until it turns up as the champion. A
+//! timer that is put off again and again, such as the end of a time slice, then costs one store
+//! each time; and one that fires and is armed again immediately goes its way up once, not twice.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -31,7 +30,7 @@ pub(crate) const SEQ_LIMIT: u64 = u64::MAX >> INDEX_BITS;
 /// Deadline, sequence number and index in one number, so that one comparison gives time order,
 /// first in first out. From the top: 64 bits of time, then the sequence number, then the index of
 /// what is due. Keys from different places can be compared, as sequence numbers are drawn only
-/// once, and the lower half alone tells keys apart.
+/// once, and the lower half alone distinguishes keys.
 pub(crate) type Key = u128;
 
 /// The key of nothing, behind every key of a deadline.

@@ -9,8 +9,8 @@ use domio_run::Sample;
 use domio_run::measure::Measures;
 use std::borrow::Cow;
 
-/// A proven difference is told from this part of the larger value on, felt or not: below it are
-/// roundings.
+/// A proven difference is distinguished from this part of the larger value on, felt or not: below
+/// it are roundings.
 const NOTABLE: f64 = 0.01;
 
 /// Least part of the larger figure that a change must have to be felt. A job of a minute ends three

@@ -1,6 +1,6 @@
 //! Figures of all observations of an experiment, whatever replication they are from.
 //!
-//! The mean over replications of each one's mean hangs on how long a replication is measured: one
+//! The mean over replications of each one's mean depends on how long a replication is measured: one
 //! that lasts for a second of bad luck counts as much as one of good luck with a hundred times the
 //! observations. The mean of all observations does not. Its interval has to allow for numbers of
 //! observations that differ and for observations of a replication that are alike, so it comes from
@@ -150,7 +150,7 @@ mod tests {
     }
 
     /// The interval covers the truth as often as it says, also where the number of observations
-    /// hangs on what they are: good times have many, bad ones few.
+    /// depends on their values: good times have many, bad ones few.
     #[test]
     fn intervals_cover_the_true_mean() {
         let mut random = RandomStream::new(1, 0, "replications");

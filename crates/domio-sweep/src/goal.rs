@@ -42,7 +42,7 @@ pub enum GoalError {
 const EXAMPLE: &str = "min wake_p99 where share(web) >= 30";
 const CONDITION: &str = "share(web) >= 30";
 
-/// How a figure is held against a bound.
+/// How a figure is compared with a bound.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Relation {
     Less,
@@ -243,7 +243,7 @@ struct Condition {
 pub enum Score {
     /// It meets all conditions; the figure, or its opposite, such that smaller is better.
     Meets(f64),
-    /// It breaks a condition; by how much, in all, relative to the bounds.
+    /// It breaks a condition; by how much, altogether, relative to the bounds.
     Breaks(f64),
     /// A figure of the goal was not measured.
     Unmeasured,

@@ -7,7 +7,7 @@
 //! | `domain` | the domain's name |
 //! | one a figure, named after its key, with the unit last | its value, or nothing |
 //!
-//! Columns do not hang on what is measured, so that the first row can be written before the last
+//! Columns do not depend on what is measured, so that the first row can be written before the last
 //! cell is run, and tables of different sweeps fit below each other.
 
 use crate::axis::Axis;

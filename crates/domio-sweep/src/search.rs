@@ -96,7 +96,7 @@ impl CellSearch {
         batch
     }
 
-    /// Tells how the cell at `places` did: smaller is better, as [`crate::goal::Score::as_number`].
+    /// Says how the cell at `places` did: smaller is better, as [`crate::goal::Score::as_number`].
     pub fn tell(&mut self, places: &[u64], score: f64) {
         for (axis, place) in self.axes.iter_mut().zip(places) {
             // The middle of the place; a score that is no number is told to nobody.

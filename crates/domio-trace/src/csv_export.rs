@@ -1,16 +1,55 @@
 //! CSV: one row a record, or one row a runstate interval.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
-use domio_core::{ActorId, Names, Record, Sink};
+use domio_core::{ActorId, Names, PcpuId, Record, Runstate, Sink, VcpuName};
 
 use crate::describe::{Value, record_name, unit_suffix, value};
 use crate::{Interval, Intervals};
 
-/// Writes every record as a row: time in nanoseconds, pcpu, class, name, domain and vcpu of the
-/// actor where there is one, the actor's runstates before and after where they change, and the
-/// fields that the class declares, as `name=value` with a semicolon between two. The name of a
-/// field ends with its unit ("ran_ns"). A record that nobody declares has its words as fields.
+/// A record as a row of a table.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RecordRow {
+    /// When it was, in nanoseconds.
+    pub time_ns: u64,
+    /// The pcpu that wrote it.
+    pub pcpu: PcpuId,
+    /// Name of its class; empty where the class is not declared.
+    pub class: &'static str,
+    /// Its name.
+    pub record: Cow<'static, str>,
+    /// Whom it is about, where that is a vcpu.
+    pub vcpu: Option<VcpuName>,
+    /// The vcpu's runstates before and after, where it tells of them.
+    pub change: Option<[Runstate; 2]>,
+    /// The fields that the class declares, as `name=value` with a semicolon between two. The name
+    /// of a field ends with its unit ("ran_ns"). A record that nobody declares has its words as
+    /// fields.
+    pub fields: String,
+}
+
+impl RecordRow {
+    /// Names of the columns of such rows.
+    pub const COLUMNS: [&'static str; 9] = [
+        "time_ns", "pcpu", "class", "record", "domain", "vcpu", "old", "new", "fields",
+    ];
+
+    /// The row of `record`.
+    pub fn of(names: &Names, record: &Record) -> Self {
+        RecordRow {
+            time_ns: record.at.as_nanos(),
+            pcpu: record.pcpu,
+            class: names.class(record.class).map_or("", |class| class.name),
+            record: record_name(names, record),
+            vcpu: names.vcpu(record.actor),
+            change: record.changes()[0].map(|(_, old, new)| [old, new]),
+            fields: fields(names, record),
+        }
+    }
+}
+
+/// Writes every record as a row ([`RecordRow`]); cells of what there is not are empty.
 pub struct CsvRecords<W: Write> {
     out: W,
     rows: Rows,
@@ -26,7 +65,7 @@ pub struct CsvIntervals<W: Write> {
     names: Names,
 }
 
-/// Bytes that are written at once.
+/// Bytes that are written at a time.
 const AT_ONCE: usize = 1 << 16;
 
 /// A CSV file that keeps its first error. It is the same for every output, and compiled here.
@@ -67,7 +106,12 @@ impl Row<'_> {
 
     /// Domain and index of the vcpu that `id` is, empty for nobody.
     fn actor(&mut self, names: &Names, id: ActorId) -> &mut Self {
-        match names.vcpu(id) {
+        self.vcpu(names.vcpu(id))
+    }
+
+    /// Domain and index of `vcpu`, empty for nobody.
+    fn vcpu(&mut self, vcpu: Option<VcpuName>) -> &mut Self {
+        match vcpu {
             Some(name) => self.number(name.domain.0).number(name.index),
             None => self.text("").text(""),
         }
@@ -124,15 +168,14 @@ impl Rows {
     }
 
     fn record(&mut self, out: &mut dyn Write, names: &Names, r: &Record) {
-        let (old, new) = match r.changes()[0] {
-            Some((_, old, new)) => (old.name(), new.name()),
-            None => ("", ""),
-        };
-        let class = names.class(r.class).map_or("", |class| class.name);
+        let of = RecordRow::of(names, r);
+        let [old, new] = of
+            .change
+            .map_or(["", ""], |states| states.map(Runstate::name));
         self.row(|row| {
-            row.number(r.at.as_nanos()).number(r.pcpu.0).text(class);
-            row.text(&record_name(names, r)).actor(names, r.actor);
-            row.text(old).text(new).text(&fields(names, r));
+            row.number(of.time_ns).number(of.pcpu.0).text(of.class);
+            row.text(&of.record).vcpu(of.vcpu);
+            row.text(old).text(new).text(&of.fields);
         });
         self.write(out);
     }
@@ -152,12 +195,9 @@ impl Rows {
 impl<W: Write> CsvRecords<W> {
     /// Writes the column names to `out`, which needs no buffer of its own.
     pub fn new(out: W) -> Self {
-        let columns = [
-            "time_ns", "pcpu", "class", "record", "domain", "vcpu", "old", "new", "fields",
-        ];
         CsvRecords {
             out,
-            rows: Rows::new(&columns),
+            rows: Rows::new(&RecordRow::COLUMNS),
         }
     }
 

@@ -7,8 +7,8 @@ use domio_core::{ActorId, ClassId, DomainId, Field, Names, Record, Runstate, Uni
 
 use crate::xentrace::foreign_name;
 
-/// Different records that [`Undeclared`] tells apart; further ones are counted together. A damaged
-/// file may have any number.
+/// Different records that [`Undeclared`] distinguishes; further ones are counted together. A
+/// damaged file may have any number.
 const KINDS_MAX: usize = 4096;
 
 /// What a person calls `record`: its declared name, or else as much as is known of it, as
@@ -50,7 +50,7 @@ impl Undeclared {
         Undeclared::default()
     }
 
-    /// Takes the next record, and tells whether it was counted.
+    /// Takes the next record, and says whether it was counted.
     #[inline]
     pub fn see(&mut self, names: &Names, record: &Record) -> bool {
         let undeclared = names.declared(record).is_none();

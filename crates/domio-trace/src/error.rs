@@ -7,7 +7,7 @@ use domio_core::Instant;
 
 /// Why reading a trace stopped: what is wrong, at which byte, and how much was read before.
 ///
-/// Readers hand on every whole record before they return this, so the records count tells how much
+/// Readers hand on every whole record before they return this, so the records count says how much
 /// of the trace is usable.
 #[derive(Debug)]
 pub struct TraceError {

@@ -1,6 +1,6 @@
 //! How fast the time stamp counter of a xentrace file counts.
 //!
-//! Xentrace files hold counts, and do not say how many make a second. They tell it all the same:
+//! Xentrace files hold counts, and do not say how many make a second. They tell it in any case:
 //! when a pcpu switches, SWITCH_INFPREV says for how many nanoseconds the vcpu has run, and the
 //! counter says how many counts ago the pcpu switched before (xen-spec 7.2). The median over many
 //! runs is the frequency.
@@ -24,7 +24,7 @@ const AGREEMENT: f64 = 0.01;
 /// such counters, and traces that were converted.
 const NANOSECONDS: f64 = 0.001;
 
-/// What a trace tells of its clock.
+/// What a trace reports its clock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Frequency {
     /// Counts a second, to the nearest thousand.

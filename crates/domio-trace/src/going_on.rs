@@ -1,4 +1,4 @@
-//! Who runs where, as far as only records that it goes on tell.
+//! Who runs where, as far as only records that it continues tell.
 
 use domio_core::{ActorId, Kind, PcpuId, Record, Runstate};
 
@@ -11,16 +11,16 @@ pub struct GoingOn {
     by_pcpu: Vec<Option<ActorId>>,
 }
 
-/// What a record tells of runs that only go on.
+/// What a record reports runs that only continue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Going {
-    /// Whether the record's actor goes on, of which nothing else is known.
+    /// Whether the record's actor continues, of which nothing else is known.
     pub goes_on: bool,
     /// The run on the record's pcpu that is over by now.
     pub over: Option<Over>,
 }
 
-/// A run that only went on and is over.
+/// A run that only continued and is over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Over {
     /// Whose it was.
@@ -30,18 +30,18 @@ pub struct Over {
 }
 
 impl GoingOn {
-    /// Nobody goes on yet.
+    /// Nobody continues yet.
     pub fn new() -> Self {
         GoingOn::default()
     }
 
-    /// Takes the next record. `is_new` says whether nothing but that it goes on has told of an
-    /// actor so far, and is asked where one goes on.
+    /// Takes the next record. `is_new` says whether nothing but that it continues has reported an
+    /// actor so far, and is asked where one continues.
     #[inline]
     pub fn see(&mut self, record: &Record, is_new: impl FnOnce(ActorId) -> bool) -> Going {
         let mut going = Going::default();
         match record.kind() {
-            // Most pcpus have nobody who only goes on.
+            // Most pcpus have nobody who only continues.
             Some(Kind::Switch | Kind::RunstateChange) if self.holds(record.pcpu) => {
                 going.over = self.changes(record);
             }
@@ -81,8 +81,8 @@ impl GoingOn {
         other.map(|actor| Over { actor, now: false })
     }
 
-    /// `actor`, of which nothing else is known, goes on on `pcpu`. Returns the other one whose run
-    /// there is over by now.
+    /// `actor`, of which nothing else is known, continues on `pcpu`. Returns the other one whose
+    /// run there is over by now.
     fn goes_on(&mut self, pcpu: PcpuId, actor: ActorId) -> Option<ActorId> {
         let index = pcpu.index();
         if self.by_pcpu.len() <= index {
@@ -92,7 +92,7 @@ impl GoingOn {
         before.filter(|before| *before != actor)
     }
 
-    /// `actor` is on `pcpu`, as another record tells. Returns the other one whose run there is over
+    /// `actor` is on `pcpu`, as another record says. Returns the other one whose run there is over
     /// by now.
     fn comes(&mut self, pcpu: PcpuId, actor: ActorId) -> Option<ActorId> {
         let before = self.by_pcpu.get_mut(pcpu.index())?.take();

@@ -73,7 +73,7 @@ impl Intervals {
             && let Some(track) = place(&mut self.tracks, record.actor)
             && (track.taken_for(), track.pcpu()) != (runs, pcpu)
         {
-            // Whoever has a pcpu to itself has no other record.
+            // The vcpu that has a pcpu to itself has no other record.
             let passed = track.goes_on(&mut self.ground, at, pcpu);
             if self.told {
                 tell(record.actor, pcpu, &passed, Runstate::Running, &mut ended);

@@ -8,12 +8,11 @@
 //! | Perfetto protobuf | | [`PerfettoWriter`] |
 //! | CSV | | [`CsvRecords`], [`CsvIntervals`] |
 //!
-//! Start with [`TraceReader`]: it recognises the format and streams
-//! [`Record`](domio_core::Record)s in the order of time, with the
-//! [`Names`](domio_core::Names) that tell what their numbers stand for. Every reader works in
-//! bounded memory, never panics on bad input, and says in its [`TraceError`] where the file went
-//! wrong and how much was read before. Every writer is a [`Sink`](domio_core::Sink), so that a
-//! simulated host can write to it directly.
+//! Start with [`TraceReader`]: it recognises the format and streams [`Record`](domio_core::Record)s
+//! in the order of time, with the [`Names`](domio_core::Names) that say what their numbers stand
+//! for. Every reader works in bounded memory, never panics on bad input, and says in its
+//! [`TraceError`] where the file went wrong and how much was read before. Every writer is a
+//! [`Sink`](domio_core::Sink), so that a simulated host can write to it directly.
 
 pub mod block;
 mod bytes;
@@ -37,7 +36,7 @@ mod stays;
 mod xentrace;
 
 pub use clock::{DEFAULT_TSC_HZ, TSC_HZ_MAX, TscClock};
-pub use csv_export::{CsvIntervals, CsvRecords};
+pub use csv_export::{CsvIntervals, CsvRecords, RecordRow};
 pub use describe::{Undeclared, record_name};
 pub use error::{TraceError, TraceErrorKind};
 pub use frequency::{Frequency, frequency};

@@ -2,8 +2,8 @@
 
 use domio_core::{PcpuId, Runstate};
 
-/// Counts [`Kind::Lost`](domio_core::Kind::Lost) records, so that whoever follows vcpus can tell
-/// in constant time whether it may have missed a change: remember [`Losses::concerning`] with the
+/// Counts [`Kind::Lost`](domio_core::Kind::Lost) records, so that whoever follows vcpus can say in
+/// constant time whether it may have missed a change: remember [`Losses::concerning`] with the
 /// vcpu's state, and compare at its next record.
 #[derive(Clone, Debug, Default)]
 pub struct Losses {

@@ -7,7 +7,7 @@
 //! `n` was over. So once round `n + 1` is complete, everything up to the latest time of round `n`
 //! can be handed on.
 //!
-//! A reader takes a round for over when a cpu number does not ascend. A cpu with nothing to tell is
+//! A reader takes a round for over when a cpu number does not ascend. A cpu with nothing to say is
 //! left out of a round, so what looks like one round may be several; the argument holds for these
 //! too, since the next one still starts in a later round than this one ended.
 //!

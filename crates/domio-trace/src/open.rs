@@ -12,7 +12,7 @@ use crate::own::{MAGIC, OwnRecords};
 use crate::xentrace::{CPU_CHANGE_HEADER, XentraceRecords};
 use crate::{Format, MergeStats, ReadOptions, Skipped, TraceError, TraceErrorKind, TraceHeader};
 
-/// Bytes that are looked at to tell the format.
+/// Bytes that are looked at to recognise the format.
 const LOOK: usize = 1024;
 
 /// An input whose first bytes were looked at.
@@ -83,7 +83,7 @@ impl<R: Read> TraceReader<R> {
         }
     }
 
-    /// Where the trace comes from; only own traces tell.
+    /// Where the trace comes from; only own traces say.
     pub fn header(&self) -> Option<&TraceHeader> {
         match &self.records {
             Records::Own(r) => Some(r.header()),
@@ -116,7 +116,7 @@ impl<R: Read> TraceReader<R> {
     }
 
     /// What was left out so far because the file is damaged; only of xentrace files of Xen 3.2 and
-    /// later, where reading goes on behind it. Damage of the others is an error.
+    /// later, where reading continues behind it. Damage of the others is an error.
     pub fn skipped(&self) -> Option<&Skipped> {
         match &self.records {
             Records::Xentrace(r) => Some(r.skipped()).filter(|skipped| skipped.places > 0),
@@ -135,7 +135,7 @@ impl<R: Read> TraceReader<R> {
     /// The next record, `None` after the last. After an error there is no more.
     ///
     /// # Errors
-    /// A [`TraceError`] where the file is damaged, if there is no going on behind that place
+    /// A [`TraceError`] where the file is damaged, if there is no continuing behind that place
     /// ([`TraceReader::skipped`]), or ends too early; all whole records before that place are
     /// handed out first.
     pub fn next_record(&mut self) -> Result<Option<Record>, TraceError> {

@@ -2,7 +2,7 @@
 
 use domio_core::Instant;
 
-/// What to do about a trace whose records are not in order of time: whoever tells of one says so.
+/// What to do about a trace whose records are not in order of time: whoever reports one says so.
 pub const ADVICE: &str =
     "if recordings were joined into one file, use each alone; if not, record the host anew";
 

@@ -6,24 +6,24 @@
 //!
 //! - **Between two records** of a vcpu it is in the state that the first one tells, if the second
 //!   one tells the same as its old state. Where the two contradict each other, a record is missing
-//!   that nothing tells of, and all of the time between is unknown.
-//! - **Before its first record** a vcpu was in the state that this record tells as its old one,
+//!   that nothing reports, and all of the time between is unknown.
+//! - **Before its first record** a vcpu was in the state that this record says as its old one,
 //!   since the first record of the trace: a change meanwhile would have been recorded. Of a vcpu
 //!   that was offline nothing before is told: it may not have been there.
 //! - **After its last record** it stays in its state up to the last record of the trace.
 //! - **Lost records**: records of a pcpu are missing from [`Kind::Lost`] to the pcpu's next record.
 //!   They may hide a change of every vcpu, but of one that runs elsewhere: what ends a run is
 //!   recorded where it runs. Such a vcpu's time is known up to the loss, and unknown then. Its next
-//!   record tells the state since the end of the loss.
-//! - **Going on** ([`Kind::Continue`]) tells of a vcpu without other records that it runs, and as a
-//!   first record that it ran since the trace began, if nobody else was seen on the pcpu. Another
+//!   record gives the state since the end of the loss.
+//! - **Continuing** ([`Kind::Continue`]) reports a vcpu without other records that it runs, and as
+//!   a first record that it ran since the trace began, if nobody else was seen on the pcpu. Another
 //!   vcpu there ends the run.
 //!
 //! Times are nanoseconds. A time before one that was told already counts as that one.
 
 use domio_core::{Kind, PcpuId, Record, Runstate};
 
-/// What a trace tells of all vcpus: when it begins, and when records are missing.
+/// What a trace reports all vcpus: when it begins, and when records are missing.
 #[derive(Clone, Debug, Default)]
 pub struct Ground {
     span: Option<(u64, u64)>,
@@ -90,7 +90,7 @@ impl Ground {
         self.missing += usize::from(new);
     }
 
-    /// A record tells who is on `pcpu`. Returns whether that is the first one.
+    /// A record says who is on `pcpu`. Returns whether that is the first one.
     #[inline]
     fn tells(&mut self, pcpu: PcpuId) -> bool {
         !std::mem::replace(&mut self.pcpu(pcpu).told, true)
@@ -110,7 +110,7 @@ impl Ground {
         self.span
     }
 
-    /// Whether records are missing now that may tell of a vcpu in `state`, on `pcpu` if it runs.
+    /// Whether records are missing now that may report a vcpu in `state`, on `pcpu` if it runs.
     #[inline]
     fn hides(&self, state: Runstate, pcpu: PcpuId) -> bool {
         self.missing > 0 && self.complete_since(state, pcpu) == u64::MAX
@@ -143,7 +143,7 @@ pub struct StayPassed {
     pub state: Runstate,
     /// The state before that one; [`Runstate::Offline`] where that is not known.
     pub after: Runstate,
-    /// When it came into the state; `None` where no record tells.
+    /// When it came into the state; `None` where no record says.
     pub entered: Option<u64>,
     /// Whether the record agrees with the one before, and none is missing between.
     pub sure: bool,
@@ -151,10 +151,10 @@ pub struct StayPassed {
     pub taken_for: TakenFor,
 }
 
-/// What time of a vcpu counts for while it passes, until a record tells more.
+/// What time of a vcpu counts for while it passes, until a record says more.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TakenFor {
-    /// Nothing: no record has told of the vcpu.
+    /// Nothing: no record has reported the vcpu.
     Unheard,
     /// Unknown time.
     Unknown,
@@ -190,7 +190,7 @@ impl StayPassed {
 enum Standing {
     /// There is none.
     Unheard,
-    /// The vcpu is in the state that it tells.
+    /// The vcpu is in the state that it says.
     Known,
     /// Records are missing. The next one tells more.
     Lost,
@@ -254,6 +254,12 @@ impl Track {
     #[inline]
     pub fn state(&self) -> Runstate {
         self.state
+    }
+
+    /// The state before that one; offline where that is not known.
+    #[inline]
+    pub fn before(&self) -> Runstate {
+        self.before
     }
 
     /// What its time counts for now.
@@ -336,7 +342,7 @@ impl Track {
         }
     }
 
-    /// Takes what a record tells.
+    /// Takes what a record says.
     #[inline]
     fn tell(
         &mut self,
@@ -356,19 +362,19 @@ impl Track {
         }
         self.state = new;
         self.pcpu = pcpu;
-        // A loss that goes on may hide what comes next.
+        // A loss that continues may hide what comes next.
         self.standing = match ground.hides(new, pcpu) {
             true => Standing::Lost,
             false => Standing::Known,
         };
     }
 
-    /// It goes on on `pcpu`, and no record has told of a change so far.
+    /// It continues on `pcpu`, and no record has reported a change so far.
     pub fn goes_on(&mut self, ground: &mut Ground, at: u64, pcpu: PcpuId) -> StayPassed {
         let first = ground.tells(pcpu);
         let elsewhere = self.standing == Standing::Known && self.pcpu != pcpu;
         let passed = match self.standing {
-            // Whoever was there before has left, and it came without a record.
+            // The vcpu that was there before has left, and it came without a record.
             Standing::Unheard if !first => StayPassed {
                 from: at,
                 known: at,
@@ -392,9 +398,9 @@ impl Track {
         passed
     }
 
-    /// Another vcpu is on `pcpu` at `at`. When this one is there, and only records that it goes on
-    /// tell so, its run is over: since `at` where the record says so (`now`), else since nobody
-    /// knows when. Until its next record its time is unknown.
+    /// Another vcpu is on `pcpu` at `at`. When this one is there, and only records that it
+    /// continues tell so, its run is over: since `at` where the record says so (`now`), else since
+    /// nobody knows when. Until its next record its time is unknown.
     pub fn displace(&mut self, at: u64, pcpu: PcpuId, now: bool) -> Option<StayPassed> {
         let runs = self.standing == Standing::Known && self.state == Runstate::Running;
         if !runs || self.changed || self.pcpu != pcpu {
@@ -438,7 +444,7 @@ impl Track {
         Some(passed)
     }
 
-    /// Something tells at `at` that it executes: what passed, if it is known to run.
+    /// Something says at `at` that it executes: what passed, if it is known to run.
     pub fn executes(&mut self, at: u64) -> Option<StayPassed> {
         match self.taken_for() {
             TakenFor::State(Runstate::Running) => self.advance(at),

@@ -8,6 +8,7 @@ use crate::recording::{Recording, RecordingError};
 use crate::simulated::{SimulatedHost, dispatches};
 use domio_answer::{Maybe, rows};
 use domio_core::DomainId;
+use domio_core::accounted::PARKED;
 use domio_meter::{Account, Meter, Summary};
 use domio_replay::NamedRecord;
 use domio_replay::named::copy_to;
@@ -36,8 +37,9 @@ rows! {
         pub id: DomainId = key("id");
         /// Its name.
         pub name: String = fact("name");
-        /// Its figures: its share of one pcpu, median and 95 % of the lengths of its runs and of
-        /// its times from wake-up to running, and how often it was switched in.
+        /// Its figures: its share of one pcpu, the part of the time for which its vcpus were parked
+        /// (where any was, recorded or simulated), median and 95 % of the lengths of its runs and
+        /// of its times from wake-up to running, and how often it was switched in.
         pub figures: Vec<FigureAgreement> = parts("figures", []);
         /// What its figures come to: one that differs decides, then one that agrees.
         pub verdict: Judgement = fact("verdict");
@@ -51,7 +53,7 @@ rows! {
     #[derive(Clone, PartialEq, Debug)]
     pub struct Agreement {
         /// Name of the recording.
-        pub name: String = key("name");
+        pub name: String = key("recording");
         /// What its domains come to, in the same way. A recording of which nothing is judged cannot
         /// be told.
         pub verdict: Judgement = fact("verdict");
@@ -205,13 +207,13 @@ impl Sides<'_> {
             name: name.to_owned(),
             verdict,
             differs_in: differing.map(|f| f.figure.clone()).collect(),
-            figures: figures.into(),
+            figures,
             reason,
         }
     }
 
     /// All figures of a domain.
-    fn figures(&self, id: DomainId) -> [FigureAgreement; 6] {
+    fn figures(&self, id: DomainId) -> Vec<FigureAgreement> {
         let l = self.limits;
         let us = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e3);
         let points = match self.smp {
@@ -229,6 +231,17 @@ impl Sides<'_> {
         let share = self.figure(id, Some(Widening::sum(points)), point, &|s, a| {
             Some(s.percent(a.running))
         });
+        // Shown without a limit: beside other guests parked time depends on when a period of the
+        // cap begins, and no recording of a cap was repeated.
+        let parked = self.figure(id, None, point, &|s, _| {
+            s.figure(s.domain(id)?, PARKED).or(Some(0.0))
+        });
+        let parked = match self.smp {
+            true => parked,
+            false => parked.not_repeated(),
+        };
+        let is_parked = parked.recorded.is_some_and(|at| at > 0.0)
+            || parked.range.is_some_and(|[_, most]| most > 0.0);
         let run = |by, figure: &Figure<'_>| self.figure(id, factor(by), 0.0, figure);
         let wait = |by, figure: &Figure<'_>| self.figure(id, wake(by), l.wake_us, figure);
         let never_runs = share.recorded == Some(0.0) && share.range == Some([0.0, 0.0]);
@@ -237,8 +250,9 @@ impl Sides<'_> {
             false => compared,
         };
         let switches = run(l.switches, &|s, a| Some(s.per_second(a.executions)));
-        let figures = [
-            ("share", "share of one pcpu", "%", of_nobody(share)),
+        let first = ("share", "share of one pcpu", "%", of_nobody(share));
+        let parked = is_parked.then_some(("parked", "parked", "% of time", parked));
+        let others = [
             (
                 "run_us.p50",
                 "run, p50",
@@ -265,12 +279,15 @@ impl Sides<'_> {
             ),
             ("switches_per_s", "switches", "1/s", of_nobody(switches)),
         ];
-        figures.map(|(figure, title, unit, compared)| FigureAgreement {
-            figure: figure.into(),
-            title: title.into(),
-            unit: unit.into(),
-            compared,
-        })
+        let figures = [first].into_iter().chain(parked).chain(others);
+        figures
+            .map(|(figure, title, unit, compared)| FigureAgreement {
+                figure: figure.into(),
+                title: title.into(),
+                unit: unit.into(),
+                compared,
+            })
+            .collect()
     }
 }
 

@@ -84,7 +84,7 @@ pub struct ControllerConfig {
 /// How a controller knows for whom driver domains work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Accounting {
-    /// It is told, to the nanosecond, as no real host could tell.
+    /// It is told, to the nanosecond, as no real host could say.
     Exact,
     /// All the time of each driver domain is [divided](domio_contract::control::accounting) by the
     /// packets that pass its backends, with this weight of those that guests send.
@@ -214,7 +214,7 @@ pub struct KernelCosts {
     pub upcall: Duration,
     /// An upcall that finds another one under way.
     pub nested: Duration,
-    /// Each interrupt, besides its driver's handler.
+    /// Each interrupt, in addition to its driver's handler.
     pub irq: Duration,
     /// The handler of the timer's virq.
     pub timer_irq: Duration,
@@ -305,7 +305,7 @@ pub enum Workload {
         /// Processor time between two yields.
         burst: Distribution,
     },
-    /// Computes for `work` in all, then sleeps for ever; the trace tells the turnaround.
+    /// Computes for `work` altogether, then sleeps for ever; the trace tells the turnaround.
     Compute {
         /// Processor time, over zero.
         work: Duration,

@@ -44,7 +44,7 @@ pub struct Profile {
     /// The same to the idle vcpu, and from there back to the vcpu that ran before. Xen leaves the
     /// context of the last vcpu loaded while a pcpu idles.
     pub idle_switch: Duration,
-    /// From the decision to the return into the guest, when the same vcpu goes on.
+    /// From the decision to the return into the guest, when the same vcpu continues.
     pub keep: Duration,
     /// From "running" to the first guest instruction.
     pub resume: Duration,
@@ -273,7 +273,7 @@ impl Profile {
         ipi_to_pass: Duration::from_nanos(1_780),
         // SCHEDULE to the next vcpu's RUNSTATE_CHANGE, 4,988 ns, less the rate limit's price.
         switch: Duration::from_nanos(4_932),
-        // Not told apart there: records say when a vcpu runs, not when its context is loaded.
+        // Not distinguished there: records say when a vcpu runs, not when its context is loaded.
         idle_switch: Duration::from_nanos(4_932),
         // SCHEDULE to CONTINUE_RUNNING, 3,422 ns, less the same.
         keep: Duration::from_nanos(3_366),

@@ -11,9 +11,9 @@
 //! The frontend and the backend each keep a private producer and a consumer index; the shared
 //! producers and the event indices are what the page holds.
 //!
-//! Each end asks to be told when a producer passes an **event index**. Whoever pushes tells whether
-//! it passed. Whoever stops consuming first moves the event index on, and then looks again, or what
-//! was pushed in between would lie there unnoticed: the **final check**.
+//! Each end asks to be notified when a producer passes an **event index**. Whoever pushes says
+//! whether it passed. Whoever stops consuming first moves the event index on, and then looks again,
+//! or what was pushed in between would lie there unnoticed: the **final check**.
 //!
 //! ```
 //! use domio_vmm::ring::{NET_TX, Ring, RingError};
@@ -227,15 +227,15 @@ impl<Q, P> Ring<Q, P> {
         Some(response)
     }
 
-    /// Asks to be told of the response after the last one taken. Look at [`Ring::responses`] again
-    /// after it.
+    /// Asks to be notified of the response after the last one taken. Look at [`Ring::responses`]
+    /// again after it.
     #[inline]
     pub fn want_next_response(&mut self) {
         self.rsp_event = self.rsp_cons.wrapping_add(1);
     }
 
-    /// Asks to be told when half of the pushed requests that are unanswered now will be answered
-    /// ([`halfway`]). Look at [`Ring::responses`] again after it.
+    /// Asks to be notified when half of the pushed requests that are unanswered now will be
+    /// answered ([`halfway`]). Look at [`Ring::responses`] again after it.
     #[inline]
     pub fn want_half_of_responses(&mut self) {
         let unanswered = self.req_prod.wrapping_sub(self.rsp_prod);
@@ -315,7 +315,7 @@ impl<Q, P> Ring<Q, P> {
         passes(self.rsp_event, old, self.rsp_prod)
     }
 
-    /// Asks to be told when `more` requests beyond those taken have been pushed: 1 for the next
+    /// Asks to be notified when `more` requests beyond those taken have been pushed: 1 for the next
     /// one. Look at [`Ring::requests`] again after it.
     #[inline]
     pub fn want_requests(&mut self, more: u32) {

@@ -98,7 +98,7 @@ impl<S: Sink, D: Device> Simulation<S, D> {
         Self::with_devices(config, scheduler, attach, sink, seed, replication)
     }
 
-    /// Runs until `until` (or goes on until then, when called again). Time zero is the host's
+    /// Runs until `until` (or continues until then, when called again). Time zero is the host's
     /// start.
     pub fn run(&mut self, until: Instant) -> Outcome {
         let outcome = domio_sim::run(&mut self.host, &mut self.queue, &Limits::until(until));

@@ -101,7 +101,7 @@ Exit status:
     1  a check failed: a claim, a trace, a scenario
     2  could not run: wrong usage, a file that cannot be read
   130  interrupted by Ctrl-C: files that were not whole yet are gone
-  143  the same by SIGTERM (kill); 129 by a closed terminal
+  143  interrupted by SIGTERM (kill); 129 by a closed terminal
 
 Examples:
   domio run boost-rescues-ping
@@ -125,7 +125,7 @@ pub struct Global {
     /// Show no progress bars; they appear only on a terminal anyway
     #[arg(long, global = true, help_heading = GLOBAL_OPTIONS)]
     pub no_progress: bool,
-    /// Tell no notices and which results were kept; warnings and errors are told anyway
+    /// Suppress notices and messages about kept results; warnings and errors are still printed
     #[arg(long, global = true, help_heading = GLOBAL_OPTIONS)]
     pub quiet: bool,
     /// Columns of tables to show, by words of their titles or by their names in JSON and CSV:
@@ -166,13 +166,13 @@ domio, a laboratory for the scheduling of virtual machines
 
 Start here: domio demo
 
-A slow guest         explain, mon            who waits, behind whom, and what cures it
+A slow guest         explain, mon            which guests wait, behind whom, and the cure
                      scenario from-lists     your host as a scenario, from what `xl` prints
 Another setting      run, compare, sweep     who gains and who pays, before you touch a host
                      dom0-share, alert       how much dom0 needs, what allocations are worth
-Traces               trace, validate         read, convert and check; hold the model against them
+Traces               trace, validate         read, convert and check; compare the model with them
 Research             reproduce, claim        what papers state, decided by simulation
-                     new, policy, elevator   a scheduler, elevator or device of your own
+                     new, policy, elevator   write a new scheduler, elevator or device
 
 domio COMMAND --help has examples; domio help lists all commands and options.
 ";
@@ -209,7 +209,7 @@ pub enum Command {
     /// Run a scenario with many settings: rows in a file, trade-offs, the best cell
     #[command(after_long_help = sweep::SWEEP_EXAMPLES)]
     Sweep(Box<Sweep>),
-    /// Tell what the guests of a scenario, or of a recorded host, wait for, and behind whom
+    /// Show what the guests of a scenario, or of a recorded host, wait for, and behind whom
     #[command(after_long_help = EXPLAIN_EXAMPLES)]
     Explain(Explain),
     /// Show who gets the processors, who waits and behind whom, while it happens
@@ -221,7 +221,7 @@ pub enum Command {
     /// Test how far what a domain gets is from what it was allocated (ALERT)
     #[command(after_long_help = alert::ALERT_EXAMPLES)]
     Alert(Alert),
-    /// Tell how much of the processor dom0 should get for a mix, and what a setting changes
+    /// Report how much of the processor dom0 should get for a mix, and what a setting changes
     #[command(after_long_help = dom0_share::DOM0_SHARE_EXAMPLES)]
     Dom0Share(Dom0Share),
     /// Results that were kept: list, show, compare and remove them
@@ -230,7 +230,7 @@ pub enum Command {
     /// Summarise, convert, check, replay or compare traces, simulated or recorded
     #[command(subcommand, after_long_help = TRACE_EXAMPLES)]
     Trace(Trace),
-    /// Hold the model against recorded traces of a real Xen
+    /// Compare the model with recorded traces of a real Xen
     #[command(after_long_help = VALIDATE_EXAMPLES)]
     Validate(Validate),
     /// Scheduling policies
@@ -242,7 +242,7 @@ pub enum Command {
     /// Elevators, which order the requests of a disk
     #[command(subcommand, after_long_help = elevator::ELEVATOR_EXAMPLES)]
     Elevator(Elevator),
-    /// Begin a policy, controller, elevator, workload or device of your own, in a crate of its own
+    /// Start a new policy, controller, elevator, workload or device, in a separate crate
     #[command(after_long_help = new::NEW_EXAMPLES)]
     New(New),
     /// Scenario files
@@ -266,7 +266,7 @@ Examples:
 
 Each step shows the command that makes it.
 
-Next: domio explain TRACE of your own host; domio help lists all commands.";
+Next: domio explain TRACE of your host; domio help lists all commands.";
 
 /// Arguments of `demo`.
 #[derive(Debug, Args)]
@@ -285,27 +285,26 @@ Examples:
   domio reproduce --all --list
   domio reproduce ongaro.test3 --effort full
 
-The report is called out/reproduce-PREFIX.html. Finished replications are kept, so that whoever
-interrupts the command can have it go on, and a repetition takes seconds.
-Without a PREFIX or --claims, the verdicts on record of all papers come first, and the headline
-claims are decided: what each paper is known for, as far as few replications decide it.
-An effort fixes how many replications of what length are simulated, from quick, for a first look, to
-full, which takes hours. A claim is undecided when they prove neither the claim nor its contrary.
-A claim that fails is a finding about the paper or the model. `domio claim show ID` shows what
-decides a claim. With --check the status is 1 when a verdict contradicts the recorded one.";
+The report is called out/reproduce-PREFIX.html. Finished replications are kept: an interrupted
+command continues when it is repeated, and a repetition takes seconds. Without a PREFIX or --claims,
+the verdicts on record of all papers come first, and the headline claims are decided: the results
+that each paper is known for, as far as few replications decide them. An effort fixes how many
+replications of what length are simulated, from quick, for a first look, to full, which takes hours.
+A claim is undecided when they prove neither the claim nor its contrary. A claim that fails is a
+finding about the paper or the model. `domio claim show ID` shows what decides a claim. With --check
+the status is 1 when a verdict contradicts the recorded one.";
 
 /// Arguments of `reproduce`.
 #[derive(Debug, Args)]
 pub struct Reproduce {
     /// Claims to decide: ids or their first words, e.g. ongaro or ongaro.test1. After the folder of
-    /// a paper of your own, prefixes refer to that paper [default: the headline claims of each
-    /// paper]
+    /// a paper, prefixes refer to that paper [default: the headline claims of each shipped paper]
     #[arg(value_name = "FOLDER|PREFIX", add = Named::Claim)]
     pub words: Vec<String>,
     /// Decide all claims of all papers
-    #[arg(long, conflicts_with = "words")]
+    #[arg(long, conflicts_with_all = ["words", "claims"])]
     pub all: bool,
-    /// Print a row for each claim, however many there are, and those without a check, too
+    /// Print a row for each claim, however many there are, including claims without a check
     #[arg(long)]
     pub list: bool,
     /// Print the ledger as JSON
@@ -336,7 +335,7 @@ pub struct Reproduce {
     /// Claims to decide, instead of those that ship with domio; - is standard input
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub claims: Option<PathBuf>,
-    /// Say which verdicts and figures are not those of BASELINE: a file that an earlier `domio
+    /// List the verdicts and figures that differ from BASELINE: a file that an earlier `domio
     /// reproduce --json` printed, a file of results, or the name of a program in --results
     #[arg(long, value_name = "BASELINE", value_hint = ValueHint::FilePath)]
     pub against: Option<PathBuf>,
@@ -371,7 +370,7 @@ Examples:
   domio run papers/ongaro2008/test3-orig --set scheduler.boost=false
 
 SCENARIO is a file, the name of a shipped scenario (`domio scenario list`) or of a cell of a paper
-(`domio scenario list --papers`), whose folder may be your own, or - for standard input.";
+(`domio scenario list --papers`), shipped or given as a folder, or - for standard input.";
 
 /// Arguments of `run`.
 #[derive(Debug, Args)]
@@ -388,7 +387,7 @@ pub struct Run {
     /// What to change in the scenario and how often to run it.
     #[command(flatten)]
     pub how: How,
-    /// Policy to run under, instead of the scenario's; with parameters as credit:tslice_ms=5
+    /// Policy to run under, instead of the scenario's; with parameters, e.g. credit:tslice_ms=5
     #[arg(long, value_name = "NAME", add = Named::Policy)]
     pub policy: Option<String>,
     /// Write the first replication's trace, in domio's own format
@@ -419,11 +418,11 @@ A variant is a scenario under a policy with a setting: every scenario is run und
 that are given several times go in step: their first values make one setting, their second
 values the next one. A file that is a trace is measured as it is.
 
-The first variant is what the others are compared with. Every variant meets the same random
-streams, so that differences are paired by replication.
+The others are compared with the first variant. All variants use the same random streams, so that
+differences are paired by replication.
 
-What matters most comes first: shares of those who compete, the tail of waits, jobs, streams,
-replies and round trips, each from a change on that somebody feels, and of at least 5 %. --columns
+The figures that matter most come first: shares of competing domains, the tail of waits, jobs,
+streams, replies and round trips. A change is listed if it is noticeable and at least 5 %. --columns
 chooses figures by their titles or names in JSON and variants by their names; --sort sorts the
 domains by a figure of the first variant, or by a variant.";
 
@@ -438,14 +437,14 @@ pub struct Compare {
         add = Named::Scenario
     )]
     pub scenarios: Vec<String>,
-    /// Policy to run under, instead of the scenario's, with parameters as credit:tslice_ms=5;
+    /// Policy to run under, instead of the scenario's, with parameters, e.g. credit:tslice_ms=5;
     /// several make variants
     #[arg(long = "policy", value_name = "NAME", add = Named::Policy)]
     pub policies: Vec<String>,
     /// What to call a variant; once for each, in their order
     #[arg(long = "label", value_name = "TEXT")]
     pub labels: Vec<String>,
-    /// Frequency of the time stamp counter in xentrace files, as 2400000000 or 2.4GHz
+    /// Frequency of the time stamp counter in xentrace files, e.g. 2400000000 or 2.4GHz
     #[arg(long, value_name = "HZ", value_parser = frequency)]
     pub cpu_hz: Option<u64>,
     /// Print the tables as JSON
@@ -475,9 +474,9 @@ Examples:
   domio calibrate host.toml --json
 
 The two benchmarks of Gupta et al. 2006 with datagrams, in both directions: 10,000 packets a second
-of 100 to 1200 bytes, and packets of 256 bytes at 1,000 to 18,000 a second. Any scenario will do
-whose guests have one vif in all; its guest does nothing else meanwhile. Each measurement takes the
-scenario's time, after its warm-up.";
+of 100 to 1200 bytes, and packets of 256 bytes at 1,000 to 18,000 a second. The scenario must have
+exactly one vif among its guests; the guest with the vif does nothing else meanwhile. Each
+measurement takes the scenario's time, after its warm-up.";
 
 /// Arguments of `calibrate`.
 #[derive(Debug, Args)]
@@ -507,21 +506,21 @@ Examples:
   domio validate c1-burn7 --json
   domio validate c1-cap30 --exact
 
-The model agrees with a recording when every recorded figure lies within what forty simulations of
-the host show together, each begun in another start state, as nearly as two recordings of one host
-agree. Figures with limits that are too wide to mean anything, or without any, cannot be told and
-decide nothing. With --exact the start state is looked for from which a simulation makes the
-recorded decisions for longest; where that simulation parts from the recording shows what is wrong
-with the model. That takes minutes.
+The model agrees with a recording when every recorded figure lies within the range of forty
+simulations of the host, each begun in another start state, as nearly as two recordings of one host
+agree. Figures whose limits are too wide to mean anything, or that have no limits, are not judged.
+--exact searches for the start state from which a simulation makes the recorded decisions for
+longest; the point where that simulation departs from the recording shows what is wrong with the
+model. The search takes minutes.
 
-The status is 1 when a recording differs from its simulation, and 2 when one cannot be used;
-the others are compared all the same.";
+The status is 1 when a recording differs from its simulation, and 2 when one cannot be used; the
+other recordings are compared in any case.";
 
 /// Arguments of `validate`.
 #[derive(Debug, Args)]
 pub struct Validate {
     /// Shipped recordings, folders of a recording (trace.bin, packed or not, and scenario.json) or
-    /// of several, or traces with scenario.json beside; all shipped ones if none is named
+    /// of several, or traces next to a scenario.json [default: all shipped recordings]
     #[arg(value_name = "RECORDING", value_hint = ValueHint::AnyPath)]
     pub recordings: Vec<PathBuf>,
     /// Look for the start state that explains the recorded decisions one by one
@@ -541,12 +540,12 @@ Examples:
   domio schema run
 
 An output carries the id of its schema in the key `schema`. Keys may
-be added to an output in the same version; a key that goes or changes makes a new one.";
+be added to an output in the same version; removing or changing a key makes a new version.";
 
 /// Arguments of `schema`.
 #[derive(Debug, Args)]
 pub struct Schema {
-    /// Name of the schema, as run or trace-summary; the list of them without it
+    /// Name of the schema, e.g. run or trace-summary [default: list the schemas]
     #[arg(value_name = "NAME", add = Named::Schema)]
     pub name: Option<String>,
     /// Print the list as JSON; a schema is JSON in any case

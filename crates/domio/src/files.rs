@@ -206,7 +206,7 @@ impl Files {
 pub struct TextTarget(Option<Target>);
 
 impl TextTarget {
-    /// Prints the text; or writes it whole, and tells where it is.
+    /// Prints the text; or writes it whole, and says where it is.
     ///
     /// # Errors
     /// When that is refused.
@@ -227,7 +227,7 @@ pub struct Target {
 
 impl Target {
     /// Begins the file. Commands do so before they compute for long: what cannot be written is
-    /// better heard of at once. Of folders only [`FOLDER`] is made.
+    /// better heard of immediately. Of folders only [`FOLDER`] is made.
     ///
     /// # Errors
     /// With the path and what to do.
@@ -299,7 +299,7 @@ pub fn make_own_folder(folder: &Path) -> io::Result<()> {
 pub struct Output {
     out: BufWriter<Sink>,
     path: PathBuf,
-    /// `None` for what is no file: that is written at once.
+    /// `None` for what is no file: that is written at a time.
     part: Option<Part>,
 }
 

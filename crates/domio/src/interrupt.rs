@@ -1,5 +1,5 @@
 //! What an interrupt does (Ctrl-C, a closed terminal, `kill`): files that are not whole vanish, and
-//! the user hears what is kept and how to go on.
+//! the user hears what is kept and how to continue.
 
 use crate::files::remove_parts;
 use crate::out;
@@ -85,7 +85,7 @@ pub fn has_ended_input() -> bool {
     STOP.load(Ordering::SeqCst)
 }
 
-/// What is kept, and how to go on.
+/// What is kept, and how to continue.
 fn told() -> String {
     let kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     let Some((path, count)) = &*kept else {
@@ -103,8 +103,8 @@ fn told() -> String {
                 _ => ("replications", "are"),
             };
             format!(
-                "interrupted: {n} finished {what} {are} kept in {path}; the same command takes \
-                 them from there and goes on"
+                "interrupted: {n} finished {what} {are} kept in {path}; the repeated command takes \
+                 them from there and continues"
             )
         }
     }

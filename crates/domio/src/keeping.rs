@@ -1,6 +1,6 @@
 //! The file of results that a command uses.
 //!
-//! A file that the user named has to work. One that nobody named, which cannot be used, is told of
+//! A file that the user named has to work. One that nobody named, which cannot be used, is reported
 //! and left as it is, and the command does all of its work itself.
 
 use crate::args::Keeping;
@@ -66,7 +66,7 @@ pub fn keeper(keeping: &Keeping, parts: &Parts) -> anyhow::Result<Keeper> {
     Ok(keeper)
 }
 
-/// Tells what came from `keeper`, and what went wrong with it.
+/// Says what came from `keeper`, and what went wrong with it.
 pub fn tell(keeper: &Keeper, keeping: &Keeping) {
     if let Some(trouble) = keeper.trouble() {
         out::notice(&format!(

@@ -1,4 +1,4 @@
-//! The domio command line, as a library: a program of one's own is domio with further parts.
+//! The domio command line, as a library: another program is domio with further parts.
 //!
 //! ```no_run
 //! fn main() -> std::process::ExitCode {

@@ -102,7 +102,7 @@ pub fn csv(tables: &[Table]) -> anyhow::Result<()> {
     text(&file::csv(tables))
 }
 
-/// Tells something on standard error. A standard error that is gone is nobody's loss.
+/// Prints something on standard error. A standard error that is gone is nobody's loss.
 pub fn message(text: &str) {
     let mut out = anstream::stderr().lock();
     let _ = writeln!(out, "{text}");
@@ -116,7 +116,7 @@ pub fn set_quiet(quiet: bool) {
     let _ = QUIET.set(quiet);
 }
 
-/// Tells something on standard error that is good to know, unless `--quiet` says otherwise.
+/// Prints something on standard error that is good to know, unless `--quiet` says otherwise.
 pub fn notice(text: &str) {
     remark(&format!("notice: {text}"));
 }
@@ -157,6 +157,21 @@ pub fn view() -> &'static View {
 pub fn knows(columns: &[(String, String)]) -> anyhow::Result<()> {
     match view().refused(columns) {
         Some(wrong) => Err(anyhow::anyhow!(wrong)),
+        None => Ok(()),
+    }
+}
+
+/// Refuses `--sort` and `--columns` before a command runs that prints no table.
+///
+/// # Errors
+/// When either is given.
+pub fn no_table() -> anyhow::Result<()> {
+    let sort = view().sort.iter().map(|sort| ("--sort", &sort.column));
+    let columns = view().columns.iter().map(|column| ("--columns", column));
+    match sort.chain(columns).next() {
+        Some((option, asked)) => Err(anyhow::anyhow!(
+            "{option} {asked}: the command prints no table; leave it out"
+        )),
         None => Ok(()),
     }
 }

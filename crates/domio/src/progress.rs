@@ -21,7 +21,7 @@ pub fn progress(global: &Global) -> Box<dyn ProgressListener> {
     Box::new(Bar(ProgressBar::hidden()))
 }
 
-/// `file`, with a bar that tells how much of it was read. A file that is read within a second shows
+/// `file`, with a bar that says how much of it was read. A file that is read within a second shows
 /// none.
 pub fn reading(global: &Global, file: Stream) -> ProgressBarIter<Stream> {
     let length = file.length();

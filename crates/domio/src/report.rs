@@ -22,7 +22,7 @@ pub struct ReportFile {
 
 /// What a report shows.
 pub struct ReportKey {
-    /// The command, with all that decides the figures; it tells one report from another.
+    /// The command, with all that decides the figures; it distinguishes one report from another.
     command: String,
     /// The name of the file without its ending.
     name: String,
@@ -155,7 +155,7 @@ fn is_free(path: &Path, shown: &ReportKey) -> bool {
 }
 
 impl ReportFile {
-    /// Writes it, and tells where.
+    /// Writes it, and says where.
     ///
     /// # Errors
     /// When the file cannot be written.

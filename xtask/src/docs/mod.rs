@@ -28,7 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(300);
 /// Commands that are too slow or too far-reaching to be run from a page, by how they start, and
 /// where they are covered.
 const COVERED: [(&str, &str); 9] = [
-    ("git clone ", "whoever runs this has done so"),
+    ("git clone ", "the user has done so"),
     ("bash .ci/run", "it runs `cargo xtask test`"),
     ("cargo build", "the step `tests`"),
     ("cargo install --path crates/domio", "the step `tests`"),
@@ -75,7 +75,7 @@ pub fn run(root: &Path, update: bool) -> Result<bool> {
     Ok(passed.into_inner())
 }
 
-/// Runs the commands of the page at `path`, and tells how that went; `false` when one does not do
+/// Runs the commands of the page at `path`, and says how that went; `false` when one does not do
 /// what the page says.
 fn check(root: &Path, programs: &Path, path: &str, update: bool) -> Result<bool> {
     let text = std::fs::read_to_string(root.join(path))?;

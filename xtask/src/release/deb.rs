@@ -15,10 +15,10 @@ const COMPLETIONS: [&str; 3] = [
     "usr/share/fish/vendor_completions.d/domio.fish",
 ];
 
-/// What lintian would say of a static program, and why it is one.
+/// What lintian says of a static program at a random address, and why the program is one.
 const OVERRIDES: &str = "\
 # One program for every release of Debian; it loads nothing at run time.
-domio: statically-linked-binary [usr/bin/domio]
+domio: shared-library-lacks-prerequisites [usr/bin/domio]
 ";
 
 /// Packs the package.

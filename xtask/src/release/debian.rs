@@ -54,13 +54,14 @@ fn try_file(release: &Release, file: &Path, script: &str) -> Result<Done> {
     let folder = folder(release);
     let to = folder.join("tmp").join(name);
     fs::copy(file, &to).with_context(|| format!("cannot write {}", to.display()))?;
+    fs::write(folder.join("tmp/try.sh"), script).context("cannot write into the Debian")?;
     // A namespace of its own: mounts and processes end with the trial.
     let mut inside = Command::new("unshare");
     inside
         .args(["--mount", "--pid", "--fork", "--kill-child", "--net"])
         .arg("--root")
         .arg(&folder)
-        .args(["--mount-proc", "--wd", "/tmp", "sh", "-euc", script, "sh"])
+        .args(["--mount-proc", "--wd", "/tmp", "sh", "-eu", "try.sh"])
         .arg(Path::new("/tmp").join(name))
         .env_clear()
         .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")

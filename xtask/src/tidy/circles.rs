@@ -1,5 +1,5 @@
 //! No circle of many files: a reader who wants to understand one of them would have to understand
-//! all of them at once.
+//! all of them together.
 //!
 //! A file depends on another one of its crate when a path in its code leads to something that the
 //! other defines: `crate::x::Y`, `super::Y`, `child::y()`. A name that a module only hands on

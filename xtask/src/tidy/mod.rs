@@ -1,7 +1,7 @@
 //! `cargo xtask tidy`: the project's own rules.
 //!
 //! Each rule is a function from the [`Tree`] to findings, with a name that
-//! `docs/ARCHITECTURE.md` uses too. All findings are printed at once. Every rule has a test that
+//! `docs/ARCHITECTURE.md` uses too. All findings are printed together. Every rule has a test that
 //! plants a violation in an otherwise clean tree (see `testing.rs`).
 
 mod arrows;
@@ -16,6 +16,7 @@ mod manifest;
 mod names;
 mod policy;
 mod policy_pages;
+mod prose;
 mod rule;
 mod size;
 mod source;
@@ -55,6 +56,7 @@ const RULES: &[Rule] = &[
     sources::RULE,
     ways::RULE,
     words::RULE,
+    prose::RULE,
 ];
 
 /// Everything that the rules find, by place.

@@ -20,14 +20,14 @@ const PROGRAMS: [&str; 3] = ["crates/domio/", "crates/domio-bench/", "xtask/"];
 /// Types of one name on purpose, by the folders that hold them: the same part of two things that
 /// are built alike.
 const ALIKE: [(&[&str], &[&str]); 4] = [
-    // The contracts of policies and controllers are told apart by the module of the latter.
+    // The contracts of policies and controllers are distinguished by the module of the latter.
     (&["crates/domio-contract/src/"], &["Descriptor", "Promises"]),
     // So are those that are broken on purpose.
     (
         &["crates/domio-broken/src/"],
         &["Broken", "Bug", "DependsOnInstance"],
     ),
-    // Their suites are told apart by their crates.
+    // Their suites are distinguished by their crates.
     (
         &["crates/domio-sched/src/", "crates/domio-control/src/"],
         &["CheckerInfo", "Finding", "Make", "Report", "Rng", "Run"],

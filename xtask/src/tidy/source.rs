@@ -203,7 +203,7 @@ impl Source {
             let before = |n| i.checked_sub(n).map(|j| &self.tokens[j]);
             let is = |n, text| before(n).is_some_and(|t: &Token| t.is_punct(text));
             let word = |n, text| before(n).is_some_and(|t: &Token| t.is_ident(text));
-            // `::std` starts at the root; `<T>::f` goes on, unless the bracket is an arrow's.
+            // `::std` starts at the root; `<T>::f` continues, unless the bracket is an arrow's.
             let rooted = is(1, "::");
             let continued = rooted && is(2, ">") && !is(3, "-") && !is(3, "=");
             // `$crate::x` is a path of whoever calls the macro.

@@ -17,7 +17,7 @@ const MARKERS: [&str; 3] = [
     concat!("XX", "X"),
 ];
 
-/// Lints that tell of code which nothing uses.
+/// Lints that report code which nothing uses.
 const SILENCED: [&str; 2] = [concat!("dead", "_code"), concat!("un", "used")];
 
 fn check(tree: &Tree, findings: &mut Findings) {

@@ -71,14 +71,14 @@ pub fn way(policy: &Descriptor, mode: AlertMode) -> Result<ShareBy, NoAllocation
     this.ok_or_else(|| {
         no(match (mode, other) {
             (AlertMode::Capped, Some(_)) => {
-                "has no cap: whatever the others leave goes to whoever wants it; test it with \
-                 --mode work-conserving"
+                "has no cap: time that others leave is shared among all; test it with --mode \
+                 work-conserving"
             }
             (AlertMode::WorkConserving, Some(_)) => {
                 "shares nothing that is left over; test it with --mode capped"
             }
             (_, None) => {
-                "has no parameter that tells an allocation (`held_by` and `shared_by` of its \
+                "has no parameter that sets an allocation (`held_by` and `shared_by` of its \
                  descriptor); choose another policy"
             }
         })

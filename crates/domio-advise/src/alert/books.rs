@@ -22,7 +22,7 @@ pub(super) fn sampled(built: &Built, ticks: u64, ran: u64) -> Option<String> {
     (off.abs() >= 0.5).then(|| {
         format!(
             "time is debited by ticks: {ticks} of them found it running and took {} ms each, \
-             {:.2} s in all, while it executed for {:.2} s: it paid for {off:+.1} %",
+             {:.2} s together, while it executed for {:.2} s: it paid for {off:+.1} %",
             tick.as_nanos() / 1_000_000,
             charged / 1e9,
             ran as f64 / 1e9

@@ -7,7 +7,7 @@ use domio_stats::Estimate;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// Domains that are told apart.
+/// Domains that are distinguished.
 const DOMAINS: usize = 4;
 
 /// What the list of a domain is called where figures are kept.

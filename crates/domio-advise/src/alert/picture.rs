@@ -4,7 +4,7 @@ use crate::alert::{AlertOutcome, AlertPoint};
 use domio_report::data::{Chart, Line, Lines, Picture, Point, Quantity};
 use domio_stats::Estimate;
 
-/// Most policies whose shortest windows are drawn too: a picture tells eight lines apart.
+/// Most policies whose shortest windows are drawn too: a picture distinguishes eight lines.
 const BOTH: usize = 4;
 
 /// Relative errors over dom1's allocations: a line for each window of one policy, or for the

@@ -84,7 +84,7 @@ fn what_keeps_no_allocation_says_what_to_do() {
     assert!(told.contains("has no cap") && told.contains("--mode work-conserving"));
     bare.shared_by = None;
     let told = way(&bare, AlertMode::Capped).unwrap_err().to_string();
-    assert!(told.contains("no parameter that tells"), "{told}");
+    assert!(told.contains("no parameter that sets"), "{told}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use domio_report::text::table::render as drawn;
 /// The table of one policy, how far it errs, and why it errs where it errs most.
 pub fn render(plan: &AlertPlan, outcome: &AlertOutcome, view: &View) -> String {
     let AlertOutcome { label, way, .. } = outcome;
-    let mut text = format!("{label}; told by {way}\n\n");
+    let mut text = format!("{label}; set by {way}\n\n");
     text += &drawn(&table(plan, outcome), view);
     text.push('\n');
     for finding in findings(outcome) {

@@ -50,7 +50,7 @@ rows! {
     pub struct AlertStep {
         /// When, in the measured time.
         pub at_s: f64 = column("at_s", "s", ColumnKind::Key);
-        /// What the trace tells; empty where only the books changed.
+        /// What the trace says; empty where only the books changed.
         pub happened: String = fact("happened");
         /// What the policy's books say of dom1 then.
         pub books: String = fact("books");
@@ -403,8 +403,8 @@ impl Sink for Events {
     }
 }
 
-/// Name of a record that tells something of a vcpu's time: not of passes, nor of bare numbers such
-/// as loads and places in a queue.
+/// Name of a record that says something about a vcpu's time: not of passes, nor of bare numbers
+/// such as loads and places in a queue.
 fn of_its_time(declared: &'static Declared) -> Option<&'static str> {
     let is_bare = |field: &Field| matches!(field.unit, Unit::Number | Unit::Signed);
     let tells = match declared.says {

@@ -170,7 +170,7 @@ fn advised(outcome: &Dom0Outcome, best: &Dom0Point) -> String {
     text
 }
 
-/// Why more vcpus under `points` would tell of the model and not of the host, if that is so.
+/// Why more vcpus under `points` would report the model and not of the host, if that is so.
 fn limited(outcome: &Dom0Outcome, policy: &str, points: &[(f64, &Dom0Point)]) -> Option<String> {
     let not_spread = |(vcpus, p): &&(f64, &Dom0Point)| *vcpus > 1.0 && p.netback_vcpus == Some(1);
     let (_, point) = points.iter().find(not_spread)?;
@@ -180,8 +180,8 @@ fn limited(outcome: &Dom0Outcome, policy: &str, points: &[(f64, &Dom0Point)]) ->
         _ => "All work on packets",
     };
     Some(format!(
-        "{policy}: cannot tell whether more vcpus help. {what} is on vcpu 0 of {dom0} here, which \
-         hosts seldom have so. `--set network.netback_threads=64` spreads it: each interface is \
+        "{policy}: cannot tell whether more vcpus help. {what} is on vcpu 0 of {dom0} here, unlike \
+         on most hosts. `--set network.netback_threads=64` spreads it: each interface is \
          one vcpu's. A card with several queues (`nic`, `queues` of [network.card]) spreads the \
          rest."
     ))

@@ -39,7 +39,7 @@ rows! {
         /// Its services beside those of the same policy with the scenario's own setting: their
         /// geometric mean, over 1 where they are better.
         pub against_own: f64 = column("against_own", "times", ColumnKind::Mean);
-        /// What dom0 worked for it (of one pcpu); absent where nothing tells.
+        /// What dom0 worked for it (of one pcpu); absent where nothing says.
         pub dom0_work_pct: Option<f64> = share("dom0_work_pct");
         /// The same for each reply of a web server.
         pub dom0_us_per_reply: Option<f64> = column("dom0_us_per_reply", "us", ColumnKind::Mean);
@@ -73,7 +73,7 @@ rows! {
         /// How often a vcpu of dom0 was dispatched in a second.
         pub dom0_runs_per_s: f64 = column("dom0_runs_per_s", "1/s", ColumnKind::Rate)
             .title("its runs");
-        /// What dom0 used for nobody (of one pcpu); absent where nothing tells.
+        /// What dom0 used for nobody (of one pcpu); absent where nothing says.
         pub dom0_nobody_pct: Option<f64> = share("dom0_nobody_pct").for_programs();
         /// What dom0 itself is there for, beside its work for others: its jobs, streams and
         /// replies; null where it has none.
@@ -96,11 +96,11 @@ impl Dom0Point {
     }
 }
 
-/// A figure that tells how somebody is served: its key, its title, its unit, and whether more is
+/// A figure that says how somebody is served: its key, its title, its unit, and whether more is
 /// better.
 type Telling = (&'static str, &'static str, &'static str, bool);
 
-/// Figures that tell how a guest is served: the first of each row that it has counts.
+/// Figures that say how a guest is served: the first of each row that it has counts.
 const SERVICES: [&[Telling]; 3] = [
     &[
         (REPLIES, "replies", "1/s", true),

@@ -2,9 +2,9 @@
 //!
 //! A [`Dom0Plan`] has policies and values for some axes: dom0's weight, cap, slice, vcpus, and a
 //! pcpu of its own. [`run`] simulates the scenario as it is under every policy, and with each value
-//! of each axis in turn, or with all combinations. Of each it tells what the guests got of what
-//! they are there for, what dom0 used, and what dom0's work on a reply or a KiB took. One more host
-//! tells what dom0 uses when nobody competes with it.
+//! of each axis in turn, or with all combinations. Of each it says what the guests got of what they
+//! are there for, what dom0 used, and what dom0's work on a reply or a KiB took. One more host says
+//! what dom0 uses when nobody competes with it.
 //!
 //! | file | holds |
 //! |---|---|
@@ -41,7 +41,7 @@ pub struct Dom0Subject {
     pub label: String,
     /// The policy.
     pub policy: Policy,
-    /// Keys of the scenario that it changes, besides the policy's name.
+    /// Keys of the scenario that it changes, in addition to the policy's name.
     pub changes: Vec<(String, String)>,
     /// Whether somebody asked for it: if nobody did, a scenario that it cannot run leaves it out.
     pub wanted: bool,

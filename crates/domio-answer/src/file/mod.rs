@@ -50,7 +50,7 @@ enum Format<W: Write> {
 }
 
 impl<W: Write> TableWriter<W> {
-    /// Begins a table with `columns`. `about` tells what the rows come from, as names and values;
+    /// Begins a table with `columns`. `about` says what the rows come from, as names and values;
     /// CSV has no place for that.
     ///
     /// # Errors

@@ -40,7 +40,7 @@ pub struct IoHistory {
     /// Whether the device turns.
     pub rotational: bool,
     /// Time of a request (us), if the device finishes requests by itself, one at a time in order.
-    /// Waits are held against promises in these histories alone.
+    /// Waits are compared with promises in these histories alone.
     pub service_us: Option<u64>,
     /// What happens.
     pub steps: Vec<HistoryStep>,

@@ -30,7 +30,7 @@ pub struct HeldRequest {
 pub enum IoEvent {
     /// A bio was submitted.
     Submit(Bio, Submitted),
-    /// Who slept went on.
+    /// Who slept continued.
     Resume(Submitter, Submitted),
     /// The device got a request.
     Start(HeldRequest),

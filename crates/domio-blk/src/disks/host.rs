@@ -22,11 +22,11 @@ use domio_vmm::process::programs::CopyDirection;
 keys! {
     pub(super) struct OfHost {
         disk: Nested = nested_any(&HOST_DISK), Need::Optional("none"),
-            "Which disk; with two brackets, `[[disk]]`, any number of them.";
+            "Disk; with two brackets, `[[disk]]`, any number of disks.";
         guests: Nested = nested(&GUESTS), Need::Optional("`noop`, 250 ticks a second"),
             "Request layers of guests with virtual disks.";
         blkback: Nested = nested(&BLKBACK), Need::Optional("64 requests"),
-            "What blkbacks of a driver domain share.";
+            "Pool of requests that the blkbacks of a driver domain share.";
     }
 }
 
@@ -134,7 +134,7 @@ impl HostDisks {
         self.names.name(place).unwrap_or("")
     }
 
-    /// Tells if `disk`, a file of the driver domain on the host's disk number `place`, has no room
+    /// Says if `disk`, a file of the driver domain on the host's disk number `place`, has no room
     /// there, behind all parts and beside the other files.
     fn image_fits(&self, cx: &mut dyn Checker, disk: &Disk, place: usize, filled: &mut Filled) {
         let Some(host) = &self.disks[place] else {
@@ -210,7 +210,7 @@ impl HostDisks {
         );
     }
 
-    /// The number of the host's disk that `disk` is a part of; tells when there is none.
+    /// The number of the host's disk that `disk` is a part of; says when there is none.
     fn host_disk_of(&self, cx: &mut dyn Checker, disk: &Disk) -> Option<usize> {
         let Some(named) = &disk.on else {
             if self.names.is_empty() && !cx.is_partial() {

@@ -222,7 +222,7 @@ impl DiskInput {
             }
         })?;
         let own = jobs::files(&jobs);
-        let fits = (jobs::bytes(&jobs), self.bytes, "the disk has");
+        let fits = (jobs::end(&jobs, self.bytes), self.bytes, "the disk has");
         let on_files = (jobs::room_for(&own).bytes, self.room, "its file system has");
         let both = [Some(fits), (!own.is_empty()).then_some(on_files)];
         let mut both = both.into_iter().flatten();
@@ -233,7 +233,8 @@ impl DiskInput {
             });
         }
         let notes = notes.iter().map(|note| format!("{}, {note}", self.path));
-        Ok((jobs::processes(&jobs, self.disk, task), notes.collect()))
+        let processes = jobs::processes(&jobs, self.disk, self.bytes, task);
+        Ok((processes, notes.collect()))
     }
 
     fn requests(

@@ -8,7 +8,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use domio_vmm::bus::side::RecordedCalls;
 use domio_vmm::config::Workload;
-use domio_vmm::process::programs::{Fio, FioConfig, FioFile, FioJob, FioNote, FioProblem};
+use domio_vmm::process::programs::{Fio, FioFile, FioJob, FioNote, FioProblem};
 use domio_vmm::process::{FileId, Prepare};
 
 /// Processes of a workload, at most.
@@ -41,11 +41,11 @@ pub fn read(text: &str) -> Result<(Vec<FioJob>, Vec<FioNote>), Vec<FioProblem>> 
     Ok((file.jobs, file.notes))
 }
 
-/// Bytes of a disk that `jobs` on the disk itself need: the end of the last one.
-pub fn bytes(jobs: &[FioJob]) -> u64 {
-    let configs = jobs.iter().map(|job| &job.config);
-    let direct = configs.filter(|config| config.direct);
-    direct.map(FioConfig::end).max().unwrap_or(0)
+/// Bytes of a disk of `bytes` that `jobs` on the disk itself need: the end of the last one.
+pub fn end(jobs: &[FioJob], bytes: u64) -> u64 {
+    let direct = jobs.iter().filter(|job| job.config.direct);
+    let ends = direct.map(|job| job.on_disk(bytes).end());
+    ends.max().unwrap_or(0)
 }
 
 /// The files of `jobs`.
@@ -78,8 +78,9 @@ pub fn room_for<'p>(files: impl IntoIterator<Item = &'p Prepare>) -> Room {
     room
 }
 
-/// The processes of `jobs` on `disk`; `task` is the name of what asks for them.
-pub fn processes(jobs: &[FioJob], disk: FileId, task: &str) -> Vec<Named> {
+/// The processes of `jobs` on `disk`, which has so many `bytes`; `task` is the name of what asks
+/// for them.
+pub fn processes(jobs: &[FioJob], disk: FileId, bytes: u64, task: &str) -> Vec<Named> {
     let several = jobs.len() > 1;
     let mut all = Vec::new();
     for (series, job) in (1..).zip(jobs) {
@@ -88,7 +89,7 @@ pub fn processes(jobs: &[FioJob], disk: FileId, task: &str) -> Vec<Named> {
             false => task.to_owned(),
         };
         for index in 0..job.config.processes() {
-            let mut program = Fio::new(disk, job.config, index);
+            let mut program = Fio::new(disk, job.on_disk(bytes), index);
             if !job.config.direct {
                 program = program.on_a_file(series);
             }

@@ -91,11 +91,11 @@ impl DiskWork {
         }
     }
 
-    /// How many bytes of the disk itself it asks for.
-    pub fn bytes(&self) -> Option<u64> {
+    /// How many bytes of the disk itself, which has so many, it asks for.
+    pub fn bytes(&self, disk: u64) -> Option<u64> {
         match &self.program {
             DiskProgram::Copy(copy) => copy.bytes,
-            DiskProgram::Fio(jobs) => Some(jobs::bytes(jobs)),
+            DiskProgram::Fio(jobs) => Some(jobs::end(jobs, disk)),
             DiskProgram::PostMark(_)
             | DiskProgram::Ffsb(_)
             | DiskProgram::Zip(_)
@@ -174,7 +174,7 @@ pub(super) fn processes(
             (1..=config.threads).map(thread).collect()
         }
         DiskProgram::Fio(all) => {
-            let processes = jobs::processes(all, file, &task.name).into_iter();
+            let processes = jobs::processes(all, file, disk, &task.name).into_iter();
             processes.map(|(name, work)| process(name, work)).collect()
         }
         DiskProgram::Input(path, holds) => {
@@ -198,7 +198,7 @@ pub(super) fn processes(
 /// Most bytes that a process asks a disk for: a PiB.
 const DISK_MAX: u64 = 1 << 50;
 
-/// Largest block (bytes) that a process asks for at once.
+/// Largest block (bytes) that a process asks for at a time.
 const BLOCK_MAX: u64 = 1 << 30;
 
 /// Most files that are made before a run.
@@ -303,9 +303,9 @@ keys! {
             "Directories that files are spread over (`set subdirectories`; PostMark's 0 is 1 \
                here).";
         bias_read: u64 = int(0, 10), Need::Int(5),
-            "Of 10 transactions so many read, the others append (`set bias read`).";
+            "Number of reads in 10 transactions; the others append (`set bias read`).";
         bias_create: u64 = int(0, 10), Need::Int(5),
-            "Of 10 transactions so many create, the others delete (`set bias create`).";
+            "Number of creations in 10 transactions; the others delete (`set bias create`).";
         prepared: bool = flag(), Need::Int(0),
             "Whether the files of the beginning are there before, on the disk and not in memory.";
         device: String = name(), Need::Optional("the first one"),
@@ -345,12 +345,11 @@ keys! {
         create_weight: u64 = int(0, 1_000_000), Need::Int(0), "How often a file is created and \
            written.";
         delete_weight: u64 = int(0, 1_000_000), Need::Int(0), "How often a file is deleted.";
-        read_random: bool = flag(), Need::Int(0), "Whether each block is read at a place of its \
-           own.";
+        read_random: bool = flag(), Need::Int(0), "Whether each block is read at a random place.";
         read_size: u64 = bytes(1, CALL_MAX), Need::Word("16K"), "Bytes of a read operation.";
         read_blocksize: u64 = bytes(1, 4096), Need::Word("4K"), "Bytes of a call that reads.";
-        write_random: bool = flag(), Need::Int(0), "Whether each block is written at a place of \
-           its own.";
+        write_random: bool = flag(), Need::Int(0), "Whether each block is written at a random \
+        place.";
         write_size: u64 = bytes(1, CALL_MAX), Need::Word("16K"), "Bytes of a write or append \
            operation.";
         write_blocksize: u64 = bytes(1, 4096), Need::Word("4K"), "Bytes of a call that writes.";

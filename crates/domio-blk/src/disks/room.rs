@@ -9,7 +9,7 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 use domio_core::keys::{Checker, Code, Mistake};
 
-/// Tells of disks of `domain` on which a file system, or the files of the workloads, have no room.
+/// Reports disks of `domain` on which a file system, or the files of the workloads, have no room.
 pub(super) fn fit(cx: &mut dyn Checker, domain: &DomainDisks) {
     let disks = &domain.disks;
     for place in 0..disks.len() {

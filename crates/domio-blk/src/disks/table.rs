@@ -31,9 +31,9 @@ static DISK: KeySection = KeySection::plain(
 
 keys! {
     struct DiskKeys {
-        "kind" = word_text(Words::Of(&KINDS)), Need::Required, "What is behind it.";
+        "kind" = word_text(Words::Of(&KINDS)), Need::Required, "The kind of disk.";
         name: String = name(), Need::Optional("`xvda`, `xvdb` and so on"),
-            "What the domain calls it; workloads name it where the domain has several.";
+            "Name in the domain; workloads use it where the domain has several disks.";
     }
 }
 
@@ -113,7 +113,7 @@ pub(super) fn disks(
             continue;
         };
         let bytes = disks[place].bytes;
-        if let Some(wanted) = work.bytes().filter(|wanted| *wanted > bytes) {
+        if let Some(wanted) = work.bytes(bytes).filter(|wanted| *wanted > bytes) {
             good = false;
             let what = format!("the disk has {bytes} bytes");
             cx.tell(

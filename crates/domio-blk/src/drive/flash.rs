@@ -52,7 +52,7 @@ pub struct FlashConfig {
     pub free_pages: u32,
     /// What a read waits for a program to be suspended; zero where dies cannot do so.
     pub suspend: Duration,
-    /// Commands that the drive holds at once.
+    /// Commands that the drive holds at a time.
     pub depth: u32,
 }
 
@@ -202,7 +202,7 @@ impl FlashDrive {
         };
         die.reads = die.reads.max(busy).max(now) + read;
         if die.programs > now {
-            // A program goes on after the read.
+            // A program continues after the read.
             die.programs = match suspend.is_zero() {
                 true => die.programs.max(die.reads),
                 false => die.programs + read,

@@ -28,7 +28,7 @@ static ORDERS: [WordOf<DiskOrder>; 3] = [
     WordOf::new(
         "aged-sptf",
         DiskOrder::AgedSptf,
-        "The same, less a share of the command's age.",
+        "The shortest move and rotation, less a share of the command's age.",
     ),
 ];
 
@@ -74,14 +74,14 @@ keys! {
         seek_mean: Duration = time("us", 0), OF_PROFILE, "Mean seek.";
         seek_full: Duration = time("us", 0), OF_PROFILE, "Seek over all cylinders.";
         write_settle: Duration = time("us", 0), OF_PROFILE,
-            "What a write settles longer than a read after a move of the arm.";
+            "Settling time of a write, beyond that of a read, after a move of the arm.";
         head_switch: Duration = time("us", 0), OF_PROFILE, "Switch to another head.";
         cylinder_switch: Duration = time("us", 0), OF_PROFILE,
             "Switch to the next cylinder within a transfer.";
         overhead: Duration = time("us", 0), OF_PROFILE, "The firmware's work for a command.";
         link: u64 = bytes(1, RATE_MAX), OF_PROFILE, "Bytes a second between host and cache.";
         depth: u32 = int(1, 256), OF_PROFILE,
-            "Commands that the disk holds at once: 31 with NCQ, 1 without.";
+            "Most commands in the disk: 31 with NCQ, 1 without.";
         order: DiskOrder = word(&ORDERS), OF_PROFILE, "Which command the disk chooses.";
         age_limit: Duration = time("ms", 0), OF_PROFILE,
             "A command that is older goes first; 0 for no limit.";
@@ -122,8 +122,9 @@ keys! {
         free_pages: u32 = int(0, 1 << 30), OF_PROFILE,
             "Free pages of each die at the start: 0 for a drive that was written full.";
         suspend: Duration = time("us", 0), OF_PROFILE,
-            "What a read waits for a program to be suspended; 0 for dies that cannot.";
-        depth: u32 = int(1, 65_535), OF_PROFILE, "Commands that the drive holds at once.";
+            "Time for which a read waits until a program is suspended; 0 for dies that cannot \
+             suspend.";
+        depth: u32 = int(1, 65_535), OF_PROFILE, "Most commands in the drive.";
     }
 }
 
@@ -133,15 +134,15 @@ keys! {
         disks: u32 = int(1, 1024), OF_PROFILE, "Disks.";
         level: RaidLevel = word(&LEVELS), OF_PROFILE, "How data is spread over the disks.";
         stripe: u32 = bytes(512, 1 << 30), OF_PROFILE, "What follows each other on a disk.";
-        depth: u32 = int(1, 65_535), OF_PROFILE, "Commands that the LUN holds at once.";
+        depth: u32 = int(1, 65_535), OF_PROFILE, "Most commands in the LUN.";
         cache: u64 = bytes(0, CACHE_MAX), OF_PROFILE, "Cache in front of the disks.";
         dirty: u64 = bytes(0, CACHE_MAX), OF_PROFILE,
-            "What of the cache may wait to be written; 0 where writes wait for the disks.";
+            "Part of the cache that may wait to be written; 0 where writes wait for the disks.";
         hit: Duration = time("us", 0), OF_PROFILE, "Time of a command that the cache serves.";
         network: Duration = time("us", 0), OF_PROFILE, "Delay of the network, each way.";
         spindle: MechanicalConfig = word(&SPINDLES), OF_PROFILE,
             "Which mechanical disks the array has.";
-        disk_depth: u32 = int(1, 256), OF_PROFILE, "Commands that each disk holds at once.";
+        disk_depth: u32 = int(1, 256), OF_PROFILE, "Most commands in each disk.";
     }
 }
 

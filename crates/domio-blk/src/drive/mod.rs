@@ -74,7 +74,7 @@ pub trait Drive: Send + Debug {
     /// Number of sectors.
     fn sectors(&self) -> u64;
 
-    /// Commands that the drive holds at once, at least 1.
+    /// Commands that the drive holds at a time, at least 1.
     fn depth(&self) -> u32;
 
     /// A command comes at `now`. There are fewer than [`Drive::depth`] in the drive.
@@ -83,8 +83,8 @@ pub trait Drive: Send + Debug {
     /// When something happens next; `None` while the drive has nothing to do.
     fn next(&self) -> Option<Instant>;
 
-    /// Goes on until `now`, and appends commands that are finished by then to `done`, in the order
-    /// of their ends.
+    /// Continues until `now`, and appends commands that are finished by then to `done`, in the
+    /// order of their ends.
     fn advance(&mut self, now: Instant, done: &mut Vec<FinishedCommand>);
 }
 

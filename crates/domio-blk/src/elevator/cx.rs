@@ -151,7 +151,7 @@ impl Core {
         core::mem::take(&mut self.work[work as usize])
     }
 
-    /// Whether the elevator asked for the queue to be run at once.
+    /// Whether the elevator asked for the queue to be run immediately.
     pub fn take_run(&mut self) -> bool {
         core::mem::take(&mut self.run)
     }

@@ -2,10 +2,10 @@
 //! `block/deadline-iosched.c`).
 //!
 //! Each direction has its requests twice: by sector, and in order of arrival with a deadline. A
-//! batch goes on along the sectors only while requests are contiguous; then the direction is chosen
-//! anew, reads first, but writes after `writes_starved` times. A direction starts where its sweep
-//! was, or with the oldest request when there is no such place or its deadline has passed. Whatever
-//! is handed on clears the place of the *other* direction's sweep.
+//! batch continues along the sectors only while requests are contiguous; then the direction is
+//! chosen anew, reads first, but writes after `writes_starved` times. A direction starts where its
+//! sweep was, or with the oldest request when there is no such place or its deadline has passed.
+//! Whatever is handed on clears the place of the *other* direction's sweep.
 
 use super::contract::{Elevator, ElevatorInfo, Merge, Promise};
 use super::cx::ElevatorCx;
@@ -48,7 +48,7 @@ tunables! {
 struct Deadline {
     sorted: [Sorted; 2],
     fifo: [List; 2],
-    /// Where each sweep goes on.
+    /// Where each sweep continues.
     next: [Option<RequestId>; 2],
     /// Requests of the batch so far.
     batching: i64,
@@ -94,7 +94,7 @@ impl Deadline {
         self.fifo[way].remove(&mut cx.requests().queue, rq);
     }
 
-    /// Hands a request on; the sweep goes on behind this one, and in this direction alone.
+    /// Hands a request on; the sweep continues behind this one, and in this direction alone.
     fn hand_on(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId) {
         let way = cx.view()[rq].way.index();
         self.next = [None; 2];

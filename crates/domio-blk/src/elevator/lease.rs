@@ -115,7 +115,7 @@ impl Lease {
         (cx.view()[oldest].expires < cx.now).then_some(oldest)
     }
 
-    /// Who is served next. A lease that is used up goes on to whoever was charged least.
+    /// Who is served next. A lease that is used up continues to whoever was charged least.
     fn next(&mut self) -> Option<usize> {
         let (_, poorest) = self.waiting().min()?;
         let Some(holder) = self.holder else {
@@ -125,7 +125,7 @@ impl Lease {
         match (used_up, self.queues[holder].fifo.is_empty()) {
             (true, _) => Some(self.give(poorest)),
             (false, false) => Some(holder),
-            // The drive's queue is filled by others, and the lease goes on.
+            // The drive's queue is filled by others, and the lease continues.
             (false, true) => Some(poorest),
         }
     }

@@ -1,10 +1,10 @@
 //! Deadline of the multi-queue layer: sweeps in batches, deadlines, and three classes (Linux 6.1,
 //! `block/mq-deadline.c`).
 //!
-//! Unlike its ancestor, a batch goes on along the sectors whether or not requests are contiguous,
-//! and each direction keeps the place of its sweep while the other one is served. A class is
-//! served only when those above have neither waiting requests nor requests in the device; of the
-//! lower classes, what has waited for `prio_aging_expire` goes first. Batch and direction are the
+//! Unlike its ancestor, a batch continues along the sectors whether or not requests are contiguous,
+//! and each direction keeps the place of its sweep while the other one is served. A class is served
+//! only when those above have neither waiting requests nor requests in the device; of the lower
+//! classes, what has waited for `prio_aging_expire` goes first. Batch and direction are the
 //! device's, not the class's.
 
 use super::contract::{Elevator, ElevatorInfo, Layer, Merge, Promise};
@@ -65,7 +65,7 @@ fn class(prio: IoPrio) -> usize {
 struct PerClass {
     sorted: [Sorted; 2],
     fifo: [List; 2],
-    /// Where each sweep goes on.
+    /// Where each sweep continues.
     next: [Option<RequestId>; 2],
     /// Requests inserted and not given back, also those in the device.
     queued: u32,

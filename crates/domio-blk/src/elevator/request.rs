@@ -100,7 +100,7 @@ impl Bio {
 pub struct RequestId(pub(super) u32);
 
 impl RequestId {
-    /// Place in tables of one's own; a place is used again once its request is released.
+    /// Place in the caller's tables; a place is used again once its request is released.
     pub const fn index(self) -> usize {
         self.0 as usize
     }

@@ -10,7 +10,7 @@ use super::wait::{Lock, Wait};
 const CREATE_CREDITS: u32 = 20;
 
 impl FileSystem {
-    /// Goes on with a call.
+    /// Continues with a call.
     pub(super) fn call(&mut self, t: u32, call: &mut CallFrame) -> Flow {
         match call {
             CallFrame::Create(directory, step) => self.create(t, *directory, step),

@@ -20,7 +20,7 @@ impl FileSystem {
         running.is_some_and(|r| r.id <= self.journal.requested || r.expires <= self.now)
     }
 
-    /// Goes on with a commit, or waits for the next.
+    /// Continues with a commit, or waits for the next.
     pub(super) fn commit(&mut self, t: u32, frame: &mut CommitFrame) -> Flow {
         match *frame {
             CommitFrame::Idle if self.commit_is_due() => {

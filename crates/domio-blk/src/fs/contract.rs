@@ -7,7 +7,7 @@
 //! 2. asks a sleeper for steps again once the file system has woken the task
 //!    ([`super::FileSystem::take_woken`], after every other call); that goes for threads too,
 //!    which sleep when they have nothing to do;
-//! 3. tells of each bio that is done ([`super::FileSystem::bio_done`]), under the tag that the bio
+//! 3. reports each bio that is done ([`super::FileSystem::bio_done`]), under the tag that the bio
 //!    had;
 //! 4. calls [`super::FileSystem::timer`] at [`super::FileSystem::next_timer`] at the latest.
 

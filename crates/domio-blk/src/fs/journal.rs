@@ -51,7 +51,7 @@ pub(super) struct Journal {
     /// Transactions up to this one are to be committed.
     pub requested: u32,
     pub next: u32,
-    /// Where the log goes on: a block of the journal, from 1 on.
+    /// Where the log continues: a block of the journal, from 1 on.
     pub head: u32,
     /// Free blocks of the log.
     pub free: u32,

@@ -11,8 +11,8 @@
 //! ```
 //!
 //! The file system is free of the simulator: it is told the time, says what to submit to the
-//! request layer, and who sleeps until what. [`contract`] tells how its owner drives it. The rules
-//! are those of Linux 2.6.24; `docs/file-system.md` tells what is simpler here.
+//! request layer, and who sleeps until what. [`contract`] says how its owner drives it. The rules
+//! are those of Linux 2.6.24; `docs/file-system.md` says what is simpler here.
 //!
 //! | module | holds |
 //! |---|---|
@@ -222,7 +222,7 @@ impl FileSystem {
         }
     }
 
-    /// A write is done: who waits for room goes on if there is some.
+    /// A write is done: who waits for room continues if there is some.
     fn written(&mut self, congestion: QueueCongestion) {
         if !congestion.write {
             self.wake(Event::Room);

@@ -49,7 +49,7 @@ impl FileSystem {
         };
     }
 
-    /// Goes on with a thread.
+    /// Continues with a thread.
     pub(super) fn pdflush(&mut self, t: u32, frame: &mut PdflushFrame) -> Flow {
         match *frame {
             PdflushFrame::Idle => match *self.flushers.job(t) {

@@ -15,7 +15,7 @@ const INODE_CREDITS: u32 = 2;
 const SECOND: u64 = 1_000_000_000;
 
 impl FileSystem {
-    /// Goes on with a read.
+    /// Continues with a read.
     pub(super) fn read(&mut self, t: u32, read: &mut ReadFrame) -> Flow {
         let file = read.file;
         if !self.files.exists(file) && self.task(t).credits == 0 {

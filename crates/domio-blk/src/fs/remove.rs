@@ -9,11 +9,11 @@ use super::wait::{Lock, Wait};
 /// Credits of a handle that removes a name (`EXT3_DELETE_TRANS_BLOCKS`).
 const UNLINK_CREDITS: u32 = 20;
 
-/// Credits of a handle that frees the blocks of a file, besides its metadata.
+/// Credits of a handle that frees the blocks of a file, in addition to its metadata.
 const FREE_CREDITS: u32 = 16;
 
 impl FileSystem {
-    /// Goes on with a removal.
+    /// Continues with a removal.
     pub(super) fn remove(&mut self, t: u32, remove: &mut RemoveFrame) -> Flow {
         let file = remove.file;
         match remove.step {

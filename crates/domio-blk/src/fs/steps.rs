@@ -1,6 +1,6 @@
 //! Steps of tasks, sleeping and waking.
 //!
-//! A call is a stack of frames. The top frame goes on until it returns, calls another frame, or
+//! A call is a stack of frames. The top frame continues until it returns, calls another frame, or
 //! waits; bios that it made meanwhile are submitted before the task sleeps.
 
 use super::cache::NONE;
@@ -72,7 +72,7 @@ impl FileSystem {
         }
     }
 
-    /// Has the top frame of a task go on. Returns what the call returns, at its end.
+    /// Has the top frame of a task continue. Returns what the call returns, at its end.
     fn advance(&mut self, t: u32) -> Option<u64> {
         let mut frame = self.task(t).stack.pop().expect("the task is in a call");
         let flow = match &mut frame {
@@ -132,7 +132,7 @@ impl FileSystem {
             let slot = self
                 .cache
                 .find(block)
-                .expect("who waits for a page has seen it");
+                .expect("a process that waits for a page has seen it");
             self.task(t).next_waiter = NONE;
             let mut at = self.cache[slot].waiter;
             if at == NONE {

@@ -22,7 +22,7 @@ impl FileSystem {
         Some(Frame::Balance(BalanceFrame::new()))
     }
 
-    /// Goes on with a look at the limits.
+    /// Continues with a look at the limits.
     pub(super) fn balance(&mut self, t: u32, frame: &mut BalanceFrame) -> Flow {
         let chunk = self.limits.ratelimit + self.limits.ratelimit / 2;
         let pages = self.dirty.pages + self.dirty.written;

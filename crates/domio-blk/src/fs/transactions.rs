@@ -91,7 +91,7 @@ impl FileSystem {
         Flow::Call(Frame::Touch { at: 0, join })
     }
 
-    /// Goes on with the task's list of metadata.
+    /// Continues with the task's list of metadata.
     pub(super) fn touch(&mut self, t: u32, at: &mut usize, join: bool) -> Flow {
         while let Some(&(block, meta)) = self.task(t).touched.get(*at) {
             let Some(slot) = self.cache.find(block) else {

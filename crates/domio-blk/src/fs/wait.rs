@@ -40,7 +40,7 @@ pub(super) enum Wait {
     Work,
 }
 
-/// Queues of sleepers that an event wakes all at once.
+/// Queues of sleepers that an event wakes all together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Event {
     Released,

@@ -9,7 +9,7 @@ use super::layout::GROUP_BLOCKS;
 use super::wait::{Lock, Wait};
 
 impl FileSystem {
-    /// Goes on with a write.
+    /// Continues with a write.
     pub(super) fn write(&mut self, t: u32, write: &mut WriteFrame) -> Flow {
         let file = write.file;
         match write.step {

@@ -67,7 +67,7 @@ impl FileSystem {
         (page.file == file && page.is(DIRTY)).then_some(slot)
     }
 
-    /// Goes on with a pass.
+    /// Continues with a pass.
     pub(super) fn pass(&mut self, t: u32, pass: &mut PassFrame) -> Flow {
         if core::mem::take(&mut pass.submitted) {
             self.stop(t);

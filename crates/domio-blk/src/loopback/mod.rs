@@ -145,7 +145,7 @@ enum Serving {
     Next,
     /// Copying what it asks for.
     Copying(Request),
-    /// Telling the guest.
+    /// Notifying the guest.
     Notifying,
 }
 
@@ -298,7 +298,7 @@ impl Device for Loopback {
                     kernel.wake(call.by);
                 }
             }
-            // An entry is free: whoever waits for one goes on.
+            // An entry is free: whoever waits for one continues.
             if let Some(call) = disk.calls.iter().find(|call| call.unasked > 0) {
                 kernel.wake(call.by);
             }
@@ -311,7 +311,7 @@ impl Device for Loopback {
         Self::own(self.costs.complete)
     }
 
-    /// Blkback's thread serves the requests, and tells the guest where it wants to be told.
+    /// Blkback's thread serves the requests, and notifies the guest where it wants to be told.
     fn work(&mut self, token: Token, kernel: &mut KernelIo<'_, '_>) -> Progress {
         let disk = &mut self.disks[token as usize];
         let owner = Owner::Domain(disk.config.domain);

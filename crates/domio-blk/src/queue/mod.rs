@@ -50,7 +50,7 @@ pub struct QueueLimits {
     pub sectors: u32,
     /// Most segments of a request that was merged.
     pub segments: u32,
-    /// Requests that the device holds at once.
+    /// Requests that the device holds at a time.
     pub depth: u32,
     /// Requests that are queued when the plug goes out (`unplug_thresh`).
     pub plug: u32,
@@ -120,9 +120,9 @@ impl DiskQueue {
         }
     }
 
-    /// Tells the time in nanoseconds, which goes with the jiffies of the calls that follow:
+    /// Gives the time in nanoseconds, which goes with the jiffies of the calls that follow:
     /// nanosecond 0 is the begin of jiffy 0. Elevators of 2.6.24 have no use for nanoseconds, and
-    /// without this call those of 6.1 measure in jiffies.
+    /// without the call those of 6.1 measure in jiffies.
     pub fn tell_ns(&mut self, ns: i64) {
         self.core.tell(ns);
     }
@@ -165,7 +165,7 @@ impl DiskQueue {
         self.queued(now, bio, room)
     }
 
-    /// A submitter that slept goes on. Says what became of the bio that it slept with.
+    /// A submitter that slept continues. Says what became of the bio that it slept with.
     ///
     /// # Panics
     /// When this submitter was not woken.

@@ -89,7 +89,7 @@ impl DiskQueue {
     pub(super) fn resume_multi(&mut self, now: Jiffies, submitter: Submitter) -> Submitted {
         let awake = &mut self.multi().awake;
         let at = awake.iter().position(|b| b.submitter == submitter);
-        let bio = awake.remove(at.expect("only who was woken goes on"));
+        let bio = awake.remove(at.expect("only a woken process continues"));
         self.plug_in(now, &bio);
         Submitted::Queued
     }

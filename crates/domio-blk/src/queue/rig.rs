@@ -76,7 +76,7 @@ pub(crate) trait QueueRig {
         false
     }
 
-    /// A submitter that slept was woken and went on.
+    /// A submitter that slept was woken and continued.
     fn resumed(&mut self, submitter: Submitter, submitted: Submitted);
 
     /// When something happens next.

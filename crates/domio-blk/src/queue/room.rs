@@ -48,7 +48,8 @@ impl Room {
     /// The bio with which `submitter` slept.
     pub fn woken(&mut self, submitter: Submitter) -> Bio {
         let at = self.awake.iter().position(|b| b.submitter == submitter);
-        self.awake.remove(at.expect("only who was woken goes on"))
+        self.awake
+            .remove(at.expect("only a woken process continues"))
     }
 
     fn batcher(&mut self, submitter: Submitter) -> &mut Batcher {

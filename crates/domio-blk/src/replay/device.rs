@@ -21,7 +21,7 @@ pub enum DiskPick {
     Fifo,
     /// The one nearest to the head; the one that has been there longest of those.
     Near,
-    /// All at once.
+    /// All together.
     Parallel,
 }
 
@@ -76,7 +76,7 @@ impl Disk {
         self.serving.iter().map(|(end, _)| *end).min()
     }
 
-    /// The next command ends; the device goes on with another one.
+    /// The next command ends; the device continues with another one.
     pub fn finish(&mut self, now_us: u64) -> Option<RequestId> {
         let order = |(end, command): &(u64, Command)| (*end, command.number);
         let ended = (0..self.serving.len()).min_by_key(|at| order(&self.serving[*at]))?;

@@ -3,7 +3,7 @@
 //! A script (`testdata/elevators/README.md` has the format) says which elevator, disk and clock
 //! there are, and which process asks for what, and when. The answer has a line for each thing that
 //! happens: who submits, sleeps, wakes and exits, what the driver takes, what the device finishes.
-//! The answers that a kernel gave can be held against these.
+//! The answers that a kernel gave can be compared with these.
 //!
 //! | module | holds |
 //! |---|---|

@@ -146,7 +146,7 @@ impl Rig<'_> {
         }
     }
 
-    /// A process has submitted, and sleeps or goes on. A reader who waits for the data has the
+    /// A process has submitted, and sleeps or continues. A reader who waits for the data has the
     /// queue unplugged.
     fn went(&mut self, at: usize, submitted: Submitted) {
         if submitted == Submitted::Asleep {

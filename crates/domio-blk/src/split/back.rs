@@ -165,7 +165,7 @@ impl Backlog {
         woken
     }
 
-    /// Most entries of a pool of `entries` that were in use at once.
+    /// Most entries of a pool of `entries` that were in use at a time.
     pub fn most_used(&self, entries: u32) -> u32 {
         entries - self.least
     }

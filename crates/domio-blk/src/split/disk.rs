@@ -28,7 +28,7 @@ pub(super) enum Ending {
     One(RequestId),
     /// The pieces in this request are answered.
     Answered(RequestId),
-    /// Notifying the guest of a virtual disk, before going on with this request.
+    /// Notifying the guest of a virtual disk, before continuing with this request.
     Notifying(usize, RequestId),
     /// Handing commands on.
     Issuing(Issuing),

@@ -18,7 +18,7 @@ pub static ELEVATOR: KeySection = KeySection::plain(
 
 keys! {
     struct ElevatorKeys {
-        "name" = word_text(Words::Elevators), Need::Required, "Which one.";
+        "name" = word_text(Words::Elevators), Need::Required, "The elevator.";
     }
 }
 

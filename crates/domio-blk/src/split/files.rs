@@ -60,7 +60,7 @@ impl Files {
         }
     }
 
-    /// Notes that the file system wants `submitter` to go on. Returns the work item of a thread.
+    /// Notes that the file system wants `submitter` to continue. Returns the work item of a thread.
     fn wake(&mut self, submitter: Submitter) -> Option<WorkItem> {
         let thread = self.threads.get_mut(submitter.index())?;
         thread.sleeps = false;
@@ -114,7 +114,7 @@ impl Vbd {
         }
     }
 
-    /// A thread of the file system goes on.
+    /// A thread of the file system continues.
     pub fn fs_thread(&mut self, thread: usize, kernel: &mut KernelIo<'_, '_>) -> Progress {
         let Some(files) = &mut self.files else {
             return Progress::Done;
@@ -148,7 +148,7 @@ impl Vbd {
         self.wake(kernel);
     }
 
-    /// Those go on whom the file system wakes, or for whom the queue has a request.
+    /// Those continue whom the file system wakes, or for whom the queue has a request.
     pub(super) fn wake(&mut self, kernel: &mut KernelIo<'_, '_>) {
         let vcpu = VcpuName::new(self.config.domain, 0);
         for submitter in self.front.layer.woken.drain(..) {

@@ -165,7 +165,7 @@ impl Front {
         Pushing::Put(put)
     }
 
-    /// Tells that the pieces of a request go from one place to another.
+    /// Says that the pieces of a request go from one place to another.
     pub fn moved(
         &self,
         id: RequestId,
@@ -205,7 +205,7 @@ impl Front {
         }
     }
 
-    /// Goes on with `task`, whose next steps come from `next`. Each piece is for whom `origin`
+    /// Continues with `task`, whose next steps come from `next`. Each piece is for whom `origin`
     /// makes of it.
     pub fn go_on(
         &mut self,

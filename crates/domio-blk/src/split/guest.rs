@@ -114,8 +114,8 @@ impl Calls {
         }
     }
 
-    /// A piece of the call with this number, of the process at `place`, is over: the process goes
-    /// on after the last one.
+    /// A piece of the call with this number, of the process at `place`, is over: the process
+    /// continues after the last one.
     fn piece_over(&mut self, place: u32, number: u64, kernel: &mut KernelIo<'_, '_>) {
         let call = self.calls[place as usize].as_mut();
         if let Some(Ongoing {
@@ -171,7 +171,7 @@ impl Vbd {
         }
     }
 
-    /// A process calls the file `inode`, or goes on with a call.
+    /// A process calls the file `inode`, or continues with a call.
     pub fn call(
         &mut self,
         what: What,
@@ -276,7 +276,7 @@ impl Vbd {
         progress
     }
 
-    /// A piece is over: whoever waits goes on.
+    /// A piece is over: whoever waits continues.
     fn over(&mut self, piece: &Piece, kernel: &mut KernelIo<'_, '_>) {
         match piece.origin {
             Origin::Call(place, number) => self.calls.piece_over(place, number, kernel),

@@ -46,7 +46,7 @@ pub static HOST_DISK: KeySection = KeySection::plain(
 
 keys! {
     struct HostDiskKeys {
-        name: String = name(), Need::Word("sda"), "What the driver domain calls it.";
+        name: String = name(), Need::Word("sda"), "Name in the driver domain.";
         profile: String = word_text(Words::Of(&DRIVES)), Need::Required,
             "The drive whose figures hold where no other key says otherwise.";
         elevator: String = elevator(), Need::Word("cfq"),
@@ -197,7 +197,8 @@ keys! {
             "Name of the host's disk that it is a part of.";
         at: u64 = bytes(0, DISK_MAX), Need::Optional("behind the ones before on the same disk"),
             "Where on that disk it begins (bytes).";
-        path: Path = word(&PATHS), Need::Word("phy"), "What serves its requests.";
+        path: Path = word(&PATHS), Need::Word("phy"), "The process or thread that serves its \
+        requests.";
         threads: u32 = int(1, 64), Need::Optional("1"),
             "Threads of the process of `path = \"hosted\"`.";
         elevator: String = elevator(), Need::Optional("that of `[guests]`"),

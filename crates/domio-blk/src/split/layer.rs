@@ -20,7 +20,7 @@ pub(super) struct Layer {
     work: VecDeque<QueueWork>,
     /// Requests that the layer has given to the driver, which has not taken them yet.
     pub started: VecDeque<RequestId>,
-    /// Submitters that may go on.
+    /// Submitters that may continue.
     pub woken: Vec<Submitter>,
 }
 
@@ -47,15 +47,15 @@ impl Layer {
         }
     }
 
-    /// Tells the queue the time, and returns the ticks until then: to be called before the queue
+    /// Gives the queue the time, and returns the ticks until then: to be called before the queue
     /// is.
     pub fn jiffies(&mut self, now: Instant) -> Jiffies {
         self.queue.tell_ns(now.as_nanos().cast_signed());
         self.ticks.at(now)
     }
 
-    /// Carries out what the queue asks for: timers and work at once; what is started or woken is
-    /// left to the driver.
+    /// Carries out what the queue asks for: timers and work immediately; what is started or woken
+    /// is left to the driver.
     pub fn act(&mut self, kernel: &mut KernelIo<'_, '_>) {
         while let Some(action) = self.queue.take_action() {
             match action {

@@ -40,7 +40,7 @@ impl Split {
         self.wake_workers(disk, kernel);
     }
 
-    /// Those go on whom the file system of `disk` wakes.
+    /// Those continue whom the file system of `disk` wakes.
     pub(super) fn wake_workers(&mut self, disk: usize, kernel: &mut KernelIo<'_, '_>) {
         while let Some(images) = &mut self.images[disk]
             && let Some(task) = images.mounted.fs.take_woken()
@@ -127,7 +127,7 @@ impl Split {
         }
     }
 
-    /// A loop thread goes to sleep, not for a read: tells whose pages fill the memory.
+    /// A loop thread goes to sleep, not for a read: says whose pages fill the memory.
     fn loop_stands(&mut self, w: usize, kernel: &mut KernelIo<'_, '_>) {
         if self.workers[w].looped.is_none() || !kernel.io.stages() {
             return;
@@ -239,7 +239,7 @@ impl Split {
         self.owner_of(vbd)
     }
 
-    /// A worker goes on.
+    /// A worker continues.
     pub(super) fn worker(&mut self, w: usize, kernel: &mut KernelIo<'_, '_>) -> Progress {
         let progress = self.work_on(w, kernel);
         self.wake_workers(self.workers[w].disk, kernel);
@@ -274,7 +274,7 @@ impl Split {
                     };
                     // Time is spent for the piece of I/O that comes of it.
                     let next = self.worker_step(w, kernel);
-                    let next = next.expect("a call goes on after it has executed");
+                    let next = next.expect("a call continues after it has executed");
                     self.workers[w].at = Working::Holding(next);
                     return Progress::Run(time, self.step_owner(w, next));
                 }

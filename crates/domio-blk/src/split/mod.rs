@@ -149,7 +149,7 @@ impl Split {
                 guest: vbd.domain,
                 driver: config.driver,
                 class,
-                // More disks than a trace tells apart count as the last one.
+                // More disks than a trace distinguishes count as the last one.
                 device: vbd.disk.min(u8::MAX.into()) as u8,
             };
             let first = threads.len();
@@ -182,7 +182,7 @@ impl Split {
         }
     }
 
-    /// Most pending entries of the pool that were in use at once.
+    /// Most pending entries of the pool that were in use at a time.
     pub fn most_pending(&self) -> u32 {
         self.backlog.most_used(self.pool.entries)
     }

@@ -99,7 +99,7 @@ impl Split {
         }
     }
 
-    /// Tells that all pieces in a request of a disk's queue go from one place to another.
+    /// Says that all pieces in a request of a disk's queue go from one place to another.
     fn moved(
         &self,
         disk: usize,
@@ -120,7 +120,7 @@ impl Split {
         }
     }
 
-    /// A thread of a back-end goes on.
+    /// A thread of a back-end continues.
     pub(super) fn thread(&mut self, t: usize, kernel: &mut KernelIo<'_, '_>) -> Progress {
         let vbd = self.threads[t].vbd;
         let disk = self.vbds[vbd].config.disk;
@@ -381,7 +381,7 @@ impl Split {
         vbds.filter(by_softirq).count() as u64
     }
 
-    /// The I/O in a request of a disk's queue is over: blkback answers at once, threads of
+    /// The I/O in a request of a disk's queue is over: blkback answers immediately, threads of
     /// processes when they execute.
     fn over(&mut self, disk: usize, id: RequestId, kernel: &mut KernelIo<'_, '_>) {
         self.moved(disk, id, DiskPlace::Drive, DiskPlace::Answering, kernel);

@@ -5,7 +5,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use domio_core::{Duration, Instant};
 
-/// Commands that the drive holds at once.
+/// Commands that the drive holds at a time.
 const DEPTH: u32 = 32;
 
 /// Serves one command at a time, in the order of arrival.

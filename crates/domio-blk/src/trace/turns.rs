@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 use domio_core::Instant;
 
-/// Requests that wait for their turn, at most. When there are more, time goes on before further
+/// Requests that wait for their turn, at most. When there are more, time advances before further
 /// ones are read, and those go late.
 pub const WINDOW: usize = 1 << 16;
 

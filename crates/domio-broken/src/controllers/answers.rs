@@ -6,7 +6,7 @@ use domio_contract::control::{
     Answers, CAP_PER_VCPU, Change, Descriptor, Observation, Promises, Refusal,
 };
 
-/// Sets the weight as well, which its descriptor does not tell.
+/// Sets the weight as well, which its descriptor does not say.
 #[derive(Default)]
 pub struct SetsMoreThanDeclared;
 

@@ -22,7 +22,7 @@ impl Bug for DependsOnInstance {
 }
 
 /// Takes a short cut when it has no records to write, and the short cut forgets the queue: whoever
-/// runs goes on.
+/// runs continues.
 #[derive(Default)]
 pub struct DependsOnTrace;
 

@@ -24,8 +24,8 @@ impl Bug for IgnoresWeights {
     });
 }
 
-/// Promises caps, and enforces them by shorter slices only: who is alone gets the next slice at
-/// once.
+/// Promises caps, and enforces them by shorter slices only: who is alone gets the next slice
+/// immediately.
 #[derive(Default)]
 pub struct OverrunsCaps;
 

@@ -39,8 +39,8 @@ impl Bug for IdlesOverWork {
     }
 }
 
-/// Who is taken off goes to the head of the queue, not to the tail, and is picked again at once:
-/// those behind wait for ever beside a burner.
+/// Who is taken off goes to the head of the queue, not to the tail, and is picked again
+/// immediately: those behind wait for ever beside a burner.
 #[derive(Default)]
 pub struct Starves;
 
@@ -74,7 +74,7 @@ impl Bug for TicklesForEver {
     }
 }
 
-/// A vcpu that is paused while it runs goes on until its slice ends: nobody tickles its pcpu.
+/// A vcpu that is paused while it runs continues until its slice ends: nobody tickles its pcpu.
 #[derive(Default)]
 pub struct SleepsLate;
 

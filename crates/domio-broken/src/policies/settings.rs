@@ -31,7 +31,7 @@ const fn int(name: &'static str, min: i64, max: i64, default: i64) -> ParamSpec 
     }
 }
 
-/// Writes new values down and goes on with the slice that it had.
+/// Writes new values down and continues with the slice that it had.
 pub struct IgnoresParameters {
     params: ParamValues,
 }

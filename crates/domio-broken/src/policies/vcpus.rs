@@ -4,7 +4,7 @@ use domio_contract::{Cx, Descriptor, Pick, Prev, Scheduler, Wake};
 use domio_core::{DomainId, Instant, ParamValues, PcpuId, Topology, VcpuId};
 use domio_sched::rtds::{DESCRIPTOR, Rtds};
 
-/// RTDS that knows the reservations of domains alone: what is told of one vcpu goes nowhere.
+/// RTDS that knows the reservations of domains alone: what is said about one vcpu goes nowhere.
 pub struct ForgetsVcpus(Rtds);
 
 impl ForgetsVcpus {

@@ -143,8 +143,8 @@ pub enum Traffic {
 /// What goes through the interfaces of a domain whose traffic is [guarded](Traffic::Guarded).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Guard {
-    /// Nothing: what the domain sends is taken from its ring and dropped at once, what comes for it
-    /// is dropped before the bridge.
+    /// Nothing: what the domain sends is taken from its ring and dropped immediately, what comes
+    /// for it is dropped before the bridge.
     Drop,
     /// Nothing: what the domain sends waits in its ring, what comes for it is dropped before the
     /// bridge.

@@ -122,7 +122,7 @@ pub struct Entry {
     pub descriptor: &'static Descriptor,
     /// Makes one, from values of [`Descriptor::params`].
     pub make: fn(&ParamValues) -> Box<dyn Controller>,
-    /// Checks what no single range of [`Descriptor::params`] can tell: whether the values go
+    /// Checks what no single range of [`Descriptor::params`] can say: whether the values go
     /// together.
     pub validate: fn(&ParamValues) -> Result<(), Conflict>,
     /// Likewise for the values of [`Descriptor::domain_params`] of a domain, the third argument,

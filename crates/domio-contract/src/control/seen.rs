@@ -2,8 +2,8 @@
 //!
 //! Every figure is of the interval from [`Observation::since`] to [`Observation::now`]. Figures may
 //! be exact (a simulated host knows them), counted by a tool that reads a trace, or estimated (work
-//! in a driver domain by counting packets); a controller cannot tell and makes do with any. They
-//! may contradict each other a little, because not all of them are read at the same instant.
+//! in a driver domain by counting packets); a controller cannot say and makes do with any. They may
+//! contradict each other a little, because not all of them are read at the same instant.
 
 use super::change::{Adjustment, Kinds, Settings};
 use core::fmt;

@@ -12,7 +12,7 @@
 //!     }
 //! }
 //!
-//! static RUN: KeySection = KeySection::plain("[run]", "How long.", Run::KEYS);
+//! static RUN: KeySection = KeySection::plain("[run]", "Length of the run.", Run::KEYS);
 //! ```
 //!
 //! `Run::read` fills the structure from a table that was checked. A key that nobody reads is a

@@ -27,8 +27,7 @@ pub struct TableNames {
 }
 
 impl TableNames {
-    /// The names of `tables`, good or bad, at their key `name`. Tells of those that are given
-    /// twice.
+    /// The names of `tables`, good or bad, at their key `name`. Reports those that are given twice.
     pub fn read(
         cx: &mut dyn Checker,
         tables: &[Box<dyn KeyTable>],
@@ -81,7 +80,7 @@ impl TableNames {
         self.names[index].1
     }
 
-    /// Index of the table that `asked` names. Tells when there is none.
+    /// Index of the table that `asked` names. Says when there is none.
     pub fn find(&self, cx: &mut dyn Checker, asked: &Named) -> Option<usize> {
         let mut names = self.names.iter();
         if let Some(index) = names.position(|(name, _)| name.as_ref() == Some(&asked.name)) {

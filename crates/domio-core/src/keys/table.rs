@@ -64,10 +64,10 @@ pub trait Checker {
     /// A table that is not there: every key has its default. Mistakes are told at `near`.
     fn absent(&self, section: &'static KeySection, path: &str, near: Span) -> Box<dyn KeyTable>;
 
-    /// Tells what is wrong. The text is refused then.
+    /// Says what is wrong. The text is refused then.
     fn tell(&mut self, mistake: Mistake);
 
-    /// Tells what to know of the text that is no mistake.
+    /// Says what to know of the text that is no mistake.
     fn note(&mut self, notice: String);
 
     /// The line of `span`, from 1.
@@ -201,7 +201,7 @@ impl KeyReader<'_> {
         self.cx.parts(words)
     }
 
-    /// Tells what is wrong.
+    /// Says what is wrong.
     pub fn tell(&mut self, mistake: Mistake) {
         self.cx.tell(mistake);
     }

@@ -76,7 +76,7 @@ pub struct ParamSpec {
 pub enum ParamError {
     /// No parameter has that name.
     Unknown,
-    /// The value is not in range; holds the declaration, whose [`ParamSpec::range`] tells what is.
+    /// The value is not in range; holds the declaration, whose [`ParamSpec::range`] says what is.
     OutOfRange(&'static ParamSpec),
 }
 

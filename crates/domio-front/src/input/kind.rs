@@ -35,7 +35,7 @@ const TRACE_CMD: InputKind = InputKind::Foreign {
 };
 const FTRACE: InputKind = InputKind::Foreign {
     what: "a text of Linux's ftrace",
-    advice: "it tells of one kernel; domio reads what `xentrace` recorded of the hypervisor",
+    advice: "it is about one kernel; domio reads what `xentrace` recorded of the hypervisor",
 };
 const PCAP: InputKind = InputKind::Foreign {
     what: "a capture of packets",
@@ -170,7 +170,7 @@ fn of_text(text: &str) -> InputKind {
     told.break_value().unwrap_or(InputKind::Unknown)
 }
 
-/// What the text of a line tells of its file.
+/// What the text of a line reports its file.
 fn of_line(line: &str) -> InputKind {
     const OF_SCENARIOS: [&str; 6] = [
         "[[domain]]",

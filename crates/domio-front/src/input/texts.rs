@@ -111,7 +111,7 @@ fn of_xml(text: &str) -> InputKind {
     }
 }
 
-/// What the form of a line tells.
+/// What the form of a line says.
 fn of_line(line: &str) -> Option<InputKind> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let has = |all: &[&str]| all.iter().all(|word| words.contains(word));

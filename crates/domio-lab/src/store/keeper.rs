@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A store in use, or none. A store that fails is left alone from then on, with its error in
-/// [`Keeper::trouble`], and the work goes on without.
+/// [`Keeper::trouble`], and the work continues without.
 #[derive(Debug, Default)]
 pub struct Keeper {
     // One writer: a commit takes a hundredth of a millisecond.
@@ -42,7 +42,7 @@ impl Keeper {
         self.found.load(Ordering::Relaxed)
     }
 
-    /// How many samples were kept by now; a count that goes on.
+    /// How many samples were kept by now; a count that continues.
     pub fn kept(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.kept)
     }

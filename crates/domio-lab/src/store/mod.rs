@@ -13,7 +13,7 @@
 //! | `moved` | two programs or two files, figure by figure |
 //!
 //! The file is SQLite's, with a write-ahead log: a commit is there or is not there, whenever the
-//! process is killed, and several processes may use the file at once. Each row carries a digest of
+//! process is killed, and several processes may use the file together. Each row carries a digest of
 //! its key and its figures. A row whose digest is wrong is not used.
 
 pub mod encoding;
@@ -321,7 +321,8 @@ fn make(db: &mut Connection) -> rusqlite::Result<()> {
 }
 
 /// Readers and writers do not wait for each other, and a commit is one write to the log. Another
-/// process that is just changing to the log refuses at once, without the patience of other locks.
+/// process that is just changing to the log refuses immediately, without the patience of other
+/// locks.
 fn log_ahead(db: &Connection) -> rusqlite::Result<()> {
     const TRIES: u32 = 100;
     for left in (0..TRIES).rev() {

@@ -32,7 +32,7 @@ pub struct PairedBio {
     pub issued: Option<Instant>,
     /// Requests that the driver took while it waited.
     pub passed: u64,
-    /// A single line tells how long the bio took, and nothing of where.
+    /// A single line says how long the bio took, and nothing of where.
     pub told_whole: bool,
 }
 
@@ -209,8 +209,8 @@ impl Pairs {
         step(PairStep::Taken(request));
     }
 
-    /// The requests that begin within the sectors of an end. Of one that goes on behind, a part was
-    /// finished: its last piece ends it.
+    /// The requests that begin within the sectors of an end. Of one that continues behind, a part
+    /// was finished: its last piece ends it.
     fn finished(&mut self, event: &BlockEvent, step: &mut impl FnMut(PairStep)) {
         let (device, from, way) = place_of(event);
         let mut next = from;

@@ -8,7 +8,7 @@ use domio_trace::block::{BlockAct, BlockEvent, BlockNames, BlockWay, SECTOR};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
-/// Ends of requests that are kept to tell whether one goes on where another ended.
+/// Ends of requests that are kept to say whether one continues where another ended.
 const ENDS_MAX: usize = 1 << 16;
 
 /// Requests of one way at one stage.
@@ -35,7 +35,7 @@ struct Stage {
 }
 
 impl Stage {
-    /// `stream` tells whose requests make a sequence.
+    /// `stream` says whose requests make a sequence.
     fn add(&mut self, event: &BlockEvent, way: usize, stream: u32) {
         let sums = &mut self.ways[way];
         sums.requests += 1;
@@ -330,9 +330,9 @@ rows! {
         pub stages: Vec<BlockStage> = parts("stages", []);
         /// How times and places are spread.
         pub figures: Vec<BlockFigure> = parts("figures", []);
-        /// Bios in the elevator over time; null where the trace does not tell.
+        /// Bios in the elevator over time; null where the trace does not say.
         pub elevator_depth: Maybe<BlockDepth> = fact("elevator_depth");
-        /// Requests in the device over time; null where the trace does not tell.
+        /// Requests in the device over time; null where the trace does not say.
         pub device_depth: Maybe<BlockDepth> = fact("device_depth");
         /// Who asked, the busiest first.
         pub actors: Vec<Speaker> = parts("actors", []);
@@ -369,7 +369,7 @@ rows! {
         pub spread: Spread = fact("spread");
     }
 
-    /// How many there were at once.
+    /// How many there were at a time.
     #[derive(Clone, Copy, PartialEq, Debug)]
     pub struct BlockDepth {
         /// Mean over time.

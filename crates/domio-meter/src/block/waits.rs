@@ -13,8 +13,7 @@ use std::collections::BTreeMap;
 /// Longest waits that are told one by one.
 const LONGEST: usize = 10;
 
-/// Commands that are told apart, at most; those that come later are one, called
-/// [`OTHERS`].
+/// Commands that are distinguished, at most; those that come later are one, called [`OTHERS`].
 const COMMANDS_MAX: usize = 128;
 
 /// Sums of the requests of one command and way.
@@ -243,9 +242,9 @@ rows! {
         pub device: Vec<Beside> = parts("device", []);
         /// The longest waits, longest first.
         pub longest: Vec<BlockWait> = parts("longest", []);
-        /// Whether the trace tells when the driver took requests.
+        /// Whether the trace says when the driver took requests.
         pub tells_issue: bool = all("tells_issue");
-        /// Whether the trace tells when requests ended.
+        /// Whether the trace says when requests ended.
         pub tells_end: bool = all("tells_end");
         /// Whether a line tells a response time and nothing of its parts.
         pub tells_response_alone: bool = any("tells_response_alone");
@@ -266,7 +265,7 @@ rows! {
         pub elevator_ns: u64 = sum("elevator_ns", "ns");
         /// Their time in the device (D to C).
         pub device_ns: u64 = sum("device_ns", "ns");
-        /// Their time where the trace does not tell the two apart.
+        /// Their time where the trace does not distinguish the two.
         pub untold_ns: u64 = sum("untold_ns", "ns");
         /// What the time in the device went to; null where nobody knows.
         pub device: Maybe<DeviceParts> = fact("device");
@@ -328,7 +327,7 @@ impl BlockWaiter {
 }
 
 impl BlockWaits {
-    /// What the trace cannot tell, and what to do, as it follows "The trace does not tell".
+    /// What the trace does not record, and what to do, as it follows "The trace does not record".
     pub fn untold(&self) -> Vec<&'static str> {
         let mut untold = Vec::new();
         if !self.tells_end {
@@ -344,7 +343,7 @@ impl BlockWaits {
         } else if self.tells_response_alone {
             untold.push(
                 "what a response time consists of; --drive replays the requests on a drive, which \
-                 tells",
+                     shows it",
             );
         } else if !self.tells_issue {
             untold.push("when the driver took requests, so elevator and device are one");
@@ -353,7 +352,7 @@ impl BlockWaits {
         if tells_parts && self.waiters.iter().all(|waiter| waiter.device.0.is_none()) {
             untold.push(
                 "what the time in the device went to: its queue, arm, platter or cache; --drive \
-                 replays the requests on a drive, which tells",
+                 replays the requests on a drive, which shows it",
             );
         }
         untold

@@ -26,7 +26,7 @@ impl Explanation {
         places: Option<&HostPlaces>,
         truncated: bool,
     ) -> Answered {
-        let mut answer = Answered::of("explain", 4, DOC, self);
+        let mut answer = Answered::of("explain", 5, DOC, self);
         let truncation = fact("truncated").of(Holds::Flag);
         answer.derive(
             truncation.doc("Whether the file ends too early."),
@@ -56,7 +56,7 @@ impl Explanation {
             .for_each(|said| untold.row([said.into()]));
         answer.derive_table(
             "untold",
-            "What the trace does not tell, a sentence each.",
+            "What the trace does not show, a sentence each.",
             untold,
         );
         let map = answer.spec.columns.iter_mut().find(|c| c.key == "map");
@@ -73,7 +73,7 @@ impl Explanation {
         table.derive(runnable_ns(), vcpus().map(|v| v.runnable().into()));
         let causes = [key("cause").of(Holds::Text), time().optional()];
         let doc = "Parts of `runnable_ns` by cause, and `parked_ns` as the cause `parked`; null \
-                   for causes that the trace could not tell.";
+                   for causes that the trace could not show.";
         let causes = parts("causes", causes).of(Holds::Rows).doc(doc);
         table.derive(causes, vcpus().map(|v| self.causes(v)));
         let ran = vcpus().map(|v| RanWhere::new(v.name, &v.residence, places).cells());
@@ -163,7 +163,7 @@ impl Explanation {
         let place = key("place").of(Holds::Text).doc("Where.");
         let others = waits.parts.iter().skip(1).cloned();
         let columns: Vec<Column> = [place].into_iter().chain(others).collect();
-        let doc = "The same, told apart further.";
+        let doc = "The parts of `total_ns`, split further.";
         let waits = parts("waits", columns).of(Holds::Rows).doc(doc);
         table.derive(waits, items().map(by_place));
         table
@@ -171,7 +171,7 @@ impl Explanation {
 }
 
 fn runnable_ns() -> Column {
-    let doc = "Time runnable and not running, behind whomever.";
+    let doc = "Time runnable and not running, behind all vcpus together.";
     sum("runnable_ns", "ns").of(Holds::Whole).doc(doc)
 }
 

@@ -33,6 +33,11 @@ impl Parts {
         }
     }
 
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = &(Part, u64)> {
         self.0.iter()

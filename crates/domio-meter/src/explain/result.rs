@@ -89,8 +89,10 @@ rows! {
         pub blocked: u64 = sum("blocked_ns", "ns");
         /// Time that it was offline after it had been put to sleep while it ran or was runnable,
         /// which credit and credit2 do to a vcpu whose cap is used up, and a toolstack that pauses
-        /// its domain. Xen records no difference.
+        /// its domain: Xen records no difference. And time that its own budget held it back.
         pub parked: u64 = sum("parked_ns", "ns");
+        /// Part of it: runnable, and its own budget was used up.
+        pub out_of_budget: u64 = sum("out_of_budget_ns", "ns");
         /// Other time that it was paused.
         pub paused: u64 = sum("paused_ns", "ns");
         /// Time of which records are missing or contradict each other.
@@ -103,7 +105,9 @@ rows! {
         pub idle_elsewhere: u64 = sum("idle_elsewhere_ns", "ns");
         /// Waits that began and ended within the trace.
         pub waits: u64 = count("waits");
-        /// The longest of them.
+        /// Part of them: those that began with a wake-up.
+        pub woken: u64 = count("woken_waits");
+        /// The longest of all.
         pub longest: u64 = max("longest_ns", "ns");
     }
 
@@ -156,17 +160,21 @@ impl VcpuWaits {
     /// Time that it lost: what it was runnable for, by cause, and parked time. The largest first.
     pub fn lost(&self) -> Vec<(Why, u64)> {
         let mut lost: Vec<(Why, u64)> = self.by_cause().into_iter().collect();
-        lost.push((Why::Parked, self.parked));
+        lost.push((Why::Parked, self.parked - self.out_of_budget));
+        lost.push((Why::Budget, self.out_of_budget));
         lost.retain(|(_, time)| *time > 0);
         lost.sort_by_key(|(why, time)| (u64::MAX - time, *why));
         lost
     }
 
     /// Whether it always computes: it wanted to run, or was parked, for at least nine tenths of
-    /// the time. Others block and are woken, and somebody feels how long they wait then.
+    /// the time, and most of its waits began while it ran. Others block and are woken, and somebody
+    /// feels how long they wait then; so with a vcpu that waits for all of the time because it
+    /// hardly gets to run when it is woken.
     pub fn always_computes(&self) -> bool {
         let wanted = self.running + self.runnable() + self.parked;
-        10 * u128::from(wanted) >= 9 * u128::from(self.seen)
+        let is_woken = self.woken > 1 && 2 * self.woken >= self.waits;
+        !is_woken && 10 * u128::from(wanted) >= 9 * u128::from(self.seen)
     }
 
     /// Time that it was runnable, by who ran.

@@ -132,14 +132,14 @@ impl WaitTells {
         let sentence = |text: &str| text.to_owned();
         let Some(policy) = self.policy else {
             return vec![sentence(
-                "The trace carries no records of the policy's own, so nothing is told of tickles, \
-                 boosts, credit, caps and the rate limit; record with `xentrace -e 0x0002f000`",
+                "The trace carries no records of the policy's own, so tickles, boosts, \
+                 credit, caps and the rate limit are unknown; record with `xentrace -e 0x0002f000`",
             )];
         };
         if !self.understands_policy() {
             return vec![format!(
-                "The private records are of {}, which tell nothing that is used here: nothing is \
-                 told of tickles, credit, caps and the rate limit",
+                "The private records are of {}, and none of them is used here: tickles, credit, \
+                 caps and the rate limit are unknown",
                 policy.name
             )];
         }
@@ -156,8 +156,7 @@ impl WaitTells {
         let missing = [
             (
                 could.boosts && !self.boosts,
-                "The trace carries no records of boosts, so that nothing is told of boosts or \
-                 credit",
+                "The trace carries no records of boosts, so that boosts and credit are unknown",
             ),
             (
                 could.tickles && !self.tickles,
@@ -166,13 +165,12 @@ impl WaitTells {
             ),
             (
                 could.limits && !self.limits,
-                "The trace carries no records of passes, as of a Xen before 4.9, so that nothing \
-                 is told of the rate limit",
+                "The trace carries no records of passes, as of a Xen before 4.9, so that the \
+                 rate limit is unknown",
             ),
             (
                 could.credits && !self.credits,
-                "The trace carries no records of credits, so that nothing is told of credit and \
-                 caps",
+                "The trace carries no records of credits, so that credit and caps are unknown",
             ),
         ];
         let missing = missing.into_iter().filter(|(missing, _)| *missing);
@@ -206,8 +204,8 @@ impl Explanation {
         if self.lost_records > 0 {
             let unknown = self.vcpus.iter().map(|v| v.unknown).max().unwrap_or(0);
             said.push(format!(
-                "{} records were lost. What a vcpu did meanwhile is unknown until a record tells \
-                 more: up to {:.3} s of a vcpu",
+                "{} records were lost. What a vcpu did meanwhile is unknown until the next \
+                 record: up to {:.3} s of a vcpu",
                 self.lost_records,
                 unknown as f64 / 1e9
             ));
@@ -230,13 +228,13 @@ impl Explanation {
         if !self.tells.slices {
             said.push(
                 "The trace carries no records of slices, so that a vcpu which was preempted is \
-                 not told from one whose slice was over"
+                 not distinguished from one whose slice was over"
                     .to_owned(),
             );
         }
         if self.pcpus.len() > 1 {
             said.push(
-                "A vcpu is taken to wait on the pcpu where it ran last. The trace does not tell \
+                "A vcpu is taken to wait on the pcpu where it ran last. The trace does not show \
                  which others it may use"
                     .to_owned(),
             );

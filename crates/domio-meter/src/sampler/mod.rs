@@ -16,6 +16,7 @@ use domio_core::{
 use domio_trace::{GoingOn, Ground, Over, StayPassed, TakenFor, Track, VCPUS_MAX};
 
 use crate::account::Window;
+use crate::budget::{self, Budget};
 use crate::moves::Move;
 use crate::work::Taken;
 use stays::Stays;
@@ -43,11 +44,11 @@ pub(crate) const GRANT_TRANSFER: u32 = 0x0010_f003;
 /// [`Sampler::finish`] for the last one.
 ///
 /// The first interval starts at the first record. What a vcpu did when follows from its records as
-/// [`Track`] has it; what a record tells of the time before its interval is in
-/// [`IntervalSample::mending`]. Unlike xenbaked, which closes a domain's
-/// books only when something happens to it, states count up to the edge of the interval; unlike
-/// XenMon's logs, a wake-up counts for its domain whichever pcpu recorded it.
-/// [`Baked`](crate::Baked) makes xenbaked's figures.
+/// [`Track`] has it; what a record reports the time before its interval is in
+/// [`IntervalSample::mending`]. Unlike xenbaked, which closes a domain's books only when something
+/// happens to it, states count up to the edge of the interval; unlike XenMon's logs, a wake-up
+/// counts for its domain whichever pcpu recorded it. [`Baked`](crate::Baked) makes xenbaked's
+/// figures.
 ///
 /// Memory is constant but for some 200 bytes a vcpu and a pcpu that it ran on within an interval.
 #[derive(Debug)]
@@ -61,7 +62,7 @@ pub struct Sampler {
     ground: Ground,
     going_on: GoingOn,
     stays: Stays,
-    /// Slices that were given on each pcpu and belong to whoever comes next, with his domain.
+    /// Slices that were given on each pcpu and belong to the vcpu that comes next, with his domain.
     given: Vec<Option<(DomainId, u32)>>,
     taken: Taken,
     tells: Tells,
@@ -81,6 +82,9 @@ struct Vcpu {
     home: PcpuId,
     /// Its figures there, in this interval.
     here: Figures,
+    budget: Budget,
+    /// What samples have of the time since its latest record.
+    told: Figures,
     /// Time that it executed so far.
     ran: u64,
 }
@@ -93,24 +97,39 @@ impl Vcpu {
             entered: 0,
             home: PcpuId(0),
             here: Figures::default(),
+            budget: Budget::default(),
+            told: Figures::default(),
             ran: 0,
         }
     }
 
     /// Adds what passes from `from` up to `to`, as far as is known by now.
     fn pass(&mut self, from: u64, to: u64) {
-        let length = to.saturating_sub(from.max(self.track.since()));
+        let from = from.max(self.track.since());
+        let length = to.saturating_sub(from);
+        let mut passed = Figures::default();
         match self.track.taken_for() {
             TakenFor::Unheard => {}
-            TakenFor::Unknown => self.here.unknown = self.here.unknown.saturating_add(length),
-            TakenFor::State(state) => self.here.add_time(state, length),
+            TakenFor::Unknown => passed.unknown = length,
+            TakenFor::State(state) => {
+                let held = match state {
+                    Runstate::Runnable => self.budget.take_until(from, to, since(0)),
+                    _ => 0,
+                };
+                passed.add_time((state, self.track.before()), length - held);
+                passed.parked += held;
+            }
         }
+        self.here.add(&passed);
+        self.told.add(&passed);
     }
 
-    /// Whether it is in a run queue. Idle vcpus are runnable, but wait for nothing.
+    /// Whether it is in a run queue, and its policy would let it run. Idle vcpus are runnable, but
+    /// wait for nothing.
     #[inline]
     fn waits(&self) -> bool {
-        self.track.taken_for() == TakenFor::State(Runstate::Runnable) && !self.name.is_idle()
+        let runnable = self.track.taken_for() == TakenFor::State(Runstate::Runnable);
+        runnable && !self.name.is_idle() && !self.budget.is_used_up()
     }
 }
 
@@ -262,7 +281,7 @@ impl Sampler {
         self.turned(slot, (at, pcpu), [old, new], &passed);
     }
 
-    /// The vcpu of `record` goes on, of which nothing else is known.
+    /// The vcpu of `record` continues, of which nothing else is known.
     #[cold]
     fn goes_on(&mut self, names: &Names, record: &Record) {
         let (at, pcpu) = (record.at.as_nanos(), record.pcpu);
@@ -287,7 +306,9 @@ impl Sampler {
             let unknown = passed.known.saturating_sub(passed.from.max(start));
             vcpu.here.unknown = vcpu.here.unknown.saturating_add(unknown);
         }
-        let length = passed.to.saturating_sub(passed.known.max(start));
+        let held = vcpu.budget.take(passed, since(start));
+        vcpu.told = Figures::default();
+        let length = passed.to.saturating_sub(passed.known.max(start)) - held;
         if passed.state == Runstate::Running {
             let ran = passed.to.saturating_sub(passed.known);
             vcpu.ran = vcpu.ran.saturating_add(ran);
@@ -295,15 +316,16 @@ impl Sampler {
                 move_to(vcpu, pcpu, &mut self.elsewhere);
             }
         }
-        vcpu.here.add_time(passed.state, length);
+        vcpu.here.add_time((passed.state, passed.after), length);
+        vcpu.here.parked = vcpu.here.parked.saturating_add(held);
     }
 
-    /// A record tells of the time before the interval, which begins at `start`, something else than
+    /// A record reports the time before the interval, which begins at `start`, something else than
     /// samples have.
     #[cold]
     fn mend(&mut self, slot: usize, pcpu: PcpuId, passed: &StayPassed, start: u64) {
         let vcpu = &self.vcpus[slot];
-        let (name, home) = (vcpu.name, vcpu.home);
+        let (name, home, told) = (vcpu.name, vcpu.home, vcpu.told);
         let part = |pcpu, add: &dyn Fn(&mut Figures)| {
             let mut figures = Figures::default();
             add(&mut figures);
@@ -314,12 +336,9 @@ impl Sampler {
             }
         };
         let to = passed.to.min(start);
-        let had = to - passed.from;
         let mending = self.elsewhere.mending();
-        match passed.taken_for {
-            TakenFor::Unheard => {}
-            TakenFor::Unknown => mending.less.push(part(home, &|f| f.unknown = had)),
-            TakenFor::State(state) => mending.less.push(part(home, &|f| f.add_time(state, had))),
+        if !told.is_empty() {
+            mending.less.push(part(home, &|f| *f = told));
         }
         let known = passed.known.min(to);
         let unknown = part(home, &|f| f.unknown = known - passed.from);
@@ -327,9 +346,10 @@ impl Sampler {
             Runstate::Running => pcpu,
             _ => home,
         };
-        let known = part(ran_on, &|f| f.add_time(passed.state, to - known));
-        let told = [unknown, known].into_iter();
-        mending.more.extend(told.filter(|p| !p.figures.is_empty()));
+        let state = (passed.state, passed.after);
+        let known = part(ran_on, &|f| f.add_time(state, to - known));
+        let more = [unknown, known].into_iter();
+        mending.more.extend(more.filter(|p| !p.figures.is_empty()));
     }
 
     /// The vcpu in `slot` went from `old` to `new`, when `passed` was over.
@@ -344,7 +364,8 @@ impl Sampler {
         let vcpu = &mut self.vcpus[slot];
         let is_mark = old == new;
         if new == Runstate::Running {
-            if passed.sure && old == Runstate::Runnable && !vcpu.name.is_idle() {
+            let waited = old == Runstate::Runnable && !vcpu.budget.is_used_up();
+            if passed.sure && waited && !vcpu.name.is_idle() {
                 let length = at.saturating_sub(vcpu.entered);
                 if length > self.elsewhere.longest() {
                     let behind = self.stays.most(pcpu, vcpu.entered, at);
@@ -387,8 +408,8 @@ impl Sampler {
         }
     }
 
-    /// Whoever comes to `pcpu` next has a slice, if he is of `domain`: before Xen 4.8 the record of
-    /// it names no vcpu.
+    /// The vcpu that comes to `pcpu` next has a slice, if he is of `domain`: before Xen 4.8 the
+    /// record of it names no vcpu.
     fn give(&mut self, pcpu: PcpuId, domain: DomainId, slice: u32) {
         let index = pcpu.index();
         if self.given.len() <= index {
@@ -397,7 +418,7 @@ impl Sampler {
         self.given[index] = (slice != u32::MAX).then_some((domain, slice));
     }
 
-    /// A run that only went on on the record's pcpu is over: since now, or since an unknown time
+    /// A run that only continued on the record's pcpu is over: since now, or since an unknown time
     /// before.
     #[cold]
     fn displace(&mut self, record: &Record, over: Over) {
@@ -425,6 +446,7 @@ impl Sampler {
             let track = &mut self.vcpus[slot].track;
             let passed = track.lose(record.at.as_nanos(), record.pcpu);
             self.passed(slot, passed);
+            self.vcpus[slot].budget.forget();
         }
     }
 
@@ -478,11 +500,7 @@ impl Sampler {
             self.passed(slot, passed);
             ran = self.vcpus[slot].ran;
         }
-        let whole = Window {
-            from: 0,
-            to: u64::MAX,
-        };
-        let taken = self.taken.take(record, ran, whole);
+        let taken = self.taken.take(record, ran, since(0));
         if let Some(((owner, ns), driver)) = taken.zip(names.vcpu(record.actor)) {
             self.tells.work = true;
             self.elsewhere
@@ -490,7 +508,7 @@ impl Sampler {
         }
     }
 
-    /// Takes a record that tells of no runstate.
+    /// Takes a record that reports no runstate.
     fn note(&mut self, names: &Names, record: &Record) {
         match record.kind() {
             Some(Kind::InfNext) => {
@@ -506,9 +524,33 @@ impl Sampler {
                     self.has_page(DomainId(record.words[1] as u16), record.pcpu);
                 }
             }
-            None => self.moved(names, record),
+            None => {
+                let declared = names.declared(record);
+                if let Some(used_up) = declared.and_then(|d| budget::used_up(d, record)) {
+                    self.budget(record, used_up);
+                }
+                self.moved(names, record);
+            }
         }
     }
+
+    /// The own budget of the record's vcpu is used up, or is not.
+    fn budget(&mut self, record: &Record, used_up: bool) {
+        let (at, window) = (record.at.as_nanos(), since(self.start.unwrap_or(0)));
+        let Some(vcpu) = self.known(record.actor) else {
+            return;
+        };
+        let filled = vcpu.budget.says(at, used_up, &vcpu.track, window) && !used_up;
+        if filled && vcpu.track.state() == Runstate::Runnable {
+            // It waits for a pcpu from now on.
+            vcpu.entered = at;
+        }
+    }
+}
+
+/// All time from `from` on.
+const fn since(from: u64) -> Window {
+    Window { from, to: u64::MAX }
 }
 
 /// `vcpu` runs on another pcpu than before. What it has so far in this interval is for its old one.

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use domio_core::{DomainId, Instant, PcpuId, Runstate, VcpuName};
 
+use crate::account::could_run;
+
 /// Sums of one stretch of time; times in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Figures {
@@ -12,12 +14,15 @@ pub struct Figures {
     /// Sum of the time slices that the policy gave when it put a vcpu on a pcpu; slices without a
     /// limit do not count.
     pub allocated: u64,
-    /// Runnable without a pcpu.
+    /// Runnable without a pcpu, and not held back by its own budget.
     pub waited: u64,
     /// Blocked.
     pub blocked: u64,
-    /// Paused or parked.
-    pub offline: u64,
+    /// Put to sleep while it ran or was runnable, by its cap or by a pause, or held back by its own
+    /// budget, which was used up.
+    pub parked: u64,
+    /// Other time that it was offline: paused while it was blocked, or not brought up.
+    pub paused: u64,
     /// In a state that is not known: records are missing.
     pub unknown: u64,
     /// Times that a vcpu was put on a pcpu.
@@ -25,19 +30,20 @@ pub struct Figures {
     /// Times that a vcpu went from blocked to runnable.
     pub wakeups: u64,
     /// Packets that netback took from the vcpu's domain or handed to it, and pages that the domain
-    /// had mapped or transferred by grant, whichever the trace tells of ([`Tells`]).
+    /// had mapped or transferred by grant, whichever the trace reports ([`Tells`]).
     pub io: u64,
 }
 
 impl Figures {
-    /// Adds `length` to the time in `state`.
+    /// Adds `length` to the time in `state`, which came after the state `after`.
     #[inline]
-    pub(crate) fn add_time(&mut self, state: Runstate, length: u64) {
+    pub(crate) fn add_time(&mut self, (state, after): (Runstate, Runstate), length: u64) {
         let sum = match state {
             Runstate::Running => &mut self.gotten,
             Runstate::Runnable => &mut self.waited,
             Runstate::Blocked => &mut self.blocked,
-            Runstate::Offline => &mut self.offline,
+            Runstate::Offline if could_run(after) => &mut self.parked,
+            Runstate::Offline => &mut self.paused,
         };
         *sum = sum.saturating_add(length);
     }
@@ -50,7 +56,8 @@ impl Figures {
             (&mut self.allocated, other.allocated),
             (&mut self.waited, other.waited),
             (&mut self.blocked, other.blocked),
-            (&mut self.offline, other.offline),
+            (&mut self.parked, other.parked),
+            (&mut self.paused, other.paused),
             (&mut self.unknown, other.unknown),
             (&mut self.executions, other.executions),
             (&mut self.wakeups, other.wakeups),
@@ -66,7 +73,8 @@ impl Figures {
             (&mut self.gotten, other.gotten),
             (&mut self.waited, other.waited),
             (&mut self.blocked, other.blocked),
-            (&mut self.offline, other.offline),
+            (&mut self.parked, other.parked),
+            (&mut self.paused, other.paused),
             (&mut self.unknown, other.unknown),
         ] {
             *sum = sum.saturating_sub(part);
@@ -121,7 +129,7 @@ pub struct GuestTraffic {
 /// A stay of a vcpu in a run queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct QueueWait {
-    /// Who waited.
+    /// The vcpu that waited.
     pub vcpu: VcpuName,
     /// The pcpu that it got in the end, or ran on last.
     pub pcpu: PcpuId,
@@ -129,14 +137,14 @@ pub struct QueueWait {
     pub since: Instant,
     /// How long, up to the end of the wait or of the interval, in nanoseconds.
     pub length: u64,
-    /// Whether it goes on at the end of the interval.
+    /// Whether it continues at the end of the interval.
     pub goes_on: bool,
-    /// Who ran on that pcpu for most of the time, and for how much of it, in nanoseconds; the idle
-    /// vcpu if nobody did. `None` where nothing is known.
+    /// The vcpu that ran on that pcpu for most of the time, and for how much of it, in nanoseconds;
+    /// the idle vcpu if nobody did. `None` where nothing is known.
     pub behind: Option<(VcpuName, u64)>,
 }
 
-/// What a trace has told of so far besides runstates.
+/// What a trace has reported so far in addition to runstates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Tells {
     /// Of packets at netback.
@@ -148,7 +156,7 @@ pub struct Tells {
 }
 
 impl Tells {
-    /// What one of the two has told of.
+    /// What one of the two has reported.
     pub fn or(self, other: Tells) -> Tells {
         Tells {
             packets: self.packets || other.packets,
@@ -158,7 +166,7 @@ impl Tells {
     }
 }
 
-/// What an interval tells of the time before it: what a vcpu did before its first record, or while
+/// What an interval reports the time before it: what a vcpu did before its first record, or while
 /// records were missing, is known from the old state of its next record.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Mending {
@@ -183,11 +191,11 @@ pub struct IntervalSample {
     pub parts: Vec<Part>,
     /// By driver domain and guest.
     pub traffic: Vec<GuestTraffic>,
-    /// The longest wait that ended in the interval or goes on at its end.
+    /// The longest wait that ended in the interval or continues at its end.
     pub longest_wait: Option<QueueWait>,
     /// What became known of the time before the interval. [`Totals::mend`] adds it to sums.
     pub mending: Mending,
-    /// What the trace has told of up to the end of the interval.
+    /// What the trace has reported up to the end of the interval.
     pub tells: Tells,
     /// Time that the figures of a pcpu are of, where that is not the length of the interval:
     /// xenbaked's samples end when they like.
@@ -280,7 +288,7 @@ impl Totals {
         totals.sample()
     }
 
-    /// The sums of all samples of a trace, `samples`, with all that was told of each later on.
+    /// The sums of all samples of a trace, `samples`, with all that was notified of each later on.
     pub fn of_trace<'a>(samples: impl IntoIterator<Item = &'a IntervalSample>) -> IntervalSample {
         let mut totals = Totals::default();
         for sample in samples {
@@ -290,7 +298,7 @@ impl Totals {
         totals.sample()
     }
 
-    /// Mends the sums by what `sample` tells of the time before, all of which is in them.
+    /// Mends the sums by what `sample` reports the time before, all of which is in them.
     pub fn mend(&mut self, sample: &IntervalSample) {
         for part in &sample.mending.less {
             let sums = self.parts.entry((part.vcpu, part.pcpu)).or_default();

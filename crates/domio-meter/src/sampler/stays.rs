@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use domio_core::{PcpuId, VcpuName};
 
-/// Most stays of a pcpu that are remembered. What a longer wait was behind is told of the latest
-/// part of it.
+/// Most stays of a pcpu that are remembered. What a longer wait was behind is notified of the
+/// latest part of it.
 const STAYS_MAX: usize = 512;
 
 /// The latest stays on each pcpu, oldest first.

@@ -3,6 +3,7 @@
 
 use crate::cast::fed;
 use crate::common::{Random, host};
+use domio_core::class::{Class, Declared, Field, Says, Unit};
 use domio_core::{ActorId, Duration, Instant, Kind, Names, PcpuId, Record, Runstate, VcpuName};
 use domio_meter::{Explainer, Figures, MapWindow, Meter, Sampler, Summary, Totals, TraceChecker};
 use proptest::prelude::*;
@@ -41,6 +42,35 @@ fn cut(records: &[Record], pcpus: u16, seed: u64) -> Vec<Record> {
     kept
 }
 
+/// A policy that says of vcpus' own budgets what is left, and when they are filled up.
+static RESERVES: Class = Class::new(
+    "reserves",
+    &[
+        Declared::new(1, "burned", &[Field::long("left", 0, Unit::Nanoseconds)])
+            .says(Says::Budget { left: 0 }),
+        Declared::new(2, "filled", &[]).says(Says::Filled),
+    ],
+);
+
+/// `records` with budgets of vcpus that are used up and filled up at any time.
+fn with_budgets(names: &mut Names, records: Vec<Record>, seed: u64) -> Vec<Record> {
+    let class = names.add_class(&RESERVES);
+    let mut random = Random::new(seed);
+    let actors = names.actors().len() as u64;
+    let mut all = Vec::with_capacity(2 * records.len());
+    for record in records {
+        all.push(record);
+        if random.below(3) == 0 {
+            let number = 1 + random.below(2) as u8;
+            let left = [0, random.below(2) as u32 * u32::MAX, 0, 0];
+            let actor = ActorId(random.below(actors) as u32);
+            let what = (class, number);
+            all.push(Record::of(record.at, record.pcpu, what, actor, left));
+        }
+    }
+    all
+}
+
 fn by_meter(summary: &Summary) -> BTreeMap<VcpuName, Times> {
     let vcpus = summary.domains.iter().flat_map(|d| &d.vcpus);
     let times = vcpus.map(|v| {
@@ -70,7 +100,13 @@ fn by_sampler(names: &Names, records: &[Record], interval: u64) -> BTreeMap<Vcpu
         sums.entry(part.vcpu).or_default().add(&part.figures);
     }
     let times = sums.into_iter().map(|(vcpu, f)| {
-        let times = [f.gotten, f.waited, f.blocked, f.offline, f.unknown];
+        let times = [
+            f.gotten,
+            f.waited,
+            f.blocked,
+            f.parked + f.paused,
+            f.unknown,
+        ];
         (vcpu, times)
     });
     times.collect()
@@ -114,8 +150,9 @@ proptest! {
         pcpus in 1..5u16,
         interval in 1_000_000..400_000_000u64,
     ) {
-        let (names, records) = host(seed, pcpus, 3 * pcpus, 300);
+        let (mut names, records) = host(seed, pcpus, 3 * pcpus, 300);
         let records = cut(&records, pcpus, how);
+        let records = with_budgets(&mut names, records, seed ^ how);
         let summary = fed(Meter::new(), &names, &records).finish();
         let metered = by_meter(&summary);
         prop_assert_eq!(&by_sampler(&names, &records, interval), &metered);

@@ -122,7 +122,8 @@ proptest! {
             prop_assert_eq!(sum(|x| x.gotten), d.total.running);
             prop_assert_eq!(sum(|x| x.waited), d.total.runnable);
             prop_assert_eq!(sum(|x| x.blocked), d.total.blocked);
-            prop_assert_eq!(sum(|x| x.offline), d.total.offline);
+            prop_assert_eq!(sum(|x| x.parked), d.total.parked);
+            prop_assert_eq!(sum(|x| x.parked + x.paused), d.total.offline);
             prop_assert_eq!(sum(|x| x.executions), d.total.executions);
             prop_assert_eq!(sum(|x| x.wakeups), d.total.wakeups);
             for v in &d.vcpus {

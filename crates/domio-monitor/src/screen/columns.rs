@@ -51,7 +51,7 @@ pub static COLUMNS: [Column; 13] = [
     short("gotten%", false, |f, time| percent(f.gotten, time)),
     short("waited%", false, |f, time| percent(f.waited, time)),
     short("blockd%", false, |f, time| percent(f.blocked, time)),
-    short(PARKED, false, |f, time| percent(f.offline, time)),
+    short(PARKED, false, |f, time| percent(f.parked, time)),
     short(EXECUTIONS, false, |f, time| a_second(f.executions, time)),
     short("io/s", false, |f, time| a_second(f.io, time)),
     short("got/ex", true, |f, _| each(f.gotten, f.executions)),

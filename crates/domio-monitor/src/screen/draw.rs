@@ -58,7 +58,7 @@ pub fn draw(frame: &mut Frame<'_>, screen: &Screen) {
         None => {
             let told = match (&screen.note, screen.ended) {
                 (Some(note), _) => note.clone(),
-                (None, true) => "the trace is over, and tells of no runstate".to_owned(),
+                (None, true) => "the trace is over, and has no runstates".to_owned(),
                 (None, false) => "waiting for the first sample".to_owned(),
             };
             let told = Paragraph::new(told).wrap(ratatui::widgets::Wrap { trim: true });
@@ -167,7 +167,7 @@ fn columns(width: u16, parked: bool) -> Vec<(usize, &'static Column)> {
 fn draw_table(frame: &mut Frame<'_>, screen: &Screen, windows: &Windows<'_>, area: Rect) {
     let parked = |sample: &IntervalSample| {
         let mut domains = sample.domains.iter();
-        domains.any(|domain| domain.figures.offline > 0)
+        domains.any(|domain| domain.figures.parked > 0)
     };
     let parked = parked(windows.short) || parked(windows.long);
     let columns = columns(area.width, parked);

@@ -41,7 +41,7 @@ pub const KEYS: [(&str, &str); 14] = [
     ("c", "the host, or one pcpu after the other"),
     ("n p", "next, previous pcpu"),
     ("h ?", "show or hide this"),
-    ("space", "stand still, or go on"),
+    ("space", "pause, or continue"),
     ("left right", "one sample back, forth"),
     ("PgUp PgDn", "ten samples back, forth"),
     ("Home End", "the oldest sample that is kept, the latest"),

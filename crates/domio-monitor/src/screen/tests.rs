@@ -128,8 +128,8 @@ fn a_column_of_parked_time_is_there_where_a_vcpu_was_parked() {
         assert!(!shown(&screen, width, 24).0.contains("parked%"));
     }
     let mut parked = moment(150);
-    parked.short.parts[0].figures.offline = 70 * MS;
-    parked.short.domains[0].figures.offline = 70 * MS;
+    parked.short.parts[0].figures.parked = 70 * MS;
+    parked.short.domains[0].figures.parked = 70 * MS;
     screen.push(parked);
     for (width, room) in [(80, false), (120, false), (140, true)] {
         let (text, _) = shown(&screen, width, 24);
@@ -232,9 +232,9 @@ fn vcpus_and_help_come_and_go() {
     assert!(text(&screen).contains(">web") && text(&screen).contains("vcpu 1"));
     press(&mut screen, &[Action::Open, Action::Help]);
     assert!(!text(&screen).contains("vcpu 1"));
-    assert!(text(&screen).contains("stand still, or go on"));
+    assert!(text(&screen).contains("pause, or continue"));
     press(&mut screen, &[Action::Close]);
-    assert!(!text(&screen).contains("stand still, or go on"));
+    assert!(!text(&screen).contains("pause, or continue"));
     assert!(!screen.act(Action::Quit));
 }
 
@@ -262,6 +262,6 @@ fn without_samples_and_without_packets_it_says_so() {
     untold.short.traffic.clear();
     empty.push(untold);
     let shown = text(&empty);
-    assert!(shown.contains("tells of no packets"), "{shown}");
+    assert!(shown.contains("the trace has no packets"), "{shown}");
     assert!(!shown.contains("by packets"), "{shown}");
 }

@@ -2,9 +2,9 @@
 //! to the card or onward (Zeng 2015, IV.B).
 //!
 //! A packet is at hand from the interrupt of the card, or of the guest that sends it, until the
-//! guest that gets it is told, or the card has it. Packets that cannot go on, since their guest has
-//! posted no buffer or has used up its rate, are not. The kernel counts after each piece of work of
-//! its network, and makes a hypercall where the hypervisor has to know.
+//! guest that gets it is told, or the card has it. Packets that cannot continue, since their guest
+//! has posted no buffer or has used up its rate, are not. The kernel counts after each piece of
+//! work of its network, and makes a hypercall where the hypervisor has to know.
 
 use alloc::vec;
 use alloc::vec::Vec;

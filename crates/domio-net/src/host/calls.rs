@@ -18,7 +18,7 @@ fn run(time: Duration) -> Answer {
 }
 
 impl Guest {
-    /// A process makes a call on the socket at `place`, or goes on with it.
+    /// A process makes a call on the socket at `place`, or continues with it.
     pub fn socket_call(
         &mut self,
         place: u16,
@@ -90,7 +90,7 @@ impl Guest {
         bytes
     }
 
-    /// Goes on with a write of `bytes`: as much as there is room for, and then it waits for more.
+    /// Continues with a write of `bytes`: as much as there is room for, and then it waits for more.
     fn write(&mut self, place: u16, bytes: u64, by: Pid, costs: &NetCosts) -> Answer {
         let socket = &mut self.stack.sockets[usize::from(place)];
         let left = bytes - socket.written;
@@ -163,8 +163,8 @@ impl Guest {
         }
     }
 
-    /// A process makes a call on the connection in `place` of a web server, or goes on with it. The
-    /// other end is `client`'s.
+    /// A process makes a call on the connection in `place` of a web server, or continues with it.
+    /// The other end is `client`'s.
     pub fn web_call(
         &mut self,
         (server, place): (usize, u16),

@@ -227,7 +227,7 @@ impl Card {
         costs.nic_reap * u64::from(n)
     }
 
-    /// `n` packets of `queue` have left: their pages are free, and those that wait go on.
+    /// `n` packets of `queue` have left: their pages are free, and those that wait continue.
     pub fn reap(
         &mut self,
         (number, n): (u16, u16),

@@ -29,8 +29,8 @@ pub struct NetworkConfig {
     /// The line behind it, each way.
     pub link: LinkConfig,
     /// Least time between two interrupts of the remote host's card: packets that come meanwhile
-    /// wait for the next. Zero for a host that hears of each packet at once. Linux's e1000 of 2006
-    /// has 125 us ([`NicConfig::E1000`]).
+    /// wait for the next. Zero for a host that hears of each packet immediately. Linux's e1000 of
+    /// 2006 has 125 us ([`NicConfig::E1000`]).
     pub remote_gap: Duration,
     /// What the remote host takes at most from an interrupt of its card until it has the packets:
     /// drawn for each interrupt, evenly distributed from zero on.
@@ -388,7 +388,7 @@ pub struct StreamConfig {
 }
 
 impl StreamConfig {
-    /// What `iperf` 2 and `ttcp` pass to a call, unless told otherwise: 8 KiB.
+    /// What `iperf` 2 and `ttcp` pass to a call, by default: 8 KiB.
     pub const PIECE: u32 = 8 * 1024;
 
     /// Linux 2.6.18 at both ends, and a program that calls as [those](Self::PIECE).

@@ -31,7 +31,7 @@ pub struct NetCosts {
     pub bridge: Duration,
     /// Netback: `netif_be_start_xmit`, a packet for a guest.
     pub back_queue: Duration,
-    /// Netback: its part of the rx tasklet, besides the grant operations.
+    /// Netback: its part of the rx tasklet, in addition to the grant operations.
     pub back_rx: Duration,
     /// Netback: flushing the TLB for a batch of pages that are transferred.
     pub back_flush: Duration,
@@ -39,9 +39,9 @@ pub struct NetCosts {
     pub back_pages: Duration,
     /// Netback: the interrupt from a guest.
     pub back_irq: Duration,
-    /// Netback: its part of the tx tasklet, besides the grant operations.
+    /// Netback: its part of the tx tasklet, in addition to the grant operations.
     pub back_tx: Duration,
-    /// Netback: answering a request whose packet was sent, besides the grant operations.
+    /// Netback: answering a request whose packet was sent, in addition to the grant operations.
     pub back_answer: Duration,
     /// Netback: taking a packet from a guest's ring, answering the request and dropping the packet.
     pub back_drop: Duration,

@@ -56,7 +56,8 @@ impl Buffers {
     }
 }
 
-/// What a vcpu of a driver domain has besides netback: what waits to be polled, and how far it is.
+/// What a vcpu of a driver domain has in addition to netback: what waits to be polled, and how far
+/// it is.
 pub(super) struct Driver {
     pub softnet: Softnet,
     quota: u32,

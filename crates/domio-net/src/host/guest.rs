@@ -165,7 +165,7 @@ impl Guest {
         self.softirq_goes_on(vcpu, next)
     }
 
-    /// The softirq on `vcpu` goes on with a piece of work, or is done.
+    /// The softirq on `vcpu` continues with a piece of work, or is done.
     fn softirq_goes_on(&mut self, vcpu: u16, next: Option<Next>) -> Progress {
         match next {
             Some((piece, time, owner)) => {

@@ -22,7 +22,7 @@
 //! |---|---|
 //! | [`mod@self`] | the model on the bus: what it is called for |
 //! | `build` | the model of a configuration; the processes that its flows need |
-//! | `at_hand` | what driver domains have yet to pass on, and owe for telling the hypervisor |
+//! | `at_hand` | what driver domains have yet to pass on, and owe for notifying the hypervisor |
 //! | `books` | where all packets are; statistics |
 //! | `outside` | the remote host |
 //! | `web_client` | its web clients |
@@ -282,7 +282,7 @@ impl Network {
         self.owed.added(driver, progress)
     }
 
-    /// Backend `back` takes packets to guests, or goes on with that.
+    /// Backend `back` takes packets to guests, or continues.
     fn back_rx(&mut self, back: u16, kernel: &mut KernelIo<'_, '_>) -> Progress {
         let (site, driver) = self.of_back[usize::from(back)];
         let to = &mut self.backs[usize::from(back)].rx;
@@ -290,7 +290,7 @@ impl Network {
         self.tell_at_hand(driver, progress, kernel)
     }
 
-    /// A poll of the guest of interface `vif` begins or goes on: a packet that is for somebody
+    /// A poll of the guest of interface `vif` begins or continues: a packet that is for somebody
     /// behind the guest goes to its bridge.
     fn front_rx(&mut self, vif: u16, kernel: &mut KernelIo<'_, '_>) -> Progress {
         let guest = &mut self.guests[usize::from(vif)];
@@ -305,7 +305,7 @@ impl Network {
         guest.front_rx(site, v, kernel)
     }
 
-    /// A process makes a call on `file`, or goes on with it.
+    /// A process makes a call on `file`, or continues with it.
     fn file_call(
         &mut self,
         file: File,
@@ -339,7 +339,7 @@ impl Network {
         }
     }
 
-    /// A process makes a call on the connection in `place` of workload `web`, or goes on with it.
+    /// A process makes a call on the connection in `place` of workload `web`, or continues with it.
     fn web_call(
         &mut self,
         (web, place): (u16, u16),

@@ -175,7 +175,7 @@ impl Netfront {
         &mut self.soft[vcpu]
     }
 
-    /// Whether another vcpu than this one takes packets to the ring: it goes on with those that
+    /// Whether another vcpu than this one takes packets to the ring: it continues with those that
     /// come meanwhile.
     fn is_sent_by_another(&self, vcpu: u16) -> bool {
         self.sending.is_some_and(|(sender, _)| sender != vcpu)
@@ -236,7 +236,7 @@ impl Netfront {
     }
 
     /// Polls until one finds the ring empty or the budget is spent: the next piece of work, and its
-    /// time. `taker` tells who takes a packet.
+    /// time. `taker` says who takes a packet.
     pub fn poll(
         &mut self,
         vif: &mut Vif,
@@ -344,8 +344,8 @@ impl Netfront {
             vif.put_sent(packet);
         }
         self.tell |= vif.tx.push_requests();
-        // It reaps whenever it has sent (`network_start_xmit`), so that netback seldom has to tell
-        // a guest that goes on sending.
+        // It reaps whenever it has sent (`network_start_xmit`), so that netback seldom has to
+        // notify a guest that continues sending.
         reap(vif, vif.tx.responses());
     }
 
@@ -451,8 +451,8 @@ impl Netfront {
     }
 }
 
-/// Takes `answered` of the answers to what was sent, and wants to be told of the next when half of
-/// what is under way is answered (`network_tx_buf_gc`).
+/// Takes `answered` of the answers to what was sent, and wants to be notified of the next when half
+/// of what is under way is answered (`network_tx_buf_gc`).
 fn reap(vif: &mut Vif, answered: u32) {
     for _ in 0..answered {
         vif.tx.take_response();

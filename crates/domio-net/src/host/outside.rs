@@ -25,9 +25,9 @@ pub(super) struct Outside {
     pub flows: Vec<Ends>,
     /// Clients of web servers, by number of the workload.
     pub webs: Vec<WebClient>,
-    /// Its kernel joins packets of a stream that one interrupt tells of (GRO).
+    /// Its kernel joins packets of a stream that one interrupt reports (GRO).
     joins: bool,
-    /// What the interrupt that it handles tells of.
+    /// What the interrupt that it handles reports.
     arrived: Vec<Packet>,
     /// Packets that were joined to one before.
     joined: u64,
@@ -55,7 +55,7 @@ impl Outside {
         }
     }
 
-    /// Its kernel joins packets of a stream that one interrupt tells of, if `joins`.
+    /// Its kernel joins packets of a stream that one interrupt reports, if `joins`.
     #[must_use]
     pub fn joins(self, joins: bool) -> Self {
         Outside { joins, ..self }
@@ -77,7 +77,7 @@ impl Outside {
         }
     }
 
-    /// The remote host handles its card's interrupt: it reacts at once to all packets that have
+    /// The remote host handles its card's interrupt: it reacts immediately to all packets that have
     /// come.
     pub fn arrive(&mut self, line: &mut Line, io: &mut Io<'_>) {
         let now = io.now;

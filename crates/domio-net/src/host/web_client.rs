@@ -1,4 +1,4 @@
-//! Web clients of the remote host: how they act on the line, and what they tell.
+//! Web clients of the remote host: how they act on the line, and what they say.
 
 use domio_core::Instant;
 use domio_sim::TimerId;

@@ -108,7 +108,7 @@ impl WebServer {
         &mut self.steps[place]
     }
 
-    /// A process makes a call on the socket that listens, or goes on with it.
+    /// A process makes a call on the socket that listens, or continues with it.
     pub fn web_accept(&mut self, what: What, by: Pid, costs: &NetCosts) -> Answer {
         if what != What::Accept {
             return Answer::Return(0);
@@ -127,7 +127,7 @@ impl WebServer {
     }
 
     /// A process begins a call on the connection in `place`, whose other end is `client`'s: the
-    /// first step and its time, or an answer at once.
+    /// first step and its time, or an answer immediately.
     pub fn begin(
         &mut self,
         place: u16,

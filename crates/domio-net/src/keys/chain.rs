@@ -106,7 +106,7 @@ pub(super) fn uplink(
     Some(Some(asked))
 }
 
-/// Tells of keys that do nothing where packets leave by a vif.
+/// Reports keys that do nothing where packets leave by a vif.
 fn useless(
     cx: &mut dyn Checker,
     keys: &NetworkTable,
@@ -131,7 +131,7 @@ fn useless(
     cx.note(notice);
 }
 
-/// Tells of driver domains that are behind each other in a circle; whether there are any.
+/// Reports driver domains that are behind each other in a circle; whether there are any.
 pub(super) fn circle(cx: &mut dyn Checker, parts: &[Part]) -> bool {
     let outward = |index: usize| parts.iter().find(|p| p.index == index)?.uplink;
     let in_circle = |part: &&Part| {

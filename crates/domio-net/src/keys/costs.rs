@@ -17,9 +17,9 @@ domio_core::times!(NETWORK_COSTS, network_costs, all_of_network, NetCosts, "[net
     nic_reap: nic_reap, "Driver domain: freeing a packet that was sent.";
     bridge: bridge, "Driver domain: through the bridge.";
     back_queue: back_queue, "Netback: a packet for a guest.";
-    back_rx: back_rx, "Netback: its part of the rx tasklet, besides grant operations.";
+    back_rx: back_rx, "Netback: its part of the rx tasklet, without grant operations.";
     back_irq: back_irq, "Netback: the interrupt from a guest.";
-    back_tx: back_tx, "Netback: its part of the tx tasklet, besides grant operations.";
+    back_tx: back_tx, "Netback: its part of the tx tasklet, without grant operations.";
     back_flush: back_flush, "Netback: flushing the TLB for a batch of pages that are transferred.";
     back_pages: back_pages, "Netback: getting 64 new pages from Xen, where pages are transferred.";
     back_answer: back_answer, "Netback: answering a request whose packet was sent.";
@@ -115,9 +115,9 @@ static GRO: [WordOf<bool>; 2] = [
     WordOf::new(
         "on",
         true,
-        "They are joined to one frame of up to 64 KiB, which goes on as one packet.",
+        "They are joined to one frame of up to 64 KiB, which is one packet from there on.",
     ),
-    WordOf::new("off", false, "Each goes on alone."),
+    WordOf::new("off", false, "Each stays a separate packet."),
 ];
 
 const THE_CARDS: Need = Need::Optional("the card's");
@@ -129,24 +129,24 @@ const fn count(min: i64) -> Typed<u16> {
 keys! {
     struct Card {
         queues: u16 = int(1, NicConfig::QUEUES_MAX as i64), THE_CARDS,
-            "Queues, each with rings and interrupts as told here, in turn on the vcpus of the \
+            "Queues, each with rings and interrupts by these keys, in turn on the vcpus of the \
              driver domain. A connection's packets come by one queue; a vcpu sends by its own.";
         rx_ring: u16 = count(1), THE_CARDS, "Descriptors for packets to receive.";
         tx_ring: u16 = count(1), THE_CARDS, "Descriptors for packets to send.";
         rx_delay: Duration = time("us", 0), THE_CARDS,
             "How old the first received packet gets before it asks for an interrupt.";
         rx_packets: u16 = count(0), THE_CARDS,
-            "How many received packets ask at once; 0 for any number.";
-        tx_delay: Duration = time("us", 0), THE_CARDS, "The same of sent packets.";
-        tx_packets: u16 = count(0), THE_CARDS, "The same of sent packets.";
+            "How many received packets ask for an interrupt immediately; 0 for any number.";
+        tx_delay: Duration = time("us", 0), THE_CARDS, "Like `rx_delay`, for sent packets.";
+        tx_packets: u16 = count(0), THE_CARDS, "Like `rx_packets`, for sent packets.";
         gap: Duration = time("us", 0), THE_CARDS, "Least time between two interrupts.";
         flow_control: bool = word(&FLOW_CONTROL), THE_CARDS,
-            "What becomes of packets that find no buffer.";
+            "What happens to packets that find no buffer.";
         tso: bool = word(&TSO), THE_CARDS,
             "How TCP of the guests hands data down (`ethtool -K`).";
         gro: bool = word(&GRO), THE_CARDS,
             "What the driver domain does with packets of a stream that have come together, and the \
-             remote host with those that one interrupt tells of (`remote_gap`).";
+             remote host with the packets of one interrupt (`remote_gap`).";
     }
 }
 

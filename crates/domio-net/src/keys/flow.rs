@@ -82,20 +82,20 @@ pub(super) fn flow(
     good.then_some(flow)
 }
 
-/// Tells of a process of a flow that is to live on every vcpu; whether it is on one.
+/// Reports a process of a flow that is to live on every vcpu; whether it is on one.
 fn one_vcpu(cx: &mut dyn Checker, table: &dyn KeyTable, word: &str, place: &Placing<'_>) -> bool {
     let all = place.vcpu.given && place.vcpu.get() == Some(None);
     if all {
         cx.tell(table.wrong(Code::Conflict, place.vcpu, "all").says(
             format!("a `{word}` has one process, on one vcpu"),
             "the index of a vcpu",
-            "for several at once give each a [[domain.task]] of its own",
+            "for several processes give each a separate [[domain.task]]",
         ));
     }
     !all
 }
 
-/// Tells of a key that means something for tasks alone; whether it is not there.
+/// Reports a key that means something for tasks alone; whether it is not there.
 fn no_task_key<T>(cx: &mut dyn Checker, table: &dyn KeyTable, word: &str, slot: &Slot<T>) -> bool {
     if !slot.given {
         return true;

@@ -33,9 +33,9 @@ const LINE_RATE_MAX: u64 = 400_000_000_000;
 pub static NETWORK: KeySection = KeySection::plain(
     "[network]",
     "The card in the driver domain, the line behind it, and how drivers on both sides of Xen work. \
-     A host has a network when a domain has a vif; without this table it is the default one. \
-     Several are `[[network]]` tables, each with a card, a line, a remote host and a driver domain \
-     of its own, or behind another one (`uplink`). What the work costs is the hardware profile's.",
+     A host has a network when a domain has a vif; by default the network has the values below. \
+      Several are `[[network]]` tables, each with a card, a line, a remote host and a driver \
+      domain, or behind another network (`uplink`). What the work costs is the hardware profile's.",
     NetworkKeys::KEYS,
 );
 
@@ -54,7 +54,7 @@ static NICS: [WordOf<NicConfig>; 6] = [
     WordOf::new(
         "tg3-untagged",
         NicConfig::TG3_UNTAGGED,
-        "The same with the chip 5700 or 5788: 50 us after the first packet or after 5 packets.",
+        "Broadcom's with the chip 5700 or 5788: 50 us after the first packet or after 5 packets.",
     ),
     WordOf::new(
         "e1000",
@@ -112,7 +112,7 @@ static SCANS: [WordOf<ScanForm>; 4] = [
     WordOf::new(
         "resume-mainline",
         ScanForm::ResumeMainline,
-        "The same in mainline Linux.",
+        "Like `resume`, in mainline Linux.",
     ),
 ];
 
@@ -197,16 +197,16 @@ keys! {
         card: Nested = nested(&NETWORK_CARD), Need::Optional("what `nic` says"),
             "How the card is set up.";
         costs: Nested = nested(&NETWORK_COSTS), Need::Optional("the profile's"),
-            "What the work on packets costs.";
+            "Costs of the work on packets.";
         writers: Nested = nested(&NETWORK_WRITERS), Need::Optional("the profile's"),
-            "What the remote host's processes take.";
+            "Costs of the remote host's processes.";
     }
 }
 
 /// What a table `[network]` says.
 pub struct NetworkTable(NetworkKeys);
 
-/// What a network is made of besides its keys.
+/// What a network is made of in addition to its keys.
 pub struct Driven {
     /// The release of Xen, if it is known.
     pub version: Option<XenVersion>,

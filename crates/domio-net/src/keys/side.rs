@@ -39,7 +39,7 @@ keys! {
     struct OfHost {
         network: Nested = nested_any(&NETWORK),
             Need::Optional("the default one if a domain has a vif, else none"),
-            "Which card and which line; with two brackets, `[[network]]`, any number of them.";
+            "Card and line; with two brackets, `[[network]]`, any number of networks.";
     }
 }
 

@@ -103,8 +103,8 @@ keys! {
         end: Duration = END.0, END.1, END.2;
         network: String = ON_NETWORK.0, ON_NETWORK.1, ON_NETWORK.2;
         nodelay: bool = flag(), Need::Int(0),
-            "Whether each call's data may go at once (`TCP_NODELAY`, `netperf -D`): with TSO a \
-             call is a frame then, while windows are open.";
+            "Whether each call's data are sent immediately (`TCP_NODELAY`, `netperf -D`): with \
+             TSO a call is a frame then, while windows are open.";
         receive_buffer: u32 = buffer(BUFFER_MAX), BUFFER,
             "Receive buffer (bytes): what may be sent before the receiver has read it.";
         send_buffer: u32 = buffer(BUFFER_MAX), BUFFER,
@@ -232,7 +232,7 @@ impl PingKeys {
     }
 }
 
-/// Tells of a time that a ping of this pace does not have; whether there is none.
+/// Reports a time that a ping of this pace does not have; whether there is none.
 fn belongs_to_pace(
     table: &mut KeyReader<'_>,
     pacing: Pacing,
@@ -262,7 +262,7 @@ keys! {
         request: u64 = message(MESSAGE_MAX), Need::Word("512"), "Bytes of a request.";
         answer: u64 = message(MESSAGE_MAX), Need::Word("16K"), "Bytes of an answer.";
         work: Duration = time("us", 0), Need::TimeNs(0),
-            "Processor time of each, besides what its packets take.";
+            "Processor time of each, in addition to its packets'.";
         begin: Duration = BEGIN.0, BEGIN.1, BEGIN.2;
         network: String = ON_NETWORK.0, ON_NETWORK.1, ON_NETWORK.2;
     }

@@ -27,12 +27,12 @@ const SHARE_MAX: i64 = 1_000_000;
 const REQUEST_MAX: u64 = 64 << 10;
 const FILE_MAX: u64 = 1 << 30;
 
-/// What a client asks for, unless told otherwise: 10 KiB.
+/// What a client asks for, by default: 10 KiB.
 const FILE: u32 = 10 << 10;
 
 pub(super) const DOC: &str = "A web server with several processes, and a client on the remote host \
-     that begins connections at a rate, whatever becomes of those before (`httperf`). The client \
-     closes. `domio run` tells replies, times and errors.";
+     that opens connections at a rate, whether earlier ones have ended or not (`httperf`). The \
+      client closes. `domio run` reports replies, times and errors.";
 
 static GAPS: [WordOf<Gaps>; 2] = [
     WordOf::new("even", Gaps::Even, "Always the same, as `httperf --rate`."),
@@ -48,7 +48,7 @@ static OVERFLOWS: [WordOf<bool>; 2] = [
     WordOf::new(
         "ignore",
         false,
-        "The last step of opening is ignored and comes again: Linux, unless told otherwise.",
+        "The last step of opening is ignored and repeated: Linux's default.",
     ),
     WordOf::new(
         "reset",
@@ -76,7 +76,7 @@ keys! {
         rate: u32 = int(1, RATE_MAX), Need::Required,
             "Connections that begin in a second (`--rate`).";
         gaps: Gaps = word(&GAPS), Need::Word("even"),
-            "What lies between the begins of two connections.";
+            "Times between the begins of connections.";
         calls: u32 = int(1, 1_000_000), Need::Int(1),
             "Calls of each connection, one after the other (`--num-calls`).";
         request: u32 = message(REQUEST_MAX), Need::Word("80"), "Bytes of a request.";
@@ -103,11 +103,12 @@ keys! {
             "Connections that are open and wait for a process: what the server asks `listen` for, \
              at most `net.core.somaxconn`.";
         overflow: bool = word(&OVERFLOWS), Need::Word("ignore"),
-            "What becomes of a connection that would be one too many.";
+            "What happens to a connection beyond the backlog.";
         work: Duration = time("us", 0), Need::Required,
-            "Processor time of the server's code for each request, besides system calls and what \
-             the kernel does for its packets.";
-        work_kib: Duration = time("us", 0), Need::TimeNs(0), "The same for each KiB of the file.";
+            "Processor time of the server's code for each request, in addition to system calls and \
+             the kernel's work for its packets.";
+        work_kib: Duration = time("us", 0), Need::TimeNs(0), "Processor time of the server's code \
+        for each KiB of the file.";
         initial_window: u32 = int(1, 1000), Need::Int(3),
             "Initial congestion window (segments): 3 in Linux until 2.6.38, 10 later.";
         send_buffer: u32 = int(REQUEST_MAX as i64, 1 << 30), Need::Int(256 * 1024),

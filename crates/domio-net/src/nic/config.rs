@@ -7,16 +7,16 @@ use crate::link::Rate;
 /// When packets of one direction ask for an interrupt.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Coalesce {
-    /// How long the timer runs that asks. Zero: a packet asks at once.
+    /// How long the timer runs that asks. Zero: a packet asks immediately.
     pub delay: Duration,
-    /// How many new packets ask at once, whatever their age; 0 for any number.
+    /// How many new packets ask immediately, whatever their age; 0 for any number.
     pub packets: u16,
     /// Each new packet restarts the timer. Otherwise it runs from the first one.
     pub restarts: bool,
 }
 
 impl Coalesce {
-    /// Each packet asks at once.
+    /// Each packet asks immediately.
     pub const NONE: Coalesce = Coalesce {
         delay: Duration::ZERO,
         packets: 1,

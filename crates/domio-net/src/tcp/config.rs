@@ -34,7 +34,7 @@ pub struct TcpConfig {
     /// The largest window that is advertised (bytes), at least 1: Linux's `rcv_ssthresh`, which
     /// stays below the buffer where what surrounds the data counts, such as a page for each packet.
     pub window: u32,
-    /// Segments that are not full are sent at once, though others are not acknowledged yet
+    /// Segments that are not full are sent immediately, though others are not acknowledged yet
     /// (`TCP_NODELAY`). Otherwise they wait (Nagle, RFC 896).
     pub nodelay: bool,
     /// Retransmission timeout before a round trip was measured. 3 s in RFC 2988 and Linux until
@@ -61,7 +61,7 @@ impl TcpConfig {
     /// (`xenU_x86_64`). The sender, a kernel of 32 bits for several processors, may have
     /// `tcp_wmem`'s limit under way, so that its congestion window and the receiver decide.
     ///
-    /// Until 2.6.18 the congestion control was BIC, unless told otherwise.
+    /// Until 2.6.18 the congestion control was BIC, by default.
     pub const XEN_2_6_18: TcpConfig = TcpConfig {
         control: Control::Bic,
         send_buffer: Build::I386Smp.send_limit(512) as u32,

@@ -42,7 +42,7 @@ pub struct Congestion {
     undo: Option<u32>,
     /// None for Reno.
     bic: Option<Bic>,
-    /// The other end tells what it has: see [`Congestion::select`].
+    /// The other end says what it has: see [`Congestion::select`].
     selective: bool,
     /// See [`Congestion::count_segments`].
     counts_segments: bool,
@@ -59,7 +59,7 @@ enum Phase {
 /// What an acknowledgement of something new asks for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AckProgress {
-    /// To go on.
+    /// To continue.
     Normal,
     /// In fast recovery, to retransmit the first unacknowledged segment: another one of the same
     /// window was lost.
@@ -70,7 +70,7 @@ pub enum AckProgress {
 const DUPLICATES: u32 = 3;
 /// Segments beyond the window for the first duplicate acknowledgements (RFC 3042).
 const LIMITED_TRANSMIT: u32 = 2;
-/// Segments that may follow at once when a window is restored (Linux: `tcp_max_burst`).
+/// Segments that may follow immediately when a window is restored (Linux: `tcp_max_burst`).
 const BURST_MAX: u32 = 3;
 /// Least slow start threshold (RFC 5681 equation 4).
 const THRESHOLD_MIN: u32 = 2;
@@ -216,7 +216,7 @@ impl Congestion {
     }
 
     /// A duplicate acknowledgement of `una`, with `flight` segments under way and everything up to
-    /// `sent` sent. Tells whether to retransmit the first unacknowledged segment.
+    /// `sent` sent. Says whether to retransmit the first unacknowledged segment.
     pub fn duplicate(&mut self, una: u64, flight: u32, sent: u64) -> bool {
         if self.in_recovery() {
             // A segment has left the path.

@@ -230,8 +230,8 @@ impl Connection {
         self.receiver.wait(bytes);
     }
 
-    /// The application writes no more: a FIN goes out behind what it has written, at once or when
-    /// the connection is open. Once the other end has closed as well, the connection is
+    /// The application writes no more: a FIN goes out behind what it has written, immediately or
+    /// when the connection is open. Once the other end has closed as well, the connection is
     /// [`State::Finished`].
     pub fn close(&mut self, now: Instant, out: &mut impl Actions) {
         if matches!(self.state, State::Finished | State::Reset) {
@@ -410,7 +410,7 @@ impl Connection {
         self.receiver.stop();
     }
 
-    /// Sends what may be sent. Tells whether anything was.
+    /// Sends what may be sent. Says whether anything was.
     fn transmit(&mut self, now: Instant, out: &mut impl Actions) -> bool {
         let mut sent = false;
         while let Some(piece) = self.sender.next(now) {

@@ -17,7 +17,8 @@ pub enum Build {
     X86_64Smp,
 }
 
-/// Memory that a kernel counts besides what its domain was given (MiB): the slack of Xen's tools.
+/// Memory that a kernel counts in addition to what its domain was given (MiB): the slack of Xen's
+/// tools.
 const SLACK_MIB: u32 = 8;
 /// Pages from which on the hash table has more entries for each page.
 const MANY_PAGES: u64 = 128 * 1024;

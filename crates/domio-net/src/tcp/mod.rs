@@ -1,6 +1,6 @@
 //! TCP for bulk flows: how fast data gets through a path that queues, delays and drops.
 //!
-//! A [`Connection`] is one end. It is told what happens (a segment arrived, a timer expired, the
+//! A [`Connection`] is one end. It learns what happens (a segment arrived, a timer expired, the
 //! application wrote or read) and says what to do through [`Actions`]. It holds numbers and no
 //! bytes.
 //!

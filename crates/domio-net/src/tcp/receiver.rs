@@ -13,7 +13,7 @@ pub enum Ack {
     None,
     /// With whatever is sent next, or when the delay is over.
     Later,
-    /// At once.
+    /// Immediately.
     Now,
 }
 
@@ -213,9 +213,9 @@ impl Receiver {
     }
 
     /// In-order data has come (RFC 5681 4.2, RFC 1122 4.2.3.2, `__tcp_ack_snd_check` in Linux's
-    /// `net/ipv4/tcp_input.c`). More than a full segment is acknowledged at once, as long as the
-    /// window need not shrink for it: behind an application that does not get to read, Linux waits
-    /// until it has.
+    /// `net/ipv4/tcp_input.c`). More than a full segment is acknowledged immediately, as long as
+    /// the window need not shrink for it: behind an application that does not get to read, Linux
+    /// waits until it has.
     fn when_to_ack(&mut self, now: Instant, gap_open: bool) -> Ack {
         self.last_data = Some(now);
         let quick = self.quick > 0;
@@ -232,8 +232,8 @@ impl Receiver {
     }
 
     /// The application reads up to `bytes`, or the read that waits returns with what it has got.
-    /// Returns how many there were, and whether the other end should hear of it at once: when an
-    /// acknowledgement of more than a full segment waits, or the window has at least doubled
+    /// Returns how many there were, and whether the other end should hear of it immediately: when
+    /// an acknowledgement of more than a full segment waits, or the window has at least doubled
     /// (`tcp_cleanup_rbuf` in Linux's `net/ipv4/tcp.c`).
     pub fn read(&mut self, bytes: u64) -> (u64, bool) {
         self.asked = 0;
@@ -295,7 +295,7 @@ impl Receiver {
         }
     }
 
-    /// The timer has fired. Tells whether an acknowledgement has to go out.
+    /// The timer has fired. Says whether an acknowledgement has to go out.
     pub fn expire(&mut self, now: Instant) -> bool {
         self.deadline.is_some_and(|deadline| deadline <= now)
     }

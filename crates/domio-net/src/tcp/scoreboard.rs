@@ -19,7 +19,7 @@ pub struct Scoreboard {
 }
 
 impl Scoreboard {
-    /// Takes in what `segment` tells of numbers between `una` and `max`.
+    /// Takes in what `segment` reports numbers between `una` and `max`.
     pub fn mark(&mut self, segment: &Segment, una: u64, max: u64) {
         for (start, end) in segment.sack.blocks(segment.ack) {
             if start >= una && end <= max {

@@ -271,7 +271,7 @@ impl Sender {
         self.congestion.reduce(flight);
     }
 
-    /// Everything before `ack` has arrived. Tells whether to retransmit.
+    /// Everything before `ack` has arrived. Says whether to retransmit.
     fn advance(&mut self, now: Instant, ack: u64, echo: Instant) -> bool {
         let before = self.flight();
         let acked = self.segments(ack - self.una);
@@ -344,7 +344,7 @@ impl Sender {
         Some(self.piece(seq, numbers))
     }
 
-    /// After a timeout: goes on to what the other end does not have.
+    /// After a timeout: continues to what the other end does not have.
     fn skip(&mut self) {
         if let Some(board) = self.board.as_ref().filter(|_| self.nxt < self.max) {
             self.nxt = board.gap(self.nxt).0;

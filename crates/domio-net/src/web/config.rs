@@ -67,7 +67,7 @@ pub struct ServerConfig {
 impl ClientConfig {
     /// Ports of a client that is set up for load: all above the 1,024 that are reserved.
     pub const PORTS: u16 = u16::MAX - 1_023;
-    /// Open files that a process of Linux may have, unless told otherwise.
+    /// Open files that a process of Linux may have, by default.
     pub const DESCRIPTORS: u16 = 1_024;
 }
 

@@ -107,7 +107,7 @@ impl TimeByEffort {
 pub enum Length {
     /// As the effort says.
     Effort(Effort),
-    /// Cells whose time hangs on the effort are measured so many seconds.
+    /// Cells whose time depends on the effort are measured so many seconds.
     Seconds(u64),
     /// The measured times of full effort divided by that, and short warm-ups: for tests.
     Shortened(u32),
@@ -123,7 +123,7 @@ impl std::fmt::Display for Length {
     }
 }
 
-/// The warm-up of shortened cells whose time hangs on the effort.
+/// The warm-up of shortened cells whose time depends on the effort.
 const SHORT_WARMUP: Duration = Duration::from_secs(2);
 
 impl Times {

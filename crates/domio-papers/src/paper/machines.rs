@@ -50,7 +50,7 @@ impl Machine {
     }
 }
 
-/// A figure that the paper does not tell, with the values that it may have.
+/// A figure that the paper does not say, with the values that it may have.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Unknown {
     /// Name for people.

@@ -33,7 +33,7 @@ use domio_run::allocation::allocated;
 use domio_run::measure::Measures;
 use domio_scenario::{Built, Scenario};
 
-/// What was seen of each domain besides what the meter sums up.
+/// What was seen of each domain in addition to what the meter sums up.
 #[derive(Default)]
 pub(super) struct Tally {
     /// By id.

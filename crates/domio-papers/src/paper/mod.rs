@@ -85,8 +85,8 @@ impl Paper {
         })
     }
 
-    /// All that its samples hang on besides the names of experiments, one text each: what its files
-    /// say, the length of the cells, and what the machine changes.
+    /// All that its samples depend on in addition to the names of experiments, one text each: what
+    /// its files say, the length of the cells, and what the machine changes.
     fn inputs(&self, length: Length, machine: &Machine) -> Vec<String> {
         let mut inputs = self.said.to_vec();
         inputs.push(length.to_string());
@@ -100,8 +100,8 @@ impl Paper {
         let place = format!("{}/cells.toml", self.place);
         if registry.find(name).is_some() {
             return Err(format!(
-                "{place}: {name} is there twice; give papers ids, and tests and configurations \
-                 names, that tell them apart"
+                "{place}: {name} is there twice; give papers different ids, and tests and \
+                 configurations different names"
             ));
         }
         match replications {

@@ -15,7 +15,7 @@ use domio_scenario::{Built, NoReplay, Scenario};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// How far a simulation goes on at a time while replies are waited for.
+/// How far a simulation continues at a time while replies are waited for.
 const STEP: Duration = Duration::from_millis(100);
 
 /// A cell that can be simulated again and again.
@@ -49,7 +49,7 @@ impl Prepared {
     /// Simulates replication `replication` and returns its figures.
     ///
     /// Round trips are those of the requests of the measured time. After its end the simulation
-    /// goes on until the reply to a later request comes, for replies come in order; or until the
+    /// continues until the reply to a later request comes, for replies come in order; or until the
     /// suite's patience ends.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! What claims hang on: they are decided on many machines that the paper's words allow.
+//! What claims depend on: they are decided on many machines that the paper's words allow.
 //!
 //! Machines are drawn from the ranges of the unknowns ([`draw`]). On each, claims are decided with
 //! the same seed, so that machines differ in nothing else. Two things come out of it.
@@ -6,8 +6,8 @@
 //! - **Which unknown decides a claim.** For each unknown the machines are split in two, by value,
 //!   such that those on which the claim holds and those on which it fails lie on different sides as
 //!   far as possible. The score is the difference of the two fractions on one side: 1 when the
-//!   split tells holds from fails, 0 when it tells nothing (Youden's J). The best of many splits
-//!   is never 0, so the score that the best split of shuffled verdicts reaches in one of twenty
+//!   split tells holds from fails, 0 when it says nothing (Youden's J). The best of many splits is
+//!   never 0, so the score that the best split of shuffled verdicts reaches in one of twenty
 //!   shuffles stands beside it.
 //! - **One best machine**, on which most of the claims hold that the paper's files name in advance,
 //!   and how the other claims do on that machine.
@@ -70,7 +70,7 @@ rows! {
         pub unknown: String = fact("unknown");
         /// Where the claim holds rather: "up to 98304", "bic".
         pub holds_with: String = fact("holds_with");
-        /// How well the split tells them apart, 0 to 1.
+        /// How well the split distinguishes them, 0 to 1.
         pub score: f64 = fact("score");
         /// What the best split reaches by chance in one of twenty cases.
         pub by_chance: f64 = fact("by_chance");

@@ -100,7 +100,7 @@ pub(super) fn value(
     Some(value)
 }
 
-/// Time of all driver domains that `guest` is charged for, when `used` tells the time of each.
+/// Time of all driver domains that `guest` is charged for, when `used` gives the time of each.
 fn charged(
     guest: DomainId,
     weight: PacketWeight,

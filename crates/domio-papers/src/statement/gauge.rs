@@ -25,7 +25,7 @@ pub struct Gauge {
 pub enum Recipe {
     /// A value of samples.
     Value(String),
-    /// Several values of samples, each by itself: what tells them apart, and their names.
+    /// Several values of samples, each by itself: what distinguishes them, and their names.
     Each(Vec<(String, String)>),
     /// One figure of several values of each sample.
     Shaped(Vec<String>, Shape),
@@ -154,7 +154,7 @@ impl Gauge {
         self.name.replace("{n}", &all)
     }
 
-    /// Cells that it reads besides the one that it is measured of.
+    /// Cells that it reads in addition to the one that it is measured of.
     pub fn cells(&self) -> impl Iterator<Item = &str> {
         let terms: &[Term] = match &self.recipe {
             Recipe::Ratio(terms) | Recipe::Difference(terms, _) => &terms[..],

@@ -39,7 +39,7 @@ pub struct Statement {
     pub clauses: Vec<Clause>,
     /// What is shown as measured.
     pub shows: ShownFigures,
-    /// What the note tells besides.
+    /// Further operands that the note reports.
     pub also: Vec<Operand>,
     /// What decides, in words; `None` for what the clauses say.
     pub how: Option<String>,

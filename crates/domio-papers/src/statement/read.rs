@@ -82,7 +82,7 @@ pub(crate) struct Said<'t> {
     pub show: Vec<Placed>,
     /// Figures to show as numbers.
     pub numbers: Vec<Placed>,
-    /// What is measured besides.
+    /// Further measured figures.
     pub also: Vec<Placed>,
     /// What to say of the decision.
     pub how: Option<String>,
@@ -243,7 +243,7 @@ impl Check<'_> {
         None
     }
 
-    /// Tells of keys that the relation has no use for; whether there are none.
+    /// Reports keys that the relation has no use for; whether there are none.
     fn belong_together(&self, cx: &mut dyn Checker, which: Which) -> bool {
         let keys = &self.keys;
         let compared = matches!(which, Which::Compared(_));

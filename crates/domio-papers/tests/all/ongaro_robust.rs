@@ -1,4 +1,4 @@
-//! How much the verdicts on Ongaro's claims hang on what nobody knows exactly.
+//! How much the verdicts on Ongaro's claims depend on what nobody knows exactly.
 //!
 //! Goal: rows do not flip when the seed, the measured time or a cost of the machine changes.
 //! Method: rows are decided as `domio reproduce` decides them, first on the central machine and
@@ -131,7 +131,7 @@ fn flips<'v>(
     flips
 }
 
-/// The verdicts of five rows hang on neither seed nor time, nor on all costs together.
+/// The verdicts of five rows depend on neither seed nor time, nor on all costs together.
 #[test]
 #[ignore = "takes minutes; `cargo xtask nightly` runs it"]
 fn rows_do_not_flip_with_seed_time_and_all_costs() {

@@ -96,7 +96,7 @@ fn only_turns(demands: &mut [Demand]) {
 fn with_turns(demands: Vec<Demand>, blocks: Vec<Instant>) -> (Vec<Demand>, Vec<Instant>) {
     let is_tick = |d: &&Demand| matches!(d.arrival, Arrival::Tick { .. }) && d.spin.is_zero();
     let is_turn = |d: &&Demand| matches!(d.arrival, Arrival::Loop { .. });
-    // Turns that are woken by a tick's interrupt besides take longer.
+    // Turns that are also woken by a tick's interrupt take longer.
     let turn = quantile(demands.iter().filter(is_turn), 10);
     let tick = quantile(demands.iter().filter(is_tick).filter(|d| d.work < turn), 2);
     let mut split = (Vec::new(), Vec::new());
@@ -141,7 +141,7 @@ fn with_turns(demands: Vec<Demand>, blocks: Vec<Instant>) -> (Vec<Demand>, Vec<I
 /// The work that one in `parts` of `demands` does not exceed.
 fn quantile<'a>(demands: impl Iterator<Item = &'a Demand>, parts: usize) -> Duration {
     let mut works: Vec<Duration> = demands.map(|d| d.work).collect();
-    // One that the trace does not see the end of tells nothing.
+    // One that the trace does not see the end of says nothing.
     works.retain(|work| *work != Duration::MAX);
     works.sort_unstable();
     works.get(works.len() / parts).copied().unwrap_or_default()

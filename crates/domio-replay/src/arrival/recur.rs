@@ -2,7 +2,7 @@
 //!
 //! A guest that works in a loop by the clock ([`clock`](crate::demand::clock)) sleeps until the
 //! next of times that are a period apart. When one job ends after the next is due, the wake-up of
-//! that follows the block at once and does not show when it was due; nor does one that was due
+//! that follows the block immediately and does not show when it was due; nor does one that was due
 //! while the guest, woken by a tick, waited for the processor. Jobs that came on time before and
 //! after show it: the others are as many periods apart.
 

@@ -72,7 +72,7 @@ fn nothing(name: &str, wanted: &RecordedRequests, known: &[String]) -> NoDemands
         },
         None => NoDemands {
             why: format!("{name} has no request that reads or writes"),
-            hint: format!("`domio trace summary {name}` tells what is in it"),
+            hint: format!("`domio trace summary {name}` shows its content"),
         },
     }
 }

@@ -10,7 +10,7 @@ use domio_trace::block::{BlockAct, BlockEvent, BlockReader, BlockTraceError, Blo
 use std::collections::{BTreeMap, VecDeque};
 use std::io::Read;
 
-/// Events that are looked at to tell at which stage the trace has requests.
+/// Events that are looked at to say at which stage the trace has requests.
 const LOOK: usize = 4096;
 
 /// Requests whose end is awaited, at most. A trace that has more tells few ends.
@@ -151,7 +151,7 @@ impl<R: Read> Intake<R> {
     }
 
     /// Looks at the first events. Requests are made where they were queued; in a trace that does
-    /// not tell that, where the elevator or the driver got them.
+    /// not say that, where the elevator or the driver got them.
     fn look(&mut self) -> Result<BlockAct, BlockTraceError> {
         while self.seen.len() < LOOK {
             let Some(event) = self.reader.next_event()? else {
@@ -194,7 +194,7 @@ impl<R: Read> Intake<R> {
             self.left_out.elsewhere += 1;
             return None;
         }
-        // Where nobody tells who waits, everybody does.
+        // Where nobody says who waits, everybody does.
         let flags = event.flags;
         let awaited = match (self.reader.format().has_processes(), way) {
             (false, _) => true,

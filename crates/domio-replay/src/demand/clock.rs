@@ -4,7 +4,7 @@
 //! until then; other work ends when it has had its processor time. Alone on a pcpu both look the
 //! same. Preempted, the one ends when it would have ended anyway, or as soon as it executes again
 //! after that; the other ends later by as long as it was preempted. So the jobs of a vcpu that were
-//! preempted tell what those of the same length are that were not.
+//! preempted say what those of the same length are that were not.
 
 use crate::process::Demand;
 use domio_core::{Duration, Instant};
@@ -121,10 +121,10 @@ fn lengths(demands: &[Demand], courses: &[Course]) -> Vec<Length> {
 }
 
 /// Whether jobs take `wall` by the clock: at least [`LEAST`] that were preempted end as if they
-/// did, four times as many as have it as processor time, and as many as went on working after that
-/// time for long, as jobs of any length do. No more than half of them may have one
-/// processor time in common, which would explain them as well, unless as many that were not
-/// preempted take `wall`: those preempted are so for as long each time then.
+/// did, four times as many as have it as processor time, and as many as continued working after
+/// that time for long, as jobs of any length do. No more than half of them may have one processor
+/// time in common, which would explain them as well, unless as many that were not preempted take
+/// `wall`: those preempted are so for as long each time then.
 fn length(wall: Duration, demands: &[Demand], courses: &[Course]) -> Option<Length> {
     let (mut by_work, mut plain, mut went_on) = (0, 0, 0);
     let mut works = Vec::new();

@@ -91,8 +91,8 @@ struct VcpuCourse {
 struct PcpuCourse {
     /// First thing that took the pcpu from its guest since guest code executed last.
     cause: Option<Instant>,
-    /// The last wake-up that no pass has followed yet, and what it takes from a guest that goes
-    /// on.
+    /// The last wake-up that no pass has followed yet, and what it takes from a guest that
+    /// continues.
     wake: Option<(Instant, Duration)>,
     /// Time of the last scheduler pass.
     pass: Option<Instant>,
@@ -219,7 +219,7 @@ impl Extraction<'_> {
         self.profile.interrupt * ticks
     }
 
-    /// The same vcpu goes on after a pass: the time of the pass was not its guest's.
+    /// The same vcpu continues after a pass: the time of the pass was not its guest's.
     fn kept(&mut self, record: &NamedRecord) {
         let cause = self.cause(record.pcpu, record.at);
         let resumed = match self.pcpu(record.pcpu).pass.take() {

@@ -49,7 +49,7 @@ const KEYS: [(&str, &str); 5] = [
     ("extratime", "extra time"),
 ];
 
-/// Whoever tells of a domain, with the name of the file.
+/// Whoever reports a domain, with the name of the file.
 struct Told<'a> {
     header: Option<&'a DomainInfo>,
     sched: Option<(&'a SchedDomain, &'a str)>,

@@ -1,4 +1,4 @@
-//! A scenario of a real host before it is written: what is told of it, by whom, and what is
+//! A scenario of a real host before it is written: what is said about it, by whom, and what is
 //! assumed.
 
 pub(crate) mod domain;
@@ -16,7 +16,7 @@ pub struct Sources {
     pub trace: String,
     /// The command that makes the scenario.
     pub command: String,
-    /// Counts a second of the trace's clock, for traces that do not tell, and where the figure is
+    /// Counts a second of the trace's clock, for traces that do not say, and where the figure is
     /// from.
     pub hz: Option<(u64, String)>,
     /// The head of a trace of domio's own.
@@ -40,7 +40,7 @@ pub(crate) struct Draft {
     pub params: Vec<(String, String)>,
     pub domains: Vec<Domain>,
     /// Sentences for the file's head: what is from where, what is assumed, and what nobody has
-    /// told, with what would tell.
+    /// told, with what would say.
     pub derived: Vec<String>,
     pub assumed: Vec<String>,
     pub unknown: Vec<String>,
@@ -72,12 +72,12 @@ impl Draft {
         }
     }
 
-    /// Says whether anything tells of pins, where there are none.
+    /// Says whether anything reports pins, where there are none.
     pub fn say_pins(&mut self, sources: &Sources) {
         let lists = || sources.list.iter().flat_map(|(list, _)| list.values());
         let mut sets = lists().flat_map(|d| d.hard.values()).peekable();
         if sets.peek().is_none() {
-            let none = "no vcpu is pinned: nothing tells, as `xl vcpu-list` does";
+            let none = "no vcpu is pinned: there is no output of `xl vcpu-list`";
             return self.assumed.push(none.to_owned());
         }
         if sets.all(Vec::is_empty)

@@ -11,9 +11,9 @@ pub(crate) fn text(draft: &Draft, command: &str) -> String {
     let mut text = String::new();
     comment(&mut text, "", &format!("Made by `{command}`."));
     for (title, entries) in [
-        ("What is told, and by what:", &draft.derived),
-        ("What is assumed:", &draft.assumed),
-        ("What nothing has told, and what would:", &draft.unknown),
+        ("Sources of the values:", &draft.derived),
+        ("Assumed:", &draft.assumed),
+        ("Not known, and what would show it:", &draft.unknown),
     ] {
         if !entries.is_empty() {
             text += "#\n";

@@ -11,7 +11,7 @@ pub(super) const NEVER_RESTS: u64 = 970;
 /// Who uses less idles: lists round to a tenth of a second.
 const IDLES: u64 = 5;
 
-/// Domains of whose load nothing tells.
+/// Domains of whose load nothing says.
 #[derive(Debug, Default)]
 pub(super) struct Guessed {
     /// They are taken to be as busy as the options say.
@@ -35,7 +35,7 @@ impl Guessed {
     }
 }
 
-/// What tells of the demand of a domain.
+/// What reports the demand of a domain.
 pub(super) struct Demand<'a> {
     pub lists: &'a HostLists,
     pub options: &'a ListOptions,

@@ -1,7 +1,7 @@
 //! How busy each domain was, by the seconds of processor time that lists show.
 //!
-//! Two lists that were made one after the other tell what each domain, or each vcpu, used in
-//! between. One list with `xl uptime` tells the mean since the domain started. Anything else tells
+//! Two lists that were made one after the other say what each domain, or each vcpu, used in
+//! between. One list with `xl uptime` gives the mean since the domain started. Anything else says
 //! nothing.
 
 use super::options::FromListsError;
@@ -9,7 +9,7 @@ use crate::xl::{CpuTimes, HostLists};
 use std::collections::BTreeMap;
 
 /// What more than all of its vcpus' time a domain may have used between two lists (%): the lists
-/// are not made at once.
+/// are not made at one instant.
 const SLACK_PCT: u64 = 5;
 /// What rounding of both figures to a tenth of a second comes to (ms).
 const ROUNDING_MS: u64 = 200;
@@ -33,7 +33,7 @@ impl Used {
     }
 }
 
-/// What tells how busy a domain was.
+/// What says how busy a domain was.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum By {
     /// Two lists, so many ms apart.

@@ -6,9 +6,9 @@
 //! ```
 //!
 //! Lists tell domains, vcpus, weights, caps, reservations, pins and soft affinity; `xl info` tells
-//! pcpus, release and scheduler. How busy a domain was follows from two lists. No list tells how
+//! pcpus, release and scheduler. How busy a domain was follows from two lists. No list says how
 //! long its work is and when it comes, so that shares follow from a list, and waits are those of
-//! what is assumed. The text says what was told and by what, what is assumed, and what would tell.
+//! what is assumed. The text says what was told and by what, what is assumed, and what would say.
 
 #[cfg(test)]
 mod changes_tests;
@@ -32,13 +32,13 @@ use domio_scenario::{MAX_VCPUS, Scenario};
 use load::{By, Used, loads};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The release whose rules hold where nothing tells which one it is.
+/// The release whose rules hold where nothing says which one it is.
 const RELEASE: XenVersion = XenVersion::V4_17;
 
-/// The text of a scenario of the host that `lists` tell of.
+/// The text of a scenario of the host that `lists` report.
 ///
 /// # Errors
-/// When they tell of no domain, contradict each other, or cannot be one host.
+/// When they report no domain, contradict each other, or cannot be one host.
 pub fn scenario(
     lists: &HostLists,
     options: &ListOptions,
@@ -48,7 +48,7 @@ pub fn scenario(
     let ids = ids(&now);
     if ids.is_empty() {
         return Err(FromListsError::Unusable(
-            "the lists tell of no domain; give the output of `xl list`, `xl vcpu-list` or `xl \
+            "the lists have no domain; give the output of `xl list`, `xl vcpu-list` or `xl \
              sched-credit2`"
                 .to_owned(),
         ));
@@ -92,7 +92,7 @@ pub fn scenario(
     let vcpus: usize = draft.domains.iter().map(|d| usize::from(d.vcpus)).sum();
     if vcpus > MAX_VCPUS {
         return Err(FromListsError::Unusable(format!(
-            "the lists tell of {vcpus} vcpus; a scenario has {MAX_VCPUS} at most"
+            "the lists have {vcpus} vcpus; a scenario has {MAX_VCPUS} at most"
         )));
     }
     say::sources(&mut draft, lists, &sources, &loads);
@@ -127,7 +127,7 @@ fn files(lists: &HostLists) -> String {
     all.join(", ")
 }
 
-/// What tells of domains and of the scheduler, with the names of the outputs.
+/// What reports domains and of the scheduler, with the names of the outputs.
 fn sources(lists: &HostLists, options: &ListOptions) -> Sources {
     let named = |what: ListKind| {
         let files = lists.printed.get(&what)?;
@@ -174,13 +174,13 @@ fn release(lists: &HostLists) -> Release {
     }
 }
 
-/// What tells of the release.
+/// What reports the release.
 enum Release {
     /// One of domio's.
     Known(XenVersion),
     /// None of domio's: the one whose rules hold instead, and what the host has.
     Other(XenVersion, String),
-    /// Nothing tells.
+    /// Nothing says.
     Unknown,
 }
 
@@ -249,7 +249,7 @@ fn policy<'p>(
     }
     if let (Some(sched), Some(info)) = (of_sched, of_info.filter(|i| Some(*i) != of_sched)) {
         draft.assumed.push(format!(
-            "every pool has {sched}: `xl info` tells of {info} beside it, and pools are left out"
+            "every pool has {sched}: `xl info` also names {info}, and pools are left out"
         ));
     }
     find(&draft.policy)
@@ -268,7 +268,7 @@ fn host(
     });
     let named = sets.max().map_or(0, |last| last.saturating_add(1));
     let busy = loads.values().map(|(used, _)| used.sum()).sum::<u64>();
-    // Lists round, and are not made at once.
+    // Lists round, and are not made at one instant.
     let busy = u16::try_from(busy.saturating_sub(50).div_ceil(1_000)).unwrap_or(u16::MAX);
     let told = options
         .pcpus
@@ -281,7 +281,7 @@ fn host(
         let why = match pcpus {
             _ if named >= busy && named > 0 => "no list names a higher one",
             _ if busy > 0 => "so many were busy together",
-            _ => "nothing tells of more",
+            _ => "no list shows more",
         };
         let plural = if pcpus == 1 { "" } else { "s" };
         draft.assumed.push(format!(
@@ -294,13 +294,13 @@ fn host(
     };
     if named > pcpus {
         return Err(FromListsError::Unusable(format!(
-            "a list names pcpu {}, and {by} tells of {pcpus}, which count from 0",
+            "a list names pcpu {}, and {by} says {pcpus}, which count from 0",
             named - 1
         )));
     }
     if busy > pcpus {
         return Err(FromListsError::Unusable(format!(
-            "all domains together used the time of {busy} pcpus, and {by} tells of {pcpus}; \
+            "all domains together used the time of {busy} pcpus, and {by} says {pcpus}; \
              --interval is the time from the first list to the last"
         )));
     }
@@ -324,7 +324,7 @@ fn host(
             ]
         }
         false => {
-            let one = "cores without threads in one socket: nothing tells how pcpus are arranged";
+            let one = "cores without threads in one socket: no list shows how pcpus are arranged";
             draft.assumed.push(one.to_owned());
             vec![("cores", pcpus.to_string())]
         }

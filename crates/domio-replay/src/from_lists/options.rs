@@ -2,7 +2,7 @@
 
 use domio_scenario::ScenarioErrors;
 
-/// What lists do not tell and somebody may know.
+/// What lists do not say and somebody may know.
 #[derive(Clone, Debug)]
 pub struct ListOptions {
     /// The command that makes the scenario.
@@ -13,7 +13,7 @@ pub struct ListOptions {
     pub pcpus: Option<u16>,
     /// Mean length of a stretch of work (us).
     pub work_us: u64,
-    /// How busy each vcpu of a guest is of which nothing tells (%).
+    /// How busy each vcpu of a guest is of which nothing says (%).
     pub load_pct: u16,
 }
 
@@ -22,17 +22,17 @@ pub struct ListOptions {
 pub struct OfLists {
     /// The text.
     pub text: String,
-    /// What nothing has told, and what would tell.
+    /// What nothing has told, and what would say.
     pub notices: Vec<String>,
 }
 
 /// Why no scenario can be made of lists.
 #[derive(Debug, thiserror::Error)]
 pub enum FromListsError {
-    /// The lists do not tell what is needed, or contradict each other.
+    /// The lists do not say what is needed, or contradict each other.
     #[error("{0}")]
     Unusable(String),
     /// What was read makes no host.
-    #[error("what the lists tell makes no scenario: {0}")]
+    #[error("the lists make no valid scenario: {0}")]
     Scenario(ScenarioErrors),
 }

@@ -58,25 +58,25 @@ pub(super) fn assumed(
             percent => format!("is busy for {percent} % of the time"),
         };
         assumed.push(format!(
-            "each vcpu of {} {what} (--load {}): nothing tells the load",
+            "each vcpu of {} {what} (--load {}): no list shows the load",
             names(&guessed.busy),
             options.load_pct
         ));
     }
     if !guessed.one_vcpu.is_empty() {
         let who = names(&guessed.one_vcpu);
-        assumed.push(format!("1 vcpu for {who}: nothing tells how many"));
+        assumed.push(format!("1 vcpu for {who}: no list shows the number"));
     }
     if !guessed.idle.is_empty() {
         assumed.push(format!(
-            "{} idles: nothing tells the load",
+            "{} idles: no list shows the load",
             names(&guessed.idle)
         ));
     }
     if !loads.is_empty() {
         assumed.push(
-            "who used so much asked for no more: a domain that waited for a pcpu asked for more \
-             than it used"
+            "the used time is the demand: a domain that waited for a pcpu asked for more than it \
+             used"
                 .to_owned(),
         );
     }
@@ -181,7 +181,7 @@ pub(super) fn unknown(
     draft.unknown = first;
 }
 
-/// Commands to go on with.
+/// Commands to continue with.
 pub(super) fn tries(draft: &mut Draft) {
     draft.tries = vec![
         "domio run THIS (shares have to be those of the host)".to_owned(),

@@ -81,8 +81,8 @@ pub(super) fn last(lists: &HostLists, is_interval: bool) -> (HostLists, Changes)
     (now, changes)
 }
 
-/// What lists tell of the old id alone is taken over: the configuration of a domain that was
-/// started anew is the same.
+/// What lists report the old id alone is taken over: the configuration of a domain that was started
+/// anew is the same.
 fn inherit(lists: &mut HostLists, old: u16, new: u16) {
     let before = lists.domains.get(&old).cloned();
     if let (Some(before), Some(now)) = (before, lists.domains.get_mut(&new)) {

@@ -153,11 +153,11 @@ fn one_list_tells_no_load() {
     has(
         &told,
         &[
-            "- each vcpu of web takes all the time that it can get (--load 100): nothing tells \
-             the load",
-            "- Domain-0 idles: nothing tells the load",
-            "- no vcpu is pinned: nothing tells, as `xl vcpu-list` does",
-            "- 1 pcpu, of cores without threads in one socket: nothing tells of more",
+            "- each vcpu of web takes all the time that it can get (--load 100): no list shows \
+                         the load",
+            "- Domain-0 idles: no list shows the load",
+            "- no vcpu is pinned: there is no output of `xl vcpu-list`",
+            "- 1 pcpu, of cores without threads in one socket: no list shows more",
             "- the scheduler is credit2, Xen's default since 4.12",
             "- names and vcpus: `xl list` (host.txt)",
         ],
@@ -218,7 +218,10 @@ fn other_outputs_tell_what_they_have() {
             "weight = 512\ncap = 50\n",
         ],
     );
-    has(&head(&text), &["- 1 vcpu for web: nothing tells how many"]);
+    has(
+        &head(&text),
+        &["- 1 vcpu for web: no list shows the number"],
+    );
     let rtds = "Cpupool Pool-0: sched=RTDS\nName ID VCPU Period Budget Extratime\n\
                 web 3 0 10000 4000 yes\n";
     let text = made(&lists(&[rtds]), &options(None)).text;
@@ -327,7 +330,7 @@ fn what_contradicts_itself_is_refused() {
     let said = refused(&lists(&[&list("30.0")]), &options(Some(10)));
     has(&said, &["no list with the column Time(s) comes twice"]);
     let said = refused(&HostLists::default(), &options(None));
-    has(&said, &["tell of no domain"]);
+    has(&said, &["have no domain"]);
     let two = "Name ID Mem VCPUs State Time(s)\na 1 512 2 r----- 10.0\nb 2 512 2 r----- 10.0\n";
     let later = two.replace("10.0", "30.0");
     let few = ListOptions {
@@ -335,14 +338,14 @@ fn what_contradicts_itself_is_refused() {
         ..options(Some(10))
     };
     let said = refused(&lists(&[two, &later]), &few);
-    has(&said, &["the time of 4 pcpus, and --pcpus tells of 2"]);
+    has(&said, &["the time of 4 pcpus, and --pcpus says 2"]);
     let pinned = "Name ID VCPU CPU State Time(s) Affinity\nweb 3 0 5 -b- 1.0 5\n";
     let one = ListOptions {
         interval_ms: None,
         ..few
     };
     let said = refused(&lists(&[pinned]), &one);
-    has(&said, &["a list names pcpu 5", "--pcpus tells of 2"]);
+    has(&said, &["a list names pcpu 5", "--pcpus says 2"]);
     // Lists without an interval tell no load.
     let told = made(&twice("10.0", "12.0"), &options(None));
     let how = "the load of web: --interval, the seconds from the first list to the last";

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! The trace shows pcpus, vcpus, the policy, slices and the rate limit. What `xl` or `xm` printed
-//! tells names, weights, caps, reservations, pins and soft affinity. What neither tells has a
+//! gives names, weights, caps, reservations, pins and soft affinity. What neither tells has a
 //! default, and the text says so. Rules are those of Xen 4.17, as those of every simulation are.
 
 mod shown;
@@ -34,14 +34,14 @@ pub enum FromTraceError {
     #[error("{0}")]
     Unusable(String),
     /// What was read contradicts itself.
-    #[error("what the trace and the files tell makes no scenario: {0}")]
+    #[error("the trace and the files make no valid scenario: {0}")]
     Scenario(ScenarioErrors),
 }
 
-/// The text of a scenario of the host that `shown` and `sources` tell of.
+/// The text of a scenario of the host that `shown` and `sources` report.
 ///
 /// # Errors
-/// When the trace shows no vcpu, or what it and the files tell cannot be one host.
+/// When the trace shows no vcpu, or what it and the files say cannot be one host.
 pub fn scenario(
     shown: &Shown,
     sources: &Sources,
@@ -102,7 +102,7 @@ pub fn scenario(
     let vcpus: usize = draft.domains.iter().map(|d| usize::from(d.vcpus)).sum();
     if vcpus > MAX_VCPUS {
         return Err(FromTraceError::Unusable(format!(
-            "the trace and the files tell of {vcpus} vcpus; a scenario has {MAX_VCPUS} at most, \
+            "the trace and the files have {vcpus} vcpus; a scenario has {MAX_VCPUS} at most, \
              and no host has as many: the trace is damaged, record the host anew"
         )));
     }
@@ -182,7 +182,7 @@ fn policy<'p>(
         )),
         None => draft
             .assumed
-            .push("the policy is credit: nothing tells which one it was".to_owned()),
+            .push("the policy is credit: the recorded policy is unknown".to_owned()),
     }
     find(&draft.policy)
 }
@@ -202,7 +202,7 @@ fn ids(shown: &Shown, sources: &Sources) -> BTreeSet<u16> {
         .collect()
 }
 
-/// As many pcpus as the trace, its head and pins tell of.
+/// As many pcpus as the trace, its head and pins report.
 fn pcpus(draft: &mut Draft, shown: &Shown, sources: &Sources) -> u16 {
     let header = sources.header.as_ref().map_or(0, |h| h.pcpus);
     let header = u16::try_from(header).unwrap_or(u16::MAX);

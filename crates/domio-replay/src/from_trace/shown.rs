@@ -24,7 +24,7 @@ pub struct Shown {
     slices: BTreeMap<u64, u64>,
     /// How often each rate limit in ns was left.
     limits: BTreeMap<u64, u64>,
-    /// By pcpu: how long who runs there has run when the rate limit let it go on.
+    /// By pcpu: how long who runs there has run when the rate limit let it continue.
     limited: BTreeMap<u16, u32>,
 }
 

@@ -155,7 +155,7 @@ fn the_head_claims_what_was_read_alone() {
     let text = head(domains, "");
     assert!(text.contains("# - names and vcpus: l.txt\n"), "{text}");
     assert!(
-        text.contains("# - no vcpu is pinned: nothing tells"),
+        text.contains("# - no vcpu is pinned: there is no output"),
         "{text}"
     );
     let vcpus = "Name ID VCPU CPU State Time(s) CPU Affinity\nweb 1 0 0 -b- 1.1 any cpu\n";
@@ -267,5 +267,8 @@ fn what_shows_nothing_is_refused() {
     let text = "Name ID Weight Cap\ng1 1 256 400\n";
     sources.sched = Some((sched_text(text).unwrap(), "s".to_owned()));
     let over = scenario(&shown("c1-cap30"), &sources, policies).unwrap_err();
-    assert!(over.to_string().contains("makes no scenario"), "{over}");
+    assert!(
+        over.to_string().contains("make no valid scenario"),
+        "{over}"
+    );
 }

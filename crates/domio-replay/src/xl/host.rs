@@ -1,9 +1,9 @@
 //! What a shell shows of a host: one output of `xl` or `xm` after the other, in any order, as
 //! people paste it.
 //!
-//! Headings tell what follows. Lines with a command (`# xl list`, `$ sudo xl vcpu-list`), with the
+//! Headings say what follows. Lines with a command (`# xl list`, `$ sudo xl vcpu-list`), with the
 //! output of `date` and without anything are passed over, unless they are rows of the table before.
-//! A list that comes twice tells how much time each domain used in between.
+//! A list that comes twice says how much time each domain used in between.
 
 use super::table::{Column, Row, Table};
 use super::{ListedDomain, SchedText, XlError, domid, is_list, list_json, list_row, sched};
@@ -221,7 +221,7 @@ impl HostLists {
         Ok(Section::List(table))
     }
 
-    /// What a list tells besides what the domain is.
+    /// What a list says about a domain, except its identity.
     fn listed(&mut self, row: &Row<'_>, number: usize, line: &str) -> Result<(), XlError> {
         let id = domid(row.cell(Column::Id), number, line)?;
         let vcpu: Option<u16> = row.cell(Column::Vcpu).and_then(|vcpu| vcpu.parse().ok());

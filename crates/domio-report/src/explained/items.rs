@@ -165,7 +165,7 @@ impl<'a> Explained<'a> {
                 self.queues(class)
                     .picture(&format!("{title}, by what they waited for"), &whole),
             ];
-            let behind = "in run queues, by who ran meanwhile".to_owned();
+            let behind = "in run queues, by the domain that ran meanwhile".to_owned();
             let beside =
                 "in the driver domain's queue and the device, by whose were in the device \
                           meanwhile"

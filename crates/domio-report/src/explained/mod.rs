@@ -149,7 +149,7 @@ impl<'a> Explained<'a> {
             words("vcpu"),
             words("on"),
             words("mostly"),
-            tables::text("who ran meanwhile"),
+            tables::text("what ran meanwhile"),
         ];
         let mut table = Table::new("", &columns[usize::from(!several)..]);
         for wait in waits {
@@ -230,8 +230,10 @@ impl<'a> Explained<'a> {
                     ),
                     self.causes().picture(causes, whole),
                     table("What the causes mean", self.legend()),
-                    self.behind()
-                        .picture("Time that each vcpu waited, by who ran meanwhile", whole),
+                    self.behind().picture(
+                        "Time that each vcpu waited, by the vcpu that ran meanwhile",
+                        whole,
+                    ),
                 ],
             });
             sections.extend(self.residence());
@@ -252,7 +254,7 @@ impl<'a> Explained<'a> {
         let untold = self.explanation.untold();
         if !untold.is_empty() {
             sections.push(Section {
-                title: "What the trace does not tell".to_owned(),
+                title: "What the trace does not show".to_owned(),
                 text: format!("{}.", untold.join(". ")),
                 figures: Vec::new(),
             });

@@ -3,9 +3,10 @@
 
 use super::Explained;
 use super::shares::percent;
+use crate::written::NumberedName;
 use crate::{tables, written};
 use domio_answer::column::share;
-use domio_answer::{Cell, Holds, Table};
+use domio_answer::{Cell, Holds, RowType, Table};
 use domio_core::{DomainId, VcpuName};
 use domio_meter::{LongWait, VcpuWaits, Why, capitalised};
 
@@ -28,6 +29,17 @@ enum Concern {
     Throughput,
     /// It hardly waits.
     None,
+}
+
+/// A vcpu in the table of all, or several that are alike.
+#[derive(Clone, PartialEq, Debug)]
+pub struct VcpuLine {
+    /// Which, for people.
+    pub name: String,
+    /// How many.
+    pub count: u64,
+    /// Their sums, and the longest of all of their waits.
+    pub sums: VcpuWaits,
 }
 
 impl<'a> Explained<'a> {
@@ -114,13 +126,13 @@ impl<'a> Explained<'a> {
         let Some(&(why, time)) = lost.first() else {
             return said + ".";
         };
-        // That a parked vcpu is parked has been said.
-        let is_known = why == Why::Parked;
-        if !is_known {
+        // That a parked vcpu is parked has been said. Whatever holds it back, it is not a vcpu.
+        let is_held = matches!(why, Why::Parked | Why::Budget);
+        if why != Why::Parked {
             let part = percent(time, waited + parked);
             said += &format!(", {part:.0} % of it for \"{}\"", why.name());
         }
-        if let Some((whom, time)) = self.mostly_behind(vcpu).filter(|_| !is_known) {
+        if let Some((whom, time)) = self.mostly_behind(vcpu).filter(|_| !is_held) {
             said += &format!(
                 ", mostly behind {} ({:.0} %)",
                 self.vcpu(whom),
@@ -168,14 +180,62 @@ impl<'a> Explained<'a> {
         most.and_then(|(whom, time)| Some((whom?, time)))
     }
 
-    /// What the first `rows` vcpus did, in the order of [`Explained::ranked`]: how long each ran
-    /// and waited, its largest cause, with `second` the next one, and behind whom it mostly waited.
-    /// Columns of what no vcpu has are left out.
+    /// The vcpus in the order of [`Explained::ranked`], each in a line of its own where there are
+    /// `rows` at most; else those are in one line that matter as much, and whose domains' names are
+    /// alike ([`NumberedName`]). A line is where its first vcpu would be.
+    pub fn lines(&self, rows: usize) -> Vec<VcpuLine> {
+        let ranked = self.ranked();
+        let mut groups: Vec<Vec<&VcpuWaits>> = Vec::new();
+        let folds = ranked.len() > rows;
+        for vcpu in ranked {
+            let name = self.domain(vcpu.name.domain);
+            let alike = |group: &&mut Vec<&VcpuWaits>| {
+                let first = group[0];
+                let of_first = self.domain(first.name.domain);
+                NumberedName::of(&of_first).is_like(NumberedName::of(&name))
+                    && self.concern(first) == self.concern(vcpu)
+            };
+            match groups.iter_mut().find(|group| folds && alike(group)) {
+                Some(group) => group.push(vcpu),
+                None => groups.push(vec![vcpu]),
+            }
+        }
+        groups.iter().map(|group| self.line(group)).collect()
+    }
+
+    /// The line of `vcpus`, of which there is one at least.
+    fn line(&self, vcpus: &[&VcpuWaits]) -> VcpuLine {
+        let mut sums = vcpus[0].clone();
+        vcpus[1..].iter().for_each(|vcpu| sums.merge(vcpu));
+        if vcpus.len() == 1 {
+            let name = self.vcpu(sums.name);
+            return VcpuLine {
+                name,
+                count: 1,
+                sums,
+            };
+        }
+        let mut domains: Vec<DomainId> = vcpus.iter().map(|vcpu| vcpu.name.domain).collect();
+        domains.sort_unstable();
+        domains.dedup();
+        let domains: Vec<String> = domains.iter().map(|id| self.domain(*id)).collect();
+        let domains: Vec<&str> = domains.iter().map(String::as_str).collect();
+        VcpuLine {
+            name: NumberedName::all(&domains),
+            count: vcpus.len() as u64,
+            sums,
+        }
+    }
+
+    /// What the vcpus of the first `rows` lines did ([`Explained::lines`]): how long each ran and
+    /// waited, its largest cause, with `second` the next one, and behind whom it mostly waited.
+    /// Lines of several vcpus have the mean of each, and the longest wait of all. Columns of what
+    /// no vcpu has are left out.
     pub fn overview(&self, rows: usize, second: bool) -> Table {
         let whole = self.explanation.elapsed;
-        let part = |time| Cell::Number(percent(time, whole));
         let ranked = self.ranked();
-        let shown = || ranked.iter().take(rows);
+        let lines = self.lines(rows);
+        let shown = || lines.iter().take(rows);
         let mut columns = vec![tables::name("vcpu"), share("runs"), share("waits")];
         let (any_parked, any_unknown) = (
             ranked.iter().any(|vcpu| vcpu.parked > 0),
@@ -188,7 +248,13 @@ impl<'a> Explained<'a> {
         columns.extend(second.then(|| tables::name("second cause")));
         columns.push(tables::name("mostly behind"));
         let mut table = Table::new("", columns);
-        for vcpu in shown() {
+        for VcpuLine {
+            name,
+            count,
+            sums: vcpu,
+        } in shown()
+        {
+            let part = |time: u64| Cell::Number(percent(time, whole.saturating_mul(*count)));
             let lost = vcpu.lost();
             let all: u64 = lost.iter().map(|(_, time)| time).sum();
             let cause = |nth: usize| {
@@ -202,7 +268,7 @@ impl<'a> Explained<'a> {
                 with_percent(&whom, time, vcpu.runnable())
             });
             let mut row = vec![
-                self.vcpu(vcpu.name).into(),
+                name.clone().into(),
                 part(vcpu.running),
                 part(vcpu.runnable()),
             ];
@@ -220,9 +286,9 @@ impl<'a> Explained<'a> {
     /// The largest causes of the first `rows` vcpus of [`Explained::overview`], each once, by the
     /// time that all vcpus lost for them.
     pub fn overview_causes(&self, rows: usize, second: bool) -> Vec<Why> {
-        let shown = self.ranked().into_iter().take(rows);
+        let shown = self.lines(rows).into_iter().take(rows);
         let named: Vec<Why> = shown
-            .flat_map(|vcpu| vcpu.lost().into_iter().take(1 + usize::from(second)))
+            .flat_map(|line| line.sums.lost().into_iter().take(1 + usize::from(second)))
             .map(|(why, _)| why)
             .collect();
         let all = self.explanation.lost().into_iter().map(|(why, _)| why);

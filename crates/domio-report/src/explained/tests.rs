@@ -198,6 +198,56 @@ fn those_who_wake_come_first_and_those_who_hardly_wait_last() {
 }
 
 #[test]
+fn vcpus_of_domains_that_are_alike_are_one_line_where_there_are_too_many() {
+    let mut explanation = explanation();
+    let guest = |domain| vcpu(domain, [10, 40, 0], Why::SliceOver);
+    explanation.vcpus = (2..=20).map(guest).collect();
+    explanation.vcpus[3].longest = ms(33);
+    // It hardly waits.
+    explanation.vcpus.push(vcpu(21, [10, 0, 0], Why::Pass));
+    // Another name.
+    explanation.vcpus.push(vcpu(1, [30, 20, 0], Why::SliceOver));
+    let names: Vec<(DomainId, String)> = (2..=21)
+        .map(|id| (DomainId(id), format!("guest{id}")))
+        .chain([(DomainId(1), "web".to_owned())])
+        .collect();
+    let explained = Explained::new(&explanation, &names);
+    assert_eq!(explained.lines(21).len(), 21, "there is room for all");
+    let lines = explained.lines(9);
+    let shown: Vec<(&str, u64)> = lines.iter().map(|l| (l.name.as_str(), l.count)).collect();
+    assert_eq!(
+        shown,
+        [("guest2 to guest20", 19), ("web.0", 1), ("guest21.0", 1)]
+    );
+    let table = explained.overview(9, false);
+    let first = &table.rows()[0];
+    assert_eq!(first[0], Cell::text("guest2 to guest20"));
+    assert_eq!(first[1], Cell::Number(10.0), "the mean of each");
+    assert_eq!(first[2], Cell::Number(40.0));
+    assert_eq!(first[3], Cell::from(ms(33)), "the longest of all");
+}
+
+#[test]
+fn who_hardly_gets_to_run_when_it_is_woken_is_no_loop() {
+    let mut explanation = explanation();
+    let mut driver = vcpu(0, [2, 97, 0], Why::NotTickled);
+    assert!(driver.always_computes());
+    (driver.waits, driver.woken) = (40, 38);
+    assert!(!driver.always_computes());
+    let mut guest = vcpu(1, [1, 98, 0], Why::SliceOver);
+    (guest.waits, guest.woken) = (40, 1);
+    assert!(guest.always_computes());
+    explanation.vcpus = vec![guest, driver];
+    let explained = Explained::new(&explanation, &[]);
+    let order: Vec<u16> = explained
+        .ranked()
+        .iter()
+        .map(|vcpu| vcpu.name.domain.0)
+        .collect();
+    assert_eq!(order, [0, 1], "although the guest lost more");
+}
+
+#[test]
 fn columns_are_in_the_order_of_their_sums_and_small_ones_are_one() {
     let mut explanation = explanation();
     explanation.vcpus = vec![

@@ -193,24 +193,9 @@ pub fn draw_picture(id: &str, figure: &Picture) -> Markup {
                 " worse than the first, beyond the 95 % interval"
             }
         }
-        @if let Some(count) = undrawn(&figure.chart) {
-            p { "The picture has the first bars; " (count) " more are in the table." }
-        }
         details { summary { "Figures" } @for table in &tables { (draw_table(table)) } }
     };
     captioned(id, class, figure, &content)
-}
-
-/// How many bars a picture has no room for, if any.
-fn undrawn(chart: &Chart) -> Option<usize> {
-    match chart {
-        Chart::Stack(stack) => stack
-            .bars
-            .len()
-            .checked_sub(svg::stack::BARS_MAX + 1)
-            .map(|n| n + 1),
-        _ => None,
-    }
 }
 
 fn is_marked(group: &BarGroup) -> bool {

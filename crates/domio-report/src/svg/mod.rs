@@ -11,7 +11,7 @@
 //! |---|---|
 //! | [`mod@self`] | the picture of any chart |
 //! | [`document`] | a picture as a file of its own |
-//! | `bars`, `stack` | bars that lie; `rows`: their rows and names |
+//! | `bars`, `stack` | bars that lie; `rows`: their rows and names; `most`: which are drawn |
 //! | `lines`, `sequence`, `cdf` | curves; `plot`: their frame |
 //! | `panels`, `timeline` | columns and rows of marks |
 //! | `legend` | names of series |
@@ -30,13 +30,14 @@ mod lines;
 mod look;
 #[cfg(test)]
 mod marks;
+mod most;
 mod panels;
 mod plot;
 mod rows;
 pub(crate) mod scale;
 mod sequence;
 mod shape;
-pub(crate) mod stack;
+mod stack;
 mod timeline;
 
 use crate::data::Chart;
@@ -54,7 +55,8 @@ pub const NARROW: f64 = 360.0;
 
 /// The picture of `chart` that is `width` wide; `None` for tables, which have none.
 pub fn draw(chart: &Chart, width: f64) -> Option<Markup> {
-    let (height, content) = match chart {
+    let (shown, left_out) = most::drawn(chart);
+    let (height, content) = match shown.as_ref() {
         Chart::Bars(bars) => bars::draw(bars, width),
         Chart::Stack(stack) => stack::draw(stack, width),
         Chart::Cdf(cdf) => cdf::draw(cdf, width),
@@ -63,6 +65,13 @@ pub fn draw(chart: &Chart, width: f64) -> Option<Markup> {
         Chart::Sequence(sequence) => sequence::draw(sequence, width),
         Chart::Lines(lines) => lines::draw(lines, width),
         Chart::Table(_) | Chart::Claims(_) => return None,
+    };
+    let (height, content) = match left_out {
+        0 => (height, content),
+        n => {
+            let line = shape::text("soft", (0.0, height + 12.0), &most::said(n));
+            (height + 18.0, html! { (content) (line) })
+        }
     };
     Some(picture((width, height), &finding::alt(chart), &content))
 }

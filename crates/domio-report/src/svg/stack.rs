@@ -16,14 +16,8 @@ const SEEN: f64 = 1.0;
 /// Room for half of the last tick's label.
 const MARGIN: f64 = 24.0;
 
-/// Most bars of one picture.
-pub const BARS_MAX: usize = 24;
-
-/// The picture, of the first [`BARS_MAX`] bars.
+/// The picture.
 pub fn draw(stack: &Stack, width: f64) -> Drawn {
-    let mut stack = stack.clone();
-    stack.bars.truncate(BARS_MAX);
-    let stack = &stack;
     let sum = |part: usize| {
         let lengths = stack.bars.iter().filter_map(|bar| known(bar).nth(part));
         Some(lengths.sum::<f64>()).filter(|sum| *sum > 0.0)

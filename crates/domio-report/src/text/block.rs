@@ -207,7 +207,7 @@ pub fn waits(waits: &BlockWaits, view: &View) -> String {
     if !untold.is_empty() {
         let lines = untold.iter();
         let lines = lines.map(|said| view.item("", &format!("{said}.")));
-        let title = "What the trace does not tell:\n".to_owned();
+        let title = "What the trace does not record:\n".to_owned();
         parts.push(lines.fold(title, |text, line| text + &line));
     }
     let seconds = written::number(waits.seconds);

@@ -19,6 +19,10 @@ const ITEM_ROWS: usize = 4;
 /// Causes that are explained below the table.
 const MEANINGS: usize = 5;
 
+/// What lines of several vcpus hold.
+const MEANS: &str = "Lines of several domains: the mean of their vcpus, and the longest wait of \
+                     all (--long has each)";
+
 /// Characters of a line that has room for a second cause.
 const WITH_SECOND: u16 = 110;
 
@@ -64,7 +68,13 @@ fn in_short(explained: Explained<'_>, map: bool, view: &View) -> Vec<String> {
     let mut parts = Vec::new();
     if !explanation.vcpus.is_empty() {
         let shown = table::render(&explained.overview(rows, second), view);
-        parts.push(shown + &more(explanation.vcpus.len(), rows, "vcpus"));
+        let lines = explained.lines(rows);
+        let left_out = lines.iter().skip(rows).map(|line| line.count).sum();
+        let means = match lines.iter().take(rows).any(|line| line.count > 1) {
+            true => folded(MEANS, view.width.into(), INDENT),
+            false => String::new(),
+        };
+        parts.push(shown + &more(left_out, "vcpus") + &means);
         let known = explained.worst().1;
         let causes = explained.overview_causes(rows, second).into_iter();
         let causes = causes.filter(|why| !known.contains(why)).take(MEANINGS);
@@ -77,7 +87,8 @@ fn in_short(explained: Explained<'_>, map: bool, view: &View) -> Vec<String> {
     }
     for class in classes {
         let shown = table::render(&explained.items_overview(class, ITEM_ROWS), view);
-        parts.push(shown + &more(explained.guests(class).count(), ITEM_ROWS, "guests"));
+        let left_out = explained.guests(class).count().saturating_sub(ITEM_ROWS);
+        parts.push(shown + &more(left_out as u64, "guests"));
     }
     if let Some(map) = explanation.map.0.as_ref().filter(|_| map) {
         parts.push(sched_map::render(explained, map, view));
@@ -93,8 +104,8 @@ fn in_short(explained: Explained<'_>, map: bool, view: &View) -> Vec<String> {
 }
 
 /// What a table left out.
-fn more(all: usize, shown: usize, what: &str) -> String {
-    match all.saturating_sub(shown) {
+fn more(left_out: u64, what: &str) -> String {
+    match left_out {
         0 => String::new(),
         n => format!("... {n} more {what} (--long)\n"),
     }
@@ -139,7 +150,7 @@ fn untold(explained: Explained<'_>, most: usize, view: &View) -> String {
     }
     let lines = untold.iter().take(most);
     let lines = lines.map(|said| view.item("", &format!("{said}.")));
-    let title = "What the trace does not tell:\n".to_owned();
+    let title = "What the trace does not show:\n".to_owned();
     lines.fold(title, |text, line| text + &line)
 }
 

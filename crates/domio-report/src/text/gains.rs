@@ -1,6 +1,6 @@
 //! Who gains and who pays, in lines.
 
-use crate::written;
+use crate::written::{self, NumberedName};
 use domio_answer::{Sentence, Tone};
 use domio_stats::gains::Gain;
 
@@ -81,13 +81,13 @@ pub fn lines(changes: &[&Gain]) -> Vec<(Option<bool>, String)> {
         }
     }
     let rest = match (felt.is_empty(), unfelt) {
-        (true, 0) => Some("nobody gains and nobody pays".to_owned()),
+        (true, 0) => Some("no domain gains or pays".to_owned()),
         (true, n) => Some(format!(
-            "nobody gains or pays what anybody feels; {}",
-            below(n)
+            "no domain gains or pays noticeably; {}",
+            below(n, "")
         )),
         (false, 0) => None,
-        (false, n) => Some(format!("besides, {}", below(n))),
+        (false, n) => Some(below(n, "further ")),
     };
     lines.extend(rest.map(|rest| (None, rest)));
     lines
@@ -101,11 +101,12 @@ pub fn side(gains: bool) -> &'static str {
     }
 }
 
-fn below(count: usize) -> String {
-    match count {
-        1 => "1 difference is too small to be felt".to_owned(),
-        _ => format!("{count} differences are too small to be felt"),
-    }
+fn below(count: usize, further: &str) -> String {
+    let (differences, are) = match count {
+        1 => ("difference", "is"),
+        _ => ("differences", "are"),
+    };
+    format!("{count} {further}{differences} {are} below the reporting threshold")
 }
 
 /// The first change of each domain to either side.
@@ -125,12 +126,10 @@ fn first_of_each<'a>(changes: impl Iterator<Item = &'a Gain>) -> Vec<&'a Gain> {
 fn alike<'a>(changes: &[&'a Gain]) -> Vec<Vec<&'a Gain>> {
     let mut groups: Vec<Vec<&Gain>> = Vec::new();
     for change in changes {
-        let (word, number) = numbered(&change.domain);
         let same = |group: &&mut Vec<&Gain>| {
-            let (first, of_first) = numbered(&group[0].domain);
-            let numbered = number.is_some() && of_first.is_some() && word == first;
             let figure = (&group[0].measure, group[0].gains);
-            numbered && figure == (&change.measure, change.gains)
+            let [first, name] = [group[0], *change].map(|change| NumberedName::of(&change.domain));
+            first.is_like(name) && figure == (&change.measure, change.gains)
         };
         match groups.iter_mut().find(same) {
             Some(group) => group.push(change),
@@ -140,27 +139,14 @@ fn alike<'a>(changes: &[&'a Gain]) -> Vec<Vec<&'a Gain>> {
     groups
 }
 
-/// The name without the number at its end, and that.
-fn numbered(name: &str) -> (&str, Option<u64>) {
-    let word = name.trim_end_matches(|c: char| c.is_ascii_digit());
-    (word, name[word.len()..].parse().ok())
-}
-
 /// The line of changes that are alike: that of the first, which matters most, with all domains.
 fn line_of(alike: &[&Gain]) -> String {
     let first = alike[0];
     if alike.len() == 1 {
         return line(first);
     }
-    let mut domains: Vec<&str> = alike.iter().map(|change| change.domain.as_str()).collect();
-    domains.sort_by_key(|domain| numbered(domain).1);
-    let numbers: Vec<u64> = domains.iter().filter_map(|d| numbered(d).1).collect();
-    let all = match numbers.windows(2).all(|two| two[1] == two[0] + 1) {
-        true if domains.len() > 2 => {
-            format!("{} to {}", domains[0], domains[domains.len() - 1])
-        }
-        _ => written::names(&domains),
-    };
+    let domains: Vec<&str> = alike.iter().map(|change| change.domain.as_str()).collect();
+    let all = NumberedName::all(&domains);
     format!("{all}, first {}", line(first))
 }
 
@@ -250,16 +236,13 @@ mod tests {
              \x20 gains  web: wake to run, p95 10 -> 1 ms (-9.00 ± 0.10 ms, -90 %)\n\
              \x20 pays   web: wake to run, p95 10 -> 11.5 ms (+1.50 ± 0.10 ms, +15 %)\n\
              null against credit:\n\
-             \x20 nobody gains and nobody pays\n"
+             \x20 no domain gains or pays\n"
         );
         let told = findings(&labels, &changes);
         let first = "sedf against credit: pays hog: wake to run, p95 10 -> 30 ms \
                      (+20.00 ± 0.10 ms, 3 times as much)";
         assert_eq!((&*told[0].text, told[0].tone), (first, Tone::Bad));
-        assert_eq!(
-            told[3].text,
-            "null against credit: nobody gains and nobody pays"
-        );
+        assert_eq!(told[3].text, "null against credit: no domain gains or pays");
         let one = render(&labels[..2], &[change("sedf", "web", 1_000.0, false)]);
         assert!(
             one.contains("may be chance") && one.contains("(-9 ms, -90 %)"),
@@ -298,11 +281,12 @@ mod tests {
         assert_eq!(
             render(&labels, std::slice::from_ref(&unfelt)),
             "sedf against credit:\n\
-             \x20 nobody gains or pays what anybody feels; 1 difference is too small to be felt\n"
+             \x20 no domain gains or pays noticeably; 1 difference is below the reporting \
+             threshold\n"
         );
         let hog = change("sedf", "hog", 30_000.0, true);
         let text = render(&labels, &[hog, unfelt.clone(), unfelt]);
-        let end = "  besides, 2 differences are too small to be felt\n";
+        let end = "  2 further differences are below the reporting threshold\n";
         assert!(text.ends_with(end) && !text.contains("web"), "{text}");
     }
 

@@ -34,7 +34,7 @@ pub fn render(search: &MachineSearch) -> String {
         search.paper
     );
     text += &drawn(&table, &View::of_width(100));
-    text += "\nThe number in brackets is how well the split tells machines apart, 1 at best. \
+    text += "\nThe number in brackets is how well the split separates machines, 1 at best. \
              Marked (?):\nno better than the best split of shuffled verdicts in one of twenty \
              cases.\n";
     if let Some(best) = &search.best.0 {

@@ -24,7 +24,7 @@ pub fn render(explained: Explained<'_>, map: &Map, view: &View) -> String {
     let shown: Vec<PcpuId> = all.iter().copied().take(room.max(1)).collect();
     let mut now: BTreeMap<PcpuId, VcpuName> = map.first.iter().copied().collect();
     let mut text = format!(
-        "Who ran where from {} s to {} s:\n\n",
+        "Which vcpu ran where from {} s to {} s:\n\n",
         explained.seconds(map.from),
         explained.seconds(map.until)
     );

@@ -24,7 +24,7 @@ pub(crate) struct Cx<'a> {
     pub swapped: bool,
     /// Sections in which a key that stands in the wrong one is looked for.
     pub sections: &'a [&'static KeySection],
-    /// What the scenario has besides domains.
+    /// What the scenario has in addition to domains.
     pub known: Known,
     /// Whether the file names no policy that exists and one was presumed: it has an error, and what
     /// is wrong for the presumed policy only is none.
@@ -33,7 +33,7 @@ pub(crate) struct Cx<'a> {
     pub strange_key: &'static str,
 }
 
-/// What a scenario has besides domains, as far as keys and names of domains depend on it.
+/// What a scenario has in addition to domains, as far as keys and names of domains depend on it.
 pub(crate) struct Known {
     /// The controllers, in the order of the text.
     pub controllers: Vec<&'static domio_contract::control::Entry>,

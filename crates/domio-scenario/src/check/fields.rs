@@ -159,7 +159,7 @@ enum Match {
     /// A key, with the length of its unit in nanoseconds if it was written with one.
     Key(&'static Key, Option<u64>),
     Param(&'static ParamSpec),
-    /// A parameter of the policy and a key of the workload at once.
+    /// A parameter of the policy and a key of the workload together.
     Both(&'static Key, Option<u64>, &'static ParamSpec),
 }
 

@@ -20,7 +20,8 @@ pub(crate) static LENGTHS: KeySection = KeySection::plain(
 
 keys! {
     struct Lengths {
-        "distribution" = keys::word_text(Words::Of(&DISTRIBUTIONS)), Need::Required, "Which one.";
+        "distribution" = keys::word_text(Words::Of(&DISTRIBUTIONS)), Need::Required,
+            "The distribution.";
     }
 }
 

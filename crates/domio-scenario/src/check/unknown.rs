@@ -18,7 +18,7 @@ impl Fields {
             TOP_LEVEL => "at the top level".to_owned(),
             header => format!("in {header}"),
         };
-        // With an unknown policy or workload nobody can tell what its keys are.
+        // With an unknown policy or workload nobody can say what its keys are.
         if self.undecided(cx, written, policy) {
             return;
         }

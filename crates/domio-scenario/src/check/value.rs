@@ -83,7 +83,7 @@ fn texts(cx: &mut Cx<'_>, node: &Node, path: &str) -> Option<Vec<String>> {
     Some(texts)
 }
 
-/// Tells of a value without content.
+/// Reports a value without content.
 fn empty<T>(cx: &mut Cx<'_>, node: &Node, path: &str, expected: &str) -> Option<T> {
     let key = path.rsplit('.').next().unwrap_or(path);
     cx.push(
@@ -141,7 +141,7 @@ fn number(cx: &mut Cx<'_>, key: &Key, kind: ParamKind, node: &Node, path: &str) 
                 |i: i128| (i128::from(min)..=i128::from(max)).contains(&i) || (or_zero && i == 0);
             match node.value {
                 Value::Int(i) if allowed(i) => Some(i as i64),
-                // "0 or more" would not tell what is wrong with a number that is too large.
+                // "0 or more" would not say what is wrong with a number that is too large.
                 Value::Int(i) if i > i128::from(max) && max == i64::MAX => {
                     out_of_range(cx, node, path, key.name, &format!("{min} to {max}"))
                 }

@@ -189,7 +189,7 @@ pub(super) fn actions(
     actions
 }
 
-/// Tells of an action that sets something, but names no parameter.
+/// Reports an action that sets something, but names no parameter.
 fn nothing_set(cx: &mut Cx<'_>, fields: &Fields, expected: &str) {
     let tried = fields.params.is_empty()
         && !cx.partial
@@ -286,7 +286,7 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// Pauses domains, or lets them go on.
+    /// Pauses domains, or lets them continue.
     fn pause(
         &mut self,
         cx: &mut Cx<'_>,
@@ -327,7 +327,7 @@ impl<'a> Host<'a> {
         actions.push(Action::SetPolicy(wanted));
     }
 
-    /// Tells whether the parameters of all domains still go together, unless something was told
+    /// Says whether the parameters of all domains still go together, unless something was told
     /// about them or about this action.
     fn domains_agree(&self, cx: &mut Cx<'_>, fields: &Fields) {
         let policy = self.policy_params.as_ref();
@@ -404,7 +404,7 @@ impl<'a> Host<'a> {
     }
 
     /// Whether `domains`, which the action names at `slot`, are in Pool-0, whose policy the
-    /// action's parameters are of. Tells of one that is not.
+    /// action's parameters are of. Reports one that is not.
     fn in_first_pool(
         &self,
         cx: &mut Cx<'_>,

@@ -44,7 +44,7 @@ static ACCOUNTINGS: [WordOf<bool>; 2] = [
     WordOf::new(
         "exact",
         false,
-        "It is told, to the nanosecond; no real host could tell.",
+        "The exact time, to the nanosecond, which no real host knows.",
     ),
     WordOf::new(
         "packets",

@@ -62,7 +62,7 @@ keys! {
             "The operating system inside: a name, or a table.";
         "workload" = word_text(Words::Workloads),
             Need::Optional(
-                "no task besides those of `[[domain.task]]`; without any, the domain idles",
+                "only the tasks of `[[domain.task]]`; without any, the domain idles",
             ),
             "The only task, instead of `[[domain.task]]`.";
     }

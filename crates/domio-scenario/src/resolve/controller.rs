@@ -57,7 +57,7 @@ pub(super) fn controllers(
     configs
 }
 
-/// Tells of a controller that only sets what the policy has not.
+/// Reports a controller that only sets what the policy has not.
 fn can_set(cx: &mut Cx<'_>, entry: &Entry, policy: &Policy) {
     let Kinds {
         weight,
@@ -83,7 +83,7 @@ fn can_set(cx: &mut Cx<'_>, entry: &Entry, policy: &Policy) {
     }
 }
 
-/// Tells of a controller that charges in other intervals than the policy spreads debts over.
+/// Reports a controller that charges in other intervals than the policy spreads debts over.
 fn in_step(cx: &mut Cx<'_>, asked: &Asked, chosen: Chosen<'_>) {
     let feedback = chosen.params.by_name("feedback_ms");
     let interval = asked.interval.as_nanos() / 1_000_000;

@@ -12,7 +12,7 @@ use domio_vmm::config::Action;
 /// The first release with core scheduling.
 const SINCE: XenVersion = XenVersion::V4_13;
 
-/// Whether policies decide for whole cores. Tells of what does not go together with that.
+/// Whether policies decide for whole cores. Reports what does not go together with that.
 pub(super) fn whole_cores(
     cx: &mut Cx<'_>,
     (host, keys): (&Fields, &HostKeys),

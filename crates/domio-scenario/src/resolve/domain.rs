@@ -170,7 +170,7 @@ fn expand(
     }
 }
 
-/// Tells that Domain-0, which is called `name`, stays in Pool-0.
+/// Says that Domain-0, which is called `name`, stays in Pool-0.
 fn in_first_pool(cx: &mut Cx<'_>, group: &Group<'_>, name: &str) {
     let message = format!("{name} is the control domain, which is in Pool-0");
     cx.push(
@@ -181,7 +181,7 @@ fn in_first_pool(cx: &mut Cx<'_>, group: &Group<'_>, name: &str) {
     );
 }
 
-/// Tells whether the parameters of the domain `id` go together.
+/// Says whether the parameters of the domain `id` go together.
 fn params_agree(
     cx: &mut Cx<'_>,
     chosen: Chosen<'_>,
@@ -224,7 +224,7 @@ fn group<'t>(
     let fields = check::table(cx, table, node.span, &DOMAIN, &path, policy);
     let keys: DomainKeys = fields.read();
     let body = body_of(cx, &fields, &keys, pools, topology);
-    // A bad count or id was reported; the domain goes on as if it had none.
+    // A bad count or id was reported; the domain continues as if it had none.
     Some(Group {
         node,
         name: keys.name.get()?,

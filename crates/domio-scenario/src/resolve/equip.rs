@@ -125,7 +125,7 @@ fn abi(
     None
 }
 
-/// Whether the domain has enough event channels; tells when it has not.
+/// Whether the domain has enough event channels; says when it has not.
 fn ports_suffice(
     cx: &mut Cx<'_>,
     devices: &[Device],

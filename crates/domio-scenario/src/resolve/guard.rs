@@ -8,8 +8,8 @@ use domio_control::share_guard::LIMIT;
 use domio_core::keys::Span;
 use domio_core::keys::{Code, Mistake};
 
-/// Tells of limits that are not below what driver domains may have, as the paper wants them
-/// (section 5.1), and of those that say nothing.
+/// Reports limits that are not below what driver domains may have, as the paper wants them (section
+/// 5.1), and of those that say nothing.
 pub(super) fn limits(
     cx: &mut Cx<'_>,
     i: usize,

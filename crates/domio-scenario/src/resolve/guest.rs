@@ -75,7 +75,7 @@ pub(crate) static GUESTS: [WordOf<Os>; 3] = [
 
 pub(crate) static GUEST: KeySection = KeySection::plain(
     "guest = { ... }",
-    "A guest of one's own. Costs are processor time of the vcpu.",
+    "A guest OS by its figures. Costs are processor time of the vcpu.",
     GuestKeys::KEYS,
 );
 

@@ -5,7 +5,7 @@ use crate::check::Cx;
 use domio_core::{Duration, Instant};
 use domio_vmm::config::Action;
 
-/// Tells of what can never happen because the run is over before.
+/// Reports what can never happen because the run is over before.
 pub(super) fn late(
     cx: &mut Cx<'_>,
     end: Duration,

@@ -73,10 +73,10 @@ keys! {
             "The story, as long as it needs to be.";
         seed: u64 = int(0, i64::MAX), Need::Int(1),
             "Seed of every random stream. The same file with the same seed gives the same trace.";
-        run: Nested = nested(&RUN), Need::Required, "How long.";
+        run: Nested = nested(&RUN), Need::Required, "Length of the run.";
         host: Nested = nested(&HOST), Need::Optional("one pcpu of the ideal machine"),
-            "What machine.";
-        scheduler: Nested = nested(&SCHEDULER), Need::Required, "Which policy.";
+            "The machine.";
+        scheduler: Nested = nested(&SCHEDULER), Need::Required, "The scheduling policy.";
         pool: Nested = nested_list(&POOL), Need::Optional("every pcpu is in `Pool-0`"),
             "Cpupools: pcpus with a policy of their own.";
     }
@@ -86,13 +86,13 @@ keys! {
     /// Those that come after the tables of devices.
     struct BehindDevices {
         controller: Nested = nested_list(&CONTROLLER), Need::Optional("nobody looks"),
-            "What looks at the host now and then, and changes settings.";
-        domain: Nested = nested_list(&DOMAIN), Need::Required, "Who runs; at least one.";
+            "Programs that observe the host at intervals, and change settings.";
+        domain: Nested = nested_list(&DOMAIN), Need::Required, "The domains; at least one.";
         action: Nested = nested_list(&ACTION), Need::Optional("nobody intervenes"),
-            "What an operator does meanwhile.";
+            "Changes by an operator during the run.";
         vary: Nested = nested_list(&vary::VARY),
             Need::Optional("nothing but what is random in the models"),
-            "What differs from replication to replication.";
+            "Values that differ from replication to replication.";
     }
 }
 

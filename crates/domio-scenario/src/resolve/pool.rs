@@ -128,8 +128,8 @@ impl<'a> InPools<'a> {
         self.pools.get(pool).map_or(CpuSet::ALL, |pool| pool.pcpus)
     }
 
-    /// Whether `hard`, an affinity that was given at `key`, leaves any pcpu of the pool. Tells if
-    /// it does not.
+    /// Whether `hard`, an affinity that was given at `key`, leaves any pcpu of the pool. Says if it
+    /// does not.
     pub fn reaches(
         &self,
         cx: &mut Cx<'_>,
@@ -265,7 +265,7 @@ fn pool(
     })
 }
 
-/// Whether `pool`, at `path`, has neither a name nor a pcpu of an earlier one. Tells if it has.
+/// Whether `pool`, at `path`, has neither a name nor a pcpu of an earlier one. Says if it has.
 fn stands_alone(cx: &mut Cx<'_>, pool: &Pool, path: &str, earlier: &[Pool]) -> bool {
     if let Some(other) = earlier.iter().find(|other| other.name == pool.name) {
         let name = quote(&pool.name);
@@ -316,7 +316,7 @@ pub(super) fn configs(pools: &[Pool], resolved: &Resolved) -> Vec<PoolConfig> {
     pools.iter().enumerate().map(config).collect()
 }
 
-/// Tells of what does not go together with pools, where there are any.
+/// Reports what does not go together with pools, where there are any.
 pub(super) fn fit(
     cx: &mut Cx<'_>,
     pools: &[Pool],

@@ -42,7 +42,7 @@ pub(super) fn has_policy(cx: &mut Cx<'_>, host: &Fields, keys: &HostKeys, policy
     cx.push(problem);
 }
 
-/// Tells of parameters in the text that the release has not.
+/// Reports parameters in the text that the release has not.
 pub(super) fn without_effect(cx: &mut Cx<'_>, root: &Table, chosen: Chosen<'_>) {
     let policy = chosen.policy;
     let version = releases::version(chosen.params);

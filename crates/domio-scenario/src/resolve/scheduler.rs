@@ -75,7 +75,7 @@ fn by_parameters<'p>(
     (most > 0).then_some(policy)
 }
 
-/// What no single range can tell about the policy's parameters.
+/// What no single range can say about the policy's parameters.
 pub(super) fn params_agree(
     cx: &mut Cx<'_>,
     scheduler: &Fields,
@@ -89,7 +89,7 @@ pub(super) fn params_agree(
     }
 }
 
-/// Tells of a policy that needs to know of packets in a host where there are none.
+/// Reports a policy that needs to know of packets in a host where there are none.
 pub(super) fn hears_nothing(
     cx: &mut Cx<'_>,
     policy: Option<&Policy>,

@@ -40,7 +40,7 @@ pub(super) fn given(fields: &Fields) -> GivenParams {
         .collect()
 }
 
-/// Tells of parameters of the table at `path` that do not go together. The one to change is blamed
+/// Reports parameters of the table at `path` that do not go together. The one to change is blamed
 /// if it was given, else the one that it clashes with.
 pub(super) fn tell(
     cx: &mut Cx<'_>,

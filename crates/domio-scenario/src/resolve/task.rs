@@ -24,7 +24,7 @@ pub(crate) static TASK: KeySection = KeySection::plain(
 
 keys! {
     struct TaskKeys {
-        "workload" = word_text(Words::Workloads), Need::Required, "What it does.";
+        "workload" = word_text(Words::Workloads), Need::Required, "Work of the task.";
         name: String = name(), Need::Optional("the workload's, numbered where it is not the first"),
             "Name, unique in the domain.";
         vcpu: Option<u16> = vcpu(),

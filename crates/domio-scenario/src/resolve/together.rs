@@ -1,4 +1,4 @@
-//! What only all domains together can tell about the policy's parameters.
+//! What only all domains together can say about the policy's parameters.
 
 use super::resolved::{Domain, Resolved};
 use super::shared::{Chosen, GivenParams, tell};
@@ -7,8 +7,8 @@ use domio_contract::Conflict;
 use domio_core::ParamValues;
 use domio_core::keys::Span;
 
-/// Tells whether the parameters of all domains go together, unless something about them was told
-/// already. `place` tells what was given for a domain, and where its table is.
+/// Says whether the parameters of all domains go together, unless something about them was told
+/// already. `place` says what was given for a domain, and where its table is.
 pub(super) fn agree(
     cx: &mut Cx<'_>,
     chosen: Chosen<'_>,

@@ -6,7 +6,7 @@ use crate::check::Cx;
 use domio_core::DomainId;
 use domio_vmm::bus::side::who;
 
-/// Tells of what is declared in vain, `idle` among it, and, with `presumed_free`, on a machine
+/// Reports what is declared in vain, `idle` among it, and, with `presumed_free`, on a machine
 /// without costs that nobody asked for, of work that takes no time.
 pub(super) fn unused(
     cx: &mut Cx<'_>,

@@ -53,14 +53,14 @@ impl Own {
         }
     }
 
-    /// Whether its pin leaves any pcpu of the pool. Tells if it does not.
+    /// Whether its pin leaves any pcpu of the pool. Says if it does not.
     pub fn reaches(&self, cx: &mut Cx<'_>, pools: InPools<'_>, pool: usize) -> bool {
         let Some(hard) = self.hard else { return true };
         let place = (format!("{}.pin", self.path), self.header);
         pools.reaches(cx, place, &VcpuPins::Alike(hard), pool)
     }
 
-    /// Tells whether the parameters go together, for a vcpu of the domain `id`.
+    /// Says whether the parameters go together, for a vcpu of the domain `id`.
     pub fn agrees(&self, cx: &mut Cx<'_>, chosen: Chosen<'_>, id: DomainId) -> bool {
         let (Some(params), Some(given)) = (&self.params, &self.given) else {
             return true;

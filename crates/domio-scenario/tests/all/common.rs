@@ -80,7 +80,7 @@ pub fn parse(text: &str) -> Result<Scenario, ScenarioErrors> {
     Scenario::parse("test.toml", text.as_bytes(), &policies()[..])
 }
 
-/// The same with parts of one's own.
+/// As [`parse`], with `parts`.
 pub fn parse_with(text: &str, parts: &Parts) -> Result<Scenario, ScenarioErrors> {
     Scenario::parse("test.toml", text.as_bytes(), parts)
 }

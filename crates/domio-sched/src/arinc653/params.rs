@@ -18,7 +18,7 @@ params! {
         "version" = version(XenVersion::V4_17, XenVersion::V4_17, XenVersion::V4_17),
             "Release of Xen whose rules apply (xen-spec 4.3).";
         major_frame_us: i64 = int("us", (1, LONGEST_US), 0).or_zero().changeable(),
-            "Length of the major frame, after which the table begins anew; 0 for as long as the \
+            "Length of the major frame, after which the table starts again; 0 for as long as the \
              entries take together.";
     }
 }
@@ -50,7 +50,7 @@ pub static RELEASES: Releases = Releases {
 /// What this policy is.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "arinc653",
-    summary: "Xen's ARINC 653 scheduler: a fixed table of who runs when, over and over",
+    summary: "Xen's ARINC 653 scheduler: a fixed table of runs by time, over and over",
     source: "Xen 4.17, sched/arinc653.c",
     params: Params::SPECS,
     changeable: Params::CHANGEABLE,

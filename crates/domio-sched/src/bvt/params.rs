@@ -92,7 +92,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 /// What the parameters of the policy say.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Settings {
-    /// A vcpu that goes on is charged its whole run again at each pass (3.0.2).
+    /// A vcpu that continues is charged its whole run again at each pass (3.0.2).
     pub charges_whole_run: bool,
     /// In nanoseconds.
     pub ctx_allow: i64,

@@ -94,7 +94,7 @@ impl Bvt {
         }
     }
 
-    /// Who runs on `pcpu`, where `prev` ran until now, and for how long.
+    /// The vcpu that runs on `pcpu`, where `prev` ran until now, and for how long.
     pub(super) fn pass(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, prev: Option<VcpuId>) -> Pick {
         let now = ns(cx.now());
         if let Some(vcpu) = prev {

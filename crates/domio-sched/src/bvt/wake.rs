@@ -28,7 +28,7 @@ impl Bvt {
         self.preempt(cx, pcpu, evt);
     }
 
-    /// Somebody with this effective virtual time has come to `pcpu`: a pass follows at once, or
+    /// Somebody with this effective virtual time has come to `pcpu`: a pass follows immediately, or
     /// when the current vcpu is as far as that.
     fn preempt(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, evt: u32) {
         let now = ns(cx.now());

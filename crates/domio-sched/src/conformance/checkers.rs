@@ -93,8 +93,8 @@ pub const CHECKERS: &[CheckerInfo] = &[
     ),
     info(
         "parameters-in-force",
-        "a change of the policy's parameters is taken but not in force as a whole, or refused and \
-         in force all the same; no slice is longer than the parameter `tslice_ms`",
+        "a change of the policy's parameters is accepted but not in force as a whole, or refused \
+         but in force; no slice is longer than the parameter `tslice_ms`",
     ),
     info(
         "charges-as-promised",

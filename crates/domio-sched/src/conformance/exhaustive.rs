@@ -12,7 +12,7 @@ const VCPUS: u32 = 3;
 const EVENTS: u32 = 4;
 /// Shorter than the steps of the vcpus, so that events meet running, queued and blocked ones.
 const APART: Duration = Duration::from_micros(700);
-/// Long enough after the last event for a lost wake-up to be told from a late one.
+/// Long enough after the last event for a lost wake-up to be distinguished from a late one.
 const LENGTH: Duration = Duration::from_millis(600);
 
 /// Three vcpus that compute for 1 ms and wait, on two pcpus, under every sequence of four events

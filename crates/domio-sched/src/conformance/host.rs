@@ -7,7 +7,7 @@
 //!
 //! The operator's code runs on the pcpu of the vcpu that it is about, and what creates vcpus on the
 //! first pcpu. Two orders of events are the host's own choice, where Xen leaves the contract open:
-//! - A pcpu that comes online gets a scheduler pass at once.
+//! - A pcpu that comes online gets a scheduler pass immediately.
 //! - A pcpu that goes offline first disappears from [`Cx::online`]. Its vcpus are then moved as by
 //!   a change of affinity; the pass that takes the current one off must answer "idle".
 //!   `pcpu_offline` follows when the pcpu idles and no vcpu belongs to it.
@@ -35,7 +35,7 @@ pub fn run(script: &Script, policy: Box<dyn Scheduler>) -> Result<Run, ScriptErr
     run_traced(script, policy, true)
 }
 
-/// As [`run`], and tells the policy that no trace is kept: [`Cx::tracing`] is false.
+/// As [`run`], and notifies the policy that no trace is kept: [`Cx::tracing`] is false.
 ///
 /// # Errors
 /// As [`run`].
@@ -113,7 +113,7 @@ struct Vcpu {
     exists: bool,
     /// To be removed when it has stopped.
     dying: bool,
-    /// An event came while it was not blocked: the next block returns at once.
+    /// An event came while it was not blocked: the next block returns immediately.
     event_pending: bool,
     /// Which of its steps it is at.
     step: usize,
@@ -227,8 +227,8 @@ impl<'s> Host<'s> {
         Some(next.event)
     }
 
-    /// Most events that one instant may have. Everything that an honest policy does at once is a
-    /// small multiple of the number of pcpus and vcpus.
+    /// Most events that one instant may have. Everything that an honest policy does immediately is
+    /// a small multiple of the number of pcpus and vcpus.
     fn rounds_max(&self) -> u32 {
         1000 + 100 * (self.pcpus.len() + self.vcpus.len()) as u32
     }

@@ -388,7 +388,10 @@ impl fmt::Display for Fault {
                 )
             }
             Fault::Endless(rounds) => {
-                write!(f, "{rounds} events at one instant: time would never go on")
+                write!(
+                    f,
+                    "{rounds} events at one instant: time would never advance"
+                )
             }
         }
     }

@@ -67,7 +67,7 @@ pub fn script(seed: u64) -> Script {
 pub fn script_for(policy: &Descriptor, seed: u64) -> Script {
     let mut script = script(seed);
     // Shares can be foretold where nothing changes. A table can keep anybody waiting for as long as
-    // the table says, so that nothing could be told from a lost wake-up.
+    // the table says, so that nothing could be distinguished from a lost wake-up.
     let has_table = matches!(policy.held_by, Some(ShareBy::InFrame { .. }));
     if seed % 7 > 1 && !has_table {
         // A stream of their own, as above.
@@ -344,7 +344,7 @@ impl Swarm {
         }
     }
 
-    /// All vcpus of a domain come at once, as domains are built; they may go one by one.
+    /// All vcpus of a domain come immediately, as domains are built; they may go one by one.
     fn lives(&mut self, script: &mut Script, domain: DomainId) {
         let starts = self.rng.below(self.end.as_nanos() / 1_000_000);
         let starts = Instant::ZERO + Duration::from_millis(starts);

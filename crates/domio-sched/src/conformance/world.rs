@@ -87,7 +87,7 @@ impl World {
             .map(|(i, v)| (VcpuId(i as u32), v))
     }
 
-    /// Goes on by one entry.
+    /// Continues by one entry.
     pub fn apply(&mut self, entry: &LogEntry) {
         let at = entry.at;
         match entry.what {

@@ -5,7 +5,7 @@
 //! | [`Credit::account`] | once a period, on the master | `csched_acct` |
 //! | `share_out` | what each active domain gets, and each of its active vcpus | `credit_fair` |
 //! | `give` | credit and priority of each active vcpu | `credit`, `pri` |
-//! | `beyond_bounds` | over its cap, within it again, or too rich to go on earning | flags, caps |
+//! | `beyond_bounds` | over its cap, within it again, or too rich to earn on | flags, caps |
 //!
 //! The first two steps of Xen's are one loop; here the shares are kept, because they seldom change.
 //! Debit is in `tick`, the lists of those that earn are in `active`.

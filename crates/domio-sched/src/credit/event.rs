@@ -207,7 +207,7 @@ pub(super) fn schedule(cx: &mut Cx<'_>, pcpu: PcpuId, idle: bool) {
     cx.note(pcpu, SCHEDULE, None, &[word]);
 }
 
-/// `vcpu` ran for `ran` only and goes on.
+/// `vcpu` ran for `ran` only and continues.
 #[inline]
 pub(super) fn ratelimit(cx: &mut Cx<'_>, here: PcpuId, vcpu: VcpuId, ran: Duration) {
     // The record has 32 bits for a time under half a second.
@@ -221,8 +221,8 @@ pub(super) fn steal_check(cx: &mut Cx<'_>, here: PcpuId, peer: PcpuId, searched:
     cx.note(here, STEAL_CHECK, None, &words);
 }
 
-/// The boosted `vcpu` wakes where it cannot run at once, and goes `from` there `to` where it runs
-/// soonest, which took so many looks.
+/// The boosted `vcpu` wakes where it cannot run immediately, and goes `from` there `to` where it
+/// runs soonest, which took so many looks.
 pub(super) fn balanced(
     cx: &mut Cx<'_>,
     here: PcpuId,
@@ -234,7 +234,7 @@ pub(super) fn balanced(
     cx.note(here, BALANCED, Some(vcpu), &[ways, looks]);
 }
 
-/// `vcpu` was to be preempted and goes on, with so many packets at hand.
+/// `vcpu` was to be preempted and continues, with so many packets at hand.
 pub(super) fn put_off(cx: &mut Cx<'_>, here: PcpuId, vcpu: VcpuId, packets: u32) {
     cx.note(here, PUT_OFF, Some(vcpu), &[packets]);
 }
@@ -244,8 +244,8 @@ pub(super) fn waits_for_driver(cx: &mut Cx<'_>, here: PcpuId, vcpu: VcpuId, driv
     cx.note(here, WAITS_FOR_DRIVER, Some(vcpu), &[u32::from(driver.0)]);
 }
 
-/// `vcpu` has gone on for `held` since it was first to be preempted, over so many `passes`;
-/// `bound` tells that this was too long.
+/// `vcpu` has continued for `held` since it was first to be preempted, over so many `passes`;
+/// `bound` says that this was too long.
 pub(super) fn dispatched(
     cx: &mut Cx<'_>,
     here: PcpuId,

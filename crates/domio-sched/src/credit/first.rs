@@ -5,8 +5,8 @@
 //!
 //! - a credit is a millisecond, so that a cap of 1 % is one of the 30 credits of an accounting;
 //! - a capped vcpu in debt is not paused, but has a priority below that of idling. Nobody is told:
-//!   who runs goes on until the slice ends, and who may run again waits until the idle vcpu's slice
-//!   ends;
+//!   who runs continues until the slice ends, and who may run again waits until the idle vcpu's
+//!   slice ends;
 //! - there is no boost, and no search for a better pcpu;
 //! - vcpus earn from their creation on;
 //! - a pcpu takes work from idle peers as well, and idle pcpus are woken whatever the affinity.
@@ -67,7 +67,7 @@ struct Domain {
     placed_last: Option<VcpuId>,
 }
 
-/// Who waits in a queue; `None` is the idle vcpu, which waits while another one runs.
+/// The vcpu that waits in a queue; `None` is the idle vcpu, which waits while another one runs.
 type Waiter = Option<VcpuId>;
 
 #[derive(Clone, Debug, Default)]

@@ -2,13 +2,13 @@
 //!
 //! A vcpu has credit. Running costs 10 credits a millisecond; every 30 ms the active vcpus get the
 //! host's credit in proportion to the weights of their domains. Whoever has credit left is UNDER
-//! and runs before those who are OVER; whoever wakes while UNDER is BOOSTed, and preempts both
-//! until a tick finds it running. Each pcpu has a run queue, and takes work from the others when
-//! it has none with credit of its own.
+//! and runs before those who are OVER; the vcpu that wakes while UNDER is BOOSTed, and preempts
+//! both until a tick finds it running. Each pcpu has a run queue, and takes work from the others
+//! when it has none with credit of its own.
 //!
-//! One implementation serves every release from 3.0.4 on: [`rules`] tells what changed and when.
-//! The first one has a page of its own, `first`. The pages
-//! follow xen-spec section 3; names are Xen's where it has one.
+//! One implementation serves every release from 3.0.4 on: [`rules`] says what changed and when. The
+//! first one has a page of its own, `first`. The pages follow xen-spec section 3; names are Xen's
+//! where it has one.
 //!
 //! | page | holds |
 //! |---|---|
@@ -62,7 +62,7 @@ use params::{DomainParams, Params, Settings};
 use rules::{RateLimit, Rules};
 use state::{Domain, NIL, Pcpu, TICK, Vcpu, flag};
 
-/// A vcpu that ran for less than this and goes on gets a slice of this length. Xen's
+/// A vcpu that ran for less than this and continues gets a slice of this length. Xen's
 /// `CSCHED_MIN_TIMER` is the plain number 100, meant as microseconds but compared with nanoseconds:
 /// recorded 4.17 traces have slices of 929.540 us after 70.460 us at a limit of 1 ms.
 const MIN_SLICE: Duration = Duration::from_nanos(100);
@@ -168,7 +168,7 @@ impl Credit {
         now + (period - xen_now % period)
     }
 
-    /// Whether `vcpu`, which is current and ran for `ran`, which is under the rate limit, goes on
+    /// Whether `vcpu`, which is current and ran for `ran`, which is under the rate limit, continues
     /// because of that, and for how long.
     fn protected(&self, vcpu: VcpuId, ran: Duration) -> Option<Duration> {
         let limit = self.settings.ratelimit;
@@ -185,7 +185,7 @@ impl Credit {
     }
 
     /// The vcpu that runs next on `pcpu`, out of every queue; `None` to idle. `own` is the one that
-    /// ran and is to queue up, if it wants to go on.
+    /// ran and is to queue up, if it wants to continue.
     #[inline]
     fn next(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, own: Option<VcpuId>) -> Option<VcpuId> {
         if let Some(own) = own {

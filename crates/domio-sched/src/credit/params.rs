@@ -41,11 +41,11 @@ params! {
             "Whether a boosted vcpu that wakes behind another boosted one goes to the pcpu where \
              it runs soonest, and run queues are always in order (Zeng 2015, IV.A).";
         dispatch_vector: Dispatching = choice(Dispatching::Untold as usize),
-            "How driver domains tell of packets for others that they have at hand, for which they \
+            "How driver domains announce packets for others that they have at hand, for which they \
              are not preempted: by a bit a pcpu or by a counter (Zeng 2015, IV.B and IV.D).";
         dispatch_hold_us: u64 = int("us", (1, 1_000_000), 0).or_zero(),
-            "How long a driver domain may go on for such packets once it was due to be preempted, \
-             0 for as long as it has some.";
+            "How long a driver domain may continue for such packets once it was due to be \
+             preempted, 0 for as long as it has some.";
     }
 }
 
@@ -195,8 +195,8 @@ impl From<Invalid> for Conflict {
     }
 }
 
-/// Checks what no single range can tell: that the release has every parameter that was set, and
-/// that the rate limit fits in the time slice.
+/// Checks what no single range can say: that the release has every parameter that was set, and that
+/// the rate limit fits in the time slice.
 ///
 /// Xen's tool stack refuses such a setting at run time; at boot Xen itself repairs it, and so does
 /// [`super::Credit::new`].

@@ -20,7 +20,7 @@ struct Choice {
 
 impl Credit {
     /// The best pcpu for `vcpu`, which belongs to `from`: an idle one that it may use, as far as
-    /// possible from the busy ones, else its own. `commit` tells that the vcpu goes there; at the
+    /// possible from the busy ones, else its own. `commit` says that the vcpu goes there; at the
     /// tick it is only a question.
     pub(super) fn choose_pcpu(
         &mut self,

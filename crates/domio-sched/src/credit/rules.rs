@@ -23,7 +23,7 @@ pub enum Debit {
     Residual,
 }
 
-/// For how long a vcpu that ran less than the rate limit may go on.
+/// For how long a vcpu that ran less than the rate limit may continue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RateLimit {
     /// There is no rate limit (until 4.1).
@@ -248,7 +248,7 @@ const CHANGES: &[RuleChange] = &[
     change(V3_4, "accounting has a timer of its own", |_| true),
     change(V3_4, "the tick stops while a pcpu idles", |_| true),
     change(V3_4, "a pass that ends in idling sets no timer", |_| true),
-    change(V3_4, "whoever ran a moment ago is not stolen", |host| {
+    change(V3_4, "a vcpu that ran a moment ago is not stolen", |host| {
         host.sets("migration_delay_us")
     }),
     change(V3_4, "vcpus can be packed on few cores", |host| {
@@ -335,7 +335,7 @@ const CHANGES: &[RuleChange] = &[
     ),
     change(
         V4_8,
-        "who is within the rate limit goes on for what is left of it",
+        "a vcpu within the rate limit continues for the rest of the limit",
         |host| host.sets("ratelimit_us"),
     ),
     change(

@@ -15,7 +15,7 @@ impl Pcpu {
         }
     }
 
-    /// Where `v` belongs in its queue: before which entry, [`NIL`] for last. `is_sorted` tells that
+    /// Where `v` belongs in its queue: before which entry, [`NIL`] for last. `is_sorted` says that
     /// no accounting has changed priorities since the last sort.
     #[inline(always)]
     fn place(&self, vcpus: &[Vcpu], v: &Vcpu, runq_sort: bool, is_sorted: bool) -> u32 {
@@ -131,7 +131,7 @@ impl Credit {
         self.pcpus[pcpu].runnable -= 1;
     }
 
-    /// Takes `vcpu` out of its queue, and tells whose that was.
+    /// Takes `vcpu` out of its queue, and says whose that was.
     #[inline(always)]
     pub(super) fn dequeue(&mut self, vcpu: VcpuId) -> PcpuId {
         let vcpus = &mut *self.vcpus;

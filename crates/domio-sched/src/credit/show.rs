@@ -119,8 +119,8 @@ impl Credit {
     }
 
     /// Takes over `state`, once the pcpus are online, the domains known and the vcpus inserted and
-    /// placed, when the host's tables already show who is current and who is runnable, and before
-    /// the first pass. On pcpus without a `tick` the tick is stopped. Nobody is woken.
+    /// placed, when the host's tables already show who is current and the vcpu that is runnable,
+    /// and before the first pass. On pcpus without a `tick` the tick is stopped. Nobody is woken.
     ///
     /// A balance that `state` does not have is reckoned from the credits of those that earn and
     /// from

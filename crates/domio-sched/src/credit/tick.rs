@@ -1,4 +1,4 @@
-//! The tick: debit of who runs, and what else becomes of it (xen-spec 3.1 "Tick", 3.4).
+//! The tick: debit of the vcpu that runs, and what else becomes of it (xen-spec 3.1 "Tick", 3.4).
 
 use super::params::{CREDITS_PER_MS, CREDITS_PER_TICK};
 use super::rules::Debit;
@@ -63,7 +63,7 @@ impl Credit {
         Some(cx.now() + self.settings.tick)
     }
 
-    /// What a tick of `pcpu` does besides what its vcpu is subject to.
+    /// What a tick of `pcpu` does in addition to what its vcpu is subject to.
     #[inline(never)]
     fn end_tick(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) -> Option<Instant> {
         if !self.rules.accounting_timer {

@@ -137,8 +137,8 @@ impl Credit2 {
             && cx.hard(vcpu).intersects(&self.runqs[runq].active)
     }
 
-    /// Has `vcpu` go to `to`: at once, or when the pcpu that has it lets it go. `next` is the one
-    /// that a pcpu is about to take.
+    /// Has `vcpu` go to `to`: immediately, or when the pcpu that has it lets it go. `next` is the
+    /// one that a pcpu is about to take.
     fn send(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId, to: usize, next: VcpuId) {
         let from = self.vcpus[vcpu.index()].runq as usize;
         event::migrate(cx, self.here, vcpu, from, to);
@@ -147,7 +147,7 @@ impl Credit2 {
             v.target = to as u16;
             v.set(flag::REQUESTED);
             if vcpu == next {
-                // Xen flags it and switches to it all the same.
+                // Xen flags it and switches to it in any case.
                 v.set(flag::MARKED);
             } else {
                 cx.migrate(vcpu);

@@ -14,7 +14,7 @@ pub(super) fn in_32_bits(credit: i64) -> i64 {
 }
 
 impl Vcpu {
-    /// Debits it for `time`, in a run queue whose heaviest vcpu has `max_weight`; `ends` tells that
+    /// Debits it for `time`, in a run queue whose heaviest vcpu has `max_weight`; `ends` says that
     /// there is a least credit.
     #[inline]
     fn pay(&mut self, max_weight: u32, time: i64, ends: bool) {
@@ -67,8 +67,8 @@ impl Credit2 {
         );
     }
 
-    /// The credit of all is used up: everyone in `runq` gets as much again. `next` is who runs next
-    /// on the pcpu that found out.
+    /// The credit of all is used up: everyone in `runq` gets as much again. `next` is the vcpu that
+    /// runs next on the pcpu that found out.
     ///
     /// The order of those that wait stays the same but for the clipping, and the list as it is.
     #[inline(never)]
@@ -102,7 +102,7 @@ impl Credit2 {
         }
     }
 
-    /// How long `next` runs on `pcpu`; `goes_on` tells that it ran until now.
+    /// How long `next` runs on `pcpu`; `goes_on` says that it ran until now.
     #[inline]
     pub(super) fn slice(&self, cx: &Cx<'_>, pcpu: PcpuId, next: VcpuId, goes_on: bool) -> Duration {
         let runq = &self.runqs[self.runq_of(pcpu)];

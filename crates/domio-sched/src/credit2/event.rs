@@ -1,7 +1,7 @@
 //! Private trace records, with the numbers and words of Xen 4.17 (`TRC_CSCHED2_*`).
 //!
 //! The vcpu that a record is about is its actor, and no word. The load of a run queue (12),
-//! balancing (17) and the choice of a pcpu (19) go on in Xen after the words that are here.
+//! balancing (17) and the choice of a pcpu (19) continue in Xen after the words that are here.
 
 use super::state::Runq;
 use domio_contract::{Cx, Work};
@@ -297,7 +297,7 @@ record! {
     ]
 }
 record! {
-    /// `vcpu` ran for `ran` only and goes on.
+    /// `vcpu` ran for `ran` only and continues.
     ratelimit(RATELIMIT; cx, here, vcpu: VcpuId, ran: i64) Some(vcpu) => [ran as u32]
 }
 record! {

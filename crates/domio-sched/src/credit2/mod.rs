@@ -1,8 +1,8 @@
 //! Credit2: Xen's default scheduler since 4.12, with the rules of each release from 4.10 (2017) to
 //! 4.20 (2025).
 //!
-//! Pcpus share run queues, one for each socket unless told otherwise. A vcpu burns credit while it
-//! runs, the faster the less weight it has, and whoever waits with most credit runs next. When the
+//! Pcpus share run queues, one for each socket by default. A vcpu burns credit while it runs, the
+//! faster the less weight it has, and the vcpu that waits with most credit runs next. When the
 //! credit of all is used up, everyone gets the same amount again. Run queues are balanced by their
 //! average load; caps are kept by budgets of 10 ms.
 //!

@@ -44,7 +44,7 @@ params! {
         runqueue: Arrangement = choice(Arrangement::Socket as usize),
             "Which pcpus share a run queue; a socket is a node here (credit2_runqueue).";
         max_cpus_runqueue: usize = int("pcpus", (1, MAX_PCPUS as i64), 16),
-            "Most pcpus in one run queue; threads of a core stay together all the same \
+            "Most pcpus in one run queue; threads of a core always stay together \
              (sched_credit2_max_cpus_runqueue; since 4.14).";
         ratelimit_us: i64 = int("us", (100, 500_000), 1000).or_zero().changeable(),
             "Time for which a vcpu that was switched in is not preempted, 0 for none \
@@ -61,7 +61,7 @@ params! {
             "Difference in load that is evened out on a host with time to spare, 2 to the power \
              of this (credit2_balance_under).";
         balance_over: i64 = int("", (-4, 10), -3),
-            "The same on a host with more work than pcpus (credit2_balance_over).";
+            "Like `balance_under`, on a host with more work than pcpus (credit2_balance_over).";
         cap_period_ms: i64 = int("ms", (1, 1000), 10),
             "How often the budget of a domain with a cap is filled up (credit2_cap_period_ms).";
         smt_power_savings: bool = flag(false),

@@ -96,7 +96,7 @@ impl Credit2 {
         }
     }
 
-    /// Whether nobody in `runq` has credit left, as far as a pass that comes to `next` can tell.
+    /// Whether nobody in `runq` has credit left, as far as a pass that comes to `next` can say.
     #[inline]
     fn epoch_is_over(&self, runq: usize, next: VcpuId, passed_over: bool) -> bool {
         let own = self.vcpus[next.index()].credit;

@@ -66,7 +66,7 @@ impl Credit2 {
         }
         let old = self.runqs[number];
         self.runqs[number] = match self.settings.rules.queue_limit {
-            // The table is the same: the averages go on where they were.
+            // The table is the same: the averages continue where they were.
             QueueLimit::None => Runq {
                 average: old.average,
                 balanced: old.balanced,

@@ -35,7 +35,7 @@ pub(super) struct Rules {
     /// 4.11: a pcpu that stops idling counts as busy while its pass balances load. Before: from
     /// then on, so that whom balancing brings may be left to that same pcpu.
     pub busy_first: bool,
-    /// 4.13: the threads of a core that share its run queue tell whether the core idles
+    /// 4.13: the threads of a core that share its run queue say whether the core idles
     /// \[753ba43d6d16\]. Before: all of its threads, which are never all in one run queue with
     /// `runqueue = "cpu"`: there every pcpu counts as an idle core for ever.
     pub threads_of_the_queue: bool,
@@ -49,9 +49,9 @@ pub(super) struct Rules {
     pub reset_by_queue: bool,
     /// 4.14, 4.18: see [`QueueLimit`].
     pub queue_limit: QueueLimit,
-    /// 4.15: the load of a vcpu that goes on is worked out anew at each pass \[89052b9fa24b\].
+    /// 4.15: the load of a vcpu that continues is worked out anew at each pass \[89052b9fa24b\].
     pub load_of_who_goes_on: bool,
-    /// 4.16: the search goes on after a vcpu that gets no budget, and ends at the first with too
+    /// 4.16: the search continues after a vcpu that gets no budget, and ends at the first with too
     /// little credit. Before: it ends with the first vcpu that could run here, be that taken or
     /// not, so that a pcpu may idle beside a queue.
     pub looks_on: bool,
@@ -118,7 +118,7 @@ const CHANGES: &[RuleChange] = &[
     }),
     change(
         V4_15,
-        "the load of a vcpu that goes on is worked out anew",
+        "the load of a vcpu that continues is worked out anew",
         several_queues,
     ),
     change(

@@ -58,7 +58,7 @@ pub(super) struct Vcpu {
     /// Where balancing wants it, while it is [`flag::REQUESTED`].
     pub target: u16,
     pub flags: u8,
-    /// What it takes from its domain's budget at once.
+    /// What it takes from its domain's budget immediately.
     pub quota: i64,
     /// Its own load on average, in parts of 2^precision, and when that was worked out, in the
     /// granularity of load.
@@ -106,7 +106,7 @@ impl Vcpu {
         self.flags &= !flag;
     }
 
-    /// Clears `flag` and tells whether it was set.
+    /// Clears `flag` and says whether it was set.
     #[inline]
     pub fn take(&mut self, flag: u8) -> bool {
         let had = self.has(flag);

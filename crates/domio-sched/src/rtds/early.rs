@@ -1,9 +1,9 @@
 //! Budgets before they had a timer (4.5 and 4.6): whichever pass or wake-up comes next fills up
 //! what is due.
 //!
-//! An idle pcpu of these releases makes passes without end, since it asks for the next one at once.
-//! Here it makes one when somebody queues up, and when the next budget of those that wait is due,
-//! which decides the same.
+//! An idle pcpu of these releases makes passes without end, since it asks for the next one
+//! immediately. Here it makes one when somebody queues up, and when the next budget of those that
+//! wait is due, which decides the same.
 
 use super::{Rtds, ns};
 use domio_contract::Cx;

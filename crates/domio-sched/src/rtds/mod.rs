@@ -207,7 +207,8 @@ impl Rtds {
         self.refilled = refilled;
     }
 
-    /// Who runs next on `pcpu`, left in its queue; `current` is who ran and could go on.
+    /// The vcpu that runs next on `pcpu`, left in its queue; `current` is the vcpu that ran and
+    /// could continue.
     fn next(&self, cx: &Cx<'_>, pcpu: PcpuId, current: Option<VcpuId>) -> Option<VcpuId> {
         let mut waiting = self.waiting.iter().copied();
         let first = waiting.find(|v| cx.may_run_on(*v, pcpu));
@@ -364,7 +365,7 @@ impl Scheduler for Rtds {
         let v = &mut self.vcpus[vcpu.index()];
         v.start = ns(cx.now());
         event::pick(cx, pcpu, vcpu, v.deadline);
-        // Who got extra time while it had no budget burns the empty one at once.
+        // Who got extra time while it had no budget burns the empty one immediately.
         let slice = match self.rules.timer {
             true => Duration::from_nanos(v.left.max(1) as u64),
             false => self.quantum(vcpu),

@@ -60,7 +60,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     ..Descriptor::PLAIN
 };
 
-/// Checks what no single range can tell: that the budget fits in the period.
+/// Checks what no single range can say: that the budget fits in the period.
 ///
 /// # Errors
 /// A budget over the period, which Xen refuses.

@@ -41,6 +41,9 @@ impl Sedf {
             if self.is_of(vcpu, domain) {
                 self.share_extra_time(vcpu, &setting);
                 event::reserve(cx, vcpu, &self.vcpus[vcpu.index()]);
+                if self.vcpus[vcpu.index()].linked() {
+                    self.tell_held(cx, vcpu);
+                }
             }
         }
     }

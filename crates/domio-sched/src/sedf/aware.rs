@@ -6,8 +6,8 @@
 //! The rest is SEDF: deadlines, periods, wake-ups, extra time and the choice of a pcpu. Where the
 //! description leaves a choice:
 //!
-//! - A count is of the last window that is over and of the one under way, so that it tells of what
-//!   a domain does now. Windows have one phase for all.
+//! - A count is of the last window that is over and of the one under way, so that it reports what a
+//!   domain does now. Windows have one phase for all.
 //! - A packet counts for the guest and for the driver domain that moves it, through which it goes
 //!   as well.
 //! - Equal counts leave the earlier deadline first: without packets there is no difference to SEDF.

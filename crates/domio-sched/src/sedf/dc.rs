@@ -88,7 +88,7 @@ impl fmt::Display for Collector {
         let feedback = Duration::from_nanos(self.feedback as u64);
         match self.spread {
             true => write!(f, "debts spread over {feedback}"),
-            false => f.write_str("debts collected at once"),
+            false => f.write_str("debts collected immediately"),
         }
     }
 }
@@ -184,8 +184,8 @@ impl Sedf {
         }
     }
 
-    /// `vcpu` wakes: within its period it goes on with what is left of its slice; after that, what
-    /// it has not used while it slept goes to its debt (step 6).
+    /// `vcpu` wakes: within its period it continues with what is left of its slice; after that,
+    /// what it has not used while it slept goes to its debt (step 6).
     pub(super) fn wake_with_debt(&mut self, vcpu: VcpuId, now: i64) -> Woke {
         let v = &mut self.vcpus[vcpu.index()];
         if v.deadline == NEVER {

@@ -4,9 +4,9 @@
 //! 4,294,967,295 for that and more. A wake-up writes one record, so that what a host charges for
 //! further ones does not fall on a policy that had none in Xen.
 
-use super::state::{Queue, Vcpu};
+use super::state::{EXTRA_QUANTUM, Queue, Vcpu};
 use domio_contract::Cx;
-use domio_core::class::{Class, Declared, Field, Unit};
+use domio_core::class::{Class, Declared, Field, Says, Unit};
 use domio_core::{PcpuId, VcpuId};
 
 const DEADLINE: u8 = 1;
@@ -19,6 +19,8 @@ const RESERVE: u8 = 10;
 const CHARGED: u8 = 11;
 const COLLECTED: u8 = 12;
 const BUSIEST: u8 = 13;
+const USED_UP: u8 = 14;
+const FILLED: u8 = 15;
 
 /// What a wake-up found; the numbers are those of its records.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -68,9 +70,9 @@ pub static CLASS: Class = Class::new(
                 SCORE,
             ],
         ),
-        Declared::new(Woke::InExtraTime as u8, "wakes in extra time", WOKE),
-        Declared::new(Woke::Short as u8, "wakes after a short block", WOKE),
-        Declared::new(Woke::Long as u8, "wakes after a long block", WOKE),
+        Declared::new(Woke::InExtraTime as u8, "wakes in extra time", WOKE).says(WOKEN),
+        Declared::new(Woke::Short as u8, "wakes after a short block", WOKE).says(WOKEN),
+        Declared::new(Woke::Long as u8, "wakes after a long block", WOKE).says(WOKEN),
         Declared::new(
             MISSED,
             "missed its deadline or overran its slice",
@@ -100,6 +102,18 @@ pub static CLASS: Class = Class::new(
                 ns("until_the_others_deadline", 1),
             ],
         ),
+        Declared::new(
+            USED_UP,
+            "slice used up",
+            &[ns("may_run_for", 0), ns("until_the_next_period", 1)],
+        )
+        .says(Says::Budget { left: 0 }),
+        Declared::new(
+            FILLED,
+            "slice filled up",
+            &[ns("slice", 0), ns("until_the_deadline", 1)],
+        )
+        .says(Says::Filled),
     ],
 );
 
@@ -108,7 +122,12 @@ const fn ns(name: &'static str, word: u8) -> Field {
 }
 
 const SCORE: Field = Field::word("score", 1, Unit::Signed);
-const WOKE: &[Field] = &[ns("until_the_deadline", 0), ns("slice_lost", 1)];
+const WOKE: &[Field] = &[
+    ns("until_the_deadline", 0),
+    ns("slice_lost", 1),
+    ns("may_run_for", 2),
+];
+const WOKEN: Says = Says::Budget { left: 2 };
 
 fn named(cx: &mut Cx<'_>, number: u8, vcpu: VcpuId, first: u32, second: u32) {
     let here = cx.vcpu(vcpu).pcpu;
@@ -135,7 +154,7 @@ pub(super) fn extra(cx: &mut Cx<'_>, vcpu: VcpuId, queue: Queue, score: i64) {
     named(cx, EXTRA, vcpu, queue_number(queue), score as u32);
 }
 
-/// The turn of `vcpu` is over; `again` tells whether it waits for another one in `queue`.
+/// The turn of `vcpu` is over; `again` says whether it waits for another one in `queue`.
 #[inline]
 pub(super) fn extra_end(cx: &mut Cx<'_>, vcpu: VcpuId, queue: Queue, again: bool, score: i64) {
     let second = queue_number(queue) | u32::from(again) << 8;
@@ -145,8 +164,30 @@ pub(super) fn extra_end(cx: &mut Cx<'_>, vcpu: VcpuId, queue: Queue, again: bool
 /// `vcpu` woke, which gave it the deadline in `state`, and lost `lost` of its slice by that.
 #[inline]
 pub(super) fn woke(cx: &mut Cx<'_>, vcpu: VcpuId, woke: Woke, state: &Vcpu, now: i64, lost: i64) {
-    let until = length(state.deadline - now);
-    named(cx, woke as u8, vcpu, until, length(lost));
+    let may_run_for = match state.is_held() {
+        true => 0,
+        // What is left of the slice, or a turn of extra time.
+        false if state.is_in(Queue::Run) => state.remaining().max(1),
+        false => EXTRA_QUANTUM,
+    };
+    // Readers take the last word with a sign.
+    let may_run_for = may_run_for.min(i32::MAX.into());
+    let words = [state.deadline - now, lost, may_run_for].map(length);
+    let here = cx.vcpu(vcpu).pcpu;
+    cx.note(here, woke as u8, Some(vcpu), &words);
+}
+
+/// `vcpu` is runnable, and may not run before its next period.
+#[inline]
+pub(super) fn used_up(cx: &mut Cx<'_>, vcpu: VcpuId, state: &Vcpu, now: i64) {
+    named(cx, USED_UP, vcpu, 0, length(state.begin() - now));
+}
+
+/// `vcpu` may run again: its next period has begun, or it takes part in extra time.
+#[inline]
+pub(super) fn filled(cx: &mut Cx<'_>, vcpu: VcpuId, state: &Vcpu, now: i64) {
+    let slice = length(state.slice);
+    named(cx, FILLED, vcpu, slice, length(state.deadline - now));
 }
 
 /// `vcpu`, as `state` has it, missed its deadline or used more than its slice.

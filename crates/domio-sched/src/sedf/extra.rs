@@ -1,7 +1,6 @@
 //! Extra time: what nobody has reserved, in turns of 500 us (xen-spec 2, "extra", "leave-extra").
 
-use super::pass::EXTRA_QUANTUM;
-use super::state::{NIL, Queue, Vcpu, flag};
+use super::state::{EXTRA_QUANTUM, NIL, Queue, Vcpu, flag};
 use super::{Sedf, event, ns};
 use domio_contract::Cx;
 use domio_core::{PcpuId, VcpuId};
@@ -27,8 +26,8 @@ fn utilisation_score(v: &Vcpu) -> i64 {
 }
 
 impl Sedf {
-    /// Who runs on `pcpu`, where nobody's period lasts and the next one begins in `until`, and for
-    /// how long.
+    /// The vcpu that runs on `pcpu`, where nobody's period lasts and the next one begins in
+    /// `until`, and for how long.
     pub(super) fn choose_extra(
         &mut self,
         cx: &mut Cx<'_>,
@@ -92,7 +91,7 @@ impl Sedf {
     }
 
     /// Brings `vcpu` into the utilisation queue or out of it after a change of its flag. A turn
-    /// that has begun goes on.
+    /// that has begun continues.
     pub(super) fn check_extra(&mut self, vcpu: VcpuId) {
         let v = &self.vcpus[vcpu.index()];
         let (is_in, aware) = (v.is_in(Queue::Utilisation), v.has(flag::AWARE));

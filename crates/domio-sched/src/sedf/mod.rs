@@ -5,8 +5,8 @@
 //! shared in turns of 500 us by those who take part in it, first to make up for what was lost by
 //! short blocks, then by weight. Each pcpu is on its own; nothing is balanced.
 //!
-//! One implementation serves every release: [`rules`] tells what changed and when. The pages
-//! follow xen-spec section 2; names are Xen's where it has one.
+//! One implementation serves every release: [`rules`] says what changed and when. The pages follow
+//! xen-spec section 2; names are Xen's where it has one.
 //!
 //! | page | holds |
 //! |---|---|
@@ -198,6 +198,9 @@ impl Scheduler for Sedf {
             self.leave(cx, vcpu);
         }
         self.update_queues(cx, pcpu);
+        if let Some(vcpu) = prev.vcpu.filter(|v| self.vcpus[v.index()].linked()) {
+            self.tell_held(cx, vcpu);
+        }
         self.choose(cx, pcpu)
     }
 

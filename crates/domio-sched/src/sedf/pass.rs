@@ -1,13 +1,10 @@
-//! The scheduler pass: reservations, and what the queues look like when time has gone on
+//! The scheduler pass: reservations, and what the queues look like when time has continued
 //! (xen-spec 2, "Pass", "leave-EDF", "update queues").
 
-use super::state::{NIL, Queue, flag};
+use super::state::{EXTRA_QUANTUM, NIL, Queue, flag};
 use super::{Sedf, event, ns};
 use domio_contract::{Cx, Pick};
 use domio_core::{Duration, PcpuId, VcpuId};
-
-/// Length of a turn of extra time; a shorter gap before the next period is left idle.
-pub(super) const EXTRA_QUANTUM: i64 = 500_000;
 
 /// How long a pcpu without any runnable vcpu idles at most.
 const IDLE_SLICE: i64 = 1_000_000_000;
@@ -76,6 +73,7 @@ impl Sedf {
             self.dequeue_main(VcpuId(head));
             let queue = self.begin_period(cx, VcpuId(head));
             self.enqueue(queue, VcpuId(head));
+            self.tell_held(cx, VcpuId(head));
         }
         let mut at = self.pcpus[pcpu.index()].head(Queue::Run);
         while at != NIL {
@@ -116,10 +114,29 @@ impl Sedf {
         };
         event::deadline(cx, vcpu, &self.vcpus[vcpu.index()]);
         self.enqueue(queue, vcpu);
+        self.tell_held(cx, vcpu);
         true
     }
 
-    /// Who runs on `pcpu`, whose queues are up to date, and for how long.
+    /// Records whether the slice of `vcpu`, which is queued, is used up, where that has changed
+    /// since it was recorded last.
+    pub(super) fn tell_held(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
+        let now = ns(cx.now());
+        let v = &mut self.vcpus[vcpu.index()];
+        let held = v.is_held();
+        if held == v.has(flag::HELD) {
+            return;
+        }
+        if held {
+            v.set(flag::HELD);
+            event::used_up(cx, vcpu, v, now);
+        } else {
+            v.clear(flag::HELD);
+            event::filled(cx, vcpu, v, now);
+        }
+    }
+
+    /// The vcpu that runs on `pcpu`, whose queues are up to date, and for how long.
     pub(super) fn choose(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) -> Pick {
         let now = ns(cx.now());
         let [mut head, waits] = [Queue::Run, Queue::Wait].map(|q| self.pcpus[pcpu.index()].head(q));
@@ -144,7 +161,7 @@ impl Sedf {
             (None, IDLE_SLICE)
         };
         let length = match length {
-            // Who comes with a negative slice gets a turn of this length, as in Xen.
+            // The vcpu that comes with a negative slice gets a turn of this length, as in Xen.
             ..0 => EXTRA_QUANTUM,
             // Nothing is left when an operator has just cut the slice, or when a vcpu that reserves
             // nothing is behind by whole periods. Xen sets a timer that has expired already then.

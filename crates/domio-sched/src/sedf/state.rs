@@ -5,6 +5,9 @@
 
 use super::params::Setting;
 
+/// Length of a turn of extra time; a shorter gap before the next period is left idle.
+pub(super) const EXTRA_QUANTUM: i64 = 500_000;
+
 /// No vcpu, in a link.
 pub(super) const NIL: u32 = u32::MAX;
 
@@ -26,6 +29,9 @@ pub(super) mod flag {
     pub const WANT_PENALTY: u8 = 8;
     /// Exists. Set by `insert`, cleared by `remove`.
     pub const PRESENT: u8 = 16;
+    /// Is on record as one whose slice is used up ([`super::Vcpu::is_held`]). Set and cleared by
+    /// whatever writes that record.
+    pub const HELD: u8 = 64;
     /// Belongs to a pcpu. Set by the first `pick_pcpu`, cleared by `remove`.
     pub const PLACED: u8 = 32;
 }
@@ -33,7 +39,7 @@ pub(super) mod flag {
 /// The queues of a pcpu.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Queue {
-    /// Vcpus in a period of theirs, by deadline. Whoever runs by reservation stays in it.
+    /// Vcpus in a period of theirs, by deadline. The vcpu that runs by reservation stays in it.
     Run = 0,
     /// Vcpus whose next period is still to begin, by that time.
     Wait = 1,
@@ -182,6 +188,14 @@ impl Vcpu {
     #[inline]
     pub fn is_in(&self, queue: Queue) -> bool {
         self.links[queue.link()].queue == Some(queue)
+    }
+
+    /// Whether it is runnable and may not run before its next period begins: its slice is used up,
+    /// and it is in no queue for extra time.
+    #[inline]
+    pub fn is_held(&self) -> bool {
+        let extra = [Queue::Penalty, Queue::Utilisation];
+        self.is_in(Queue::Wait) && !extra.into_iter().any(|queue| self.is_in(queue))
     }
 
     /// The queue out of which it runs a turn of extra time, if it does.

@@ -3,8 +3,8 @@
 use super::event::Woke;
 use super::extra::score_of;
 use super::params::Unblock;
-use super::pass::{EXTRA_QUANTUM, ceil_div};
-use super::state::{NEVER, Queue, Vcpu, flag};
+use super::pass::ceil_div;
+use super::state::{EXTRA_QUANTUM, NEVER, Queue, Vcpu, flag};
 use super::{Sedf, event, ns};
 use domio_contract::Cx;
 use domio_core::VcpuId;
@@ -33,12 +33,16 @@ impl Sedf {
             None => self.wake_as_xen_does(vcpu, now),
         };
         let queue = self.begin_period(cx, vcpu);
-        let v = &self.vcpus[vcpu.index()];
-        event::woke(cx, vcpu, woke, v, now, lost);
-        if v.has(flag::AWARE) {
+        if self.vcpus[vcpu.index()].has(flag::AWARE) {
             self.enqueue(Queue::Utilisation, vcpu);
         }
         self.enqueue(queue, vcpu);
+        let v = &mut self.vcpus[vcpu.index()];
+        match v.is_held() {
+            true => v.set(flag::HELD),
+            false => v.clear(flag::HELD),
+        }
+        event::woke(cx, vcpu, woke, v, now, lost);
         if self.preempts(cx, vcpu) {
             let pcpu = cx.vcpu(vcpu).pcpu;
             cx.tickle(pcpu);

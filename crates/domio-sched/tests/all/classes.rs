@@ -97,6 +97,17 @@ fn numbers_mean_what_they_mean_in_xen() {
             (6, Says::Pass),
         ]
     );
+    // Not Xen's: its SEDF wrote no records.
+    assert_eq!(
+        said("sedf"),
+        [
+            (5, Says::Budget { left: 2 }),
+            (6, Says::Budget { left: 2 }),
+            (7, Says::Budget { left: 2 }),
+            (14, Says::Budget { left: 0 }),
+            (15, Says::Filled),
+        ]
+    );
     assert_eq!(
         said("null"),
         [(1, Says::Wants { pcpu: 0 }), (5, Says::Pass)]

@@ -175,7 +175,7 @@ impl<R: Read> Binary<R> {
         Ok(Some(Raw { record, pdu }))
     }
 
-    /// Goes on to the first place from `record` on that begins as a record does. `false` when the
+    /// Continues to the first place from `record` on that begins as a record does. `false` when the
     /// file ends before.
     fn find(&mut self, record: &mut [u8; RECORD], damage: &mut BlockDamage) -> io::Result<bool> {
         let from = self.offset;
@@ -237,7 +237,7 @@ impl<R: Read> Binary<R> {
         let (category, number) = (action >> 16, action & 0xffff & !CGROUP);
         let pid = self.word(record, PLACE_PID);
         if category & NOTIFY != 0 {
-            // Number 0 tells the command of a process; others tell times and messages.
+            // Number 0 tells the command of a process; others give times and messages.
             if number == 0 {
                 self.command(pid, pdu, action & CGROUP != 0);
             }

@@ -160,7 +160,7 @@ pub struct BlockEvent {
     pub sector: u64,
     /// Number of sectors; 0 where there is no data.
     pub sectors: u32,
-    /// Until it was finished, where a single line tells both.
+    /// Until it was finished, where a single line says both.
     pub response: Option<Duration>,
 }
 

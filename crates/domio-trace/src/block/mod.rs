@@ -10,7 +10,7 @@
 //! | MSR Cambridge, SPC, Alibaba 2020, Tencent CBS | requests of volumes | `formats/volumes` |
 //! | ASCII of DiskSim | requests of devices | `formats/disksim` |
 //!
-//! [`BlockReader`] recognises the format and streams [`BlockEvent`]s, with [`BlockNames`] that tell
+//! [`BlockReader`] recognises the format and streams [`BlockEvent`]s, with [`BlockNames`] that say
 //! whose they are. Memory does not grow with the file. A line that is damaged is left out, counted
 //! and named ([`BlockDamage`]); a file of which nothing can be read is an error.
 

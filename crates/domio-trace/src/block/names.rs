@@ -1,4 +1,4 @@
-//! Whose requests a trace tells of.
+//! Whose requests a trace reports.
 
 use std::collections::HashMap;
 

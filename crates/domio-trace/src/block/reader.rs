@@ -10,7 +10,7 @@ use super::parts::BinaryParts;
 use domio_core::{Duration, Instant};
 use std::io::{Chain, Cursor, Read};
 
-/// Bytes that are looked at to tell the format.
+/// Bytes that are looked at to recognise the format.
 const LOOK: u64 = 16_384;
 
 /// Lines of which one has to be good.

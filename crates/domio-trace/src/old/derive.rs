@@ -25,7 +25,7 @@ struct Known {
 }
 
 impl Derive {
-    /// The runstate changes that `record`, the next one of the trace, tells of.
+    /// The runstate changes that `record`, the next one of the trace, reports.
     pub(super) fn changes(&mut self, record: &Record) -> [Option<Record>; 2] {
         let mut out = [None; 2];
         match record.kind() {

@@ -1,7 +1,7 @@
 //! Reads xentrace files of Xen 3.0 and 3.1 (xen-spec 7.1).
 //!
 //! Those are plain arrays: a u32 cpu, then Xen's record as it lay in memory, so the layout differs
-//! between 32-bit and 64-bit hosts. Nothing in the file tells which; the first records must make
+//! between 32-bit and 64-bit hosts. Nothing in the file says which; the first records must make
 //! sense as one and not as the other.
 
 mod derive;
@@ -90,7 +90,7 @@ pub(crate) fn probe(start: &[u8]) -> Result<Option<OldLayout>, TraceErrorKind> {
     match (OldLayout::Lp64.fits(start), OldLayout::Ilp32.fits(start)) {
         (true, true) => Err(TraceErrorKind::Option(
             "the file is so short that it reads as records of a 32-bit and of a 64-bit Xen 3.x \
-             alike; a few records more would tell: take a longer recording"
+             alike; a few records more would decide: take a longer recording"
                 .to_owned(),
         )),
         (true, false) => Ok(Some(OldLayout::Lp64)),
@@ -101,7 +101,7 @@ pub(crate) fn probe(start: &[u8]) -> Result<Option<OldLayout>, TraceErrorKind> {
 
 /// Streams a xentrace file of Xen 3.0 or 3.1, merged by time.
 ///
-/// These files have no runstate changes; each record that tells of one is followed by a
+/// These files have no runstate changes; each record that reports one is followed by a
 /// [`Kind::RunstateChange`](domio_core::Kind::RunstateChange) that was derived from it, at the same
 /// time.
 pub(crate) struct OldRecords {
@@ -111,7 +111,7 @@ pub(crate) struct OldRecords {
     decoder: Decoder,
     merge: Merge,
     derive: derive::Derive,
-    /// Changes that the record handed out last tells of.
+    /// Changes that the record handed out last reports.
     derived: VecDeque<Record>,
     /// Cpu of the record before and how many of its records came in a row.
     run: Option<(u16, u32)>,

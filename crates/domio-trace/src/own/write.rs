@@ -45,7 +45,7 @@ struct Blocks {
 }
 
 impl<W: Write> TraceWriter<W> {
-    /// Starts a trace: writes `header` at once.
+    /// Starts a trace: writes `header` immediately.
     ///
     /// # Errors
     /// What `out` says; [`io::ErrorKind::InvalidInput`] for a header above 16 MiB.
@@ -121,7 +121,7 @@ impl Blocks {
     }
 
     fn record(&mut self, out: &mut dyn Write, names: &Names, record: &Record) {
-        // Both only grow, so that one sum tells of either.
+        // Both only grow, so that one sum reports either.
         if names.actors().len() + names.classes().len() != self.actors + self.classes {
             self.announce(out, names);
         }

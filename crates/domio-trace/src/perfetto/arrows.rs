@@ -13,7 +13,7 @@ impl Packets {
         self.flows
     }
 
-    /// Lets the item of `step` go on, and says which arrow passes through the event.
+    /// Lets the item of `step` continue, and says which arrow passes through the event.
     pub(super) fn follow(&mut self, record: &Record, step: &Step) -> Arrows {
         let spot = |place| (record.class.0, record.actor.0, step.flow, place);
         let [from, to] = step.places.map(spot);

@@ -181,9 +181,9 @@ impl Packets {
         if self.thread(vcpu).is_none() {
             return;
         }
-        let described = |_: &Self| Described {
+        let described = |writer: &Self| Described {
             parent: vcpu_track(vcpu.word()),
-            name: format!("credit of {vcpu}"),
+            name: format!("credit of {}", writer.vcpu_name(vcpu)),
             unit: CounterDescriptor {
                 unit_name: Some("credits".to_owned()),
                 ..CounterDescriptor::of("credit", UNIT_COUNT)
@@ -389,7 +389,7 @@ mod tests {
         let (web, other) = (counters[0].0, counters[1].0);
         assert_eq!(
             counters,
-            [(web, "work for web (d3)"), (other, "work for d4")]
+            [(web, "work for web (d3)"), (other, "work for dom4")]
         );
         assert_eq!(
             values,

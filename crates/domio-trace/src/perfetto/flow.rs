@@ -2,8 +2,8 @@
 //! between a guest and the world outside.
 //!
 //! Records of items have no number of the item. Items of one flow (fields that the declaration has
-//! besides places, driver and time) leave a place in the order in which they came, so that a queue
-//! of numbers for each flow and place follows them.
+//! in addition to places, driver and time) leave a place in the order in which they came, so that a
+//! queue of numbers for each flow and place follows them.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -18,7 +18,7 @@ const ITEMS_MAX: usize = 1 << 20;
 /// Numbers of the arrows that pass through an event.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct Arrows {
-    /// One that goes on after the event.
+    /// One that continues after the event.
     pub(super) passes: Option<u64>,
     /// One that ends there.
     pub(super) ends: Option<u64>,
@@ -73,7 +73,7 @@ impl Items {
     }
 }
 
-/// A step of an item, as its record tells.
+/// A step of an item, as its record says.
 pub(super) struct Step {
     /// Numbers of the places that the item leaves and enters.
     pub(super) places: [u64; 2],

@@ -1,8 +1,8 @@
-//! Instants: what records tell that the runstates do not show, with their fields.
+//! Instants: what records say that the runstates do not show, with their fields.
 
 use std::sync::Arc;
 
-use domio_core::{ActorId, Declared, Field, Names, Record, Unit};
+use domio_core::{ActorId, Declared, DomainId, Field, Names, Record, Unit};
 
 use super::flow::{Arrows, Step};
 use super::intern::{Called, NameOf};
@@ -35,7 +35,7 @@ impl Packets {
                 name: *name,
                 ..DebugAnnotation::default()
             };
-            match value(names, record, field) {
+            match self.value(names, record, field) {
                 Value::Number(number) => annotation.int_value = Some(number),
                 // There are few places, runstates and actors. In a damaged file other names may be
                 // any number of them.
@@ -68,6 +68,22 @@ fn is_known(names: &Names, record: &Record, field: &Field) -> bool {
 }
 
 impl Packets {
+    /// The value of `field`: vcpus and domains by the names that their tracks have.
+    fn value(&self, names: &Names, record: &Record, field: &Field) -> Value {
+        let vcpu = match field.unit {
+            Unit::Actor => names.vcpu(ActorId(field.value(record) as u32)),
+            _ => None,
+        };
+        match (vcpu, field.unit) {
+            (Some(vcpu), _) => Value::Name(self.vcpu_name(vcpu).into()),
+            (None, Unit::Domain) => {
+                let id = DomainId(field.value(record) as u16);
+                Value::Name(self.domain_name(id).into())
+            }
+            _ => value(names, record, field),
+        }
+    }
+
     /// The numbers of the names of `declared`, which are looked up once.
     fn called(&mut self, names: &Names, record: &Record, declared: &Declared) -> Arc<Called> {
         let key = (record.class, record.number);
@@ -159,7 +175,7 @@ mod tests {
             (3, "sched", "evtchn-serve", "port: 9"),
             (3, "device", "moved", "to: tx ring, left ns: 300"),
             (1, "device", "moved", "to: 1, left ns: 300"),
-            (1, "wake", "wake d1v1500", ""),
+            (1, "wake", "wake dom1.1500", ""),
         ];
         let expected = expected.map(|(t, class, name, text)| (t, class, name, text.to_owned()));
         assert_eq!(shown, expected);

@@ -9,7 +9,7 @@
 //! | wake-up of a vcpu that sleeps | instant on the pcpu's track, with an arrow to the run |
 //! | way of an item, as a packet | arrow through the instants of its steps |
 //! | work of a driver domain for another | counter of the time so far, below the driver domain |
-//! | credit that a policy tells of | counter below the vcpu |
+//! | credit that a policy reports | counter below the vcpu |
 //! | items that wait in a ring, a driver domain or a device | counter below the guest |
 //! | vcpus in run queues | counter below the pcpus |
 //!
@@ -65,8 +65,8 @@ const COUNTER: i32 = 4;
 /// Track of which the pcpus' tracks are children.
 const PCPUS_TRACK: u64 = 5;
 
-/// Process and thread ids go in thousands, so that d3v2 is thread 4002 of process 4000; 0 would
-/// mean Perfetto's idle process.
+/// Process and thread ids go in thousands, so that vcpu 2 of domain 3 is thread 4002 of process
+/// 4000; 0 would mean Perfetto's idle process.
 const IDS_PER_DOMAIN: i32 = 1000;
 /// Threads of domains with more vcpus.
 const FURTHER_IDS: i32 = 100_000_000;
@@ -81,7 +81,7 @@ pub struct PerfettoWriter<W: Write> {
     packets: Packets,
 }
 
-/// Bytes that are written at once.
+/// Bytes that are written at a time.
 const AT_ONCE: usize = 1 << 16;
 
 /// Makes packets of records. Whatever takes them, this is compiled once, and optimised here.
@@ -90,7 +90,7 @@ struct Packets {
     buffer: Vec<u8>,
     /// The latest event, which may get values of counters.
     held: Option<(Instant, TrackEvent)>,
-    names: BTreeMap<u16, String>,
+    names: BTreeMap<DomainId, String>,
     domains: BTreeSet<u16>,
     vcpus: BTreeMap<u32, Thread>,
     /// Whether a slice is open on the track of the pcpu; `None` before the track exists.
@@ -188,7 +188,7 @@ impl Packets {
         let mut packets = Packets {
             buffer: Vec::new(),
             held: None,
-            names: header.map_or_else(BTreeMap::new, domain_names),
+            names: header.into_iter().flat_map(TraceHeader::names).collect(),
             domains: BTreeSet::new(),
             vcpus: BTreeMap::new(),
             pcpus: Vec::new(),
@@ -312,12 +312,17 @@ impl Packets {
         self.vcpus.get_mut(&word)
     }
 
-    /// Name for people.
+    /// Name for people, with the number where the name does not say it.
     fn domain_name(&self, id: DomainId) -> String {
-        match self.names.get(&id.0) {
+        match self.names.get(&id) {
             Some(name) => format!("{name} ({id})"),
-            None => id.to_string(),
+            None => id.called(None),
         }
+    }
+
+    /// Name for people, as tables and pictures have it.
+    fn vcpu_name(&self, vcpu: VcpuName) -> String {
+        vcpu.called(self.names.get(&vcpu.domain).map(String::as_str))
     }
 
     fn describe(&mut self, vcpu: VcpuName) {
@@ -343,7 +348,7 @@ impl Packets {
             self.further += 1;
             self.further
         };
-        let name = vcpu.to_string();
+        let name = self.vcpu_name(vcpu);
         self.put(TracePacket {
             track_descriptor: Some(TrackDescriptor {
                 uuid: vcpu_track(vcpu.word()),
@@ -487,7 +492,7 @@ impl Packets {
 }
 
 impl Packets {
-    /// What a record tells besides runstates.
+    /// What a record says in addition to runstates.
     fn tell(&mut self, names: &Names, record: &Record, declared: &Declared) {
         match record.kind() {
             Some(Kind::Wake) => {
@@ -505,15 +510,6 @@ impl Packets {
             self.instant(names, record, declared);
         }
     }
-}
-
-fn domain_names(header: &TraceHeader) -> BTreeMap<u16, String> {
-    header
-        .domains
-        .iter()
-        .filter(|d| !d.name.is_empty())
-        .map(|d| (d.id, d.name.clone()))
-        .collect()
 }
 
 // Numbers of tracks are in every event, and the smaller the shorter: the kind of the track is in
@@ -535,7 +531,7 @@ const fn counter_track(count: u64) -> u64 {
     count << 3 | 4
 }
 
-/// Whether `record` tells what the runstates do not show: passes, and the pcpu that a policy would
+/// Whether `record` says what the runstates do not show: passes, and the pcpu that a policy would
 /// have, come by the thousand and show in where the vcpu runs.
 fn is_instant(record: &Record, declared: &Declared) -> bool {
     match record.kind() {

@@ -56,7 +56,13 @@ fn slices_nest_and_threads_belong_to_their_domain() {
         .filter_map(|p| p.track_descriptor.as_ref()?.process.as_ref())
         .map(|p| (p.pid, p.process_name.as_str()))
         .collect();
-    assert_eq!(processes, [(2000, "web (d1)"), (3000, "d2")]);
+    assert_eq!(processes, [(2000, "web (d1)"), (3000, "dom2")]);
+    let threads: Vec<_> = packets
+        .iter()
+        .filter_map(|p| p.track_descriptor.as_ref()?.thread.as_ref())
+        .map(|t| t.thread_name.as_str())
+        .collect();
+    assert_eq!(threads, ["web.0", "dom2.0"]);
 
     let mut depth = BTreeMap::new();
     for p in &packets {

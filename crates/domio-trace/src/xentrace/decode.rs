@@ -108,7 +108,7 @@ impl Decoder {
     }
 
     /// The scheduler's common events by number. The layouts before and since 4.8 differ in length,
-    /// so the length tells them apart.
+    /// so the length distinguishes them.
     fn common(&mut self, at: Instant, pcpu: PcpuId, number: u32, extra: &[u32]) -> Option<Record> {
         let name = |domain: u32, index: u32| {
             let domain = DomainId(u16::try_from(domain).ok()?);

@@ -26,7 +26,7 @@ const STEP: usize = 1024;
 /// Streams a xentrace file of Xen 3.2 or later, merged by time.
 ///
 /// What is damaged is left out up to the next window ([`XentraceReader::skipped`]), and records of
-/// loss ([`Kind::Lost`]) tell of that.
+/// loss ([`Kind::Lost`]) report that.
 ///
 /// Memory is bounded by two polling rounds of xentrace (one window for each cpu), and by
 /// [`ReadOptions::held_max`] for files that are put together differently.
@@ -221,7 +221,7 @@ impl XentraceRecords {
             match done {
                 Ok(true) => {}
                 Ok(false) => {
-                    // Of nothing but damage there is nothing to go on with.
+                    // Of nothing but damage there is nothing to continue with.
                     self.end = match (self.decoded, self.skipped.errors.is_empty()) {
                         (0, false) => End::Failed(Some(self.skipped.errors.remove(0))),
                         _ => End::Clean,
@@ -410,7 +410,7 @@ impl XentraceRecords {
             self.cpus.resize(usize::from(cpu) + 1, fresh);
         }
         if size > 0 {
-            // An empty window tells nothing of the polling rounds: xentrace writes none.
+            // An empty window says nothing about the polling rounds: xentrace writes none.
             self.merge.window(cpu);
         }
         self.window = Some(Window {

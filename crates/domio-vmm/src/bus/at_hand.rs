@@ -1,7 +1,8 @@
-//! Packets that driver domains have at hand, and what the policy is told of them (Zeng 2015, IV.B).
+//! Packets that driver domains have at hand, and what the policy is notified of them (Zeng 2015,
+//! IV.B).
 //!
 //! The algorithm of the paper runs in the driver domain, whenever a packet comes or has been passed
-//! on: it compares the number of packets at hand with what the hypervisor knows, and tells the
+//! on: it compares the number of packets at hand with what the hypervisor knows, and notifies the
 //! hypervisor of a difference that matters. A vcpu may have packets of several models.
 
 use alloc::vec::Vec;

@@ -40,7 +40,7 @@ impl Io<'_> {
     }
 
     /// The backend of the calling model, which is in `moved.driver`, has moved packets. The policy
-    /// is told if it needs to know.
+    /// learns if it needs to know.
     #[inline]
     pub fn moved(&mut self, moved: PacketsMoved) {
         if self.wires.tells_packets {
@@ -204,7 +204,7 @@ impl Io<'_> {
         self.wires.recording
     }
 
-    /// Whether the trace is to tell every step of a packet ([`Sink::STAGES`]).
+    /// Whether the trace is to give every step of a packet ([`Sink::STAGES`]).
     ///
     /// [`Sink::STAGES`]: domio_core::Sink::STAGES
     #[inline]
@@ -360,7 +360,7 @@ impl KernelIo<'_, '_> {
     }
 
     /// The calling model has so many packets for this vcpu to pass on to other domains or to the
-    /// world outside. Returns whether the kernel makes a hypercall to tell, whose time is the
+    /// world outside. Returns whether the kernel makes a hypercall to say, whose time is the
     /// driver's to spend.
     pub fn has_at_hand(&mut self, packets: u32) -> bool {
         let (device, vcpu) = (self.io.device, self.vcpu);

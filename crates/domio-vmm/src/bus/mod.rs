@@ -1,4 +1,4 @@
-//! The device bus: what a host has besides processors.
+//! The device bus: what a host has in addition to processors.
 //!
 //! The host knows time, vcpus and event channels. A network or a disk is a **device model**: the
 //! drivers inside the guests' kernels, and the world outside of the host. Device models plug in

@@ -64,7 +64,7 @@ pub(crate) struct Wires {
     pub records: Vec<Record>,
     /// Whether a trace is taken.
     pub recording: bool,
-    /// Whether the trace is to tell every step of a packet.
+    /// Whether the trace is to give every step of a packet.
     pub stages: bool,
     /// Whether it is to be known for whom driver domains work.
     pub owners: bool,

@@ -47,7 +47,7 @@ pub enum Abi {
 }
 
 impl Abi {
-    /// First release that has [`Abi::Fifo`], of those that are told apart.
+    /// First release that has [`Abi::Fifo`], of those that are distinguished.
     pub const FIFO_SINCE: XenVersion = XenVersion::V4_4;
 
     /// Those of kernels that say nothing else, under Xen `version`.

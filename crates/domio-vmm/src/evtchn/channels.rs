@@ -120,7 +120,7 @@ impl Channels {
     }
 
     /// Binds a new port of `local` to `port` of `remote`, which was offered to it. It notifies vcpu
-    /// 0, and is pending at once.
+    /// 0, and is pending immediately.
     ///
     /// # Errors
     ///

@@ -235,8 +235,8 @@ impl EvtchnGuest {
         }
     }
 
-    /// Ends a pass, after [`EvtchnGuest::next_port`] said none. True if another one begins at once,
-    /// because of nested upcalls: ask for its ports. False: the upcall returns.
+    /// Ends a pass, after [`EvtchnGuest::next_port`] said none. True if another one begins
+    /// immediately, because of nested upcalls: ask for its ports. False: the upcall returns.
     #[inline]
     pub fn end_upcall(&mut self, vcpu: u16) -> bool {
         let due = self.upcall_pending(vcpu);

@@ -26,7 +26,7 @@ impl Guest {
         self.kernel.as_deref_mut()
     }
 
-    /// Goes on with the kernel's work for devices. When that is nothing, tasks may run, which
+    /// Continues with the kernel's work for devices. When that is nothing, tasks may run, which
     /// [`Guest::step`] is for.
     #[inline]
     pub(crate) fn step_kernel<D: Device>(
@@ -87,7 +87,7 @@ impl Guest {
         kernel.map_or_else(KernelTimes::default, Kernel::times)
     }
 
-    /// Whether the kernel has something to do before processes go on.
+    /// Whether the kernel has something to do before processes continue.
     #[inline]
     pub(crate) fn kernel_goes_first(&self) -> bool {
         let kernel = self.kernel.as_deref();

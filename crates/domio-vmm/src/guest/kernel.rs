@@ -12,7 +12,7 @@
 //! What a handler leaves for later runs when the handler returns, within the same upcall and before
 //! the next port is scanned. An upcall that comes while softirqs run inside another one only makes
 //! a note (xen-spec 5.4). Softirqs are repeated while more are raised, ten rounds at most; then
-//! they go on in a thread (`ksoftirqd`), outside of the upcall, where upcalls interrupt them.
+//! they continue in a thread (`ksoftirqd`), outside of the upcall, where upcalls interrupt them.
 //!
 //! **Work items** are done by a thread of the kernel, which goes before the guest's processes
 //! (Linux 2.6.18 gives `keventd` a nice value of -5, and it sleeps nearly always).
@@ -251,7 +251,7 @@ impl Kernel {
     }
 
     /// Whether nothing is left for softirqs or threads, and nobody was woken. Between upcalls that
-    /// means that processes may go on.
+    /// means that processes may continue.
     #[inline]
     pub fn is_quiet(&self) -> bool {
         self.pending.is_empty() && !self.wake_tasks && self.item.is_none()
@@ -547,7 +547,7 @@ impl Kernel {
         !self.item_work.left.is_zero() && !raised && !io.wires.has_sent()
     }
 
-    /// Goes on with a work item; false when there is none.
+    /// Continues with a work item; false when there is none.
     fn step_item<D: Device>(&mut self, devices: &mut [D], io: &mut Io<'_>) -> bool {
         if !self.item_work.left.is_zero() {
             return true;

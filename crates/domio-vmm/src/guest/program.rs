@@ -1,4 +1,4 @@
-//! The program of the process that executes goes on.
+//! The program of the process that executes continues.
 
 use super::pending::Pending;
 use super::{Guest, Job, Level};
@@ -9,9 +9,9 @@ use alloc::vec::Vec;
 use domio_core::VcpuName;
 
 impl Guest {
-    /// Goes on with the program that [`Step::Program`](super::Step::Program) was about, on vcpu
-    /// `vcpu` of its domain. The answer is what follows besides looking at what the guest does
-    /// next. A finished job is appended to `jobs`.
+    /// Continues with the program that [`Step::Program`](super::Step::Program) was about, on vcpu
+    /// `vcpu` of its domain. The answer is what follows in addition to looking at what the guest
+    /// does next. A finished job is appended to `jobs`.
     pub(crate) fn advance<D: Device>(
         &mut self,
         vcpu: VcpuName,

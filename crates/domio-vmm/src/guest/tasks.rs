@@ -44,7 +44,7 @@ impl Guest {
     }
 
     /// What the only process of a guest has left to execute, if the process was chosen before and
-    /// nobody else wants to execute: most guests have one process, and the process goes on.
+    /// nobody else wants to execute: most guests have one process, and the process continues.
     #[inline(always)]
     pub(super) fn goes_on(&mut self, now: Instant) -> Option<Duration> {
         let order = self.order.as_deref()?;
@@ -69,7 +69,7 @@ impl Guest {
             };
             let thread = self.kernel.as_ref().is_some_and(|k| k.wants_thread());
             let tasks = &self.tasks;
-            // Most guests have one process, and it goes on.
+            // Most guests have one process, and it continues.
             let alone = tasks.len() == 1 && !thread && tasks[0].ready() && order.runs_only();
             let ready = |i: usize| tasks.get(i).map_or(thread, Task::ready);
             let choice = match alone {

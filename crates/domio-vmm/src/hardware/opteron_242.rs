@@ -87,12 +87,12 @@ pub(super) const NETWORK: Figures = &[
     // No source has a figure: the answer (0.3), a look at the request and at the rule (0.2: a
     // cache line of the ring that the guest has written). No grant, no packet, no copy.
     ("back_drop", ns(500)),
-    // Netfront, where pages are transferred: for a packet two updates of a page table (0.45
-    // each), one of Xen's table of pages (0.2), a page freed to Xen (0.45), and 0.05 for each
-    // entry of a multicall, besides 0.55 for the driver's own work and 0.3 for a buffer. A poll
-    // has one hypercall, a refill one that flushes the TLB. With the guest's protocols (1.5)
-    // and the copy of a packet's begin (0.2) 4.3 us, more than the "2-4 us per packet" of
-    // xen-spec 9, which does not count page operations. The interrupt is shared by a batch.
+    // Netfront, where pages are transferred: for a packet two updates of a page table (0.45 each),
+    // one of Xen's table of pages (0.2), a page freed to Xen (0.45), and 0.05 for each entry of a
+    // multicall, in addition to 0.55 for the driver's own work and 0.3 for a buffer. A poll has one
+    // hypercall, a refill one that flushes the TLB. With the guest's protocols (1.5) and the copy
+    // of a packet's begin (0.2) 4.3 us, more than the "2-4 us per packet" of xen-spec 9, which does
+    // not count page operations. The interrupt is shared by a batch.
     ("front_irq", ns(400)),
     ("front_rx", ns(550)),
     ("front_remap_call", ns(300)),

@@ -113,8 +113,8 @@ impl Controlled {
         }
     }
 
-    /// Figures of `now` were read: those of `domains`, and how long each pcpu was busy in all, of
-    /// which those `online` are seen.
+    /// Figures of `now` were read: those of `domains`, and how long each pcpu was busy altogether,
+    /// of which those `online` are seen.
     pub fn has_read(
         &mut self,
         now: Instant,

@@ -11,8 +11,8 @@ use crate::hypervisor::vcpu::Vcpu;
 use domio_core::{Duration, Instant, PcpuId, Sink, VcpuId};
 
 impl<S: Sink, D: Device> Host<S, D> {
-    /// Goes on with what the kernel of `vcpu` does for devices; false when it has nothing to do, so
-    /// that processes may run.
+    /// Continues with what the kernel of `vcpu` does for devices; false when it has nothing to do,
+    /// so that processes may run.
     #[inline(never)]
     pub(super) fn step_kernel(
         &mut self,
@@ -65,7 +65,7 @@ impl<S: Sink, D: Device> Host<S, D> {
         }
     }
 
-    /// Tells the policy of packets that the kernel which executes on `pcpu` has at hand now.
+    /// Notifies the policy of packets that the kernel which executes on `pcpu` has at hand now.
     #[inline]
     fn tell_at_hand(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {
         while let Some((vcpu, packets)) = self.bus.wires.at_hand.next_news() {
@@ -77,7 +77,7 @@ impl<S: Sink, D: Device> Host<S, D> {
     }
 
     /// Whether a process of `vcpu` executes, and the kernel has nothing to do before the process
-    /// goes on: most pieces of a process end like this.
+    /// continues: most pieces of a process end like this.
     #[inline(always)]
     pub(super) fn kernel_is_quiet(&mut self, vcpu: VcpuId) -> bool {
         let Vcpu { guest, name, .. } = &self.xen.vcpus[vcpu];

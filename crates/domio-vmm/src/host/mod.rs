@@ -16,14 +16,14 @@
 //! | [`mod@self`] | an event |
 //! | `passes` | passes come when they are due, and lead back to guests |
 //! | `execute` | guests execute |
-//! | `kernel` | kernels of guests with devices go on |
-//! | `processes` | processes of guests go on |
+//! | `kernel` | kernels of guests with devices continue |
+//! | `processes` | processes of guests continue |
 //! | `interrupt` | timers, ticks, interrupts and events reach guests |
 //! | `neighbors` | what vcpus of one domain have for each other |
 //! | `io` | domains are plugged in, devices act from outside of guests |
 //! | `domains` | domains are created and destroyed |
 //! | `operator` | an operator acts |
-//! | `tell` | the policy is told of single vcpus and of groups of domains |
+//! | `tell` | the policy is notified of single vcpus and of groups of domains |
 //! | `control` | processes of controllers read and set |
 //! | `snapshot` | a run begins in the middle |
 //! | `inspect` | what can be seen of a host from outside |

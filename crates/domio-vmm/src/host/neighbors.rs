@@ -117,7 +117,7 @@ impl<S: Sink, D: Device> Host<S, D> {
         Owed::add(owed, on, time);
     }
 
-    /// Vcpus of `domain` that spin for `lock` look again: those that execute, at once.
+    /// Vcpus of `domain` that spin for `lock` look again: those that execute, immediately.
     fn unlock(&mut self, queue: &mut Queue, domain: DomainId, lock: KernelLock, now: Instant) {
         for vcpu in self.xen.vcpus.in_order(domain) {
             if !self.xen.vcpus[vcpu].guest.spins_for(lock) {

@@ -64,7 +64,7 @@ impl<S: Sink, D: Device> Host<S, D> {
     }
 
     /// Gives the policy other parameters. Where it refuses, the toolstack prints what is wrong, and
-    /// the host goes on as before.
+    /// the host continues as before.
     pub(super) fn set_policy(&mut self, queue: &mut Queue, params: &ParamValues, now: Instant) {
         let on = self.xen.toolstack_pcpu();
         let _ = self.xen.ask(queue, on, now, Cause::Operator, |s, cx| {

@@ -52,7 +52,7 @@ impl<S: Sink, D: Device> Host<S, D> {
         self.xen.program_slice(queue, pcpu, now);
     }
 
-    /// Tells the policy of the packets that backends have counted since the last pass, as a
+    /// Notifies the policy of the packets that backends have counted since the last pass, as a
     /// hypervisor reads the counts in their pages.
     #[cold]
     fn tell_packets(&mut self, now: Instant) {
@@ -63,7 +63,7 @@ impl<S: Sink, D: Device> Host<S, D> {
         }
     }
 
-    /// Goes on where a pass or a switch on `pcpu` leads to.
+    /// Continues where a pass or a switch on `pcpu` leads to.
     #[inline(always)]
     fn go_back(&mut self, queue: &mut Queue, pcpu: PcpuId, back: Back) {
         if let Some(vcpu) = back.ticked {

@@ -14,7 +14,7 @@ use alloc::format;
 use domio_core::{Duration, Instant, PcpuId, Sink, VcpuId};
 
 impl<S: Sink, D: Device> Host<S, D> {
-    /// Goes on with the processes of `vcpu`, whose kernel has nothing to do.
+    /// Continues with the processes of `vcpu`, whose kernel has nothing to do.
     #[inline(never)]
     pub(super) fn step_processes(
         &mut self,
@@ -23,7 +23,7 @@ impl<S: Sink, D: Device> Host<S, D> {
         vcpu: VcpuId,
         now: Instant,
     ) {
-        // A program whose step asked nothing of the kernel goes on at once.
+        // A program whose step asked nothing of the kernel continues immediately.
         let mut kernel_first = false;
         loop {
             if D::present() && kernel_first && self.step_kernel(queue, pcpu, vcpu, now) {
@@ -103,7 +103,7 @@ impl<S: Sink, D: Device> Host<S, D> {
         }
     }
 
-    /// Goes on with the program that executes on `vcpu`.
+    /// Continues with the program that executes on `vcpu`.
     #[inline(never)]
     fn step_program(
         &mut self,

@@ -1,4 +1,4 @@
-//! What the policy is told of single vcpus and of groups of domains.
+//! What the policy is notified of single vcpus and of groups of domains.
 
 use super::Host;
 use crate::bus::device::Device;

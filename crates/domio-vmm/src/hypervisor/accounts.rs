@@ -25,7 +25,7 @@ impl<S: Sink> Hypervisor<S> {
         }
     }
 
-    /// Tells the guests that execute that they have done so until `now`, where it is to be known
+    /// Notifies the guests that execute that they have done so until `now`, where it is to be known
     /// for whom they work, or what they lose: what they did before belongs to the time before.
     fn execute_until(&mut self, now: Instant) {
         if !self.served.known && !self.siblings.any() {
@@ -45,7 +45,7 @@ impl<S: Sink> Hypervisor<S> {
         }
     }
 
-    /// Tells for whom `vcpu`, which stops executing on `pcpu`, has worked since that was told last.
+    /// Says for whom `vcpu`, which stops executing on `pcpu`, has worked since that was told last.
     #[inline]
     pub fn tell_served(&mut self, pcpu: PcpuId, vcpu: VcpuId, now: Instant) {
         let Some(served) = self.vcpus[vcpu].guest.served() else {

@@ -73,7 +73,7 @@ impl<S: Sink> Hypervisor<S> {
         v.stop_tick(queue);
     }
 
-    /// Sets up timers and phases of every pcpu and tells the policy about them.
+    /// Sets up timers and phases of every pcpu and notifies the policy about them.
     pub fn power_on(&mut self, queue: &mut Queue, now: Instant) {
         for pcpu in self.pcpus.ids() {
             if pcpu != PcpuId(0) {
@@ -126,7 +126,7 @@ impl<S: Sink> Hypervisor<S> {
         self.finish_leaving(queue, pcpu, now);
     }
 
-    /// Tells the policy that `pcpu` has left, when it is on its way out and idles.
+    /// Notifies the policy that `pcpu` has left, when it is on its way out and idles.
     pub fn finish_leaving(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {
         if self.pcpus[pcpu].leaving && self.policy.current(pcpu).is_none() {
             self.pcpus[pcpu].leaving = false;

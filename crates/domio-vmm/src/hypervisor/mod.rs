@@ -13,7 +13,7 @@
 //!
 //! The hypervisor consists of parts, each with its own state. What takes several of them is a
 //! method of the whole. It does not know what a guest executes, nor any device: where a guest is to
-//! go on, it says so to the host ([`crate::host`]).
+//! continue, it says so to the host ([`crate::host`]).
 //!
 //! | part | file | holds |
 //! |---|---|---|
@@ -79,7 +79,7 @@ use vcpu::Vcpus;
 /// those that each vcpu of the host adds.
 ///
 /// A correct policy needs a handful for each vcpu that wakes at that instant: a pass may tickle its
-/// own pcpu once or twice, and where nothing takes time all vcpus may have their turns at once.
+/// own pcpu once or twice, and where nothing takes time all vcpus may have their turns immediately.
 pub const MAX_PASSES_AT_ONE_INSTANT: u32 = 1000;
 /// See [`MAX_PASSES_AT_ONE_INSTANT`].
 pub const MAX_PASSES_OF_A_VCPU: u32 = 100;

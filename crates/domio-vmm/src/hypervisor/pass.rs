@@ -166,7 +166,7 @@ impl<S: Sink> Hypervisor<S> {
         if self.fault.is_none() {
             let passes = max_passes(self.vcpus.len());
             let what = format!(
-                "{pcpu} made {passes} scheduler passes without time going on: \
+                "{pcpu} made {passes} scheduler passes at one instant: \
                  the policy keeps tickling it, or its vcpus do nothing but wake and block"
             );
             self.fault = Some(Box::new(domio_sim::StopCause::Stalled { what }));

@@ -57,7 +57,7 @@ pub(crate) struct Pcpu {
     /// Policy timers that have expired and whose handlers are about to run, as bits: one for each
     /// slot, and [`OF_DOMAINS`] for those of domains.
     pub handling: u8,
-    /// The pcpu was taken offline and has to tell the policy once it idles.
+    /// The pcpu was taken offline and has to notify the policy once it idles.
     pub leaving: bool,
 
     pub policy: [TimerId; Cx::TIMER_SLOTS as usize],

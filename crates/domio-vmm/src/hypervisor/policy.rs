@@ -33,7 +33,7 @@ impl Policy {
         }
     }
 
-    /// Calls the policy at `now`. Its requests are left in `effects`. `tracing` tells whether notes
+    /// Calls the policy at `now`. Its requests are left in `effects`. `tracing` says whether notes
     /// are wanted.
     #[inline(always)]
     pub fn call<R>(

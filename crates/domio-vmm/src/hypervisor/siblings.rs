@@ -5,7 +5,7 @@
 //! constant between two such changes in its core; the work of its vcpu is the integral of the
 //! speed, in whole nanoseconds, whose remainder is carried on. Runstates, slices, credit and the
 //! costs of the hypervisor itself are time on the clock, as on a real Xen: nobody is charged less
-//! for a slow pcpu. The difference is what records of this class tell.
+//! for a slow pcpu. The difference is what records of this class say.
 
 use crate::profile::Profile;
 use alloc::vec;
@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 use domio_core::accounted::LOST_TO_SIBLINGS;
 use domio_core::{Class, CpuSet, Declared, Duration, Field, PcpuId, Topology, Unit, VcpuId};
 
-/// What a host tells of threads that slow each other: "slowed", about a vcpu that has executed, has
+/// What a host reports threads that slow each other: "slowed", about a vcpu that has executed, has
 /// lost so many ns of work to other threads of its core since the last such record. Written when
 /// the vcpu leaves its pcpu, and where a trace begins and ends.
 pub static SIBLINGS: Class = Class::new(

@@ -47,7 +47,7 @@ impl Pcpus {
         last.map_or(Instant::ZERO, |end| end + release.profile.handler)
     }
 
-    /// The softirq of a wake-up that began at `now` goes on for `time`: a pass on `pcpu` that is
+    /// The softirq of a wake-up that began at `now` continues for `time`: a pass on `pcpu` that is
     /// due before comes after it.
     #[inline]
     pub fn put_off(

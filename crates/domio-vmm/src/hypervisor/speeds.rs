@@ -38,7 +38,7 @@ impl<S: Sink> Hypervisor<S> {
         queue.arm(self.pcpus[pcpu].done, now + time);
     }
 
-    /// Tells what `vcpu`, which was on `pcpu`, has lost to other threads since that was told last.
+    /// Says what `vcpu`, which was on `pcpu`, has lost to other threads since that was told last.
     #[inline(always)]
     pub fn tell_slowed(&mut self, pcpu: PcpuId, vcpu: VcpuId, now: Instant) {
         if self.siblings.any() {

@@ -221,7 +221,7 @@ impl<S: Sink> Hypervisor<S> {
     }
 
     /// A policy's `timer` of `pcpu`, priced as that of `slot`, expires now. Sets it anew if its
-    /// handler does not run at once: `Some` then, and whether the softirq has begun it.
+    /// handler does not run immediately: `Some` then, and whether the softirq has begun it.
     pub fn handler_waits(
         &mut self,
         queue: &mut Queue,

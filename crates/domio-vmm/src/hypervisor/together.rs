@@ -49,7 +49,7 @@ impl<S: Sink> Hypervisor<S> {
         Back::NOT_YET
     }
 
-    /// `pcpu` stays in the hypervisor until others let it go on.
+    /// `pcpu` stays in the hypervisor until others let it continue.
     fn wait(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {
         let p = &mut self.pcpus[pcpu];
         p.phase = Phase::Switching;
@@ -63,7 +63,7 @@ impl<S: Sink> Hypervisor<S> {
         let meetings = &mut self.meetings;
         let under_way = meetings.under_way.iter();
         let at = under_way.map(|(_, of)| of).position(|of| of == all);
-        let at = at.expect("who waits is in a meeting");
+        let at = at.expect("a vcpu that waits is in a meeting");
         let (first, _) = meetings.under_way.swap_remove(at);
         meetings.waiting &= !*all;
         let others = all.iter().filter(|other| *other != first);

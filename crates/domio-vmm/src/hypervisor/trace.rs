@@ -1,4 +1,4 @@
-//! What a host tells of itself.
+//! What a host reports itself.
 //!
 //! The actors of a trace are the idle vcpus of all pcpus, and behind them the vcpus in the order of
 //! their creation.
@@ -121,7 +121,7 @@ impl<S: Sink> Trace<S> {
         self.write(Record::runstate(now, on, self.actor(vcpu), old, new));
     }
 
-    /// `vcpu`, which has run for `ran`, goes on, with a slice of `slice`.
+    /// `vcpu`, which has run for `ran`, continues, with a slice of `slice`.
     pub fn goes_on(
         &mut self,
         now: Instant,
@@ -183,7 +183,7 @@ impl<S: Sink> Trace<S> {
         self.write(Record::of(now, pcpu, (class, 0), actor, words));
     }
 
-    /// `vcpu` has worked for `domain` for `time`, where the trace is to tell.
+    /// `vcpu` has worked for `domain` for `time`, where the trace is to say.
     pub fn served(
         &mut self,
         now: Instant,

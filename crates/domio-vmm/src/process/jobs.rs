@@ -23,8 +23,8 @@ pub enum WokenBy {
 pub struct NewJob {
     /// When it was released, not after now.
     pub released: Instant,
-    /// How long it executes by the clock before its `work`, counted from when it first executes:
-    /// it polls or busy-waits until that time. While it is preempted the time goes on, so that it
+    /// How long it executes by the clock before its `work`, counted from when it first executes: it
+    /// polls or busy-waits until that time. While it is preempted the time advances, so that it
     /// takes less of the processor; if the time has passed when it executes again, `work` is all
     /// that is left. Never [`Duration::MAX`].
     pub spin: Duration,
@@ -33,7 +33,7 @@ pub struct NewJob {
 }
 
 /// When jobs of a process come and what each takes. Nobody waits for these jobs: the trace does not
-/// tell when they are done.
+/// say when they are done.
 pub trait JobPlan: fmt::Debug + Send + Sync {
     /// The word for it.
     fn name(&self) -> &'static str;
@@ -51,7 +51,7 @@ pub trait JobPlan: fmt::Debug + Send + Sync {
     /// which job begins; none does if a job is under way (`busy`).
     fn woken(&mut self, now: Instant, busy: bool) -> Option<NewJob>;
 
-    /// The job under way is done at `now`: says which one follows at once, and may plan another
+    /// The job under way is done at `now`: says which one follows immediately, and may plan another
     /// wake-up.
     fn done(&mut self, now: Instant) -> Option<NewJob>;
 }

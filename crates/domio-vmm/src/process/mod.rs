@@ -124,7 +124,7 @@ pub enum What {
     /// Blocks until somebody has connected to a socket that listens. Returns the number of the
     /// connection's socket, which belongs to the same model.
     Accept,
-    /// Blocks until what was written has reached the disk. Sockets return at once.
+    /// Blocks until what was written has reached the disk. Sockets return immediately.
     Sync,
     /// Returns how many bytes the request asks for that was read from the connection last: packets
     /// have no contents. 0 for files, and for connections that know nothing of requests.
@@ -150,7 +150,7 @@ pub enum What {
     /// Returns the size of the file (bytes); 0 for sockets.
     Size,
     /// Blocks until everything that was written to the file system has reached the disk. Sockets
-    /// return at once.
+    /// return immediately.
     SyncAll,
 }
 
@@ -165,7 +165,7 @@ pub struct Prepare {
     pub low: u64,
     /// Largest size (bytes).
     pub high: u64,
-    /// Tells files of one shape apart: processes with the same number find the same files.
+    /// Distinguishes files of one shape: processes with the same number find the same files.
     pub series: u32,
 }
 
@@ -193,11 +193,11 @@ pub struct Call {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use = "a call takes its time, blocks or returns"]
 pub enum Answer {
-    /// The process executes for this long in the kernel, on behalf of somebody. Then the call goes
-    /// on.
+    /// The process executes for this long in the kernel, on behalf of somebody. Then the call
+    /// continues.
     Run(Duration, Owner),
     /// The process blocks until the model [wakes](crate::bus::KernelIo::wake) the process. Then the
-    /// call goes on.
+    /// call continues.
     Block,
     /// The call returns this value.
     Return(u64),

@@ -354,7 +354,7 @@ impl LinuxOrder {
         })
     }
 
-    /// How long who was chosen may go on; [`Duration::MAX`] when nobody else wants to.
+    /// How long who was chosen may continue; [`Duration::MAX`] when nobody else wants to.
     pub fn turn(&self) -> Duration {
         let Some(current) = self.current else {
             return Duration::MAX;

@@ -35,8 +35,8 @@ pub(crate) enum Next {
 }
 
 impl Task {
-    /// Goes on with the program of this task, process `pid`, which has nothing left to execute. If
-    /// the process was woken, the switch to it comes first and takes `switch`.
+    /// Continues with the program of this task, process `pid`, which has nothing left to execute.
+    /// If the process was woken, the switch to it comes first and takes `switch`.
     pub(crate) fn advance<D: Device>(
         &mut self,
         pid: Pid,

@@ -14,7 +14,7 @@ pub(super) enum Doing {
     Next,
     /// A call is under way.
     Call(Call),
-    /// A call has come to a section that one vcpu at a time may be in, for whom it goes on there.
+    /// A call has come to a section that one vcpu at a time may be in, for whom it continues there.
     Before(Call, Section, Owner),
     /// The same, and another vcpu is in it.
     Spins(Call, Section, Owner),

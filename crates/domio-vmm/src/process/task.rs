@@ -22,7 +22,7 @@ pub enum AfterJob {
     Report(Finished),
     /// Nobody waited for the job.
     Quiet,
-    /// The task goes on, and gives the vcpu away first.
+    /// The task continues, and gives the vcpu away first.
     Yield,
     /// The task runs a program, whose next step needs more than a clock ([`Task::advance`]).
     Program,
@@ -38,7 +38,7 @@ pub struct Task {
     wake_at: Instant,
     /// When the job was released.
     released: Instant,
-    /// Processor time that the job needs in all, besides spinning.
+    /// Processor time that the job needs altogether, in addition to spinning.
     work: Duration,
     ready: bool,
     priority: i8,
@@ -381,7 +381,7 @@ impl Task {
         !self.left.is_zero()
     }
 
-    /// The program executes for `time` before it goes on.
+    /// The program executes for `time` before it continues.
     pub(super) fn compute(&mut self, time: Duration) {
         self.left = time;
         self.owner = Owner::Nobody;

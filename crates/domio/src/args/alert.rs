@@ -13,21 +13,21 @@ Examples:
   domio alert --policy credit --pcpus 2 --dom0 burn --cap-range 10,20,50 --trace worst.domio
 
 The ALlocation ERror Test of Cherkasova, Gupta and Vahdat 2007: dom1 runs a tight loop on each of
-its vcpus and is allocated so many percent of one pcpu, in one simulation after another. The error
+its vcpus and is allocated a percentage of one pcpu, another one in each simulation. The error
 is what dom1 gets less what it is allocated, over windows of several lengths.
 
-How an allocation is told depends on the policy: by a cap; by a slice or a budget in each period; in
-work-conserving mode by weights, against a second loop that has the rest. A policy that knows caps
-alone or shares alone says so. The host does its own work in no time, and has the release of the
-policy's version unless --set host.xen names another one.";
+How an allocation is set depends on the policy: by a cap; by a slice or a budget in each period; in
+work-conserving mode by weights, against a second loop that has the rest. A mode that a policy does
+not have is an error. The host's own work takes no time; its Xen release is that of the policy's
+version unless --set host.xen names another release.";
 
 /// Arguments of `alert`.
 #[derive(Debug, Args)]
 pub struct Alert {
-    /// Policy to test, with parameters as credit:version=3.1; may be given several times
+    /// Policy to test, with parameters, e.g. credit:version=3.1; may be given several times
     #[arg(long = "policy", value_name = "NAME", required = true, add = Named::Policy)]
     pub policies: Vec<String>,
-    /// Allocations of dom1 in percent of one pcpu: ranges and numbers, as 1..90 or 1..10,20,30
+    /// Allocations of dom1 in percent of one pcpu: ranges and numbers, e.g. 1..90 or 1..10,20,30
     #[arg(long, value_name = "PERCENT", default_value = "1..10,20,30,40,50,60,70,80,90",
         value_parser = allocations)]
     pub cap_range: Allocations,
@@ -35,20 +35,20 @@ pub struct Alert {
     #[arg(long, value_name = "PERCENT", default_value_t = 6,
         value_parser = clap::value_parser!(u32).range(1..=99))]
     pub dom0_cap: u32,
-    /// What dom0 does: light in capped mode and burn in work-conserving mode without this
+    /// What dom0 does [default: light in capped mode, burn in work-conserving mode]
     #[arg(long, value_name = "WORK")]
     pub dom0: Option<Dom0>,
     /// Pcpus of the host
     #[arg(long, value_name = "NUMBER", default_value_t = 1,
         value_parser = clap::value_parser!(u32).range(1..=64))]
     pub pcpus: u32,
-    /// Vcpus of each domain; as many as pcpus without this
+    /// Vcpus of each domain [default: as many as pcpus]
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub vcpus: Option<u32>,
-    /// Whether an allocation holds when nobody else wants the time
+    /// Whether an allocation also limits a domain while pcpus would be idle
     #[arg(long, value_name = "MODE", default_value = "capped")]
     pub mode: Mode,
-    /// Lengths of the windows in seconds; 1, 10, 60 and 180 as far as they fit without this
+    /// Lengths of the windows in seconds [default: 1, 10, 60 and 180, as far as they fit]
     #[arg(long, value_name = "SECONDS", value_delimiter = ',',
         value_parser = clap::value_parser!(u64).range(1..=3_600))]
     pub windows: Vec<u64>,
@@ -56,7 +56,7 @@ pub struct Alert {
     #[arg(long, value_name = "SECONDS", default_value_t = 180,
         value_parser = clap::value_parser!(u64).range(1..=3_600))]
     pub duration: u64,
-    /// Period of policies that are told a slice or a budget, in milliseconds
+    /// Period, in milliseconds, of policies that take a slice or a budget
     #[arg(long, value_name = "MS", default_value_t = 100,
         value_parser = clap::value_parser!(u64).range(1..=10_000))]
     pub period_ms: u64,
@@ -64,7 +64,7 @@ pub struct Alert {
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = seed,
         allow_negative_numbers = true)]
     pub seed: u64,
-    /// Set a parameter of the policies, or another key of the scenario, as host.xen=3.1
+    /// Set a parameter of the policies, or another key of the scenario, e.g. host.xen=3.1
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_and_value)]
     pub set: Vec<(String, String)>,
     /// Print the figures as JSON
@@ -93,12 +93,12 @@ pub enum Dom0 {
     Burn,
 }
 
-/// Whether an allocation holds when nobody else wants the time.
+/// Whether an allocation also limits a domain while pcpus would be idle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum Mode {
-    /// It does: nobody gets more
+    /// It limits: no domain gets more
     Capped,
-    /// It does not: it is a share of what all compete for
+    /// It does not limit: it is a share of the time that all compete for
     WorkConserving,
 }
 
@@ -111,7 +111,7 @@ const MOST: u32 = 6_400;
 
 fn allocations(text: &str) -> Result<Allocations, String> {
     let expected =
-        || format!("expected percents from 1 to {MOST} or ranges of them, as 1..90 or 1..10,20,30");
+        || format!("expected percents from 1 to {MOST} or ranges, e.g. 1..90 or 1..10,20,30");
     let number = |text: &str| {
         let number = text.trim().parse::<u32>().ok();
         number.filter(|n| (1..=MOST).contains(n))

@@ -38,8 +38,9 @@ Examples:
   domio trace replay requests.csv.gz --elevator deadline --output replayed.csv
 
 The requests go to the request layer, the elevator and a drive, without a hypervisor. In an open
-loop each goes at its time. In a closed loop each goes a gap after the one before of the same
-process: after its end where the process waits for it. docs/block-traces.md tells more.";
+loop each request is issued at its recorded time. In a closed loop each request is issued a gap
+after the previous request of its process: after the end of that request where the process waits for
+it. See docs/block-traces.md.";
 
 /// Arguments of `trace replay`.
 #[derive(Debug, Args)]
@@ -47,10 +48,13 @@ pub struct TraceReplay {
     /// Block trace, which gzip or zstd may have packed; - is standard input
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub file: PathBuf,
-    /// Format of the trace, instead of the one that its content tells
+    /// Other files of the same recording of blktrace, which writes one for each cpu
+    #[arg(value_name = "MORE", value_hint = ValueHint::FilePath)]
+    pub more: Vec<PathBuf>,
+    /// Format of the trace [default: recognised from its content]
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<BlockFormatArg>,
-    /// What the requests go to.
+    /// Elevator and drive that serve the requests.
     #[command(flatten)]
     pub rig: BlockRig,
     /// Tunable of the elevator, as written to sysfs
@@ -63,19 +67,20 @@ pub struct TraceReplay {
     #[arg(long, value_name = "NUMBER", default_value_t = 128,
         value_parser = clap::value_parser!(u32).range(4..=100_000))]
     pub nr_requests: u32,
-    /// Let each request wait for the one before of its process, instead of going at its time
+    /// Closed loop: let each request wait for the previous one of its process, instead of being
+    /// issued at its recorded time
     #[arg(long)]
     pub closed: bool,
-    /// Factor to times and gaps: 0.5 is twice as fast
+    /// Factor by which times and gaps are multiplied: 0.5 is twice as fast
     #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = scale)]
     pub scale: u64,
     /// Whose requests share an I/O context of the elevator
     #[arg(long, value_name = "WHOSE", default_value = "process")]
     pub contexts: ContextsArg,
-    /// Name of a device, volume or file to replay; all without this
+    /// Name of a device, volume or file to replay [default: all]
     #[arg(long = "device", value_name = "NAME")]
     pub devices: Vec<String>,
-    /// Equal parts of the drive, of which each volume has one; with 1 volumes lie on top of each
+    /// Number of equal parts of the drive, one for each volume; with 1 volumes lie on top of each
     /// other
     #[arg(long, value_name = "NUMBER", default_value_t = 1,
         value_parser = clap::value_parser!(u32).range(1..=4096))]
@@ -89,7 +94,7 @@ pub struct TraceReplay {
     /// Write what happened as events, as CSV that domio reads; - is standard output
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
-    /// Overwrite a file that is no such CSV
+    /// Overwrite a file that is not such a CSV
     #[arg(long)]
     pub force: bool,
 }
@@ -144,7 +149,7 @@ pub struct TraceCompare {
     /// The other block trace
     #[arg(value_name = "B", value_hint = ValueHint::FilePath)]
     pub b: PathBuf,
-    /// Format of both traces, instead of those that their contents tell
+    /// Format of both traces [default: recognised from their contents]
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<BlockFormatArg>,
     /// Print the comparison as JSON
@@ -160,7 +165,7 @@ fn hz() -> RangedI64ValueParser<i64> {
 fn scale(text: &str) -> Result<u64, String> {
     let factor = text.parse::<f64>().ok();
     let factor = factor.filter(|factor| (0.000_001..=1000.0).contains(factor));
-    let factor = factor.ok_or("expected a factor from 0.000001 to 1000, as 0.5")?;
+    let factor = factor.ok_or("expected a factor from 0.000001 to 1000, e.g. 0.5")?;
     Ok((factor * 1e6).round() as u64)
 }
 

@@ -27,8 +27,8 @@ Examples:
 /// Arguments of `claim list`.
 #[derive(Debug, Args)]
 pub struct ClaimList {
-    /// Ids of claims or their first words, as ongaro or ongaro.test1; all claims without any.
-    /// Behind the folder of a paper of your own, claims of that paper
+    /// Claims to list: ids or their first words, e.g. ongaro or ongaro.test1. After the folder of a
+    /// paper, prefixes refer to that paper [default: all claims]
     #[arg(value_name = "FOLDER|PREFIX")]
     pub words: Vec<String>,
     /// Print the list as JSON
@@ -44,7 +44,7 @@ Examples:
 /// Arguments of `claim show`.
 #[derive(Debug, Args)]
 pub struct ClaimShow {
-    /// Id of the claim; behind the folder of its paper, if that is your own
+    /// Id of the claim; after the folder of its paper, if the paper is not a shipped one
     #[arg(value_name = "FOLDER|ID", required = true, num_args = 1..=2)]
     pub words: Vec<String>,
     /// Print the claim as JSON

@@ -12,14 +12,15 @@ Examples:
   domio dom0-share host.toml --policy credit:version=4.17 --vcpus --pin --full --json
 
 How much of the processor should dom0 get for this mix, and what does a setting change? The scenario
-is run as it is under each policy, and then with each value of each axis, one axis after the other
-(--full: in all combinations). An axis that is named without values has those of its default; if
-none is named, all are tried. A weight of 2 is twice the largest weight of a guest; policies without
-weights are told reservations or advances in that proportion. What a policy does not have is left
-out, and said so.
+is run unchanged under each policy, and then with each value of each axis, one axis after the other
+(--full: in all combinations). An axis that is named without values has its default values; if no
+axis is named, all are tried. A weight of 2 is twice the largest weight of a guest; policies without
+weights get reservations or advances in that proportion. Settings that a policy does not have are
+left out, and reported as left out.
 
-The score of a setting is how well it serves the guests beside the scenario's own setting under the
-first policy: the geometric mean over the guests of replies, bytes and the inverse of round trips.";
+The score of a setting is how well it serves the guests, relative to the scenario's own setting
+under the first policy: the geometric mean over the guests of replies, bytes and the inverse of
+round trips.";
 
 /// Arguments of `dom0-share`.
 #[derive(Debug, Args)]
@@ -31,11 +32,11 @@ pub struct Dom0Share {
         add = Named::Scenario
     )]
     pub scenario: String,
-    /// Policy to try, with parameters as credit:tslice_ms=5; the scenario's, credit, credit2, sedf
-    /// and bvt without this
+    /// Policy to try, with parameters, e.g. credit:tslice_ms=5 [default: the scenario's, credit,
+    /// credit2, sedf and bvt]
     #[arg(long = "policy", value_name = "NAME", add = Named::Policy)]
     pub policies: Vec<String>,
-    /// Name of the domain in question; the driver domain without this
+    /// Name of the domain in question [default: the driver domain]
     #[arg(long, value_name = "DOMAIN")]
     pub dom0: Option<String>,
     /// Weights of dom0, in multiples of the largest weight of a guest
@@ -54,10 +55,10 @@ pub struct Dom0Share {
     #[arg(long, value_name = "NUMBERS", num_args = 0..=1,
         default_missing_value = "1,2", value_parser = vcpus)]
     pub vcpus: Option<Numbers>,
-    /// Try what a pcpu of dom0's own changes
+    /// Also try a dedicated pcpu for dom0
     #[arg(long)]
     pub pin: bool,
-    /// Try all combinations of the values, and not one axis after the other
+    /// Try all combinations of the values, instead of one axis after the other
     #[arg(long)]
     pub full: bool,
     /// Print the figures as JSON
@@ -91,7 +92,7 @@ fn ratios(text: &str) -> Result<Ratios, String> {
         ratio.filter(|ratio| (0.01..=100.0).contains(ratio))
     };
     let all: Option<Vec<f64>> = text.split(',').map(ratio).collect();
-    let mut all = all.ok_or("expected numbers from 0.01 to 100, as 0.5,1,2")?;
+    let mut all = all.ok_or("expected numbers from 0.01 to 100, e.g. 0.5,1,2")?;
     all.sort_by(f64::total_cmp);
     all.dedup();
     Ok(Ratios(all))
@@ -104,7 +105,7 @@ fn numbers(text: &str, most: u32, example: &str) -> Result<Numbers, String> {
     };
     let all: Option<Vec<u32>> = text.split(',').map(number).collect();
     let mut all =
-        all.ok_or_else(|| format!("expected whole numbers from 1 to {most}, as {example}"))?;
+        all.ok_or_else(|| format!("expected whole numbers from 1 to {most}, e.g. {example}"))?;
     all.sort_unstable();
     all.dedup();
     Ok(Numbers(all))

@@ -1,4 +1,4 @@
-//! What commands draw besides their report.
+//! What commands draw in addition to their report.
 
 use clap::{Args, ValueHint};
 use domio_core::Duration;
@@ -10,8 +10,8 @@ pub struct Drawn {
     /// Write each figure of the report as an SVG and a CSV file into this folder
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub figures: Option<PathBuf>,
-    /// Part of the measured time that timelines show, as 3.2s..3.4s; the time around the longest
-    /// wait without this
+    /// Part of the measured time that timelines show, e.g. 3.2s..3.4s [default: the time around the
+    /// longest wait]
     #[arg(long, value_name = "FROM..UNTIL", value_parser = window)]
     pub window: Option<(Duration, Duration)>,
 }
@@ -24,7 +24,7 @@ const LONGEST: f64 = 1e18;
 
 /// A part of a time, as `3.2s..3.4s`.
 pub(super) fn window(text: &str) -> Result<(Duration, Duration), String> {
-    let expected = "expected FROM..UNTIL with units, as 3.2s..3.4s or 150ms..300ms";
+    let expected = "expected FROM..UNTIL with units, e.g. 3.2s..3.4s or 150ms..300ms";
     let Some((from, until)) = text.split_once("..") else {
         return Err(expected.to_owned());
     };
@@ -68,8 +68,8 @@ mod tests {
             ("4s..3s", "ends before it begins"),
             ("3s..3s", "ends before it begins"),
         ] {
-            let told = window(text).unwrap_err();
-            assert!(told.contains(part), "{text}: {told}");
+            let error = window(text).unwrap_err();
+            assert!(error.contains(part), "{text}: {error}");
         }
     }
 }

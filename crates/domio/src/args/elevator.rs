@@ -44,8 +44,8 @@ Examples:
   domio elevator replay script.in --elevator cfq --output answer.out
   domio elevator replay script.in.gz | head
 
-docs/elevators.md has the formats of script and answer. A tunable that the script sets has to be one
-of the elevator that runs.";
+docs/elevators.md has the formats of script and answer. The script may only set tunables that the
+chosen elevator has.";
 
 /// Arguments of `elevator replay`.
 #[derive(Debug, Args)]
@@ -56,10 +56,10 @@ pub struct ElevatorReplay {
     /// Elevator to run, instead of the script's
     #[arg(long, value_name = "NAME", add = Named::Elevator)]
     pub elevator: Option<String>,
-    /// File to write; - is standard output, as without it
+    /// File to write; - is standard output [default: -]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
-    /// Overwrite a file that is there already
+    /// Overwrite an existing file
     #[arg(long)]
     pub force: bool,
 }

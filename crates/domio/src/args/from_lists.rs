@@ -13,8 +13,9 @@ Examples:
 
 The files hold what `xl` or `xm` printed: list, list -l, vcpu-list, sched-credit, sched-credit2,
 sched-rtds, info and uptime, in any order, together or apart. Two outputs of `list` or `vcpu-list`
-tell how busy each domain was in between; `uptime` tells its mean since it started. The scenario's
-comments say what was told and by what, what is assumed, and what would tell.";
+show how busy each domain was in between; `uptime` gives its mean load since it started. The
+scenario's comments name the source of each value, what is assumed, and which output would replace
+the assumption.";
 
 /// Arguments of `scenario from-lists`.
 #[derive(Debug, Args)]
@@ -26,11 +27,11 @@ pub struct ScenarioFromLists {
     /// Seconds from the first output of `list` or `vcpu-list` to the last
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub interval: Option<u64>,
-    /// Pcpus of the host, where no output of `info` tells
+    /// Pcpus of the host, if there is no output of `info`
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub pcpus: Option<u16>,
-    /// How busy each vcpu of a guest is of which nothing tells, in percent; 100 takes all the time
-    /// that it can get
+    /// Load in percent of each guest's vcpu whose load no output shows; 100 takes all the time that
+    /// it can get
     #[arg(
         long,
         value_name = "PERCENT",
@@ -38,7 +39,7 @@ pub struct ScenarioFromLists {
         value_parser = clap::value_parser!(u16).range(0..=100)
     )]
     pub load: u16,
-    /// Mean length of a stretch of work in microseconds, which no list tells
+    /// Mean length of a stretch of work in microseconds, which no output contains
     #[arg(
         long,
         value_name = "US",
@@ -46,7 +47,7 @@ pub struct ScenarioFromLists {
         value_parser = clap::value_parser!(u64).range(1..=1_000_000)
     )]
     pub work_us: u64,
-    /// File to write; - is standard output, as without it
+    /// File to write; - is standard output [default: -]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
     /// Overwrite a file that domio did not write as the same kind

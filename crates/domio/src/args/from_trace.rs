@@ -11,8 +11,9 @@ Examples:
   domio compare host.toml --policy credit --policy round-robin
 
 Each vcpu of the scenario replays what the recorded one asked for. `xl sched-credit > sched.txt`
-tells weights, caps, slice and rate limit, and `xl list -l > list.json` or `xl vcpu-list` names,
-vcpus, pins and soft affinity. The scenario's comments say what was told, and what is assumed.";
+gives weights, caps, slice and rate limit; `xl list -l > list.json` or `xl vcpu-list` gives names,
+vcpus, pins and soft affinity. The scenario's comments name the source of each value, and what is
+assumed.";
 
 /// Arguments of `scenario from-trace`.
 #[derive(Debug, Args)]
@@ -20,8 +21,8 @@ pub struct ScenarioFromTrace {
     /// Trace in domio's own format or of xentrace; the format is recognised
     #[arg(value_name = "TRACE", value_hint = ValueHint::FilePath)]
     pub trace: PathBuf,
-    /// Frequency of a xentrace file's time stamp counter, as 2400000000 or 2.4GHz, instead of what
-    /// the trace tells
+    /// Frequency of a xentrace file's time stamp counter, e.g. 2400000000 or 2.4GHz [default: the
+    /// frequency that the trace records]
     #[arg(long, value_name = "HZ", value_parser = frequency)]
     pub cpu_hz: Option<u64>,
     /// What `xl sched-credit`, `sched-credit2` or `sched-rtds` (or `xm`) printed on the host; - is
@@ -37,7 +38,7 @@ pub struct ScenarioFromTrace {
     /// input
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub xl_list: Option<PathBuf>,
-    /// File to write; - is standard output, as without it
+    /// File to write; - is standard output [default: -]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
     /// Overwrite a file that domio did not write as the same kind

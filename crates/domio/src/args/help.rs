@@ -52,7 +52,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ),
 ];
 
-/// Options with a letter of their own. A report is what a command writes where there is no other
+/// Options with a short form. A report is what a command writes where there is no other
 /// file to name.
 const LETTERS: [(&str, char); 6] = [
     ("output", 'o'),
@@ -63,7 +63,7 @@ const LETTERS: [(&str, char); 6] = [
     ("force", 'f'),
 ];
 
-/// So many options of its own make groups worth their headings.
+/// A command with at least this many options shows them under headings.
 const MANY: usize = 6;
 
 /// What a reader wants next, by command.
@@ -75,7 +75,7 @@ const NEXT: [(&str, &str); 19] = [
     ),
     (
         "reproduce",
-        "domio claim show ID tells what decides a claim and how to look at it.",
+        "domio claim show ID shows what decides a claim and how to look at it.",
     ),
     (
         "claim",
@@ -83,12 +83,12 @@ const NEXT: [(&str, &str); 19] = [
     ),
     (
         "run",
-        "domio explain SCENARIO tells what its guests waited for; \
+        "domio explain SCENARIO shows what its guests waited for; \
          domio compare SCENARIO --set KEY=VALUE changes one thing.",
     ),
     (
         "compare",
-        "domio explain SCENARIO --set KEY=VALUE tells where a change comes from.",
+        "domio explain SCENARIO --set KEY=VALUE shows where a change comes from.",
     ),
     (
         "sweep",
@@ -102,7 +102,7 @@ const NEXT: [(&str, &str); 19] = [
     ),
     (
         "mon",
-        "domio explain SCENARIO|TRACE tells behind whom a domain waited, and why.",
+        "domio explain SCENARIO|TRACE shows behind whom a domain waited, and why.",
     ),
     (
         "calibrate",
@@ -118,17 +118,17 @@ const NEXT: [(&str, &str); 19] = [
     ),
     (
         "results",
-        "domio results diff tells what another version of the program moved.",
+        "domio results diff shows which figures another version of the program changed.",
     ),
     (
         "trace",
-        "domio explain TRACE tells behind whom vcpus waited; \
+        "domio explain TRACE shows behind whom vcpus waited; \
          domio scenario from-trace TRACE makes a scenario of the trace.",
     ),
     ("validate", "domio explain TRACE looks into one recording."),
     (
         "policy",
-        "domio compare SCENARIO --policy NAME --policy OTHER holds two policies side by side.",
+        "domio compare SCENARIO --policy NAME --policy OTHER compares two policies.",
     ),
     (
         "controller",
@@ -140,8 +140,8 @@ const NEXT: [(&str, &str); 19] = [
     ),
     (
         "new",
-        "domio compare scenario.toml --policy NAME --policy credit, with the new program, holds a \
-         policy against another.",
+        "domio compare scenario.toml --policy NAME --policy credit, with the new program, \
+         compares the policy with another one.",
     ),
     ("scenario", "domio run FILE simulates a scenario."),
 ];

@@ -27,7 +27,7 @@ pub struct Reporting {
     /// shows
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     // One for whether the option is there and one for whether it has a value.
-    #[expect(clippy::option_option, reason = "clap tells both apart by it")]
+    #[expect(clippy::option_option, reason = "clap distinguishes both by it")]
     pub report: Option<Option<PathBuf>>,
     /// Overwrite files that domio did not write as the same kind, and reports of other commands
     #[arg(long)]
@@ -49,10 +49,10 @@ pub enum Results {
     /// Show the figures of an experiment or a scenario over its replications
     #[command(after_long_help = RESULTS_SHOW_EXAMPLES)]
     Show(ResultsShow),
-    /// Tell which figures of two programs, or of two files, are not the same
+    /// List the figures that differ between two programs, or two files
     #[command(after_long_help = RESULTS_DIFF_EXAMPLES)]
     Diff(ResultsDiff),
-    /// Remove what other programs than this one made
+    /// Remove the results of all programs but this one
     #[command(after_long_help = RESULTS_PRUNE_EXAMPLES)]
     Prune(ResultsPrune),
 }
@@ -62,13 +62,13 @@ Examples:
   domio results list
   domio results list ongaro.test3 --long
 
-A line stands for all experiments of one program whose names have the first two words in common, or
-for all settings of a scenario. With --long, each experiment and setting has a line.";
+A line sums up all experiments of one program whose names have the first two words in common, or all
+settings of a scenario. With --long, each experiment and setting has a line.";
 
 /// Arguments of `results list`.
 #[derive(Debug, Args)]
 pub struct ResultsList {
-    /// Begin of the names of experiments and scenarios; all without
+    /// First characters of the names of experiments and scenarios [default: all]
     #[arg(value_name = "PREFIX", default_value = "", hide_default_value = true)]
     pub prefix: String,
     /// A line for each experiment, setting and seed; JSON has these in any case
@@ -95,7 +95,7 @@ pub struct ResultsShow {
     /// Name of the experiment or scenario, as `domio results list` has it
     #[arg(value_name = "NAME")]
     pub name: String,
-    /// Program that made them, or the begin of its name
+    /// Program that made them, or the first characters of its name
     #[arg(long, value_name = "PROGRAM")]
     pub program: Option<String>,
     /// The file of results, instead of out/results.sqlite
@@ -112,18 +112,18 @@ Examples:
   domio results diff 0.1.0+4a60fab2 0.1.0+fc896f64
   domio results diff before.sqlite out/results.sqlite --json
 
-A side is a program, or the begin of its name, in the file of results; or another such file, in
-which the program that was used last counts. Without sides, the last two programs are compared.
-Only replications of the same seed and number are compared. A program that computes the same gives
-the same bits, so that any difference counts as moved.";
+A side is a program, or the first characters of its name, in the file of results; or another file of
+results, of which the program that was used last counts. By default, the last two programs are
+compared. Only replications of the same seed and number are compared. Programs that compute the same
+figures give the same bits, so that any difference counts as a change.";
 
 /// Arguments of `results diff`.
 #[derive(Debug, Args)]
 pub struct ResultsDiff {
-    /// What was: a program or a file
+    /// Earlier side: a program or a file
     #[arg(value_name = "BEFORE", requires = "after", value_hint = ValueHint::FilePath)]
     pub before: Option<PathBuf>,
-    /// What is: a program or a file
+    /// Later side: a program or a file
     #[arg(value_name = "AFTER", value_hint = ValueHint::FilePath)]
     pub after: Option<PathBuf>,
     /// The file of results, instead of out/results.sqlite
@@ -142,7 +142,8 @@ Examples:
 /// Arguments of `results prune`.
 #[derive(Debug, Args)]
 pub struct ResultsPrune {
-    /// Another program whose results stay, or the begin of its name; may be given several times
+    /// Another program whose results are kept, or the first characters of its name; may be given
+    /// several times
     #[arg(long, value_name = "PROGRAM")]
     pub keep: Vec<String>,
     /// The file of results, instead of out/results.sqlite

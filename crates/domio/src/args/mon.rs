@@ -13,9 +13,9 @@ Examples:
   domio mon trace.bin --follow --until-idle 5 --log out/host
   domio mon trace.domio --json | jq '.domains[] | select(.id == 1).waited_ns'
 
-On a terminal the figures are shown as a table that keeps up with the trace; press h there for its
-keys. Elsewhere one table of the whole trace is printed. What the figures mean, and what is wrong
-with those of --compatible, is in docs/mon.md.";
+On a terminal the figures are shown as a table that keeps up with the trace; press h for its keys.
+When output is not a terminal, one table of the whole trace is printed. docs/mon.md explains the
+figures, and the errors of --compatible.";
 
 /// Arguments of `mon`.
 #[derive(Debug, Args)]
@@ -40,36 +40,37 @@ pub struct Mon {
     /// Wait for more when the file ends, until interrupted
     #[arg(long)]
     pub follow: bool,
-    /// End when the file has not grown for so long
+    /// End when the file has not grown for this many seconds
     #[arg(long, value_name = "SECONDS", requires = "follow", value_parser = seconds())]
     pub until_idle: Option<u64>,
     /// Length of a sample in milliseconds
     #[arg(long, visible_alias = "ms_per_sample", value_name = "MS", default_value_t = 100,
         value_parser = milliseconds())]
     pub ms_per_sample: u64,
-    /// Milliseconds between lines of --log and --json, instead of 1000 and one sample
+    /// Milliseconds between lines of --log and --json [default: 1000 for --log, one sample for
+    /// --json]
     #[arg(long, value_name = "MS", value_parser = milliseconds())]
     pub interval: Option<u64>,
     /// Seconds of the host that pass in a second of the display, 0.01 to 1000, or max: as fast as
-    /// possible, as without it
+    /// possible [default: max]
     #[arg(long, value_name = "FACTOR", value_parser = speed, conflicts_with_all = ["follow",
         "prometheus"])]
     pub speed: Option<Speed>,
     /// Show one pcpu, instead of the host
     #[arg(long, visible_alias = "cpu", value_name = "NUMBER")]
     pub pcpu: Option<u16>,
-    /// Make the figures of Xen's xenbaked, errors included: of a host of Xen 3.1, or as it reads
-    /// those of Xen 4.8 and later
+    /// Compute the figures as Xen's xenbaked does, with its errors: for a host of Xen 3.1, or as
+    /// xenbaked misreads hosts of Xen 4.8 and later
     #[arg(long, value_name = "XEN", num_args = 0..=1, require_equals = true,
         default_missing_value = "3.1")]
     pub compatible: Option<Release>,
-    /// How much more a packet takes in the driver domain that a guest sends than one that it
+    /// Cost, in the driver domain, of a packet that a guest sends, relative to a packet that it
     /// receives
     #[arg(long, value_name = "RATIO", default_value = "1.1", value_parser = weight,
         allow_negative_numbers = true)]
     pub send_weight: PacketWeight,
-    /// Frequency of a xentrace file's time stamp counter, as 2400000000 or 2.4GHz, instead of what
-    /// the trace tells
+    /// Frequency of a xentrace file's time stamp counter, e.g. 2400000000 or 2.4GHz [default: the
+    /// frequency that the trace records]
     #[arg(long, value_name = "HZ", value_parser = frequency)]
     pub cpu_hz: Option<u64>,
     /// Change a key of the scenario; may be given several times
@@ -78,7 +79,7 @@ pub struct Mon {
     /// Seed of all random streams, instead of the scenario's
     #[arg(long, value_name = "NUMBER", value_parser = seed, allow_negative_numbers = true)]
     pub seed: Option<u64>,
-    /// Policy to run a scenario under, instead of its own
+    /// Policy to run a scenario under, instead of the scenario's
     #[arg(long, value_name = "NAME", add = Named::Policy)]
     pub policy: Option<String>,
 }
@@ -93,7 +94,7 @@ fn speed(text: &str) -> Result<Speed, String> {
     }
     let factor = text.trim().parse::<f64>().ok();
     let factor = factor.filter(|factor| (0.01..=1000.0).contains(factor));
-    let expected = || "expected a factor, 0.01 to 1000, as 10, or max".to_owned();
+    let expected = || "expected a factor, 0.01 to 1000, e.g. 10, or max".to_owned();
     factor
         .map(|factor| Speed(Some(factor)))
         .ok_or_else(expected)
@@ -147,7 +148,7 @@ fn weight(text: &str) -> Result<PacketWeight, String> {
     let ratio = ratio.ok().filter(|r| (0.001..=MOST).contains(r));
     ratio
         .map(|ratio| PacketWeight((ratio * 1000.0).round() as u32))
-        .ok_or_else(|| format!("expected a ratio, 0.001 to {MOST}, as 1.1"))
+        .ok_or_else(|| format!("expected a ratio, 0.001 to {MOST}, e.g. 1.1"))
 }
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ pub enum Policy {
         mut_arg("name", |name| name.add(Named::Policy))
     )]
     Show(ShowArgs),
-    /// Hold a policy to the contract and to its promises
+    /// Check that a policy keeps the contract and its promises
     #[command(after_long_help = POLICY_CHECK_EXAMPLES)]
     Check(PolicyCheck),
 }
@@ -66,10 +66,10 @@ The status is 1 when a check fails.";
 /// Arguments of `policy check`.
 #[derive(Debug, Args)]
 pub struct PolicyCheck {
-    /// Name of the policy, with parameters as credit:tslice_ms=5
+    /// Name of the policy, with parameters, e.g. credit:tslice_ms=5
     #[arg(value_name = "NAME", add = Named::Policy)]
     pub name: String,
-    /// Random scripts to run, besides those that are written by hand
+    /// Random scripts to run, in addition to the hand-written ones
     #[arg(long, value_name = "NUMBER", default_value_t = 20,
         value_parser = clap::value_parser!(u32).range(0..=100_000))]
     pub scripts: u32,

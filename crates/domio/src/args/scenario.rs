@@ -25,13 +25,13 @@ pub enum Scenario {
     /// List the shipped scenarios
     #[command(after_long_help = SCENARIO_LIST_EXAMPLES)]
     List(ScenarioList),
-    /// Print a shipped scenario, to start one's own from
+    /// Print a shipped scenario, to start a new one from
     #[command(after_long_help = SCENARIO_SHOW_EXAMPLES)]
     Show(ScenarioShow),
     /// Make a scenario of a trace: the recorded demand under other policies and settings
     #[command(after_long_help = from_trace::EXAMPLES)]
     FromTrace(ScenarioFromTrace),
-    /// Make a scenario of what `xl` printed of a host, without a trace
+    /// Make a scenario of a host from what `xl` printed, without a trace
     #[command(after_long_help = from_lists::EXAMPLES)]
     FromLists(ScenarioFromLists),
 }
@@ -41,9 +41,9 @@ Examples:
   domio scenario check host.toml
   domio scenario check scenarios/*.toml --json
 
-Traces that a scenario replays are read as well; one that cannot be used is a mistake.
+Traces that a scenario replays are read as well; a trace that cannot be used is a mistake.
 
-The status is 1 when a file has a mistake, and 2 when one cannot be read.";
+The status is 1 when a file has a mistake, and 2 when a file cannot be read.";
 
 /// Arguments of `scenario check`.
 #[derive(Debug, Args)]
@@ -69,7 +69,7 @@ Examples:
 /// Arguments of `scenario schema`.
 #[derive(Debug, Args)]
 pub struct ScenarioSchema {
-    /// Print it as JSON, which it is without this as well
+    /// Print the schema as JSON; the schema is JSON in any case
     #[arg(long)]
     pub json: bool,
 }
@@ -86,7 +86,7 @@ pub struct ScenarioList {
     /// Print the list as JSON
     #[arg(long)]
     pub json: bool,
-    /// List the cells of the papers, which are scenarios, too
+    /// List the cells of the papers, which are scenarios as well
     #[arg(long)]
     pub papers: bool,
 }

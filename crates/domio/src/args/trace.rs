@@ -14,19 +14,19 @@ Examples:
 /// Subcommands of `trace`.
 #[derive(Debug, Subcommand)]
 pub enum Trace {
-    /// Who ran, who waited, and how long; or what was asked of a disk
+    /// Report which vcpus ran and waited, and how long; or the requests to a disk
     #[command(after_long_help = TRACE_SUMMARY_EXAMPLES)]
     Summary(TraceSummary),
     /// Run the requests of a block trace against an elevator and a drive
     #[command(after_long_help = block::REPLAY_EXAMPLES)]
     Replay(TraceReplay),
-    /// Tell how alike two block traces are
+    /// Compare two block traces: mix, sizes, positions and times
     #[command(after_long_help = block::COMPARE_EXAMPLES)]
     Compare(TraceCompare),
     /// Write a trace in another format
     #[command(after_long_help = TRACE_CONVERT_EXAMPLES)]
     Convert(TraceConvert),
-    /// Tell whether a trace can be true at all
+    /// Check whether a trace breaks rules that every host keeps
     #[command(after_long_help = TRACE_CHECK_EXAMPLES)]
     Check(TraceCheck),
 }
@@ -34,11 +34,11 @@ pub enum Trace {
 /// A trace to read.
 #[derive(Debug, Args)]
 pub struct TraceInput {
-    /// Trace; the format is recognised; - is standard input
+    /// Trace, whose format is recognised; - is standard input
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub file: PathBuf,
-    /// Frequency of a xentrace file's time stamp counter, as 2400000000 or 2.4GHz, instead of what
-    /// the trace tells
+    /// Frequency of a xentrace file's time stamp counter, e.g. 2400000000 or 2.4GHz [default: the
+    /// frequency that the trace records]
     #[arg(long, value_name = "HZ", value_parser = frequency)]
     pub cpu_hz: Option<u64>,
 }
@@ -57,10 +57,10 @@ pub struct TraceSummary {
     /// The trace.
     #[command(flatten)]
     pub input: TraceInput,
-    /// Other files of the same recording of blktrace, which writes one for each cpu
+    /// Other files of the same recording of blktrace, which writes one file for each cpu
     #[arg(value_name = "MORE", value_hint = ValueHint::FilePath)]
     pub more: Vec<PathBuf>,
-    /// Format of a block trace, instead of the one that its content tells
+    /// Format of a block trace [default: recognised from its content]
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<BlockFormatArg>,
     /// Print the summary as JSON
@@ -83,7 +83,7 @@ pub struct TraceConvert {
     /// Format to write
     #[arg(long, value_name = "FORMAT")]
     pub to: TraceFormat,
-    /// File to write; - is standard output, as without it
+    /// File to write; - is standard output [default: -]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
     /// Overwrite a file that domio did not write as the same kind
@@ -96,7 +96,7 @@ pub struct TraceConvert {
 pub enum TraceFormat {
     /// domio's own, compact
     Own,
-    /// Of Xen's tools, for xenalyze
+    /// That of Xen's tools, for xenalyze
     Xentrace,
     /// For ui.perfetto.dev
     Perfetto,
@@ -104,6 +104,8 @@ pub enum TraceFormat {
     Csv,
     /// One line a record, every word of it
     CsvRecords,
+    /// The same rows in a table of Apache Parquet
+    Parquet,
     /// Requests of virtual disks, as a block trace
     CsvRequests,
 }

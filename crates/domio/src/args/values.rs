@@ -1,9 +1,9 @@
-//! Values of arguments, read with a word on what was expected.
+//! Values of arguments, with errors that name what was expected.
 
 use domio_trace::TSC_HZ_MAX;
 
-/// A seed: what a scenario can hold, as TOML has no larger whole numbers; the same for every
-/// command, so that what one of them was told can be told to another.
+/// A seed: what a scenario can hold, as TOML has no larger whole numbers; the same range for every
+/// command, so that a seed can be passed from one command to another.
 pub fn seed(text: &str) -> Result<u64, String> {
     let seed = text.parse().ok().filter(|seed| *seed <= i64::MAX as u64);
     seed.ok_or_else(|| format!("a seed is a whole number, 0..={}", i64::MAX))
@@ -15,11 +15,11 @@ pub fn key_and_value(text: &str) -> Result<(String, String), String> {
         Some((key, value)) if !key.trim().is_empty() => {
             Ok((key.trim().to_owned(), value.trim().to_owned()))
         }
-        _ => Err("expected KEY=VALUE, as scheduler.tslice_ms=5".to_owned()),
+        _ => Err("expected KEY=VALUE, e.g. scheduler.tslice_ms=5".to_owned()),
     }
 }
 
-/// A frequency in Hz: a whole number, or a number with its unit, as `2.4GHz`.
+/// A frequency in Hz: a whole number, or a number with its unit, e.g. `2.4GHz`.
 pub fn frequency(text: &str) -> Result<u64, String> {
     let plain = text.trim().replace([' ', '_'], "").to_ascii_lowercase();
     let (digits, factor) = match plain.strip_suffix("hz") {
@@ -37,7 +37,7 @@ pub fn frequency(text: &str) -> Result<u64, String> {
             true => "; the fraction begins with a point",
             false => "",
         };
-        format!("expected 1 to {TSC_HZ_MAX} Hz, as 2400000000 or 2.4GHz{comma}")
+        format!("expected 1 to {TSC_HZ_MAX} Hz, e.g. 2400000000 or 2.4GHz{comma}")
     })
 }
 
@@ -45,7 +45,7 @@ pub fn frequency(text: &str) -> Result<u64, String> {
 pub fn seconds(text: &str) -> Result<u64, String> {
     const LONGEST_MS: u64 = 366 * 24 * 3_600 * 1_000;
     let ms = hertz(text.trim(), 1_000).filter(|ms| (1..=LONGEST_MS).contains(ms));
-    ms.ok_or_else(|| "expected seconds, as 10 or 9.5, 0.001 to 31622400".to_owned())
+    ms.ok_or_else(|| "expected seconds, e.g. 10 or 9.5, 0.001 to 31622400".to_owned())
 }
 
 /// `digits`, which may have a fraction, times `factor`, if that is a whole number.
@@ -93,8 +93,8 @@ mod tests {
             "1.5Hz",
             "9999999999GHz",
         ] {
-            let told = frequency(text).expect_err(text);
-            assert!(told.contains("2.4GHz"), "{told}");
+            let error = frequency(text).expect_err(text);
+            assert!(error.contains("2.4GHz"), "{error}");
         }
         assert!(frequency("2,4GHz").unwrap_err().contains("point"));
     }

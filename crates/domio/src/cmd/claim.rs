@@ -114,8 +114,8 @@ fn told(page: &ClaimPage, width: usize) -> String {
     text
 }
 
-/// A command for a shell, which goes on in the next line before an option where `width` columns are
-/// not enough.
+/// A command for a shell, which continues in the next line before an option where `width` columns
+/// are not enough.
 fn continued(command: &str, width: usize) -> String {
     let mut text = "  ".to_owned();
     let mut used = 2;
@@ -147,7 +147,7 @@ fn wrapped(head: &str, words: &str, width: usize) -> String {
     let mut text = head.to_owned();
     let mut used = indent;
     for word in words.split_whitespace() {
-        // A list of cells may be longer than a line: it goes on in the next one behind a comma.
+        // A list of cells may be longer than a line: it continues in the next one behind a comma.
         let whole = indent + word.chars().count() <= width;
         let parts = word.split_inclusive(|c| c == ',' && !whole);
         for (i, part) in parts.enumerate() {

@@ -127,7 +127,7 @@ fn same_releases(variants: &[Variant]) -> Vec<String> {
     alike.collect()
 }
 
-/// The domains of all variants: those of the first, and what others have besides.
+/// The domains of all variants: those of the first, and further ones of the others.
 fn all_domains(variants: &[Variant]) -> Vec<(DomainId, String)> {
     comparison::all_domains(variants.iter().map(Variant::domains))
 }

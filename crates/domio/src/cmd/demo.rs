@@ -73,7 +73,7 @@ pub fn run(args: &Demo, global: &Global) -> anyhow::Result<Status> {
     Ok(Status::Success)
 }
 
-/// How to go on with a host of one's own.
+/// How to continue with the user's host.
 const YOURS: [&str; 2] = [
     "$ domio explain TRACE, of xentrace; $ domio scenario from-lists, of what `xl` prints",
     "docs/slow-guest.md leads from a symptom to a command.",
@@ -249,7 +249,7 @@ fn finding(LedgerEntry { claim, finding }: &LedgerEntry) -> String {
 fn shown(scenario: &Scenario, sections: Vec<Section>) -> ReportData {
     ReportData {
         name: "demo".to_owned(),
-        title: "domio: who runs, who waits, and why".to_owned(),
+        title: "domio: which guests run, which wait, and why".to_owned(),
         lead: "A laboratory for the scheduling of virtual machines: a small host under two \
                schedulers, why its web server waits, recordings of a real Xen, and a published \
                finding."

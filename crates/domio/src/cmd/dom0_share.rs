@@ -50,7 +50,7 @@ pub fn run(args: &Dom0Share, global: &Global) -> anyhow::Result<Status> {
         let figure = picture::figure(&outcome).ok_or_else(|| {
             anyhow!(
                 "there is nothing to draw: --plot needs an axis with two values that a policy \
-                 can be told, as --weight 1,2,4"
+                 has, e.g. --weight 1,2,4"
             )
         })?;
         let picture = document(&figure.chart).unwrap_or_default();

@@ -28,14 +28,21 @@ use std::path::{Path, PathBuf};
 
 /// Explains the trace; or simulates the scenario, and prints and draws where time went.
 pub fn run(args: &Explain, global: &Global) -> anyhow::Result<Status> {
-    if block::is_block(Path::new(&args.scenario), args.format)? {
+    if is_block(args)? {
         return of_block(args, global);
+    }
+    if let Some(second) = args.more.first() {
+        bail!(
+            "{} is a second file; only the files that blktrace writes of one recording, one for \
+             each cpu, are explained together",
+            second.display()
+        );
     }
     if args.drive.is_some() {
         let name = input::name(Path::new(&args.scenario));
         bail!(
-            "--drive is of a block trace, and {name} is none; name its format with --format if it \
-             is one all the same"
+            "--drive needs a block trace, and {name} is none; if it is a block trace, name its \
+             format with --format"
         );
     }
     let is_trace = is_trace(&args.scenario)?;
@@ -44,6 +51,19 @@ pub fn run(args: &Explain, global: &Global) -> anyhow::Result<Status> {
         true => of_trace(args, global),
         false => of_scenario(args, global),
     }
+}
+
+/// Whether what is explained is a block trace. The file of a cpu that did nothing is empty.
+fn is_block(args: &Explain) -> anyhow::Result<bool> {
+    for path in [Path::new(&args.scenario)]
+        .into_iter()
+        .chain(args.more.iter().map(PathBuf::as_path))
+    {
+        if block::is_block(path, args.format)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Whether `what` is a file, or `-` for standard input, in a format of traces.
@@ -111,14 +131,15 @@ fn of_block(args: &Explain, global: &Global) -> anyhow::Result<Status> {
         let name = input::name(path);
         bail!("{option} is of scenarios or traces of hosts, and {name} is a block trace");
     }
+    let paths = block::all_files(path, &args.more);
     let Some(drive) = &args.drive else {
-        return block::explain(path, args.format, args.json, global);
+        return block::explain(&paths, args.format, args.json, global);
     };
     let rig = BlockRig {
         elevator: args.elevator.clone().unwrap_or_else(|| "noop".to_owned()),
         drive: drive.clone(),
     };
-    block::explain_replayed(path, args.format, &rig, args.json, global)
+    block::explain_replayed(&paths, args.format, &rig, args.json, global)
 }
 
 /// Simulates the scenario.
@@ -363,7 +384,7 @@ impl Told {
         let drawn = ReportData {
             name: format!("{} waits", self.name),
             title: self.title,
-            lead: "Who waited for whom, and why".to_owned(),
+            lead: "Which guests waited, behind whom, and why".to_owned(),
             provenance: self.provenance,
             sections,
             ..ReportData::default()

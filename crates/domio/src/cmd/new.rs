@@ -1,4 +1,4 @@
-//! `domio new`: a crate with a part of one's own, and domio with this part in it.
+//! `domio new`: a crate with a new part, and domio with this part in it.
 //!
 //! The source file of the crate is the one of a part that ships, with other names in it, so that
 //! whoever begins with the file begins with code that is tested. `templates/` has the rest, with
@@ -173,17 +173,13 @@ static DEVICE: Template = Template {
     )),
     changes: &[
         ("mod keys;\nmod test;\n", "mod keys;\n"),
-        (
-            "/// Tapes, beside the devices that ship.",
-            "/// What scenarios can ask for.",
-        ),
         ("\"tapes\"", "\"@name@\""),
         ("tapes", "@crate@s"),
         ("tape", "@crate@"),
         ("Tape", "@Type@"),
         (
             "//! A device that is neither a network nor a disk, and does not ship: all that it \
-             takes is this\n//! folder, and whoever adds the device to the parts.",
+             takes is this\n//! folder, and the program that adds the device to the parts.",
             "//! The device `@name@`. It begins as a tape, which is neither a network nor a disk.",
         ),
     ],
@@ -393,8 +389,9 @@ fn is_checkout(folder: &Path) -> bool {
     folder.join("crates/domio/Cargo.toml").is_file()
 }
 
-/// The checkout that this program was built from, if it is still there.
+/// The checkout that this program was built from, if it is still there. Files of a release do not
+/// know any.
 fn own_checkout() -> Option<PathBuf> {
-    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    is_checkout(&own).then(|| own.canonicalize().ok())?
+    let own = Path::new(option_env!("DOMIO_CHECKOUT")?);
+    is_checkout(own).then(|| own.canonicalize().ok())?
 }

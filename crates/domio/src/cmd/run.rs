@@ -7,7 +7,7 @@ use crate::out::{self, Status};
 use crate::progress::progress;
 use crate::report::{self, ReportFile};
 use crate::shared::host::{load, policy_names, provenance, shown, title};
-use crate::shared::{host, pictures};
+use crate::shared::{host, known, pictures};
 use anyhow::Context;
 use domio_core::{DomainId, Names, Record, Sink};
 use domio_front::hosts;
@@ -32,6 +32,9 @@ pub fn run(args: &Run, global: &Global) -> anyhow::Result<Status> {
         args.policy.as_deref(),
         &global.parts,
     )?;
+    if !args.json && !args.csv && !prints_a_trace(args) {
+        out::knows(&known::of_run(&Measures::from(scenario.parts())))?;
+    }
     let targets = Targets::of(args, &scenario)?;
     let built = hosts::build(&scenario)?;
     built.notices.iter().for_each(|notice| out::notice(notice));

@@ -6,6 +6,7 @@ use crate::files::{FileKind, Files, Output, is_stdout};
 use crate::input;
 use crate::out::{self, Status};
 use crate::shared::block;
+use crate::shared::record_table::RecordTable;
 use crate::shared::trace::{Reader, copy, no_runstates, open};
 use anyhow::bail;
 use domio_core::{DomainId, Names, Record, Sink};
@@ -31,7 +32,7 @@ pub fn run(command: &args::Trace, global: &Global) -> anyhow::Result<Status> {
     }
 }
 
-/// Hands records on to a sink and watches whether they tell of runstates.
+/// Hands records on to a sink and watches whether they report runstates.
 struct Watched<S> {
     sink: S,
     told: Told,
@@ -57,8 +58,7 @@ impl<S: Sink> Sink for Watched<S> {
 }
 
 fn summary(args: &TraceSummary, global: &Global) -> anyhow::Result<Status> {
-    let first = std::iter::once(&args.input.file);
-    let files: Vec<_> = first.chain(&args.more).cloned().collect();
+    let files = block::all_files(&args.input.file, &args.more);
     // The file of a cpu that did nothing is empty.
     let kinds = files.iter().map(|file| block::is_block(file, args.format));
     if kinds.collect::<anyhow::Result<Vec<_>>>()?.contains(&true) {
@@ -137,6 +137,7 @@ fn kind(format: TraceFormat) -> FileKind {
         TraceFormat::Perfetto => FileKind::Perfetto,
         TraceFormat::Csv => table(CsvIntervals::new(Vec::new()).finish()),
         TraceFormat::CsvRecords => table(CsvRecords::new(Vec::new()).finish()),
+        TraceFormat::Parquet => FileKind::Parquet,
         TraceFormat::CsvRequests => FileKind::Csv(BlockCsv::<Vec<u8>>::HEADINGS.to_owned()),
     }
 }
@@ -186,6 +187,11 @@ fn write(reader: &mut Reader, args: &TraceConvert, output: &mut dyn Write) -> an
             copy(reader, &args.input, &mut writer)?;
             writer.finish()?;
         }
+        TraceFormat::Parquet => {
+            let mut writer = RecordTable::new(output, header.as_ref())?;
+            copy(reader, &args.input, &mut writer)?;
+            writer.finish()?;
+        }
         TraceFormat::CsvRequests => requests(reader, args, header.as_ref(), output)?,
     }
     Ok(())
@@ -207,7 +213,7 @@ fn requests(
     if writer.events() == 0 {
         let file = input::name(&args.input.file);
         out::message(&format!(
-            "warning: {file}: no requests of virtual disks are told; traces of simulated hosts \
+            "warning: {file}: there are no requests of virtual disks; traces of simulated hosts \
              with disks have them"
         ));
     }

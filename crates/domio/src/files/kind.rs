@@ -7,10 +7,10 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// Bytes of a file that tell its kind.
+/// Bytes of a file that give its kind.
 const HEAD: u64 = 16_384;
 
-/// Bytes at its end, which tell who made a table in Parquet.
+/// Bytes at its end, which say who made a table in Parquet.
 const TAIL: u64 = 64;
 
 /// What is to be written. A file that is there already is overwritten when it is one of the same
@@ -35,7 +35,7 @@ pub enum FileKind {
     Svg,
     /// A scenario made of a trace.
     Scenario,
-    /// A report, whose own rules tell whether it may be overwritten (`report.rs`).
+    /// A report, whose own rules say whether it may be overwritten (`report.rs`).
     Report,
 }
 

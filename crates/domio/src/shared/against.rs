@@ -121,7 +121,8 @@ pub fn render(moves: &LedgerMoves) -> String {
     text
 }
 
-/// What `found` has that `other` has not, besides the verdict: what was measured, or else the rest.
+/// What `found` has that `other` has not, in addition to the verdict: what was measured, or else
+/// the rest.
 fn differs(found: &ClaimFound, other: &ClaimFound) -> String {
     if (&found.measured, &found.in_words) != (&other.measured, &other.in_words) {
         let numbers = || numbers(&found.measured);

@@ -39,7 +39,7 @@ pub fn run(args: &ScenarioFromLists, global: &Global) -> anyhow::Result<Status> 
     let made = from_lists::scenario(&lists, &options, global.parts.policies()).map_err(
         |error| match error {
             FromListsError::Scenario(errors) => anyhow!(
-                "what the lists tell makes no scenario:\n\n{}",
+                "the lists make no valid scenario:\n\n{}",
                 errors.render(true).trim_end()
             ),
             other => anyhow!("{other}"),

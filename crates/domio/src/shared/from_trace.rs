@@ -46,7 +46,7 @@ pub fn run(args: &ScenarioFromTrace, global: &Global) -> anyhow::Result<Status> 
     Ok(Status::Success)
 }
 
-/// The scenario of the host that `trace` was recorded on, for commands that change it at once.
+/// The scenario of the host that `trace` was recorded on, for commands that change it together.
 ///
 /// # Errors
 /// As the command itself, without what `xl` printed.
@@ -75,7 +75,7 @@ fn made(
 ) -> anyhow::Result<String> {
     from_trace::scenario(shown, sources, parts.policies()).map_err(|error| match error {
         FromTraceError::Scenario(errors) => anyhow!(
-            "what the trace and the files tell makes no scenario:\n\n{}",
+            "the trace and the files make no valid scenario:\n\n{}",
             errors.render(true).trim_end()
         ),
         other => anyhow!("{}: {other}", args.trace.display()),

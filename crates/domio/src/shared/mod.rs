@@ -8,8 +8,10 @@
 //! | `variants` | the sides of a comparison |
 //! | `kept`, `against` | results that were kept, and a comparison with them |
 //! | `machines` | claims on many machines |
+//! | `known` | columns of tables that are still to be made |
 //! | `from_trace`, `from_lists` | scenarios made of what was recorded |
 //! | `pictures` | what is drawn |
+//! | `record_table` | records of a trace as a table |
 
 pub mod against;
 pub mod block;
@@ -18,8 +20,10 @@ pub mod from_lists;
 pub mod from_trace;
 pub mod host;
 pub mod kept;
+pub mod known;
 pub mod machines;
 pub mod pictures;
+pub mod record_table;
 pub mod registered;
 pub mod trace;
 pub mod variants;

@@ -136,7 +136,7 @@ pub fn all(args: &Compare, parts: &Parts) -> anyhow::Result<Vec<Variant>> {
             }
         }
     }
-    // Names of domains that a recording does not tell are those of the scenario beside it.
+    // Names of domains that a recording does not say are those of the scenario beside it.
     let names = variants.first().map_or_else(Vec::new, Variant::domains);
     let mut place = 0;
     for (source, recorded) in args.scenarios.iter().zip(recorded) {
@@ -310,7 +310,7 @@ fn short(source: &str) -> String {
     stem.unwrap_or(source).to_owned()
 }
 
-/// Gives the variants `labels`, or tells those apart that are called the same.
+/// Gives the variants `labels`, or distinguishes those that are called the same.
 fn name_all(variants: &mut [Variant], labels: &[String]) -> anyhow::Result<()> {
     if !labels.is_empty() && labels.len() != variants.len() {
         let own: Vec<&str> = variants.iter().map(|v| v.label.as_str()).collect();
@@ -374,7 +374,7 @@ fn measured(
     let summary = meter.finish();
     if !summary.runstates {
         return Err(anyhow!(
-            "{source} tells nothing of runstates; record with `xentrace -e 0x0002f000`"
+            "{source} has no records of runstates; record with `xentrace -e 0x0002f000`"
         ));
     }
     let name = |id: DomainId| {

@@ -12,7 +12,7 @@ fn a_policy_is_tested_drawn_and_traced() {
     let told = contains("Why credit errs at")
         .and(contains("credits of 30 ms"))
         .and(contains("parked"))
-        .and(starts_with("credit; told by cap"));
+        .and(starts_with("credit; set by cap"));
     domio(&folder)
         .args(SHORT)
         .args([

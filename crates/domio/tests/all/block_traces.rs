@@ -71,7 +71,7 @@ fn a_recording_tells_elevator_and_device_and_a_replay_tells_the_parts_of_the_dev
     assert!(told["ended"].as_u64().unwrap() > 100);
     assert_eq!(told["waiters"][0]["device"], Value::Null);
     let text = printed(&folder, &["explain", &file]);
-    assert!(text.contains("What the trace does not tell"), "{text}");
+    assert!(text.contains("What the trace does not record"), "{text}");
     let on_disk = [
         "explain",
         &file,
@@ -93,7 +93,7 @@ fn a_recording_tells_elevator_and_device_and_a_replay_tells_the_parts_of_the_dev
     assert_eq!(seek(&on_flash), 0, "nothing moves in flash");
     let text = printed(&folder, &["explain", &file, "--drive", "nvme"]);
     assert!(
-        text.contains("rotation") && !text.contains("does not tell"),
+        text.contains("rotation") && !text.contains("does not record"),
         "{text}"
     );
 }
@@ -204,7 +204,7 @@ fn requests_of_simulated_guests_are_compared_with_recorded_ones() {
         .args(["trace", "convert", "b.domio", "--to", "csv-requests"])
         .assert();
     none.success()
-        .stderr(contains("no requests of virtual disks are told"));
+        .stderr(contains("there are no requests of virtual disks"));
 }
 
 #[test]
@@ -284,7 +284,7 @@ fn what_makes_no_sense_is_refused() {
     refuses(
         &folder,
         &["explain", "burn7", "--drive", "nvme"],
-        "--drive is of a block trace",
+        "--drive needs a block trace",
     );
     refuses(
         &folder,
@@ -324,4 +324,93 @@ fn what_makes_no_sense_is_refused() {
         &["trace", "replay", "s.toml"],
         "s.toml is a scenario",
     );
+}
+
+/// blktrace writes one file for each cpu: they are one recording, named one by one or together.
+#[test]
+fn files_of_several_cpus_are_one_recording() {
+    let folder = folder();
+    let whole = fs::read(shipped("forms/blktrace.bin")).unwrap();
+    fs::write(folder.path().join("whole.bin"), &whole).unwrap();
+    // The name of the process is in the first; a cpu did nothing.
+    let parts: [(&str, &[u8]); 3] = [
+        ("sda.blktrace.0", &whole[..112]),
+        ("sda.blktrace.1", b""),
+        ("sda.blktrace.10", &whole[112..]),
+    ];
+    for (name, bytes) in parts {
+        fs::write(folder.path().join(name), bytes).unwrap();
+    }
+    let each = parts.map(|(name, _)| name);
+    let told = |command: &[&str], files: &[&str]| {
+        let args = [command, files, &["--json"]].concat();
+        json_of(&folder, &args)
+    };
+    let commands: [&[&str]; 3] = [&["explain"], &["trace", "summary"], &["trace", "replay"]];
+    for command in commands {
+        let alone = told(command, &["whole.bin"]);
+        assert_eq!(told(command, &each), alone, "{command:?}");
+        assert_eq!(told(command, &["sda"]), alone, "{command:?}");
+        assert_eq!(told(command, &["sda.blktrace"]), alone, "{command:?}");
+        assert_ne!(told(command, &each[..1]), alone, "{command:?}");
+    }
+    let on_a_drive = |file| told(&["explain", "--drive", "hitachi-7k500"], &[file]);
+    assert_eq!(on_a_drive("sda"), on_a_drive("whole.bin"));
+    let compared = |file| told(&["trace", "compare", "whole.bin"], &[file]);
+    let (mut of_parts, mut alone) = (compared("sda"), compared("whole.bin"));
+    for told in [&mut of_parts, &mut alone] {
+        told["names"].take();
+        told["findings"].take();
+    }
+    assert_eq!(of_parts, alone);
+    fs::write(folder.path().join("s.toml"), "run.duration_s = 1\n").unwrap();
+    refuses(
+        &folder,
+        &["trace", "replay", "s.toml"],
+        "s.toml is a scenario",
+    );
+}
+
+/// blktrace writes one file for each cpu: they are one recording, named one by one or together.
+#[test]
+fn every_command_takes_the_files_of_all_cpus() {
+    let folder = folder();
+    let whole = fs::read(shipped("forms/blktrace.bin")).unwrap();
+    fs::write(folder.path().join("whole.bin"), &whole).unwrap();
+    // The name of the process is in the first; a cpu did nothing.
+    let parts: [(&str, &[u8]); 3] = [
+        ("sda.blktrace.0", &whole[..112]),
+        ("sda.blktrace.1", b""),
+        ("sda.blktrace.10", &whole[112..]),
+    ];
+    for (name, bytes) in parts {
+        fs::write(folder.path().join(name), bytes).unwrap();
+    }
+    let each = parts.map(|(name, _)| name);
+    let told = |command: &[&str], files: &[&str]| {
+        let args = [command, files, &["--json"]].concat();
+        json_of(&folder, &args)
+    };
+    let commands: [&[&str]; 3] = [&["explain"], &["trace", "summary"], &["trace", "replay"]];
+    for command in commands {
+        let alone = told(command, &["whole.bin"]);
+        assert_eq!(told(command, &each), alone, "{command:?}");
+        assert_eq!(told(command, &["sda"]), alone, "{command:?}");
+        assert_eq!(told(command, &["sda.blktrace"]), alone, "{command:?}");
+        assert_ne!(told(command, &each[..1]), alone, "{command:?}");
+    }
+    let on_a_drive = |file| told(&["explain", "--drive", "hitachi-7k500"], &[file]);
+    assert_eq!(on_a_drive("sda"), on_a_drive("whole.bin"));
+    let compared = |file| told(&["trace", "compare", "whole.bin"], &[file]);
+    let (mut of_parts, mut alone) = (compared("sda"), compared("whole.bin"));
+    for told in [&mut of_parts, &mut alone] {
+        told.as_object_mut()
+            .unwrap()
+            .retain(|key, _| key != "names" && key != "traces");
+    }
+    assert_eq!(of_parts["findings"].is_null(), alone["findings"].is_null());
+    assert!(of_parts.as_object().is_some_and(|facts| !facts.is_empty()));
+    fs::write(folder.path().join("s.toml"), "[[domain]]\nname = \"g\"\n").unwrap();
+    let words = "only the files that blktrace writes of one recording";
+    refuses(&folder, &["explain", "s.toml", "s.toml"], words);
 }

@@ -1,4 +1,4 @@
-//! `domio claim`, and claims of one's own with checks.
+//! `domio claim`, and claims of other papers with checks.
 
 use crate::common::{domio, folder, json_of};
 use predicates::prelude::*;

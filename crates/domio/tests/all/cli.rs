@@ -101,7 +101,8 @@ fn the_help_command_prints_the_help_of_every_command() {
 #[test]
 fn wrong_usage_is_2_and_told_on_standard_error() {
     let folder = folder();
-    let wrong: [&[&str]; 7] = [
+    let wrong: [&[&str]; 8] = [
+        &["reproduce", "--all", "--claims", "claims.toml"],
         &["fly"],
         &["run"],
         &["run", "burn7", "--replications", "0"],
@@ -116,10 +117,51 @@ fn wrong_usage_is_2_and_told_on_standard_error() {
     }
 }
 
+/// `-V` is for people and programs that want the version alone, `--version` says what was built.
+#[test]
+fn the_version_says_what_was_built() {
+    let folder = folder();
+    let said = |option| {
+        let assert = domio(&folder).arg(option).assert().success();
+        String::from_utf8(assert.get_output().stdout.clone()).unwrap()
+    };
+    let version = format!("domio {}\n", env!("CARGO_PKG_VERSION"));
+    assert_eq!(said("-V"), version);
+    let long = said("--version");
+    let build = long
+        .strip_prefix(&version)
+        .expect("the version comes first");
+    let facts: Vec<(&str, &str)> = build
+        .lines()
+        .filter_map(|line| line.split_once(':'))
+        .map(|(name, fact)| (name, fact.trim()))
+        .collect();
+    let names: Vec<&str> = facts.iter().map(|(name, _)| *name).collect();
+    assert_eq!(names, ["program", "commit", "profile", "target"], "{long}");
+    let is_hash = |text: &str| text.len() >= 7 && text.chars().all(|c| c.is_ascii_hexdigit());
+    let program = facts[0].1.split_once('+').expect("a version and a hash");
+    assert_eq!(program.0, env!("CARGO_PKG_VERSION"));
+    assert!(is_hash(program.1), "{long}");
+    let is_release = facts[2].1 == "release";
+    assert!(is_release || facts[2].1 == "debug", "{long}");
+    let unknown = match is_release {
+        true => "unknown: not built from a checkout",
+        false => "unknown: not built for release",
+    };
+    let commit = facts[1].1;
+    let is_commit = is_release && is_hash(commit.split([' ', ',', '+']).next().unwrap());
+    assert!(commit == unknown || is_commit, "{long}");
+    assert!(facts[3].1.contains(std::env::consts::ARCH), "{long}");
+}
+
 #[test]
 fn errors_say_what_to_do_next() {
     let folder = folder();
-    let told: [(&[&str], &str); 6] = [
+    let told: [(&[&str], &str); 7] = [
+        (
+            &["reproduce", "--all", "--claims", "claims.toml"],
+            "the argument '--all' cannot be used with '--claims <FILE>'",
+        ),
         (
             &["policy", "show", "credt"],
             "error: no policy is called \"credt\"; near matches: credit",
@@ -423,6 +465,10 @@ fn traces_are_converted_and_checked() {
         ("xentrace", "t.bin"),
         ("perfetto", "t.pf"),
         ("csv", "t.csv"),
+        ("csv-records", "t.records.csv"),
+        ("parquet", "t.parquet"),
+        // What domio made is made again.
+        ("parquet", "t.parquet"),
     ] {
         domio(&folder)
             .args([
@@ -435,6 +481,14 @@ fn traces_are_converted_and_checked() {
             folder.path().join(file).metadata().unwrap().len() > 500,
             "{file}"
         );
+    }
+    let parquet = std::fs::read(folder.path().join("t.parquet")).unwrap();
+    assert!(parquet.starts_with(b"PAR1") && parquet.ends_with(b"PAR1"));
+    let heads = std::fs::read_to_string(folder.path().join("t.records.csv")).unwrap();
+    let heads = heads.lines().next().unwrap().to_owned();
+    for name in heads.split(',').chain(["scenario_sha256", "round-robin"]) {
+        let has = |part: &[u8]| part == name.as_bytes();
+        assert!(parquet.windows(name.len()).any(has), "{name} in the footer");
     }
     let piped = domio(&folder)
         .args(["trace", "convert", "t.bin", "--to", "own"])

@@ -60,6 +60,46 @@ const WITHOUT_EFFECT: &[(&[&str], &[&str])] = &[
         ],
         &["--columns nonsense", "no table has such a column", "sedf"],
     ),
+    // Before anything is simulated: the hosts would take days.
+    (
+        &[
+            "run",
+            "burn7",
+            "--set",
+            "run.duration_s=500000",
+            "--columns",
+            "share,nonsense",
+        ],
+        &[
+            "--columns nonsense",
+            "no table has such a column",
+            "wake to run",
+        ],
+    ),
+    (
+        &[
+            "mon",
+            "burn7",
+            "--set",
+            "run.duration_s=500000",
+            "--sort",
+            "nonsense",
+        ],
+        &["--sort nonsense", "no table has such a column", "gotten"],
+    ),
+    (
+        &[
+            "sweep",
+            "burn7",
+            "--set",
+            "run.duration_s=400000,500000",
+            "--output",
+            "rows.csv",
+            "--sort",
+            "share",
+        ],
+        &["--sort share", "prints no table; leave it out"],
+    ),
     (
         &["explain", "own.bin", "--cpu-hz", "1GHz"],
         &["own.bin", "--cpu-hz", "leave it out"],
@@ -94,11 +134,11 @@ const WITHOUT_EFFECT: &[(&[&str], &[&str])] = &[
     ),
     (
         &["mon", "burn7", "--speed", "1"],
-        &["--speed is of the terminal, of --log and of --json"],
+        &["--speed needs a terminal, --log or --json"],
     ),
     (
         &["mon", "burn7", "--interval", "500"],
-        &["--interval is of the lines of --log and --json"],
+        &["--interval needs --log or --json"],
     ),
     (
         &[

@@ -117,7 +117,9 @@ fn a_map_shows_the_window_that_is_asked_for() {
         .args(["explain", &trace, "--map", "0s..20ms"])
         .assert()
         .success()
-        .stdout(contains("Who ran where from 0.000000 s to 0.020000 s:"));
+        .stdout(contains(
+            "Which vcpu ran where from 0.000000 s to 0.020000 s:",
+        ));
     domio(&folder)
         .args(["explain", &trace, "--map", "20s..21s"])
         .assert()
@@ -197,7 +199,7 @@ fn a_report_has_tables_and_a_timeline() {
         "Behind whom vcpus wait, and why",
         "The longest waits of all",
         "Around the longest wait",
-        "What the trace does not tell",
+        "What the trace does not show",
     ] {
         assert!(page.contains(part), "{part}");
     }

@@ -59,7 +59,7 @@ fn timelines_show_the_longest_wait_or_what_is_chosen() {
     let worst = page(&[]);
     assert!(worst.contains("Around the longest wait") && worst.contains("class=\"worst\""));
     let chosen = page(&["--window", "0.2s..300ms"]);
-    assert!(chosen.contains("Who runs when") && !chosen.contains("class=\"worst\""));
+    assert!(chosen.contains("Which vcpu runs when") && !chosen.contains("class=\"worst\""));
     for tick in ["220", "240", "260", "280"] {
         assert!(chosen.contains(&format!(">{tick}</text>")), "{tick}");
     }

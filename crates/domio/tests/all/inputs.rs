@@ -181,8 +181,8 @@ fn packed_recordings_are_validated() {
         ];
         for (named, name) in named {
             let mut told = validated(named);
-            assert_eq!(told[0]["name"], name);
-            told[0]["name"] = plain[0]["name"].clone();
+            assert_eq!(told[0]["recording"], name);
+            told[0]["recording"] = plain[0]["recording"].clone();
             assert_eq!(told, plain, "{named}");
         }
     }

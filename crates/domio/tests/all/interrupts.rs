@@ -58,7 +58,7 @@ fn an_interrupt_says_what_is_kept_and_how_to_go_on() {
     let there = rows(&store(&folder)).len();
     assert!(kept > 1 && kept <= there, "{kept} of {there}: {told}");
     assert!(
-        rest.starts_with("out/results.sqlite; the same command takes them"),
+        rest.starts_with("out/results.sqlite; the repeated command takes them"),
         "{told}"
     );
     let fewer = format!("--replications={kept}");

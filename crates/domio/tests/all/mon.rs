@@ -55,7 +55,7 @@ fn samples_sum_to_the_summary() {
                 ("gotten_ns", "running_ns"),
                 ("waited_ns", "runnable_ns"),
                 ("blocked_ns", "blocked_ns"),
-                ("offline_ns", "offline_ns"),
+                ("parked_ns", "parked_ns"),
             ] {
                 let sums = sums(&lines, key);
                 for domain in summary["domains"].as_array().unwrap() {
@@ -347,7 +347,7 @@ fn the_screen_hears_keys_and_quits() {
     terminal.shows("answering");
     assert!(!terminal.screen.screen().contents().contains("stand still"));
     terminal.press("h");
-    terminal.shows("stand still, or go on");
+    terminal.shows("pause, or continue");
     terminal.press("h");
     terminal.until("help gone", |screen| !screen.contains("stand still"));
     // Left, as terminals send it.

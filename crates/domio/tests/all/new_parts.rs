@@ -125,5 +125,5 @@ fn help_has_examples() {
         .args(["new", "--help"])
         .assert()
         .success()
-        .stdout(contains("domio new policy mine").and(contains("begins as round robin")));
+        .stdout(contains("domio new policy mine").and(contains("starts as round robin")));
 }

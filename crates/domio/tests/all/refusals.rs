@@ -283,7 +283,7 @@ fn a_recording_that_cannot_be_used_hides_no_other() {
     let told = refused(&["validate", "all", "--json"]);
     let told = json(&told.get_output().stdout);
     assert_eq!(told["traces"].as_array().map(Vec::len), Some(1));
-    assert_eq!(told["traces"][0]["name"], "good");
+    assert_eq!(told["traces"][0]["recording"], "good");
     assert_eq!(
         told["summary"],
         json!({ "agree": 1, "differ": 0, "cannot_tell": 0 })

@@ -22,8 +22,8 @@ fn shipped_recordings_are_found_from_anywhere() {
     assert_eq!(told["summary"]["agree"], 6);
     assert_eq!(told["summary"]["differ"], 0);
     let named = json_of(&folder, &["validate", "c1-cap30", "c1-burn7", "--json"]);
-    assert_eq!(named["traces"][0]["name"], "c1-cap30");
-    assert_eq!(named["traces"][1]["name"], "c1-burn7");
+    assert_eq!(named["traces"][0]["recording"], "c1-cap30");
+    assert_eq!(named["traces"][1]["recording"], "c1-burn7");
     assert_eq!(named["traces"].as_array().map(Vec::len), Some(2));
     domio(&folder)
         .args(["validate", "c1-burn8"])
@@ -67,7 +67,7 @@ fn validate_prints_recorded_beside_simulated() {
         &["validate", &recording.display().to_string(), "--json"],
     );
     let trace = &value["traces"][0];
-    assert_eq!(trace["name"], "c1-weights-1-2-4");
+    assert_eq!(trace["recording"], "c1-weights-1-2-4");
     assert_eq!(trace["verdict"], "agrees");
     let domain = &trace["domains"][1];
     for pair in [
@@ -227,6 +227,52 @@ fn a_simulated_host_agrees_with_its_own_trace() {
     );
 }
 
+/// A guest with a cap is slow because its cap parks it: that has a row of its own, beside what the
+/// simulations have.
+#[test]
+fn time_for_which_a_cap_parks_a_guest_is_compared() {
+    let folder = folder();
+    let told = json_of(&folder, &["validate", "c1-cap30", "--json"]);
+    let domains = told["traces"][0]["domains"].as_array().unwrap();
+    let is_parked = |domain: &Value| {
+        let figures = domain["figures"].as_array().unwrap();
+        figures.iter().any(|figure| figure["figure"] == "parked")
+    };
+    let capped: Vec<&Value> = domains.iter().filter(|d| is_parked(d)).collect();
+    assert_eq!(capped.len(), 1, "the guest alone: {domains:?}");
+    let parked = figure(capped[0], "parked");
+    let recorded = parked["compared"]["recorded"].as_f64();
+    let recorded = recorded.or_else(|| parked["recorded"].as_f64()).unwrap();
+    assert!((65.0..72.0).contains(&recorded), "{parked}");
+    assert_eq!(
+        parked["verdict"], "cannot_tell",
+        "no limit is known: {parked}"
+    );
+}
+
+/// Tables for programs: a recording, a domain and a figure in each row.
+#[test]
+fn rows_for_programs_name_the_recording() {
+    let folder = folder();
+    let mut command = domio(&folder);
+    let assert = command.args(["validate", "c1-cap30", "--csv"]).assert();
+    let assert = assert.success();
+    let text = String::from_utf8_lossy(&assert.get_output().stdout).into_owned();
+    let head = text
+        .lines()
+        .find(|line| line.starts_with("recording,") && line.contains(",figure,"))
+        .unwrap_or_else(|| panic!("a table of figures: {text}"));
+    let names: Vec<&str> = head.split(',').collect();
+    let at = |name: &str| names.iter().position(|n| *n == name).unwrap();
+    let row = text
+        .lines()
+        .find(|line| line.split(',').nth(at("figure")) == Some("parked"))
+        .unwrap_or_else(|| panic!("a row of parked time: {text}"));
+    let cells: Vec<&str> = row.split(',').collect();
+    assert_eq!(cells[at("recording")], "c1-cap30");
+    assert!(!names.contains(&"of_name"), "{head}");
+}
+
 /// Limits that are wider than twice the figure agree with anything: waits of 18 us where
 /// simulations have up to 2,890.
 #[test]
@@ -332,5 +378,5 @@ fn on_several_pcpus_nobody_can_tell_of_switches() {
         .success()
         .stdout(contains("1/s: no limit is known on several pcpus"))
         .stdout(contains("two: agrees; "))
-        .stdout(contains("cannot be told"));
+        .stdout(contains("cannot be decided"));
 }

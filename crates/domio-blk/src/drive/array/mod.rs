@@ -2,8 +2,8 @@
 //!
 //! A command takes the network's delay to the array and back. A read of data that the cache has,
 //! and a write for which the cache has room, take the time of a hit. Other reads wait for the
-//! disks, each of which orders its own queue. Writes go to the disks at once, and their room in the
-//! cache is free again when all copies, or data and parity, are written. The disks' own write
+//! disks, each of which orders its own queue. Writes go to the disks immediately, and their room in
+//! the cache is free again when all copies, or data and parity, are written. The disks' own write
 //! caches are off. A write of a part of a row of RAID-5 reads old data and old parity first; a
 //! whole row needs no reads.
 //!
@@ -42,7 +42,7 @@ pub struct ArrayConfig {
     pub level: RaidLevel,
     /// Bytes that follow each other on a disk.
     pub stripe: u32,
-    /// Commands of the host that the LUN holds at once.
+    /// Commands of the host that the LUN holds at a time.
     pub depth: u32,
     /// Bytes of the cache.
     pub cache: u64,

@@ -100,7 +100,7 @@ impl Dirty {
         self.sectors() * 2 > room.sectors || self.extents.len() * 2 > room.extents
     }
 
-    /// Takes a write if there is room. `spot_of` tells where a sector is.
+    /// Takes a write if there is room. `spot_of` says where a sector is.
     pub fn put(
         &mut self,
         write: SectorRange,

@@ -41,13 +41,13 @@ pub struct MechanicalConfig {
     pub write_settle: Duration,
     /// Switch to another head of a cylinder: the skew of tracks.
     pub head_switch: Duration,
-    /// Transfer that goes on in the next cylinder: the skew of cylinders.
+    /// Transfer that continues in the next cylinder: the skew of cylinders.
     pub cylinder_switch: Duration,
     /// Work of the firmware for a command, before the arm moves.
     pub overhead: Duration,
     /// Bytes a second between host and cache.
     pub link: u64,
-    /// Commands that the disk holds at once: 1 without NCQ.
+    /// Commands that the disk holds at a time: 1 without NCQ.
     pub depth: u32,
     /// How the disk chooses among commands.
     pub order: DiskOrder,

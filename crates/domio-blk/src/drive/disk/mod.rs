@@ -70,11 +70,11 @@ struct Access {
 struct Ahead {
     /// First sector that was read, by the command or before.
     start: u64,
-    /// Where the heads go on without a command: the sector behind.
+    /// Where the heads continue without a command: the sector behind.
     limit: u64,
     /// Time and way of the heads at the beginning.
     from: (Instant, u64),
-    /// Until when commands rely on the heads going on.
+    /// Until when commands rely on the heads continuing.
     promised: Instant,
 }
 

@@ -22,7 +22,7 @@ pub(super) struct Batch {
     writes: u32,
     /// Requests that this batch of writes has left.
     pub writes_left: u32,
-    /// No read waited at the end of this batch of writes, so its time tells nothing.
+    /// No read waited at the end of this batch of writes, so its time says nothing.
     idled: bool,
 }
 

@@ -91,7 +91,7 @@ struct Anticipatory {
     hz: i64,
     sorted: [Sorted; 2],
     fifo: [List; 2],
-    /// The best request to go on with.
+    /// The best request to continue with.
     next: [Option<RequestId>; 2],
     /// Where the last request handed on ends.
     last_sector: [u64; 2],
@@ -157,7 +157,7 @@ impl Anticipatory {
         self.sorted[kind].remove(cx.view(), rq);
     }
 
-    /// What to go on with once `rq` is gone.
+    /// What to continue with once `rq` is gone.
     fn after(&self, requests: &Requests, rq: RequestId) -> Option<RequestId> {
         let (next, prev) = self.sorted[kind(&requests[rq])].around(requests, rq);
         self.better(requests, next, prev)

@@ -47,7 +47,7 @@ tunables! {
     struct Tunables {
         fifo_expire_sync: Jiffies = time(1, (1, 8)),
             "Age of a request at which its sync queue serves this one first, once in a turn";
-        fifo_expire_async: Jiffies = time(1, (1, 4)), "The same of async queues";
+        fifo_expire_async: Jiffies = time(1, (1, 4)), "Like `fifo_expire_sync`, for async queues";
         back_seek_max: u64 = plain(int("KiB", (0, 1 << 30), 16 * 1024)),
             "Furthest way back that counts as a short one";
         back_seek_penalty: u64 = plain(int("", (1, 1_000_000), 2)), "How often a way back counts";

@@ -10,7 +10,7 @@ const PAUSE_NS: i64 = 100_000_000;
 /// Sectors of a turn before anything is known.
 const UNKNOWN: u64 = 16 * 1024;
 
-/// The rate, and the observation that goes on.
+/// The rate, and the observation that continues.
 pub struct DeviceRate {
     timeout_ns: i64,
     peak: u64,

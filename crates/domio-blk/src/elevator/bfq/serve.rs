@@ -32,7 +32,7 @@ pub enum Reason {
     NoMore,
 }
 
-/// The turn that goes on.
+/// The turn that continues.
 #[derive(Default)]
 pub struct Turn {
     start_ns: i64,
@@ -94,7 +94,7 @@ impl Bfq {
         }
     }
 
-    /// A queue's next request is another one, or a longer one. A turn that goes on keeps its
+    /// A queue's next request is another one, or a longer one. A turn that continues keeps its
     /// budget.
     pub(super) fn next_changed(&mut self, cx: &ElevatorCx<'_>, at: u32) {
         if self.queues[at].busy && self.active != Some(at) {

@@ -43,7 +43,7 @@ tunables! {
             "Most requests that a queue hands on in one round";
         fifo_expire_sync: Jiffies = time(1, (1, 8)),
             "Age of a request at which its sync queue serves this one first, once in a slice";
-        fifo_expire_async: Jiffies = time(1, (1, 4)), "The same of async queues";
+        fifo_expire_async: Jiffies = time(1, (1, 4)), "Like `fifo_expire_sync`, for async queues";
         back_seek_max: u64 = plain(int("KiB", (0, 1 << 30), 16 * 1024)),
             "Furthest way back that counts as a short one";
         back_seek_penalty: u64 = plain(int("", (1, MANY), 2)), "How often a way back counts";

@@ -215,8 +215,8 @@ impl Cfq {
         }
     }
 
-    /// Learns from a new request, and lets it begin at once where the disk waits for it or where it
-    /// goes before the active queue.
+    /// Learns from a new request, and lets it begin immediately where the disk waits for it or
+    /// where it goes before the active queue.
     pub(super) fn enqueued(&mut self, cx: &mut ElevatorCx<'_>, rq: RequestId) {
         let request = cx.view()[rq];
         let at = request.private;

@@ -37,7 +37,7 @@ fn own(prio: IoPrio) -> (Class, u8) {
 pub(super) struct Line {
     pub sorted: Sorted,
     pub fifo: List,
-    /// The best request to go on with.
+    /// The best request to continue with.
     pub next: Option<RequestId>,
     pub sync: bool,
     pub class: Option<Class>,
@@ -102,7 +102,7 @@ impl Lines {
         context.expect("a submitter with requests has a context")
     }
 
-    /// The queue that `bio` would go to; `sync` tells which of the two.
+    /// The queue that `bio` would go to; `sync` says which of the two.
     pub fn of(&self, who: Submitter, sync: bool) -> Option<u32> {
         self.context(who)?.lines[usize::from(sync)]
     }

@@ -1,5 +1,5 @@
-//! Parts of calls: what each does next, and where it is. The file system goes on with them; here is
-//! only what they keep.
+//! Parts of calls: what each does next, and where it is. The file system continues with them; here
+//! is only what they keep.
 
 mod calls;
 mod threads;
@@ -35,11 +35,11 @@ pub(crate) enum Frame {
 /// What a frame does next.
 #[derive(Debug)]
 pub(crate) enum Flow {
-    /// Submits what there is to submit, then goes on.
+    /// Submits what there is to submit, then continues.
     Again,
-    /// Sleeps, then goes on.
+    /// Sleeps, then continues.
     Wait(Wait),
-    /// Has another frame do its part, then goes on.
+    /// Has another frame do its part, then continues.
     Call(Frame),
     /// Is done.
     Return,

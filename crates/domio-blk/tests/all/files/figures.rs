@@ -1,4 +1,4 @@
-//! PostMark and FFSB on the bench, held against what the block layer of a kernel saw (disk-spec
+//! PostMark and FFSB on the bench, compared with what the block layer of a kernel saw (disk-spec
 //! 4.4). That kernel was 6.18 with ext3 by the driver of ext4: mix and sizes are compared, not sync
 //! flags nor times.
 

@@ -31,7 +31,7 @@ fn who_could_run_and_is_put_to_sleep_is_parked() {
 }
 
 #[test]
-fn a_budget_of_its_own_is_a_cause_until_it_is_filled_up() {
+fn who_has_used_up_a_budget_of_its_own_is_parked_until_that_is_filled_up() {
     let mut trace = Trace::new(1);
     trace.at(0).wakes(1).runs(1, Blocked);
     trace.at(400).tells(RTDS_ID, 3, 1, &[0, 0]);
@@ -43,11 +43,19 @@ fn a_budget_of_its_own_is_a_cause_until_it_is_filled_up() {
     trace.at(1_400).tells(RTDS_ID, 3, 1, &[7, 0]);
     trace.state(1, Running, Runnable);
     trace.at(1_500).state(1, Runnable, Runnable);
-    assert_eq!(
-        trace.times(1),
-        [(0, Why::Preempted, 400), (0, Why::Budget, 600)]
-    );
-    let tells = trace.waiting().tells;
+    assert_eq!(trace.times(1), [(0, Why::Preempted, 400)]);
+    // Runnable, and held back: no wait, as a vcpu that a cap has parked does not wait.
+    let waiting = trace.waiting();
+    let first = &waiting.vcpus[0];
+    assert_eq!((first.parked, first.out_of_budget), (600_000, 600_000));
+    assert_eq!(first.lost()[0], (Why::Budget, 600_000));
+    let longest: Vec<(u64, u64)> = waiting
+        .worst
+        .iter()
+        .map(|wait| (wait.begin.as_nanos(), wait.length))
+        .collect();
+    assert_eq!(longest[0], (1_000_000, 300_000), "since it was filled up");
+    let tells = waiting.tells;
     assert!(tells.told(Why::Budget) && tells.possible(Why::Budget));
     let cure = Why::Budget.cure(tells.policy).unwrap();
     assert!(cure.contains("budget_us"), "{cure}");

@@ -41,6 +41,8 @@ pub(super) struct OpenWait {
     pub whole: Parts,
     /// Part of `parts` with an idle pcpu elsewhere.
     pub idle_elsewhere: u64,
+    /// Time since the last record of its vcpu for which its own budget held that back.
+    pub held: u64,
 }
 
 impl OpenWait {
@@ -163,11 +165,18 @@ impl Vcpu {
         let mut wait = wait;
         if at > wait.flushed {
             let part = window.part(wait.flushed, at);
-            if part > 0 {
-                wait.parts.add((wait.behind, why), part);
+            match why {
+                Why::Budget => wait.held += part,
+                _ if part > 0 => wait.parts.add((wait.behind, why), part),
+                _ => {}
             }
             wait.flushed = at;
-            if wait.behind.is_some() {
+            if why == Why::Budget {
+                if wait.whole.is_empty() && wait.parts.is_empty() {
+                    // It waits for a pcpu from now on.
+                    wait.begin = wait.begin.map(|_| at);
+                }
+            } else if wait.behind.is_some() {
                 wait.idle_elsewhere += idled.saturating_sub(wait.idled);
             }
         }

@@ -440,6 +440,9 @@ impl WaitBooks {
         };
         if sure {
             vcpu.sums.idle_elsewhere += core::mem::take(&mut wait.idle_elsewhere);
+            let held = core::mem::take(&mut wait.held);
+            vcpu.sums.parked += held;
+            vcpu.sums.out_of_budget += held;
             for (part, time) in wait.parts.iter() {
                 *vcpu.sums.times.entry(*part).or_default() += time;
             }
@@ -461,6 +464,7 @@ impl WaitBooks {
             let length = wait.whole.total();
             let sums = &mut self.list[slot].sums;
             sums.waits += 1;
+            sums.woken += u64::from(wait.woken);
             sums.longest = sums.longest.max(length);
             self.remember(
                 length,
@@ -527,6 +531,7 @@ impl WaitBooks {
             parts: Parts::default(),
             whole: Parts::default(),
             idle_elsewhere: 0,
+            held: 0,
         });
         let name = vcpu.who.name;
         self.pcpu(home).waiters.push(slot);

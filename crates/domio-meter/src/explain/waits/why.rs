@@ -37,7 +37,8 @@ pub enum Why {
     Before,
     /// The vcpu went on that ran, of a driver domain with packets at hand.
     Dispatching,
-    /// The budget that it has of its own for the period was used up (RTDS).
+    /// The budget that it has of its own for the period was used up (RTDS, SEDF). Such time is
+    /// parked, and no wait has this cause.
     Budget,
     /// It was parked by its cap, or paused: offline, and not runnable. No wait has this cause; it
     /// is named where time that a vcpu lost is.
@@ -97,7 +98,7 @@ const TEXTS: [(Why, [&str; 4]); 17] = [
             "over_credit",
             "over its credit",
             "it had used up its credit; vcpus with credit run first",
-            "more `weight`, or a `cap` for whoever ran meanwhile",
+            "more `weight`, or a `cap` for the vcpu that ran",
         ],
     ),
     (
@@ -106,7 +107,7 @@ const TEXTS: [(Why, [&str; 4]); 17] = [
             "boost_ahead",
             "boost ahead",
             "a vcpu that woke later ran first, with a boost",
-            "another policy; look who wakes so often",
+            "another policy; see which vcpu wakes so often",
         ],
     ),
     (
@@ -254,6 +255,9 @@ impl Why {
         );
         match self.text()[3] {
             "" => None,
+            _ if self == Why::Budget && policy.is_some_and(|policy| policy.name == "sedf") => {
+                Some("a larger `slice_us`, or extra time (`extratime`)")
+            }
             _ if reserves && is_turn => {
                 Some("a larger reservation or a shorter period, or fewer reservations on its pcpus")
             }

@@ -1,10 +1,10 @@
 //! Limits that somebody sets while guests run: a rate, a ration, or nothing at all.
 //!
 //! What a guest that is held has put into its ring stays there; what a guest that is dropped puts
-//! there is answered at once. What comes for either is dropped as soon as the driver domain knows
-//! whom it is for, before the bridge, so that a flood costs the driver domain little (Gupta et al.
-//! 2006, section 5). A gate that is set for a time opens by itself: a kernel timer of the driver
-//! domain sees to that, and whatever comes first and finds the time over.
+//! there is answered immediately. What comes for either is dropped as soon as the driver domain
+//! knows whom it is for, before the bridge, so that a flood costs the driver domain little (Gupta
+//! et al. 2006, section 5). A gate that is set for a time opens by itself: a kernel timer of the
+//! driver domain sees to that, and whatever comes first and finds the time over.
 
 use alloc::vec::Vec;
 use domio_core::{Instant, VcpuName};

@@ -5,7 +5,7 @@ use domio_vmm::bus::{KernelTimer, SoftirqLine, Tasklet, WorkItem};
 /// Softirq, tasklets and timers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BackLines {
-    /// Queues to guests go on.
+    /// Queues to guests continue.
     pub restart: SoftirqLine,
     /// Packets to the guests.
     pub rx_tasklet: Tasklet,

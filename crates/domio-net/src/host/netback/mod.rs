@@ -156,7 +156,7 @@ impl Netback {
         let v = &vifs[usize::from(vif)];
         let driver = VcpuName::new(v.ends.driver, self.vcpu);
         if v.up {
-            // What has waited goes on, or is dropped.
+            // What has waited continues, or is dropped.
             self.tx.list(vif, v);
             self.tx.begin_batch_on(driver, io);
         }

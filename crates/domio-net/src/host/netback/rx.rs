@@ -28,8 +28,8 @@ const BATCH_MAX: usize = 256;
 /// Packets that wait for netback's side of an interface while the guest has no buffers (xen-spec
 /// 6.3).
 const BACK_QUEUE: usize = 32;
-/// How long a queue to a guest stands still before its packets go on, to be dropped if there are no
-/// buffers even then (`HZ/2`).
+/// How long a queue to a guest stands still before its packets continue, to be dropped if there are
+/// no buffers even then (`HZ/2`).
 const RX_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// How far the tasklet is.
@@ -76,12 +76,12 @@ pub(crate) struct ToGuests {
     notify: Vec<u16>,
     /// The one whose notification is under way.
     sending: Option<u16>,
-    /// Interfaces whose queue may go on.
+    /// Interfaces whose queue may continue.
     restart: VecDeque<u16>,
-    /// An interface whose queue goes on, and its packet under way.
+    /// An interface whose queue continues, and its packet under way.
     restarting: Option<(u16, Packet)>,
     /// Interfaces whose queue was stopped, and until when at the latest, the earliest first. Those
-    /// that went on before are here still: [`Lane::timeout`] tells.
+    /// that continued before are here still: [`Lane::timeout`] tells.
     stopped: VecDeque<(Instant, u16)>,
     /// Packets for guests that were gone.
     gone: u64,
@@ -126,7 +126,7 @@ impl ToGuests {
         }
     }
 
-    /// Packets for the tasklet, and guests that it has yet to tell of theirs.
+    /// Packets for the tasklet, and guests that it has yet to report theirs.
     pub fn at_hand(&self) -> usize {
         let restarting = usize::from(self.restarting.is_some());
         let telling = self.notify.len() + usize::from(self.sending.is_some());
@@ -139,7 +139,7 @@ impl ToGuests {
     }
 
     /// The bridge has a packet for the guest of interface `vif`. Nobody overtakes the packets of a
-    /// queue that stands still, or that goes on and still holds some.
+    /// queue that stands still, or that continues and still holds some.
     pub fn queue_to_guest(
         &mut self,
         vif: u16,
@@ -224,7 +224,7 @@ impl ToGuests {
         self.set_timer(kernel);
     }
 
-    /// The guest of `vif` may have posted buffers: packets that waited for them go on.
+    /// The guest of `vif` may have posted buffers: packets that waited for them continue.
     pub fn restart_queue(&mut self, vif: u16, vifs: &[Vif], kernel: &mut KernelIo<'_, '_>) {
         let lane = &self.lanes[usize::from(vif)];
         if lane.stopped && !lane.is_full(&vifs[usize::from(vif)]) {
@@ -243,7 +243,7 @@ impl ToGuests {
         }
     }
 
-    /// When the first of the queues that stand still has to go on.
+    /// When the first of the queues that stand still has to continue.
     fn first_timeout(&mut self) -> Option<Instant> {
         while let Some(&(until, vif)) = self.stopped.front() {
             if self.lanes[usize::from(vif)].timeout == Some(until) {
@@ -260,7 +260,7 @@ impl ToGuests {
         kernel.set_timer(self.lines.queues, self.vcpu, first);
     }
 
-    /// Queues that have stood still for too long go on: what does not fit is dropped, instead of
+    /// Queues that have stood still for too long continue: what does not fit is dropped, instead of
     /// taking the driver domain's memory for as long as the guest likes.
     pub fn expire_queues(&mut self, kernel: &mut KernelIo<'_, '_>) {
         while self.first_timeout().is_some_and(|at| at <= kernel.now())
@@ -271,7 +271,7 @@ impl ToGuests {
         self.set_timer(kernel);
     }
 
-    /// `net_tx_action` in the driver domain: queues to guests that go on.
+    /// `net_tx_action` in the driver domain: queues to guests that continue.
     pub fn driver_tx(
         &mut self,
         config: &Site,
@@ -398,8 +398,8 @@ impl ToGuests {
         own + grants
     }
 
-    /// What `n` pages of a batch that are transferred cost besides: one flush of the TLB, and new
-    /// pages from Xen whenever none are left (`check_mfn`).
+    /// What `n` pages of a batch that are transferred cost in addition: one flush of the TLB, and
+    /// new pages from Xen whenever none are left (`check_mfn`).
     fn page_cost(&mut self, n: u32, costs: &NetCosts) -> Duration {
         if n == 0 {
             return Duration::ZERO;
@@ -409,7 +409,7 @@ impl ToGuests {
         costs.back_flush + costs.back_pages * u64::from(lumps)
     }
 
-    /// Tells the guests of the packets of the batch, in their rings.
+    /// Notifies the guests of the packets of the batch, in their rings.
     fn respond(&mut self, vifs: &mut [Vif], kernel: &mut KernelIo<'_, '_>) {
         let mut batch = core::mem::take(&mut self.batch);
         for (Via { vif, pooled }, packet) in batch.drain(..) {

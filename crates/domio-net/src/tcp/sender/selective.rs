@@ -7,7 +7,7 @@ use crate::packet::Sack;
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// An open connection whose other end tells what comes early, with `segments` under way since
+/// An open connection whose other end says what comes early, with `segments` under way since
 /// `at(20)`, the first of which is number `n(0)`.
 fn under_way(control: Control, segments: u32) -> Sender {
     let config = TcpConfig {

@@ -166,7 +166,7 @@ impl Measure {
         Some((self.name.clone(), Arc::new(gauge)))
     }
 
-    /// Tells of keys that a measure made of `of` has no use for; whether there are none.
+    /// Reports keys that a measure made of `of` has no use for; whether there are none.
     fn belong_together(&self, cx: &mut dyn Checker, of: MadeOf) -> bool {
         let MeasureKeys {
             take,
@@ -203,7 +203,7 @@ impl Measure {
         good
     }
 
-    /// Tells of a word of `take` that what the measure is made of has not.
+    /// Reports a word of `take` that what the measure is made of has not.
     fn no_take<T>(&self, cx: &mut dyn Checker, expected: &str) -> Option<T> {
         let mistake = match self.table.written("take") {
             Some(word) => self.table.wrong(Code::Conflict, &self.keys.take, word),

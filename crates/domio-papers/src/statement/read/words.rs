@@ -201,7 +201,7 @@ impl Vocabulary {
     }
 }
 
-/// Tells of a name of the writer's own that texts could not name.
+/// Reports a name of the writer's own that texts could not name.
 pub(super) fn name_is_plain(cx: &mut dyn Checker, named: &Named, what: &str) {
     if !is_name(&named.name) {
         let told = format!("the {what} `{}` has a strange name", named.name);

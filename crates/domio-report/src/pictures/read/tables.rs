@@ -178,7 +178,7 @@ keys! {
         mean: Nested = nested(&MEAN), Need::Required, "The mean of each column.";
         range: Nested = nested(&RANGE), Need::Optional("none"), "A range around it.";
         marks: Nested = nested_list(&MARK), Need::Optional("none"), "Marks, by kind.";
-        remark: Nested = nested(&REMARK), Need::Optional("none"), "What the table tells besides.";
+        remark: Nested = nested(&REMARK), Need::Optional("none"), "Further remarks on the table.";
     }
 }
 

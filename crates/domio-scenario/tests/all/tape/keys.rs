@@ -6,7 +6,7 @@ use domio_core::keys::{
     Checker, Code, KeySection, KeyTable, Keys, Mistake, Need, Nested, Span, WordOf, bytes,
     domain_name, nested, time,
 };
-use domio_scenario::{DeviceConfig, DeviceEntry};
+use domio_scenario::DeviceConfig;
 use domio_vmm::bus::side::{
     DeviceHost, DeviceKind, DevicePart, DeviceProcess, DeviceSide, DeviceTask, DeviceUsers,
     DeviceWork, Devices, Equipped, Placing,
@@ -16,11 +16,9 @@ use domio_vmm::process::FileId;
 use domio_vmm::process::programs::{CopyDirection, FileCopy};
 use std::rc::Rc;
 
-/// Tapes, beside the devices that ship.
-pub static ENTRY: DeviceEntry = DeviceEntry {
-    name: "tapes",
-    records: None,
-    kind: DeviceKind {
+/// Tapes, among the devices that scenarios can ask for.
+pub const fn tapes() -> DeviceKind<DeviceConfig> {
+    DeviceKind {
         of_host: OfHost::KEYS,
         of_domain: OfDomain::KEYS,
         workloads: &WORKLOADS,
@@ -32,8 +30,8 @@ pub static ENTRY: DeviceEntry = DeviceEntry {
                 table.unwrap_or_else(|| cx.absent(&TAPE, slot.name, near)),
             ))
         },
-    },
-};
+    }
+}
 
 domio_core::keys! {
     struct OfHost {

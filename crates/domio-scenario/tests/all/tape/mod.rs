@@ -1,14 +1,20 @@
 //! A device that is neither a network nor a disk, and does not ship: all that it takes is this
-//! folder, and whoever adds the device to the parts.
+//! folder, and the program that adds the device to the parts.
 
 mod keys;
 mod test;
 
-pub use keys::ENTRY;
-
 use domio_core::{DomainId, Duration};
+use domio_scenario::DeviceEntry;
 use domio_vmm::bus::{Attach, Blueprint, Device, Io, KernelIo, Owner, Passed};
 use domio_vmm::process::{Answer, Call, Pid, What};
+
+/// What scenarios can ask for.
+pub static ENTRY: DeviceEntry = DeviceEntry {
+    name: "tapes",
+    records: None,
+    kind: keys::tapes(),
+};
 
 /// Tapes that answer after they were wound, without anybody's work.
 #[derive(Clone, Debug)]

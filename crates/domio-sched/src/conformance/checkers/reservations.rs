@@ -43,7 +43,7 @@ struct Account {
 }
 
 impl Account {
-    /// It has `told` from now on, besides what it had left.
+    /// It has `told` from now on, in addition to what it had left.
     fn tell(&mut self, told: Option<Reserved>) {
         self.told = told;
         self.left += told.map_or(0, |r| 2 * r.budget.as_nanos() as i64);

@@ -1,4 +1,4 @@
-//! Checkers of who waits while pcpus idle, and for how long.
+//! Checkers of the vcpu that waits while pcpus idle, and for how long.
 
 use super::checker::Checker;
 use crate::conformance::script::Script;
@@ -35,7 +35,7 @@ pub(super) fn all(script: &Script, promises: &Promises) -> Vec<Box<dyn Checker>>
     all
 }
 
-/// For policies that promise nothing, too: whoever has a pcpu of his own to run on gets it.
+/// For policies that promise nothing, too: the vcpu that has a pcpu of his own to run on gets it.
 struct NoLostWakeUp;
 
 impl Checker for NoLostWakeUp {

@@ -195,7 +195,7 @@ impl Host<'_> {
         }
     }
 
-    /// `v` has finished a step of computing; goes on to the next one that takes time.
+    /// `v` has finished a step of computing; continues to the next one that takes time.
     pub(super) fn step(&mut self, v: VcpuId) {
         self.suspend(v);
         let pcpu = self.tables.vcpus[v.index()].pcpu;
@@ -216,7 +216,7 @@ impl Host<'_> {
             ScriptStep::Yield => {
                 self.pcpus[pcpu.index()].yielded = true;
                 self.call(|s, cx| s.yielded(cx, v), |()| PolicyCall::Yielded(v));
-                // The guest is in the hypervisor until the pass lets it go on.
+                // The guest is in the hypervisor until the pass lets it continue.
                 return self.raise_schedule(pcpu);
             }
             ScriptStep::Kick(whom) => self.send_event(whom, pcpu),

@@ -1,4 +1,4 @@
-//! What the policy is told of parameters: those of its own, of domains, of vcpus and of groups.
+//! What the policy is notified of parameters: those of its own, of domains, of vcpus and of groups.
 
 use super::{Host, PolicyCall};
 use crate::conformance::log::{ParamChange, Reserved};

@@ -1,6 +1,7 @@
 //! Balancing of boosted vcpus (Zeng 2015, IV.A): a boosted vcpu that wakes where another one runs
 //! queues on the pcpu where it runs soonest. Run queues are priority queues meanwhile: accounting,
-//! which changes priorities, puts them in order at once, where Xen leaves that to the next tick.
+//! which changes priorities, puts them in order immediately, where Xen leaves that to the next
+//! tick.
 
 use super::super::state::{NIL, Priority};
 use super::super::{Credit, event};

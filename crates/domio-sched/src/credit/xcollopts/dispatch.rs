@@ -1,11 +1,11 @@
-//! Prevention of premature preemption (Zeng 2015, IV.B): a vcpu of a driver domain that has
-//! packets at hand goes on, whoever wakes, until it has passed all of them on.
+//! Prevention of premature preemption (Zeng 2015, IV.B): a vcpu of a driver domain that has packets
+//! at hand continues, whoever wakes, until it has passed all of them on.
 //!
-//! The driver domain tells of its packets ([`Scheduler::dispatching`]), by a bit or by a counter.
+//! The driver domain reports its packets ([`Scheduler::dispatching`]), by a bit or by a counter.
 //! What the policy keeps is the dispatching vector: an entry counts for the pcpu on which the vcpu
 //! that made it is current, and for no other vcpu there. Passes on that pcpu come as always, and
-//! change nothing; they are made up for by one when the packets are gone. A bound
-//! says how long after the first such pass the vcpu is preempted all the same.
+//! change nothing; they are made up for by one when the packets are gone. A bound says how long
+//! after the first such pass the vcpu is preempted all the same.
 //!
 //! [`Scheduler::dispatching`]: domio_contract::Scheduler::dispatching
 
@@ -14,10 +14,10 @@ use alloc::vec::Vec;
 use domio_contract::{Cx, Dispatching, Pick, Prev, Stop};
 use domio_core::{Instant, PcpuId, PcpuTable, VcpuId};
 
-/// A vcpu goes on although it was due to be preempted.
+/// A vcpu continues although it was due to be preempted.
 #[derive(Clone, Copy, Debug)]
 struct Hold {
-    /// Who goes on.
+    /// Who continues.
     holder: VcpuId,
     /// Who was to run at the first pass that was put off, and when that was.
     waiter: VcpuId,
@@ -68,14 +68,14 @@ impl Vector {
 }
 
 impl Credit {
-    /// Whether the vcpu that is current on `pcpu` has packets at hand for which it goes on.
+    /// Whether the vcpu that is current on `pcpu` has packets at hand for which it continues.
     pub(in super::super) fn is_dispatching(&self, cx: &Cx<'_>, pcpu: PcpuId) -> bool {
         self.settings.dispatching != Dispatching::Untold
             && cx.current(pcpu).is_some_and(|v| self.dispatch.of(v) > 0)
             && !self.is_held_too_long(cx.now(), pcpu)
     }
 
-    /// Whether the bound is over for the vcpu that goes on on `pcpu`.
+    /// Whether the bound is over for the vcpu that continues on `pcpu`.
     fn is_held_too_long(&self, now: Instant, pcpu: PcpuId) -> bool {
         self.dispatch.holds[pcpu]
             .is_some_and(|hold| now.since(hold.since) >= self.settings.dispatch_hold)
@@ -101,7 +101,7 @@ impl Credit {
         }
     }
 
-    /// A pass comes on `pcpu`, where `vcpu` ran and wants to go on: whether it does because of
+    /// A pass comes on `pcpu`, where `vcpu` ran and wants to continue: whether it does because of
     /// packets. Otherwise the pass decides, and what was put off is over.
     pub(in super::super) fn put_off(
         &mut self,

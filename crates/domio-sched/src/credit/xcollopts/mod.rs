@@ -5,9 +5,9 @@
 //! | page | parameter | holds |
 //! |---|---|---|
 //! | `balance` | `boost_balance` | where a boosted vcpu queues that wakes (IV.A); sorted queues |
-//! | `dispatch` | `dispatch_vector`, `dispatch_hold_us` | driver domains that go on (IV.B, IV.D) |
+//! | `dispatch` | `dispatch_vector`, `dispatch_hold_us` | driver domains that stay (IV.B, IV.D) |
 //!
-//! With both, a vcpu that wakes where a driver domain goes on is sent elsewhere as if a boosted
+//! With both, a vcpu that wakes where a driver domain continues is sent elsewhere as if a boosted
 //! vcpu ran there (IV.C).
 
 mod balance;

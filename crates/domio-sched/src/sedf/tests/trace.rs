@@ -69,6 +69,34 @@ fn a_wake_up_in_extra_time_and_a_change_are_recorded() {
     assert_eq!(records(&rig), [(10, 1 << 16, 30_000_000, 10_000_000)]);
 }
 
+/// Who may not run before its next period is on record, and so is the end of that; who shares extra
+/// time may run at any time.
+#[test]
+fn slices_that_are_used_up_are_recorded() {
+    let told = |params: &[(&str, i64)]| {
+        let mut rig = Rig::new("3.1", 1);
+        let v = rig.guest(params);
+        rig.notes.clear();
+        rig.wake(v);
+        let woke = rig.notes[0].1.clone();
+        rig.run_to(at_ms(31));
+        let all = records(&rig).into_iter();
+        let told: Vec<_> = all
+            .filter(|(number, ..)| [14, 15].contains(number))
+            .collect();
+        (woke[3], told)
+    };
+    let (may_run_for, held) = told(&capped(20_000, 5_000));
+    assert_eq!(may_run_for, 0, "the wake-up says so in its own record");
+    let name = 1 << 16;
+    // The first whole period begins at 5 ms, see the tests of the communication-aware variant.
+    let used_up = (14, name, 0, 15_000_000);
+    let filled = (15, name, 5_000_000, 20_000_000);
+    assert_eq!(held, [filled, used_up, filled, used_up]);
+    let (_, sharing) = told(&reserves(20_000, 5_000));
+    assert_eq!(sharing, []);
+}
+
 #[test]
 fn without_a_trace_nothing_is_recorded() {
     let mut rig = Rig::new("3.1", 1);

@@ -79,7 +79,7 @@ impl BlockFormat {
         BlockFormat::ALL.into_iter().find(|f| f.name() == name)
     }
 
-    /// Whether the format tells whose each request is. Without, volumes stand for processes.
+    /// Whether the format says whose each request is. Without, volumes stand for processes.
     pub const fn has_processes(self) -> bool {
         matches!(
             self,
@@ -90,7 +90,7 @@ impl BlockFormat {
         )
     }
 
-    /// Whether one line can be all that is told of a request.
+    /// Whether one line can be all that is known about a request.
     pub const fn is_of_requests(self) -> bool {
         !self.has_processes()
     }
@@ -125,7 +125,7 @@ pub fn lines_of(format: BlockFormat) -> Option<Box<dyn LineFormat + Send>> {
     })
 }
 
-/// Lines of a file that are looked at to tell the format.
+/// Lines of a file that are looked at to recognise the format.
 const LOOK: usize = 200;
 
 /// The format of a file that begins with `head`, if that is a trace of a block device.

@@ -35,7 +35,7 @@ pub fn event(at: u64, act: BlockAct, rwbs: &[u8], rest: &[u8]) -> Field<BlockEve
         }
         before = word;
     }
-    // A flush has no data, and a discard may tell none.
+    // A flush has no data, and a discard may say none.
     let has_data = matches!(way, BlockWay::Read | BlockWay::Write);
     let needs = matches!(
         act,

@@ -32,7 +32,7 @@ pub enum Volumes {
     Tencent,
 }
 
-/// What a line tells.
+/// What a line says.
 struct Request<'a> {
     at: u64,
     /// Names of the volume: of Microsoft's host and disk both.

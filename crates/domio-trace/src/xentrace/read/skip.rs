@@ -92,7 +92,7 @@ impl XentraceRecords {
         self.tell_lost(cpu, at);
     }
 
-    /// Tells that records of `cpu` are missing from `at` on.
+    /// Says that records of `cpu` are missing from `at` on.
     fn tell_lost(&mut self, cpu: u16, at: Instant) {
         let words = [1, 0, 0, 0];
         let lost = Record::with(at, PcpuId(cpu), Kind::Lost, ActorId::NONE, words);

@@ -69,7 +69,7 @@ impl Domains<'_> {
         self.all.iter().position(|d| d.config.id == id)
     }
 
-    /// Index of the driver domain of `users`, called `named` or else that with id 0; tells when
+    /// Index of the driver domain of `users`, called `named` or else that with id 0; says when
     /// there is none.
     pub fn driver(
         &self,
@@ -162,7 +162,7 @@ impl Domains<'_> {
         Some(Err(mistake.found(name).expected("the name of one domain")))
     }
 
-    /// Tells of a driver domain that is not there for each of `users` all the time.
+    /// Reports a driver domain that is not there for each of `users` all the time.
     pub fn serves(&self, cx: &mut dyn Checker, driver: usize, users: &DeviceUsers) {
         let own = &self.all[driver];
         let (name, what) = (&own.config.name, users.what);

@@ -11,13 +11,13 @@ pub enum ScanForm {
     Restart,
     /// From the port after the last one that was served, in a circle (xen-spec 5.5): the first fix.
     /// Only the words that were selected when the pass began take part. A word that is selected
-    /// later waits until all of these are empty at once, so ports may still starve.
+    /// later waits until all of these are empty together, so ports may still starve.
     RoundRobin,
     /// One look at each word, from the port after the last one that was served (xen-spec 5.6):
     /// openSUSE's kernels. Of the first word the second half comes first and the first half last.
     Resume,
     /// The same in mainline Linux, which looks at the whole of the first word again at the end, and
-    /// goes on at once when an upcall has become due meanwhile.
+    /// continues immediately when an upcall has become due meanwhile.
     ResumeMainline,
 }
 

@@ -20,7 +20,7 @@ pub(in crate::evtchn) struct RoundRobin {
     last: (u32, u32),
     /// Words in the circle.
     selected: u64,
-    /// Where the pass is: word, and the bit behind which it goes on.
+    /// Where the pass is: word, and the bit behind which it continues.
     word: u32,
     bit: u32,
     /// In the middle of `word`, rather than between two words.

@@ -20,8 +20,8 @@ pub struct RecordedCall {
 /// When calls are made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ReplayLoop {
-    /// At their times. A call whose time has passed, because the one before took long, is made at
-    /// once: a process has one call at a time.
+    /// At their times. A call whose time has passed, because the one before took long, is made
+    /// immediately: a process has one call at a time.
     Open,
     /// As long after the end of the one before as there was between the two in the recording.
     Closed,

@@ -1,4 +1,4 @@
-//! The programs that ship. Each is a page of code; `CONTRIBUTING.md` tells how to write another.
+//! The programs that ship. Each is a page of code; `CONTRIBUTING.md` says how to write another.
 //!
 //! | program | does |
 //! |---|---|

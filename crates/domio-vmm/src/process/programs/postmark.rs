@@ -158,7 +158,7 @@ impl PostMark {
         file.does(What::Remove)
     }
 
-    /// Goes on with the part under way; `None` when it is over.
+    /// Continues with the part under way; `None` when it is over.
     fn go_on(&mut self) -> Option<Op> {
         match self.part {
             Part::Writing { slot, at, end } if at < end => {
@@ -228,7 +228,7 @@ impl PostMark {
             Phase::Filling(left) if self.config.prepared => {
                 self.phase = Phase::Filling(0);
                 self.part = Part::Preparing;
-                assert!(left == self.config.files, "all are prepared at once");
+                assert!(left == self.config.files, "all are prepared together");
                 Some(self.disk.does(What::Prepare(self.config.prepare())))
             }
             Phase::Filling(left) => {

@@ -25,13 +25,13 @@ pub struct WebWorker {
     step: Step,
 }
 
-/// Processor time of the server's own code, besides system calls and what the kernel does in and
-/// for them.
+/// Processor time of the server's own code, in addition to system calls and what the kernel does in
+/// and for them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WebCosts {
     /// A request, whatever it asks for: to read it, to find the file, to write the log.
     pub request: Duration,
-    /// A KiB of the answer, besides copying and sending.
+    /// A KiB of the answer, in addition to copying and sending.
     pub kib: Duration,
 }
 

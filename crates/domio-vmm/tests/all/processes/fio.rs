@@ -265,13 +265,16 @@ fn sequential_jobs_may_leave_out_or_go_back() {
 #[test]
 fn keys_that_make_other_requests_are_refused() {
     for (lines, says) in [
-        ("bssplit=4k/10:1m/90", "a job for each size"),
-        ("bsrange=4k-64k", "a job for each size"),
+        ("bsrange=4k-64k", "bssplit=4k/50:64k/50"),
+        ("bssplit=4k/60:1m/50", "100 together at most"),
+        ("bssplit=4k/x", "sizes with percentages"),
+        ("bssplit=0/100", "sizes with percentages"),
         ("rw=randread\nrandom_distribution=zipf:1.2", "drawn evenly"),
         ("rw=randrw\npercentage_random=50", "a job for each part"),
         ("rw=write\nsync=1", "fsync=1"),
         ("rw=write\nsync=dsync", "fsync=1"),
-        ("size=50%", "a size in bytes"),
+        ("size=50%", "the job works on a file"),
+        ("direct=1\noffset=101%", "0 to 100"),
         ("rw=randread:8", "draws its place"),
         ("nrfiles=10", "use numjobs"),
         ("zonemode=zbd", "no zones"),
@@ -287,6 +290,7 @@ fn keys_that_make_other_requests_are_refused() {
     // Where they change nothing, they are taken.
     for (lines, block) in [
         ("bssplit=8k/100", (8192, 8192)),
+        ("bssplit=8k/40:8k/60", (8192, 8192)),
         ("bsrange=8k-8k,16k-16k", (8192, 16384)),
         ("rw=read\nsync=1", (4096, 4096)),
         ("rw=randread\npercentage_random=100", (4096, 4096)),
@@ -306,6 +310,55 @@ fn keys_that_make_other_requests_are_refused() {
         "line 2: stonewall is left out: all jobs begin together: use startdelay"
     );
     assert_eq!(file.notes.len(), 2);
+}
+
+/// Each call draws its size by the percentages; random places are multiples of the smallest size,
+/// and no call goes beyond the end.
+#[test]
+fn a_mix_of_sizes_is_drawn_for_each_call() {
+    let text = "[j]\nrw=randread\nsize=64m\nio_size=512m\nbssplit=4k/75:64k\n";
+    let calls = run(job(text), 0);
+    let of = |what: &What| match what {
+        What::Read { offset, bytes } => (*offset, *bytes),
+        what => panic!("{what:?}"),
+    };
+    let all: Vec<(u64, u64)> = calls.iter().map(|(_, what)| of(what)).collect();
+    let small = all.iter().filter(|(_, bytes)| *bytes == 4096).count() as f64;
+    let share = small / all.len() as f64;
+    assert!(all.len() > 20_000, "{}", all.len());
+    assert!((0.74..0.76).contains(&share), "{share}");
+    let is_within = |(offset, bytes): &(u64, u64)| {
+        let whole = offset % 4096 == 0 && [4096, 65536].contains(bytes);
+        whole && offset + bytes <= 64 << 20
+    };
+    assert!(all.iter().all(is_within));
+    // Long calls begin anywhere, too.
+    assert!(
+        all.iter()
+            .any(|(offset, bytes)| *bytes == 65536 && offset % 65536 != 0)
+    );
+    let again = run(job(text), 0);
+    assert_eq!(calls, again, "one stream, one job");
+}
+
+#[test]
+fn ways_have_mixes_of_their_own_and_sequential_calls_follow_each_other() {
+    let config = job("[j]\nrw=read\nsize=256k\nbs=1m\nbssplit=4k/50:8k/50,16k/100\n");
+    assert_eq!(config.block, (4096, 16384));
+    assert!(config.mix[0].is_some() && config.mix[1].is_none());
+    let calls = run(config, 0);
+    let mut next = 0;
+    for (_, what) in &calls {
+        let What::Read { offset, bytes } = what else {
+            panic!("{what:?}");
+        };
+        assert!(*offset == next || *offset == 0, "{what:?} after {next}");
+        next = offset + bytes;
+    }
+    let lanes = "[j]\nioengine=libaio\niodepth=4\nbssplit=4k/50:8k/50\n";
+    let why = FioFile::read(lanes).unwrap_err();
+    assert!(why[0].why.contains("iodepth=1"), "{why:?}");
+    assert!(FioFile::read("[j]\nsize=64k\nbssplit=4k/50:128k/50\n").is_err());
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod table;
 use crate::args::{Global, Mon};
 use crate::files::{FileKind, make_own_folder};
 use crate::out::{self, Status};
+use crate::shared::known;
 use anyhow::bail;
 use domio_core::{Duration, PcpuId};
 use domio_meter::{Baked, HostPlaces, IntervalSample, Sampler};
@@ -28,8 +29,8 @@ const LOG_INTERVAL: u64 = 1000;
 pub fn run(args: &Mon, global: &Global) -> anyhow::Result<Status> {
     if args.interval.is_some() && args.log.is_none() && !args.json {
         bail!(
-            "--interval is of the lines of --log and --json, and there is neither; give one of \
-             them, or --ms-per-sample for the terminal"
+            "--interval needs --log or --json; give one of them, or --ms-per-sample for the \
+             terminal"
         );
     }
     if let Some(prefix) = &args.log {
@@ -41,8 +42,8 @@ pub fn run(args: &Mon, global: &Global) -> anyhow::Result<Status> {
     let is_live = !args.prometheus && io::stdout().is_terminal();
     if args.speed.is_some() && !is_live {
         bail!(
-            "--speed is of the terminal, of --log and of --json, and there is none of these; the \
-             table of the whole time comes at once"
+            "--speed needs a terminal, --log or --json; without them the summary is printed \
+             immediately"
         );
     }
     if is_live {
@@ -51,6 +52,9 @@ pub fn run(args: &Mon, global: &Global) -> anyhow::Result<Status> {
             None => args.ms_per_sample,
         };
         return live(args, global, aggregate(args, interval));
+    }
+    if !args.prometheus {
+        out::knows(&known::of_mon())?;
     }
     whole(args, global)
 }
@@ -162,7 +166,7 @@ fn log(args: &Mon, global: &Global, prefix: &Path) -> anyhow::Result<Status> {
         None => log::Rows::All,
     };
     let mut inputs = source::files(args, &global.parts)?;
-    // Whether a log may be overwritten is for the logs to say, all of them at once.
+    // Whether a log may be overwritten is for the logs to say, all of them together.
     let guard = move |path: &Path| inputs.writes("--log", path, FileKind::Report).map(|_| ());
     if let Some(folder) = prefix.parent() {
         // Whoever writes there will hear why not.

@@ -74,7 +74,7 @@ fn residence(
 fn domains(names: &DomainNames, total: &IntervalSample) -> Table {
     let each = |key: &'static str| tables::number(key, "ns").title("per execution");
     // Most hosts park nobody.
-    let parked = total.domains.iter().any(|d| d.figures.offline > 0);
+    let parked = total.domains.iter().any(|d| d.figures.parked > 0);
     let mut columns = vec![
         tables::name("domain"),
         share("gotten"),
@@ -109,7 +109,7 @@ fn domains(names: &DomainNames, total: &IntervalSample) -> Table {
             each(f.waited),
             percent(f.blocked),
         ];
-        row.extend(parked.then(|| percent(f.offline)));
+        row.extend(parked.then(|| percent(f.parked)));
         row.push(a_second(f.executions).into());
         row.push((has_io || f.io > 0).then(|| a_second(f.io)).into());
         table.row(row);
@@ -171,7 +171,7 @@ fn waited(names: &DomainNames, wait: &QueueWait) -> String {
         None => String::new(),
     };
     let goes_on = match wait.goes_on {
-        true => ", and goes on",
+        true => ", and lasts",
         false => "",
     };
     format!(

@@ -39,6 +39,7 @@ use tracked::{Asked, Tracker};
 /// Runs all cells, writes their rows, and tells and draws what was asked.
 pub fn run(args: &Sweep, global: &Global) -> anyhow::Result<Status> {
     refuse_idle(args)?;
+    out::no_table()?;
     if let Some(jobs) = args.jobs {
         at_once(usize::from(jobs));
     }
@@ -174,7 +175,7 @@ fn source(args: &Sweep, global: &Global) -> anyhow::Result<CellSource> {
 }
 
 /// Builds the first and the last cell, so that what is wrong is told before anything is run, and
-/// looks whether all that is named is there. Returns what the cells have to tell.
+/// looks whether all that is named is there. Returns what the cells have to say.
 fn check_ends(
     source: &CellSource,
     measures: &Measures,
@@ -212,7 +213,7 @@ fn check_ends(
 }
 
 /// Decides which measures are meant. Where names leave that open, the first replication of the
-/// first cell is run, which tells what the host has.
+/// first cell is run, which says what the host has.
 fn asked(args: &Sweep, measures: &Measures, drive: &CellDrive<'_>) -> anyhow::Result<Asked> {
     let trade = args.trade.iter().flat_map(|trade| &trade.0);
     let goal = args.find.iter().flat_map(NamedGoal::figures);
@@ -412,7 +413,7 @@ fn table_at(
     };
     let Some(format) = format else {
         bail!(
-            "--output {name}: the ending tells the format; \
+            "--output {name}: the ending decides the format; \
              call the file {name}.parquet or {name}.csv"
         );
     };

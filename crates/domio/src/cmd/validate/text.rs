@@ -119,7 +119,11 @@ fn counts(agreements: &[Agreement]) -> String {
     let counts = [
         count(Judgement::Agrees, "agrees", "agree"),
         count(Judgement::Differs, "differs", "differ"),
-        count(Judgement::CannotTell, "cannot be told", "cannot be told"),
+        count(
+            Judgement::CannotTell,
+            "cannot be decided",
+            "cannot be decided",
+        ),
         count(Judgement::NotJudged, "is not judged", "are not judged"),
     ];
     written::names(counts.into_iter().flatten())
@@ -288,7 +292,7 @@ mod tests {
                    burn7: cannot tell whether it agrees: no figure has limits that mean \
                    something\n";
         assert!(text.ends_with(end), "{text}");
-        let first = "0 of 1 recordings agree, and of 1 nobody can tell\n";
+        let first = "0 of 1 recordings agree, and 1 cannot be decided\n";
         assert!(text.starts_with(first), "{text}");
     }
 

@@ -75,10 +75,10 @@ pub fn explained(waits: &BlockWaits) -> Answered {
     untold(Answered::of("block-explain", 2, doc, waits), waits)
 }
 
-/// The answer with what the trace does not tell.
+/// The answer with what the trace does not say.
 fn untold(answer: Answered, waits: &BlockWaits) -> Answered {
     let untold = waits.untold().into_iter();
-    let untold = untold.map(|what| Sentence::new(format!("The trace does not tell {what}.")));
+    let untold = untold.map(|what| Sentence::new(format!("The trace does not record {what}.")));
     Answered {
         findings: untold.collect(),
         ..answer

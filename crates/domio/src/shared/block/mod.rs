@@ -32,31 +32,66 @@ pub fn is_block(path: &Path, format: Option<BlockFormatArg>) -> anyhow::Result<b
         let kind = input::kind(path).context("cannot read <stdin>")?;
         return Ok(kind == InputKind::BlockTrace);
     }
-    Ok(path.is_file() && matches!(input::kind(path), Ok(InputKind::BlockTrace)))
+    // The file of a cpu that did nothing is empty.
+    let is_block =
+        |path: &PathBuf| path.is_file() && matches!(input::kind(path), Ok(InputKind::BlockTrace));
+    Ok(files_of(path).iter().any(is_block))
 }
 
-/// Opens the trace at `path`.
+/// The files of the recording that `path` names. blktrace writes one for each cpu: `sda` and
+/// `sda.blktrace` stand for `sda.blktrace.0` and its likes, as for blkparse. Anything else is the
+/// one file that it says.
+pub fn files_of(path: &Path) -> Vec<PathBuf> {
+    let alone = vec![path.to_owned()];
+    let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
+        return alone;
+    };
+    if input::is_stdin(path) || path.exists() {
+        return alone;
+    }
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let stem = format!(
+        "{}.blktrace.",
+        name.strip_suffix(".blktrace").unwrap_or(name)
+    );
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut parts: Vec<(u32, PathBuf)> = entries
+        .filter_map(|entry| {
+            let name = entry.file_name();
+            let cpu = name.to_str()?.strip_prefix(&stem)?.parse().ok()?;
+            Some((cpu, path.with_file_name(&name)))
+        })
+        .collect();
+    parts.sort_unstable();
+    match parts.is_empty() {
+        true => alone,
+        false => parts.into_iter().map(|(_, path)| path).collect(),
+    }
+}
+
+/// The files of the recording that `first` and `more` are, each as [`files_of`] has it.
+pub fn all_files(first: &Path, more: &[PathBuf]) -> Vec<PathBuf> {
+    let more = more.iter().map(PathBuf::as_path);
+    [first].into_iter().chain(more).flat_map(files_of).collect()
+}
+
+/// Opens the trace in `paths`: one file, or the files of one recording, one for each cpu.
 ///
 /// # Errors
 /// When it cannot be read, or is something else: what that is, and what takes it.
 pub fn open(
-    path: &Path,
-    format: Option<BlockFormatArg>,
-    global: &Global,
-) -> anyhow::Result<Reader> {
-    let context = || format!("cannot read the block trace {}", input::name(path));
-    let stream = stream(path)?;
-    BlockReader::new(reading(global, stream), format.map(|f| f.0)).with_context(context)
-}
-
-/// Opens the files of one recording, one for each cpu.
-fn open_all(
     paths: &[PathBuf],
     format: Option<BlockFormatArg>,
     global: &Global,
 ) -> anyhow::Result<Reader> {
     if let [path] = paths {
-        return open(path, format, global);
+        let context = || format!("cannot read the block trace {}", input::name(path));
+        let stream = stream(path)?;
+        return BlockReader::new(reading(global, stream), format.map(|f| f.0))
+            .with_context(context);
     }
     if let Some(format) = format.filter(|format| format.0 != BlockFormat::Blktrace) {
         bail!(
@@ -95,7 +130,7 @@ fn stream(path: &Path) -> anyhow::Result<Stream> {
     Ok(stream)
 }
 
-/// Tells what of the trace was left out.
+/// Says what of the trace was left out.
 fn warn(reader: &Reader, path: &Path) {
     let file = input::name(path);
     let damage = reader.damage();
@@ -125,7 +160,7 @@ fn read(
     Ok(())
 }
 
-/// Sums a trace up, which may be in one file for each cpu.
+/// Sums a trace up, which may be in several files ([`all_files`]).
 ///
 /// # Errors
 /// When the trace cannot be read.
@@ -135,7 +170,7 @@ pub fn summary(
     as_json: bool,
     global: &Global,
 ) -> anyhow::Result<Status> {
-    let mut reader = open_all(paths, format, global)?;
+    let mut reader = open(paths, format, global)?;
     let mut meter = BlockMeter::new();
     read(&mut reader, &paths[0], |_, event| meter.event(event))?;
     let summed = SummedUp {
@@ -151,19 +186,19 @@ pub fn summary(
     Ok(Status::Success)
 }
 
-/// Explains a trace, as it was recorded.
+/// Explains a trace, as it was recorded; it may be in several files ([`all_files`]).
 ///
 /// # Errors
 /// When the trace cannot be read.
 pub fn explain(
-    path: &Path,
+    paths: &[PathBuf],
     format: Option<BlockFormatArg>,
     as_json: bool,
     global: &Global,
 ) -> anyhow::Result<Status> {
-    let mut reader = open(path, format, global)?;
+    let mut reader = open(paths, format, global)?;
     let mut explainer = BlockExplainer::new();
-    read(&mut reader, path, |reader, event| {
+    read(&mut reader, &paths[0], |reader, event| {
         explainer.event(reader.names(), event, None);
     })?;
     let waits = explainer.finish(reader.names());
@@ -189,7 +224,7 @@ pub fn compare(args: &TraceCompare, global: &Global) -> anyhow::Result<Status> {
         bail!("only one of the traces can be standard input; give a file for the other");
     }
     let metered = |path: &Path| {
-        let mut reader = open(path, args.format, global)?;
+        let mut reader = open(&files_of(path), args.format, global)?;
         let mut meter = BlockMeter::new();
         read(&mut reader, path, |_, event| meter.event(event))?;
         anyhow::Ok(meter)

@@ -1,7 +1,7 @@
 //! Traces of block devices, run against an elevator and a drive.
 
 use super::answers::Replayed;
-use super::{open, show, warn};
+use super::{all_files, open, show, warn};
 use crate::args::{BlockFormatArg, BlockRig, Global, TraceReplay};
 use crate::files::{FileKind, Files, Output, is_stdout};
 use crate::input::{self, Stream};
@@ -21,9 +21,9 @@ use domio_scenario::Parts;
 use domio_trace::block::{BlockEvent, BlockNames, DeviceTime};
 use indicatif::ProgressBarIter;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// Commands that the driver hands over at once, at most: SATA's 32 without the one that libata
+/// Commands that the driver hands over at a time, at most: SATA's 32 without the one that libata
 /// keeps. A drive may hold fewer.
 const DEPTH: u32 = 31;
 
@@ -88,7 +88,7 @@ fn run(
     Ok(())
 }
 
-/// Tells what was not replayed as it is in the trace.
+/// Says what was not replayed as it is in the trace.
 fn tell(left_out: &LeftOut, path: &Path) {
     let file = input::name(path);
     let notes = [
@@ -118,7 +118,7 @@ fn tell(left_out: &LeftOut, path: &Path) {
 /// # Errors
 /// When there is no such drive or elevator, or the trace cannot be read.
 pub fn explain_replayed(
-    path: &Path,
+    paths: &[PathBuf],
     format: Option<BlockFormatArg>,
     rig: &BlockRig,
     as_json: bool,
@@ -126,10 +126,10 @@ pub fn explain_replayed(
 ) -> anyhow::Result<Status> {
     const HZ: i64 = 250;
     let bench = Bench::new(rig, HZ, &global.parts)?;
-    let reader = open(path, format, global)?;
+    let reader = open(paths, format, global)?;
     let mut replay = BlockReplay::new(reader, IntakeConfig::default(), bench.config());
     let mut explainer = BlockExplainer::new();
-    run(&mut replay, path, |names, event, spent| {
+    run(&mut replay, &paths[0], |names, event, spent| {
         explainer.event(names, event, spent);
         Ok(())
     })?;
@@ -156,8 +156,9 @@ pub fn replay(args: &TraceReplay, global: &Global) -> anyhow::Result<Status> {
         devices: args.devices.clone(),
         regions: args.regions,
     };
-    let input = Some(&args.file).filter(|file| !input::is_stdin(file));
-    let files = Files::reading(input.map(|file| ("the trace", file.clone())));
+    let paths = all_files(&args.file, &args.more);
+    let inputs = paths.iter().filter(|file| !input::is_stdin(file));
+    let files = Files::reading(inputs.map(|file| ("the trace", file.clone())));
     let mut files = files.forced(args.force);
     let kind = || FileKind::Csv(BlockCsv::<Vec<u8>>::HEADINGS.to_owned());
     let mut output = match &args.output {
@@ -176,7 +177,7 @@ pub fn replay(args: &TraceReplay, global: &Global) -> anyhow::Result<Status> {
             None
         }
     };
-    let reader = open(&args.file, args.format, global)?;
+    let reader = open(&paths, args.format, global)?;
     let mut replay = BlockReplay::new(reader, how, bench.config());
     let (mut meter, mut explainer) = (BlockMeter::new(), BlockExplainer::new());
     run(&mut replay, &args.file, |names, event, spent| {

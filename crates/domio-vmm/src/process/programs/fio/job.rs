@@ -3,7 +3,9 @@
 
 use super::FioConfig;
 use super::keys::{Other, other};
+use super::mix::BlockMix;
 use super::units::{percent_of, size, time};
+use super::words::{NUMBER, engine, flag, is_sync, number, percent};
 use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::String;
@@ -16,8 +18,53 @@ use domio_core::Duration;
 pub struct FioJob {
     /// Name of the section.
     pub name: String,
-    /// The job.
+    /// The job. Before [`FioJob::on_disk`] what is given in percent of the disk is as by default.
     pub config: FioConfig,
+    /// What is given in percent of the disk.
+    of_disk: OfDisk,
+}
+
+/// `size`, `offset` and `offset_increment` in percent of the disk, where they are given so.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+struct OfDisk {
+    size: Option<u32>,
+    offset: Option<u32>,
+    increment: Option<u32>,
+    /// Percent of the size that are read and written in all, where it is given so.
+    io_size: Option<u32>,
+    /// Line of the first of them.
+    line: usize,
+}
+
+impl FioJob {
+    /// The job on a disk of so many bytes, of which `size` and `offset` may be parts. As in fio,
+    /// both are whole blocks, and a part of the disk ends where the disk does.
+    pub fn on_disk(&self, bytes: u64) -> FioConfig {
+        let mut config = self.config;
+        let of = self.of_disk;
+        let block = match config.reads {
+            100 => config.block.0,
+            0 => config.block.1,
+            _ => config.block.0.max(config.block.1),
+        };
+        let whole = |bytes: u64| bytes / block * block;
+        if let Some(percent) = of.offset {
+            config.offset.0 = whole(percent_of(percent, bytes));
+        }
+        if let Some(percent) = of.increment {
+            config.offset.1 = whole(percent_of(percent, bytes));
+        }
+        if let Some(percent) = of.size {
+            let (read, write) = config.largest();
+            let room = bytes.saturating_sub(config.offset.0);
+            let part = percent_of(percent, bytes).min(room);
+            config.size = whole(part).max(read.max(write));
+            if let Some(percent) = of.io_size {
+                config.io_size = Some(percent_of(percent, config.size));
+            }
+        }
+        config
+    }
 }
 
 /// What a job file says.
@@ -79,10 +126,6 @@ impl fmt::Display for FioProblem {
     }
 }
 
-/// Engines that wait for each call, and those that keep several in flight.
-const WAITING: [&str; 5] = ["sync", "psync", "vsync", "pvsync", "pvsync2"];
-const IN_FLIGHT: [&str; 3] = ["libaio", "io_uring", "posixaio"];
-
 /// A job as far as it was read.
 #[derive(Clone, Copy)]
 struct Draft {
@@ -91,8 +134,7 @@ struct Draft {
     mix: u32,
     /// Whether both ways are wanted.
     mixed: bool,
-    /// Percent of the size that are read and written in all, where it is given so.
-    io_percent: Option<u32>,
+    of_disk: OfDisk,
     /// Rates of reads and of writes: bytes a second, calls a second.
     rates: [Rates; 2],
     /// Line of the ways.
@@ -137,7 +179,7 @@ impl FioFile {
             config: FioConfig::DEFAULT,
             mix: 50,
             mixed: false,
-            io_percent: None,
+            of_disk: OfDisk::default(),
             rates: [Rates::default(); 2],
             step_line: 1,
             sync: None,
@@ -220,7 +262,7 @@ impl FioFile {
         if draft.mixed {
             config.reads = draft.mix;
         }
-        if let Some(percent) = draft.io_percent {
+        if let Some(percent) = draft.of_disk.io_size {
             config.io_size = Some(percent_of(percent, config.size));
         }
         for problem in draft.finish(&mut config) {
@@ -233,7 +275,11 @@ impl FioFile {
                 line,
                 why: format!("[{name}]: {fault}"),
             }),
-            None => self.jobs.push(FioJob { name, config }),
+            None => self.jobs.push(FioJob {
+                name,
+                config,
+                of_disk: draft.of_disk,
+            }),
         }
     }
 }
@@ -242,7 +288,6 @@ impl FioFile {
 type Set = Result<bool, &'static str>;
 
 const SIZE: &str = "a size, as 4096, 4k or 1g";
-const NUMBER: &str = "a whole number";
 const TIME: &str = "a time, as 30s, 100ms or 50us";
 
 impl Draft {
@@ -254,14 +299,33 @@ impl Draft {
         match key {
             "rw" | "readwrite" => return self.ways(line, value),
             "bs" | "blocksize" => config.block = both(value, config.block).ok_or(SIZE)?,
-            "bssplit" | "bsrange" | "blocksize_range" => config.block = one_size(key, value)?,
-            "size" => config.size = bytes(value)?,
+            "bssplit" => (config.block, config.mix) = split(value, config)?,
+            "bsrange" | "blocksize_range" => config.block = one_size(value)?,
+            "size" => {
+                self.of_disk.size = self.of_disk.percent(line, value)?;
+                if self.of_disk.size.is_none() {
+                    config.size = size(value).ok_or(SIZE)?;
+                }
+            }
             "io_size" | "io_limit" => match value.strip_suffix('%') {
-                Some(of_size) => self.io_percent = Some(percent(of_size)?),
-                None => config.io_size = Some(size(value).ok_or(SIZE)?),
+                Some(of_size) => self.of_disk.io_size = Some(percent(of_size)?),
+                None => {
+                    self.of_disk.io_size = None;
+                    config.io_size = Some(size(value).ok_or(SIZE)?);
+                }
             },
-            "offset" => config.offset.0 = bytes(value)?,
-            "offset_increment" => config.offset.1 = bytes(value)?,
+            "offset" => {
+                self.of_disk.offset = self.of_disk.percent(line, value)?;
+                if self.of_disk.offset.is_none() {
+                    config.offset.0 = size(value).ok_or(SIZE)?;
+                }
+            }
+            "offset_increment" => {
+                self.of_disk.increment = self.of_disk.percent(line, value)?;
+                if self.of_disk.increment.is_none() {
+                    config.offset.1 = size(value).ok_or(SIZE)?;
+                }
+            }
             "iodepth" => config.iodepth = number(value)?,
             "numjobs" => config.numjobs = number(value)?,
             "rwmixread" => self.mix = percent(value)?,
@@ -330,6 +394,32 @@ impl Draft {
                      each part",
                 ));
             }
+        }
+        for (way, mix) in config.mix.iter_mut().enumerate() {
+            let block = if way == 0 {
+                &mut config.block.0
+            } else {
+                &mut config.block.1
+            };
+            // What `bs` says as well counts for nothing beside a mix.
+            *block = mix.map_or(*block, |mix| mix.smallest());
+        }
+        let is_mixed = config.mix.iter().any(Option::is_some);
+        if is_mixed && !config.random && (config.step != 0 || config.lanes() > 1) {
+            wrong.push((
+                self.step_line,
+                "a sequential job with calls of several sizes (bssplit) has one call under way, \
+                 and leaves nothing out: iodepth=1, or randread and randwrite",
+            ));
+        }
+        let of_disk = self.of_disk;
+        let parts = [of_disk.size, of_disk.offset, of_disk.increment];
+        if parts.iter().any(Option::is_some) && !config.direct {
+            wrong.push((
+                of_disk.line,
+                "a size in bytes: a percentage is one of the disk, and the job works on a file \
+                 (direct=0)",
+            ));
         }
         let largest = config.block.0.max(config.block.1);
         let back = config.step.unsigned_abs();
@@ -413,17 +503,55 @@ fn rates(line: usize, value: &str, of: fn(&str) -> Option<u64>) -> Option<Rates>
     Some(Rates { line, of })
 }
 
-/// The one size that a mix or a range of sizes has; others are refused.
-fn one_size(key: &str, value: &str) -> Result<(u64, u64), &'static str> {
-    let (between, by) = match key {
-        "bssplit" => (':', '/'),
-        _ => ('-', '-'),
+impl OfDisk {
+    /// The percentage that `value`, in `line`, is; `None` for one that is none.
+    fn percent(&mut self, line: usize, value: &str) -> Result<Option<u32>, &'static str> {
+        let Some(part) = value.strip_suffix('%') else {
+            return Ok(None);
+        };
+        if self.line == 0 {
+            self.line = line;
+        }
+        percent(part).map(Some)
+    }
+}
+
+/// Sizes of calls that read and of calls that write: the smallest of each way, and the mix of the
+/// ways that have several.
+type Split = ((u64, u64), [Option<BlockMix>; 2]);
+
+/// The sizes of `bssplit`: a mix for both ways, or one for each; a third one, of trims, has no
+/// calls.
+fn split(value: &str, before: &FioConfig) -> Result<Split, &'static str> {
+    let (mut block, mut mix) = (before.block, before.mix);
+    let mut set = |way: usize, read: BlockMix| {
+        let of = if way == 0 { &mut block.0 } else { &mut block.1 };
+        *of = read.smallest();
+        mix[way] = read.one().is_none().then_some(read);
     };
+    let parts: Vec<&str> = value.split(',').map(str::trim).collect();
+    match parts[..] {
+        [both] => {
+            let read = BlockMix::read(both)?;
+            (0..2).for_each(|way| set(way, read));
+        }
+        [_, _] | [_, _, _] => {
+            for (way, part) in parts.iter().take(2).enumerate() {
+                // One that is left out stays what it was.
+                if !part.is_empty() {
+                    set(way, BlockMix::read(part)?);
+                }
+            }
+        }
+        _ => return Err("a mix of sizes for both ways, or one for reads and one for writes"),
+    }
+    Ok((block, mix))
+}
+
+/// The one size that a range of sizes has; others are refused.
+fn one_size(value: &str) -> Result<(u64, u64), &'static str> {
     let one = |part: &str| -> Option<u64> {
-        let mut sizes = part.split(between).map(|entry| {
-            let bytes = entry.split(by).next().unwrap_or_default();
-            size(bytes.trim())
-        });
+        let mut sizes = part.split('-').map(|bytes| size(bytes.trim()));
         let first = sizes.next()??;
         sizes.all(|other| other == Some(first)).then_some(first)
     };
@@ -432,56 +560,8 @@ fn one_size(key: &str, value: &str) -> Result<(u64, u64), &'static str> {
         Some([both]) => Ok((*both, *both)),
         Some([read, write] | [read, write, _]) => Ok((*read, *write)),
         _ => Err(
-            "one size (bs): a job with calls of several sizes is not modelled; a job for \
-                  each size, with rates in the ratio of the mix, comes nearest",
+            "one size (bs): calls of any size of a range are not modelled; a mix of sizes \
+                  (bssplit=4k/50:64k/50) comes nearest",
         ),
-    }
-}
-
-/// Whether each write is to end on the disk.
-fn is_sync(value: &str) -> Result<bool, &'static str> {
-    match value {
-        "" | "1" | "sync" | "dsync" => Ok(true),
-        "0" | "none" => Ok(false),
-        _ => Err("0, none, 1, sync or dsync"),
-    }
-}
-
-/// A size in bytes, of a part of the disk or the file.
-fn bytes(value: &str) -> Result<u64, &'static str> {
-    match value.ends_with('%') {
-        true => Err(
-            "a size in bytes, as 4g: a percentage is one of the file or the device, whose size a \
-             job does not know",
-        ),
-        false => size(value).ok_or(SIZE),
-    }
-}
-
-fn number(value: &str) -> Result<u32, &'static str> {
-    value.parse().map_err(|_| NUMBER)
-}
-
-fn percent(value: &str) -> Result<u32, &'static str> {
-    let percent = number(value).ok().filter(|percent| *percent <= 100);
-    percent.ok_or("a percentage from 0 to 100")
-}
-
-fn flag(value: &str) -> Result<bool, &'static str> {
-    match value {
-        "" | "1" => Ok(true),
-        "0" => Ok(false),
-        _ => Err("0 or 1"),
-    }
-}
-
-/// Whether the engine waits for each call.
-fn engine(value: &str) -> Result<bool, &'static str> {
-    if WAITING.contains(&value) {
-        return Ok(true);
-    }
-    match IN_FLIGHT.contains(&value) {
-        true => Ok(false),
-        false => Err("sync, psync, vsync, pvsync, pvsync2, libaio, io_uring or posixaio"),
     }
 }

@@ -5,6 +5,7 @@
 //! | `mod` | what a job is, and the program |
 //! | `job` | the reader of job files |
 //! | `keys` | keys that are left out or refused |
+//! | `mix` | calls of several sizes |
 //! | `units` | sizes and times as fio writes them |
 //!
 //! A process has one call under way. A job that keeps several in flight (`iodepth`, with an
@@ -19,9 +20,12 @@
 
 mod job;
 mod keys;
+mod mix;
 mod units;
+mod words;
 
 pub use job::{FioFile, FioJob, FioLeftOut, FioNote, FioProblem};
+pub use mix::BlockMix;
 
 use crate::process::{Context, FileId, Op, Prepare, Program, What};
 use domio_core::{Duration, Instant};
@@ -41,8 +45,10 @@ pub struct FioConfig {
     /// Bytes from the end of a call to the begin of the next one where they are not random
     /// (`rw=read:8k`); with less than 0 calls go from the end to the begin (`rw=read:-8k`).
     pub step: i64,
-    /// Bytes of a call that reads, and of one that writes (`bs`), over 0.
+    /// Bytes of a call that reads, and of one that writes (`bs`), over 0; the smallest of a mix.
     pub block: (u64, u64),
+    /// Sizes of calls that read, and of those that write, where there are several (`bssplit`).
+    pub mix: [Option<BlockMix>; 2],
     /// First byte (`offset`), and how much further on each clone begins (`offset_increment`).
     pub offset: (u64, u64),
     /// Bytes of the file that are used, from the first (`size`).
@@ -83,6 +89,7 @@ impl FioConfig {
         random: false,
         step: 0,
         block: (4096, 4096),
+        mix: [None; 2],
         offset: (0, 0),
         size: 1 << 30,
         io_size: None,
@@ -150,9 +157,15 @@ impl FioConfig {
         self.numjobs.saturating_mul(self.lanes())
     }
 
+    /// Bytes of the largest call that reads, and of the largest one that writes.
+    pub(super) fn largest(&self) -> (u64, u64) {
+        let of = |way: usize, block| self.mix[way].map_or(block, |mix| mix.largest());
+        (of(0, self.block.0), of(1, self.block.1))
+    }
+
     /// Why there is no such job, if there is none.
     pub fn fault(&self) -> Option<&'static str> {
-        let (read, write) = self.block;
+        let (read, write) = self.largest();
         let largest = match self.reads {
             100 => read,
             0 => write,
@@ -213,6 +226,8 @@ pub struct Fio {
     left: u64,
     /// Calls of each way, of all lanes, before the lane's next one.
     calls: [u64; 2],
+    /// Where the next sequential call of each way begins, where calls have several sizes.
+    next: [u64; 2],
     since_think: u64,
     since_flush: u64,
     began: Instant,
@@ -244,6 +259,7 @@ impl Fio {
             begin: offset.saturating_add(increment.saturating_mul(clone.into())),
             left: Fio::share(&config, lane),
             calls: [lane.into(); 2],
+            next: [0; 2],
             since_think: 0,
             since_flush: 0,
             began: Instant::ZERO,
@@ -295,12 +311,25 @@ impl Fio {
             percent => self.random.below(100) < percent.into(),
         };
         let (read, write) = self.config.block;
-        let block = if reads { read } else { write };
+        let (way, unit) = if reads { (0, read) } else { (1, write) };
+        let size = self.config.size;
+        let mix = self.config.mix[way];
+        let block = mix.map_or(unit, |mix| mix.draw(&mut self.random));
         let place = match self.config.random {
-            true => self.random.below((self.config.size / block).max(1)) * block,
+            true => {
+                let place = self.random.below((size / unit).max(1)) * unit;
+                // A long call has no room at the end.
+                place.min(size.saturating_sub(block) / unit * unit)
+            }
+            false if mix.is_some() => {
+                let next = &mut self.next[way];
+                let place = if *next + block > size { 0 } else { *next };
+                *next = place + block;
+                place
+            }
             false => {
-                let calls = &mut self.calls[usize::from(!reads)];
-                let place = self.config.place(*calls, block);
+                let calls = &mut self.calls[way];
+                let place = self.config.place(*calls, unit);
                 *calls += u64::from(self.config.lanes());
                 place
             }
