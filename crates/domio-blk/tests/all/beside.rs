@@ -54,7 +54,7 @@ fn card(guests: &[u16]) -> NetworkConfig {
         vcpu: 0,
         card_vcpus: 1,
         netback: NetbackConfig::ONE,
-        local: false,
+        local: None,
         behind: Vec::new(),
         other_ports: domio_net::host::OtherPorts::default(),
         vifs: guests.iter().map(vif).collect(),

@@ -71,7 +71,8 @@ impl Network {
         let sites = Site::all(config);
         let queues = config.nic.queues_on(config.card_vcpus);
         let polls = queues.min(config.card_vcpus.max(1));
-        let (back_lines, poll_lines) = driver_lines(&sites, (polls, config.local), attach);
+        let (back_lines, poll_lines) =
+            driver_lines(&sites, (polls, config.local.is_some()), attach);
         let pirqs: Vec<u16> = (0..queues).map(|_| attach.pirq()).collect();
         let vifs = config.vifs.len() as u16;
         let lines: Vec<FrontLines> = (0..vifs).map(|vif| front_lines(vif, attach)).collect();
@@ -98,7 +99,7 @@ impl Network {
         }
         parts.files.extend((0..vifs).map(File::Listening));
         let flows = parts.flows.len() as u32;
-        let local = config.local.then(|| {
+        let local = config.local.map(|_| {
             parts.files.extend((0..flows).map(File::Local));
             let peer = core::mem::replace(&mut parts.remote, Peer::new(REMOTE));
             let timer = parts.attach.kernel_timer(OfTimer::Local.token(0));
@@ -352,7 +353,7 @@ impl<'a, 'b> Parts<'a, 'b> {
         self.files.push(File::Flow(i, stack.sockets.len() as u16));
         // Linux of 2.6.18 is compared with kernels that count; this one with a process.
         let serves = match kind {
-            FlowKind::UdpIn(_) if self.config.local => Serves::Process,
+            FlowKind::UdpIn(_) if self.config.local.is_some() => Serves::Process,
             kind => serves(kind),
         };
         stack.sockets.push(Socket::new(flow, serves));
@@ -508,7 +509,7 @@ fn ends(
     let connections = |config| {
         let (far, near) = with_offloads(&network.nic, config);
         // The driver domain hands down as large frames as guests do: no line cuts them.
-        let far = if network.local { near } else { far };
+        let far = if network.local.is_some() { near } else { far };
         (Connection::new(&far), Connection::new(&near))
     };
     match kind {
@@ -516,7 +517,7 @@ fn ends(
             let (far, near) = connections(config.tcp);
             let writer = TcpEnd::client(far, station, u64::MAX);
             (
-                tcp(match network.local {
+                tcp(match network.local.is_some() {
                     true => writer.writes_when_told(),
                     false => writer.writes_in_pieces(config.piece),
                 }),
@@ -527,7 +528,7 @@ fn ends(
             let (far, near) = connections(config.tcp);
             let reader = TcpEnd::server(far, station, 0);
             (
-                tcp(match network.local {
+                tcp(match network.local.is_some() {
                     true => reader.reads_when_told(),
                     false => reader,
                 }),

@@ -52,9 +52,10 @@ pub struct NetworkConfig {
     pub netback: NetbackConfig,
     /// Ports of the driver domain that others use.
     pub other_ports: OtherPorts,
-    /// The other end of every flow is the driver domain's own: its processes send and receive, and
-    /// there is no remote host. No web server and no [`FlowKind::Request`] is on such a network.
-    pub local: bool,
+    /// Where the other end of every flow is the driver domain's own: its processes send and
+    /// receive, and there is no remote host. No web server and no [`FlowKind::Request`] is on such
+    /// a network.
+    pub local: Option<LocalConfig>,
     /// Driver domains without a card.
     pub behind: Vec<BehindConfig>,
     /// Virtual interfaces, any number in a guest.
@@ -77,6 +78,14 @@ pub struct BehindConfig {
     pub netback: NetbackConfig,
     /// Ports of the domain that others use.
     pub other_ports: OtherPorts,
+}
+
+/// A network whose flows have their other ends in the driver domain.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LocalConfig {
+    /// What the process that pings takes for each reply besides its calls: being switched to, and
+    /// away. The kernel does its work when the reply comes, in the driver domain as in guests.
+    pub ping_switch: Duration,
 }
 
 /// Ports of the driver domain that the network does not use, and nobody sends to here. Ports are
@@ -125,7 +134,10 @@ impl NetworkConfig {
                     assert_ne!(vif.domain, other.domain, "a guest pings another one");
                 }
                 let has_local_end = !matches!(flow.kind, FlowKind::Web(_) | FlowKind::Request(_));
-                assert!(has_local_end || !self.local, "requests have a remote host");
+                assert!(
+                    has_local_end || self.local.is_none(),
+                    "requests have a remote host"
+                );
             }
         }
     }
@@ -215,7 +227,7 @@ impl NetworkConfig {
     fn processes(&self, device: u16, domain: DomainId, start: Instant) -> Vec<(u16, TaskConfig)> {
         let mut processes = Vec::new();
         for (v, vif) in self.vifs.iter().enumerate() {
-            if self.local && domain == self.driver {
+            if self.local.is_some() && domain == self.driver {
                 let own =
                     (0..vif.flows.len()).filter_map(|f| self.local_process(device, v, f, start));
                 processes.extend(own.map(|process| (self.vcpu, process)));
@@ -224,7 +236,7 @@ impl NetworkConfig {
                 continue;
             }
             for f in 0..vif.flows.len() {
-                let reads = self.local && matches!(vif.flows[f].kind, FlowKind::UdpIn(_));
+                let reads = self.local.is_some() && matches!(vif.flows[f].kind, FlowKind::UdpIn(_));
                 for _ in 0..vif.flows[f].kind.processes() + u16::from(reads) {
                     let process = self.process(device, v, f, start);
                     processes.extend(process.map(|process| (vif.vcpu, process)));
@@ -291,7 +303,7 @@ impl NetworkConfig {
             FlowKind::StreamIn(stream) => {
                 Workload::program(StreamReader::new(socket, stream.piece))
             }
-            FlowKind::UdpIn(udp) if self.local => {
+            FlowKind::UdpIn(udp) if self.local.is_some() => {
                 Workload::program(StreamReader::new(socket, u32::from(udp.bytes.max(1))))
             }
             FlowKind::StreamOut(stream) => {

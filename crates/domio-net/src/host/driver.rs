@@ -242,7 +242,7 @@ impl Driver {
         });
         let out = match to {
             Forward::To(CARD) if ways.local.is_some() && Local::owns(&packet) => {
-                Local::cost(&packet, &site.costs)
+                Local::cost(&packet, site)
             }
             Forward::To(CARD) => {
                 let out = site.outward_cost(&packet);

@@ -16,8 +16,9 @@ use domio_vmm::process::{Answer, Interest, Pid, What};
 use super::costs::NetCosts;
 use super::neighbors::REMOTE;
 use super::record::{self, Ends};
+use super::site::Site;
 use super::socket::{Serves, Socket, Step};
-use crate::packet::{Body, FlowId, Packet};
+use crate::packet::{FlowId, Packet};
 use crate::peer::{Peer, PeerActions, PeerTimer, PeerTimerKind, Service};
 use crate::queue::{Accounted, DropPlace, Ledger, Queue};
 
@@ -94,14 +95,10 @@ impl Local {
         }
     }
 
-    /// What taking `packet` through the protocols costs: copying it out of the guest's pages, the
-    /// protocols, and for an echo reply the process that polls, reads and asks again.
-    pub fn cost(packet: &Packet, costs: &NetCosts) -> Duration {
-        let process = match packet.body {
-            Body::EchoReply(_) => costs.read_call * 2 + costs.write_call,
-            _ => Duration::ZERO,
-        };
-        costs.copy(u64::from(packet.frame_bytes())) + costs.stack + process
+    /// What taking `packet` through the protocols of `site` costs, with copying it out of the
+    /// guest's pages.
+    pub fn cost(packet: &Packet, site: &Site) -> Duration {
+        site.costs.copy(u64::from(packet.frame_bytes())) + site.stack_cost(packet)
     }
 
     /// Takes `packet`, whose time is spent, through the protocols.

@@ -98,8 +98,8 @@ use crate::peer::PeerTimer;
 use crate::web::connection_of;
 
 pub use config::{
-    BehindConfig, FlowConfig, FlowKind, NetworkConfig, OtherPorts, RequestConfig, StreamConfig,
-    VifConfig, VifRate,
+    BehindConfig, FlowConfig, FlowKind, LocalConfig, NetworkConfig, OtherPorts, RequestConfig,
+    StreamConfig, VifConfig, VifRate,
 };
 pub use costs::{NetCosts, RxMode};
 pub use memory::NetMemory;

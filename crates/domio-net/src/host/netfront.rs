@@ -295,7 +295,7 @@ impl Netfront {
                         left: left - 1,
                         slots: slots - slots_of_it,
                     };
-                    return Some(self.take_packet((packet, pooled), vif, costs, taker, kernel));
+                    return Some(self.take_packet((packet, pooled), vif, config, taker, kernel));
                 }
                 Poll::Refilled { taken } => {
                     self.poll = Poll::Begin;
@@ -423,10 +423,11 @@ impl Netfront {
         &self,
         (packet, pooled): (Packet, bool),
         vif: &mut Vif,
-        costs: &NetCosts,
+        config: &Site,
         taker: impl Fn(&Packet) -> Taker,
         kernel: &mut KernelIo<'_, '_>,
     ) -> Next {
+        let costs = &config.costs;
         record::moved(kernel.io, vif.ends, &packet, RxRing, GuestIn);
         // The process that reads pays for copying the rest of a packet, and if it waits for the
         // stack's work. A page of the pool is not the stack's to keep.
@@ -437,7 +438,10 @@ impl Netfront {
         vif.passed.bytes_in += bytes;
         match taker(&packet) {
             Taker::Process(place) => (Piece::Hand(packet, place), taken, Owner::Nobody),
-            Taker::Stack => (Piece::Deliver(packet), taken + costs.stack, Owner::Nobody),
+            Taker::Stack => {
+                let time = taken + config.stack_cost(&packet);
+                (Piece::Deliver(packet), time, Owner::Nobody)
+            }
             Taker::Bridge(time) => {
                 let receiver = self.guest_at(packet.to);
                 let owner = receiver.map_or(Owner::Nobody, Owner::Domain);

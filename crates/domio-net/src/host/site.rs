@@ -22,7 +22,7 @@ use super::costs::{NetCosts, RxMode};
 use super::pairs::NetbackConfig;
 use super::vif::is_to_all;
 use crate::bridge::BridgePort;
-use crate::packet::Packet;
+use crate::packet::{Body, Packet};
 
 /// The bridge's port with the card behind it, or with what leads to the domain that has it.
 pub(super) const CARD: BridgePort = BridgePort(0);
@@ -39,6 +39,9 @@ pub(super) struct Site {
     pub rx_mode: RxMode,
     /// Netback copies small packets from guests.
     pub copies_small: bool,
+    /// What the process that pings takes for a reply, at either end of the domain's interfaces: it
+    /// polls, reads and asks again. Zero where kernels ping.
+    pub ping: Duration,
     pub other_ports: OtherPorts,
     /// Its interface outward, where it has no card.
     pub uplink: Option<u16>,
@@ -61,7 +64,11 @@ impl Site {
             netback: config.netback,
             costs: config.costs,
             rx_mode: config.rx_mode,
-            copies_small: config.local,
+            copies_small: config.local.is_some(),
+            ping: config.local.map_or(Duration::ZERO, |local| {
+                let calls = config.costs.read_call * 2 + config.costs.write_call;
+                calls + local.ping_switch
+            }),
             other_ports: config.other_ports,
             uplink: None,
             ports: ports(None),
@@ -73,6 +80,7 @@ impl Site {
             costs: behind.costs,
             rx_mode: behind.rx_mode,
             copies_small: false,
+            ping: Duration::ZERO,
             other_ports: behind.other_ports,
             uplink: Some(behind.uplink),
             ports: ports(Some(place)),
@@ -119,6 +127,14 @@ impl Site {
             RxMode::Copy => Duration::ZERO,
         };
         self.costs.back_queue + copy
+    }
+
+    /// What taking `packet` through the protocols costs at the end that gets it.
+    pub fn stack_cost(&self, packet: &Packet) -> Duration {
+        match packet.body {
+            Body::EchoReply(_) => self.costs.stack + self.ping,
+            _ => self.costs.stack,
+        }
     }
 
     /// What netback copies of `packet` to the pool in its tasklet, if that is where the packet

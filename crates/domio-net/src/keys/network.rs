@@ -397,7 +397,7 @@ impl NetworkTable {
             vcpu: 0,
             card_vcpus: with.driver_vcpus.max(1),
             netback: self.netback(table, with.driver_vcpus, &vifs)?,
-            local: false,
+            local: None,
             behind: Vec::new(),
             other_ports: OtherPorts {
                 boot: keys.boot_ports.get()?,

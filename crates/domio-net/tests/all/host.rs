@@ -162,7 +162,7 @@ pub fn simulation(setup: &Setup) -> Simulation<Records, Network> {
         vcpu: 0,
         card_vcpus: setup.card_vcpus,
         netback: setup.netback,
-        local: false,
+        local: None,
         behind: Vec::new(),
         other_ports: domio_net::host::OtherPorts::default(),
         vifs,

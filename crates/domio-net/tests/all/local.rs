@@ -6,7 +6,7 @@ use crate::site::{
 use crate::told::Records;
 use domio_core::{DomainId, Duration};
 use domio_net::class::{NetPlace, NetRecord};
-use domio_net::host::{FlowKind, Network, NetworkConfig, RxMode};
+use domio_net::host::{FlowKind, LocalConfig, Network, NetworkConfig, RxMode};
 use domio_net::udp::UdpConfig;
 use domio_vmm::{Device, Simulation};
 
@@ -21,7 +21,9 @@ const UDP_IN: FlowKind = FlowKind::UdpIn(UdpConfig {
 fn local(flows: &[&[FlowKind]]) -> NetworkConfig {
     let vifs = (1..).zip(flows).map(|(guest, flows)| vif(guest, flows));
     NetworkConfig {
-        local: true,
+        local: Some(LocalConfig {
+            ping_switch: Duration::from_micros(4),
+        }),
         rx_mode: RxMode::Copy,
         ..card(0, vifs.collect())
     }
@@ -103,4 +105,17 @@ fn large_frames_go_both_ways() {
             "{flow:?}: {small}, {large}"
         );
     }
+}
+
+/// The process that pings is part of each round trip.
+#[test]
+fn a_process_pings() {
+    let trips = |ping_switch| {
+        let mut network = local(&[&[ping(10)]]);
+        network.local = Some(LocalConfig { ping_switch });
+        came(ran(&network)).1
+    };
+    let [quick, slow] = [4, 400].map(|us| trips(Duration::from_micros(us)));
+    // A round trip of some 100 us, and one of 500.
+    assert!(quick > 2 * slow, "{quick}, {slow}");
 }

@@ -80,7 +80,7 @@ pub fn card(driver: u16, vifs: Vec<VifConfig>) -> NetworkConfig {
         vcpu: 0,
         card_vcpus: 1,
         netback: NetbackConfig::ONE,
-        local: false,
+        local: None,
         behind: Vec::new(),
         other_ports: domio_net::host::OtherPorts::default(),
         vifs,

@@ -17,8 +17,8 @@ use std::borrow::Cow;
 /// and 2.1 % apart.
 const REPEATED: f64 = 1.02;
 
-/// The same for shares, in percentage points of a pcpu: 0.1 in the first, 1 as for other
-/// recordings of one pcpu.
+/// The same for shares, in percentage points of a pcpu: 0.1 in the first, 1 as for other recordings
+/// of one pcpu.
 const POINTS: f64 = 1.0;
 
 /// The same on several pcpus, as for other recordings.

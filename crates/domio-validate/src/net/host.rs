@@ -6,8 +6,8 @@ use crate::release::COMPARED_WITH;
 use domio_contract::Scheduler;
 use domio_core::{CpuSet, DomainId, Duration, Instant, ParamValues, Topology};
 use domio_net::host::{
-    FlowConfig, FlowKind, NetCosts, NetbackConfig, NetworkConfig, OtherPorts, RxMode, StreamConfig,
-    VifConfig,
+    FlowConfig, FlowKind, LocalConfig, NetCosts, NetbackConfig, NetworkConfig, OtherPorts, RxMode,
+    StreamConfig, VifConfig,
 };
 use domio_net::icmp::{Pace, PingConfig};
 use domio_net::link::{LinkConfig, Rate};
@@ -216,7 +216,9 @@ fn network_config(
         card_vcpus: 1,
         netback: NetbackConfig::ONE,
         other_ports: OtherPorts::default(),
-        local: true,
+        local: Some(LocalConfig {
+            ping_switch: KernelCosts::on(&XEN_4_17_EMULATED).switch,
+        }),
         behind: Vec::new(),
         vifs,
     };
