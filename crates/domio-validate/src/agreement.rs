@@ -231,10 +231,15 @@ impl Sides<'_> {
         let share = self.figure(id, Some(Widening::sum(points)), point, &|s, a| {
             Some(s.percent(a.running))
         });
-        // Parked time is a share of time likewise, of each vcpu.
-        let parked = self.figure(id, Some(Widening::sum(points)), point, &|s, _| {
+        // Shown without a limit: beside other guests parked time depends on when a period of the
+        // cap begins, and no recording of a cap was repeated.
+        let parked = self.figure(id, None, point, &|s, _| {
             s.figure(s.domain(id)?, PARKED).or(Some(0.0))
         });
+        let parked = match self.smp {
+            true => parked,
+            false => parked.not_repeated(),
+        };
         let is_parked = parked.recorded.is_some_and(|at| at > 0.0)
             || parked.range.is_some_and(|[_, most]| most > 0.0);
         let run = |by, figure: &Figure<'_>| self.figure(id, factor(by), 0.0, figure);

@@ -149,6 +149,8 @@ impl Judgement {
 pub enum Doubt {
     /// It is one of several pcpus, for which no limit is known.
     NoLimit,
+    /// No recording of the kind was repeated, so that no limit is known.
+    NotRepeated,
     /// The limits are wider than from nothing to twice the figure.
     TooWide,
     /// Neither side has a sample.
@@ -163,6 +165,7 @@ impl fmt::Display for Doubt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Doubt::NoLimit => "no limit is known on several pcpus",
+            Doubt::NotRepeated => "no such recording was repeated, so that no limit is known",
             Doubt::TooWide => "the limits are more than twice as wide as the figure",
             Doubt::NoSample => "neither side has any",
             Doubt::SomeLack => "none is recorded, and some simulations have none",
@@ -238,6 +241,14 @@ impl Compared {
             accepted,
             verdict,
             why,
+        }
+    }
+
+    /// A figure without a limit, because no recording was repeated that would give one.
+    pub(crate) fn not_repeated(self) -> Compared {
+        Compared {
+            why: self.why.map(|_| Doubt::NotRepeated),
+            ..self
         }
     }
 

@@ -489,7 +489,7 @@ static MISTAKES: &[Case] = &[
         "workload = \"stream\"",
         "[[domain.task]]\nworkload = \"stream\"\nvcpu = \"all\"",
         Code::Conflict,
-        &["a `stream` has one process", "a [[domain.task]] of its own"],
+        &["a `stream` has one process", "a separate [[domain.task]]"],
     ),
     (
         "\"stream\"",
