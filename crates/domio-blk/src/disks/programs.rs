@@ -232,8 +232,9 @@ pub(super) static WORKLOADS: [WordOf<Read>; 6] = [
         "ffsb",
         ffsb,
         "FFSB 6.0: threads that read and write files which were made before. Each call on a block \
-         is a transaction, and a job. Operations are chosen by weight; a thread deletes \
-         files that it has created. The disk has `kind = \"vbd\"`.",
+         is a transaction, and a job, and so is each deletion. Operations are chosen by weight; \
+         all threads choose from one list of files, to which created files are added. The disk \
+         has `kind = \"vbd\"`.",
         FfsbKeys::KEYS,
     ),
     WordOf::with_keys(
@@ -307,7 +308,10 @@ keys! {
         bias_create: u64 = int(0, 10), Need::Int(5),
             "Number of creations in 10 transactions; the others delete (`set bias create`).";
         prepared: bool = flag(), Need::Int(0),
-            "Whether the files of the beginning are there before, on the disk and not in memory.";
+            "Whether the files of the beginning are there before, on the disk.";
+        cached: bool = flag(), Need::Int(0),
+            "Whether memory holds of prepared files what their creation by one process has left: \
+             names, inodes and the newest data.";
         device: String = name(), Need::Optional("the first one"),
             "Name of the domain's disk.";
     }
@@ -325,6 +329,7 @@ fn postmark(_: &mut dyn Checker, table: &dyn KeyTable) -> Option<(DiskProgram, S
         bias_read: keys.bias_read.get()?,
         bias_create: keys.bias_create.get()?,
         prepared: keys.prepared.get()?,
+        cached: keys.cached.get()?,
         ..PostMarkConfig::DEFAULT
     };
     Some((DiskProgram::PostMark(config), keys.device))
@@ -335,8 +340,8 @@ keys! {
         num_threads: u32 = int(1, 1024), Need::Int(1), "Threads.";
         num_files: u32 = int(1, FILES_MAX), Need::Int(1000), "Files that are there before.";
         num_dirs: u32 = int(1, 100_000), Need::Int(10), "Directories that files are spread over.";
-        min_filesize: u64 = bytes(8192, FILE_MAX), Need::Word("10M"), "Smallest file.";
-        max_filesize: u64 = bytes(8192, FILE_MAX), Need::Word("10M"), "Largest file.";
+        min_filesize: u64 = bytes(4096, FILE_MAX), Need::Word("10M"), "Smallest file.";
+        max_filesize: u64 = bytes(4096, FILE_MAX), Need::Word("10M"), "Largest file.";
         read_weight: u64 = int(0, 1_000_000), Need::Int(1), "How often a part of a file is read.";
         readall_weight: u64 = int(0, 1_000_000), Need::Int(0), "How often a whole file is read.";
         write_weight: u64 = int(0, 1_000_000), Need::Int(1), "How often a part of a file is \
@@ -344,6 +349,8 @@ keys! {
         append_weight: u64 = int(0, 1_000_000), Need::Int(0), "How often a file is appended to.";
         create_weight: u64 = int(0, 1_000_000), Need::Int(0), "How often a file is created and \
            written.";
+        create_fsync_weight: u64 = int(0, 1_000_000), Need::Int(0), "How often a file is created, \
+           written, and synced with `fsync`.";
         delete_weight: u64 = int(0, 1_000_000), Need::Int(0), "How often a file is deleted.";
         read_random: bool = flag(), Need::Int(0), "Whether each block is read at a random place.";
         read_size: u64 = bytes(1, CALL_MAX), Need::Word("16K"), "Bytes of a read operation.";
@@ -355,6 +362,10 @@ keys! {
         write_blocksize: u64 = bytes(1, 4096), Need::Word("4K"), "Bytes of a call that writes.";
         fsync_file: bool = flag(), Need::Int(0), "Whether an operation that writes ends with \
            `fsync`.";
+        alignio: bool = flag(), Need::Int(0), "Whether places are multiples of 4 KiB instead of \
+           any byte.";
+        cached: bool = flag(), Need::Int(0), "Whether memory holds what the creation of the files \
+           by one process has left: names, inodes and the newest data.";
         op_delay: Duration = time("ms", 0), Need::TimeNs(0), "Sleep after each operation.";
         device: String = name(), Need::Optional("the first one"), "Name of the domain's disk.";
     }
@@ -369,6 +380,7 @@ fn ffsb(_: &mut dyn Checker, table: &dyn KeyTable) -> Option<(DiskProgram, Slot<
         write: keys.write_weight.get()?,
         append: keys.append_weight.get()?,
         create: keys.create_weight.get()?,
+        create_fsync: keys.create_fsync_weight.get()?,
         delete: keys.delete_weight.get()?,
     };
     let config = FfsbConfig {
@@ -382,6 +394,8 @@ fn ffsb(_: &mut dyn Checker, table: &dyn KeyTable) -> Option<(DiskProgram, Slot<
         write_random: keys.write_random.get()?,
         write: (keys.write_size.get()?, keys.write_blocksize.get()?),
         fsync: keys.fsync_file.get()?,
+        alignio: keys.alignio.get()?,
+        cached: keys.cached.get()?,
         delay: keys.op_delay.get()?,
     };
     Some((DiskProgram::Ffsb(config), keys.device))

@@ -1,7 +1,7 @@
 //! How a table asks for a drive: `profile` names one, and further keys change figures of it.
 
 use super::array::{ArrayConfig, RaidLevel};
-use super::disk::{DiskOrder, GENERIC_2008, HITACHI_7K500, MechanicalConfig};
+use super::disk::{Destage, DiskOrder, GENERIC_2008, HITACHI_7K500, MechanicalConfig};
 use super::flash::FlashConfig;
 use super::registry::{DRIVES, DriveConfig, DriveProfile};
 use domio_core::Duration;
@@ -29,6 +29,19 @@ static ORDERS: [WordOf<DiskOrder>; 3] = [
         "aged-sptf",
         DiskOrder::AgedSptf,
         "The shortest move and rotation, less a share of the command's age.",
+    ),
+];
+
+static DESTAGES: [WordOf<Destage>; 2] = [
+    WordOf::new(
+        "reads-first",
+        Destage::ReadsFirst,
+        "While no command waits, and when more than half of the cache is full of writes.",
+    ),
+    WordOf::new(
+        "together",
+        Destage::Together,
+        "At any time: they compete with the commands for the arm.",
     ),
 ];
 
@@ -98,6 +111,7 @@ keys! {
         write_cache: bool = flag(), OF_PROFILE,
             "Whether a write is finished when it is in the cache.";
         extents: u32 = int(1, 1 << 16), OF_PROFILE, "Separate places of writes in the cache.";
+        destage: Destage = word(&DESTAGES), OF_PROFILE, "When writes leave the cache.";
     }
 }
 
@@ -194,7 +208,8 @@ fn read_mechanical(table: &dyn Given, config: &mut MechanicalConfig) -> Option<(
     put(&keys.read_ahead, &mut config.read_ahead)?;
     put(&keys.segment, &mut config.segment)?;
     put(&keys.write_cache, &mut config.write_cache)?;
-    put(&keys.extents, &mut config.extents)
+    put(&keys.extents, &mut config.extents)?;
+    put(&keys.destage, &mut config.destage)
 }
 
 fn read_flash(table: &dyn Given, config: &mut FlashConfig) -> Option<()> {

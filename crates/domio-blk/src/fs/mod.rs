@@ -25,6 +25,7 @@
 //! | [`cache`], [`readahead`] | cached pages, and how many a read takes in |
 //! | [`layout`], [`files`] | what is where on the disk |
 //! | [`room`] | how much fits |
+//! | `lists` | files that several processes choose from |
 //! | `journal`, `dirty`, `flushers`, `limits` | transactions, dirty pages, jobs, limits |
 //! | `transactions`, `commit`, `checkpoint` | handles, `kjournald`, room in the log |
 //! | `write_back`, `throttle`, `pdflush` | passes over dirty pages, who is held up, who writes |
@@ -45,6 +46,7 @@ mod journal;
 pub mod keys;
 pub mod layout;
 mod limits;
+mod lists;
 mod pdflush;
 mod read;
 pub mod readahead;
@@ -61,7 +63,7 @@ mod write_back;
 use crate::elevator::Submitter;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use cache::{Cache, READING, WRITEBACK};
+use cache::{Cache, META, READING, WRITEBACK};
 use config::{FsConfig, PAGE};
 use contract::{FileOp, KJOURNALD, PDFLUSH, QueueCongestion};
 use dirty::Dirty;
@@ -73,6 +75,7 @@ use frames::{CallFrame, CommitFrame, Frame, PdflushFrame};
 use journal::Journal;
 use layout::Layout;
 use limits::{Limits, Throttle};
+use lists::FileLists;
 use task::Task;
 use wait::{Event, Wait};
 
@@ -96,6 +99,16 @@ pub struct FsUse {
     pub free: u64,
 }
 
+/// Caches a block as used just now.
+fn keep(cache: &mut Cache, block: u32, file: u32) {
+    match cache.find(block) {
+        Some(slot) => cache.touch(slot),
+        None => {
+            cache.add(block, file, 0);
+        }
+    }
+}
+
 /// A file system.
 pub struct FileSystem {
     config: FsConfig,
@@ -106,6 +119,7 @@ pub struct FileSystem {
     layout: Layout,
     cache: Cache,
     files: Files,
+    lists: FileLists,
     journal: Journal,
     dirty: Dirty,
     limits: Limits,
@@ -139,6 +153,7 @@ impl FileSystem {
             layout: Layout::new(blocks, journal),
             cache: Cache::new(pages),
             files: Files::new(),
+            lists: FileLists::default(),
             journal: Journal::new(journal),
             dirty: Dirty::default(),
             limits: Limits::new(memory, pages, config.background, config.throttle),
@@ -179,6 +194,48 @@ impl FileSystem {
         }
         self.files[file].size = bytes;
         file
+    }
+
+    /// Bytes that the cache holds.
+    pub fn memory(&self) -> u64 {
+        u64::from(self.config.pages()) * PAGE
+    }
+
+    /// Caches the name and the inode of `file`, and its data if `data` is set, as used just now.
+    pub fn warm(&mut self, file: u32, data: bool) {
+        let it = &self.files[file];
+        let names = [self.files.entry_of(file), self.layout.table(it.inode)];
+        for block in it.metadata().filter(|_| data).chain(names) {
+            keep(&mut self.cache, block, META);
+        }
+        for (first, count) in it.runs().filter(|_| data) {
+            for block in first..first + count {
+                keep(&mut self.cache, block, file);
+            }
+        }
+    }
+
+    /// Files from `first` on, which were made before the run, are a list that processes share.
+    pub fn list(&mut self, first: u32, files: u32) {
+        self.lists.begin(first, files);
+    }
+
+    /// A file of the list with this first file, by a random number: for use together with others,
+    /// or `alone`, out of the list and in use by nobody. 0 where there is none.
+    pub fn choose(&mut self, first: u32, alone: bool, draw: u64) -> u32 {
+        self.lists.choose(first, alone, draw).unwrap_or(0)
+    }
+
+    /// A process uses `file` of the list no more.
+    pub fn leave(&mut self, first: u32, file: u32) {
+        self.lists.release(first, file);
+    }
+
+    /// `file` joins the list, if it exists.
+    pub fn enlist(&mut self, first: u32, file: u32) {
+        if self.files.exists(file) {
+            self.lists.add(first, file);
+        }
     }
 
     /// A process begins a call. Steps follow.

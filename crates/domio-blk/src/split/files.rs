@@ -95,7 +95,13 @@ pub(super) fn file_op(what: What, file: u32) -> Option<FileOp> {
         },
         What::Sync => FileOp::Flush { file },
         What::Size => FileOp::Size { file },
-        What::Accept | What::Asked | What::Close | What::Prepare(_) => return None,
+        What::Accept
+        | What::Asked
+        | What::Close
+        | What::Prepare(_)
+        | What::Choose { .. }
+        | What::Release { .. }
+        | What::Enlist { .. } => return None,
     })
 }
 

@@ -179,11 +179,8 @@ impl Vbd {
         by: Pid,
         kernel: &mut KernelIo<'_, '_>,
     ) -> Answer {
-        if let What::Prepare(prepare) = what {
-            let files = self.files.as_mut();
-            let first = files.map(|files| files.mounted.prepared(&prepare));
-            let number = (self.number as u64) << super::INODE;
-            return Answer::Return(first.map_or(0, |file| number | u64::from(file)));
+        if let Some(answer) = self.listed(what, inode) {
+            return answer;
         }
         let place = self.calls.place(by);
         let Some(place) = place.or_else(|| self.begin(what, inode, by, kernel)) else {
@@ -226,6 +223,32 @@ impl Vbd {
             }
             Doing::Done(value) => Answer::Return(value),
         }
+    }
+
+    /// What a process asks of the files that were there before, and of their lists: the answer
+    /// takes no time.
+    fn listed(&mut self, what: What, inode: u32) -> Option<Answer> {
+        let number = (self.number as u64) << super::INODE;
+        let fs = self.files.as_mut().map(|files| &mut files.mounted);
+        let own = |file: u32| file & ((1 << super::INODE) - 1);
+        let file = match (what, fs) {
+            (What::Prepare(prepare), Some(files)) => files.prepared(&prepare),
+            (What::Choose { alone, draw }, Some(files)) => files.fs.choose(inode, alone, draw),
+            (What::Release { first }, Some(files)) => {
+                files.fs.leave(own(first), inode);
+                return Some(Answer::Return(0));
+            }
+            (What::Enlist { first }, Some(files)) => {
+                files.fs.enlist(own(first), inode);
+                return Some(Answer::Return(0));
+            }
+            (
+                What::Prepare(_) | What::Choose { .. } | What::Release { .. } | What::Enlist { .. },
+                None,
+            ) => return Some(Answer::Return(0)),
+            _ => return None,
+        };
+        Some(Answer::Return(number | u64::from(file)))
     }
 
     /// Begins a call; none for what there is nothing to do for.

@@ -38,14 +38,24 @@ impl Mounted {
             return *first;
         }
         let mut first = None;
+        let all = (0..prepare.files).map(|place| prepare.size(place));
+        let mut behind: u64 = all.sum();
         for place in 0..prepare.files {
             let directory = place % prepare.directories;
-            let file = self.fs.populate(directory, prepare.size(place), place);
+            let colour = if prepare.cached { 0 } else { place };
+            let bytes = prepare.size(place);
+            let file = self.fs.populate(directory, bytes, colour);
+            if prepare.cached {
+                // Older data would be pushed out.
+                self.fs.warm(file, behind <= self.fs.memory());
+            }
+            behind -= bytes;
             let first = *first.get_or_insert(file);
             assert_eq!(file, first + place, "prepared files have numbers in a row");
         }
         let first = first.expect("there is a file to prepare");
         self.prepared.push((*prepare, first));
+        self.fs.list(first, prepare.files);
         first
     }
 

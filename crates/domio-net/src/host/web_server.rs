@@ -167,6 +167,9 @@ impl WebServer {
             | What::Sync
             | What::Create { .. }
             | What::Prepare(_)
+            | What::Choose { .. }
+            | What::Release { .. }
+            | What::Enlist { .. }
             | What::Remove
             | What::Size
             | What::SyncAll => Err(Answer::Return(0)),

@@ -38,6 +38,7 @@ pub static XEON_E5: Hardware = Hardware {
         ("[network.writers]", WRITERS),
         ("[disk.costs]", DISK),
         ("[vbd.costs]", VBD),
+        ("[file_system.costs]", FILE_SYSTEM),
     ],
 };
 
@@ -203,4 +204,13 @@ const VBD: Figures = &[
     ("process", ns(4_000)),
     ("command", ns(2_000)),
     ("end", ns(1_500)),
+];
+
+/// Calls of a file system on a 2.1 GHz Xeon E5. No figure is known: all are engineering estimates,
+/// half of the cycles of the [Opteron](super::OPTERON_242), and a page copied at 10 GB/s.
+const FILE_SYSTEM: Figures = &[
+    ("call", ns(550)),
+    ("page", ns(800)),
+    ("meta", ns(1_650)),
+    ("bio", ns(550)),
 ];

@@ -22,6 +22,7 @@ pub static XEON_E5462: Hardware = Hardware {
         ("[network.writers]", WRITERS),
         ("[disk.costs]", DISK),
         ("[vbd.costs]", VBD),
+        ("[file_system.costs]", FILE_SYSTEM),
     ],
 };
 
@@ -132,6 +133,10 @@ const WRITERS: Figures =
 const DISK: Figures = &table::<{ opteron::DISK.len() }>(opteron::DISK, &[COPY_KIB]);
 
 const VBD: Figures = &table::<{ opteron::VBD.len() }>(opteron::VBD, &[]);
+
+/// In cycles, with the copy of a page at 4 GB/s.
+const FILE_SYSTEM: Figures =
+    &table::<{ opteron::FILE_SYSTEM.len() }>(opteron::FILE_SYSTEM, &[("page", ns(1_600))]);
 
 /// 3 GB/s with both pages cold: a read and a write over the bus of 12.8 GB/s, which four cores
 /// share.

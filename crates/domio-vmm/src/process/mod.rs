@@ -140,11 +140,31 @@ pub enum What {
         /// Number of the directory, from 0.
         directory: u32,
     },
-    /// Files that were in the file system before the process began, on the disk and in no cache.
+    /// Files that were in the file system before the process began, on the disk.
     /// They are made at the first call that asks for them, in no time; the same call by another
     /// process finds them. Returns the number of the first one; the others follow. Returns 0 where
     /// there is no file system.
     Prepare(Prepare),
+    /// Chooses one of the files that processes share. The named file is the first one of a
+    /// [`What::Prepare`], whose files begin as the list. Returns the number of the chosen file; that
+    /// of the file system's own file (0 in its disk) where none was found. Takes no time.
+    Choose {
+        /// Whether the file is to be in use by nobody else, and leaves the list.
+        alone: bool,
+        /// A random number, which the choice is made by.
+        draw: u64,
+    },
+    /// Ends the use of the file, which was chosen from the list that begins with `first`, not
+    /// alone. Returns 0.
+    Release {
+        /// The first file of the list.
+        first: u32,
+    },
+    /// Adds the file to the list that begins with `first`, if the file exists. Returns 0.
+    Enlist {
+        /// The first file of the list.
+        first: u32,
+    },
     /// Removes the file. Returns 0.
     Remove,
     /// Returns the size of the file (bytes); 0 for sockets.
@@ -167,6 +187,10 @@ pub struct Prepare {
     pub high: u64,
     /// Distinguishes files of one shape: processes with the same number find the same files.
     pub series: u32,
+    /// Whether memory holds what making them has left there: their names and inodes, and the data
+    /// that was written last, all of which is on the disk. One process made them then. Otherwise
+    /// nothing of them is in memory.
+    pub cached: bool,
 }
 
 impl Prepare {

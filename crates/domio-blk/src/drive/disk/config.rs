@@ -18,6 +18,15 @@ pub enum DiskOrder {
     AgedSptf,
 }
 
+/// When writes leave the cache.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Destage {
+    /// While no command waits, and when more than half of the cache is full of writes.
+    ReadsFirst,
+    /// At any time: they compete with the commands for the arm.
+    Together,
+}
+
 /// A mechanical disk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MechanicalConfig {
@@ -67,6 +76,8 @@ pub struct MechanicalConfig {
     pub write_cache: bool,
     /// Separate places of writes in the cache.
     pub extents: u32,
+    /// When they leave the cache.
+    pub destage: Destage,
 }
 
 /// Profile A: Hitachi Deskstar 7K500, 500 GB (2005).
@@ -113,6 +124,8 @@ pub const HITACHI_7K500: MechanicalConfig = MechanicalConfig {
     segment: 1024,
     write_cache: true,
     extents: 128,
+    // Assumed: firmware is not published. A host waits for reads alone.
+    destage: Destage::ReadsFirst,
 };
 
 /// Profile B: a disk of 500 GB of about 2008, two platters.

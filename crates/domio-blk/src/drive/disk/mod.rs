@@ -8,7 +8,8 @@
 //!
 //! What the cache has goes to the host beside the work of the arm: overhead, and the bytes over
 //! the link. A write is finished when it is in the cache. Reads go first, until more than half of
-//! the cache is full of writes; then those compete with the reads for the arm.
+//! the cache is full of writes; then those compete with the reads for the arm. With
+//! [`Destage::Together`] they always do.
 //!
 //! | file | holds |
 //! |---|---|
@@ -24,7 +25,7 @@ mod config;
 pub mod geometry;
 mod seek;
 
-pub use config::{DiskOrder, GENERIC_2008, HITACHI_7K500, MechanicalConfig};
+pub use config::{Destage, DiskOrder, GENERIC_2008, HITACHI_7K500, MechanicalConfig};
 pub use seek::SeekTimes;
 
 use super::{Command, Drive, FinishedCommand, SectorRange, ServiceTime, insert_finished};
@@ -304,7 +305,10 @@ impl MechanicalDisk {
     fn choose(&mut self, now: Instant) {
         self.choice_at = None;
         self.halt(now);
-        let destage = self.waiting.is_empty() || self.dirty.high(self.room());
+        let destage = match self.config().destage {
+            Destage::ReadsFirst => self.waiting.is_empty() || self.dirty.high(self.room()),
+            Destage::Together => true,
+        };
         let Some((choice, position)) = self.choice(now, destage) else {
             return;
         };

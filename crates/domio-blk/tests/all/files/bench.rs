@@ -363,8 +363,23 @@ impl Bench {
                             .populate(i % prepare.directories, prepare.size(i), i)
                     };
                     self.prepared = all.map(make).min();
+                    self.fs.list(self.prepared.unwrap_or(0), prepare.files);
                 }
                 *returned = self.prepared.map_or(0, u64::from);
+                return None;
+            }
+            What::Choose { alone, draw } => {
+                *returned = self.fs.choose(file, alone, draw).into();
+                return None;
+            }
+            What::Release { first } => {
+                self.fs.leave(first, file);
+                *returned = 0;
+                return None;
+            }
+            What::Enlist { first } => {
+                self.fs.enlist(first, file);
+                *returned = 0;
                 return None;
             }
             What::Create { directory } => FileOp::Create { directory },

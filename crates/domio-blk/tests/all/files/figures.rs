@@ -161,6 +161,7 @@ fn ffsb_reads_blocks_and_writes_blocks() {
         },
         read_random: true,
         write_random: true,
+        alignio: true,
         ..FfsbConfig::DEFAULT
     };
     for i in 0..config.threads {

@@ -171,3 +171,38 @@ fn who_finds_the_log_full_writes_metadata_home() {
     assert!(by(Submitter(task)) > 500, "{}", by(Submitter(task)));
     assert_eq!(by(KJOURNALD), 0, "there is no data");
 }
+
+/// A file whose making was just now is read without the drive, whose every access takes 6 s here.
+#[test]
+fn what_was_made_last_is_in_memory() {
+    let slow = Plain::Serial(Duration::from_secs(6));
+    // No times of access to be written in between.
+    let config = FsConfig {
+        atime: false,
+        ..FsConfig::guest(2 << 30)
+    };
+    let mut bench = Bench::new(config, "noop", slow);
+    let [cold, names, data] = [0; 3].map(|_| bench.fs.populate(0, 6000, 0));
+    bench.fs.warm(names, false);
+    bench.fs.warm(data, true);
+    let mut took = |file| {
+        let start = bench.now;
+        bench.call(
+            FIRST_PROCESS.0,
+            FileOp::Read {
+                file,
+                offset: 0,
+                bytes: 6000,
+            },
+        );
+        bench.now.since(start).as_nanos() / 1_000_000_000
+    };
+    assert_eq!(took(data), 0, "all of the file is in memory");
+    assert_eq!(
+        took(names),
+        6,
+        "the two pages of the data are read together"
+    );
+    // All three share the blocks of names and inodes.
+    assert_eq!(took(cold), 6);
+}

@@ -1,12 +1,13 @@
 //! A thread of FFSB 6.0, the Flexible File System Benchmark: operations chosen by weight, on files
 //! that were made before (rules after its source, disk-spec 4.2).
 //!
-//! All threads of a run read, write and append to the prepared files; how far a file goes is the
-//! file system's to say. A thread deletes files that the thread itself has created, so that threads
-//! need no list in common. Operations on directories alone (`meta`) are left out.
+//! All threads of a run choose from one list of files (`filelist.c`): a file that was created joins
+//! the list when it has been written, one that is deleted leaves the list before. A deletion chooses
+//! a file that no thread reads or writes; an append counts as over once the file is open. How far
+//! a file goes is the file system's to say. Operations on directories alone (`meta`), `stat`,
+//! `open_close`, `writeall`, and sizes by weight are left out.
 
 use crate::process::{Context, FileId, Op, Prepare, Program, What};
-use alloc::vec::Vec;
 use domio_core::{Duration, Instant};
 use domio_sim::RandomStream;
 
@@ -23,6 +24,8 @@ pub struct FfsbWeights {
     pub append: u64,
     /// Makes a file, and writes all of it.
     pub create: u64,
+    /// As `create`, with an `fsync` at the end.
+    pub create_fsync: u64,
     /// Deletes a file.
     pub delete: u64,
 }
@@ -50,6 +53,10 @@ pub struct FfsbConfig {
     pub write: (u64, u64),
     /// Whether a write operation ends with `fsync` (`fsync_file`).
     pub fsync: bool,
+    /// Whether places of operations are multiples of 4 KiB instead of any byte (`alignio`).
+    pub alignio: bool,
+    /// Whether the newest of the files are in memory, as after their creation.
+    pub cached: bool,
     /// How long a thread sleeps after each operation (`op_delay`).
     pub delay: Duration,
 }
@@ -57,7 +64,7 @@ pub struct FfsbConfig {
 impl FfsbConfig {
     /// Half of the operations read and half write: 16 KiB at one place, in blocks of 4 KiB, of a
     /// thousand files of 10 MB. FFSB has defaults for the order of blocks (one after the other),
-    /// the block, `fsync` and the delay; it has none for weights, sizes and files.
+    /// `alignio`, `fsync` and the delay; it has none for weights, sizes and files.
     pub const DEFAULT: FfsbConfig = FfsbConfig {
         threads: 1,
         files: 1000,
@@ -69,6 +76,7 @@ impl FfsbConfig {
             write: 1,
             append: 0,
             create: 0,
+            create_fsync: 0,
             delete: 0,
         },
         read_random: false,
@@ -76,6 +84,8 @@ impl FfsbConfig {
         write_random: false,
         write: (16 << 10, 4 << 10),
         fsync: false,
+        alignio: false,
+        cached: false,
         delay: Duration::ZERO,
     };
 
@@ -87,8 +97,33 @@ impl FfsbConfig {
             low: self.size.0,
             high: self.size.1,
             series: 0,
+            cached: self.cached,
         }
     }
+}
+
+/// What `alignio` aligns to, whatever the block (`get_random_offset`).
+const ALIGNED: u64 = 4096;
+
+/// An operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Operation {
+    Read,
+    ReadAll,
+    Write,
+    Append,
+    Delete,
+}
+
+/// What ends an operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Close {
+    /// Nothing: the file was released when it was open.
+    Released,
+    /// The file is released.
+    Release,
+    /// The new file joins the list.
+    Enlist,
 }
 
 /// A file that the thread works on.
@@ -112,6 +147,8 @@ struct Run {
     left: u64,
     /// An `fsync` follows.
     syncs: bool,
+    /// What follows in the end.
+    close: Close,
 }
 
 /// Where the thread is.
@@ -120,13 +157,19 @@ enum Doing {
     Begin,
     Preparing,
     Between,
+    /// A file is chosen for an operation.
+    Choosing(Operation),
+    /// The file is asked for its end.
+    Measuring(Operation, u32),
     Running(Run),
     /// A call of the run has been made, to be counted as a transaction.
     Called(Run),
-    /// A file is being made, of so many bytes.
-    Creating(u64),
-    /// The end of a file that is appended to is asked for.
-    Measuring(u32),
+    /// A file is being made, of so many bytes; whether an `fsync` ends the operation.
+    Creating(u64, bool),
+    /// A file is being removed, to be counted as a transaction.
+    Deleting,
+    /// The file is to be released, or to join the list.
+    Closing(u32, Close),
     /// A call that is followed by no other one.
     Last,
 }
@@ -136,10 +179,8 @@ enum Doing {
 pub struct Ffsb {
     config: FfsbConfig,
     disk: FileId,
-    /// Number of the first prepared file.
+    /// Number of the first prepared file, the name of the list.
     first: u32,
-    /// Files that the thread has created.
-    own: Vec<u32>,
     doing: Doing,
     /// When the call under way began.
     since: Instant,
@@ -157,8 +198,8 @@ impl Ffsb {
         assert!(low <= high, "sizes go from small to large");
         assert!(config.read.1 > 0 && config.write.1 > 0 && config.files > 0 && config.dirs > 0);
         assert!(
-            low > config.read.1.max(config.write.1),
-            "a file has more than a block"
+            low >= config.read.1.max(config.write.1),
+            "a file has at least a block"
         );
         assert!(
             Self::total(&config.weights) > 0,
@@ -168,7 +209,6 @@ impl Ffsb {
             config,
             disk,
             first: 0,
-            own: Vec::new(),
             doing: Doing::Begin,
             since: Instant::ZERO,
             random: RandomStream::new(0, 0, "ffsb"),
@@ -177,7 +217,7 @@ impl Ffsb {
 
     fn total(weights: &FfsbWeights) -> u64 {
         let w = weights;
-        w.read + w.readall + w.write + w.append + w.create + w.delete
+        w.read + w.readall + w.write + w.append + w.create + w.create_fsync + w.delete
     }
 
     fn does(&self, file: u32, what: What) -> Op {
@@ -185,12 +225,11 @@ impl Ffsb {
         FileId { device, file }.does(what)
     }
 
-    /// A prepared file.
-    fn any(&mut self) -> Open {
-        let i = self.random.below(u64::from(self.config.files)) as u32;
-        Open {
-            file: self.first + i,
-            size: self.config.prepare().size(i),
+    /// A place before `range`, or 0 where there is none (`get_random_offset`).
+    fn place(&mut self, range: u64) -> u64 {
+        match self.config.alignio {
+            true => self.random.below((range / ALIGNED).max(1)) * ALIGNED,
+            false => self.random.below(range.max(1)),
         }
     }
 
@@ -200,7 +239,7 @@ impl Ffsb {
         let bytes = bytes.min(open.size);
         let at = match random {
             true => 0,
-            false => self.random.below(open.size - bytes + 1) / block * block,
+            false => self.place(open.size - bytes),
         };
         Run {
             open,
@@ -210,11 +249,12 @@ impl Ffsb {
             at,
             left: bytes,
             syncs: writes && self.config.fsync,
+            close: Close::Release,
         }
     }
 
     /// All of `open` from `at` on.
-    fn whole(&self, open: Open, (at, end): (u64, u64), writes: bool) -> Run {
+    fn whole(&self, open: Open, (at, end): (u64, u64), writes: bool, close: Close) -> Run {
         let block = if writes {
             self.config.write.1
         } else {
@@ -228,11 +268,12 @@ impl Ffsb {
             at,
             left: end - at,
             syncs: writes && self.config.fsync,
+            close,
         }
     }
 
-    /// Chooses an operation; `None` when there is no file for it.
-    fn choose(&mut self) -> Option<Op> {
+    /// Chooses an operation.
+    fn choose(&mut self) -> Op {
         let w = self.config.weights;
         let mut draw = self.random.below(Self::total(&w));
         let mut is = |weight: u64| {
@@ -240,51 +281,76 @@ impl Ffsb {
             draw = draw.wrapping_sub(weight);
             hit
         };
-        if is(w.read) {
-            let open = self.any();
-            let run = self.part(open, self.config.read, self.config.read_random, false);
-            self.doing = Doing::Running(run);
+        let operation = if is(w.read) {
+            Operation::Read
         } else if is(w.readall) {
-            let open = self.any();
-            self.doing = Doing::Running(self.whole(open, (0, open.size), false));
+            Operation::ReadAll
         } else if is(w.write) {
-            let open = self.any();
-            let run = self.part(open, self.config.write, self.config.write_random, true);
-            self.doing = Doing::Running(run);
+            Operation::Write
         } else if is(w.append) {
-            let file = self.any().file;
-            self.doing = Doing::Measuring(file);
-            return Some(self.does(file, What::Size));
+            Operation::Append
         } else if is(w.create) {
-            let (low, high) = self.config.size;
-            let bytes = low + self.random.below(high - low + 1);
-            let directory = self.random.below(u64::from(self.config.dirs)) as u32;
-            self.doing = Doing::Creating(bytes);
-            return Some(self.disk.does(What::Create { directory }));
+            return self.create(false);
+        } else if is(w.create_fsync) {
+            return self.create(true);
         } else {
-            let count = self.own.len() as u64;
-            let slot = (count > 0).then(|| self.random.below(count) as usize)?;
-            let file = self.own.swap_remove(slot);
-            self.doing = Doing::Last;
-            return Some(self.does(file, What::Remove));
-        }
-        self.go_on()
+            Operation::Delete
+        };
+        self.doing = Doing::Choosing(operation);
+        let (alone, draw) = (operation == Operation::Delete, self.random.next_u64());
+        self.does(self.first, What::Choose { alone, draw })
     }
 
-    /// The next call of the run under way; `None` when the run is over.
+    fn create(&mut self, syncs: bool) -> Op {
+        let (low, high) = self.config.size;
+        let bytes = low + self.random.below(high - low + 1);
+        let directory = self.random.below(u64::from(self.config.dirs)) as u32;
+        self.doing = Doing::Creating(bytes, syncs || self.config.fsync);
+        self.disk.does(What::Create { directory })
+    }
+
+    /// The operation on its file, whose end is known.
+    fn begin(&mut self, operation: Operation, open: Open) -> Run {
+        let config = self.config;
+        match operation {
+            Operation::Read => self.part(open, config.read, config.read_random, false),
+            Operation::Write => self.part(open, config.write, config.write_random, true),
+            Operation::ReadAll | Operation::Delete => {
+                self.whole(open, (0, open.size), false, Close::Release)
+            }
+            Operation::Append => {
+                let end = open.size + config.write.0;
+                self.whole(open, (open.size, end), true, Close::Released)
+            }
+        }
+    }
+
+    /// The next call of the run under way, or the one that ends the operation; `None` when the
+    /// operation is over.
     fn go_on(&mut self) -> Option<Op> {
+        if let Doing::Closing(file, close) = self.doing {
+            self.doing = Doing::Last;
+            let first = self.first;
+            return match close {
+                Close::Released => None,
+                Close::Release => Some(self.does(file, What::Release { first })),
+                Close::Enlist => Some(self.does(file, What::Enlist { first })),
+            };
+        }
         let Doing::Running(mut run) = self.doing else {
             return None;
         };
         let file = run.open.file;
         if run.left == 0 {
-            self.doing = Doing::Last;
-            return run.syncs.then(|| self.does(file, What::Sync));
+            self.doing = Doing::Closing(file, run.close);
+            return match run.syncs {
+                true => Some(self.does(file, What::Sync)),
+                false => self.go_on(),
+            };
         }
         let bytes = run.block.min(run.left);
         let offset = match run.random {
-            // The last block of a file is never hit.
-            true => self.random.below(run.open.size / run.block - 1) * run.block,
+            true => self.place(run.open.size.saturating_sub(run.block)),
             false => run.at,
         };
         run.at += bytes;
@@ -300,43 +366,70 @@ impl Ffsb {
     }
 
     /// The step after the one that has returned `returned`, as far as there is only one.
-    fn follows(&mut self, returned: u64) -> Option<Op> {
+    fn follows(&mut self, returned: u64, now: Instant) -> Option<Op> {
+        let file = returned as u32;
         match self.doing {
             Doing::Begin => {
                 self.doing = Doing::Preparing;
                 Some(self.disk.does(What::Prepare(self.config.prepare())))
             }
             Doing::Preparing => {
-                self.first = returned as u32;
+                self.first = file;
                 self.doing = Doing::Between;
                 None
+            }
+            // There is no such file.
+            Doing::Choosing(_) if file == self.disk.file => {
+                self.doing = Doing::Between;
+                Some(Op::Compute(Duration::from_micros(1)))
+            }
+            Doing::Choosing(Operation::Delete) => {
+                self.since = now;
+                self.doing = Doing::Deleting;
+                Some(self.does(file, What::Remove))
+            }
+            Doing::Choosing(operation) => {
+                self.doing = Doing::Measuring(operation, file);
+                Some(self.does(file, What::Size))
+            }
+            Doing::Measuring(operation, file) => {
+                let open = Open {
+                    file,
+                    size: returned,
+                };
+                let run = self.begin(operation, open);
+                self.doing = Doing::Running(run);
+                let first = self.first;
+                (run.close == Close::Released).then(|| self.does(file, What::Release { first }))
             }
             Doing::Called(run) => {
                 self.doing = Doing::Running(run);
-                Some(Op::Report {
-                    released: self.since,
-                    work: Duration::ZERO,
-                })
+                Some(self.counts())
+            }
+            Doing::Deleting => {
+                self.doing = Doing::Last;
+                Some(self.counts())
             }
             // The disk is full.
-            Doing::Creating(_) if returned as u32 == self.disk.file => {
+            Doing::Creating(..) if file == self.disk.file => {
                 self.doing = Doing::Between;
                 None
             }
-            Doing::Creating(bytes) => {
-                let file = returned as u32;
-                self.own.push(file);
+            Doing::Creating(bytes, syncs) => {
                 let open = Open { file, size: 0 };
-                self.doing = Doing::Running(self.whole(open, (0, bytes), true));
+                let run = self.whole(open, (0, bytes), true, Close::Enlist);
+                self.doing = Doing::Running(Run { syncs, ..run });
                 None
             }
-            Doing::Measuring(file) => {
-                let (size, bytes) = (returned, self.config.write.0);
-                let open = Open { file, size };
-                self.doing = Doing::Running(self.whole(open, (size, size + bytes), true));
-                None
-            }
-            Doing::Between | Doing::Running(_) | Doing::Last => None,
+            Doing::Between | Doing::Running(_) | Doing::Closing(..) | Doing::Last => None,
+        }
+    }
+
+    /// A transaction is over.
+    fn counts(&self) -> Op {
+        Op::Report {
+            released: self.since,
+            work: Duration::ZERO,
         }
     }
 }
@@ -347,7 +440,7 @@ impl Program for Ffsb {
     }
 
     fn next(&mut self, cx: &Context) -> Op {
-        if let Some(op) = self.follows(cx.returned) {
+        if let Some(op) = self.follows(cx.returned, cx.now) {
             return op;
         }
         self.since = cx.now;
@@ -360,11 +453,7 @@ impl Program for Ffsb {
                 return Op::SleepUntil(cx.now + self.config.delay);
             }
         }
-        // An operation without a file is followed by another one.
-        match (0..16).find_map(|_| self.choose()) {
-            Some(op) => op,
-            None => Op::Compute(Duration::from_micros(1)),
-        }
+        self.choose()
     }
 
     fn seed(&mut self, random: RandomStream) {

@@ -26,9 +26,11 @@ pub struct PostMarkConfig {
     pub bias_read: u64,
     /// Of 10 transactions, so many create; the others delete (`set bias create`).
     pub bias_create: u64,
-    /// Whether the files of the beginning are there before the process starts, on the disk and in
-    /// no cache.
+    /// Whether the files of the beginning are there before the process starts, on the disk.
     pub prepared: bool,
+    /// Whether memory holds of prepared files what their creation has left there: names, inodes and
+    /// the newest data.
+    pub cached: bool,
 }
 
 impl PostMarkConfig {
@@ -43,6 +45,7 @@ impl PostMarkConfig {
         bias_read: 5,
         bias_create: 5,
         prepared: false,
+        cached: false,
     };
 
     /// The files of the beginning, as they are where they are there before.
@@ -53,6 +56,7 @@ impl PostMarkConfig {
             low: self.size.0,
             high: self.size.1,
             series: 0,
+            cached: self.cached,
         }
     }
 }

@@ -42,6 +42,7 @@ impl ZipConfig {
             low: self.size.0,
             high: self.size.1,
             series: 0,
+            cached: false,
         }
     }
 }

@@ -14,6 +14,10 @@ const SIZE: u64 = 50_000_000;
 #[derive(Default)]
 struct Seen {
     calls: [u64; 5],
+    /// Files in use, those that were added to the list, and removals of prepared files.
+    used: u64,
+    added: u64,
+    old: u64,
     reports: u64,
     offsets: Vec<u64>,
     appends: u64,
@@ -24,6 +28,7 @@ fn run(config: FfsbConfig, steps: u32) -> Seen {
     thread.seed(RandomStream::new(5, 0, "test"));
     let mut seen = Seen::default();
     let mut returned = 0;
+    let files = u64::from(config.files);
     for step in 0..steps {
         let now = Instant::ZERO;
         let Op::Call(call) = (match thread.next(&Context { now, returned }) {
@@ -41,13 +46,16 @@ fn run(config: FfsbConfig, steps: u32) -> Seen {
             What::Read { offset, bytes } => {
                 assert!(bytes <= config.read.1);
                 assert!(call.file.file >= 7);
+                assert_eq!(seen.used, 1, "the file is in use");
                 seen.offsets.push(offset);
                 seen.calls[0] += 1;
                 bytes
             }
             What::Write { offset, bytes } => {
                 assert!(bytes <= config.write.1);
-                seen.appends += u64::from(offset >= SIZE);
+                let old = call.file.file < 10_000 && config.size.0 == config.size.1;
+                let end = if old { config.size.0 } else { SIZE };
+                seen.appends += u64::from(offset >= end);
                 seen.calls[1] += 1;
                 bytes
             }
@@ -59,9 +67,31 @@ fn run(config: FfsbConfig, steps: u32) -> Seen {
                 seen.calls[3] += 1;
                 10_000 + seen.calls[3]
             }
+            What::Choose { alone, draw } => {
+                assert_eq!(call.file.file, 7, "the first file names the list");
+                seen.used += u64::from(!alone);
+                let all = files + seen.added;
+                match draw % all {
+                    old if old < files => 7 + old,
+                    new => 10_001 + new - files,
+                }
+            }
+            What::Release { first } => {
+                assert_eq!(first, 7);
+                seen.used -= 1;
+                0
+            }
+            What::Enlist { first } => {
+                assert_eq!((first, call.file.file > 10_000), (7, true));
+                seen.added += 1;
+                0
+            }
+            What::Size if call.file.file < 10_000 && config.size.0 == config.size.1 => {
+                config.size.0
+            }
             What::Size => SIZE,
             What::Remove => {
-                assert!(call.file.file > 10_000, "prepared files stay");
+                seen.old += u64::from(call.file.file < 10_000);
                 seen.calls[4] += 1;
                 0
             }
@@ -78,6 +108,7 @@ fn a_disk_without_room_gives_no_file() {
     (weights.read, weights.write, weights.create) = (0, 0, 1);
     for delete in [0, 1] {
         config.weights.delete = delete;
+        let mut none = 0;
         let mut thread = Ffsb::new(DISK, config);
         thread.seed(RandomStream::new(5, 0, "test"));
         let now = Instant::ZERO;
@@ -88,14 +119,19 @@ fn a_disk_without_room_gives_no_file() {
             match op {
                 Op::Call(call) if matches!(call.what, What::Prepare(_)) => prepared += 1,
                 Op::Call(call) if matches!(call.what, What::Create { .. }) => made += 1,
+                Op::Call(call) if matches!(call.what, What::Choose { alone: true, .. }) => {
+                    none += 1;
+                }
+                Op::Compute(_) => none += 1,
                 op => panic!("{op:?}"),
             }
         }
         assert_eq!(
-            (prepared, made),
+            (prepared, made + none),
             (1, 99),
             "it tries again after the files are there"
         );
+        assert!(made > 0 && (none > 0) == (delete > 0));
     }
 }
 
@@ -118,6 +154,7 @@ fn each_call_on_a_block_is_a_transaction() {
 fn the_last_block_of_a_file_is_never_hit_at_random() {
     let config = FfsbConfig {
         read_random: true,
+        alignio: true,
         size: (16 << 10, 16 << 10),
         weights: FfsbWeights {
             write: 0,
@@ -132,25 +169,58 @@ fn the_last_block_of_a_file_is_never_hit_at_random() {
     assert_eq!(places, [0, 4096, 8192]);
 }
 
+/// One list: deletions take prepared files and created ones, and each is a transaction.
 #[test]
-fn threads_delete_what_they_have_made() {
+fn threads_delete_files_of_the_list() {
     let config = FfsbConfig {
         weights: FfsbWeights {
             read: 0,
             readall: 1,
             write: 1,
             append: 1,
-            create: 1,
+            create: 4,
+            create_fsync: 4,
             delete: 1,
         },
         size: (8 << 10 | 1, 16 << 10),
-        fsync: true,
+        files: 20,
         ..FfsbConfig::DEFAULT
     };
-    let [reads, writes, syncs, creates, removes] = run(config, 50_000).calls;
-    assert!(reads > 0 && writes > 0 && creates >= removes && removes > 0);
-    // Writes, appends and creations end with one.
-    assert!(syncs > creates);
+    let config = FfsbConfig {
+        // Whole files of 50 MB take all steps.
+        weights: FfsbWeights {
+            readall: 0,
+            ..config.weights
+        },
+        ..config
+    };
+    let seen = run(config, 50_000);
+    let [_, writes, syncs, creates, removes] = seen.calls;
+    assert!(
+        0 < seen.old && seen.old < removes,
+        "{} of {removes}",
+        seen.old
+    );
+    assert!(seen.reports.abs_diff(writes + removes) <= 1);
+    // Half of the creations end with one.
+    assert!(
+        (2 * syncs).abs_diff(creates) * 5 < creates,
+        "{syncs} {creates}"
+    );
+    assert!(seen.added.abs_diff(creates) <= 1 && creates > 4 * removes);
+}
+
+#[test]
+fn places_are_any_byte_without_alignio() {
+    for alignio in [false, true] {
+        let config = FfsbConfig {
+            alignio,
+            ..FfsbConfig::DEFAULT
+        };
+        let seen = run(config, 5_000);
+        let aligned = seen.offsets.iter().all(|at| at % 4096 == 0);
+        assert_eq!(aligned, alignio);
+    }
 }
 
 #[test]

@@ -149,6 +149,7 @@ impl FioConfig {
             low: bytes,
             high: bytes,
             series,
+            cached: false,
         }
     }
 
