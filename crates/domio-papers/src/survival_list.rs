@@ -111,7 +111,7 @@ mod tests {
     fn prefixes_choose_claims() {
         for folder in folders::shipped() {
             let all = of_paper(&folder, &[]).unwrap();
-            let own = of_paper(&folder, &[all.paper.clone()]).unwrap();
+            let own = of_paper(&folder, std::slice::from_ref(&all.paper)).unwrap();
             assert_eq!(all, own);
             let none = of_paper(&folder, &["another".to_owned()]).unwrap();
             assert_eq!(none.claims, []);

@@ -84,10 +84,10 @@ pub fn page(papers: &[PaperSurvival]) -> String {
         let _ = write!(text, "\n## {}\n\n", paper.title);
         if paper.claims.is_empty() {
             let count = paper.of;
-            let _ = write!(
+            let _ = writeln!(
                 text,
                 "No data yet: `cargo xtask survival {}` decides the {count} claims on 64 \
-                 machines.\n",
+                 machines.",
                 paper.name
             );
             continue;

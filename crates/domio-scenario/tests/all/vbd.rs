@@ -412,8 +412,9 @@ fn a_disk_has_one_driver_domain() {
     );
 }
 
-/// Requests of the guests of the shipped scenario in its first 30 seconds: reads of each reader, and
-/// writes of the writer. In ten seconds the readers may have turns of the disk in unequal number.
+/// Requests of the guests of the shipped scenario in its first 30 seconds: reads of each reader,
+/// and writes of the writer. In ten seconds the readers may have turns of the disk in unequal
+/// number.
 fn shipped(overrides: &[(&str, &str)]) -> [u64; 3] {
     let text = example("two-elevators").expect("it is shipped");
     let parsed = Scenario::parse("two-elevators", text.as_bytes(), domio_sched::policies());

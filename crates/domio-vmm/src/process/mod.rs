@@ -146,8 +146,8 @@ pub enum What {
     /// there is no file system.
     Prepare(Prepare),
     /// Chooses one of the files that processes share. The named file is the first one of a
-    /// [`What::Prepare`], whose files begin as the list. Returns the number of the chosen file; that
-    /// of the file system's own file (0 in its disk) where none was found. Takes no time.
+    /// [`What::Prepare`], whose files begin as the list. Returns the number of the chosen file;
+    /// that of the file system's own file (0 in its disk) where none was found. Takes no time.
     Choose {
         /// Whether the file is to be in use by nobody else, and leaves the list.
         alone: bool,

@@ -1,11 +1,11 @@
 //! A thread of FFSB 6.0, the Flexible File System Benchmark: operations chosen by weight, on files
 //! that were made before (rules after its source, disk-spec 4.2).
 //!
-//! All threads of a run choose from one list of files (`filelist.c`): a file that was created joins
-//! the list when it has been written, one that is deleted leaves the list before. A deletion chooses
-//! a file that no thread reads or writes; an append counts as over once the file is open. How far
-//! a file goes is the file system's to say. Operations on directories alone (`meta`), `stat`,
-//! `open_close`, `writeall`, and sizes by weight are left out.
+//! All threads of a run choose from one list of files (`filelist.c`): a file that was created
+//! joins the list when it has been written, one that is deleted leaves the list before. A
+//! deletion chooses a file that no thread reads or writes; an append counts as over once the file
+//! is open. How far a file goes is the file system's to say. Operations on directories alone
+//! (`meta`), `stat`, `open_close`, `writeall`, and sizes by weight are left out.
 
 use crate::process::{Context, FileId, Op, Prepare, Program, What};
 use domio_core::{Duration, Instant};
