@@ -204,6 +204,8 @@ fn lines_lists_and_stacks_have_their_samples() {
 #[test]
 fn shipped_figures_draw_what_experiments_measure() {
     let registry = domio_papers::experiments::shortened(50);
+    // Where what is measured is too rare for so short a time.
+    let longer = domio_papers::experiments::shortened(10);
     let cx = domio_papers::LabContext { seed: 1 };
     let claims = Claims::shipped();
     let mut all = All::new();
@@ -223,10 +225,18 @@ fn shipped_figures_draw_what_experiments_measure() {
         }
         let mut left = figure.values();
         for member in figure.experiments.iter().rev() {
-            let run = || registry.find(&member.key).unwrap().run(&cx, 0).unwrap();
-            let sample = &all.entry(member.key.clone()).or_insert_with(|| vec![run()])[0];
+            let run =
+                |r: &domio_papers::Registry| r.find(&member.key).unwrap().run(&cx, 0).unwrap();
+            let lacks = |sample: &Sample, value: &str| {
+                sample.get(value).is_none() && sample.list(value).is_empty()
+            };
+            let samples = all.entry(member.key.clone());
+            let samples = samples.or_insert_with(|| vec![run(&registry)]);
+            if left.iter().all(|value| lacks(&samples[0], value)) {
+                samples[0] = run(&longer);
+            }
             let before = left.len();
-            left.retain(|value| sample.get(value).is_none() && sample.list(value).is_empty());
+            left.retain(|value| lacks(&samples[0], value));
             assert!(left.len() < before, "{}: {}", figure.id, member.key);
             if left.is_empty() {
                 break;
