@@ -164,7 +164,7 @@ fn outputs_about_claims() {
             .as_array()
             .unwrap()
             .len(),
-        43
+        44
     );
     fits(
         &folder,
