@@ -50,6 +50,15 @@ rows! {
     }
 }
 
+/// Columns 1 to 3 of a row of samples: name, settings, fingerprint.
+fn subject(row: &rusqlite::Row<'_>) -> rusqlite::Result<Subject> {
+    Ok(Subject {
+        name: row.get(1)?,
+        settings: row.get(2)?,
+        fingerprint: row.get(3)?,
+    })
+}
+
 impl Store {
     /// What is held of names that begin with `prefix`, a row for each program and family of names:
     /// the program that was used last first, then by name.
@@ -104,11 +113,7 @@ impl Store {
         let held = |row: &rusqlite::Row<'_>| {
             Ok(Held {
                 program: row.get(0)?,
-                subject: Subject {
-                    name: row.get(1)?,
-                    settings: row.get(2)?,
-                    fingerprint: row.get(3)?,
-                },
+                subject: subject(row)?,
                 seed: row.get::<_, i64>(4)?.cast_unsigned(),
                 replications: row.get::<_, i64>(5)?.cast_unsigned(),
                 bytes: row.get::<_, i64>(6)?.cast_unsigned(),
@@ -206,11 +211,7 @@ impl Store {
         let row = |row: &rusqlite::Row<'_>| {
             Ok(SampleRow {
                 program: row.get(0)?,
-                subject: Subject {
-                    name: row.get(1)?,
-                    settings: row.get(2)?,
-                    fingerprint: row.get(3)?,
-                },
+                subject: subject(row)?,
                 seed: row.get::<_, i64>(4)?.cast_unsigned(),
                 replication: row.get(5)?,
                 figures: row.get(6)?,

@@ -18,6 +18,7 @@ use super::neighbors::REMOTE;
 use super::record::{self, Ends};
 use super::site::Site;
 use super::socket::{Serves, Socket, Step};
+use super::stack::arm;
 use crate::packet::{FlowId, Packet};
 use crate::peer::{Peer, PeerActions, PeerTimer, PeerTimerKind, Service};
 use crate::queue::{Accounted, DropPlace, Ledger, Queue};
@@ -264,10 +265,7 @@ impl PeerActions for LocalOut<'_, '_, '_> {
 
     fn arm(&mut self, timer: PeerTimer, at: Instant) {
         self.timers_changed = true;
-        match self.timers.iter_mut().find(|(t, _)| *t == timer) {
-            Some((_, due)) => *due = at,
-            None => self.timers.push((timer, at)),
-        }
+        arm(self.timers, timer, at);
     }
 
     fn disarm(&mut self, timer: PeerTimer) {

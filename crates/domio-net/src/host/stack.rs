@@ -205,6 +205,14 @@ impl GuestOut<'_, '_, '_> {
     }
 }
 
+/// Adds `timer` to `timers`, due at `at`, or moves the timer that is there.
+pub(super) fn arm(timers: &mut Vec<(PeerTimer, Instant)>, timer: PeerTimer, at: Instant) {
+    match timers.iter_mut().find(|(t, _)| *t == timer) {
+        Some((_, due)) => *due = at,
+        None => timers.push((timer, at)),
+    }
+}
+
 impl PeerActions for GuestOut<'_, '_, '_> {
     fn send(&mut self, packet: Packet) {
         // Dropped when the queue is full: the queue counts it.
@@ -215,10 +223,7 @@ impl PeerActions for GuestOut<'_, '_, '_> {
 
     fn arm(&mut self, timer: PeerTimer, at: Instant) {
         self.timers_changed = true;
-        match self.timers.iter_mut().find(|(t, _)| *t == timer) {
-            Some((_, due)) => *due = at,
-            None => self.timers.push((timer, at)),
-        }
+        arm(self.timers, timer, at);
     }
 
     fn disarm(&mut self, timer: PeerTimer) {
