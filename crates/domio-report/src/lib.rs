@@ -10,6 +10,7 @@
 #[macro_use]
 mod declare;
 
+pub mod block_opening;
 pub mod csv;
 pub mod data;
 pub mod driver_work;

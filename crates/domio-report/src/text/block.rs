@@ -1,5 +1,7 @@
 //! Traces of block devices as tables.
 
+use super::explained::INDENT;
+use crate::block_opening::{self, told_name};
 use crate::text::View;
 use crate::text::folded::folded;
 use crate::text::table::{render, render_all};
@@ -158,7 +160,7 @@ fn asked(actors: &[Speaker]) -> Table {
     };
     let (shown, rest) = actors.split_at(actors.len().min(ROWS));
     for one in shown {
-        row(told_name(&one.name), std::slice::from_ref(one));
+        row(told_name(&one.name).to_owned(), std::slice::from_ref(one));
     }
     if !rest.is_empty() {
         row(format!("{} others", rest.len()), rest);
@@ -168,7 +170,14 @@ fn asked(actors: &[Speaker]) -> Table {
 
 /// What requests waited for, and behind whom.
 pub fn waits(waits: &BlockWaits, view: &View) -> String {
-    let mut parts = Vec::new();
+    let worst = block_opening::worst(waits).into_iter();
+    let worst: String = worst
+        .map(|said| folded(&said, view.width.into(), INDENT))
+        .collect();
+    let mut parts: Vec<String> = [worst]
+        .into_iter()
+        .filter(|said| !said.is_empty())
+        .collect();
     if !waits.waiters.is_empty() {
         let more = match waits.waiters.len().saturating_sub(ROWS) {
             0 => String::new(),
@@ -304,7 +313,7 @@ fn by_whom(beside: &[Beside]) -> Table {
     let by_name = of_waiters.iter().map(|(name, ns)| (Some(*name), *ns));
     let names = largest(by_name);
     let (shown, rest) = others.split_at(others.len().min(BESIDE));
-    let title = |name: &Option<&str>| name.map_or("nobody".to_owned(), told_name);
+    let title = |by: &Option<&str>| by.map_or("nobody", told_name).to_owned();
     let mut columns = vec![tables::name("who"), tables::number("time", "ns")];
     columns.extend(shown.iter().map(|name| bare(title(name))));
     columns.extend((!rest.is_empty()).then(|| bare("others")));
@@ -312,7 +321,7 @@ fn by_whom(beside: &[Beside]) -> Table {
     for name in names.into_iter().flatten().take(ROWS) {
         let total = of_waiters[name];
         let of = |by: &Option<&str>| times.get(&(name, *by)).copied().unwrap_or(0.0);
-        let mut cells = vec![told_name(name).into(), total.into()];
+        let mut cells = vec![told_name(name).to_owned().into(), total.into()];
         cells.extend(shown.iter().map(|by| percent(of(by), total)));
         if !rest.is_empty() {
             cells.push(percent(rest.iter().map(of).sum(), total));
@@ -338,7 +347,7 @@ fn longest(waits: &BlockWaits) -> Table {
     for wait in &waits.longest {
         let device = wait.elevator_ns.map(|elevator| wait.response_ns - elevator);
         table.row([
-            told_name(&wait.who).into(),
+            told_name(&wait.who).to_owned().into(),
             wait.way.clone().into(),
             wait.queued_ns.into(),
             wait.response_ns.into(),
@@ -412,12 +421,4 @@ fn compared(figures: &[ComparedFigure]) -> [Table; 2] {
         }
         table
     })
-}
-
-/// A name; of those that have none, that there is none.
-fn told_name(name: &str) -> String {
-    match name.is_empty() {
-        true => "(no name)".to_owned(),
-        false => name.to_owned(),
-    }
 }

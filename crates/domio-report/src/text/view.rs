@@ -168,12 +168,24 @@ impl std::str::FromStr for Sort {
 }
 
 fn unknown(option: &str, asked: &str, titles: &BTreeSet<String>) -> String {
-    let titles: Vec<&str> = titles.iter().map(String::as_str).collect();
+    let mut titles: Vec<&str> = titles.iter().map(String::as_str).collect();
+    // Columns of single domains come after a comma, and are many.
+    let more = match titles.len() > TITLES {
+        true => {
+            titles.retain(|title| !title.contains(','));
+            titles.truncate(TITLES);
+            "; ..."
+        }
+        false => "",
+    };
     format!(
-        "{option} {asked}: no table has such a column; name one of: {}",
+        "{option} {asked}: no table has such a column; name one of: {}{more}",
         titles.join("; ")
     )
 }
+
+/// Titles that are listed where a column is unknown, at most.
+const TITLES: usize = 80;
 
 /// A title in one line, without its unit and in small letters.
 pub(super) fn plain_title(title: &str) -> String {

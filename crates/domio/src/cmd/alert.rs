@@ -7,6 +7,7 @@ use crate::out::{self, Status};
 use crate::progress::progress;
 use crate::shared::choice::Choice;
 use crate::shared::host::refuse_doubled;
+use crate::shared::known;
 use anyhow::{Context, anyhow, bail};
 use domio_advise::alert::allocation::AlertMode;
 use domio_advise::alert::{
@@ -27,6 +28,9 @@ pub fn run(args: &Alert, global: &Global) -> anyhow::Result<Status> {
         bail!("--trace is of the worst allocation of one policy; name one --policy with it");
     }
     let plan = plan(args)?;
+    if !args.json {
+        out::knows(&known::of_alert(&plan))?;
+    }
     let targets = Targets::of(args)?;
     let keeper = keeping::keeper(&args.keeping, &global.parts)?;
     let replicator = Keeping {

@@ -6,13 +6,15 @@ use crate::keeping;
 use crate::out::{self, Status};
 use crate::progress::progress;
 use crate::shared::choice::Choice;
-use crate::shared::host;
+use crate::shared::{host, known};
 use crate::traces;
 use anyhow::anyhow;
 use domio_advise::dom0_share::{self, Dom0Fault, Dom0Plan, Dom0Subject, answers, picture, text};
 use domio_front::{hosts, scenarios};
 use domio_lab::Keeping;
 use domio_report::svg::document::document;
+use domio_run::measure::Measures;
+use domio_run::simulate;
 use domio_scenario::{Parts, ReplaySource, Scenario};
 
 /// Policies that are tried when nobody names one, after the scenario's own.
@@ -22,6 +24,12 @@ const POLICIES: [&str; 4] = ["credit", "credit2", "sedf", "bvt"];
 pub fn run(args: &Dom0Share, global: &Global) -> anyhow::Result<Status> {
     let scenario = host::load(&args.scenario, &args.how, None, &global.parts)?;
     let subjects = subjects(args, &scenario, &global.parts)?;
+    if !args.json {
+        let domains = simulate::domains(&hosts::build(&scenario)?);
+        let domains: Vec<String> = domains.into_iter().map(|(_, name)| name).collect();
+        let measures = Measures::from(scenario.parts());
+        out::knows(&known::of_dom0_share(&measures, &domains))?;
+    }
     let mut files = host::files(&scenario).forced(args.force);
     files.prints()?;
     let target = args.plot.as_ref();

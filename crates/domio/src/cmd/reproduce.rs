@@ -9,6 +9,7 @@ use crate::out::{self, Status};
 use crate::progress::progress;
 use crate::report::{self, ReportKey};
 use crate::shared::against::{self, Against};
+use crate::shared::known;
 use crate::shared::machines;
 use crate::shared::pictures;
 use anyhow::anyhow;
@@ -34,6 +35,9 @@ use std::num::NonZero;
 /// Decides the claims, prints what is on record and the ledger, and writes the report.
 pub fn run(args: &Reproduce, global: &Global) -> anyhow::Result<Status> {
     let subject = Decided::of(args, &global.parts)?;
+    if !args.json && args.machines.is_none() && args.against.is_none() {
+        out::knows(&known::of_reproduce())?;
+    }
     let (chosen, registry) = (&subject.chosen, &subject.registry);
     let read = args.claims.iter().map(|path| ("the claims", path.clone()));
     let files = Files::reading(read.chain(chosen.files()));

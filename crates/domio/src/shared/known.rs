@@ -1,6 +1,9 @@
 //! Columns that the tables of a command may have, with titles and names for programs, before there
 //! are any tables: `--columns` and `--sort` are checked before a host is simulated.
 
+use domio_advise::alert::{AlertPlan, AlertPoint};
+use domio_advise::dom0_share::Dom0Point;
+use domio_answer::RowType;
 use domio_report::text;
 use domio_run::measure::Measures;
 
@@ -60,6 +63,58 @@ pub fn of_mon() -> Vec<(String, String)> {
     let others = ["domain", "for", "packets sent"];
     let all = OF_MON.into_iter().chain(OF_HOST).chain(others);
     all.map(same).collect()
+}
+
+/// Those of `domio reproduce` with this selection: of the record and of the ledger.
+pub fn of_reproduce() -> Vec<(String, String)> {
+    let record = ["paper", "title", "claims", "hold", "fail", "undecided"];
+    let ledger = [
+        "claim",
+        "statement",
+        "claimed",
+        "measured",
+        "verdict",
+        "checks",
+    ];
+    record.into_iter().chain(ledger).map(same).collect()
+}
+
+/// Those of `domio alert` with this plan.
+pub fn of_alert(plan: &AlertPlan) -> Vec<(String, String)> {
+    let windows = plan.windows.iter().flat_map(|seconds| {
+        ["mean", "worst"].map(|what| {
+            let title = format!("{seconds} s, {what}");
+            (title, format!("{what}_of_{seconds}_s"))
+        })
+    });
+    let dom0 = ("dom0's error".to_owned(), "dom0_error_percent".to_owned());
+    declared::<AlertPoint>()
+        .chain(windows)
+        .chain([dom0])
+        .collect()
+}
+
+/// Those of `domio dom0-share` with these measures and domains.
+pub fn of_dom0_share(measures: &Measures, domains: &[String]) -> Vec<(String, String)> {
+    let setting = ["policy", "setting"].into_iter().map(same);
+    let services = domains.iter().flat_map(|domain| {
+        let served = measures.figures().map(move |figure| {
+            let title = format!("{domain}, {}", figure.title);
+            (title.clone(), title)
+        });
+        let others = domains
+            .iter()
+            .map(move |other| same(&format!("{domain}, {other}")));
+        served.chain(others).chain([same(domain)])
+    });
+    let points = declared::<Dom0Point>();
+    points.chain(setting).chain(services).collect()
+}
+
+/// Those that a row declares.
+fn declared<R: RowType>() -> impl Iterator<Item = (String, String)> {
+    let columns = R::spec().iter();
+    columns.map(|column| (column.title.to_string(), column.key.to_string()))
 }
 
 fn same(title: &str) -> (String, String) {

@@ -89,6 +89,48 @@ const WITHOUT_EFFECT: &[(&[&str], &[&str])] = &[
     ),
     (
         &[
+            "dom0-share",
+            "web-servers",
+            "--set",
+            "run.duration_s=500000",
+            "--columns",
+            "score,nonsense",
+        ],
+        &[
+            "--columns nonsense",
+            "no table has such a column",
+            "setting",
+        ],
+    ),
+    (
+        &[
+            "alert",
+            "--policy",
+            "credit",
+            "--duration",
+            "3600",
+            "--sort",
+            "nonsense",
+        ],
+        &["--sort nonsense", "no table has such a column", "worst"],
+    ),
+    (
+        &[
+            "reproduce",
+            "zeng",
+            "--effort",
+            "full",
+            "--columns",
+            "nonsense",
+        ],
+        &[
+            "--columns nonsense",
+            "no table has such a column",
+            "verdict",
+        ],
+    ),
+    (
+        &[
             "sweep",
             "burn7",
             "--set",

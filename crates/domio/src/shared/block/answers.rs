@@ -3,6 +3,7 @@
 use domio_answer::{Answered, Inner, Sentence, rows};
 use domio_meter::block::{BlockComparison, BlockSummary, BlockWaits};
 use domio_replay::block::LeftOut;
+use domio_report::block_opening;
 
 rows! {
     /// What `domio trace summary` says.
@@ -75,12 +76,13 @@ pub fn explained(waits: &BlockWaits) -> Answered {
     untold(Answered::of("block-explain", 2, doc, waits), waits)
 }
 
-/// The answer with what the trace does not say.
+/// The answer with the worst waits, and what the trace does not say.
 fn untold(answer: Answered, waits: &BlockWaits) -> Answered {
+    let worst = block_opening::worst(waits).into_iter().map(Sentence::new);
     let untold = waits.untold().into_iter();
     let untold = untold.map(|what| Sentence::new(format!("The trace does not record {what}.")));
     Answered {
-        findings: untold.collect(),
+        findings: worst.chain(untold).collect(),
         ..answer
     }
 }
