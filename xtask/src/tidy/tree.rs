@@ -6,13 +6,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Folders that hold nothing of ours, by path from the root.
-const SKIPPED: [&str; 7] = [
+const SKIPPED: [&str; 8] = [
     ".git",
     "target",
     "out",
     "fuzz/target",
     "fuzz/corpus",
     "fuzz/artifacts",
+    "python/target",
     "web/target",
 ];
 
