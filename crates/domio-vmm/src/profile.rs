@@ -56,6 +56,9 @@ pub struct Profile {
     /// The same, on top of both, when that pcpu is in another socket, or has another last cache
     /// ([`cache_cores`](Self::cache_cores)): the two share no cache.
     pub socket_refill: Duration,
+    /// In which progress after a move a vcpu touches its working set, and so pays the last two, in
+    /// proportion. Zero: it pays all before its first instruction.
+    pub refill_span: Duration,
     /// How many successive cores of a socket share its last cache; 0: all of them do.
     pub cache_cores: u16,
     /// From sending an IPI to its arrival.
@@ -232,6 +235,7 @@ impl Profile {
         cache_refill: Duration::ZERO,
         migration_refill: Duration::ZERO,
         socket_refill: Duration::ZERO,
+        refill_span: Duration::ZERO,
         cache_cores: 0,
         ipi: Duration::ZERO,
         tlb_wait: Duration::ZERO,
@@ -282,6 +286,7 @@ impl Profile {
         cache_refill: Duration::ZERO,
         migration_refill: Duration::ZERO,
         socket_refill: Duration::ZERO,
+        refill_span: Duration::ZERO,
         cache_cores: 0,
         ipi: Duration::from_nanos(1_000),
         // One pcpu: there was nothing to measure.
@@ -375,6 +380,8 @@ impl Profile {
         // written last comes from the other processor's cache instead of memory. No measurement is
         // known: as much again as another vcpu spoils.
         socket_refill: Duration::from_nanos(6_000),
+        // As on xeon-e5462: as fast as it is fetched.
+        refill_span: Duration::from_nanos(6_000),
         cache_cores: 0,
         // "+1-2 us IPI".
         ipi: Duration::from_nanos(1_000),
@@ -423,6 +430,7 @@ impl Profile {
             source,
             sibling_percent,
             cache_cores,
+            refill_span,
             ..
         } = *self;
         *self
@@ -431,6 +439,7 @@ impl Profile {
                 source,
                 sibling_percent,
                 cache_cores,
+                refill_span,
                 ..Profile::IDEAL
             }
     }

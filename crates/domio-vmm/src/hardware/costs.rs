@@ -23,6 +23,8 @@ domio_core::times!(HOST_COSTS, host_costs, all_of_host, Profile, "[host.costs]",
     migration_refill: migration_refill, "Added to `cache_refill` when the vcpu comes from another \
     pcpu.";
     socket_refill: socket_refill, "Added to both when the other pcpu is in another socket.";
+    refill_span: refill_span, "In which progress after a move a vcpu pays `migration_refill` and \
+    `socket_refill`, in proportion; 0: all before its first instruction.";
     ipi: ipi, "From sending an IPI to its arrival.";
     tlb_wait: tlb_wait, "Waiting until other pcpus have flushed their TLBs.";
     tlb_flush: tlb_flush, "Time that a pcpu loses when it flushes its TLB for another one.";
