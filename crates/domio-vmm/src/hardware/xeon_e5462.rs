@@ -52,8 +52,8 @@ const PROFILE: Profile = Profile {
     migration_refill: us(2),
     // 256 KiB of a guest's working set come over the bus, at 5 of its 12.8 GB/s.
     socket_refill: us(50),
-    // No source says how fast a guest touches what it has lost: as fast as memory brings it, so that
-    // half of the time is waiting. The second cache gives 16 GB/s at most: 16 us.
+    // No source says how fast a guest touches what it has lost: as fast as memory brings it, so
+    // that half of the time is waiting. The second cache gives 16 GB/s at most: 16 us.
     refill_span: us(52),
     // "2 × 6 MB" for four cores.
     cache_cores: 2,

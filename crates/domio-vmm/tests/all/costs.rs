@@ -142,7 +142,8 @@ fn a_cache_is_refilled_after_another_vcpu_and_after_a_move() {
     assert_eq!(turnarounds(&told.records, vcpu(1)), [apart]);
 }
 
-/// What a move has a vcpu fetch is paid as the vcpu executes: in full after the span, in part before.
+/// What a move has a vcpu fetch is paid as the vcpu executes: all of it after the span, a part
+/// before.
 #[test]
 fn a_vcpu_that_moved_pays_for_what_it_executes() {
     let profile = Profile {
