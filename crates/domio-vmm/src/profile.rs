@@ -44,6 +44,9 @@ pub struct Profile {
     /// The same to the idle vcpu, and from there back to the vcpu that ran before. Xen leaves the
     /// context of the last vcpu loaded while a pcpu idles.
     pub idle_switch: Duration,
+    /// Added to either of these when a pcpu leaves idling: the processor wakes from the state in
+    /// which it has slept, and the hypervisor reads the clock for how long.
+    pub idle_exit: Duration,
     /// From the decision to the return into the guest, when the same vcpu continues.
     pub keep: Duration,
     /// From "running" to the first guest instruction.
@@ -230,6 +233,7 @@ impl Profile {
         ipi_to_pass: Duration::ZERO,
         switch: Duration::ZERO,
         idle_switch: Duration::ZERO,
+        idle_exit: Duration::ZERO,
         keep: Duration::ZERO,
         resume: Duration::ZERO,
         cache_refill: Duration::ZERO,
@@ -279,6 +283,8 @@ impl Profile {
         switch: Duration::from_nanos(4_932),
         // Not distinguished there: records say when a vcpu runs, not when its context is loaded.
         idle_switch: Duration::from_nanos(4_932),
+        // Part of what was measured.
+        idle_exit: Duration::ZERO,
         // SCHEDULE to CONTINUE_RUNNING, 3,422 ns, less the same.
         keep: Duration::from_nanos(3_366),
         // Part of the demands that the other figures were measured with: RUNSTATE_CHANGE to BLOCK.
@@ -370,6 +376,8 @@ impl Profile {
         switch: Duration::from_nanos(2_000),
         // No context and no page tables are switched (`context_switch`): a pass alone.
         idle_switch: Duration::from_nanos(300),
+        // Xen of that time halts.
+        idle_exit: Duration::ZERO,
         // A return to the guest, as from a hypercall ("0.2-0.5 us").
         keep: Duration::from_nanos(300),
         resume: Duration::from_nanos(500),

@@ -213,8 +213,8 @@ fn netback_on_two_vcpus_serves_more() {
     }
 }
 
-/// Up to Xen 4.1 one vcpu of a domain at a time is in a call about grants: netback on two vcpus gets
-/// less done. One vcpu has nobody to wait for.
+/// Up to Xen 4.1 one vcpu of a domain at a time is in a call about grants: netback on two vcpus
+/// gets less done. One vcpu has nobody to wait for.
 #[test]
 fn vcpus_of_netback_wait_for_each_other_where_grants_have_one_lock() {
     let bytes = |threads, grant_lock| {

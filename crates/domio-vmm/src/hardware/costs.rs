@@ -17,6 +17,7 @@ domio_core::times!(HOST_COSTS, host_costs, all_of_host, Profile, "[host.costs]",
     switch: switch, "From the scheduler's decision to the start of another vcpu.";
     idle_switch: idle_switch, "From the scheduler's decision to idling, and from idling to the \
     vcpu that ran before.";
+    idle_exit: idle_exit, "Added when a pcpu leaves idling: the processor wakes from its sleep.";
     keep: keep, "From the scheduler's decision to the return into the guest if its vcpu continues.";
     resume: resume, "From \"running\" to the first instruction of the guest.";
     cache_refill: cache_refill, "Extra time before a vcpu makes progress after another one ran.";

@@ -44,6 +44,8 @@ const PROFILE: Profile = Profile {
     ipi_to_pass: cycles(700),
     switch: cycles(2_000),
     idle_switch: cycles(300),
+    // Not known: 1 to 20 us (papers/zeng2015/machine.toml).
+    idle_exit: Duration::ZERO,
     keep: cycles(300),
     resume: cycles(500),
     // The first caches, 64 KiB, from the second one at 16 GB/s.

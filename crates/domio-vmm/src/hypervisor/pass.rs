@@ -315,9 +315,14 @@ impl<S: Sink> Hypervisor<S> {
             }
             _ => false,
         };
-        match lazy {
-            true => self.release.profile.idle_switch,
-            false => self.release.profile.switch,
+        let profile = &self.release.profile;
+        let switch = match lazy {
+            true => profile.idle_switch,
+            false => profile.switch,
+        };
+        match (prev, next) {
+            (None, Some(_)) => switch + profile.idle_exit,
+            _ => switch,
         }
     }
 

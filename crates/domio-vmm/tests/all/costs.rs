@@ -79,6 +79,21 @@ fn the_context_of_the_last_vcpu_stays_loaded_while_a_pcpu_idles() {
 }
 
 #[test]
+fn leaving_idle_takes_time_and_going_idle_does_not() {
+    let mut host = host(1, V, vec![domain(1, periodic(ms(1), ms(1), us(100)))]);
+    host.profile.idle_exit = us(13);
+    let told = run(&host, Habits::default(), us(2_600));
+    assert_eq!(
+        lines(&told.records, &[Kind::Switch])[1..4],
+        [
+            "13 p0 d1v0 blocked, idlev0 running",
+            "1013 p0 idlev0 runnable, d1v0 running",
+            "1113 p0 d1v0 blocked, idlev0 running",
+        ]
+    );
+}
+
+#[test]
 fn a_vcpu_that_goes_on_pays_for_the_pass_only() {
     let mut host = host(1, V, vec![domain(1, compute(us(2_500)))]);
     host.profile.keep = us(3);
