@@ -202,8 +202,8 @@ keys! {
         threads: u32 = int(1, 64), Need::Optional("1"),
             "Threads of the process of `path = \"hosted\"`.";
         cached: bool = flag(), Need::Int(0),
-            "With `path = \"file\"`: the driver domain's memory holds the file when the run begins, as \
-             far as memory goes.";
+            "With `path = \"file\"`: the driver domain's memory holds the file when the run \
+            begins, as far as memory goes.";
         elevator: String = elevator(), Need::Optional("that of `[guests]`"),
             "The guest's elevator: a name, or a table.";
         nr_requests: u32 = int(4, 100_000), Need::Optional("as `[guests]` says"),
