@@ -13,6 +13,10 @@ struct Place {
     ran_on: Option<PcpuId>,
     /// Where its last boost was counted, until it runs.
     counted: Option<PcpuId>,
+    /// It was boosted, and no record says that the boost is over.
+    boosted: bool,
+    /// Its wake-up was counted, until it runs.
+    woken: bool,
 }
 
 /// A boost, for those who count boosts by pcpu.
@@ -35,10 +39,27 @@ impl BoostPlaces {
     /// `actor` runs on `pcpu` from now on.
     #[inline]
     pub fn runs(&mut self, actor: ActorId, pcpu: PcpuId) {
-        *self.place(actor) = Place {
-            ran_on: Some(pcpu),
-            counted: None,
-        };
+        let place = self.place(actor);
+        place.ran_on = Some(pcpu);
+        place.counted = None;
+        place.woken = false;
+    }
+
+    /// `actor`, which was blocked, wakes: for readers that count wake-ups with a boost rather than
+    /// boosts. A vcpu that still has the boost of an earlier wake-up counts here, any other one
+    /// when its boost is recorded ([`hear`](Self::hear)).
+    ///
+    /// A boost that an accounting of credits ended has no record of its end. So the first wake-up
+    /// of a vcpu that is over its credit may count.
+    #[inline]
+    pub fn wakes(&mut self, actor: ActorId) -> Option<BoostSeen> {
+        let place = self.place(actor);
+        if !place.boosted || place.woken {
+            return None;
+        }
+        place.woken = true;
+        place.counted = place.ran_on;
+        place.ran_on.map(BoostSeen::On)
     }
 
     /// Whether records with this declaration matter here.
@@ -57,10 +78,18 @@ impl BoostPlaces {
         counts: bool,
     ) -> Option<BoostSeen> {
         match declared.says {
-            Says::Boosted if counts => {
+            Says::Boosted => {
                 let place = self.place(record.actor);
+                place.boosted = true;
+                if !counts || place.woken {
+                    return None;
+                }
                 place.counted = place.ran_on;
                 place.ran_on.map(BoostSeen::On)
+            }
+            Says::BoostOver => {
+                self.place(record.actor).boosted = false;
+                None
             }
             Says::Queued { pcpu } => {
                 let to = PcpuId(declared.value(record, pcpu) as u16);
@@ -180,6 +209,31 @@ mod tests {
         // It still has that boost, and is sent on.
         hear(&mut places, &QUEUED, 0, true);
         assert_eq!([0, 1, 2, 3].map(|p| boosts.on(PcpuId(p))), [0, 3, 1, 0]);
+    }
+
+    #[test]
+    fn a_wake_up_with_an_earlier_boost_counts_once() {
+        const OVER: Declared = Declared::new(8, "over", &[]).says(Says::BoostOver);
+        let (mut places, actor) = (BoostPlaces::default(), ActorId(4));
+        let on = |pcpu| Some(BoostSeen::On(PcpuId(pcpu)));
+        let hear =
+            |places: &mut BoostPlaces, declared| places.hear(declared, &record(actor.0, 2), true);
+        places.runs(actor, PcpuId(1));
+        // The first wake-up counts when the boost is recorded.
+        assert_eq!(places.wakes(actor), None);
+        assert_eq!(hear(&mut places, &BOOSTED), on(1));
+        places.runs(actor, PcpuId(3));
+        // It blocked with its boost.
+        assert_eq!(places.wakes(actor), on(3));
+        let moved = BoostSeen::Moved(PcpuId(3), PcpuId(2));
+        assert_eq!(hear(&mut places, &QUEUED), Some(moved));
+        places.runs(actor, PcpuId(2));
+        // An accounting ended the boost without a record.
+        assert_eq!(places.wakes(actor), on(2));
+        assert_eq!(hear(&mut places, &BOOSTED), None);
+        places.runs(actor, PcpuId(2));
+        assert_eq!(hear(&mut places, &OVER), None);
+        assert_eq!(places.wakes(actor), None);
     }
 
     #[test]

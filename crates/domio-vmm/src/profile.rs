@@ -44,6 +44,9 @@ pub struct Profile {
     /// The same to the idle vcpu, and from there back to the vcpu that ran before. Xen leaves the
     /// context of the last vcpu loaded while a pcpu idles.
     pub idle_switch: Duration,
+    /// Added to either of these when a pcpu leaves idling: the processor wakes from the state in
+    /// which it has slept, and the hypervisor reads the clock for how long.
+    pub idle_exit: Duration,
     /// From the decision to the return into the guest, when the same vcpu continues.
     pub keep: Duration,
     /// From "running" to the first guest instruction.
@@ -56,6 +59,9 @@ pub struct Profile {
     /// The same, on top of both, when that pcpu is in another socket, or has another last cache
     /// ([`cache_cores`](Self::cache_cores)): the two share no cache.
     pub socket_refill: Duration,
+    /// In which progress after a move a vcpu touches its working set, and so pays the last two, in
+    /// proportion. Zero: it pays all before its first instruction.
+    pub refill_span: Duration,
     /// How many successive cores of a socket share its last cache; 0: all of them do.
     pub cache_cores: u16,
     /// From sending an IPI to its arrival.
@@ -227,11 +233,13 @@ impl Profile {
         ipi_to_pass: Duration::ZERO,
         switch: Duration::ZERO,
         idle_switch: Duration::ZERO,
+        idle_exit: Duration::ZERO,
         keep: Duration::ZERO,
         resume: Duration::ZERO,
         cache_refill: Duration::ZERO,
         migration_refill: Duration::ZERO,
         socket_refill: Duration::ZERO,
+        refill_span: Duration::ZERO,
         cache_cores: 0,
         ipi: Duration::ZERO,
         tlb_wait: Duration::ZERO,
@@ -275,6 +283,8 @@ impl Profile {
         switch: Duration::from_nanos(4_932),
         // Not distinguished there: records say when a vcpu runs, not when its context is loaded.
         idle_switch: Duration::from_nanos(4_932),
+        // Part of what was measured.
+        idle_exit: Duration::ZERO,
         // SCHEDULE to CONTINUE_RUNNING, 3,422 ns, less the same.
         keep: Duration::from_nanos(3_366),
         // Part of the demands that the other figures were measured with: RUNSTATE_CHANGE to BLOCK.
@@ -282,6 +292,7 @@ impl Profile {
         cache_refill: Duration::ZERO,
         migration_refill: Duration::ZERO,
         socket_refill: Duration::ZERO,
+        refill_span: Duration::ZERO,
         cache_cores: 0,
         ipi: Duration::from_nanos(1_000),
         // One pcpu: there was nothing to measure.
@@ -365,6 +376,8 @@ impl Profile {
         switch: Duration::from_nanos(2_000),
         // No context and no page tables are switched (`context_switch`): a pass alone.
         idle_switch: Duration::from_nanos(300),
+        // Xen of that time halts.
+        idle_exit: Duration::ZERO,
         // A return to the guest, as from a hypercall ("0.2-0.5 us").
         keep: Duration::from_nanos(300),
         resume: Duration::from_nanos(500),
@@ -375,6 +388,8 @@ impl Profile {
         // written last comes from the other processor's cache instead of memory. No measurement is
         // known: as much again as another vcpu spoils.
         socket_refill: Duration::from_nanos(6_000),
+        // As on xeon-e5462: as fast as it is fetched.
+        refill_span: Duration::from_nanos(6_000),
         cache_cores: 0,
         // "+1-2 us IPI".
         ipi: Duration::from_nanos(1_000),
@@ -423,6 +438,7 @@ impl Profile {
             source,
             sibling_percent,
             cache_cores,
+            refill_span,
             ..
         } = *self;
         *self
@@ -431,6 +447,7 @@ impl Profile {
                 source,
                 sibling_percent,
                 cache_cores,
+                refill_span,
                 ..Profile::IDEAL
             }
     }

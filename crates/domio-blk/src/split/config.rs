@@ -169,6 +169,8 @@ pub struct VbdConfig {
     pub layer: LayerConfig,
     /// What serves the requests.
     pub back: BackKind,
+    /// Whether the driver domain's memory holds the file that the disk is, from the beginning.
+    pub cached: bool,
     /// The file system of the disk, if there is one.
     pub files: Option<FsConfig>,
 }

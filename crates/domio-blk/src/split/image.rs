@@ -58,11 +58,14 @@ impl Images {
         }
     }
 
-    /// Makes the file of `sectors` that is the virtual disk `vbd`: all its blocks are there.
-    /// Returns its number.
-    pub fn make(&mut self, vbd: usize, sectors: u64) -> u32 {
+    /// Makes the file of `sectors` that is the virtual disk `vbd`: all its blocks are there, on the
+    /// disk, or in memory as well if it is `cached`. Returns its number.
+    pub fn make(&mut self, vbd: usize, sectors: u64, cached: bool) -> u32 {
         let fs = &mut self.mounted.fs;
         let file = fs.populate(0, sectors * 512, vbd as u32);
+        if cached {
+            fs.warm(file, true);
+        }
         let runs = fs
             .blocks(file)
             .map(|(block, count)| (block, block + count, vbd));

@@ -21,7 +21,7 @@ use alloc::vec::Vec;
 use domio_core::DomainId;
 use domio_core::keys::{
     Code, Given, Key, KeyReader, KeySection, Keys, Need, Nested, WordOf, Words, bytes, domain_name,
-    int, name, nested, word, word_text,
+    flag, int, name, nested, word, word_text,
 };
 use domio_vmm::hardware::Hardware;
 
@@ -201,6 +201,9 @@ keys! {
         requests.";
         threads: u32 = int(1, 64), Need::Optional("1"),
             "Threads of the process of `path = \"hosted\"`.";
+        cached: bool = flag(), Need::Int(0),
+            "With `path = \"file\"`: the driver domain's memory holds the file when the run \
+            begins, as far as memory goes.";
         elevator: String = elevator(), Need::Optional("that of `[guests]`"),
             "The guest's elevator: a name, or a table.";
         nr_requests: u32 = int(4, 100_000), Need::Optional("as `[guests]` says"),
@@ -291,6 +294,7 @@ pub struct VbdAsked {
     bytes: u64,
     at: Option<u64>,
     back: BackKind,
+    cached: bool,
     elevator: Option<(&'static ElevatorInfo, Vec<(&'static str, i64)>)>,
     requests: Option<u32>,
     hz: Option<i64>,
@@ -406,6 +410,7 @@ impl SplitConfig {
             }),
             layer,
             back: disk.back,
+            cached: disk.cached,
         });
     }
 }
@@ -436,6 +441,15 @@ fn vbd(table: &mut KeyReader<'_>, keys: &VbdKeys) -> Option<VbdAsked> {
         ));
         return None;
     }
+    let cached = keys.cached.get()?;
+    if cached && back != BackKind::File {
+        table.tell(table.keys.misplaced(&keys.cached).says(
+            "no memory of the driver domain holds what is on the disk",
+            "`path = \"file\"` with it",
+            "add `path = \"file\"`, or remove `cached`",
+        ));
+        return None;
+    }
     let elevator = match keys.elevator.given {
         true => Some(elevator_at(table, &keys.elevator)?),
         false => None,
@@ -450,6 +464,7 @@ fn vbd(table: &mut KeyReader<'_>, keys: &VbdKeys) -> Option<VbdAsked> {
         bytes,
         at: keys.at.if_given()?,
         back,
+        cached,
         elevator,
         requests: keys.nr_requests.if_given()?,
         hz: keys.hz.if_given()?,

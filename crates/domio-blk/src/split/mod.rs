@@ -229,7 +229,10 @@ fn workers(
         };
         (0..THREADS as u32).for_each(|number| add(None, number));
         for (number, (v, vbd)) in (THREADS as u32..).zip(vbds) {
-            add(Some(Loop::new(v, own.make(v, vbd.sectors))), number);
+            add(
+                Some(Loop::new(v, own.make(v, vbd.sectors, vbd.cached))),
+                number,
+            );
         }
         images.push(Some(own));
     }

@@ -51,6 +51,7 @@ fn card(guests: &[u16]) -> NetworkConfig {
         remote_writers: WriterCosts::beside(&OPTERON_242),
         costs: NetCosts::on(&OPTERON_242),
         rx_mode: RxMode::Flip,
+        grant_lock: false,
         vcpu: 0,
         card_vcpus: 1,
         netback: NetbackConfig::ONE,

@@ -68,7 +68,11 @@ impl Network {
         replication: u32,
     ) -> Self {
         config.check();
-        let sites = Site::all(config);
+        let mut sites = Site::all(config);
+        for site in &mut sites {
+            site.grant_lock = config.grant_lock.then(|| attach.lock());
+        }
+        let sites = sites;
         let queues = config.nic.queues_on(config.card_vcpus);
         let polls = queues.min(config.card_vcpus.max(1));
         let (back_lines, poll_lines) =

@@ -42,6 +42,8 @@ pub struct NetworkConfig {
     pub costs: NetCosts,
     /// How netback hands packets to guests.
     pub rx_mode: RxMode,
+    /// Whether one vcpu of a domain at a time may be in a call of Xen about grants: up to 4.1.
+    pub grant_lock: bool,
     /// The first vcpu of the driver domain that does its part of the work: the card's first
     /// queue's.
     pub vcpu: u16,

@@ -16,6 +16,7 @@
 
 use alloc::vec::Vec;
 use domio_core::{DomainId, Duration};
+use domio_vmm::bus::{KernelIo, KernelLock};
 
 use super::config::{NetworkConfig, OtherPorts};
 use super::costs::{NetCosts, RxMode};
@@ -37,6 +38,9 @@ pub(super) struct Site {
     pub netback: NetbackConfig,
     pub costs: NetCosts,
     pub rx_mode: RxMode,
+    /// Xen's lock of the domain, which a call about grants holds from its begin to its end
+    /// (`do_grant_table_op` up to 4.1); nobody's since 4.2.
+    pub grant_lock: Option<KernelLock>,
     /// Netback copies small packets from guests.
     pub copies_small: bool,
     /// What the process that pings takes for a reply, at either end of the domain's interfaces: it
@@ -50,6 +54,15 @@ pub(super) struct Site {
 }
 
 impl Site {
+    /// The last `grants` of the next piece of work are a call about grants.
+    pub fn under_grant_lock(&self, grants: Duration, kernel: &mut KernelIo<'_, '_>) {
+        if let Some(lock) = self.grant_lock
+            && !grants.is_zero()
+        {
+            kernel.under(lock, grants);
+        }
+    }
+
     /// All driver domains of `config`, that with the card first.
     pub fn all(config: &NetworkConfig) -> Vec<Site> {
         let ports = |behind: Option<u16>| -> Vec<u16> {
@@ -64,6 +77,7 @@ impl Site {
             netback: config.netback,
             costs: config.costs,
             rx_mode: config.rx_mode,
+            grant_lock: None,
             copies_small: config.local.is_some(),
             ping: config.local.map_or(Duration::ZERO, |local| {
                 let calls = config.costs.read_call * 2 + config.costs.write_call;
@@ -79,6 +93,7 @@ impl Site {
             netback: behind.netback,
             costs: behind.costs,
             rx_mode: behind.rx_mode,
+            grant_lock: None,
             copies_small: false,
             ping: Duration::ZERO,
             other_ports: behind.other_ports,

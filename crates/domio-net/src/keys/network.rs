@@ -394,6 +394,7 @@ impl NetworkTable {
                 true => RxMode::Flip,
                 false => RxMode::Copy,
             })?,
+            grant_lock: with.version? < XenVersion::V4_2,
             vcpu: 0,
             card_vcpus: with.driver_vcpus.max(1),
             netback: self.netback(table, with.driver_vcpus, &vifs)?,

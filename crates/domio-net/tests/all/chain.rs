@@ -213,6 +213,30 @@ fn netback_on_two_vcpus_serves_more() {
     }
 }
 
+/// Up to Xen 4.1 one vcpu of a domain at a time is in a call about grants: netback on two vcpus
+/// gets less done. One vcpu has nobody to wait for.
+#[test]
+fn vcpus_of_netback_wait_for_each_other_where_grants_have_one_lock() {
+    let bytes = |threads, grant_lock| {
+        let one = card(OUTER, (1..=4).map(|id| vif(id, &[IN])).collect());
+        let config = NetworkConfig {
+            netback: NetbackConfig::spread(threads),
+            grant_lock,
+            link: LinkConfig {
+                rate: Rate::bits_per_second(10_000_000_000),
+                ..one.link
+            },
+            ..one
+        };
+        ran(config, 2, SECOND).host().device(0).bytes_streamed()
+    };
+    assert_eq!(bytes(1, true), bytes(1, false));
+    let (locked, free) = (bytes(2, true), bytes(2, false));
+    assert!(locked < free, "{locked} {free}");
+    // The rest of the work is done by both at a time still.
+    assert!(locked > bytes(1, true), "{locked}");
+}
+
 /// A chain whose domains have netback on two vcpus each, with everything at once.
 #[test]
 fn a_chain_may_spread_its_work() {

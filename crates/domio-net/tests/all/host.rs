@@ -159,6 +159,7 @@ pub fn simulation(setup: &Setup) -> Simulation<Records, Network> {
         remote_writers: writers,
         costs,
         rx_mode: setup.rx_mode,
+        grant_lock: false,
         vcpu: 0,
         card_vcpus: setup.card_vcpus,
         netback: setup.netback,

@@ -77,6 +77,7 @@ pub fn card(driver: u16, vifs: Vec<VifConfig>) -> NetworkConfig {
         remote_writers: WriterCosts::beside(&OPTERON_242),
         costs: NetCosts::on(&OPTERON_242),
         rx_mode: RxMode::Flip,
+        grant_lock: false,
         vcpu: 0,
         card_vcpus: 1,
         netback: NetbackConfig::ONE,

@@ -14,13 +14,14 @@
 //! | `served_pct`, `charged_pct` and others | what driver domains did for it: [`super::traffic`] |
 //! | `pool_mb` | memory that it holds for pools of small packets |
 //! | `balance_factor` | of all domains together: how evenly boosts are spread ([`super::boosts`]) |
+//! | `queue_balance_factor` | the same of wake-ups with a boost |
 //! | `drawn_ms` | of no domain: what the replication drew for a key of `[[vary]]` |
 //!
 //! Over all domains of a figure, or over all round trips: `count`, `sum`, `average`, `deviation`,
 //! `lowest`, `highest`, `spread` (highest less lowest), `fairness` (Jain's index), and `p50`,
 //! `p95`, `p99`.
 
-use super::boosts::Boosts;
+use super::boosts::{Boosts, Counting};
 use super::cell::PaperCell;
 use super::file::MeasureFile;
 use super::traffic::{self, Packets};
@@ -146,7 +147,7 @@ pub(super) struct Seen {
 }
 
 /// Measures of a domain that [`Measures::figures`] does not have.
-const OTHERS: [&str; 11] = [
+const OTHERS: [&str; 12] = [
     "rate_mbps",
     "round_trip_ms",
     "turnaround_s",
@@ -157,6 +158,7 @@ const OTHERS: [&str; 11] = [
     ALLOCATION_ERROR,
     ALLOCATION_ERROR_SIZE,
     BALANCE,
+    QUEUE_BALANCE,
     POOL,
 ];
 
@@ -168,8 +170,9 @@ const ALLOCATION_ERROR_SIZE: &str = "allocation_error_size_pct";
 /// The measure that is of no domain.
 const DRAWN: &str = "drawn_ms";
 
-/// The measure of all domains together.
+/// Measures of all domains together, of boosts and of wake-ups with a boost.
 const BALANCE: &str = "balance_factor";
+const QUEUE_BALANCE: &str = "queue_balance_factor";
 
 /// The measure of memory.
 const POOL: &str = "pool_mb";
@@ -221,7 +224,10 @@ pub(super) fn declared(
         }
         let suite = &cell.suite;
         if let Some(list) = &file.over_time {
-            if matches!(file.measure.as_str(), "round_trip_ms" | DRAWN | BALANCE) {
+            if matches!(
+                file.measure.as_str(),
+                "round_trip_ms" | DRAWN | BALANCE | QUEUE_BALANCE
+            ) {
                 return Err(format!(
                     "suite {}: {list} is {} over time; expected a measure of the time itself",
                     suite.name, file.measure
@@ -297,7 +303,16 @@ impl DeclaredMeasure {
 
     /// Whether it is made of boosts by pcpu.
     pub fn is_of_boosts(&self) -> bool {
-        self.file.measure == BALANCE
+        self.counting().is_some()
+    }
+
+    /// What counts as a boost, if it is made of boosts.
+    fn counting(&self) -> Option<Counting> {
+        match self.file.measure.as_str() {
+            BALANCE => Some(Counting::Entries),
+            QUEUE_BALANCE => Some(Counting::WakeUps),
+            _ => None,
+        }
     }
 
     /// Domains that it is of.
@@ -310,8 +325,8 @@ impl DeclaredMeasure {
     /// # Errors
     /// When a task that should have ended has not.
     pub fn note(&self, seen: &Seen, sample: &mut Sample) -> Result<(), String> {
-        if self.is_of_boosts() {
-            self.note_balance(seen, sample);
+        if let Some(counting) = self.counting() {
+            self.note_balance(counting, seen, sample);
             return Ok(());
         }
         let values = match &self.file.over_time {
@@ -337,16 +352,20 @@ impl DeclaredMeasure {
 
     /// Puts the balance of boosts into `sample`: the mean of those of the intervals with any, or of
     /// the whole time where the suite has no intervals.
-    fn note_balance(&self, seen: &Seen, sample: &mut Sample) {
+    fn note_balance(&self, counting: Counting, seen: &Seen, sample: &mut Sample) {
         let whole = std::slice::from_ref(&seen.whole);
         let stretches = match &seen.stretches[..] {
             [] => whole,
             some => some,
         };
-        let of = |stretch: &Stretch| stretch.boosts.balance(self.domains(), self.pcpus);
+        let of = |stretch: &Stretch| {
+            let boosts = &stretch.boosts;
+            boosts.balance(counting, self.domains(), self.pcpus)
+        };
         let factors: Vec<f64> = stretches.iter().filter_map(of).collect();
         if let Some(mean) = domio_stats::mean(&factors) {
-            sample.set(self.file.name.as_deref().unwrap_or(BALANCE), mean);
+            let name = self.file.name.as_deref();
+            sample.set(name.unwrap_or(&self.file.measure), mean);
         }
     }
 

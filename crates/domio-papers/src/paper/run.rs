@@ -133,10 +133,12 @@ impl Prepared {
         run: &mut Replication<'_, Recorder<S, TRAFFIC>>,
     ) -> Result<(), RunFault> {
         let Range { start: begin, end } = run.sink_mut().measured.clone();
-        run.set_recording(false);
+        // Where vcpus ran last, and which have a boost, is known from records alone.
+        let boosts = run.sink_mut().whole.boosts.is_some();
+        run.set_recording(boosts);
         run.until(begin)?;
         run.set_recording(true);
-        run.sink_mut().phase = Phase::Measuring;
+        run.sink_mut().begin();
         run.mark(begin);
         let mut from = begin;
         while let Some(to) = self.every.map(|every| from + every).filter(|to| *to <= end) {
@@ -162,7 +164,7 @@ impl Prepared {
 /// What records are for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Phase {
-    /// Nothing.
+    /// Where vcpus are, and which have a boost.
     WarmUp,
     /// All figures.
     Measuring,
@@ -252,6 +254,9 @@ impl<S: Sink, const TRAFFIC: bool> Sink for Recorder<S, TRAFFIC> {
     #[inline]
     fn record(&mut self, names: &Names, record: &Record) {
         if self.phase == Phase::WarmUp {
+            if let Some(boosts) = &mut self.whole.boosts {
+                boosts.record(names, record);
+            }
             return;
         }
         if let Some(took) = adds(names, record, &ROUND_TRIP) {
@@ -269,6 +274,13 @@ impl<S: Sink, const TRAFFIC: bool> Sink for Recorder<S, TRAFFIC> {
 }
 
 impl<S, const TRAFFIC: bool> Recorder<S, TRAFFIC> {
+    /// The warm-up is over.
+    fn begin(&mut self) {
+        self.phase = Phase::Measuring;
+        self.whole = self.whole.next();
+        self.now = self.now.as_ref().map(|_| self.whole.next());
+    }
+
     /// An interval ends.
     fn cut(&mut self, at: Instant) {
         let next = self.now.as_ref().map(Books::next);

@@ -212,6 +212,7 @@ fn network_config(
         remote_writers: WriterCosts::FREE,
         costs: NetCosts::on(&XEN_4_17_EMULATED),
         rx_mode: RxMode::Copy,
+        grant_lock: false,
         vcpu: 0,
         card_vcpus: 1,
         netback: NetbackConfig::ONE,

@@ -17,12 +17,15 @@ domio_core::times!(HOST_COSTS, host_costs, all_of_host, Profile, "[host.costs]",
     switch: switch, "From the scheduler's decision to the start of another vcpu.";
     idle_switch: idle_switch, "From the scheduler's decision to idling, and from idling to the \
     vcpu that ran before.";
+    idle_exit: idle_exit, "Added when a pcpu leaves idling: the processor wakes from its sleep.";
     keep: keep, "From the scheduler's decision to the return into the guest if its vcpu continues.";
     resume: resume, "From \"running\" to the first instruction of the guest.";
     cache_refill: cache_refill, "Extra time before a vcpu makes progress after another one ran.";
     migration_refill: migration_refill, "Added to `cache_refill` when the vcpu comes from another \
     pcpu.";
     socket_refill: socket_refill, "Added to both when the other pcpu is in another socket.";
+    refill_span: refill_span, "In which progress after a move a vcpu pays `migration_refill` and \
+    `socket_refill`, in proportion; 0: all before its first instruction.";
     ipi: ipi, "From sending an IPI to its arrival.";
     tlb_wait: tlb_wait, "Waiting until other pcpus have flushed their TLBs.";
     tlb_flush: tlb_flush, "Time that a pcpu loses when it flushes its TLB for another one.";

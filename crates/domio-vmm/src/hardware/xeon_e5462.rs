@@ -44,6 +44,8 @@ const PROFILE: Profile = Profile {
     ipi_to_pass: cycles(700),
     switch: cycles(2_000),
     idle_switch: cycles(300),
+    // Not known: 1 to 20 us (papers/zeng2015/machine.toml).
+    idle_exit: Duration::ZERO,
     keep: cycles(300),
     resume: cycles(500),
     // The first caches, 64 KiB, from the second one at 16 GB/s.
@@ -52,6 +54,9 @@ const PROFILE: Profile = Profile {
     migration_refill: us(2),
     // 256 KiB of a guest's working set come over the bus, at 5 of its 12.8 GB/s.
     socket_refill: us(50),
+    // No source says how fast a guest touches what it has lost: as fast as memory brings it, so
+    // that half of the time is waiting. The second cache gives 16 GB/s at most: 16 us.
+    refill_span: us(52),
     // "2 × 6 MB" for four cores.
     cache_cores: 2,
     // "+1-2 us IPI" (xen-spec 9): the bus has the clock of its time.

@@ -44,7 +44,7 @@ impl<S: Sink, D: Device> Host<S, D> {
         let time = now.since(p.exec_from);
         p.exec_from = now;
         if !time.is_zero() {
-            let work = self.xen.siblings.work(pcpu, vcpu, time);
+            let work = self.xen.progress(pcpu, vcpu, time);
             self.xen.vcpus[vcpu].guest.executed(work);
         }
         if !self.xen.vcpus[vcpu].guest.is_steady() {

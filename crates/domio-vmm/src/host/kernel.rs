@@ -41,7 +41,7 @@ impl<S: Sink, D: Device> Host<S, D> {
                     self.xen.vcpus[vcpu].set_timer::<D>(queue, now);
                     // Who spins does so until the lock is free.
                     if time != Duration::MAX {
-                        self.xen.run_for(queue, pcpu, now, time);
+                        self.xen.run_for(queue, (pcpu, vcpu), now, time);
                     }
                     self.tell_at_hand(queue, pcpu, now);
                     return true;

@@ -60,6 +60,7 @@ use crate::guest::Job;
 use crate::hypervisor::Hypervisor;
 use crate::hypervisor::pcpu::{Cause, Pcpus};
 use crate::hypervisor::policy::Policy;
+use crate::hypervisor::refills::Refills;
 use crate::hypervisor::release::Release;
 use crate::hypervisor::served::ServedAccounts;
 use crate::hypervisor::siblings::Siblings;
@@ -135,6 +136,7 @@ impl<S: Sink, D: Device> Host<S, D> {
                 vcpus: Vcpus::default(),
                 served: ServedAccounts::new(owners, controlled),
                 siblings,
+                refills: Refills::new(&config.profile),
                 meetings: Meetings::default(),
                 trace: Trace::new(sink, names, config.topology.pcpus(), classes),
                 fault: None,

@@ -51,7 +51,7 @@ impl<S: Sink, D: Device> Host<S, D> {
             match step {
                 Step::Run(Duration::MAX) => {}
                 Step::Run(time) => {
-                    self.xen.run_for(queue, pcpu, now, time);
+                    self.xen.run_for(queue, (pcpu, vcpu), now, time);
                 }
                 Step::Block => {
                     if D::present() && self.is_called(vcpu) {
@@ -60,7 +60,7 @@ impl<S: Sink, D: Device> Host<S, D> {
                     }
                     let left = self.xen.vcpus[vcpu].guest.enter_idle();
                     if !left.is_zero() {
-                        self.xen.run_for(queue, pcpu, now, left);
+                        self.xen.run_for(queue, (pcpu, vcpu), now, left);
                         return;
                     }
                     self.xen.block(queue, pcpu, vcpu, now);
@@ -74,7 +74,7 @@ impl<S: Sink, D: Device> Host<S, D> {
                     Next::Run(time) => {
                         self.xen.vcpus[vcpu].set_timer::<D>(queue, now);
                         if time != Duration::MAX {
-                            self.xen.run_for(queue, pcpu, now, time);
+                            self.xen.run_for(queue, (pcpu, vcpu), now, time);
                         }
                     }
                     Next::GoOn | Next::Report(_) => {

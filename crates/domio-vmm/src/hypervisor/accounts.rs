@@ -39,7 +39,7 @@ impl<S: Sink> Hypervisor<S> {
             if let Some(vcpu) = self.policy.current(pcpu) {
                 let time = now.since(p.exec_from);
                 p.exec_from = now;
-                let work = self.siblings.work(pcpu, vcpu, time);
+                let work = self.progress(pcpu, vcpu, time);
                 self.vcpus[vcpu].guest.executed(work);
             }
         }

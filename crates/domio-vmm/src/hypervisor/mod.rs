@@ -24,6 +24,7 @@
 //! | `vcpus` | `vcpu` | each vcpu with its runstate and its guest |
 //! | | `roam` | processes that go from one vcpu to another |
 //! | `served` | `served` | for how long driver domains have worked for whom |
+//! | `refills` | `refills` | vcpus that have moved fetch their working sets again |
 //! | `siblings` | `siblings` | threads of a core that slow each other |
 //! | `meetings` | `together` | pcpus that wait for others to make a pass together |
 //! | `trace` | `trace` | records |
@@ -48,6 +49,7 @@ pub(crate) mod life;
 pub(crate) mod pass;
 pub(crate) mod pcpu;
 pub(crate) mod policy;
+pub mod refills;
 pub(crate) mod release;
 mod roam;
 pub(crate) mod served;
@@ -68,6 +70,7 @@ use domio_core::{Instant, PcpuId, Sink};
 use domio_sim::StopCause;
 use pcpu::{Cause, Pcpus};
 use policy::Policy;
+use refills::Refills;
 use release::Release;
 use served::ServedAccounts;
 use siblings::Siblings;
@@ -92,6 +95,7 @@ pub(crate) struct Hypervisor<S: Sink> {
     pub vcpus: Vcpus,
     pub served: ServedAccounts,
     pub siblings: Siblings,
+    pub refills: Refills,
     pub meetings: Meetings,
     pub trace: Trace<S>,
     /// What ends the run.

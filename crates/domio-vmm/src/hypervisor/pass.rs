@@ -315,9 +315,14 @@ impl<S: Sink> Hypervisor<S> {
             }
             _ => false,
         };
-        match lazy {
-            true => self.release.profile.idle_switch,
-            false => self.release.profile.switch,
+        let profile = &self.release.profile;
+        let switch = match lazy {
+            true => profile.idle_switch,
+            false => profile.switch,
+        };
+        match (prev, next) {
+            (None, Some(_)) => switch + profile.idle_exit,
+            _ => switch,
         }
     }
 
@@ -422,7 +427,8 @@ impl<S: Sink> Hypervisor<S> {
         }
     }
 
-    /// Time that `vcpu` needs before it makes progress on `pcpu` again.
+    /// Time that `vcpu` needs before it makes progress on `pcpu` again. What a move costs beyond
+    /// that is paid as it executes ([`Refills`](super::refills::Refills)).
     #[inline]
     fn refill(&mut self, pcpu: PcpuId, vcpu: VcpuId) -> Duration {
         if !self.release.has_caches {
@@ -441,11 +447,11 @@ impl<S: Sink> Hypervisor<S> {
         match before {
             Some(old) if old != pcpu => {
                 let topology = &self.policy.tables.topology;
-                let within = profile.cache_refill + profile.migration_refill;
-                match profile.share_a_cache(topology, old, pcpu) {
-                    true => within,
-                    false => within + profile.socket_refill,
-                }
+                let fetched = match profile.share_a_cache(topology, old, pcpu) {
+                    true => profile.migration_refill,
+                    false => profile.migration_refill + profile.socket_refill,
+                };
+                profile.cache_refill + self.refills.moved(vcpu, fetched)
             }
             _ if undisturbed => Duration::ZERO,
             _ => profile.cache_refill,

@@ -131,7 +131,7 @@ impl<S: Sink> Hypervisor<S> {
         if let Some(vcpu) = self.policy.current(pcpu)
             && !time.is_zero()
         {
-            let work = self.siblings.work(pcpu, vcpu, time);
+            let work = self.progress(pcpu, vcpu, time);
             self.vcpus[vcpu].guest.executed(work);
         }
     }

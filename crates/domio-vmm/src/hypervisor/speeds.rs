@@ -31,11 +31,26 @@ impl<S: Sink> Hypervisor<S> {
         }
     }
 
-    /// The current vcpu of `pcpu` has `work` to do, and executes from `now` on.
+    /// `vcpu`, the current one of `pcpu`, has `work` to do, and executes from `now` on.
     #[inline(always)]
-    pub fn run_for(&self, queue: &mut Queue, pcpu: PcpuId, now: Instant, work: Duration) {
+    pub fn run_for(
+        &self,
+        queue: &mut Queue,
+        (pcpu, vcpu): (PcpuId, VcpuId),
+        now: Instant,
+        work: Duration,
+    ) {
+        let work = self.refills.time_for(vcpu, work);
         let time = self.siblings.time_for(pcpu, work);
         queue.arm(self.pcpus[pcpu].done, now + time);
+    }
+
+    /// What `vcpu` gets done in `time` that it has executed on `pcpu`: less than that while other
+    /// threads of the core are busy, or while it fetches its working set again.
+    #[inline(always)]
+    pub fn progress(&mut self, pcpu: PcpuId, vcpu: VcpuId, time: Duration) -> Duration {
+        let work = self.siblings.work(pcpu, vcpu, time);
+        self.refills.work(vcpu, work)
     }
 
     /// Says what `vcpu`, which was on `pcpu`, has lost to other threads since that was told last.

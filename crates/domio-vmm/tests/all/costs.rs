@@ -79,6 +79,21 @@ fn the_context_of_the_last_vcpu_stays_loaded_while_a_pcpu_idles() {
 }
 
 #[test]
+fn leaving_idle_takes_time_and_going_idle_does_not() {
+    let mut host = host(1, V, vec![domain(1, periodic(ms(1), ms(1), us(100)))]);
+    host.profile.idle_exit = us(13);
+    let told = run(&host, Habits::default(), us(2_600));
+    assert_eq!(
+        lines(&told.records, &[Kind::Switch])[1..4],
+        [
+            "13 p0 d1v0 blocked, idlev0 running",
+            "1013 p0 idlev0 runnable, d1v0 running",
+            "1113 p0 d1v0 blocked, idlev0 running",
+        ]
+    );
+}
+
+#[test]
 fn a_vcpu_that_goes_on_pays_for_the_pass_only() {
     let mut host = host(1, V, vec![domain(1, compute(us(2_500)))]);
     host.profile.keep = us(3);
@@ -140,6 +155,36 @@ fn a_cache_is_refilled_after_another_vcpu_and_after_a_move() {
     moved.profile.cache_cores = 1;
     let told = run(&moved, Habits::default(), ms(8));
     assert_eq!(turnarounds(&told.records, vcpu(1)), [apart]);
+}
+
+/// What a move has a vcpu fetch is paid as the vcpu executes: all of it after the span, a part
+/// before.
+#[test]
+fn a_vcpu_that_moved_pays_for_what_it_executes() {
+    let profile = Profile {
+        migration_refill: us(70),
+        socket_refill: us(300),
+        refill_span: us(370),
+        ..Profile::IDEAL
+    };
+    // 3 ms, of which 2 come after the move, pay all of a near move.
+    let mut moved = host(2, V, vec![domain(1, compute(ms(3)))]);
+    moved.profile = profile;
+    moved.actions = vec![(at_ms(1), pin(1, P1))];
+    let told = run(&moved, Habits::default(), ms(8));
+    assert_eq!(turnarounds(&told.records, vcpu(1)), [3_000 + 70]);
+    // 50 us after the move, as much goes to what they touch; the rest is paid by the jobs that
+    // follow, after sleeps.
+    let mut naps = host(2, V, vec![domain(1, periodic(ms(1), ms(1), us(50)))]);
+    naps.profile = profile;
+    naps.profile.migration_refill = us(120);
+    naps.profile.socket_refill = us(250);
+    naps.actions = vec![(at_us(1_500), pin(1, P1))];
+    let told = run(&naps, Habits::default(), ms(7));
+    assert_eq!(
+        turnarounds(&told.records, vcpu(1)),
+        [50, 100, 100, 70, 50, 50]
+    );
 }
 
 #[test]

@@ -133,6 +133,7 @@ fn case(seed: u64) -> Case {
                 sectors: SECTORS,
                 layer,
                 back,
+                cached: false,
                 files: None,
             });
             own.push((disk, 1 + random.below(6)));

@@ -61,6 +61,24 @@ fn what_is_read_once_is_in_the_driver_domains_memory() {
     }
 }
 
+/// What the driver domain's memory holds from the beginning is read from there.
+#[test]
+fn a_file_that_is_cached_needs_no_drive() {
+    for cached in [false, true] {
+        let drive = fixed(us(500));
+        let guest = runs(domain(1, 1), copy(0, Read, REQUEST, 8 * MIB));
+        let host = machine(2, Profile::OPTERON_242, domains([guest]));
+        let mut disks = in_files(&drive, &[1], ["cfq", "cfq"], 256 << 20);
+        disks.vbds[0].cached = cached;
+        let mut simulation = simulation(&host, &disks);
+        run(&mut simulation, 4_000);
+        assert_eq!(moved(&drive.seen).0 == 0, cached);
+        let records = simulation.into_sink();
+        let done = jobs(&records, vcpu(1, 0), 0).len() as u64;
+        assert_eq!(done, (8 * MIB).div_ceil(REQUEST));
+    }
+}
+
 /// A program that begins later.
 #[derive(Clone, Debug)]
 struct Later(domio_vmm::process::programs::FileCopy, Instant);

@@ -170,6 +170,7 @@ pub fn disks(
         sectors,
         layer: layer(guest),
         back,
+        cached: false,
         files: None,
     };
     SplitConfig {

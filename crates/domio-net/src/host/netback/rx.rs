@@ -395,6 +395,7 @@ impl ToGuests {
         }
         let grants = costs.grants.of(&batch) + self.page_cost(batch.transfers, costs);
         kernel.moves_pages(copied + grants);
+        config.under_grant_lock(costs.grants.of(&batch), kernel);
         own + grants
     }
 

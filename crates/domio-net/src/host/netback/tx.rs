@@ -199,6 +199,7 @@ impl FromGuests {
         }
         let grants = config.costs.grants.of(&batch);
         kernel.moves_pages(grants);
+        config.under_grant_lock(grants, kernel);
         grants + config.costs.back_answer * answers
     }
 
@@ -354,6 +355,7 @@ impl FromGuests {
         }
         let grants = costs.grants.of(&batch);
         kernel.moves_pages(copied + grants);
+        config.under_grant_lock(grants, kernel);
         cost + grants
     }
 
