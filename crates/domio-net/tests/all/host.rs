@@ -6,8 +6,8 @@ use crate::told::Records;
 use domio_core::{DomainId, Duration, Instant, ParamValues, Topology, XenVersion};
 use domio_net::class::NetPlace;
 use domio_net::host::{
-    Assignment, FlowConfig, FlowKind, NetCosts, NetbackConfig, Network, NetworkConfig, RxMode,
-    SmallPackets, StreamConfig, VifConfig, VifRate,
+    Assignment, FlowConfig, FlowKind, NetCosts, NetbackConfig, NetbackForm, Network, NetworkConfig,
+    RxMode, SmallPackets, StreamConfig, VifConfig, VifRate,
 };
 use domio_net::icmp::{Pace, PingConfig};
 use domio_net::link::{LinkConfig, Rate};
@@ -245,11 +245,20 @@ fn netback() -> impl Strategy<Value = NetbackConfig> {
         prop_oneof![Just(256_u16), 1..9_u16],
     )
         .prop_map(|(out, inward, pages)| SmallPackets { out, inward, pages });
-    (1..4_u16, 1..6_u16, assign, small).prop_map(|(threads, pairs, assign, small)| NetbackConfig {
-        threads,
-        pairs,
-        assign,
-        small,
+    let form = prop_oneof![
+        Just(NetbackForm::V3_0),
+        Just(NetbackForm::V3_0_3),
+        Just(NetbackForm::V3_0_4),
+        Just(NetbackForm::V3_1)
+    ];
+    (1..4_u16, 1..6_u16, assign, small, form).prop_map(|(threads, pairs, assign, small, form)| {
+        NetbackConfig {
+            threads,
+            pairs,
+            assign,
+            small,
+            form,
+        }
     })
 }
 
