@@ -143,6 +143,42 @@ fn all_packets_of_the_card_are_copied_before_the_first_is_transferred() {
     assert!(lumps.abs_diff(expected) <= 1, "{lumps} of {batches}");
 }
 
+/// Nothing costs but flushes. Datagrams leave one at a time, each with a batch of its own.
+#[test]
+fn each_batch_that_is_unmapped_flushes_the_tlb() {
+    let costs = NetCosts {
+        back_unmap_flush: us(5),
+        back_flush: us(100),
+        ..NetCosts::FREE
+    };
+    let cards = [NetworkConfig {
+        costs,
+        rx_mode: RxMode::Flip,
+        ..card(0, vec![vif(1, &[udp_out(1_000)])])
+    }];
+    let mut domains: Vec<_> = (0..2).map(|id| domain(id, 1)).collect();
+    for domain in &mut domains {
+        domain.guest.costs = KernelCosts::FREE;
+        domain.guest.tick = None;
+    }
+    equip(&cards, &mut domains);
+    let mut host = host(2, CREDIT_3_1, domains);
+    host.profile = Profile::IDEAL;
+    let mut simulation = simulation(&host, CREDIT_3_1, &cards, Records::default());
+    run(&mut simulation, 0, 400);
+    let records = simulation.into_sink();
+    let left = moves(&records, NetPlace::TxRing, NetPlace::DriverOut).len();
+    let driver = runs(&records, VcpuName::new(DomainId(0), 0));
+    let flushes: Vec<&Duration> = driver.iter().filter(|ran| !ran.is_zero()).collect();
+    assert!(left > 300, "{left}");
+    assert!(flushes.iter().all(|ran| **ran == us(5)), "{flushes:?}");
+    assert!(
+        flushes.len().abs_diff(left) <= 1,
+        "{} of {left}",
+        flushes.len()
+    );
+}
+
 /// Each KiB that is copied takes 10 us. Pages that the card has filled are transferred as they are
 /// by a netback of Xen 3.0, and those of a guest by none.
 #[test]

@@ -199,10 +199,11 @@ impl FromGuests {
                 kernel.share(page.payer, Duration::from_nanos(u64::from(page.slots)));
             }
         }
+        let mut grants = config.costs.grants.of(&batch);
         if batch.unmaps > 0 {
             kernel.flush_tlbs();
+            grants += config.costs.back_unmap_flush;
         }
-        let grants = config.costs.grants.of(&batch);
         kernel.moves_pages(grants);
         grants + config.costs.back_answer * answers
     }
