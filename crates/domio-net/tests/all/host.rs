@@ -199,6 +199,7 @@ fn flow() -> impl Strategy<Value = FlowKind> {
         bytes: 1_000,
         rate,
         wake: Duration::ZERO,
+        jitter: Duration::ZERO,
     };
     prop_oneof![
         Just(FlowKind::StreamIn(StreamConfig::XEN_2_6_18)),
@@ -412,6 +413,7 @@ fn each_policy_and_each_event_channel_loses_nothing() {
         bytes: 1_000,
         rate,
         wake: Duration::ZERO,
+        jitter: Duration::ZERO,
     };
     let guest = |rate, stops: Option<u64>| Guest {
         flows: vec![
@@ -461,6 +463,7 @@ fn packets_to_a_guest_keep_their_order() {
             bytes: 100,
             rate,
             wake: Duration::ZERO,
+            jitter: Duration::ZERO,
         })
     };
     for (pcpus, burns) in [(1, true), (2, false), (2, true), (3, true), (4, true)] {

@@ -131,6 +131,7 @@ pub fn udp_in(rate: u32) -> FlowKind {
         bytes: 1_000,
         rate,
         wake: Duration::ZERO,
+        jitter: Duration::ZERO,
     })
 }
 
@@ -140,6 +141,7 @@ pub fn udp_out(rate: u32) -> FlowKind {
         bytes: 1_000,
         rate,
         wake: Duration::ZERO,
+        jitter: Duration::ZERO,
     })
 }
 

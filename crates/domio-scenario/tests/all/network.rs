@@ -261,6 +261,7 @@ vif = { rate = "10Mb/s@20ms" }
             bytes: 100,
             rate: 50,
             wake: Duration::ZERO,
+            jitter: Duration::ZERO,
         }),
     ];
     assert_eq!(kinds[1..], rest);

@@ -328,6 +328,7 @@ fn udp(load: DescribedLoad) -> UdpConfig {
         bytes,
         rate,
         wake: Duration::ZERO,
+        jitter: Duration::ZERO,
     }
 }
 
