@@ -285,6 +285,7 @@ impl Bench {
             bytes: point.bytes.saturating_sub(HEADERS),
             rate: point.rate,
             wake: Duration::ZERO,
+            jitter: Duration::ZERO,
         };
         let kind = match point.direction {
             PacketWay::Receive => FlowKind::UdpIn(udp),

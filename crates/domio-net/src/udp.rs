@@ -1,6 +1,7 @@
 //! UDP traffic: a source with a fixed rate and size, and a sink that counts.
 
 use domio_core::{Duration, Instant};
+use domio_vmm::process::programs::lateness;
 
 use crate::packet::{Body, FlowId, MESSAGE_BYTES_MAX, Numbered, Packet, Station};
 use crate::queue::{Accounted, Ledger};
@@ -15,10 +16,13 @@ pub struct UdpConfig {
     /// From one wake-up of the sender to the next: what falls due in between is sent then. Zero for
     /// a sender that sends each packet at its time.
     pub wake: Duration,
+    /// How late the sender is at most, by another time for each wake-up ([`lateness`]).
+    pub jitter: Duration,
 }
 
 /// Sends packets at fixed times: the nth, from 0, `n / rate` seconds after the start, exactly
-/// (rounded down to the nanosecond, without drift), or at the next wake-up after that.
+/// (rounded down to the nanosecond, without drift), or at the next wake-up after that; late by the
+/// source's jitter.
 #[derive(Clone, Debug)]
 pub struct UdpSource {
     config: UdpConfig,
@@ -78,6 +82,7 @@ impl UdpSource {
         let fraction = Duration::from_nanos(rest * 1_000_000_000 / rate);
         let after = Duration::from_secs(seconds) + fraction;
         let after = after.next_multiple_of(self.config.wake);
+        let after = after + lateness(after, self.config.jitter);
         let due = self.start.map(|start| start + after);
         due.filter(|due| *due < self.until).unwrap_or(Instant::MAX)
     }
@@ -168,6 +173,7 @@ mod tests {
             bytes: 100,
             rate,
             wake,
+            jitter: Duration::ZERO,
         };
         let start = Instant::from_nanos(7);
         let mut source = UdpSource::new(config, Station(0), Station(1), FlowId(0));
@@ -187,6 +193,32 @@ mod tests {
             source.due(),
             Instant::from_nanos(7) + Duration::from_secs(10_000)
         );
+    }
+
+    /// 1,000 a second, each up to 300 us late: all times up to that are as frequent, and the next
+    /// packet is not put off.
+    #[test]
+    fn a_sender_with_jitter_is_late_by_another_time_each() {
+        let config = UdpConfig {
+            bytes: 100,
+            rate: 1_000,
+            wake: Duration::ZERO,
+            jitter: Duration::from_micros(300),
+        };
+        let mut source = UdpSource::new(config, Station(0), Station(1), FlowId(0));
+        source.start(Instant::ZERO);
+        let late: Vec<u64> = (0..3_000)
+            .map(|n| {
+                let due = source.due();
+                source.emit();
+                due.as_nanos() - n * 1_000_000
+            })
+            .collect();
+        assert!(late.iter().all(|ns| *ns < 300_000));
+        for third in 0..3 {
+            let of_third = late.iter().filter(|ns| **ns / 100_000 == third).count();
+            assert!((900..1_100).contains(&of_third), "{of_third}");
+        }
     }
 
     #[test]

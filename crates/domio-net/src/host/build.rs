@@ -128,7 +128,8 @@ impl Network {
         }
         let (mut backs, mut of_back) = (Vec::new(), Vec::new());
         for lines in back_lines {
-            backs.push(Netback::new(&rates, lines.back, lines.vcpu));
+            let form = sites[usize::from(lines.site)].netback.form;
+            backs.push(Netback::new(&rates, form, lines.back, lines.vcpu));
             of_back.push((lines.site, lines.driver));
         }
         let bridges = bridges(config, &sites);

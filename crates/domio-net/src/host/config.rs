@@ -270,8 +270,9 @@ impl NetworkConfig {
                 Workload::program(StreamReader::new(socket, stream.piece))
             }
             FlowKind::UdpIn(udp) => {
-                let sender =
-                    DatagramSender::new(socket, udp.bytes, udp.rate, udp.wake, begin).until(end);
+                let sender = DatagramSender::new(socket, udp.bytes, udp.rate, udp.wake, begin)
+                    .late_by(udp.jitter)
+                    .until(end);
                 Workload::program(sender)
             }
             _ => return None,
@@ -312,8 +313,9 @@ impl NetworkConfig {
                 Workload::program(StreamWriter::new(socket, stream.piece, begin).until(end))
             }
             FlowKind::UdpOut(udp) => {
-                let sender =
-                    DatagramSender::new(socket, udp.bytes, udp.rate, udp.wake, begin).until(end);
+                let sender = DatagramSender::new(socket, udp.bytes, udp.rate, udp.wake, begin)
+                    .late_by(udp.jitter)
+                    .until(end);
                 Workload::program(sender)
             }
             FlowKind::Web(web) => {

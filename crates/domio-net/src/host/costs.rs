@@ -35,6 +35,9 @@ pub struct NetCosts {
     pub back_rx: Duration,
     /// Netback: flushing the TLB for a batch of pages that are transferred.
     pub back_flush: Duration,
+    /// Netback: flushing the TLB for a batch of pages that are unmapped (the end of
+    /// `gnttab_unmap_grant_ref`).
+    pub back_unmap_flush: Duration,
     /// Netback: getting [`NetCosts::PAGES`] new pages from Xen, in place of those transferred.
     pub back_pages: Duration,
     /// Netback: the interrupt from a guest.
@@ -95,6 +98,7 @@ impl NetCosts {
         back_queue: Duration::ZERO,
         back_rx: Duration::ZERO,
         back_flush: Duration::ZERO,
+        back_unmap_flush: Duration::ZERO,
         back_pages: Duration::ZERO,
         back_irq: Duration::ZERO,
         back_tx: Duration::ZERO,

@@ -64,6 +64,7 @@ mod card_queue;
 mod config;
 mod costs;
 mod driver;
+mod forms;
 mod guest;
 mod handler;
 mod line;
@@ -102,6 +103,7 @@ pub use config::{
     StreamConfig, VifConfig, VifRate,
 };
 pub use costs::{NetCosts, RxMode};
+pub use forms::NetbackForm;
 pub use memory::NetMemory;
 pub use pairs::{Assignment, NetbackConfig, SmallPackets};
 pub use pool::ByPath;

@@ -10,6 +10,8 @@
 //! vcpu. Packets from guests pass the bridge on the vcpu of their pair. What waits for a vcpu's
 //! softirq is the vcpu's, whatever the number of its pairs.
 
+use super::forms::NetbackForm;
+
 /// How netback of a driver domain is set up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NetbackConfig {
@@ -23,6 +25,8 @@ pub struct NetbackConfig {
     pub assign: Assignment,
     /// How small packets get from one end to the other.
     pub small: SmallPackets,
+    /// How packets for guests are taken.
+    pub form: NetbackForm,
 }
 
 /// Which pair serves an interface.
@@ -58,16 +62,18 @@ impl SmallPackets {
 }
 
 impl NetbackConfig {
-    /// One pair for all interfaces, on the first vcpu; each packet has a grant of its own.
+    /// One pair for all interfaces, on the first vcpu; each packet has a grant of its own. It is
+    /// the netback of Xen 3.1.
     pub const ONE: NetbackConfig = NetbackConfig::spread(1);
 
-    /// A pair on each of `threads` vcpus.
+    /// A pair on each of `threads` vcpus, of the netback of Xen 3.1.
     pub const fn spread(threads: u16) -> Self {
         NetbackConfig {
             threads,
             pairs: threads,
             assign: Assignment::RoundRobin,
             small: SmallPackets::GRANTS,
+            form: NetbackForm::V3_1,
         }
     }
 

@@ -51,6 +51,8 @@ pub(super) struct Site {
     pub uplink: Option<u16>,
     /// The interfaces of its bridge, by port from 1.
     pub ports: Vec<u16>,
+    /// The interfaces whose packets come by one of these: they are in pages of a guest.
+    inside: Vec<u16>,
 }
 
 impl Site {
@@ -71,6 +73,22 @@ impl Site {
                 .map(|(vif, _)| vif)
                 .collect()
         };
+        let inside = |behind: Option<u16>| -> Vec<u16> {
+            let is_inside = |vif: &u16| {
+                let mut at = config.vifs[usize::from(*vif)].behind;
+                loop {
+                    match at {
+                        at if at == behind => return true,
+                        Some(place) => {
+                            let uplink = config.behind[usize::from(place)].uplink;
+                            at = config.vifs[usize::from(uplink)].behind;
+                        }
+                        None => return false,
+                    }
+                }
+            };
+            (0..config.vifs.len() as u16).filter(is_inside).collect()
+        };
         let first = Site {
             driver: config.driver,
             vcpu: config.vcpu,
@@ -86,6 +104,7 @@ impl Site {
             other_ports: config.other_ports,
             uplink: None,
             ports: ports(None),
+            inside: inside(None),
         };
         let behind = (0..).zip(&config.behind).map(|(place, behind)| Site {
             driver: behind.driver,
@@ -99,6 +118,7 @@ impl Site {
             other_ports: behind.other_ports,
             uplink: Some(behind.uplink),
             ports: ports(Some(place)),
+            inside: inside(Some(place)),
         });
         core::iter::once(first).chain(behind).collect()
     }
@@ -135,13 +155,23 @@ impl Site {
     }
 
     /// What handing `packet` to the guest of an interface costs: netback's start of a transmission.
-    /// It copies, where the page is to be given away.
+    /// It copies, where the page is to be given away and is not the domain's own to give.
     pub fn queue_cost(&self, packet: &Packet) -> Duration {
+        let copies = self.netback.form.copies_all || self.is_foreign(packet);
         let copy = match self.rx_mode {
-            RxMode::Flip => self.costs.copy(u64::from(packet.frame_bytes())),
-            RxMode::Copy => Duration::ZERO,
+            RxMode::Flip if copies => self.costs.copy(u64::from(packet.frame_bytes())),
+            RxMode::Flip | RxMode::Copy => Duration::ZERO,
         };
         self.costs.back_queue + copy
+    }
+
+    /// Whether `packet` is in no buffer of a card's driver, or of a netfront of the domain: a guest
+    /// of the domain has sent it, or the domain itself.
+    fn is_foreign(&self, packet: &Packet) -> bool {
+        match packet.from.0.checked_sub(1) {
+            Some(vif) => self.inside.contains(&vif),
+            None => self.copies_small,
+        }
     }
 
     /// What taking `packet` through the protocols costs at the end that gets it.

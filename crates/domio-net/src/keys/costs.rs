@@ -21,6 +21,8 @@ domio_core::times!(NETWORK_COSTS, network_costs, all_of_network, NetCosts, "[net
     back_irq: back_irq, "Netback: the interrupt from a guest.";
     back_tx: back_tx, "Netback: its part of the tx tasklet, without grant operations.";
     back_flush: back_flush, "Netback: flushing the TLB for a batch of pages that are transferred.";
+    back_unmap_flush: back_unmap_flush, "Netback: flushing the TLB for a batch of pages that are \
+        unmapped.";
     back_pages: back_pages, "Netback: getting 64 new pages from Xen, where pages are transferred.";
     back_answer: back_answer, "Netback: answering a request whose packet was sent.";
     back_drop: back_drop, "Netback: taking a packet from a guest's ring, answering, dropping it.";

@@ -1,6 +1,6 @@
 //! Words for how netback is set up.
 
-use crate::host::Assignment;
+use crate::host::{Assignment, NetbackForm};
 use domio_core::keys::WordOf;
 
 /// Which pair of tasklets serves a vif.
@@ -40,5 +40,30 @@ pub(super) static SMALL_PACKETS: [WordOf<(bool, bool)>; 4] = [
         "pool-in",
         (false, true),
         "Only what guests get goes through a pool, and netback copies.",
+    ),
+];
+
+/// Which release's netback takes packets for guests.
+pub(super) static NETBACKS: [WordOf<NetbackForm>; 4] = [
+    WordOf::new(
+        "3.0",
+        NetbackForm::V3_0,
+        "Packets for a guest without buffers are dropped. With `rx = \"flip\"` the pages that the \
+         card has filled are transferred as they are, and foreign packets are copied before.",
+    ),
+    WordOf::new(
+        "3.0.3",
+        NetbackForm::V3_0_3,
+        "Packets may be of several pages, so that 20 buffers have to be free.",
+    ),
+    WordOf::new(
+        "3.0.4",
+        NetbackForm::V3_0_4,
+        "32 packets wait for a guest without buffers.",
+    ),
+    WordOf::new(
+        "3.1",
+        NetbackForm::V3_1,
+        "With `rx = \"flip\"` all packets are copied before.",
     ),
 ];

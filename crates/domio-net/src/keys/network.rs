@@ -3,10 +3,10 @@
 use super::costs::{
     NETWORK_CARD, NETWORK_COSTS, NETWORK_WRITERS, network_card, network_costs, network_writers,
 };
-use super::netback::{ASSIGNMENTS, SMALL_PACKETS};
+use super::netback::{ASSIGNMENTS, NETBACKS, SMALL_PACKETS};
 use crate::host::{
-    Assignment, FlowKind, NetCosts, NetbackConfig, NetworkConfig, OtherPorts, RxMode, SmallPackets,
-    VifConfig,
+    Assignment, FlowKind, NetCosts, NetbackConfig, NetbackForm, NetworkConfig, OtherPorts, RxMode,
+    SmallPackets, VifConfig,
 };
 use crate::icmp::Ticks;
 use crate::link::{LinkConfig, Rate};
@@ -187,6 +187,9 @@ keys! {
             "How their kernels look for pending ports, with two-level event channels.";
         rx: RxMode = word(&RX_MODES), Need::Optional("`flip` under Xen 3, `copy` later"),
             "How netback hands packets to guests.";
+        netback: NetbackForm = word(&NETBACKS), Need::Optional("that of the release, 3.1 later"),
+            "Which release's netback takes packets for guests; each is like the one before, but \
+             for what is said. That of 3.0 takes packets of one page: `tso` and `gro` are off.";
         boot_ports: u16 = int(0, 200), Need::Int(0),
             "Event channels of the driver domain that others have bound when it has booted, after \
              the card's.";
@@ -378,6 +381,8 @@ impl NetworkTable {
         });
         card.and(work).and(processes)?;
         self.remote_ticks(&mut vifs)?;
+        let form = keys.netback.or(NetbackForm::of(with.version?))?;
+        self.one_page(table, form, &mut nic)?;
         Some(NetworkConfig {
             driver: with.driver?,
             nic,
@@ -397,7 +402,7 @@ impl NetworkTable {
             grant_lock: with.version? < XenVersion::V4_2,
             vcpu: 0,
             card_vcpus: with.driver_vcpus.max(1),
-            netback: self.netback(table, with.driver_vcpus, &vifs)?,
+            netback: self.netback(table, with.driver_vcpus, form, &vifs)?,
             local: None,
             behind: Vec::new(),
             other_ports: OtherPorts {
@@ -408,11 +413,13 @@ impl NetworkTable {
         })
     }
 
-    /// How netback of a driver domain of `vcpus` vcpus is set up, which serves `vifs`.
+    /// How netback of a driver domain of `vcpus` vcpus is set up, which is of `form` and serves
+    /// `vifs`.
     fn netback(
         &self,
         table: &mut KeyReader<'_>,
         vcpus: u16,
+        form: NetbackForm,
         vifs: &[VifConfig],
     ) -> Option<NetbackConfig> {
         let keys = &self.0;
@@ -439,7 +446,30 @@ impl NetworkTable {
                 inward,
                 pages: keys.small_pool_pages.get()?,
             },
+            form,
         })
+    }
+
+    /// Switches off what makes frames of several pages, where netback of `form` has none.
+    fn one_page(
+        &self,
+        table: &mut KeyReader<'_>,
+        form: NetbackForm,
+        nic: &mut NicConfig,
+    ) -> Option<()> {
+        if form.fragments {
+            return Some(());
+        }
+        if self.0.card.given && (nic.tso || nic.gro) {
+            table.tell(table.keys.misplaced(&self.0.card).says(
+                "netback of Xen 3.0 takes packets of one page, and the card joins them",
+                "`tso = \"off\"` and `gro = \"off\"` in [network.card]",
+                "or choose a later one by `netback` of [network]",
+            ));
+            return None;
+        }
+        (nic.tso, nic.gro) = (false, false);
+        Some(())
     }
 
     /// Gives the pings of `vifs` the ticks of the remote host's kernel, if it has any.

@@ -315,6 +315,10 @@ keys! {
             "From one wake-up of the sender to the next: what falls due in between is sent \
              then, as by a program whose sleeps end with its kernel's tick. 0 sends each at \
              its time.";
+        jitter: Duration = time("us", 0), Need::TimeNs(0),
+            "How late each wake-up is at most: each time another time, evenly distributed from \
+             zero on, the same in all replications. A program that paces itself by a clock is \
+             never exact.";
         begin: Duration = BEGIN.0, BEGIN.1, BEGIN.2;
         end: Duration = END.0, END.1, END.2;
         network: String = ON_NETWORK.0, ON_NETWORK.1, ON_NETWORK.2;
@@ -341,6 +345,7 @@ impl Udp {
             bytes: self.bytes.get()?,
             rate: self.pps.get()?,
             wake: self.wake.get()?,
+            jitter: self.jitter.get()?,
         };
         if self.direction.get()? == Direction::In {
             return Some(FlowKind::UdpIn(config));

@@ -121,6 +121,7 @@ fn peers(udp_rate: u32) -> [Peer; STATIONS] {
         bytes: 1_000,
         rate: udp_rate,
         wake: Duration::ZERO,
+        jitter: Duration::ZERO,
     };
     let source = |to, flow| Service::UdpSource(UdpSource::new(udp, zero, to, flow));
     let tcp = || Connection::new(&TcpConfig::default());

@@ -6,8 +6,8 @@ use crate::told::Records;
 use domio_core::{DomainId, Duration, Instant, ParamValues, Topology, XenVersion};
 use domio_net::class::NetPlace;
 use domio_net::host::{
-    Assignment, FlowConfig, FlowKind, NetCosts, NetbackConfig, Network, NetworkConfig, RxMode,
-    SmallPackets, StreamConfig, VifConfig, VifRate,
+    Assignment, FlowConfig, FlowKind, NetCosts, NetbackConfig, NetbackForm, Network, NetworkConfig,
+    RxMode, SmallPackets, StreamConfig, VifConfig, VifRate,
 };
 use domio_net::icmp::{Pace, PingConfig};
 use domio_net::link::{LinkConfig, Rate};
@@ -200,6 +200,7 @@ fn flow() -> impl Strategy<Value = FlowKind> {
         bytes: 1_000,
         rate,
         wake: Duration::ZERO,
+        jitter: Duration::ZERO,
     };
     prop_oneof![
         Just(FlowKind::StreamIn(StreamConfig::XEN_2_6_18)),
@@ -246,11 +247,20 @@ fn netback() -> impl Strategy<Value = NetbackConfig> {
         prop_oneof![Just(256_u16), 1..9_u16],
     )
         .prop_map(|(out, inward, pages)| SmallPackets { out, inward, pages });
-    (1..4_u16, 1..6_u16, assign, small).prop_map(|(threads, pairs, assign, small)| NetbackConfig {
-        threads,
-        pairs,
-        assign,
-        small,
+    let form = prop_oneof![
+        Just(NetbackForm::V3_0),
+        Just(NetbackForm::V3_0_3),
+        Just(NetbackForm::V3_0_4),
+        Just(NetbackForm::V3_1)
+    ];
+    (1..4_u16, 1..6_u16, assign, small, form).prop_map(|(threads, pairs, assign, small, form)| {
+        NetbackConfig {
+            threads,
+            pairs,
+            assign,
+            small,
+            form,
+        }
     })
 }
 
@@ -404,6 +414,7 @@ fn each_policy_and_each_event_channel_loses_nothing() {
         bytes: 1_000,
         rate,
         wake: Duration::ZERO,
+        jitter: Duration::ZERO,
     };
     let guest = |rate, stops: Option<u64>| Guest {
         flows: vec![
@@ -453,6 +464,7 @@ fn packets_to_a_guest_keep_their_order() {
             bytes: 100,
             rate,
             wake: Duration::ZERO,
+            jitter: Duration::ZERO,
         })
     };
     for (pcpus, burns) in [(1, true), (2, false), (2, true), (3, true), (4, true)] {

@@ -15,6 +15,7 @@ const UDP_IN: FlowKind = FlowKind::UdpIn(UdpConfig {
     bytes: 100,
     rate: 1_000,
     wake: Duration::ZERO,
+    jitter: Duration::ZERO,
 });
 
 /// A network of dom0 with a guest for each list of flows.

@@ -6,7 +6,8 @@ use crate::site::*;
 use crate::told::{Kind, Record, Records};
 use domio_core::{DomainId, Duration, Instant, Runstate, VcpuName};
 use domio_net::class::NetPlace;
-use domio_net::host::{NetCosts, NetworkConfig, RxMode};
+use domio_net::host::{FlowKind, NetCosts, NetbackConfig, NetbackForm, NetworkConfig, RxMode};
+use domio_net::icmp::{Pace, PingConfig};
 use domio_net::nic::{Coalesce, NicConfig};
 use domio_vmm::Profile;
 use domio_vmm::config::{KernelCosts, Workload};
@@ -14,7 +15,18 @@ use domio_vmm::evtchn::Abi;
 
 /// Guest 1, to which `rate` datagrams of 1,000 bytes come in a second. The card tells of `together`
 /// at a time.
-fn records(costs: NetCosts, rx_mode: RxMode, (rate, together): (u32, u16), time: u64) -> Records {
+fn records(costs: NetCosts, rx_mode: RxMode, rate: (u32, u16), time: u64) -> Records {
+    of_form(NetbackForm::V3_1, costs, rx_mode, rate, time)
+}
+
+/// The same with a netback of `form`.
+fn of_form(
+    form: NetbackForm,
+    costs: NetCosts,
+    rx_mode: RxMode,
+    (rate, together): (u32, u16),
+    time: u64,
+) -> Records {
     let nic = NicConfig {
         rx: Coalesce::since_first(ms(5), together),
         ..NicConfig::TG3
@@ -23,6 +35,10 @@ fn records(costs: NetCosts, rx_mode: RxMode, (rate, together): (u32, u16), time:
         nic,
         costs,
         rx_mode,
+        netback: NetbackConfig {
+            form,
+            ..NetbackConfig::ONE
+        },
         remote_irq_latency: Duration::ZERO,
         ..card(0, vec![vif(1, &[udp_in(rate)])])
     }];
@@ -125,6 +141,89 @@ fn all_packets_of_the_card_are_copied_before_the_first_is_transferred() {
     // 40 of each 64 pages are used by a batch: five in eight get new ones.
     let expected = batches * 40 / 64;
     assert!(lumps.abs_diff(expected) <= 1, "{lumps} of {batches}");
+}
+
+/// Nothing costs but flushes. Datagrams leave one at a time, each with a batch of its own.
+#[test]
+fn each_batch_that_is_unmapped_flushes_the_tlb() {
+    let costs = NetCosts {
+        back_unmap_flush: us(5),
+        back_flush: us(100),
+        ..NetCosts::FREE
+    };
+    let cards = [NetworkConfig {
+        costs,
+        rx_mode: RxMode::Flip,
+        ..card(0, vec![vif(1, &[udp_out(1_000)])])
+    }];
+    let mut domains: Vec<_> = (0..2).map(|id| domain(id, 1)).collect();
+    for domain in &mut domains {
+        domain.guest.costs = KernelCosts::FREE;
+        domain.guest.tick = None;
+    }
+    equip(&cards, &mut domains);
+    let mut host = host(2, CREDIT_3_1, domains);
+    host.profile = Profile::IDEAL;
+    let mut simulation = simulation(&host, CREDIT_3_1, &cards, Records::default());
+    run(&mut simulation, 0, 400);
+    let records = simulation.into_sink();
+    let left = moves(&records, NetPlace::TxRing, NetPlace::DriverOut).len();
+    let driver = runs(&records, VcpuName::new(DomainId(0), 0));
+    let flushes: Vec<&Duration> = driver.iter().filter(|ran| !ran.is_zero()).collect();
+    assert!(left > 300, "{left}");
+    assert!(flushes.iter().all(|ran| **ran == us(5)), "{flushes:?}");
+    assert!(
+        flushes.len().abs_diff(left) <= 1,
+        "{} of {left}",
+        flushes.len()
+    );
+}
+
+/// Each KiB that is copied takes 10 us. Pages that the card has filled are transferred as they are
+/// by a netback of Xen 3.0, and those of a guest by none.
+#[test]
+fn netback_of_3_0_copies_foreign_packets_alone() {
+    let costs = NetCosts {
+        copy_kib: us(10),
+        ..NetCosts::FREE
+    };
+    let forms = [NetbackForm::V3_0, NetbackForm::V3_1];
+    let [old, new] = forms.map(|form| {
+        let records = of_form(form, costs, RxMode::Flip, (10_000, 1), 100);
+        let left = moves(&records, NetPlace::Card, NetPlace::DriverIn);
+        let came = moves(&records, NetPlace::DriverIn, NetPlace::RxRing);
+        assert!(came.len() > 500);
+        came[500].since(left[500])
+    });
+    // 1,000 bytes with their headers.
+    assert_eq!(old, Duration::ZERO);
+    assert!((us(10)..us(11)).contains(&new), "{new}");
+    let [old, new] = forms.map(|form| {
+        let config = PingConfig {
+            pace: Pace::Every(ms(10)),
+            ..PingConfig::default()
+        };
+        let flows = [vec![FlowKind::PingGuest(config, 1)], vec![]];
+        let vifs = (1..).zip(&flows).map(|(id, flows)| vif(id, flows));
+        let cards = [NetworkConfig {
+            costs,
+            rx_mode: RxMode::Flip,
+            netback: NetbackConfig {
+                form,
+                ..NetbackConfig::ONE
+            },
+            ..card(0, vifs.collect())
+        }];
+        let domains = (0..3).map(|id| domain(id, 1)).collect();
+        let records = after(200, 3, domains, &cards).into_sink();
+        moves(&records, NetPlace::DriverIn, NetPlace::RxRing)
+    });
+    assert!(
+        old.len() > 20 && old == new,
+        "{} and {}",
+        old.len(),
+        new.len()
+    );
 }
 
 /// A guest that wakes each 10 ms executes for 2 us before it blocks, and for the upcall's 3 us.

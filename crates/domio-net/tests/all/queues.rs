@@ -36,6 +36,7 @@ fn small(rate: u32) -> UdpConfig {
         bytes: 100,
         rate,
         wake: Duration::ZERO,
+        jitter: Duration::ZERO,
     }
 }
 

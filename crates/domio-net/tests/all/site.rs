@@ -132,6 +132,7 @@ pub fn udp_in(rate: u32) -> FlowKind {
         bytes: 1_000,
         rate,
         wake: Duration::ZERO,
+        jitter: Duration::ZERO,
     })
 }
 
@@ -141,6 +142,7 @@ pub fn udp_out(rate: u32) -> FlowKind {
         bytes: 1_000,
         rate,
         wake: Duration::ZERO,
+        jitter: Duration::ZERO,
     })
 }
 

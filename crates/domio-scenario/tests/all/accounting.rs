@@ -104,8 +104,8 @@ fn what_is_lost_before_the_ring_is_paid_by_others() {
 fn a_weight_of_another_machine_charges_the_wrong_one() {
     let both = [udp("in", 12_000, 200), udp("out", 12_000, 200)];
     let of = |weight| shares("nic = \"tg3\"", [&both[0], &both[1]], weight);
-    are(of(1_100), [(12.34, 13.72), (8.52, 15.09)]);
-    are(of(690), [(12.34, 17.05), (8.52, 11.76)]);
+    are(of(1_100), [(12.34, 14.86), (10.92, 16.35)]);
+    are(of(885), [(12.34, 16.56), (10.92, 14.65)]);
 }
 
 /// A guest that copies from its disk, for which a driver domain works without any packet.

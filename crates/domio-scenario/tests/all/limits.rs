@@ -90,6 +90,19 @@ fn a_guest_that_takes_nothing_has_45_packets_in_its_ring_and_32_that_wait() {
 }
 
 #[test]
+fn without_a_queue_a_packet_that_finds_no_buffer_is_dropped() {
+    // Netback of 3.0 fills all 64 buffers, and that of 3.0.3 leaves 19. Neither has a queue.
+    for (release, filled) in [("3.0", 64), ("3.0.3", 45)] {
+        let text = text("receives", "", TAKES_NOTHING).replacen("3.1", release, 1);
+        let records = run(&text.replacen("\"credit\"", "\"sedf\"", 1));
+        let second = |r: &&Told| r.at < at_ms(1_000);
+        let records: Vec<Told> = records.iter().filter(second).copied().collect();
+        assert_eq!(held(&records, RxRing), filled, "{release}");
+        assert_eq!(held(&records, DriverIn), 0, "{release}");
+    }
+}
+
+#[test]
 fn a_queue_that_stood_still_for_500_ms_goes_on_and_what_does_not_fit_is_dropped() {
     let more = r#"
         [[action]]

@@ -2,7 +2,9 @@
 
 use crate::common::{errors, only, parse, says};
 use domio_core::{DomainId, Duration};
-use domio_net::host::{FlowKind, NetCosts, NetworkConfig, RxMode, StreamConfig, VifRate};
+use domio_net::host::{
+    FlowKind, NetCosts, NetbackForm, NetworkConfig, RxMode, StreamConfig, VifRate,
+};
 use domio_net::icmp::{Pace, PingConfig};
 use domio_net::link::Rate;
 use domio_net::nic::NicConfig;
@@ -69,6 +71,12 @@ fn settings_follow_the_release_unless_they_are_given() {
         scan,
     };
     assert_eq!(old.rx_mode, RxMode::Flip);
+    let form = |text: &str| network(text).netback.form;
+    assert_eq!([form(BASE), form(&xen_3_1)], [NetbackForm::V3_1; 2]);
+    let xen_3_0_4 = change("cores = 2", "xen = \"3.0.4\"");
+    assert_eq!(form(&xen_3_0_4), NetbackForm::V3_0_4);
+    let later = xen_3_0_4.replacen("queue = 1000", "netback = \"3.1\"", 1);
+    assert_eq!(form(&later), NetbackForm::V3_1);
     assert_eq!(abi(&xen_3_1), [two_level(ScanForm::Restart); 2]);
     assert_eq!(
         abi(&change("cores = 2", "xen = \"4.1\"")),
@@ -253,6 +261,7 @@ vif = { rate = "10Mb/s@20ms" }
             bytes: 100,
             rate: 50,
             wake: Duration::ZERO,
+            jitter: Duration::ZERO,
         }),
     ];
     assert_eq!(kinds[1..], rest);

@@ -43,6 +43,25 @@ fn a_guest_pays_for_each_packet_with_data_that_it_sends() {
     assert!((39_000..=41_000).contains(&more), "{more} us");
 }
 
+/// Who is late is late with all ten, and no later than the jitter.
+#[test]
+fn a_sender_with_jitter_sends_what_is_due_together() {
+    let late = text("").replacen("wake_ms = 10", "wake_ms = 10\njitter_ms = 4", 1);
+    let of = |text: &str| -> Vec<u64> {
+        let records = run(text);
+        let sent = records
+            .iter()
+            .filter(|r| r.places() == Some((TxRing, DriverOut)));
+        sent.map(|r| r.at.as_nanos() / 1_000).collect()
+    };
+    let (exact, late) = (of(&text("")), of(&late));
+    let by: Vec<u64> = exact.iter().zip(&late).map(|(e, l)| l - e).collect();
+    assert!(by.len() > 1_900);
+    assert!(by.iter().all(|us| *us < 4_100), "{by:?}");
+    let after = by.iter().filter(|us| **us > 2_000).count() as f64 / by.len() as f64;
+    assert!((0.35..0.65).contains(&after), "{after}");
+}
+
 /// Ten fall due between two wake-ups, and go together.
 #[test]
 fn a_sender_that_wakes_every_10_ms_sends_ten_datagrams_at_a_time() {

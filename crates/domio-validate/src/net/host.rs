@@ -329,6 +329,7 @@ fn udp(load: DescribedLoad) -> UdpConfig {
         bytes,
         rate,
         wake: Duration::ZERO,
+        jitter: Duration::ZERO,
     }
 }
 

@@ -81,6 +81,9 @@ pub(super) const NETWORK: Figures = &[
     ("back_queue", ns(600)),
     ("back_rx", ns(800)),
     ("back_flush", ns(2_000)),
+    // A batch that is unmapped flushes the TLB likewise: `gnttab_unmap_grant_ref` ends with
+    // `flush_tlb_mask`, in 3.0.2 as in 3.4.
+    ("back_unmap_flush", ns(2_000)),
     ("back_pages", ns(25_000)),
     ("back_irq", ns(400)),
     ("back_tx", ns(1_000)),

@@ -58,6 +58,7 @@ const NETWORK: Figures = &[
     ("stack_send", ns(3_000)),
     // Pages are not transferred.
     ("back_flush", ns(0)),
+    ("back_unmap_flush", ns(0)),
     ("back_pages", ns(0)),
     ("back_irq", ns(3_000)),
     // Copying a header takes 1.83 us (`trace-pv`), and a microsecond is netback's.

@@ -160,8 +160,9 @@ const NETWORK: Figures = &[
     ("grant_copy", ns(290)),
     ("grant_copy_kib", ns(120)),
     ("grant_map", ns(400)),
-    // With its part of flushing the TLBs.
+    // With its part of flushing the TLBs, so that a batch has no other price for that.
     ("grant_unmap", ns(600)),
+    ("back_unmap_flush", ns(0)),
     // Linux has transferred no page since 2.6.31: what the Opteron takes is a bound from above.
     ("back_flush", ns(2_000)),
     ("back_pages", ns(25_000)),

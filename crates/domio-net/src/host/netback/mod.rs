@@ -28,6 +28,7 @@ use domio_vmm::bus::{Io, KernelIo, Owner, Progress, Token, Traffic};
 use domio_vmm::evtchn::Port;
 
 use super::config::VifRate;
+use super::forms::NetbackForm;
 use super::handler::Handler;
 use super::record::Ends;
 use super::site::Site;
@@ -61,12 +62,12 @@ impl Netback {
     /// Where packets end that are for guests whose traffic is stopped.
     pub const STOPPED: DropPlace = DropPlace("driver domain, traffic stopped");
 
-    /// Backends on vcpu `vcpu`, before any guest is up, of interfaces with these rates.
-    pub fn new(rates: &[Option<VifRate>], lines: BackLines, vcpu: u16) -> Self {
+    /// Backends of `form` on vcpu `vcpu`, before any guest is up, of interfaces with these rates.
+    pub fn new(rates: &[Option<VifRate>], form: NetbackForm, lines: BackLines, vcpu: u16) -> Self {
         let vifs = rates.len();
         Netback {
-            rx: ToGuests::new(vifs, lines, vcpu),
-            tx: FromGuests::new(vifs, lines.tx_tasklet, vcpu),
+            rx: ToGuests::new(vifs, form, lines, vcpu),
+            tx: FromGuests::new(vifs, form, lines.tx_tasklet, vcpu),
             limits: Limits::new(rates, lines.credit, vcpu),
             handlers: vec![Handler::Idle; vifs],
             others: vec![Vec::new(); vifs],

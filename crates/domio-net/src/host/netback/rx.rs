@@ -9,6 +9,7 @@ use domio_vmm::grant::Batch;
 use domio_vmm::ring::NET_RX;
 
 use super::super::costs::{NetCosts, RxMode};
+use super::super::forms::NetbackForm;
 use super::super::record;
 use super::super::site::Site;
 use super::super::vif::{Via, Vif, payee};
@@ -18,16 +19,8 @@ use crate::offload::{pages_in, slots_in};
 use crate::packet::Packet;
 use crate::queue::{Accounted, DropPlace, Ledger, Queue};
 
-/// Slots that the largest packet takes: no batch begins with fewer free.
-const SLOTS_MAX: usize = 18;
-/// Buffers of a guest that are free before netback takes a packet for it (`MAX_SKB_FRAGS + 2`):
-/// netfront announces `feature-sg` and `feature-gso-tcpv4`, and may get packets of so many pages.
-const RX_FREE: u32 = 20;
 /// Grant operations of a batch.
 const BATCH_MAX: usize = 256;
-/// Packets that wait for netback's side of an interface while the guest has no buffers (xen-spec
-/// 6.3).
-const BACK_QUEUE: usize = 32;
 /// How long a queue to a guest stands still before its packets continue, to be dropped if there are
 /// no buffers even then (`HZ/2`).
 const RX_TIMEOUT: Duration = Duration::from_millis(500);
@@ -54,11 +47,11 @@ struct Lane {
 }
 
 impl Lane {
-    /// Whether netback takes no packet for the guest: fewer buffers are left than the largest one
-    /// needs, or fewer places for answers (`netbk_queue_full`).
-    fn is_full(&self, vif: &Vif) -> bool {
-        vif.rx.requests() < self.reserved + RX_FREE
-            || vif.rx.unanswered() + self.reserved + RX_FREE > NET_RX
+    /// Whether netback takes no packet that needs `free` buffers: the guest has fewer left, or
+    /// fewer places for answers (`netbk_queue_full`).
+    fn is_full(&self, vif: &Vif, free: u32) -> bool {
+        vif.rx.requests() < self.reserved + free
+            || vif.rx.unanswered() + self.reserved + free > NET_RX
     }
 }
 
@@ -88,6 +81,7 @@ pub(crate) struct ToGuests {
     /// Packets that found no buffer of their guest.
     ring_drops: u64,
     lines: BackLines,
+    form: NetbackForm,
     /// The driver domain's vcpu.
     vcpu: u16,
 }
@@ -100,13 +94,13 @@ impl ToGuests {
     /// Where packets end for which the guest has posted no buffer.
     pub const RING: DropPlace = DropPlace("netback, ring full");
 
-    /// Nothing is on its way to the `vifs` interfaces; vcpu `vcpu` does the work.
-    pub fn new(vifs: usize, lines: BackLines, vcpu: u16) -> Self {
+    /// Nothing is on its way to the `vifs` interfaces; vcpu `vcpu` does the work, as `form` says.
+    pub fn new(vifs: usize, form: NetbackForm, lines: BackLines, vcpu: u16) -> Self {
         let lane = |_| Lane {
             reserved: 0,
             stopped: false,
             timeout: None,
-            queue: Queue::new(Self::QUEUE, BACK_QUEUE),
+            queue: Queue::new(Self::QUEUE, usize::from(form.queue)),
         };
         ToGuests {
             lanes: (0..vifs).map(lane).collect(),
@@ -122,6 +116,7 @@ impl ToGuests {
             gone: 0,
             ring_drops: 0,
             lines,
+            form,
             vcpu,
         }
     }
@@ -189,14 +184,15 @@ impl ToGuests {
             self.gone += 1;
             return false;
         }
-        if lane.is_full(v) {
+        let (needs, free) = (u32::from(slots_in(&packet)), self.form.rx_free());
+        if lane.is_full(v, free.max(needs)) {
             self.ring_drops += 1;
             return false;
         }
-        lane.reserved += u32::from(slots_in(&packet));
-        if lane.is_full(v) {
-            v.rx.want_requests(lane.reserved + RX_FREE);
-            if lane.is_full(v) {
+        lane.reserved += needs;
+        if self.form.queue > 0 && lane.is_full(v, free) {
+            v.rx.want_requests(lane.reserved + free);
+            if lane.is_full(v, free) {
                 self.stop_queue(vif, kernel);
             }
         }
@@ -227,7 +223,7 @@ impl ToGuests {
     /// The guest of `vif` may have posted buffers: packets that waited for them continue.
     pub fn restart_queue(&mut self, vif: u16, vifs: &[Vif], kernel: &mut KernelIo<'_, '_>) {
         let lane = &self.lanes[usize::from(vif)];
-        if lane.stopped && !lane.is_full(&vifs[usize::from(vif)]) {
+        if lane.stopped && !lane.is_full(&vifs[usize::from(vif)], self.form.rx_free()) {
             self.wake_queue(vif, kernel);
             self.set_timer(kernel);
         }
@@ -343,7 +339,7 @@ impl ToGuests {
     fn gather(&mut self, vifs: &mut [Vif]) {
         // The largest packet has to fit behind the last one.
         let mut slots = 0;
-        while slots < BATCH_MAX - SLOTS_MAX
+        while slots < BATCH_MAX - usize::from(self.form.slots_spare())
             && let Some((vif, packet)) = self.waiting.pop_front()
         {
             let needs = slots_in(&packet);

@@ -8,6 +8,7 @@ use domio_core::{Duration, Instant, VcpuName};
 use domio_vmm::bus::{Io, KernelIo, Owner, PacketsMoved, Progress, Tasklet};
 use domio_vmm::grant::Batch;
 
+use super::super::forms::NetbackForm;
 use super::super::record;
 use super::super::site::Site;
 use super::super::softnet::Softnet;
@@ -22,8 +23,6 @@ use crate::queue::{Accounted, DropPlace, Ledger};
 /// Slots of packets from guests that the driver domain may have at a time, of all interfaces
 /// together.
 pub(crate) const PENDING_MAX: u16 = 256;
-/// Slots that the largest packet takes: no batch begins with fewer free.
-const SLOTS_MAX: u16 = 18;
 /// Bytes that netback copies from the begin of a packet, for the stack to read.
 const HEADER: u64 = 64;
 
@@ -59,6 +58,7 @@ pub(crate) struct FromGuests {
     /// Packets that were dropped as soon as they were taken.
     guarded: u64,
     tasklet: Tasklet,
+    form: NetbackForm,
     /// The driver domain's vcpu that has the tasklet.
     vcpu: u16,
 }
@@ -68,7 +68,7 @@ impl FromGuests {
     pub const GUARDED: DropPlace = DropPlace("netback, traffic dropped");
 
     /// Nothing is on its way from so many interfaces, which `tasklet` of vcpu `vcpu` serves.
-    pub fn new(vifs: usize, tasklet: Tasklet, vcpu: u16) -> Self {
+    pub fn new(vifs: usize, form: NetbackForm, tasklet: Tasklet, vcpu: u16) -> Self {
         FromGuests {
             listed: vec![false; vifs],
             list: VecDeque::new(),
@@ -81,15 +81,20 @@ impl FromGuests {
             dropping: VecDeque::new(),
             guarded: 0,
             tasklet,
+            form,
             vcpu,
         }
     }
 
     /// Interfaces with packets to take, as far as the tasklet may take them, and packets taken.
     pub fn at_hand(&self) -> usize {
-        let may = self.pending + SLOTS_MAX < PENDING_MAX;
-        let listed = if may { self.list.len() } else { 0 };
+        let listed = if self.has_room() { self.list.len() } else { 0 };
         listed + self.batch.len()
+    }
+
+    /// Whether the largest packet has room among those that are pending.
+    fn has_room(&self) -> bool {
+        self.pending + self.form.slots_spare() < PENDING_MAX
     }
 
     /// Lists interface `vif`, which may have packets to send.
@@ -194,10 +199,11 @@ impl FromGuests {
                 kernel.share(page.payer, Duration::from_nanos(u64::from(page.slots)));
             }
         }
+        let mut grants = config.costs.grants.of(&batch);
         if batch.unmaps > 0 {
             kernel.flush_tlbs();
+            grants += config.costs.back_unmap_flush;
         }
-        let grants = config.costs.grants.of(&batch);
         kernel.moves_pages(grants);
         config.under_grant_lock(grants, kernel);
         grants + config.costs.back_answer * answers
@@ -271,7 +277,7 @@ impl FromGuests {
 
     /// Takes packets from the guests: one from each interface in turn.
     fn gather(&mut self, limits: &mut Limits, vifs: &mut [Vif], kernel: &mut KernelIo<'_, '_>) {
-        while self.pending + SLOTS_MAX < PENDING_MAX
+        while self.has_room()
             && let Some(vif) = self.list.pop_front()
         {
             self.listed[usize::from(vif)] = false;
