@@ -1,0 +1,7 @@
+//! Traces of Linux hosts, whatever program recorded them, as one stream of [`Event`]s.
+
+mod event;
+mod tasks;
+
+pub use event::{Event, Left, Tid, What};
+pub use tasks::{Task, Tasks};
