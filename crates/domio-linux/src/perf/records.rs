@@ -100,7 +100,8 @@ impl Core {
         let mut event = Event {
             time,
             cpu,
-            current: sample.tid.map(Tid),
+            // Samples of a thread that has ended have no id.
+            current: sample.tid.filter(|t| *t != u32::MAX).map(Tid),
             what: What::Other,
         };
         if let (Some(id), Some(tid)) = (sample.cgroup, event.current) {
@@ -108,7 +109,10 @@ impl Core {
         }
         match (sample.raw, &self.decoder) {
             (Some(raw), Some(decoder)) => match decoder.decode(raw, time, known) {
-                Some((_, what)) => event.what = what,
+                Some((current, what)) => {
+                    event.current = current.or(event.current);
+                    event.what = what;
+                }
                 None => known
                     .damage
                     .skip("samples without a description, or shorter than theirs", at),
@@ -213,7 +217,7 @@ impl Core {
             self.window.push(Event {
                 time,
                 cpu,
-                current: trailer.tid.map(Tid),
+                current: trailer.tid.filter(|t| *t != u32::MAX).map(Tid),
                 what,
             });
         }
