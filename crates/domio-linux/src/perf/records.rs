@@ -3,7 +3,7 @@
 use super::attr::{Attr, Attrs, Sample};
 use super::features;
 use super::packed::Unpacker;
-use crate::bytes::{Cursor, Endian, array, text};
+use crate::bytes::{Endian, array, text};
 use crate::error::{LinuxError, cut, damaged};
 use crate::input::Flow;
 use crate::known::{IdMap, Known};
