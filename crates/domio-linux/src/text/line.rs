@@ -104,7 +104,7 @@ fn who(text: &[u8]) -> Option<Line<'_>> {
 /// has ended is "-1".
 fn thread(head: &[u8], word: usize) -> Option<(&[u8], Option<u32>)> {
     let last = &head[word..];
-    if last == b"-1" {
+    if last == b"-1" || last == b"-1/-1" {
         return Some((&head[..word], None));
     }
     if let Some(tid) = small(last) {
@@ -150,7 +150,9 @@ fn event(text: &[u8]) -> (&[u8], &[u8]) {
             let start = memrchr(b':', name).map_or(0, |at| at + 1);
             return (&name[start..], rest);
         }
-        if number(word).is_none() || rest.is_empty() {
+        // The difference to the time before, of `trace-cmd report --ts-diff`.
+        let is_difference = word.starts_with(b"(+") && word.ends_with(b")");
+        if (number(word).is_none() && !is_difference) || rest.is_empty() {
             return (&[], text);
         }
         text = rest;
@@ -211,6 +213,14 @@ mod tests {
                 None,
                 Some(0),
                 13_034_249_000,
+            ),
+            (
+                "x-1 [000] 5.5: (+2)     sched_switch:         x",
+                "x",
+                Some(1),
+                None,
+                Some(0),
+                5_500_000_000,
             ),
             (
                 "kworker/0:1-46      0d..2    76.211513: sched_switch:          x",

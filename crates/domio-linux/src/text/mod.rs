@@ -129,6 +129,13 @@ impl TextReader {
         let Some(parts) = line::split(line) else {
             return other(line, &mut self.inside, &mut self.promised, &mut self.lost, at, known);
         };
+        // Records of perf between its samples.
+        if let Some(record) = record(&parts) {
+            if let (Some(events), Some(cpu)) = (record, parts.cpu) {
+                self.lost.push((cpu, events));
+            }
+            return true;
+        }
         self.entries += 1;
         let Some(cpu) = parts.cpu else {
             self.without_cpu += 1;
@@ -262,6 +269,18 @@ fn other(
         return false;
     }
     true
+}
+
+/// Whether a line is one of `perf script --show-task-events` and the like, and how many events are
+/// lost if the record says that.
+fn record(line: &line::Line<'_>) -> Option<Option<u64>> {
+    let text = if line.name.is_empty() { line.fields } else { line.name };
+    let kind = text.strip_prefix(b"PERF_RECORD_")?;
+    let lost = kind.starts_with(b"LOST").then(|| {
+        let words = line.fields.split(|b| *b == b' ');
+        words.filter_map(line::number).next().unwrap_or(0)
+    });
+    Some(lost)
 }
 
 /// "2 [LOST 12 EVENTS]" of ftrace, "2 [12 EVENTS DROPPED]" and "2 [EVENTS DROPPED]" of trace-cmd.
