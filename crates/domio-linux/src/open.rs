@@ -128,7 +128,10 @@ pub fn source(
         input = Input::pipe(match packing {
             Packing::Gzip => {
                 let packed = input.reader(0)?;
-                Box::new(Unpacked::new(flate2::read::MultiGzDecoder::new(packed), cut))
+                Box::new(Unpacked::new(
+                    flate2::read::MultiGzDecoder::new(packed),
+                    cut,
+                ))
             }
             Packing::Zstd => {
                 let packed = zstd::stream::read::Decoder::new(input.reader(0)?)?;
@@ -231,15 +234,15 @@ fn foreign(head: &[u8]) -> Option<(&'static str, &'static str)> {
             "the metadata of CTF (LTTng)",
             "; LTTng is not read: record the host with `perf sched record` or `trace-cmd record -e sched`",
         ),
-        _ if start.starts_with(b"{") || start.starts_with(b"[") => match has(b"\"traceEvents\"")
-            || has(b"\"ph\"")
-        {
-            true => (
-                "a Chrome trace (JSON)",
-                "; it has no switches of cpus: use the recording that it was made from",
-            ),
-            false => ("JSON", "; use the recording that it was made from"),
-        },
+        _ if start.starts_with(b"{") || start.starts_with(b"[") => {
+            match has(b"\"traceEvents\"") || has(b"\"ph\"") {
+                true => (
+                    "a Chrome trace (JSON)",
+                    "; it has no switches of cpus: use the recording that it was made from",
+                ),
+                false => ("JSON", "; use the recording that it was made from"),
+            }
+        }
         _ => return None,
     })
 }

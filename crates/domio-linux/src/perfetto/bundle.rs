@@ -101,111 +101,121 @@ fn message(cpu: u32, data: &[u8], generics: &Generics, known: &mut Known) -> Opt
     })
 }
 
-/// What the message in field `id` of an event says. Numbers are those of `ftrace_event.proto`.
-fn what(
-    id: u32,
-    data: &[u8],
-    time: u64,
-    generics: &Generics,
-    known: &mut Known,
-) -> Option<What> {
-    /// Fields of a message that is of use have numbers up to 7.
-    fn parts(data: &[u8]) -> [Value<'_>; 8] {
-        let mut parts = [Value::Number(0); 8];
-        for (field, value) in Fields::of(data) {
-            if let Some(part) = parts.get_mut(field as usize) {
-                *part = value;
-            }
+/// Fields 0 to 7 of a message. Messages that are of use have no others.
+fn parts(data: &[u8]) -> [Value<'_>; 8] {
+    let mut parts = [Value::Number(0); 8];
+    for (field, value) in Fields::of(data) {
+        if let Some(part) = parts.get_mut(field as usize) {
+            *part = value;
         }
-        parts
     }
+    parts
+}
+
+/// What the message in field `id` of an event says. Numbers are those of `ftrace_event.proto`.
+fn what(id: u32, data: &[u8], time: u64, generics: &Generics, known: &mut Known) -> Option<What> {
     let one = |what: fn(u32) -> What| Some(what(small(signed(parts(data)[1]))));
-    Some(match id {
-        4 => {
-            let [_, prev_comm, prev, prev_prio, state, next_comm, next, next_prio] = parts(data);
-            let (prev, next) = (tid(signed(prev)), tid(signed(next)));
-            known.name(prev, time, prev_comm.bytes());
-            known.name(next, time, next_comm.bytes());
-            What::Switch {
-                prev,
-                prev_prio: prio(signed(prev_prio)),
-                left: of_number(state.number()),
-                next,
-                next_prio: prio(signed(next_prio)),
-            }
+    match id {
+        4 => Some(switch(data, time, known)),
+        17 => Some(wake(Wake::Wakeup, data, time, known)),
+        20 => Some(wake(Wake::Waking, data, time, known)),
+        114 => Some(wake(Wake::New, data, time, known)),
+        24 => one(|vec| What::SoftirqEntry { vec }),
+        25 => one(|vec| What::SoftirqExit { vec }),
+        26 => one(|vec| What::SoftirqRaise { vec }),
+        36 => one(|irq| What::IrqEntry { irq }),
+        37 => one(|irq| What::IrqExit { irq }),
+        67 | 235..=239 => Some(of_thread(id, data, time, known)),
+        376 => Some(What::KvmEntry { vcpu: 0 }),
+        377 => one(|reason| What::KvmExit { reason }),
+        400 => {
+            let [_, ns, _, waited, ..] = parts(data);
+            Some(What::KvmWakeup {
+                ns: ns.number(),
+                waited: waited.number() != 0,
+            })
         }
-        17 | 20 | 114 => {
-            let [_, comm, pid, priority, _, target, ..] = parts(data);
-            let which = match id {
-                17 => Wake::Wakeup,
-                20 => Wake::Waking,
-                _ => Wake::New,
-            };
+        491 => {
+            let [_, comm, pid, _, from, to, ..] = parts(data);
             let tid = tid(signed(pid));
             known.name(tid, time, comm.bytes());
-            which.what(tid, prio(signed(priority)), small(signed(target)))
+            Some(What::Migrate {
+                tid,
+                from: small(signed(from)),
+                to: small(signed(to)),
+            })
         }
-        24 => return one(|vec| What::SoftirqEntry { vec }),
-        25 => return one(|vec| What::SoftirqExit { vec }),
-        26 => return one(|vec| What::SoftirqRaise { vec }),
-        36 => return one(|irq| What::IrqEntry { irq }),
-        37 => return one(|irq| What::IrqExit { irq }),
+        327 => generic::what(data, time, known),
+        _ => generics.what(id, data, time, known),
+    }
+}
+
+fn switch(data: &[u8], time: u64, known: &mut Known) -> What {
+    let [
+        _,
+        prev_comm,
+        prev,
+        prev_prio,
+        state,
+        next_comm,
+        next,
+        next_prio,
+    ] = parts(data);
+    let (prev, next) = (tid(signed(prev)), tid(signed(next)));
+    known.name(prev, time, prev_comm.bytes());
+    known.name(next, time, next_comm.bytes());
+    What::Switch {
+        prev,
+        prev_prio: prio(signed(prev_prio)),
+        left: of_number(state.number()),
+        next,
+        next_prio: prio(signed(next_prio)),
+    }
+}
+
+fn wake(which: Wake, data: &[u8], time: u64, known: &mut Known) -> What {
+    let [_, comm, pid, priority, _, target, ..] = parts(data);
+    let tid = tid(signed(pid));
+    known.name(tid, time, comm.bytes());
+    which.what(tid, prio(signed(priority)), small(signed(target)))
+}
+
+/// Events that say what a thread is: `cgroup_attach_task`, `task_newtask`, `task_rename`,
+/// `sched_process_exec`, `_exit` and `_fork`.
+fn of_thread(id: u32, data: &[u8], time: u64, known: &mut Known) -> What {
+    let [_, first, second, third, fourth, _, _, path] = parts(data);
+    match id {
         67 => {
-            let [_, _, _, pid, comm, _, _, path] = parts(data);
-            let tid = tid(signed(pid));
-            known.name(tid, time, comm.bytes());
+            let tid = tid(signed(third));
+            known.name(tid, time, fourth.bytes());
             let path = String::from_utf8_lossy(path.bytes()).into_owned();
             known.change(tid, |task| task.cgroup = Some(path));
             What::Attach { tid }
         }
         235 => {
-            let [_, pid, comm, ..] = parts(data);
-            known.name(tid(signed(pid)), time, comm.bytes());
+            known.name(tid(signed(first)), time, second.bytes());
             What::Other
         }
         236 => {
-            let [_, pid, _, comm, ..] = parts(data);
-            known.name(tid(signed(pid)), time, comm.bytes());
+            known.name(tid(signed(first)), time, third.bytes());
             What::Other
         }
         238 => {
-            let [_, comm, pid, process, ..] = parts(data);
-            let (tid, process) = (tid(signed(pid)), tid(signed(process)));
-            known.name(tid, time, comm.bytes());
+            let (tid, process) = (tid(signed(second)), tid(signed(third)));
+            known.name(tid, time, first.bytes());
             if process != Tid::IDLE {
                 known.process(tid, process);
             }
             What::Exit { tid }
         }
         239 => {
-            let [_, _, parent, comm, child, ..] = parts(data);
-            let (parent, child) = (tid(signed(parent)), tid(signed(child)));
+            let (parent, child) = (tid(signed(second)), tid(signed(fourth)));
             known.fork(child, parent, time);
-            known.name(child, time, comm.bytes());
+            known.name(child, time, third.bytes());
             What::Fork { parent, child }
         }
-        376 => What::KvmEntry { vcpu: 0 },
-        377 => return one(|reason| What::KvmExit { reason }),
-        400 => {
-            let [_, ns, _, waited, ..] = parts(data);
-            What::KvmWakeup {
-                ns: ns.number(),
-                waited: waited.number() != 0,
-            }
-        }
-        491 => {
-            let [_, comm, pid, _, from, to, ..] = parts(data);
-            let tid = tid(signed(pid));
-            known.name(tid, time, comm.bytes());
-            What::Migrate {
-                tid,
-                from: small(signed(from)),
-                to: small(signed(to)),
-            }
-        }
-        327 => return generic::what(data, time, known),
-        _ => return generics.what(id, data, time, known),
-    })
+        _ => What::Other,
+    }
 }
 
 /// Events in columns. Times are differences, from 0 on.
@@ -238,7 +248,9 @@ fn compact(
         let (Some(state), Some(next), Some(next_prio)) =
             (number(2, row), number(3, row), number(4, row))
         else {
-            known.damage.skip("rows of compact switches that lack a column", 0);
+            known
+                .damage
+                .skip("rows of compact switches that lack a column", 0);
             break;
         };
         let next = tid(i64::from(next as i32));
@@ -267,7 +279,9 @@ fn compact(
         let (Some(pid), Some(target), Some(priority)) =
             (number(8, row), number(9, row), number(10, row))
         else {
-            known.damage.skip("rows of compact wake-ups that lack a column", 0);
+            known
+                .damage
+                .skip("rows of compact wake-ups that lack a column", 0);
             break;
         };
         let tid = tid(i64::from(pid as i32));

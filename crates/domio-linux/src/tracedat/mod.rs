@@ -108,7 +108,7 @@ fn head(place: &mut Place) -> Result<(u32, Head), LinuxError> {
     let long = cursor.u8()?;
     let at = cursor.offset();
     let page_size = cursor.u32()?;
-    if page_size < 64 || page_size > MOST_PAGE {
+    if !(64..=MOST_PAGE).contains(&page_size) {
         let expected = "64 bytes to 64 MiB";
         return Err(damaged("size of a page", expected, page_size, at));
     }

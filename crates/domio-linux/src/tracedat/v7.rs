@@ -63,11 +63,7 @@ pub fn layout(place: &mut Place, start: Head, known: &mut Known) -> Result<Layou
     };
     for buffer in &options.buffers {
         let kind = if buffer.is_text { BUFFER_TEXT } else { BUFFER };
-        let (packed, _) = match section_head(place, buffer.offset, kind, endian) {
-            Ok(found) => found,
-            // Where the pages are is known all the same; whether they are packed is not.
-            Err(error) => return Err(error),
-        };
+        let (packed, _) = section_head(place, buffer.offset, kind, endian)?;
         if buffer.is_text {
             layout.text = Some((buffer.offset + 16, packed));
             continue;

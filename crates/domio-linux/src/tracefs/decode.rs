@@ -106,8 +106,11 @@ impl Wake {
     }
 }
 
-/// What an event of one number is, by its name and by the names that its number had.
-pub fn of_one_number(name: &str) -> Option<(fn(u32) -> What, &'static [&'static str])> {
+/// An event of one number, made of the number, and the names that the number's field has had.
+type OneNumber = (fn(u32) -> What, &'static [&'static str]);
+
+/// What an event of one number is, by its name.
+pub fn of_one_number(name: &str) -> Option<OneNumber> {
     Some(match name {
         "irq_handler_entry" => (|irq| What::IrqEntry { irq }, &["irq"]),
         "irq_handler_exit" => (|irq| What::IrqExit { irq }, &["irq"]),
