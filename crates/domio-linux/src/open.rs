@@ -7,15 +7,15 @@ use std::path::Path;
 use crate::error::{LinuxError, LinuxErrorKind};
 use crate::input::{Cut, Flow, Place, Unpacked};
 use crate::known::Known;
-use crate::reader::Source;
 use crate::report::LinuxFormat;
+use crate::source::Source;
 use crate::{perf, perfetto, text, tracedat};
 
 /// Bytes that are looked at.
 const HEAD: usize = 4096;
 
 /// What is read, and its first bytes.
-pub struct Input {
+pub(crate) struct Input {
     body: Body,
 }
 
@@ -206,6 +206,10 @@ fn is_text(head: &[u8]) -> bool {
     !head.iter().any(odd)
 }
 
+/// What to do with a recording of LTTng.
+const NO_LTTNG: &str = "; LTTng is not read: record the host with `perf sched record` or \
+                        `trace-cmd record -e sched`";
+
 /// What files of other programs are, and what to do with them.
 fn foreign(head: &[u8]) -> Option<(&'static str, &'static str)> {
     let start = head.trim_ascii_start();
@@ -215,14 +219,12 @@ fn foreign(head: &[u8]) -> Option<(&'static str, &'static str)> {
         [b'B', b'Z', b'h', ..] => ("a bzip2 file", "; unpack it first (`bunzip2 FILE`)"),
         [b'P', b'K', 3, 4, ..] => ("a zip file", "; unpack it first"),
         [0x7f, b'E', b'L', b'F', ..] => ("a program", ""),
-        [0xc1, 0x1f, 0xfc, 0xc1, ..] | [0xc1, 0xfc, 0x1f, 0xc1, ..] => (
-            "a stream of CTF (LTTng)",
-            "; LTTng is not read: record the host with `perf sched record` or `trace-cmd record -e sched`",
-        ),
-        [0x75, 0xd1, 0x1d, 0x57, ..] | [0x57, 0x1d, 0xd1, 0x75, ..] => (
-            "the metadata of CTF (LTTng)",
-            "; LTTng is not read: record the host with `perf sched record` or `trace-cmd record -e sched`",
-        ),
+        [0xc1, 0x1f, 0xfc, 0xc1, ..] | [0xc1, 0xfc, 0x1f, 0xc1, ..] => {
+            ("a stream of CTF (LTTng)", NO_LTTNG)
+        }
+        [0x75, 0xd1, 0x1d, 0x57, ..] | [0x57, 0x1d, 0xd1, 0x75, ..] => {
+            ("the metadata of CTF (LTTng)", NO_LTTNG)
+        }
         [0x03, 0xf0, 0x01, 0x20, ..] => ("a xentrace file", "; domio reads it as a trace of Xen"),
         [0x89, b'd', b'o', b'm', b'i', b'o', ..] => ("a domio trace", ""),
         _ if head.starts_with(b"PERFFILE") => (
@@ -230,10 +232,7 @@ fn foreign(head: &[u8]) -> Option<(&'static str, &'static str)> {
             "; record with a newer perf",
         ),
         _ if head.starts_with(b"SQLite format 3") => ("a SQLite database", ""),
-        _ if start.starts_with(b"/* CTF") => (
-            "the metadata of CTF (LTTng)",
-            "; LTTng is not read: record the host with `perf sched record` or `trace-cmd record -e sched`",
-        ),
+        _ if start.starts_with(b"/* CTF") => ("the metadata of CTF (LTTng)", NO_LTTNG),
         _ if start.starts_with(b"{") || start.starts_with(b"[") => {
             match has(b"\"traceEvents\"") || has(b"\"ph\"") {
                 true => (
@@ -250,10 +249,7 @@ fn foreign(head: &[u8]) -> Option<(&'static str, &'static str)> {
 /// The error for a folder.
 pub fn folder(path: &Path) -> LinuxError {
     let (found, hint) = if path.join("metadata").exists() {
-        (
-            "a folder of CTF (LTTng)",
-            "; LTTng is not read: record the host with `perf sched record` or `trace-cmd record -e sched`",
-        )
+        ("a folder of CTF (LTTng)", NO_LTTNG)
     } else if path.join("data.0").exists() || path.join("data").exists() {
         (
             "a folder of `perf record --threads` or of `--kcore`",

@@ -10,7 +10,7 @@ use crate::bytes::{Cursor, Endian, array};
 use crate::error::{LinuxError, cut, damaged};
 use crate::input::{Flow, Place};
 use crate::known::Known;
-use crate::reader::Source;
+use crate::source::Source;
 
 use attr::{Attr, Attrs};
 use records::{Core, Records};
@@ -131,7 +131,8 @@ pub fn file(mut place: Place, known: &mut Known) -> Result<Box<dyn Source>, Linu
 }
 
 /// Numbers of the features that the file has. Hosts with words of 32 bits and of the other
-/// endianness have the bits in another order; every file names its host, so feature 3 or 4 is there.
+/// endianness have the bits in another order; every file names its host, so feature 3 or 4 is
+/// there.
 fn feature_bits(bits: &[u8], endian: Endian) -> Vec<u32> {
     let long = |n: u32| {
         let word = array(bits, n as usize / 64 * 8).map(|b| endian.u64(b));

@@ -20,7 +20,7 @@ const MOST_UNPACKED: u64 = 8 << 30;
 
 /// Where the bundle of events of a cpu is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Bundle {
+pub(crate) struct Bundle {
     pub offset: u64,
     pub size: u32,
     /// The time of the first event.
@@ -31,9 +31,9 @@ pub struct Bundle {
 
 /// What the first pass has found.
 #[derive(Default)]
-pub struct Index {
-    /// Bundles by cpu and by the sequence of packets that they are in. A trace that was asked for two
-    /// sets of events of the kernel has each set in a sequence of its own.
+pub(crate) struct Index {
+    /// Bundles by cpu and by the sequence of packets that they are in. A trace that was asked for
+    /// two sets of events of the kernel has each set in a sequence of its own.
     pub streams: BTreeMap<(u32, u64), Vec<Bundle>>,
     pub generics: Generics,
     /// Packets that were packed.

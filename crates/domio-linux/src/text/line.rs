@@ -4,7 +4,7 @@ use memchr::{memchr_iter, memrchr};
 
 /// A line of an event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Line<'a> {
+pub(crate) struct Line<'a> {
     /// The thread's name; may be `<...>`.
     pub comm: &'a [u8],
     pub tid: Option<u32>,
@@ -126,8 +126,8 @@ fn thread(head: &[u8], word: usize) -> Option<(&[u8], Option<u32>)> {
     Some((&head[..dash], Some(small(&head[dash + 1..])?)))
 }
 
-/// The cpu, "[000]" with flags or none behind, or digits before flags ("0d..2", latency format), and
-/// what is before.
+/// The cpu, "[000]" with flags or none behind, or digits before flags ("0d..2", latency format),
+/// and what is before.
 fn cpu(text: &[u8]) -> Option<(&[u8], u32)> {
     if let Some(open) = memrchr(b'[', text) {
         let close = open + text[open..].iter().position(|b| *b == b']')?;

@@ -11,8 +11,8 @@ use crate::bytes::text;
 use crate::error::{LinuxError, LinuxErrorKind, cut};
 use crate::input::Flow;
 use crate::known::Known;
-use crate::reader::Source;
-use crate::{Event, Tid, What};
+use crate::source::Source;
+use crate::{LinuxEvent, LinuxWhat, Tid};
 
 /// Bytes of a line beyond which it is no line of a trace.
 const LONGEST: usize = 64 << 10;
@@ -33,7 +33,7 @@ struct TextReader {
     without_cpu: u64,
     /// Cpus that have lost events since their last event, with how many.
     lost: Vec<(u32, u64)>,
-    ready: VecDeque<Event>,
+    ready: VecDeque<LinuxEvent>,
     first_line: Option<String>,
     ended: bool,
 }
@@ -171,21 +171,21 @@ impl TextReader {
                 known
                     .damage
                     .skip("lines with fields that cannot be read", at);
-                (What::Other, false)
+                (LinuxWhat::Other, false)
             }
         };
-        let event = Event {
+        let event = LinuxEvent {
             time: parts.time,
             cpu,
             current,
             what,
         };
         for (cpu, events) in self.lost.drain(..) {
-            self.ready.push_back(Event {
+            self.ready.push_back(LinuxEvent {
                 time: parts.time,
                 cpu,
                 current: None,
-                what: What::Lost { events },
+                what: LinuxWhat::Lost { events },
             });
         }
         self.ready.push_back(event);
@@ -209,7 +209,7 @@ impl TextReader {
     }
 
     /// The end of the text: whether all is there.
-    fn end(&self, known: &mut Known) -> Result<Option<Event>, LinuxError> {
+    fn end(&self, known: &mut Known) -> Result<Option<LinuxEvent>, LinuxError> {
         if self.entries == 0 {
             return Err(self.foreign());
         }
@@ -340,7 +340,7 @@ fn head_line(line: &[u8], promised: &mut Option<u64>, known: &mut Known) {
 }
 
 impl Source for TextReader {
-    fn next(&mut self, known: &mut Known) -> Result<Option<Event>, LinuxError> {
+    fn next(&mut self, known: &mut Known) -> Result<Option<LinuxEvent>, LinuxError> {
         loop {
             if let Some(event) = self.ready.pop_front() {
                 return Ok(Some(event));

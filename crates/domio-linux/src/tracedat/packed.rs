@@ -10,7 +10,7 @@ use crate::input::{Flow, Place};
 const MOST: u32 = 256 << 20;
 
 /// How parts are packed.
-pub enum Packer {
+pub(crate) enum Packer {
     None,
     Zlib,
     Zstd(zstd::bulk::Decompressor<'static>),
@@ -24,8 +24,8 @@ impl Packer {
             b"zlib" => Ok(Packer::Zlib),
             b"zstd" => Ok(Packer::Zstd(zstd::bulk::Decompressor::new()?)),
             other => Err(LinuxErrorKind::Unusable(format!(
-                "trace.dat is packed with {}, at byte {at}; zstd, zlib and none are read: convert the \
-                 file with `trace-cmd convert --compression zstd`",
+                "trace.dat is packed with {}, at byte {at}; zstd, zlib and none are read: convert \
+                 the file with `trace-cmd convert --compression zstd`",
                 String::from_utf8_lossy(&other[..other.len().min(16)])
             ))
             .at(at)),

@@ -2,7 +2,7 @@
 
 use super::options::{CMDLINES, DONE, EVENT_FORMATS, FTRACE_EVENTS, HEADER_INFO, Options};
 use super::packed::{Packer, section_head};
-use super::{Head, Layout};
+use super::parts::{Head, Layout, MOST_PAGE};
 use crate::bytes::Cursor;
 use crate::error::{LinuxError, cut, damaged};
 use crate::input::Place;
@@ -69,7 +69,7 @@ pub fn layout(place: &mut Place, start: Head, known: &mut Known) -> Result<Layou
             continue;
         }
         let size = buffer.page_size.unwrap_or(start.page_size);
-        if !(64..=super::MOST_PAGE).contains(&size) || page_size.is_some_and(|p| p != size) {
+        if !(64..=MOST_PAGE).contains(&size) || page_size.is_some_and(|p| p != size) {
             let expected = "64 bytes to 64 MiB, the same in all buffers";
             return Err(damaged("size of a page", expected, size, buffer.offset));
         }

@@ -1,6 +1,6 @@
 //! perf.data: files and pipes, packed or not, of either endianness.
 
-use domio_linux::{Event, Left, LinuxFormat, Tid, What};
+use domio_linux::{Left, LinuxEvent, LinuxFormat, LinuxWhat, Tid};
 
 use crate::build::{ATTACH, MACHINES, Machine, SWITCH, WAKEUP, attach, switch, wakeup};
 use crate::perf_file::{
@@ -47,15 +47,15 @@ fn data(machine: Machine, parts: u64, other: &[u8]) -> Vec<u8> {
     out
 }
 
-fn expected() -> Vec<Event> {
-    let event = |time, cpu, current, what| Event {
+fn expected() -> Vec<LinuxEvent> {
+    let event = |time, cpu, current, what| LinuxEvent {
         time,
         cpu,
         current,
         what,
     };
     let switched = |time, cpu, prev, left, next| {
-        let what = What::Switch {
+        let what = LinuxWhat::Switch {
             prev: Tid(prev),
             prev_prio: 120,
             left,
@@ -64,7 +64,7 @@ fn expected() -> Vec<Event> {
         };
         event(time, cpu, Some(Tid(prev)), what)
     };
-    let woken = What::Wakeup {
+    let woken = LinuxWhat::Wakeup {
         tid: Tid(3),
         prio: 100,
         target_cpu: 0,
@@ -72,9 +72,9 @@ fn expected() -> Vec<Event> {
     vec![
         switched(1000, 0, 1, Left::Sleeping, 2),
         event(2000, 1, Some(Tid(5)), woken),
-        event(2500, 1, Some(Tid(5)), What::Attach { tid: Tid(3) }),
+        event(2500, 1, Some(Tid(5)), LinuxWhat::Attach { tid: Tid(3) }),
         switched(3000, 0, 2, Left::Preempted, 3),
-        event(3500, 0, None, What::Lost { events: 12 }),
+        event(3500, 0, None, LinuxWhat::Lost { events: 12 }),
         switched(4000, 1, 5, Left::Stopped, 6),
     ]
 }
@@ -175,7 +175,7 @@ fn events_with_different_samples_are_told_apart_by_their_id() {
     ));
     let (events, _) = read(file(MACHINE, &[first, second], &data));
     assert_eq!(events.len(), 2);
-    assert!(matches!(events[1].what, What::Wakeup { .. }));
+    assert!(matches!(events[1].what, LinuxWhat::Wakeup { .. }));
 }
 
 #[test]

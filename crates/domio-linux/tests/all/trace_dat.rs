@@ -6,7 +6,8 @@ use crate::build::{Machine, description_block, header_info, systems};
 
 pub const PAGE: usize = 4096;
 
-/// A page of the ring buffer: events with the time since the one before; the first one since `time`.
+/// A page of the ring buffer: events with the time since the one before; the first one since
+/// `time`.
 pub fn page(machine: Machine, time: u64, events: &[(u32, Vec<u8>)], lost: Option<u64>) -> Vec<u8> {
     let mut data = Vec::new();
     for (delta, raw) in events {
