@@ -33,6 +33,7 @@ mod tracefs;
 
 pub use error::{LinuxError, LinuxErrorKind};
 pub use event::{Left, LinuxEvent, LinuxWhat, Tid};
+pub use open::recognise;
 pub use reader::LinuxReader;
 pub use report::{FileDamage, LinuxFormat, LinuxLosses, LinuxRecording, SkippedParts};
 pub use tasks::{LinuxTask, Tasks};

@@ -200,6 +200,16 @@ fn recognised(head: &[u8]) -> Result<Kind, LinuxError> {
     Err(LinuxErrorKind::Foreign { found, hint: "" }.at(0))
 }
 
+/// Whether a file that begins with `head` (1 KiB or more, unpacked) is a trace of Linux. A text is one
+/// if `head` has a line of an event, or the first line of ftrace or of trace-cmd.
+pub fn recognise(head: &[u8]) -> bool {
+    match recognised(head) {
+        Ok(Kind::Text) => text::is_start(head),
+        Ok(Kind::Perf | Kind::TraceDat | Kind::Perfetto) => true,
+        Err(_) => false,
+    }
+}
+
 /// Text has no control characters other than white space, and may end inside a character.
 fn is_text(head: &[u8]) -> bool {
     let odd = |b: &u8| *b < 0x20 && !matches!(*b, b'\t' | b'\n' | b'\r' | 0x1b | 0x0c);

@@ -38,6 +38,17 @@ struct TextReader {
     ended: bool,
 }
 
+/// Whether a text begins like one of a trace.
+pub fn is_start(head: &[u8]) -> bool {
+    let has = |what: &[u8]| memmem::find(head, what).is_some();
+    let of_trace_cmd = head.starts_with(b"cpus=") || head.starts_with(b"version = ");
+    let mut lines = head.split(|b| *b == b'\n');
+    of_trace_cmd
+        || has(b"# tracer:")
+        || has(b"<title>Android System Trace</title>")
+        || lines.any(|l| line::split(l).is_some_and(|l| l.cpu.is_some() && !l.name.is_empty()))
+}
+
 pub fn source(mut flow: Flow, known: &mut Known) -> Result<Box<dyn Source>, LinuxError> {
     flow.need(1)?;
     let start = flow.ready().trim_ascii_start();

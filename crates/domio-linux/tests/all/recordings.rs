@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use domio_linux::{Left, LinuxEvent, LinuxReader, LinuxWhat, Tid};
 
-use crate::{all, recording};
+use crate::{all, recording, unpacked};
 
 /// Switches and the run time of each thread, from a switch to the next one.
 fn runs(events: &[LinuxEvent]) -> (u64, BTreeMap<Tid, u64>) {
@@ -99,4 +99,26 @@ fn perf_data_and_its_script_agree() {
     assert_eq!(reader.about().tool.as_deref(), Some("perf 6.1.192"));
     let vcpu = reader.tasks().get(Tid(217)).unwrap();
     assert_eq!(vcpu.comm, "vm3:vcpu0");
+}
+
+#[test]
+fn recordings_are_recognised_by_their_first_bytes() {
+    for name in [
+        "cfs-v7.dat",
+        "quota-v6.dat.gz",
+        "quota-report.txt.gz",
+        "perf-sched.data.gz",
+        "perf-script.txt.gz",
+    ] {
+        let file = unpacked(name);
+        assert!(domio_linux::recognise(&file[..2048]), "{name}");
+    }
+    for foreign in [
+        &b"domain, 1\nversion = 5\n"[..],
+        b"\x0a\x03abc",
+        b"{\"a\": 1}",
+        b"",
+    ] {
+        assert!(!domio_linux::recognise(foreign), "{foreign:?}");
+    }
 }
