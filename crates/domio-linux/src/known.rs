@@ -78,6 +78,12 @@ impl Known {
         self.rename(tid, time, name);
     }
 
+    /// Whether a name of `tid` is known. The idle task needs none.
+    #[inline]
+    pub fn is_named(&self, tid: Tid) -> bool {
+        tid == Tid::IDLE || self.names.contains_key(&tid.0)
+    }
+
     #[cold]
     fn rename(&mut self, tid: Tid, time: u64, comm: [u8; COMM]) {
         let text = crate::bytes::text(&comm);

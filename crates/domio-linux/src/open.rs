@@ -200,8 +200,8 @@ fn recognised(head: &[u8]) -> Result<Kind, LinuxError> {
     Err(LinuxErrorKind::Foreign { found, hint: "" }.at(0))
 }
 
-/// Whether a file that begins with `head` (1 KiB or more, unpacked) is a trace of Linux. A text is one
-/// if `head` has a line of an event, or the first line of ftrace or of trace-cmd.
+/// Whether a file that begins with `head` (1 KiB or more, unpacked) is a trace of Linux. A text is
+/// one if `head` has a line of an event, or the first line of ftrace or of trace-cmd.
 pub fn recognise(head: &[u8]) -> bool {
     match recognised(head) {
         Ok(Kind::Text) => text::is_start(head),

@@ -1,9 +1,9 @@
 //! What the fields of a line say, as printed by the kernel (`key=value`), by the plug-ins of
 //! trace-cmd (`comm:pid [prio] S ==> ...`) or raw.
 
-use memchr::{memchr_iter, memmem, memrchr};
+use memchr::{memchr_iter, memmem};
 
-use super::line::{Line, number};
+use super::line::{Line, number, rfind};
 use crate::known::Known;
 use crate::tracefs::decode::{Wake, of_one_number};
 use crate::tracefs::states;
@@ -313,17 +313,20 @@ impl<'a> Walk<'a> {
 /// "COMM:PID [PRIO]", with what is behind.
 fn plugin_thread(text: &[u8]) -> Option<(&[u8], Tid, i16, &[u8])> {
     // A name can have brackets, so the last pair counts.
-    let close = memrchr(b']', text)?;
-    let open = memrchr(b'[', &text[..close])?;
+    let close = rfind(b']', text)?;
+    let open = rfind(b'[', &text[..close])?;
     let head = text[..open].trim_ascii_end();
-    let colon = memrchr(b':', head)?;
+    let colon = rfind(b':', head)?;
     let tid = Tid(u32::try_from(number(&head[colon + 1..])?).ok()?);
     let prio = prio(&text[open + 1..close])?;
     Some((&head[..colon], tid, prio, text[close + 1..].trim_ascii()))
 }
 
 fn plugin_switch(fields: &[u8], time: u64, known: &mut Known) -> Option<LinuxWhat> {
-    let arrow = memmem::find(fields, b" ==> ")?;
+    let mut equals = memchr_iter(b'=', fields);
+    let arrow = equals
+        .find(|at| fields[*at..].starts_with(b"==> "))?
+        .checked_sub(1)?;
     let (prev_comm, prev, prev_prio, state) = plugin_thread(&fields[..arrow])?;
     let (next_comm, next, next_prio, _) = plugin_thread(&fields[arrow + 5..])?;
     known.name(prev, time, prev_comm);

@@ -169,7 +169,7 @@ impl TextReader {
         }
         let current = parts.tid.map(Tid);
         if let Some(tid) = current {
-            if !parts.comm.starts_with(b":") && known.tasks.get(tid).is_none() {
+            if !known.is_named(tid) && !parts.comm.starts_with(b":") {
                 known.name(tid, 0, parts.comm);
             }
             if let Some(process) = parts.process {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::packed::Packer;
+use super::packed::{MOST_CHUNK, Packer};
 use super::parts::Part;
 use crate::bytes::Cursor;
 use crate::error::LinuxError;
@@ -196,7 +196,7 @@ impl Stream {
         while self.chunks > 0 {
             self.chunks -= 1;
             let at = self.next;
-            match packer.chunk(place, at, layout.endian, &mut self.block) {
+            match packer.chunk(place, at, MOST_CHUNK, layout.endian, &mut self.block) {
                 Ok(next) => {
                     self.next = next;
                     if self.block.len() >= layout.size {
