@@ -229,6 +229,10 @@ fn foreign(head: &[u8]) -> Option<(&'static str, &'static str)> {
         [b'B', b'Z', b'h', ..] => ("a bzip2 file", "; unpack it first (`bunzip2 FILE`)"),
         [b'P', b'K', 3, 4, ..] => ("a zip file", "; unpack it first"),
         [0x7f, b'E', b'L', b'F', ..] => ("a program", ""),
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => (
+            "text in UTF-16",
+            "; convert it first (`iconv -f UTF-16 -t UTF-8 FILE`)",
+        ),
         [0xc1, 0x1f, 0xfc, 0xc1, ..] | [0xc1, 0xfc, 0x1f, 0xc1, ..] => {
             ("a stream of CTF (LTTng)", NO_LTTNG)
         }

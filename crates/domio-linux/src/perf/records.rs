@@ -235,18 +235,27 @@ pub(crate) struct Records {
     unpacked: Vec<u8>,
     /// Where the data end, if the file says.
     expected: Option<u64>,
+    /// What is wrong behind the data.
+    after: Option<LinuxError>,
     /// Set when no more records can be read: what is wrong.
     ended: Option<Option<LinuxError>>,
 }
 
 impl Records {
-    pub fn new(flow: Flow, core: Core, expected: Option<u64>) -> Result<Records, LinuxError> {
+    /// Records of `flow`, which should end at `expected`; `after` is what is wrong behind them.
+    pub fn new(
+        flow: Flow,
+        core: Core,
+        expected: Option<u64>,
+        after: Option<LinuxError>,
+    ) -> Result<Records, LinuxError> {
         Ok(Records {
             flow,
             core,
             unpacker: Unpacker::new()?,
             unpacked: Vec::new(),
             expected,
+            after,
             ended: None,
         })
     }
@@ -261,7 +270,7 @@ impl Records {
                 let left = expected.saturating_sub(at).max(8);
                 return Err(cut("the data", left, ready as u64, at));
             }
-            self.ended = Some(None);
+            self.ended = Some(self.after.take());
             return Ok(());
         }
         let endian = self.core.endian;

@@ -185,11 +185,8 @@ fn cpu(text: &[u8]) -> Option<(&[u8], u32)> {
     let last = &text[word..];
     let digits = last.iter().take_while(|b| b.is_ascii_digit()).count();
     let flags = &last[digits..];
-    let are_flags = flags.len() >= 4
-        && flags
-            .iter()
-            .all(|b| b.is_ascii_alphanumeric() || *b == b'.');
-    if are_flags && flags.contains(&b'.') {
+    let is_flag = |b: &u8| b.is_ascii_digit() || b".dDXbBNnpLlHhsiZz".contains(b);
+    if (4..=6).contains(&flags.len()) && flags.iter().all(is_flag) {
         return Some((text[..word].trim_ascii_end(), small(&last[..digits])?));
     }
     None
@@ -238,7 +235,7 @@ mod tests {
         u64,
     );
 
-    const CASES: [Case; 12] = [
+    const CASES: [Case; 13] = [
         (
             "          <idle>-0     [001] d..2.   12.345678: sched_switch: x",
             "<idle>",
@@ -310,6 +307,14 @@ mod tests {
             None,
             Some(1),
             12_000,
+        ),
+        (
+            "a-46      12dNh2 76.211513: sched_switch:          x",
+            "a",
+            Some(46),
+            None,
+            Some(12),
+            76_211_513_000,
         ),
         (
             "kworker/0:1-46      0d..2    76.211513: sched_switch:          x",
