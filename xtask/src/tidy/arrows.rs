@@ -16,6 +16,8 @@ pub const RULE: Rule = Rule {
 /// other.
 const FLOORS: &[&[&str]] = &[
     &["domio-core", "domio-program"],
+    // Linux traces as they are; what they mean for a host is for others.
+    &["domio-linux"],
     &[
         "domio-answer",
         "domio-contract",
