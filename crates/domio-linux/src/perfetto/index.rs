@@ -10,13 +10,12 @@ use crate::bytes::text;
 use crate::error::{LinuxError, cut, damaged};
 use crate::input::Place;
 use crate::known::Known;
+use crate::platform::{MOST_SPOOLED, spool, zstd_reader};
 
 /// Bytes that are read at a time.
 const BLOCK: usize = 1 << 20;
 /// Largest packet that is believed.
 const MOST_PACKET: u64 = 512 << 20;
-/// Most bytes that packed packets may unpack to.
-const MOST_UNPACKED: u64 = 8 << 30;
 
 /// Where the bundle of events of a cpu is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,13 +48,13 @@ pub(crate) struct Index {
 /// Goes through all packets.
 pub fn read(place: &mut Place, known: &mut Known) -> Result<Index, LinuxError> {
     let mut index = Index::default();
-    let mut spool = tempfile::spooled_tempfile(64 << 20);
+    let mut spool = spool();
     let mut unpacked = 0;
     index.error = packets(place, |packet, at| {
         index.packet(packet, at, false, known);
         for (field, value) in Fields::of(packet) {
             if matches!(field, 50 | 133) {
-                match unpack(field, value.bytes(), &mut spool, MOST_UNPACKED - unpacked) {
+                match unpack(field, value.bytes(), &mut spool, MOST_SPOOLED - unpacked) {
                     Ok(size) => unpacked += size,
                     Err(_) => known
                         .damage
@@ -85,10 +84,7 @@ pub fn read(place: &mut Place, known: &mut Known) -> Result<Index, LinuxError> {
 fn unpack(field: u32, packed: &[u8], into: &mut impl Write, most: u64) -> std::io::Result<u64> {
     match field {
         50 => std::io::copy(&mut flate2::read::ZlibDecoder::new(packed).take(most), into),
-        _ => std::io::copy(
-            &mut zstd::stream::read::Decoder::new(packed)?.take(most),
-            into,
-        ),
+        _ => std::io::copy(&mut zstd_reader(packed)?.take(most), into),
     }
 }
 
