@@ -153,7 +153,9 @@ impl Flow {
     #[cold]
     pub fn more(&mut self, n: usize) -> io::Result<()> {
         let have = self.end - self.start;
-        self.buffer.copy_within(self.start..self.end, 0);
+        if self.start > 0 {
+            self.buffer.copy_within(self.start..self.end, 0);
+        }
         (self.start, self.end) = (0, have);
         let room = (have + BLOCK).min(n.max(have) + BLOCK);
         if self.buffer.len() < room {
