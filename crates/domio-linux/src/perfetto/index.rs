@@ -301,15 +301,24 @@ fn tid(value: Value<'_>) -> Tid {
 fn process_tree(data: &[u8], known: &mut Known) {
     for (field, value) in Fields::of(data) {
         let (mut id, mut owner, mut name) = (Tid::IDLE, None, None);
+        let (mut command, mut is_name) = (String::new(), false);
         for (part, value) in Fields::of(value.bytes()) {
             match (field, part) {
                 (_, 1) => id = tid(value),
                 (1, 2) | (2, 3) => owner = Some(tid(value)),
                 (1, 3) | (2, 2) => {
                     name.get_or_insert(value.bytes());
+                    if !command.is_empty() {
+                        command.push(' ');
+                    }
+                    command.push_str(&text(value.bytes()));
                 }
+                (1, 9) => is_name = value.number() != 0,
                 _ => {}
             }
+        }
+        if field == 1 && !is_name && !command.is_empty() {
+            known.change(id, |task| task.command = Some(command));
         }
         match (field, owner) {
             (1, Some(parent)) => {
