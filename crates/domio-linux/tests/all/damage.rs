@@ -86,7 +86,7 @@ fn files() -> Vec<Vec<u8>> {
         let cpus = vec![pages.clone(), pages];
         files.push(v6(machine, &[], &cpus, &[("again", cpus.clone())]));
         for packing in [Packing::None, Packing::Zlib, Packing::Zstd] {
-            files.push(v7(machine, packing, &[], &cpus));
+            files.push(v7(machine, packing, &[], &[("", cpus.clone())]));
         }
         let recorded = Recorded::tracepoint(501, crate::build::SWITCH, USUAL);
         let mut data = Vec::new();

@@ -250,3 +250,59 @@ fn a_real_recording_is_the_same_through_a_pipe_and_packed() {
         assert_eq!(names(&reader), names(&of_file));
     }
 }
+
+#[test]
+fn records_of_threads_are_events_where_no_tracepoint_is() {
+    let event = Recorded::tracepoint(501, SWITCH, USUAL);
+    let mut data = Vec::new();
+    let mut add = |kind, misc, numbers: &[(u64, usize)], time| {
+        let mut body = MACHINE.numbers(numbers);
+        body.extend(trailer(MACHINE, 501, time, 1));
+        data.extend(record(MACHINE, kind, misc, &body));
+    };
+    let thread = |pid, ppid, tid, ptid, time| [(pid, 4), (ppid, 4), (tid, 4), (ptid, 4), (time, 8)];
+    // What was there before has time 0.
+    add(7, 0, &thread(20, 1, 20, 1, 0), 0);
+    add(7, 0, &thread(20, 20, 21, 20, 100), 100);
+    add(4, 0, &thread(20, 20, 21, 20, 200), 200);
+    add(13, 0, &[(9, 8)], 300);
+    add(13, 1 << 15, &[(1000, 8)], 300);
+    data.extend(sample(
+        MACHINE,
+        &event,
+        400,
+        1,
+        &switch(MACHINE, 1, 1, 2),
+        &[],
+    ));
+    let (events, reader) = read(file(MACHINE, &[event], &data));
+    let what: Vec<_> = events.iter().map(|e| (e.time, e.what)).collect();
+    let fork = LinuxWhat::Fork {
+        parent: Tid(20),
+        child: Tid(21),
+    };
+    let expected = [
+        (100, fork),
+        (200, LinuxWhat::Exit { tid: Tid(21) }),
+        (300, LinuxWhat::Lost { events: 9 }),
+    ];
+    assert_eq!(what[..3], expected);
+    assert_eq!(reader.tasks().get(Tid(21)).unwrap().process, Some(Tid(20)));
+    assert_eq!(reader.tasks().get(Tid(20)).unwrap().parent, Some(Tid(1)));
+}
+
+#[test]
+fn data_behind_a_record_of_auxtrace_are_skipped() {
+    let event = Recorded::tracepoint(501, SWITCH, USUAL);
+    let mut data = record(MACHINE, 71, 0, &MACHINE.numbers(&[(1000, 8), (0, 8)]));
+    data.extend([0xaa; 1000]);
+    data.extend(sample(
+        MACHINE,
+        &event,
+        400,
+        1,
+        &switch(MACHINE, 1, 1, 2),
+        &[],
+    ));
+    assert_eq!(read(file(MACHINE, &[event], &data)).0.len(), 1);
+}

@@ -80,7 +80,8 @@ fn both_versions_of_all_machines_have_the_same_events() {
         let uname = string_option(machine, 5, "Linux rig 6.1.0 x86_64");
         let mut files = vec![v6(machine, std::slice::from_ref(&uname), &cpus, &[])];
         for packing in [Packing::None, Packing::Zlib, Packing::Zstd] {
-            files.push(v7(machine, packing, std::slice::from_ref(&uname), &cpus));
+            let options = std::slice::from_ref(&uname);
+            files.push(v7(machine, packing, options, &[("", cpus.clone())]));
         }
         for (n, file) in files.into_iter().enumerate() {
             let (events, reader) = read(file);
@@ -163,6 +164,14 @@ fn events_of_a_further_buffer_are_merged() {
     let top = vec![vec![], vec![]];
     let (events, _) = read(v6(USUAL, &[], &top, &[("sched", pages(USUAL))]));
     assert_eq!(events, expected());
+    for packing in [Packing::None, Packing::Zlib, Packing::Zstd] {
+        let [first, second] = pages(USUAL).try_into().unwrap();
+        let buffers = [("", vec![first, vec![]]), ("other", vec![vec![], second])];
+        let (events, reader) = read(v7(USUAL, packing, &[], &buffers));
+        assert_eq!(events, expected(), "{packing:?}");
+        let expected = [("buffer".to_string(), "other".to_string())];
+        assert_eq!(reader.about().notes, expected);
+    }
 }
 
 #[test]
@@ -190,7 +199,7 @@ fn every_shorter_file_is_known_to_be_cut() {
         assert!(error.is_truncation(), "{n} bytes: {error}");
     }
     for packing in [Packing::None, Packing::Zlib, Packing::Zstd] {
-        let whole = v7(USUAL, packing, &[], &pages(USUAL));
+        let whole = v7(USUAL, packing, &[], &[("", pages(USUAL))]);
         for n in (16..whole.len() - 1).step_by(97) {
             let error = error(whole[..n].to_vec());
             assert!(error.is_truncation(), "{packing:?}, {n} bytes: {error}");
