@@ -92,7 +92,12 @@ static ABIS: [WordOf<Option<Width>>; 3] = [
     WordOf::new("fifo", None, "Queues, which Xen has since 4.4."),
 ];
 
-static SCANS: [WordOf<ScanForm>; 4] = [
+static SCANS: [WordOf<ScanForm>; 5] = [
+    WordOf::new(
+        "nesting",
+        ScanForm::Nesting,
+        "As `restart`, and an upcall during softirqs serves ports: Linux 2.6.16 for Xen 3.0.",
+    ),
     WordOf::new(
         "restart",
         ScanForm::Restart,
@@ -183,7 +188,7 @@ keys! {
             Need::Optional("`fifo` since Xen 4.4, `two-level-64` before"),
             "Event channels of the driver domain and of all domains with a vif.";
         scan: ScanForm = word(&SCANS),
-            Need::Optional("`restart` under Xen 3, `resume-mainline` later"),
+            Need::Optional("`nesting` until 3.0.4, `restart` under Xen 3, `resume-mainline` later"),
             "How their kernels look for pending ports, with two-level event channels.";
         rx: RxMode = word(&RX_MODES), Need::Optional("`flip` under Xen 3, `copy` later"),
             "How netback hands packets to guests.";

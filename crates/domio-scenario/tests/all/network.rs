@@ -75,6 +75,7 @@ fn settings_follow_the_release_unless_they_are_given() {
     assert_eq!([form(BASE), form(&xen_3_1)], [NetbackForm::V3_1; 2]);
     let xen_3_0_4 = change("cores = 2", "xen = \"3.0.4\"");
     assert_eq!(form(&xen_3_0_4), NetbackForm::V3_0_4);
+    assert_eq!(abi(&xen_3_0_4), [two_level(ScanForm::Nesting); 2]);
     let later = xen_3_0_4.replacen("queue = 1000", "netback = \"3.1\"", 1);
     assert_eq!(form(&later), NetbackForm::V3_1);
     assert_eq!(abi(&xen_3_1), [two_level(ScanForm::Restart); 2]);

@@ -65,9 +65,10 @@ impl Abi {
 impl ScanForm {
     /// That of Linux of the time of Xen `version`.
     pub fn usual(version: XenVersion) -> ScanForm {
-        match version < XenVersion::V4_0 {
-            true => ScanForm::Restart,
-            false => ScanForm::ResumeMainline,
+        match version {
+            version if version < XenVersion::V3_1 => ScanForm::Nesting,
+            version if version < XenVersion::V4_0 => ScanForm::Restart,
+            _ => ScanForm::ResumeMainline,
         }
     }
 }

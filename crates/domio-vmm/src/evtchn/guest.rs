@@ -212,13 +212,15 @@ impl EvtchnGuest {
     }
 
     /// Begins an upcall. False if it is nested in another one: the kernel makes a note and returns,
-    /// and the outer upcall goes over the ports once more when it is done.
+    /// and the outer upcall goes over the ports once more when it is done. A kernel whose scan
+    /// [nests](crate::evtchn::ScanForm::nests) begins it all the same, and the pass of the outer
+    /// upcall continues after this one's [end](Self::end_upcall).
     #[inline]
     pub fn begin_upcall(&mut self, vcpu: u16) -> bool {
         self.clear_upcall(vcpu);
         match &mut self.shared {
-            Shared::TwoLevel(_, scans) => scans[vcpu as usize].begin(),
-            Shared::Fifo(_, scans) => scans[vcpu as usize].begin(),
+            Shared::TwoLevel(_, scans) => scans[vcpu as usize].begin::<TwoLevel>(),
+            Shared::Fifo(_, scans) => scans[vcpu as usize].begin::<Fifo>(),
         }
     }
 

@@ -11,7 +11,8 @@
 //!
 //! What a handler leaves for later runs when the handler returns, within the same upcall and before
 //! the next port is scanned. An upcall that comes while softirqs run inside another one only makes
-//! a note (xen-spec 5.4). Softirqs are repeated while more are raised, ten rounds at most; then
+//! a note (xen-spec 5.4); under Xen 3.0 it serves ports, whose handlers raise softirqs for the next
+//! round. Softirqs are repeated while more are raised, ten rounds at most; then
 //! they continue in a thread (`ksoftirqd`), outside of the upcall, where upcalls interrupt them.
 //!
 //! **Work items** are done by a thread of the kernel, which goes before the guest's processes
@@ -99,6 +100,8 @@ pub(crate) struct Kernel {
     ipi_port: Option<Port>,
     /// A scan over the ports is under way.
     in_upcall: bool,
+    /// A scan within the softirqs of that one is under way.
+    nested: bool,
     hard: Hard,
     hard_work: Work,
     /// What led to the handler whose first piece of work is not known yet.
@@ -154,6 +157,7 @@ impl Kernel {
             timer_port,
             ipi_port,
             in_upcall: false,
+            nested: false,
             hard: Hard::None,
             hard_work: Work::default(),
             lead: Duration::ZERO,
@@ -347,7 +351,9 @@ impl Kernel {
                     return KernelStep::Run(leg);
                 }
                 self.step_hard(devices, io);
-            } else if self.in_upcall && !(self.in_softirqs && self.softirqs_in_upcall) {
+            } else if self.nested
+                || self.in_upcall && !(self.in_softirqs && self.softirqs_in_upcall)
+            {
                 self.scan(io);
             } else {
                 // Interrupts are on.
@@ -389,6 +395,7 @@ impl Kernel {
         // An event that came on the way into idle: the way has to be gone again.
         self.at_idle = false;
         if guest.begin_upcall(vcpu) {
+            self.nested = self.in_upcall;
             self.in_upcall = true;
             self.hard = Hard::Entry;
             self.hard_work.left = self.costs.upcall;
@@ -418,7 +425,10 @@ impl Kernel {
             }
             None => {
                 self.lead = Duration::ZERO;
-                self.in_upcall = guest.end_upcall(vcpu);
+                let again = guest.end_upcall(vcpu);
+                if !core::mem::take(&mut self.nested) {
+                    self.in_upcall = again;
+                }
             }
         }
     }

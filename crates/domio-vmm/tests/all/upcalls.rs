@@ -140,6 +140,27 @@ fn what_a_handler_leaves_for_later_runs_before_the_next_port_is_looked_for() {
     }
 }
 
+/// The kernels of Xen 3.0: the handler interrupts the softirq, and what it raises is a round of its
+/// own after that.
+#[test]
+fn where_upcalls_nest_a_port_is_served_during_the_softirqs() {
+    for width in [Width::Bits32, Width::Bits64] {
+        let abi = Abi::TwoLevel {
+            width,
+            scan: ScanForm::Nesting,
+        };
+        let (told, serves) = told(abi, &[1_000], &[1_050]);
+        let expected = [
+            (1_000, "irq 0"),
+            (1_010, "NetRx"),
+            (1_050, "irq 1"),
+            (1_120, "Block"),
+        ];
+        assert_eq!(told, expected.map(|(at, s)| (at, s.to_owned())), "{abi:?}");
+        assert_eq!(serves, [1_000, 1_050], "{abi:?}");
+    }
+}
+
 #[test]
 fn a_port_that_becomes_pending_meanwhile_waits_for_the_softirqs() {
     for abi in abis() {

@@ -15,6 +15,10 @@ pub(in crate::evtchn) struct FifoPass {
 }
 
 impl Pass<Fifo> for FifoPass {
+    fn set_aside(&mut self) -> Option<Self> {
+        None
+    }
+
     fn comes_first(&self, _: &Fifo, _: Port, _: u16) -> bool {
         // A timer that is to come first has the highest priority.
         false

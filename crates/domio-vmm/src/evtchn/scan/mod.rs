@@ -28,7 +28,8 @@ pub(super) enum BitmapPass {
 impl BitmapPass {
     pub(super) fn new(form: ScanForm, width: Width) -> BitmapPass {
         match form {
-            ScanForm::Restart => BitmapPass::Restart(Restart::default()),
+            ScanForm::Nesting => BitmapPass::Restart(Restart::new(true)),
+            ScanForm::Restart => BitmapPass::Restart(Restart::new(false)),
             ScanForm::RoundRobin => BitmapPass::RoundRobin(RoundRobin::new(width)),
             ScanForm::Resume => BitmapPass::Resume(Resume::new(false)),
             ScanForm::ResumeMainline => BitmapPass::Resume(Resume::new(true)),
@@ -59,6 +60,13 @@ impl Pass<TwoLevel> for BitmapPass {
         }
     }
 
+    fn set_aside(&mut self) -> Option<Self> {
+        match self {
+            BitmapPass::Restart(pass) => pass.set_aside().map(BitmapPass::Restart),
+            BitmapPass::RoundRobin(_) | BitmapPass::Resume(_) => None,
+        }
+    }
+
     fn goes_on_when_due(&self) -> bool {
         matches!(self, BitmapPass::Resume(pass) if pass.mainline())
     }
@@ -84,6 +92,8 @@ pub(super) struct Scan<P> {
     stage: Stage,
     /// Upcalls that came during this pass.
     nested: u32,
+    /// The pass of the outer upcall, while a nested one makes its own.
+    outer: Option<P>,
     /// Served before all others, by the forms that do so.
     timer: Option<Port>,
 }
@@ -94,6 +104,7 @@ impl<P> Scan<P> {
             pass,
             stage: Stage::Outside,
             nested: 0,
+            outer: None,
             timer: None,
         }
     }
@@ -104,10 +115,18 @@ impl<P> Scan<P> {
 
     /// Begins an upcall; false if it is nested, and over.
     #[inline]
-    pub(super) fn begin(&mut self) -> bool {
+    pub(super) fn begin<E>(&mut self) -> bool
+    where
+        P: Pass<E>,
+    {
         if self.stage != Stage::Outside {
-            self.nested += 1;
-            return false;
+            if self.outer.is_none() && self.stage == Stage::Pass {
+                self.outer = self.pass.set_aside();
+            }
+            if self.outer.is_none() {
+                self.nested += 1;
+                return false;
+            }
         }
         self.stage = Stage::Timer;
         true
@@ -144,6 +163,12 @@ impl<P> Scan<P> {
         P: Pass<E>,
     {
         if self.stage == Stage::Outside {
+            return false;
+        }
+        if let Some(outer) = self.outer.take() {
+            // What the outer one finds now has come since.
+            self.pass = outer;
+            self.stage = Stage::Pass;
             return false;
         }
         let nested = core::mem::take(&mut self.nested) > 0;

@@ -13,9 +13,25 @@ pub(in crate::evtchn) struct Restart {
     selected: u64,
     /// The word whose ports are being served.
     word: Option<u32>,
+    /// Nested upcalls go over the ports themselves.
+    nests: bool,
 }
 
 impl Restart {
+    /// A pass; `nests` is whether nested upcalls make passes of their own.
+    pub(super) fn new(nests: bool) -> Self {
+        Restart {
+            nests,
+            ..Restart::default()
+        }
+    }
+
+    /// Puts the pass aside for that of a nested upcall, if those make their own.
+    pub(super) fn set_aside(&mut self) -> Option<Self> {
+        let fresh = Restart::new(true);
+        self.nests.then(|| core::mem::replace(self, fresh))
+    }
+
     pub(super) fn begin(&mut self, selected: u64) {
         self.selected = selected;
         self.word = None;

@@ -4,14 +4,14 @@ use crate::process::{Context, FileId, Op, Program, What};
 use domio_core::{Duration, Instant};
 
 /// How late a sender is with what is due `after` its begin: from nothing to `most`, evenly
-/// distributed. The time is a hash of `after` alone (the finaliser of `SplitMix64`), so that what is
+/// distributed. The time is a hash of `after` alone (the end of `SplitMix64`), so that what is
 /// due together stays together, and a run needs no random stream for it.
 pub fn lateness(after: Duration, most: Duration) -> Duration {
     let mut hash = after.as_nanos().wrapping_add(0x9E37_79B9_7F4A_7C15);
     hash = (hash ^ (hash >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     hash = (hash ^ (hash >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     hash ^= hash >> 31;
-    let part = u128::from(most.as_nanos()) * u128::from(hash) >> 64;
+    let part = (u128::from(most.as_nanos()) * u128::from(hash)) >> 64;
     Duration::from_nanos(part as u64)
 }
 

@@ -288,6 +288,37 @@ fn nested_upcalls_only_count_and_have_the_outer_one_go_over_the_ports_again() {
 }
 
 #[test]
+fn where_upcalls_nest_the_inner_one_serves_ports_and_the_outer_one_goes_on() {
+    let mut channels = domain(two_level(ScanForm::Nesting), 130);
+    for port in [3, 70] {
+        send(&mut channels, port);
+    }
+    let guest = channels.guest(D).unwrap();
+    assert!(guest.begin_upcall(0));
+    assert_eq!(guest.next_port(0), Some(Port(3)));
+    guest.enter(Port(3));
+    let _ = guest.leave(Port(3), 0);
+    // During the softirqs. Word 1 was selected before, and is the outer one's.
+    for port in [5, 130] {
+        send(&mut channels, port);
+    }
+    let guest = channels.guest(D).unwrap();
+    assert!(guest.upcall_due(0) && guest.begin_upcall(0), "nested");
+    for port in [5, 130] {
+        assert_eq!(guest.next_port(0), Some(Port(port)));
+        guest.enter(Port(port));
+        let _ = guest.leave(Port(port), 0);
+    }
+    assert_eq!(guest.next_port(0), None);
+    assert!(!guest.end_upcall(0), "back in the softirqs");
+    assert_eq!(guest.next_port(0), Some(Port(70)), "the outer one");
+    guest.enter(Port(70));
+    let _ = guest.leave(Port(70), 0);
+    assert_eq!(guest.next_port(0), None);
+    assert!(!guest.end_upcall(0) && !guest.upcall_due(0));
+}
+
+#[test]
 fn mainline_goes_on_when_an_upcall_is_due_and_the_others_return_to_be_called_again() {
     for form in ScanForm::ALL {
         let mut channels = domain(two_level(form), 130);
