@@ -6,6 +6,7 @@
 //! through [`PeerActions`].
 
 mod actions;
+mod turns;
 
 pub use actions::{PeerActions, PeerTimer, PeerTimerKind};
 use alloc::boxed::Box;
@@ -19,6 +20,7 @@ use crate::queue::{Accounted, DropPlace, Ledger};
 use crate::tcp::{Actions, Connection, State, Timer};
 use crate::udp::{UdpSink, UdpSource};
 use crate::writers::{Next, WriterCosts, Writers};
+use turns::Turns;
 
 /// What a peer does in a flow.
 #[derive(Clone, Debug)]
@@ -52,6 +54,8 @@ pub struct TcpEnd {
     piece: Option<u32>,
     /// That process runs or wants to.
     writing: bool,
+    /// A client that asks again when it has its answer.
+    turns: Option<Turns>,
     /// From when on the application writes nothing.
     until: Instant,
     packets: u64,
@@ -99,9 +103,18 @@ impl TcpEnd {
             to_write: bytes,
             piece: None,
             writing: false,
+            turns: None,
             until: Instant::MAX,
             packets: 0,
             arrived: 0,
+        }
+    }
+
+    /// A client that writes `bytes`, waits until as many have come, and writes again.
+    pub fn in_turns(connection: Connection, other: Station, bytes: u64) -> Self {
+        TcpEnd {
+            turns: Some(Turns::new(bytes)),
+            ..Self::client(connection, other, bytes)
         }
     }
 
@@ -140,7 +153,10 @@ impl TcpEnd {
     /// What the application does when it may: reads, and writes what there is room for.
     fn serve(&mut self, now: Instant, out: &mut impl Actions) {
         if self.reads_at_once {
-            self.connection.read(now, u64::MAX, out);
+            let came = self.connection.read(now, u64::MAX, out);
+            if let Some(turns) = self.turns.as_mut().filter(|_| now < self.until) {
+                self.to_write += turns.came(came);
+            }
         }
         if self.piece.is_none() && !self.writes_when_told {
             self.write(now, self.to_write, out);

@@ -76,7 +76,7 @@ impl Network {
         let queues = config.nic.queues_on(config.card_vcpus);
         let polls = queues.min(config.card_vcpus.max(1));
         let (back_lines, poll_lines) =
-            driver_lines(&sites, (polls, config.local.is_some()), attach);
+            driver_lines(&sites, (polls, config.is_of_linux_6()), attach);
         let pirqs: Vec<u16> = (0..queues).map(|_| attach.pirq()).collect();
         let vifs = config.vifs.len() as u16;
         let lines: Vec<FrontLines> = (0..vifs).map(|vif| front_lines(vif, attach)).collect();
@@ -475,7 +475,7 @@ fn front_lines(vif: u16, attach: &mut Attach<'_>) -> FrontLines {
 /// Whom the guest's socket of a flow serves.
 fn serves(kind: FlowKind) -> Serves {
     match kind {
-        FlowKind::StreamIn(_) | FlowKind::StreamOut(_) => Serves::Process,
+        FlowKind::StreamIn(_) | FlowKind::StreamOut(_) | FlowKind::Turns(_) => Serves::Process,
         FlowKind::Request(_) => Serves::Server,
         FlowKind::Ping(_)
         | FlowKind::PingGuest(..)
@@ -545,6 +545,14 @@ fn ends(
             let server = TcpEnd::server(near, REMOTE, u64::MAX);
             (
                 tcp(TcpEnd::client(far, station, config.bytes)),
+                tcp(server.reads_when_told().writes_when_told()),
+            )
+        }
+        FlowKind::Turns(config) => {
+            let (far, near) = connections(config.tcp);
+            let server = TcpEnd::server(near, REMOTE, u64::MAX);
+            (
+                tcp(TcpEnd::in_turns(far, station, config.bytes)),
                 tcp(server.reads_when_told().writes_when_told()),
             )
         }

@@ -5,7 +5,9 @@ use domio_core::{DomainId, Duration, Instant};
 use domio_vmm::config::{DomainConfig, TaskConfig, Workload};
 use domio_vmm::grant::PAGE_BYTES;
 use domio_vmm::process::FileId;
-use domio_vmm::process::programs::{DatagramSender, StreamReader, StreamWriter, WebWorker};
+use domio_vmm::process::programs::{
+    DatagramSender, Responder, StreamReader, StreamWriter, WebWorker,
+};
 
 use super::costs::{NetCosts, RxMode};
 use super::pairs::NetbackConfig;
@@ -85,6 +87,9 @@ pub struct BehindConfig {
 /// A network whose flows have their other ends in the driver domain.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LocalConfig {
+    /// Whether netback is that of Linux 6.1: a thread takes packets to guests, and small packets of
+    /// guests are copied.
+    pub of_linux_6: bool,
     /// What the process that pings takes for each reply besides its calls: being switched to, and
     /// away. The kernel does its work when the reply comes, in the driver domain as in guests.
     pub ping_switch: Duration,
@@ -135,7 +140,10 @@ impl NetworkConfig {
                     let other = &self.vifs[usize::from(to)];
                     assert_ne!(vif.domain, other.domain, "a guest pings another one");
                 }
-                let has_local_end = !matches!(flow.kind, FlowKind::Web(_) | FlowKind::Request(_));
+                let has_local_end = !matches!(
+                    flow.kind,
+                    FlowKind::Web(_) | FlowKind::Request(_) | FlowKind::Turns(_)
+                );
                 assert!(
                     has_local_end || self.local.is_none(),
                     "requests have a remote host"
@@ -204,6 +212,11 @@ impl NetworkConfig {
         self.socket(self.vifs.len(), vif)
     }
 
+    /// Whether netback is that of Linux 6.1 ([`LocalConfig::of_linux_6`]).
+    pub(super) fn is_of_linux_6(&self) -> bool {
+        self.local.is_some_and(|local| local.of_linux_6)
+    }
+
     /// Number of the driver domain's own socket of the flow of number `flow`, where it has the
     /// other end ([`NetworkConfig::local`]).
     pub fn local_socket(&self, flow: u32) -> u32 {
@@ -250,7 +263,7 @@ impl NetworkConfig {
 
     /// The driver domain's own process at the other end of flow `flow` of interface `vif`, if there
     /// is one.
-    fn local_process(
+    pub fn local_process(
         &self,
         device: u16,
         vif: usize,
@@ -318,6 +331,7 @@ impl NetworkConfig {
                     .until(end);
                 Workload::program(sender)
             }
+            FlowKind::Turns(turns) => Workload::program(Responder::new(socket, turns.bytes)),
             FlowKind::Web(web) => {
                 let request = u64::from(web.client.request);
                 let worker = WebWorker::new(socket, request, web.server.costs);
@@ -420,6 +434,8 @@ pub enum FlowKind {
     StreamOut(StreamConfig),
     /// The remote host connects to the guest, sends so many bytes, and reads what comes.
     Request(RequestConfig),
+    /// The remote host connects to the guest, and asks again whenever it has its answer.
+    Turns(RequestConfig),
     /// The remote host pings the guest.
     Ping(PingConfig),
     /// The guest pings the guest of another interface of the network, by its place among all.
@@ -436,7 +452,10 @@ impl FlowKind {
     /// Processes of the guest that take part ([`NetworkConfig::process`]); all of them are alike.
     pub fn processes(&self) -> u16 {
         match self {
-            FlowKind::StreamIn(_) | FlowKind::StreamOut(_) | FlowKind::UdpOut(_) => 1,
+            FlowKind::StreamIn(_)
+            | FlowKind::StreamOut(_)
+            | FlowKind::UdpOut(_)
+            | FlowKind::Turns(_) => 1,
             FlowKind::Ping(_)
             | FlowKind::PingGuest(..)
             | FlowKind::UdpIn(_)

@@ -96,7 +96,7 @@ impl Site {
             costs: config.costs,
             rx_mode: config.rx_mode,
             grant_lock: None,
-            copies_small: config.local.is_some(),
+            copies_small: config.is_of_linux_6(),
             ping: config.local.map_or(Duration::ZERO, |local| {
                 let calls = config.costs.read_call * 2 + config.costs.write_call;
                 calls + local.ping_switch

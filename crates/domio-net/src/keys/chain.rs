@@ -212,6 +212,7 @@ fn device(chain: Vec<Part>, host: &DeviceHost<'_>) -> (NetworkConfig, Equipped<(
     let blueprint = config.clone();
     let behind = config.behind.iter().all(|b| b.costs == NetCosts::FREE);
     let free = has_traffic(&config) && config.costs == NetCosts::FREE && behind;
+    let first_driver = drivers.first().map_or(0, |(driver, _)| *driver);
     let device = Equipped {
         drivers,
         users,
@@ -219,7 +220,7 @@ fn device(chain: Vec<Part>, host: &DeviceHost<'_>) -> (NetworkConfig, Equipped<(
         packets: true,
         free: free.then_some(("traffic", false)),
         config: (),
-        processes: Box::new(move |device| processes(device, &blueprint, &flows)),
+        processes: Box::new(move |device| processes(device, &blueprint, &flows, first_driver)),
     };
     (config, device)
 }
@@ -234,6 +235,7 @@ fn processes(
     device: u16,
     blueprint: &NetworkConfig,
     flows: &[(usize, Instant, Vec<Flow>)],
+    driver: usize,
 ) -> Vec<DeviceProcess> {
     let mut processes = Vec::new();
     for (vif, (domain, start, flows)) in flows.iter().enumerate() {
@@ -250,6 +252,17 @@ fn processes(
             };
             let placed = tasks.into_iter().map(|task| place(*domain, flow, task));
             processes.extend(placed);
+            if blueprint.local.is_some() {
+                let own = (first..first + flow.configs.len())
+                    .filter_map(|f| blueprint.local_process(device, vif, f, *start));
+                processes.extend(own.map(|task| DeviceProcess {
+                    domain: driver,
+                    vcpu: Some(usize::from(blueprint.vcpu)),
+                    may_roam: true,
+                    task,
+                    input: None,
+                }));
+            }
             first += flow.configs.len();
         }
     }

@@ -5,8 +5,8 @@ use super::costs::{
 };
 use super::netback::{ASSIGNMENTS, NETBACKS, SMALL_PACKETS};
 use crate::host::{
-    Assignment, FlowKind, NetCosts, NetbackConfig, NetbackForm, NetworkConfig, OtherPorts, RxMode,
-    SmallPackets, VifConfig,
+    Assignment, FlowConfig, FlowKind, LocalConfig, NetCosts, NetbackConfig, NetbackForm,
+    NetworkConfig, OtherPorts, RxMode, SmallPackets, VifConfig,
 };
 use crate::icmp::Ticks;
 use crate::link::{LinkConfig, Rate};
@@ -171,6 +171,8 @@ keys! {
             "How fast the line sends, each way.";
         latency: Duration = time("us", 0), Need::TimeNs(20_000),
             "How long each bit travels, one way.";
+        other_end: bool = word(&OTHER_ENDS), Need::Word("remote"),
+            "Who has the other end of all flows on this network.";
         remote_gap: Duration = time("us", 0), Need::TimeNs(0),
             "Least time between two interrupts of the remote host's card: packets that come \
              meanwhile wait for the next. 125 us with an e1000 of 2006.";
@@ -211,6 +213,16 @@ keys! {
     }
 }
 
+static OTHER_ENDS: [WordOf<bool>; 2] = [
+    WordOf::new("remote", false, "The remote host behind the line."),
+    WordOf::new(
+        "driver",
+        true,
+        "Processes of the driver domain, which take its time: traffic inside one host. Nothing \
+         passes the card.",
+    ),
+];
+
 /// What a table `[network]` says.
 pub struct NetworkTable(NetworkKeys);
 
@@ -226,6 +238,8 @@ pub struct Driven {
     pub costs: NetCosts,
     /// What the remote host's processes take.
     pub writers: WriterCosts,
+    /// What switching processes takes in its kernel.
+    pub switch: Duration,
     /// The interfaces on it.
     pub vifs: Vec<VifConfig>,
 }
@@ -408,7 +422,7 @@ impl NetworkTable {
             vcpu: 0,
             card_vcpus: with.driver_vcpus.max(1),
             netback: self.netback(table, with.driver_vcpus, form, &vifs)?,
-            local: None,
+            local: self.local(table, with.switch, &vifs)?,
             behind: Vec::new(),
             other_ports: OtherPorts {
                 boot: keys.boot_ports.get()?,
@@ -416,6 +430,39 @@ impl NetworkTable {
             },
             vifs,
         })
+    }
+
+    /// The driver domain's own end of the flows of `vifs`, if it has it. Requests come from the
+    /// remote host alone.
+    fn local(
+        &self,
+        table: &mut KeyReader<'_>,
+        switch: Duration,
+        vifs: &[VifConfig],
+    ) -> Option<Option<LocalConfig>> {
+        let slot = &self.0.other_end;
+        if !slot.get()? {
+            return Some(None);
+        }
+        let mut flows = vifs.iter().flat_map(|vif| &vif.flows);
+        let asks = |flow: &FlowConfig| {
+            matches!(
+                flow.kind,
+                FlowKind::Web(_) | FlowKind::Request(_) | FlowKind::Turns(_)
+            )
+        };
+        if flows.any(asks) {
+            table.tell(table.keys.misplaced(slot).says(
+                "the requests of `server`, `web` and `rr` come from the remote host",
+                "`stream`, `udp` and `ping` alone on the network",
+                "give the others a network with a remote host",
+            ));
+            return None;
+        }
+        Some(Some(LocalConfig {
+            of_linux_6: false,
+            ping_switch: switch,
+        }))
     }
 
     /// How netback of a driver domain of `vcpus` vcpus is set up, which is of `form` and serves

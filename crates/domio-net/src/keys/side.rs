@@ -24,6 +24,7 @@ use domio_vmm::bus::side::{
     DeviceHost, DeviceKind, DevicePart, DeviceSide, DeviceTask, DeviceUsers, DeviceWork, Devices,
     Equipped, Evtchn, Placing, who,
 };
+use domio_vmm::config::KernelCosts;
 
 /// Networks, among the devices that scenarios can ask for.
 pub const fn networks<C: From<Box<NetworkConfig>>>() -> DeviceKind<C> {
@@ -147,6 +148,7 @@ impl Networks {
             driver_vcpus: vcpus,
             costs,
             writers,
+            switch: KernelCosts::on(machine).switch,
             vifs,
         };
         let mut reader = KeyReader {

@@ -1,4 +1,5 @@
-//! The workloads `stream`, `ping`, `udp` and `server`: traffic between a guest and the remote host.
+//! The workloads `stream`, `ping`, `udp`, `server` and `rr`: traffic between a guest and the remote
+//! host.
 
 use super::flows::{BEGIN, END, Flows, ON_NETWORK, Serving, Traffic, When, message};
 use super::web::{self, Web};
@@ -28,7 +29,7 @@ const REQUESTS_MAX: i64 = 1_000;
 const MESSAGE_MAX: u64 = 1 << 30;
 
 /// The network workloads that scenarios can name.
-pub static TRAFFIC: [WordOf<Traffic>; 5] = [
+pub static TRAFFIC: [WordOf<Traffic>; 6] = [
     WordOf::with_keys(
         "stream",
         stream,
@@ -55,6 +56,15 @@ pub static TRAFFIC: [WordOf<Traffic>; 5] = [
          connection of its own. Each is a job, from when the server begins to read it to the end \
          of writing.",
         ServerKeys::KEYS,
+    ),
+    WordOf::with_keys(
+        "rr",
+        rr,
+        "Request and response by one connection, as netperf's test TCP_RR: the remote host asks, \
+         and asks again as soon as it has its answer. Each is a job of the guest's process, from \
+         the first bytes that it reads to the end of writing. The remote host's process takes no \
+         time.",
+        Turns::KEYS,
     ),
     WordOf::with_keys("web", web::web, web::DOC, Web::KEYS),
 ];
@@ -303,6 +313,38 @@ impl ServerKeys {
         };
         Some((0..self.requests.get()?).map(flow).collect())
     }
+}
+
+keys! {
+    struct Turns {
+        bytes: u64 = message(MESSAGE_MAX), Need::Word("1"),
+            "Bytes of a request, and of an answer (`netperf -r`).";
+        begin: Duration = BEGIN.0, BEGIN.1, BEGIN.2;
+        end: Duration = END.0, END.1, END.2;
+        network: String = ON_NETWORK.0, ON_NETWORK.1, ON_NETWORK.2;
+    }
+}
+
+fn rr(table: &mut KeyReader<'_>) -> Option<Flows> {
+    let keys = Turns::read(table);
+    let when = When::read(table, &keys.begin, &keys.end)?;
+    // Linux holds a small segment back only behind another small one that is not acknowledged
+    // (`tcp_minshall_check`). Here an answer has acknowledged all before.
+    let tcp = TcpConfig {
+        nodelay: true,
+        ..TcpConfig::default()
+    };
+    let kind = keys
+        .bytes
+        .get()
+        .map(|bytes| FlowKind::Turns(RequestConfig { tcp, bytes }));
+    Some(Flows {
+        configs: kind.and_then(|kind| when.one(kind)),
+        by_kernel: false,
+        serving: None,
+        network: keys.network,
+        to: None,
+    })
 }
 
 keys! {

@@ -23,6 +23,7 @@ fn local(flows: &[&[FlowKind]]) -> NetworkConfig {
     let vifs = (1..).zip(flows).map(|(guest, flows)| vif(guest, flows));
     NetworkConfig {
         local: Some(LocalConfig {
+            of_linux_6: true,
             ping_switch: Duration::from_micros(4),
         }),
         rx_mode: RxMode::Copy,
@@ -113,10 +114,27 @@ fn large_frames_go_both_ways() {
 fn a_process_pings() {
     let trips = |ping_switch| {
         let mut network = local(&[&[ping(10)]]);
-        network.local = Some(LocalConfig { ping_switch });
+        network.local = Some(LocalConfig {
+            of_linux_6: true,
+            ping_switch,
+        });
         came(ran(&network)).1
     };
     let [quick, slow] = [4, 400].map(|us| trips(Duration::from_micros(us)));
     // A round trip of some 100 us, and one of 500.
     assert!(quick > 2 * slow, "{quick}, {slow}");
+}
+
+/// A driver domain of Linux 2.6.18 flips pages, and has no thread and no copies of small packets.
+#[test]
+fn a_driver_domain_of_2006_has_the_other_end_as_well() {
+    for flow in [IN, OUT] {
+        let mut network = local(&[&[flow], &[flow]]);
+        network.rx_mode = RxMode::Flip;
+        if let Some(local) = &mut network.local {
+            local.of_linux_6 = false;
+        }
+        let (bytes, _) = came(ran(&network));
+        assert!((5_000_000..=50_000_000).contains(&bytes), "{bytes}");
+    }
 }

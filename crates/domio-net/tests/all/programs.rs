@@ -364,3 +364,37 @@ fn a_server_pays_for_its_calls() {
         assert_eq!(pair[1].0 - pair[0].0, each.as_nanos());
     }
 }
+
+/// Request and response by one connection: one request at a time, as many bytes each way, and each
+/// is a job of the guest.
+#[test]
+fn requests_and_responses_take_turns() {
+    for bytes in [1, 8_192, 100_000] {
+        let mut card = card(0, vec![vif(1, &[])]);
+        card.vifs[0].flows = vec![FlowConfig {
+            kind: FlowKind::Turns(RequestConfig {
+                tcp: TcpConfig {
+                    nodelay: true,
+                    ..TcpConfig::XEN_2_6_18
+                },
+                bytes,
+            }),
+            start: ms(5),
+            stop: Some(ms(400)),
+        }];
+        let simulation = after(500, 2, vec![domain(0, 1), domain(1, 1)], &[card]);
+        let answered = stream(simulation.host().device(0), 0);
+        let records = simulation.into_sink();
+        let jobs: Vec<&Record> = records.iter().filter(|r| r.is(Kind::JobDone)).collect();
+        let turns = jobs.len() as u64;
+        assert!(turns > 20, "{bytes}: {turns}");
+        assert_eq!(answered.delivered, turns * bytes, "{bytes}");
+        assert_eq!(answered.acknowledged, turns * bytes, "{bytes}");
+        // Over two ways of 30 us nobody is answered before: the next request waits.
+        for pair in jobs.windows(2) {
+            assert!(pair[1].at.since(pair[0].at) >= us(60), "{bytes}");
+        }
+        let last = jobs.last().map(|job| job.at);
+        assert!(last.is_some_and(|at| at < self::at(410)), "{last:?}");
+    }
+}

@@ -566,3 +566,30 @@ fn mistakes_of_a_network_come_with_all_others() {
     let text = text.replacen("duration_s = 2", "duration_s = 0", 1);
     assert_eq!(errors(&text).total(), 6, "{}", errors(&text).render(false));
 }
+
+/// Traffic inside one host: the driver domain has a process for each flow. Requests have to come
+/// from outside.
+#[test]
+fn the_driver_domain_may_have_the_other_end_of_all_flows() {
+    let text = change("queue = 1000", "other_end = \"driver\"");
+    let scenario = good(&text);
+    let tasks = |domain: usize| scenario.plan().host.domains[domain].vcpus[0].tasks.len();
+    assert_eq!((tasks(0), tasks(1), tasks(2)), (1, 1, 1));
+    let network = network(&text);
+    assert!(network.local.is_some_and(|local| !local.of_linux_6));
+    let asks = text.replacen("\"stream\"", "\"rr\"", 1);
+    let mistake = only(&asks);
+    assert_eq!(mistake.code, Code::Conflict);
+}
+
+#[test]
+fn request_and_response_have_one_size() {
+    let text = change("\"stream\"", "\"rr\"\nbytes = \"8K\"");
+    let network = network(&text);
+    let kinds: Vec<FlowKind> = network.vifs[0].flows.iter().map(|f| f.kind).collect();
+    let [FlowKind::Turns(turns)] = kinds[..] else {
+        panic!("{kinds:?}");
+    };
+    assert_eq!(turns.bytes, 8_192);
+    assert_eq!(good(&text).plan().host.domains[1].vcpus[0].tasks.len(), 1);
+}

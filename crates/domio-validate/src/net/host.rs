@@ -218,6 +218,7 @@ fn network_config(
         netback: NetbackConfig::ONE,
         other_ports: OtherPorts::default(),
         local: Some(LocalConfig {
+            of_linux_6: true,
             ping_switch: KernelCosts::on(&XEN_4_17_EMULATED).switch,
         }),
         behind: Vec::new(),

@@ -5,6 +5,7 @@
 //! | [`StreamReader`] | reads what a connection brings, as `iperf -s` and `ttcp -r` do |
 //! | [`StreamWriter`] | writes to a connection, as `iperf -c` and `ttcp -t` do |
 //! | [`DatagramSender`] | sends datagrams of one size at a fixed rate |
+//! | [`Responder`] | answers requests that come by one connection, as netperf's TCP_RR has it |
 //! | [`Server`] | answers requests: accept, read, compute, write |
 //! | [`WebWorker`] | one process of a web server: accept, read, compute, write, close |
 //! | [`ControllerProcess`] | has a controller observe, decide and adjust |
@@ -22,6 +23,7 @@ mod file_copy;
 mod fio;
 mod io_replay;
 mod postmark;
+mod responder;
 mod server;
 mod stream;
 mod web_worker;
@@ -34,6 +36,7 @@ pub use file_copy::{CopyDirection, FileCopy};
 pub use fio::{Fio, FioConfig, FioFile, FioJob, FioLeftOut, FioNote, FioProblem};
 pub use io_replay::{IoReplay, RecordedCall, ReplayLoop};
 pub use postmark::{PostMark, PostMarkConfig};
+pub use responder::Responder;
 pub use server::Server;
 pub use stream::{StreamReader, StreamWriter};
 pub use web_worker::{WebCosts, WebWorker};
