@@ -140,7 +140,7 @@ fn a_cap_below_the_demand_costs_throughput() {
     assert!(best.score >= own.score && best.setting != "cap 20 %");
     let text = answers(&outcome).join("\n");
     assert!(text.contains("credit: more helps up to cap 95 %"), "{text}");
-    let begin = "Domain-0 uses 9";
+    let begin = "Domain-0 uses 100.0 %";
     assert!(
         text.starts_with(begin) && text.contains("and might use more"),
         "{text}"
