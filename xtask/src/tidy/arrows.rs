@@ -15,7 +15,7 @@ pub const RULE: Rule = Rule {
 /// The crates of the project by floor, the lowest first. Crates of one floor do not know each
 /// other.
 const FLOORS: &[&[&str]] = &[
-    &["domio-core", "domio-program"],
+    &["domio-core", "domio-linux", "domio-program"],
     &[
         "domio-answer",
         "domio-contract",

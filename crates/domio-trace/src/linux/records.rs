@@ -214,6 +214,10 @@ impl LinuxRecords {
                     if self.cpus[cpu].current == Some(place) {
                         self.leaves_guest(cpu);
                         self.sums(place);
+                        // The trace lasts until its last event.
+                        let (at, pcpu) = (self.at(), PcpuId(thread.cpu));
+                        let [old, new] = [Runstate::Running; 2];
+                        self.put(Record::runstate(at, pcpu, thread.actor, old, new));
                     }
                 }
                 State::Is(Runstate::Runnable) if thread.is_vcpu => self.ready(place),
