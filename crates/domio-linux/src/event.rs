@@ -159,6 +159,20 @@ pub enum What {
         /// Whether its thread slept; false when polling was enough.
         waited: bool,
     },
+    /// `kvm_halt_poll_ns`: how long a vcpu polls before its thread sleeps changes.
+    HaltPoll {
+        /// Number of the vcpu in its guest.
+        vcpu: u32,
+        /// Nanoseconds from now on.
+        new: u32,
+        /// Nanoseconds before.
+        old: u32,
+    },
+    /// `cgroup_attach_task`: the thread is in another control group, see [`Tasks`](crate::Tasks).
+    Attach {
+        /// The thread.
+        tid: Tid,
+    },
     /// `napi_poll` on this cpu.
     NapiPoll {
         /// Packets that were done.

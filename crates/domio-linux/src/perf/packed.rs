@@ -1,0 +1,27 @@
+//! Records that are packed with zstd, as one stream through the whole file.
+
+use std::io;
+
+use zstd::stream::raw::{Decoder, Operation};
+
+/// Unpacks the stream, a piece at a time.
+pub struct Unpacker {
+    decoder: Decoder<'static>,
+    piece: Vec<u8>,
+}
+
+impl Unpacker {
+    pub fn new() -> io::Result<Unpacker> {
+        Ok(Unpacker {
+            decoder: Decoder::new()?,
+            piece: vec![0; 128 << 10],
+        })
+    }
+
+    /// Unpacks from the start of `from`. Returns the number of bytes that were used, and what came
+    /// out; nothing of both when all came out.
+    pub fn piece(&mut self, from: &[u8]) -> io::Result<(usize, &[u8])> {
+        let status = self.decoder.run_on_buffers(from, &mut self.piece)?;
+        Ok((status.bytes_read, &self.piece[..status.bytes_written]))
+    }
+}

@@ -1,0 +1,412 @@
+//! From a raw event of the kernel to [`What`], by the description in the file.
+
+use super::fields::{Number, Text};
+use super::format::EventFormat;
+use super::states::States;
+use crate::bytes::Endian;
+use crate::known::Known;
+use crate::{Tid, What};
+
+/// The fields of the events that are of use.
+enum Layout {
+    Switch(Box<SwitchFields>),
+    Wake {
+        which: Wake,
+        comm: Option<Text>,
+        pid: Number,
+        prio: Option<Number>,
+        cpu: Option<Number>,
+    },
+    Migrate {
+        comm: Option<Text>,
+        pid: Number,
+        from: Number,
+        to: Number,
+    },
+    Fork {
+        parent: Number,
+        child: Number,
+        comm: Option<Text>,
+    },
+    Exit {
+        pid: Number,
+        comm: Option<Text>,
+    },
+    Runtime {
+        pid: Number,
+        ns: Number,
+        comm: Option<Text>,
+    },
+    /// Events of one number, of which [`What`] is made.
+    One(fn(u32) -> What, Option<Number>),
+    KvmWakeup {
+        ns: Number,
+        waited: Option<Number>,
+    },
+    HaltPoll {
+        vcpu: Option<Number>,
+        new: Option<Number>,
+        old: Option<Number>,
+    },
+    Napi {
+        work: Number,
+        budget: Option<Number>,
+    },
+    /// `task_rename`, `task_newtask`, `sched_process_free`: a thread and its name.
+    Name {
+        pid: Number,
+        comm: Text,
+    },
+    Attach {
+        pid: Number,
+        comm: Option<Text>,
+        path: Text,
+    },
+    Other,
+}
+
+struct SwitchFields {
+    prev_comm: Option<Text>,
+    prev: Number,
+    prev_prio: Option<Number>,
+    state: Number,
+    next_comm: Option<Text>,
+    next: Number,
+    next_prio: Option<Number>,
+    states: States,
+}
+
+/// The three events of a wake-up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wake {
+    Waking,
+    Wakeup,
+    New,
+}
+
+impl Wake {
+    pub fn what(self, tid: Tid, prio: i16, target_cpu: u32) -> What {
+        match self {
+            Wake::Waking => What::Waking {
+                tid,
+                prio,
+                target_cpu,
+            },
+            Wake::Wakeup => What::Wakeup {
+                tid,
+                prio,
+                target_cpu,
+            },
+            Wake::New => What::WakeupNew {
+                tid,
+                prio,
+                target_cpu,
+            },
+        }
+    }
+}
+
+/// What an event of one number is, by its name and by the names that its number had.
+pub fn of_one_number(name: &str) -> Option<(fn(u32) -> What, &'static [&'static str])> {
+    Some(match name {
+        "irq_handler_entry" => (|irq| What::IrqEntry { irq }, &["irq"]),
+        "irq_handler_exit" => (|irq| What::IrqExit { irq }, &["irq"]),
+        "softirq_raise" => (|vec| What::SoftirqRaise { vec }, &["vec"]),
+        "softirq_entry" => (|vec| What::SoftirqEntry { vec }, &["vec"]),
+        "softirq_exit" => (|vec| What::SoftirqExit { vec }, &["vec"]),
+        "kvm_entry" => (|vcpu| What::KvmEntry { vcpu }, &["vcpu_id"]),
+        "kvm_exit" => (
+            |reason| What::KvmExit { reason },
+            &["exit_reason", "esr_ec", "ret", "trap_nr"],
+        ),
+        _ => return None,
+    })
+}
+
+/// The number of a thread. Numbers below 0 do not occur, and are the idle task's.
+#[inline]
+pub fn tid(n: i64) -> Tid {
+    Tid(u32::try_from(n).unwrap_or(0))
+}
+
+#[inline]
+pub fn prio(n: i64) -> i16 {
+    n.clamp(i64::from(i16::MIN), i64::from(i16::MAX)) as i16
+}
+
+/// Numbers of cpus and the like. What does not fit is the highest number.
+#[inline]
+pub fn small(n: i64) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+/// Descriptions of all events of a file, by number.
+pub struct Decoder {
+    endian: Endian,
+    events: Vec<Option<Described>>,
+    /// Whether `sched_switch` is described.
+    pub has_switch: bool,
+}
+
+struct Described {
+    name: String,
+    current: Option<Number>,
+    layout: Layout,
+}
+
+impl Decoder {
+    pub fn new(endian: Endian) -> Decoder {
+        Decoder {
+            endian,
+            events: Vec::new(),
+            has_switch: false,
+        }
+    }
+
+    /// Takes up one description.
+    pub fn add(&mut self, system: &str, format: &EventFormat) {
+        let id = usize::from(format.id);
+        if self.events.len() <= id {
+            self.events.resize_with(id + 1, || None);
+        }
+        // Events made by users can have the names of the kernel's.
+        let own = matches!(system, "synthetic" | "kprobes" | "uprobes" | "eprobes");
+        let layout = match own {
+            true => None,
+            false => layout(format),
+        };
+        self.has_switch |= matches!(layout, Some(Layout::Switch(_)));
+        self.events[id] = Some(Described {
+            name: format.name.clone(),
+            current: Number::of(format, "common_pid"),
+            layout: layout.unwrap_or(Layout::Other),
+        });
+    }
+
+    /// The name of the event with number `id`.
+    pub fn name(&self, id: u16) -> Option<&str> {
+        let described = self.events.get(usize::from(id))?.as_ref()?;
+        Some(&described.name)
+    }
+
+    /// Number of a raw event.
+    #[inline]
+    pub fn id(&self, data: &[u8]) -> Option<u16> {
+        Some(self.endian.u16(*data.first_chunk::<2>()?))
+    }
+
+    /// The current thread and what happened. Names go to `known`. None if the event has no
+    /// description, or is shorter than its description.
+    #[inline]
+    pub fn decode(&self, data: &[u8], time: u64, known: &mut Known) -> Option<(Option<Tid>, What)> {
+        let id = usize::from(self.id(data)?);
+        let described = self.events.get(id)?.as_ref()?;
+        let endian = self.endian;
+        let current = match described.current {
+            Some(field) => Some(tid(field.get(data, endian)?)),
+            None => None,
+        };
+        let what = match &described.layout {
+            Layout::Switch(fields) => fields.decode(data, endian, time, known)?,
+            layout => layout.decode(data, endian, time, known)?,
+        };
+        Some((current, what))
+    }
+}
+
+impl SwitchFields {
+    #[inline]
+    fn decode(&self, data: &[u8], endian: Endian, time: u64, known: &mut Known) -> Option<What> {
+        let number = |field: Option<Number>| match field {
+            Some(field) => field.get(data, endian),
+            None => Some(0),
+        };
+        let prev = tid(self.prev.get(data, endian)?);
+        let next = tid(self.next.get(data, endian)?);
+        let name = |tid, comm: Option<Text>, known: &mut Known| {
+            if let Some(comm) = comm.and_then(|c| c.get(data, endian)) {
+                known.name(tid, time, comm);
+            }
+        };
+        name(prev, self.prev_comm, known);
+        name(next, self.next_comm, known);
+        Some(What::Switch {
+            prev,
+            prev_prio: prio(number(self.prev_prio)?),
+            left: self.states.left(self.state.get(data, endian)? as u64),
+            next,
+            next_prio: prio(number(self.next_prio)?),
+        })
+    }
+}
+
+impl Layout {
+    fn decode(&self, data: &[u8], endian: Endian, time: u64, known: &mut Known) -> Option<What> {
+        let number = |field: Option<Number>| match field {
+            Some(field) => field.get(data, endian),
+            None => Some(0),
+        };
+        let name = |tid, comm: Option<Text>, known: &mut Known| {
+            if let Some(comm) = comm.and_then(|c| c.get(data, endian)) {
+                known.name(tid, time, comm);
+            }
+        };
+        Some(match *self {
+            Layout::Wake {
+                which,
+                comm,
+                pid,
+                prio: priority,
+                cpu,
+            } => {
+                let tid = tid(pid.get(data, endian)?);
+                name(tid, comm, known);
+                which.what(tid, prio(number(priority)?), small(number(cpu)?))
+            }
+            Layout::Migrate {
+                comm,
+                pid,
+                from,
+                to,
+            } => {
+                let tid = tid(pid.get(data, endian)?);
+                name(tid, comm, known);
+                What::Migrate {
+                    tid,
+                    from: small(from.get(data, endian)?),
+                    to: small(to.get(data, endian)?),
+                }
+            }
+            Layout::Fork {
+                parent,
+                child,
+                comm,
+            } => {
+                let parent = tid(parent.get(data, endian)?);
+                let child = tid(child.get(data, endian)?);
+                known.fork(child, parent, time);
+                name(child, comm, known);
+                What::Fork { parent, child }
+            }
+            Layout::Exit { pid, comm } => {
+                let tid = tid(pid.get(data, endian)?);
+                name(tid, comm, known);
+                What::Exit { tid }
+            }
+            Layout::Runtime { pid, ns, comm } => {
+                let tid = tid(pid.get(data, endian)?);
+                name(tid, comm, known);
+                let ns = ns.get(data, endian)? as u64;
+                What::Runtime { tid, ns }
+            }
+            Layout::One(what, field) => what(small(number(field)?)),
+            Layout::KvmWakeup { ns, waited } => What::KvmWakeup {
+                ns: ns.get(data, endian)? as u64,
+                waited: number(waited)? != 0,
+            },
+            Layout::HaltPoll { vcpu, new, old } => What::HaltPoll {
+                vcpu: small(number(vcpu)?),
+                new: small(number(new)?),
+                old: small(number(old)?),
+            },
+            Layout::Napi { work, budget } => What::NapiPoll {
+                work: small(work.get(data, endian)?),
+                budget: small(number(budget)?),
+            },
+            Layout::Name { pid, comm } => {
+                let tid = tid(pid.get(data, endian)?);
+                name(tid, Some(comm), known);
+                What::Other
+            }
+            Layout::Attach { pid, comm, path } => {
+                let tid = tid(pid.get(data, endian)?);
+                name(tid, comm, known);
+                let path = path.get(data, endian)?;
+                let path = String::from_utf8_lossy(path).into_owned();
+                known.change(tid, |task| task.cgroup = Some(path));
+                What::Attach { tid }
+            }
+            Layout::Switch(_) | Layout::Other => What::Other,
+        })
+    }
+}
+
+/// The layout of an event that is of use, if its fields are there.
+fn layout(format: &EventFormat) -> Option<Layout> {
+    let number = |name| Number::of(format, name);
+    let text = |name| Text::of(format, name);
+    let wake = |which| {
+        Some(Layout::Wake {
+            which,
+            comm: text("comm"),
+            pid: number("pid")?,
+            prio: number("prio"),
+            cpu: number("target_cpu").or_else(|| number("cpu")),
+        })
+    };
+    if let Some((what, names)) = of_one_number(&format.name) {
+        return Some(Layout::One(what, names.iter().find_map(|n| number(n))));
+    }
+    match format.name.as_str() {
+        "sched_switch" => Some(Layout::Switch(Box::new(SwitchFields {
+            prev_comm: text("prev_comm"),
+            prev: number("prev_pid")?,
+            prev_prio: number("prev_prio"),
+            state: number("prev_state")?,
+            next_comm: text("next_comm"),
+            next: number("next_pid")?,
+            next_prio: number("next_prio"),
+            states: States::of_print(&format.print).unwrap_or_default(),
+        }))),
+        "sched_waking" => wake(Wake::Waking),
+        "sched_wakeup" => wake(Wake::Wakeup),
+        "sched_wakeup_new" => wake(Wake::New),
+        "sched_migrate_task" => Some(Layout::Migrate {
+            comm: text("comm"),
+            pid: number("pid")?,
+            from: number("orig_cpu")?,
+            to: number("dest_cpu")?,
+        }),
+        "sched_process_fork" => Some(Layout::Fork {
+            parent: number("parent_pid")?,
+            child: number("child_pid")?,
+            comm: text("child_comm"),
+        }),
+        "sched_process_exit" => Some(Layout::Exit {
+            pid: number("pid")?,
+            comm: text("comm"),
+        }),
+        "sched_stat_runtime" => Some(Layout::Runtime {
+            pid: number("pid")?,
+            ns: number("runtime")?,
+            comm: text("comm"),
+        }),
+        "kvm_vcpu_wakeup" => Some(Layout::KvmWakeup {
+            ns: number("ns")?,
+            waited: number("waited"),
+        }),
+        "kvm_halt_poll_ns" => Some(Layout::HaltPoll {
+            vcpu: number("vcpu_id"),
+            new: number("new"),
+            old: number("old"),
+        }),
+        "napi_poll" => Some(Layout::Napi {
+            work: number("work")?,
+            budget: number("budget"),
+        }),
+        "task_rename" => Some(Layout::Name {
+            pid: number("pid")?,
+            comm: text("newcomm")?,
+        }),
+        "task_newtask" => Some(Layout::Name {
+            pid: number("pid")?,
+            comm: text("comm")?,
+        }),
+        "cgroup_attach_task" => Some(Layout::Attach {
+            pid: number("pid")?,
+            comm: text("comm"),
+            path: text("dst_path")?,
+        }),
+        _ => None,
+    }
+}
