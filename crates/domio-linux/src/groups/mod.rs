@@ -190,6 +190,14 @@ impl fmt::Display for NoRule {
 
 impl std::error::Error for NoRule {}
 
+impl fmt::Display for OwnRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let field = On::OWN.iter().find(|(_, on)| *on == self.on);
+        let field = field.map_or("", |(name, _)| name);
+        write!(f, "{}={field}:{}", self.guest, self.pattern)
+    }
+}
+
 impl std::str::FromStr for OwnRule {
     type Err = NoRule;
 
@@ -306,10 +314,14 @@ fn by_itself(cgroup: Option<&str>, known: &Known<'_>) -> Belongs {
         (None, None) if known.comm.is_empty() => "unnamed".to_owned(),
         (None, None) => known.comm.to_owned(),
     };
+    let vmm = |comm: &str| {
+        let mut vmms = rules::VMMS.iter();
+        vmms.any(|pattern| pattern::matches(pattern, comm, &mut Vec::new()))
+    };
     Belongs {
         guest,
         manager: manager(cgroup),
-        is_vm: false,
+        is_vm: known.process_comm.is_some_and(vmm),
     }
 }
 

@@ -85,7 +85,9 @@ impl Core {
             _ => self.other(head, body, at, known),
         };
         if taken.is_none() {
-            known.damage.skip("records that are shorter than their content", at);
+            known
+                .damage
+                .skip("records that are shorter than their content", at);
         }
     }
 
@@ -276,7 +278,9 @@ impl Records {
             COMPRESSED => self.packed_records(8, head.size, at, known)?,
             COMPRESSED2 => {
                 let size = array(record, 8).map_or(0, |b| endian.u64(b));
-                let end = usize::try_from(size).unwrap_or(usize::MAX).saturating_add(16);
+                let end = usize::try_from(size)
+                    .unwrap_or(usize::MAX)
+                    .saturating_add(16);
                 self.packed_records(16.min(head.size), end.min(head.size), at, known)?;
             }
             TRACING_DATA => follows = array(record, 8).map_or(0, |b| u64::from(endian.u32(b))),

@@ -1,3 +1,12 @@
 //! x
-use crate::error::LinuxError; use crate::input::*; use crate::known::Known; use crate::reader::Source;
-pub fn source(_f:Flow,_k:&mut Known)->Result<Box<dyn Source>,LinuxError>{ Err(LinuxError{kind:crate::LinuxErrorKind::Empty,offset:0,events:0})}
+use crate::error::LinuxError;
+use crate::input::*;
+use crate::known::Known;
+use crate::reader::Source;
+pub fn source(_f: Flow, _k: &mut Known) -> Result<Box<dyn Source>, LinuxError> {
+    Err(LinuxError {
+        kind: crate::LinuxErrorKind::Empty,
+        offset: 0,
+        events: 0,
+    })
+}

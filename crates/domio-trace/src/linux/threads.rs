@@ -242,22 +242,31 @@ impl Threads {
         }
     }
 
-    /// Whether the young thread in `place` belongs elsewhere by now, as its name or its group has
-    /// changed. Then it has another actor, and the one that it had is returned.
-    pub fn changed(&mut self, names: &mut Names, tasks: &Tasks, place: usize) -> Option<ActorId> {
+    /// Whether the thread in `place` belongs elsewhere by now, as its name or its group has changed.
+    pub fn is_elsewhere(&mut self, tasks: &Tasks, place: usize) -> bool {
         let thread = self.list[place];
         self.list[place].checked = tasks.changes();
         let placed = self.placed(tasks, thread.tid);
-        if (placed.group, placed.is_vcpu) == (thread.group, thread.is_vcpu) {
-            return None;
+        (placed.group, placed.is_vcpu) != (thread.group, thread.is_vcpu)
+    }
+
+    /// The thread in `place` is another actor from now on, where it belongs.
+    pub fn renew(&mut self, names: &mut Names, tasks: &Tasks, place: usize) {
+        let before = self.list[place];
+        let placed = self.placed(tasks, before.tid);
+        let actor = self.actor(names, tasks, before.tid, &placed);
+        if before.actor != ActorId::NONE {
+            self.groups[before.group as usize].free.push(before.actor);
         }
-        let actor = self.actor(names, tasks, thread.tid, &placed);
-        let new = &mut self.list[place];
-        (new.actor, new.group, new.is_vcpu) = (actor, placed.group, placed.is_vcpu);
-        if thread.actor != ActorId::NONE {
-            self.groups[thread.group as usize].free.push(thread.actor);
-        }
-        Some(thread.actor)
+        self.list[place] = Thread {
+            actor,
+            group: placed.group,
+            is_vcpu: placed.is_vcpu,
+            state: State::Unheard,
+            rank: domio_core::Says::RANK,
+            home: u16::MAX,
+            ..before
+        };
     }
 
     /// Whom `tid` belongs to, and what it does.
