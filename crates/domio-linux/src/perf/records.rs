@@ -3,7 +3,7 @@
 use super::attr::{Attr, Attrs, Sample};
 use super::features;
 use super::packed::Unpacker;
-use crate::bytes::{Cursor, Endian, array, text};
+use crate::bytes::{Endian, array, text};
 use crate::error::{LinuxError, cut, damaged};
 use crate::input::Flow;
 use crate::known::{IdMap, Known};
@@ -102,7 +102,8 @@ impl Core {
         let mut event = Event {
             time,
             cpu,
-            current: sample.tid.map(Tid),
+            // Samples of a thread that has ended have no id.
+            current: sample.tid.filter(|t| *t != u32::MAX).map(Tid),
             what: What::Other,
         };
         if let (Some(id), Some(tid)) = (sample.cgroup, event.current) {
@@ -110,7 +111,10 @@ impl Core {
         }
         match (sample.raw, &self.decoder) {
             (Some(raw), Some(decoder)) => match decoder.decode(raw, time, known) {
-                Some((_, what)) => event.what = what,
+                Some((current, what)) => {
+                    event.current = current.or(event.current);
+                    event.what = what;
+                }
                 None => known
                     .damage
                     .skip("samples without a description, or shorter than theirs", at),
@@ -215,7 +219,7 @@ impl Core {
             self.window.push(Event {
                 time,
                 cpu,
-                current: trailer.tid.map(Tid),
+                current: trailer.tid.filter(|t| *t != u32::MAX).map(Tid),
                 what,
             });
         }
