@@ -152,7 +152,7 @@ impl<R: Read> TraceReader<R> {
     /// records; those that execute a guest's vcpu have that one's name. Other traces have none.
     pub fn threads(&self) -> Vec<(VcpuName, String)> {
         match &self.records {
-            Records::Linux(r) => r.records().labels(),
+            Records::Linux(r) => r.labels(),
             Records::Own(_) | Records::Xentrace(_) | Records::Old(..) => Vec::new(),
         }
     }

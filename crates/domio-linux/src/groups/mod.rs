@@ -110,6 +110,8 @@ pub struct Belongs {
     pub manager: Manager,
     /// Whether it is a virtual machine.
     pub is_vm: bool,
+    /// Whether a rule or a control group says so, and not the name of a thread alone.
+    pub by_rule: bool,
 }
 
 /// What a thread does.
@@ -246,6 +248,7 @@ impl Groups {
                 guest: pattern::named(&rule.guest, &found),
                 manager: manager(cgroup),
                 is_vm: false,
+                by_rule: true,
             })
         });
         let by_rule = || {
@@ -257,6 +260,7 @@ impl Groups {
                     guest: pattern::named(rule.guest, &found),
                     manager: rule.manager,
                     is_vm: rule.is_vm,
+                    by_rule: true,
                 })
             })
         };
@@ -322,6 +326,7 @@ fn by_itself(cgroup: Option<&str>, known: &Known<'_>) -> Belongs {
         guest,
         manager: manager(cgroup),
         is_vm: known.process_comm.is_some_and(vmm),
+        by_rule: cgroup.is_some_and(|path| path.trim_matches('/').len() > 1),
     }
 }
 

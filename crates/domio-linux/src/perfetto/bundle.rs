@@ -102,13 +102,7 @@ fn message(cpu: u32, data: &[u8], generics: &Generics, known: &mut Known) -> Opt
 }
 
 /// What the message in field `id` of an event says. Numbers are those of `ftrace_event.proto`.
-fn what(
-    id: u32,
-    data: &[u8],
-    time: u64,
-    generics: &Generics,
-    known: &mut Known,
-) -> Option<What> {
+fn what(id: u32, data: &[u8], time: u64, generics: &Generics, known: &mut Known) -> Option<What> {
     /// Fields of a message that is of use have numbers up to 7.
     fn parts(data: &[u8]) -> [Value<'_>; 8] {
         let mut parts = [Value::Number(0); 8];
@@ -122,7 +116,16 @@ fn what(
     let one = |what: fn(u32) -> What| Some(what(small(signed(parts(data)[1]))));
     Some(match id {
         4 => {
-            let [_, prev_comm, prev, prev_prio, state, next_comm, next, next_prio] = parts(data);
+            let [
+                _,
+                prev_comm,
+                prev,
+                prev_prio,
+                state,
+                next_comm,
+                next,
+                next_prio,
+            ] = parts(data);
             let (prev, next) = (tid(signed(prev)), tid(signed(next)));
             known.name(prev, time, prev_comm.bytes());
             known.name(next, time, next_comm.bytes());
@@ -238,7 +241,9 @@ fn compact(
         let (Some(state), Some(next), Some(next_prio)) =
             (number(2, row), number(3, row), number(4, row))
         else {
-            known.damage.skip("rows of compact switches that lack a column", 0);
+            known
+                .damage
+                .skip("rows of compact switches that lack a column", 0);
             break;
         };
         let next = tid(i64::from(next as i32));
@@ -267,7 +272,9 @@ fn compact(
         let (Some(pid), Some(target), Some(priority)) =
             (number(8, row), number(9, row), number(10, row))
         else {
-            known.damage.skip("rows of compact wake-ups that lack a column", 0);
+            known
+                .damage
+                .skip("rows of compact wake-ups that lack a column", 0);
             break;
         };
         let tid = tid(i64::from(pid as i32));

@@ -49,7 +49,9 @@ impl Generics {
         let described = self.described.get(&id)?;
         let get = |name: &str| {
             let (number, _) = described.fields.iter().find(|(_, n)| n == name)?;
-            Fields::of(data).find(|(field, _)| field == number).map(|(_, v)| v)
+            Fields::of(data)
+                .find(|(field, _)| field == number)
+                .map(|(_, v)| v)
         };
         named(&described.name, get, time, known)
     }

@@ -57,7 +57,9 @@ pub fn read(place: &mut Place, known: &mut Known) -> Result<Index, LinuxError> {
             if matches!(field, 50 | 133) {
                 match unpack(field, value.bytes(), &mut spool, MOST_UNPACKED - unpacked) {
                     Ok(size) => unpacked += size,
-                    Err(_) => known.damage.skip("packed packets that cannot be unpacked", at),
+                    Err(_) => known
+                        .damage
+                        .skip("packed packets that cannot be unpacked", at),
                 }
             }
         }
@@ -83,7 +85,10 @@ pub fn read(place: &mut Place, known: &mut Known) -> Result<Index, LinuxError> {
 fn unpack(field: u32, packed: &[u8], into: &mut impl Write, most: u64) -> std::io::Result<u64> {
     match field {
         50 => std::io::copy(&mut flate2::read::ZlibDecoder::new(packed).take(most), into),
-        _ => std::io::copy(&mut zstd::stream::read::Decoder::new(packed)?.take(most), into),
+        _ => std::io::copy(
+            &mut zstd::stream::read::Decoder::new(packed)?.take(most),
+            into,
+        ),
     }
 }
 
@@ -139,7 +144,12 @@ fn packets(
 fn tag_error(head: &[u8], offset: u64, left: u64) -> LinuxError {
     match head.len() < 10 {
         true => cut("a packet", left + 1, left, offset),
-        false => damaged("Perfetto trace", "a packet", "a tag of more than ten bytes", offset),
+        false => damaged(
+            "Perfetto trace",
+            "a packet",
+            "a tag of more than ten bytes",
+            offset,
+        ),
     }
 }
 
@@ -223,7 +233,10 @@ impl Index {
                 1 => cpu = value.number(),
                 2 if start.is_none() => start = first_number(value.bytes(), 1),
                 4 => {
-                    let columns = [first_number(value.bytes(), 1), first_number(value.bytes(), 7)];
+                    let columns = [
+                        first_number(value.bytes(), 1),
+                        first_number(value.bytes(), 7),
+                    ];
                     start = columns.into_iter().chain([start]).flatten().min();
                 }
                 5 => clock = value.number(),
@@ -248,7 +261,10 @@ impl Index {
             unpacked,
         };
         let cpu = u32::try_from(cpu).unwrap_or(u32::MAX);
-        self.streams.entry((cpu, sequence)).or_default().push(bundle);
+        self.streams
+            .entry((cpu, sequence))
+            .or_default()
+            .push(bundle);
     }
 
     /// `FtraceStats`: lost events of each cpu, at the start (phase 1) and at the end (2).

@@ -12,11 +12,11 @@ mod wire;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::{Event, What};
 use crate::error::LinuxError;
 use crate::input::Place;
 use crate::known::Known;
 use crate::reader::Source;
+use crate::{Event, What};
 
 use bundle::{Columns, Running};
 use index::{Bundle, Index};
@@ -135,7 +135,9 @@ impl Source for PerfettoReader {
         loop {
             let event = self.pop(known)?;
             if event.is_some_and(|e| e.what != What::Other) && event == self.previous {
-                known.damage.skip("events that another sequence has as well", 0);
+                known
+                    .damage
+                    .skip("events that another sequence has as well", 0);
                 continue;
             }
             self.previous = event;

@@ -131,7 +131,9 @@ mod tests {
 
     #[test]
     fn fields_are_read_and_a_broken_end_is_seen() {
-        let data = [0x08, 0x96, 0x01, 0x12, 0x02, b'h', b'i', 0x1d, 1, 0, 0, 0, 0x22, 9];
+        let data = [
+            0x08, 0x96, 0x01, 0x12, 0x02, b'h', b'i', 0x1d, 1, 0, 0, 0, 0x22, 9,
+        ];
         let mut fields = Fields::of(&data);
         assert_eq!(fields.next(), Some((1, Value::Number(150))));
         assert_eq!(fields.next(), Some((2, Value::Bytes(b"hi"))));

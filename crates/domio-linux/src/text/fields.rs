@@ -27,7 +27,9 @@ pub fn what(line: &Line<'_>, known: &mut Known) -> Option<What> {
             }
         }
         b"sched_process_fork" => {
-            let parent = fields.small(b"pid").or_else(|| fields.small(b"parent_pid"))?;
+            let parent = fields
+                .small(b"pid")
+                .or_else(|| fields.small(b"parent_pid"))?;
             let (parent, child) = (Tid(parent), Tid(fields.small(b"child_pid")?));
             known.fork(child, parent, time);
             fields.named(b"child_comm", b"child_pid", time, known)?;
@@ -41,7 +43,10 @@ pub fn what(line: &Line<'_>, known: &mut Known) -> Option<What> {
             ns: fields.number(b"runtime")?,
         },
         b"kvm_entry" => What::KvmEntry {
-            vcpu: fields.after(b"vcpu").or_else(|| fields.small(b"vcpu_id")).unwrap_or(0),
+            vcpu: fields
+                .after(b"vcpu")
+                .or_else(|| fields.small(b"vcpu_id"))
+                .unwrap_or(0),
         },
         b"kvm_exit" => What::KvmExit {
             reason: fields.reason()?,
@@ -65,12 +70,17 @@ pub fn what(line: &Line<'_>, known: &mut Known) -> Option<What> {
             None => What::HaltPoll {
                 vcpu: fields.after(b"vcpu")?,
                 new: fields.after(b"halt_poll_ns")?,
-                old: fields.after(b"(grow").or_else(|| fields.after(b"(shrink"))?,
+                old: fields
+                    .after(b"(grow")
+                    .or_else(|| fields.after(b"(shrink"))?,
             },
         },
         b"napi_poll" => What::NapiPoll {
             work: fields.after(b"work").or_else(|| fields.small(b"work"))?,
-            budget: fields.after(b"budget").or_else(|| fields.small(b"budget")).unwrap_or(0),
+            budget: fields
+                .after(b"budget")
+                .or_else(|| fields.small(b"budget"))
+                .unwrap_or(0),
         },
         b"task_rename" => {
             let tid = Tid(fields.small(b"pid")?);
@@ -86,7 +96,9 @@ pub fn what(line: &Line<'_>, known: &mut Known) -> Option<What> {
         }
         b"cgroup_attach_task" => {
             let tid = Tid(fields.small(b"pid")?);
-            let path = fields.text(b"dst_path", b"pid").or_else(|| fields.text(b"dst_path", b"comm"));
+            let path = fields
+                .text(b"dst_path", b"pid")
+                .or_else(|| fields.text(b"dst_path", b"comm"));
             let path = String::from_utf8_lossy(path?).into_owned();
             known.change(tid, |task| task.cgroup = Some(path));
             What::Attach { tid }
@@ -148,7 +160,10 @@ impl<'a> Fields<'a> {
     fn after(self, word: &[u8]) -> Option<u32> {
         let at = memmem::find(self.0, word)? + word.len();
         let rest = self.0[at..].trim_ascii_start();
-        let end = rest.iter().position(|b| !b.is_ascii_digit()).unwrap_or(rest.len());
+        let end = rest
+            .iter()
+            .position(|b| !b.is_ascii_digit())
+            .unwrap_or(rest.len());
         u32::try_from(number(&rest[..end])?).ok()
     }
 
@@ -284,7 +299,11 @@ impl<'a> Walk<'a> {
 
     /// The text up to a space.
     fn word(&mut self) -> &'a [u8] {
-        let end = self.0.iter().position(|b| *b == b' ').unwrap_or(self.0.len());
+        let end = self
+            .0
+            .iter()
+            .position(|b| *b == b' ')
+            .unwrap_or(self.0.len());
         let (word, rest) = self.0.split_at(end);
         self.0 = rest;
         word
@@ -393,7 +412,11 @@ mod tests {
                 "vcpu 0 reason HLT rip 0xffff info 0 0",
                 What::KvmExit { reason: 12 },
             ),
-            ("kvm_entry", "vcpu 3, rip 0xffff", What::KvmEntry { vcpu: 3 }),
+            (
+                "kvm_entry",
+                "vcpu 3, rip 0xffff",
+                What::KvmEntry { vcpu: 3 },
+            ),
             (
                 "kvm_vcpu_wakeup",
                 "poll time 1200 ns, polling valid",
@@ -419,8 +442,16 @@ mod tests {
                     budget: 64,
                 },
             ),
-            ("softirq_entry", "vec=3 [action=NET_RX]", What::SoftirqEntry { vec: 3 }),
-            ("irq_handler_exit", "irq=24 ret=handled", What::IrqExit { irq: 24 }),
+            (
+                "softirq_entry",
+                "vec=3 [action=NET_RX]",
+                What::SoftirqEntry { vec: 3 },
+            ),
+            (
+                "irq_handler_exit",
+                "irq=24 ret=handled",
+                What::IrqExit { irq: 24 },
+            ),
             (
                 "sched_stat_runtime",
                 "comm=a pid=7 runtime=1052803 [ns] vruntime=1632165679 [ns]",

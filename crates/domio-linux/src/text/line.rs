@@ -51,7 +51,10 @@ fn time(text: &[u8]) -> Option<u64> {
 /// Splits a line; none if the line is not one of an event.
 pub fn split(line: &[u8]) -> Option<Line<'_>> {
     for colon in memchr_iter(b':', line) {
-        if line.get(colon + 1).is_some_and(|b| *b != b' ' && *b != b'\t') {
+        if line
+            .get(colon + 1)
+            .is_some_and(|b| *b != b' ' && *b != b'\t')
+        {
             continue;
         }
         let start = memrchr(b' ', &line[..colon]).map_or(0, |at| at + 1);
@@ -83,7 +86,10 @@ fn who(text: &[u8]) -> Option<Line<'_>> {
     let (head, process) = match head.strip_suffix(b")") {
         Some(inner) => {
             let open = memrchr(b'(', inner)?;
-            (head[..open].trim_ascii_end(), small(inner[open + 1..].trim_ascii()))
+            (
+                head[..open].trim_ascii_end(),
+                small(inner[open + 1..].trim_ascii()),
+            )
         }
         None => (head, None),
     };
@@ -133,7 +139,10 @@ fn cpu(text: &[u8]) -> Option<(&[u8], u32)> {
     let last = &text[word..];
     let digits = last.iter().take_while(|b| b.is_ascii_digit()).count();
     let flags = &last[digits..];
-    let are_flags = flags.len() >= 4 && flags.iter().all(|b| b.is_ascii_alphanumeric() || *b == b'.');
+    let are_flags = flags.len() >= 4
+        && flags
+            .iter()
+            .all(|b| b.is_ascii_alphanumeric() || *b == b'.');
     if are_flags && flags.contains(&b'.') {
         return Some((text[..word].trim_ascii_end(), small(&last[..digits])?));
     }
@@ -144,7 +153,10 @@ fn cpu(text: &[u8]) -> Option<(&[u8], u32)> {
 fn event(text: &[u8]) -> (&[u8], &[u8]) {
     let mut text = text.trim_ascii();
     loop {
-        let end = text.iter().position(u8::is_ascii_whitespace).unwrap_or(text.len());
+        let end = text
+            .iter()
+            .position(u8::is_ascii_whitespace)
+            .unwrap_or(text.len());
         let (word, rest) = (&text[..end], text[end..].trim_ascii_start());
         if let Some(name) = word.strip_suffix(b":") {
             let start = memrchr(b':', name).map_or(0, |at| at + 1);

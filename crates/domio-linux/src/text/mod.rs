@@ -94,7 +94,11 @@ impl TextReader {
     /// Reads one line.
     fn step(&mut self, known: &mut Known) -> Result<(), LinuxError> {
         let at = self.flow.offset();
-        let most = if self.html { MOST_FOREIGN_HTML } else { MOST_FOREIGN };
+        let most = if self.html {
+            MOST_FOREIGN_HTML
+        } else {
+            MOST_FOREIGN
+        };
         if self.entries == 0 && at > most {
             return Err(self.foreign());
         }
@@ -127,7 +131,14 @@ impl TextReader {
             self.first_line = Some(text(&line[..line.len().min(60)]));
         }
         let Some(parts) = line::split(line) else {
-            return other(line, &mut self.inside, &mut self.promised, &mut self.lost, at, known);
+            return other(
+                line,
+                &mut self.inside,
+                &mut self.promised,
+                &mut self.lost,
+                at,
+                known,
+            );
         };
         // Records of perf between its samples.
         if let Some(record) = record(&parts) {
@@ -157,7 +168,9 @@ impl TextReader {
         let (what, whole) = match fields::what(&parts, known) {
             Some(what) => (what, true),
             None => {
-                known.damage.skip("lines with fields that cannot be read", at);
+                known
+                    .damage
+                    .skip("lines with fields that cannot be read", at);
                 (What::Other, false)
             }
         };
@@ -186,8 +199,10 @@ impl TextReader {
             found: format!("text without a line of an event; its first line is \"{first}\""),
             hint: match comma {
                 true => "; a table (CSV) is not read: use the recording that it was made from",
-                false => "; print with `perf script`, `trace-cmd report` or \
-                          `cat /sys/kernel/tracing/trace`",
+                false => {
+                    "; print with `perf script`, `trace-cmd report` or \
+                          `cat /sys/kernel/tracing/trace`"
+                }
             },
         }
         .at(0)
@@ -210,7 +225,9 @@ impl TextReader {
             // A page of HTML that has its end is whole, and has what its maker left of the trace.
             Some(expected) if expected > self.entries && self.html && !self.inside => {
                 let at = self.flow.offset();
-                known.damage.skip("texts with fewer entries than their head says", at);
+                known
+                    .damage
+                    .skip("texts with fewer entries than their head says", at);
                 Ok(None)
             }
             Some(expected) if expected > self.entries => Err(LinuxErrorKind::Truncated {
@@ -274,7 +291,11 @@ fn other(
 /// Whether a line is one of `perf script --show-task-events` and the like, and how many events are
 /// lost if the record says that.
 fn record(line: &line::Line<'_>) -> Option<Option<u64>> {
-    let text = if line.name.is_empty() { line.fields } else { line.name };
+    let text = if line.name.is_empty() {
+        line.fields
+    } else {
+        line.name
+    };
     let kind = text.strip_prefix(b"PERF_RECORD_")?;
     let lost = kind.starts_with(b"LOST").then(|| {
         let words = line.fields.split(|b| *b == b' ');

@@ -33,7 +33,10 @@ impl Machine {
 
     /// A sequence of numbers with their sizes.
     pub fn numbers(self, numbers: &[(u64, usize)]) -> Vec<u8> {
-        numbers.iter().flat_map(|(n, size)| self.number(*n, *size)).collect()
+        numbers
+            .iter()
+            .flat_map(|(n, size)| self.number(*n, *size))
+            .collect()
     }
 }
 

@@ -12,7 +12,10 @@ struct Random(u64);
 
 impl Random {
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         self.0 ^ self.0 >> 29
     }
 
@@ -47,7 +50,9 @@ fn damaged(mut bytes: Vec<u8>, seed: u64) -> Vec<u8> {
             4 => bytes[at..at + length].fill(0xff),
             5 => bytes[at..at + length].fill(0),
             6 => bytes[at] = random.next() as u8,
-            _ => bytes[at..at + length].iter_mut().for_each(|b| *b = random.next() as u8),
+            _ => bytes[at..at + length]
+                .iter_mut()
+                .for_each(|b| *b = random.next() as u8),
         }
     }
     bytes
@@ -69,9 +74,15 @@ fn files() -> Vec<Vec<u8>> {
     for machine in MACHINES {
         let events: Vec<_> = (0..20)
             .map(|n| (n, switch(machine, n, 1, n + 1)))
-            .chain([(7, wakeup(machine, 1, 2, 0)), (9, attach(machine, 1, 2, "/a"))])
+            .chain([
+                (7, wakeup(machine, 1, 2, 0)),
+                (9, attach(machine, 1, 2, "/a")),
+            ])
             .collect();
-        let pages = vec![page(machine, 1000, &events, None), page(machine, 2000, &events, Some(3))];
+        let pages = vec![
+            page(machine, 1000, &events, None),
+            page(machine, 2000, &events, Some(3)),
+        ];
         let cpus = vec![pages.clone(), pages];
         files.push(v6(machine, &[], &cpus, &[("again", cpus.clone())]));
         for packing in [Packing::None, Packing::Zlib, Packing::Zstd] {
@@ -81,7 +92,14 @@ fn files() -> Vec<Vec<u8>> {
         let mut data = Vec::new();
         for n in 0..30 {
             let raw = switch(machine, n, 1, n + 1);
-            data.extend(sample(machine, &recorded, 1000 - u64::from(n), n % 2, &raw, &[]));
+            data.extend(sample(
+                machine,
+                &recorded,
+                1000 - u64::from(n),
+                n % 2,
+                &raw,
+                &[],
+            ));
             if n % 10 == 9 {
                 data.extend(round(machine));
             }
@@ -95,10 +113,15 @@ fn files() -> Vec<Vec<u8>> {
 
 /// Recordings of real kernels, shortened.
 fn recordings() -> Vec<Vec<u8>> {
-    let mut files: Vec<_> = ["perf-sched.data.gz", "perf-script.txt.gz", "quota-report.txt.gz", "cfs-v7.dat"]
-        .iter()
-        .map(|name| unpacked(name))
-        .collect();
+    let mut files: Vec<_> = [
+        "perf-sched.data.gz",
+        "perf-script.txt.gz",
+        "quota-report.txt.gz",
+        "cfs-v7.dat",
+    ]
+    .iter()
+    .map(|name| unpacked(name))
+    .collect();
     files[1].truncate(20_000);
     files[2].truncate(20_000);
     let packed = gzip(&files[1]);
@@ -125,7 +148,9 @@ fn damage_recordings(times: u64) {
 /// A Perfetto trace of bytes: a bundle of two switches, and columns.
 fn perfetto() -> Vec<Vec<u8>> {
     let event = |time: u8| {
-        let switch = [0x10, 1, 0x18, 120, 0x20, 1, 0x30, 2, 0x38, 120, 0x0a, 1, b'a', 0x2a, 1, b'b'];
+        let switch = [
+            0x10, 1, 0x18, 120, 0x20, 1, 0x30, 2, 0x38, 120, 0x0a, 1, b'a', 0x2a, 1, b'b',
+        ];
         let mut event = vec![0x08, time, 0x10, 1, 0x22, switch.len() as u8];
         event.extend(switch);
         let mut out = vec![0x12, event.len() as u8];
@@ -133,8 +158,8 @@ fn perfetto() -> Vec<Vec<u8>> {
         out
     };
     let columns = [
-        0x22, 32, 0x2a, 1, b'c', 0x0a, 2, 5, 6, 0x12, 2, 1, 1, 0x1a, 2, 7, 8, 0x22, 2, 120, 120, 0x32, 2,
-        0, 0, 0x3a, 1, 5, 0x42, 1, 9, 0x4a, 1, 0,
+        0x22, 32, 0x2a, 1, b'c', 0x0a, 2, 5, 6, 0x12, 2, 1, 1, 0x1a, 2, 7, 8, 0x22, 2, 120, 120,
+        0x32, 2, 0, 0, 0x3a, 1, 5, 0x42, 1, 9, 0x4a, 1, 0,
     ];
     let bundle = [vec![0x08, 0], event(10), event(20), columns.to_vec()].concat();
     let mut packet = vec![0x0a, bundle.len() as u8];

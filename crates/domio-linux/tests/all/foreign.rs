@@ -6,7 +6,10 @@ use crate::{error, gzip, read, unpacked};
 fn files_of_other_programs_are_named() {
     for (bytes, expected) in [
         (&b""[..], "the file is empty"),
-        (b"{\"traceEvents\": [{\"ph\": \"X\"}]}", "a Chrome trace (JSON)"),
+        (
+            b"{\"traceEvents\": [{\"ph\": \"X\"}]}",
+            "a Chrome trace (JSON)",
+        ),
         (b"[{\"name\": 1}]", "JSON"),
         (b"\xc1\x1f\xfc\xc1\x00\x00\x00\x00", "CTF (LTTng)"),
         (b"/* CTF 1.8 */\ntypealias", "CTF (LTTng)"),
@@ -17,7 +20,10 @@ fn files_of_other_programs_are_named() {
         (b"ts,dur,cpu,utid,name\n1,2,3,4,5\n", "a table (CSV)"),
         (b"To whom it may concern\n", "print with `perf script`"),
         (b"perf.data\x00\x00\x00", "the file starts with 70 65 72 66"),
-        (b"\x17\x08\x44tracing9\x00\x00\x08\x00\x10\x00\x00", "convert"),
+        (
+            b"\x17\x08\x44tracing9\x00\x00\x08\x00\x10\x00\x00",
+            "convert",
+        ),
     ] {
         let error = error(bytes.to_vec()).to_string();
         assert!(error.contains(expected), "{error}");
@@ -58,6 +64,8 @@ fn a_packed_text_that_is_cut_gives_its_lines_first() {
 fn folders_are_named() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("metadata"), "").unwrap();
-    let error = domio_linux::LinuxReader::open(folder.path()).map(drop).unwrap_err();
+    let error = domio_linux::LinuxReader::open(folder.path())
+        .map(drop)
+        .unwrap_err();
     assert!(error.to_string().contains("LTTng"), "{error}");
 }

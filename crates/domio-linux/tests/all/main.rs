@@ -44,7 +44,10 @@ fn all(reader: &mut LinuxReader) -> (Vec<Event>, Option<LinuxError>) {
             Ok(Some(event)) => events.push(event),
             Ok(None) => return (events, None),
             Err(error) => {
-                assert!(matches!(reader.next_event(), Ok(None)), "events after an error");
+                assert!(
+                    matches!(reader.next_event(), Ok(None)),
+                    "events after an error"
+                );
                 return (events, Some(error));
             }
         }

@@ -86,7 +86,11 @@ fn check(bytes: Vec<u8>, format: LinuxFormat, what: &str) {
     assert_eq!(reader.about().host.as_deref(), Some("rig"), "{what}");
     assert_eq!(reader.about().kernel.as_deref(), Some("6.12.0"), "{what}");
     let task = reader.tasks().get(Tid(11)).unwrap();
-    assert_eq!((task.comm.as_str(), task.process), ("vhost-10", Some(Tid(10))), "{what}");
+    assert_eq!(
+        (task.comm.as_str(), task.process),
+        ("vhost-10", Some(Tid(10))),
+        "{what}"
+    );
     let cgroup = reader.tasks().get(Tid(3)).unwrap().cgroup.as_deref();
     assert_eq!(cgroup, Some("/machine/vm1"), "{what}");
     assert_eq!(reader.losses().events, 12, "{what}");
@@ -105,8 +109,16 @@ fn files_and_pipes_of_all_machines_have_the_same_events() {
             for piece in [50, 300, 10_000] {
                 let what = format!("{machine:?}, record {kind}, {piece} bytes");
                 let packed = packed(machine, kind, &data, piece);
-                check(file(machine, &events, &packed), LinuxFormat::PerfData, &what);
-                check(pipe(machine, &events, &packed), LinuxFormat::PerfPipe, &what);
+                check(
+                    file(machine, &events, &packed),
+                    LinuxFormat::PerfData,
+                    &what,
+                );
+                check(
+                    pipe(machine, &events, &packed),
+                    LinuxFormat::PerfPipe,
+                    &what,
+                );
             }
         }
     }
@@ -153,7 +165,14 @@ fn events_with_different_samples_are_told_apart_by_their_id() {
     let first = Recorded::tracepoint(501, SWITCH, USUAL);
     let second = Recorded::tracepoint(502, WAKEUP, short);
     let mut data = sample(MACHINE, &first, 5, 0, &switch(MACHINE, 1, 1, 2), &[]);
-    data.extend(sample(MACHINE, &second, 6, 0, &wakeup(MACHINE, 2, 1, 0), &[]));
+    data.extend(sample(
+        MACHINE,
+        &second,
+        6,
+        0,
+        &wakeup(MACHINE, 2, 1, 0),
+        &[],
+    ));
     let (events, _) = read(file(MACHINE, &[first, second], &data));
     assert_eq!(events.len(), 2);
     assert!(matches!(events[1].what, What::Wakeup { .. }));
@@ -225,7 +244,10 @@ fn a_real_recording_is_the_same_through_a_pipe_and_packed() {
         let (events, reader) = read([&out[..], &data].concat());
         assert!(events == expected, "other events through a pipe");
         let names = |r: &domio_linux::LinuxReader| {
-            r.tasks().iter().map(|(tid, t)| (tid, t.comm.clone())).collect::<Vec<_>>()
+            r.tasks()
+                .iter()
+                .map(|(tid, t)| (tid, t.comm.clone()))
+                .collect::<Vec<_>>()
         };
         assert_eq!(names(&reader), names(&of_file));
     }

@@ -101,7 +101,14 @@ pub fn sample(
 
 /// What follows the body of a record other than a sample, with the usual parts.
 pub fn trailer(machine: Machine, id: u64, time: u64, cpu: u32) -> Vec<u8> {
-    machine.numbers(&[(10, 4), (11, 4), (time, 8), (u64::from(cpu), 4), (0, 4), (id, 8)])
+    machine.numbers(&[
+        (10, 4),
+        (11, 4),
+        (time, 8),
+        (u64::from(cpu), 4),
+        (0, 4),
+        (id, 8),
+    ])
 }
 
 /// Descriptions of events with perf's head.
@@ -123,7 +130,11 @@ fn text(machine: Machine, text: &str) -> Vec<u8> {
 
 /// A file with data.
 pub fn file(machine: Machine, recorded: &[Recorded], data: &[u8]) -> Vec<u8> {
-    let magic = if machine.big { *b"2ELIFREP" } else { *b"PERFILE2" };
+    let magic = if machine.big {
+        *b"2ELIFREP"
+    } else {
+        *b"PERFILE2"
+    };
     let (ids, attrs) = (104, 104 + 8 * recorded.len() as u64);
     let attrs_size = 160 * recorded.len() as u64;
     let start = attrs + attrs_size;
@@ -134,7 +145,9 @@ pub fn file(machine: Machine, recorded: &[Recorded], data: &[u8]) -> Vec<u8> {
     let bits = 1 << 1 | 1 << 3 | 1 << 4;
     out.extend(machine.number(bits, machine.long));
     out.resize(104, 0);
-    recorded.iter().for_each(|r| out.extend(machine.number(r.id, 8)));
+    recorded
+        .iter()
+        .for_each(|r| out.extend(machine.number(r.id, 8)));
     for (n, r) in recorded.iter().enumerate() {
         out.extend(r.attr(machine));
         out.extend(machine.numbers(&[(ids + 8 * n as u64, 8), (8, 8)]));
@@ -156,7 +169,11 @@ pub fn file(machine: Machine, recorded: &[Recorded], data: &[u8]) -> Vec<u8> {
 
 /// What perf writes to a pipe.
 pub fn pipe(machine: Machine, recorded: &[Recorded], data: &[u8]) -> Vec<u8> {
-    let magic = if machine.big { *b"2ELIFREP" } else { *b"PERFILE2" };
+    let magic = if machine.big {
+        *b"2ELIFREP"
+    } else {
+        *b"PERFILE2"
+    };
     let mut out = magic.to_vec();
     out.extend(machine.number(16, 8));
     for r in recorded {
@@ -171,7 +188,12 @@ pub fn pipe(machine: Machine, recorded: &[Recorded], data: &[u8]) -> Vec<u8> {
     }
     let mut tracing = tracing_data(machine);
     tracing.resize(tracing.len().next_multiple_of(8), 0);
-    out.extend(record(machine, 66, 0, &machine.number(tracing.len() as u64, 4)));
+    out.extend(record(
+        machine,
+        66,
+        0,
+        &machine.number(tracing.len() as u64, 4),
+    ));
     out.extend(tracing);
     out.extend(data);
     out

@@ -39,7 +39,11 @@ fn packed(field: u32, numbers: &[u64]) -> Vec<u8> {
 
 /// An event of a bundle.
 fn event(time: u64, pid: u64, field: u32, message: &[Vec<u8>]) -> Vec<u8> {
-    let parts = [number(1, time), number(2, pid), bytes(field, &message.concat())];
+    let parts = [
+        number(1, time),
+        number(2, pid),
+        bytes(field, &message.concat()),
+    ];
     bytes(2, &parts.concat())
 }
 
@@ -102,21 +106,16 @@ fn switched(time: u64, cpu: u32, prev: (Tid, i16), left: Left, next: (Tid, i16))
 
 #[test]
 fn messages_of_two_cpus_are_merged() {
-    let wakeup = [
-        bytes(1, b"t3"),
-        number(2, 3),
-        number(3, 100),
-        number(5, 1),
-    ];
-    let tree = bytes(
-        2,
-        &[number(1, 3), bytes(2, b"t3"), number(3, 2)].concat(),
-    );
+    let wakeup = [bytes(1, b"t3"), number(2, 3), number(3, 100), number(5, 1)];
+    let tree = bytes(2, &[number(1, 3), bytes(2, b"t3"), number(3, 2)].concat());
     let system = bytes(1, &[bytes(3, b"6.1.0"), bytes(4, b"x86_64")].concat());
     let trace = [
         packet(&[bytes(45, &system), bytes(2, &tree)]),
         packet(&[bundle(1, &[event(1500, 5, 17, &wakeup)]), number(10, 1)]),
-        packet(&[bundle(0, &[switch(1000, 1, 1, 2), switch(2000, 2, 0, 3)]), number(10, 1)]),
+        packet(&[
+            bundle(0, &[switch(1000, 1, 1, 2), switch(2000, 2, 0, 3)]),
+            number(10, 1),
+        ]),
     ]
     .concat();
     let (events, reader) = read(trace);
@@ -151,17 +150,26 @@ fn columns_are_read_and_the_thread_before_comes_from_the_bundle_before() {
     ]
     .concat();
     let (events, reader) = read(trace);
-    assert_eq!(events[1], switched(1000, 2, (Tid(5), 139), Left::Sleeping, (Tid(7), -1)));
+    assert_eq!(
+        events[1],
+        switched(1000, 2, (Tid(5), 139), Left::Sleeping, (Tid(7), -1))
+    );
     let waking = What::Waking {
         tid: Tid(9),
         prio: 100,
         target_cpu: 3,
     };
     assert_eq!((events[2].time, events[2].what), (1200, waking));
-    assert_eq!(events[3], switched(1500, 2, (Tid(7), -1), Left::Preempted, (Tid(0), 120)));
+    assert_eq!(
+        events[3],
+        switched(1500, 2, (Tid(7), -1), Left::Preempted, (Tid(0), 120))
+    );
     // Events are lost before the last bundle, so that nobody knows who ran.
     assert_eq!(events[4].what, What::Lost { events: 0 });
-    assert_eq!(events[5], switched(9000, 2, (Tid::UNKNOWN, 0), Left::Runnable, (Tid(8), 120)));
+    assert_eq!(
+        events[5],
+        switched(9000, 2, (Tid::UNKNOWN, 0), Left::Runnable, (Tid(8), 120))
+    );
     assert_eq!(reader.tasks().get(Tid(7)).unwrap().comm, "CPU 0/KVM");
     assert_eq!(reader.losses().uncounted, 1);
 }
@@ -179,7 +187,10 @@ fn sequences_that_overlap_are_merged_and_events_of_both_are_given_once() {
         number(10, 1),
     ];
     let b = [
-        bundle(0, &[switch(1000, 1, 1, 2), event(2000, 2, 24, &[number(1, 3)])]),
+        bundle(
+            0,
+            &[switch(1000, 1, 1, 2), event(2000, 2, 24, &[number(1, 3)])],
+        ),
         number(10, 2),
     ];
     let (events, reader) = read([packet(&a), packet(&b)].concat());

@@ -41,14 +41,21 @@ fn trace_dat_of_version_7() {
     assert_eq!(count(|w| matches!(w, What::Fork { .. })), 12);
     assert_eq!(count(|w| matches!(w, What::Exit { .. })), 13);
     assert_eq!(count(|w| matches!(w, What::Attach { .. })), 4);
-    let preempted = |w: &What| matches!(w, What::Switch { left, .. } if *left == domio_linux::Left::Preempted);
+    let preempted =
+        |w: &What| matches!(w, What::Switch { left, .. } if *left == domio_linux::Left::Preempted);
     assert_eq!(count(preempted), 29);
     assert_eq!(ran[&Tid(192)], 5_133_874_484);
     let about = reader.about();
     assert_eq!(about.kernel.as_deref(), Some("6.1.0-56-cloud-amd64"));
-    assert_eq!((about.clock.as_deref(), about.cpus), (Some("mono"), Some(1)));
+    assert_eq!(
+        (about.clock.as_deref(), about.cpus),
+        (Some("mono"), Some(1))
+    );
     let vm = reader.tasks().get(Tid(192)).unwrap();
-    assert_eq!((vm.comm.as_str(), vm.cgroup.as_deref()), ("vm3:vcpu0", Some("/machine/vm3")));
+    assert_eq!(
+        (vm.comm.as_str(), vm.cgroup.as_deref()),
+        ("vm3:vcpu0", Some("/machine/vm3"))
+    );
 }
 
 #[test]
@@ -60,11 +67,19 @@ fn trace_dat_of_version_6_and_its_report_agree() {
     assert_eq!(runs(&of_file).0, 2663);
     for (a, b) in of_file.iter().zip(&of_text) {
         assert_eq!((a.time, a.cpu, a.current), (b.time, b.cpu, b.current));
-        if matches!(b.what, What::Waking { .. } | What::Wakeup { .. } | What::Migrate { .. }) {
+        if matches!(
+            b.what,
+            What::Waking { .. } | What::Wakeup { .. } | What::Migrate { .. }
+        ) {
             assert_eq!(a.what, b.what);
         }
     }
-    assert!(reader.tasks().iter().any(|(_, t)| t.comm.starts_with("vm1:")));
+    assert!(
+        reader
+            .tasks()
+            .iter()
+            .any(|(_, t)| t.comm.starts_with("vm1:"))
+    );
 }
 
 #[test]

@@ -59,7 +59,10 @@ fn fewer_lines_than_the_head_says_are_a_cut() {
     let (events, error) = all(&mut reader);
     let error = error.unwrap();
     assert_eq!(events.len(), 1);
-    assert!(error.is_truncation() && error.to_string().contains("should have 5 entries"), "{error}");
+    assert!(
+        error.is_truncation() && error.to_string().contains("should have 5 entries"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -69,7 +72,11 @@ fn a_line_that_is_cut_is_a_cut() {
         let bytes = format!("{text}{}", &text[..n]).into_bytes();
         let mut reader = reader(bytes).unwrap();
         let (events, error) = all(&mut reader);
-        assert_eq!(events.iter().filter(|e| e.what != What::Other).count(), 1, "{n} bytes");
+        assert_eq!(
+            events.iter().filter(|e| e.what != What::Other).count(),
+            1,
+            "{n} bytes"
+        );
         // Without the name of the event nothing says that a line is one of a trace.
         assert_eq!(error.is_some(), n > 40, "{n} bytes");
     }
@@ -105,7 +112,8 @@ fn pages_of_systrace_are_read_old_and_new() {
     let lines = [
         "# tracer: nop".to_string(),
         "#".to_string(),
-        "  <idle>-0     (-----) [001] d..3 0.0: tracing_mark_write: trace_event_clock_sync".to_string(),
+        "  <idle>-0     (-----) [001] d..3 0.0: tracing_mark_write: trace_event_clock_sync"
+            .to_string(),
         format!("  a-7     (    5) [001] d..2 12.000001: {SWITCH}"),
         format!("  <7952>-7952  (-----) [000] d..2 13.000001: {SWITCH}"),
     ];
@@ -136,7 +144,12 @@ fn lines_of_events_that_cannot_be_read_are_counted() {
     let bad = good.replace("prev_pid=7", "prev_pid=x") + &good.replace("12.000001:", "12.0a");
     let (events, reader) = read(format!("{good}{bad}").into_bytes());
     assert_eq!(events.len(), 2);
-    let counts: Vec<_> = reader.damage().skipped.iter().map(|s| (s.what, s.count)).collect();
+    let counts: Vec<_> = reader
+        .damage()
+        .skipped
+        .iter()
+        .map(|s| (s.what, s.count))
+        .collect();
     let expected = [
         ("lines with fields that cannot be read", 1),
         ("lines of events that cannot be read", 1),
@@ -147,7 +160,11 @@ fn lines_of_events_that_cannot_be_read_are_counted() {
 #[test]
 fn times_that_go_back_are_put_right_and_counted() {
     let line = |time: &str| format!("  a-7 [001] d..2. {time}: {SWITCH}\n");
-    let (events, reader) = read([line("2.0"), line("1.0"), line("3.0")].concat().into_bytes());
+    let (events, reader) = read(
+        [line("2.0"), line("1.0"), line("3.0")]
+            .concat()
+            .into_bytes(),
+    );
     let times: Vec<_> = events.iter().map(|e| e.time / 1_000_000_000).collect();
     assert_eq!(times, [2, 2, 3]);
     assert_eq!(reader.damage().disorder, 1);
@@ -157,5 +174,8 @@ fn times_that_go_back_are_put_right_and_counted() {
 fn lines_without_a_cpu_are_refused_with_the_command_that_prints_cpus() {
     let line = format!("a 7 12.000001: sched:{SWITCH}\n");
     let error = error(line.into_bytes()).to_string();
-    assert!(error.contains("perf script -F comm,tid,cpu,time,event,trace"), "{error}");
+    assert!(
+        error.contains("perf script -F comm,tid,cpu,time,event,trace"),
+        "{error}"
+    );
 }

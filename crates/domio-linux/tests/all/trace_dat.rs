@@ -103,7 +103,12 @@ pub fn v6(
     flyrecord(machine, &mut out, cpus, first);
     for ((_, buffer), head) in buffers.iter().zip(heads) {
         assert_eq!(out.len(), head);
-        flyrecord(machine, &mut out, buffer, (head + table).next_multiple_of(PAGE));
+        flyrecord(
+            machine,
+            &mut out,
+            buffer,
+            (head + table).next_multiple_of(PAGE),
+        );
     }
     out
 }
@@ -211,7 +216,9 @@ pub fn v7(
             _ => {
                 let chunks: Vec<_> = pages.chunks(2).map(<[Vec<u8>]>::concat).collect();
                 out.extend(machine.number(chunks.len() as u64, 4));
-                chunks.iter().for_each(|c| out.extend(chunk(machine, packing, c)));
+                chunks
+                    .iter()
+                    .for_each(|c| out.extend(chunk(machine, packing, c)));
             }
         }
         let size = out.len() - at;

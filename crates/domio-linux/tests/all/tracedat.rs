@@ -89,7 +89,10 @@ fn both_versions_of_all_machines_have_the_same_events() {
             assert_eq!(about.kernel.as_deref(), Some("6.1.0"));
             assert_eq!(about.host.as_deref(), Some("rig"));
             let tasks = reader.tasks();
-            assert_eq!(tasks.get(Tid(3)).unwrap().cgroup.as_deref(), Some("/machine/vm1"));
+            assert_eq!(
+                tasks.get(Tid(3)).unwrap().cgroup.as_deref(),
+                Some("/machine/vm1")
+            );
             assert_eq!(tasks.get(Tid(77)).unwrap().comm, "old name");
             assert_eq!(tasks.get(Tid(6)).unwrap().comm, "t6");
             assert_eq!((reader.losses().events, reader.losses().places), (7, 1));
@@ -116,7 +119,12 @@ fn entries_of_all_kinds_count_their_time() {
         data.extend(head(machine, 29, 0));
         let high = 8 << 56;
         let start = high | 1000;
-        let file = v6(machine, &[], &[vec![with_data(machine, start, &data, None)]], &[]);
+        let file = v6(
+            machine,
+            &[],
+            &[vec![with_data(machine, start, &data, None)]],
+            &[],
+        );
         let (events, reader) = read(file);
         let times: Vec<_> = events.iter().map(|e| e.time).collect();
         let extended = start + 5 + (3 << 27) + 9 + 1 + 1;
@@ -144,7 +152,10 @@ fn events_that_two_buffers_have_are_given_once() {
     let (events, reader) = read(v6(USUAL, &[], &pages(USUAL), &[("again", again)]));
     assert_eq!(events, expected());
     assert_eq!(reader.damage().skipped[0].count, 2);
-    assert_eq!(reader.about().notes, [("buffer".to_string(), "again".to_string())]);
+    assert_eq!(
+        reader.about().notes,
+        [("buffer".to_string(), "again".to_string())]
+    );
 }
 
 #[test]
@@ -163,7 +174,10 @@ fn a_file_that_is_cut_gives_its_whole_pages_first() {
     let error = error.unwrap();
     assert!(error.is_truncation());
     let text = error.to_string();
-    assert!(text.contains("cpu 0, 1") && text.contains("(2 events were read before)"), "{text}");
+    assert!(
+        text.contains("cpu 0, 1") && text.contains("(2 events were read before)"),
+        "{text}"
+    );
     assert_eq!(events[..], [expected()[0], expected()[3]]);
     assert_eq!(reader.damage().cut.as_deref(), Some(text.as_str()));
 }
@@ -190,7 +204,10 @@ fn a_page_with_a_wrong_size_is_skipped_and_counted() {
     cpus[0][0][8..12].copy_from_slice(&5000u32.to_le_bytes());
     let (events, reader) = read(v6(USUAL, &[], &cpus, &[]));
     assert_eq!(events.len(), 5);
-    assert_eq!(reader.damage().skipped[0].what, "pages with a size that is too large");
+    assert_eq!(
+        reader.damage().skipped[0].what,
+        "pages with a size that is too large"
+    );
     assert_eq!(reader.losses().places, 1);
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::{Cursor, Read, Write as _};
 
-use domio_core::{Instant, Names, Record};
+use domio_core::{Instant, Names, Record, VcpuName};
 use domio_linux::groups::{Groups, OwnRule};
 use domio_linux::{LinuxError, LinuxErrorKind, LinuxReader};
 
@@ -95,8 +95,8 @@ impl LinuxTrace {
         &self.header
     }
 
-    pub fn records(&self) -> &LinuxRecords {
-        &self.records
+    pub fn labels(&self) -> Vec<(VcpuName, String)> {
+        self.records.labels(self.reader.tasks())
     }
 
     #[inline]

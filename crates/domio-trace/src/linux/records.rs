@@ -104,8 +104,8 @@ impl LinuxRecords {
 
     /// What threads are called, by the vcpu that they are in records; vcpus of guests have no name
     /// beside their number.
-    pub fn labels(&self) -> Vec<(VcpuName, String)> {
-        self.threads.labels()
+    pub fn labels(&self, tasks: &Tasks) -> Vec<(VcpuName, String)> {
+        self.threads.labels(tasks)
     }
 
     /// Threads that there was no room for, or whose id no kernel gives.

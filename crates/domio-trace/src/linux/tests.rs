@@ -235,7 +235,12 @@ fn what_works_for_a_guest_is_beside_it() {
         .map(|(_, name)| name.to_owned())
         .collect();
     assert_eq!(names, ["kernel", "web", "web:host"]);
-    let labels: Vec<_> = host.records.labels().into_iter().map(|(_, l)| l).collect();
+    let labels: Vec<_> = host
+        .records
+        .labels(&host.tasks)
+        .into_iter()
+        .map(|(_, l)| l)
+        .collect();
     assert_eq!(labels, ["web:host.vhost-10"]);
 }
 
@@ -378,7 +383,12 @@ fn a_new_thread_is_grouped_by_its_later_name() {
             "p0 d1v2 d1v2:offline>runnable"
         ]
     );
-    let labels: Vec<_> = host.records.labels().into_iter().map(|(_, l)| l).collect();
+    let labels: Vec<_> = host
+        .records
+        .labels(&host.tasks)
+        .into_iter()
+        .map(|(_, l)| l)
+        .collect();
     assert_eq!(
         labels,
         [
