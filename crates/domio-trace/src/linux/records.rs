@@ -9,6 +9,7 @@ use domio_linux::{Event, Left, Tasks, Tid, What};
 
 use super::class::{LINUX, Linux};
 use super::host::LinuxHost;
+use super::limits::Limit;
 use super::threads::{Group, State, Threads};
 
 /// Most cpus of a host, as kernels are built ("NR_CPUS").
@@ -17,6 +18,10 @@ const CPUS_MAX: u32 = 1 << 13;
 /// From a wake-up to the switch that it caused: within this time the woken thread is taken to have
 /// preempted the one that ran. A tick is later in most cases.
 const PREEMPTS_WITHIN: u64 = 200_000;
+
+/// The least time that a thread waits beside an idle cpu for a new period of its limit: shorter waits
+/// may be for the cpu to wake up.
+const LIMITED_FROM: u64 = 1_000_000;
 
 /// Times in guest mode are recorded when there is so much of one run.
 const GUEST_MODE_MAX: u64 = 1_000_000_000;
@@ -46,6 +51,9 @@ pub struct LinuxRecords {
     missing: u64,
     ignored: u64,
     ended: bool,
+    limits: Vec<(String, Limit)>,
+    /// When the first thread that a limit holds back may run again.
+    next_end: u64,
 }
 
 /// A cpu.
@@ -81,6 +89,8 @@ impl LinuxRecords {
             missing: 0,
             ignored: 0,
             ended: false,
+            limits: Vec::new(),
+            next_end: u64::MAX,
         }
     }
 
@@ -144,6 +154,9 @@ impl LinuxRecords {
         if event.cpu >= CPUS_MAX {
             self.ignored += 1;
             return;
+        }
+        if event.time >= self.next_end {
+            self.release(event.time);
         }
         self.now = self.now.max(event.time);
         let cpu = event.cpu as usize;
@@ -303,6 +316,20 @@ impl LinuxRecords {
 
     /// What is said of a thread in its first record: its rank and the cpus that it may use.
     fn introduce(&mut self, cpu: usize, place: usize, tasks: &Tasks) {
+        if let Some((path, quota, period)) = self.threads.limit(tasks, place) {
+            let known = self.limits.iter().position(|(other, _)| other == path);
+            let path = path.to_owned();
+            let limit = known.unwrap_or_else(|| {
+                self.limits.push((path, Limit::new(quota, period)));
+                self.limits.len() - 1
+            });
+            let thread = self.threads.get_mut(place);
+            thread.limit = limit as u32;
+            let runs = thread.is(Runstate::Running);
+            if runs {
+                self.limits[limit].1.runs(self.now, true);
+            }
+        }
         let Some(mask) = self.threads.allowed(tasks, place) else {
             return;
         };
@@ -347,6 +374,13 @@ impl LinuxRecords {
         }
         thread.state = State::Is(new);
         thread.since = now;
+        let [ran, runs] = [before, State::Is(new)].map(|s| s == State::Is(Runstate::Running));
+        let thread = *thread;
+        if ran != runs
+            && let Some((_, limit)) = self.limits.get_mut(thread.limit as usize)
+        {
+            limit.runs(now, runs);
+        }
         if thread.is_vcpu {
             self.counts(place, before, State::Is(new));
         }
@@ -449,7 +483,7 @@ impl LinuxRecords {
     fn ends(&mut self, cpu: usize, place: usize, tasks: &Tasks) {
         use Runstate::{Blocked, Offline, Runnable, Running};
         if self.threads.get(place).is(Runnable) {
-            self.change(cpu, place, [Runnable, Running], tasks);
+            return self.change(cpu, place, [Runnable, Offline], tasks);
         }
         if self.threads.get(place).is(Running) {
             self.change(cpu, place, [Running, Blocked], tasks);
@@ -461,6 +495,12 @@ impl LinuxRecords {
         let thread = self.threads.get_mut(place);
         let (before, is_vcpu) = (thread.state, thread.is_vcpu);
         thread.state = State::Lost;
+        let limit = thread.limit as usize;
+        if before == State::Is(Runstate::Running)
+            && let Some((_, limit)) = self.limits.get_mut(limit)
+        {
+            limit.runs(self.now, false);
+        }
         if is_vcpu {
             self.counts(place, before, State::Lost);
         }
@@ -517,13 +557,15 @@ impl LinuxRecords {
         if from != idle {
             self.ranks(cpu, from, prev_prio);
         }
-        if to != idle {
-            self.settle(cpu, to, tasks);
-        }
         self.leave_elsewhere(cpu, to, tasks);
         self.leaves_guest(cpu);
+        if from == idle {
+            self.may_begin(to);
+        }
+        let renews = self.renews(from, tasks);
         let left_to = match left {
             _ if from == idle => Runstate::Runnable,
+            _ if renews => Runstate::Blocked,
             Left::Runnable | Left::Preempted => Runstate::Runnable,
             Left::Sleeping | Left::Uninterruptible | Left::Dead => Runstate::Blocked,
             Left::Stopped => Runstate::Offline,
@@ -561,6 +603,8 @@ impl LinuxRecords {
         if left == Left::Dead && from != idle {
             self.ends(cpu, from, tasks);
             self.threads.remove(from);
+        } else if renews {
+            self.renew(cpu, from, left.wants_cpu(), tasks);
         } else if left_to == Runstate::Runnable && from != idle {
             self.why(cpu, from, to);
         }
@@ -568,9 +612,9 @@ impl LinuxRecords {
 
     /// Says why the thread in `from`, which is runnable, gave its cpu to the one in `to`.
     fn why(&mut self, cpu: usize, from: usize, to: usize) {
-        if to == self.cpus[cpu].idle {
-            // The cpu would rather run it, if it might.
-            return self.note(cpu, from, Linux::Limited, [0; 4]);
+        // An idle cpu would rather run it, if it might.
+        if to == self.cpus[cpu].idle || self.is_used_up(from) {
+            return self.held_back(cpu, from);
         }
         let (leaves, comes) = (self.threads.get(from), self.threads.get(to));
         let woken = comes.woken.map(|woken| self.now.saturating_sub(woken));
@@ -578,6 +622,62 @@ impl LinuxRecords {
         if comes.rank >= leaves.rank && !was_woken {
             self.note(cpu, from, Linux::TurnOver, [0; 4]);
         }
+    }
+
+    /// Whether the limit of the thread's group is used up.
+    fn is_used_up(&mut self, place: usize) -> bool {
+        let limit = self.threads.get(place).limit as usize;
+        let limit = self.limits.get_mut(limit);
+        limit.is_some_and(|(_, limit)| limit.is_used_up(self.now))
+    }
+
+    /// A thread comes from the queue of a cpu that idled beside it: a period of its limit begins.
+    fn may_begin(&mut self, place: usize) {
+        let thread = *self.threads.get(place);
+        let (now, limit) = (self.now, self.limits.get_mut(thread.limit as usize));
+        let waited = now.saturating_sub(thread.since);
+        if thread.is(Runstate::Runnable)
+            && waited > LIMITED_FROM
+            && let Some((_, limit)) = limit
+        {
+            limit.begins(now);
+            limit.held.retain(|other| *other != place);
+        }
+    }
+
+    /// A limit holds the thread back that is in `place`.
+    fn held_back(&mut self, cpu: usize, place: usize) {
+        self.note(cpu, place, Linux::Limited, [0; 4]);
+        let limit = self.threads.get(place).limit as usize;
+        if let Some((_, limit)) = self.limits.get_mut(limit) {
+            if !limit.held.contains(&place) {
+                limit.held.push(place);
+            }
+            self.next_end = self.next_end.min(limit.ends());
+        }
+    }
+
+    /// Periods of limits begin before `until`: whom they held back may run.
+    #[cold]
+    fn release(&mut self, until: u64) {
+        let now = self.now;
+        for place in 0..self.limits.len() {
+            let ends = self.limits[place].1.ends();
+            if ends > until {
+                continue;
+            }
+            self.now = now.max(ends);
+            for thread in std::mem::take(&mut self.limits[place].1.held) {
+                // The place may be another thread's by now.
+                let is_held = self.threads.get(thread).limit as usize == place;
+                if is_held && self.threads.get(thread).is(Runstate::Runnable) {
+                    let cpu = usize::from(self.threads.get(thread).cpu);
+                    self.note(cpu, thread, Linux::TurnOver, [0; 4]);
+                }
+            }
+        }
+        let ends = self.limits.iter().map(|(_, limit)| limit.ends());
+        self.next_end = ends.min().unwrap_or(u64::MAX);
     }
 
     /// Sums that are recorded when a thread leaves its cpu: in guest mode, and on behalf of a guest.
@@ -602,23 +702,17 @@ impl LinuxRecords {
         }
     }
 
-    /// A young thread's name or group may have changed since it was put into a group: from now on
-    /// it is another actor, which comes to wait.
-    fn settle(&mut self, cpu: usize, place: usize, tasks: &Tasks) {
-        let thread = *self.threads.get(place);
-        if !thread.young || thread.checked == tasks.changes() {
-            return;
-        }
-        let waits = match thread.state {
-            State::Is(Runstate::Runnable) => true,
-            State::Is(Runstate::Blocked) => false,
-            _ => return,
-        };
-        if !self.threads.is_elsewhere(tasks, place) {
-            return;
-        }
+    /// Whether a young thread's name or group has changed since it was put into a group, so that it
+    /// belongs elsewhere.
+    fn renews(&mut self, place: usize, tasks: &Tasks) -> bool {
+        let thread = self.threads.get(place);
+        thread.young && thread.checked != tasks.changes() && self.threads.is_elsewhere(tasks, place)
+    }
+
+    /// A thread that is blocked is another actor from now on, which waits or is not heard of yet.
+    fn renew(&mut self, cpu: usize, place: usize, waits: bool, tasks: &Tasks) {
         self.ends(cpu, place, tasks);
-        if thread.is_vcpu {
+        if self.threads.get(place).is_vcpu {
             self.counts(place, State::Is(Runstate::Offline), State::Unheard);
         }
         self.threads.renew(&mut self.names, tasks, place);
@@ -644,7 +738,10 @@ impl LinuxRecords {
             return;
         };
         let target = target as usize;
-        self.settle(cpu, place, tasks);
+        let sleeps = self.threads.get(place).is(Runstate::Blocked);
+        if sleeps && self.renews(place, tasks) {
+            self.renew(cpu, place, false, tasks);
+        }
         let thread = *self.threads.get(place);
         self.threads.get_mut(place).woken = Some(self.now);
         let old = match thread.state {
@@ -662,6 +759,9 @@ impl LinuxRecords {
         self.queues(cpu, place, target);
         let there = self.cpus.get(target);
         let is_free = there.is_some_and(|cpu| cpu.current == Some(cpu.idle));
+        if self.is_used_up(place) {
+            return self.held_back(cpu, place);
+        }
         let why = match is_free {
             true => Linux::Pass,
             false => Linux::Queued,

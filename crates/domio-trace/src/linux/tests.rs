@@ -372,13 +372,12 @@ fn a_new_thread_is_grouped_by_its_later_name() {
     host.at(3, 0, 40, switch(40, Left::Runnable, 41));
     host.tasks
         .update(Tid(41), |task| task.comm = "CPU 2/KVM".to_owned());
-    host.at(9, 0, 41, switch(41, Left::Runnable, 40));
-    let again = host.at(20, 0, 40, switch(40, Left::Runnable, 41));
+    let again = host.at(9, 0, 41, switch(41, Left::Runnable, 40));
     assert_eq!(
-        again[..4],
+        again,
         [
-            "p0 d2v1 d2v1:runnable>running",
-            "p0 d2v1 d2v1:running>blocked",
+            "p0 d2v1 driver-work owner=1 executed=6",
+            "p0 d2v1 d2v1:running>blocked d2v0:runnable>running",
             "p0 d2v1 d2v1:blocked>offline",
             "p0 d1v2 d1v2:offline>runnable"
         ]

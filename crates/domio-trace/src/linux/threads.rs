@@ -62,6 +62,8 @@ pub(super) struct Thread {
     pub checked: u64,
     /// Time in guest mode of this run.
     pub guest_mode: u64,
+    /// Place of the limit that holds it back at times; `u32::MAX` for none.
+    pub limit: u32,
 }
 
 /// A group of threads: a domain.
@@ -437,6 +439,12 @@ impl Threads {
         actor
     }
 
+    /// The path and the limit of the nearest group of a thread that has a limit.
+    pub fn limit(&self, tasks: &Tasks, place: usize) -> Option<(&str, u64, u64)> {
+        let told = self.told(tasks, self.list[place].tid);
+        self.host.limit(told.cgroup.as_deref()?)
+    }
+
     /// Bits of the cpus that the thread in `place` may use, if not all.
     pub fn allowed(&self, tasks: &Tasks, place: usize) -> Option<Vec<u64>> {
         let tid = self.list[place].tid;
@@ -502,6 +510,7 @@ impl Thread {
             young: false,
             checked: 0,
             guest_mode: 0,
+            limit: u32::MAX,
         }
     }
 

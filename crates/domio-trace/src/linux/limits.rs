@@ -1,0 +1,114 @@
+//! Groups with a limit (`cpu.max`), as the file beside a trace has them: when is one used up?
+//!
+//! No event says so. The kernel gives each group its quota at the begin of each period. When all of
+//! it is used, the group's threads leave their cpus runnable, and return after the next begin.
+//! Where periods begin shows where a cpu idles beside such a thread: the thread returns as a period
+//! begins. From then on the quota is counted.
+
+/// A group's limit.
+#[derive(Debug)]
+pub(super) struct Limit {
+    quota: u64,
+    period: u64,
+    /// When a period began, if that was seen.
+    phase: Option<u64>,
+    /// Time that threads of the group ran, up to `since`, and how many run.
+    ran: u64,
+    running: u64,
+    since: u64,
+    /// The same when the current period began.
+    ran_before: u64,
+    /// When the next period begins.
+    next: u64,
+    /// Threads that the limit holds back.
+    pub held: Vec<usize>,
+}
+
+impl Limit {
+    /// A quota in each period, in nanoseconds.
+    pub fn new(quota: u64, period: u64) -> Self {
+        Limit {
+            quota,
+            period: period.max(1),
+            phase: None,
+            ran: 0,
+            running: 0,
+            since: 0,
+            ran_before: 0,
+            next: u64::MAX,
+            held: Vec::new(),
+        }
+    }
+
+    /// Time passes up to `now`.
+    fn advance(&mut self, now: u64) {
+        if now >= self.next {
+            let periods = (now - self.next) / self.period;
+            let begin = self.next + periods * self.period;
+            self.ran_before = self.ran + self.running * begin.saturating_sub(self.since);
+            self.next = begin.saturating_add(self.period);
+        }
+        self.ran += self.running * now.saturating_sub(self.since);
+        self.since = self.since.max(now);
+    }
+
+    /// A thread of the group starts to run at `now`, or stops.
+    pub fn runs(&mut self, now: u64, starts: bool) {
+        self.advance(now);
+        self.running = match starts {
+            true => self.running + 1,
+            false => self.running.saturating_sub(1),
+        };
+    }
+
+    /// A period begins at `now`.
+    pub fn begins(&mut self, now: u64) {
+        self.advance(now);
+        self.phase = Some(now);
+        self.ran_before = self.ran;
+        self.next = now.saturating_add(self.period);
+    }
+
+    /// Whether the quota of this period is used up at `now`, as far as is known: other cpus may
+    /// hold a little of it.
+    pub fn is_used_up(&mut self, now: u64) -> bool {
+        self.advance(now);
+        let used = self.ran.saturating_sub(self.ran_before);
+        self.phase.is_some() && used >= self.quota - self.quota / 16
+    }
+
+    /// When the threads that are held back may run again; never where none is.
+    pub fn ends(&self) -> u64 {
+        match self.held.is_empty() {
+            true => u64::MAX,
+            false => self.next,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quota_is_counted_from_the_first_period_that_is_seen() {
+        let mut limit = Limit::new(30, 100);
+        limit.runs(0, true);
+        assert!(!limit.is_used_up(50), "nobody knows when periods begin");
+        limit.runs(50, false);
+        limit.begins(120);
+        limit.runs(120, true);
+        assert!(!limit.is_used_up(140));
+        limit.runs(140, false);
+        limit.runs(190, true);
+        assert!(limit.is_used_up(200), "20 and 10");
+        limit.runs(200, false);
+        assert_eq!(limit.ends(), u64::MAX);
+        limit.held.push(1);
+        assert_eq!(limit.ends(), 220);
+        // Across two begins: what ran before the last one does not count.
+        limit.runs(210, true);
+        assert!(!limit.is_used_up(345), "25 since 320");
+        assert!(limit.is_used_up(350));
+    }
+}
