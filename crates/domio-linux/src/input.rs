@@ -15,7 +15,7 @@ trait ReadSeek: Read + Seek + Send {}
 impl<T: Read + Seek + Send> ReadSeek for T {}
 
 /// Bytes that can be read at any place.
-pub struct Place {
+pub(crate) struct Place {
     file: Box<dyn ReadSeek>,
     /// Where `file` stands, so that reads in sequence need no seek.
     at: u64,
@@ -88,7 +88,7 @@ pub fn read_full(from: &mut dyn Read, into: &mut [u8]) -> io::Result<usize> {
 }
 
 /// Bytes from start to end, of a file's part or of a pipe, a window of them in memory.
-pub struct Flow {
+pub(crate) struct Flow {
     from: Origin,
     buffer: Vec<u8>,
     /// Bytes of `buffer` before this one were used.
@@ -212,7 +212,7 @@ impl Flow {
 pub type Cut = Arc<AtomicBool>;
 
 /// Unpacks, and takes an end inside the packing for the end, which `cut` remembers.
-pub struct Unpacked<R> {
+pub(crate) struct Unpacked<R> {
     inner: R,
     cut: Cut,
     read: u64,

@@ -5,7 +5,7 @@ use std::io;
 use zstd::stream::raw::{Decoder, Operation};
 
 /// Unpacks the stream, a piece at a time.
-pub struct Unpacker {
+pub(crate) struct Unpacker {
     decoder: Decoder<'static>,
     piece: Vec<u8>,
 }

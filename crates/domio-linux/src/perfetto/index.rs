@@ -20,7 +20,7 @@ const MOST_UNPACKED: u64 = 8 << 30;
 
 /// Where the bundle of events of a cpu is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Bundle {
+pub(crate) struct Bundle {
     pub offset: u64,
     pub size: u32,
     /// The time of the first event.
@@ -31,9 +31,9 @@ pub struct Bundle {
 
 /// What the first pass has found.
 #[derive(Default)]
-pub struct Index {
-    /// Bundles by cpu and by the sequence of packets that they are in. A trace that was asked for two
-    /// sets of events of the kernel has each set in a sequence of its own.
+pub(crate) struct Index {
+    /// Bundles by cpu and by the sequence of packets that they are in. A trace that was asked for
+    /// two sets of events of the kernel has each set in a sequence of its own.
     pub streams: BTreeMap<(u32, u64), Vec<Bundle>>,
     pub generics: Generics,
     /// Packets that were packed.
@@ -384,16 +384,33 @@ pub fn load(place: &mut Place, bundle: Bundle, into: &mut Vec<u8>) -> std::io::R
     Ok(())
 }
 
-/// Whether a file can begin with these bytes: a packet, whose first field is plausible.
+/// Whether a file can begin with these bytes: packets, whose fields are plausible.
 pub fn is_start(head: &[u8]) -> bool {
-    let Some(rest) = head.strip_prefix(&[0x0a]) else {
-        return false;
-    };
-    let Some((size, n)) = varint(rest) else {
-        return false;
-    };
-    let Some((tag, _)) = varint(&rest[n..]) else {
-        return size == 0;
-    };
+    let mut rest = head;
+    while let Some(packet) = rest.strip_prefix(&[0x0a]) {
+        let Some((size, n)) = varint(packet) else {
+            return packet.len() < 10;
+        };
+        let packet = &packet[n..];
+        let size = usize::try_from(size).unwrap_or(usize::MAX);
+        if size > packet.len() {
+            // The last packet goes on behind the head.
+            let tag = varint(packet);
+            return tag.is_none_or(|(tag, _)| is_tag(tag));
+        }
+        let (packet, next) = packet.split_at(size);
+        let mut fields = Fields::of(packet);
+        let plausible = fields
+            .by_ref()
+            .all(|(field, _)| (1..=2000).contains(&field));
+        if !plausible || fields.broken {
+            return false;
+        }
+        rest = next;
+    }
+    rest.is_empty()
+}
+
+fn is_tag(tag: u64) -> bool {
     (1..=2000).contains(&(tag >> 3)) && matches!(tag & 7, 0 | 1 | 2 | 5)
 }

@@ -2,7 +2,7 @@
 
 use domio_core::{DomainId, Sink, VcpuName};
 use domio_linux::groups::Groups;
-use domio_linux::{Event, Left, Tasks, Tid, What};
+use domio_linux::{Left, LinuxEvent, LinuxWhat, Tasks, Tid};
 use domio_meter::{
     Explainer, Explanation, MapWindow, Meter, Summary, TraceChecker, VcpuWaits, Why,
 };
@@ -32,7 +32,7 @@ fn tasks() -> Tasks {
 }
 
 /// Hands the records of `events` to `sink`; the names of domains.
-fn feed(events: &[Event], host: LinuxHost, sink: &mut impl Sink) -> Vec<String> {
+fn feed(events: &[LinuxEvent], host: LinuxHost, sink: &mut impl Sink) -> Vec<String> {
     let tasks = tasks();
     let mut records = LinuxRecords::new(Groups::default(), host);
     let mut drain = |records: &mut LinuxRecords| {
@@ -49,20 +49,20 @@ fn feed(events: &[Event], host: LinuxHost, sink: &mut impl Sink) -> Vec<String> 
     records.domains().map(|(_, name)| name.to_owned()).collect()
 }
 
-fn summary(events: &[Event]) -> (Summary, Vec<String>) {
+fn summary(events: &[LinuxEvent]) -> (Summary, Vec<String>) {
     let mut meter = Meter::new();
     let names = feed(events, LinuxHost::default(), &mut meter);
     (meter.finish(), names)
 }
 
-fn explained(events: &[Event], host: LinuxHost) -> Explanation {
+fn explained(events: &[LinuxEvent], host: LinuxHost) -> Explanation {
     let mut explainer = Explainer::new(MapWindow::Worst);
     feed(events, host, &mut explainer);
     explainer.finish()
 }
 
-fn at(time: u64, cpu: u32, current: u32, what: What) -> Event {
-    Event {
+fn at(time: u64, cpu: u32, current: u32, what: LinuxWhat) -> LinuxEvent {
+    LinuxEvent {
         time,
         cpu,
         current: Some(Tid(current)),
@@ -70,9 +70,9 @@ fn at(time: u64, cpu: u32, current: u32, what: What) -> Event {
     }
 }
 
-fn switch(time: u64, cpu: u32, prev: u32, left: Left, next: u32) -> Event {
+fn switch(time: u64, cpu: u32, prev: u32, left: Left, next: u32) -> LinuxEvent {
     let prio = |tid: u32| if tid == 30 { 49 } else { 120 };
-    let what = What::Switch {
+    let what = LinuxWhat::Switch {
         prev: Tid(prev),
         prev_prio: prio(prev),
         left,
@@ -82,8 +82,8 @@ fn switch(time: u64, cpu: u32, prev: u32, left: Left, next: u32) -> Event {
     at(time, cpu, prev, what)
 }
 
-fn wakeup(time: u64, cpu: u32, current: u32, tid: u32, target_cpu: u32) -> Event {
-    let what = What::Wakeup {
+fn wakeup(time: u64, cpu: u32, current: u32, tid: u32, target_cpu: u32) -> LinuxEvent {
+    let what = LinuxWhat::Wakeup {
         tid: Tid(tid),
         prio: if tid == 30 { 49 } else { 120 },
         target_cpu,
@@ -105,7 +105,7 @@ fn causes(explanation: &Explanation) -> Vec<(Why, u64)> {
 #[test]
 fn a_thread_that_is_woken_waits_for_the_one_that_runs() {
     let events = [
-        at(0, 0, 20, What::Other),
+        at(0, 0, 20, LinuxWhat::Other),
         wakeup(MS, 0, 20, 10, 0),
         switch(4 * MS, 0, 20, Left::Runnable, 10),
         switch(5 * MS, 0, 10, Left::Sleeping, 20),
@@ -126,13 +126,13 @@ fn a_thread_that_is_woken_waits_for_the_one_that_runs() {
 
 #[test]
 fn what_holds_a_thread_back_is_said() {
-    let busy = at(0, 0, 10, What::Other);
-    let first = |rest: &[Event]| [&[busy], rest].concat();
+    let busy = at(0, 0, 10, LinuxWhat::Other);
+    let first = |rest: &[LinuxEvent]| [&[busy], rest].concat();
     // A limit: the cpu idles beside it.
     let limited = first(&[
         switch(10 * MS, 0, 10, Left::Runnable, 0),
         switch(50 * MS, 0, 0, Left::Runnable, 10),
-        at(60 * MS, 0, 10, What::Other),
+        at(60 * MS, 0, 10, LinuxWhat::Other),
     ]);
     let found = explained(&limited, LinuxHost::default());
     assert_eq!(causes(&found), [(Why::Throttled, 40 * MS)]);
@@ -141,7 +141,7 @@ fn what_holds_a_thread_back_is_said() {
         switch(10 * MS, 0, 10, Left::Sleeping, 0),
         wakeup(20 * MS, 0, 0, 10, 0),
         switch(50 * MS, 0, 0, Left::Runnable, 10),
-        at(60 * MS, 0, 10, What::Other),
+        at(60 * MS, 0, 10, LinuxWhat::Other),
     ]);
     let found = explained(&woken, LinuxHost::default());
     let expected = [(Why::Pass, MS / 2), (Why::Throttled, 30 * MS - MS / 2)];
@@ -151,17 +151,17 @@ fn what_holds_a_thread_back_is_said() {
         wakeup(10 * MS, 0, 10, 30, 0),
         switch(10 * MS, 0, 10, Left::Runnable, 30),
         switch(13 * MS, 0, 30, Left::Sleeping, 10),
-        at(20 * MS, 0, 10, What::Other),
+        at(20 * MS, 0, 10, LinuxWhat::Other),
     ]);
     let found = explained(&above, LinuxHost::default());
     assert_eq!(causes(&found), [(Why::HigherClass, 3 * MS)]);
     // Interrupts in the time of the one that runs.
     let interrupts = first(&[
         switch(10 * MS, 0, 10, Left::Runnable, 20),
-        at(12 * MS, 0, 20, What::SoftirqEntry { vec: 3 }),
-        at(15 * MS, 0, 20, What::SoftirqExit { vec: 3 }),
+        at(12 * MS, 0, 20, LinuxWhat::SoftirqEntry { vec: 3 }),
+        at(15 * MS, 0, 20, LinuxWhat::SoftirqExit { vec: 3 }),
         switch(16 * MS, 0, 20, Left::Sleeping, 10),
-        at(20 * MS, 0, 10, What::Other),
+        at(20 * MS, 0, 10, LinuxWhat::Other),
     ]);
     let found = explained(&interrupts, LinuxHost::default());
     let expected = [(Why::SliceOver, 3 * MS), (Why::Interrupts, 3 * MS)];
@@ -171,14 +171,14 @@ fn what_holds_a_thread_back_is_said() {
 #[test]
 fn an_idle_cpu_elsewhere_is_a_cause_and_affinity_another() {
     let events = [
-        at(0, 0, 10, What::Other),
-        at(0, 1, 0, What::Other),
+        at(0, 0, 10, LinuxWhat::Other),
+        at(0, 1, 0, LinuxWhat::Other),
         switch(10 * MS, 0, 10, Left::Runnable, 20),
         // The other cpu is busy for a while.
         switch(12 * MS, 1, 0, Left::Runnable, 11),
         switch(15 * MS, 1, 11, Left::Sleeping, 0),
         switch(16 * MS, 0, 20, Left::Sleeping, 10),
-        at(20 * MS, 0, 10, What::Other),
+        at(20 * MS, 0, 10, LinuxWhat::Other),
     ];
     let found = explained(&events, LinuxHost::default());
     let rest = (Why::SliceOver, 3 * MS);
@@ -202,22 +202,22 @@ fn an_idle_cpu_elsewhere_is_a_cause_and_affinity_another() {
 #[test]
 fn a_thread_waits_in_the_queue_that_it_was_put_into() {
     let events = [
-        at(0, 0, 10, What::Other),
-        at(0, 1, 20, What::Other),
-        at(0, 2, 11, What::Other),
+        at(0, 0, 10, LinuxWhat::Other),
+        at(0, 1, 20, LinuxWhat::Other),
+        at(0, 2, 11, LinuxWhat::Other),
         wakeup(MS, 0, 10, 12, 1),
         at(
             2 * MS,
             0,
             10,
-            What::Migrate {
+            LinuxWhat::Migrate {
                 tid: Tid(12),
                 from: 1,
                 to: 2,
             },
         ),
         switch(4 * MS, 2, 11, Left::Sleeping, 12),
-        at(5 * MS, 2, 12, What::Other),
+        at(5 * MS, 2, 12, LinuxWhat::Other),
     ];
     let explanation = explained(&events, LinuxHost::default());
     let helper = explanation
@@ -236,13 +236,13 @@ fn a_thread_waits_in_the_queue_that_it_was_put_into() {
 #[test]
 fn ready_time_and_what_was_taken_are_figures_of_guests() {
     let events = [
-        at(0, 0, 10, What::Other),
-        at(0, 1, 11, What::Other),
-        at(MS, 0, 10, What::IrqEntry { irq: 1 }),
-        at(2 * MS, 0, 10, What::IrqExit { irq: 1 }),
+        at(0, 0, 10, LinuxWhat::Other),
+        at(0, 1, 11, LinuxWhat::Other),
+        at(MS, 0, 10, LinuxWhat::IrqEntry { irq: 1 }),
+        at(2 * MS, 0, 10, LinuxWhat::IrqExit { irq: 1 }),
         switch(10 * MS, 0, 10, Left::Runnable, 20),
         switch(30 * MS, 0, 20, Left::Sleeping, 10),
-        at(100 * MS, 1, 11, What::Other),
+        at(100 * MS, 1, 11, LinuxWhat::Other),
     ];
     let (summary, names) = summary(&events);
     assert_eq!(names, ["kernel", "web", "db"]);
@@ -265,7 +265,7 @@ fn any_event() -> impl Strategy<Value = (u64, u32, u32, u8, u32, u32)> {
 fn event(
     (cpu, current, what): (u32, u32, u8),
     (tid, other): (u32, u32),
-) -> (u32, Option<Tid>, What) {
+) -> (u32, Option<Tid>, LinuxWhat) {
     let thread = |n: u32| Tid([0, 10, 11, 12, 20, 77][n as usize % 6]);
     let (tid, prio, target_cpu) = (thread(tid), 120 - other as i16 * 40, other);
     let lefts = [
@@ -277,45 +277,45 @@ fn event(
         Left::Dead,
     ];
     let what = match what {
-        0..6 => What::Switch {
+        0..6 => LinuxWhat::Switch {
             prev: thread(current),
             prev_prio: prio,
             left: lefts[usize::from(what)],
             next: tid,
             next_prio: 120,
         },
-        6 => What::Waking {
+        6 => LinuxWhat::Waking {
             tid,
             prio,
             target_cpu,
         },
-        7 | 8 => What::Wakeup {
+        7 | 8 => LinuxWhat::Wakeup {
             tid,
             prio,
             target_cpu,
         },
-        9 => What::WakeupNew {
+        9 => LinuxWhat::WakeupNew {
             tid,
             prio,
             target_cpu,
         },
-        10 => What::Migrate {
+        10 => LinuxWhat::Migrate {
             tid,
             from: 0,
             to: other,
         },
-        11 => What::Fork {
+        11 => LinuxWhat::Fork {
             parent: thread(current),
             child: tid,
         },
-        12 => What::Lost {
+        12 => LinuxWhat::Lost {
             events: u64::from(other),
         },
-        13 => What::SoftirqEntry { vec: other },
-        14 => What::SoftirqExit { vec: other },
-        15 => What::KvmEntry { vcpu: 0 },
-        16 => What::KvmExit { reason: 1 },
-        _ => What::Other,
+        13 => LinuxWhat::SoftirqEntry { vec: other },
+        14 => LinuxWhat::SoftirqExit { vec: other },
+        15 => LinuxWhat::KvmEntry { vcpu: 0 },
+        16 => LinuxWhat::KvmExit { reason: 1 },
+        _ => LinuxWhat::Other,
     };
     (cpu, Some(thread(current)).filter(|_| other != 3), what)
 }
@@ -326,12 +326,12 @@ proptest! {
     #[test]
     fn any_events_can_be_measured(list in proptest::collection::vec(any_event(), 1..120)) {
         let mut now = 0;
-        let events: Vec<Event> = list
+        let events: Vec<LinuxEvent> = list
             .into_iter()
             .map(|(after, cpu, current, what, tid, other)| {
                 now += after;
                 let (cpu, current, what) = event((cpu, current, what), (tid, other));
-                Event { time: now, cpu, current, what }
+                LinuxEvent { time: now, cpu, current, what }
             })
             .collect();
         let (summary, _) = summary(&events);

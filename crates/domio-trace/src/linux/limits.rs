@@ -10,15 +10,16 @@
 pub(super) struct Limit {
     quota: u64,
     period: u64,
-    /// When a period began, if that was seen.
-    phase: Option<u64>,
     /// Time that threads of the group ran, up to `since`, and how many run.
     ran: u64,
     running: u64,
     since: u64,
     /// The same when the current period began.
     ran_before: u64,
-    /// When the next period begins.
+    /// LinuxWhat the group ran beyond its quota in the period before: a limit is noticed at ticks, and
+    /// the time is taken off the next quota.
+    debt: u64,
+    /// When the next period begins; never, as long as no begin was seen.
     next: u64,
     /// Threads that the limit holds back.
     pub held: Vec<usize>,
@@ -30,11 +31,11 @@ impl Limit {
         Limit {
             quota,
             period: period.max(1),
-            phase: None,
             ran: 0,
             running: 0,
             since: 0,
             ran_before: 0,
+            debt: 0,
             next: u64::MAX,
             held: Vec::new(),
         }
@@ -45,7 +46,13 @@ impl Limit {
         if now >= self.next {
             let periods = (now - self.next) / self.period;
             let begin = self.next + periods * self.period;
-            self.ran_before = self.ran + self.running * begin.saturating_sub(self.since);
+            let ran = self.ran + self.running * begin.saturating_sub(self.since);
+            let used = ran.saturating_sub(self.ran_before) + self.debt;
+            self.debt = match periods {
+                0 => used.saturating_sub(self.quota),
+                _ => 0,
+            };
+            self.ran_before = ran;
             self.next = begin.saturating_add(self.period);
         }
         self.ran += self.running * now.saturating_sub(self.since);
@@ -61,11 +68,18 @@ impl Limit {
         };
     }
 
-    /// A period begins at `now`.
+    /// A period begins at `now`, as far as a cpu showed.
     pub fn begins(&mut self, now: u64) {
+        let near = self.period / 16;
+        if self.next.saturating_sub(now) <= near {
+            self.next = self.next.min(now);
+        }
         self.advance(now);
-        self.phase = Some(now);
-        self.ran_before = self.ran;
+        let begun = self.next.checked_sub(self.period);
+        if begun.is_none_or(|begun| now.abs_diff(begun) > near) {
+            self.ran_before = self.ran;
+            self.debt = 0;
+        }
         self.next = now.saturating_add(self.period);
     }
 
@@ -73,8 +87,8 @@ impl Limit {
     /// hold a little of it.
     pub fn is_used_up(&mut self, now: u64) -> bool {
         self.advance(now);
-        let used = self.ran.saturating_sub(self.ran_before);
-        self.phase.is_some() && used >= self.quota - self.quota / 16
+        let used = self.ran.saturating_sub(self.ran_before) + self.debt;
+        self.next < u64::MAX && used >= self.quota - self.quota / 16
     }
 
     /// When the threads that are held back may run again; never where none is.
@@ -110,5 +124,10 @@ mod tests {
         limit.runs(210, true);
         assert!(!limit.is_used_up(345), "25 since 320");
         assert!(limit.is_used_up(350));
+        // LinuxWhat ran too long is taken off the next quota.
+        limit.runs(354, false);
+        limit.runs(420, true);
+        assert!(!limit.is_used_up(444));
+        assert!(limit.is_used_up(446), "26, and 4 before");
     }
 }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use domio_core::{ActorId, Instant, Kind, Names, PcpuId, Record, Runstate, Says, VcpuName};
 use domio_core::{ClassId, DomainId};
 use domio_linux::groups::Groups;
-use domio_linux::{Event, Left, Tasks, Tid, What};
+use domio_linux::{Left, LinuxEvent, LinuxWhat, Tasks, Tid};
 
 use super::class::{LINUX, Linux};
 use super::host::LinuxHost;
@@ -94,7 +94,7 @@ impl LinuxRecords {
         }
     }
 
-    /// What the numbers of the records that were handed out stand for.
+    /// LinuxWhat the numbers of the records that were handed out stand for.
     #[inline]
     pub fn names(&self) -> &Names {
         &self.names
@@ -112,7 +112,7 @@ impl LinuxRecords {
         self.threads.groups().len()
     }
 
-    /// What threads are called, by the vcpu that they are in records; vcpus of guests have no name
+    /// LinuxWhat threads are called, by the vcpu that they are in records; vcpus of guests have no name
     /// beside their number.
     pub fn labels(&self, tasks: &Tasks) -> Vec<(VcpuName, String)> {
         self.threads.labels(tasks)
@@ -150,7 +150,7 @@ impl LinuxRecords {
     }
 
     /// Takes an event. Those of a trace come in the order of time; one that is late counts as now.
-    pub fn event(&mut self, event: &Event, tasks: &Tasks) {
+    pub fn event(&mut self, event: &LinuxEvent, tasks: &Tasks) {
         if event.cpu >= CPUS_MAX {
             self.ignored += 1;
             return;
@@ -161,22 +161,22 @@ impl LinuxRecords {
         self.now = self.now.max(event.time);
         let cpu = event.cpu as usize;
         self.make_cpus(cpu);
-        if let What::Lost { events } = event.what {
+        if let LinuxWhat::Lost { events } = event.what {
             return self.lost(cpu, events);
         }
-        let is_switch = matches!(event.what, What::Switch { .. });
+        let is_switch = matches!(event.what, LinuxWhat::Switch { .. });
         if let Some(current) = event.current.filter(|_| !is_switch) {
             self.sees(cpu, current, tasks);
         }
         match event.what {
-            What::Switch {
+            LinuxWhat::Switch {
                 prev,
                 prev_prio,
                 left,
                 next,
                 next_prio,
             } => self.switch(cpu, (prev, prev_prio), left, (next, next_prio), tasks),
-            What::Waking {
+            LinuxWhat::Waking {
                 tid,
                 prio,
                 target_cpu,
@@ -185,7 +185,7 @@ impl LinuxRecords {
                     self.wake(cpu, (tid, prio), target_cpu, false, tasks);
                 }
             }
-            What::Wakeup {
+            LinuxWhat::Wakeup {
                 tid,
                 prio,
                 target_cpu,
@@ -193,36 +193,36 @@ impl LinuxRecords {
                 self.has_wakeups = true;
                 self.wake(cpu, (tid, prio), target_cpu, false, tasks);
             }
-            What::WakeupNew {
+            LinuxWhat::WakeupNew {
                 tid,
                 prio,
                 target_cpu,
             } => self.wake(cpu, (tid, prio), target_cpu, true, tasks),
-            What::Migrate { tid, from: _, to } => self.migrate(cpu, tid, to, tasks),
-            What::Fork { child, .. } => self.forked(cpu, child, tasks),
-            What::Attach { tid } => {
+            LinuxWhat::Migrate { tid, from: _, to } => self.migrate(cpu, tid, to, tasks),
+            LinuxWhat::Fork { child, .. } => self.forked(cpu, child, tasks),
+            LinuxWhat::Attach { tid } => {
                 if let Some(place) = self.threads.known(tid) {
                     self.threads.get_mut(place).young = true;
                 }
             }
-            What::IrqEntry { irq } => self.enters(cpu, false, irq),
-            What::IrqExit { irq } => self.exits(cpu, false, irq),
-            What::SoftirqEntry { vec } => self.enters(cpu, true, vec),
-            What::SoftirqExit { vec } => self.exits(cpu, true, vec),
-            What::KvmEntry { .. } => {
+            LinuxWhat::IrqEntry { irq } => self.enters(cpu, false, irq),
+            LinuxWhat::IrqExit { irq } => self.exits(cpu, false, irq),
+            LinuxWhat::SoftirqEntry { vec } => self.enters(cpu, true, vec),
+            LinuxWhat::SoftirqExit { vec } => self.exits(cpu, true, vec),
+            LinuxWhat::KvmEntry { .. } => {
                 let cpu = &mut self.cpus[cpu];
                 cpu.guest_since = cpu.guest_since.or(Some(self.now));
             }
-            What::KvmExit { .. } => self.leaves_guest(cpu),
-            What::KvmWakeup { ns, waited: false } => self.polled(cpu, ns),
-            What::KvmWakeup { waited: true, .. }
-            | What::Exit { .. }
-            | What::Runtime { .. }
-            | What::SoftirqRaise { .. }
-            | What::HaltPoll { .. }
-            | What::NapiPoll { .. }
-            | What::Lost { .. }
-            | What::Other => {}
+            LinuxWhat::KvmExit { .. } => self.leaves_guest(cpu),
+            LinuxWhat::KvmWakeup { ns, waited: false } => self.polled(cpu, ns),
+            LinuxWhat::KvmWakeup { waited: true, .. }
+            | LinuxWhat::Exit { .. }
+            | LinuxWhat::Runtime { .. }
+            | LinuxWhat::SoftirqRaise { .. }
+            | LinuxWhat::HaltPoll { .. }
+            | LinuxWhat::NapiPoll { .. }
+            | LinuxWhat::Lost { .. }
+            | LinuxWhat::Other => {}
         }
     }
 
@@ -314,7 +314,7 @@ impl LinuxRecords {
         }
     }
 
-    /// What is said of a thread in its first record: its rank and the cpus that it may use.
+    /// LinuxWhat is said of a thread in its first record: its rank and the cpus that it may use.
     fn introduce(&mut self, cpu: usize, place: usize, tasks: &Tasks) {
         if let Some((path, quota, period)) = self.threads.limit(tasks, place) {
             let known = self.limits.iter().position(|(other, _)| other == path);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use domio_core::{ActorId, DomainId, Names, PcpuId, Runstate, VcpuName};
 use domio_linux::groups::{Groups, HOST_PART, Known, Manager, Part};
-use domio_linux::{Task, Tasks, Tid};
+use domio_linux::{LinuxTask, Tasks, Tid};
 
 use super::host::{HostThread, LinuxHost};
 use super::tids::{TID_MAX, Tids};
@@ -25,7 +25,7 @@ const FURTHER: &str = "other groups";
 /// Name of the group of the kernel's own threads, which has the number 0.
 const KERNEL: &str = "kernel";
 
-/// What is known of a thread's state.
+/// LinuxWhat is known of a thread's state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum State {
     /// No record was about it.
@@ -84,7 +84,7 @@ pub(super) struct Group {
     free: Vec<ActorId>,
 }
 
-/// What a thread's actor is called.
+/// LinuxWhat a thread's actor is called.
 #[derive(Clone, Debug)]
 struct Label {
     name: VcpuName,
@@ -290,7 +290,7 @@ impl Threads {
         let own = self.told(tasks, tid);
         let comm = own.comm.clone();
         let part = Part::of(&comm);
-        // What works for a process is where that process is, unless its own group is known.
+        // LinuxWhat works for a process is where that process is, unless its own group is known.
         let for_process = match (part, &own.cgroup) {
             (Part::ForProcess(process), None) => Some(process),
             _ => None,
@@ -342,10 +342,10 @@ impl Threads {
         }
     }
 
-    /// What trace and file say of a thread.
+    /// LinuxWhat trace and file say of a thread.
     fn told(&self, tasks: &Tasks, tid: Tid) -> Told {
         let (task, host) = (tasks.get(tid), self.by_tid.get(&tid));
-        let default = Task::default();
+        let default = LinuxTask::default();
         let task = task.unwrap_or(&default);
         let comm = match (task.comm.is_empty(), host) {
             (true, Some(host)) => host.comm.clone(),
@@ -453,7 +453,7 @@ impl Threads {
             .allowed(self.by_tid.get(&tid), told.cgroup.as_deref())
     }
 
-    /// What threads are called beside those that execute the vcpu of their number.
+    /// LinuxWhat threads are called beside those that execute the vcpu of their number.
     pub fn labels(&self, tasks: &Tasks) -> Vec<(VcpuName, String)> {
         let others = self.labels.iter().enumerate();
         let others = others.filter_map(|(actor, label)| Some((actor, label.as_ref()?)));
@@ -486,7 +486,7 @@ impl Threads {
     }
 }
 
-/// What trace and file say of a thread.
+/// LinuxWhat trace and file say of a thread.
 struct Told {
     comm: String,
     process: Option<Tid>,
