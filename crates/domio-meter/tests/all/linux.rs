@@ -1,12 +1,12 @@
 //! Events of Linux hosts, measured and explained.
 
-use domio_core::{DomainId, Sink, VcpuName};
+use domio_core::{DomainId, Instant, Sink, VcpuName};
 use domio_linux::groups::Groups;
-use domio_linux::{Left, LinuxEvent, LinuxWhat, Tasks, Tid};
+use domio_linux::{Left, LinuxEvent, LinuxReader, LinuxWhat, Tasks, Tid};
 use domio_meter::{
     Explainer, Explanation, MapWindow, Meter, Summary, TraceChecker, VcpuWaits, Why,
 };
-use domio_trace::{LinuxHost, LinuxRecords};
+use domio_trace::{LinuxHost, LinuxOptions, LinuxRecords, ReadOptions, TraceReader};
 use proptest::prelude::*;
 
 const MS: u64 = 1_000_000;
@@ -354,5 +354,95 @@ proptest! {
         let mut checker = TraceChecker::new();
         feed(&events, LinuxHost::default(), &mut checker);
         checker.finish();
+    }
+}
+
+/// Running and runnable time of threads of a shipped recording, between two times.
+fn recorded(name: &str, [from, to]: [u64; 2]) -> Vec<(String, u64, u64)> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/linux");
+    let stem = name.split('.').next().unwrap();
+    let host = std::fs::read_to_string(format!("{folder}/{stem}.host.json")).unwrap();
+    let options = ReadOptions {
+        linux: LinuxOptions {
+            groups: Vec::new(),
+            host: Some(LinuxHost::parse(&host).unwrap()),
+        },
+        ..ReadOptions::default()
+    };
+    let reader = LinuxReader::open(format!("{folder}/{name}")).unwrap();
+    let mut reader: TraceReader<std::fs::File> = TraceReader::linux(reader, &options);
+    let [from, to] = [from, to].map(Instant::from_nanos);
+    let mut meter = Meter::window(from, to);
+    reader.copy_to(&mut meter).unwrap();
+    let summary = meter.finish();
+    let header = reader.header().unwrap();
+    let mut found = Vec::new();
+    for vcpu in summary.domains.iter().flat_map(|d| &d.vcpus) {
+        let domain = header.domain_name(vcpu.name.domain.0).unwrap();
+        let account = &vcpu.account;
+        found.push((
+            format!("{domain}.{}", vcpu.name.index),
+            account.running,
+            account.runnable,
+        ));
+    }
+    found
+}
+
+/// What `/proc/TID/schedstat` said at both ends of the same time: ran and waited. The clock of a
+/// trace stands still while the kernel switches, so that the two differ a little.
+#[test]
+fn times_of_threads_are_those_of_schedstat() {
+    let recordings: [(&str, [u64; 2], &[(&str, u64, u64)]); 3] = [
+        (
+            "cfs-v7.dat",
+            [3_010_908_000, 13_010_927_237],
+            &[
+                ("vm1.0", 1_284_584_689, 8_716_456_386),
+                ("vm2.0", 2_566_548_573, 7_434_489_283),
+                ("vm3.0", 5_133_217_992, 4_867_815_080),
+                ("vm4.0", 1_015_836_434, 12_240_423),
+            ],
+        ),
+        (
+            "vhost-v7.dat",
+            [4_051_224_310, 14_052_008_902],
+            &[
+                ("vm1.0", 2_046_051_282, 765_751_777),
+                ("vm1.1", 2_561_579_528, 873_288_501),
+                ("vm1:host.", 1_835_049_183, 2_185_863_158),
+                ("vm2.0", 3_692_205_016, 6_310_548_600),
+                ("vm2.1", 3_752_958_722, 6_249_865_508),
+                ("vm3.0", 6_114_875_512, 3_887_103_845),
+            ],
+        ),
+        (
+            "quota-v6.dat.gz",
+            [3_430_615_648, 13_430_629_529],
+            &[
+                ("vm1.0", 3_024_681_782, 7_020_426_767),
+                ("vm2.0", 4_998_722_535, 5_003_311_519),
+                ("vm3.0", 1_005_428_758, 1_263_166_209),
+            ],
+        ),
+    ];
+    for (name, window, threads) in recordings {
+        let found = recorded(name, window);
+        for (thread, ran, waited) in threads {
+            // The threads of a guest that execute no vcpu: the busiest is meant.
+            let of_name = found.iter().filter(|(own, ..)| own.starts_with(thread));
+            let (_, running, runnable) = of_name.max_by_key(|(_, ran, _)| *ran).unwrap();
+            let near = |a: u64, b: u64| a.abs_diff(b) <= b / 100;
+            assert!(
+                near(*running, *ran),
+                "{name}: {thread} ran {running}, expected {ran}"
+            );
+            // Short waits are mostly the way from the wake-up to the switch.
+            let is_long = *waited > 100 * MS;
+            assert!(
+                !is_long || near(*runnable, *waited),
+                "{name}: {thread} waited {runnable}, expected {waited}"
+            );
+        }
     }
 }

@@ -2,8 +2,17 @@
 //!
 //! No event says so. The kernel gives each group its quota at the begin of each period. When all of
 //! it is used, the group's threads leave their cpus runnable, and return after the next begin.
-//! Where periods begin shows where a cpu idles beside such a thread: the thread returns as a period
-//! begins. From then on the quota is counted.
+//!
+//! When periods begin shows in two ways. A cpu that idles beside such a thread takes the thread as a
+//! period begins. And a group that used about a quota within the last period, and whose threads then
+//! all stay off their cpus for long, returns after a begin: of several such gaps, a period apart,
+//! the begin is in all. From then on the quota is counted.
+
+/// Parts of a period in which the time that a group ran is kept.
+const PARTS: usize = 16;
+
+/// Gaps that have to agree before the begin of periods is believed to be in all of them.
+const GAPS: u32 = 3;
 
 /// A group's limit.
 #[derive(Debug)]
@@ -19,6 +28,14 @@ pub(super) struct Limit {
     /// LinuxWhat the group ran beyond its quota in the period before: a limit is noticed at ticks, and
     /// the time is taken off the next quota.
     debt: u64,
+    /// What it ran in each part of the last period, and the number of the part that lasts.
+    parts: [u64; PARTS],
+    part: u64,
+    /// When its last thread left, if it had used a quota.
+    gone: Option<u64>,
+    /// Where gaps agree that a period begins, and how many do.
+    gap: (u64, u64),
+    gaps: u32,
     /// When the next period begins; never, as long as no begin was seen.
     next: u64,
     /// Threads that the limit holds back.
@@ -36,6 +53,11 @@ impl Limit {
             since: 0,
             ran_before: 0,
             debt: 0,
+            parts: [0; PARTS],
+            part: 0,
+            gone: None,
+            gap: (0, 0),
+            gaps: 0,
             next: u64::MAX,
             held: Vec::new(),
         }
@@ -55,13 +77,64 @@ impl Limit {
             self.ran_before = ran;
             self.next = begin.saturating_add(self.period);
         }
+        self.spread(now);
         self.ran += self.running * now.saturating_sub(self.since);
         self.since = self.since.max(now);
+    }
+
+    /// Adds what runs up to `now` to the parts of the period.
+    fn spread(&mut self, now: u64) {
+        let length = (self.period / PARTS as u64).max(1);
+        let mut from = self.since;
+        let last = now / length;
+        if last > self.part + PARTS as u64 {
+            // All of them are over.
+            self.part = last - PARTS as u64;
+            self.parts = [0; PARTS];
+            from = from.max(self.part * length);
+        }
+        loop {
+            let to = now.min((self.part + 1) * length);
+            let here = (self.part % PARTS as u64) as usize;
+            self.parts[here] += self.running * to.saturating_sub(from);
+            from = from.max(to);
+            if self.part >= last {
+                break;
+            }
+            self.part += 1;
+            self.parts[(self.part % PARTS as u64) as usize] = 0;
+        }
+    }
+
+    /// The threads of the group have not run from `from` to `to`, after they had used a quota.
+    fn gap(&mut self, from: u64, to: u64) {
+        let length = to - from;
+        if length < self.period / 8 || length >= self.period {
+            return;
+        }
+        let (before, periods) = (self.gap, (to - self.gap.1 + self.period / 2) / self.period);
+        let shift = periods * self.period;
+        let both = (from.max(before.0 + shift), to.min(before.1 + shift));
+        match self.gaps > 0 && both.0 < both.1 {
+            true => (self.gap, self.gaps) = (both, self.gaps + 1),
+            false => (self.gap, self.gaps) = ((from, to), 1),
+        }
+        if self.gaps >= GAPS && self.next == u64::MAX {
+            // Nothing ran since.
+            (self.ran_before, self.debt) = (self.ran, 0);
+            self.next = self.gap.1.saturating_add(self.period);
+        }
     }
 
     /// A thread of the group starts to run at `now`, or stops.
     pub fn runs(&mut self, now: u64, starts: bool) {
         self.advance(now);
+        if starts
+            && self.running == 0
+            && let Some(gone) = self.gone.take()
+        {
+            self.gap(gone, now);
+        }
         self.running = match starts {
             true => self.running + 1,
             false => self.running.saturating_sub(1),
@@ -87,6 +160,10 @@ impl Limit {
     /// hold a little of it.
     pub fn is_used_up(&mut self, now: u64) -> bool {
         self.advance(now);
+        let recent: u64 = self.parts.iter().sum();
+        if self.running == 0 && recent >= self.quota - self.quota / 16 {
+            self.gone = Some(now);
+        }
         let used = self.ran.saturating_sub(self.ran_before) + self.debt;
         self.next < u64::MAX && used >= self.quota - self.quota / 16
     }
@@ -103,6 +180,24 @@ impl Limit {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn gaps_show_when_periods_begin() {
+        // 300 of 1000, used from 120, 2110 and so on, to the limit.
+        let mut limit = Limit::new(300, 1000);
+        for (begin, is_known) in [(1120, false), (2110, false), (3150, false), (4130, true)] {
+            limit.runs(begin, true);
+            limit.runs(begin + 310, false);
+            assert_eq!(limit.is_used_up(begin + 310), is_known, "{begin}");
+        }
+        limit.runs(5120, true);
+        limit.runs(5220, false);
+        assert!(!limit.is_used_up(5220), "it has 200 left");
+        // A long time later.
+        limit.runs(500_200, true);
+        limit.runs(500_500, false);
+        assert!(limit.is_used_up(500_500));
+    }
 
     #[test]
     fn a_quota_is_counted_from_the_first_period_that_is_seen() {

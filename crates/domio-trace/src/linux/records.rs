@@ -634,6 +634,7 @@ impl LinuxRecords {
     /// A thread comes from the queue of a cpu that idled beside it: a period of its limit begins.
     fn may_begin(&mut self, place: usize) {
         let thread = *self.threads.get(place);
+
         let (now, limit) = (self.now, self.limits.get_mut(thread.limit as usize));
         let waited = now.saturating_sub(thread.since);
         if thread.is(Runstate::Runnable)
@@ -718,6 +719,7 @@ impl LinuxRecords {
         self.threads.renew(&mut self.names, tasks, place);
         if waits {
             self.change(cpu, place, [Runstate::Offline, Runstate::Runnable], tasks);
+            self.note(cpu, place, Linux::TurnOver, [0; 4]);
         }
     }
 

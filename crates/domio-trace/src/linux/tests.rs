@@ -388,7 +388,8 @@ fn a_new_thread_is_grouped_by_its_later_name() {
             "p0 d2v1 driver-work owner=1 executed=6",
             "p0 d2v1 d2v1:running>blocked d2v0:runnable>running",
             "p0 d2v1 d2v1:blocked>offline",
-            "p0 d1v2 d1v2:offline>runnable"
+            "p0 d1v2 d1v2:offline>runnable",
+            "p0 d1v2 turn-over"
         ]
     );
     let labels: Vec<_> = host

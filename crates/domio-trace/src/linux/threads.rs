@@ -263,6 +263,12 @@ impl Threads {
         let thread = self.list[place];
         self.list[place].checked = tasks.changes();
         let placed = self.placed(tasks, thread.tid);
+        let comm = self.told(tasks, thread.tid).comm;
+        if let Some(Some(label)) = self.labels.get_mut(thread.actor.index())
+            && !comm.is_empty()
+        {
+            label.comm = comm;
+        }
         (placed.group, placed.is_vcpu) != (thread.group, thread.is_vcpu)
     }
 
