@@ -378,7 +378,7 @@ fn recorded(name: &str, [from, to]: [u64; 2]) -> Vec<(String, u64, u64)> {
     let header = reader.header().unwrap();
     let mut found = Vec::new();
     for vcpu in summary.domains.iter().flat_map(|d| &d.vcpus) {
-        let domain = header.domain_name(vcpu.name.domain.0).unwrap();
+        let domain = header.domain_name(vcpu.name.domain.0).unwrap_or("idle");
         let account = &vcpu.account;
         found.push((
             format!("{domain}.{}", vcpu.name.index),

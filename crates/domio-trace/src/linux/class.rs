@@ -1,4 +1,4 @@
-//! LinuxWhat a Linux host reports beyond the records that every host has.
+//! What a Linux host reports beyond the records that every host has.
 
 use domio_core::class::{Class, Declared, Field, QueueRules, Says, Unit, WaitsFor};
 use domio_core::figure::{Better, Felt, Figure, FigureKind, FigureOf, FigureTable, floor};
@@ -36,7 +36,7 @@ const POLL: Tally = Tally::new("halt_poll_ns", Adds::Spent(0));
 const READY: Tally = Tally::new("ready_ns", Adds::Spent(0));
 const SKEW: Tally = Tally::new("skew_ns", Adds::Spent(0));
 
-/// LinuxWhat a Linux host says beside runstates. Times are of the actor, a thread: interrupts and
+/// What a Linux host says beside runstates. Times are of the actor, a thread: interrupts and
 /// softirqs that were served in its time, its time in guest mode, and its polling instead of a
 /// sleep when its guest halts. Ready time and skew are recorded of threads that execute a vcpu.
 pub static LINUX: Class = Class::new(

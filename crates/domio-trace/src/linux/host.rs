@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// The value of `format` in such a file.
 const FORMAT: &str = "domio-linux-host";
 
-/// LinuxWhat is known of a Linux host beside its trace, from `NAME.host.json`.
+/// What is known of a Linux host beside its trace, from `NAME.host.json`.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinuxHost {

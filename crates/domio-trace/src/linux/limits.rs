@@ -1,7 +1,8 @@
 //! Groups with a limit (`cpu.max`), as the file beside a trace has them: when is one used up?
 //!
-//! No event says so. The kernel gives each group its quota at the begin of each period. When all of
-//! it is used, the group's threads leave their cpus runnable, and return after the next begin.
+//! No event says so. The kernel gives each group its quota at the begin of each period. When
+//! all of it is used, the group's threads leave their cpus runnable, and return after the next
+//! begin.
 //!
 //! When periods begin shows in two ways. A cpu that idles beside such a thread takes the thread as a
 //! period begins. And a group that used about a quota within the last period, and whose threads then
@@ -25,8 +26,8 @@ pub(super) struct Limit {
     since: u64,
     /// The same when the current period began.
     ran_before: u64,
-    /// LinuxWhat the group ran beyond its quota in the period before: a limit is noticed at ticks, and
-    /// the time is taken off the next quota.
+    /// What the group ran beyond its quota in the period before: a limit is noticed at ticks,
+    /// and the time is taken off the next quota.
     debt: u64,
     /// What it ran in each part of the last period, and the number of the part that lasts.
     parts: [u64; PARTS],
@@ -219,7 +220,7 @@ mod tests {
         limit.runs(210, true);
         assert!(!limit.is_used_up(345), "25 since 320");
         assert!(limit.is_used_up(350));
-        // LinuxWhat ran too long is taken off the next quota.
+        // What ran too long is taken off the next quota.
         limit.runs(354, false);
         limit.runs(420, true);
         assert!(!limit.is_used_up(444));

@@ -12,12 +12,12 @@ use crate::{DomainInfo, TraceError, TraceErrorKind, TraceHeader};
 /// Bytes of an input that is no file which are kept in memory; more go to a temporary file.
 const IN_MEMORY: u64 = 64 << 20;
 
-/// LinuxWhat is known of a Linux host beside its trace.
+/// What is known of a Linux host beside its trace.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct LinuxOptions {
     /// Rules of groups, before those that are built in.
     pub groups: Vec<OwnRule>,
-    /// LinuxWhat the file beside the trace says.
+    /// What the file beside the trace says.
     pub host: Option<LinuxHost>,
 }
 
@@ -29,7 +29,7 @@ pub(crate) struct LinuxTrace {
     weights: Vec<(String, u32)>,
     handed: u64,
     last: Option<Instant>,
-    /// LinuxWhat ends the trace, once all records before are handed out.
+    /// What ends the trace, once all records before are handed out.
     error: Option<TraceError>,
     ended: bool,
 }
@@ -90,7 +90,7 @@ impl LinuxTrace {
         self.records.names()
     }
 
-    /// LinuxWhat is known of the host, with the groups that were seen so far.
+    /// What is known of the host, with the groups that were seen so far.
     pub fn header(&self) -> &TraceHeader {
         &self.header
     }
@@ -154,7 +154,7 @@ impl LinuxTrace {
         }
     }
 
-    /// LinuxWhat is to be said of the trace as far as it was read, a sentence each.
+    /// What is to be said of the trace as far as it was read, a sentence each.
     pub fn notes(&self) -> Vec<String> {
         let records = &self.records;
         let counted = [
@@ -170,7 +170,7 @@ impl LinuxTrace {
             ),
             (
                 records.left_out(),
-                "threads were left out: more than 32768 at once, or ids that no kernel gives",
+                "threads were left out: more than 32768 of them, or ids that no kernel gives",
             ),
             (
                 records.ignored(),

@@ -1,5 +1,8 @@
 //! Events of a Linux trace, as records.
 
+mod extra;
+mod wakes;
+
 use std::collections::VecDeque;
 
 use domio_core::{ActorId, Instant, Kind, Names, PcpuId, Record, Runstate, Says, VcpuName};
@@ -10,7 +13,7 @@ use domio_linux::{Left, LinuxEvent, LinuxWhat, Tasks, Tid};
 use super::class::{LINUX, Linux};
 use super::host::LinuxHost;
 use super::limits::Limit;
-use super::threads::{Group, State, Threads};
+use super::threads::{State, Threads};
 
 /// Most cpus of a host, as kernels are built ("NR_CPUS").
 const CPUS_MAX: u32 = 1 << 13;
@@ -19,8 +22,8 @@ const CPUS_MAX: u32 = 1 << 13;
 /// preempted the one that ran. A tick is later in most cases.
 const PREEMPTS_WITHIN: u64 = 200_000;
 
-/// The least time that a thread waits beside an idle cpu for a new period of its limit: shorter waits
-/// may be for the cpu to wake up.
+/// The least time that a thread waits beside an idle cpu for a new period of its limit: shorter
+/// waits may be for the cpu to wake up.
 const LIMITED_FROM: u64 = 1_000_000;
 
 /// Times in guest mode are recorded when there is so much of one run.
@@ -94,7 +97,7 @@ impl LinuxRecords {
         }
     }
 
-    /// LinuxWhat the numbers of the records that were handed out stand for.
+    /// What the numbers of the records that were handed out stand for.
     #[inline]
     pub fn names(&self) -> &Names {
         &self.names
@@ -112,8 +115,8 @@ impl LinuxRecords {
         self.threads.groups().len()
     }
 
-    /// LinuxWhat threads are called, by the vcpu that they are in records; vcpus of guests have no name
-    /// beside their number.
+    /// What threads are called, by the vcpu that they are in records; vcpus of guests have no
+    /// name beside their number.
     pub fn labels(&self, tasks: &Tasks) -> Vec<(VcpuName, String)> {
         self.threads.labels(tasks)
     }
@@ -314,7 +317,7 @@ impl LinuxRecords {
         }
     }
 
-    /// LinuxWhat is said of a thread in its first record: its rank and the cpus that it may use.
+    /// What is said of a thread in its first record: its rank and the cpus that it may use.
     fn introduce(&mut self, cpu: usize, place: usize, tasks: &Tasks) {
         if let Some((path, quota, period)) = self.threads.limit(tasks, place) {
             let known = self.limits.iter().position(|(other, _)| other == path);
@@ -386,46 +389,6 @@ impl LinuxRecords {
         }
     }
 
-    /// A vcpu of a guest changes its state: is one of the guest running while another waits?
-    fn counts(&mut self, place: usize, before: State, after: State) {
-        let now = self.now;
-        let group = self.threads.get(place).group;
-        let group: &mut Group = self.threads.group_at(group);
-        for (state, more) in [(before, false), (after, true)] {
-            let count = match state {
-                State::Is(Runstate::Running) => &mut group.running,
-                State::Is(Runstate::Runnable) => &mut group.waiting,
-                _ => continue,
-            };
-            *count = match more {
-                true => *count + 1,
-                false => count.saturating_sub(1),
-            };
-        }
-        let is_skewed = group.running > 0 && group.waiting > 0;
-        match (group.skewed, is_skewed) {
-            (None, true) => group.skewed = Some(now),
-            (Some(since), false) => {
-                group.skewed = None;
-                self.skew(place, since);
-            }
-            _ => {}
-        }
-    }
-
-    fn skew(&mut self, place: usize, since: u64) {
-        let cpu = usize::from(self.threads.get(place).cpu);
-        self.note_time(cpu, place, Linux::Skew, self.now.saturating_sub(since));
-    }
-
-    /// Records how long the vcpu waited that has just been put on a cpu, or still waits.
-    fn ready(&mut self, place: usize) {
-        let thread = self.threads.get(place);
-        let waited = self.now.saturating_sub(thread.since);
-        let cpu = usize::from(thread.cpu);
-        self.note_time(cpu, place, Linux::Ready, waited);
-    }
-
     /// An event of `cpu` has this current thread.
     #[inline]
     fn sees(&mut self, cpu: usize, tid: Tid, tasks: &Tasks) {
@@ -459,66 +422,6 @@ impl LinuxRecords {
             _ => self.comes(cpu, place, tasks),
         }
         self.cpus[cpu].current = Some(place);
-    }
-
-    /// The run of the thread in `place` is over, and nothing says what it does from now on.
-    fn lose(&mut self, cpu: usize, place: usize, tasks: &Tasks) {
-        self.leaves_guest(cpu);
-        self.sums(place);
-        let is_idle = place == self.cpus[cpu].idle;
-        match is_idle {
-            true => {
-                let idles = [Runstate::Running, Runstate::Runnable];
-                self.change(cpu, place, idles, tasks);
-            }
-            false => {
-                self.ends(cpu, place, tasks);
-                self.forget(place);
-            }
-        }
-    }
-
-    /// The thread in `place`, which runs or waits, is not there any more. One that goes offline from
-    /// there is taken to be paused, and this one is not.
-    fn ends(&mut self, cpu: usize, place: usize, tasks: &Tasks) {
-        use Runstate::{Blocked, Offline, Runnable, Running};
-        if self.threads.get(place).is(Runnable) {
-            return self.change(cpu, place, [Runnable, Offline], tasks);
-        }
-        if self.threads.get(place).is(Running) {
-            self.change(cpu, place, [Running, Blocked], tasks);
-        }
-        self.change(cpu, place, [Blocked, Offline], tasks);
-    }
-
-    fn forget(&mut self, place: usize) {
-        let thread = self.threads.get_mut(place);
-        let (before, is_vcpu) = (thread.state, thread.is_vcpu);
-        thread.state = State::Lost;
-        let limit = thread.limit as usize;
-        if before == State::Is(Runstate::Running)
-            && let Some((_, limit)) = self.limits.get_mut(limit)
-        {
-            limit.runs(self.now, false);
-        }
-        if is_vcpu {
-            self.counts(place, before, State::Lost);
-        }
-    }
-
-    /// If the thread in `place` is known to run on another cpu, that is over.
-    fn leave_elsewhere(&mut self, cpu: usize, place: usize, tasks: &Tasks) {
-        let there = usize::from(self.threads.get(place).cpu);
-        if there != cpu
-            && self
-                .cpus
-                .get(there)
-                .is_some_and(|c| c.current == Some(place))
-        {
-            self.missing += 1;
-            self.cpus[there].current = None;
-            self.lose(there, place, tasks);
-        }
     }
 
     /// The thread in `place`, which does not run, runs on `cpu` from now on.
@@ -621,267 +524,6 @@ impl LinuxRecords {
         let was_woken = woken.is_some_and(|ago| ago <= PREEMPTS_WITHIN);
         if comes.rank >= leaves.rank && !was_woken {
             self.note(cpu, from, Linux::TurnOver, [0; 4]);
-        }
-    }
-
-    /// Whether the limit of the thread's group is used up.
-    fn is_used_up(&mut self, place: usize) -> bool {
-        let limit = self.threads.get(place).limit as usize;
-        let limit = self.limits.get_mut(limit);
-        limit.is_some_and(|(_, limit)| limit.is_used_up(self.now))
-    }
-
-    /// A thread comes from the queue of a cpu that idled beside it: a period of its limit begins.
-    fn may_begin(&mut self, place: usize) {
-        let thread = *self.threads.get(place);
-
-        let (now, limit) = (self.now, self.limits.get_mut(thread.limit as usize));
-        let waited = now.saturating_sub(thread.since);
-        if thread.is(Runstate::Runnable)
-            && waited > LIMITED_FROM
-            && let Some((_, limit)) = limit
-        {
-            limit.begins(now);
-            limit.held.retain(|other| *other != place);
-        }
-    }
-
-    /// A limit holds the thread back that is in `place`.
-    fn held_back(&mut self, cpu: usize, place: usize) {
-        self.note(cpu, place, Linux::Limited, [0; 4]);
-        let limit = self.threads.get(place).limit as usize;
-        if let Some((_, limit)) = self.limits.get_mut(limit) {
-            if !limit.held.contains(&place) {
-                limit.held.push(place);
-            }
-            self.next_end = self.next_end.min(limit.ends());
-        }
-    }
-
-    /// Periods of limits begin before `until`: whom they held back may run.
-    #[cold]
-    fn release(&mut self, until: u64) {
-        let now = self.now;
-        for place in 0..self.limits.len() {
-            let ends = self.limits[place].1.ends();
-            if ends > until {
-                continue;
-            }
-            self.now = now.max(ends);
-            for thread in std::mem::take(&mut self.limits[place].1.held) {
-                // The place may be another thread's by now.
-                let is_held = self.threads.get(thread).limit as usize == place;
-                if is_held && self.threads.get(thread).is(Runstate::Runnable) {
-                    let cpu = usize::from(self.threads.get(thread).cpu);
-                    self.note(cpu, thread, Linux::TurnOver, [0; 4]);
-                }
-            }
-        }
-        let ends = self.limits.iter().map(|(_, limit)| limit.ends());
-        self.next_end = ends.min().unwrap_or(u64::MAX);
-    }
-
-    /// Sums that are recorded when a thread leaves its cpu: in guest mode, and on behalf of a guest.
-    fn sums(&mut self, place: usize) {
-        let thread = *self.threads.get(place);
-        let cpu = usize::from(thread.cpu);
-        if thread.guest_mode > 0 {
-            self.threads.get_mut(place).guest_mode = 0;
-            self.note_time(cpu, place, Linux::GuestMode, thread.guest_mode);
-        }
-        let owner: Option<DomainId> = self.threads.group_at(thread.group).works_for;
-        if let Some(owner) = owner.filter(|_| thread.is(Runstate::Running)) {
-            let ran = self.now.saturating_sub(thread.since);
-            let pcpu = PcpuId(cpu as u16);
-            self.put(Record::driver_work(
-                self.at(),
-                pcpu,
-                thread.actor,
-                owner,
-                ran,
-            ));
-        }
-    }
-
-    /// Whether a young thread's name or group has changed since it was put into a group, so that it
-    /// belongs elsewhere.
-    fn renews(&mut self, place: usize, tasks: &Tasks) -> bool {
-        let thread = self.threads.get(place);
-        thread.young && thread.checked != tasks.changes() && self.threads.is_elsewhere(tasks, place)
-    }
-
-    /// A thread that is blocked is another actor from now on, which waits or is not heard of yet.
-    fn renew(&mut self, cpu: usize, place: usize, waits: bool, tasks: &Tasks) {
-        self.ends(cpu, place, tasks);
-        if self.threads.get(place).is_vcpu {
-            self.counts(place, State::Is(Runstate::Offline), State::Unheard);
-        }
-        self.threads.renew(&mut self.names, tasks, place);
-        if waits {
-            self.change(cpu, place, [Runstate::Offline, Runstate::Runnable], tasks);
-            self.note(cpu, place, Linux::TurnOver, [0; 4]);
-        }
-    }
-
-    /// A thread is woken by code on `cpu`.
-    fn wake(
-        &mut self,
-        cpu: usize,
-        (tid, prio): (Tid, i16),
-        target: u32,
-        is_new: bool,
-        tasks: &Tasks,
-    ) {
-        if tid == Tid::IDLE || target >= CPUS_MAX {
-            self.ignored += 1;
-            return;
-        }
-        let Some(place) = self.place(cpu, tid, tasks) else {
-            return;
-        };
-        let target = target as usize;
-        let sleeps = self.threads.get(place).is(Runstate::Blocked);
-        if sleeps && self.renews(place, tasks) {
-            self.renew(cpu, place, false, tasks);
-        }
-        let thread = *self.threads.get(place);
-        self.threads.get_mut(place).woken = Some(self.now);
-        let old = match thread.state {
-            State::Is(Runstate::Running) => return,
-            State::Is(Runstate::Runnable) => return self.queues(cpu, place, target),
-            State::Is(Runstate::Offline) => Runstate::Offline,
-            State::Unheard if is_new || thread.young => Runstate::Offline,
-            State::Unheard | State::Lost | State::Is(Runstate::Blocked) => Runstate::Blocked,
-        };
-        if is_new {
-            self.threads.get_mut(place).young = true;
-        }
-        self.change(cpu, place, [old, Runstate::Runnable], tasks);
-        self.ranks(cpu, place, prio);
-        self.queues(cpu, place, target);
-        let there = self.cpus.get(target);
-        let is_free = there.is_some_and(|cpu| cpu.current == Some(cpu.idle));
-        if self.is_used_up(place) {
-            return self.held_back(cpu, place);
-        }
-        let why = match is_free {
-            true => Linux::Pass,
-            false => Linux::Queued,
-        };
-        self.note(cpu, place, why, [0; 4]);
-    }
-
-    /// The thread in `place` waits in the queue of the cpu `to`.
-    fn queues(&mut self, cpu: usize, place: usize, to: usize) {
-        let thread = self.threads.get_mut(place);
-        thread.cpu = to as u16;
-        let home = thread.home;
-        if usize::from(home) != to {
-            thread.home = to as u16;
-            self.note(
-                cpu,
-                place,
-                Linux::QueuesOn,
-                [to as u32, u32::from(home), 0, 0],
-            );
-        }
-    }
-
-    fn migrate(&mut self, cpu: usize, tid: Tid, to: u32, tasks: &Tasks) {
-        if to >= CPUS_MAX || tid == Tid::IDLE {
-            self.ignored += 1;
-            return;
-        }
-        let Some(place) = self.place(cpu, tid, tasks) else {
-            return;
-        };
-        match self.threads.get(place).state {
-            State::Is(Runstate::Runnable) => self.queues(cpu, place, to as usize),
-            // It says so when it runs there.
-            _ => {}
-        }
-    }
-
-    fn forked(&mut self, cpu: usize, child: Tid, tasks: &Tasks) {
-        // The end of another thread with this id was not recorded.
-        if let Some(old) = self.threads.known(child) {
-            let thread = *self.threads.get(old);
-            match thread.state {
-                State::Is(Runstate::Runnable | Runstate::Blocked) => {
-                    self.ends(cpu, old, tasks);
-                }
-                State::Is(Runstate::Running) => return,
-                _ => {}
-            }
-            self.threads.remove(old);
-        }
-        if let Some(place) = self.place(cpu, child, tasks) {
-            self.threads.get_mut(place).young = true;
-        }
-    }
-
-    fn enters(&mut self, cpu: usize, is_softirq: bool, number: u32) {
-        let now = self.now;
-        let serves = &mut self.cpus[cpu].serves;
-        if serves.len() < NESTED_MAX {
-            serves.push((is_softirq, number, now, 0));
-        }
-    }
-
-    fn exits(&mut self, cpu: usize, is_softirq: bool, number: u32) {
-        let serves = &mut self.cpus[cpu].serves;
-        let found = serves
-            .iter()
-            .rposition(|(softirq, n, ..)| (*softirq, *n) == (is_softirq, number));
-        let Some(found) = found else {
-            return;
-        };
-        // Whatever began later and did not end was cut off.
-        let (_, _, began, within) = serves[found];
-        serves.truncate(found);
-        let whole = self.now.saturating_sub(began);
-        if let Some((.., others)) = serves.last_mut() {
-            *others += whole;
-        }
-        let ns = whole.saturating_sub(within);
-        let current = self.cpus[cpu].current;
-        let Some(place) = current.filter(|place| *place != self.cpus[cpu].idle) else {
-            return;
-        };
-        let thread = self.threads.get(place);
-        // Nothing is taken from the kernel's own threads, nor from one that came meanwhile.
-        let is_kernel = thread.group == 0;
-        if ns == 0 || is_kernel || !thread.is(Runstate::Running) {
-            return;
-        }
-        let kind = match is_softirq {
-            true => Linux::Softirq,
-            false => Linux::Irq,
-        };
-        self.note(cpu, place, kind, [number, ns as u32, (ns >> 32) as u32, 0]);
-    }
-
-    /// The current thread of `cpu` is not in guest mode any more.
-    fn leaves_guest(&mut self, cpu: usize) {
-        let now = self.now;
-        let Some(since) = self.cpus[cpu].guest_since.take() else {
-            return;
-        };
-        let Some(place) = self.cpus[cpu].current else {
-            return;
-        };
-        let thread = self.threads.get_mut(place);
-        thread.guest_mode += now.saturating_sub(since.max(thread.since));
-        if thread.guest_mode >= GUEST_MODE_MAX {
-            let ns = std::mem::take(&mut thread.guest_mode);
-            self.note_time(cpu, place, Linux::GuestMode, ns);
-        }
-    }
-
-    /// The vcpu that runs on `cpu` polled for so long.
-    fn polled(&mut self, cpu: usize, ns: u64) {
-        if let Some(place) = self.cpus[cpu].current.filter(|p| *p != self.cpus[cpu].idle) {
-            self.note_time(cpu, place, Linux::HaltPoll, ns);
         }
     }
 

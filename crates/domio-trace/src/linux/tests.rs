@@ -205,7 +205,7 @@ fn a_run_without_an_end_ends_with_the_next_event_of_the_cpu() {
         ]
     );
     assert_eq!(host.records.missing(), 1);
-    // LinuxWhat it did meanwhile contradicts its last record, so that the time is unknown.
+    // What it did meanwhile contradicts its last record, so that the time is unknown.
     let woken = host.at(200, 0, 20, wakeup(10, 0));
     assert_eq!(woken[0], "p0 d1v0 d1v0:blocked>runnable");
     // The same on another cpu.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use domio_core::{ActorId, DomainId, Names, PcpuId, Runstate, VcpuName};
-use domio_linux::groups::{Groups, HOST_PART, Known, Manager, Part};
+use domio_linux::groups::{Groups, HOST_PART, Known, Manager, ThreadPart};
 use domio_linux::{LinuxTask, Tasks, Tid};
 
 use super::host::{HostThread, LinuxHost};
@@ -25,7 +25,7 @@ const FURTHER: &str = "other groups";
 /// Name of the group of the kernel's own threads, which has the number 0.
 const KERNEL: &str = "kernel";
 
-/// LinuxWhat is known of a thread's state.
+/// What is known of a thread's state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum State {
     /// No record was about it.
@@ -84,7 +84,7 @@ pub(super) struct Group {
     free: Vec<ActorId>,
 }
 
-/// LinuxWhat a thread's actor is called.
+/// What a thread's actor is called.
 #[derive(Clone, Debug)]
 struct Label {
     name: VcpuName,
@@ -120,7 +120,7 @@ pub(super) struct Threads {
 /// Where a thread belongs.
 struct Placed {
     group: u32,
-    part: Part,
+    part: ThreadPart,
     is_vcpu: bool,
 }
 
@@ -258,7 +258,8 @@ impl Threads {
         }
     }
 
-    /// Whether the thread in `place` belongs elsewhere by now, as its name or its group has changed.
+    /// Whether the thread in `place` belongs elsewhere by now, as its name or its group has
+    /// changed.
     pub fn is_elsewhere(&mut self, tasks: &Tasks, place: usize) -> bool {
         let thread = self.list[place];
         self.list[place].checked = tasks.changes();
@@ -295,10 +296,10 @@ impl Threads {
     fn placed(&mut self, tasks: &Tasks, tid: Tid) -> Placed {
         let own = self.told(tasks, tid);
         let comm = own.comm.clone();
-        let part = Part::of(&comm);
-        // LinuxWhat works for a process is where that process is, unless its own group is known.
+        let part = ThreadPart::of(&comm);
+        // What works for a process is where that process is, unless its own group is known.
         let for_process = match (part, &own.cgroup) {
-            (Part::ForProcess(process), None) => Some(process),
+            (ThreadPart::ForProcess(process), None) => Some(process),
             _ => None,
         };
         let of = match for_process {
@@ -320,7 +321,7 @@ impl Threads {
             process_comm: process.as_ref().map(|process| process.comm.as_str()),
         };
         let mut belongs = self.rules.of(&known);
-        let is_vcpu = matches!(part, Part::Vcpu(_));
+        let is_vcpu = matches!(part, ThreadPart::Vcpu(_));
         if is_vcpu && belongs.guest == comm {
             belongs.guest = format!("{comm}-{tid}");
             self.alone += 1;
@@ -348,7 +349,7 @@ impl Threads {
         }
     }
 
-    /// LinuxWhat trace and file say of a thread.
+    /// What trace and file say of a thread.
     fn told(&self, tasks: &Tasks, tid: Tid) -> Told {
         let (task, host) = (tasks.get(tid), self.by_tid.get(&tid));
         let default = LinuxTask::default();
@@ -361,7 +362,7 @@ impl Threads {
         // A vcpu's thread was made by its process.
         let parent = task
             .parent
-            .filter(|_| !matches!(Part::of(&comm), Part::Other));
+            .filter(|_| !matches!(ThreadPart::of(&comm), ThreadPart::Other));
         let process = process.or(parent.filter(|parent| parent.0 > 2));
         let cgroup = task.cgroup.clone();
         let cgroup = cgroup.or_else(|| host.and_then(|host| host.cgroup.clone()));
@@ -417,7 +418,7 @@ impl Threads {
         }
         let group = &mut self.groups[placed.group as usize];
         let wanted = match placed.part {
-            Part::Vcpu(number) if placed.is_vcpu => usize::try_from(number).ok(),
+            ThreadPart::Vcpu(number) if placed.is_vcpu => usize::try_from(number).ok(),
             _ => None,
         };
         let is_free = |number: &usize| {
@@ -459,7 +460,7 @@ impl Threads {
             .allowed(self.by_tid.get(&tid), told.cgroup.as_deref())
     }
 
-    /// LinuxWhat threads are called beside those that execute the vcpu of their number.
+    /// What threads are called beside those that execute the vcpu of their number.
     pub fn labels(&self, tasks: &Tasks) -> Vec<(VcpuName, String)> {
         let others = self.labels.iter().enumerate();
         let others = others.filter_map(|(actor, label)| Some((actor, label.as_ref()?)));
@@ -492,7 +493,7 @@ impl Threads {
     }
 }
 
-/// LinuxWhat trace and file say of a thread.
+/// What trace and file say of a thread.
 struct Told {
     comm: String,
     process: Option<Tid>,
