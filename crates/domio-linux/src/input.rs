@@ -5,11 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::{LinuxError, LinuxErrorKind, cut};
-
-/// Most bytes of a pipe or of a packed file that are kept in memory; more go to a temporary file.
-const IN_MEMORY: usize = 64 << 20;
-/// Most bytes that are unpacked or taken from a pipe, where the format needs a file.
-const MOST_SPOOLED: u64 = 8 << 30;
+use crate::platform::{MOST_SPOOLED, spool};
 
 trait ReadSeek: Read + Seek + Send {}
 impl<T: Read + Seek + Send> ReadSeek for T {}
@@ -32,13 +28,13 @@ impl Place {
 
     /// All bytes of a pipe.
     pub fn spooled(pipe: &mut dyn Read) -> Result<Place, LinuxError> {
-        let mut file = tempfile::spooled_tempfile(IN_MEMORY);
+        let mut file = spool();
         let copied = io::copy(&mut pipe.take(MOST_SPOOLED + 1), &mut file)?;
         if copied > MOST_SPOOLED {
             return Err(LinuxErrorKind::Unusable(format!(
-                "more than {} GiB came through a pipe or were packed; write the trace to an \
+                "more than {} MiB came through a pipe or were packed; write the trace to an \
                  unpacked file (`gunzip FILE`, `zstd -d FILE`) and read the file",
-                MOST_SPOOLED >> 30
+                MOST_SPOOLED >> 20
             ))
             .at(0));
         }
@@ -157,7 +153,9 @@ impl Flow {
     #[cold]
     pub fn more(&mut self, n: usize) -> io::Result<()> {
         let have = self.end - self.start;
-        self.buffer.copy_within(self.start..self.end, 0);
+        if self.start > 0 {
+            self.buffer.copy_within(self.start..self.end, 0);
+        }
         (self.start, self.end) = (0, have);
         let room = (have + BLOCK).min(n.max(have) + BLOCK);
         if self.buffer.len() < room {

@@ -24,6 +24,7 @@ mod open;
 mod order;
 mod perf;
 mod perfetto;
+mod platform;
 mod reader;
 mod report;
 mod source;

@@ -7,6 +7,7 @@ use std::path::Path;
 use crate::error::{LinuxError, LinuxErrorKind};
 use crate::input::{Cut, Flow, Place, Unpacked};
 use crate::known::Known;
+use crate::platform::zstd_reader;
 use crate::report::LinuxFormat;
 use crate::source::Source;
 use crate::{perf, perfetto, text, tracedat};
@@ -134,7 +135,7 @@ pub fn source(
                 ))
             }
             Packing::Zstd => {
-                let packed = zstd::stream::read::Decoder::new(input.reader(0)?)?;
+                let packed = zstd_reader(input.reader(0)?)?;
                 Box::new(Unpacked::new(packed, cut))
             }
             Packing::Atrace => {

@@ -8,6 +8,9 @@ use std::collections::BTreeMap;
 pub struct LinuxTask {
     /// Its latest name (`comm`, up to 15 bytes; "CPU 0/KVM").
     pub comm: String,
+    /// The command line of the process, of its first thread, if the file says (Perfetto alone
+    /// does).
+    pub command: Option<String>,
     /// The process that it belongs to, if the file says.
     pub process: Option<Tid>,
     /// The thread that made it, if the file says.

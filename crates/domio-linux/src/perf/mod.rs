@@ -44,7 +44,7 @@ pub fn pipe(mut flow: Flow, known: &mut Known) -> Result<Box<dyn Source>, LinuxE
     flow.advance(PIPE_HEAD as usize);
     known.recording.clock = Some(features::clock(None));
     let core = Core::new(endian, Attrs::default(), None);
-    Ok(Box::new(Records::new(flow, core, None, None)?))
+    Ok(Box::new(Records::new(flow, core, None, None)))
 }
 
 /// Place and size of a part.
@@ -130,7 +130,7 @@ pub fn file(mut place: Place, known: &mut Known) -> Result<Box<dyn Source>, Linu
     let expected = (data.size > 0).then_some(whole);
     let flow = Flow::of_place(place, data.offset, end);
     let core = Core::new(endian, attrs, decoder);
-    Ok(Box::new(Records::new(flow, core, expected, after)?))
+    Ok(Box::new(Records::new(flow, core, expected, after)))
 }
 
 /// Numbers of the features that the file has. Hosts with words of 32 bits and of the other

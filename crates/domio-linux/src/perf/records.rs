@@ -230,7 +230,7 @@ impl Core {
 pub(crate) struct Records {
     flow: Flow,
     core: Core,
-    unpacker: Unpacker,
+    unpacker: Option<Unpacker>,
     /// Unpacked bytes that are not yet a whole record.
     unpacked: Vec<u8>,
     /// Where the data end, if the file says.
@@ -248,16 +248,16 @@ impl Records {
         core: Core,
         expected: Option<u64>,
         after: Option<LinuxError>,
-    ) -> Result<Records, LinuxError> {
-        Ok(Records {
+    ) -> Records {
+        Records {
             flow,
             core,
-            unpacker: Unpacker::new()?,
+            unpacker: None,
             unpacked: Vec::new(),
             expected,
             after,
             ended: None,
-        })
+        }
     }
 
     /// Reads one record.
@@ -339,8 +339,12 @@ impl Records {
     ) -> Result<(), LinuxError> {
         let endian = self.core.endian;
         let mut packed = &self.flow.ready()[start..end];
+        let unpacker = match &mut self.unpacker {
+            Some(unpacker) => unpacker,
+            none => none.insert(Unpacker::new()?),
+        };
         loop {
-            let piece = self.unpacker.piece(packed);
+            let piece = unpacker.piece(packed);
             let (used, piece) =
                 piece.map_err(|e| damaged("packed records", "data of zstd", e, at))?;
             let whole = used == packed.len() && piece.is_empty();

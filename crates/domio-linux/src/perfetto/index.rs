@@ -10,13 +10,12 @@ use crate::bytes::text;
 use crate::error::{LinuxError, cut, damaged};
 use crate::input::Place;
 use crate::known::Known;
+use crate::platform::{MOST_SPOOLED, spool, zstd_reader};
 
 /// Bytes that are read at a time.
 const BLOCK: usize = 1 << 20;
 /// Largest packet that is believed.
 const MOST_PACKET: u64 = 512 << 20;
-/// Most bytes that packed packets may unpack to.
-const MOST_UNPACKED: u64 = 8 << 30;
 
 /// Where the bundle of events of a cpu is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,13 +48,13 @@ pub(crate) struct Index {
 /// Goes through all packets.
 pub fn read(place: &mut Place, known: &mut Known) -> Result<Index, LinuxError> {
     let mut index = Index::default();
-    let mut spool = tempfile::spooled_tempfile(64 << 20);
+    let mut spool = spool();
     let mut unpacked = 0;
     index.error = packets(place, |packet, at| {
         index.packet(packet, at, false, known);
         for (field, value) in Fields::of(packet) {
             if matches!(field, 50 | 133) {
-                match unpack(field, value.bytes(), &mut spool, MOST_UNPACKED - unpacked) {
+                match unpack(field, value.bytes(), &mut spool, MOST_SPOOLED - unpacked) {
                     Ok(size) => unpacked += size,
                     Err(_) => known
                         .damage
@@ -85,10 +84,7 @@ pub fn read(place: &mut Place, known: &mut Known) -> Result<Index, LinuxError> {
 fn unpack(field: u32, packed: &[u8], into: &mut impl Write, most: u64) -> std::io::Result<u64> {
     match field {
         50 => std::io::copy(&mut flate2::read::ZlibDecoder::new(packed).take(most), into),
-        _ => std::io::copy(
-            &mut zstd::stream::read::Decoder::new(packed)?.take(most),
-            into,
-        ),
+        _ => std::io::copy(&mut zstd_reader(packed)?.take(most), into),
     }
 }
 
@@ -305,15 +301,24 @@ fn tid(value: Value<'_>) -> Tid {
 fn process_tree(data: &[u8], known: &mut Known) {
     for (field, value) in Fields::of(data) {
         let (mut id, mut owner, mut name) = (Tid::IDLE, None, None);
+        let (mut command, mut is_name) = (String::new(), false);
         for (part, value) in Fields::of(value.bytes()) {
             match (field, part) {
                 (_, 1) => id = tid(value),
                 (1, 2) | (2, 3) => owner = Some(tid(value)),
                 (1, 3) | (2, 2) => {
                     name.get_or_insert(value.bytes());
+                    if !command.is_empty() {
+                        command.push(' ');
+                    }
+                    command.push_str(&text(value.bytes()));
                 }
+                (1, 9) => is_name = value.number() != 0,
                 _ => {}
             }
+        }
+        if field == 1 && !is_name && !command.is_empty() {
+            known.change(id, |task| task.command = Some(command));
         }
         match (field, owner) {
             (1, Some(parent)) => {

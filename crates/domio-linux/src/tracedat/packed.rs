@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use crate::bytes::{Cursor, Endian};
 use crate::error::{LinuxError, LinuxErrorKind, cut, damaged};
 use crate::input::{Flow, Place};
+use crate::platform::{ZstdBlocks, spool};
 
 /// Largest packed section that is believed.
 const MOST: u32 = 256 << 20;
@@ -16,7 +17,7 @@ pub(crate) const MOST_CHUNK: u32 = 16 << 20;
 pub(crate) enum Packer {
     None,
     Zlib,
-    Zstd(zstd::bulk::Decompressor<'static>),
+    Zstd(ZstdBlocks),
 }
 
 impl Packer {
@@ -25,7 +26,7 @@ impl Packer {
         match name {
             b"none" | b"" => Ok(Packer::None),
             b"zlib" => Ok(Packer::Zlib),
-            b"zstd" => Ok(Packer::Zstd(zstd::bulk::Decompressor::new()?)),
+            b"zstd" => Ok(Packer::Zstd(ZstdBlocks::new()?)),
             other => Err(LinuxErrorKind::Unusable(format!(
                 "trace.dat is packed with {}, at byte {at}; zstd, zlib and none are read: convert \
                  the file with `trace-cmd convert --compression zstd`",
@@ -65,7 +66,7 @@ impl Packer {
             }
             Packer::Zstd(unpacker) => {
                 into.reserve(size as usize);
-                unpacker.decompress_to_buffer(from, into).map(drop)
+                unpacker.unpack(from, into).map(drop)
             }
         };
         done.map_err(|e| damaged("packed chunk", "data of zstd or zlib", e, at))
@@ -120,7 +121,7 @@ impl Packer {
         let endian = Endian::Little;
         let count = place.part("packed text", offset, 4)?;
         let count = Cursor::new(&count, offset, "packed text", endian).u32()?;
-        let mut text = tempfile::spooled_tempfile(64 << 20);
+        let mut text = spool();
         let (mut at, mut chunk) = (offset + 4, Vec::new());
         for _ in 0..count {
             at = self.chunk(&mut place, at, MOST_CHUNK, endian, &mut chunk)?;

@@ -108,6 +108,14 @@ fn switched(time: u64, cpu: u32, prev: (Tid, i16), left: Left, next: (Tid, i16))
 fn messages_of_two_cpus_are_merged() {
     let wakeup = [bytes(1, b"t3"), number(2, 3), number(3, 100), number(5, 1)];
     let tree = bytes(2, &[number(1, 3), bytes(2, b"t3"), number(3, 2)].concat());
+    let process = [
+        number(1, 2),
+        number(2, 1),
+        bytes(3, b"/usr/bin/qemu-system-x86_64"),
+        bytes(3, b"-name"),
+        bytes(3, b"guest=web"),
+    ];
+    let tree = [bytes(1, &process.concat()), tree].concat();
     let system = bytes(1, &[bytes(3, b"6.1.0"), bytes(4, b"x86_64")].concat());
     let trace = [
         packet(&[bytes(45, &system), bytes(2, &tree)]),
@@ -138,6 +146,14 @@ fn messages_of_two_cpus_are_merged() {
     assert_eq!(reader.about().kernel.as_deref(), Some("6.1.0"));
     let task = reader.tasks().get(Tid(3)).unwrap();
     assert_eq!((task.comm.as_str(), task.process), ("t3", Some(Tid(2))));
+    // Events know the name of the thread, which need not be that of the command.
+    let process = reader.tasks().get(Tid(2)).unwrap();
+    assert_eq!(
+        (process.comm.as_str(), process.parent),
+        ("t2", Some(Tid(1)))
+    );
+    let command = "/usr/bin/qemu-system-x86_64 -name guest=web";
+    assert_eq!(process.command.as_deref(), Some(command));
     assert!(reader.damage().is_empty());
 }
 
