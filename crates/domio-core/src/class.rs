@@ -351,6 +351,50 @@ pub enum Says {
         /// Actor of the driver domain.
         driver: u8,
     },
+    /// The actor's wait is for this reason, as long as no other record says more.
+    Waits(WaitsFor),
+    /// The actor waits in the queue of a pcpu from now on, wherever it ran last.
+    QueuesOn {
+        /// That pcpu.
+        pcpu: u8,
+    },
+    /// The actor is of a rank from now on: those of a smaller number always run first. Without
+    /// such a record the rank is [`Says::RANK`].
+    Ranks {
+        /// That rank.
+        rank: u8,
+    },
+    /// The record's pcpu served interrupts until now, in the time of the actor.
+    Interrupted {
+        /// For so many nanoseconds.
+        time: u8,
+    },
+    /// Pcpus that the actor may use: for each 64 of them a record, the first of which is for those
+    /// from 0 on and replaces what was said before. Pcpus beyond the last are not allowed.
+    MayUse {
+        /// The first pcpu that the record is about, a multiple of 64.
+        first: u8,
+        /// A bit for each pcpu from there on.
+        mask: u8,
+    },
+}
+
+impl Says {
+    /// The rank of an actor of which no record says one.
+    pub const RANK: u8 = 2;
+}
+
+/// What a wait is for, where the writer of the trace knows.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum WaitsFor {
+    /// The pcpu is free and has yet to be told, or to leave its idle state.
+    Pass,
+    /// The actor was woken, and the one that ran went on.
+    Queue,
+    /// The actor's time was over, and others had their turns.
+    Turn,
+    /// A limit of the actor's domain, or of a group above, has left it no time.
+    Limit,
 }
 
 /// What a trace says in general, as far as one record shows: a release that writes this record
@@ -393,12 +437,16 @@ pub struct QueueRules {
     /// Vcpus of one priority take turns in the order in which they were queued, and one that is
     /// woken and has credit goes before all that have no boost.
     pub fifo_with_boost: bool,
+    /// A pcpu does not idle while a vcpu waits in its queue, for longer than a wake-up takes, but
+    /// for one that is held back by a limit.
+    pub never_idles: bool,
 }
 
 impl QueueRules {
     /// None that a reader may rely on.
     pub const NONE: QueueRules = QueueRules {
         fifo_with_boost: false,
+        never_idles: false,
     };
 }
 

@@ -27,7 +27,7 @@ pub mod version;
 
 pub use actor::{Actor, ActorId};
 pub use class::{
-    Acts, Class, ClassId, Declared, Field, Hold, Place, QueueRules, Says, Shows, Unit,
+    Acts, Class, ClassId, Declared, Field, Hold, Place, QueueRules, Says, Shows, Unit, WaitsFor,
 };
 pub use cpuset::{CpuSet, MAX_PCPUS};
 pub use figure::{Adds, Better, Felt, Figure, FigureKind, FigureOf, FigureTable, Tally};

@@ -17,6 +17,7 @@
 mod bytes;
 mod error;
 mod event;
+pub mod groups;
 mod input;
 mod known;
 mod open;

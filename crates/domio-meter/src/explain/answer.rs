@@ -26,7 +26,7 @@ impl Explanation {
         places: Option<&HostPlaces>,
         truncated: bool,
     ) -> Answered {
-        let mut answer = Answered::of("explain", 5, DOC, self);
+        let mut answer = Answered::of("explain", 6, DOC, self);
         let truncation = fact("truncated").of(Holds::Flag);
         answer.derive(
             truncation.doc("Whether the file ends too early."),
@@ -93,11 +93,10 @@ impl Explanation {
                 .copied()
                 .or(self.tells.told(why).then_some(0))
         };
-        Cell::Rows(
-            Why::ALL
-                .map(|why| vec![why.cell(), time(why).into()])
-                .into(),
-        )
+        // Causes of other hosts have no rows.
+        let all = Why::ALL.into_iter();
+        let rows = all.filter(|why| why.is_of(self.tells.policy) || by_cause.contains_key(why));
+        Cell::Rows(rows.map(|why| vec![why.cell(), time(why).into()]).collect())
     }
 
     /// Time that vcpus lost by cause, the largest first.

@@ -36,6 +36,7 @@ static CREDIT: Class = Class::new(
 )
 .with_queue(QueueRules {
     fifo_with_boost: true,
+    ..QueueRules::NONE
 });
 
 const CREDITS: Says = Says::Credit {

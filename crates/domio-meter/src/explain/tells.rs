@@ -27,6 +27,8 @@ rows! {
         pub budgets: bool = any("tells_budgets");
         /// Whether there are records of driver domains that went on, which Xen never lets them.
         pub dispatches: bool = any("tells_dispatches");
+        /// Whether there are records of which pcpus vcpus may use.
+        pub affinity: bool = any("tells_affinity");
     }
 }
 
@@ -40,6 +42,7 @@ impl WaitTells {
         self.credits |= shows.credits;
         self.budgets |= matches!(declared.says, Says::Budget { .. });
         self.dispatches |= declared.says == Says::Dispatches;
+        self.affinity |= matches!(declared.says, Says::MayUse { .. });
     }
 
     /// What a trace or another part of it tells, too.
@@ -68,6 +71,12 @@ impl WaitTells {
     pub(super) fn is_fifo_with_boost(self) -> bool {
         self.policy
             .is_some_and(|policy| policy.queue.fifo_with_boost)
+    }
+
+    /// Whether a pcpu does not idle beside a vcpu that waits there, unless a limit holds that back,
+    /// and records say what each wait is for.
+    pub(super) fn never_idles(self) -> bool {
+        self.policy.is_some_and(|policy| policy.queue.never_idles)
     }
 
     /// What the policy's records may show.
@@ -102,6 +111,7 @@ impl WaitTells {
     /// Whether a wait could be told to be for `why`, if it was.
     pub fn told(self, why: Why) -> bool {
         match why {
+            Why::Pass if self.never_idles() => true,
             Why::Pass | Why::NotTickled | Why::PassedOver => self.tickles,
             Why::RateLimit => self.limits,
             Why::Dispatching => self.dispatches,
@@ -112,12 +122,25 @@ impl WaitTells {
             Why::Preempted | Why::SliceOver => self.slices,
             Why::Woken | Why::Displaced | Why::Yielded | Why::Released | Why::Before => true,
             Why::Parked => true,
+            Why::Affinity => self.affinity,
+            Why::Queued
+            | Why::HigherClass
+            | Why::Throttled
+            | Why::IdleElsewhere
+            | Why::Interrupts => self.never_idles(),
         }
     }
 
     /// Whether waits may be for `why` at all, as far as the policy is understood.
     pub fn possible(self, why: Why) -> bool {
+        let of_linux = !why.is_of(None);
+        let of_all = matches!(
+            why,
+            Why::Pass | Why::Preempted | Why::SliceOver | Why::Released | Why::Before
+        );
         match why {
+            _ if self.never_idles() => of_linux || of_all,
+            _ if of_linux => false,
             Why::Dispatching => self.dispatches,
             Why::Budget => self.could_tell_budgets(),
             _ if !self.understands_policy() => true,
@@ -232,7 +255,15 @@ impl Explanation {
                     .to_owned(),
             );
         }
-        if self.pcpus.len() > 1 {
+        if self.tells.never_idles() {
+            if self.pcpus.len() > 1 && !self.tells.affinity {
+                said.push(
+                    "Which CPUs a thread may use is not recorded, so that an idle CPU may be one \
+                     that it may not use; a file NAME.host.json beside the trace says"
+                        .to_owned(),
+                );
+            }
+        } else if self.pcpus.len() > 1 {
             said.push(
                 "A vcpu is taken to wait on the pcpu where it ran last. The trace does not show \
                  which others it may use"

@@ -8,6 +8,7 @@ mod common;
 mod competing;
 mod device;
 mod driver_work;
+mod linux;
 mod network;
 mod old_traces;
 mod one_answer;

@@ -35,6 +35,7 @@ pub(super) static CLASS_WITH_XCOLLOPTS: Class = Class::new("credit", &ALL).with_
 
 const RULES: QueueRules = QueueRules {
     fifo_with_boost: true,
+    ..QueueRules::NONE
 };
 
 const XEN: [Declared; 10] = [

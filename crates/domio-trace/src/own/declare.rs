@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use domio_core::{
-    Acts, Adds, Class, Declared, Field, Hold, Place, QueueRules, Says, Shows, Tally, Unit,
+    Acts, Adds, Class, Declared, Field, Hold, Place, QueueRules, Says, Shows, Tally, Unit, WaitsFor,
 };
 use serde::{Deserialize, Serialize};
 
@@ -114,6 +114,30 @@ enum SaysJson {
         amount: u8,
         driver: u8,
     },
+    Waits(#[serde(with = "WaitsForJson")] WaitsFor),
+    QueuesOn {
+        pcpu: u8,
+    },
+    Ranks {
+        rank: u8,
+    },
+    Interrupted {
+        time: u8,
+    },
+    MayUse {
+        first: u8,
+        mask: u8,
+    },
+}
+
+/// [`WaitsFor`] in a file.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "WaitsFor", rename_all = "kebab-case")]
+enum WaitsForJson {
+    Pass,
+    Queue,
+    Turn,
+    Limit,
 }
 
 /// [`Shows`] in a file.
@@ -141,6 +165,14 @@ enum AddsJson {
 #[serde(remote = "QueueRules")]
 struct QueueRulesJson {
     fifo_with_boost: bool,
+    /// Files of versions before this field have none, and those of hosts that may idle neither, so
+    /// that their bytes stay the same.
+    #[serde(default, skip_serializing_if = "is_false")]
+    never_idles: bool,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 impl ClassJson {
@@ -306,6 +338,7 @@ mod tests {
     )
     .with_queue(QueueRules {
         fifo_with_boost: true,
+        ..QueueRules::NONE
     })
     .with_places(
         "packets",

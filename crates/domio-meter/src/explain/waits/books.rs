@@ -1,6 +1,6 @@
 //! The books of vcpus and pcpus while a trace is read.
 
-use domio_core::{ActorId, PcpuId, Runstate, VcpuName};
+use domio_core::{ActorId, PcpuId, Runstate, Says, VcpuName};
 use domio_trace::{StayPassed, Track};
 
 use super::super::parts::Parts;
@@ -14,6 +14,10 @@ pub(super) struct Who {
     pub actor: ActorId,
     pub name: VcpuName,
 }
+
+/// The longest that an idle pcpu takes to run who was woken there, in nanoseconds: it leaves a deep
+/// idle state, and handles the interrupt that tells.
+const WAKING: u64 = 500_000;
 
 /// A wait that lasts.
 #[derive(Debug)]
@@ -29,8 +33,14 @@ pub(super) struct OpenWait {
     pub called: Option<PcpuId>,
     /// All before is in `parts` and `whole`.
     pub flushed: u64,
-    /// The time for which other pcpus had idled then, see [`Idling`].
-    pub idled: u64,
+    /// The time for which other pcpus had idled then.
+    pub idled: Idled,
+    /// Whether who runs on its pcpu is of a rank that always runs first.
+    pub outranked: bool,
+    /// Whether its pcpu idles.
+    pub is_free: bool,
+    /// For how long its pcpu has idled, up to [`WAKING`].
+    pub waking: u64,
     /// Who runs on its pcpu.
     pub behind: Option<VcpuName>,
     /// What who runs there tells of the cause.
@@ -46,6 +56,38 @@ pub(super) struct OpenWait {
 }
 
 impl OpenWait {
+    /// Adds the last `part` of it by what idled meanwhile: on its own pcpu nobody ran, so that a
+    /// limit held it back, or another pcpu idled. The rest is for `why`.
+    fn split(&mut self, part: u64, why: Why, idled: Idled) {
+        let Some(_) = self.behind else {
+            let waking = match self.is_free {
+                true => part.min(WAKING.saturating_sub(self.waking)),
+                false => part,
+            };
+            self.waking += waking;
+            for (why, time) in [(why, waking), (Why::Throttled, part - waking)] {
+                if time > 0 {
+                    self.parts.add((None, why), time);
+                }
+            }
+            return;
+        };
+        let any = idled.any.saturating_sub(self.idled.any).min(part);
+        let may = idled.may.saturating_sub(self.idled.may).min(any);
+        let all = match why {
+            // It would not run on another pcpu either.
+            Why::Throttled => [(why, part), (why, 0), (why, 0)],
+            _ => [
+                (Why::IdleElsewhere, may),
+                (Why::Affinity, any - may),
+                (why, part - any),
+            ],
+        };
+        for (why, time) in all.into_iter().filter(|(_, time)| *time > 0) {
+            self.parts.add((self.behind, why), time);
+        }
+    }
+
     /// What is told of it when it is over, or the trace ends.
     pub fn ended(&self) -> Ended<'_> {
         Ended {
@@ -83,6 +125,10 @@ pub(super) struct Vcpu {
     pub budget: Option<i64>,
     /// Its own budget is used up, and not filled up yet.
     pub spent: bool,
+    /// See [`Says::Ranks`](domio_core::Says::Ranks).
+    pub rank: u64,
+    /// Place of the set of pcpus that it may use; `None` where that is not known.
+    pub may_use: Option<usize>,
     pub wait: Option<OpenWait>,
     pub sums: VcpuWaits,
 }
@@ -104,6 +150,8 @@ impl Vcpu {
             credit_at: 0,
             budget: None,
             spent: false,
+            rank: u64::from(Says::RANK),
+            may_use: None,
             wait: None,
             sums: VcpuWaits {
                 name: who.name,
@@ -144,6 +192,9 @@ impl Vcpu {
         if self.spent {
             return Why::Budget;
         }
+        if wait.outranked && wait.base != Some(Why::Throttled) {
+            return Why::HigherClass;
+        }
         match wait.base {
             None => Why::Woken,
             Some(sure @ (Why::Pass | Why::RateLimit | Why::Yielded)) => sure,
@@ -156,8 +207,9 @@ impl Vcpu {
         }
     }
 
-    /// Brings its wait, if it waits, up to `at`; what lies in `window` counts.
-    pub fn flush(&mut self, at: u64, idled: u64, window: Window) {
+    /// Brings its wait, if it waits, up to `at`; what lies in `window` counts. Where the host
+    /// `never_idles` ([`QueueRules`](domio_core::QueueRules)), time with an idle pcpu says more.
+    pub fn flush(&mut self, at: u64, idled: Idled, window: Window, never_idles: bool) {
         let Some(wait) = self.wait.take() else {
             return;
         };
@@ -167,6 +219,7 @@ impl Vcpu {
             let part = window.part(wait.flushed, at);
             match why {
                 Why::Budget => wait.held += part,
+                _ if part > 0 && never_idles => wait.split(part, why, idled),
                 _ if part > 0 => wait.parts.add((wait.behind, why), part),
                 _ => {}
             }
@@ -177,7 +230,7 @@ impl Vcpu {
                     wait.begin = wait.begin.map(|_| at);
                 }
             } else if wait.behind.is_some() {
-                wait.idle_elsewhere += idled.saturating_sub(wait.idled);
+                wait.idle_elsewhere += idled.any.saturating_sub(wait.idled.any);
             }
         }
         wait.idled = idled;
@@ -230,9 +283,84 @@ pub(super) struct Pcpu {
     pub left: Option<(VcpuName, Runstate)>,
 }
 
+/// For how long pcpus had idled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Idled {
+    /// Any pcpu.
+    pub any: u64,
+    /// Any that the vcpu may use.
+    pub may: u64,
+}
+
+/// Most sets of pcpus that are told apart. A host has a few.
+const SETS_MAX: usize = 64;
+
+/// For how long pcpus have idled, of the time that counts: any, and any of each set.
+#[derive(Debug)]
+pub(super) struct IdleBooks {
+    any: Idling,
+    sets: Vec<(Vec<u64>, Idling)>,
+}
+
+impl IdleBooks {
+    pub fn new(window: Window) -> Self {
+        IdleBooks {
+            any: Idling::new(window),
+            sets: Vec::new(),
+        }
+    }
+
+    /// The time up to `at`, for a vcpu that may use the set at this place.
+    #[inline]
+    pub fn until(&self, at: u64, may_use: Option<usize>) -> Idled {
+        let any = self.any.until(at);
+        let set = may_use.and_then(|place| self.sets.get(place));
+        Idled {
+            any,
+            may: set.map_or(any, |(_, idling)| idling.until(at)),
+        }
+    }
+
+    /// `pcpu` goes from one vcpu to another.
+    #[inline]
+    pub fn change(&mut self, at: u64, pcpu: PcpuId, from: Option<Who>, to: Option<Who>) {
+        self.any.change(at, from, to);
+        for (_, idling) in self.sets.iter_mut().filter(|(set, _)| holds(set, pcpu)) {
+            idling.change(at, from, to);
+        }
+    }
+
+    /// The pcpus of the set at this place.
+    pub fn set(&self, place: usize) -> &[u64] {
+        self.sets.get(place).map_or(&[], |(set, _)| set)
+    }
+
+    /// The place of a set of pcpus, of which `idle` idle now; `None` where there is no room.
+    pub fn place(&mut self, at: u64, set: Vec<u64>, idle: &[PcpuId]) -> Option<usize> {
+        let known = self.sets.iter().position(|(other, _)| *other == set);
+        if known.is_some() || self.sets.len() >= SETS_MAX {
+            return known;
+        }
+        let idling = Idling {
+            window: self.any.window,
+            count: idle.iter().filter(|pcpu| holds(&set, **pcpu)).count(),
+            since: at,
+            total: 0,
+        };
+        self.sets.push((set, idling));
+        Some(self.sets.len() - 1)
+    }
+}
+
+/// Whether a set of bits holds `pcpu`.
+fn holds(set: &[u64], pcpu: PcpuId) -> bool {
+    let word = set.get(pcpu.index() / 64).copied().unwrap_or(0);
+    word >> (pcpu.index() % 64) & 1 == 1
+}
+
 /// For how long any pcpu has idled, of the time that counts.
 #[derive(Debug)]
-pub(super) struct Idling {
+struct Idling {
     window: Window,
     count: usize,
     since: u64,
@@ -240,7 +368,7 @@ pub(super) struct Idling {
 }
 
 impl Idling {
-    pub fn new(window: Window) -> Self {
+    fn new(window: Window) -> Self {
         Idling {
             window,
             count: 0,
@@ -250,7 +378,7 @@ impl Idling {
     }
 
     /// The time up to `at`.
-    pub fn until(&self, at: u64) -> u64 {
+    fn until(&self, at: u64) -> u64 {
         match self.count {
             0 => self.total,
             _ => self.total + self.window.part(self.since, at),
@@ -258,7 +386,7 @@ impl Idling {
     }
 
     /// A pcpu goes from one vcpu to another.
-    pub fn change(&mut self, at: u64, from: Option<Who>, to: Option<Who>) {
+    fn change(&mut self, at: u64, from: Option<Who>, to: Option<Who>) {
         let is_idle = |who: Option<Who>| who.is_some_and(|who| who.name.is_idle());
         self.total = self.until(at);
         self.since = self.since.max(at);

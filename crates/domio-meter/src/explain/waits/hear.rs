@@ -80,6 +80,13 @@ impl WaitBooks {
                 self.spent(actor, at, spent);
             }
             Says::Filled => self.spent(actor, at, false),
+            Says::Waits(what) => self.waits_for(actor, at, what),
+            Says::QueuesOn { pcpu: queue } => {
+                self.queues_on(actor, at, PcpuId(value(queue) as u16));
+            }
+            Says::Ranks { rank } => self.ranks(actor, at, value(rank)),
+            Says::Interrupted { time } => self.interrupted(at, pcpu, value(time)),
+            Says::MayUse { first, mask } => self.may_use(actor, at, value(first), value(mask)),
             Says::Nothing
             | Says::Moved { .. }
             | Says::Full { .. }
@@ -173,6 +180,9 @@ fn is_policy(class: &Class) -> bool {
         .records
         .iter()
         .any(|record| !record.tallies.is_empty());
-    let passes = class.records.iter().any(|record| record.says == Says::Pass);
+    let passes = class
+        .records
+        .iter()
+        .any(|record| matches!(record.says, Says::Pass | Says::Waits(_)));
     class.items.is_empty() && !class.records.is_empty() && (!adds || passes)
 }

@@ -34,23 +34,24 @@ mod books;
 mod common;
 mod hear;
 pub(super) mod map;
+mod queues;
 pub(super) mod why;
 
 use domio_answer::Maybe;
-use domio_core::{ActorId, DomainId, Instant, PcpuId, Record, Runstate};
+use domio_core::{ActorId, DomainId, Instant, PcpuId, Record, Runstate, VcpuName};
 use domio_trace::{GoingOn, Ground, Over, StayPassed};
 
 use super::parts::Parts;
 use super::result::{Explanation, LongWait, Worst};
 use super::tells::WaitTells;
 use crate::account::Window;
-use books::{Idling, OpenWait, Pcpu, Vcpu, Who};
+use books::{IdleBooks, OpenWait, Pcpu, Vcpu, Who};
 use map::{Cartographer, MapChange, MapRow, MapWindow};
 use why::Why;
 
 /// Most vcpus that are told apart: no host has as many, and the bound keeps a damaged file from
 /// taking all time and memory.
-const EXPLAINED_MAX: usize = 1 << 12;
+const EXPLAINED_MAX: usize = 1 << 15;
 
 /// No place in the list.
 const NOWHERE: u32 = u32::MAX;
@@ -65,7 +66,7 @@ pub(super) struct WaitBooks {
     tells: WaitTells,
     ground: Ground,
     going_on: GoingOn,
-    idling: Idling,
+    idling: IdleBooks,
     list: Vec<Vcpu>,
     /// Places in `list`, by actor.
     places: Vec<u32>,
@@ -97,7 +98,7 @@ impl WaitBooks {
             tells: WaitTells::default(),
             ground: Ground::new(),
             going_on: GoingOn::new(),
-            idling: Idling::new(window),
+            idling: IdleBooks::new(window),
             list: Vec::new(),
             places: Vec::new(),
             policies: Vec::new(),
@@ -145,9 +146,10 @@ impl WaitBooks {
         let mut unfinished = Worst::default();
         let pcpus = self.pcpus.iter().enumerate().filter(|(_, p)| p.seen);
         explanation.pcpus = pcpus.map(|(i, _)| PcpuId(i as u16)).collect();
-        let idled = self.idling.until(end);
+        let never_idles = self.tells.never_idles();
         for mut vcpu in self.list {
-            vcpu.flush(end, idled, self.window);
+            let idled = self.idling.until(end, vcpu.may_use);
+            vcpu.flush(end, idled, self.window, never_idles);
             if let Some(mut wait) = vcpu.wait.take()
                 && let Some(begin) = wait.begin
             {
@@ -212,8 +214,10 @@ impl WaitBooks {
     }
 
     fn flush(&mut self, slot: usize, at: u64) {
-        let idled = self.idling.until(at);
-        self.list[slot].flush(at, idled, self.window);
+        let never_idles = self.tells.never_idles();
+        let vcpu = &mut self.list[slot];
+        let idled = self.idling.until(at, vcpu.may_use);
+        vcpu.flush(at, idled, self.window, never_idles);
     }
 
     /// What the vcpu does.
@@ -289,13 +293,17 @@ impl WaitBooks {
         for slot in &waiters {
             self.flush(*slot, at);
         }
-        self.idling.change(at, before, vcpu);
+        self.idling.change(at, pcpu, before, vcpu);
         let runner = vcpu.and_then(|who| self.place(who.actor));
         let runner = runner.map(|slot| (slot, self.list[slot].queued, self.list[slot].boosted));
-        let idled = self.idling.until(at);
+        let rank = vcpu.and_then(|who| self.place(who.actor));
+        let rank = rank.map(|slot| self.list[slot].rank);
+        let is_free = vcpu.is_some_and(|who| who.name.is_idle());
         let is_fifo = self.tells.is_fifo_with_boost();
         for slot in &waiters {
             let waiting = &mut self.list[*slot];
+            let idled = self.idling.until(at, waiting.may_use);
+            let own_rank = waiting.rank;
             let may_conclude = is_fifo && !waiting.strays && waiting.boosted != Some(true);
             let queued = waiting.queued;
             let Some(wait) = &mut waiting.wait else {
@@ -304,6 +312,8 @@ impl WaitBooks {
             wait.behind = vcpu.map(|who| who.name).filter(|name| !name.is_idle());
             wait.idled = idled;
             wait.ahead = None;
+            wait.outranked = rank.is_some_and(|rank| rank < own_rank);
+            (wait.is_free, wait.waking) = (is_free, 0);
             if wait.base == Some(Why::RateLimit) && wait.called.is_none() && wait.behind.is_some() {
                 // A pass has taken another one.
                 wait.base = Some(Why::NotTickled);
@@ -329,6 +339,13 @@ impl WaitBooks {
         let pcpu = self.pcpu(pcpu);
         pcpu.waiters = waiters;
         pcpu.current = vcpu;
+    }
+
+    /// The rank of who runs on `pcpu`.
+    fn rank_on(&mut self, pcpu: PcpuId) -> Option<u64> {
+        let runner = self.pcpu(pcpu).current?;
+        let slot = self.place(runner.actor)?;
+        Some(self.list[slot].rank)
     }
 
     /// A wait for a pass is for something else from now on, if `really`.
@@ -505,7 +522,9 @@ impl WaitBooks {
         let home = self.list[slot].home;
         let current = self.pcpu(home).current.map(|who| who.name);
         let behind = current.filter(|name| !name.is_idle());
-        let idled = self.idling.until(at);
+        let idled = self.idling.until(at, self.list[slot].may_use);
+        let rank = self.rank_on(home);
+        let is_free = current.is_some_and(VcpuName::is_idle);
         let vcpu = &mut self.list[slot];
         let base = match old {
             Runstate::Running => Some(vcpu.leaves(at)),
@@ -526,6 +545,9 @@ impl WaitBooks {
             called: None,
             flushed: at,
             idled,
+            outranked: rank.is_some_and(|rank| rank < vcpu.rank),
+            is_free,
+            waking: 0,
             behind,
             ahead: None,
             parts: Parts::default(),

@@ -43,6 +43,18 @@ pub enum Why {
     /// It was parked by its cap, or paused: offline, and not runnable. No wait has this cause; it
     /// is named where time that a vcpu lost is.
     Parked,
+    /// It was woken, and the one that ran went on: its turn had not come (Linux).
+    Queued,
+    /// One of a higher class ran: real time, deadline, or stop (Linux).
+    HigherClass,
+    /// A limit of its group had left it no time (Linux's `cpu.max`).
+    Throttled,
+    /// Another pcpu idled that it may not use.
+    Affinity,
+    /// Another pcpu idled that it may use, as far as is known.
+    IdleElsewhere,
+    /// Its pcpu served interrupts in the time of the one that ran.
+    Interrupts,
 }
 
 texts! {
@@ -51,7 +63,7 @@ texts! {
 
 /// What there is to say of each cause: its key in JSON, its name in tables, what the name means,
 /// and what to try; no cure where nothing that is set helps.
-const TEXTS: [(Why, [&str; 4]); 17] = [
+const TEXTS: [(Why, [&str; 4]); 23] = [
     (
         Why::Pass,
         [
@@ -200,11 +212,104 @@ const TEXTS: [(Why, [&str; 4]); 17] = [
             "a larger `cap`, or none",
         ],
     ),
+    (
+        Why::Queued,
+        [
+            "queued",
+            "queued",
+            "woken, and the thread that ran kept the CPU until its turn was over",
+            "more weight for the group",
+        ],
+    ),
+    (
+        Why::HigherClass,
+        [
+            "higher_class",
+            "higher class",
+            "a thread of a higher scheduling class ran (real time, deadline or stop)",
+            "`chrt -o -p 0 TID` for the thread that ran, or other CPUs for it with `taskset`",
+        ],
+    ),
+    (
+        Why::Throttled,
+        [
+            "throttled",
+            "throttled",
+            "its group, or one above, had used up its limit for the period (`cpu.max`)",
+            "a larger quota",
+        ],
+    ),
+    (
+        Why::Affinity,
+        [
+            "affinity",
+            "affinity",
+            "another CPU idled that it may not use",
+            "a wider affinity (`taskset -c -p CPUS TID`, `virsh vcpupin`, `AllowedCPUs`)",
+        ],
+    ),
+    (
+        Why::IdleElsewhere,
+        [
+            "idle_elsewhere",
+            "idle elsewhere",
+            "it waited for a busy CPU while another one idled",
+            "pins that spread the threads (`taskset -c -p CPU TID`, `virsh vcpupin`)",
+        ],
+    ),
+    (
+        Why::Interrupts,
+        [
+            "interrupts",
+            "interrupts",
+            "its CPU served interrupts or softirqs meanwhile",
+            "interrupts on other CPUs (`/proc/irq/N/smp_affinity_list`), fewer queues there",
+        ],
+    ),
+];
+
+/// What to try on a Linux host, where that is not what Xen has.
+const LINUX_CURES: [(Why, &str); 4] = [
+    (
+        Why::Preempted,
+        "more weight for the group (`systemctl set-property UNIT CPUWeight=N`, `virsh schedinfo \
+         GUEST --set cpu_shares=N`), or CPUs of its own (`virsh vcpupin`, `taskset`)",
+    ),
+    (
+        Why::SliceOver,
+        "more weight for the group (`systemctl set-property UNIT CPUWeight=N`, `virsh schedinfo \
+         GUEST --set cpu_shares=N`), or CPUs of its own (`virsh vcpupin`, `taskset`)",
+    ),
+    (
+        Why::Queued,
+        "more weight for the group (`systemctl set-property UNIT CPUWeight=N`, `virsh schedinfo \
+         GUEST --set cpu_shares=N`), or a real-time class for the thread (`chrt -f -p 1 TID`)",
+    ),
+    (
+        Why::Throttled,
+        "a larger limit (`systemctl set-property UNIT CPUQuota=P%`, `virsh schedinfo GUEST --set \
+         vcpu_quota=US`, `cpu.max` of the group), or none",
+    ),
+];
+
+/// Causes that only hosts have whose pcpus do not idle beside vcpus that wait.
+const OF_LINUX: [Why; 6] = [
+    Why::Queued,
+    Why::HigherClass,
+    Why::Throttled,
+    Why::Affinity,
+    Why::IdleElsewhere,
+    Why::Interrupts,
 ];
 
 impl Why {
+    /// Whether a host with this policy may have the cause at all, by its kind.
+    pub fn is_of(self, policy: Option<&Class>) -> bool {
+        !OF_LINUX.contains(&self) || policy.is_some_and(|policy| policy.queue.never_idles)
+    }
+
     /// All causes, in the order in which tables show them.
-    pub const ALL: [Why; 17] = [
+    pub const ALL: [Why; 23] = [
         Why::Pass,
         Why::RateLimit,
         Why::NotTickled,
@@ -222,6 +327,12 @@ impl Why {
         Why::Dispatching,
         Why::Budget,
         Why::Parked,
+        Why::Queued,
+        Why::HigherClass,
+        Why::Throttled,
+        Why::Affinity,
+        Why::IdleElsewhere,
+        Why::Interrupts,
     ];
 
     /// Key, name, meaning and cure.
@@ -248,6 +359,11 @@ impl Why {
     /// What to try against waits of this cause under `policy`; `None` where nothing that an
     /// operator sets helps. Policies of reservations have neither weights nor slices to set.
     pub fn cure(self, policy: Option<&Class>) -> Option<&'static str> {
+        if policy.is_some_and(|policy| policy.queue.never_idles)
+            && let Some((_, cure)) = LINUX_CURES.iter().find(|(why, _)| *why == self)
+        {
+            return Some(*cure);
+        }
         let reserves = policy.is_some_and(|policy| ["rtds", "sedf"].contains(&policy.name));
         let is_turn = matches!(
             self,

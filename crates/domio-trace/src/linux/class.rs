@@ -1,0 +1,178 @@
+//! What a Linux host reports beyond the records that every host has.
+
+use domio_core::class::{Class, Declared, Field, QueueRules, Says, Unit, WaitsFor};
+use domio_core::figure::{Better, Felt, Figure, FigureKind, FigureOf, FigureTable, floor};
+use domio_core::{Adds, Tally};
+
+/// Records of the class [`LINUX`], by number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(super) enum Linux {
+    Pass,
+    Queued,
+    TurnOver,
+    Limited,
+    QueuesOn,
+    Rank,
+    MayUse,
+    Irq,
+    Softirq,
+    GuestMode,
+    HaltPoll,
+    Ready,
+    Skew,
+}
+
+const fn declared(number: Linux, name: &'static str, fields: &'static [Field]) -> Declared {
+    Declared::new(number as u8, name, fields)
+}
+
+const TIME: &[Field] = &[Field::long("time", 0, Unit::Nanoseconds)];
+
+const IRQ: Tally = Tally::new("irq_ns", Adds::Spent(1));
+const SOFTIRQ: Tally = Tally::new("softirq_ns", Adds::Spent(1));
+const GUEST: Tally = Tally::new("guest_mode_ns", Adds::Spent(0));
+const POLL: Tally = Tally::new("halt_poll_ns", Adds::Spent(0));
+const READY: Tally = Tally::new("ready_ns", Adds::Spent(0));
+const SKEW: Tally = Tally::new("skew_ns", Adds::Spent(0));
+
+/// What a Linux host says beside runstates. Times are of the actor, a thread: interrupts and
+/// softirqs that were served in its time, its time in guest mode, and its polling instead of a
+/// sleep when its guest halts. Ready time and skew are recorded of threads that execute a vcpu.
+pub static LINUX: Class = Class::new(
+    "linux",
+    &[
+        declared(Linux::Pass, "pass-pending", &[]).says(Says::Waits(WaitsFor::Pass)),
+        declared(Linux::Queued, "queued", &[]).says(Says::Waits(WaitsFor::Queue)),
+        declared(Linux::TurnOver, "turn-over", &[]).says(Says::Waits(WaitsFor::Turn)),
+        declared(Linux::Limited, "limited", &[]).says(Says::Waits(WaitsFor::Limit)),
+        declared(
+            Linux::QueuesOn,
+            "queues-on",
+            &[
+                Field::word("pcpu", 0, Unit::Pcpu),
+                Field::word("from", 1, Unit::Pcpu),
+            ],
+        )
+        .says(Says::QueuesOn { pcpu: 0 }),
+        declared(Linux::Rank, "rank", &[Field::word("rank", 0, Unit::Number)])
+            .says(Says::Ranks { rank: 0 }),
+        declared(
+            Linux::MayUse,
+            "may-use",
+            &[
+                Field::word("first", 0, Unit::Pcpu),
+                Field::long("mask", 1, Unit::Number),
+            ],
+        )
+        .says(Says::MayUse { first: 0, mask: 1 }),
+        declared(
+            Linux::Irq,
+            "irq",
+            &[
+                Field::word("irq", 0, Unit::Number),
+                Field::long("time", 1, Unit::Nanoseconds),
+            ],
+        )
+        .says(Says::Interrupted { time: 1 })
+        .tallies(&[IRQ]),
+        declared(
+            Linux::Softirq,
+            "softirq",
+            &[
+                Field::word("vector", 0, Unit::Number),
+                Field::long("time", 1, Unit::Nanoseconds),
+            ],
+        )
+        .says(Says::Interrupted { time: 1 })
+        .tallies(&[SOFTIRQ]),
+        declared(Linux::GuestMode, "guest-mode", TIME).tallies(&[GUEST]),
+        declared(Linux::HaltPoll, "halt-poll", TIME).tallies(&[POLL]),
+        declared(Linux::Ready, "ready", TIME).tallies(&[READY]),
+        declared(Linux::Skew, "skew", TIME).tallies(&[SKEW]),
+    ],
+)
+.with_queue(QueueRules {
+    never_idles: true,
+    ..QueueRules::NONE
+})
+.with_tables(&[&READY_TIME, &TAKEN]);
+
+const OF_VCPUS: &str = "% of time";
+const OF_ONE: &str = "% of one pcpu";
+
+const fn share((key, title): (&'static str, &'static str), of: &'static [FigureOf]) -> Figure {
+    Figure::new((key, title, OF_VCPUS), FigureKind::ShareOfVcpus, of)
+        .better(Better::Lower, Felt::Cause(floor::POINTS))
+}
+
+/// Ready time by the names that owners of guests know it by. KVM has no co-stop: the skew is the
+/// time in which a vcpu of the guest ran while another one waited, which is what co-scheduling
+/// limits.
+static READY_TIME: FigureTable = FigureTable {
+    title: "ready time of guests",
+    nearness: 0,
+    figures: &[
+        share(
+            ("rdy_pct", "CPU ready (%RDY)"),
+            &[FigureOf::Tally(READY.name)],
+        ),
+        Figure::new(
+            ("steal_pct", "steal, all vcpus", OF_ONE),
+            FigureKind::Share,
+            &[FigureOf::Tally(READY.name)],
+        )
+        .better(Better::Lower, Felt::Cause(floor::POINTS)),
+        Figure::new(
+            ("skew_pct", "skew (co-stop)", "% of time"),
+            FigureKind::Share,
+            &[FigureOf::Tally(SKEW.name)],
+        )
+        .only_some()
+        .better(Better::Lower, Felt::Never),
+        share(
+            ("guest_mode_pct", "in guest mode"),
+            &[FigureOf::Tally(GUEST.name)],
+        )
+        .only_some()
+        .better(Better::Neither, Felt::Never),
+        share(
+            ("halt_poll_pct", "halt polling"),
+            &[FigureOf::Tally(POLL.name)],
+        )
+        .only_some(),
+    ],
+};
+
+/// Interrupts that are served in a thread's time and charged to the thread.
+static TAKEN: FigureTable = FigureTable {
+    title: "taken by interrupts",
+    nearness: 0,
+    figures: &[
+        Figure::new(
+            ("irq_pct", "interrupts", OF_ONE),
+            FigureKind::Share,
+            &[FigureOf::Tally(IRQ.name)],
+        )
+        .better(Better::Lower, Felt::Cause(floor::POINTS)),
+        Figure::new(
+            ("softirq_pct", "softirqs", OF_ONE),
+            FigureKind::Share,
+            &[FigureOf::Tally(SOFTIRQ.name)],
+        )
+        .better(Better::Lower, Felt::Cause(floor::POINTS)),
+    ],
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_are_declared_by_their_numbers() {
+        for (i, record) in LINUX.records.iter().enumerate() {
+            assert_eq!(usize::from(record.number), i, "{}", record.name);
+        }
+        assert_eq!(LINUX.records.len(), Linux::Skew as usize + 1);
+    }
+}
