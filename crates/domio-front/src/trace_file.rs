@@ -138,11 +138,15 @@ pub fn reader<R: Read>(
     options: &ReadOptions,
     wrap: impl FnOnce(Stream) -> R,
 ) -> anyhow::Result<TraceReader<R>> {
-    // A recording of Linux has to be read here and there, which a file allows.
-    match file.is_linux() && path.is_file() {
-        true => Ok(TraceReader::linux(LinuxReader::open(path)?, options)),
-        false => Ok(TraceReader::new(wrap(file), options)?),
+    if !file.is_linux() {
+        return Ok(TraceReader::new(wrap(file), options)?);
     }
+    // A recording of Linux has to be read here and there, which a file allows.
+    let reader = match path.is_file() {
+        true => LinuxReader::open(path)?,
+        false => LinuxReader::new(file)?,
+    };
+    Ok(TraceReader::linux(reader, options))
 }
 
 /// The head of the trace at `path`, as `reader` has it at its end: the groups of a Linux trace are

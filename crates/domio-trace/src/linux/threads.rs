@@ -264,13 +264,15 @@ impl Threads {
         let thread = self.list[place];
         self.list[place].checked = tasks.changes();
         let placed = self.placed(tasks, thread.tid);
+        let stays = (placed.group, placed.is_vcpu) == (thread.group, thread.is_vcpu);
         let comm = self.told(tasks, thread.tid).comm;
-        if let Some(Some(label)) = self.labels.get_mut(thread.actor.index())
+        if stays
             && !comm.is_empty()
+            && let Some(Some(label)) = self.labels.get_mut(thread.actor.index())
         {
             label.comm = comm;
         }
-        (placed.group, placed.is_vcpu) != (thread.group, thread.is_vcpu)
+        !stays
     }
 
     /// The thread in `place` is another actor from now on, where it belongs.
@@ -367,7 +369,8 @@ impl Threads {
         let cgroup = task.cgroup.clone();
         let cgroup = cgroup.or_else(|| host.and_then(|host| host.cgroup.clone()));
         let of_group = cgroup.as_deref().and_then(|path| self.host.group(path));
-        let command = host.and_then(|host| host.command.clone());
+        let command = task.command.clone();
+        let command = command.or_else(|| host.and_then(|host| host.command.clone()));
         let command = command.or_else(|| of_group.and_then(|group| group.command.clone()));
         Told {
             comm,
