@@ -20,6 +20,7 @@ mod event;
 pub mod groups;
 mod input;
 mod known;
+mod live;
 mod open;
 mod order;
 mod perf;
@@ -33,6 +34,7 @@ mod tracefs;
 
 pub use error::{LinuxError, LinuxErrorKind};
 pub use event::{Event, Left, Tid, What};
+pub use live::LivePages;
 pub use reader::LinuxReader;
 pub use report::{FileDamage, LinuxFormat, Losses, Recording, Skipped};
 pub use tasks::{Task, Tasks};
