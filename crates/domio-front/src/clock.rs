@@ -22,7 +22,7 @@ pub fn find(path: &Path, tell: Tell<'_>) -> Option<u64> {
         return None;
     }
     let reader = TraceReader::new(Stream::open(path).ok()?, &ReadOptions::default()).ok()?;
-    if reader.format() == Format::Own {
+    if reader.format().has_times() {
         return None;
     }
     let name = path.display();
@@ -61,10 +61,11 @@ pub fn find(path: &Path, tell: Tell<'_>) -> Option<u64> {
 /// # Errors
 /// When `cpu_hz` would change nothing.
 pub fn has_effect(cpu_hz: Option<u64>, format: Format, name: &str) -> anyhow::Result<()> {
-    if cpu_hz.is_some() && format == Format::Own {
+    if cpu_hz.is_some() && format.has_times() {
         bail!(
-            "{name} is in domio's own format, whose times are nanoseconds, and --cpu-hz changes \
-             nothing; leave it out"
+            "{name} has times in nanoseconds, as the format `{}` has, and --cpu-hz changes nothing; \
+             leave it out",
+            format.name()
         );
     }
     Ok(())

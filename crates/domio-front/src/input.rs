@@ -122,6 +122,11 @@ impl Stream {
         InputKind::of(&self.head)
     }
 
+    /// Whether it is a trace of Linux.
+    pub fn is_linux(&self) -> bool {
+        domio_linux::recognise(&self.head)
+    }
+
     /// How it is packed, if it is.
     pub fn packing(&self) -> Option<Packing> {
         self.packing

@@ -3,37 +3,144 @@
 use crate::Tell;
 use crate::clock;
 use crate::input::{self, Stream};
-use anyhow::Context;
+use anyhow::{Context, anyhow, bail};
 use domio_core::Sink;
+use domio_linux::LinuxReader;
+use domio_linux::groups::OwnRule;
 use domio_scenario::Parts;
 use domio_trace::order::ADVICE;
-use domio_trace::{ReadOptions, TraceError, TraceReader};
+use domio_trace::{Format, LinuxHost, LinuxOptions, ReadOptions, TraceError, TraceReader};
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// Opens the trace at `path`. `cpu_hz` is how often its clock counts a second, `None` for what the
-/// trace or a file beside it says. `wrap` may watch the bytes. Private records are those of
-/// `parts`.
+/// What a user says of a trace that the trace itself may not say.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct TraceHow {
+    /// How often its clock counts a second; `None` for what the trace or a file beside it says.
+    pub cpu_hz: Option<u64>,
+    /// Rules of groups for a trace of Linux, before those that are built in.
+    pub groups: Vec<OwnRule>,
+    /// The file about the Linux host; `None` for the one beside the trace, if there is one.
+    pub host: Option<PathBuf>,
+}
+
+impl TraceHow {
+    /// Of a clock that counts so often a second.
+    pub fn of_clock(cpu_hz: Option<u64>) -> Self {
+        TraceHow {
+            cpu_hz,
+            ..TraceHow::default()
+        }
+    }
+
+    /// How to read the trace at `path`, whose private records are those of `parts`.
+    ///
+    /// # Errors
+    /// When the file about the host cannot be read.
+    pub fn options(
+        &self,
+        path: &Path,
+        parts: &Parts,
+        tell: Tell<'_>,
+    ) -> anyhow::Result<ReadOptions> {
+        Ok(ReadOptions {
+            tsc_hz: self.cpu_hz.or_else(|| clock::find(path, tell)),
+            classes: parts.classes(),
+            linux: LinuxOptions {
+                groups: self.groups.clone(),
+                host: self.host(path)?,
+            },
+            ..ReadOptions::default()
+        })
+    }
+
+    /// What is known of the host of the trace at `path`.
+    fn host(&self, path: &Path) -> anyhow::Result<Option<LinuxHost>> {
+        let beside = || beside(path).into_iter().find(|path| path.is_file());
+        let Some(path) = self.host.clone().or_else(beside) else {
+            return Ok(None);
+        };
+        let text = std::fs::read_to_string(&path);
+        let text = text.with_context(|| format!("cannot read {}", path.display()))?;
+        let host = LinuxHost::parse(&text).map_err(|error| {
+            anyhow!("{} is no file about a Linux host: {error}", path.display())
+        })?;
+        Ok(Some(host))
+    }
+
+    /// Refuses what changes nothing for a trace called `name` in `format`.
+    ///
+    /// # Errors
+    /// When any of it would change nothing.
+    pub fn has_effect(&self, format: Format, name: &str) -> anyhow::Result<()> {
+        clock::has_effect(self.cpu_hz, format, name)?;
+        let given = [
+            ("--group", !self.groups.is_empty()),
+            ("--host", self.host.is_some()),
+        ];
+        match given.iter().find(|(_, given)| *given) {
+            Some((option, _)) if format != Format::Linux => bail!(
+                "{option} is of traces of Linux, and {name} has the format `{}`; leave it out",
+                format.name()
+            ),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Where the file about the host of the trace at `path` may be: `trace.dat.host.json`,
+/// `trace.host.json`; the same for a packed `trace.dat.gz`.
+fn beside(path: &Path) -> Vec<PathBuf> {
+    let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
+        return Vec::new();
+    };
+    let unpacked = [".gz", ".zst"]
+        .iter()
+        .find_map(|end| name.strip_suffix(end));
+    let names = [Some(name), unpacked];
+    let shorter = names.map(|name| name.and_then(|name| Some(name.rsplit_once('.')?.0)));
+    let names = names.into_iter().chain(shorter).flatten();
+    let names = names.filter(|name| !name.is_empty());
+    names
+        .map(|name| path.with_file_name(format!("{name}.host.json")))
+        .collect()
+}
+
+/// Opens the trace at `path`. `how` is what the user says of it. `wrap` may watch the bytes.
+/// Private records are those of `parts`.
 ///
 /// # Errors
 /// When there is no file, it is no trace, or it has no clock that could be given.
 pub fn open<R: Read>(
     path: &Path,
-    cpu_hz: Option<u64>,
+    how: &TraceHow,
     parts: &Parts,
     wrap: impl FnOnce(Stream) -> R,
     tell: Tell<'_>,
 ) -> anyhow::Result<TraceReader<R>> {
-    let options = ReadOptions {
-        tsc_hz: cpu_hz.or_else(|| clock::find(path, tell)),
-        classes: parts.classes(),
-        ..ReadOptions::default()
-    };
+    let options = how.options(path, parts, tell)?;
     let context = || format!("cannot read the trace {}", input::name(path));
     let file = input::trace(path).with_context(context)?;
-    let reader = TraceReader::new(wrap(file), &options).with_context(context)?;
-    clock::has_effect(cpu_hz, reader.format(), &input::name(path))?;
+    let reader = reader(path, file, &options, wrap).with_context(context)?;
+    how.has_effect(reader.format(), &input::name(path))?;
     Ok(reader)
+}
+
+/// Reads `file`, which is at `path`. `wrap` may watch the bytes.
+///
+/// # Errors
+/// When it is no trace.
+pub fn reader<R: Read>(
+    path: &Path,
+    file: Stream,
+    options: &ReadOptions,
+    wrap: impl FnOnce(Stream) -> R,
+) -> anyhow::Result<TraceReader<R>> {
+    // A recording of Linux has to be read here and there, which a file allows.
+    match file.is_linux() && path.is_file() {
+        true => Ok(TraceReader::linux(LinuxReader::open(path)?, options)),
+        false => Ok(TraceReader::new(wrap(file), options)?),
+    }
 }
 
 /// Hands all records of the trace `name` to `sink` and returns where the file ends too early, if it
@@ -54,6 +161,9 @@ pub fn read<R: Read>(
     };
     if let Some(skipped) = reader.skipped() {
         tell(&format!("warning: {name}: {skipped}"));
+    }
+    for note in reader.notes() {
+        tell(&format!("note: {name}: {note}"));
     }
     let disorder = reader.merge_stats().late;
     if disorder > 0 {

@@ -110,7 +110,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         json!({ "thread": format!("{tid}:{comm}"), "run_s": seconds(**ns) })
     });
     let threads = threads.collect::<Vec<_>>();
-    let idle: BTreeMap<_, _> = counts.cpus.iter().map(|(cpu, c)| (cpu.to_string(), seconds(c.idle))).collect();
+    let idle: BTreeMap<_, _> = counts
+        .cpus
+        .iter()
+        .map(|(cpu, c)| (cpu.to_string(), seconds(c.idle)))
+        .collect();
     let busy: u64 = counts.ran.values().sum();
     let about = reader.about();
     let answer = json!({

@@ -11,6 +11,9 @@ pub struct Tid(pub u32);
 impl Tid {
     /// The idle task, of whatever cpu.
     pub const IDLE: Tid = Tid(0);
+    /// A thread of which the file does not say which one: the one that leaves at the first compact
+    /// switch of a cpu in a Perfetto trace, or at the first one after a loss.
+    pub const UNKNOWN: Tid = Tid(u32::MAX);
 }
 
 impl fmt::Display for Tid {

@@ -35,6 +35,7 @@ mod tracefs;
 pub use error::{LinuxError, LinuxErrorKind};
 pub use event::{Event, Left, Tid, What};
 pub use live::LivePages;
+pub use open::recognise;
 pub use reader::LinuxReader;
 pub use report::{FileDamage, LinuxFormat, Losses, Recording, Skipped};
 pub use tasks::{Task, Tasks};

@@ -128,7 +128,10 @@ pub fn source(
         input = Input::pipe(match packing {
             Packing::Gzip => {
                 let packed = input.reader(0)?;
-                Box::new(Unpacked::new(flate2::read::MultiGzDecoder::new(packed), cut))
+                Box::new(Unpacked::new(
+                    flate2::read::MultiGzDecoder::new(packed),
+                    cut,
+                ))
             }
             Packing::Zstd => {
                 let packed = zstd::stream::read::Decoder::new(input.reader(0)?)?;
@@ -170,6 +173,16 @@ enum Kind {
     TraceDat,
     Perfetto,
     Text,
+}
+
+/// Whether a file that begins with `head`, unpacked, is a trace of Linux. Of texts the first line
+/// has to say so: anything could be in a text.
+pub fn recognise(head: &[u8]) -> bool {
+    match recognised(head) {
+        Ok(Kind::Perf | Kind::TraceDat) => true,
+        Ok(Kind::Text) => head.starts_with(b"# tracer: "),
+        Ok(Kind::Perfetto) | Err(_) => false,
+    }
 }
 
 fn recognised(head: &[u8]) -> Result<Kind, LinuxError> {
@@ -231,15 +244,15 @@ fn foreign(head: &[u8]) -> Option<(&'static str, &'static str)> {
             "the metadata of CTF (LTTng)",
             "; LTTng is not read: record the host with `perf sched record` or `trace-cmd record -e sched`",
         ),
-        _ if start.starts_with(b"{") || start.starts_with(b"[") => match has(b"\"traceEvents\"")
-            || has(b"\"ph\"")
-        {
-            true => (
-                "a Chrome trace (JSON)",
-                "; it has no switches of cpus: use the recording that it was made from",
-            ),
-            false => ("JSON", "; use the recording that it was made from"),
-        },
+        _ if start.starts_with(b"{") || start.starts_with(b"[") => {
+            match has(b"\"traceEvents\"") || has(b"\"ph\"") {
+                true => (
+                    "a Chrome trace (JSON)",
+                    "; it has no switches of cpus: use the recording that it was made from",
+                ),
+                false => ("JSON", "; use the recording that it was made from"),
+            }
+        }
         _ => return None,
     })
 }

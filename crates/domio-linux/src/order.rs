@@ -70,13 +70,18 @@ mod tests {
     }
 
     fn popped(window: &mut Window) -> Vec<u64> {
-        std::iter::from_fn(|| window.pop()).map(|e| e.time).collect()
+        std::iter::from_fn(|| window.pop())
+            .map(|e| e.time)
+            .collect()
     }
 
     #[test]
     fn a_round_releases_what_no_later_event_can_precede() {
         let mut window = Window::default();
-        [10, 30, 20].map(event).into_iter().for_each(|e| window.push(e));
+        [10, 30, 20]
+            .map(event)
+            .into_iter()
+            .for_each(|e| window.push(e));
         window.round();
         assert!(popped(&mut window).is_empty());
         [25, 40].map(event).into_iter().for_each(|e| window.push(e));

@@ -81,6 +81,9 @@ pub enum TraceErrorKind {
         /// The version that this program reads.
         known: u16,
     },
+    /// What the readers of Linux traces say.
+    #[error("{0}")]
+    Linux(domio_linux::LinuxErrorKind),
     /// An option contradicts itself or the file.
     #[error("{0}")]
     Option(String),
@@ -129,7 +132,11 @@ impl TraceError {
     /// Whether the file is sound as far as it goes and merely ends too early, as when the program
     /// that wrote it was killed.
     pub fn is_truncation(&self) -> bool {
-        matches!(self.kind, TraceErrorKind::Truncated { .. })
+        matches!(
+            self.kind,
+            TraceErrorKind::Truncated { .. }
+                | TraceErrorKind::Linux(domio_linux::LinuxErrorKind::Truncated { .. })
+        )
     }
 
     /// The same error with what was read before it.

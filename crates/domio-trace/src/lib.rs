@@ -5,6 +5,7 @@
 //! | own (`.domio`), see `docs/trace-format.md` | [`OwnReader`] | [`TraceWriter`] |
 //! | xentrace of Xen 3.2 and later | [`XentraceReader`] | [`XentraceWriter`] |
 //! | xentrace of Xen 3.0 and 3.1 | [`TraceReader`] | |
+//! | `perf.data`, `trace.dat`, Perfetto and texts of Linux | [`TraceReader`] | |
 //! | Perfetto protobuf | | [`PerfettoWriter`] |
 //! | CSV | | [`CsvRecords`], [`CsvIntervals`] |
 //!
@@ -44,7 +45,7 @@ pub use frequency::{Frequency, frequency};
 pub use going_on::{Going, GoingOn, Over};
 pub use header::{DomainInfo, TraceHeader, scenario_sha256};
 pub use intervals::{Interval, Intervals, VCPUS_MAX};
-pub use linux::{HostGroup, HostThread, LINUX, LinuxHost, LinuxRecords};
+pub use linux::{HostGroup, HostThread, LINUX, LinuxHost, LinuxOptions, LinuxRecords};
 pub use losses::Losses;
 pub use merge::MergeStats;
 pub use open::TraceReader;

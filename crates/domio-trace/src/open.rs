@@ -4,9 +4,11 @@ use std::fs::File;
 use std::io::{Chain, Cursor, Read};
 use std::path::Path;
 
-use domio_core::{Names, Record, Sink};
+use domio_core::{Names, Record, Sink, VcpuName};
+use domio_linux::LinuxReader;
 
 use crate::error::foreign;
+use crate::linux::LinuxTrace;
 use crate::old::{OldLayout, OldRecords, probe};
 use crate::own::{MAGIC, OwnRecords};
 use crate::xentrace::{CPU_CHANGE_HEADER, XentraceRecords};
@@ -25,7 +27,8 @@ type Looked<R> = Chain<Cursor<Vec<u8>>, R>;
 /// Decoding is the same code for every `R`, compiled in this crate: the loop over the records of a
 /// large file is as fast in a program whose own crates are not optimised.
 pub struct TraceReader<R> {
-    read: Looked<R>,
+    /// `None` for a Linux trace, which has a reader of its own.
+    read: Option<Looked<R>>,
     records: Records,
 }
 
@@ -34,6 +37,7 @@ enum Records {
     Own(OwnRecords),
     Xentrace(XentraceRecords),
     Old(OldRecords, Format),
+    Linux(Box<LinuxTrace>),
 }
 
 impl TraceReader<File> {
@@ -70,8 +74,24 @@ impl<R: Read> TraceReader<R> {
             Format::Xentrace => Records::Xentrace(XentraceRecords::new(&mut read, options)?),
             Format::Xentrace3Lp64 => old(OldLayout::Lp64)?,
             Format::Xentrace3Ilp32 => old(OldLayout::Ilp32)?,
+            Format::Linux => {
+                let trace = LinuxTrace::spooled(&mut read, &options.linux)?;
+                Records::Linux(Box::new(trace))
+            }
         };
-        Ok(TraceReader { read, records })
+        Ok(TraceReader {
+            read: Some(read),
+            records,
+        })
+    }
+
+    /// Streams what `reader` reads, which needs no copy of a file.
+    pub fn linux(reader: LinuxReader, options: &ReadOptions) -> Self {
+        let trace = LinuxTrace::new(reader, &options.linux);
+        TraceReader {
+            read: None,
+            records: Records::Linux(Box::new(trace)),
+        }
     }
 
     /// The format of the file.
@@ -80,13 +100,16 @@ impl<R: Read> TraceReader<R> {
             Records::Own(_) => Format::Own,
             Records::Xentrace(_) => Format::Xentrace,
             Records::Old(_, format) => *format,
+            Records::Linux(_) => Format::Linux,
         }
     }
 
-    /// Where the trace comes from; only own traces say.
+    /// Where the trace comes from: own traces say, and those of Linux say what their host is. The
+    /// domains of a Linux trace are those whose records were handed out so far.
     pub fn header(&self) -> Option<&TraceHeader> {
         match &self.records {
             Records::Own(r) => Some(r.header()),
+            Records::Linux(r) => Some(r.header()),
             Records::Xentrace(_) | Records::Old(..) => None,
         }
     }
@@ -103,13 +126,14 @@ impl<R: Read> TraceReader<R> {
             Records::Own(r) => r.header().tsc_hz,
             Records::Xentrace(r) => r.tsc_hz(),
             Records::Old(r, _) => r.tsc_hz(),
+            Records::Linux(r) => r.header().tsc_hz,
         }
     }
 
     /// What merging the cpus' streams had to do so far; nothing for own traces.
     pub fn merge_stats(&self) -> MergeStats {
         match &self.records {
-            Records::Own(_) => MergeStats::default(),
+            Records::Own(_) | Records::Linux(_) => MergeStats::default(),
             Records::Xentrace(r) => r.merge_stats(),
             Records::Old(r, _) => r.merge_stats(),
         }
@@ -120,7 +144,24 @@ impl<R: Read> TraceReader<R> {
     pub fn skipped(&self) -> Option<&Skipped> {
         match &self.records {
             Records::Xentrace(r) => Some(r.skipped()).filter(|skipped| skipped.places > 0),
-            Records::Own(_) | Records::Old(..) => None,
+            Records::Own(_) | Records::Old(..) | Records::Linux(_) => None,
+        }
+    }
+
+    /// What threads of a Linux trace are called, as far as it was read, by the vcpu that they are in
+    /// records; those that execute a guest's vcpu have that one's name. Other traces have none.
+    pub fn threads(&self) -> Vec<(VcpuName, String)> {
+        match &self.records {
+            Records::Linux(r) => r.labels(),
+            Records::Own(_) | Records::Xentrace(_) | Records::Old(..) => Vec::new(),
+        }
+    }
+
+    /// What is to be said of a Linux trace as far as it was read, a sentence each.
+    pub fn notes(&self) -> Vec<String> {
+        match &self.records {
+            Records::Linux(r) => r.notes(),
+            Records::Own(_) | Records::Xentrace(_) | Records::Old(..) => Vec::new(),
         }
     }
 
@@ -128,7 +169,7 @@ impl<R: Read> TraceReader<R> {
     pub fn take_damage(&mut self) -> Option<TraceError> {
         match &mut self.records {
             Records::Xentrace(r) => r.take_skipped().errors.into_iter().next(),
-            Records::Own(_) | Records::Old(..) => None,
+            Records::Own(_) | Records::Old(..) | Records::Linux(_) => None,
         }
     }
 
@@ -139,7 +180,13 @@ impl<R: Read> TraceReader<R> {
     /// ([`TraceReader::skipped`]), or ends too early; all whole records before that place are
     /// handed out first.
     pub fn next_record(&mut self) -> Result<Option<Record>, TraceError> {
-        self.records.next_record(&mut self.read)
+        let (records, mut read) = self.parts();
+        records.next_record(&mut read)
+    }
+
+    /// The stream, and what it reads.
+    fn parts(&mut self) -> (&mut Records, OrNothing<&mut Looked<R>>) {
+        (&mut self.records, OrNothing(self.read.as_mut()))
     }
 
     /// Hands every record that is left to `sink` and returns how many those were.
@@ -151,7 +198,8 @@ impl<R: Read> TraceReader<R> {
             sink.record(names, record);
             true
         };
-        self.records.each(&mut self.read, each)
+        let (records, mut read) = self.parts();
+        records.each(&mut read, each)
     }
 
     /// The same until `each` returns false, which gets the names and the record.
@@ -162,7 +210,17 @@ impl<R: Read> TraceReader<R> {
         &mut self,
         each: &mut dyn FnMut(&Names, &Record) -> bool,
     ) -> Result<u64, TraceError> {
-        self.records.each(&mut self.read, each)
+        let (records, mut read) = self.parts();
+        records.each(&mut read, each)
+    }
+}
+
+/// Something to read, or nothing.
+struct OrNothing<R>(Option<R>);
+
+impl<R: Read> Read for OrNothing<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        self.0.as_mut().map_or(Ok(0), |read| read.read(buffer))
     }
 }
 
@@ -172,6 +230,7 @@ impl Records {
             Records::Own(r) => r.names(),
             Records::Xentrace(r) => r.names(),
             Records::Old(r, _) => r.names(),
+            Records::Linux(r) => r.names(),
         }
     }
 
@@ -180,6 +239,7 @@ impl Records {
             Records::Own(r) => r.next_record(read),
             Records::Xentrace(r) => r.next_record(read),
             Records::Old(r, _) => r.next_record(read),
+            Records::Linux(r) => r.next_record(),
         }
     }
 
@@ -219,6 +279,9 @@ fn recognise(start: &[u8]) -> Result<Format, TraceError> {
     }
     if start[..start.len().min(4)] == xentrace[..start.len().min(4)] {
         return Ok(Format::Xentrace);
+    }
+    if domio_linux::recognise(start) {
+        return Ok(Format::Linux);
     }
     match probe(start).map_err(|k| k.at(0))? {
         Some(OldLayout::Lp64) => Ok(Format::Xentrace3Lp64),

@@ -3,6 +3,7 @@
 use domio_core::Class;
 
 use crate::DEFAULT_TSC_HZ;
+use crate::linux::{LINUX, LinuxOptions};
 use crate::merge::HELD_MAX;
 
 /// The formats that [`TraceReader`](crate::TraceReader) knows.
@@ -16,15 +17,18 @@ pub enum Format {
     Xentrace3Lp64,
     /// xentrace of a 32-bit Xen 3.0 or 3.1.
     Xentrace3Ilp32,
+    /// A trace of Linux: `perf.data`, `trace.dat`, Perfetto, or a text.
+    Linux,
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: [Format; 4] = [
+    pub const ALL: [Format; 5] = [
         Format::Own,
         Format::Xentrace,
         Format::Xentrace3Lp64,
         Format::Xentrace3Ilp32,
+        Format::Linux,
     ];
 
     /// Name on the command line.
@@ -34,7 +38,13 @@ impl Format {
             Format::Xentrace => "xentrace",
             Format::Xentrace3Lp64 => "xentrace3-64",
             Format::Xentrace3Ilp32 => "xentrace3-32",
+            Format::Linux => "linux",
         }
+    }
+
+    /// Whether times are nanoseconds, and not counts of a clock whose frequency nobody says.
+    pub const fn has_times(self) -> bool {
+        matches!(self, Format::Own | Format::Linux)
     }
 
     /// The format with that name.
@@ -58,6 +68,8 @@ pub struct ReadOptions {
     /// ([`FOREIGN`](domio_core::FOREIGN)); an own trace brings its declarations, and those that
     /// equal one of these are replaced by it.
     pub classes: Vec<&'static Class>,
+    /// What is known of a Linux host beside its trace.
+    pub linux: LinuxOptions,
 }
 
 impl Default for ReadOptions {
@@ -67,6 +79,7 @@ impl Default for ReadOptions {
             tsc_hz: None,
             held_max: HELD_MAX,
             classes: Vec::new(),
+            linux: LinuxOptions::default(),
         }
     }
 }
@@ -78,6 +91,8 @@ impl ReadOptions {
 
     /// The known class called `name`.
     pub(crate) fn class(&self, name: &str) -> Option<&'static Class> {
-        self.classes.iter().copied().find(|c| c.name == name)
+        let known = self.classes.iter().copied().chain([&LINUX]);
+        let mut known = known.filter(|class| class.name == name);
+        known.next()
     }
 }

@@ -44,7 +44,9 @@ pub use new::{New, PartKind};
 pub use registered::{Controller, ListArgs, Policy, PolicyCheck, ShowArgs};
 pub use scenario::{Scenario, ScenarioCheck, ScenarioList, ScenarioShow};
 pub use sweep::{PlotOf, Sweep};
-pub use trace::{Trace, TraceCheck, TraceConvert, TraceFormat, TraceInput, TraceSummary};
+pub use trace::{
+    LinuxInput, Trace, TraceCheck, TraceConvert, TraceFormat, TraceInput, TraceSummary,
+};
 use values::machine_part;
 pub use values::{frequency, key_and_value, seed};
 

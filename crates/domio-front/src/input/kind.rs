@@ -26,16 +26,8 @@ pub enum InputKind {
 }
 
 const PERF: InputKind = InputKind::Foreign {
-    what: "a recording of Linux's perf",
-    advice: "`perf script` reads it; domio reads what `xentrace` recorded of the hypervisor",
-};
-const TRACE_CMD: InputKind = InputKind::Foreign {
-    what: "a recording of trace-cmd",
-    advice: "`trace-cmd report` reads it; domio reads what `xentrace` recorded of the hypervisor",
-};
-const FTRACE: InputKind = InputKind::Foreign {
-    what: "a text of Linux's ftrace",
-    advice: "it is about one kernel; domio reads what `xentrace` recorded of the hypervisor",
+    what: "a recording of a perf before Linux 2.6.35",
+    advice: "record with a newer perf",
 };
 const PCAP: InputKind = InputKind::Foreign {
     what: "a capture of packets",
@@ -81,11 +73,8 @@ const TAR: InputKind = InputKind::Foreign {
 
 /// Files by their first bytes. Sources: `perf.data-file-format.txt` of Linux, `trace-cmd.dat(5)`,
 /// the drafts of pcap and pcapng, `file(1)`.
-const MAGICS: [(&[u8], InputKind); 16] = [
-    (b"PERFILE2", PERF),
-    (b"2ELIFREP", PERF),
+const MAGICS: [(&[u8], InputKind); 13] = [
     (b"PERFFILE", PERF),
-    (b"\x17\x08\x44tracing", TRACE_CMD),
     (b"\xd4\xc3\xb2\xa1", PCAP),
     (b"\xa1\xb2\xc3\xd4", PCAP),
     (b"\x4d\x3c\xb2\xa1", PCAP),
@@ -129,10 +118,7 @@ impl InputKind {
         if recognise_block(head).is_some() {
             return InputKind::BlockTrace;
         }
-        match head.starts_with(b"# tracer: ") {
-            true => FTRACE,
-            false => texts::foreign(&String::from_utf8_lossy(head)),
-        }
+        texts::foreign(&String::from_utf8_lossy(head))
     }
 
     /// Whether it is what `xl` or `xm` printed of a host.

@@ -110,6 +110,8 @@ pub struct Belongs {
     pub manager: Manager,
     /// Whether it is a virtual machine.
     pub is_vm: bool,
+    /// Whether a rule or a control group says so, and not the name of a thread alone.
+    pub by_rule: bool,
 }
 
 /// What a thread does.
@@ -190,6 +192,14 @@ impl fmt::Display for NoRule {
 
 impl std::error::Error for NoRule {}
 
+impl fmt::Display for OwnRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let field = On::OWN.iter().find(|(_, on)| *on == self.on);
+        let field = field.map_or("", |(name, _)| name);
+        write!(f, "{}={field}:{}", self.guest, self.pattern)
+    }
+}
+
 impl std::str::FromStr for OwnRule {
     type Err = NoRule;
 
@@ -238,6 +248,7 @@ impl Groups {
                 guest: pattern::named(&rule.guest, &found),
                 manager: manager(cgroup),
                 is_vm: false,
+                by_rule: true,
             })
         });
         let by_rule = || {
@@ -249,6 +260,7 @@ impl Groups {
                     guest: pattern::named(rule.guest, &found),
                     manager: rule.manager,
                     is_vm: rule.is_vm,
+                    by_rule: true,
                 })
             })
         };
@@ -306,10 +318,15 @@ fn by_itself(cgroup: Option<&str>, known: &Known<'_>) -> Belongs {
         (None, None) if known.comm.is_empty() => "unnamed".to_owned(),
         (None, None) => known.comm.to_owned(),
     };
+    let vmm = |comm: &str| {
+        let mut vmms = rules::VMMS.iter();
+        vmms.any(|pattern| pattern::matches(pattern, comm, &mut Vec::new()))
+    };
     Belongs {
         guest,
         manager: manager(cgroup),
-        is_vm: false,
+        is_vm: known.process_comm.is_some_and(vmm),
+        by_rule: cgroup.is_some_and(|path| path.trim_matches('/').len() > 1),
     }
 }
 

@@ -242,11 +242,18 @@ pub static RULES: &[Rule] = &[
         (Manager::Systemd, NO_VM),
     ),
     rule(
+        "libvirt, LXC, cgroup v1",
+        On::Cgroup,
+        "machine/lxc-#-*.libvirt-lxc",
+        "$2",
+        (Manager::Libvirt, NO_VM),
+    ),
+    rule(
         "a machine's group",
         On::Cgroup,
         "machine/*",
         "$1",
-        (Manager::Cgroup, NO_VM),
+        (Manager::Cgroup, VM),
     ),
     // Units of systemd.
     rule(
@@ -294,6 +301,20 @@ pub static RULES: &[Rule] = &[
     ),
     // Threads of the kernel: they work for the host.
     rule("kernel", On::Kernel, "*", "kernel", (Manager::Host, NO_VM)),
+];
+
+/// Programs that execute virtual machines, by the names of their processes (15 letters).
+pub(super) static VMMS: &[&str] = &[
+    "qemu-system-*",
+    "qemu-kvm",
+    "kvm",
+    "firecracker",
+    "cloud-hyperviso",
+    "crosvm",
+    "VBoxHeadless",
+    "VirtualBoxVM",
+    "vmware-vmx",
+    "lkvm",
 ];
 
 /// What threads of a virtual machine are called, by what they do. `#` is the vcpu's number, or the

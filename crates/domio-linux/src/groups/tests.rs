@@ -77,7 +77,8 @@ fn control_groups_name_their_guest() {
         ),
         ("/lxc.payload.mail/system.slice/x.service", "mail", false),
         ("/machine.slice/machine-deb.scope/payload", "deb", false),
-        ("/machine/vm1", "vm1", false),
+        ("/machine/vm1", "vm1", true),
+        ("/machine/lxc-3-mail.libvirt-lxc", "mail", false),
         ("/system.slice/ssh.service", "ssh.service", false),
         (
             r"/system.slice/system-postgresql.slice/postgresql@15\x2dmain.service",
@@ -129,7 +130,8 @@ fn what_no_rule_takes_is_grouped_by_process() {
         process_comm: Some("qemu-system-x86"),
         ..Known::default()
     };
-    assert_eq!(of(known("CPU 0/KVM", Some(77))).0, "qemu-system-x86-77");
+    let of_qemu = of(known("CPU 0/KVM", Some(77)));
+    assert_eq!(of_qemu, ("qemu-system-x86-77".to_owned(), true));
     assert_eq!(of(known("CPU 0/KVM", None)).0, "CPU 0/KVM");
     assert_eq!(of(known("vmx-vcpu-1:web", None)), ("web".to_owned(), true));
     for comm in [

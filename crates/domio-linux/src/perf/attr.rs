@@ -257,18 +257,24 @@ impl Attrs {
             // With several events the last word says which one.
             let id = record.len().checked_sub(8).filter(|_| !self.uniform)?;
             let id = endian.u64(array(record, id)?);
-            let index = self.ids.get(&id).filter(|_| first.sample_type & IDENTIFIER != 0)?;
+            let index = self
+                .ids
+                .get(&id)
+                .filter(|_| first.sample_type & IDENTIFIER != 0)?;
             self.attrs.get(*index as usize)
         });
         let attr = attr.or(first);
-        attr.and_then(|a| a.trailer(record, endian)).unwrap_or_default()
+        attr.and_then(|a| a.trailer(record, endian))
+            .unwrap_or_default()
     }
 
     /// Whether the tracepoint called `name` was recorded.
     pub fn has(&self, name: &str, decoder: Option<&Decoder>) -> bool {
         let Some(decoder) = decoder else { return false };
         let tracepoints = self.attrs.iter().filter_map(Attr::tracepoint);
-        tracepoints.into_iter().any(|id| decoder.name(id) == Some(name))
+        tracepoints
+            .into_iter()
+            .any(|id| decoder.name(id) == Some(name))
     }
 
     /// What samples there were without a description: "34 samples of cycles".

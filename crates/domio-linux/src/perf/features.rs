@@ -82,7 +82,12 @@ pub fn tracing_data(data: &[u8], at: u64, known: &mut Known) -> Result<Decoder, 
     let mut cursor = Cursor::new(data, at, what, Endian::Little);
     let magic = cursor.take(10)?;
     if magic != b"\x17\x08\x44tracing" {
-        return Err(damaged(what, "17 08 44 \"tracing\"", format!("{magic:02x?}"), at));
+        return Err(damaged(
+            what,
+            "17 08 44 \"tracing\"",
+            format!("{magic:02x?}"),
+            at,
+        ));
     }
     let version = text(cursor.string()?);
     let endian = match cursor.u8()? {

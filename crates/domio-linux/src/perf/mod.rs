@@ -88,11 +88,16 @@ pub fn file(mut place: Place, known: &mut Known) -> Result<Box<dyn Source>, Linu
         }
     } else {
         for feature in &features {
-            let read = place.part("table of features", table, 16).and_then(|entry| {
-                let mut cursor = Cursor::new(&entry, table, "table of features", endian);
-                let Section { offset, size } = section(&mut cursor)?;
-                Ok((offset, place.part("descriptions behind the data", offset, size)?))
-            });
+            let read = place
+                .part("table of features", table, 16)
+                .and_then(|entry| {
+                    let mut cursor = Cursor::new(&entry, table, "table of features", endian);
+                    let Section { offset, size } = section(&mut cursor)?;
+                    Ok((
+                        offset,
+                        place.part("descriptions behind the data", offset, size)?,
+                    ))
+                });
             table = table.saturating_add(16);
             match read {
                 Ok((offset, part)) if *feature == features::TRACING_DATA => {
@@ -137,7 +142,9 @@ fn feature_bits(bits: &[u8], endian: Endian) -> Vec<u32> {
         word.is_some_and(|w| w >> (n % 32) & 1 != 0)
     };
     let is_long = long(3) || long(4) || !(short(3) || short(4));
-    (0..256).filter(|n| if is_long { long(*n) } else { short(*n) }).collect()
+    (0..256)
+        .filter(|n| if is_long { long(*n) } else { short(*n) })
+        .collect()
 }
 
 fn read_attrs(

@@ -3,7 +3,7 @@
 use super::attr::{Attr, Attrs, Sample};
 use super::features;
 use super::packed::Unpacker;
-use crate::bytes::{Cursor, Endian, array, text};
+use crate::bytes::{Endian, array, text};
 use crate::error::{LinuxError, cut, damaged};
 use crate::input::Flow;
 use crate::known::{IdMap, Known};
@@ -85,7 +85,9 @@ impl Core {
             _ => self.other(head, body, at, known),
         };
         if taken.is_none() {
-            known.damage.skip("records that are shorter than their content", at);
+            known
+                .damage
+                .skip("records that are shorter than their content", at);
         }
     }
 
@@ -100,7 +102,8 @@ impl Core {
         let mut event = Event {
             time,
             cpu,
-            current: sample.tid.map(Tid),
+            // Samples of a thread that has ended have no id.
+            current: sample.tid.filter(|t| *t != u32::MAX).map(Tid),
             what: What::Other,
         };
         if let (Some(id), Some(tid)) = (sample.cgroup, event.current) {
@@ -108,7 +111,10 @@ impl Core {
         }
         match (sample.raw, &self.decoder) {
             (Some(raw), Some(decoder)) => match decoder.decode(raw, time, known) {
-                Some((_, what)) => event.what = what,
+                Some((current, what)) => {
+                    event.current = current.or(event.current);
+                    event.what = what;
+                }
                 None => known
                     .damage
                     .skip("samples without a description, or shorter than theirs", at),
@@ -213,7 +219,7 @@ impl Core {
             self.window.push(Event {
                 time,
                 cpu,
-                current: trailer.tid.map(Tid),
+                current: trailer.tid.filter(|t| *t != u32::MAX).map(Tid),
                 what,
             });
         }
@@ -276,7 +282,9 @@ impl Records {
             COMPRESSED => self.packed_records(8, head.size, at, known)?,
             COMPRESSED2 => {
                 let size = array(record, 8).map_or(0, |b| endian.u64(b));
-                let end = usize::try_from(size).unwrap_or(usize::MAX).saturating_add(16);
+                let end = usize::try_from(size)
+                    .unwrap_or(usize::MAX)
+                    .saturating_add(16);
                 self.packed_records(16.min(head.size), end.min(head.size), at, known)?;
             }
             TRACING_DATA => follows = array(record, 8).map_or(0, |b| u64::from(endian.u32(b))),

@@ -70,7 +70,11 @@ impl Merge {
 
     /// All events were read: whether parts are missing.
     fn end(&self) -> Result<Option<Event>, LinuxError> {
-        let missing: Vec<_> = self.streams.iter().filter(|s| s.missing.is_some()).collect();
+        let missing: Vec<_> = self
+            .streams
+            .iter()
+            .filter(|s| s.missing.is_some())
+            .collect();
         if missing.is_empty() {
             return Ok(None);
         }
@@ -138,7 +142,9 @@ impl Source for Merge {
                 }
             }
             if repeated {
-                known.damage.skip("events that another buffer has as well", 0);
+                known
+                    .damage
+                    .skip("events that another buffer has as well", 0);
                 continue;
             }
             let (current, what) = decoded.unwrap_or((None, What::Other));

@@ -134,7 +134,10 @@ impl Options {
             GUEST => known.note("guest", text(data)),
             TIME_SHIFT => known.note(
                 "time shift",
-                format!("to the host with trace id {:#x}, not applied", cursor.u64()?),
+                format!(
+                    "to the host with trace id {:#x}, not applied",
+                    cursor.u64()?
+                ),
             ),
             TSC2NSEC => {
                 let (mult, shift) = (cursor.u32()?, cursor.u32()?);
@@ -207,7 +210,11 @@ fn number(text: &str) -> Option<i64> {
         Some(hex) => u64::from_str_radix(hex, 16).ok()? as i64,
         None => digits.parse().ok()?,
     };
-    Some(if negative { value.wrapping_neg() } else { value })
+    Some(if negative {
+        value.wrapping_neg()
+    } else {
+        value
+    })
 }
 
 /// Statistics of one cpu: lines such as "overrun: 12" and "dropped events: 3".

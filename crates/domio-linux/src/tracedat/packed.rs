@@ -53,7 +53,12 @@ impl Packer {
             // Zstd's worst case is bounded by the sizes of its blocks, so that a claim far above
             // the packed size is false.
             Packer::Zstd(_) if size as usize / 70_000 > from.len() => {
-                return Err(damaged("packed chunk", "a size that zstd can reach", size, at));
+                return Err(damaged(
+                    "packed chunk",
+                    "a size that zstd can reach",
+                    size,
+                    at,
+                ));
             }
             Packer::Zstd(unpacker) => {
                 into.reserve(size as usize);

@@ -116,9 +116,10 @@ impl Stream {
                     return Ok(true);
                 }
                 Step::End => {}
-                Step::Damaged => known
-                    .damage
-                    .skip("rests of pages with an entry that is too long", self.place()),
+                Step::Damaged => known.damage.skip(
+                    "rests of pages with an entry that is too long",
+                    self.place(),
+                ),
             }
             if !self.next_page(place, layout, packer, known)? {
                 return Ok(false);
@@ -212,7 +213,9 @@ impl Stream {
                 }
                 Err(_) => {
                     // The sizes lead to the next chunk if they are sound.
-                    known.damage.skip("packed chunks that cannot be unpacked", at);
+                    known
+                        .damage
+                        .skip("packed chunks that cannot be unpacked", at);
                     self.lost = Some(self.lost.unwrap_or(0));
                     let head = place.part("packed chunk", at, 8)?;
                     let mut cursor = Cursor::new(&head, at, "packed chunk", layout.endian);

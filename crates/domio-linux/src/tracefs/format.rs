@@ -119,7 +119,10 @@ mod tests {
     #[test]
     fn a_description_is_read() {
         let format = EventFormat::parse(FORK).unwrap();
-        assert_eq!((format.name.as_str(), format.id), ("sched_process_fork", 311));
+        assert_eq!(
+            (format.name.as_str(), format.id),
+            ("sched_process_fork", 311)
+        );
         let names: Vec<_> = format.fields.iter().map(|f| f.name.as_str()).collect();
         let expected = [
             "common_type",
@@ -130,7 +133,10 @@ mod tests {
             "page",
         ];
         assert_eq!(names, expected);
-        assert_eq!(format.field("parent_comm").unwrap().location, Location::Data);
+        assert_eq!(
+            format.field("parent_comm").unwrap().location,
+            Location::Data
+        );
         let comm = format.field("child_comm").unwrap();
         assert_eq!((comm.offset, comm.size, comm.signed), (16, 16, false));
         assert!(format.print.starts_with("\"comm=%s"));
@@ -138,6 +144,9 @@ mod tests {
 
     #[test]
     fn a_text_without_number_is_none() {
-        assert_eq!(EventFormat::parse("name: x\nfield:int a; offset:0; size:4;"), None);
+        assert_eq!(
+            EventFormat::parse("name: x\nfield:int a; offset:0; size:4;"),
+            None
+        );
     }
 }

@@ -3,17 +3,19 @@
 
 use super::Decoder;
 use super::format::{EventFormat, Field, fields};
+use crate::Tid;
 use crate::bytes::Cursor;
 use crate::error::{LinuxError, damaged};
 use crate::known::Known;
-use crate::Tid;
 
 /// Takes up the text of one event. A text that is no description is counted.
 fn event(decoder: &mut Decoder, system: &str, text: &[u8], at: u64, known: &mut Known) {
     let text = String::from_utf8_lossy(text);
     match EventFormat::parse(&text) {
         Some(format) => decoder.add(system, &format),
-        None => known.damage.skip("descriptions of events that cannot be read", at),
+        None => known
+            .damage
+            .skip("descriptions of events that cannot be read", at),
     }
 }
 

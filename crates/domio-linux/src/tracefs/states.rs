@@ -150,7 +150,9 @@ impl Expression<'_> {
         let mut left = self.binary(level + 1)?;
         loop {
             self.text = self.text.trim_ascii_start();
-            let found = operators.iter().find(|o| self.text.starts_with(o.as_bytes()));
+            let found = operators
+                .iter()
+                .find(|o| self.text.starts_with(o.as_bytes()));
             let Some(operator) = found else {
                 return Some(left);
             };

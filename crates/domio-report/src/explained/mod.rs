@@ -32,6 +32,9 @@ pub struct Explained<'a> {
     pub explanation: &'a Explanation,
     /// Ids and names; a domain without a name is shown with its id.
     pub names: &'a [(DomainId, String)],
+    /// What threads are called that are no vcpus, by the vcpu that they are in records, in that
+    /// order.
+    pub threads: &'a [(VcpuName, String)],
     /// The host, where that is known: a trace does not tell.
     pub places: Option<&'a HostPlaces>,
 }
@@ -42,8 +45,14 @@ impl<'a> Explained<'a> {
         Explained {
             explanation,
             names,
+            threads: &[],
             places: None,
         }
+    }
+
+    /// The same, with names of threads.
+    pub fn with_threads(self, threads: &'a [(VcpuName, String)]) -> Self {
+        Explained { threads, ..self }
     }
 
     /// The same, of this host.
@@ -73,7 +82,11 @@ impl<'a> Explained<'a> {
 
     /// Name of a vcpu.
     pub fn vcpu(&self, vcpu: VcpuName) -> String {
-        vcpu.called(self.told(vcpu.domain))
+        let thread = self.threads.binary_search_by_key(&vcpu, |(vcpu, _)| *vcpu);
+        match thread {
+            Ok(place) => self.threads[place].1.clone(),
+            Err(_) => vcpu.called(self.told(vcpu.domain)),
+        }
     }
 
     fn told(&self, id: DomainId) -> Option<&str> {

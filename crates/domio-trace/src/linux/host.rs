@@ -119,6 +119,17 @@ impl LinuxHost {
         threads.map(|thread| (Tid(thread.tid), thread)).collect()
     }
 
+    /// Processes of which only other threads are listed, each with its first of those.
+    pub(super) fn processes(&self) -> BTreeMap<Tid, &HostThread> {
+        let mut processes = BTreeMap::new();
+        for thread in &self.threads {
+            if let Some(process) = thread.process {
+                processes.entry(Tid(process)).or_insert(thread);
+            }
+        }
+        processes
+    }
+
     /// The group with this path.
     pub(super) fn group(&self, path: &str) -> Option<&HostGroup> {
         self.groups.iter().find(|group| group.path == path)

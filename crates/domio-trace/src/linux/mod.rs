@@ -8,6 +8,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `class.rs` | what Linux reports beyond the common class, and the figures of it |
+//! | `read.rs` | a file as a stream of records |
 //! | `records.rs` | events become records |
 //! | `threads.rs` | threads and their groups |
 //! | `tids.rs` | threads by id |
@@ -15,6 +16,7 @@
 
 mod class;
 mod host;
+mod read;
 mod records;
 #[cfg(test)]
 mod tests;
@@ -23,4 +25,6 @@ mod tids;
 
 pub use class::LINUX;
 pub use host::{HostGroup, HostThread, LinuxHost};
+pub use read::LinuxOptions;
+pub(crate) use read::LinuxTrace;
 pub use records::LinuxRecords;

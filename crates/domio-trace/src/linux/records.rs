@@ -96,10 +96,16 @@ impl LinuxRecords {
         groups.map(|group| (group.id, group.name.as_str()))
     }
 
+    /// How many groups there are.
+    #[inline]
+    pub fn groups(&self) -> usize {
+        self.threads.groups().len()
+    }
+
     /// What threads are called, by the vcpu that they are in records; vcpus of guests have no name
     /// beside their number.
-    pub fn labels(&self) -> Vec<(VcpuName, String)> {
-        self.threads.labels()
+    pub fn labels(&self, tasks: &Tasks) -> Vec<(VcpuName, String)> {
+        self.threads.labels(tasks)
     }
 
     /// Threads that there was no room for, or whose id no kernel gives.
@@ -181,6 +187,11 @@ impl LinuxRecords {
             } => self.wake(cpu, (tid, prio), target_cpu, true, tasks),
             What::Migrate { tid, from: _, to } => self.migrate(cpu, tid, to, tasks),
             What::Fork { child, .. } => self.forked(cpu, child, tasks),
+            What::Attach { tid } => {
+                if let Some(place) = self.threads.known(tid) {
+                    self.threads.get_mut(place).young = true;
+                }
+            }
             What::IrqEntry { irq } => self.enters(cpu, false, irq),
             What::IrqExit { irq } => self.exits(cpu, false, irq),
             What::SoftirqEntry { vec } => self.enters(cpu, true, vec),
@@ -195,6 +206,7 @@ impl LinuxRecords {
             | What::Exit { .. }
             | What::Runtime { .. }
             | What::SoftirqRaise { .. }
+            | What::HaltPoll { .. }
             | What::NapiPoll { .. }
             | What::Lost { .. }
             | What::Other => {}
@@ -420,14 +432,29 @@ impl LinuxRecords {
         self.leaves_guest(cpu);
         self.sums(place);
         let is_idle = place == self.cpus[cpu].idle;
-        let to = match is_idle {
-            true => Runstate::Runnable,
-            false => Runstate::Offline,
-        };
-        self.change(cpu, place, [Runstate::Running, to], tasks);
-        if !is_idle {
-            self.forget(place);
+        match is_idle {
+            true => {
+                let idles = [Runstate::Running, Runstate::Runnable];
+                self.change(cpu, place, idles, tasks);
+            }
+            false => {
+                self.ends(cpu, place, tasks);
+                self.forget(place);
+            }
         }
+    }
+
+    /// The thread in `place`, which runs or waits, is not there any more. One that goes offline from
+    /// there is taken to be paused, and this one is not.
+    fn ends(&mut self, cpu: usize, place: usize, tasks: &Tasks) {
+        use Runstate::{Blocked, Offline, Runnable, Running};
+        if self.threads.get(place).is(Runnable) {
+            self.change(cpu, place, [Runnable, Running], tasks);
+        }
+        if self.threads.get(place).is(Running) {
+            self.change(cpu, place, [Running, Blocked], tasks);
+        }
+        self.change(cpu, place, [Blocked, Offline], tasks);
     }
 
     fn forget(&mut self, place: usize) {
@@ -498,8 +525,8 @@ impl LinuxRecords {
         let left_to = match left {
             _ if from == idle => Runstate::Runnable,
             Left::Runnable | Left::Preempted => Runstate::Runnable,
-            Left::Sleeping | Left::Uninterruptible => Runstate::Blocked,
-            Left::Stopped | Left::Dead => Runstate::Offline,
+            Left::Sleeping | Left::Uninterruptible | Left::Dead => Runstate::Blocked,
+            Left::Stopped => Runstate::Offline,
         };
         self.sums(from);
         let (leaves, comes) = (*self.threads.get(from), *self.threads.get(to));
@@ -532,6 +559,7 @@ impl LinuxRecords {
             self.ranks(cpu, to, next_prio);
         }
         if left == Left::Dead && from != idle {
+            self.ends(cpu, from, tasks);
             self.threads.remove(from);
         } else if left_to == Runstate::Runnable && from != idle {
             self.why(cpu, from, to);
@@ -574,29 +602,29 @@ impl LinuxRecords {
         }
     }
 
-    /// A young thread's name or group may have changed since it was put into a group.
+    /// A young thread's name or group may have changed since it was put into a group: from now on
+    /// it is another actor, which comes to wait.
     fn settle(&mut self, cpu: usize, place: usize, tasks: &Tasks) {
-        let thread = self.threads.get(place);
-        let waits = thread.is(Runstate::Runnable);
-        if !thread.young || thread.checked == tasks.changes() || !waits {
+        let thread = *self.threads.get(place);
+        if !thread.young || thread.checked == tasks.changes() {
             return;
         }
-        let before = *thread;
-        let Some(actor) = self.threads.changed(&mut self.names, tasks, place) else {
-            return;
+        let waits = match thread.state {
+            State::Is(Runstate::Runnable) => true,
+            State::Is(Runstate::Blocked) => false,
+            _ => return,
         };
-        if before.is_vcpu {
-            let now = *self.threads.get(place);
-            *self.threads.get_mut(place) = before;
-            self.counts(place, before.state, State::Unheard);
-            *self.threads.get_mut(place) = now;
+        if !self.threads.is_elsewhere(tasks, place) {
+            return;
         }
-        let (at, pcpu) = (self.at(), PcpuId(cpu as u16));
-        let gone = [Runstate::Runnable, Runstate::Offline];
-        self.put(Record::runstate(at, pcpu, actor, gone[0], gone[1]));
-        let thread = self.threads.get_mut(place);
-        (thread.state, thread.rank) = (State::Unheard, Says::RANK);
-        self.change(cpu, place, [Runstate::Offline, Runstate::Runnable], tasks);
+        self.ends(cpu, place, tasks);
+        if thread.is_vcpu {
+            self.counts(place, State::Is(Runstate::Offline), State::Unheard);
+        }
+        self.threads.renew(&mut self.names, tasks, place);
+        if waits {
+            self.change(cpu, place, [Runstate::Offline, Runstate::Runnable], tasks);
+        }
     }
 
     /// A thread is woken by code on `cpu`.
@@ -616,6 +644,7 @@ impl LinuxRecords {
             return;
         };
         let target = target as usize;
+        self.settle(cpu, place, tasks);
         let thread = *self.threads.get(place);
         self.threads.get_mut(place).woken = Some(self.now);
         let old = match thread.state {
@@ -676,8 +705,8 @@ impl LinuxRecords {
         if let Some(old) = self.threads.known(child) {
             let thread = *self.threads.get(old);
             match thread.state {
-                State::Is(state @ (Runstate::Runnable | Runstate::Blocked)) => {
-                    self.change(cpu, old, [state, Runstate::Offline], tasks);
+                State::Is(Runstate::Runnable | Runstate::Blocked) => {
+                    self.ends(cpu, old, tasks);
                 }
                 State::Is(Runstate::Running) => return,
                 _ => {}

@@ -199,7 +199,8 @@ fn a_run_without_an_end_ends_with_the_next_event_of_the_cpu() {
     assert_eq!(
         found,
         [
-            "p0 d1v0 d1v0:running>offline",
+            "p0 d1v0 d1v0:running>blocked",
+            "p0 d1v0 d1v0:blocked>offline",
             "p0 d2v0 d2v0:offline>running"
         ]
     );
@@ -212,7 +213,8 @@ fn a_run_without_an_end_ends_with_the_next_event_of_the_cpu() {
     assert_eq!(
         found,
         [
-            "p0 d2v0 d2v0:running>offline",
+            "p0 d2v0 d2v0:running>blocked",
+            "p0 d2v0 d2v0:blocked>offline",
             "p1 d2v0 d2v0:running>running"
         ]
     );
@@ -233,7 +235,12 @@ fn what_works_for_a_guest_is_beside_it() {
         .map(|(_, name)| name.to_owned())
         .collect();
     assert_eq!(names, ["kernel", "web", "web:host"]);
-    let labels: Vec<_> = host.records.labels().into_iter().map(|(_, l)| l).collect();
+    let labels: Vec<_> = host
+        .records
+        .labels(&host.tasks)
+        .into_iter()
+        .map(|(_, l)| l)
+        .collect();
     assert_eq!(labels, ["web:host.vhost-10"]);
 }
 
@@ -361,25 +368,32 @@ fn a_new_thread_is_grouped_by_its_later_name() {
         prio: 120,
         target_cpu: 0,
     };
-    assert_eq!(host.at(2, 0, 40, new)[0], "p0 d1v1 d1v1:offline>runnable");
+    assert_eq!(host.at(2, 0, 40, new)[0], "p0 d2v1 d2v1:offline>runnable");
     host.at(3, 0, 40, switch(40, Left::Runnable, 41));
     host.tasks
         .update(Tid(41), |task| task.comm = "CPU 2/KVM".to_owned());
     host.at(9, 0, 41, switch(41, Left::Runnable, 40));
     let again = host.at(20, 0, 40, switch(40, Left::Runnable, 41));
     assert_eq!(
-        again[..2],
+        again[..4],
         [
-            "p0 d1v1 d1v1:runnable>offline",
+            "p0 d2v1 d2v1:runnable>running",
+            "p0 d2v1 d2v1:running>blocked",
+            "p0 d2v1 d2v1:blocked>offline",
             "p0 d1v2 d1v2:offline>runnable"
         ]
     );
-    let labels: Vec<_> = host.records.labels().into_iter().map(|(_, l)| l).collect();
+    let labels: Vec<_> = host
+        .records
+        .labels(&host.tasks)
+        .into_iter()
+        .map(|(_, l)| l)
+        .collect();
     assert_eq!(
         labels,
         [
-            "qemu-system-x86-40",
-            "qemu-system-x86-40.qemu-system-x86-41"
+            "qemu-system-x86-40:host.qemu-system-x86-40",
+            "qemu-system-x86-40:host.qemu-system-x86-41"
         ]
     );
 }

@@ -1,6 +1,6 @@
 //! The threads of a host and the groups that they belong to, as actors of a stream.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use domio_core::{ActorId, DomainId, Names, PcpuId, Runstate, VcpuName};
 use domio_linux::groups::{Groups, HOST_PART, Known, Manager, Part};
@@ -103,6 +103,8 @@ pub(super) struct Threads {
     free: Vec<usize>,
     groups: Vec<Group>,
     group_of: HashMap<String, u32>,
+    /// Names that rules or control groups gave.
+    by_rule: BTreeSet<String>,
     /// By actor; none of idle tasks.
     labels: Vec<Option<Label>>,
     /// How many there are.
@@ -122,8 +124,19 @@ struct Placed {
 
 impl Threads {
     pub fn new(rules: Groups, host: LinuxHost) -> Self {
-        let by_tid = host.by_tid().into_iter();
-        let by_tid = by_tid.map(|(tid, thread)| (tid, thread.clone())).collect();
+        let processes = host.processes().into_iter().map(|(tid, thread)| {
+            let of_process = HostThread {
+                tid: tid.0,
+                process: Some(tid.0),
+                cgroup: thread.cgroup.clone(),
+                command: thread.command.clone(),
+                ..HostThread::default()
+            };
+            (tid, of_process)
+        });
+        let threads = host.by_tid().into_iter();
+        let threads = threads.map(|(tid, thread)| (tid, thread.clone()));
+        let by_tid = processes.chain(threads).collect();
         let mut threads = Threads {
             rules,
             host,
@@ -133,6 +146,7 @@ impl Threads {
             free: Vec::new(),
             groups: Vec::new(),
             group_of: HashMap::new(),
+            by_rule: BTreeSet::new(),
             labels: Vec::new(),
             labelled: 0,
             left_out: 0,
@@ -242,22 +256,31 @@ impl Threads {
         }
     }
 
-    /// Whether the young thread in `place` belongs elsewhere by now, as its name or its group has
-    /// changed. Then it has another actor, and the one that it had is returned.
-    pub fn changed(&mut self, names: &mut Names, tasks: &Tasks, place: usize) -> Option<ActorId> {
+    /// Whether the thread in `place` belongs elsewhere by now, as its name or its group has changed.
+    pub fn is_elsewhere(&mut self, tasks: &Tasks, place: usize) -> bool {
         let thread = self.list[place];
         self.list[place].checked = tasks.changes();
         let placed = self.placed(tasks, thread.tid);
-        if (placed.group, placed.is_vcpu) == (thread.group, thread.is_vcpu) {
-            return None;
+        (placed.group, placed.is_vcpu) != (thread.group, thread.is_vcpu)
+    }
+
+    /// The thread in `place` is another actor from now on, where it belongs.
+    pub fn renew(&mut self, names: &mut Names, tasks: &Tasks, place: usize) {
+        let before = self.list[place];
+        let placed = self.placed(tasks, before.tid);
+        let actor = self.actor(names, tasks, before.tid, &placed);
+        if before.actor != ActorId::NONE {
+            self.groups[before.group as usize].free.push(before.actor);
         }
-        let actor = self.actor(names, tasks, thread.tid, &placed);
-        let new = &mut self.list[place];
-        (new.actor, new.group, new.is_vcpu) = (actor, placed.group, placed.is_vcpu);
-        if thread.actor != ActorId::NONE {
-            self.groups[thread.group as usize].free.push(thread.actor);
-        }
-        Some(thread.actor)
+        self.list[place] = Thread {
+            actor,
+            group: placed.group,
+            is_vcpu: placed.is_vcpu,
+            state: State::Unheard,
+            rank: domio_core::Says::RANK,
+            home: u16::MAX,
+            ..before
+        };
     }
 
     /// Whom `tid` belongs to, and what it does.
@@ -295,7 +318,13 @@ impl Threads {
             self.alone += 1;
         }
         let works = !is_vcpu && (belongs.is_vm || part.helps()) && belongs.manager != Manager::Host;
-        let guest = belongs.guest;
+        let mut guest = belongs.guest;
+        if !belongs.by_rule && self.by_rule.contains(&guest) {
+            // A thread that has the name of a guest is not the guest's.
+            guest += " (by name)";
+        } else if belongs.by_rule {
+            self.by_rule.insert(guest.clone());
+        }
         let group = self.group(&guest, None);
         let group = match works {
             false => group,
@@ -417,12 +446,22 @@ impl Threads {
     }
 
     /// What threads are called beside those that execute the vcpu of their number.
-    pub fn labels(&self) -> Vec<(VcpuName, String)> {
-        let others = self.labels.iter().flatten().filter(|label| !label.is_vcpu);
+    pub fn labels(&self, tasks: &Tasks) -> Vec<(VcpuName, String)> {
+        let others = self.labels.iter().enumerate();
+        let others = others.filter_map(|(actor, label)| Some((actor, label.as_ref()?)));
+        let others = others.filter(|(_, label)| !label.is_vcpu);
         let mut labels: Vec<(VcpuName, String)> = others
-            .map(|label| {
+            .map(|(actor, label)| {
                 let group = &self.groups[usize::from(label.name.domain.0)].name;
                 let Label { tid, comm, .. } = label;
+                // It may have another name by now.
+                let is_there = self
+                    .tids
+                    .get(*tid)
+                    .map(|place| self.list[place].actor.index());
+                let now = tasks.get(*tid).filter(|_| is_there == Some(actor));
+                let now = now.map(|task| &task.comm).filter(|comm| !comm.is_empty());
+                let comm = now.unwrap_or(comm);
                 let is_alone = *group == format!("{comm}-{tid}");
                 let number = comm.trim_end_matches(|c: char| c.is_ascii_digit());
                 let is_told = number.len() < comm.len() && number.ends_with(['-', '/', ':', ' ']);

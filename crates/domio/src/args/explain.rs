@@ -5,6 +5,7 @@ use super::drawn::{self, Drawn};
 use super::how::How;
 use super::keeping::{Keeping, Reporting};
 use super::named::Named;
+use super::trace::LinuxInput;
 use super::values::frequency;
 use clap::{Args, ValueHint};
 use domio_core::Duration;
@@ -64,6 +65,9 @@ pub struct Explain {
     /// frequency that the trace records]
     #[arg(long, value_name = "HZ", value_parser = frequency)]
     pub cpu_hz: Option<u64>,
+    /// What is known of a Linux host
+    #[command(flatten)]
+    pub linux: LinuxInput,
     /// Format of a block trace [default: recognised from its content]
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<BlockFormatArg>,

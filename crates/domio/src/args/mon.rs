@@ -1,6 +1,7 @@
 //! Arguments of `domio mon`.
 
 use super::named::Named;
+use super::trace::LinuxInput;
 use super::values::{frequency, key_and_value, seed};
 use clap::builder::{PossibleValue, RangedU64ValueParser};
 use clap::{Args, ValueEnum, ValueHint};
@@ -73,6 +74,9 @@ pub struct Mon {
     /// frequency that the trace records]
     #[arg(long, value_name = "HZ", value_parser = frequency)]
     pub cpu_hz: Option<u64>,
+    /// What is known of a Linux host
+    #[command(flatten)]
+    pub linux: LinuxInput,
     /// Change a key of the scenario; may be given several times
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_and_value)]
     pub set: Vec<(String, String)>,

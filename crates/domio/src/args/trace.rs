@@ -3,6 +3,8 @@
 use super::block::{self, BlockFormatArg, TraceCompare, TraceReplay};
 use super::values::frequency;
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use domio_front::trace_file::TraceHow;
+use domio_linux::groups::OwnRule;
 use std::path::PathBuf;
 
 pub(super) const TRACE_EXAMPLES: &str = "\
@@ -41,6 +43,41 @@ pub struct TraceInput {
     /// frequency that the trace records]
     #[arg(long, value_name = "HZ", value_parser = frequency)]
     pub cpu_hz: Option<u64>,
+    /// What is known of a Linux host
+    #[command(flatten)]
+    pub linux: LinuxInput,
+}
+
+/// What is known of a Linux host beside its trace.
+#[derive(Clone, Debug, Default, Args)]
+pub struct LinuxInput {
+    /// Threads of a Linux trace that are a guest: NAME=FIELD:PATTERN with cgroup, command or comm,
+    /// e.g. '$1=cgroup:vms/*'
+    #[arg(long = "group", value_name = "RULE")]
+    pub groups: Vec<OwnRule>,
+    /// File about the host of a Linux trace [default: NAME.host.json beside the trace]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub host: Option<PathBuf>,
+}
+
+impl LinuxInput {
+    /// How to read a trace whose clock counts so often a second.
+    pub fn how(&self, cpu_hz: Option<u64>) -> TraceHow {
+        TraceHow {
+            cpu_hz,
+            groups: self.groups.clone(),
+            host: self.host.clone(),
+        }
+    }
+
+    /// The option that was given, if any.
+    pub fn given(&self) -> Option<&'static str> {
+        match (self.groups.is_empty(), &self.host) {
+            (false, _) => Some("--group"),
+            (true, Some(_)) => Some("--host"),
+            (true, None) => None,
+        }
+    }
 }
 
 const TRACE_SUMMARY_EXAMPLES: &str = "\

@@ -11,7 +11,7 @@ use crate::report::{self, ReportFile, ReportKey};
 use crate::shared::host::{load, policy_names, provenance, report_beside, shown, title};
 use crate::shared::{block, host, pictures, trace};
 use anyhow::{Context, bail};
-use domio_core::{DomainId, Duration, Names, Record, Sink};
+use domio_core::{DomainId, Duration, Names, Record, Sink, VcpuName};
 use domio_front::explained;
 use domio_front::hosts;
 use domio_meter::{Explainer, Explanation, HostPlaces, MapWindow};
@@ -85,7 +85,9 @@ fn refuse_options(args: &Explain, is_trace: bool) -> anyhow::Result<()> {
         ("--replications", how.replications > 1),
         ("--results", args.keeping.results.is_some()),
     ];
+    let of_linux = args.linux.given();
     let of_traces = [
+        (of_linux.unwrap_or("--host"), of_linux.is_some()),
         ("--map", args.map.is_some()),
         ("--cpu-hz", args.cpu_hz.is_some()),
     ];
@@ -176,6 +178,7 @@ fn of_scenario(args: &Explain, global: &Global) -> anyhow::Result<Status> {
         places: Some(residence::places(&built)),
         truncated: false,
         names,
+        threads: Vec::new(),
         name: scenario.name().to_owned(),
         title: title(&scenario),
         provenance: provenance(
@@ -228,6 +231,7 @@ fn of_trace(args: &Explain, global: &Global) -> anyhow::Result<Status> {
     let source = TraceInput {
         file: path.clone(),
         cpu_hz: args.cpu_hz,
+        linux: args.linux.clone(),
     };
     let reads = || {
         let file = (!input::is_stdin(&path)).then(|| ("the trace", path.clone()));
@@ -262,6 +266,7 @@ fn of_trace(args: &Explain, global: &Global) -> anyhow::Result<Status> {
     }
     let domains = explanation.domains();
     let names = reader.header().map_or_else(Vec::new, TraceHeader::names);
+    let threads = reader.threads();
     let moments = both.observer.map_or_else(Vec::new, |observer| {
         let explained = Explained::new(&explanation, &names);
         let all = domains.iter().map(|d| (d.id, explained.domain(d.id)));
@@ -281,6 +286,7 @@ fn of_trace(args: &Explain, global: &Global) -> anyhow::Result<Status> {
         places: None,
         truncated,
         names,
+        threads,
         name: stem(&path),
         title: input::name(&path),
         provenance: facts.map(|(name, fact)| (name.to_owned(), fact)).into(),
@@ -305,6 +311,12 @@ fn beyond(args: &Explain, length: Duration) -> anyhow::Result<()> {
 /// What a report of a trace shows.
 fn key_of_trace(args: &Explain) -> ReportKey {
     let mut shown = ReportKey::new("explain", std::slice::from_ref(&args.scenario));
+    if let Some(host) = &args.linux.host {
+        shown = shown.with("--host", host.display());
+    }
+    for rule in &args.linux.groups {
+        shown = shown.with("--group", rule);
+    }
     if let Some(hz) = args.cpu_hz {
         shown = shown.with("--cpu-hz", hz);
     }
@@ -342,6 +354,8 @@ struct Told {
     truncated: bool,
     /// Of domains whose name is known.
     names: Vec<(DomainId, String)>,
+    /// What threads are called that are no vcpus.
+    threads: Vec<(VcpuName, String)>,
     /// What names of files with its figures begin with.
     name: String,
     title: String,
@@ -361,7 +375,8 @@ impl Told {
         let asked = [&args.vcpus[..], &args.domains[..]];
         explained::restrict(&mut self.explanation, &self.names, asked)?;
         let places = self.places.as_ref();
-        let explained = Explained::new(&self.explanation, &self.names).on(places);
+        let explained = Explained::new(&self.explanation, &self.names);
+        let explained = explained.with_threads(&self.threads).on(places);
         let (names, truncated) = (&self.names, self.truncated);
         let extent = match (args.long, args.map) {
             (true, _) => Extent::Long,

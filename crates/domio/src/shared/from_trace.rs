@@ -1,6 +1,6 @@
 //! `domio scenario from-trace`: a scenario of a recorded host.
 
-use crate::args::{Global, ScenarioFromTrace, TraceInput};
+use crate::args::{Global, LinuxInput, ScenarioFromTrace, TraceInput};
 use crate::files::{FileKind, Files};
 use crate::input;
 use crate::out::{self, Status};
@@ -87,6 +87,7 @@ fn read_trace(args: &ScenarioFromTrace, global: &Global) -> anyhow::Result<(Show
     let source = TraceInput {
         file: args.trace.clone(),
         cpu_hz: args.cpu_hz,
+        linux: LinuxInput::default(),
     };
     let mut reader = trace::open(&source, global)?;
     let mut shown = Shown::new();

@@ -20,7 +20,7 @@ pub fn open(input: &TraceInput, global: &Global) -> anyhow::Result<Reader> {
     let watched = |file| reading(global, file);
     trace_file::open(
         &input.file,
-        input.cpu_hz,
+        &input.linux.how(input.cpu_hz),
         &global.parts,
         watched,
         &out::message,

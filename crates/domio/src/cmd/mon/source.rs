@@ -11,16 +11,15 @@ use crate::progress::reading;
 use crate::shared::host;
 use anyhow::{Context, bail};
 use domio_core::{DomainId, PcpuId, Sink};
-use domio_front::clock;
-use domio_front::{hosts, scenarios};
+use domio_front::{hosts, scenarios, trace_file};
 use domio_meter::HostPlaces;
 use domio_monitor::DomainNames;
 use domio_monitor::feed::{Closing, Feed, IntervalEnd};
 use domio_monitor::live::Records;
 use domio_run::{residence, simulate};
 use domio_scenario::{Built, Parts, Scenario};
+use domio_trace::TraceReader;
 use domio_trace::order::ADVICE;
-use domio_trace::{ReadOptions, TraceReader};
 use growing::Growing;
 use indicatif::ProgressBarIter;
 use std::io::Read;
@@ -50,6 +49,12 @@ impl Source {
     /// When there is neither, or one that cannot be used.
     pub fn open(args: &Mon, global: &Global) -> anyhow::Result<Self> {
         if !args.follow && !is_trace(&args.source) {
+            if let Some(option) = args.linux.given() {
+                bail!(
+                    "{option} is of a trace of Linux, and {} is a scenario; leave it out",
+                    args.source
+                );
+            }
             if args.cpu_hz.is_some() {
                 bail!(
                     "--cpu-hz is of a trace, and {} is a scenario, whose clock is known; leave it \
@@ -78,12 +83,15 @@ impl Source {
         let name = input::name(path);
         let context = || format!("cannot read the trace {name}");
         let file = input::trace(path).with_context(context)?;
-        let options = ReadOptions {
-            tsc_hz: args.cpu_hz.or_else(|| clock::find(path, &out::message)),
-            classes: global.parts.classes(),
-            ..ReadOptions::default()
-        };
+        let how = args.linux.how(args.cpu_hz);
+        let options = how.options(path, &global.parts, &out::message)?;
         if args.follow {
+            if file.is_linux() {
+                bail!(
+                    "{name} is a recording of Linux, which is whole when its recorder has ended; \
+                     leave out --follow"
+                );
+            }
             if let Some(packing) = file.packing() {
                 bail!(
                     "{name} is a {}, which is whole or of no use; leave out --follow",
@@ -93,11 +101,12 @@ impl Source {
             interrupt::ends_input();
             let file = Growing::new(file, args.until_idle.map(Duration::from_secs));
             let reader = TraceReader::new(file, &options).with_context(context)?;
-            clock::has_effect(args.cpu_hz, reader.format(), &name)?;
+            how.has_effect(reader.format(), &name)?;
             return Ok(Source::Growing(Trace { reader, name }));
         }
-        let reader = TraceReader::new(reading(global, file), &options).with_context(context)?;
-        clock::has_effect(args.cpu_hz, reader.format(), &name)?;
+        let watched = |file| reading(global, file);
+        let reader = trace_file::reader(path, file, &options, watched).with_context(context)?;
+        how.has_effect(reader.format(), &name)?;
         Ok(Source::Trace(Trace { reader, name }))
     }
 }
@@ -175,6 +184,12 @@ impl<R: Read> Trace<R> {
                 return Err(error).with_context(|| format!("cannot read the trace {name}"));
             }
         }
+        notes.extend(
+            self.reader
+                .notes()
+                .into_iter()
+                .map(|note| format!("note: {name}: {note}")),
+        );
         if let Some(skipped) = self.reader.skipped() {
             notes.push(format!("warning: {name}: {skipped}"));
         }

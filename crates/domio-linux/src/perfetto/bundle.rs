@@ -1,0 +1,295 @@
+//! `FtraceEventBundle`: events of one cpu, as messages or in columns (`CompactSched`).
+
+use super::generic::{self, Generics};
+use super::wire::{Fields, Value, numbers};
+use crate::known::Known;
+use crate::tracefs::decode::{Wake, prio, small, tid};
+use crate::tracefs::states::of_number;
+use crate::{Event, Tid, What};
+
+/// The thread that a cpu went to last, which compact switches leave out.
+pub type Running = Option<(Tid, i16)>;
+
+/// Columns of `CompactSched`, kept from bundle to bundle to save their memory.
+#[derive(Default)]
+pub struct Columns {
+    columns: [Vec<u64>; 13],
+}
+
+fn signed(value: Value<'_>) -> i64 {
+    i64::from(value.number() as i32)
+}
+
+/// Adds the events of a bundle in the order of time.
+pub fn events(
+    cpu: u32,
+    data: &[u8],
+    running: &mut Running,
+    columns: &mut Columns,
+    generics: &Generics,
+    known: &mut Known,
+    into: &mut Vec<Event>,
+) -> bool {
+    into.clear();
+    let mut fields = Fields::of(data);
+    let mut lost = false;
+    let mut switches = None;
+    for (field, value) in fields.by_ref() {
+        match field {
+            2 => into.extend(message(cpu, value.bytes(), generics, known)),
+            3 => lost = value.number() != 0,
+            4 => {
+                // The state of the cpu before the bundle is not known after a loss.
+                let before = if lost { None } else { *running };
+                let start = into.len();
+                compact(cpu, value.bytes(), before, columns, known, into);
+                let last = into[start..].iter().rev().find_map(|e| after(e.what));
+                switches = last.or(switches);
+            }
+            _ => {}
+        }
+    }
+    into.sort_by_key(|e| e.time);
+    let last = into.iter().rev().find_map(|e| after(e.what));
+    *running = last.or(switches).or(if lost { None } else { *running });
+    if lost {
+        let time = into.first().map_or(0, |e| e.time);
+        into.insert(
+            0,
+            Event {
+                time,
+                cpu,
+                current: None,
+                what: What::Lost { events: 0 },
+            },
+        );
+    }
+    !fields.broken
+}
+
+/// The thread that runs after a switch.
+fn after(what: What) -> Running {
+    match what {
+        What::Switch {
+            next, next_prio, ..
+        } => Some((next, next_prio)),
+        _ => None,
+    }
+}
+
+/// One `FtraceEvent`.
+fn message(cpu: u32, data: &[u8], generics: &Generics, known: &mut Known) -> Option<Event> {
+    let (mut time, mut current, mut event) = (None, None, None);
+    for (field, value) in Fields::of(data) {
+        match field {
+            1 => time = Some(value.number()),
+            2 => current = Some(tid(signed(value))),
+            5 => {}
+            _ => event = Some((field, value.bytes())),
+        }
+    }
+    let time = time?;
+    let what = match event {
+        Some((field, data)) => what(field, data, time, generics, known),
+        None => None,
+    };
+    Some(Event {
+        time,
+        cpu,
+        current,
+        what: what.unwrap_or(What::Other),
+    })
+}
+
+/// What the message in field `id` of an event says. Numbers are those of `ftrace_event.proto`.
+fn what(id: u32, data: &[u8], time: u64, generics: &Generics, known: &mut Known) -> Option<What> {
+    /// Fields of a message that is of use have numbers up to 7.
+    fn parts(data: &[u8]) -> [Value<'_>; 8] {
+        let mut parts = [Value::Number(0); 8];
+        for (field, value) in Fields::of(data) {
+            if let Some(part) = parts.get_mut(field as usize) {
+                *part = value;
+            }
+        }
+        parts
+    }
+    let one = |what: fn(u32) -> What| Some(what(small(signed(parts(data)[1]))));
+    Some(match id {
+        4 => {
+            let [
+                _,
+                prev_comm,
+                prev,
+                prev_prio,
+                state,
+                next_comm,
+                next,
+                next_prio,
+            ] = parts(data);
+            let (prev, next) = (tid(signed(prev)), tid(signed(next)));
+            known.name(prev, time, prev_comm.bytes());
+            known.name(next, time, next_comm.bytes());
+            What::Switch {
+                prev,
+                prev_prio: prio(signed(prev_prio)),
+                left: of_number(state.number()),
+                next,
+                next_prio: prio(signed(next_prio)),
+            }
+        }
+        17 | 20 | 114 => {
+            let [_, comm, pid, priority, _, target, ..] = parts(data);
+            let which = match id {
+                17 => Wake::Wakeup,
+                20 => Wake::Waking,
+                _ => Wake::New,
+            };
+            let tid = tid(signed(pid));
+            known.name(tid, time, comm.bytes());
+            which.what(tid, prio(signed(priority)), small(signed(target)))
+        }
+        24 => return one(|vec| What::SoftirqEntry { vec }),
+        25 => return one(|vec| What::SoftirqExit { vec }),
+        26 => return one(|vec| What::SoftirqRaise { vec }),
+        36 => return one(|irq| What::IrqEntry { irq }),
+        37 => return one(|irq| What::IrqExit { irq }),
+        67 => {
+            let [_, _, _, pid, comm, _, _, path] = parts(data);
+            let tid = tid(signed(pid));
+            known.name(tid, time, comm.bytes());
+            let path = String::from_utf8_lossy(path.bytes()).into_owned();
+            known.change(tid, |task| task.cgroup = Some(path));
+            What::Attach { tid }
+        }
+        235 => {
+            let [_, pid, comm, ..] = parts(data);
+            known.name(tid(signed(pid)), time, comm.bytes());
+            What::Other
+        }
+        236 => {
+            let [_, pid, _, comm, ..] = parts(data);
+            known.name(tid(signed(pid)), time, comm.bytes());
+            What::Other
+        }
+        238 => {
+            let [_, comm, pid, process, ..] = parts(data);
+            let (tid, process) = (tid(signed(pid)), tid(signed(process)));
+            known.name(tid, time, comm.bytes());
+            if process != Tid::IDLE {
+                known.process(tid, process);
+            }
+            What::Exit { tid }
+        }
+        239 => {
+            let [_, _, parent, comm, child, ..] = parts(data);
+            let (parent, child) = (tid(signed(parent)), tid(signed(child)));
+            known.fork(child, parent, time);
+            known.name(child, time, comm.bytes());
+            What::Fork { parent, child }
+        }
+        376 => What::KvmEntry { vcpu: 0 },
+        377 => return one(|reason| What::KvmExit { reason }),
+        400 => {
+            let [_, ns, _, waited, ..] = parts(data);
+            What::KvmWakeup {
+                ns: ns.number(),
+                waited: waited.number() != 0,
+            }
+        }
+        491 => {
+            let [_, comm, pid, _, from, to, ..] = parts(data);
+            let tid = tid(signed(pid));
+            known.name(tid, time, comm.bytes());
+            What::Migrate {
+                tid,
+                from: small(signed(from)),
+                to: small(signed(to)),
+            }
+        }
+        327 => return generic::what(data, time, known),
+        _ => return generics.what(id, data, time, known),
+    })
+}
+
+/// Events in columns. Times are differences, from 0 on.
+fn compact(
+    cpu: u32,
+    data: &[u8],
+    mut running: Running,
+    columns: &mut Columns,
+    known: &mut Known,
+    into: &mut Vec<Event>,
+) {
+    columns.columns.iter_mut().for_each(Vec::clear);
+    let mut names: Vec<&[u8]> = Vec::new();
+    for (field, value) in Fields::of(data) {
+        match field {
+            5 => names.push(value.bytes()),
+            1..=4 | 6..=12 => numbers(value, &mut columns.columns[field as usize]),
+            _ => {}
+        }
+    }
+    let column = |n: usize| &columns.columns[n];
+    let number = |n: usize, row: usize| column(n).get(row).copied();
+    let name = |n: usize, row: usize| {
+        let index = usize::try_from(number(n, row)?).ok()?;
+        names.get(index).copied()
+    };
+    let mut time = 0u64;
+    for (row, delta) in column(1).iter().enumerate() {
+        time = time.wrapping_add(*delta);
+        let (Some(state), Some(next), Some(next_prio)) =
+            (number(2, row), number(3, row), number(4, row))
+        else {
+            known
+                .damage
+                .skip("rows of compact switches that lack a column", 0);
+            break;
+        };
+        let next = tid(i64::from(next as i32));
+        let next_prio = prio(i64::from(next_prio as i32));
+        if let Some(comm) = name(6, row) {
+            known.name(next, time, comm);
+        }
+        let (prev, prev_prio) = running.unwrap_or((Tid::UNKNOWN, 0));
+        running = Some((next, next_prio));
+        into.push(Event {
+            time,
+            cpu,
+            current: (prev != Tid::UNKNOWN).then_some(prev),
+            what: What::Switch {
+                prev,
+                prev_prio,
+                left: of_number(state),
+                next,
+                next_prio,
+            },
+        });
+    }
+    let mut time = 0u64;
+    for (row, delta) in column(7).iter().enumerate() {
+        time = time.wrapping_add(*delta);
+        let (Some(pid), Some(target), Some(priority)) =
+            (number(8, row), number(9, row), number(10, row))
+        else {
+            known
+                .damage
+                .skip("rows of compact wake-ups that lack a column", 0);
+            break;
+        };
+        let tid = tid(i64::from(pid as i32));
+        if let Some(comm) = name(11, row) {
+            known.name(tid, time, comm);
+        }
+        into.push(Event {
+            time,
+            cpu,
+            current: None,
+            what: What::Waking {
+                tid,
+                prio: prio(i64::from(priority as i32)),
+                target_cpu: small(i64::from(target as i32)),
+            },
+        });
+    }
+}

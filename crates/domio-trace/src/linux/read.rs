@@ -1,0 +1,209 @@
+//! Streams the records of a trace of Linux.
+
+use std::io::{Cursor, Read, Write as _};
+
+use domio_core::{Instant, Names, Record, VcpuName};
+use domio_linux::groups::{Groups, OwnRule};
+use domio_linux::{LinuxError, LinuxErrorKind, LinuxReader};
+
+use super::{LinuxHost, LinuxRecords};
+use crate::{DomainInfo, TraceError, TraceErrorKind, TraceHeader};
+
+/// Bytes of an input that is no file which are kept in memory; more go to a temporary file.
+const IN_MEMORY: u64 = 64 << 20;
+
+/// What is known of a Linux host beside its trace.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct LinuxOptions {
+    /// Rules of groups, before those that are built in.
+    pub groups: Vec<OwnRule>,
+    /// What the file beside the trace says.
+    pub host: Option<LinuxHost>,
+}
+
+/// A trace of Linux that is being read.
+pub(crate) struct LinuxTrace {
+    reader: LinuxReader,
+    records: LinuxRecords,
+    header: TraceHeader,
+    weights: Vec<(String, u32)>,
+    handed: u64,
+    last: Option<Instant>,
+    /// What ends the trace, once all records before are handed out.
+    error: Option<TraceError>,
+    ended: bool,
+}
+
+impl LinuxTrace {
+    /// Reads `read` to its end: formats of Linux are not in the order of time.
+    pub fn spooled(read: &mut dyn Read, options: &LinuxOptions) -> Result<Self, TraceError> {
+        let io = |error| TraceErrorKind::Io(error).at(0);
+        let mut start = Vec::new();
+        read.take(IN_MEMORY).read_to_end(&mut start).map_err(io)?;
+        let reader = match (start.len() as u64) < IN_MEMORY {
+            true => LinuxReader::new(Cursor::new(start)),
+            false => {
+                let mut file = tempfile::NamedTempFile::new().map_err(io)?;
+                file.write_all(&start).map_err(io)?;
+                drop(start);
+                std::io::copy(read, &mut file).map_err(io)?;
+                file.flush().map_err(io)?;
+                // The file lives on without a name, where the system has that, as long as it is
+                // open.
+                LinuxReader::open(file.path())
+            }
+        };
+        let reader = reader.map_err(|error| of_linux(error, 0, None))?;
+        Ok(LinuxTrace::new(reader, options))
+    }
+
+    pub fn new(reader: LinuxReader, options: &LinuxOptions) -> Self {
+        let host = options.host.clone().unwrap_or_default();
+        let weights = host.groups.iter().filter(|group| group.weight > 0);
+        let weights = weights
+            .map(|group| (group.path.clone(), group.weight))
+            .collect();
+        let about = reader.about();
+        let kernel = about.kernel.clone().unwrap_or_else(|| host.kernel.clone());
+        let header = TraceHeader {
+            scenario: format!("{} of Linux {kernel}", reader.format())
+                .trim_end()
+                .to_owned(),
+            program: about.tool.clone().unwrap_or_default(),
+            policy: "linux".to_owned(),
+            pcpus: about.cpus.unwrap_or(host.cpus),
+            ..TraceHeader::default()
+        };
+        LinuxTrace {
+            reader,
+            records: LinuxRecords::new(Groups::new(options.groups.clone()), host),
+            header,
+            weights,
+            handed: 0,
+            last: None,
+            error: None,
+            ended: false,
+        }
+    }
+
+    pub fn names(&self) -> &Names {
+        self.records.names()
+    }
+
+    /// What is known of the host, with the groups that were seen so far.
+    pub fn header(&self) -> &TraceHeader {
+        &self.header
+    }
+
+    pub fn labels(&self) -> Vec<(VcpuName, String)> {
+        self.records.labels(self.reader.tasks())
+    }
+
+    #[inline]
+    pub fn next_record(&mut self) -> Result<Option<Record>, TraceError> {
+        loop {
+            if let Some(record) = self.records.take() {
+                self.handed += 1;
+                self.last = Some(record.at);
+                return Ok(Some(record));
+            }
+            if self.ended {
+                return self.error.take().map_or(Ok(None), Err);
+            }
+            self.read()?;
+        }
+    }
+
+    /// Takes events until there is a record.
+    fn read(&mut self) -> Result<(), TraceError> {
+        match self.reader.next_event() {
+            Ok(Some(event)) => {
+                self.records.event(&event, self.reader.tasks());
+                if self.records.groups() > self.header.domains.len() {
+                    self.add_groups();
+                }
+            }
+            Ok(None) => self.finish(),
+            Err(error) => {
+                self.error = Some(of_linux(error, self.handed, self.last));
+                self.finish();
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) {
+        self.ended = true;
+        self.records.finish();
+    }
+
+    #[cold]
+    fn add_groups(&mut self) {
+        let known = self.header.domains.len();
+        for (id, name) in self.records.domains().skip(known) {
+            let group = self
+                .weights
+                .iter()
+                .find(|(path, _)| path.rsplit('/').next() == Some(name));
+            self.header.domains.push(DomainInfo {
+                id: id.0,
+                name: name.to_owned(),
+                weight: group.map_or(0, |(_, weight)| *weight),
+                ..DomainInfo::default()
+            });
+        }
+    }
+
+    /// What is to be said of the trace as far as it was read, a sentence each.
+    pub fn notes(&self) -> Vec<String> {
+        let records = &self.records;
+        let counted = [
+            (
+                records.missing(),
+                "runs end without a recorded switch, at the next event of their CPU: switches are \
+                 missing",
+            ),
+            (
+                records.alone(),
+                "vcpu threads belong to no known process or control group, and stand for \
+                 themselves; name their guests with --group or a file NAME.host.json",
+            ),
+            (
+                records.left_out(),
+                "threads were left out: more than 32768 at once, or ids that no kernel gives",
+            ),
+            (
+                records.ignored(),
+                "events name CPUs or threads that no host has, and were ignored",
+            ),
+            (
+                self.reader.damage().disorder,
+                "events are earlier than the ones before them",
+            ),
+        ];
+        let counted = counted.into_iter().filter(|(count, _)| *count > 0);
+        let mut notes: Vec<String> = counted.map(|(n, what)| format!("{n} {what}")).collect();
+        let skipped = self.reader.damage().skipped.iter();
+        notes.extend(skipped.map(|skipped| {
+            format!(
+                "{} parts were left out, the first at byte {}: {}",
+                skipped.count, skipped.first, skipped.what
+            )
+        }));
+        notes
+    }
+}
+
+/// The error of a reader of Linux traces after `records` records.
+fn of_linux(error: LinuxError, records: u64, last: Option<Instant>) -> TraceError {
+    let kind = match error.kind {
+        LinuxErrorKind::Io(error) => TraceErrorKind::Io(error),
+        LinuxErrorKind::Empty => TraceErrorKind::Empty,
+        kind => TraceErrorKind::Linux(kind),
+    };
+    TraceError {
+        records,
+        last,
+        ..kind.at(error.offset)
+    }
+}
