@@ -62,9 +62,8 @@ impl Bpf {
     pub fn start(buffer: u32, interrupts: bool) -> Result<Bpf, RecordError> {
         // The error says what the kernel refuses; its log of a program would fill the terminal.
         libbpf_rs::set_print(Some((PrintLevel::Warn, |_, _| {})));
-        let object = load(buffer, interrupts, true).or_else(|error| {
-            load(buffer, interrupts, false).map_err(|_| error)
-        })?;
+        let object = load(buffer, interrupts, true)
+            .or_else(|error| load(buffer, interrupts, false).map_err(|_| error))?;
         let taken = Arc::new(Mutex::new(Taken::default()));
         let ring = ring(&object, Arc::clone(&taken))?;
         let mut links = Vec::new();
@@ -177,7 +176,9 @@ fn load(buffer: u32, interrupts: bool, has_state: bool) -> Result<Object, Record
     let kernel = Btf::from_vmlinux().map_err(|error| refused("its types", &error))?;
     let has = |point: &str| {
         let name = format!("btf_trace_{point}");
-        kernel.type_by_name::<libbpf_rs::btf::types::Typedef<'_>>(&name).is_some()
+        kernel
+            .type_by_name::<libbpf_rs::btf::types::Typedef<'_>>(&name)
+            .is_some()
     };
     for (program, point, is_needed) in PROGRAMS {
         let of_interrupts = program.contains("irq");
@@ -217,7 +218,8 @@ fn leave_out(open: &mut OpenObject, name: &str) {
 fn ring(object: &Object, taken: Arc<Mutex<Taken>>) -> Result<RingBuffer<'static>, RecordError> {
     let failed = |error| refused("the ring buffer", &error);
     let map = object.maps().find(|map| map.name() == OsStr::new("events"));
-    let map = map.ok_or_else(|| RecordError::Refused("the BPF program has no buffer".to_owned()))?;
+    let map =
+        map.ok_or_else(|| RecordError::Refused("the BPF program has no buffer".to_owned()))?;
     let mut builder = RingBufferBuilder::new();
     builder
         .add(&map, move |bytes| {

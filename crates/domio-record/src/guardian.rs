@@ -23,14 +23,14 @@ exit 1
 /// Ends a program when the input ends, or itself when the program does.
 const END: &str = r#"
 trap '' HUP INT QUIT
-exec 3<&0
-"$@" </dev/null &
+exec 3<&0 4>&2 2>/dev/null
+"$@" </dev/null 2>&4 &
 child=$!
-{ cat <&3 >/dev/null; kill -INT "$child"; } 2>/dev/null &
+{ cat <&3 >/dev/null; kill -TERM "$child"; } &
 watch=$!
 wait "$child"
 status=$?
-kill "$watch" 2>/dev/null
+kill "$watch"
 exit "$status"
 "#;
 

@@ -34,7 +34,7 @@ mod tracefs;
 mod window;
 pub mod xen;
 
-use domio_linux::{Event, Left, Task, Tasks, Tid, What};
+use domio_linux::{Event, Left, Tasks, Tid, What};
 
 pub use cost::Cost;
 pub use error::RecordError;

@@ -72,6 +72,13 @@ pub fn cgroup(text: &str) -> Option<String> {
     unified
 }
 
+/// The process of a thread that is there.
+pub fn process(root: &Path, tid: Tid) -> Option<Tid> {
+    let status = line(&root.join(tid.to_string()).join("status"))?;
+    let process = status.lines().find_map(|line| line.strip_prefix("Tgid:"))?;
+    process.trim().parse().ok().map(Tid)
+}
+
 /// What `stat` says of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Stat {
@@ -127,7 +134,10 @@ mod tests {
     fn the_group_is_that_of_the_controller_of_cpus() {
         let hybrid = "5:memory:/a\n2:cpu,cpuacct:/b\n0::/c";
         assert_eq!(cgroup(hybrid).as_deref(), Some("/b"));
-        assert_eq!(cgroup("0::/machine.slice/x").as_deref(), Some("/machine.slice/x"));
+        assert_eq!(
+            cgroup("0::/machine.slice/x").as_deref(),
+            Some("/machine.slice/x")
+        );
         assert_eq!(cgroup("3:cpuset:/"), None);
     }
 
@@ -155,6 +165,7 @@ mod tests {
         let task = tasks.get(own).unwrap();
         assert_eq!(task.process, Some(own));
         assert!(!task.comm.is_empty());
+        assert_eq!(process(Path::new("/proc"), own), Some(own));
         // What is known stays.
         tasks.update(own, |task| task.comm = "other".to_owned());
         add(Path::new("/proc"), &mut tasks);

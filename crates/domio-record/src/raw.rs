@@ -272,7 +272,10 @@ mod tests {
         assert!(is_named(&attach));
         assert_eq!(one(&attach).what, What::Attach { tid: Tid(9) });
         learn(&attach, &mut tasks);
-        assert_eq!(tasks.get(Tid(9)).unwrap().cgroup.as_deref(), Some("/vms/db"));
+        assert_eq!(
+            tasks.get(Tid(9)).unwrap().cgroup.as_deref(),
+            Some("/vms/db")
+        );
     }
 
     #[test]

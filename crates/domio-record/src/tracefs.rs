@@ -9,8 +9,8 @@ use domio_linux::LivePages;
 
 use crate::error::RecordError;
 use crate::guardian::Guardian;
-use crate::processes::{Stat, line};
-use crate::{Event, Tasks};
+use crate::processes::{self, Stat, line};
+use crate::{Event, Tasks, Tid, What};
 
 /// What is recorded: system, event, whether recording is of no use without it.
 const EVENTS: [(&str, &str, bool); 12] = [
@@ -37,6 +37,9 @@ const PREFIX: &str = "domio-";
 /// Most of a cpu's pages that are taken in a row, so that one busy cpu does not hold up the others.
 const IN_A_ROW: usize = 4096;
 
+/// Most new threads that `/proc` is asked about in a round.
+const MADE: usize = 64;
+
 /// Recording by an instance of tracefs.
 pub(crate) struct Tracefs {
     instance: PathBuf,
@@ -44,6 +47,8 @@ pub(crate) struct Tracefs {
     pipes: Vec<(u32, File)>,
     pages: LivePages,
     page: Vec<u8>,
+    /// Threads that were made since the last round.
+    made: Vec<Tid>,
     guardian: Option<Guardian>,
 }
 
@@ -62,6 +67,7 @@ impl Tracefs {
         match set_up(&instance, buffer, interrupts) {
             Ok((pipes, pages)) => Ok(Tracefs {
                 page: vec![0; pages.page_size()],
+                made: Vec::new(),
                 instance,
                 pipes,
                 pages,
@@ -77,6 +83,28 @@ impl Tracefs {
 
     /// Takes all whole events that the kernel has written.
     pub fn take(&mut self, each: &mut dyn FnMut(Event)) -> Result<(), RecordError> {
+        let mut made = std::mem::take(&mut self.made);
+        made.clear();
+        let taken = self.pages_of_all(&mut |event| {
+            if let What::Fork { child, .. } = event.what
+                && made.len() < MADE
+            {
+                made.push(child);
+            }
+            each(event);
+        });
+        // Events do not say which process a new thread is of.
+        for tid in &made {
+            if let Some(process) = processes::process(Path::new("/proc"), *tid) {
+                self.tasks_mut()
+                    .update(*tid, |task| task.process = Some(process));
+            }
+        }
+        self.made = made;
+        taken
+    }
+
+    fn pages_of_all(&mut self, each: &mut dyn FnMut(Event)) -> Result<(), RecordError> {
         for (cpu, pipe) in &mut self.pipes {
             for _ in 0..IN_A_ROW {
                 match pipe.read(&mut self.page) {
@@ -85,7 +113,9 @@ impl Tracefs {
                     Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                     Err(error) => {
-                        return Err(RecordError::io(format!("read the trace of cpu {cpu}"))(error));
+                        return Err(RecordError::io(format!("read the trace of cpu {cpu}"))(
+                            error,
+                        ));
                     }
                 }
             }
@@ -192,8 +222,10 @@ fn not_made(instance: &Path, error: io::Error) -> RecordError {
 
 fn write(instance: &Path, name: &str, value: &str) -> Result<(), RecordError> {
     let path = instance.join(name);
-    fs::write(&path, value)
-        .map_err(RecordError::io(format!("write {value} to {}", path.display())))
+    fs::write(&path, value).map_err(RecordError::io(format!(
+        "write {value} to {}",
+        path.display()
+    )))
 }
 
 fn set_up(

@@ -54,11 +54,7 @@ pub fn record(
 /// How long `xentrace` may take to end by itself after its time.
 const GRACE: Duration = Duration::from_secs(5);
 
-fn run(
-    command: &[OsString],
-    length: Duration,
-    stop: &dyn Fn() -> bool,
-) -> Result<(), RecordError> {
+fn run(command: &[OsString], length: Duration, stop: &dyn Fn() -> bool) -> Result<(), RecordError> {
     let words: Vec<&OsStr> = command.iter().map(OsString::as_os_str).collect();
     let guardian = Guardian::of_program(&words);
     let mut guardian = guardian.map_err(RecordError::io("start /bin/sh, which runs xentrace"))?;
