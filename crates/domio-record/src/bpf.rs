@@ -12,6 +12,7 @@ use libbpf_rs::{
 
 use crate::error::RecordError;
 use crate::raw;
+use crate::window::Window;
 use crate::{Event, Tasks};
 
 /// The program, made from `bpf/record.bpf.c` by `cargo xtask bpf`.
@@ -54,7 +55,6 @@ pub(crate) struct Bpf {
     object: Object,
     taken: Arc<Mutex<Taken>>,
     tasks: Tasks,
-    spare: Vec<Event>,
 }
 
 impl Bpf {
@@ -79,22 +79,19 @@ impl Bpf {
             object,
             taken,
             tasks: Tasks::new(),
-            spare: Vec::new(),
         })
     }
 
     /// Takes what is in the buffer.
-    pub fn take(&mut self, each: &mut dyn FnMut(Event)) -> Result<(), RecordError> {
+    pub fn take(&mut self, window: &mut Window) -> Result<(), RecordError> {
         self.ring
             .consume()
             .map_err(|error| refused("the ring buffer", &error))?;
         let mut taken = lock(&self.taken);
-        std::mem::swap(&mut taken.events, &mut self.spare);
+        window.append(&mut taken.events);
         for bytes in taken.named.drain(..) {
             raw::learn(&bytes, &mut self.tasks);
         }
-        drop(taken);
-        self.spare.drain(..).for_each(each);
         Ok(())
     }
 

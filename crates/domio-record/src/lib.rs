@@ -15,6 +15,7 @@
 //! | `guardian.rs` | what removes things when this process has ended |
 //! | `window.rs` | events of all cpus in the order of time |
 //! | `processes.rs`, `host.rs` | what `/proc` and `/sys` say of threads, groups and the machine |
+//! | `file.rs` | events become records of a trace |
 //! | `rights.rs` | capabilities: which are missing, and how to give the others up |
 //! | `xen.rs` | `xentrace`, on the dom0 of Xen |
 
@@ -24,6 +25,7 @@
 mod bpf;
 mod cost;
 mod error;
+mod file;
 mod guardian;
 mod host;
 mod live;
@@ -38,6 +40,7 @@ use domio_linux::{Event, Left, Tasks, Tid, What};
 
 pub use cost::Cost;
 pub use error::RecordError;
+pub use file::{Recorded, Records, TraceFile, Written};
 pub use guardian::Guardian;
 pub use host::host;
 pub use live::{Ended, Live, LiveOptions, Way};

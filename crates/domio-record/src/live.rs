@@ -82,6 +82,8 @@ pub struct Ended {
     pub refused: u64,
     /// Events that came too late to be put in order.
     pub disorder: u64,
+    /// What is known of threads.
+    pub tasks: Tasks,
     /// What recording took.
     pub cost: Cost,
     /// Whether nothing is left of the recording in the kernel.
@@ -89,7 +91,7 @@ pub struct Ended {
 }
 
 /// Between rounds: the buffer has room for what comes meanwhile, and the process hardly runs.
-const ROUND: Duration = Duration::from_millis(50);
+const ROUND: Duration = Duration::from_millis(100);
 
 impl Live {
     /// Switches recording on. Names, processes and control groups of the threads that are there come
@@ -186,16 +188,16 @@ impl Live {
 
     fn take(&mut self) -> Result<(), RecordError> {
         let (window, lost) = (&mut self.window, &mut self.lost);
-        let push = &mut |event: Event| {
-            if let What::Lost { events } = event.what {
-                *lost.entry(event.cpu).or_insert(0) += events;
-            }
-            window.push(event);
-        };
         match &mut self.source {
+            // What was lost is counted by the programs.
             #[cfg(feature = "bpf")]
-            Source::Bpf(bpf) => bpf.take(push),
-            Source::Tracefs(tracefs) => tracefs.take(push),
+            Source::Bpf(bpf) => bpf.take(window),
+            Source::Tracefs(tracefs) => tracefs.take(&mut |event: Event| {
+                if let What::Lost { events } = event.what {
+                    *lost.entry(event.cpu).or_insert(0) += events;
+                }
+                window.push(event);
+            }),
         }
     }
 
@@ -223,7 +225,8 @@ impl Live {
         let mut ended = Ended {
             events,
             disorder: window.disorder(),
-            lost: self.lost,
+            lost: self.lost.clone(),
+            tasks: tasks.clone(),
             is_clean: true,
             ..Ended::default()
         };

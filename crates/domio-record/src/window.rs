@@ -29,6 +29,17 @@ impl Window {
         self.waiting.push(event);
     }
 
+    /// Takes all of `events`.
+    #[cfg_attr(
+        not(feature = "bpf"),
+        expect(dead_code, reason = "the way by BPF has them together")
+    )]
+    pub(crate) fn append(&mut self, events: &mut Vec<Event>) {
+        let latest = events.iter().map(|event| event.time).max();
+        self.latest = self.latest.max(latest.unwrap_or(0));
+        self.waiting.append(events);
+    }
+
     /// Ends a round: `each` gets the events that no later one can precede, in the order of time.
     pub fn round(&mut self, each: &mut dyn FnMut(Event)) {
         self.waiting.sort_by_key(|event| event.time);

@@ -2,6 +2,7 @@
 //! each test prints why the machine was left out.
 #![cfg(target_os = "linux")]
 
+mod cost;
 mod killed;
 mod load;
 mod run_times;
