@@ -5,6 +5,7 @@
 mod cost;
 mod killed;
 mod load;
+mod program;
 mod run_times;
 
 use domio_record::{Live, LiveOptions, Way};
