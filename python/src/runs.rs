@@ -269,7 +269,8 @@ pub fn explain_trace(
     let work = |_: &Stop| -> anyhow::Result<(String, Vec<String>)> {
         let told = RefCell::new(Vec::new());
         let tell: Tell<'_> = &|text: &str| told.borrow_mut().push(text.to_owned());
-        let mut reader = trace_file::open(&path, &trace_file::TraceHow::of_clock(cpu_hz), &policy::parts(), |file| file, tell)?;
+        let how = trace_file::TraceHow::of_clock(cpu_hz);
+        let mut reader = trace_file::open(&path, &how, &policy::parts(), |file| file, tell)?;
         let mut explainer = Explainer::new(MapWindow::Worst);
         let cut = trace_file::copy(&mut reader, &input::name(&path), &mut explainer, tell)?;
         let explanation = explainer.finish();

@@ -255,7 +255,8 @@ pub fn read_trace(
     };
     let told = RefCell::new(Vec::new());
     let tell: Tell<'_> = &|text: &str| told.borrow_mut().push(text.to_owned());
-    let reader = trace_file::open(&path, &trace_file::TraceHow::of_clock(cpu_hz), &policy::parts(), |file| file, tell);
+    let how = trace_file::TraceHow::of_clock(cpu_hz);
+    let reader = trace_file::open(&path, &how, &policy::parts(), |file| file, tell);
     let reader = reader.map_err(|e| errors::of(py, e))?;
     warn(py, &told.take())?;
     let about = about(&reader);

@@ -22,7 +22,7 @@ const TIMEOUT: u32 = 30;
 const LENGTH_MAX: u32 = 64 << 10;
 
 /// Where each fuzzer starts from: folders of files that its reader takes.
-const SEEDS: [(&str, &[&str]); 8] = [
+const SEEDS: [(&str, &[&str]); 9] = [
     ("any", &["testdata/trace", "testdata/block-traces/forms"]),
     ("block", &["testdata/block-traces/forms"]),
     (
@@ -30,6 +30,7 @@ const SEEDS: [(&str, &[&str]); 8] = [
         &["testdata/elevators/noop", "testdata/elevators/cfq"],
     ),
     ("fio", &[]),
+    ("linux", &["testdata/linux"]),
     ("old", &["testdata/trace"]),
     ("own", &["testdata/trace"]),
     ("scenario", &["scenarios"]),

@@ -63,8 +63,8 @@ pub fn find(path: &Path, tell: Tell<'_>) -> Option<u64> {
 pub fn has_effect(cpu_hz: Option<u64>, format: Format, name: &str) -> anyhow::Result<()> {
     if cpu_hz.is_some() && format.has_times() {
         bail!(
-            "{name} has times in nanoseconds, as the format `{}` has, and --cpu-hz changes nothing; \
-             leave it out",
+            "{name} has the format `{}`, whose times are nanoseconds, and --cpu-hz changes \
+             nothing; leave it out",
             format.name()
         );
     }

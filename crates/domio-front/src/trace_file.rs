@@ -9,7 +9,9 @@ use domio_linux::LinuxReader;
 use domio_linux::groups::OwnRule;
 use domio_scenario::Parts;
 use domio_trace::order::ADVICE;
-use domio_trace::{Format, LinuxHost, LinuxOptions, ReadOptions, TraceError, TraceReader};
+use domio_trace::{
+    Format, LinuxHost, LinuxOptions, ReadOptions, TraceError, TraceHeader, TraceReader,
+};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -136,11 +138,34 @@ pub fn reader<R: Read>(
     options: &ReadOptions,
     wrap: impl FnOnce(Stream) -> R,
 ) -> anyhow::Result<TraceReader<R>> {
-    // A recording of Linux has to be read here and there, which a file allows.
-    match file.is_linux() && path.is_file() {
-        true => Ok(TraceReader::linux(LinuxReader::open(path)?, options)),
-        false => Ok(TraceReader::new(wrap(file), options)?),
+    if !file.is_linux() {
+        return Ok(TraceReader::new(wrap(file), options)?);
     }
+    // A recording of Linux has to be read here and there, which a file allows.
+    let reader = match path.is_file() {
+        true => LinuxReader::open(path)?,
+        false => LinuxReader::new(file)?,
+    };
+    Ok(TraceReader::linux(reader, options))
+}
+
+/// The head of the trace at `path`, as `reader` has it at its end: the groups of a Linux trace are
+/// known when all of it was read, which happens here. Others have it at once.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn whole_header<R: Read>(
+    reader: &TraceReader<R>,
+    path: &Path,
+    options: &ReadOptions,
+) -> anyhow::Result<Option<TraceHeader>> {
+    if reader.format() != Format::Linux || !path.is_file() {
+        return Ok(reader.header().cloned());
+    }
+    let mut first: TraceReader<Stream> = TraceReader::linux(LinuxReader::open(path)?, options);
+    // Whatever is wrong with the file is said when it is read again.
+    while let Ok(Some(_)) = first.next_record() {}
+    Ok(first.header().cloned())
 }
 
 /// Hands all records of the trace `name` to `sink` and returns where the file ends too early, if it

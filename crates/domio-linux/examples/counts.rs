@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::time::Instant;
 
-use domio_linux::{Event, LinuxReader, Tid, What};
+use domio_linux::{LinuxEvent, LinuxReader, LinuxWhat, Tid};
 use serde_json::json;
 
 /// What a cpu does.
@@ -30,12 +30,12 @@ struct Counts {
 }
 
 impl Counts {
-    fn take(&mut self, event: &Event) {
+    fn take(&mut self, event: &LinuxEvent) {
         self.events += 1;
         *self.kinds.entry(kind(event.what)).or_default() += 1;
         let cpu = self.cpus.entry(event.cpu).or_default();
         cpu.events += 1;
-        if !matches!(event.what, What::Lost { .. }) {
+        if !matches!(event.what, LinuxWhat::Lost { .. }) {
             let (first, _) = self.span.get_or_insert((event.time, event.time));
             self.span = Some((*first, event.time));
         }
@@ -44,7 +44,7 @@ impl Counts {
             _ => false,
         };
         let next = match event.what {
-            What::Switch { next, .. } => Some(next),
+            LinuxWhat::Switch { next, .. } => Some(next),
             _ => None,
         };
         if next.is_none() && !foreign {
@@ -65,23 +65,23 @@ impl Counts {
     }
 }
 
-fn kind(what: What) -> &'static str {
+fn kind(what: LinuxWhat) -> &'static str {
     match what {
-        What::Switch { .. } => "sched_switch",
-        What::Waking { .. } => "sched_waking",
-        What::Wakeup { .. } => "sched_wakeup",
-        What::WakeupNew { .. } => "sched_wakeup_new",
-        What::Migrate { .. } => "sched_migrate_task",
-        What::Fork { .. } => "sched_process_fork",
-        What::Exit { .. } => "sched_process_exit",
-        What::Runtime { .. } => "sched_stat_runtime",
-        What::Lost { .. } => "lost",
-        What::Other => "other",
-        What::Attach { .. } => "cgroup_attach_task",
-        What::IrqEntry { .. } | What::IrqExit { .. } => "irq",
-        What::SoftirqRaise { .. } | What::SoftirqEntry { .. } | What::SoftirqExit { .. } => {
-            "softirq"
-        }
+        LinuxWhat::Switch { .. } => "sched_switch",
+        LinuxWhat::Waking { .. } => "sched_waking",
+        LinuxWhat::Wakeup { .. } => "sched_wakeup",
+        LinuxWhat::WakeupNew { .. } => "sched_wakeup_new",
+        LinuxWhat::Migrate { .. } => "sched_migrate_task",
+        LinuxWhat::Fork { .. } => "sched_process_fork",
+        LinuxWhat::Exit { .. } => "sched_process_exit",
+        LinuxWhat::Runtime { .. } => "sched_stat_runtime",
+        LinuxWhat::Lost { .. } => "lost",
+        LinuxWhat::Other => "other",
+        LinuxWhat::Attach { .. } => "cgroup_attach_task",
+        LinuxWhat::IrqEntry { .. } | LinuxWhat::IrqExit { .. } => "irq",
+        LinuxWhat::SoftirqRaise { .. }
+        | LinuxWhat::SoftirqEntry { .. }
+        | LinuxWhat::SoftirqExit { .. } => "softirq",
         _ => "kvm and napi",
     }
 }

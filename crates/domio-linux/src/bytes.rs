@@ -4,7 +4,7 @@ use crate::error::{LinuxError, cut};
 
 /// The order of bytes in numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Endian {
+pub(crate) enum Endian {
     Little,
     Big,
 }
@@ -46,7 +46,7 @@ pub fn text(data: &[u8]) -> String {
 
 /// Reads a part of a file from its start to its end.
 #[derive(Clone)]
-pub struct Cursor<'a> {
+pub(crate) struct Cursor<'a> {
     data: &'a [u8],
     at: usize,
     /// Where `data` starts in the file.

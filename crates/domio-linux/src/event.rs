@@ -4,7 +4,7 @@ use std::fmt;
 
 /// A thread by its id; 0 is the idle task of the cpu that the event is from.
 ///
-/// Ids are used again: after [`What::Exit`] the same number can be another thread.
+/// Ids are used again: after [`LinuxWhat::Exit`] the same number can be another thread.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Tid(pub u32);
 
@@ -50,7 +50,7 @@ impl Left {
 ///
 /// `prio` is the kernel's: 120 + nice, 99 - `rt_priority` of real-time threads, -1 for deadline.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum What {
+pub enum LinuxWhat {
     /// `sched_switch`: the cpu goes from one thread to another.
     Switch {
         /// The thread that leaves.
@@ -137,12 +137,12 @@ pub enum What {
     },
     /// `softirq_entry`.
     SoftirqEntry {
-        /// Number of the softirq, see [`What::SoftirqRaise`].
+        /// Number of the softirq, see [`LinuxWhat::SoftirqRaise`].
         vec: u32,
     },
     /// `softirq_exit`.
     SoftirqExit {
-        /// Number of the softirq, see [`What::SoftirqRaise`].
+        /// Number of the softirq, see [`LinuxWhat::SoftirqRaise`].
         vec: u32,
     },
     /// `kvm_entry`: the current thread enters its guest.
@@ -194,7 +194,7 @@ pub enum What {
 
 /// One event. 40 bytes, without a pointer: names are in [`Tasks`](crate::Tasks).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Event {
+pub struct LinuxEvent {
     /// Nanoseconds of the file's clock.
     pub time: u64,
     /// The cpu that wrote the event.
@@ -203,5 +203,5 @@ pub struct Event {
     /// a recorded switch ends here.
     pub current: Option<Tid>,
     /// What happened.
-    pub what: What,
+    pub what: LinuxWhat,
 }

@@ -5,17 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::{LinuxError, LinuxErrorKind, cut};
-
-/// Most bytes of a pipe or of a packed file that are kept in memory; more go to a temporary file.
-const IN_MEMORY: usize = 64 << 20;
-/// Most bytes that are unpacked or taken from a pipe, where the format needs a file.
-const MOST_SPOOLED: u64 = 8 << 30;
+use crate::platform::{MOST_SPOOLED, spool};
 
 trait ReadSeek: Read + Seek + Send {}
 impl<T: Read + Seek + Send> ReadSeek for T {}
 
 /// Bytes that can be read at any place.
-pub struct Place {
+pub(crate) struct Place {
     file: Box<dyn ReadSeek>,
     /// Where `file` stands, so that reads in sequence need no seek.
     at: u64,
@@ -32,13 +28,13 @@ impl Place {
 
     /// All bytes of a pipe.
     pub fn spooled(pipe: &mut dyn Read) -> Result<Place, LinuxError> {
-        let mut file = tempfile::spooled_tempfile(IN_MEMORY);
+        let mut file = spool();
         let copied = io::copy(&mut pipe.take(MOST_SPOOLED + 1), &mut file)?;
         if copied > MOST_SPOOLED {
             return Err(LinuxErrorKind::Unusable(format!(
-                "more than {} GiB came through a pipe or were packed; write the trace to an \
+                "more than {} MiB came through a pipe or were packed; write the trace to an \
                  unpacked file (`gunzip FILE`, `zstd -d FILE`) and read the file",
-                MOST_SPOOLED >> 30
+                MOST_SPOOLED >> 20
             ))
             .at(0));
         }
@@ -88,7 +84,7 @@ pub fn read_full(from: &mut dyn Read, into: &mut [u8]) -> io::Result<usize> {
 }
 
 /// Bytes from start to end, of a file's part or of a pipe, a window of them in memory.
-pub struct Flow {
+pub(crate) struct Flow {
     from: Origin,
     buffer: Vec<u8>,
     /// Bytes of `buffer` before this one were used.
@@ -157,7 +153,9 @@ impl Flow {
     #[cold]
     pub fn more(&mut self, n: usize) -> io::Result<()> {
         let have = self.end - self.start;
-        self.buffer.copy_within(self.start..self.end, 0);
+        if self.start > 0 {
+            self.buffer.copy_within(self.start..self.end, 0);
+        }
         (self.start, self.end) = (0, have);
         let room = (have + BLOCK).min(n.max(have) + BLOCK);
         if self.buffer.len() < room {
@@ -212,7 +210,7 @@ impl Flow {
 pub type Cut = Arc<AtomicBool>;
 
 /// Unpacks, and takes an end inside the packing for the end, which `cut` remembers.
-pub struct Unpacked<R> {
+pub(crate) struct Unpacked<R> {
     inner: R,
     cut: Cut,
     read: u64,

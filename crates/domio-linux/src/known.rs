@@ -3,15 +3,15 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-use crate::report::{FileDamage, Losses, Recording};
-use crate::{Task, Tasks, Tid};
+use crate::report::{FileDamage, LinuxLosses, LinuxRecording};
+use crate::{LinuxTask, Tasks, Tid};
 
 /// Longest name of a thread, in bytes.
 pub const COMM: usize = 16;
 
 /// Spreads ids of threads, of which the lowest bits differ.
 #[derive(Default)]
-pub struct IdHasher(u64);
+pub(crate) struct IdHasher(u64);
 
 impl Hasher for IdHasher {
     fn finish(&self) -> u64 {
@@ -41,11 +41,11 @@ struct Named {
 
 /// What is gathered.
 #[derive(Default)]
-pub struct Known {
+pub(crate) struct Known {
     pub tasks: Tasks,
-    pub losses: Losses,
+    pub losses: LinuxLosses,
     pub damage: FileDamage,
-    pub recording: Recording,
+    pub recording: LinuxRecording,
     names: IdMap<u32, Named>,
 }
 
@@ -78,6 +78,12 @@ impl Known {
         self.rename(tid, time, name);
     }
 
+    /// Whether a name of `tid` is known. The idle task needs none.
+    #[inline]
+    pub fn is_named(&self, tid: Tid) -> bool {
+        tid == Tid::IDLE || self.names.contains_key(&tid.0)
+    }
+
     #[cold]
     fn rename(&mut self, tid: Tid, time: u64, comm: [u8; COMM]) {
         let text = crate::bytes::text(&comm);
@@ -89,7 +95,7 @@ impl Known {
     }
 
     /// What is known of `tid` changes, other than its name.
-    pub fn change(&mut self, tid: Tid, change: impl FnOnce(&mut Task)) {
+    pub fn change(&mut self, tid: Tid, change: impl FnOnce(&mut LinuxTask)) {
         if tid != Tid::IDLE {
             self.tasks.update(tid, change);
         }
@@ -97,7 +103,7 @@ impl Known {
 
     /// `tid` belongs to `process`.
     pub fn process(&mut self, tid: Tid, process: Tid) {
-        let same = |task: &Task| task.process == Some(process);
+        let same = |task: &LinuxTask| task.process == Some(process);
         if !self.tasks.get(tid).is_some_and(same) {
             self.change(tid, |task| task.process = Some(process));
         }

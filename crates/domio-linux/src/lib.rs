@@ -1,8 +1,8 @@
-//! Traces of Linux hosts, whatever program recorded them, as one stream of [`Event`]s.
+//! Traces of Linux hosts, whatever program recorded them, as one stream of [`LinuxEvent`]s.
 //!
-//! [`LinuxReader`] recognises the format by content. Field layouts come from the descriptions within
-//! the file, never from a version of the kernel. Times are nanoseconds of the file's own clock, and
-//! events come in the order of their times.
+//! [`LinuxReader`] recognises the format by content. Field layouts come from the descriptions
+//! within the file, never from a version of the kernel. Times are nanoseconds of the file's own
+//! clock, and events come in the order of their times.
 //!
 //! | format | code |
 //! |---|---|
@@ -25,17 +25,19 @@ mod open;
 mod order;
 mod perf;
 mod perfetto;
+mod platform;
 mod reader;
 mod report;
+mod source;
 mod tasks;
 mod text;
 mod tracedat;
 mod tracefs;
 
 pub use error::{LinuxError, LinuxErrorKind};
-pub use event::{Event, Left, Tid, What};
+pub use event::{Left, LinuxEvent, LinuxWhat, Tid};
 pub use live::LivePages;
 pub use open::recognise;
 pub use reader::LinuxReader;
-pub use report::{FileDamage, LinuxFormat, Losses, Recording, Skipped};
-pub use tasks::{Task, Tasks};
+pub use report::{FileDamage, LinuxFormat, LinuxLosses, LinuxRecording, SkippedParts};
+pub use tasks::{LinuxTask, Tasks};

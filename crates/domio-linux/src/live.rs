@@ -5,7 +5,7 @@ use crate::known::Known;
 use crate::tracefs::Decoder;
 use crate::tracefs::format::{EventFormat, fields};
 use crate::tracefs::page::{PageCursor, PageLayout, Step};
-use crate::{Event, Tasks, What};
+use crate::{LinuxEvent, LinuxWhat, Tasks};
 
 /// Decodes pages of tracefs, described by the kernel that wrote them.
 ///
@@ -59,13 +59,13 @@ impl LivePages {
     }
 
     /// Decodes a page of `cpu`. Times are those of the buffer's clock.
-    pub fn page(&mut self, cpu: u32, page: &[u8], each: &mut dyn FnMut(Event)) {
+    pub fn page(&mut self, cpu: u32, page: &[u8], each: &mut dyn FnMut(LinuxEvent)) {
         let Some(lost) = self.cursor.start(page, 0, &self.layout) else {
             self.refused += 1;
             return;
         };
         let mut event = |time, current, what| {
-            each(Event {
+            each(LinuxEvent {
                 time,
                 cpu,
                 current,
@@ -73,7 +73,7 @@ impl LivePages {
             });
         };
         if let Some(events) = lost {
-            event(self.cursor.time, None, What::Lost { events });
+            event(self.cursor.time, None, LinuxWhat::Lost { events });
         }
         loop {
             match self.cursor.step(page, self.layout.endian) {
@@ -155,16 +155,16 @@ mod tests {
         assert!(!pages.describe("sched", "nothing"));
         let mut events = Vec::new();
         pages.page(3, &page(36 | 1 << 31), &mut |event| events.push(event));
-        let lost = What::Lost { events: 0 };
+        let lost = LinuxWhat::Lost { events: 0 };
         assert_eq!((events[0].time, events[0].what), (1_000, lost));
-        let switch = What::Switch {
+        let switch = LinuxWhat::Switch {
             prev: Tid(11),
             prev_prio: 120,
             left: Left::Sleeping,
             next: Tid(12),
             next_prio: 110,
         };
-        let expected = Event {
+        let expected = LinuxEvent {
             time: 1_005,
             cpu: 3,
             current: Some(Tid(11)),

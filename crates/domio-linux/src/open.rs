@@ -7,15 +7,16 @@ use std::path::Path;
 use crate::error::{LinuxError, LinuxErrorKind};
 use crate::input::{Cut, Flow, Place, Unpacked};
 use crate::known::Known;
-use crate::reader::Source;
+use crate::platform::zstd_reader;
 use crate::report::LinuxFormat;
+use crate::source::Source;
 use crate::{perf, perfetto, text, tracedat};
 
 /// Bytes that are looked at.
 const HEAD: usize = 4096;
 
 /// What is read, and its first bytes.
-pub struct Input {
+pub(crate) struct Input {
     body: Body,
 }
 
@@ -134,7 +135,7 @@ pub fn source(
                 ))
             }
             Packing::Zstd => {
-                let packed = zstd::stream::read::Decoder::new(input.reader(0)?)?;
+                let packed = zstd_reader(input.reader(0)?)?;
                 Box::new(Unpacked::new(packed, cut))
             }
             Packing::Atrace => {
@@ -175,16 +176,6 @@ enum Kind {
     Text,
 }
 
-/// Whether a file that begins with `head`, unpacked, is a trace of Linux. Of texts the first line
-/// has to say so: anything could be in a text.
-pub fn recognise(head: &[u8]) -> bool {
-    match recognised(head) {
-        Ok(Kind::Perf | Kind::TraceDat) => true,
-        Ok(Kind::Text) => head.starts_with(b"# tracer: "),
-        Ok(Kind::Perfetto) | Err(_) => false,
-    }
-}
-
 fn recognised(head: &[u8]) -> Result<Kind, LinuxError> {
     if head.is_empty() {
         return Err(LinuxErrorKind::Empty.at(0));
@@ -210,11 +201,25 @@ fn recognised(head: &[u8]) -> Result<Kind, LinuxError> {
     Err(LinuxErrorKind::Foreign { found, hint: "" }.at(0))
 }
 
+/// Whether a file that begins with `head` (1 KiB or more, unpacked) is a trace of Linux. A text is
+/// one if `head` has a line of an event, or the first line of ftrace or of trace-cmd.
+pub fn recognise(head: &[u8]) -> bool {
+    match recognised(head) {
+        Ok(Kind::Text) => text::is_start(head),
+        Ok(Kind::Perf | Kind::TraceDat | Kind::Perfetto) => true,
+        Err(_) => false,
+    }
+}
+
 /// Text has no control characters other than white space, and may end inside a character.
 fn is_text(head: &[u8]) -> bool {
     let odd = |b: &u8| *b < 0x20 && !matches!(*b, b'\t' | b'\n' | b'\r' | 0x1b | 0x0c);
     !head.iter().any(odd)
 }
+
+/// What to do with a recording of LTTng.
+const NO_LTTNG: &str = "; LTTng is not read: record the host with `perf sched record` or \
+                        `trace-cmd record -e sched`";
 
 /// What files of other programs are, and what to do with them.
 fn foreign(head: &[u8]) -> Option<(&'static str, &'static str)> {
@@ -225,14 +230,16 @@ fn foreign(head: &[u8]) -> Option<(&'static str, &'static str)> {
         [b'B', b'Z', b'h', ..] => ("a bzip2 file", "; unpack it first (`bunzip2 FILE`)"),
         [b'P', b'K', 3, 4, ..] => ("a zip file", "; unpack it first"),
         [0x7f, b'E', b'L', b'F', ..] => ("a program", ""),
-        [0xc1, 0x1f, 0xfc, 0xc1, ..] | [0xc1, 0xfc, 0x1f, 0xc1, ..] => (
-            "a stream of CTF (LTTng)",
-            "; LTTng is not read: record the host with `perf sched record` or `trace-cmd record -e sched`",
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => (
+            "text in UTF-16",
+            "; convert it first (`iconv -f UTF-16 -t UTF-8 FILE`)",
         ),
-        [0x75, 0xd1, 0x1d, 0x57, ..] | [0x57, 0x1d, 0xd1, 0x75, ..] => (
-            "the metadata of CTF (LTTng)",
-            "; LTTng is not read: record the host with `perf sched record` or `trace-cmd record -e sched`",
-        ),
+        [0xc1, 0x1f, 0xfc, 0xc1, ..] | [0xc1, 0xfc, 0x1f, 0xc1, ..] => {
+            ("a stream of CTF (LTTng)", NO_LTTNG)
+        }
+        [0x75, 0xd1, 0x1d, 0x57, ..] | [0x57, 0x1d, 0xd1, 0x75, ..] => {
+            ("the metadata of CTF (LTTng)", NO_LTTNG)
+        }
         [0x03, 0xf0, 0x01, 0x20, ..] => ("a xentrace file", "; domio reads it as a trace of Xen"),
         [0x89, b'd', b'o', b'm', b'i', b'o', ..] => ("a domio trace", ""),
         _ if head.starts_with(b"PERFFILE") => (
@@ -240,10 +247,7 @@ fn foreign(head: &[u8]) -> Option<(&'static str, &'static str)> {
             "; record with a newer perf",
         ),
         _ if head.starts_with(b"SQLite format 3") => ("a SQLite database", ""),
-        _ if start.starts_with(b"/* CTF") => (
-            "the metadata of CTF (LTTng)",
-            "; LTTng is not read: record the host with `perf sched record` or `trace-cmd record -e sched`",
-        ),
+        _ if start.starts_with(b"/* CTF") => ("the metadata of CTF (LTTng)", NO_LTTNG),
         _ if start.starts_with(b"{") || start.starts_with(b"[") => {
             match has(b"\"traceEvents\"") || has(b"\"ph\"") {
                 true => (
@@ -260,10 +264,7 @@ fn foreign(head: &[u8]) -> Option<(&'static str, &'static str)> {
 /// The error for a folder.
 pub fn folder(path: &Path) -> LinuxError {
     let (found, hint) = if path.join("metadata").exists() {
-        (
-            "a folder of CTF (LTTng)",
-            "; LTTng is not read: record the host with `perf sched record` or `trace-cmd record -e sched`",
-        )
+        ("a folder of CTF (LTTng)", NO_LTTNG)
     } else if path.join("data.0").exists() || path.join("data").exists() {
         (
             "a folder of `perf record --threads` or of `--kcore`",

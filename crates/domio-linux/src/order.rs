@@ -2,18 +2,18 @@
 
 use std::collections::VecDeque;
 
-use crate::Event;
+use crate::LinuxEvent;
 
 /// Most events that are held back. Beyond this, the earlier half is released.
 const MOST: usize = 4 << 20;
 
 /// Holds events back until no earlier one can come.
 #[derive(Default)]
-pub struct Window {
+pub(crate) struct Window {
     /// Events that wait, in the order in which they came.
-    waiting: Vec<Event>,
+    waiting: Vec<LinuxEvent>,
     /// Events in the order of time.
-    ready: VecDeque<Event>,
+    ready: VecDeque<LinuxEvent>,
     /// The latest time so far.
     latest: u64,
     /// Events up to this time are released at the next round.
@@ -22,7 +22,7 @@ pub struct Window {
 
 impl Window {
     #[inline]
-    pub fn push(&mut self, event: Event) {
+    pub fn push(&mut self, event: LinuxEvent) {
         self.latest = self.latest.max(event.time);
         self.waiting.push(event);
         if self.waiting.len() >= MOST {
@@ -50,7 +50,7 @@ impl Window {
     }
 
     #[inline]
-    pub fn pop(&mut self) -> Option<Event> {
+    pub fn pop(&mut self) -> Option<LinuxEvent> {
         self.ready.pop_front()
     }
 }
@@ -58,14 +58,14 @@ impl Window {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::What;
+    use crate::LinuxWhat;
 
-    fn event(time: u64) -> Event {
-        Event {
+    fn event(time: u64) -> LinuxEvent {
+        LinuxEvent {
             time,
             cpu: 0,
             current: None,
-            what: What::Other,
+            what: LinuxWhat::Other,
         }
     }
 

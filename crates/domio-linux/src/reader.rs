@@ -9,28 +9,20 @@ use crate::error::{LinuxError, LinuxErrorKind, cut};
 use crate::input::Cut;
 use crate::known::Known;
 use crate::open::{self, Input};
-use crate::report::{FileDamage, LinuxFormat, Losses, Recording};
-use crate::{Event, Tasks, What};
-
-/// A reader of one format.
-pub trait Source: Send {
-    /// The next event. Events that come too late for their time are put right by [`LinuxReader`].
-    fn next(&mut self, known: &mut Known) -> Result<Option<Event>, LinuxError>;
-
-    /// What the file holds when there is no event of the scheduler: "34 samples of cycles".
-    fn contents(&self) -> String;
-}
+use crate::report::{FileDamage, LinuxFormat, LinuxLosses, LinuxRecording};
+use crate::source::Source;
+use crate::{LinuxEvent, LinuxWhat, Tasks};
 
 /// Whether an event is one of the scheduler.
-fn is_of_scheduler(what: What) -> bool {
+fn is_of_scheduler(what: LinuxWhat) -> bool {
     matches!(
         what,
-        What::Switch { .. }
-            | What::Waking { .. }
-            | What::Wakeup { .. }
-            | What::WakeupNew { .. }
-            | What::Migrate { .. }
-            | What::Runtime { .. }
+        LinuxWhat::Switch { .. }
+            | LinuxWhat::Waking { .. }
+            | LinuxWhat::Wakeup { .. }
+            | LinuxWhat::WakeupNew { .. }
+            | LinuxWhat::Migrate { .. }
+            | LinuxWhat::Runtime { .. }
     )
 }
 
@@ -57,7 +49,8 @@ pub struct LinuxReader {
 }
 
 impl LinuxReader {
-    /// Opens a file, or a pipe that has a path. Files packed with gzip or zstd are unpacked on the way.
+    /// Opens a file, or a pipe that has a path. Files packed with gzip or zstd are unpacked on the
+    /// way.
     ///
     /// # Errors
     ///
@@ -112,7 +105,7 @@ impl LinuxReader {
     ///
     /// The file is cut or damaged so that nothing more can be read. All whole events were returned
     /// before. After an error there are no more events.
-    pub fn next_event(&mut self) -> Result<Option<Event>, LinuxError> {
+    pub fn next_event(&mut self) -> Result<Option<LinuxEvent>, LinuxError> {
         if self.done {
             return Ok(None);
         }
@@ -125,7 +118,7 @@ impl LinuxReader {
                 self.last = event.time;
                 self.events += 1;
                 self.of_scheduler = self.of_scheduler || is_of_scheduler(event.what);
-                if let What::Lost { events } = event.what {
+                if let LinuxWhat::Lost { events } = event.what {
                     self.known.losses.add(event.cpu, events);
                 }
                 Ok(Some(event))
@@ -183,7 +176,7 @@ impl LinuxReader {
     }
 
     /// What the recorder lost, as far as the trace was read.
-    pub fn losses(&self) -> &Losses {
+    pub fn losses(&self) -> &LinuxLosses {
         &self.known.losses
     }
 
@@ -193,7 +186,7 @@ impl LinuxReader {
     }
 
     /// What the file says about the recording.
-    pub fn about(&self) -> &Recording {
+    pub fn about(&self) -> &LinuxRecording {
         &self.known.recording
     }
 }

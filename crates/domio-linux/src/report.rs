@@ -35,7 +35,7 @@ impl fmt::Display for LinuxFormat {
 
 /// What a file says about the recording. Empty where the format or the file says nothing.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Recording {
+pub struct LinuxRecording {
     /// The kernel's release ("6.12.0-1-amd64").
     pub kernel: Option<String>,
     /// The host's name.
@@ -56,8 +56,9 @@ pub struct Recording {
 
 /// What the recorder lost. None of these events is in the file.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Losses {
-    /// Events that are missing at known places: the sum of [`What::Lost`](crate::What::Lost).
+pub struct LinuxLosses {
+    /// Events that are missing at known places: the sum of
+    /// [`LinuxWhat::Lost`](crate::LinuxWhat::Lost).
     pub events: u64,
     /// Places at which events are missing.
     pub places: u64,
@@ -65,24 +66,30 @@ pub struct Losses {
     pub uncounted: u64,
     /// Events that are missing, by cpu.
     pub by_cpu: BTreeMap<u32, u64>,
-    /// Events that the recorder's own statistics call lost or overwritten, without a place. As a rule
-    /// these are the same events as at the places, or older than the first event.
+    /// Events that the recorder's own statistics call lost or overwritten, without a place. As a
+    /// rule these are the same events as at the places, or older than the first event.
     pub overwritten: u64,
 }
 
-impl Losses {
+impl LinuxLosses {
+    /// The recorder says that it lost `events`, but not where.
+    pub(crate) fn add_somewhere(&mut self, events: u64) {
+        self.overwritten = self.overwritten.saturating_add(events);
+    }
+
     /// `events` are missing on `cpu`; 0 when unknown how many.
     pub(crate) fn add(&mut self, cpu: u32, events: u64) {
         self.places += 1;
-        self.events += events;
+        self.events = self.events.saturating_add(events);
         self.uncounted += u64::from(events == 0);
-        *self.by_cpu.entry(cpu).or_default() += events;
+        let of_cpu = self.by_cpu.entry(cpu).or_default();
+        *of_cpu = of_cpu.saturating_add(events);
     }
 }
 
 /// Parts of one kind that could not be read.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Skipped {
+pub struct SkippedParts {
     /// What they are, and what is wrong with them.
     pub what: &'static str,
     /// How many.
@@ -95,10 +102,11 @@ pub struct Skipped {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct FileDamage {
     /// Parts that were skipped, by kind, in the order of their first place.
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedParts>,
     /// Where the file is cut, as the error says that ends reading.
     pub cut: Option<String>,
-    /// Events whose time was earlier than that of the event before. They got the time of that event.
+    /// Events whose time was earlier than that of the event before. They got the time of that
+    /// event.
     pub disorder: u64,
 }
 
@@ -112,7 +120,7 @@ impl FileDamage {
     pub(crate) fn skip(&mut self, what: &'static str, first: u64) {
         match self.skipped.iter_mut().find(|s| s.what == what) {
             Some(known) => known.count += 1,
-            None => self.skipped.push(Skipped {
+            None => self.skipped.push(SkippedParts {
                 what,
                 count: 1,
                 first,

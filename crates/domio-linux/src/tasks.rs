@@ -5,9 +5,12 @@ use std::collections::BTreeMap;
 
 /// One thread.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Task {
+pub struct LinuxTask {
     /// Its latest name (`comm`, up to 15 bytes; "CPU 0/KVM").
     pub comm: String,
+    /// The command line of the process, of its first thread, if the file says (Perfetto alone
+    /// does).
+    pub command: Option<String>,
     /// The process that it belongs to, if the file says.
     pub process: Option<Tid>,
     /// The thread that made it, if the file says.
@@ -19,7 +22,7 @@ pub struct Task {
 /// Threads by id.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Tasks {
-    tasks: BTreeMap<Tid, Task>,
+    tasks: BTreeMap<Tid, LinuxTask>,
     /// Raised by each change of a name, process or group.
     changes: u64,
 }
@@ -31,12 +34,12 @@ impl Tasks {
     }
 
     /// The thread with id `tid`.
-    pub fn get(&self, tid: Tid) -> Option<&Task> {
+    pub fn get(&self, tid: Tid) -> Option<&LinuxTask> {
         self.tasks.get(&tid)
     }
 
     /// All threads, by id.
-    pub fn iter(&self) -> impl Iterator<Item = (Tid, &Task)> {
+    pub fn iter(&self) -> impl Iterator<Item = (Tid, &LinuxTask)> {
         self.tasks.iter().map(|(tid, task)| (*tid, task))
     }
 
@@ -46,7 +49,7 @@ impl Tasks {
     }
 
     /// Changes what is known of `tid`, which is added when it is new.
-    pub fn update(&mut self, tid: Tid, change: impl FnOnce(&mut Task)) {
+    pub fn update(&mut self, tid: Tid, change: impl FnOnce(&mut LinuxTask)) {
         let task = self.tasks.entry(tid).or_default();
         let before = task.clone();
         change(task);

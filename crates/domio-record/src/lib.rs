@@ -36,7 +36,7 @@ mod tracefs;
 mod window;
 pub mod xen;
 
-use domio_linux::{Event, Left, Tasks, Tid, What};
+use domio_linux::{Left, LinuxEvent as Event, LinuxWhat as What, Tasks, Tid};
 
 pub use cost::Cost;
 pub use error::RecordError;

@@ -17,6 +17,9 @@ use crate::{Format, MergeStats, ReadOptions, Skipped, TraceError, TraceErrorKind
 /// Bytes that are looked at to recognise the format.
 const LOOK: usize = 1024;
 
+/// The first byte of a Perfetto trace: the tag of a packet.
+const PERFETTO: u8 = 0x0a;
+
 /// An input whose first bytes were looked at.
 type Looked<R> = Chain<Cursor<Vec<u8>>, R>;
 
@@ -282,12 +285,15 @@ fn recognise(start: &[u8]) -> Result<Format, TraceError> {
     if start[..start.len().min(4)] == xentrace[..start.len().min(4)] {
         return Ok(Format::Xentrace);
     }
-    if domio_linux::recognise(start) {
+    // A Perfetto trace has no magic number: old xentrace files may begin with its first byte.
+    let is_linux = domio_linux::recognise(start);
+    if is_linux && start[0] != PERFETTO {
         return Ok(Format::Linux);
     }
     match probe(start).map_err(|k| k.at(0))? {
         Some(OldLayout::Lp64) => Ok(Format::Xentrace3Lp64),
         Some(OldLayout::Ilp32) => Ok(Format::Xentrace3Ilp32),
+        None if is_linux => Ok(Format::Linux),
         None => Err(foreign(start)),
     }
 }

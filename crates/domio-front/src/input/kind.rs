@@ -108,7 +108,9 @@ impl InputKind {
         if begins_as_perfetto(head) {
             return PERFETTO;
         }
-        if is_trace(head) {
+        // A text of ftrace may be about requests of a disk.
+        let is_block = domio_linux::recognise(head) && recognise_block(head).is_some();
+        if is_trace(head) && !is_block {
             return InputKind::Trace;
         }
         match of_text(&String::from_utf8_lossy(head)) {

@@ -116,7 +116,7 @@ pub struct Belongs {
 
 /// What a thread does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Part {
+pub enum ThreadPart {
     /// Executes the vcpu with this number.
     Vcpu(u32),
     /// Works for the process with this id (`vhost-PID`), in the kernel or beside it.
@@ -129,7 +129,7 @@ pub enum Part {
     Other,
 }
 
-impl Part {
+impl ThreadPart {
     /// What the thread called `comm` does.
     pub fn of(comm: &str) -> Self {
         let number = |patterns: &[&str], last: bool| {
@@ -146,21 +146,24 @@ impl Part {
             patterns.any(|pattern| pattern::matches(pattern, comm, &mut Vec::new()))
         };
         if let Some(vcpu) = number(rules::VCPUS, comm.contains(":vcpu")) {
-            return Part::Vcpu(vcpu);
+            return ThreadPart::Vcpu(vcpu);
         }
         if let Some(process) = number(rules::FOR_PROCESS, true) {
-            return Part::ForProcess(Tid(process));
+            return ThreadPart::ForProcess(Tid(process));
         }
         match (any(rules::IO), any(rules::WORKERS)) {
-            (true, _) => Part::Io,
-            (_, true) => Part::Worker,
-            _ => Part::Other,
+            (true, _) => ThreadPart::Io,
+            (_, true) => ThreadPart::Worker,
+            _ => ThreadPart::Other,
         }
     }
 
     /// Whether such threads work for a virtual machine, wherever they are.
     pub const fn helps(self) -> bool {
-        matches!(self, Part::ForProcess(_) | Part::Io | Part::Worker)
+        matches!(
+            self,
+            ThreadPart::ForProcess(_) | ThreadPart::Io | ThreadPart::Worker
+        )
     }
 }
 

@@ -25,8 +25,8 @@ const NO_VM: bool = false;
 /// What each rule is for, what it matches, and what the guest is called.
 ///
 /// Names of systemd are unescaped before (`\x2d` is `-`). Sources: `virsh`'s cgroup names
-/// (`src/util/vircgroup.c`, `virsystemd.c`), `qm(1)` and `pct(1)` of Proxmox, the cgroup managers of
-/// runc (`kubepods`), `jailer.md` of Firecracker, `systemd.special(7)`.
+/// (`src/util/vircgroup.c`, `virsystemd.c`), `qm(1)` and `pct(1)` of Proxmox, the cgroup managers
+/// of runc (`kubepods`), `jailer.md` of Firecracker, `systemd.special(7)`.
 pub static RULES: &[Rule] = &[
     // Virtual machines by their cgroup.
     rule(

@@ -149,22 +149,22 @@ fn what_no_rule_takes_is_grouped_by_process() {
 #[test]
 fn threads_say_what_they_do() {
     for (comm, part) in [
-        ("CPU 0/KVM", Part::Vcpu(0)),
-        ("CPU 127/KVM", Part::Vcpu(127)),
-        ("fc_vcpu 1", Part::Vcpu(1)),
-        ("vcpu3", Part::Vcpu(3)),
-        ("vm7:vcpu2", Part::Vcpu(2)),
-        ("vmx-vcpu-4:db", Part::Vcpu(4)),
-        ("EMT-1", Part::Vcpu(1)),
-        ("vhost-4711", Part::ForProcess(Tid(4711))),
-        ("kvm-pit/4711", Part::ForProcess(Tid(4711))),
-        ("IO iothread1", Part::Io),
-        ("worker", Part::Worker),
-        ("qemu-system-x86", Part::Other),
-        ("CPU x/KVM", Part::Other),
-        ("CPU 99999999999/KVM", Part::Other),
+        ("CPU 0/KVM", ThreadPart::Vcpu(0)),
+        ("CPU 127/KVM", ThreadPart::Vcpu(127)),
+        ("fc_vcpu 1", ThreadPart::Vcpu(1)),
+        ("vcpu3", ThreadPart::Vcpu(3)),
+        ("vm7:vcpu2", ThreadPart::Vcpu(2)),
+        ("vmx-vcpu-4:db", ThreadPart::Vcpu(4)),
+        ("EMT-1", ThreadPart::Vcpu(1)),
+        ("vhost-4711", ThreadPart::ForProcess(Tid(4711))),
+        ("kvm-pit/4711", ThreadPart::ForProcess(Tid(4711))),
+        ("IO iothread1", ThreadPart::Io),
+        ("worker", ThreadPart::Worker),
+        ("qemu-system-x86", ThreadPart::Other),
+        ("CPU x/KVM", ThreadPart::Other),
+        ("CPU 99999999999/KVM", ThreadPart::Other),
     ] {
-        assert_eq!(Part::of(comm), part, "{comm}");
+        assert_eq!(ThreadPart::of(comm), part, "{comm}");
     }
 }
 

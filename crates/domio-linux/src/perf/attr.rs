@@ -31,7 +31,7 @@ const TYPE_TRACEPOINT: u32 = 2;
 
 /// One recorded event.
 #[derive(Clone, Debug, Default)]
-pub struct Attr {
+pub(crate) struct Attr {
     kind: u32,
     config: u64,
     sample_type: u64,
@@ -45,7 +45,7 @@ pub struct Attr {
 
 /// What is read of a sample.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Sample<'a> {
+pub(crate) struct Sample<'a> {
     pub tid: Option<u32>,
     pub time: Option<u64>,
     pub cpu: Option<u32>,
@@ -195,7 +195,7 @@ impl Attr {
 
 /// All recorded events of a file.
 #[derive(Default)]
-pub struct Attrs {
+pub(crate) struct Attrs {
     attrs: Vec<Attr>,
     ids: IdMap<u64, u32>,
     /// Whether all samples have the same parts.

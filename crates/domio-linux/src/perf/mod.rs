@@ -10,7 +10,7 @@ use crate::bytes::{Cursor, Endian, array};
 use crate::error::{LinuxError, cut, damaged};
 use crate::input::{Flow, Place};
 use crate::known::Known;
-use crate::reader::Source;
+use crate::source::Source;
 
 use attr::{Attr, Attrs};
 use records::{Core, Records};
@@ -44,7 +44,7 @@ pub fn pipe(mut flow: Flow, known: &mut Known) -> Result<Box<dyn Source>, LinuxE
     flow.advance(PIPE_HEAD as usize);
     known.recording.clock = Some(features::clock(None));
     let core = Core::new(endian, Attrs::default(), None);
-    Ok(Box::new(Records::new(flow, core, None)?))
+    Ok(Box::new(Records::new(flow, core, None, None)))
 }
 
 /// Place and size of a part.
@@ -75,7 +75,7 @@ pub fn file(mut place: Place, known: &mut Known) -> Result<Box<dyn Source>, Linu
     let mut attrs = read_attrs(&mut place, attr_section, attr_size, endian)?;
     let clock = attrs.iter().find_map(|a| a.clock);
     known.recording.clock = Some(features::clock(clock));
-    let (whole, mut decoder) = (data.offset.saturating_add(data.size), None);
+    let (whole, mut decoder, mut after) = (data.offset.saturating_add(data.size), None, None);
     let mut table = whole;
     let has_tracepoints = attrs.iter().any(|a| a.tracepoint().is_some());
     // perf writes the size of the data when it ends, and the descriptions after that.
@@ -116,7 +116,10 @@ pub fn file(mut place: Place, known: &mut Known) -> Result<Box<dyn Source>, Linu
                         false => error,
                     });
                 }
-                Err(_) => known.damage.skip("features that are cut", table - 16),
+                Err(error) => {
+                    known.damage.skip("features that are cut", table - 16);
+                    after.get_or_insert(error);
+                }
             }
         }
     }
@@ -127,11 +130,12 @@ pub fn file(mut place: Place, known: &mut Known) -> Result<Box<dyn Source>, Linu
     let expected = (data.size > 0).then_some(whole);
     let flow = Flow::of_place(place, data.offset, end);
     let core = Core::new(endian, attrs, decoder);
-    Ok(Box::new(Records::new(flow, core, expected)?))
+    Ok(Box::new(Records::new(flow, core, expected, after)))
 }
 
 /// Numbers of the features that the file has. Hosts with words of 32 bits and of the other
-/// endianness have the bits in another order; every file names its host, so feature 3 or 4 is there.
+/// endianness have the bits in another order; every file names its host, so feature 3 or 4 is
+/// there.
 fn feature_bits(bits: &[u8], endian: Endian) -> Vec<u32> {
     let long = |n: u32| {
         let word = array(bits, n as usize / 64 * 8).map(|b| endian.u64(b));

@@ -2,18 +2,18 @@
 
 use std::io;
 
-use zstd::stream::raw::{Decoder, Operation};
+use crate::platform::ZstdStream;
 
 /// Unpacks the stream, a piece at a time.
-pub struct Unpacker {
-    decoder: Decoder<'static>,
+pub(crate) struct Unpacker {
+    stream: ZstdStream,
     piece: Vec<u8>,
 }
 
 impl Unpacker {
     pub fn new() -> io::Result<Unpacker> {
         Ok(Unpacker {
-            decoder: Decoder::new()?,
+            stream: ZstdStream::new()?,
             piece: vec![0; 128 << 10],
         })
     }
@@ -21,7 +21,7 @@ impl Unpacker {
     /// Unpacks from the start of `from`. Returns the number of bytes that were used, and what came
     /// out; nothing of both when all came out.
     pub fn piece(&mut self, from: &[u8]) -> io::Result<(usize, &[u8])> {
-        let status = self.decoder.run_on_buffers(from, &mut self.piece)?;
-        Ok((status.bytes_read, &self.piece[..status.bytes_written]))
+        let (used, out) = self.stream.piece(from, &mut self.piece)?;
+        Ok((used, &self.piece[..out]))
     }
 }

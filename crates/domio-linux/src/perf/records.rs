@@ -8,9 +8,9 @@ use crate::error::{LinuxError, cut, damaged};
 use crate::input::Flow;
 use crate::known::{IdMap, Known};
 use crate::order::Window;
-use crate::reader::Source;
+use crate::source::Source;
 use crate::tracefs::Decoder;
-use crate::{Event, Tid, What};
+use crate::{LinuxEvent, LinuxWhat, Tid};
 
 const LOST: u32 = 2;
 const COMM: u32 = 3;
@@ -53,7 +53,7 @@ impl Head {
 }
 
 /// What records are read with, and what came of them.
-pub struct Core {
+pub(crate) struct Core {
     endian: Endian,
     attrs: Attrs,
     decoder: Option<Decoder>,
@@ -99,12 +99,12 @@ impl Core {
             self.attrs.count(body, self.endian);
             return Some(());
         };
-        let mut event = Event {
+        let mut event = LinuxEvent {
             time,
             cpu,
             // Samples of a thread that has ended have no id.
             current: sample.tid.filter(|t| *t != u32::MAX).map(Tid),
-            what: What::Other,
+            what: LinuxWhat::Other,
         };
         if let (Some(id), Some(tid)) = (sample.cgroup, event.current) {
             self.group(tid, id, known);
@@ -121,7 +121,7 @@ impl Core {
             },
             _ => self.attrs.count(body, self.endian),
         }
-        if event.what == What::Other && sample.raw.is_some() {
+        if event.what == LinuxWhat::Other && sample.raw.is_some() {
             self.attrs.count(body, self.endian);
         }
         self.window.push(event);
@@ -163,12 +163,12 @@ impl Core {
                     known.process(parent, parent_process);
                 }
                 known.fork(child, parent, time);
-                let what = What::Fork { parent, child };
+                let what = LinuxWhat::Fork { parent, child };
                 self.event("sched_process_fork", trailer, what);
             }
             EXIT => {
                 let tid = Tid(word(2)?);
-                self.event("sched_process_exit", trailer, What::Exit { tid });
+                self.event("sched_process_exit", trailer, LinuxWhat::Exit { tid });
             }
             CGROUP => {
                 self.cgroups.insert(long(0)?, text(body.get(8..)?));
@@ -199,24 +199,24 @@ impl Core {
     /// `events` are missing.
     fn lost(&mut self, events: u64, trailer: Sample<'_>, known: &mut Known) {
         match (trailer.time, trailer.cpu) {
-            (Some(time), Some(cpu)) => self.window.push(Event {
+            (Some(time), Some(cpu)) => self.window.push(LinuxEvent {
                 time,
                 cpu,
                 current: None,
-                what: What::Lost { events },
+                what: LinuxWhat::Lost { events },
             }),
-            _ => known.losses.overwritten += events,
+            _ => known.losses.add_somewhere(events),
         }
     }
 
     /// A record says the same as the tracepoint `name`, which was not recorded.
-    fn event(&mut self, name: &str, trailer: Sample<'_>, what: What) {
+    fn event(&mut self, name: &str, trailer: Sample<'_>, what: LinuxWhat) {
         let (Some(time), Some(cpu)) = (trailer.time, trailer.cpu) else {
             return;
         };
         // Records of time 0 say what was there before.
         if time != 0 && !self.attrs.has(name, self.decoder.as_ref()) {
-            self.window.push(Event {
+            self.window.push(LinuxEvent {
                 time,
                 cpu,
                 current: trailer.tid.filter(|t| *t != u32::MAX).map(Tid),
@@ -227,28 +227,37 @@ impl Core {
 }
 
 /// Reads records from start to end.
-pub struct Records {
+pub(crate) struct Records {
     flow: Flow,
     core: Core,
-    unpacker: Unpacker,
+    unpacker: Option<Unpacker>,
     /// Unpacked bytes that are not yet a whole record.
     unpacked: Vec<u8>,
     /// Where the data end, if the file says.
     expected: Option<u64>,
+    /// What is wrong behind the data.
+    after: Option<LinuxError>,
     /// Set when no more records can be read: what is wrong.
     ended: Option<Option<LinuxError>>,
 }
 
 impl Records {
-    pub fn new(flow: Flow, core: Core, expected: Option<u64>) -> Result<Records, LinuxError> {
-        Ok(Records {
+    /// Records of `flow`, which should end at `expected`; `after` is what is wrong behind them.
+    pub fn new(
+        flow: Flow,
+        core: Core,
+        expected: Option<u64>,
+        after: Option<LinuxError>,
+    ) -> Records {
+        Records {
             flow,
             core,
-            unpacker: Unpacker::new()?,
+            unpacker: None,
             unpacked: Vec::new(),
             expected,
+            after,
             ended: None,
-        })
+        }
     }
 
     /// Reads one record.
@@ -261,7 +270,7 @@ impl Records {
                 let left = expected.saturating_sub(at).max(8);
                 return Err(cut("the data", left, ready as u64, at));
             }
-            self.ended = Some(None);
+            self.ended = Some(self.after.take());
             return Ok(());
         }
         let endian = self.core.endian;
@@ -330,8 +339,12 @@ impl Records {
     ) -> Result<(), LinuxError> {
         let endian = self.core.endian;
         let mut packed = &self.flow.ready()[start..end];
+        let unpacker = match &mut self.unpacker {
+            Some(unpacker) => unpacker,
+            none => none.insert(Unpacker::new()?),
+        };
         loop {
-            let piece = self.unpacker.piece(packed);
+            let piece = unpacker.piece(packed);
             let (used, piece) =
                 piece.map_err(|e| damaged("packed records", "data of zstd", e, at))?;
             let whole = used == packed.len() && piece.is_empty();
@@ -358,7 +371,7 @@ impl Records {
 }
 
 impl Source for Records {
-    fn next(&mut self, known: &mut Known) -> Result<Option<Event>, LinuxError> {
+    fn next(&mut self, known: &mut Known) -> Result<Option<LinuxEvent>, LinuxError> {
         loop {
             if let Some(event) = self.core.window.pop() {
                 return Ok(Some(event));

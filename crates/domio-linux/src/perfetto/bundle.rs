@@ -5,14 +5,14 @@ use super::wire::{Fields, Value, numbers};
 use crate::known::Known;
 use crate::tracefs::decode::{Wake, prio, small, tid};
 use crate::tracefs::states::of_number;
-use crate::{Event, Tid, What};
+use crate::{LinuxEvent, LinuxWhat, Tid};
 
 /// The thread that a cpu went to last, which compact switches leave out.
 pub type Running = Option<(Tid, i16)>;
 
 /// Columns of `CompactSched`, kept from bundle to bundle to save their memory.
 #[derive(Default)]
-pub struct Columns {
+pub(crate) struct Columns {
     columns: [Vec<u64>; 13],
 }
 
@@ -28,7 +28,7 @@ pub fn events(
     columns: &mut Columns,
     generics: &Generics,
     known: &mut Known,
-    into: &mut Vec<Event>,
+    into: &mut Vec<LinuxEvent>,
 ) -> bool {
     into.clear();
     let mut fields = Fields::of(data);
@@ -56,11 +56,11 @@ pub fn events(
         let time = into.first().map_or(0, |e| e.time);
         into.insert(
             0,
-            Event {
+            LinuxEvent {
                 time,
                 cpu,
                 current: None,
-                what: What::Lost { events: 0 },
+                what: LinuxWhat::Lost { events: 0 },
             },
         );
     }
@@ -68,9 +68,9 @@ pub fn events(
 }
 
 /// The thread that runs after a switch.
-fn after(what: What) -> Running {
+fn after(what: LinuxWhat) -> Running {
     match what {
-        What::Switch {
+        LinuxWhat::Switch {
             next, next_prio, ..
         } => Some((next, next_prio)),
         _ => None,
@@ -78,7 +78,7 @@ fn after(what: What) -> Running {
 }
 
 /// One `FtraceEvent`.
-fn message(cpu: u32, data: &[u8], generics: &Generics, known: &mut Known) -> Option<Event> {
+fn message(cpu: u32, data: &[u8], generics: &Generics, known: &mut Known) -> Option<LinuxEvent> {
     let (mut time, mut current, mut event) = (None, None, None);
     for (field, value) in Fields::of(data) {
         match field {
@@ -93,122 +93,135 @@ fn message(cpu: u32, data: &[u8], generics: &Generics, known: &mut Known) -> Opt
         Some((field, data)) => what(field, data, time, generics, known),
         None => None,
     };
-    Some(Event {
+    Some(LinuxEvent {
         time,
         cpu,
         current,
-        what: what.unwrap_or(What::Other),
+        what: what.unwrap_or(LinuxWhat::Other),
     })
 }
 
-/// What the message in field `id` of an event says. Numbers are those of `ftrace_event.proto`.
-fn what(id: u32, data: &[u8], time: u64, generics: &Generics, known: &mut Known) -> Option<What> {
-    /// Fields of a message that is of use have numbers up to 7.
-    fn parts(data: &[u8]) -> [Value<'_>; 8] {
-        let mut parts = [Value::Number(0); 8];
-        for (field, value) in Fields::of(data) {
-            if let Some(part) = parts.get_mut(field as usize) {
-                *part = value;
-            }
+/// Fields 0 to 7 of a message. Messages that are of use have no others.
+fn parts(data: &[u8]) -> [Value<'_>; 8] {
+    let mut parts = [Value::Number(0); 8];
+    for (field, value) in Fields::of(data) {
+        if let Some(part) = parts.get_mut(field as usize) {
+            *part = value;
         }
-        parts
     }
-    let one = |what: fn(u32) -> What| Some(what(small(signed(parts(data)[1]))));
-    Some(match id {
-        4 => {
-            let [
-                _,
-                prev_comm,
-                prev,
-                prev_prio,
-                state,
-                next_comm,
-                next,
-                next_prio,
-            ] = parts(data);
-            let (prev, next) = (tid(signed(prev)), tid(signed(next)));
-            known.name(prev, time, prev_comm.bytes());
-            known.name(next, time, next_comm.bytes());
-            What::Switch {
-                prev,
-                prev_prio: prio(signed(prev_prio)),
-                left: of_number(state.number()),
-                next,
-                next_prio: prio(signed(next_prio)),
-            }
-        }
-        17 | 20 | 114 => {
-            let [_, comm, pid, priority, _, target, ..] = parts(data);
-            let which = match id {
-                17 => Wake::Wakeup,
-                20 => Wake::Waking,
-                _ => Wake::New,
-            };
-            let tid = tid(signed(pid));
-            known.name(tid, time, comm.bytes());
-            which.what(tid, prio(signed(priority)), small(signed(target)))
-        }
-        24 => return one(|vec| What::SoftirqEntry { vec }),
-        25 => return one(|vec| What::SoftirqExit { vec }),
-        26 => return one(|vec| What::SoftirqRaise { vec }),
-        36 => return one(|irq| What::IrqEntry { irq }),
-        37 => return one(|irq| What::IrqExit { irq }),
-        67 => {
-            let [_, _, _, pid, comm, _, _, path] = parts(data);
-            let tid = tid(signed(pid));
-            known.name(tid, time, comm.bytes());
-            let path = String::from_utf8_lossy(path.bytes()).into_owned();
-            known.change(tid, |task| task.cgroup = Some(path));
-            What::Attach { tid }
-        }
-        235 => {
-            let [_, pid, comm, ..] = parts(data);
-            known.name(tid(signed(pid)), time, comm.bytes());
-            What::Other
-        }
-        236 => {
-            let [_, pid, _, comm, ..] = parts(data);
-            known.name(tid(signed(pid)), time, comm.bytes());
-            What::Other
-        }
-        238 => {
-            let [_, comm, pid, process, ..] = parts(data);
-            let (tid, process) = (tid(signed(pid)), tid(signed(process)));
-            known.name(tid, time, comm.bytes());
-            if process != Tid::IDLE {
-                known.process(tid, process);
-            }
-            What::Exit { tid }
-        }
-        239 => {
-            let [_, _, parent, comm, child, ..] = parts(data);
-            let (parent, child) = (tid(signed(parent)), tid(signed(child)));
-            known.fork(child, parent, time);
-            known.name(child, time, comm.bytes());
-            What::Fork { parent, child }
-        }
-        376 => What::KvmEntry { vcpu: 0 },
-        377 => return one(|reason| What::KvmExit { reason }),
+    parts
+}
+
+/// What the message in field `id` of an event says. Numbers are those of `ftrace_event.proto`.
+fn what(
+    id: u32,
+    data: &[u8],
+    time: u64,
+    generics: &Generics,
+    known: &mut Known,
+) -> Option<LinuxWhat> {
+    let one = |what: fn(u32) -> LinuxWhat| Some(what(small(signed(parts(data)[1]))));
+    match id {
+        4 => Some(switch(data, time, known)),
+        17 => Some(wake(Wake::Wakeup, data, time, known)),
+        20 => Some(wake(Wake::Waking, data, time, known)),
+        114 => Some(wake(Wake::New, data, time, known)),
+        24 => one(|vec| LinuxWhat::SoftirqEntry { vec }),
+        25 => one(|vec| LinuxWhat::SoftirqExit { vec }),
+        26 => one(|vec| LinuxWhat::SoftirqRaise { vec }),
+        36 => one(|irq| LinuxWhat::IrqEntry { irq }),
+        37 => one(|irq| LinuxWhat::IrqExit { irq }),
+        67 | 235..=239 => Some(of_thread(id, data, time, known)),
+        376 => Some(LinuxWhat::KvmEntry { vcpu: 0 }),
+        377 => one(|reason| LinuxWhat::KvmExit { reason }),
         400 => {
             let [_, ns, _, waited, ..] = parts(data);
-            What::KvmWakeup {
+            Some(LinuxWhat::KvmWakeup {
                 ns: ns.number(),
                 waited: waited.number() != 0,
-            }
+            })
         }
         491 => {
             let [_, comm, pid, _, from, to, ..] = parts(data);
             let tid = tid(signed(pid));
             known.name(tid, time, comm.bytes());
-            What::Migrate {
+            Some(LinuxWhat::Migrate {
                 tid,
                 from: small(signed(from)),
                 to: small(signed(to)),
-            }
+            })
         }
-        327 => return generic::what(data, time, known),
-        _ => return generics.what(id, data, time, known),
-    })
+        327 => generic::what(data, time, known),
+        _ => generics.what(id, data, time, known),
+    }
+}
+
+fn switch(data: &[u8], time: u64, known: &mut Known) -> LinuxWhat {
+    let [
+        _,
+        prev_comm,
+        prev,
+        prev_prio,
+        state,
+        next_comm,
+        next,
+        next_prio,
+    ] = parts(data);
+    let (prev, next) = (tid(signed(prev)), tid(signed(next)));
+    known.name(prev, time, prev_comm.bytes());
+    known.name(next, time, next_comm.bytes());
+    LinuxWhat::Switch {
+        prev,
+        prev_prio: prio(signed(prev_prio)),
+        left: of_number(state.number()),
+        next,
+        next_prio: prio(signed(next_prio)),
+    }
+}
+
+fn wake(which: Wake, data: &[u8], time: u64, known: &mut Known) -> LinuxWhat {
+    let [_, comm, pid, priority, _, target, ..] = parts(data);
+    let tid = tid(signed(pid));
+    known.name(tid, time, comm.bytes());
+    which.what(tid, prio(signed(priority)), small(signed(target)))
+}
+
+/// Events that say what a thread is: `cgroup_attach_task`, `task_newtask`, `task_rename`,
+/// `sched_process_exec`, `_exit` and `_fork`.
+fn of_thread(id: u32, data: &[u8], time: u64, known: &mut Known) -> LinuxWhat {
+    let [_, first, second, third, fourth, _, _, path] = parts(data);
+    match id {
+        67 => {
+            let tid = tid(signed(third));
+            known.name(tid, time, fourth.bytes());
+            let path = String::from_utf8_lossy(path.bytes()).into_owned();
+            known.change(tid, |task| task.cgroup = Some(path));
+            LinuxWhat::Attach { tid }
+        }
+        235 => {
+            known.name(tid(signed(first)), time, second.bytes());
+            LinuxWhat::Other
+        }
+        236 => {
+            known.name(tid(signed(first)), time, third.bytes());
+            LinuxWhat::Other
+        }
+        238 => {
+            let (tid, process) = (tid(signed(second)), tid(signed(third)));
+            known.name(tid, time, first.bytes());
+            if process != Tid::IDLE {
+                known.process(tid, process);
+            }
+            LinuxWhat::Exit { tid }
+        }
+        239 => {
+            let (parent, child) = (tid(signed(second)), tid(signed(fourth)));
+            known.fork(child, parent, time);
+            known.name(child, time, third.bytes());
+            LinuxWhat::Fork { parent, child }
+        }
+        _ => LinuxWhat::Other,
+    }
 }
 
 /// Events in columns. Times are differences, from 0 on.
@@ -218,7 +231,7 @@ fn compact(
     mut running: Running,
     columns: &mut Columns,
     known: &mut Known,
-    into: &mut Vec<Event>,
+    into: &mut Vec<LinuxEvent>,
 ) {
     columns.columns.iter_mut().for_each(Vec::clear);
     let mut names: Vec<&[u8]> = Vec::new();
@@ -253,11 +266,11 @@ fn compact(
         }
         let (prev, prev_prio) = running.unwrap_or((Tid::UNKNOWN, 0));
         running = Some((next, next_prio));
-        into.push(Event {
+        into.push(LinuxEvent {
             time,
             cpu,
             current: (prev != Tid::UNKNOWN).then_some(prev),
-            what: What::Switch {
+            what: LinuxWhat::Switch {
                 prev,
                 prev_prio,
                 left: of_number(state),
@@ -281,11 +294,11 @@ fn compact(
         if let Some(comm) = name(11, row) {
             known.name(tid, time, comm);
         }
-        into.push(Event {
+        into.push(LinuxEvent {
             time,
             cpu,
             current: None,
-            what: What::Waking {
+            what: LinuxWhat::Waking {
                 tid,
                 prio: prio(i64::from(priority as i32)),
                 target_cpu: small(i64::from(target as i32)),

@@ -1,14 +1,14 @@
-//! Events that Perfetto has no message for: `GenericFtraceEvent` with names of fields in each event,
-//! and the later form with a description in the bundle.
+//! Events that Perfetto has no message for: `GenericFtraceEvent` with names of fields in each
+//! event, and the later form with a description in the bundle.
 
 use super::wire::{Fields, Value};
 use crate::known::{IdMap, Known};
 use crate::tracefs::decode::{of_one_number, small, tid};
-use crate::{Tid, What};
+use crate::{LinuxWhat, Tid};
 
 /// Descriptions by the number of the event's field.
 #[derive(Default)]
-pub struct Generics {
+pub(crate) struct Generics {
     described: IdMap<u32, Described>,
 }
 
@@ -45,7 +45,7 @@ impl Generics {
     }
 
     /// What an event is whose field has number `id`.
-    pub fn what(&self, id: u32, data: &[u8], time: u64, known: &mut Known) -> Option<What> {
+    pub fn what(&self, id: u32, data: &[u8], time: u64, known: &mut Known) -> Option<LinuxWhat> {
         let described = self.described.get(&id)?;
         let get = |name: &str| {
             let (number, _) = described.fields.iter().find(|(_, n)| n == name)?;
@@ -71,7 +71,7 @@ fn field_descriptor(data: &[u8]) -> Option<(u32, String)> {
 }
 
 /// What a `GenericFtraceEvent` is.
-pub fn what(data: &[u8], time: u64, known: &mut Known) -> Option<What> {
+pub fn what(data: &[u8], time: u64, known: &mut Known) -> Option<LinuxWhat> {
     let (_, name) = Fields::of(data).find(|(field, _)| *field == 1)?;
     let name = std::str::from_utf8(name.bytes()).ok()?;
     let get = |wanted: &str| {
@@ -93,7 +93,7 @@ fn named<'a>(
     get: impl Fn(&str) -> Option<Value<'a>>,
     time: u64,
     known: &mut Known,
-) -> Option<What> {
+) -> Option<LinuxWhat> {
     let number = |name: &str| get(name).map(|v| v.number());
     let thread = |name: &str| number(name).map(|n| tid(i64::from(n as i32)));
     let n = |name: &str| number(name).map(|n| small(n as i64));
@@ -107,25 +107,25 @@ fn named<'a>(
         tid
     };
     Some(match name {
-        "sched_migrate_task" => What::Migrate {
+        "sched_migrate_task" => LinuxWhat::Migrate {
             tid: comm(thread("pid")?),
             from: n("orig_cpu")?,
             to: n("dest_cpu")?,
         },
-        "sched_stat_runtime" => What::Runtime {
+        "sched_stat_runtime" => LinuxWhat::Runtime {
             tid: comm(thread("pid")?),
             ns: number("runtime")?,
         },
-        "kvm_vcpu_wakeup" => What::KvmWakeup {
+        "kvm_vcpu_wakeup" => LinuxWhat::KvmWakeup {
             ns: number("ns")?,
             waited: number("waited") != Some(0),
         },
-        "kvm_halt_poll_ns" => What::HaltPoll {
+        "kvm_halt_poll_ns" => LinuxWhat::HaltPoll {
             vcpu: n("vcpu_id").unwrap_or(0),
             new: n("new")?,
             old: n("old").unwrap_or(0),
         },
-        "napi_poll" => What::NapiPoll {
+        "napi_poll" => LinuxWhat::NapiPoll {
             work: n("work")?,
             budget: n("budget").unwrap_or(0),
         },
@@ -133,7 +133,7 @@ fn named<'a>(
             let tid = comm(thread("pid")?);
             let path = string(get("dst_path")?);
             known.change(tid, |task| task.cgroup = Some(path));
-            What::Attach { tid }
+            LinuxWhat::Attach { tid }
         }
         _ => return None,
     })

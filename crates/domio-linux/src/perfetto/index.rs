@@ -10,17 +10,16 @@ use crate::bytes::text;
 use crate::error::{LinuxError, cut, damaged};
 use crate::input::Place;
 use crate::known::Known;
+use crate::platform::{MOST_SPOOLED, spool, zstd_reader};
 
 /// Bytes that are read at a time.
 const BLOCK: usize = 1 << 20;
 /// Largest packet that is believed.
 const MOST_PACKET: u64 = 512 << 20;
-/// Most bytes that packed packets may unpack to.
-const MOST_UNPACKED: u64 = 8 << 30;
 
 /// Where the bundle of events of a cpu is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Bundle {
+pub(crate) struct Bundle {
     pub offset: u64,
     pub size: u32,
     /// The time of the first event.
@@ -31,9 +30,9 @@ pub struct Bundle {
 
 /// What the first pass has found.
 #[derive(Default)]
-pub struct Index {
-    /// Bundles by cpu and by the sequence of packets that they are in. A trace that was asked for two
-    /// sets of events of the kernel has each set in a sequence of its own.
+pub(crate) struct Index {
+    /// Bundles by cpu and by the sequence of packets that they are in. A trace that was asked for
+    /// two sets of events of the kernel has each set in a sequence of its own.
     pub streams: BTreeMap<(u32, u64), Vec<Bundle>>,
     pub generics: Generics,
     /// Packets that were packed.
@@ -49,13 +48,13 @@ pub struct Index {
 /// Goes through all packets.
 pub fn read(place: &mut Place, known: &mut Known) -> Result<Index, LinuxError> {
     let mut index = Index::default();
-    let mut spool = tempfile::spooled_tempfile(64 << 20);
+    let mut spool = spool();
     let mut unpacked = 0;
     index.error = packets(place, |packet, at| {
         index.packet(packet, at, false, known);
         for (field, value) in Fields::of(packet) {
             if matches!(field, 50 | 133) {
-                match unpack(field, value.bytes(), &mut spool, MOST_UNPACKED - unpacked) {
+                match unpack(field, value.bytes(), &mut spool, MOST_SPOOLED - unpacked) {
                     Ok(size) => unpacked += size,
                     Err(_) => known
                         .damage
@@ -85,10 +84,7 @@ pub fn read(place: &mut Place, known: &mut Known) -> Result<Index, LinuxError> {
 fn unpack(field: u32, packed: &[u8], into: &mut impl Write, most: u64) -> std::io::Result<u64> {
     match field {
         50 => std::io::copy(&mut flate2::read::ZlibDecoder::new(packed).take(most), into),
-        _ => std::io::copy(
-            &mut zstd::stream::read::Decoder::new(packed)?.take(most),
-            into,
-        ),
+        _ => std::io::copy(&mut zstd_reader(packed)?.take(most), into),
     }
 }
 
@@ -305,15 +301,24 @@ fn tid(value: Value<'_>) -> Tid {
 fn process_tree(data: &[u8], known: &mut Known) {
     for (field, value) in Fields::of(data) {
         let (mut id, mut owner, mut name) = (Tid::IDLE, None, None);
+        let (mut command, mut is_name) = (String::new(), false);
         for (part, value) in Fields::of(value.bytes()) {
             match (field, part) {
                 (_, 1) => id = tid(value),
                 (1, 2) | (2, 3) => owner = Some(tid(value)),
                 (1, 3) | (2, 2) => {
                     name.get_or_insert(value.bytes());
+                    if !command.is_empty() {
+                        command.push(' ');
+                    }
+                    command.push_str(&text(value.bytes()));
                 }
+                (1, 9) => is_name = value.number() != 0,
                 _ => {}
             }
+        }
+        if field == 1 && !is_name && !command.is_empty() {
+            known.change(id, |task| task.command = Some(command));
         }
         match (field, owner) {
             (1, Some(parent)) => {
@@ -384,16 +389,33 @@ pub fn load(place: &mut Place, bundle: Bundle, into: &mut Vec<u8>) -> std::io::R
     Ok(())
 }
 
-/// Whether a file can begin with these bytes: a packet, whose first field is plausible.
+/// Whether a file can begin with these bytes: packets, whose fields are plausible.
 pub fn is_start(head: &[u8]) -> bool {
-    let Some(rest) = head.strip_prefix(&[0x0a]) else {
-        return false;
-    };
-    let Some((size, n)) = varint(rest) else {
-        return false;
-    };
-    let Some((tag, _)) = varint(&rest[n..]) else {
-        return size == 0;
-    };
+    let mut rest = head;
+    while let Some(packet) = rest.strip_prefix(&[0x0a]) {
+        let Some((size, n)) = varint(packet) else {
+            return packet.len() < 10;
+        };
+        let packet = &packet[n..];
+        let size = usize::try_from(size).unwrap_or(usize::MAX);
+        if size > packet.len() {
+            // The last packet goes on behind the head.
+            let tag = varint(packet);
+            return tag.is_none_or(|(tag, _)| is_tag(tag));
+        }
+        let (packet, next) = packet.split_at(size);
+        let mut fields = Fields::of(packet);
+        let plausible = fields
+            .by_ref()
+            .all(|(field, _)| (1..=2000).contains(&field));
+        if !plausible || fields.broken {
+            return false;
+        }
+        rest = next;
+    }
+    rest.is_empty()
+}
+
+fn is_tag(tag: u64) -> bool {
     (1..=2000).contains(&(tag >> 3)) && matches!(tag & 7, 0 | 1 | 2 | 5)
 }

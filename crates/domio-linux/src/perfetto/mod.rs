@@ -15,8 +15,8 @@ use std::collections::BinaryHeap;
 use crate::error::LinuxError;
 use crate::input::Place;
 use crate::known::Known;
-use crate::reader::Source;
-use crate::{Event, What};
+use crate::source::Source;
+use crate::{LinuxEvent, LinuxWhat};
 
 use bundle::{Columns, Running};
 use index::{Bundle, Index};
@@ -28,7 +28,7 @@ struct Stream {
     cpu: u32,
     bundles: std::vec::IntoIter<Bundle>,
     /// Events of the current bundle, and which of them is next.
-    events: Vec<Event>,
+    events: Vec<LinuxEvent>,
     next: usize,
     running: Running,
 }
@@ -40,7 +40,7 @@ struct PerfettoReader {
     heads: BinaryHeap<Reverse<(u64, usize)>>,
     columns: Columns,
     bytes: Vec<u8>,
-    previous: Option<Event>,
+    previous: Option<LinuxEvent>,
 }
 
 pub fn source(mut place: Place, known: &mut Known) -> Result<Box<dyn Source>, LinuxError> {
@@ -104,7 +104,7 @@ impl PerfettoReader {
 
 impl PerfettoReader {
     /// The next event of all streams.
-    fn pop(&mut self, known: &mut Known) -> Result<Option<Event>, LinuxError> {
+    fn pop(&mut self, known: &mut Known) -> Result<Option<LinuxEvent>, LinuxError> {
         let Some(&Reverse((_, index))) = self.heads.peek() else {
             return match self.index.error.take() {
                 Some(error) => Err(error),
@@ -131,10 +131,10 @@ impl PerfettoReader {
 }
 
 impl Source for PerfettoReader {
-    fn next(&mut self, known: &mut Known) -> Result<Option<Event>, LinuxError> {
+    fn next(&mut self, known: &mut Known) -> Result<Option<LinuxEvent>, LinuxError> {
         loop {
             let event = self.pop(known)?;
-            if event.is_some_and(|e| e.what != What::Other) && event == self.previous {
+            if event.is_some_and(|e| e.what != LinuxWhat::Other) && event == self.previous {
                 known
                     .damage
                     .skip("events that another sequence has as well", 0);

@@ -2,7 +2,7 @@
 
 /// A value as it is on the wire.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Value<'a> {
+pub(crate) enum Value<'a> {
     Number(u64),
     Bytes(&'a [u8]),
 }
@@ -41,7 +41,7 @@ pub fn varint(data: &[u8]) -> Option<(u64, usize)> {
 
 /// Goes through the fields of a message.
 #[derive(Clone)]
-pub struct Fields<'a> {
+pub(crate) struct Fields<'a> {
     data: &'a [u8],
     at: usize,
     /// Set when the message contradicts the format: its rest is lost.

@@ -1,16 +1,16 @@
 //! What the fields of a line say, as printed by the kernel (`key=value`), by the plug-ins of
 //! trace-cmd (`comm:pid [prio] S ==> ...`) or raw.
 
-use memchr::{memchr_iter, memmem, memrchr};
+use memchr::{memchr_iter, memmem};
 
-use super::line::{Line, number};
+use super::line::{Line, number, rfind};
 use crate::known::Known;
 use crate::tracefs::decode::{Wake, of_one_number};
 use crate::tracefs::states;
-use crate::{Left, Tid, What};
+use crate::{Left, LinuxWhat, Tid};
 
 /// What happened; none if the fields of a known event cannot be read.
-pub fn what(line: &Line<'_>, known: &mut Known) -> Option<What> {
+pub fn what(line: &Line<'_>, known: &mut Known) -> Option<LinuxWhat> {
     let fields = Fields(line.fields);
     let time = line.time;
     Some(match line.name {
@@ -20,7 +20,7 @@ pub fn what(line: &Line<'_>, known: &mut Known) -> Option<What> {
         b"sched_wakeup_new" => wake(Wake::New, fields, time, known)?,
         b"sched_migrate_task" => {
             let tid = fields.named(b"comm", b"pid", time, known)?;
-            What::Migrate {
+            LinuxWhat::Migrate {
                 tid,
                 from: fields.small(b"orig_cpu")?,
                 to: fields.small(b"dest_cpu")?,
@@ -33,41 +33,41 @@ pub fn what(line: &Line<'_>, known: &mut Known) -> Option<What> {
             let (parent, child) = (Tid(parent), Tid(fields.small(b"child_pid")?));
             known.fork(child, parent, time);
             fields.named(b"child_comm", b"child_pid", time, known)?;
-            What::Fork { parent, child }
+            LinuxWhat::Fork { parent, child }
         }
-        b"sched_process_exit" => What::Exit {
+        b"sched_process_exit" => LinuxWhat::Exit {
             tid: fields.named(b"comm", b"pid", time, known)?,
         },
-        b"sched_stat_runtime" => What::Runtime {
+        b"sched_stat_runtime" => LinuxWhat::Runtime {
             tid: fields.named(b"comm", b"pid", time, known)?,
             ns: fields.number(b"runtime")?,
         },
-        b"kvm_entry" => What::KvmEntry {
+        b"kvm_entry" => LinuxWhat::KvmEntry {
             vcpu: fields
                 .after(b"vcpu")
                 .or_else(|| fields.small(b"vcpu_id"))
                 .unwrap_or(0),
         },
-        b"kvm_exit" => What::KvmExit {
+        b"kvm_exit" => LinuxWhat::KvmExit {
             reason: fields.reason()?,
         },
         b"kvm_vcpu_wakeup" => match fields.number(b"ns") {
-            Some(ns) => What::KvmWakeup {
+            Some(ns) => LinuxWhat::KvmWakeup {
                 ns,
                 waited: fields.number(b"waited") != Some(0),
             },
-            None => What::KvmWakeup {
+            None => LinuxWhat::KvmWakeup {
                 ns: u64::from(fields.after(b"time")?),
                 waited: line.fields.starts_with(b"wait"),
             },
         },
         b"kvm_halt_poll_ns" => match fields.small(b"new") {
-            Some(new) => What::HaltPoll {
+            Some(new) => LinuxWhat::HaltPoll {
                 vcpu: fields.small(b"vcpu_id").unwrap_or(0),
                 new,
                 old: fields.small(b"old").unwrap_or(0),
             },
-            None => What::HaltPoll {
+            None => LinuxWhat::HaltPoll {
                 vcpu: fields.after(b"vcpu")?,
                 new: fields.after(b"halt_poll_ns")?,
                 old: fields
@@ -75,7 +75,7 @@ pub fn what(line: &Line<'_>, known: &mut Known) -> Option<What> {
                     .or_else(|| fields.after(b"(shrink"))?,
             },
         },
-        b"napi_poll" => What::NapiPoll {
+        b"napi_poll" => LinuxWhat::NapiPoll {
             work: fields.after(b"work").or_else(|| fields.small(b"work"))?,
             budget: fields
                 .after(b"budget")
@@ -86,13 +86,13 @@ pub fn what(line: &Line<'_>, known: &mut Known) -> Option<What> {
             let tid = Tid(fields.small(b"pid")?);
             let comm = fields.text(b"newcomm", b"oom_score_adj")?;
             known.name(tid, time, comm);
-            What::Other
+            LinuxWhat::Other
         }
         b"task_newtask" => {
             let tid = Tid(fields.small(b"pid")?);
             let comm = fields.text(b"comm", b"clone_flags")?;
             known.name(tid, time, comm);
-            What::Other
+            LinuxWhat::Other
         }
         b"cgroup_attach_task" => {
             let tid = Tid(fields.small(b"pid")?);
@@ -101,14 +101,14 @@ pub fn what(line: &Line<'_>, known: &mut Known) -> Option<What> {
                 .or_else(|| fields.text(b"dst_path", b"comm"));
             let path = String::from_utf8_lossy(path?).into_owned();
             known.change(tid, |task| task.cgroup = Some(path));
-            What::Attach { tid }
+            LinuxWhat::Attach { tid }
         }
         name => match std::str::from_utf8(name).ok().and_then(of_one_number) {
             Some((what, names)) => {
                 let value = names.iter().find_map(|n| fields.small(n.as_bytes()));
                 what(value?)
             }
-            None => What::Other,
+            None => LinuxWhat::Other,
         },
     })
 }
@@ -254,7 +254,7 @@ fn left(state: &[u8], comm: &[u8]) -> Left {
     }
 }
 
-fn switch(fields: &[u8], time: u64, known: &mut Known) -> Option<What> {
+fn switch(fields: &[u8], time: u64, known: &mut Known) -> Option<LinuxWhat> {
     let Some(fields) = fields.strip_prefix(b"prev_comm=") else {
         return plugin_switch(fields, time, known);
     };
@@ -269,7 +269,7 @@ fn switch(fields: &[u8], time: u64, known: &mut Known) -> Option<What> {
     let next_prio = rest.word();
     let prev = Tid(u32::try_from(number(prev)?).ok()?);
     let next = Tid(u32::try_from(number(next)?).ok()?);
-    let what = What::Switch {
+    let what = LinuxWhat::Switch {
         prev,
         prev_prio: prio(prev_prio)?,
         left: left(state, prev_comm),
@@ -313,22 +313,25 @@ impl<'a> Walk<'a> {
 /// "COMM:PID [PRIO]", with what is behind.
 fn plugin_thread(text: &[u8]) -> Option<(&[u8], Tid, i16, &[u8])> {
     // A name can have brackets, so the last pair counts.
-    let close = memrchr(b']', text)?;
-    let open = memrchr(b'[', &text[..close])?;
+    let close = rfind(b']', text)?;
+    let open = rfind(b'[', &text[..close])?;
     let head = text[..open].trim_ascii_end();
-    let colon = memrchr(b':', head)?;
+    let colon = rfind(b':', head)?;
     let tid = Tid(u32::try_from(number(&head[colon + 1..])?).ok()?);
     let prio = prio(&text[open + 1..close])?;
     Some((&head[..colon], tid, prio, text[close + 1..].trim_ascii()))
 }
 
-fn plugin_switch(fields: &[u8], time: u64, known: &mut Known) -> Option<What> {
-    let arrow = memmem::find(fields, b" ==> ")?;
+fn plugin_switch(fields: &[u8], time: u64, known: &mut Known) -> Option<LinuxWhat> {
+    let mut equals = memchr_iter(b'=', fields);
+    let arrow = equals
+        .find(|at| fields[*at..].starts_with(b"==> "))?
+        .checked_sub(1)?;
     let (prev_comm, prev, prev_prio, state) = plugin_thread(&fields[..arrow])?;
     let (next_comm, next, next_prio, _) = plugin_thread(&fields[arrow + 5..])?;
     known.name(prev, time, prev_comm);
     known.name(next, time, next_comm);
-    Some(What::Switch {
+    Some(LinuxWhat::Switch {
         prev,
         prev_prio,
         left: left(state, prev_comm),
@@ -337,7 +340,7 @@ fn plugin_switch(fields: &[u8], time: u64, known: &mut Known) -> Option<What> {
     })
 }
 
-fn wake(which: Wake, fields: Fields<'_>, time: u64, known: &mut Known) -> Option<What> {
+fn wake(which: Wake, fields: Fields<'_>, time: u64, known: &mut Known) -> Option<LinuxWhat> {
     if fields.0.starts_with(b"comm=") {
         let tid = fields.named(b"comm", b"pid", time, known)?;
         let prio = prio(fields.word(b"prio")?)?;
@@ -354,7 +357,7 @@ fn wake(which: Wake, fields: Fields<'_>, time: u64, known: &mut Known) -> Option
 mod tests {
     use super::*;
 
-    fn of(name: &str, fields: &str) -> What {
+    fn of(name: &str, fields: &str) -> LinuxWhat {
         let line = Line {
             comm: b"x",
             tid: Some(1),
@@ -369,7 +372,7 @@ mod tests {
 
     #[test]
     fn switches_of_all_programs_are_read() {
-        let expected = What::Switch {
+        let expected = LinuxWhat::Switch {
             prev: Tid(7),
             prev_prio: 120,
             left: Left::Preempted,
@@ -377,9 +380,12 @@ mod tests {
             next_prio: -1,
         };
         for fields in [
-            "prev_comm=a b=c prev_pid=7 prev_prio=120 prev_state=R+ ==> next_comm=CPU 0/KVM next_pid=8 next_prio=-1",
-            "prev_comm=a prev_pid=7 prev_prio=120 prev_state=4096 next_comm=b next_pid=8 next_prio=-1",
-            "prev_comm=a prev_pid=7 prev_prio=120 prev_state=0x100 next_comm=b next_pid=8 next_prio=-1",
+            "prev_comm=a b=c prev_pid=7 prev_prio=120 prev_state=R+ ==> \
+             next_comm=CPU 0/KVM next_pid=8 next_prio=-1",
+            "prev_comm=a prev_pid=7 prev_prio=120 prev_state=4096 \
+             next_comm=b next_pid=8 next_prio=-1",
+            "prev_comm=a prev_pid=7 prev_prio=120 prev_state=0x100 \
+             next_comm=b next_pid=8 next_prio=-1",
             "kworker/0:1:7 [120] R+ ==> CPU 0/KVM:8 [-1]",
         ] {
             assert_eq!(of("sched_switch", fields), expected, "{fields}");
@@ -388,7 +394,7 @@ mod tests {
 
     #[test]
     fn wake_ups_of_all_programs_are_read() {
-        let expected = What::Wakeup {
+        let expected = LinuxWhat::Wakeup {
             tid: Tid(7),
             prio: 100,
             target_cpu: 3,
@@ -410,17 +416,17 @@ mod tests {
             (
                 "kvm_exit",
                 "vcpu 0 reason HLT rip 0xffff info 0 0",
-                What::KvmExit { reason: 12 },
+                LinuxWhat::KvmExit { reason: 12 },
             ),
             (
                 "kvm_entry",
                 "vcpu 3, rip 0xffff",
-                What::KvmEntry { vcpu: 3 },
+                LinuxWhat::KvmEntry { vcpu: 3 },
             ),
             (
                 "kvm_vcpu_wakeup",
                 "poll time 1200 ns, polling valid",
-                What::KvmWakeup {
+                LinuxWhat::KvmWakeup {
                     ns: 1200,
                     waited: false,
                 },
@@ -428,7 +434,7 @@ mod tests {
             (
                 "kvm_halt_poll_ns",
                 "vcpu 1: halt_poll_ns 20000 (grow 10000)",
-                What::HaltPoll {
+                LinuxWhat::HaltPoll {
                     vcpu: 1,
                     new: 20000,
                     old: 10000,
@@ -437,7 +443,7 @@ mod tests {
             (
                 "napi_poll",
                 "napi poll on napi struct 0000000012ab for device eth0 work 5 budget 64",
-                What::NapiPoll {
+                LinuxWhat::NapiPoll {
                     work: 5,
                     budget: 64,
                 },
@@ -445,17 +451,17 @@ mod tests {
             (
                 "softirq_entry",
                 "vec=3 [action=NET_RX]",
-                What::SoftirqEntry { vec: 3 },
+                LinuxWhat::SoftirqEntry { vec: 3 },
             ),
             (
                 "irq_handler_exit",
                 "irq=24 ret=handled",
-                What::IrqExit { irq: 24 },
+                LinuxWhat::IrqExit { irq: 24 },
             ),
             (
                 "sched_stat_runtime",
                 "comm=a pid=7 runtime=1052803 [ns] vruntime=1632165679 [ns]",
-                What::Runtime {
+                LinuxWhat::Runtime {
                     tid: Tid(7),
                     ns: 1_052_803,
                 },
@@ -463,7 +469,7 @@ mod tests {
             (
                 "sched_process_fork",
                 "comm=a pid=7 child_comm=b child_pid=9",
-                What::Fork {
+                LinuxWhat::Fork {
                     parent: Tid(7),
                     child: Tid(9),
                 },
@@ -471,12 +477,12 @@ mod tests {
             (
                 "cgroup_attach_task",
                 "dst_root=1 dst_id=9 dst_level=2 dst_path=/machine/a b pid=4 comm=y",
-                What::Attach { tid: Tid(4) },
+                LinuxWhat::Attach { tid: Tid(4) },
             ),
             (
                 "sched_migrate_task",
                 "comm=a pid=7 prio=120 orig_cpu=0 dest_cpu=1",
-                What::Migrate {
+                LinuxWhat::Migrate {
                     tid: Tid(7),
                     from: 0,
                     to: 1,

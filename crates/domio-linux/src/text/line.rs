@@ -1,10 +1,10 @@
 //! The parts of one line: thread, cpu, time, name of the event, fields.
 
-use memchr::{memchr_iter, memrchr};
+use memchr::memchr_iter;
 
 /// A line of an event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Line<'a> {
+pub(crate) struct Line<'a> {
     /// The thread's name; may be `<...>`.
     pub comm: &'a [u8],
     pub tid: Option<u32>,
@@ -18,16 +18,26 @@ pub struct Line<'a> {
     pub fields: &'a [u8],
 }
 
+/// Where the last `byte` is. What is looked for is near the end, where a loop is faster than
+/// vectors.
+#[inline]
+pub fn rfind(byte: u8, text: &[u8]) -> Option<usize> {
+    text.iter().rposition(|b| *b == byte)
+}
+
+#[inline]
 pub fn number(digits: &[u8]) -> Option<u64> {
-    if digits.is_empty() || digits.len() > 20 {
+    // 19 digits fit into 64 bits.
+    if digits.is_empty() || digits.len() > 19 {
         return None;
     }
     let mut n = 0u64;
     for digit in digits {
-        if !digit.is_ascii_digit() {
+        let digit = digit.wrapping_sub(b'0');
+        if digit > 9 {
             return None;
         }
-        n = n.checked_mul(10)?.checked_add(u64::from(digit - b'0'))?;
+        n = n.wrapping_mul(10).wrapping_add(u64::from(digit));
     }
     Some(n)
 }
@@ -36,16 +46,39 @@ fn small(digits: &[u8]) -> Option<u32> {
     u32::try_from(number(digits)?).ok()
 }
 
-/// A time: seconds with decimals, or a bare number.
+/// A time: seconds with decimals, of which nine count, or a bare number.
+#[inline]
 fn time(text: &[u8]) -> Option<u64> {
+    /// Nanoseconds by the number of decimals.
+    const SCALE: [u64; 10] = [
+        1_000_000_000,
+        100_000_000,
+        10_000_000,
+        1_000_000,
+        100_000,
+        10_000,
+        1000,
+        100,
+        10,
+        1,
+    ];
     let Some(point) = text.iter().position(|b| *b == b'.') else {
         return number(text);
     };
     let (seconds, decimals) = (number(&text[..point])?, &text[point + 1..]);
     let decimals = &decimals[..decimals.len().min(9)];
-    let scale = 10u64.pow(9 - decimals.len() as u32);
-    let ns = number(decimals)? * scale;
+    let ns = number(decimals)? * SCALE[decimals.len()];
     seconds.checked_mul(1_000_000_000)?.checked_add(ns)
+}
+
+/// What is before "us" and the mark of a long wait, if the text ends so.
+#[inline]
+fn micros(text: &[u8]) -> Option<&[u8]> {
+    let marked = text.strip_suffix(b" ").or_else(|| match text.last() {
+        Some(b'+' | b'!' | b'#' | b'*' | b'@' | b'$') => Some(&text[..text.len() - 1]),
+        _ => None,
+    });
+    marked.unwrap_or(text).strip_suffix(b"us")
 }
 
 /// Splits a line; none if the line is not one of an event.
@@ -57,12 +90,19 @@ pub fn split(line: &[u8]) -> Option<Line<'_>> {
         {
             continue;
         }
-        let start = memrchr(b' ', &line[..colon]).map_or(0, |at| at + 1);
-        let stamp = &line[start..colon];
+        let head = &line[..colon];
+        // Latency tracers print microseconds, with a mark or a space before the colon.
+        let relative = micros(head);
+        let start = rfind(b' ', relative.unwrap_or(head)).map_or(0, |at| at + 1);
+        let stamp = &relative.unwrap_or(head)[start..];
         if !stamp.first().is_some_and(u8::is_ascii_digit) {
             continue;
         }
-        let Some(time) = time(stamp) else { continue };
+        let time = match relative {
+            Some(_) => number(stamp).and_then(|us| us.checked_mul(1000)),
+            None => time(stamp),
+        };
+        let Some(time) = time else { continue };
         let Some(who) = who(line[..start].trim_ascii_end()) else {
             continue;
         };
@@ -85,7 +125,7 @@ fn who(text: &[u8]) -> Option<Line<'_>> {
     };
     let (head, process) = match head.strip_suffix(b")") {
         Some(inner) => {
-            let open = memrchr(b'(', inner)?;
+            let open = rfind(b'(', inner)?;
             (
                 head[..open].trim_ascii_end(),
                 small(inner[open + 1..].trim_ascii()),
@@ -93,8 +133,14 @@ fn who(text: &[u8]) -> Option<Line<'_>> {
         }
         None => (head, None),
     };
-    let word = memrchr(b' ', head).map_or(0, |at| at + 1);
+    let word = rfind(b' ', head).map_or(0, |at| at + 1);
     let (comm, tid) = thread(head, word)?;
+    // `trace-cmd report` puts the name of a file or of a buffer before the thread.
+    let prefix = match comm.len() {
+        0..=16 => None,
+        _ => comm.windows(2).rposition(|w| w == b": "),
+    };
+    let comm = prefix.map_or(comm, |at| &comm[at + 2..]);
     Some(Line {
         comm: comm.trim_ascii(),
         tid,
@@ -116,34 +162,31 @@ fn thread(head: &[u8], word: usize) -> Option<(&[u8], Option<u32>)> {
     if let Some(tid) = small(last) {
         return Some((&head[..word], Some(tid)));
     }
-    if let Some(slash) = memrchr(b'/', last) {
+    if let Some(slash) = rfind(b'/', last) {
         let (pid, tid) = (&last[..slash], &last[slash + 1..]);
         if let (Some(_), Some(tid)) = (small(pid), small(tid)) {
             return Some((&head[..word], Some(tid)));
         }
     }
-    let dash = memrchr(b'-', head)?;
+    let dash = rfind(b'-', head)?;
     Some((&head[..dash], Some(small(&head[dash + 1..])?)))
 }
 
-/// The cpu, "[000]" with flags or none behind, or digits before flags ("0d..2", latency format), and
-/// what is before.
+/// The cpu, "[000]" with flags or none behind, or digits before flags ("0d..2", latency format),
+/// and what is before.
 fn cpu(text: &[u8]) -> Option<(&[u8], u32)> {
-    if let Some(open) = memrchr(b'[', text) {
+    if let Some(open) = rfind(b'[', text) {
         let close = open + text[open..].iter().position(|b| *b == b']')?;
         if let Some(cpu) = small(text[open + 1..close].trim_ascii()) {
             return Some((text[..open].trim_ascii_end(), cpu));
         }
     }
-    let word = memrchr(b' ', text)? + 1;
+    let word = rfind(b' ', text)? + 1;
     let last = &text[word..];
     let digits = last.iter().take_while(|b| b.is_ascii_digit()).count();
     let flags = &last[digits..];
-    let are_flags = flags.len() >= 4
-        && flags
-            .iter()
-            .all(|b| b.is_ascii_alphanumeric() || *b == b'.');
-    if are_flags && flags.contains(&b'.') {
+    let is_flag = |b: &u8| b.is_ascii_digit() || b".dDXbBNnpLlHhsiZz".contains(b);
+    if (4..=6).contains(&flags.len()) && flags.iter().all(is_flag) {
         return Some((text[..word].trim_ascii_end(), small(&last[..digits])?));
     }
     None
@@ -159,7 +202,7 @@ fn event(text: &[u8]) -> (&[u8], &[u8]) {
             .unwrap_or(text.len());
         let (word, rest) = (&text[..end], text[end..].trim_ascii_start());
         if let Some(name) = word.strip_suffix(b":") {
-            let start = memrchr(b':', name).map_or(0, |at| at + 1);
+            let start = rfind(b':', name).map_or(0, |at| at + 1);
             return (&name[start..], rest);
         }
         // The difference to the time before, of `trace-cmd report --ts-diff`.
@@ -182,83 +225,127 @@ mod tests {
         (comm, line.tid, line.process, line.cpu, line.time, name)
     }
 
+    /// A line, and what is expected: name, thread, process, cpu, time.
+    type Case = (
+        &'static str,
+        &'static str,
+        Option<u32>,
+        Option<u32>,
+        Option<u32>,
+        u64,
+    );
+
+    const CASES: [Case; 13] = [
+        (
+            "          <idle>-0     [001] d..2.   12.345678: sched_switch: x",
+            "<idle>",
+            Some(0),
+            None,
+            Some(1),
+            12_345_678_000,
+        ),
+        (
+            "   CPU 0/KVM-1234  (   1200) [003] d..3 214168.479892: sched_switch: x",
+            "CPU 0/KVM",
+            Some(1234),
+            Some(1200),
+            Some(3),
+            214_168_479_892_000,
+        ),
+        (
+            "a-b-7     (-----) [000] .... 1.000000001: sched_switch: x",
+            "a-b",
+            Some(7),
+            None,
+            Some(0),
+            1_000_000_001,
+        ),
+        (
+            "CPU 0/KVM  4711/4712  [002]  5.5:          1 sched:sched_switch: prev",
+            "CPU 0/KVM",
+            Some(4712),
+            None,
+            Some(2),
+            5_500_000_000,
+        ),
+        (
+            " :-1    -1 [000]    13.034249:       sched:sched_switch: x",
+            ":-1",
+            None,
+            None,
+            Some(0),
+            13_034_249_000,
+        ),
+        (
+            "x-1 [000] 5.5: (+2)     sched_switch:         x",
+            "x",
+            Some(1),
+            None,
+            Some(0),
+            5_500_000_000,
+        ),
+        (
+            "  foo:           CPU 0/KVM-9     [001] d..2. 5.5: sched_switch: x",
+            "CPU 0/KVM",
+            Some(9),
+            None,
+            Some(1),
+            5_500_000_000,
+        ),
+        (
+            "  <idle>-0       1d..2   12us!: sched_switch: x",
+            "<idle>",
+            Some(0),
+            None,
+            Some(1),
+            12_000,
+        ),
+        (
+            "    bash-7       1d..2.   12us : sched_switch: x",
+            "bash",
+            Some(7),
+            None,
+            Some(1),
+            12_000,
+        ),
+        (
+            "a-46      12dNh2 76.211513: sched_switch:          x",
+            "a",
+            Some(46),
+            None,
+            Some(12),
+            76_211_513_000,
+        ),
+        (
+            "kworker/0:1-46      0d..2    76.211513: sched_switch:          x",
+            "kworker/0:1",
+            Some(46),
+            None,
+            Some(0),
+            76_211_513_000,
+        ),
+        (
+            "sleep  99  4.25: sched:sched_switch: x",
+            "sleep",
+            Some(99),
+            None,
+            None,
+            4_250_000_000,
+        ),
+        (
+            "x-1 [000] d... 123456789: sched_switch: x",
+            "x",
+            Some(1),
+            None,
+            Some(0),
+            123_456_789,
+        ),
+    ];
+
     #[test]
     fn lines_of_all_programs_are_split() {
         let switch = "sched_switch".to_string();
-        for (line, comm, tid, process, cpu, time) in [
-            (
-                "          <idle>-0     [001] d..2.   12.345678: sched_switch: x",
-                "<idle>",
-                Some(0),
-                None,
-                Some(1),
-                12_345_678_000,
-            ),
-            (
-                "   CPU 0/KVM-1234  (   1200) [003] d..3 214168.479892: sched_switch: x",
-                "CPU 0/KVM",
-                Some(1234),
-                Some(1200),
-                Some(3),
-                214_168_479_892_000,
-            ),
-            (
-                "a-b-7     (-----) [000] .... 1.000000001: sched_switch: x",
-                "a-b",
-                Some(7),
-                None,
-                Some(0),
-                1_000_000_001,
-            ),
-            (
-                "CPU 0/KVM  4711/4712  [002]  5.5:          1 sched:sched_switch: prev",
-                "CPU 0/KVM",
-                Some(4712),
-                None,
-                Some(2),
-                5_500_000_000,
-            ),
-            (
-                " :-1    -1 [000]    13.034249:       sched:sched_switch: x",
-                ":-1",
-                None,
-                None,
-                Some(0),
-                13_034_249_000,
-            ),
-            (
-                "x-1 [000] 5.5: (+2)     sched_switch:         x",
-                "x",
-                Some(1),
-                None,
-                Some(0),
-                5_500_000_000,
-            ),
-            (
-                "kworker/0:1-46      0d..2    76.211513: sched_switch:          x",
-                "kworker/0:1",
-                Some(46),
-                None,
-                Some(0),
-                76_211_513_000,
-            ),
-            (
-                "sleep  99  4.25: sched:sched_switch: x",
-                "sleep",
-                Some(99),
-                None,
-                None,
-                4_250_000_000,
-            ),
-            (
-                "x-1 [000] d... 123456789: sched_switch: x",
-                "x",
-                Some(1),
-                None,
-                Some(0),
-                123_456_789,
-            ),
-        ] {
+        for (line, comm, tid, process, cpu, time) in CASES {
             let expected = (comm.to_string(), tid, process, cpu, time, switch.clone());
             assert_eq!(parts(line), expected, "{line}");
         }

@@ -11,8 +11,8 @@ use crate::bytes::text;
 use crate::error::{LinuxError, LinuxErrorKind, cut};
 use crate::input::Flow;
 use crate::known::Known;
-use crate::reader::Source;
-use crate::{Event, Tid, What};
+use crate::source::Source;
+use crate::{LinuxEvent, LinuxWhat, Tid};
 
 /// Bytes of a line beyond which it is no line of a trace.
 const LONGEST: usize = 64 << 10;
@@ -33,9 +33,20 @@ struct TextReader {
     without_cpu: u64,
     /// Cpus that have lost events since their last event, with how many.
     lost: Vec<(u32, u64)>,
-    ready: VecDeque<Event>,
+    ready: VecDeque<LinuxEvent>,
     first_line: Option<String>,
     ended: bool,
+}
+
+/// Whether a text begins like one of a trace.
+pub fn is_start(head: &[u8]) -> bool {
+    let has = |what: &[u8]| memmem::find(head, what).is_some();
+    let of_trace_cmd = head.starts_with(b"cpus=") || head.starts_with(b"version = ");
+    let mut lines = head.split(|b| *b == b'\n');
+    of_trace_cmd
+        || has(b"# tracer:")
+        || has(b"<title>Android System Trace</title>")
+        || lines.any(|l| line::split(l).is_some_and(|l| l.cpu.is_some() && !l.name.is_empty()))
 }
 
 pub fn source(mut flow: Flow, known: &mut Known) -> Result<Box<dyn Source>, LinuxError> {
@@ -158,7 +169,7 @@ impl TextReader {
         }
         let current = parts.tid.map(Tid);
         if let Some(tid) = current {
-            if !parts.comm.starts_with(b":") && known.tasks.get(tid).is_none() {
+            if !known.is_named(tid) && !parts.comm.starts_with(b":") {
                 known.name(tid, 0, parts.comm);
             }
             if let Some(process) = parts.process {
@@ -171,21 +182,21 @@ impl TextReader {
                 known
                     .damage
                     .skip("lines with fields that cannot be read", at);
-                (What::Other, false)
+                (LinuxWhat::Other, false)
             }
         };
-        let event = Event {
+        let event = LinuxEvent {
             time: parts.time,
             cpu,
             current,
             what,
         };
         for (cpu, events) in self.lost.drain(..) {
-            self.ready.push_back(Event {
+            self.ready.push_back(LinuxEvent {
                 time: parts.time,
                 cpu,
                 current: None,
-                what: What::Lost { events },
+                what: LinuxWhat::Lost { events },
             });
         }
         self.ready.push_back(event);
@@ -209,7 +220,7 @@ impl TextReader {
     }
 
     /// The end of the text: whether all is there.
-    fn end(&self, known: &mut Known) -> Result<Option<Event>, LinuxError> {
+    fn end(&self, known: &mut Known) -> Result<Option<LinuxEvent>, LinuxError> {
         if self.entries == 0 {
             return Err(self.foreign());
         }
@@ -340,7 +351,7 @@ fn head_line(line: &[u8], promised: &mut Option<u64>, known: &mut Known) {
 }
 
 impl Source for TextReader {
-    fn next(&mut self, known: &mut Known) -> Result<Option<Event>, LinuxError> {
+    fn next(&mut self, known: &mut Known) -> Result<Option<LinuxEvent>, LinuxError> {
         loop {
             if let Some(event) = self.ready.pop_front() {
                 return Ok(Some(event));

@@ -4,17 +4,18 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
-use super::stream::Stream;
-use super::{Clock, Layout, Packer};
+use super::packed::Packer;
+use super::parts::{Clock, Layout};
+use super::stream::{Missing, Stream};
 use crate::error::{LinuxError, LinuxErrorKind, cut};
 use crate::input::Place;
 use crate::known::{IdMap, Known};
-use crate::reader::Source;
+use crate::source::Source;
 use crate::tracefs::Decoder;
 use crate::tracefs::page::PageLayout;
-use crate::{Event, What};
+use crate::{LinuxEvent, LinuxWhat};
 
-pub struct Merge {
+pub(crate) struct Merge {
     place: Place,
     decoder: Decoder,
     clock: Clock,
@@ -69,7 +70,7 @@ impl Merge {
     }
 
     /// All events were read: whether parts are missing.
-    fn end(&self) -> Result<Option<Event>, LinuxError> {
+    fn end(&self) -> Result<Option<LinuxEvent>, LinuxError> {
         let missing: Vec<_> = self
             .streams
             .iter()
@@ -78,7 +79,7 @@ impl Merge {
         if missing.is_empty() {
             return Ok(None);
         }
-        let sum = |f: fn(&super::stream::Missing) -> u64| -> u64 {
+        let sum = |f: fn(&Missing) -> u64| -> u64 {
             let all = missing.iter().filter_map(|s| s.missing.as_ref());
             all.map(f).fold(0, u64::saturating_add)
         };
@@ -90,7 +91,8 @@ impl Merge {
         Err(cut(what, expected, found, self.place.len))
     }
 
-    /// Whether another buffer has had this event of this cpu: then this is the same event once more.
+    /// Whether another buffer has had this event of this cpu: then this is the same event once
+    /// more.
     fn is_repeated(&mut self, index: usize) -> bool {
         let Some(owners) = &mut self.owners else {
             return false;
@@ -113,7 +115,7 @@ impl Source for Merge {
         }
     }
 
-    fn next(&mut self, known: &mut Known) -> Result<Option<Event>, LinuxError> {
+    fn next(&mut self, known: &mut Known) -> Result<Option<LinuxEvent>, LinuxError> {
         loop {
             let Some(&Reverse((time, index))) = self.heads.peek() else {
                 return self.end();
@@ -122,11 +124,11 @@ impl Source for Merge {
             let stream = &mut self.streams[index];
             let cpu = stream.part.cpu;
             if let Some(events) = stream.lost.take() {
-                return Ok(Some(Event {
+                return Ok(Some(LinuxEvent {
                     time,
                     cpu,
                     current: None,
-                    what: What::Lost { events },
+                    what: LinuxWhat::Lost { events },
                 }));
             }
             let decoded = self.decoder.decode(stream.event(), time, known);
@@ -147,8 +149,8 @@ impl Source for Merge {
                     .skip("events that another buffer has as well", 0);
                 continue;
             }
-            let (current, what) = decoded.unwrap_or((None, What::Other));
-            return Ok(Some(Event {
+            let (current, what) = decoded.unwrap_or((None, LinuxWhat::Other));
+            return Ok(Some(LinuxEvent {
                 time,
                 cpu,
                 current,

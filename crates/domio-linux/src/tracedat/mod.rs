@@ -1,11 +1,12 @@
 //! `trace.dat` of trace-cmd, versions 6 and 7.
 //!
-//! Both have descriptions of events and, for each cpu and buffer, pages of the kernel's ring buffer.
-//! Version 6 has its parts in a fixed order, version 7 in sections, which can be packed.
+//! Both have descriptions of events and, for each cpu and buffer, pages of the kernel's ring
+//! buffer. Version 6 has its parts in a fixed order, version 7 in sections, which can be packed.
 
 mod merge;
 mod options;
 mod packed;
+mod parts;
 mod stream;
 mod v6;
 mod v7;
@@ -14,48 +15,11 @@ use crate::bytes::{Cursor, Endian};
 use crate::error::{LinuxError, damaged};
 use crate::input::Place;
 use crate::known::Known;
-use crate::reader::Source;
 use crate::report::LinuxFormat;
-use crate::tracefs::Decoder;
-use crate::tracefs::page::PageLayout;
+use crate::source::Source;
 
 use merge::Merge;
-use options::Clock;
-use packed::Packer;
-
-/// What the head of both versions says.
-#[derive(Clone, Copy)]
-struct Head {
-    endian: Endian,
-    long: u8,
-    page_size: u32,
-    /// Where the head ends.
-    end: u64,
-}
-
-/// The pages of one cpu in one buffer.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Part {
-    buffer: u32,
-    cpu: u32,
-    offset: u64,
-    size: u64,
-    packed: bool,
-}
-
-/// All that comes before the pages.
-struct Layout {
-    decoder: Decoder,
-    clock: Clock,
-    page: PageLayout,
-    packer: Packer,
-    parts: Vec<Part>,
-    /// Where text begins, in files that have the text of a latency tracer in place of pages.
-    text: Option<(u64, bool)>,
-}
-
-/// Largest page that is believed. Kernels from 6.9 on can have sub-buffers of several pages.
-const MOST_PAGE: u32 = 64 << 20;
+use parts::{Head, MOST_PAGE};
 
 /// Reads what comes before the pages.
 pub fn source(
@@ -108,7 +72,7 @@ fn head(place: &mut Place) -> Result<(u32, Head), LinuxError> {
     let long = cursor.u8()?;
     let at = cursor.offset();
     let page_size = cursor.u32()?;
-    if page_size < 64 || page_size > MOST_PAGE {
+    if !(64..=MOST_PAGE).contains(&page_size) {
         let expected = "64 bytes to 64 MiB";
         return Err(damaged("size of a page", expected, page_size, at));
     }

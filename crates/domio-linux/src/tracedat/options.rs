@@ -1,33 +1,13 @@
 //! Options of both versions: clock, host, buffers, identifiers.
 
-use super::Part;
+use super::parts::{Clock, Part};
 use crate::bytes::{Cursor, Endian, text};
 use crate::error::LinuxError;
 use crate::known::Known;
 
-/// How times of the ring buffer become nanoseconds.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Clock {
-    /// Multiplier and shift of a counter of cycles.
-    cycles: Option<(u32, u32)>,
-    /// Nanoseconds that the recorder was asked to add.
-    offset: i64,
-}
-
-impl Clock {
-    #[inline]
-    pub fn time(self, raw: u64) -> u64 {
-        let ns = match self.cycles {
-            None => raw,
-            Some((mult, shift)) => ((u128::from(raw) * u128::from(mult)) >> shift) as u64,
-        };
-        ns.wrapping_add_signed(self.offset)
-    }
-}
-
 /// A buffer of the recorder: the top one has no name.
 #[derive(Default)]
-pub struct Buffer {
+pub(crate) struct Buffer {
     pub offset: u64,
     pub parts: Vec<Part>,
     /// Size of a page, in version 7.
@@ -37,7 +17,7 @@ pub struct Buffer {
 
 /// What options say.
 #[derive(Default)]
-pub struct Options {
+pub(crate) struct Options {
     pub clock: Clock,
     pub buffers: Vec<Buffer>,
     /// Sections of version 7 by the number of their kind, where they are.
@@ -224,7 +204,7 @@ fn statistics(lines: &str, known: &mut Known) {
             continue;
         };
         if matches!(name.trim(), "overrun" | "commit overrun" | "dropped events") {
-            known.losses.overwritten += n.trim().parse::<u64>().unwrap_or(0);
+            known.losses.add_somewhere(n.trim().parse().unwrap_or(0));
         }
     }
 }

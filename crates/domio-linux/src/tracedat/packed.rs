@@ -5,15 +5,19 @@ use std::io::{Read, Write};
 use crate::bytes::{Cursor, Endian};
 use crate::error::{LinuxError, LinuxErrorKind, cut, damaged};
 use crate::input::{Flow, Place};
+use crate::platform::{ZstdBlocks, spool};
 
-/// Largest chunk that is believed.
+/// Largest packed section that is believed.
 const MOST: u32 = 256 << 20;
+/// Largest chunk of pages that is believed. trace-cmd packs ten pages at a time; as many chunks as
+/// there are cpus are in memory.
+pub(crate) const MOST_CHUNK: u32 = 16 << 20;
 
 /// How parts are packed.
-pub enum Packer {
+pub(crate) enum Packer {
     None,
     Zlib,
-    Zstd(zstd::bulk::Decompressor<'static>),
+    Zstd(ZstdBlocks),
 }
 
 impl Packer {
@@ -22,10 +26,10 @@ impl Packer {
         match name {
             b"none" | b"" => Ok(Packer::None),
             b"zlib" => Ok(Packer::Zlib),
-            b"zstd" => Ok(Packer::Zstd(zstd::bulk::Decompressor::new()?)),
+            b"zstd" => Ok(Packer::Zstd(ZstdBlocks::new()?)),
             other => Err(LinuxErrorKind::Unusable(format!(
-                "trace.dat is packed with {}, at byte {at}; zstd, zlib and none are read: convert the \
-                 file with `trace-cmd convert --compression zstd`",
+                "trace.dat is packed with {}, at byte {at}; zstd, zlib and none are read: convert \
+                 the file with `trace-cmd convert --compression zstd`",
                 String::from_utf8_lossy(&other[..other.len().min(16)])
             ))
             .at(at)),
@@ -62,7 +66,7 @@ impl Packer {
             }
             Packer::Zstd(unpacker) => {
                 into.reserve(size as usize);
-                unpacker.decompress_to_buffer(from, into).map(drop)
+                unpacker.unpack(from, into).map(drop)
             }
         };
         done.map_err(|e| damaged("packed chunk", "data of zstd or zlib", e, at))
@@ -73,14 +77,15 @@ impl Packer {
         &mut self,
         place: &mut Place,
         at: u64,
+        most: u32,
         endian: Endian,
         into: &mut Vec<u8>,
     ) -> Result<u64, LinuxError> {
         let head = place.part("packed chunk", at, 8)?;
         let mut cursor = Cursor::new(&head, at, "packed chunk", endian);
         let (packed, size) = (cursor.u32()?, cursor.u32()?);
-        if size > MOST {
-            let expected = "a chunk of 256 MiB at most";
+        if size > most {
+            let expected = "a chunk of 16 MiB, or a section of 256 MiB, at most";
             let found = format!("{packed} bytes for {size}");
             return Err(damaged("packed chunk", expected, found, at));
         }
@@ -103,7 +108,7 @@ impl Packer {
             return Ok((place.part("section", at, size)?, at));
         }
         let mut data = Vec::new();
-        self.chunk(place, at, endian, &mut data)?;
+        self.chunk(place, at, MOST, endian, &mut data)?;
         Ok((data, at))
     }
 
@@ -116,10 +121,10 @@ impl Packer {
         let endian = Endian::Little;
         let count = place.part("packed text", offset, 4)?;
         let count = Cursor::new(&count, offset, "packed text", endian).u32()?;
-        let mut text = tempfile::spooled_tempfile(64 << 20);
+        let mut text = spool();
         let (mut at, mut chunk) = (offset + 4, Vec::new());
         for _ in 0..count {
-            at = self.chunk(&mut place, at, endian, &mut chunk)?;
+            at = self.chunk(&mut place, at, MOST_CHUNK, endian, &mut chunk)?;
             text.write_all(&chunk)?;
         }
         let text = Place::new(text)?;

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::Part;
-use super::packed::Packer;
+use super::packed::{MOST_CHUNK, Packer};
+use super::parts::Part;
 use crate::bytes::Cursor;
 use crate::error::LinuxError;
 use crate::input::Place;
@@ -15,13 +15,13 @@ const BLOCK: usize = 128 << 10;
 
 /// What is missing at the end of a part.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Missing {
+pub(crate) struct Missing {
     pub offset: u64,
     pub expected: u64,
     pub found: u64,
 }
 
-pub struct Stream {
+pub(crate) struct Stream {
     pub part: Part,
     /// Where the next bytes are in the file.
     next: u64,
@@ -148,7 +148,7 @@ impl Stream {
                 Some(lost) => {
                     // Pages that follow each other without an event between can both miss events.
                     self.lost = match (self.lost, lost) {
-                        (Some(a), Some(b)) => Some(a + b),
+                        (Some(a), Some(b)) => Some(a.saturating_add(b)),
                         (a, b) => a.or(b),
                     };
                     return Ok(true);
@@ -196,7 +196,7 @@ impl Stream {
         while self.chunks > 0 {
             self.chunks -= 1;
             let at = self.next;
-            match packer.chunk(place, at, layout.endian, &mut self.block) {
+            match packer.chunk(place, at, MOST_CHUNK, layout.endian, &mut self.block) {
                 Ok(next) => {
                     self.next = next;
                     if self.block.len() >= layout.size {

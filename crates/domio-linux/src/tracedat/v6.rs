@@ -2,7 +2,7 @@
 
 use super::options::{DONE, Options};
 use super::packed::Packer;
-use super::{Head, Layout, Part};
+use super::parts::{Head, Layout, Part};
 use crate::bytes::Cursor;
 use crate::error::{LinuxError, damaged};
 use crate::input::Place;

@@ -2,7 +2,7 @@
 
 use super::options::{CMDLINES, DONE, EVENT_FORMATS, FTRACE_EVENTS, HEADER_INFO, Options};
 use super::packed::{Packer, section_head};
-use super::{Head, Layout};
+use super::parts::{Head, Layout, MOST_PAGE};
 use crate::bytes::Cursor;
 use crate::error::{LinuxError, cut, damaged};
 use crate::input::Place;
@@ -63,17 +63,13 @@ pub fn layout(place: &mut Place, start: Head, known: &mut Known) -> Result<Layou
     };
     for buffer in &options.buffers {
         let kind = if buffer.is_text { BUFFER_TEXT } else { BUFFER };
-        let (packed, _) = match section_head(place, buffer.offset, kind, endian) {
-            Ok(found) => found,
-            // Where the pages are is known all the same; whether they are packed is not.
-            Err(error) => return Err(error),
-        };
+        let (packed, _) = section_head(place, buffer.offset, kind, endian)?;
         if buffer.is_text {
             layout.text = Some((buffer.offset + 16, packed));
             continue;
         }
         let size = buffer.page_size.unwrap_or(start.page_size);
-        if !(64..=super::MOST_PAGE).contains(&size) || page_size.is_some_and(|p| p != size) {
+        if !(64..=MOST_PAGE).contains(&size) || page_size.is_some_and(|p| p != size) {
             let expected = "64 bytes to 64 MiB, the same in all buffers";
             return Err(damaged("size of a page", expected, size, buffer.offset));
         }

@@ -1,11 +1,11 @@
-//! From a raw event of the kernel to [`What`], by the description in the file.
+//! From a raw event of the kernel to [`LinuxWhat`], by the description in the file.
 
 use super::fields::{Number, Text};
 use super::format::EventFormat;
 use super::states::States;
 use crate::bytes::Endian;
 use crate::known::Known;
-use crate::{Tid, What};
+use crate::{LinuxWhat, Tid};
 
 /// The fields of the events that are of use.
 enum Layout {
@@ -37,8 +37,8 @@ enum Layout {
         ns: Number,
         comm: Option<Text>,
     },
-    /// Events of one number, of which [`What`] is made.
-    One(fn(u32) -> What, Option<Number>),
+    /// Events of one number, of which [`LinuxWhat`] is made.
+    One(fn(u32) -> LinuxWhat, Option<Number>),
     KvmWakeup {
         ns: Number,
         waited: Option<Number>,
@@ -78,26 +78,26 @@ struct SwitchFields {
 
 /// The three events of a wake-up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Wake {
+pub(crate) enum Wake {
     Waking,
     Wakeup,
     New,
 }
 
 impl Wake {
-    pub fn what(self, tid: Tid, prio: i16, target_cpu: u32) -> What {
+    pub fn what(self, tid: Tid, prio: i16, target_cpu: u32) -> LinuxWhat {
         match self {
-            Wake::Waking => What::Waking {
+            Wake::Waking => LinuxWhat::Waking {
                 tid,
                 prio,
                 target_cpu,
             },
-            Wake::Wakeup => What::Wakeup {
+            Wake::Wakeup => LinuxWhat::Wakeup {
                 tid,
                 prio,
                 target_cpu,
             },
-            Wake::New => What::WakeupNew {
+            Wake::New => LinuxWhat::WakeupNew {
                 tid,
                 prio,
                 target_cpu,
@@ -106,17 +106,20 @@ impl Wake {
     }
 }
 
-/// What an event of one number is, by its name and by the names that its number had.
-pub fn of_one_number(name: &str) -> Option<(fn(u32) -> What, &'static [&'static str])> {
+/// An event of one number, made of the number, and the names that the number's field has had.
+type OneNumber = (fn(u32) -> LinuxWhat, &'static [&'static str]);
+
+/// What an event of one number is, by its name.
+pub fn of_one_number(name: &str) -> Option<OneNumber> {
     Some(match name {
-        "irq_handler_entry" => (|irq| What::IrqEntry { irq }, &["irq"]),
-        "irq_handler_exit" => (|irq| What::IrqExit { irq }, &["irq"]),
-        "softirq_raise" => (|vec| What::SoftirqRaise { vec }, &["vec"]),
-        "softirq_entry" => (|vec| What::SoftirqEntry { vec }, &["vec"]),
-        "softirq_exit" => (|vec| What::SoftirqExit { vec }, &["vec"]),
-        "kvm_entry" => (|vcpu| What::KvmEntry { vcpu }, &["vcpu_id"]),
+        "irq_handler_entry" => (|irq| LinuxWhat::IrqEntry { irq }, &["irq"]),
+        "irq_handler_exit" => (|irq| LinuxWhat::IrqExit { irq }, &["irq"]),
+        "softirq_raise" => (|vec| LinuxWhat::SoftirqRaise { vec }, &["vec"]),
+        "softirq_entry" => (|vec| LinuxWhat::SoftirqEntry { vec }, &["vec"]),
+        "softirq_exit" => (|vec| LinuxWhat::SoftirqExit { vec }, &["vec"]),
+        "kvm_entry" => (|vcpu| LinuxWhat::KvmEntry { vcpu }, &["vcpu_id"]),
         "kvm_exit" => (
-            |reason| What::KvmExit { reason },
+            |reason| LinuxWhat::KvmExit { reason },
             &["exit_reason", "esr_ec", "ret", "trap_nr"],
         ),
         _ => return None,
@@ -141,7 +144,7 @@ pub fn small(n: i64) -> u32 {
 }
 
 /// Descriptions of all events of a file, by number.
-pub struct Decoder {
+pub(crate) struct Decoder {
     endian: Endian,
     events: Vec<Option<Described>>,
     /// Whether `sched_switch` is described.
@@ -198,7 +201,12 @@ impl Decoder {
     /// The current thread and what happened. Names go to `known`. None if the event has no
     /// description, or is shorter than its description.
     #[inline]
-    pub fn decode(&self, data: &[u8], time: u64, known: &mut Known) -> Option<(Option<Tid>, What)> {
+    pub fn decode(
+        &self,
+        data: &[u8],
+        time: u64,
+        known: &mut Known,
+    ) -> Option<(Option<Tid>, LinuxWhat)> {
         let id = usize::from(self.id(data)?);
         let described = self.events.get(id)?.as_ref()?;
         let endian = self.endian;
@@ -216,7 +224,13 @@ impl Decoder {
 
 impl SwitchFields {
     #[inline]
-    fn decode(&self, data: &[u8], endian: Endian, time: u64, known: &mut Known) -> Option<What> {
+    fn decode(
+        &self,
+        data: &[u8],
+        endian: Endian,
+        time: u64,
+        known: &mut Known,
+    ) -> Option<LinuxWhat> {
         let number = |field: Option<Number>| match field {
             Some(field) => field.get(data, endian),
             None => Some(0),
@@ -230,7 +244,7 @@ impl SwitchFields {
         };
         name(prev, self.prev_comm, known);
         name(next, self.next_comm, known);
-        Some(What::Switch {
+        Some(LinuxWhat::Switch {
             prev,
             prev_prio: prio(number(self.prev_prio)?),
             left: self.states.left(self.state.get(data, endian)? as u64),
@@ -241,7 +255,13 @@ impl SwitchFields {
 }
 
 impl Layout {
-    fn decode(&self, data: &[u8], endian: Endian, time: u64, known: &mut Known) -> Option<What> {
+    fn decode(
+        &self,
+        data: &[u8],
+        endian: Endian,
+        time: u64,
+        known: &mut Known,
+    ) -> Option<LinuxWhat> {
         let number = |field: Option<Number>| match field {
             Some(field) => field.get(data, endian),
             None => Some(0),
@@ -271,7 +291,7 @@ impl Layout {
             } => {
                 let tid = tid(pid.get(data, endian)?);
                 name(tid, comm, known);
-                What::Migrate {
+                LinuxWhat::Migrate {
                     tid,
                     from: small(from.get(data, endian)?),
                     to: small(to.get(data, endian)?),
@@ -286,37 +306,37 @@ impl Layout {
                 let child = tid(child.get(data, endian)?);
                 known.fork(child, parent, time);
                 name(child, comm, known);
-                What::Fork { parent, child }
+                LinuxWhat::Fork { parent, child }
             }
             Layout::Exit { pid, comm } => {
                 let tid = tid(pid.get(data, endian)?);
                 name(tid, comm, known);
-                What::Exit { tid }
+                LinuxWhat::Exit { tid }
             }
             Layout::Runtime { pid, ns, comm } => {
                 let tid = tid(pid.get(data, endian)?);
                 name(tid, comm, known);
                 let ns = ns.get(data, endian)? as u64;
-                What::Runtime { tid, ns }
+                LinuxWhat::Runtime { tid, ns }
             }
             Layout::One(what, field) => what(small(number(field)?)),
-            Layout::KvmWakeup { ns, waited } => What::KvmWakeup {
+            Layout::KvmWakeup { ns, waited } => LinuxWhat::KvmWakeup {
                 ns: ns.get(data, endian)? as u64,
                 waited: number(waited)? != 0,
             },
-            Layout::HaltPoll { vcpu, new, old } => What::HaltPoll {
+            Layout::HaltPoll { vcpu, new, old } => LinuxWhat::HaltPoll {
                 vcpu: small(number(vcpu)?),
                 new: small(number(new)?),
                 old: small(number(old)?),
             },
-            Layout::Napi { work, budget } => What::NapiPoll {
+            Layout::Napi { work, budget } => LinuxWhat::NapiPoll {
                 work: small(work.get(data, endian)?),
                 budget: small(number(budget)?),
             },
             Layout::Name { pid, comm } => {
                 let tid = tid(pid.get(data, endian)?);
                 name(tid, Some(comm), known);
-                What::Other
+                LinuxWhat::Other
             }
             Layout::Attach { pid, comm, path } => {
                 let tid = tid(pid.get(data, endian)?);
@@ -324,9 +344,9 @@ impl Layout {
                 let path = path.get(data, endian)?;
                 let path = String::from_utf8_lossy(path).into_owned();
                 known.change(tid, |task| task.cgroup = Some(path));
-                What::Attach { tid }
+                LinuxWhat::Attach { tid }
             }
-            Layout::Switch(_) | Layout::Other => What::Other,
+            Layout::Switch(_) | Layout::Other => LinuxWhat::Other,
         })
     }
 }

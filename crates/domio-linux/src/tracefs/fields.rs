@@ -5,7 +5,7 @@ use crate::bytes::{Endian, array};
 
 /// A number in a raw event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Number {
+pub(crate) struct Number {
     offset: u32,
     size: u8,
     signed: bool,
@@ -40,7 +40,7 @@ impl Number {
 
 /// A text in a raw event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Text {
+pub(crate) struct Text {
     offset: u32,
     size: u32,
     location: Location,

@@ -2,7 +2,7 @@
 
 /// How a field's place is meant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Location {
+pub(crate) enum Location {
     /// The value itself.
     Plain,
     /// `__data_loc`: the place (low 16 bits) and the size of the value, from the event's start.
@@ -13,7 +13,7 @@ pub enum Location {
 
 /// Where a field of an event is.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Field {
+pub(crate) struct Field {
     pub name: String,
     pub offset: u32,
     pub size: u32,
@@ -23,7 +23,7 @@ pub struct Field {
 
 /// One event's description.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct EventFormat {
+pub(crate) struct EventFormat {
     pub name: String,
     pub id: u16,
     pub fields: Vec<Field>,

@@ -8,4 +8,4 @@ pub mod head;
 pub mod page;
 pub mod states;
 
-pub use decode::Decoder;
+pub(crate) use decode::Decoder;

@@ -7,7 +7,7 @@ use crate::bytes::{Endian, array};
 
 /// Where the parts of a page are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct PageLayout {
+pub(crate) struct PageLayout {
     pub endian: Endian,
     /// Bytes of a page, with its head.
     pub size: usize,
@@ -46,7 +46,7 @@ impl PageLayout {
 
 /// Where reading is within a page that is in a larger block of bytes.
 #[derive(Clone, Debug, Default)]
-pub struct PageCursor {
+pub(crate) struct PageCursor {
     at: usize,
     end: usize,
     page_time: u64,
@@ -56,7 +56,7 @@ pub struct PageCursor {
 
 /// A step through a page.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Step {
+pub(crate) enum Step {
     /// An event, whose bytes are at this place of the block.
     Event(Range<usize>),
     /// The page has no more events.

@@ -27,7 +27,7 @@ pub fn of_letters(letters: &[u8]) -> Left {
 
 /// Bits and letters of the kernel that made a recording.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct States {
+pub(crate) struct States {
     /// Bits with their letters.
     table: Vec<(u64, u8)>,
     /// The bit of "+", preempted in the kernel.
@@ -35,8 +35,8 @@ pub struct States {
 }
 
 impl States {
-    /// Takes bits and letters from the table in `sched_switch`'s `print fmt`. None if there is no such
-    /// table.
+    /// Takes bits and letters from the table in `sched_switch`'s `print fmt`. None if there is no
+    /// such table.
     pub fn of_print(print: &str) -> Option<States> {
         let after = &print[print.find("prev_state")?..];
         let flags = &after[after.find("__print_flags(")?..];
@@ -196,8 +196,22 @@ impl Expression<'_> {
 mod tests {
     use super::*;
 
-    const OLD: &str = r#""prev_state=%s%s ==>", REC->prev_state & (1024-1) ? __print_flags(REC->prev_state & (1024-1), "|", { 1, "S"} , { 2, "D" }, { 4, "T" }, { 8, "t" }, { 16, "Z" }, { 32, "X" }, { 64, "x" }, { 128, "K"}, { 256, "W" }, { 512, "P" }) : "R", REC->prev_state & 1024 ? "+" : "", REC->next_comm"#;
-    const NEW: &str = r#""prev_state=%s%s ==>", (REC->prev_state & ((((0x0000 | 0x0001 | 0x0002 | 0x0004 | 0x0008 | 0x0010 | 0x0020 | 0x0040) + 1) << 1) - 1)) ? __print_flags(REC->prev_state & ((((0x0000 | 0x0001 | 0x0002 | 0x0004 | 0x0008 | 0x0010 | 0x0020 | 0x0040) + 1) << 1) - 1), "|", { 0x0001, "S" }, { 0x0002, "D" }, { 0x0004, "T" }, { 0x0008, "t" }, { 0x0010, "X" }, { 0x0020, "Z" }, { 0x0040, "P" }, { 0x0080, "I" }) : "R", REC->prev_state & (((0x0000 | 0x0001 | 0x0002 | 0x0004 | 0x0008 | 0x0010 | 0x0020 | 0x0040) + 1) << 1) ? "+" : "", REC->next_comm"#;
+    /// The print format of Linux 3.19, with a table of its own.
+    const OLD: &str = r#""prev_state=%s%s ==>",
+        REC->prev_state & (1024-1) ? __print_flags(REC->prev_state & (1024-1), "|",
+        { 1, "S"} , { 2, "D" }, { 4, "T" }, { 8, "t" }, { 16, "Z" }, { 32, "X" },
+        { 64, "x" }, { 128, "K"}, { 256, "W" }, { 512, "P" }) : "R",
+        REC->prev_state & 1024 ? "+" : "", REC->next_comm"#;
+
+    /// The print format since Linux 4.14.
+    const NEW: &str = r#""prev_state=%s%s ==>",
+        (REC->prev_state & ((((0x0000 | 0x0001 | 0x0002 | 0x0004 | 0x0008 | 0x0010 | 0x0020
+        | 0x0040) + 1) << 1) - 1)) ? __print_flags(REC->prev_state & ((((0x0000 | 0x0001 | 0x0002
+        | 0x0004 | 0x0008 | 0x0010 | 0x0020 | 0x0040) + 1) << 1) - 1), "|",
+        { 0x0001, "S" }, { 0x0002, "D" }, { 0x0004, "T" }, { 0x0008, "t" }, { 0x0010, "X" },
+        { 0x0020, "Z" }, { 0x0040, "P" }, { 0x0080, "I" }) : "R",
+        REC->prev_state & (((0x0000 | 0x0001 | 0x0002 | 0x0004 | 0x0008 | 0x0010 | 0x0020
+        | 0x0040) + 1) << 1) ? "+" : "", REC->next_comm"#;
 
     #[test]
     fn bits_come_from_the_file() {

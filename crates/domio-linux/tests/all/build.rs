@@ -46,7 +46,10 @@ pub const ATTACH: u16 = 77;
 /// An event without a description.
 pub const UNKNOWN: u16 = 900;
 
-const STATES: &str = r#"REC->prev_state & (1024-1) ? __print_flags(REC->prev_state & (1024-1), "|", { 1, "S"} , { 2, "D" }, { 16, "Z" }, { 32, "X" }, { 512, "P" }) : "R", REC->prev_state & 1024 ? "+" : """#;
+const STATES: &str = r#"REC->prev_state & (1024-1) ? __print_flags(
+    REC->prev_state & (1024-1), "|", { 1, "S"} , { 2, "D" }, { 16, "Z" },
+    { 32, "X" }, { 512, "P" }) : "R",
+    REC->prev_state & 1024 ? "+" : """#;
 
 fn description(name: &str, id: u16, fields: &[(&str, usize, usize, u8)], print: &str) -> String {
     let common = [
@@ -78,7 +81,7 @@ pub fn descriptions(machine: Machine) -> Vec<(&'static str, Vec<String>)> {
             ("pid_t next_pid", 48 + long, 4, 1),
             ("int next_prio", 52 + long, 4, 1),
         ],
-        &format!("\"prev_state=%s%s\", {STATES}"),
+        &format!("\"prev_state=%s%s\", {}", STATES.replace('\n', "")),
     );
     let wakeup = description(
         "sched_wakeup",
@@ -167,8 +170,8 @@ pub fn unknown(machine: Machine, size: usize) -> Vec<u8> {
     raw
 }
 
-/// The block of descriptions of trace.dat version 6 and of perf.data, from `header_page` to the names
-/// of threads.
+/// The block of descriptions of trace.dat version 6 and of perf.data, from `header_page` to the
+/// names of threads.
 pub fn description_block(machine: Machine, page: usize, names: &str) -> Vec<u8> {
     let mut out = header_info(machine, page);
     out.extend(machine.number(0, 4));

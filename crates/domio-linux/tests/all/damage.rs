@@ -86,7 +86,7 @@ fn files() -> Vec<Vec<u8>> {
         let cpus = vec![pages.clone(), pages];
         files.push(v6(machine, &[], &cpus, &[("again", cpus.clone())]));
         for packing in [Packing::None, Packing::Zlib, Packing::Zstd] {
-            files.push(v7(machine, packing, &[], &cpus));
+            files.push(v7(machine, packing, &[], &[("", cpus.clone())]));
         }
         let recorded = Recorded::tracepoint(501, crate::build::SWITCH, USUAL);
         let mut data = Vec::new();
@@ -211,8 +211,9 @@ proptest! {
     fn lines_of_words_are_survived(
         words in prop::collection::vec(prop::sample::select(vec![
             "a-1", "[000]", "[", "]", "(", ")", "1.5:", "1:", ":", "sched_switch:", "sched_wakeup:",
-            "prev_comm=", "prev_pid=1", "next_pid=", "==>", "[120]", "x:1", "R", "\n", "-", "-1", "CPU:1",
-            "CPU:", "[LOST", "kvm_exit:", "reason", "vec=", "99999999999999999999.9:", "# a : b", "\\n",
+            "prev_comm=", "prev_pid=1", "next_pid=", "==>", "[120]", "x:1", "R", "\n", "-", "-1",
+            "CPU:1", "CPU:", "[LOST", "kvm_exit:", "reason", "vec=",
+            "99999999999999999999.9:", "# a : b", "\\n",
         ]), 0..200),
     ) {
         survive(words.join(" ").into_bytes());

@@ -1,5 +1,7 @@
 //! Files that are no traces, or are packed.
 
+use std::io::Write;
+
 use crate::{error, gzip, read, unpacked};
 
 #[test]
@@ -15,6 +17,7 @@ fn files_of_other_programs_are_named() {
         (b"/* CTF 1.8 */\ntypealias", "CTF (LTTng)"),
         (b"\xfd7zXZ\x00\x00\x04\xe6\xd6", "xz -d"),
         (b"\x7fELF\x02\x01\x01\x00", "a program"),
+        (b"\xff\xfe#\0 \0t\0", "iconv"),
         (b"\x03\xf0\x01\x20\x00\x00\x00\x00", "a xentrace file"),
         (b"PERFFILE\x68\x00\x00\x00\x00\x00\x00\x00", "newer perf"),
         (b"ts,dur,cpu,utid,name\n1,2,3,4,5\n", "a table (CSV)"),
@@ -45,6 +48,12 @@ fn packed_files_are_unpacked_and_known_to_be_cut() {
     let error = error(packed[..packed.len() / 2].to_vec());
     assert!(error.is_truncation(), "{error}");
     assert!(error.to_string().contains("gzip"), "{error}");
+    let line = "  a-7 [001] d..2. 12.5: sched_switch: prev_comm=a prev_pid=7 prev_prio=120 \
+                prev_state=S ==> next_comm=b next_pid=8 next_prio=120\n";
+    let mut zlib = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
+    zlib.write_all(line.as_bytes()).unwrap();
+    let of_atrace = [b"TRACE:\n".to_vec(), zlib.finish().unwrap()].concat();
+    assert_eq!(read(of_atrace).0.len(), 1);
     let twice = crate::error(gzip(&gzip(&file))).to_string();
     assert!(twice.contains("packed twice"), "{twice}");
 }

@@ -14,7 +14,7 @@ mod tracedat;
 use std::io::{Cursor, Write};
 use std::path::PathBuf;
 
-use domio_linux::{Event, LinuxError, LinuxReader};
+use domio_linux::{LinuxError, LinuxEvent, LinuxReader};
 
 /// A recording in `testdata/linux`.
 fn recording(name: &str) -> PathBuf {
@@ -37,7 +37,7 @@ fn unpacked(name: &str) -> Vec<u8> {
 }
 
 /// All events of a reader, and the error that ended reading.
-fn all(reader: &mut LinuxReader) -> (Vec<Event>, Option<LinuxError>) {
+fn all(reader: &mut LinuxReader) -> (Vec<LinuxEvent>, Option<LinuxError>) {
     let mut events = Vec::new();
     loop {
         match reader.next_event() {
@@ -60,7 +60,7 @@ fn reader(bytes: Vec<u8>) -> Result<LinuxReader, LinuxError> {
 }
 
 /// All events of bytes without an error, and the reader.
-fn read(bytes: Vec<u8>) -> (Vec<Event>, LinuxReader) {
+fn read(bytes: Vec<u8>) -> (Vec<LinuxEvent>, LinuxReader) {
     let mut reader = reader(bytes).unwrap();
     let (events, error) = all(&mut reader);
     assert!(error.is_none(), "{error:?}");

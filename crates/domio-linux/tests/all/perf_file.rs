@@ -66,7 +66,8 @@ pub fn round(machine: Machine) -> Vec<u8> {
     record(machine, 68, 0, &[])
 }
 
-/// A sample of thread 11 in process 10. Parts that are neither of the usual ones nor raw have `other`.
+/// A sample of thread 11 in process 10. Parts that are neither of the usual ones nor raw have
+/// `other`.
 pub fn sample(
     machine: Machine,
     recorded: &Recorded,
@@ -199,8 +200,8 @@ pub fn pipe(machine: Machine, recorded: &[Recorded], data: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Data packed into records of `kind` (81 or 83), which a record may straddle. The stream has no end,
-/// as of perf.
+/// Data packed into records of `kind` (81 or 83), which a record may straddle. The stream has no
+/// end, as of perf.
 pub fn packed(machine: Machine, kind: u32, data: &[u8], piece: usize) -> Vec<u8> {
     use zstd::stream::raw::{Encoder, Operation, OutBuffer};
     let mut encoder = Encoder::new(1).unwrap();

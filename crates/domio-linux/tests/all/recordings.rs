@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use domio_linux::{Event, LinuxReader, Tid, What};
+use domio_linux::{Left, LinuxEvent, LinuxReader, LinuxWhat, Tid};
 
-use crate::{all, recording};
+use crate::{all, recording, unpacked};
 
 /// Switches and the run time of each thread, from a switch to the next one.
-fn runs(events: &[Event]) -> (u64, BTreeMap<Tid, u64>) {
+fn runs(events: &[LinuxEvent]) -> (u64, BTreeMap<Tid, u64>) {
     let (mut switches, mut ran) = (0, BTreeMap::new());
     let mut running: BTreeMap<u32, (Tid, u64)> = BTreeMap::new();
     for event in events {
-        if let What::Switch { next, .. } = event.what {
+        if let LinuxWhat::Switch { next, .. } = event.what {
             switches += 1;
             if let Some((tid, since)) = running.insert(event.cpu, (next, event.time)) {
                 *ran.entry(tid).or_default() += event.time - since;
@@ -21,7 +21,7 @@ fn runs(events: &[Event]) -> (u64, BTreeMap<Tid, u64>) {
     (switches, ran)
 }
 
-fn open(name: &str) -> (Vec<Event>, LinuxReader) {
+fn open(name: &str) -> (Vec<LinuxEvent>, LinuxReader) {
     let mut reader = LinuxReader::open(recording(name)).unwrap();
     let (events, error) = all(&mut reader);
     assert!(error.is_none(), "{name}: {error:?}");
@@ -35,14 +35,16 @@ fn trace_dat_of_version_7() {
     let (events, reader) = open("cfs-v7.dat");
     let (switches, ran) = runs(&events);
     assert_eq!(switches, 3905);
-    let count = |is: fn(&What) -> bool| events.iter().filter(|e| is(&e.what)).count();
-    assert_eq!(count(|w| matches!(w, What::Waking { .. })), 1271);
-    assert_eq!(count(|w| matches!(w, What::Wakeup { .. })), 1271);
-    assert_eq!(count(|w| matches!(w, What::Fork { .. })), 12);
-    assert_eq!(count(|w| matches!(w, What::Exit { .. })), 13);
-    assert_eq!(count(|w| matches!(w, What::Attach { .. })), 4);
-    let preempted =
-        |w: &What| matches!(w, What::Switch { left, .. } if *left == domio_linux::Left::Preempted);
+    let count = |is: fn(&LinuxWhat) -> bool| events.iter().filter(|e| is(&e.what)).count();
+    assert_eq!(count(|w| matches!(w, LinuxWhat::Waking { .. })), 1271);
+    assert_eq!(count(|w| matches!(w, LinuxWhat::Wakeup { .. })), 1271);
+    assert_eq!(count(|w| matches!(w, LinuxWhat::Fork { .. })), 12);
+    assert_eq!(count(|w| matches!(w, LinuxWhat::Exit { .. })), 13);
+    assert_eq!(count(|w| matches!(w, LinuxWhat::Attach { .. })), 4);
+    let preempted = |w: &LinuxWhat| match w {
+        LinuxWhat::Switch { left, .. } => *left == Left::Preempted,
+        _ => false,
+    };
     assert_eq!(count(preempted), 29);
     assert_eq!(ran[&Tid(192)], 5_133_874_484);
     let about = reader.about();
@@ -69,7 +71,7 @@ fn trace_dat_of_version_6_and_its_report_agree() {
         assert_eq!((a.time, a.cpu, a.current), (b.time, b.cpu, b.current));
         if matches!(
             b.what,
-            What::Waking { .. } | What::Wakeup { .. } | What::Migrate { .. }
+            LinuxWhat::Waking { .. } | LinuxWhat::Wakeup { .. } | LinuxWhat::Migrate { .. }
         ) {
             assert_eq!(a.what, b.what);
         }
@@ -97,4 +99,26 @@ fn perf_data_and_its_script_agree() {
     assert_eq!(reader.about().tool.as_deref(), Some("perf 6.1.192"));
     let vcpu = reader.tasks().get(Tid(217)).unwrap();
     assert_eq!(vcpu.comm, "vm3:vcpu0");
+}
+
+#[test]
+fn recordings_are_recognised_by_their_first_bytes() {
+    for name in [
+        "cfs-v7.dat",
+        "quota-v6.dat.gz",
+        "quota-report.txt.gz",
+        "perf-sched.data.gz",
+        "perf-script.txt.gz",
+    ] {
+        let file = unpacked(name);
+        assert!(domio_linux::recognise(&file[..2048]), "{name}");
+    }
+    for foreign in [
+        &b"domain, 1\nversion = 5\n"[..],
+        b"\x0a\x03abc",
+        b"{\"a\": 1}",
+        b"",
+    ] {
+        assert!(!domio_linux::recognise(foreign), "{foreign:?}");
+    }
 }

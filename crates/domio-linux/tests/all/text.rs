@@ -1,6 +1,6 @@
 //! Texts of ftrace, trace-cmd, perf and systrace.
 
-use domio_linux::{Left, LinuxFormat, Tid, What};
+use domio_linux::{Left, LinuxFormat, LinuxWhat, Tid};
 
 use crate::{all, error, read, reader};
 
@@ -19,30 +19,31 @@ fn the_text_of_the_kernel_is_read() {
     let text = format!(
         "{}           a-7     (    5) [001] d..2.   12.000001: {SWITCH}\n\
          CPU:1 [LOST 12 EVENTS]\n\
-         \x20      <...>-8     (-----) [001] d..2.   13.000001: sched_waking: comm=b c pid=9 prio=100 target_cpu=003\n\
+         \x20      <...>-8     (-----) [001] d..2.   13.000001: sched_waking: \
+         comm=b c pid=9 prio=100 target_cpu=003\n\
          \x20      <...>-8     (-----) [001] d..2.   13.000001: <stack trace>\n => __schedule\n",
         head(3, 10)
     );
     let (events, reader) = read(text.into_bytes());
     assert_eq!(reader.format(), LinuxFormat::Text);
     let what: Vec<_> = events.iter().map(|e| (e.time, e.cpu, e.what)).collect();
-    let switch = What::Switch {
+    let switch = LinuxWhat::Switch {
         prev: Tid(7),
         prev_prio: 120,
         left: Left::Preempted,
         next: Tid(8),
         next_prio: 120,
     };
-    let waking = What::Waking {
+    let waking = LinuxWhat::Waking {
         tid: Tid(9),
         prio: 100,
         target_cpu: 3,
     };
     let expected = [
         (12_000_001_000, 1, switch),
-        (13_000_001_000, 1, What::Lost { events: 12 }),
+        (13_000_001_000, 1, LinuxWhat::Lost { events: 12 }),
         (13_000_001_000, 1, waking),
-        (13_000_001_000, 1, What::Other),
+        (13_000_001_000, 1, LinuxWhat::Other),
     ];
     assert_eq!(what, expected);
     assert_eq!(reader.about().cpus, Some(4));
@@ -73,7 +74,7 @@ fn a_line_that_is_cut_is_a_cut() {
         let mut reader = reader(bytes).unwrap();
         let (events, error) = all(&mut reader);
         assert_eq!(
-            events.iter().filter(|e| e.what != What::Other).count(),
+            events.iter().filter(|e| e.what != LinuxWhat::Other).count(),
             1,
             "{n} bytes"
         );
@@ -86,17 +87,20 @@ fn a_line_that_is_cut_is_a_cut() {
 fn stacks_and_records_between_the_lines_of_perf_are_skipped() {
     let text = "# hostname : rig\n# os release : 6.1.0\n# cmdline : /usr/bin/perf record -a\n\
          swapper     0 [000]     0.000000: PERF_RECORD_COMM: perf:1/1\n\
-         a 7 [001]   12.500000:          1 sched:sched_switch: prev_comm=a prev_pid=7 prev_prio=120 prev_state=S ==> next_comm=b next_pid=8 next_prio=120\n\
+         a 7 [001]   12.500000:          1 sched:sched_switch: \
+         prev_comm=a prev_pid=7 prev_prio=120 prev_state=S ==> next_comm=b next_pid=8 \
+         next_prio=120\n\
          \tffffffff810a7b6c __schedule+0x2ec (/lib/modules/6.1.0/vmlinux)\n\
          \t    7f1c9c40bd15 read+0x15 (/usr/lib/libc.so.6)\n\n\
          b 8 [001]   12.600000: PERF_RECORD_LOST lost 5\n\
-         :-1 -1 [001]   12.700000:          1 sched:sched_stat_runtime: comm=b pid=8 runtime=77 [ns]\n";
+         :-1 -1 [001]   12.700000:          1 sched:sched_stat_runtime: \
+         comm=b pid=8 runtime=77 [ns]\n";
     let (events, reader) = read(text.as_bytes().to_vec());
     let what: Vec<_> = events.iter().map(|e| e.what).collect();
-    assert!(matches!(what[0], What::Switch { .. }));
+    assert!(matches!(what[0], LinuxWhat::Switch { .. }));
     let rest = [
-        What::Lost { events: 5 },
-        What::Runtime {
+        LinuxWhat::Lost { events: 5 },
+        LinuxWhat::Runtime {
             tid: Tid(8),
             ns: 77,
         },
@@ -123,7 +127,8 @@ fn pages_of_systrace_are_read_old_and_new() {
         lines.join("\n")
     );
     let old = format!(
-        "<!DOCTYPE html>\n<html>\n<script>\n  var linuxPerfData = \"\\\n{}\\n\\\n\";\n</script>\n</html>\n",
+        "<!DOCTYPE html>\n<html>\n<script>\n  var linuxPerfData = \"\\\n{}\\n\\\n\";\n\
+         </script>\n</html>\n",
         lines.join("\\n\\\n")
     );
     let one_line = format!(

@@ -6,7 +6,8 @@ use crate::build::{Machine, description_block, header_info, systems};
 
 pub const PAGE: usize = 4096;
 
-/// A page of the ring buffer: events with the time since the one before; the first one since `time`.
+/// A page of the ring buffer: events with the time since the one before; the first one since
+/// `time`.
 pub fn page(machine: Machine, time: u64, events: &[(u32, Vec<u8>)], lost: Option<u64>) -> Vec<u8> {
     let mut data = Vec::new();
     for (delta, raw) in events {
@@ -176,12 +177,12 @@ fn chunk(machine: Machine, packing: Packing, data: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Version 7: pages of each cpu in the top buffer, two pages a chunk.
+/// Version 7: pages of each cpu in each buffer by name, two pages a chunk. The top one has no name.
 pub fn v7(
     machine: Machine,
     packing: Packing,
     options: &[Vec<u8>],
-    cpus: &[Vec<Vec<u8>>],
+    buffers: &[(&str, Vec<Vec<Vec<u8>>>)],
 ) -> Vec<u8> {
     let mut out = start(machine, "7");
     out.extend(packing.name().as_bytes());
@@ -201,7 +202,27 @@ pub fn v7(
     let mut cmdlines = machine.number(names.len() as u64, 8);
     cmdlines.extend(names.as_bytes());
     add(&mut out, 21, &cmdlines);
+    for (name, cpus) in buffers {
+        let data = buffer(machine, packing, name, cpus, &mut out);
+        all.extend(option(machine, 3, &data));
+    }
+    all.extend(option(machine, 0, &machine.number(0, 8)));
+    let at = out.len() as u64;
+    out.extend(section(machine, packing, 0, &all));
+    out[pointer..pointer + 8].copy_from_slice(&machine.number(at, 8));
+    out
+}
+
+/// Writes the pages of a buffer. Returns the option that says where they are.
+fn buffer(
+    machine: Machine,
+    packing: Packing,
+    name: &str,
+    cpus: &[Vec<Vec<u8>>],
+    out: &mut Vec<u8>,
+) -> Vec<u8> {
     let mut buffer = machine.number(out.len() as u64, 8);
+    buffer.extend(name.as_bytes());
     buffer.extend(b"\0mono\0");
     buffer.extend(machine.numbers(&[(PAGE as u64, 4), (cpus.len() as u64, 4)]));
     let flags = u64::from(packing != Packing::None);
@@ -216,18 +237,12 @@ pub fn v7(
             _ => {
                 let chunks: Vec<_> = pages.chunks(2).map(<[Vec<u8>]>::concat).collect();
                 out.extend(machine.number(chunks.len() as u64, 4));
-                chunks
-                    .iter()
-                    .for_each(|c| out.extend(chunk(machine, packing, c)));
+                let packed = chunks.iter().map(|c| chunk(machine, packing, c));
+                packed.for_each(|c| out.extend(c));
             }
         }
         let size = out.len() - at;
         buffer.extend(machine.numbers(&[(cpu as u64, 4), (at as u64, 8), (size as u64, 8)]));
     }
-    all.extend(option(machine, 3, &buffer));
-    all.extend(option(machine, 0, &machine.number(0, 8)));
-    let at = out.len() as u64;
-    out.extend(section(machine, packing, 0, &all));
-    out[pointer..pointer + 8].copy_from_slice(&machine.number(at, 8));
-    out
+    buffer
 }

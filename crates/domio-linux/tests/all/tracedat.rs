@@ -1,6 +1,6 @@
 //! trace.dat of both versions, from machines of either endianness and size of words.
 
-use domio_linux::{Event, Left, LinuxFormat, Tid, What};
+use domio_linux::{Left, LinuxEvent, LinuxFormat, LinuxWhat, Tid};
 
 use crate::build::{MACHINES, Machine, attach, switch, unknown, wakeup};
 use crate::trace_dat::{
@@ -10,12 +10,12 @@ use crate::{all, error, read, reader};
 
 const USUAL: Machine = MACHINES[0];
 
-fn switched(time: u64, cpu: u32, prev: u32, left: Left, next: u32) -> Event {
-    Event {
+fn switched(time: u64, cpu: u32, prev: u32, left: Left, next: u32) -> LinuxEvent {
+    LinuxEvent {
         time,
         cpu,
         current: Some(Tid(prev)),
-        what: What::Switch {
+        what: LinuxWhat::Switch {
             prev: Tid(prev),
             prev_prio: 120,
             left,
@@ -46,8 +46,8 @@ fn pages(machine: Machine) -> Vec<Vec<Vec<u8>>> {
     ]
 }
 
-fn expected() -> Vec<Event> {
-    let event = |time, cpu, current, what| Event {
+fn expected() -> Vec<LinuxEvent> {
+    let event = |time, cpu, current, what| LinuxEvent {
         time,
         cpu,
         current,
@@ -59,16 +59,16 @@ fn expected() -> Vec<Event> {
             1010,
             1,
             Some(Tid(5)),
-            What::Wakeup {
+            LinuxWhat::Wakeup {
                 tid: Tid(3),
                 prio: 100,
                 target_cpu: 0,
             },
         ),
-        event(1010, 1, Some(Tid(5)), What::Attach { tid: Tid(3) }),
+        event(1010, 1, Some(Tid(5)), LinuxWhat::Attach { tid: Tid(3) }),
         switched(1100, 0, 2, Left::Preempted, 3),
         switched(1510, 1, 5, Left::Stopped, 6),
-        event(2050, 0, None, What::Lost { events: 7 }),
+        event(2050, 0, None, LinuxWhat::Lost { events: 7 }),
         switched(2050, 0, 3, Left::Uninterruptible, 0),
     ]
 }
@@ -80,7 +80,8 @@ fn both_versions_of_all_machines_have_the_same_events() {
         let uname = string_option(machine, 5, "Linux rig 6.1.0 x86_64");
         let mut files = vec![v6(machine, std::slice::from_ref(&uname), &cpus, &[])];
         for packing in [Packing::None, Packing::Zlib, Packing::Zstd] {
-            files.push(v7(machine, packing, std::slice::from_ref(&uname), &cpus));
+            let options = std::slice::from_ref(&uname);
+            files.push(v7(machine, packing, options, &[("", cpus.clone())]));
         }
         for (n, file) in files.into_iter().enumerate() {
             let (events, reader) = read(file);
@@ -131,7 +132,7 @@ fn entries_of_all_kinds_count_their_time() {
         // An absolute time has 59 bits, without those of the page's time above.
         let absolute = high + (1 << 37) + 77 + 1;
         assert_eq!(times, [start + 5, extended, absolute], "{machine:?}");
-        assert_eq!(events[1].what, What::Other);
+        assert_eq!(events[1].what, LinuxWhat::Other);
         assert_eq!(reader.damage().skipped[0].count, 1);
     }
 }
@@ -163,6 +164,14 @@ fn events_of_a_further_buffer_are_merged() {
     let top = vec![vec![], vec![]];
     let (events, _) = read(v6(USUAL, &[], &top, &[("sched", pages(USUAL))]));
     assert_eq!(events, expected());
+    for packing in [Packing::None, Packing::Zlib, Packing::Zstd] {
+        let [first, second] = pages(USUAL).try_into().unwrap();
+        let buffers = [("", vec![first, vec![]]), ("other", vec![vec![], second])];
+        let (events, reader) = read(v7(USUAL, packing, &[], &buffers));
+        assert_eq!(events, expected(), "{packing:?}");
+        let expected = [("buffer".to_string(), "other".to_string())];
+        assert_eq!(reader.about().notes, expected);
+    }
 }
 
 #[test]
@@ -190,7 +199,7 @@ fn every_shorter_file_is_known_to_be_cut() {
         assert!(error.is_truncation(), "{n} bytes: {error}");
     }
     for packing in [Packing::None, Packing::Zlib, Packing::Zstd] {
-        let whole = v7(USUAL, packing, &[], &pages(USUAL));
+        let whole = v7(USUAL, packing, &[], &[("", pages(USUAL))]);
         for n in (16..whole.len() - 1).step_by(97) {
             let error = error(whole[..n].to_vec());
             assert!(error.is_truncation(), "{packing:?}, {n} bytes: {error}");

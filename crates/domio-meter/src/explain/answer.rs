@@ -26,7 +26,7 @@ impl Explanation {
         places: Option<&HostPlaces>,
         truncated: bool,
     ) -> Answered {
-        let mut answer = Answered::of("explain", 5, DOC, self);
+        let mut answer = Answered::of("explain", 6, DOC, self);
         let truncation = fact("truncated").of(Holds::Flag);
         answer.derive(
             truncation.doc("Whether the file ends too early."),

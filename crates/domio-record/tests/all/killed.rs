@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use domio_linux::{Event, Tasks};
+use domio_linux::{LinuxEvent as Event, Tasks};
 use domio_record::Way;
 
 use crate::start;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use domio_linux::{Event, Tasks, Tid, What};
+use domio_linux::{LinuxEvent as Event, LinuxWhat as What, Tasks, Tid};
 use domio_record::{Live, Way};
 
 use crate::load::Burner;

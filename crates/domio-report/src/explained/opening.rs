@@ -144,7 +144,10 @@ impl<'a> Explained<'a> {
             explained.push(why);
             said += &format!(" {}: {}.", capitalised(why.name()), why.meaning());
             if let Some(cure) = why.cure(self.explanation.tells.policy) {
-                said += &format!(" Try: {cure}.");
+                // Commands of a Linux host name the guest.
+                let guest = self.domain(vcpu.name.domain);
+                let guest = guest.split(':').next().unwrap_or_default();
+                said += &format!(" Try: {}.", cure.replace("GUEST", guest));
             }
         }
         let idled = percent(vcpu.idle_elsewhere, whole);

@@ -135,6 +135,23 @@ impl LinuxHost {
         self.groups.iter().find(|group| group.path == path)
     }
 
+    /// The limit of the nearest group that has one, of `path` and those above: its path, and quota
+    /// and period in nanoseconds.
+    pub(super) fn limit(&self, path: &str) -> Option<(&str, u64, u64)> {
+        let above = self
+            .groups
+            .iter()
+            .filter(|group| is_above(&group.path, path));
+        let limited = above.filter_map(|group| Some((group, group.quota_us?)));
+        let (group, quota) = limited.max_by_key(|(group, _)| group.path.len())?;
+        let period = group.period_us.unwrap_or(100_000);
+        Some((
+            &group.path,
+            quota.saturating_mul(1000),
+            period.saturating_mul(1000),
+        ))
+    }
+
     /// Bits of the cpus that a thread may use, 64 in a number: what its own affinity and the sets
     /// of its groups leave. `None` for all.
     pub(super) fn allowed(
@@ -198,7 +215,9 @@ mod tests {
     fn a_file_says_what_a_trace_does_not() {
         let host = LinuxHost::parse(TEXT).unwrap();
         let threads = host.by_tid();
-        assert_eq!(host.group("/machine/vm1").unwrap().quota_us, Some(30_000));
+        let limit = host.limit("/machine/vm1/libvirt/vcpu0");
+        assert_eq!(limit, Some(("/machine/vm1", 30_000_000, 100_000_000)));
+        assert_eq!(host.limit("/machine/vm2"), None);
         let allowed = |tid, path| host.allowed(threads.get(&Tid(tid)).copied(), path);
         assert_eq!(allowed(7, Some("/machine/vm1")), Some(vec![4]));
         assert_eq!(allowed(7, None), Some(vec![12]));

@@ -12,10 +12,12 @@
 //! | `records.rs` | events become records |
 //! | `threads.rs` | threads and their groups |
 //! | `tids.rs` | threads by id |
+//! | `limits.rs` | when a limit of a group is used up |
 //! | `host.rs` | the file beside a trace |
 
 mod class;
 mod host;
+mod limits;
 mod read;
 mod records;
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Streams the records of a trace of Linux.
 
-use std::io::{Cursor, Read, Write as _};
+use std::io::{Cursor, Read};
 
 use domio_core::{Instant, Names, Record, VcpuName};
 use domio_linux::groups::{Groups, OwnRule};
@@ -8,9 +8,6 @@ use domio_linux::{LinuxError, LinuxErrorKind, LinuxReader};
 
 use super::{LinuxHost, LinuxRecords};
 use crate::{DomainInfo, TraceError, TraceErrorKind, TraceHeader};
-
-/// Bytes of an input that is no file which are kept in memory; more go to a temporary file.
-const IN_MEMORY: u64 = 64 << 20;
 
 /// What is known of a Linux host beside its trace.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -35,24 +32,13 @@ pub(crate) struct LinuxTrace {
 }
 
 impl LinuxTrace {
-    /// Reads `read` to its end: formats of Linux are not in the order of time.
+    /// Reads `read` to its end, into memory: formats of Linux are not in the order of time. Files,
+    /// and what is read by its owner, need no copy ([`TraceReader::linux`](crate::TraceReader)).
     pub fn spooled(read: &mut dyn Read, options: &LinuxOptions) -> Result<Self, TraceError> {
-        let io = |error| TraceErrorKind::Io(error).at(0);
-        let mut start = Vec::new();
-        read.take(IN_MEMORY).read_to_end(&mut start).map_err(io)?;
-        let reader = match (start.len() as u64) < IN_MEMORY {
-            true => LinuxReader::new(Cursor::new(start)),
-            false => {
-                let mut file = tempfile::NamedTempFile::new().map_err(io)?;
-                file.write_all(&start).map_err(io)?;
-                drop(start);
-                std::io::copy(read, &mut file).map_err(io)?;
-                file.flush().map_err(io)?;
-                // The file lives on without a name, where the system has that, as long as it is
-                // open.
-                LinuxReader::open(file.path())
-            }
-        };
+        let mut bytes = Vec::new();
+        let read = read.read_to_end(&mut bytes);
+        read.map_err(|error| TraceErrorKind::Io(error).at(0))?;
+        let reader = LinuxReader::new(Cursor::new(bytes));
         let reader = reader.map_err(|error| of_linux(error, 0, None))?;
         Ok(LinuxTrace::new(reader, options))
     }
@@ -170,7 +156,7 @@ impl LinuxTrace {
             ),
             (
                 records.left_out(),
-                "threads were left out: more than 32768 at once, or ids that no kernel gives",
+                "threads were left out: more than 32768 of them, or ids that no kernel gives",
             ),
             (
                 records.ignored(),

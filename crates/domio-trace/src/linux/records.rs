@@ -1,15 +1,19 @@
 //! Events of a Linux trace, as records.
 
+mod extra;
+mod wakes;
+
 use std::collections::VecDeque;
 
 use domio_core::{ActorId, Instant, Kind, Names, PcpuId, Record, Runstate, Says, VcpuName};
 use domio_core::{ClassId, DomainId};
 use domio_linux::groups::Groups;
-use domio_linux::{Event, Left, Tasks, Tid, What};
+use domio_linux::{Left, LinuxEvent, LinuxWhat, Tasks, Tid};
 
 use super::class::{LINUX, Linux};
 use super::host::LinuxHost;
-use super::threads::{Group, State, Threads};
+use super::limits::Limit;
+use super::threads::{State, Threads};
 
 /// Most cpus of a host, as kernels are built ("NR_CPUS").
 const CPUS_MAX: u32 = 1 << 13;
@@ -17,6 +21,10 @@ const CPUS_MAX: u32 = 1 << 13;
 /// From a wake-up to the switch that it caused: within this time the woken thread is taken to have
 /// preempted the one that ran. A tick is later in most cases.
 const PREEMPTS_WITHIN: u64 = 200_000;
+
+/// The least time that a thread waits beside an idle cpu for a new period of its limit: shorter
+/// waits may be for the cpu to wake up.
+const LIMITED_FROM: u64 = 1_000_000;
 
 /// Times in guest mode are recorded when there is so much of one run.
 const GUEST_MODE_MAX: u64 = 1_000_000_000;
@@ -46,6 +54,9 @@ pub struct LinuxRecords {
     missing: u64,
     ignored: u64,
     ended: bool,
+    limits: Vec<(String, Limit)>,
+    /// When the first thread that a limit holds back may run again.
+    next_end: u64,
 }
 
 /// A cpu.
@@ -81,6 +92,8 @@ impl LinuxRecords {
             missing: 0,
             ignored: 0,
             ended: false,
+            limits: Vec::new(),
+            next_end: u64::MAX,
         }
     }
 
@@ -102,8 +115,8 @@ impl LinuxRecords {
         self.threads.groups().len()
     }
 
-    /// What threads are called, by the vcpu that they are in records; vcpus of guests have no name
-    /// beside their number.
+    /// What threads are called, by the vcpu that they are in records; vcpus of guests have no
+    /// name beside their number.
     pub fn labels(&self, tasks: &Tasks) -> Vec<(VcpuName, String)> {
         self.threads.labels(tasks)
     }
@@ -140,30 +153,33 @@ impl LinuxRecords {
     }
 
     /// Takes an event. Those of a trace come in the order of time; one that is late counts as now.
-    pub fn event(&mut self, event: &Event, tasks: &Tasks) {
+    pub fn event(&mut self, event: &LinuxEvent, tasks: &Tasks) {
         if event.cpu >= CPUS_MAX {
             self.ignored += 1;
             return;
         }
+        if event.time >= self.next_end {
+            self.release(event.time);
+        }
         self.now = self.now.max(event.time);
         let cpu = event.cpu as usize;
         self.make_cpus(cpu);
-        if let What::Lost { events } = event.what {
+        if let LinuxWhat::Lost { events } = event.what {
             return self.lost(cpu, events);
         }
-        let is_switch = matches!(event.what, What::Switch { .. });
+        let is_switch = matches!(event.what, LinuxWhat::Switch { .. });
         if let Some(current) = event.current.filter(|_| !is_switch) {
             self.sees(cpu, current, tasks);
         }
         match event.what {
-            What::Switch {
+            LinuxWhat::Switch {
                 prev,
                 prev_prio,
                 left,
                 next,
                 next_prio,
             } => self.switch(cpu, (prev, prev_prio), left, (next, next_prio), tasks),
-            What::Waking {
+            LinuxWhat::Waking {
                 tid,
                 prio,
                 target_cpu,
@@ -172,7 +188,7 @@ impl LinuxRecords {
                     self.wake(cpu, (tid, prio), target_cpu, false, tasks);
                 }
             }
-            What::Wakeup {
+            LinuxWhat::Wakeup {
                 tid,
                 prio,
                 target_cpu,
@@ -180,36 +196,36 @@ impl LinuxRecords {
                 self.has_wakeups = true;
                 self.wake(cpu, (tid, prio), target_cpu, false, tasks);
             }
-            What::WakeupNew {
+            LinuxWhat::WakeupNew {
                 tid,
                 prio,
                 target_cpu,
             } => self.wake(cpu, (tid, prio), target_cpu, true, tasks),
-            What::Migrate { tid, from: _, to } => self.migrate(cpu, tid, to, tasks),
-            What::Fork { child, .. } => self.forked(cpu, child, tasks),
-            What::Attach { tid } => {
+            LinuxWhat::Migrate { tid, from: _, to } => self.migrate(cpu, tid, to, tasks),
+            LinuxWhat::Fork { child, .. } => self.forked(cpu, child, tasks),
+            LinuxWhat::Attach { tid } => {
                 if let Some(place) = self.threads.known(tid) {
                     self.threads.get_mut(place).young = true;
                 }
             }
-            What::IrqEntry { irq } => self.enters(cpu, false, irq),
-            What::IrqExit { irq } => self.exits(cpu, false, irq),
-            What::SoftirqEntry { vec } => self.enters(cpu, true, vec),
-            What::SoftirqExit { vec } => self.exits(cpu, true, vec),
-            What::KvmEntry { .. } => {
+            LinuxWhat::IrqEntry { irq } => self.enters(cpu, false, irq),
+            LinuxWhat::IrqExit { irq } => self.exits(cpu, false, irq),
+            LinuxWhat::SoftirqEntry { vec } => self.enters(cpu, true, vec),
+            LinuxWhat::SoftirqExit { vec } => self.exits(cpu, true, vec),
+            LinuxWhat::KvmEntry { .. } => {
                 let cpu = &mut self.cpus[cpu];
                 cpu.guest_since = cpu.guest_since.or(Some(self.now));
             }
-            What::KvmExit { .. } => self.leaves_guest(cpu),
-            What::KvmWakeup { ns, waited: false } => self.polled(cpu, ns),
-            What::KvmWakeup { waited: true, .. }
-            | What::Exit { .. }
-            | What::Runtime { .. }
-            | What::SoftirqRaise { .. }
-            | What::HaltPoll { .. }
-            | What::NapiPoll { .. }
-            | What::Lost { .. }
-            | What::Other => {}
+            LinuxWhat::KvmExit { .. } => self.leaves_guest(cpu),
+            LinuxWhat::KvmWakeup { ns, waited: false } => self.polled(cpu, ns),
+            LinuxWhat::KvmWakeup { waited: true, .. }
+            | LinuxWhat::Exit { .. }
+            | LinuxWhat::Runtime { .. }
+            | LinuxWhat::SoftirqRaise { .. }
+            | LinuxWhat::HaltPoll { .. }
+            | LinuxWhat::NapiPoll { .. }
+            | LinuxWhat::Lost { .. }
+            | LinuxWhat::Other => {}
         }
     }
 
@@ -303,6 +319,20 @@ impl LinuxRecords {
 
     /// What is said of a thread in its first record: its rank and the cpus that it may use.
     fn introduce(&mut self, cpu: usize, place: usize, tasks: &Tasks) {
+        if let Some((path, quota, period)) = self.threads.limit(tasks, place) {
+            let known = self.limits.iter().position(|(other, _)| other == path);
+            let path = path.to_owned();
+            let limit = known.unwrap_or_else(|| {
+                self.limits.push((path, Limit::new(quota, period)));
+                self.limits.len() - 1
+            });
+            let thread = self.threads.get_mut(place);
+            thread.limit = limit as u32;
+            let runs = thread.is(Runstate::Running);
+            if runs {
+                self.limits[limit].1.runs(self.now, true);
+            }
+        }
         let Some(mask) = self.threads.allowed(tasks, place) else {
             return;
         };
@@ -347,49 +377,16 @@ impl LinuxRecords {
         }
         thread.state = State::Is(new);
         thread.since = now;
+        let [ran, runs] = [before, State::Is(new)].map(|s| s == State::Is(Runstate::Running));
+        let thread = *thread;
+        if ran != runs
+            && let Some((_, limit)) = self.limits.get_mut(thread.limit as usize)
+        {
+            limit.runs(now, runs);
+        }
         if thread.is_vcpu {
             self.counts(place, before, State::Is(new));
         }
-    }
-
-    /// A vcpu of a guest changes its state: is one of the guest running while another waits?
-    fn counts(&mut self, place: usize, before: State, after: State) {
-        let now = self.now;
-        let group = self.threads.get(place).group;
-        let group: &mut Group = self.threads.group_at(group);
-        for (state, more) in [(before, false), (after, true)] {
-            let count = match state {
-                State::Is(Runstate::Running) => &mut group.running,
-                State::Is(Runstate::Runnable) => &mut group.waiting,
-                _ => continue,
-            };
-            *count = match more {
-                true => *count + 1,
-                false => count.saturating_sub(1),
-            };
-        }
-        let is_skewed = group.running > 0 && group.waiting > 0;
-        match (group.skewed, is_skewed) {
-            (None, true) => group.skewed = Some(now),
-            (Some(since), false) => {
-                group.skewed = None;
-                self.skew(place, since);
-            }
-            _ => {}
-        }
-    }
-
-    fn skew(&mut self, place: usize, since: u64) {
-        let cpu = usize::from(self.threads.get(place).cpu);
-        self.note_time(cpu, place, Linux::Skew, self.now.saturating_sub(since));
-    }
-
-    /// Records how long the vcpu waited that has just been put on a cpu, or still waits.
-    fn ready(&mut self, place: usize) {
-        let thread = self.threads.get(place);
-        let waited = self.now.saturating_sub(thread.since);
-        let cpu = usize::from(thread.cpu);
-        self.note_time(cpu, place, Linux::Ready, waited);
     }
 
     /// An event of `cpu` has this current thread.
@@ -425,60 +422,6 @@ impl LinuxRecords {
             _ => self.comes(cpu, place, tasks),
         }
         self.cpus[cpu].current = Some(place);
-    }
-
-    /// The run of the thread in `place` is over, and nothing says what it does from now on.
-    fn lose(&mut self, cpu: usize, place: usize, tasks: &Tasks) {
-        self.leaves_guest(cpu);
-        self.sums(place);
-        let is_idle = place == self.cpus[cpu].idle;
-        match is_idle {
-            true => {
-                let idles = [Runstate::Running, Runstate::Runnable];
-                self.change(cpu, place, idles, tasks);
-            }
-            false => {
-                self.ends(cpu, place, tasks);
-                self.forget(place);
-            }
-        }
-    }
-
-    /// The thread in `place`, which runs or waits, is not there any more. One that goes offline from
-    /// there is taken to be paused, and this one is not.
-    fn ends(&mut self, cpu: usize, place: usize, tasks: &Tasks) {
-        use Runstate::{Blocked, Offline, Runnable, Running};
-        if self.threads.get(place).is(Runnable) {
-            self.change(cpu, place, [Runnable, Running], tasks);
-        }
-        if self.threads.get(place).is(Running) {
-            self.change(cpu, place, [Running, Blocked], tasks);
-        }
-        self.change(cpu, place, [Blocked, Offline], tasks);
-    }
-
-    fn forget(&mut self, place: usize) {
-        let thread = self.threads.get_mut(place);
-        let (before, is_vcpu) = (thread.state, thread.is_vcpu);
-        thread.state = State::Lost;
-        if is_vcpu {
-            self.counts(place, before, State::Lost);
-        }
-    }
-
-    /// If the thread in `place` is known to run on another cpu, that is over.
-    fn leave_elsewhere(&mut self, cpu: usize, place: usize, tasks: &Tasks) {
-        let there = usize::from(self.threads.get(place).cpu);
-        if there != cpu
-            && self
-                .cpus
-                .get(there)
-                .is_some_and(|c| c.current == Some(place))
-        {
-            self.missing += 1;
-            self.cpus[there].current = None;
-            self.lose(there, place, tasks);
-        }
     }
 
     /// The thread in `place`, which does not run, runs on `cpu` from now on.
@@ -517,13 +460,15 @@ impl LinuxRecords {
         if from != idle {
             self.ranks(cpu, from, prev_prio);
         }
-        if to != idle {
-            self.settle(cpu, to, tasks);
-        }
         self.leave_elsewhere(cpu, to, tasks);
         self.leaves_guest(cpu);
+        if from == idle {
+            self.may_begin(to);
+        }
+        let renews = self.renews(from, tasks);
         let left_to = match left {
             _ if from == idle => Runstate::Runnable,
+            _ if renews => Runstate::Blocked,
             Left::Runnable | Left::Preempted => Runstate::Runnable,
             Left::Sleeping | Left::Uninterruptible | Left::Dead => Runstate::Blocked,
             Left::Stopped => Runstate::Offline,
@@ -561,6 +506,8 @@ impl LinuxRecords {
         if left == Left::Dead && from != idle {
             self.ends(cpu, from, tasks);
             self.threads.remove(from);
+        } else if renews {
+            self.renew(cpu, from, left.wants_cpu(), tasks);
         } else if left_to == Runstate::Runnable && from != idle {
             self.why(cpu, from, to);
         }
@@ -568,218 +515,15 @@ impl LinuxRecords {
 
     /// Says why the thread in `from`, which is runnable, gave its cpu to the one in `to`.
     fn why(&mut self, cpu: usize, from: usize, to: usize) {
-        if to == self.cpus[cpu].idle {
-            // The cpu would rather run it, if it might.
-            return self.note(cpu, from, Linux::Limited, [0; 4]);
+        // An idle cpu would rather run it, if it might.
+        if to == self.cpus[cpu].idle || self.is_used_up(from) {
+            return self.held_back(cpu, from);
         }
         let (leaves, comes) = (self.threads.get(from), self.threads.get(to));
         let woken = comes.woken.map(|woken| self.now.saturating_sub(woken));
         let was_woken = woken.is_some_and(|ago| ago <= PREEMPTS_WITHIN);
         if comes.rank >= leaves.rank && !was_woken {
             self.note(cpu, from, Linux::TurnOver, [0; 4]);
-        }
-    }
-
-    /// Sums that are recorded when a thread leaves its cpu: in guest mode, and on behalf of a guest.
-    fn sums(&mut self, place: usize) {
-        let thread = *self.threads.get(place);
-        let cpu = usize::from(thread.cpu);
-        if thread.guest_mode > 0 {
-            self.threads.get_mut(place).guest_mode = 0;
-            self.note_time(cpu, place, Linux::GuestMode, thread.guest_mode);
-        }
-        let owner: Option<DomainId> = self.threads.group_at(thread.group).works_for;
-        if let Some(owner) = owner.filter(|_| thread.is(Runstate::Running)) {
-            let ran = self.now.saturating_sub(thread.since);
-            let pcpu = PcpuId(cpu as u16);
-            self.put(Record::driver_work(
-                self.at(),
-                pcpu,
-                thread.actor,
-                owner,
-                ran,
-            ));
-        }
-    }
-
-    /// A young thread's name or group may have changed since it was put into a group: from now on
-    /// it is another actor, which comes to wait.
-    fn settle(&mut self, cpu: usize, place: usize, tasks: &Tasks) {
-        let thread = *self.threads.get(place);
-        if !thread.young || thread.checked == tasks.changes() {
-            return;
-        }
-        let waits = match thread.state {
-            State::Is(Runstate::Runnable) => true,
-            State::Is(Runstate::Blocked) => false,
-            _ => return,
-        };
-        if !self.threads.is_elsewhere(tasks, place) {
-            return;
-        }
-        self.ends(cpu, place, tasks);
-        if thread.is_vcpu {
-            self.counts(place, State::Is(Runstate::Offline), State::Unheard);
-        }
-        self.threads.renew(&mut self.names, tasks, place);
-        if waits {
-            self.change(cpu, place, [Runstate::Offline, Runstate::Runnable], tasks);
-        }
-    }
-
-    /// A thread is woken by code on `cpu`.
-    fn wake(
-        &mut self,
-        cpu: usize,
-        (tid, prio): (Tid, i16),
-        target: u32,
-        is_new: bool,
-        tasks: &Tasks,
-    ) {
-        if tid == Tid::IDLE || target >= CPUS_MAX {
-            self.ignored += 1;
-            return;
-        }
-        let Some(place) = self.place(cpu, tid, tasks) else {
-            return;
-        };
-        let target = target as usize;
-        self.settle(cpu, place, tasks);
-        let thread = *self.threads.get(place);
-        self.threads.get_mut(place).woken = Some(self.now);
-        let old = match thread.state {
-            State::Is(Runstate::Running) => return,
-            State::Is(Runstate::Runnable) => return self.queues(cpu, place, target),
-            State::Is(Runstate::Offline) => Runstate::Offline,
-            State::Unheard if is_new || thread.young => Runstate::Offline,
-            State::Unheard | State::Lost | State::Is(Runstate::Blocked) => Runstate::Blocked,
-        };
-        if is_new {
-            self.threads.get_mut(place).young = true;
-        }
-        self.change(cpu, place, [old, Runstate::Runnable], tasks);
-        self.ranks(cpu, place, prio);
-        self.queues(cpu, place, target);
-        let there = self.cpus.get(target);
-        let is_free = there.is_some_and(|cpu| cpu.current == Some(cpu.idle));
-        let why = match is_free {
-            true => Linux::Pass,
-            false => Linux::Queued,
-        };
-        self.note(cpu, place, why, [0; 4]);
-    }
-
-    /// The thread in `place` waits in the queue of the cpu `to`.
-    fn queues(&mut self, cpu: usize, place: usize, to: usize) {
-        let thread = self.threads.get_mut(place);
-        thread.cpu = to as u16;
-        let home = thread.home;
-        if usize::from(home) != to {
-            thread.home = to as u16;
-            self.note(
-                cpu,
-                place,
-                Linux::QueuesOn,
-                [to as u32, u32::from(home), 0, 0],
-            );
-        }
-    }
-
-    fn migrate(&mut self, cpu: usize, tid: Tid, to: u32, tasks: &Tasks) {
-        if to >= CPUS_MAX || tid == Tid::IDLE {
-            self.ignored += 1;
-            return;
-        }
-        let Some(place) = self.place(cpu, tid, tasks) else {
-            return;
-        };
-        match self.threads.get(place).state {
-            State::Is(Runstate::Runnable) => self.queues(cpu, place, to as usize),
-            // It says so when it runs there.
-            _ => {}
-        }
-    }
-
-    fn forked(&mut self, cpu: usize, child: Tid, tasks: &Tasks) {
-        // The end of another thread with this id was not recorded.
-        if let Some(old) = self.threads.known(child) {
-            let thread = *self.threads.get(old);
-            match thread.state {
-                State::Is(Runstate::Runnable | Runstate::Blocked) => {
-                    self.ends(cpu, old, tasks);
-                }
-                State::Is(Runstate::Running) => return,
-                _ => {}
-            }
-            self.threads.remove(old);
-        }
-        if let Some(place) = self.place(cpu, child, tasks) {
-            self.threads.get_mut(place).young = true;
-        }
-    }
-
-    fn enters(&mut self, cpu: usize, is_softirq: bool, number: u32) {
-        let now = self.now;
-        let serves = &mut self.cpus[cpu].serves;
-        if serves.len() < NESTED_MAX {
-            serves.push((is_softirq, number, now, 0));
-        }
-    }
-
-    fn exits(&mut self, cpu: usize, is_softirq: bool, number: u32) {
-        let serves = &mut self.cpus[cpu].serves;
-        let found = serves
-            .iter()
-            .rposition(|(softirq, n, ..)| (*softirq, *n) == (is_softirq, number));
-        let Some(found) = found else {
-            return;
-        };
-        // Whatever began later and did not end was cut off.
-        let (_, _, began, within) = serves[found];
-        serves.truncate(found);
-        let whole = self.now.saturating_sub(began);
-        if let Some((.., others)) = serves.last_mut() {
-            *others += whole;
-        }
-        let ns = whole.saturating_sub(within);
-        let current = self.cpus[cpu].current;
-        let Some(place) = current.filter(|place| *place != self.cpus[cpu].idle) else {
-            return;
-        };
-        let thread = self.threads.get(place);
-        // Nothing is taken from the kernel's own threads, nor from one that came meanwhile.
-        let is_kernel = thread.group == 0;
-        if ns == 0 || is_kernel || !thread.is(Runstate::Running) {
-            return;
-        }
-        let kind = match is_softirq {
-            true => Linux::Softirq,
-            false => Linux::Irq,
-        };
-        self.note(cpu, place, kind, [number, ns as u32, (ns >> 32) as u32, 0]);
-    }
-
-    /// The current thread of `cpu` is not in guest mode any more.
-    fn leaves_guest(&mut self, cpu: usize) {
-        let now = self.now;
-        let Some(since) = self.cpus[cpu].guest_since.take() else {
-            return;
-        };
-        let Some(place) = self.cpus[cpu].current else {
-            return;
-        };
-        let thread = self.threads.get_mut(place);
-        thread.guest_mode += now.saturating_sub(since.max(thread.since));
-        if thread.guest_mode >= GUEST_MODE_MAX {
-            let ns = std::mem::take(&mut thread.guest_mode);
-            self.note_time(cpu, place, Linux::GuestMode, ns);
-        }
-    }
-
-    /// The vcpu that runs on `cpu` polled for so long.
-    fn polled(&mut self, cpu: usize, ns: u64) {
-        if let Some(place) = self.cpus[cpu].current.filter(|p| *p != self.cpus[cpu].idle) {
-            self.note_time(cpu, place, Linux::HaltPoll, ns);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use domio_core::{Kind, Record};
 use domio_linux::groups::Groups;
-use domio_linux::{Event, Left, Tasks, Tid, What};
+use domio_linux::{Left, LinuxEvent, LinuxWhat, Tasks, Tid};
 
 use super::{LinuxHost, LinuxRecords};
 
@@ -37,8 +37,8 @@ impl Host {
     }
 
     /// The records of an event at a time, on a cpu, with its current thread, a line each.
-    fn at(&mut self, time: u64, cpu: u32, current: u32, what: What) -> Vec<String> {
-        let event = Event {
+    fn at(&mut self, time: u64, cpu: u32, current: u32, what: LinuxWhat) -> Vec<String> {
+        let event = LinuxEvent {
             time,
             cpu,
             current: Some(Tid(current)),
@@ -79,8 +79,8 @@ impl Host {
     }
 }
 
-fn switch(prev: u32, left: Left, next: u32) -> What {
-    What::Switch {
+fn switch(prev: u32, left: Left, next: u32) -> LinuxWhat {
+    LinuxWhat::Switch {
         prev: Tid(prev),
         prev_prio: 120,
         left,
@@ -89,8 +89,8 @@ fn switch(prev: u32, left: Left, next: u32) -> What {
     }
 }
 
-fn wakeup(tid: u32, target_cpu: u32) -> What {
-    What::Wakeup {
+fn wakeup(tid: u32, target_cpu: u32) -> LinuxWhat {
+    LinuxWhat::Wakeup {
         tid: Tid(tid),
         prio: 120,
         target_cpu,
@@ -100,7 +100,7 @@ fn wakeup(tid: u32, target_cpu: u32) -> What {
 #[test]
 fn a_wake_up_a_run_and_a_sleep() {
     let mut host = Host::new(&THREADS);
-    let idles = host.at(100, 0, 0, What::Other);
+    let idles = host.at(100, 0, 0, LinuxWhat::Other);
     assert_eq!(idles, ["p0 idlev0 idlev0:running>running"]);
     let woken = host.at(200, 0, 0, wakeup(10, 0));
     assert_eq!(
@@ -131,12 +131,12 @@ fn a_wake_up_a_run_and_a_sleep() {
 #[test]
 fn a_waking_is_the_wake_up_until_there_are_others() {
     let mut host = Host::new(&THREADS);
-    let waking = |tid| What::Waking {
+    let waking = |tid| LinuxWhat::Waking {
         tid: Tid(tid),
         prio: 120,
         target_cpu: 0,
     };
-    host.at(1, 0, 31, What::Other);
+    host.at(1, 0, 31, LinuxWhat::Other);
     let first = host.at(2, 0, 31, waking(10));
     assert_eq!(first, ["p0 d2v0 d2v0:blocked>runnable", "p0 d2v0 queued"]);
     assert!(
@@ -170,7 +170,7 @@ fn threads_that_were_there_have_not_waited() {
 #[test]
 fn why_a_thread_leaves_runnable() {
     let mut host = Host::new(&THREADS);
-    host.at(0, 0, 10, What::Other);
+    host.at(0, 0, 10, LinuxWhat::Other);
     host.at(1000, 0, 10, wakeup(20, 0));
     // Woken just before: it preempts.
     let preempts = host.at(1100, 0, 10, switch(10, Left::Runnable, 20));
@@ -180,7 +180,7 @@ fn why_a_thread_leaves_runnable() {
     // Nobody else is there: it may not run.
     let limit = host.at(6_000_000, 0, 10, switch(10, Left::Runnable, 0));
     assert_eq!(limit.last().unwrap(), "p0 d1v0 limited");
-    let above = What::Switch {
+    let above = LinuxWhat::Switch {
         prev: Tid(0),
         prev_prio: 120,
         left: Left::Runnable,
@@ -194,8 +194,8 @@ fn why_a_thread_leaves_runnable() {
 #[test]
 fn a_run_without_an_end_ends_with_the_next_event_of_the_cpu() {
     let mut host = Host::new(&THREADS);
-    host.at(0, 0, 10, What::Other);
-    let found = host.at(100, 0, 20, What::Other);
+    host.at(0, 0, 10, LinuxWhat::Other);
+    let found = host.at(100, 0, 20, LinuxWhat::Other);
     assert_eq!(
         found,
         [
@@ -209,7 +209,7 @@ fn a_run_without_an_end_ends_with_the_next_event_of_the_cpu() {
     let woken = host.at(200, 0, 20, wakeup(10, 0));
     assert_eq!(woken[0], "p0 d1v0 d1v0:blocked>runnable");
     // The same on another cpu.
-    let found = host.at(300, 1, 20, What::Other);
+    let found = host.at(300, 1, 20, LinuxWhat::Other);
     assert_eq!(
         found,
         [
@@ -224,7 +224,7 @@ fn a_run_without_an_end_ends_with_the_next_event_of_the_cpu() {
 #[test]
 fn what_works_for_a_guest_is_beside_it() {
     let mut host = Host::new(&THREADS);
-    host.at(0, 0, 0, What::Other);
+    host.at(0, 0, 0, LinuxWhat::Other);
     host.at(10, 0, 0, wakeup(12, 0));
     host.at(20, 0, 0, switch(0, Left::Runnable, 12));
     let done = host.at(70, 0, 12, switch(12, Left::Sleeping, 0));
@@ -247,38 +247,47 @@ fn what_works_for_a_guest_is_beside_it() {
 #[test]
 fn interrupts_are_taken_from_the_thread_that_runs() {
     let mut host = Host::new(&THREADS);
-    host.at(0, 0, 10, What::Other);
-    host.at(100, 0, 10, What::SoftirqEntry { vec: 3 });
-    host.at(120, 0, 10, What::IrqEntry { irq: 9 });
-    let irq = host.at(150, 0, 10, What::IrqExit { irq: 9 });
+    host.at(0, 0, 10, LinuxWhat::Other);
+    host.at(100, 0, 10, LinuxWhat::SoftirqEntry { vec: 3 });
+    host.at(120, 0, 10, LinuxWhat::IrqEntry { irq: 9 });
+    let irq = host.at(150, 0, 10, LinuxWhat::IrqExit { irq: 9 });
     assert_eq!(irq, ["p0 d1v0 irq irq=9 time=30"]);
-    let softirq = host.at(200, 0, 10, What::SoftirqExit { vec: 3 });
+    let softirq = host.at(200, 0, 10, LinuxWhat::SoftirqExit { vec: 3 });
     assert_eq!(softirq, ["p0 d1v0 softirq vector=3 time=70"]);
-    assert!(host.at(210, 0, 10, What::SoftirqExit { vec: 3 }).is_empty());
+    assert!(
+        host.at(210, 0, 10, LinuxWhat::SoftirqExit { vec: 3 })
+            .is_empty()
+    );
     // Nothing is taken from the kernel's threads.
     host.at(300, 0, 10, switch(10, Left::Sleeping, 30));
-    host.at(310, 0, 30, What::SoftirqEntry { vec: 3 });
-    assert!(host.at(320, 0, 30, What::SoftirqExit { vec: 3 }).is_empty());
+    host.at(310, 0, 30, LinuxWhat::SoftirqEntry { vec: 3 });
+    assert!(
+        host.at(320, 0, 30, LinuxWhat::SoftirqExit { vec: 3 })
+            .is_empty()
+    );
 }
 
 #[test]
 fn guest_mode_polling_and_skew_are_summed() {
     let mut host = Host::new(&THREADS);
-    host.at(0, 0, 10, What::Other);
-    host.at(0, 1, 0, What::Other);
-    host.at(10, 0, 10, What::KvmEntry { vcpu: 0 });
-    assert!(host.at(40, 0, 10, What::KvmExit { reason: 12 }).is_empty());
+    host.at(0, 0, 10, LinuxWhat::Other);
+    host.at(0, 1, 0, LinuxWhat::Other);
+    host.at(10, 0, 10, LinuxWhat::KvmEntry { vcpu: 0 });
+    assert!(
+        host.at(40, 0, 10, LinuxWhat::KvmExit { reason: 12 })
+            .is_empty()
+    );
     let polled = host.at(
         60,
         0,
         10,
-        What::KvmWakeup {
+        LinuxWhat::KvmWakeup {
             ns: 15,
             waited: false,
         },
     );
     assert_eq!(polled, ["p0 d1v0 halt-poll time=15"]);
-    host.at(70, 0, 10, What::KvmEntry { vcpu: 0 });
+    host.at(70, 0, 10, LinuxWhat::KvmEntry { vcpu: 0 });
     host.at(80, 0, 10, wakeup(11, 0));
     let over = host.at(100, 0, 10, switch(10, Left::Sleeping, 11));
     assert_eq!(
@@ -291,8 +300,8 @@ fn guest_mode_polling_and_skew_are_summed() {
 #[test]
 fn queues_ids_and_losses() {
     let mut host = Host::new(&THREADS);
-    host.at(0, 0, 10, What::Other);
-    host.at(0, 1, 20, What::Other);
+    host.at(0, 0, 10, LinuxWhat::Other);
+    host.at(0, 1, 20, LinuxWhat::Other);
     let elsewhere = host.at(10, 0, 10, wakeup(31, 1));
     assert_eq!(
         elsewhere,
@@ -306,7 +315,7 @@ fn queues_ids_and_losses() {
         20,
         0,
         10,
-        What::Migrate {
+        LinuxWhat::Migrate {
             tid: Tid(31),
             from: 1,
             to: 0,
@@ -314,11 +323,11 @@ fn queues_ids_and_losses() {
     );
     assert_eq!(moved, ["p0 d3v0 queues-on pcpu=0 from=1"]);
     assert_eq!(
-        host.at(30, 0, 10, What::Lost { events: 7 }),
+        host.at(30, 0, 10, LinuxWhat::Lost { events: 7 }),
         ["p0 idlev0 lost records=7"]
     );
     assert_eq!(
-        host.at(40, 0, 10, What::Other),
+        host.at(40, 0, 10, LinuxWhat::Other),
         ["p0 d1v0 d1v0:running>running"]
     );
     // An id is used again after the end of its thread.
@@ -327,13 +336,13 @@ fn queues_ids_and_losses() {
         60,
         0,
         31,
-        What::Fork {
+        LinuxWhat::Fork {
             parent: Tid(31),
             child: Tid(10),
         },
     );
     assert!(again.is_empty());
-    let new = What::WakeupNew {
+    let new = LinuxWhat::WakeupNew {
         tid: Tid(10),
         prio: 120,
         target_cpu: 0,
@@ -353,17 +362,17 @@ fn a_new_thread_is_grouped_by_its_later_name() {
         task.comm = "qemu-system-x86".to_owned();
         task.process = Some(Tid(40));
     });
-    host.at(0, 0, 40, What::Other);
+    host.at(0, 0, 40, LinuxWhat::Other);
     host.at(
         1,
         0,
         40,
-        What::Fork {
+        LinuxWhat::Fork {
             parent: Tid(40),
             child: Tid(41),
         },
     );
-    let new = What::WakeupNew {
+    let new = LinuxWhat::WakeupNew {
         tid: Tid(41),
         prio: 120,
         target_cpu: 0,
@@ -372,15 +381,15 @@ fn a_new_thread_is_grouped_by_its_later_name() {
     host.at(3, 0, 40, switch(40, Left::Runnable, 41));
     host.tasks
         .update(Tid(41), |task| task.comm = "CPU 2/KVM".to_owned());
-    host.at(9, 0, 41, switch(41, Left::Runnable, 40));
-    let again = host.at(20, 0, 40, switch(40, Left::Runnable, 41));
+    let again = host.at(9, 0, 41, switch(41, Left::Runnable, 40));
     assert_eq!(
-        again[..4],
+        again,
         [
-            "p0 d2v1 d2v1:runnable>running",
-            "p0 d2v1 d2v1:running>blocked",
+            "p0 d2v1 driver-work owner=1 executed=6",
+            "p0 d2v1 d2v1:running>blocked d2v0:runnable>running",
             "p0 d2v1 d2v1:blocked>offline",
-            "p0 d1v2 d1v2:offline>runnable"
+            "p0 d1v2 d1v2:offline>runnable",
+            "p0 d1v2 turn-over"
         ]
     );
     let labels: Vec<_> = host
@@ -401,8 +410,8 @@ fn a_new_thread_is_grouped_by_its_later_name() {
 #[test]
 fn what_no_host_writes_is_counted() {
     let mut host = Host::new(&THREADS);
-    host.at(0, 1 << 20, 0, What::Other);
-    host.at(0, 0, u32::MAX, What::Other);
+    host.at(0, 1 << 20, 0, LinuxWhat::Other);
+    host.at(0, 0, u32::MAX, LinuxWhat::Other);
     host.at(0, 0, 0, wakeup(10, u32::MAX));
     assert_eq!(host.records.ignored(), 3);
     assert_eq!(host.records.cpus(), 1);

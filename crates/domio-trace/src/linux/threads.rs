@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use domio_core::{ActorId, DomainId, Names, PcpuId, Runstate, VcpuName};
-use domio_linux::groups::{Groups, HOST_PART, Known, Manager, Part};
-use domio_linux::{Task, Tasks, Tid};
+use domio_linux::groups::{Groups, HOST_PART, Known, Manager, ThreadPart};
+use domio_linux::{LinuxTask, Tasks, Tid};
 
 use super::host::{HostThread, LinuxHost};
 use super::tids::{TID_MAX, Tids};
@@ -62,6 +62,8 @@ pub(super) struct Thread {
     pub checked: u64,
     /// Time in guest mode of this run.
     pub guest_mode: u64,
+    /// Place of the limit that holds it back at times; `u32::MAX` for none.
+    pub limit: u32,
 }
 
 /// A group of threads: a domain.
@@ -118,7 +120,7 @@ pub(super) struct Threads {
 /// Where a thread belongs.
 struct Placed {
     group: u32,
-    part: Part,
+    part: ThreadPart,
     is_vcpu: bool,
 }
 
@@ -256,12 +258,21 @@ impl Threads {
         }
     }
 
-    /// Whether the thread in `place` belongs elsewhere by now, as its name or its group has changed.
+    /// Whether the thread in `place` belongs elsewhere by now, as its name or its group has
+    /// changed.
     pub fn is_elsewhere(&mut self, tasks: &Tasks, place: usize) -> bool {
         let thread = self.list[place];
         self.list[place].checked = tasks.changes();
         let placed = self.placed(tasks, thread.tid);
-        (placed.group, placed.is_vcpu) != (thread.group, thread.is_vcpu)
+        let stays = (placed.group, placed.is_vcpu) == (thread.group, thread.is_vcpu);
+        let comm = self.told(tasks, thread.tid).comm;
+        if stays
+            && !comm.is_empty()
+            && let Some(Some(label)) = self.labels.get_mut(thread.actor.index())
+        {
+            label.comm = comm;
+        }
+        !stays
     }
 
     /// The thread in `place` is another actor from now on, where it belongs.
@@ -287,10 +298,10 @@ impl Threads {
     fn placed(&mut self, tasks: &Tasks, tid: Tid) -> Placed {
         let own = self.told(tasks, tid);
         let comm = own.comm.clone();
-        let part = Part::of(&comm);
+        let part = ThreadPart::of(&comm);
         // What works for a process is where that process is, unless its own group is known.
         let for_process = match (part, &own.cgroup) {
-            (Part::ForProcess(process), None) => Some(process),
+            (ThreadPart::ForProcess(process), None) => Some(process),
             _ => None,
         };
         let of = match for_process {
@@ -312,7 +323,7 @@ impl Threads {
             process_comm: process.as_ref().map(|process| process.comm.as_str()),
         };
         let mut belongs = self.rules.of(&known);
-        let is_vcpu = matches!(part, Part::Vcpu(_));
+        let is_vcpu = matches!(part, ThreadPart::Vcpu(_));
         if is_vcpu && belongs.guest == comm {
             belongs.guest = format!("{comm}-{tid}");
             self.alone += 1;
@@ -343,7 +354,7 @@ impl Threads {
     /// What trace and file say of a thread.
     fn told(&self, tasks: &Tasks, tid: Tid) -> Told {
         let (task, host) = (tasks.get(tid), self.by_tid.get(&tid));
-        let default = Task::default();
+        let default = LinuxTask::default();
         let task = task.unwrap_or(&default);
         let comm = match (task.comm.is_empty(), host) {
             (true, Some(host)) => host.comm.clone(),
@@ -353,12 +364,13 @@ impl Threads {
         // A vcpu's thread was made by its process.
         let parent = task
             .parent
-            .filter(|_| !matches!(Part::of(&comm), Part::Other));
+            .filter(|_| !matches!(ThreadPart::of(&comm), ThreadPart::Other));
         let process = process.or(parent.filter(|parent| parent.0 > 2));
         let cgroup = task.cgroup.clone();
         let cgroup = cgroup.or_else(|| host.and_then(|host| host.cgroup.clone()));
         let of_group = cgroup.as_deref().and_then(|path| self.host.group(path));
-        let command = host.and_then(|host| host.command.clone());
+        let command = task.command.clone();
+        let command = command.or_else(|| host.and_then(|host| host.command.clone()));
         let command = command.or_else(|| of_group.and_then(|group| group.command.clone()));
         Told {
             comm,
@@ -409,7 +421,7 @@ impl Threads {
         }
         let group = &mut self.groups[placed.group as usize];
         let wanted = match placed.part {
-            Part::Vcpu(number) if placed.is_vcpu => usize::try_from(number).ok(),
+            ThreadPart::Vcpu(number) if placed.is_vcpu => usize::try_from(number).ok(),
             _ => None,
         };
         let is_free = |number: &usize| {
@@ -435,6 +447,12 @@ impl Threads {
         });
         self.labelled += 1;
         actor
+    }
+
+    /// The path and the limit of the nearest group of a thread that has a limit.
+    pub fn limit(&self, tasks: &Tasks, place: usize) -> Option<(&str, u64, u64)> {
+        let told = self.told(tasks, self.list[place].tid);
+        self.host.limit(told.cgroup.as_deref()?)
     }
 
     /// Bits of the cpus that the thread in `place` may use, if not all.
@@ -502,6 +520,7 @@ impl Thread {
             young: false,
             checked: 0,
             guest_mode: 0,
+            limit: u32::MAX,
         }
     }
 

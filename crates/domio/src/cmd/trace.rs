@@ -102,7 +102,7 @@ fn convert(args: &TraceConvert, global: &Global) -> anyhow::Result<Status> {
     let mut files = files.forced(args.force);
     if let Some(path) = args.output.as_ref().filter(|path| !is_stdout(path)) {
         let mut output = files.writes("--output", path, kind(args.to))?.create()?;
-        write(&mut reader, args, &mut output)?;
+        write(&mut reader, args, global, &mut output)?;
         output.finish()?;
         Output::told(path, "");
         return Ok(Status::Success);
@@ -118,7 +118,7 @@ fn convert(args: &TraceConvert, global: &Global) -> anyhow::Result<Status> {
     }
     files.prints()?;
     let mut output = io::BufWriter::new(io::stdout().lock());
-    write(&mut reader, args, &mut output)?;
+    write(&mut reader, args, global, &mut output)?;
     output.flush()?;
     Ok(Status::Success)
 }
@@ -142,8 +142,15 @@ fn kind(format: TraceFormat) -> FileKind {
     }
 }
 
-fn write(reader: &mut Reader, args: &TraceConvert, output: &mut dyn Write) -> anyhow::Result<()> {
-    let header = reader.header().cloned();
+fn write(
+    reader: &mut Reader,
+    args: &TraceConvert,
+    global: &Global,
+    output: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let how = args.input.linux.how(args.input.cpu_hz);
+    let options = how.options(&args.input.file, &global.parts, &|_| {})?;
+    let header = trace_file::whole_header(reader, &args.input.file, &options)?;
     match args.to {
         TraceFormat::Own => {
             let header = header.unwrap_or_else(TraceHeader::default);

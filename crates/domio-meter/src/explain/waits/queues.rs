@@ -1,5 +1,5 @@
-//! What a host says of its queues by itself: where each vcpu waits and for what, of which rank it is,
-//! which pcpus it may use, and when interrupts took the pcpu.
+//! What a host says of its queues by itself: where each vcpu waits and for what, of which rank it
+//! is, which pcpus it may use, and when interrupts took the pcpu.
 
 use domio_core::{ActorId, PcpuId, WaitsFor};
 

@@ -304,7 +304,7 @@ const OF_LINUX: [Why; 6] = [
 
 impl Why {
     /// Whether a host with this policy may have the cause at all, by its kind.
-    pub(in super::super) fn is_of(self, policy: Option<&Class>) -> bool {
+    pub fn is_of(self, policy: Option<&Class>) -> bool {
         !OF_LINUX.contains(&self) || policy.is_some_and(|policy| policy.queue.never_idles)
     }
 

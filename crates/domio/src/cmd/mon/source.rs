@@ -20,8 +20,8 @@ use domio_monitor::feed::{Closing, Feed, IntervalEnd};
 use domio_monitor::live::Records;
 use domio_run::{residence, simulate};
 use domio_scenario::{Built, Parts, Scenario};
-use domio_trace::TraceReader;
 use domio_trace::order::ADVICE;
+use domio_trace::{TraceHeader, TraceReader};
 use growing::Growing;
 use indicatif::ProgressBarIter;
 use std::io::Read;
@@ -44,6 +44,8 @@ pub enum Source {
 /// A trace that is being read.
 pub struct Trace<R> {
     reader: TraceReader<R>,
+    /// What is known of its domains before it is read.
+    header: Option<TraceHeader>,
     name: String,
 }
 
@@ -119,12 +121,22 @@ impl Source {
             let file = Growing::new(file, args.until_idle.map(Duration::from_secs));
             let reader = TraceReader::new(file, &options).with_context(context)?;
             how.has_effect(reader.format(), &name)?;
-            return Ok(Source::Growing(Trace { reader, name }));
+            let header = reader.header().cloned();
+            return Ok(Source::Growing(Trace {
+                reader,
+                header,
+                name,
+            }));
         }
         let watched = |file| reading(global, file);
         let reader = trace_file::reader(path, file, &options, watched).with_context(context)?;
         how.has_effect(reader.format(), &name)?;
-        Ok(Source::Trace(Trace { reader, name }))
+        let header = trace_file::whole_header(&reader, path, &options).with_context(context)?;
+        Ok(Source::Trace(Trace {
+            reader,
+            header,
+            name,
+        }))
     }
 }
 
@@ -181,7 +193,7 @@ impl Records for Source {
 
 impl<R: Read> Trace<R> {
     fn names(&self) -> DomainNames {
-        let header = self.reader.header();
+        let header = self.header.as_ref();
         let domains = header.map_or(&[][..], |header| &header.domains);
         DomainNames::new(domains.iter().map(|d| (DomainId(d.id), d.name.clone())))
     }
