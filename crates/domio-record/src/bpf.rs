@@ -12,7 +12,7 @@ use libbpf_rs::{
 
 use crate::error::RecordError;
 use crate::raw;
-use crate::window::Window;
+use crate::window::EventWindow;
 use crate::{Event, Tasks};
 
 /// The program, made from `bpf/record.bpf.c` by `cargo xtask bpf`.
@@ -46,8 +46,8 @@ struct Taken {
     refused: u64,
 }
 
-/// The loaded program. It is in the kernel as long as this value, and at most as long as the process:
-/// nothing of it is pinned.
+/// The loaded program. It is in the kernel as long as this value, and at most as long as the
+/// process: nothing of it is pinned.
 pub(crate) struct Bpf {
     // In the order in which they are to go.
     links: Vec<Link>,
@@ -83,7 +83,7 @@ impl Bpf {
     }
 
     /// Takes what is in the buffer.
-    pub fn take(&mut self, window: &mut Window) -> Result<(), RecordError> {
+    pub fn take(&mut self, window: &mut EventWindow) -> Result<(), RecordError> {
         self.ring
             .consume()
             .map_err(|error| refused("the ring buffer", &error))?;
@@ -184,7 +184,8 @@ fn load(buffer: u32, interrupts: bool, has_state: bool) -> Result<Object, Record
         }
         if is_needed {
             return Err(RecordError::Refused(format!(
-                "the kernel has no trace point {point} that BPF can use; Linux 5.8 or later is needed"
+                "the kernel has no trace point {point} that BPF can use; Linux 5.8 or later is \
+                 needed"
             )));
         }
         leave_out(&mut open, program);

@@ -14,7 +14,7 @@ use crate::live::{Ended, Live};
 use crate::{Event, Tasks, host};
 
 /// A recording whose events become records.
-pub struct Records {
+pub struct LiveRecords {
     live: Live,
     records: LinuxRecords,
     host: LinuxHost,
@@ -22,7 +22,7 @@ pub struct Records {
 
 /// What is known when a recording has become records.
 #[derive(Clone, Debug)]
-pub struct Recorded {
+pub struct RecordedHost {
     /// What is known of the recording.
     pub ended: Ended,
     /// The machine, with all threads that were there at the start or the end.
@@ -31,12 +31,12 @@ pub struct Recorded {
     pub header: TraceHeader,
 }
 
-impl Records {
+impl LiveRecords {
     /// Of `live`, with rules of groups before those that are built in.
-    pub fn new(live: Live, groups: Vec<OwnRule>) -> Records {
+    pub fn new(live: Live, groups: Vec<OwnRule>) -> LiveRecords {
         let host = host();
         let records = LinuxRecords::new(Groups::new(groups), host.clone());
-        Records {
+        LiveRecords {
             live,
             records,
             host,
@@ -80,8 +80,11 @@ impl Records {
     ///
     /// # Errors
     /// As [`Live::finish`].
-    pub fn finish(self, each: &mut dyn FnMut(&Names, &Record)) -> Result<Recorded, RecordError> {
-        let Records {
+    pub fn finish(
+        self,
+        each: &mut dyn FnMut(&Names, &Record),
+    ) -> Result<RecordedHost, RecordError> {
+        let LiveRecords {
             live,
             mut records,
             host: before,
@@ -102,7 +105,7 @@ impl Records {
             threads: threads(&records, &ended.tasks),
             ..TraceHeader::default()
         };
-        Ok(Recorded {
+        Ok(RecordedHost {
             ended,
             host,
             header,
@@ -162,7 +165,7 @@ const ROOM_OF_THREAD: usize = 160;
 
 /// Writes a recording as a trace.
 pub struct TraceFile<W: Write> {
-    records: Records,
+    records: LiveRecords,
     writer: TraceWriter<W>,
     room: usize,
 }
@@ -171,13 +174,13 @@ pub struct TraceFile<W: Write> {
 pub struct Written<W> {
     /// Where the trace was written.
     pub out: W,
-    /// What is to take the place of as many bytes at the start: the head with the groups and threads
-    /// that were seen.
+    /// What is to take the place of as many bytes at the start: the head with the groups and
+    /// threads that were seen.
     pub head: Vec<u8>,
     /// How many records were written.
     pub records: u64,
     /// What is known of the recording.
-    pub recorded: Recorded,
+    pub recorded: RecordedHost,
 }
 
 impl<W: Write> TraceFile<W> {
@@ -185,7 +188,7 @@ impl<W: Write> TraceFile<W> {
     ///
     /// # Errors
     /// When `out` cannot be written.
-    pub fn new(records: Records, out: W) -> Result<TraceFile<W>, RecordError> {
+    pub fn new(records: LiveRecords, out: W) -> Result<TraceFile<W>, RecordError> {
         let room = ROOM + ROOM_OF_THREAD * records.host.threads.len();
         let header = TraceHeader {
             policy: "linux".to_owned(),

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Waits for the end of its input, then removes an instance of tracefs. The kernel takes a moment to
-/// close the files of a process that was killed.
+/// Waits for the end of its input, then removes an instance of tracefs. The kernel takes a moment
+/// to close the files of a process that was killed.
 const REMOVE: &str = r#"
 trap '' HUP INT TERM QUIT
 cat >/dev/null
@@ -40,8 +40,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// A child that holds a pipe from this process. When the pipe closes, it does its work: at
 /// [`Guardian::finish`], when this value is dropped, or when this process ends, even by SIGKILL.
 ///
-/// The guardian has its own process group, and ignores signals that ask it to end, so that Ctrl-C in
-/// a terminal does not reach it. Only SIGKILL of both processes keeps it from its work.
+/// The guardian has its own process group, and ignores signals that ask it to end, so that Ctrl-C
+/// in a terminal does not reach it. Only SIGKILL of both processes keeps it from its work.
 #[derive(Debug)]
 pub struct Guardian {
     child: Child,

@@ -1,4 +1,4 @@
-//! Records what the scheduler of this machine's Linux does: who runs where, who wakes whom, and
+//! LiveRecords what the scheduler of this machine's Linux does: who runs where, who wakes whom, and
 //! what interrupts take, as [`domio_linux`]'s events in the order of time.
 //!
 //! [`Live::start`] switches recording on, by BPF where the kernel and the rights of the process
@@ -40,8 +40,8 @@ use domio_linux::{Left, LinuxEvent as Event, LinuxWhat as What, Tasks, Tid};
 
 pub use cost::Cost;
 pub use error::RecordError;
-pub use file::{Recorded, Records, TraceFile, Written};
+pub use file::{LiveRecords, RecordedHost, TraceFile, Written};
 pub use guardian::Guardian;
 pub use host::host;
 pub use live::{Ended, Live, LiveOptions, Way};
-pub use window::Window;
+pub use window::EventWindow;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::cost::{Cost, Since};
 use crate::error::RecordError;
 use crate::tracefs::Tracefs;
-use crate::window::Window;
+use crate::window::EventWindow;
 use crate::{Event, Tasks, What, processes, rights};
 
 /// How events are taken.
@@ -65,7 +65,7 @@ pub struct Live {
     source: Source,
     way: Way,
     why: String,
-    window: Window,
+    window: EventWindow,
     events: u64,
     lost: BTreeMap<u32, u64>,
     since: Since,
@@ -94,8 +94,8 @@ pub struct Ended {
 const ROUND: Duration = Duration::from_millis(100);
 
 impl Live {
-    /// Switches recording on. Names, processes and control groups of the threads that are there come
-    /// from `/proc`.
+    /// Switches recording on. Names, processes and control groups of the threads that are there
+    /// come from `/proc`.
     ///
     /// # Errors
     /// When no way is allowed: what is missing, and what to do.
@@ -124,7 +124,7 @@ impl Live {
             source,
             way,
             why,
-            window: Window::default(),
+            window: EventWindow::default(),
             events: 0,
             lost: BTreeMap::new(),
             since,
@@ -166,8 +166,8 @@ impl Live {
         }
     }
 
-    /// Waits a little, then hands out the events that are complete: those up to the round before, in
-    /// the order of time.
+    /// Waits a little, then hands out the events that are complete: those up to the round before,
+    /// in the order of time.
     ///
     /// # Errors
     /// When the kernel's buffer cannot be read.

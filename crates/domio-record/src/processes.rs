@@ -34,8 +34,8 @@ pub fn line(path: &Path) -> Option<String> {
 
 /// Adds names, processes and control groups of all threads.
 ///
-/// What an event has said of a thread meanwhile is not changed: the event is newer than the thread's
-/// entry here or as new.
+/// What an event has said of a thread meanwhile is not changed: the event is newer than the
+/// thread's entry here or as new.
 pub fn add(root: &Path, tasks: &mut Tasks) {
     each_thread(root, &mut |process, thread, folder| {
         let tid = Tid(thread);
@@ -55,8 +55,8 @@ pub fn add(root: &Path, tasks: &mut Tasks) {
     });
 }
 
-/// The control group of a thread, from its file `cgroup`: the one of the controller `cpu`. Hosts with
-/// version 1 of control groups have a hierarchy for this controller, others one for all.
+/// The control group of a thread, from its file `cgroup`: the one of the controller `cpu`. Hosts
+/// with version 1 of control groups have a hierarchy for this controller, others one for all.
 pub fn cgroup(text: &str) -> Option<String> {
     let mut unified = None;
     for line in text.lines() {

@@ -37,8 +37,8 @@ fn keep(keep: &CapsHashSet) -> Result<(), RecordError> {
     rustix::thread::set_no_new_privs(true).map_err(|e| failed(&e))
 }
 
-/// Gives up what recording does not need. To be called before other threads are there: each thread has
-/// capabilities of its own.
+/// Gives up what recording does not need. To be called before other threads are there: each thread
+/// has capabilities of its own.
 ///
 /// # Errors
 /// When the kernel does not allow that.
@@ -54,7 +54,8 @@ pub fn give_up() -> Result<(), RecordError> {
     keep(&CapsHashSet::default())
 }
 
-/// The same, apart from files of any owner, for output that gets its name in somebody else's folder.
+/// The same, apart from files of any owner, for output that gets its name in somebody else's
+/// folder.
 ///
 /// # Errors
 /// When the kernel does not allow that.

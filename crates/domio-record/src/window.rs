@@ -10,7 +10,7 @@ const MOST: usize = 4 << 20;
 /// Each round takes all that the kernel had written. What comes in the next round was written after
 /// this one's take began, and so is not earlier than the latest event of the round before this one.
 #[derive(Debug, Default)]
-pub struct Window {
+pub struct EventWindow {
     waiting: Vec<Event>,
     /// The latest time so far.
     latest: u64,
@@ -21,7 +21,7 @@ pub struct Window {
     disorder: u64,
 }
 
-impl Window {
+impl EventWindow {
     /// Takes an event.
     #[inline]
     pub fn push(&mut self, event: Event) {
@@ -30,10 +30,7 @@ impl Window {
     }
 
     /// Takes all of `events`.
-    #[cfg_attr(
-        not(feature = "bpf"),
-        expect(dead_code, reason = "the way by BPF has them together")
-    )]
+    #[cfg(feature = "bpf")]
     pub(crate) fn append(&mut self, events: &mut Vec<Event>) {
         let latest = events.iter().map(|event| event.time).max();
         self.latest = self.latest.max(latest.unwrap_or(0));
@@ -80,7 +77,7 @@ mod tests {
     use super::*;
     use crate::What;
 
-    fn round(window: &mut Window, times: &[u64]) -> Vec<u64> {
+    fn round(window: &mut EventWindow, times: &[u64]) -> Vec<u64> {
         for time in times {
             window.push(Event {
                 time: *time,
@@ -96,7 +93,7 @@ mod tests {
 
     #[test]
     fn rounds_release_what_no_later_event_can_precede() {
-        let mut window = Window::default();
+        let mut window = EventWindow::default();
         assert!(round(&mut window, &[10, 30, 20]).is_empty());
         assert_eq!(round(&mut window, &[25, 40]), [10, 20, 25, 30]);
         assert!(round(&mut window, &[]).contains(&40));
@@ -110,7 +107,7 @@ mod tests {
 
     #[test]
     fn what_is_held_back_is_bounded() {
-        let mut window = Window::default();
+        let mut window = EventWindow::default();
         let times: Vec<u64> = (1..MOST as u64 + 3).rev().collect();
         let out = round(&mut window, &times);
         assert_eq!(out.len(), MOST / 2 + 2);

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::error::RecordError;
 use crate::guardian::Guardian;
 
-/// Records of the scheduler and of domains' runstates (`TRC_SCHED`).
+/// LiveRecords of the scheduler and of domains' runstates (`TRC_SCHED`).
 const SCHEDULER: &str = "0x0002f000";
 
 /// Bytes of a page of Xen.
@@ -36,8 +36,8 @@ fn command(seconds: u64, buffer: u64, output: &Path) -> Vec<OsString> {
     command
 }
 
-/// Runs `xentrace` until `seconds` are over or `stop` says so. `xentrace` switches tracing off when it
-/// ends, and ends with this process.
+/// Runs `xentrace` until `seconds` are over or `stop` says so. `xentrace` switches tracing off
+/// when it ends, and ends with this process.
 ///
 /// # Errors
 /// When there is no `xentrace`, or it fails.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
 
-use domio_record::{Live, LiveOptions, Records, TraceFile, Way};
+use domio_record::{Live, LiveOptions, LiveRecords, TraceFile, Way};
 
 /// Round trips of a pair in each slot: about 50,000 switches a second in all.
 const TRIPS: u32 = 210;
@@ -79,7 +79,7 @@ fn switches() -> u64 {
     line.unwrap().trim().parse().unwrap()
 }
 
-/// Records the load into a file, and prints what that took.
+/// LiveRecords the load into a file, and prints what that took.
 fn measure(way: Way) {
     let options = LiveOptions {
         way: Some(way),
@@ -93,7 +93,7 @@ fn measure(way: Way) {
             return;
         }
     };
-    let records = Records::new(live, Vec::new());
+    let records = LiveRecords::new(live, Vec::new());
     let mut file = TraceFile::new(records, tempfile::tempfile().unwrap()).unwrap();
     // A recording's start and end, which look at all threads, do not grow with its length.
     let start = own_time();
@@ -111,8 +111,8 @@ fn measure(way: Way) {
     let kernel = cost.kernel.map(|ns| 100.0 * ns as f64 / cost.passed as f64);
     let (events, lost) = (ended.events, ended.lost);
     println!(
-        "{way}: {rate:.0} switches/s, {events} events, lost {lost:?}; of a cpu: process {process:.2} %, \
-         start and end {:.0} ms, kernel {kernel:.2?} %",
+        "{way}: {rate:.0} switches/s, {events} events, lost {lost:?}; of a cpu: process \
+         {process:.2} %, start and end {:.0} ms, kernel {kernel:.2?} %",
         cost.process as f64 / 1e6 - process * passed * 10.0,
     );
 }

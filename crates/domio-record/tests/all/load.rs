@@ -13,7 +13,8 @@ fn own_time() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// A thread that takes so much processor time and then waits, so that the kernel's sum is up to date.
+/// A thread that takes so much processor time and then waits, so that the kernel's sum is up to
+/// date.
 pub struct Burner {
     pub tid: u32,
     done: Receiver<()>,

@@ -1,4 +1,4 @@
-//! Recorded run times are those of the kernel's own accounts.
+//! RecordedHost run times are those of the kernel's own accounts.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -53,7 +53,7 @@ impl Runs {
     }
 }
 
-/// Records two threads that compute for half a second of processor time, all of their lives.
+/// LiveRecords two threads that compute for half a second of processor time, all of their lives.
 fn check(mut live: Live) {
     let mut runs = Runs::default();
     let mut processes = BTreeMap::new();

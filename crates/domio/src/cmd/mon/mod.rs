@@ -32,8 +32,8 @@ pub fn run(args: &Mon, global: &Global) -> anyhow::Result<Status> {
     let is_scripted = args.once || args.listen.is_some();
     if args.interval.is_some() && args.log.is_none() && !args.json && !is_scripted {
         bail!(
-            "--interval needs --log, --json, --once or --listen; give one of them, or --ms-per-sample for the \
-             terminal"
+            "--interval needs --log, --json, --once or --listen; give one of them, or \
+             --ms-per-sample for the terminal"
         );
     }
     if let Some(prefix) = &args.log {

@@ -7,11 +7,11 @@ use crate::progress::seconds;
 use crate::{files, interrupt};
 use anyhow::{Context, bail};
 use domio_linux::groups::OwnRule;
-use domio_record::{Ended, Live, LiveOptions, Records, TraceFile, Way, rights, xen};
+use domio_record::{Ended, Live, LiveOptions, LiveRecords, TraceFile, Way, rights, xen};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Records, into a file.
+/// LiveRecords, into a file.
 pub fn run(args: &Record, global: &Global) -> anyhow::Result<Status> {
     rights::reduce()?;
     let is_xen = args.xen || (xen::is_dom0() && !args.bpf && !args.tracefs);
@@ -72,10 +72,10 @@ pub fn start(
     options: &LiveOptions,
     groups: Vec<OwnRule>,
     writes: &[&Path],
-) -> anyhow::Result<Records> {
+) -> anyhow::Result<LiveRecords> {
     let live = Live::start(options)?;
     out::remark(&format!("by {}: {}", live.way(), live.why()));
-    let records = Records::new(live, groups);
+    let records = LiveRecords::new(live, groups);
     match writes.iter().any(|path| is_foreign(path)) {
         true => rights::keep_files()?,
         false => rights::give_up()?,

@@ -6,12 +6,12 @@ use crate::interrupt;
 use domio_core::Sink;
 use domio_monitor::DomainNames;
 use domio_monitor::feed::{Closing, Feed, IntervalEnd};
-use domio_record::{LiveOptions, Records, rights};
+use domio_record::{LiveOptions, LiveRecords, rights};
 use std::time::{Duration, Instant};
 
-/// Records of this machine.
+/// LiveRecords of this machine.
 pub struct LiveSource {
-    records: Records,
+    records: LiveRecords,
     names: DomainNames,
     /// How long to take them; `None` until interrupted.
     length: Option<Duration>,
