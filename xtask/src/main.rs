@@ -4,6 +4,7 @@
 //! tasks are its parts, for when only one of them is of interest, and `bench`.
 
 mod bench;
+mod bpf;
 mod changed;
 mod cli;
 mod compiler;
@@ -70,6 +71,7 @@ fn run(task: Task) -> Result<bool> {
         Task::Tidy { list_rules: false } => tidy::run(&root),
         Task::Docs { update } => docs::run(&root, update),
         Task::Page => page(&root),
+        Task::Bpf => bpf::run(&root),
         Task::Release { output, parts } => release::run(&root, output.as_deref(), &parts),
         Task::Times => times::run(&root),
         Task::Survival(asked) => survival::run(&root, &asked),

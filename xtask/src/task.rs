@@ -22,6 +22,8 @@ Tasks:
   docs [--update]  runs every command that the documentation shows and compares
                    its output; --update writes the new output into the pages
   page             builds the page for browsers
+  bpf              makes what `domio record` loads into the kernel, from
+                   crates/domio-record/bpf; takes clang, llvm-strip and libbpf's headers
   release [--output FOLDER] [PART...]
                    builds what users get, with checksums, in target/release-files,
                    and tries all of that on a bare system; or only the parts named
@@ -52,6 +54,7 @@ pub enum Task {
         update: bool,
     },
     Page,
+    Bpf,
     Release {
         output: Option<String>,
         parts: Vec<String>,
@@ -96,6 +99,7 @@ impl Task {
             "tidy" => Task::Tidy { list_rules: false },
             "docs" => Task::Docs { update: false },
             "page" => Task::Page,
+            "bpf" => Task::Bpf,
             "release" => Task::release(),
             "times" => Task::Times,
             "survival" => Task::Survival(Asked::default()),
@@ -141,6 +145,7 @@ mod tests {
         assert_eq!(parse("test").unwrap(), Task::Test);
         assert_eq!(parse("test --quick").unwrap(), Task::quick());
         assert_eq!(parse("page").unwrap(), Task::Page);
+        assert_eq!(parse("bpf").unwrap(), Task::Bpf);
         let since = Task::Quick {
             base: "main".to_owned(),
         };

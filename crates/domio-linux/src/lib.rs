@@ -20,6 +20,7 @@ mod event;
 pub mod groups;
 mod input;
 mod known;
+mod live;
 mod open;
 mod order;
 mod perf;
@@ -35,6 +36,7 @@ mod tracefs;
 
 pub use error::{LinuxError, LinuxErrorKind};
 pub use event::{Left, LinuxEvent, LinuxWhat, Tid};
+pub use live::LivePages;
 pub use open::recognise;
 pub use reader::LinuxReader;
 pub use report::{FileDamage, LinuxFormat, LinuxLosses, LinuxRecording, SkippedParts};

@@ -166,7 +166,7 @@ pub fn spec() -> AnswerSpec {
 
 /// The line of `sample`.
 pub fn line(names: &DomainNames, sample: &IntervalSample, weight: PacketWeight) -> Answered {
-    let name = |id| names.told(id).map(str::to_owned);
+    let name = |id| names.told(id);
     let domains = sample.domains.iter().map(|domain| {
         let parts = sample.parts.iter().filter(|p| p.vcpu.domain == domain.id);
         let vcpus = parts.map(|part| VcpuLine {

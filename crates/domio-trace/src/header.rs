@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::DEFAULT_TSC_HZ;
-use domio_core::DomainId;
+use domio_core::{DomainId, VcpuName};
 
 /// Where a trace comes from.
 ///
@@ -36,6 +36,20 @@ pub struct TraceHeader {
     pub pcpus: u32,
     /// The domains, as far as known.
     pub domains: Vec<DomainInfo>,
+    /// What threads of a Linux host are called that execute no guest's vcpu; empty otherwise.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub threads: Vec<ThreadName>,
+}
+
+/// What a thread of a Linux host is called, by the vcpu that stands for it in records.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct ThreadName {
+    /// Number of its group's domain.
+    pub domain: u16,
+    /// Its number there.
+    pub vcpu: u16,
+    /// "web:host.vhost-4711".
+    pub name: String,
 }
 
 /// A domain as the header names it.
@@ -68,6 +82,7 @@ impl Default for TraceHeader {
             tsc_hz: DEFAULT_TSC_HZ,
             pcpus: 0,
             domains: Vec::new(),
+            threads: Vec::new(),
         }
     }
 }
@@ -77,6 +92,13 @@ impl TraceHeader {
     pub fn names(&self) -> Vec<(DomainId, String)> {
         let named = self.domains.iter().filter(|d| !d.name.is_empty());
         named.map(|d| (DomainId(d.id), d.name.clone())).collect()
+    }
+
+    /// What threads are called, by the vcpu that stands for each.
+    pub fn thread_names(&self) -> Vec<(VcpuName, String)> {
+        let threads = self.threads.iter();
+        let named = threads.map(|t| (VcpuName::new(DomainId(t.domain), t.vcpu), t.name.clone()));
+        named.collect()
     }
 
     /// The name of domain `id`, when the header knows one.

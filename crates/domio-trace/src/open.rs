@@ -152,11 +152,13 @@ impl<R: Read> TraceReader<R> {
     }
 
     /// What threads of a Linux trace are called, as far as it was read, by the vcpu that they are
-    /// in records; those that execute a guest's vcpu have that one's name. Other traces have none.
+    /// in records; those that execute a guest's vcpu have that one's name. Own traces that were
+    /// recorded of Linux say the same in their header. Other traces have none.
     pub fn threads(&self) -> Vec<(VcpuName, String)> {
         match &self.records {
             Records::Linux(r) => r.labels(),
-            Records::Own(_) | Records::Xentrace(_) | Records::Old(..) => Vec::new(),
+            Records::Own(r) => r.header().thread_names(),
+            Records::Xentrace(_) | Records::Old(..) => Vec::new(),
         }
     }
 

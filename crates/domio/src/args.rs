@@ -18,6 +18,7 @@ mod keeping;
 mod mon;
 mod named;
 mod new;
+mod record;
 mod registered;
 mod scenario;
 mod sweep;
@@ -41,6 +42,7 @@ pub use keeping::{
 pub use mon::Mon;
 pub use named::Named;
 pub use new::{New, PartKind};
+pub use record::Record;
 pub use registered::{Controller, ListArgs, Policy, PolicyCheck, ShowArgs};
 pub use scenario::{Scenario, ScenarioCheck, ScenarioList, ScenarioShow};
 pub use sweep::{PlotOf, Sweep};
@@ -219,6 +221,9 @@ pub enum Command {
     /// Show who gets the processors, who waits and behind whom, while it happens
     #[command(after_long_help = mon::MON_EXAMPLES)]
     Mon(Mon),
+    /// Record what the scheduler of this machine does, for explain and other commands
+    #[command(after_long_help = record::RECORD_EXAMPLES)]
+    Record(Record),
     /// Measure what packets cost a driver domain: whether size matters, and sending over receiving
     #[command(after_long_help = CALIBRATE_EXAMPLES)]
     Calibrate(Calibrate),

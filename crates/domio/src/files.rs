@@ -315,6 +315,25 @@ impl Output {
         self.finish()
     }
 
+    /// Writes `start` over as many bytes at the start of a file.
+    ///
+    /// # Errors
+    /// When it cannot be written there: standard output has no start that could be reached again.
+    #[cfg(all(feature = "record", target_os = "linux"))]
+    pub fn replace_start(&mut self, start: &[u8]) -> anyhow::Result<()> {
+        use std::io::Seek;
+        let written = self.out.flush().and_then(|()| match self.out.get_mut() {
+            Sink::File(file) => {
+                let end = file.stream_position()?;
+                file.rewind()?;
+                file.write_all(start)?;
+                file.seek(io::SeekFrom::Start(end)).map(drop)
+            }
+            Sink::Stdout(_) => Err(io::ErrorKind::NotSeekable.into()),
+        });
+        written.with_context(|| cannot_write(&self.path))
+    }
+
     /// Writes what is left and gives the file its name.
     ///
     /// # Errors

@@ -98,7 +98,10 @@ impl Laboratory {
     pub fn main(self) -> ExitCode {
         complete::answer(&self.parts);
         let mut cli = Cli::from_command_line();
-        interrupt::listen();
+        // Rights are given up a thread at a time, and so before there are others.
+        if !cli.command.gives_up_rights() {
+            interrupt::listen();
+        }
         out::set_colour(cli.global.color);
         out::set_view(&cli.global);
         out::set_quiet(cli.global.quiet);
@@ -123,6 +126,7 @@ fn run(cli: &Cli) -> anyhow::Result<Status> {
         Command::Sweep(args) => cmd::sweep::run(args, global),
         Command::Explain(args) => cmd::explain::run(args, global),
         Command::Mon(args) => cmd::mon::run(args, global),
+        Command::Record(args) => cmd::record::run(args, global),
         Command::Calibrate(args) => cmd::calibrate::run(args, global),
         Command::Alert(args) => cmd::alert::run(args, global),
         Command::Dom0Share(args) => cmd::dom0_share::run(args, global),

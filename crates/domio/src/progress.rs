@@ -36,6 +36,20 @@ pub fn reading(global: &Global, file: Stream) -> ProgressBarIter<Stream> {
     bar.with_finish(ProgressFinish::AndClear).wrap_read(file)
 }
 
+/// A bar of so many seconds, whose position is in milliseconds.
+#[cfg(all(feature = "record", target_os = "linux"))]
+pub fn seconds(global: &Global, seconds: u64) -> ProgressBar {
+    if !is_wanted(global) {
+        return ProgressBar::hidden();
+    }
+    let length = Some(1_000 * seconds);
+    let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::stderr());
+    match ProgressStyle::with_template("{bar:30} {elapsed}") {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}
+
 /// Bytes of a trace that take a good second to read.
 const SHOWN_FROM: u64 = 100_000_000;
 

@@ -31,6 +31,8 @@ pub fn build(release: &Release) -> Result<Done> {
     let mut command = Command::new(cargo());
     command.args(["build", "--locked", "--profile", "dist"]);
     command.args(["--package", "domio", "--target", HOST]);
+    command.args(["--features", "record-static"]);
+    command.env("LIBBPF_SYS_LIBRARY_PATH", folder_of_libelf()?);
     flags::set(release, &mut command, &["-C", "target-feature=+crt-static"])?;
     if !succeeds(&release.root, &mut command)? {
         return Ok(Done::Checked(false));
@@ -49,6 +51,20 @@ pub fn build(release: &Release) -> Result<Done> {
     }
     let bytes = std::fs::metadata(&program).context("there is no program")?;
     Ok(Done::Told(true, format!("{} KiB", bytes.len() / 1024)))
+}
+
+/// The folder of `libelf.a`, which is where `libz.a` is as well: the build of libbpf asks for it.
+fn folder_of_libelf() -> Result<PathBuf> {
+    let output = Command::new("cc").arg("-print-file-name=libelf.a").output();
+    let output = output.context("cannot start cc")?;
+    let path = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
+    match path.parent().filter(|folder| folder.is_absolute()) {
+        Some(folder) => Ok(folder.to_owned()),
+        None => bail!(
+            "there is no libelf.a, with which `domio record` is linked; libelf-dev and zlib1g-dev \
+             have what is needed"
+        ),
+    }
 }
 
 /// Whether the system would load libraries for the program.

@@ -28,8 +28,10 @@ pub const DOMIO: Program = Program {
     more: "\
 Rust's standard library: MIT OR Apache-2.0.
 SQLite, which libsqlite3-sys holds: public domain.
+libbpf, which libbpf-sys holds: LGPL-2.1-only OR BSD-2-Clause.
+libelf of elfutils: GPL-2.0-or-later OR LGPL-3.0-or-later. zlib: Zlib.
 GNU C Library: LGPL-2.1-or-later. The sources of domio and of all libraries are public, so that the
-program can be linked with another C library: `cargo xtask release` does so.
+program can be linked with other versions of these: `cargo xtask release` does so.
 ",
 };
 

@@ -25,7 +25,7 @@ const FLOORS: &[&[&str]] = &[
         "domio-sim",
         "domio-trace",
     ],
-    &["domio-vmm", "domio-control", "domio-meter"],
+    &["domio-vmm", "domio-control", "domio-meter", "domio-record"],
     &["domio-net", "domio-blk", "domio-monitor"],
     // Above all that simulates, so that a change of a policy compiles none of that again.
     &["domio-sched", "domio-scenario"],

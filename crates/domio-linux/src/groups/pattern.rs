@@ -22,6 +22,12 @@ pub(super) fn find<'t>(pattern: &str, text: &'t str, separator: char) -> Option<
 
 /// Whether `pattern` matches all of `text`; what `*` and `#` stand for is added to `found`.
 pub(super) fn matches<'t>(pattern: &str, text: &'t str, found: &mut Vec<&'t str>) -> bool {
+    // Most parts of command lines begin with another letter.
+    match (pattern.bytes().next(), text.bytes().next()) {
+        (None | Some(b'*' | b'#'), _) => {}
+        (first, begin) if first != begin => return false,
+        _ => {}
+    }
     let Some(place) = pattern.find(['*', '#']) else {
         return pattern == text;
     };

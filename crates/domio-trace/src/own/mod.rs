@@ -7,7 +7,7 @@ mod write;
 
 pub use read::OwnReader;
 pub(crate) use read::OwnRecords;
-pub use write::TraceWriter;
+pub use write::{TraceWriter, trace_head};
 
 /// First bytes of every own trace. The high bit and the line ends show damage by programs that
 /// take the file for text, as in PNG.
@@ -66,6 +66,29 @@ mod tests {
             names.add_actor(VcpuName::new(DomainId(i as u16), 0));
         }
         names
+    }
+
+    #[test]
+    fn a_head_with_room_can_be_replaced_by_one_that_knows_more() {
+        let early = TraceHeader::default();
+        let late = TraceHeader {
+            pcpus: 4,
+            ..TraceHeader::default()
+        };
+        let names = names();
+        let mut writer = TraceWriter::with_room(Vec::new(), &early, 4096).unwrap();
+        let records = sample(10);
+        records
+            .iter()
+            .for_each(|record| writer.record(&names, record));
+        let mut file = writer.finish().unwrap();
+        let head = trace_head(&late, 4096).unwrap();
+        assert_eq!(head.len(), 4096);
+        file[..4096].copy_from_slice(&head);
+        let mut reader = OwnReader::new(file.as_slice(), &ReadOptions::default()).unwrap();
+        assert_eq!(reader.header().pcpus, 4);
+        let first = reader.next_record().unwrap();
+        assert_eq!(first.as_ref(), Some(&records[0]));
     }
 
     fn sample(n: u64) -> Vec<Record> {

@@ -44,28 +44,49 @@ struct Blocks {
     error: Option<io::Error>,
 }
 
+/// What comes before the records of an own trace: the format's name and `header`. The header is
+/// followed by spaces where it leaves some of `room` bytes; a longer one is as long as it is.
+///
+/// # Errors
+/// [`io::ErrorKind::InvalidInput`] for a header above 16 MiB.
+pub fn trace_head(header: &TraceHeader, room: usize) -> io::Result<Vec<u8>> {
+    let mut json = serde_json::to_vec(header).map_err(io::Error::other)?;
+    let room = room.saturating_sub(super::PREAMBLE);
+    json.resize(json.len().max(room), b' ');
+    if json.len() > HEADER_MAX {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            format!(
+                "a trace header of {} bytes: at most {HEADER_MAX}",
+                json.len()
+            ),
+        ));
+    }
+    let mut head = Vec::with_capacity(super::PREAMBLE + json.len());
+    head.extend(MAGIC);
+    head.extend(VERSION.to_le_bytes());
+    head.extend((json.len() as u32).to_le_bytes());
+    head.extend(crc32fast::hash(&json).to_le_bytes());
+    head.extend(json);
+    Ok(head)
+}
+
 impl<W: Write> TraceWriter<W> {
     /// Starts a trace: writes `header` immediately.
     ///
     /// # Errors
     /// What `out` says; [`io::ErrorKind::InvalidInput`] for a header above 16 MiB.
-    pub fn new(mut out: W, header: &TraceHeader) -> io::Result<Self> {
-        let json = serde_json::to_vec(header).map_err(io::Error::other)?;
-        if json.len() > HEADER_MAX {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                format!(
-                    "a trace header of {} bytes: at most {HEADER_MAX}",
-                    json.len()
-                ),
-            ));
-        }
-        let mut head = Vec::with_capacity(super::PREAMBLE + json.len());
-        head.extend(MAGIC);
-        head.extend(VERSION.to_le_bytes());
-        head.extend((json.len() as u32).to_le_bytes());
-        head.extend(crc32fast::hash(&json).to_le_bytes());
-        head.extend(json);
+    pub fn new(out: W, header: &TraceHeader) -> io::Result<Self> {
+        TraceWriter::with_room(out, header, 0)
+    }
+
+    /// The same with a head of at least `room` bytes, so that another one of the same size can take
+    /// its place when more is known ([`trace_head`]).
+    ///
+    /// # Errors
+    /// As [`TraceWriter::new`].
+    pub fn with_room(mut out: W, header: &TraceHeader, room: usize) -> io::Result<Self> {
+        let head = trace_head(header, room)?;
         out.write_all(&head)?;
         Ok(TraceWriter {
             out,

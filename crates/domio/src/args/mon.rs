@@ -3,20 +3,26 @@
 use super::named::Named;
 use super::trace::LinuxInput;
 use super::values::{frequency, key_and_value, seed};
-use clap::builder::{PossibleValue, RangedU64ValueParser};
+use clap::builder::{ArgPredicate, PossibleValue, RangedU64ValueParser};
 use clap::{Args, ValueEnum, ValueHint};
 use domio_meter::{PacketWeight, Payload};
+use std::net::SocketAddr;
 use std::path::PathBuf;
+
+/// What stands for the source of `--live` in messages.
+const LIVE: &str = "this machine";
 
 pub(super) const MON_EXAMPLES: &str = "\
 Examples:
   domio mon ping-among-burners --set run.duration_s=30
   domio mon trace.bin --follow --until-idle 5 --log out/host
   domio mon trace.domio --json | jq '.domains[] | select(.id == 1).waited_ns'
+  sudo domio mon --live
+  sudo domio mon --live --prometheus --listen 127.0.0.1:9440
 
 On a terminal the figures are shown as a table that keeps up with the trace; press h for its keys.
 When output is not a terminal, one table of the whole trace is printed. docs/mon.md explains the
-figures, and the errors of --compatible.";
+figures, and the errors of --compatible. docs/record.md has the rights that --live needs.";
 
 /// Arguments of `mon`.
 #[derive(Debug, Args)]
@@ -24,8 +30,20 @@ pub struct Mon {
     /// Trace in domio's own format or of xentrace (- is standard input), scenario file, or name of
     /// a shipped scenario
     #[arg(value_name = "FILE|SCENARIO", value_hint = ValueHint::FilePath,
-        add = Named::Scenario)]
+        required_unless_present = "live", hide_default_value = true, default_value_if("live",
+        ArgPredicate::IsPresent, LIVE), add = Named::Scenario)]
     pub source: String,
+    /// Show this machine's guests, as they run: by BPF or tracefs, as domio record
+    #[arg(long, conflicts_with_all = ["follow", "until_idle", "speed", "compatible", "cpu_hz",
+        "host", "set", "seed", "policy"])]
+    pub live: bool,
+    /// End after one interval of --live
+    #[arg(long, requires = "live")]
+    pub once: bool,
+    /// Serve the sums of --live to Prometheus at this address, e.g. 127.0.0.1:9440
+    #[arg(long, value_name = "ADDRESS", requires_all = ["live", "prometheus"],
+        conflicts_with = "once")]
+    pub listen: Option<SocketAddr>,
     /// Write xenmon's logs, PREFIX-domN.log and PREFIX-idle.log
     #[arg(long, value_name = "PREFIX", value_hint = ValueHint::FilePath, group = "front")]
     pub log: Option<PathBuf>,

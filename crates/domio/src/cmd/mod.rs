@@ -14,6 +14,7 @@ pub mod man;
 pub mod mon;
 pub mod new;
 pub mod policy;
+pub mod record;
 pub mod reproduce;
 pub mod results;
 pub mod run;

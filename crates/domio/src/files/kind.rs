@@ -22,6 +22,9 @@ pub enum FileKind {
     /// A trace in the format of Xen's tools. A recording of a host looks the same, and nobody can
     /// make that again: each is taken for one.
     Xentrace,
+    /// A recording of this machine, or the file about its host, which nobody can make again.
+    #[cfg(all(feature = "record", target_os = "linux"))]
+    Recording,
     /// What an elevator did with a script. A recording of a kernel looks the same, and nobody can
     /// make that again: each is taken for one.
     Answer,
@@ -45,6 +48,8 @@ impl FileKind {
         match self {
             FileKind::Trace => "trace in domio's own format",
             FileKind::Xentrace | FileKind::Answer => "file that could be made again",
+            #[cfg(all(feature = "record", target_os = "linux"))]
+            FileKind::Recording => "file that could be made again",
             FileKind::Perfetto => "trace that domio wrote for Perfetto",
             FileKind::Csv(_) => "table with the same columns",
             FileKind::Parquet => "table that domio wrote",
@@ -60,6 +65,8 @@ impl FileKind {
             FileKind::Trace => TraceReader::new(head, &ReadOptions::default())
                 .is_ok_and(|reader| reader.format() == Format::Own),
             FileKind::Xentrace | FileKind::Answer => false,
+            #[cfg(all(feature = "record", target_os = "linux"))]
+            FileKind::Recording => false,
             FileKind::Perfetto => begins_as_perfetto(head),
             FileKind::Csv(first) => head.split(|b| *b == b'\n').next() == Some(first.as_bytes()),
             FileKind::Parquet => head.starts_with(MAGIC) && made_by(tail),

@@ -31,6 +31,7 @@ mod pools;
 mod poor_traces;
 mod progress;
 mod readme;
+mod record;
 mod recorded;
 mod refusals;
 mod reproduce;

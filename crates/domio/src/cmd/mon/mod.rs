@@ -3,6 +3,7 @@
 //! [`source`] hands out records: of a trace, of one that still grows, of a simulated host. What is
 //! made of them is in [`domio_monitor`].
 
+mod serve;
 mod source;
 mod table;
 
@@ -12,7 +13,7 @@ use crate::out::{self, Status};
 use crate::shared::known;
 use anyhow::bail;
 use domio_core::{Duration, PcpuId};
-use domio_meter::{Baked, HostPlaces, IntervalSample, Sampler};
+use domio_meter::{Baked, HostPlaces, IntervalSample, Sampler, Totals};
 use domio_monitor::feed::{Aggregate, Closing, Feed};
 use domio_monitor::live::{self, LiveView, Records};
 use domio_monitor::pace::PlaySpeed;
@@ -20,6 +21,7 @@ use domio_monitor::{DomainNames, lines, log, prometheus};
 use source::Source;
 use std::collections::BTreeSet;
 use std::io::{self, IsTerminal, Write};
+use std::net::SocketAddr;
 use std::path::Path;
 
 /// Milliseconds between lines of xenmon's logs, unless the user says otherwise.
@@ -27,10 +29,11 @@ const LOG_INTERVAL: u64 = 1000;
 
 /// Reads, aggregates and shows.
 pub fn run(args: &Mon, global: &Global) -> anyhow::Result<Status> {
-    if args.interval.is_some() && args.log.is_none() && !args.json {
+    let is_scripted = args.once || args.listen.is_some();
+    if args.interval.is_some() && args.log.is_none() && !args.json && !is_scripted {
         bail!(
-            "--interval needs --log or --json; give one of them, or --ms-per-sample for the \
-             terminal"
+            "--interval needs --log, --json, --once or --listen; give one of them, or \
+             --ms-per-sample for the terminal"
         );
     }
     if let Some(prefix) = &args.log {
@@ -39,7 +42,16 @@ pub fn run(args: &Mon, global: &Global) -> anyhow::Result<Status> {
     if args.json {
         return json(args, global);
     }
-    let is_live = !args.prometheus && io::stdout().is_terminal();
+    if let Some(address) = args.listen {
+        return serve(args, global, address);
+    }
+    if args.live && args.prometheus && !args.once {
+        bail!(
+            "--live --prometheus needs --once, to print the sums of one interval, or --listen \
+             ADDRESS, to serve the sums since the start"
+        );
+    }
+    let is_live = !args.prometheus && !args.once && io::stdout().is_terminal();
     if args.speed.is_some() && !is_live {
         bail!(
             "--speed needs a terminal, --log or --json; without them the summary is printed \
@@ -88,7 +100,7 @@ fn through(
     interval: u64,
     mut show: impl FnMut(&DomainNames, IntervalSample) -> anyhow::Result<()>,
 ) -> anyhow::Result<(DomainNames, Closing, Option<HostPlaces>)> {
-    let source = Source::open(args, global)?;
+    let source = Source::open(args, global, interval)?;
     is_there(args, source.last_pcpu())?;
     let names = source.names();
     let mut failed = None;
@@ -143,7 +155,7 @@ fn warn(args: &Mon, told: &Closing) {
 fn live(args: &Mon, global: &Global, aggregate: Aggregate) -> anyhow::Result<Status> {
     let title = Path::new(&args.source).file_name();
     let title = title.map_or_else(|| args.source.clone(), |t| t.to_string_lossy().into_owned());
-    let source = Source::open(args, global)?;
+    let source = Source::open(args, global, args.ms_per_sample)?;
     is_there(args, source.last_pcpu())?;
     let view = LiveView {
         title,
@@ -190,7 +202,7 @@ fn json(args: &Mon, global: &Global) -> anyhow::Result<Status> {
     let (_, told, _) = through(args, global, interval, |names, sample| {
         lines::line(names, &sample, args.send_weight).write_line(&mut output)?;
         writeln!(output)?;
-        if args.follow {
+        if args.follow || args.live {
             output.flush()?;
         }
         Ok(())
@@ -200,9 +212,25 @@ fn json(args: &Mon, global: &Global) -> anyhow::Result<Status> {
     Ok(Status::Success)
 }
 
+/// Serves the sums since the start, until interrupted.
+fn serve(args: &Mon, global: &Global, address: SocketAddr) -> anyhow::Result<Status> {
+    let (served, address) = serve::Served::at(address)?;
+    out::message(&format!("serving http://{address}/metrics"));
+    let interval = args.interval.unwrap_or(LOG_INTERVAL);
+    let mut totals = Totals::default();
+    let (_, told, _) = through(args, global, interval, |names, sample| {
+        totals.add(&sample);
+        served.set(prometheus::text(names, &totals.sample(), args.send_weight));
+        Ok(())
+    })?;
+    warn(args, &told);
+    Ok(Status::Success)
+}
+
 /// Prints the sums of the whole trace.
 fn whole(args: &Mon, global: &Global) -> anyhow::Result<Status> {
-    let (names, mut told, places) = through(args, global, LOG_INTERVAL, |_, _| Ok(()))?;
+    let interval = args.interval.unwrap_or(LOG_INTERVAL);
+    let (names, mut told, places) = through(args, global, interval, |_, _| Ok(()))?;
     let total = part(args, std::mem::take(&mut told.total));
     warn(args, &told);
     let weight = args.send_weight;

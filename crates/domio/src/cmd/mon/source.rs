@@ -1,6 +1,8 @@
 //! Where records come from: a trace, a trace that still grows, a simulated host.
 
 mod growing;
+#[cfg(all(feature = "record", target_os = "linux"))]
+mod live;
 
 use crate::args::{Global, How, Mon};
 use crate::files::Files;
@@ -34,6 +36,9 @@ pub enum Source {
     Growing(Trace<Growing>),
     /// A host to simulate.
     Host(Box<(Scenario, Built)>),
+    /// This machine.
+    #[cfg(all(feature = "record", target_os = "linux"))]
+    Live(Box<live::LiveSource>),
 }
 
 /// A trace that is being read.
@@ -45,11 +50,23 @@ pub struct Trace<R> {
 }
 
 impl Source {
-    /// Opens the trace, or builds the host.
+    /// Opens the trace, builds the host, or switches recording on. `interval` is that of samples in
+    /// milliseconds.
     ///
     /// # Errors
-    /// When there is neither, or one that cannot be used.
-    pub fn open(args: &Mon, global: &Global) -> anyhow::Result<Self> {
+    /// When there is nothing of these, or what cannot be used.
+    pub fn open(args: &Mon, global: &Global, interval: u64) -> anyhow::Result<Self> {
+        if args.live {
+            #[cfg(all(feature = "record", target_os = "linux"))]
+            return Ok(Source::Live(Box::new(live::LiveSource::open(
+                args, interval,
+            )?)));
+            #[cfg(not(all(feature = "record", target_os = "linux")))]
+            {
+                let _ = interval;
+                return Err(crate::cmd::record::cannot("domio mon --live"));
+            }
+        }
         if !args.follow && !is_trace(&args.source) {
             if let Some(option) = args.linux.given() {
                 bail!(
@@ -129,6 +146,8 @@ impl Source {
         match self {
             Source::Trace(_) | Source::Growing(_) => None,
             Source::Host(host) => Some(residence::places(&host.1)),
+            #[cfg(all(feature = "record", target_os = "linux"))]
+            Source::Live(_) => None,
         }
     }
 
@@ -137,6 +156,8 @@ impl Source {
         match self {
             Source::Trace(_) | Source::Growing(_) => None,
             Source::Host(host) => host.1.host.topology.all().iter().last(),
+            #[cfg(all(feature = "record", target_os = "linux"))]
+            Source::Live(_) => None,
         }
     }
 }
@@ -147,6 +168,8 @@ impl Records for Source {
             Source::Trace(trace) => trace.names(),
             Source::Growing(trace) => trace.names(),
             Source::Host(host) => DomainNames::new(simulate::domains(&host.1)),
+            #[cfg(all(feature = "record", target_os = "linux"))]
+            Source::Live(live) => live.names(),
         }
     }
 
@@ -154,6 +177,8 @@ impl Records for Source {
         match self {
             Source::Trace(trace) => trace.run(feed, false),
             Source::Growing(trace) => trace.run(feed, true),
+            #[cfg(all(feature = "record", target_os = "linux"))]
+            Source::Live(live) => live.feed(feed),
             Source::Host(host) => {
                 let (scenario, built) = *host;
                 let built = hosts::of_replication(&scenario, &built, 0);
@@ -222,6 +247,9 @@ impl<R: Read> Trace<R> {
 /// # Errors
 /// When the scenario cannot be read.
 pub fn files(args: &Mon, parts: &Parts) -> anyhow::Result<Files> {
+    if args.live {
+        return Ok(Files::reading([]));
+    }
     let path = PathBuf::from(&args.source);
     if input::is_stdin(&path) {
         return Ok(Files::reading([]));

@@ -1,0 +1,273 @@
+//! Both ways to take events of this machine, behind one interface.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::cost::{Cost, Since};
+use crate::error::RecordError;
+use crate::tracefs::Tracefs;
+use crate::window::EventWindow;
+use crate::{Event, Tasks, What, processes, rights};
+
+/// How events are taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Way {
+    /// Programs in the kernel, which write compact events.
+    Bpf,
+    /// The kernel's own tracer, in an instance of its own.
+    Tracefs,
+}
+
+impl fmt::Display for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Way::Bpf => "BPF",
+            Way::Tracefs => "tracefs",
+        })
+    }
+}
+
+/// How to record.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LiveOptions {
+    /// The way; `None` for BPF where that is allowed, and tracefs otherwise.
+    pub way: Option<Way>,
+    /// Bytes of the kernel's buffer, for all cpus; BPF takes the next power of two.
+    pub buffer: u64,
+    /// Whether interrupts and softirqs are recorded.
+    pub interrupts: bool,
+}
+
+/// Smallest and largest buffer.
+const BUFFER: (u64, u64) = (64 << 10, 1 << 30);
+
+impl Default for LiveOptions {
+    /// Whatever is allowed, 8 MiB, with interrupts.
+    fn default() -> Self {
+        LiveOptions {
+            way: None,
+            buffer: 8 << 20,
+            interrupts: true,
+        }
+    }
+}
+
+enum Source {
+    #[cfg(feature = "bpf")]
+    Bpf(Box<crate::bpf::Bpf>),
+    Tracefs(Box<Tracefs>),
+}
+
+/// A recording that goes on.
+pub struct Live {
+    source: Source,
+    way: Way,
+    why: String,
+    window: EventWindow,
+    events: u64,
+    lost: BTreeMap<u32, u64>,
+    since: Since,
+}
+
+/// What is known of a recording at its end.
+#[derive(Clone, Debug, Default)]
+pub struct Ended {
+    /// Events that were handed out.
+    pub events: u64,
+    /// Events that the kernel had no room for, by cpu.
+    pub lost: BTreeMap<u32, u64>,
+    /// Events that could not be decoded.
+    pub refused: u64,
+    /// Events that came too late to be put in order.
+    pub disorder: u64,
+    /// What is known of threads.
+    pub tasks: Tasks,
+    /// What recording took.
+    pub cost: Cost,
+    /// Whether nothing is left of the recording in the kernel.
+    pub is_clean: bool,
+}
+
+/// Between rounds: the buffer has room for what comes meanwhile, and the process hardly runs.
+const ROUND: Duration = Duration::from_millis(100);
+
+impl Live {
+    /// Switches recording on. Names, processes and control groups of the threads that are there
+    /// come from `/proc`.
+    ///
+    /// # Errors
+    /// When no way is allowed: what is missing, and what to do.
+    pub fn start(options: &LiveOptions) -> Result<Live, RecordError> {
+        let since = Since::now();
+        let buffer = options.buffer.clamp(BUFFER.0, BUFFER.1);
+        let (source, way, why) = match options.way {
+            Some(Way::Bpf) => (by_bpf(buffer, options)?, Way::Bpf, "as asked".to_owned()),
+            Some(Way::Tracefs) => {
+                let source = by_tracefs(buffer, options)?;
+                (source, Way::Tracefs, "as asked".to_owned())
+            }
+            None => match by_bpf(buffer, options) {
+                Ok(source) => (source, Way::Bpf, "the kernel allows it".to_owned()),
+                Err(bpf) => match by_tracefs(buffer, options) {
+                    Ok(source) => (source, Way::Tracefs, format!("BPF is not possible: {bpf}")),
+                    Err(tracefs) => {
+                        return Err(RecordError::Refused(format!(
+                            "neither BPF nor tracefs can be used. BPF: {bpf}. tracefs: {tracefs}"
+                        )));
+                    }
+                },
+            },
+        };
+        let mut live = Live {
+            source,
+            way,
+            why,
+            window: EventWindow::default(),
+            events: 0,
+            lost: BTreeMap::new(),
+            since,
+        };
+        // After the events, so that no thread is missed in between.
+        processes::add(Path::new("/proc"), live.tasks_mut());
+        Ok(live)
+    }
+
+    /// The way that was chosen.
+    pub fn way(&self) -> Way {
+        self.way
+    }
+
+    /// Why that way.
+    pub fn why(&self) -> &str {
+        &self.why
+    }
+
+    /// Events that were handed out so far.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// What is known of threads.
+    pub fn tasks(&self) -> &Tasks {
+        match &self.source {
+            #[cfg(feature = "bpf")]
+            Source::Bpf(bpf) => bpf.tasks(),
+            Source::Tracefs(tracefs) => tracefs.tasks(),
+        }
+    }
+
+    fn tasks_mut(&mut self) -> &mut Tasks {
+        match &mut self.source {
+            #[cfg(feature = "bpf")]
+            Source::Bpf(bpf) => bpf.tasks_mut(),
+            Source::Tracefs(tracefs) => tracefs.tasks_mut(),
+        }
+    }
+
+    /// Waits a little, then hands out the events that are complete: those up to the round before,
+    /// in the order of time.
+    ///
+    /// # Errors
+    /// When the kernel's buffer cannot be read.
+    pub fn round(&mut self, each: &mut dyn FnMut(&Event, &Tasks)) -> Result<(), RecordError> {
+        std::thread::sleep(ROUND);
+        self.take()?;
+        let mut window = std::mem::take(&mut self.window);
+        let tasks = self.tasks();
+        let mut events = 0;
+        window.round(&mut |event| {
+            events += 1;
+            each(&event, tasks);
+        });
+        self.window = window;
+        self.events += events;
+        Ok(())
+    }
+
+    fn take(&mut self) -> Result<(), RecordError> {
+        let (window, lost) = (&mut self.window, &mut self.lost);
+        match &mut self.source {
+            // What was lost is counted by the programs.
+            #[cfg(feature = "bpf")]
+            Source::Bpf(bpf) => bpf.take(window),
+            Source::Tracefs(tracefs) => tracefs.take(&mut |event: Event| {
+                if let What::Lost { events } = event.what {
+                    *lost.entry(event.cpu).or_insert(0) += events;
+                }
+                window.push(event);
+            }),
+        }
+    }
+
+    /// Switches recording off, and hands out what is left.
+    ///
+    /// # Errors
+    /// When the kernel's buffer cannot be read. Recording is off all the same.
+    pub fn finish(mut self, each: &mut dyn FnMut(&Event, &Tasks)) -> Result<Ended, RecordError> {
+        let detached = match &mut self.source {
+            #[cfg(feature = "bpf")]
+            Source::Bpf(bpf) => {
+                bpf.detach();
+                Ok(())
+            }
+            Source::Tracefs(tracefs) => tracefs.detach(),
+        };
+        let taken = detached.and_then(|()| self.take());
+        let mut window = std::mem::take(&mut self.window);
+        let tasks = self.tasks();
+        let mut events = self.events;
+        window.finish(&mut |event| {
+            events += 1;
+            each(&event, tasks);
+        });
+        let mut ended = Ended {
+            events,
+            disorder: window.disorder(),
+            lost: self.lost.clone(),
+            tasks: tasks.clone(),
+            is_clean: true,
+            ..Ended::default()
+        };
+        let mut kernel = None;
+        match self.source {
+            #[cfg(feature = "bpf")]
+            Source::Bpf(bpf) => {
+                let counts = bpf.counts();
+                (ended.refused, ended.lost) = (counts.refused, counts.lost);
+                kernel = Some(counts.ns);
+            }
+            Source::Tracefs(tracefs) => {
+                ended.refused = tracefs.refused();
+                ended.is_clean = tracefs.remove();
+            }
+        }
+        taken?;
+        ended.cost = self.since.cost(kernel);
+        Ok(ended)
+    }
+}
+
+#[cfg(feature = "bpf")]
+fn by_bpf(buffer: u64, options: &LiveOptions) -> Result<Source, RecordError> {
+    rights::for_bpf()?;
+    let buffer = u32::try_from(buffer.next_power_of_two()).unwrap_or(1 << 30);
+    let bpf = crate::bpf::Bpf::start(buffer, options.interrupts)?;
+    Ok(Source::Bpf(Box::new(bpf)))
+}
+
+#[cfg(not(feature = "bpf"))]
+fn by_bpf(_: u64, _: &LiveOptions) -> Result<Source, RecordError> {
+    rights::for_bpf()?;
+    Err(RecordError::Refused(
+        "this program was built without BPF; the released program has it, and so has \
+         `cargo build --features record`"
+            .to_owned(),
+    ))
+}
+
+fn by_tracefs(buffer: u64, options: &LiveOptions) -> Result<Source, RecordError> {
+    let tracefs = Tracefs::start(buffer, options.interrupts)?;
+    Ok(Source::Tracefs(Box::new(tracefs)))
+}
