@@ -189,7 +189,8 @@ impl Linux {
                 _ => own,
             };
             let interval = interval / self.rules.tick * self.rules.tick;
-            let interval = interval.clamp(self.rules.tick, 100_000_000);
+            let most = 100_000_000 * cx.online().len() as i64;
+            let interval = interval.clamp(self.rules.tick, most);
             if now >= c.balanced[level] + interval {
                 let moved = self.balance(cx, cpu, level, why);
                 let c = &mut self.cpus[at];
@@ -285,8 +286,11 @@ impl Linux {
         };
         let idle = why != Why::Busy;
         let all = self.load_of(&span);
-        let moved = imbalance(&local, &load, &all, pct, idle, level)
-            .is_some_and(|what| self.pull(cx, cpu, level, &part, what, why));
+        let Some(what) = imbalance(&local, &load, &all, pct, idle, level) else {
+            self.cpus[usize::from(cpu)].failed[level] = 0;
+            return false;
+        };
+        let moved = self.pull(cx, cpu, level, &part, what, why);
         let failed = &mut self.cpus[usize::from(cpu)].failed[level];
         match (moved, why) {
             (true, _) => *failed = 0,

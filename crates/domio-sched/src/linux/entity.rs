@@ -1,4 +1,5 @@
-//! One entity on one queue: placing, queueing, weights (linux-spec 1.6 to 1.8, 2.4 to 2.6, 3.5, 3.6).
+//! One entity on one queue: placing, queueing, weights (linux-spec 1.6 to 1.8, 2.4 to 2.6, 3.5,
+//! 3.6).
 
 use super::Linux;
 use super::queue::later;

@@ -82,7 +82,7 @@ params! {
         migration_cost_ns: i64 = int("ns", (0, TUNABLE_MAX), 500_000),
             "How long a thread that ran counts as hot in the cache of its pcpu.";
         bandwidth_slice_us: i64 = int("us", (1_000, 1_000_000), 5_000),
-            "What a pcpu fetches at once from the pool of a group's quota \
+            "What a pcpu fetches each time from the pool of a group's quota \
              (sched_cfs_bandwidth_slice_us).";
         gentle_fair_sleepers: bool = flag(true),
             "Whether a thread that wakes gets half of the latency as credit, and not all \
@@ -108,7 +108,7 @@ params! {
         migration_cost_ns: i64 = int("ns", (0, TUNABLE_MAX), 500_000),
             "How long a thread that ran counts as hot in the cache of its pcpu.";
         bandwidth_slice_us: i64 = int("us", (1_000, 1_000_000), 5_000),
-            "What a pcpu fetches at once from the pool of a group's quota \
+            "What a pcpu fetches each time from the pool of a group's quota \
              (sched_cfs_bandwidth_slice_us).";
         run_to_parity: bool = flag(true),
             "Whether the running thread keeps its pcpu to the end of its request \

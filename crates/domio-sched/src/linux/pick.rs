@@ -99,8 +99,8 @@ impl Linux {
         e
     }
 
-    /// Picks a thread for `cpu`, where `previous` ran; [`NIL`] when nobody can run. The second value
-    /// says that a level on the way has no time left (6.18).
+    /// Picks a thread for `cpu`; [`NIL`] when nobody can run. The second value says that a level on
+    /// the way has no time left (6.18).
     fn pick_thread(&mut self, cx: &mut Cx<'_>, cpu: u16) -> (u32, bool) {
         'anew: loop {
             let mut q = u32::from(cpu);

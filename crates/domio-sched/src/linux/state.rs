@@ -1,6 +1,7 @@
 //! Private tables: entities, queues, groups, pcpus.
 //!
-//! Times are nanoseconds. Virtual times wrap, as the kernel's, and are compared by their difference.
+//! Times are nanoseconds. Virtual times wrap, as the kernel's, and are compared by their
+//! difference.
 
 use super::pelt::Average;
 use super::weights::{Load, NICE_0};

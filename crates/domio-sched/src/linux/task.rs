@@ -41,8 +41,8 @@ impl Linux {
         }
     }
 
-    /// The thread `e` comes to its queue. Returns false when a group around it is throttled, so that
-    /// it does not reach the pcpu.
+    /// The thread `e` comes to its queue. Returns false when a group around it is throttled, so
+    /// that it does not reach the pcpu.
     pub(super) fn enqueue_thread(&mut self, cx: &mut Cx<'_>, e: u32, flags: u8) -> bool {
         self.enqueue_from(cx, e, flags, 1, i32::from(self.entities[e as usize].idle))
     }

@@ -1,5 +1,5 @@
-//! CFS and EEVDF decide as their slow twin does on one pcpu: equal boundary logs on hand-written and
-//! random scripts, for each release, with random weights, quotas, nice values and classes, and
+//! CFS and EEVDF decide as their slow twin does on one pcpu: equal boundary logs on hand-written
+//! and random scripts, for each release, with random weights, quotas, nice values and classes, and
 //! changes of them. Twins with one mistake each are noticed.
 
 use crate::beside::Beside;

@@ -1,5 +1,5 @@
-//! Several pcpus: where wake-ups go, balancing, weights of groups (linux-spec 1.6, 5, 6; 12, vectors
-//! 11 and 25).
+//! Several pcpus: where wake-ups go, balancing, weights of groups (linux-spec 1.6, 5, 6; 12,
+//! vectors 11 and 25).
 
 use super::*;
 
