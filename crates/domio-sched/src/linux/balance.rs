@@ -176,6 +176,7 @@ impl Linux {
             return;
         }
         self.read_clock(cpu, now);
+        self.fade(cpu, now);
         let mut next = now + 60_000_000_000;
         for level in 0..LEVELS {
             if !self.has_level(cx, level, cpu) {
@@ -184,13 +185,14 @@ impl Linux {
             let least = min_interval(self.span(cx, level, cpu).len());
             let c = &mut self.cpus[at];
             let own = c.interval[level].clamp(least, least * INTERVALS_MAX);
-            let interval = match why {
-                Why::Busy => own * BUSY_FACTOR,
-                _ => own,
+            let tick = self.rules.tick;
+            let ticks = match why {
+                // So that it is no multiple of that of a domain below.
+                Why::Busy => own * BUSY_FACTOR / tick - 1,
+                _ => own / tick,
             };
-            let interval = interval / self.rules.tick * self.rules.tick;
             let most = 100_000_000 * cx.online().len() as i64;
-            let interval = interval.clamp(self.rules.tick, most);
+            let interval = (ticks * tick).clamp(tick, most);
             if now >= c.balanced[level] + interval {
                 let moved = self.balance(cx, cpu, level, why);
                 let c = &mut self.cpus[at];

@@ -147,6 +147,21 @@ impl Linux {
             .average
             .detach(weight, &entity.average);
         entity.average.last = i64::MIN;
+        let now = self.cpus[usize::from(self.queues[q as usize].cpu)].clock;
+        self.tell_group(q, now);
+    }
+
+    /// What slept or left `cpu` fades from the averages there, and groups learn of that.
+    pub(super) fn fade(&mut self, cpu: u16, now: i64) {
+        let cpus = self.cpus.len() as u32;
+        for group in 1..self.groups.len() as u32 {
+            let q = group * cpus + u32::from(cpu);
+            let queue = &self.queues[q as usize];
+            if queue.average.load > 0 || queue.contribution > 0 {
+                self.update_queue(q, now);
+                self.tell_group(q, now);
+            }
+        }
     }
 
     /// The averages of a new thread on `q`.

@@ -91,3 +91,19 @@ fn a_waiting_thread_is_pulled() {
         }
     }
 }
+
+/// Three hogs on two pcpus take turns in pairs.
+#[test]
+fn three_hogs_share_two_pcpus() {
+    for release in ["6.1", "6.12", "6.18"] {
+        let mut rig = match release {
+            "6.1" => cfs_with(2, &[]),
+            release => eevdf_with(2, release, &[]),
+        };
+        let vcpus = [(); 3].map(|()| hog(&mut rig, &[]));
+        rig.run_to(at(60_000));
+        let ran = vcpus.map(|v| rig.ran(v).as_nanos() as f64 / 6e10);
+        let even = ran.iter().all(|share| (share - 2.0 / 3.0).abs() < 0.03);
+        assert!(even, "{release} {ran:?}");
+    }
+}
