@@ -23,6 +23,7 @@ static EXAMPLES: &[(&str, &str)] = shipped![
     "sockets-and-threads",
     "dom0-reservation",
     "borrowed-time",
+    "linux-groups",
     "hot-add",
     "maintenance",
     "driver-domain-streams",

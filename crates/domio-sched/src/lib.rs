@@ -17,6 +17,7 @@ pub mod bvt;
 pub mod conformance;
 pub mod credit;
 pub mod credit2;
+pub mod linux;
 pub mod null;
 mod placement;
 pub mod registry;

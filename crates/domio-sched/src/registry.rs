@@ -1,6 +1,6 @@
 //! The list of policies.
 
-use crate::{arinc653, bvt, credit, credit2, null, round_robin, rtds, sedf};
+use crate::{arinc653, bvt, credit, credit2, linux, null, round_robin, rtds, sedf};
 use alloc::boxed::Box;
 use domio_contract::{Conflict, Descriptor, Policy, Scheduler};
 use domio_core::{ParamValues, Topology};
@@ -49,6 +49,8 @@ static POLICIES: &[Policy] = &[
             Box::new(arinc653::Arinc653::new(p, t))
         })
     },
+    fair(&linux::CFS, |p, t| Box::new(linux::Linux::cfs(p, t))),
+    fair(&linux::EEVDF, |p, t| Box::new(linux::Linux::eevdf(p, t))),
     round_robin::ENTRY,
     Policy {
         releases: Some(&null::RELEASES),
@@ -63,6 +65,17 @@ const fn reserving(
 ) -> Policy {
     Policy {
         validate_domain: |p, d, v| sedf::validate_domain(p, d, v).map_err(Conflict::from),
+        ..Policy::new(descriptor, make)
+    }
+}
+
+/// A policy of Linux.
+const fn fair(
+    descriptor: &'static Descriptor,
+    make: fn(&ParamValues, &Topology) -> Box<dyn Scheduler>,
+) -> Policy {
+    Policy {
+        validate_domain: |_, _, v| linux::validate_domain(v),
         ..Policy::new(descriptor, make)
     }
 }

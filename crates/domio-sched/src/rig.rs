@@ -48,6 +48,8 @@ pub(crate) struct Rig<S> {
     pub slices: Vec<Option<Instant>>,
     /// By pcpu: the policy's timers.
     pub timers: Vec<[Option<Instant>; Cx::TIMER_SLOTS as usize]>,
+    /// Timers of domains, in the order in which they were set.
+    pub domain_timers: Vec<(DomainId, Instant)>,
     /// By pcpu: since when the current vcpu runs.
     since: Vec<Instant>,
     /// Pcpus that have a pass pending.
@@ -98,6 +100,7 @@ impl<S: Scheduler> Rig<S> {
             now: Instant::ZERO,
             slices: alloc::vec![None; pcpus],
             timers: alloc::vec![[None; Cx::TIMER_SLOTS as usize]; pcpus],
+            domain_timers: Vec::new(),
             since: alloc::vec![Instant::ZERO; pcpus],
             pending: CpuSet::EMPTY,
             tickled: CpuSet::EMPTY,
@@ -199,6 +202,19 @@ impl<S: Scheduler> Rig<S> {
                     assert!(at.is_none_or(|at| at >= self.now), "a timer in the past");
                     self.timers[pcpu.index()][slot as usize] = at;
                 }
+                Effect::DomainTimer { domain, at } if policy.needs.timers => {
+                    self.domain_timers.retain(|(d, _)| *d != domain);
+                    if let Some(at) = at {
+                        assert!(at >= self.now, "a timer in the past");
+                        self.domain_timers.push((domain, at));
+                    }
+                }
+                // The tables show it already.
+                Effect::Park(_) | Effect::Unpark(_) if policy.needs.park => {}
+                Effect::Move(vcpu, pcpu) => {
+                    let view = &self.tables.vcpus[vcpu.index()];
+                    assert!(!view.on_pcpu && view.pcpu == pcpu, "{vcpu:?} is held");
+                }
                 Effect::Note {
                     number,
                     about,
@@ -228,9 +244,11 @@ impl<S: Scheduler> Rig<S> {
             why: Stop::Tickled,
         };
         let pick = self.call(|s, cx| s.schedule(cx, pcpu, prev));
-        let slice = pick.time_slice.expect("every slice ends");
-        assert!(!slice.is_zero(), "a slice of nothing");
-        self.slices[pcpu.index()] = Some(self.now + slice);
+        let slice = pick.time_slice;
+        assert_ne!(slice, Some(Duration::ZERO), "a slice of nothing");
+        let ends = self.policy.descriptor().needs.park || slice.is_some();
+        assert!(ends, "every slice ends where nothing else does");
+        self.slices[pcpu.index()] = slice.map(|slice| self.now + slice);
         if pcpu == P0 {
             self.passes.push(self.now.as_nanos() / 1_000);
         }
@@ -323,7 +341,9 @@ impl<S: Scheduler> Rig<S> {
     /// When the next slice or timer ends.
     fn next_event(&self) -> Option<Instant> {
         let timers = self.timers.iter().flatten().flatten();
-        self.slices.iter().flatten().chain(timers).min().copied()
+        let of_domains = self.domain_timers.iter().map(|(_, at)| at);
+        let all = self.slices.iter().flatten().chain(timers).chain(of_domains);
+        all.min().copied()
     }
 
     /// Lets time pass, with timers, slices and passes as they come.
@@ -341,6 +361,17 @@ impl<S: Scheduler> Rig<S> {
                 if self.slices[p] == Some(at) {
                     self.slices[p] = None;
                     self.pending.insert(pcpu);
+                }
+            }
+            while let Some(i) = self
+                .domain_timers
+                .iter()
+                .position(|(_, at)| *at <= self.now)
+            {
+                let (domain, _) = self.domain_timers.remove(i);
+                self.tables.here = P0;
+                if let Some(at) = self.call(|s, cx| s.domain_timer(cx, domain)) {
+                    self.domain_timers.push((domain, at));
                 }
             }
             self.settle();

@@ -85,6 +85,13 @@ fn rtds_passes_in_every_version() {
 }
 
 #[test]
+fn cfs_and_eevdf_pass_in_every_release_and_at_every_rate() {
+    passes_in_every("eevdf", "release", &[], FEW);
+    passes_in_every("eevdf", "hz", &[("release", "6.18")], 0..3);
+    passes_in_every("cfs", "hz", &[], 0..3);
+}
+
+#[test]
 #[ignore = "takes minutes; `cargo xtask nightly long` runs it"]
 fn what_passes_passes_at_length() {
     for (name, param) in [
@@ -94,6 +101,8 @@ fn what_passes_passes_at_length() {
         ("credit2", "version"),
         ("rtds", "version"),
         ("sedf", "version"),
+        ("cfs", "hz"),
+        ("eevdf", "release"),
     ] {
         passes_in_every(name, param, &[], 0..40);
     }

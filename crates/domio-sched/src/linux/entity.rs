@@ -1,0 +1,332 @@
+//! One entity on one queue: placing, queueing, weights (linux-spec 1.6 to 1.8, 2.4 to 2.6, 3.5,
+//! 3.6).
+
+use super::Linux;
+use super::queue::later;
+use super::state::NIL;
+use super::weights::{Load, fair, scale};
+use domio_contract::Cx;
+
+/// How an entity comes or goes, as bits.
+pub(super) mod how {
+    /// It wakes, or goes to sleep.
+    pub const SLEEP: u8 = 1;
+    /// It is new.
+    pub const NEW: u8 = 2;
+    /// It must not stay on the queue: stopped, or throttled.
+    pub const AT_ONCE: u8 = 4;
+    /// It slept on the queue and leaves for good.
+    pub const DELAYED: u8 = 8;
+    /// It comes from another pcpu.
+    pub const MOVED: u8 = 16;
+}
+
+impl Linux {
+    /// The slice of `e` (CFS): its part of the latency at each level.
+    pub(super) fn cfs_slice(&self, e: u32) -> i64 {
+        let entity = &self.entities[e as usize];
+        let root = &self.queues[usize::from(self.queues[entity.queue as usize].cpu)];
+        let threads = root.threads + u32::from(!entity.on_queue);
+        let t = &self.tunables;
+        let mut slice = match threads > t.threads_in_latency {
+            true => i64::from(threads) * t.min_granularity,
+            false => t.latency,
+        };
+        let mut x = e;
+        while x != NIL {
+            let above = &self.entities[x as usize];
+            let mut load = self.queues[above.queue as usize].load;
+            if !above.on_queue {
+                load += above.load.weight;
+            }
+            slice = scale(slice, above.load.weight, &Load::of(load));
+            x = above.parent;
+        }
+        let least = match entity.idle && root.idlers != root.threads {
+            true => self.rules.idle_min_granularity,
+            false => t.min_granularity,
+        };
+        slice.max(least)
+    }
+
+    /// Gives `e` its virtual time on `q` (CFS).
+    fn place_cfs(&mut self, q: u32, e: u32, flags: u8) {
+        let mut v = self.queues[q as usize].min_v;
+        if flags & how::NEW != 0 {
+            if self.rules.start_debit {
+                let slice = self.cfs_slice(e);
+                v = v.wrapping_add(fair(slice, &self.entities[e as usize].load));
+            }
+        } else {
+            let mut credit = match self.entities[e as usize].idle {
+                true => self.tunables.min_granularity,
+                false => self.tunables.latency,
+            };
+            if self.rules.gentle_fair_sleepers {
+                credit >>= 1;
+            }
+            v = v.wrapping_sub(credit);
+        }
+        let entity = &mut self.entities[e as usize];
+        entity.v = later(entity.v, v);
+    }
+
+    /// Gives `e` its virtual time and its deadline on `q` (EEVDF).
+    pub(super) fn place(&mut self, q: u32, e: u32, flags: u8) {
+        let mean = self.mean(q);
+        let weights = self.weights(q);
+        let base = self.tunables.base_slice;
+        let place_lag = self.rules.place_lag && self.queues[q as usize].count > 0;
+        let entity = &mut self.entities[e as usize];
+        if !entity.custom_slice {
+            entity.slice = base;
+        }
+        let mut request = fair(entity.slice, &entity.load);
+        let mut lag = 0;
+        if place_lag {
+            let own = super::weights::down(entity.load.weight) as i64;
+            // The lag is what it is to be once the entity counts in the mean.
+            lag = entity.lag.wrapping_mul(weights + own) / weights.max(1);
+        }
+        entity.v = mean.wrapping_sub(lag);
+        if entity.relative_deadline {
+            entity.deadline = entity.deadline.wrapping_add(entity.v);
+            entity.relative_deadline = false;
+            return;
+        }
+        if flags & how::NEW != 0 {
+            request /= 2;
+        }
+        entity.deadline = entity.v.wrapping_add(request);
+    }
+
+    /// `e` comes to `q`.
+    pub(super) fn enqueue_entity(&mut self, cx: &mut Cx<'_>, q: u32, e: u32, flags: u8) {
+        let runs = self.queues[q as usize].current == e;
+        if self.rules.eevdf {
+            if runs {
+                self.place(q, e, flags);
+            }
+            self.update_current(cx, q);
+        } else {
+            let min_v = self.queues[q as usize].min_v;
+            if runs {
+                self.make_absolute(e, min_v);
+            }
+            self.update_current(cx, q);
+            let min_v = self.queues[q as usize].min_v;
+            self.make_absolute(e, min_v);
+        }
+        self.update_load(q, e);
+        self.update_group_weight(cx, e);
+        if self.rules.eevdf && !runs {
+            self.place(q, e, flags);
+        }
+        if !self.rules.eevdf && flags & (how::SLEEP | how::NEW) != 0 {
+            self.place_cfs(q, e, flags);
+        }
+        let weight = self.entities[e as usize].load.weight;
+        let queue = &mut self.queues[q as usize];
+        queue.load += weight;
+        queue.count += 1;
+        let first = queue.count == 1;
+        if flags & how::MOVED != 0 {
+            self.entities[e as usize].exec_start = 0;
+        }
+        if !runs {
+            self.link(q, e);
+        }
+        self.entities[e as usize].on_queue = true;
+        if first {
+            self.check_quota_of_first(cx, q);
+        }
+    }
+
+    fn make_absolute(&mut self, e: u32, min_v: i64) {
+        let entity = &mut self.entities[e as usize];
+        if core::mem::take(&mut entity.relative) {
+            entity.v = entity.v.wrapping_add(min_v);
+        }
+    }
+
+    /// `e` leaves `q`. Returns false when it sleeps but stays on the queue.
+    pub(super) fn dequeue_entity(&mut self, cx: &mut Cx<'_>, q: u32, e: u32, flags: u8) -> bool {
+        let sleeps = flags & how::SLEEP != 0;
+        self.update_current(cx, q);
+        if self.rules.eevdf {
+            self.forget_buddy(e);
+            let may_stay = sleeps && flags & (how::AT_ONCE | how::DELAYED) == 0;
+            if may_stay
+                && self.rules.delay_dequeue
+                && !self.is_eligible(q, self.entities[e as usize].v)
+            {
+                self.update_load(q, e);
+                self.delay(e);
+                return false;
+            }
+        }
+        self.update_load(q, e);
+        if self.rules.eevdf {
+            let lag = self.lag(q, e);
+            let entity = &mut self.entities[e as usize];
+            entity.lag = lag;
+            if !sleeps {
+                entity.deadline = entity.deadline.wrapping_sub(entity.v);
+                entity.relative_deadline = true;
+            }
+        } else {
+            self.forget_buddy(e);
+        }
+        if self.queues[q as usize].current != e {
+            self.unlink(q, e);
+        }
+        let weight = self.entities[e as usize].load.weight;
+        self.entities[e as usize].on_queue = false;
+        let queue = &mut self.queues[q as usize];
+        queue.load -= weight;
+        queue.count -= 1;
+        if !self.rules.eevdf && !sleeps {
+            let min_v = queue.min_v;
+            let entity = &mut self.entities[e as usize];
+            entity.v = entity.v.wrapping_sub(min_v);
+            entity.relative = true;
+        }
+        self.return_slack(cx, q);
+        self.update_group_weight(cx, e);
+        if self.rules.eevdf {
+            if flags & how::DELAYED != 0 {
+                let entity = &mut self.entities[e as usize];
+                entity.delayed = false;
+                entity.lag = entity.lag.min(0);
+            }
+        } else {
+            self.update_min(q);
+        }
+        true
+    }
+
+    /// `e` sleeps from now on and stays on its queue.
+    fn delay(&mut self, e: u32) {
+        self.entities[e as usize].delayed = true;
+        if self.entities[e as usize].vcpu.is_some() {
+            self.count_delayed(e, 1);
+        }
+    }
+
+    /// One thread more or less, in the queues from `e` up, sleeps on its queue.
+    pub(super) fn count_delayed(&mut self, e: u32, more: i32) {
+        let mut e = e;
+        while e != NIL {
+            let q = self.entities[e as usize].queue;
+            let queue = &mut self.queues[q as usize];
+            queue.delayed = queue.delayed.wrapping_add_signed(more);
+            if queue.throttled && !self.rules.throttles_threads {
+                return;
+            }
+            e = self.entities[e as usize].parent;
+        }
+    }
+
+    /// `e`, which slept on its queue, is awake again.
+    pub(super) fn requeue_delayed(&mut self, e: u32) {
+        let q = self.entities[e as usize].queue;
+        let lag = self.lag(q, e);
+        self.entities[e as usize].lag = lag;
+        if lag > 0 {
+            let runs = self.queues[q as usize].current == e;
+            if !runs {
+                self.unlink(q, e);
+            }
+            self.queues[q as usize].count -= 1;
+            self.entities[e as usize].lag = 0;
+            self.place(q, e, 0);
+            self.queues[q as usize].count += 1;
+            if !runs {
+                self.link(q, e);
+            }
+        }
+        self.entities[e as usize].delayed = false;
+        if self.entities[e as usize].vcpu.is_some() {
+            self.count_delayed(e, -1);
+        }
+    }
+
+    /// `e` has this weight from now on.
+    pub(super) fn reweight(&mut self, cx: &mut Cx<'_>, e: u32, load: Load) {
+        let q = self.entities[e as usize].queue;
+        let (on_queue, old) = {
+            let entity = &self.entities[e as usize];
+            (entity.on_queue, entity.load.weight)
+        };
+        let runs = self.queues[q as usize].current == e;
+        let new = load.weight;
+        let rescale = |x: i64| (i128::from(x) * i128::from(old) / i128::from(new)) as i64;
+        if self.rules.eevdf && !on_queue {
+            let entity = &mut self.entities[e as usize];
+            entity.lag = rescale(entity.lag);
+            if self.rules.vprot && entity.relative_deadline {
+                entity.deadline = rescale(entity.deadline);
+            }
+        }
+        if !on_queue {
+            self.change_load(q, e, load);
+            return;
+        }
+        if runs || self.rules.eevdf {
+            self.update_current(cx, q);
+        }
+        if !self.rules.eevdf {
+            self.change_load(q, e, load);
+        } else if self.rules.vprot {
+            let lag = self.lag(q, e);
+            if !runs {
+                self.unlink(q, e);
+            }
+            self.queues[q as usize].count -= 1;
+            let entity = &mut self.entities[e as usize];
+            let request = entity.deadline.wrapping_sub(entity.v);
+            entity.lag = rescale(lag);
+            entity.deadline = rescale(request);
+            entity.relative_deadline = true;
+            self.change_load(q, e, load);
+            self.place(q, e, 0);
+            self.queues[q as usize].count += 1;
+        } else {
+            let mean = self.mean(q);
+            let lag = self.lag(q, e);
+            if !runs {
+                self.unlink(q, e);
+            }
+            let entity = &mut self.entities[e as usize];
+            if entity.v != mean {
+                entity.v = mean.wrapping_sub(rescale(lag));
+            }
+            let request = entity.deadline.wrapping_sub(mean);
+            entity.deadline = mean.wrapping_add(rescale(request));
+            entity.protected_until = entity.v;
+            self.change_load(q, e, load);
+        }
+        let queue = &mut self.queues[q as usize];
+        queue.load = queue.load - old + new;
+        if self.rules.eevdf && !runs {
+            self.link(q, e);
+        }
+    }
+
+    /// Sets the weight of `e`, and what its queue's averages hold of it.
+    fn change_load(&mut self, q: u32, e: u32, load: Load) {
+        let entity = &mut self.entities[e as usize];
+        if self.multi && entity.average.is_attached() {
+            let old = super::weights::down(entity.load.weight);
+            let new = super::weights::down(load.weight);
+            let average = &mut entity.average;
+            let queue = &mut self.queues[q as usize].average;
+            queue.load = queue.load.saturating_sub(average.load);
+            queue.load_sum = queue.load_sum.saturating_sub(old * average.load_sum);
+            average.load = new * average.load_sum / average.divider();
+            queue.load += average.load;
+            queue.load_sum += new * average.load_sum;
+        }
+        self.entities[e as usize].load = load;
+    }
+}

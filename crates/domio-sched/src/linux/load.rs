@@ -1,0 +1,183 @@
+//! Loads of queues and threads, and the weight of a group on each pcpu (linux-spec 1.6, 1.7, 1.10,
+//! 1.11). On a host of one pcpu no decision needs them.
+
+use super::Linux;
+use super::params::Release;
+use super::pelt::Average;
+use super::state::NIL;
+use super::weights::{Load, down};
+use domio_contract::Cx;
+
+/// How often a queue tells its group of its load at most, since 6.7.
+const TELL_EVERY: i64 = 1_000_000;
+
+impl Linux {
+    /// The averages of `e` and of its queue follow the clock.
+    pub(super) fn update_load(&mut self, q: u32, e: u32) {
+        if !self.multi {
+            return;
+        }
+        let now = self.cpus[usize::from(self.queues[q as usize].cpu)].clock;
+        let own = self.entities[e as usize].own;
+        let runs = self.queues[q as usize].current == e;
+        let below = match own {
+            NIL => None,
+            own => Some(self.runnable(own)),
+        };
+        let entity = &mut self.entities[e as usize];
+        let load = u64::from(entity.on_queue);
+        let runnable = below.unwrap_or(u64::from(entity.on_queue && !entity.delayed));
+        let attached = entity.average.is_attached();
+        if attached && entity.average.advance(now, load, runnable, runs) {
+            entity.average.settle(down(entity.load.weight));
+        }
+        let ended = self.update_queue(q, now);
+        if !attached {
+            let entity = &mut self.entities[e as usize];
+            let weight = down(entity.load.weight);
+            let queue = &mut self.queues[q as usize];
+            queue.average.attach(weight, &mut entity.average);
+        }
+        if ended || !attached {
+            self.tell_group(q, now);
+        }
+    }
+
+    /// The averages of `q` follow the clock. Returns whether a period has ended.
+    pub(super) fn update_queue(&mut self, q: u32, now: i64) -> bool {
+        let runnable = self.runnable(q);
+        let queue = &mut self.queues[q as usize];
+        let runs = queue.current != NIL;
+        let ended = queue.average.advance(now, down(queue.load), runnable, runs);
+        if ended {
+            queue.average.settle(1);
+        }
+        ended
+    }
+
+    /// Threads of `q` and below that do not sleep.
+    #[inline]
+    pub(super) fn runnable(&self, q: u32) -> u64 {
+        let queue = &self.queues[q as usize];
+        u64::from(queue.threads - queue.delayed)
+    }
+
+    /// The group of `q` learns of its load, if that has changed by more than a part in 64.
+    fn tell_group(&mut self, q: u32, now: i64) {
+        let queue = &mut self.queues[q as usize];
+        if queue.entity == NIL {
+            return;
+        }
+        let limited = self.rules.release >= Release::V6_12;
+        if limited && now - queue.told_at < TELL_EVERY {
+            return;
+        }
+        let delta = queue.average.load as i64 - queue.contribution;
+        if delta.abs() > queue.contribution / 64 {
+            queue.contribution += delta;
+            queue.told_at = now;
+            self.groups[queue.group as usize].load += delta;
+        }
+    }
+
+    /// The weight of `e`, if it is a group, follows what the group has on this pcpu and on others.
+    pub(super) fn update_group_weight(&mut self, cx: &mut Cx<'_>, e: u32) {
+        let own = self.entities[e as usize].own;
+        if own == NIL {
+            return;
+        }
+        let queue = &self.queues[own as usize];
+        let is_6_1 = self.rules.release == Release::V6_1;
+        if (is_6_1 && queue.throttles > 0) || queue.load == 0 {
+            return;
+        }
+        let group = &self.groups[queue.group as usize];
+        let load = down(queue.load).max(queue.average.load) as i64;
+        let all = group.load - queue.contribution + load;
+        let mut weight = group.shares as i64 * load;
+        if all > 0 {
+            weight /= all;
+        }
+        let weight = match self.multi {
+            true => (weight as u64).clamp(2, group.shares),
+            // Nothing is elsewhere.
+            false => group.shares,
+        };
+        if weight != self.entities[e as usize].load.weight {
+            self.reweight(cx, e, Load::of(weight));
+        }
+    }
+
+    /// The averages of the waker's pcpu follow the clock, which a wake-up reads first.
+    pub(super) fn update_waker(&mut self, cx: &Cx<'_>) {
+        let (here, now) = (cx.here().0, self.now(cx));
+        self.read_clock(here, now);
+    }
+
+    /// What the thread `e` adds to the load of its pcpu.
+    pub(super) fn thread_load(&self, e: u32) -> u64 {
+        let entity = &self.entities[e as usize];
+        let queue = &self.queues[entity.queue as usize];
+        entity.average.load * self.queue_load(entity.queue) / (queue.average.load + 1)
+    }
+
+    /// What `q` adds to the load of its pcpu.
+    fn queue_load(&self, q: u32) -> u64 {
+        match self.queues[q as usize].entity {
+            NIL => self.queues[q as usize].average.load,
+            e => {
+                let entity = &self.entities[e as usize];
+                let above = entity.queue;
+                let load = self.queues[above as usize].average.load;
+                self.queue_load(above) * entity.average.load / (load + 1)
+            }
+        }
+    }
+
+    /// The thread `e` does not count on its pcpu any more.
+    pub(super) fn detach_load(&mut self, e: u32) {
+        if !self.multi || !self.entities[e as usize].average.is_attached() {
+            return;
+        }
+        let q = self.queue_of(e);
+        self.update_load(q, e);
+        let entity = &mut self.entities[e as usize];
+        let weight = down(entity.load.weight);
+        self.queues[q as usize]
+            .average
+            .detach(weight, &entity.average);
+        entity.average.last = i64::MIN;
+        let now = self.cpus[usize::from(self.queues[q as usize].cpu)].clock;
+        self.tell_group(q, now);
+    }
+
+    /// What slept or left `cpu` fades from the averages there, and groups learn of that.
+    pub(super) fn fade(&mut self, cpu: u16, now: i64) {
+        let cpus = self.cpus.len() as u32;
+        for group in 1..self.groups.len() as u32 {
+            let q = group * cpus + u32::from(cpu);
+            let queue = &self.queues[q as usize];
+            if queue.average.load > 0 || queue.contribution > 0 {
+                self.update_queue(q, now);
+                self.tell_group(q, now);
+            }
+        }
+    }
+
+    /// The averages of a new thread on `q`.
+    pub(super) fn first_average(&self, q: u32, e: u32) -> Average {
+        let weight = down(self.entities[e as usize].load.weight);
+        let queue = &self.queues[q as usize].average;
+        let room = 1024_u64.saturating_sub(queue.util) / 2;
+        let util = match queue.util {
+            0 => room,
+            util => (util * weight / (queue.load + 1)).min(room),
+        };
+        Average {
+            load: weight,
+            util,
+            runnable: util,
+            ..Average::ALONE
+        }
+    }
+}

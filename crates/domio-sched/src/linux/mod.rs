@@ -1,0 +1,496 @@
+//! Linux: CFS of 6.1, and EEVDF of 6.12 and 6.18, as two policies of one engine.
+//!
+//! A domain is a task group, a vcpu a thread in it. Each pcpu has a queue of groups, and each group
+//! a queue of threads on each pcpu. CFS runs whoever has had the least virtual time, EEVDF the
+//! earliest virtual deadline of those that are not ahead. Decisions fall at ticks, at wake-ups and
+//! where threads stop; a pick has no slice.
+//!
+//! The pages follow linux-spec; names are the kernel's where an operator sees them.
+//!
+//! | page | holds |
+//! |---|---|
+//! | `params` | parameters, and the rules that follow from them |
+//! | `weights` | nice values, shares, times scaled by weight |
+//! | `state` | private tables |
+//! | `queue` | who waits in which order, charging, means, eligibility |
+//! | `entity` | one entity on one queue: placing, coming, leaving, weights |
+//! | `task` | a thread on all levels, the tick, preemption by wake-ups |
+//! | `pick` | who runs next, and the switch |
+//! | `bandwidth` | quotas |
+//! | `pelt`, `load` | decaying averages, and what follows from them |
+//! | `select`, `balance` | the pcpu of a thread that wakes; balancing |
+//! | `settings` | what operators set, and groups |
+//! | `event`, `show` | private trace records; the state for people |
+
+mod balance;
+mod bandwidth;
+mod entity;
+mod event;
+mod load;
+mod params;
+mod pelt;
+mod pick;
+mod queue;
+mod select;
+mod settings;
+mod show;
+mod state;
+mod task;
+mod weights;
+
+#[cfg(test)]
+mod tests;
+
+pub use params::{CFS, EEVDF, validate_domain};
+
+use alloc::vec::Vec;
+use domio_contract::{Cx, Descriptor, Pause, Pick, Prev, Scheduler, StateRows, Wake};
+use domio_core::{DomainId, Instant, ParamValues, PcpuId, Topology, VcpuId};
+use entity::how;
+use params::{GroupSetting, Rules, ThreadSetting, Tunables};
+use state::{Bandwidth, Cpu, Entity, Group, NIL, Queue, Thread};
+use weights::Load;
+
+/// Timer slot of the tick.
+pub const TICK: u8 = 0;
+
+/// The state of either policy.
+pub struct Linux {
+    descriptor: &'static Descriptor,
+    rules: Rules,
+    tunables: Tunables,
+    /// The host has several pcpus.
+    multi: bool,
+    /// Some slice differs from the base slice.
+    custom_slices: bool,
+    /// Some pcpu had more than one thread when that was last looked at.
+    overloaded: bool,
+    /// State of the generator of [`Linux::draw`].
+    seed: u64,
+    entities: Vec<Entity>,
+    /// Entities of vcpus that are gone.
+    free: Vec<u32>,
+    /// By group and pcpu: the root's come first.
+    queues: Vec<Queue>,
+    /// The root, and those of domains.
+    groups: Vec<Group>,
+    /// By group: its domain.
+    domains_of: Vec<u16>,
+    /// By domain: its group, and what its vcpus are given.
+    domains: Vec<Option<(u32, ThreadSetting)>>,
+    cpus: Vec<Cpu>,
+    /// By vcpu.
+    threads: Vec<Thread>,
+    /// By vcpu: what it is given.
+    settings: Vec<ThreadSetting>,
+    /// By socket: some core may idle as a whole, and how many pcpus a wake-up looks at.
+    idle_cores: Vec<bool>,
+    scan: Vec<u32>,
+}
+
+/// A number that looks random, made of `x`.
+pub(crate) fn mixed(x: u64) -> u64 {
+    let x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+impl Linux {
+    /// CFS for a host of this shape.
+    pub fn cfs(params: &ParamValues, topology: &Topology) -> Linux {
+        Linux::new(&CFS, Rules::cfs(params), topology)
+    }
+
+    /// EEVDF for a host of this shape.
+    pub fn eevdf(params: &ParamValues, topology: &Topology) -> Linux {
+        Linux::new(&EEVDF, Rules::eevdf(params), topology)
+    }
+
+    fn new(descriptor: &'static Descriptor, rules: Rules, topology: &Topology) -> Linux {
+        let pcpus = topology.pcpus();
+        let root = Group {
+            shares: 0,
+            idle: false,
+            first: NIL,
+            members: Vec::new(),
+            load: 0,
+            bandwidth: Bandwidth::default(),
+        };
+        Linux {
+            descriptor,
+            rules,
+            tunables: rules.tunables(1),
+            multi: pcpus > 1,
+            custom_slices: false,
+            overloaded: false,
+            seed: 0,
+            entities: Vec::new(),
+            free: Vec::new(),
+            queues: (0..pcpus).map(|c| Queue::new(c as u16, 0, NIL)).collect(),
+            groups: Vec::from([root]),
+            domains_of: Vec::from([0]),
+            domains: Vec::new(),
+            cpus: alloc::vec![Cpu::ABSENT; pcpus],
+            threads: Vec::new(),
+            settings: Vec::new(),
+            idle_cores: alloc::vec![false; topology.sockets()],
+            scan: alloc::vec![0; topology.sockets()],
+        }
+    }
+
+    #[inline]
+    fn now(&self, cx: &Cx<'_>) -> i64 {
+        cx.now().as_nanos() as i64
+    }
+
+    /// Another number that looks random.
+    fn draw(&mut self) -> u64 {
+        self.seed = self.seed.wrapping_add(1);
+        mixed(self.seed)
+    }
+
+    /// The clock of `cpu` is read.
+    #[inline]
+    fn read_clock(&mut self, cpu: u16, now: i64) {
+        let clock = &mut self.cpus[usize::from(cpu)].clock;
+        *clock = now.max(*clock);
+    }
+
+    #[inline]
+    fn entity_of(&self, vcpu: VcpuId) -> u32 {
+        self.threads[vcpu.index()].entity
+    }
+
+    /// The number of pcpus that are online has changed.
+    fn follow_pcpus(&mut self) {
+        let online = self.cpus.iter().filter(|c| c.online).count();
+        let tunables = self.rules.tunables(online);
+        // Slices of before stay until they are over.
+        self.custom_slices |= tunables != self.tunables && !self.threads.is_empty();
+        self.tunables = tunables;
+    }
+
+    /// Takes the thread `e`, which sleeps, waits or is throttled, from whatever queue it is on.
+    fn take_off(&mut self, cx: &mut Cx<'_>, e: u32, flags: u8) {
+        let now = self.now(cx);
+        self.read_clock(self.queues[self.queue_of(e) as usize].cpu, now);
+        let entity = &self.entities[e as usize];
+        match (entity.on_queue, entity.delayed) {
+            (false, _) => {}
+            (true, true) => drop(self.dequeue_thread(cx, e, how::SLEEP | how::DELAYED)),
+            (true, false) => drop(self.dequeue_thread(cx, e, flags)),
+        }
+    }
+
+    /// How a thread leaves that is not runnable any more, for the reasons in `pause`.
+    fn leaves(&mut self, vcpu: VcpuId, pause: Pause) -> u8 {
+        if pause.bits() == Pause::MIGRATING {
+            self.threads[vcpu.index()].moving = true;
+            return 0;
+        }
+        match pause.bits() & !(Pause::BLOCKED | Pause::MIGRATING) {
+            0 => how::SLEEP,
+            _ => how::SLEEP | how::AT_ONCE,
+        }
+    }
+
+    /// `e` wakes: it is queued on `cpu`, and may preempt whoever runs there.
+    fn come(&mut self, cx: &mut Cx<'_>, e: u32, cpu: u16, flags: u8) {
+        let now = self.now(cx);
+        self.read_clock(cpu, now);
+        let q = self.queue_of(e);
+        if flags & how::NEW != 0 {
+            if self.multi {
+                let average = self.first_average(q, e);
+                self.entities[e as usize].average = average;
+            }
+            let vcpu = self.entities[e as usize].vcpu.expect("a thread");
+            self.threads[vcpu.index()].known = true;
+            self.threads[vcpu.index()].recent = cpu;
+        }
+        if self.entities[e as usize].delayed {
+            self.requeue_delayed(e);
+        } else {
+            self.enqueue_thread(cx, e, flags);
+        }
+        if self.queues[usize::from(cpu)].threads > 1 {
+            self.overloaded = true;
+        }
+        if self.queues[q as usize].throttles > 0 && !self.rules.throttles_threads {
+            return self.park(cx, e);
+        }
+        self.preempt(cx, e);
+    }
+
+    /// The next tick after `now`.
+    fn next_tick(&self, now: i64) -> Instant {
+        let tick = self.rules.tick;
+        Instant::from_nanos(((now / tick + 1) * tick) as u64)
+    }
+
+    /// `cpu` goes on with `next` from now on.
+    fn note_idle(&mut self, cx: &mut Cx<'_>, cpu: u16, next: u32) {
+        let c = &mut self.cpus[usize::from(cpu)];
+        (c.resched, c.lazy, c.skip_clock) = (false, false, false);
+        let pcpu = PcpuId(cpu);
+        match (next, c.ticks) {
+            (NIL, true) => {
+                c.ticks = false;
+                c.idle_since = c.clock;
+                cx.stop_timer(pcpu, TICK);
+                let core = *cx.topology().siblings(pcpu) & cx.online();
+                if core.len() > 1 && core.iter().all(|s| self.is_idle(s.0)) {
+                    self.idle_cores[cx.topology().socket_of(pcpu)] = true;
+                }
+            }
+            (NIL, false) | (_, true) => {}
+            (_, false) => {
+                c.ticks = true;
+                let at = self.next_tick(self.now(cx));
+                cx.set_timer(pcpu, TICK, at);
+            }
+        }
+    }
+}
+
+impl Scheduler for Linux {
+    fn descriptor(&self) -> &'static Descriptor {
+        self.descriptor
+    }
+
+    fn pcpu_online(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) {
+        self.cpus[pcpu.index()] = Cpu {
+            online: true,
+            clock: self.now(cx),
+            ..Cpu::ABSENT
+        };
+        self.follow_pcpus();
+    }
+
+    fn pcpu_offline(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) {
+        assert_eq!(self.queues[pcpu.index()].count, 0, "{pcpu} left with vcpus");
+        if core::mem::take(&mut self.cpus[pcpu.index()].ticks) {
+            cx.stop_timer(pcpu, TICK);
+        }
+        self.cpus[pcpu.index()].online = false;
+        self.follow_pcpus();
+    }
+
+    fn set_domain(&mut self, cx: &mut Cx<'_>, domain: DomainId, params: &ParamValues) {
+        let group = self.group_of(domain);
+        let inherited = ThreadSetting::inherited(params);
+        self.domains[domain.index()] = Some((group, inherited));
+        self.set_group_to(cx, group, &GroupSetting::new(params));
+        for i in 0..self.groups[group as usize].members.len() {
+            let vcpu = self.groups[group as usize].members[i];
+            self.set_thread_to(cx, vcpu, inherited);
+        }
+    }
+
+    fn set_vcpu(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId, params: &ParamValues) {
+        self.set_thread_to(cx, vcpu, ThreadSetting::new(params));
+    }
+
+    fn insert(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
+        if self.threads.len() <= vcpu.index() {
+            self.threads.resize(vcpu.index() + 1, Thread::ABSENT);
+            self.settings
+                .resize(vcpu.index() + 1, ThreadSetting::unknown());
+        }
+        let domain = cx.vcpu(vcpu).name.domain;
+        let group = self.group_of(domain);
+        let (_, setting) = self.domains[domain.index()].expect("it has a group");
+        let cpus = self.cpus.len() as u32;
+        let q = group * cpus;
+        let entity = Entity {
+            queue: q,
+            parent: self.queues[q as usize].entity,
+            depth: 1,
+            slice: self.tunables.base_slice,
+            load: Load::nice(0),
+            ..Entity::new(Some(vcpu), group)
+        };
+        let e = match self.free.pop() {
+            Some(e) => {
+                self.entities[e as usize] = entity;
+                e
+            }
+            None => {
+                self.entities.push(entity);
+                self.free.reserve(1);
+                self.entities.len() as u32 - 1
+            }
+        };
+        self.threads[vcpu.index()] = Thread {
+            entity: e,
+            ..Thread::ABSENT
+        };
+        self.settings[vcpu.index()] = setting;
+        self.give(cx, e, &setting);
+        self.groups[group as usize].members.push(vcpu);
+        let members = self.groups[group as usize].members.len();
+        for q in q..q + cpus {
+            let waiting = &mut self.queues[q as usize].waiting;
+            waiting.reserve(members.saturating_sub(waiting.len()));
+        }
+    }
+
+    fn remove(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
+        let e = self.entity_of(vcpu);
+        self.take_off(cx, e, how::SLEEP | how::AT_ONCE);
+        self.detach_load(e);
+        self.threads[vcpu.index()] = Thread::ABSENT;
+        self.free.push(e);
+        let group = self.entities[e as usize].group;
+        let members = &mut self.groups[group as usize].members;
+        members.retain(|other| *other != vcpu);
+        if members.is_empty() {
+            self.forget_quota(cx, group);
+        }
+    }
+
+    fn pick_pcpu(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) -> PcpuId {
+        let e = self.entity_of(vcpu);
+        if self.entities[e as usize].on_queue {
+            self.threads[vcpu.index()].moving = !self.entities[e as usize].delayed;
+            self.take_off(cx, e, 0);
+        }
+        if core::mem::take(&mut self.threads[vcpu.index()].parked) {
+            // Whoever has time where it goes need not wait for the quota here. The host wakes it.
+            let _ = cx.unpark(vcpu);
+        }
+        let allowed = cx.hard(vcpu);
+        let pcpu = allowed.test_or_cycle(cx.vcpu(vcpu).pcpu);
+        let pcpu = pcpu.expect("the host keeps an allowed pcpu online");
+        self.go_to(e, pcpu.0);
+        pcpu
+    }
+
+    fn wake(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId, _: Wake) {
+        let e = self.entity_of(vcpu);
+        let home = self.queues[self.queue_of(e) as usize].cpu;
+        let entity = &self.entities[e as usize];
+        if entity.on_queue && !entity.delayed {
+            return;
+        }
+        if entity.delayed {
+            return self.come(cx, e, home, how::SLEEP);
+        }
+        let thread = &mut self.threads[vcpu.index()];
+        let (moving, known) = (core::mem::take(&mut thread.moving), thread.known);
+        let mut cpu = home;
+        if self.multi && !moving && !cx.vcpu(vcpu).on_pcpu {
+            self.update_waker(cx);
+            cpu = match known {
+                true => self.select(cx, vcpu, home),
+                false => self.select_new(cx, vcpu, home),
+            };
+        }
+        let mut flags = match (moving, known) {
+            (_, false) => how::NEW,
+            (true, true) => 0,
+            (false, true) => how::SLEEP,
+        };
+        if cpu != home {
+            self.go_to(e, cpu);
+            cx.move_to(vcpu, PcpuId(cpu));
+            flags |= how::MOVED;
+        }
+        self.come(cx, e, cpu, flags);
+    }
+
+    fn sleep(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
+        if cx.is_current(vcpu) {
+            let pcpu = cx.vcpu(vcpu).pcpu;
+            cx.tickle(pcpu);
+            return;
+        }
+        let e = self.entity_of(vcpu);
+        let how = self.leaves(vcpu, cx.vcpu(vcpu).pause);
+        // Whoever waits cannot put itself to sleep: the thread is stopped.
+        let at_once = match how {
+            0 => 0,
+            how => how | how::AT_ONCE,
+        };
+        self.take_off(cx, e, at_once);
+    }
+
+    fn yielded(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
+        let e = self.entity_of(vcpu);
+        let cpu = self.queues[self.queue_of(e) as usize].cpu;
+        if self.queues[usize::from(cpu)].threads == 1 {
+            return;
+        }
+        let now = self.now(cx);
+        self.read_clock(cpu, now);
+        self.give_way(cx, e);
+    }
+
+    fn schedule(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, prev: Prev) -> Pick {
+        let cpu = pcpu.0;
+        if !self.cpus[pcpu.index()].skip_clock {
+            let now = self.now(cx);
+            self.read_clock(cpu, now);
+        }
+        // What asks for a pass from here on is answered by this one.
+        self.cpus[pcpu.index()].resched = true;
+        if let Some(vcpu) = prev.vcpu {
+            let e = self.entity_of(vcpu);
+            let pause = cx.vcpu(vcpu).pause;
+            if pause != Pause::NONE && self.entities[e as usize].on_queue {
+                let how = self.leaves(vcpu, pause);
+                self.dequeue_thread(cx, e, how);
+            }
+        }
+        let next = self.pick_next(cx, cpu);
+        self.note_idle(cx, cpu, next);
+        Pick {
+            next: match next {
+                NIL => None,
+                e => self.entities[e as usize].vcpu,
+            },
+            time_slice: None,
+        }
+    }
+
+    fn timer(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, _: u8) -> Option<Instant> {
+        let now = self.now(cx);
+        self.read_clock(pcpu.0, now);
+        let current = self.cpus[pcpu.index()].current;
+        if current == NIL {
+            self.cpus[pcpu.index()].ticks = false;
+            return None;
+        }
+        self.tick_of(cx, current);
+        self.balance_at_tick(cx, pcpu.0);
+        Some(self.next_tick(now))
+    }
+
+    fn domain_timer(&mut self, cx: &mut Cx<'_>, domain: DomainId) -> Option<Instant> {
+        let (group, _) = (*self.domains.get(domain.index())?)?;
+        self.quota_timer(cx, group)
+    }
+
+    fn resume(&mut self, cx: &mut Cx<'_>, runnable: &[VcpuId], _: &StateRows) {
+        for &vcpu in runnable {
+            let e = self.entity_of(vcpu);
+            let home = cx.vcpu(vcpu).pcpu.0;
+            self.go_to(e, home);
+            if cx.is_current(vcpu) {
+                let now = self.now(cx);
+                self.read_clock(home, now);
+                self.threads[vcpu.index()].known = true;
+                self.enqueue_thread(cx, e, how::SLEEP);
+                self.set_all(home, e);
+                self.note_idle(cx, home, e);
+            } else {
+                self.come(cx, e, home, how::NEW);
+            }
+        }
+    }
+
+    fn state(&self, out: &mut StateRows) {
+        self.describe(out);
+    }
+}

@@ -1,0 +1,305 @@
+//! Queues: who waits in which order, virtual times of queues, charging (linux-spec 2.2, 2.3, 3.2 to
+//! 3.4).
+
+use super::Linux;
+use super::state::NIL;
+use super::weights::{down, fair};
+use domio_contract::Cx;
+
+/// Whether virtual time `a` is before `b`.
+#[inline]
+pub(super) fn before(a: i64, b: i64) -> bool {
+    a.wrapping_sub(b) < 0
+}
+
+/// The later of two virtual times.
+#[inline]
+pub(super) fn later(a: i64, b: i64) -> i64 {
+    match before(a, b) {
+        true => b,
+        false => a,
+    }
+}
+
+impl Linux {
+    #[inline]
+    fn weight_of(&self, e: u32) -> i64 {
+        down(self.entities[e as usize].load.weight) as i64
+    }
+
+    /// Puts `e` among those who wait on `q`, behind its equals.
+    pub(super) fn link(&mut self, q: u32, e: u32) {
+        let entity = &self.entities[e as usize];
+        let key = match self.rules.eevdf {
+            true => entity.deadline,
+            false => entity.v,
+        };
+        let (v, weight) = (entity.v, self.weight_of(e));
+        let queue = &mut self.queues[q as usize];
+        let at = queue.waiting.partition_point(|(k, _)| !before(key, *k));
+        queue.waiting.insert(at, (key, e));
+        if self.rules.eevdf {
+            queue.sum += v.wrapping_sub(queue.zero) * weight;
+            queue.weights += weight;
+        }
+    }
+
+    /// Takes `e` from those who wait on `q`.
+    pub(super) fn unlink(&mut self, q: u32, e: u32) {
+        let (v, weight) = (self.entities[e as usize].v, self.weight_of(e));
+        let queue = &mut self.queues[q as usize];
+        let at = queue.waiting.iter().position(|(_, w)| *w == e);
+        queue.waiting.remove(at.expect("it waits there"));
+        if self.rules.eevdf {
+            queue.sum -= v.wrapping_sub(queue.zero) * weight;
+            queue.weights -= weight;
+        }
+    }
+
+    /// The first of those who wait on `q`.
+    #[inline]
+    pub(super) fn first(&self, q: u32) -> u32 {
+        let first = self.queues[q as usize].waiting.first();
+        first.map_or(NIL, |(_, e)| *e)
+    }
+
+    /// The current entity of `q`, if it is on the queue.
+    #[inline]
+    pub(super) fn runner(&self, q: u32) -> u32 {
+        match self.queues[q as usize].current {
+            e if e != NIL && self.entities[e as usize].on_queue => e,
+            _ => NIL,
+        }
+    }
+
+    /// The least virtual time of `q` grows (CFS).
+    pub(super) fn update_min(&mut self, q: u32) {
+        let (first, runner) = (self.first(q), self.runner(q));
+        let v = |e: u32| self.entities[e as usize].v;
+        let least = match (runner, first) {
+            (NIL, NIL) => return,
+            (NIL, first) => v(first),
+            (runner, NIL) => v(runner),
+            (runner, first) => match before(v(first), v(runner)) {
+                true => v(first),
+                false => v(runner),
+            },
+        };
+        let queue = &mut self.queues[q as usize];
+        queue.min_v = later(queue.min_v, least);
+    }
+
+    /// Sum of virtual times, relative to the queue's zero, and of weights, of all on `q`.
+    #[inline]
+    fn sums(&self, q: u32) -> (i64, i64) {
+        let queue = &self.queues[q as usize];
+        match self.runner(q) {
+            NIL => (queue.sum, queue.weights),
+            e => {
+                let weight = self.weight_of(e);
+                let v = self.entities[e as usize].v.wrapping_sub(queue.zero);
+                (queue.sum + v * weight, queue.weights + weight)
+            }
+        }
+    }
+
+    /// The weighted mean of the virtual times on `q`, from which sums are relative from now on
+    /// (EEVDF).
+    pub(super) fn mean(&mut self, q: u32) -> i64 {
+        let (sum, weights) = self.sums(q);
+        let queue = &mut self.queues[q as usize];
+        if weights != 0 {
+            let ahead = sum.div_euclid(weights);
+            queue.zero = queue.zero.wrapping_add(ahead);
+            queue.sum -= ahead * queue.weights;
+        }
+        queue.zero
+    }
+
+    /// Whether virtual time `v` is not after the exact mean of `q`.
+    #[inline]
+    pub(super) fn is_eligible(&self, q: u32, v: i64) -> bool {
+        let (sum, weights) = self.sums(q);
+        sum >= v.wrapping_sub(self.queues[q as usize].zero) * weights
+    }
+
+    /// Sum of the weights on `q`, without scale.
+    pub(super) fn weights(&self, q: u32) -> i64 {
+        self.sums(q).1
+    }
+
+    /// What `e` on `q` is behind the mean (positive) or ahead, within limits.
+    pub(super) fn lag(&mut self, q: u32, e: u32) -> i64 {
+        let mean = self.mean(q);
+        let entity = &self.entities[e as usize];
+        let limit = fair((2 * entity.slice).max(self.rules.tick), &entity.load);
+        mean.wrapping_sub(entity.v).clamp(-limit, limit)
+    }
+
+    /// The shortest slice of all on `q`.
+    pub(super) fn shortest_slice(&self, q: u32) -> i64 {
+        let slice = |e: u32| self.entities[e as usize].slice;
+        if !self.custom_slices {
+            return self.tunables.base_slice;
+        }
+        let waiting = self.queues[q as usize].waiting.iter().map(|(_, e)| *e);
+        let all = waiting.chain(Some(self.runner(q)).filter(|e| *e != NIL));
+        all.map(slice).min().unwrap_or(self.tunables.base_slice)
+    }
+
+    /// Charges whoever runs on `q` until now.
+    pub(super) fn update_current(&mut self, cx: &mut Cx<'_>, q: u32) {
+        let (cpu, e) = (self.queues[q as usize].cpu, self.queues[q as usize].current);
+        if e == NIL {
+            return;
+        }
+        let clock = self.cpus[usize::from(cpu)].clock;
+        let entity = &mut self.entities[e as usize];
+        let delta = clock - entity.exec_start;
+        if delta <= 0 {
+            return;
+        }
+        entity.exec_start = clock;
+        entity.sum += delta;
+        entity.v = entity.v.wrapping_add(fair(delta, &entity.load));
+        if !self.rules.eevdf {
+            self.update_min(q);
+            return self.charge_quota(cx, q, delta);
+        }
+        let over = self.renew_deadline(e);
+        self.charge_quota(cx, q, delta);
+        if self.queues[q as usize].count == 1 {
+            return;
+        }
+        let resched = match (over, self.rules.vprot) {
+            (true, _) => true,
+            (false, true) => !self.is_protected(e),
+            (false, false) => {
+                self.rules.preempt_short
+                    && !self.is_protected(e)
+                    && !self.is_eligible(q, self.entities[e as usize].v)
+            }
+        };
+        if resched {
+            match self.rules.vprot {
+                true => self.resched_lazily(cx, cpu),
+                false => self.resched(cx, cpu),
+            }
+            self.forget_buddy(e);
+        }
+    }
+
+    /// Begins another request when the last one of `e` is over. Returns whether it is.
+    fn renew_deadline(&mut self, e: u32) -> bool {
+        let base = self.tunables.base_slice;
+        let vprot = self.rules.vprot;
+        let entity = &mut self.entities[e as usize];
+        if before(entity.v, entity.deadline) {
+            return false;
+        }
+        if !entity.custom_slice {
+            entity.slice = base;
+        }
+        entity.deadline = entity.v.wrapping_add(fair(entity.slice, &entity.load));
+        if !vprot {
+            // Protection is for the deadline of the switch in, which is over.
+            entity.protected_until = entity.v;
+        }
+        true
+    }
+
+    /// Whether `e`, which runs, keeps its pcpu.
+    #[inline]
+    pub(super) fn is_protected(&self, e: u32) -> bool {
+        let entity = &self.entities[e as usize];
+        before(entity.v, entity.protected_until)
+    }
+
+    /// Ends the protection of `e`.
+    pub(super) fn unprotect(&mut self, e: u32) {
+        let entity = &mut self.entities[e as usize];
+        entity.protected_until = entity.v;
+    }
+
+    /// `e`, which is picked, is protected from now on (EEVDF).
+    pub(super) fn protect(&mut self, q: u32, e: u32) {
+        let shortest = match self.rules.vprot {
+            true => self.shortest_slice(q),
+            false => 0,
+        };
+        let (vprot, parity) = (self.rules.vprot, self.rules.run_to_parity);
+        let base = self.tunables.base_slice;
+        let entity = &mut self.entities[e as usize];
+        entity.protected_until = entity.deadline;
+        if !vprot {
+            return;
+        }
+        let until = match (parity, shortest < entity.slice) {
+            (true, false) => return,
+            (true, true) => entity.v.wrapping_add(fair(shortest, &entity.load)),
+            (false, _) => entity.v.wrapping_add(base),
+        };
+        if before(until, entity.protected_until) {
+            entity.protected_until = until;
+        }
+    }
+
+    /// `e` and all above are to run next.
+    pub(super) fn favour(&mut self, e: u32) {
+        let mut e = e;
+        while e != NIL {
+            let entity = &self.entities[e as usize];
+            if !entity.on_queue || entity.idle {
+                return;
+            }
+            self.queues[entity.queue as usize].next = e;
+            e = entity.parent;
+        }
+    }
+
+    /// `e` and all above ran last, and are to go on soon (CFS).
+    pub(super) fn favour_last(&mut self, e: u32) {
+        let mut e = e;
+        while e != NIL {
+            let entity = &self.entities[e as usize];
+            if !entity.on_queue || entity.idle {
+                return;
+            }
+            self.queues[entity.queue as usize].last = e;
+            e = entity.parent;
+        }
+    }
+
+    /// `e` is not favoured or skipped any more.
+    pub(super) fn forget_buddy(&mut self, e: u32) {
+        let q = self.entities[e as usize].queue as usize;
+        let (next, last, skip) = (
+            self.queues[q].next == e,
+            self.queues[q].last == e,
+            self.queues[q].skip == e,
+        );
+        for (is, which) in [(next, 0), (last, 1), (skip, 2)] {
+            if is {
+                self.forget_above(e, which);
+            }
+        }
+    }
+
+    fn forget_above(&mut self, e: u32, which: u8) {
+        let mut e = e;
+        while e != NIL {
+            let entity = &self.entities[e as usize];
+            let queue = &mut self.queues[entity.queue as usize];
+            let buddy = match which {
+                0 => &mut queue.next,
+                1 => &mut queue.last,
+                _ => &mut queue.skip,
+            };
+            if *buddy != e {
+                return;
+            }
+            *buddy = NIL;
+            e = entity.parent;
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! The state as data.
+
+use super::Linux;
+use super::state::NIL;
+use domio_contract::StateRows;
+use domio_contract::state::About;
+use domio_core::{DomainId, PcpuId, VcpuId};
+
+impl Linux {
+    pub(super) fn describe(&self, out: &mut StateRows) {
+        for (i, c) in self.cpus.iter().enumerate().filter(|(_, c)| c.online) {
+            let queue = &self.queues[i];
+            let current = match c.current {
+                NIL => None,
+                e => self.entities[e as usize].vcpu,
+            };
+            let pcpu = PcpuId(i as u16);
+            let row = out.row("", About::Pcpu(pcpu));
+            row.say("p")
+                .tell("pcpu", "", pcpu.0)
+                .say(": threads ")
+                .tell("threads", "", queue.threads)
+                .say(", load ")
+                .tell("load", "", queue.load >> 10)
+                .say(", clock ")
+                .tell("clock", "ns", c.clock);
+            if let Some(vcpu) = current {
+                row.say(", runs vcpu ").tell("current", "", vcpu.0);
+            }
+        }
+        for (g, group) in self.groups.iter().enumerate().skip(1) {
+            let domain = DomainId(self.domains_of[g]);
+            let row = out.row("", About::Domain(domain));
+            row.say("d")
+                .tell("domain", "", domain.0)
+                .say(": shares ")
+                .tell("shares", "", group.shares >> 10);
+            let b = &group.bandwidth;
+            if b.quota > 0 {
+                row.say(", quota ")
+                    .tell("quota", "ns", b.quota)
+                    .say(" in ")
+                    .tell("period", "ns", b.period)
+                    .say(", pool ")
+                    .tell("pool", "ns", b.pool);
+            }
+        }
+        for (i, t) in self
+            .threads
+            .iter()
+            .enumerate()
+            .filter(|(_, t)| t.entity != NIL)
+        {
+            let entity = &self.entities[t.entity as usize];
+            let row = out.row("", About::Vcpu(VcpuId(i as u32)));
+            row.say("vcpu ")
+                .tell("vcpu", "", i)
+                .say(" on p")
+                .tell("pcpu", "", self.queues[entity.queue as usize].cpu)
+                .say(": v ")
+                .tell("v", "ns", entity.v)
+                .say(", weight ")
+                .tell("weight", "", entity.load.weight >> 10);
+            if self.rules.eevdf {
+                row.say(", deadline ")
+                    .tell("deadline", "ns", entity.deadline)
+                    .say(", lag ")
+                    .tell("lag", "ns", entity.lag);
+            }
+            for (is, word) in [
+                (entity.on_queue, ", on the queue"),
+                (entity.delayed, ", sleeps there"),
+                (t.parked, ", throttled"),
+            ] {
+                if is {
+                    row.say(word);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! CFS and EEVDF decide as their slow twin does on one pcpu: equal boundary logs on hand-written
+//! and random scripts, for each release, with random weights, quotas, nice values and classes, and
+//! changes of them. Twins with one mistake each are noticed.
+
+use crate::beside::Beside;
+use crate::twin_linux::{Mistake, TwinLinux};
+use domio_core::{CpuSet, ParamValues, Topology};
+use domio_sched::conformance::rng::Rng;
+use domio_sched::conformance::{Intervention, Script, library, random};
+use domio_sched::find;
+
+/// Policies and their releases.
+const RELEASES: [(&str, &str); 3] = [("cfs", "6.1"), ("eevdf", "6.12"), ("eevdf", "6.18")];
+
+/// Random scripts for each release.
+const SEEDS: u64 = 150;
+
+fn params(name: &str, release: &str, seed: u64) -> ParamValues {
+    let policy = find(name).expect("a policy of that name");
+    let mut params = ParamValues::defaults(policy.descriptor.params);
+    params.choose("release", release).expect("a known release");
+    if seed.is_multiple_of(2) {
+        return params;
+    }
+    let mut rng = Rng::new(seed ^ 0x11f7);
+    let hz = *rng.pick(&["100", "250", "300", "1000"]);
+    params.choose("hz", hz).expect("a known rate");
+    for spec in policy.descriptor.params {
+        let value = match spec.name {
+            "sched_latency_ns" | "base_slice_ns" => *rng.pick(&[0, 1_000_000, 3_000_000]),
+            "wakeup_granularity_ns" => *rng.pick(&[0, 100_000, 3_000_000]),
+            "bandwidth_slice_us" => *rng.pick(&[1_000, 5_000, 20_000]),
+            "hz" | "release" | "min_granularity_ns" | "idle_min_granularity_ns" => continue,
+            "migration_cost_ns" => continue,
+            _ => i64::from(!rng.one_in(4)),
+        };
+        params.set(spec.name, value).expect("a value in range");
+    }
+    params
+}
+
+/// `script` on a host of one pcpu.
+fn on_one_pcpu(mut script: Script) -> Script {
+    script.topology = Topology::flat(1).expect("one pcpu");
+    for vcpu in &mut script.vcpus {
+        (vcpu.hard, vcpu.soft) = (CpuSet::ALL, CpuSet::ALL);
+    }
+    for (_, action) in &mut script.actions {
+        if let Intervention::Affinity { hard, soft, .. } = action {
+            (*hard, *soft) = (CpuSet::ALL, CpuSet::ALL);
+        }
+    }
+    let stays = |action: &Intervention| {
+        !matches!(action, Intervention::Offline(_) | Intervention::Online(_))
+    };
+    script.actions.retain(|(_, action)| stays(action));
+    script
+}
+
+fn script(name: &str, seed: u64) -> Script {
+    let policy = find(name).expect("a policy of that name");
+    on_one_pcpu(random::script_for(policy.descriptor, seed))
+}
+
+/// Runs both; `None` when they agree, else a report for people.
+fn difference(
+    name: &'static str,
+    script: &Script,
+    params: &ParamValues,
+    wrong: Option<Mistake>,
+) -> Option<String> {
+    let policy = find(name).expect("a policy of that name");
+    let both = Beside {
+        name,
+        policy: &|t| (policy.make)(params, t),
+        twin: &|_| Box::new(TwinLinux::new(name, params, wrong)),
+        to_the_letter: false,
+    };
+    both.difference(script)
+}
+
+fn agree(name: &'static str, release: &str, seeds: core::ops::Range<u64>) {
+    for seed in seeds {
+        let params = params(name, release, seed);
+        if let Some(text) = difference(name, &script(name, seed), &params, None) {
+            panic!("{name} {release}, seed {seed}: {text}");
+        }
+    }
+}
+
+#[test]
+fn on_hand_written_scripts() {
+    for (name, release) in RELEASES {
+        for script in library::scripts() {
+            let script = on_one_pcpu(script);
+            let params = params(name, release, 0);
+            if let Some(text) = difference(name, &script, &params, None) {
+                panic!("{name} {release}, script \"{}\": {text}", script.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn in_6_1() {
+    agree("cfs", "6.1", 0..SEEDS);
+}
+
+#[test]
+fn in_6_12() {
+    agree("eevdf", "6.12", 0..SEEDS);
+}
+
+#[test]
+fn in_6_18() {
+    agree("eevdf", "6.18", 0..SEEDS);
+}
+
+/// Each broken copy differs on some script.
+#[test]
+fn every_mistake_is_noticed() {
+    for mistake in Mistake::ALL {
+        let noticed = (0..2 * SEEDS).any(|seed| {
+            RELEASES.into_iter().any(|(name, release)| {
+                let params = params(name, release, seed);
+                difference(name, &script(name, seed), &params, Some(mistake)).is_some()
+            })
+        });
+        assert!(noticed, "{mistake:?} goes unnoticed");
+    }
+}
+
+#[test]
+#[ignore = "takes minutes: run it after a change of cfs or eevdf"]
+fn on_thousands_of_scripts() {
+    for (name, release) in RELEASES {
+        agree(name, release, 10_000..13_000);
+    }
+}

@@ -1,0 +1,310 @@
+//! Sections 2.7 to 2.9 and 3.7, 3.8: picking, ticks, preemption.
+
+use super::{Mistake, TwinLinux};
+use domio_contract::Cx;
+
+impl TwinLinux {
+    // ---- 2.7, 3.7 ----------------------------------------------------------------------------
+
+    /// -1, 0 or 1: `c` is not ahead of `s`, a little, or by more than a granularity.
+    fn wpe(&self, c: usize, s: usize) -> i32 {
+        let ahead = self.se[c].v - self.se[s].v;
+        if ahead <= 0 {
+            return -1;
+        }
+        let granularity = self.or("wakeup_granularity_ns", super::MS);
+        i32::from(ahead > self.fair(granularity, s))
+    }
+
+    fn pick_cfs(&self, q: usize) -> Option<usize> {
+        let order = self.sorted(q);
+        let curr = self.runner(q);
+        let before = |a: usize, b: usize| self.se[a].v < self.se[b].v;
+        let left = match (curr, order.first().copied()) {
+            (Some(c), Some(l)) if before(c, l) => c,
+            (Some(c), None) => c,
+            (_, l) => l?,
+        };
+        let mut se = left;
+        if self.rq[q].skip == Some(left) {
+            let second = if Some(left) == curr {
+                order.first().copied()
+            } else {
+                match (order.get(1).copied(), curr) {
+                    (None, curr) => curr,
+                    (Some(s), Some(c)) if before(c, s) => Some(c),
+                    (second, _) => second,
+                }
+            };
+            if let Some(second) = second
+                && self.wpe(second, left) < 1
+            {
+                se = second;
+            }
+        }
+        let near = |b: Option<usize>| b.filter(|b| self.wpe(*b, left) < 1);
+        Some(
+            near(self.rq[q].next)
+                .or(near(self.rq[q].last))
+                .unwrap_or(se),
+        )
+    }
+
+    fn pick_eevdf(&self, q: usize, protects: bool) -> Option<usize> {
+        let mut curr = self.runner(q);
+        if self.nr(q) == 1 {
+            return curr.or(self.rq[q].tree.first().copied());
+        }
+        curr = curr.filter(|c| self.eligible(q, self.se[*c].v));
+        let parity = self.is_6_18() || self.flag("run_to_parity");
+        if let Some(c) = curr
+            && protects
+            && parity
+            && self.se[c].v < self.se[c].protected
+        {
+            return curr;
+        }
+        let best = self
+            .sorted(q)
+            .into_iter()
+            .find(|e| self.eligible(q, self.se[*e].v));
+        match (best, curr) {
+            (Some(b), Some(c)) if self.se[c].d < self.se[b].d => curr,
+            (None, _) => curr,
+            _ => best,
+        }
+    }
+
+    fn pick(&mut self, cx: &mut Cx<'_>) -> Option<(usize, bool)> {
+        'again: loop {
+            let mut q = 0;
+            let mut aside = false;
+            if self.nr(0) == 0 {
+                return None;
+            }
+            loop {
+                if let Some(c) = self.rq[q].curr {
+                    if self.se[c].on {
+                        self.update_curr(cx, q);
+                    }
+                    if self.cfs() && self.check_quota(cx, q) {
+                        self.put_all(cx);
+                        continue 'again;
+                    }
+                }
+                if !self.cfs() {
+                    let out = self.check_quota(cx, q);
+                    if out && !self.is_6_18() {
+                        continue 'again;
+                    }
+                    aside |= out;
+                }
+                let next = self.rq[q].next;
+                let e = if self.cfs() {
+                    self.pick_cfs(q)
+                } else if let Some(next) = next.filter(|n| self.eligible(q, self.se[*n].v)) {
+                    Some(next)
+                } else {
+                    self.pick_eevdf(q, true)
+                };
+                let e = e.expect("something is on the queue");
+                if self.se[e].delayed {
+                    self.dequeue(cx, e, "sleep delayed");
+                    continue 'again;
+                }
+                if self.se[e].vcpu.is_some() {
+                    return Some((e, aside));
+                }
+                q = self.se[e].group;
+            }
+        }
+    }
+
+    pub(super) fn pick_next(&mut self, cx: &mut Cx<'_>) -> Option<usize> {
+        loop {
+            let Some((e, aside)) = self.pick(cx) else {
+                self.put_all(cx);
+                return None;
+            };
+            self.switch(cx, e);
+            if aside && self.rq[self.se[e].group].throttled {
+                self.dequeue(cx, e, "sleep special");
+                self.park(cx, e);
+                continue;
+            }
+            return Some(e);
+        }
+    }
+
+    fn put(&mut self, cx: &mut Cx<'_>, e: usize) {
+        let q = self.q(e);
+        if self.se[e].on {
+            self.update_curr(cx, q);
+        }
+        self.check_quota(cx, q);
+        if self.se[e].on {
+            self.queue(q, e);
+        }
+        self.rq[q].curr = None;
+    }
+
+    pub(super) fn put_all(&mut self, cx: &mut Cx<'_>) {
+        if let Some(e) = self.curr.take() {
+            for x in self.chain(e) {
+                self.put(cx, x);
+            }
+        }
+    }
+
+    fn set(&mut self, e: usize) {
+        let q = self.q(e);
+        self.clear_buddies(e);
+        self.unqueue(q, e);
+        self.rq[q].curr = Some(e);
+        self.se[e].exec = self.clock;
+        self.se[e].prev_sum = self.se[e].sum;
+        if self.cfs() {
+            return;
+        }
+        let d = self.se[e].d;
+        self.se[e].protected = d;
+        if self.is_6_18() {
+            let shortest = self.min_slice(q);
+            let v = self.se[e].v;
+            if !self.flag("run_to_parity") {
+                self.se[e].protected = d.min(v + self.base_slice());
+            } else if shortest < self.se[e].slice {
+                self.se[e].protected = d.min(v + self.fair(shortest, e));
+            }
+        }
+    }
+
+    pub(super) fn set_all(&mut self, e: usize) {
+        for x in self.chain(e).into_iter().rev() {
+            self.set(x);
+        }
+        self.curr = Some(e);
+    }
+
+    fn switch(&mut self, cx: &mut Cx<'_>, next: usize) {
+        let Some(curr) = self.curr else {
+            self.set_all(next);
+            return;
+        };
+        if curr == next {
+            return;
+        }
+        self.put(cx, curr);
+        if self.se[curr].group != self.se[next].group {
+            let (from, to) = (self.up(curr), self.up(next));
+            self.put(cx, from.expect("a group"));
+            self.set(to.expect("a group"));
+        }
+        self.set(next);
+        self.curr = Some(next);
+    }
+
+    // ---- 2.8, 2.9, 3.8 ------------------------------------------------------------------------
+
+    pub(super) fn tick_of(&mut self, cx: &mut Cx<'_>, e: usize) {
+        for x in self.chain(e) {
+            let q = self.q(x);
+            self.update_curr(cx, q);
+            if self.se[x].vcpu.is_none() {
+                self.update_group(cx, self.se[x].group);
+            }
+            if !self.cfs() || self.nr(q) < 2 {
+                continue;
+            }
+            let ideal = self.slice(x);
+            let ran = self.se[x].sum - self.se[x].prev_sum;
+            if ran > ideal {
+                self.resched(cx);
+                self.clear_buddies(x);
+                continue;
+            }
+            if ran < self.min_granularity() && !self.wrong(Mistake::NoShortestSlice) {
+                continue;
+            }
+            let first = self.sorted(q).first().copied();
+            if first.is_some_and(|f| self.se[x].v - self.se[f].v > ideal) {
+                self.resched(cx);
+            }
+        }
+    }
+
+    pub(super) fn wakeup_preempt(&mut self, cx: &mut Cx<'_>, p: usize) {
+        self.check_preempt(cx, p);
+        if self.need && self.curr.is_none_or(|c| self.se[c].on) {
+            self.skip_clock = true;
+        }
+    }
+
+    fn check_preempt(&mut self, cx: &mut Cx<'_>, p: usize) {
+        let Some(c) = self.curr else {
+            return self.resched(cx);
+        };
+        if c == p || self.rq[self.se[p].group].throttled || self.need {
+            return;
+        }
+        if self.cfs() && self.se[c].idle && !self.se[p].idle {
+            return self.resched(cx);
+        }
+        if !self.flag("wakeup_preemption") || (self.cfs() && self.se[p].meek) {
+            return;
+        }
+        let (s, w) = match self.se[c].group == self.se[p].group {
+            true => (c, p),
+            false => (self.up(c).expect("a group"), self.up(p).expect("a group")),
+        };
+        if self.se[s].idle != self.se[w].idle {
+            if self.se[s].idle {
+                self.se[s].protected = self.se[s].v;
+                self.resched_to_wake(cx);
+            }
+            return;
+        }
+        if self.se[p].meek {
+            return;
+        }
+        let q = self.q(s);
+        self.update_curr(cx, q);
+        if self.cfs() {
+            if self.wpe(s, w) == 1 {
+                self.set_next_buddy(w);
+                self.resched(cx);
+                if self.nr(self.q(c)) >= self.nr_latency() && self.se[s].vcpu.is_some() {
+                    self.set_last_buddy(s);
+                }
+            }
+            return;
+        }
+        let short = self.flag("preempt_short") && self.se[w].slice < self.se[s].slice;
+        if !self.is_6_18() {
+            let sooner = self.se[w].d < self.se[s].d || !self.eligible(q, self.se[s].v);
+            if short && self.eligible(q, self.se[w].v) && sooner {
+                self.se[s].protected = self.se[s].v;
+            }
+            if self.pick_eevdf(q, true) == Some(w) {
+                self.resched(cx);
+            }
+            return;
+        }
+        if self.pick_eevdf(q, !short) == Some(w) {
+            if short {
+                self.se[s].protected = self.se[s].v;
+            }
+            self.resched_lazily(cx);
+        } else if short {
+            let until = self.se[s].v + self.fair(self.min_slice(q), s);
+            self.se[s].protected = self.se[s].protected.min(until);
+        }
+    }
+
+    fn resched_to_wake(&mut self, cx: &mut Cx<'_>) {
+        match self.is_6_18() {
+            true => self.resched_lazily(cx),
+            false => self.resched(cx),
+        }
+    }
+}

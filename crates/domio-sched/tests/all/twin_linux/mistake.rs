@@ -1,0 +1,44 @@
+//! Broken copies: what a twin of CFS or EEVDF can get wrong, one thing at a time.
+
+/// What a twin gets wrong.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mistake {
+    /// Times are scaled by weight without the kernel's inverse.
+    ExactScaling,
+    /// The last of equals runs.
+    LastOfEquals,
+    /// Who sleeps gets the whole latency as credit.
+    WholeCredit,
+    /// The pcpu does not prefer the group of whoever blocked.
+    NoBuddy,
+    /// A slice ends at the tick without regard to the shortest one.
+    NoShortestSlice,
+    /// Whoever is ahead leaves the queue at once.
+    NeverDelayed,
+    /// Lag is forgotten in sleep.
+    LagForgotten,
+    /// Whoever runs is protected for as long as it is eligible.
+    AlwaysProtected,
+    /// A debt of quota is forgiven.
+    DebtForgiven,
+    /// Ticks begin anew with each thread.
+    TicksOffGrid,
+    /// Changed weights of a group wait for its next wake-up.
+    WeightLate,
+}
+
+impl Mistake {
+    pub const ALL: [Mistake; 11] = [
+        Mistake::ExactScaling,
+        Mistake::LastOfEquals,
+        Mistake::WholeCredit,
+        Mistake::NoBuddy,
+        Mistake::NoShortestSlice,
+        Mistake::NeverDelayed,
+        Mistake::LagForgotten,
+        Mistake::AlwaysProtected,
+        Mistake::DebtForgiven,
+        Mistake::TicksOffGrid,
+        Mistake::WeightLate,
+    ];
+}

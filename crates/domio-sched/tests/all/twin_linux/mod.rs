@@ -1,0 +1,584 @@
+//! The slow twin of CFS and EEVDF on one pcpu: linux-spec 0 to 4 as written there.
+//!
+//! The twin shares no code with the policies. Sums and orders are found by going through all, and
+//! numbers are large. Domains are groups, and everything is on two levels.
+//!
+//! A twin can be made with a [`Mistake`], to see that the comparison would notice one like that.
+
+mod choice;
+mod mistake;
+mod quota;
+mod rules;
+mod tables;
+
+use domio_contract::{Cx, Descriptor, Pause, Pick, Prev, Scheduler, Wake};
+use domio_core::{DomainId, Instant, ParamValues, PcpuId, VcpuId};
+use domio_sched::find;
+pub use mistake::Mistake;
+use tables::{TABLE, inverse, table_inverse};
+
+const MS: i128 = 1_000_000;
+const CPU: PcpuId = PcpuId(0);
+
+/// A thread or a group.
+#[derive(Clone, Debug, Default)]
+struct Se {
+    vcpu: Option<VcpuId>,
+    /// Index of the group: its own, or the one that the thread is in.
+    group: usize,
+    weight: i128,
+    inverse: i128,
+    idle: bool,
+    meek: bool,
+    on: bool,
+    v: i128,
+    relative: bool,
+    d: i128,
+    relative_d: bool,
+    lag: i128,
+    slice: i128,
+    custom: bool,
+    delayed: bool,
+    /// Until which virtual time it is protected.
+    protected: i128,
+    exec: i128,
+    sum: i128,
+    prev_sum: i128,
+    /// When it was queued, for order among equals.
+    turn: u64,
+    // Of threads.
+    known: bool,
+    moving: bool,
+    parked: bool,
+    setting: (i128, i128, i128),
+}
+
+/// A queue: 0 is the root's, any other one a group's.
+#[derive(Clone, Debug, Default)]
+struct Rq {
+    tree: Vec<usize>,
+    curr: Option<usize>,
+    next: Option<usize>,
+    last: Option<usize>,
+    skip: Option<usize>,
+    min_v: i128,
+    reference: i128,
+    // Of groups.
+    domain: u16,
+    entity: usize,
+    shares: i128,
+    members: Vec<usize>,
+    inherited: (i128, i128, i128),
+    quota: i128,
+    period: i128,
+    burst: i128,
+    phase: i128,
+    pool: i128,
+    unused: bool,
+    period_at: Option<i128>,
+    slack_at: Option<i128>,
+    limited: bool,
+    remaining: i128,
+    throttled: bool,
+}
+
+/// Either policy.
+pub struct TwinLinux {
+    name: &'static str,
+    params: ParamValues,
+    release: &'static str,
+    mistake: Option<Mistake>,
+    se: Vec<Se>,
+    rq: Vec<Rq>,
+    turn: u64,
+    clock: i128,
+    skip_clock: bool,
+    need: bool,
+    lazy: bool,
+    curr: Option<usize>,
+    ticks: bool,
+}
+
+impl TwinLinux {
+    pub fn new(name: &'static str, params: &ParamValues, mistake: Option<Mistake>) -> Self {
+        let release = params.word("release").expect("declared");
+        let root = Rq {
+            min_v: -(1 << 20),
+            reference: -(1 << 20),
+            ..Rq::default()
+        };
+        TwinLinux {
+            name,
+            params: *params,
+            release,
+            mistake,
+            se: Vec::new(),
+            rq: vec![root],
+            turn: 0,
+            clock: 0,
+            skip_clock: false,
+            need: false,
+            lazy: false,
+            curr: None,
+            ticks: false,
+        }
+    }
+
+    fn wrong(&self, mistake: Mistake) -> bool {
+        self.mistake == Some(mistake)
+    }
+
+    fn cfs(&self) -> bool {
+        self.release == "6.1"
+    }
+
+    fn is_6_18(&self) -> bool {
+        self.release == "6.18"
+    }
+
+    fn param(&self, name: &str) -> i128 {
+        i128::from(self.params.by_name(name).expect("declared"))
+    }
+
+    fn flag(&self, name: &str) -> bool {
+        self.param(name) != 0
+    }
+
+    fn or(&self, name: &str, own: i128) -> i128 {
+        match self.param(name) {
+            0 => own,
+            given => given,
+        }
+    }
+
+    fn latency(&self) -> i128 {
+        self.or("sched_latency_ns", 6 * MS)
+    }
+
+    fn min_granularity(&self) -> i128 {
+        self.or("min_granularity_ns", 750_000)
+    }
+
+    fn nr_latency(&self) -> usize {
+        if self.param("sched_latency_ns") == 0 && self.param("min_granularity_ns") == 0 {
+            return 8;
+        }
+        let min = self.min_granularity();
+        ((self.latency() + min - 1) / min) as usize
+    }
+
+    fn base_slice(&self) -> i128 {
+        match self.cfs() {
+            true => 700_000,
+            false => self.or("base_slice_ns", 700_000),
+        }
+    }
+
+    fn tick(&self) -> i128 {
+        let hz: i128 = self.params.word("hz").expect("declared").parse().unwrap();
+        (1_000_000_000 + hz / 2) / hz
+    }
+
+    fn now(cx: &Cx<'_>) -> i128 {
+        i128::from(cx.now().as_nanos())
+    }
+
+    fn read_clock(&mut self, cx: &Cx<'_>) {
+        self.clock = self.clock.max(Self::now(cx));
+    }
+
+    /// The entity of `vcpu`.
+    fn of(&self, vcpu: VcpuId) -> usize {
+        let found = self.se.iter().position(|e| e.vcpu == Some(vcpu));
+        found.expect("it was inserted")
+    }
+
+    /// The queue that `e` is on.
+    fn q(&self, e: usize) -> usize {
+        match self.se[e].vcpu {
+            Some(_) => self.se[e].group,
+            None => 0,
+        }
+    }
+
+    /// The entity above `e`.
+    fn up(&self, e: usize) -> Option<usize> {
+        let of = |_| self.rq[self.se[e].group].entity;
+        self.se[e].vcpu.map(of)
+    }
+
+    fn chain(&self, e: usize) -> Vec<usize> {
+        std::iter::once(e).chain(self.up(e)).collect()
+    }
+
+    /// The runner of `q`, if it is on the queue.
+    fn runner(&self, q: usize) -> Option<usize> {
+        self.rq[q].curr.filter(|e| self.se[*e].on)
+    }
+
+    /// All that are on `q`.
+    fn all(&self, q: usize) -> Vec<usize> {
+        let mut all = self.rq[q].tree.clone();
+        all.extend(self.runner(q));
+        all
+    }
+
+    /// Threads in `q` and below, and how many of them are for idle times.
+    fn threads(&self, q: usize) -> (usize, usize) {
+        let on = |e: &usize| self.se[*e].on;
+        if q > 0 {
+            let members = self.rq[q].members.iter().copied().filter(|e| on(e));
+            let all: Vec<usize> = members.collect();
+            let idle = all.iter().filter(|e| self.se[**e].idle).count();
+            return (all.len(), idle);
+        }
+        let mut sum = (0, 0);
+        for g in 1..self.rq.len() {
+            let e = self.rq[g].entity;
+            if on(&e) {
+                let (all, idle) = self.threads(g);
+                sum.0 += all;
+                sum.1 += if self.se[e].idle { all } else { idle };
+            }
+        }
+        sum
+    }
+
+    fn resched(&mut self, cx: &mut Cx<'_>) {
+        if !self.need {
+            self.need = true;
+            cx.tickle(CPU);
+        }
+    }
+
+    fn resched_lazily(&mut self, cx: &mut Cx<'_>) {
+        if !self.need && !self.lazy {
+            self.lazy = true;
+            cx.tickle(CPU);
+        }
+    }
+
+    fn group_of(&mut self, domain: DomainId) -> usize {
+        let of = |r: &Rq| r.domain == domain.0;
+        if let Some(g) = self.rq.iter().skip(1).position(of) {
+            return g + 1;
+        }
+        let g = self.rq.len();
+        self.se.push(Se {
+            group: g,
+            weight: 1 << 20,
+            inverse: inverse(1 << 20),
+            slice: self.base_slice(),
+            ..Se::default()
+        });
+        self.rq.push(Rq {
+            domain: domain.0,
+            entity: self.se.len() - 1,
+            min_v: -(1 << 20),
+            reference: -(1 << 20),
+            inherited: (0, 0, 0),
+            ..Rq::default()
+        });
+        g
+    }
+
+    /// Nice value, class and slice as a weight, a class and a slice.
+    fn set_thread(&mut self, cx: &mut Cx<'_>, e: usize, setting: (i128, i128, i128)) {
+        let before = self.se[e].setting;
+        // Of an idle thread the nice value says nothing.
+        let known = |s: (i128, i128, i128)| if s.1 == 2 { (0, s.1, s.2) } else { s };
+        let before = known(before);
+        let setting = known(setting);
+        self.se[e].setting = setting;
+        if before == setting {
+            return;
+        }
+        self.read_clock(cx);
+        if self.se[e].delayed {
+            self.dequeue(cx, e, "sleep delayed");
+        }
+        let (queued, runs) = (self.se[e].on, self.curr == Some(e));
+        if queued {
+            self.dequeue(cx, e, "");
+            if runs {
+                self.put_all(cx);
+            }
+        }
+        let old = self.se[e].weight;
+        self.give(cx, e);
+        if !queued {
+            return;
+        }
+        self.enqueue(cx, e, "");
+        if runs {
+            self.set_all(e);
+            if self.se[e].weight < old {
+                self.resched(cx);
+            }
+        } else if !self.cut_off(self.se[e].group) {
+            self.wakeup_preempt(cx, e);
+        }
+    }
+
+    fn give(&mut self, cx: &mut Cx<'_>, e: usize) {
+        let (nice, class, slice) = self.se[e].setting;
+        let weight = if class == 2 {
+            3
+        } else {
+            TABLE[(nice + 20) as usize]
+        };
+        if self.se[e].weight != weight << 10 {
+            self.reweight(cx, e, weight << 10);
+        }
+        // Tables of the kernel are rounded, not cut.
+        self.se[e].inverse = match class {
+            2 => 1431655765,
+            _ => table_inverse(weight),
+        };
+        self.se[e].idle = class == 2;
+        self.se[e].meek = class > 0;
+        self.se[e].custom = slice > 0;
+        self.se[e].slice = if slice > 0 { slice } else { self.base_slice() };
+    }
+
+    fn take_off(&mut self, cx: &mut Cx<'_>, e: usize, how: &str) {
+        self.read_clock(cx);
+        if self.se[e].on {
+            let how = if self.se[e].delayed {
+                "sleep delayed"
+            } else {
+                how
+            };
+            self.dequeue(cx, e, how);
+        }
+    }
+
+    /// How the thread `e` leaves that is paused so.
+    fn leaves(&mut self, e: usize, pause: Pause) -> &'static str {
+        if pause.bits() == Pause::MIGRATING {
+            self.se[e].moving = true;
+            return "";
+        }
+        match pause.has(Pause::DOWN) || pause.has(Pause::PARKED) || pause.has(Pause::PAUSED) {
+            true => "sleep special",
+            false => "sleep",
+        }
+    }
+}
+
+impl Scheduler for TwinLinux {
+    fn descriptor(&self) -> &'static Descriptor {
+        find(self.name).expect("it is registered").descriptor
+    }
+
+    fn pcpu_online(&mut self, _: &mut Cx<'_>, _: PcpuId) {}
+
+    fn pcpu_offline(&mut self, _: &mut Cx<'_>, _: PcpuId) {}
+
+    fn set_domain(&mut self, cx: &mut Cx<'_>, domain: DomainId, params: &ParamValues) {
+        let value = |name: &str| i128::from(params.by_name(name).expect("declared"));
+        let g = self.group_of(domain);
+        let idle = value("idle") == 1;
+        self.read_clock(cx);
+        self.rq[g].shares = match idle {
+            true => 3 << 10,
+            false => ((value("weight") * 1024 + 50) / 100).clamp(2, 1 << 18) << 10,
+        };
+        let e = self.rq[g].entity;
+        self.se[e].idle = idle;
+        if !self.wrong(Mistake::WeightLate) {
+            self.update_group(cx, g);
+        }
+        let period = value("period_us") * 1000;
+        let of_cap = (period / 100 * value("cap")).max(MS);
+        let quota = match (value("cap"), value("quota_us") * 1000) {
+            (0, quota) => quota,
+            (_, 0) => of_cap,
+            (_, quota) => of_cap.min(quota),
+        };
+        let burst = (value("burst_us") * 1000).min(quota);
+        self.set_quota(cx, g, quota, period, burst);
+        let setting = (value("nice"), value("class"), value("slice_us") * 1000);
+        self.rq[g].inherited = setting;
+        for e in self.rq[g].members.clone() {
+            self.set_thread(cx, e, setting);
+        }
+    }
+
+    fn set_vcpu(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId, params: &ParamValues) {
+        let value = |name: &str| i128::from(params.by_name(name).expect("declared"));
+        let setting = (value("nice"), value("class"), value("slice_us") * 1000);
+        let e = self.of(vcpu);
+        self.set_thread(cx, e, setting);
+    }
+
+    fn insert(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
+        let g = self.group_of(cx.vcpu(vcpu).name.domain);
+        let setting = self.rq[g].inherited;
+        self.se.push(Se {
+            vcpu: Some(vcpu),
+            group: g,
+            weight: 1 << 20,
+            inverse: 4194304,
+            relative: true,
+            slice: self.base_slice(),
+            setting,
+            ..Se::default()
+        });
+        let e = self.se.len() - 1;
+        self.give(cx, e);
+        self.rq[g].members.push(e);
+    }
+
+    fn remove(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
+        let e = self.of(vcpu);
+        self.take_off(cx, e, "sleep special");
+        self.se[e].vcpu = None;
+        let g = self.se[e].group;
+        self.rq[g].members.retain(|m| *m != e);
+        if self.rq[g].members.is_empty() {
+            self.forget_quota(cx, g);
+        }
+    }
+
+    fn pick_pcpu(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) -> PcpuId {
+        let e = self.of(vcpu);
+        if self.se[e].on {
+            self.se[e].moving = !self.se[e].delayed;
+            self.take_off(cx, e, "");
+        }
+        if self.se[e].parked {
+            self.se[e].parked = false;
+            let _ = cx.unpark(vcpu);
+        }
+        CPU
+    }
+
+    fn wake(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId, _: Wake) {
+        let e = self.of(vcpu);
+        if self.se[e].on && !self.se[e].delayed {
+            return;
+        }
+        self.read_clock(cx);
+        if self.se[e].delayed {
+            self.requeue(e);
+        } else {
+            let how = match (self.se[e].moving, self.se[e].known) {
+                (_, false) => "new",
+                (true, true) => "",
+                (false, true) => "sleep",
+            };
+            self.se[e].moving = false;
+            self.se[e].known = true;
+            self.enqueue(cx, e, how);
+        }
+        if self.cut_off(self.se[e].group) {
+            self.park(cx, e);
+        } else {
+            self.wakeup_preempt(cx, e);
+        }
+    }
+
+    fn sleep(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
+        if cx.is_current(vcpu) {
+            cx.tickle(CPU);
+            return;
+        }
+        let e = self.of(vcpu);
+        let how = match self.leaves(e, cx.vcpu(vcpu).pause) {
+            "" => "",
+            _ => "sleep special",
+        };
+        self.take_off(cx, e, how);
+    }
+
+    fn yielded(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
+        let e = self.of(vcpu);
+        if self.threads(0).0 == 1 {
+            return;
+        }
+        self.read_clock(cx);
+        self.clear_buddies(e);
+        let q = self.q(e);
+        if !self.cfs() || !self.se[e].meek {
+            self.update_curr(cx, q);
+        }
+        self.skip_clock = true;
+        if self.cfs() {
+            for x in self.chain(e) {
+                let q = self.q(x);
+                self.rq[q].skip = Some(x);
+            }
+        } else if self.is_6_18() || self.eligible(q, self.se[e].v) {
+            let request = self.fair(self.se[e].slice, e);
+            self.se[e].v = self.se[e].d;
+            self.se[e].d += request;
+        }
+    }
+
+    fn schedule(&mut self, cx: &mut Cx<'_>, _: PcpuId, prev: Prev) -> Pick {
+        if !self.skip_clock {
+            self.read_clock(cx);
+        }
+        self.need = true;
+        if let Some(vcpu) = prev.vcpu {
+            let e = self.of(vcpu);
+            let pause = cx.vcpu(vcpu).pause;
+            if pause != Pause::NONE && self.se[e].on {
+                let how = self.leaves(e, pause);
+                self.dequeue(cx, e, how);
+            }
+        }
+        let next = self.pick_next(cx);
+        self.need = false;
+        self.lazy = false;
+        self.skip_clock = false;
+        if next.is_some() && !self.ticks {
+            self.ticks = true;
+            let at = match self.wrong(Mistake::TicksOffGrid) {
+                true => Self::now(cx) + self.tick(),
+                false => self.next_tick(cx),
+            };
+            cx.set_timer(CPU, 0, instant(at));
+        }
+        if next.is_none() && self.ticks {
+            self.ticks = false;
+            cx.stop_timer(CPU, 0);
+        }
+        Pick {
+            next: next.and_then(|e| self.se[e].vcpu),
+            time_slice: None,
+        }
+    }
+
+    fn timer(&mut self, cx: &mut Cx<'_>, _: PcpuId, _: u8) -> Option<Instant> {
+        self.read_clock(cx);
+        let e = self.curr.expect("ticks come where somebody runs");
+        self.tick_of(cx, e);
+        let at = match self.wrong(Mistake::TicksOffGrid) {
+            true => Self::now(cx) + self.tick(),
+            false => self.next_tick(cx),
+        };
+        Some(instant(at))
+    }
+
+    fn domain_timer(&mut self, cx: &mut Cx<'_>, domain: DomainId) -> Option<Instant> {
+        let g = self.group_of(domain);
+        self.quota_timer(cx, g)
+    }
+}
+
+impl TwinLinux {
+    fn next_tick(&self, cx: &Cx<'_>) -> i128 {
+        let tick = self.tick();
+        let mut at = Self::now(cx) / tick * tick;
+        while at <= Self::now(cx) {
+            at += tick;
+        }
+        at
+    }
+}
+
+fn instant(at: i128) -> Instant {
+    Instant::from_nanos(at as u64)
+}

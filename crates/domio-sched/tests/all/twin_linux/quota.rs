@@ -1,0 +1,283 @@
+//! Section 4: quotas.
+
+use super::{MS, Mistake, TwinLinux, instant};
+use domio_contract::Cx;
+use domio_core::{DomainId, Instant};
+
+impl TwinLinux {
+    fn lot(&self) -> i128 {
+        self.param("bandwidth_slice_us") * 1000
+    }
+
+    /// Whether all of `q` is held back from the pcpu.
+    pub(super) fn cut_off(&self, q: usize) -> bool {
+        self.rq[q].throttled && !self.is_6_18()
+    }
+
+    /// 4.4.
+    pub(super) fn charge(&mut self, cx: &mut Cx<'_>, q: usize, delta: i128) {
+        if !self.rq[q].limited {
+            return;
+        }
+        self.rq[q].remaining -= delta;
+        if self.rq[q].remaining > 0 || self.rq[q].throttled {
+            return;
+        }
+        if !self.assign(cx, q, self.lot()) && self.rq[q].curr.is_some() {
+            self.resched(cx);
+        }
+    }
+
+    fn assign(&mut self, cx: &mut Cx<'_>, q: usize, target: i128) -> bool {
+        if self.wrong(Mistake::DebtForgiven) {
+            self.rq[q].remaining = self.rq[q].remaining.max(0);
+        }
+        let need = target - self.rq[q].remaining;
+        if self.rq[q].period_at.is_none() {
+            self.start_period(cx, q);
+        }
+        let amount = need.min(self.rq[q].pool);
+        if amount > 0 {
+            self.rq[q].pool -= amount;
+            self.rq[q].remaining += amount;
+            self.rq[q].unused = false;
+        }
+        self.rq[q].remaining > 0
+    }
+
+    /// 4.5: whether `q` is throttled, now or already.
+    pub(super) fn check_quota(&mut self, cx: &mut Cx<'_>, q: usize) -> bool {
+        if !self.rq[q].limited || self.rq[q].remaining > 0 {
+            return false;
+        }
+        self.rq[q].throttled || self.throttle(cx, q)
+    }
+
+    pub(super) fn first_came(&mut self, cx: &mut Cx<'_>, q: usize) {
+        if !self.rq[q].limited || self.rq[q].curr.is_some() || self.rq[q].throttled {
+            return;
+        }
+        self.charge(cx, q, 0);
+        if self.rq[q].remaining <= 0 {
+            self.throttle(cx, q);
+        }
+    }
+
+    /// 4.6, 4.9.
+    fn throttle(&mut self, cx: &mut Cx<'_>, q: usize) -> bool {
+        if self.assign(cx, q, 1) {
+            return false;
+        }
+        if self.is_6_18() {
+            self.rq[q].throttled = true;
+            return true;
+        }
+        let e = self.rq[q].entity;
+        if self.se[e].on {
+            // CFS skips the weights of what is throttled, which is marked before the walk.
+            let how = match self.se[e].delayed {
+                true => "sleep special delayed",
+                false => "sleep special",
+            };
+            let mark = self.cfs();
+            self.rq[q].throttled = mark;
+            self.dequeue(cx, e, how);
+        }
+        self.rq[q].throttled = true;
+        for m in self.rq[q].members.clone() {
+            if self.se[m].on && !self.se[m].delayed {
+                self.park(cx, m);
+            }
+        }
+        true
+    }
+
+    pub(super) fn park(&mut self, cx: &mut Cx<'_>, e: usize) {
+        if !self.se[e].parked {
+            self.se[e].parked = true;
+            cx.park(self.se[e].vcpu.expect("a thread"));
+        }
+    }
+
+    /// 4.8.
+    fn unthrottle(&mut self, cx: &mut Cx<'_>, q: usize) {
+        self.read_clock(cx);
+        if self.is_6_18() {
+            self.rq[q].throttled = false;
+        }
+        for m in self.rq[q].members.clone() {
+            if !self.se[m].parked {
+                continue;
+            }
+            self.se[m].parked = false;
+            let runnable = cx.unpark(self.se[m].vcpu.expect("a thread"));
+            if runnable && !self.se[m].on {
+                self.enqueue(cx, m, "sleep");
+            } else if !runnable && self.se[m].on {
+                self.dequeue(cx, m, "sleep special");
+            }
+        }
+        self.rq[q].throttled = false;
+        let e = self.rq[q].entity;
+        if !self.is_6_18() && self.nr(q) > 0 {
+            if self.se[e].on {
+                self.dequeue(cx, e, "sleep delayed");
+            }
+            self.enqueue(cx, e, "sleep");
+        }
+        if self.curr.is_none() && self.nr(0) > 0 {
+            self.resched(cx);
+        }
+    }
+
+    fn distribute(&mut self, cx: &mut Cx<'_>, q: usize) {
+        if self.rq[q].throttled && self.rq[q].pool > 0 {
+            let want = 1 - self.rq[q].remaining;
+            let amount = want.min(self.rq[q].pool);
+            self.rq[q].pool -= amount;
+            self.rq[q].remaining += amount;
+            if self.rq[q].remaining > 0 {
+                self.unthrottle(cx, q);
+            }
+        }
+    }
+
+    pub(super) fn give_back(&mut self, cx: &mut Cx<'_>, q: usize) {
+        if !self.rq[q].limited || self.nr(q) > 0 || self.rq[q].remaining <= MS {
+            return;
+        }
+        self.rq[q].pool += self.rq[q].remaining - MS;
+        self.rq[q].remaining = MS;
+        let lot = self.lot();
+        let clock = self.clock;
+        let group = &mut self.rq[q];
+        let soon = group.period_at.is_none_or(|at| at - clock < 7 * MS);
+        if group.pool > lot && group.throttled && group.slack_at.is_none() && !soon {
+            group.slack_at = Some(clock + 5 * MS);
+            self.arm(cx, q);
+        }
+    }
+
+    /// 4.7.
+    pub(super) fn quota_timer(&mut self, cx: &mut Cx<'_>, q: usize) -> Option<Instant> {
+        let now = Self::now(cx);
+        if let Some(at) = self.rq[q].period_at
+            && at <= now
+        {
+            let group = &mut self.rq[q];
+            group.pool = (group.pool + group.quota).min(group.quota + group.burst);
+            let waits = group.throttled;
+            if group.unused && !waits {
+                group.period_at = None;
+            } else {
+                let mut next = at;
+                while next <= now {
+                    next += group.period;
+                }
+                group.period_at = Some(next);
+                group.unused = !waits;
+                if waits {
+                    self.distribute(cx, q);
+                    self.rq[q].unused = false;
+                }
+            }
+        }
+        if self.rq[q].slack_at.is_some_and(|at| at <= now) {
+            self.rq[q].slack_at = None;
+            let near = self.rq[q].period_at.is_some_and(|at| at - now < 2 * MS);
+            if !near && self.rq[q].pool > self.lot() {
+                self.distribute(cx, q);
+            }
+        }
+        self.due(q).map(instant)
+    }
+
+    fn due(&self, q: usize) -> Option<i128> {
+        let both = [self.rq[q].period_at, self.rq[q].slack_at];
+        both.into_iter().flatten().min()
+    }
+
+    fn arm(&mut self, cx: &mut Cx<'_>, q: usize) {
+        let domain = DomainId(self.rq[q].domain);
+        match self.due(q) {
+            Some(at) => cx.set_domain_timer(domain, instant(at.max(Self::now(cx)))),
+            None => cx.stop_domain_timer(domain),
+        }
+    }
+
+    fn start_period(&mut self, cx: &mut Cx<'_>, q: usize) {
+        let group = &mut self.rq[q];
+        let mut at = group.phase;
+        while at <= self.clock {
+            at += group.period;
+        }
+        while at - group.period > self.clock {
+            at -= group.period;
+        }
+        group.period_at = Some(at);
+        self.arm(cx, q);
+    }
+
+    pub(super) fn forget_quota(&mut self, cx: &mut Cx<'_>, q: usize) {
+        if self.rq[q].throttled {
+            self.unthrottle(cx, q);
+        }
+        let had = self.rq[q].quota > 0;
+        let group = &mut self.rq[q];
+        group.limited = false;
+        if had {
+            (group.quota, group.period, group.burst) = (0, 0, 0);
+            (group.pool, group.unused) = (0, false);
+            (group.period_at, group.slack_at) = (None, None);
+            self.arm(cx, q);
+        }
+    }
+
+    /// 4.3.
+    pub(super) fn set_quota(
+        &mut self,
+        cx: &mut Cx<'_>,
+        q: usize,
+        quota: i128,
+        period: i128,
+        burst: i128,
+    ) {
+        let was = self.rq[q].quota;
+        let group = &self.rq[q];
+        if (was, group.period, group.burst) == (quota, period, burst) {
+            return;
+        }
+        let phase = match self.cfs() {
+            true => 0,
+            false => i128::from(phase(u64::from(self.rq[q].domain)) % 100_000_000),
+        };
+        self.read_clock(cx);
+        let group = &mut self.rq[q];
+        (group.quota, group.period, group.burst) = (quota, period, burst);
+        group.phase = phase;
+        if quota > 0 {
+            group.pool = (group.pool + quota).min(quota + burst);
+            if group.period_at.is_none() {
+                self.start_period(cx, q);
+            }
+        } else {
+            (group.pool, group.period_at, group.slack_at) = (0, None, None);
+            if was > 0 {
+                self.arm(cx, q);
+            }
+        }
+        self.rq[q].limited = quota > 0;
+        self.rq[q].remaining = 0;
+        if self.rq[q].throttled {
+            self.unthrottle(cx, q);
+        }
+    }
+}
+
+/// The page of the policies says how a phase follows from the number of a domain.
+fn phase(domain: u64) -> u64 {
+    let mut x = domain.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}

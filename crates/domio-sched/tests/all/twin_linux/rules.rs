@@ -1,0 +1,513 @@
+//! Sections 1 to 3: weights, placing, picking, ticks, preemption.
+
+use super::tables::{down, inverse, table_inverse};
+use super::{Mistake, TwinLinux};
+use domio_contract::Cx;
+
+impl TwinLinux {
+    // ---- 1.4 -------------------------------------------------------------------------------
+
+    fn calc_delta(&self, delta: i128, weight: i128, load: i128, inv: i128) -> i128 {
+        if self.wrong(Mistake::ExactScaling) {
+            return delta * weight / load;
+        }
+        let mut factor = down(weight) * inv;
+        let mut shift = 32;
+        while factor >= 1 << 32 {
+            factor >>= 1;
+            shift -= 1;
+        }
+        (delta * factor) >> shift
+    }
+
+    pub(super) fn fair(&self, delta: i128, e: usize) -> i128 {
+        let e = &self.se[e];
+        match e.weight {
+            0x10_0000 => delta,
+            weight => self.calc_delta(delta, 1 << 20, weight, e.inverse),
+        }
+    }
+
+    // ---- 1.7, 1.8 --------------------------------------------------------------------------
+
+    /// The weight of the group `g` is that of its shares, while something is in it.
+    pub(super) fn update_group(&mut self, cx: &mut Cx<'_>, g: usize) {
+        let e = self.rq[g].entity;
+        let skips = self.cfs() && self.rq[g].throttled;
+        let shares = self.rq[g].shares;
+        if !skips && self.load(g) > 0 && self.se[e].weight != shares {
+            self.reweight(cx, e, shares);
+        }
+    }
+
+    pub(super) fn load(&self, q: usize) -> i128 {
+        match q {
+            0 => {
+                let groups = (1..self.rq.len()).map(|g| self.rq[g].entity);
+                let on = groups.filter(|e| self.se[*e].on);
+                on.map(|e| self.se[e].weight).sum()
+            }
+            g => {
+                let on = self.rq[g].members.iter().filter(|e| self.se[**e].on);
+                on.map(|e| self.se[*e].weight).sum()
+            }
+        }
+    }
+
+    /// How many are on `q`.
+    pub(super) fn nr(&self, q: usize) -> usize {
+        match q {
+            0 => {
+                let groups = (1..self.rq.len()).map(|g| self.rq[g].entity);
+                groups.filter(|e| self.se[*e].on).count()
+            }
+            g => {
+                let members = self.rq[g].members.iter();
+                members.filter(|e| self.se[**e].on).count()
+            }
+        }
+    }
+
+    pub(super) fn reweight(&mut self, cx: &mut Cx<'_>, e: usize, weight: i128) {
+        let (q, old) = (self.q(e), self.se[e].weight);
+        let scaled = |x: i128| x * old / weight;
+        let runs = self.rq[q].curr == Some(e);
+        if !self.se[e].on {
+            if !self.cfs() {
+                self.se[e].lag = scaled(self.se[e].lag);
+                if self.is_6_18() && self.se[e].relative_d {
+                    self.se[e].d = scaled(self.se[e].d);
+                }
+            }
+            self.weigh(e, weight);
+            return;
+        }
+        if runs || !self.cfs() {
+            self.update_curr(cx, q);
+        }
+        if self.cfs() {
+            self.weigh(e, weight);
+            return;
+        }
+        if self.is_6_18() {
+            let lag = self.lag(q, e);
+            self.unqueue(q, e);
+            self.se[e].lag = scaled(lag);
+            self.se[e].d = scaled(self.se[e].d - self.se[e].v);
+            self.se[e].relative_d = true;
+            self.weigh(e, weight);
+            self.place(q, e, "");
+        } else {
+            let v = self.mean(q);
+            let lag = self.lag(q, e);
+            self.unqueue(q, e);
+            if self.se[e].v != v {
+                self.se[e].v = v - scaled(lag);
+            }
+            self.se[e].d = v + scaled(self.se[e].d - v);
+            self.se[e].protected = self.se[e].v;
+            self.weigh(e, weight);
+        }
+        if !runs {
+            self.queue(q, e);
+        }
+    }
+
+    fn weigh(&mut self, e: usize, weight: i128) {
+        self.se[e].weight = weight;
+        self.se[e].inverse = match self.se[e].vcpu {
+            None => inverse(weight),
+            Some(_) => self.se[e].inverse,
+        };
+        if self.se[e].vcpu.is_some() {
+            self.se[e].inverse = match weight >> 10 {
+                3 => 1431655765,
+                weight => table_inverse(weight),
+            };
+        }
+    }
+
+    // ---- order ------------------------------------------------------------------------------
+
+    pub(super) fn queue(&mut self, q: usize, e: usize) {
+        self.turn += 1;
+        self.se[e].turn = self.turn;
+        self.rq[q].tree.push(e);
+    }
+
+    pub(super) fn unqueue(&mut self, q: usize, e: usize) {
+        self.rq[q].tree.retain(|x| *x != e);
+    }
+
+    /// Those who wait, in the order of the tree.
+    pub(super) fn sorted(&self, q: usize) -> Vec<usize> {
+        let mut all = self.rq[q].tree.clone();
+        let cfs = self.cfs();
+        let backwards = self.wrong(Mistake::LastOfEquals);
+        all.sort_by_key(|e| {
+            let e = &self.se[*e];
+            let turn = e.turn as i128;
+            (
+                if cfs { e.v } else { e.d },
+                if backwards { -turn } else { turn },
+            )
+        });
+        all
+    }
+
+    // ---- 2.3, 3.2 to 3.4 ----------------------------------------------------------------------
+
+    pub(super) fn update_curr(&mut self, cx: &mut Cx<'_>, q: usize) {
+        let Some(e) = self.rq[q].curr else {
+            return;
+        };
+        let delta = self.clock - self.se[e].exec;
+        if delta <= 0 {
+            return;
+        }
+        self.se[e].exec = self.clock;
+        self.se[e].sum += delta;
+        self.se[e].v += self.fair(delta, e);
+        if self.cfs() {
+            self.update_min(q);
+            self.charge(cx, q, delta);
+            return;
+        }
+        let mut over = false;
+        if self.se[e].v >= self.se[e].d {
+            if !self.se[e].custom {
+                self.se[e].slice = self.base_slice();
+            }
+            self.se[e].d = self.se[e].v + self.fair(self.se[e].slice, e);
+            over = true;
+            if !self.is_6_18() && !self.wrong(Mistake::AlwaysProtected) {
+                self.se[e].protected = self.se[e].v;
+            }
+            if self.wrong(Mistake::AlwaysProtected) {
+                self.se[e].protected = self.se[e].d;
+            }
+        }
+        self.charge(cx, q, delta);
+        if self.nr(q) == 1 {
+            return;
+        }
+        let unprotected = self.se[e].v >= self.se[e].protected;
+        if self.is_6_18() {
+            if over || unprotected {
+                self.resched_lazily(cx);
+                self.clear_buddies(e);
+            }
+        } else {
+            let short = self.flag("preempt_short");
+            if over || (short && unprotected && !self.eligible(q, self.se[e].v)) {
+                self.resched(cx);
+                self.clear_buddies(e);
+            }
+        }
+    }
+
+    fn update_min(&mut self, q: usize) {
+        let least = self.all(q).into_iter().map(|e| self.se[e].v).min();
+        if let Some(least) = least {
+            self.rq[q].min_v = self.rq[q].min_v.max(least);
+        }
+    }
+
+    pub(super) fn mean(&mut self, q: usize) -> i128 {
+        let all = self.all(q);
+        let weights: i128 = all.iter().map(|e| down(self.se[*e].weight)).sum();
+        if weights > 0 {
+            let sum: i128 = all
+                .iter()
+                .map(|e| self.se[*e].v * down(self.se[*e].weight))
+                .sum();
+            self.rq[q].reference = sum.div_euclid(weights);
+        }
+        self.rq[q].reference
+    }
+
+    pub(super) fn eligible(&self, q: usize, v: i128) -> bool {
+        let all = self.all(q);
+        let weights: i128 = all.iter().map(|e| down(self.se[*e].weight)).sum();
+        let sum: i128 = all
+            .iter()
+            .map(|e| self.se[*e].v * down(self.se[*e].weight))
+            .sum();
+        sum >= v * weights
+    }
+
+    pub(super) fn lag(&mut self, q: usize, e: usize) -> i128 {
+        let lag = self.mean(q) - self.se[e].v;
+        let longest = (2 * self.se[e].slice).max(self.tick());
+        let limit = self.fair(longest, e);
+        lag.clamp(-limit, limit)
+    }
+
+    pub(super) fn min_slice(&self, q: usize) -> i128 {
+        let all = self.all(q).into_iter().map(|e| self.se[e].slice);
+        all.min().unwrap_or(self.base_slice())
+    }
+
+    // ---- 2.4, 2.5, 3.5 ------------------------------------------------------------------------
+
+    pub(super) fn slice(&self, e: usize) -> i128 {
+        let (mut nr, idle) = self.threads(0);
+        let all_idle = idle == nr;
+        if !self.se[e].on {
+            nr += 1;
+        }
+        let mut slice = match nr > self.nr_latency() {
+            true => nr as i128 * self.min_granularity(),
+            false => self.latency(),
+        };
+        for x in self.chain(e) {
+            let mut load = self.load(self.q(x));
+            if !self.se[x].on {
+                load += self.se[x].weight;
+            }
+            slice = self.calc_delta(slice, self.se[x].weight, load, inverse(load));
+        }
+        match self.se[e].idle && !all_idle {
+            true => slice.max(self.param("idle_min_granularity_ns")),
+            false => slice.max(self.min_granularity()),
+        }
+    }
+
+    pub(super) fn place(&mut self, q: usize, e: usize, how: &str) {
+        if self.cfs() {
+            let mut v = self.rq[q].min_v;
+            if how.contains("new") {
+                if self.flag("start_debit") {
+                    v += self.fair(self.slice(e), e);
+                }
+            } else {
+                let credit = match self.se[e].idle {
+                    true => self.min_granularity(),
+                    false => self.latency(),
+                };
+                let gentle = self.flag("gentle_fair_sleepers") && !self.wrong(Mistake::WholeCredit);
+                v -= if gentle { credit / 2 } else { credit };
+            }
+            self.se[e].v = self.se[e].v.max(v);
+            return;
+        }
+        let v = self.mean(q);
+        if !self.se[e].custom {
+            self.se[e].slice = self.base_slice();
+        }
+        let others = self.nr(q) - usize::from(self.se[e].on);
+        let mut lag = 0;
+        if others > 0 && self.flag("place_lag") && !self.wrong(Mistake::LagForgotten) {
+            let all = self.all(q);
+            let weights: i128 = all.iter().map(|e| down(self.se[*e].weight)).sum();
+            lag = self.se[e].lag * (weights + down(self.se[e].weight)) / weights.max(1);
+        }
+        self.se[e].v = v - lag;
+        if self.se[e].relative_d {
+            self.se[e].d += self.se[e].v;
+            self.se[e].relative_d = false;
+            return;
+        }
+        let mut request = self.fair(self.se[e].slice, e);
+        if how.contains("new") {
+            request /= 2;
+        }
+        self.se[e].d = self.se[e].v + request;
+    }
+
+    // ---- 2.6, 3.6 ----------------------------------------------------------------------------
+
+    fn enqueue_entity(&mut self, cx: &mut Cx<'_>, e: usize, how: &str) {
+        let q = self.q(e);
+        // On one pcpu nobody comes back to a queue while it is current there.
+        assert_ne!(self.rq[q].curr, Some(e), "queued while current");
+        self.update_curr(cx, q);
+        if self.cfs() && self.se[e].relative {
+            self.se[e].v += self.rq[q].min_v;
+            self.se[e].relative = false;
+        }
+        if self.se[e].vcpu.is_none() {
+            self.update_group(cx, self.se[e].group);
+        }
+        if !self.cfs() || how.contains("new") || how.contains("sleep") {
+            self.place(q, e, how);
+        }
+        self.queue(q, e);
+        self.se[e].on = true;
+        if self.nr(q) == 1 {
+            self.first_came(cx, q);
+        }
+    }
+
+    pub(super) fn enqueue(&mut self, cx: &mut Cx<'_>, e: usize, how: &str) {
+        let mut how = how;
+        let mut slice = None;
+        let mut rest = Vec::new();
+        for x in self.chain(e) {
+            if !rest.is_empty() || self.se[x].on {
+                if rest.is_empty() && self.se[x].delayed {
+                    self.requeue(x);
+                }
+                rest.push(x);
+                continue;
+            }
+            if let Some(slice) = slice
+                && !self.cfs()
+            {
+                self.se[x].slice = slice;
+                self.se[x].custom = true;
+            }
+            self.enqueue_entity(cx, x, how);
+            let q = self.q(x);
+            slice = Some(self.min_slice(q));
+            if self.cut_off(q) {
+                return;
+            }
+            how = "sleep";
+        }
+        for x in rest {
+            self.update_group(cx, self.se[x].group);
+            if let Some(shortest) = slice
+                && !self.cfs()
+            {
+                self.se[x].slice = shortest;
+                slice = Some(self.min_slice(self.q(x)));
+            }
+        }
+    }
+
+    /// Whether `e` left its queue.
+    fn dequeue_entity(&mut self, cx: &mut Cx<'_>, e: usize, how: &str) -> bool {
+        let q = self.q(e);
+        let sleeps = how.contains("sleep");
+        self.update_curr(cx, q);
+        self.clear_buddies(e);
+        if !self.cfs() {
+            let may_stay = sleeps && !how.contains("special") && !how.contains("delayed");
+            let delays = self.flag("delay_dequeue") && !self.wrong(Mistake::NeverDelayed);
+            if may_stay && delays && !self.eligible(q, self.se[e].v) {
+                self.se[e].delayed = true;
+                return false;
+            }
+            self.se[e].lag = self.lag(q, e);
+            if !sleeps {
+                self.se[e].d -= self.se[e].v;
+                self.se[e].relative_d = true;
+            }
+        }
+        self.unqueue(q, e);
+        self.se[e].on = false;
+        if self.cfs() && !sleeps {
+            self.se[e].v -= self.rq[q].min_v;
+            self.se[e].relative = true;
+        }
+        self.give_back(cx, q);
+        if self.se[e].vcpu.is_none() {
+            self.update_group(cx, self.se[e].group);
+        }
+        if self.cfs() {
+            self.update_min(q);
+        } else if how.contains("delayed") {
+            self.se[e].delayed = false;
+            self.se[e].lag = self.se[e].lag.min(0);
+        }
+        true
+    }
+
+    pub(super) fn dequeue(&mut self, cx: &mut Cx<'_>, e: usize, how: &str) {
+        let thread = self.se[e].vcpu.is_some();
+        let sleeps = how.contains("sleep") && (thread || !how.contains("special"));
+        let chain = self.chain(e);
+        let mut slice = self.base_slice();
+        let mut how = how;
+        let mut i = 0;
+        while i < chain.len() {
+            let x = chain[i];
+            let q = self.q(x);
+            if !self.dequeue_entity(cx, x, how) {
+                if x == e {
+                    return;
+                }
+                slice = self.min_slice(q);
+                break;
+            }
+            i += 1;
+            if self.cut_off(q) {
+                return;
+            }
+            if self.load(q) > 0 {
+                slice = self.min_slice(q);
+                if let Some(above) = chain.get(i)
+                    && sleeps
+                    && !self.rq[q].throttled
+                    && !self.wrong(Mistake::NoBuddy)
+                {
+                    self.set_next_buddy(*above);
+                }
+                break;
+            }
+            how = "sleep";
+        }
+        for &x in &chain[i.min(chain.len())..] {
+            if self.se[x].vcpu.is_none() {
+                self.update_group(cx, self.se[x].group);
+            }
+            if !self.cfs() {
+                self.se[x].slice = slice;
+                slice = self.min_slice(self.q(x));
+            }
+        }
+    }
+
+    pub(super) fn requeue(&mut self, e: usize) {
+        let q = self.q(e);
+        self.se[e].lag = self.lag(q, e);
+        if self.se[e].lag > 0 {
+            let waits = self.rq[q].curr != Some(e);
+            self.unqueue(q, e);
+            self.se[e].lag = 0;
+            self.place(q, e, "");
+            if waits {
+                self.queue(q, e);
+            }
+        }
+        self.se[e].delayed = false;
+    }
+
+    // ---- buddies -----------------------------------------------------------------------------
+
+    pub(super) fn set_next_buddy(&mut self, e: usize) {
+        for x in self.chain(e) {
+            if !self.se[x].on || self.se[x].idle {
+                return;
+            }
+            let q = self.q(x);
+            self.rq[q].next = Some(x);
+        }
+    }
+
+    pub(super) fn set_last_buddy(&mut self, e: usize) {
+        for x in self.chain(e) {
+            if !self.se[x].on || self.se[x].idle {
+                return;
+            }
+            let q = self.q(x);
+            self.rq[q].last = Some(x);
+        }
+    }
+
+    pub(super) fn clear_buddies(&mut self, e: usize) {
+        let buddies: [fn(&mut super::Rq) -> &mut Option<usize>; 3] =
+            [|r| &mut r.next, |r| &mut r.last, |r| &mut r.skip];
+        for buddy in buddies {
+            for x in self.chain(e) {
+                let q = self.q(x);
+                let buddy = buddy(&mut self.rq[q]);
+                if *buddy != Some(x) {
+                    break;
+                }
+                *buddy = None;
+            }
+        }
+    }
+}
