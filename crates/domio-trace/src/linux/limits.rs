@@ -4,10 +4,10 @@
 //! all of it is used, the group's threads leave their cpus runnable, and return after the next
 //! begin.
 //!
-//! When periods begin shows in two ways. A cpu that idles beside such a thread takes the thread as
-//! a period begins. And a group that used about a quota within the last period, and whose threads
-//! then all stay off their cpus for long, returns after a begin: of several such gaps, a period
-//! apart, the begin is in all. From then on the quota is counted.
+//! When periods begin shows in two ways. A cpu that idles beside such a thread takes the thread
+//! as a period begins. And a group that used about a quota within the last period, and whose
+//! threads then all stay off their cpus for long, returns after a begin: of several such gaps, a
+//! period apart, the begin is in all. From then on the quota is counted.
 
 /// Parts of a period in which the time that a group ran is kept.
 const PARTS: usize = 16;

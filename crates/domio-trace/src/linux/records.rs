@@ -238,28 +238,30 @@ impl LinuxRecords {
             let thread = *self.threads.get(place);
             let cpu = usize::from(thread.cpu);
             match thread.state {
-                State::Is(Runstate::Running) if cpu < self.cpus.len() => {
-                    if self.cpus[cpu].current == Some(place) {
-                        self.leaves_guest(cpu);
-                        self.sums(place);
-                        // The trace lasts until its last event.
-                        let (at, pcpu) = (self.at(), PcpuId(thread.cpu));
-                        let [old, new] = [Runstate::Running; 2];
-                        self.put(Record::runstate(at, pcpu, thread.actor, old, new));
-                    }
+                State::Is(Runstate::Running)
+                    if self
+                        .cpus
+                        .get(cpu)
+                        .is_some_and(|cpu| cpu.current == Some(place)) =>
+                {
+                    self.leaves_guest(cpu);
+                    self.sums(place);
+                    // The trace lasts until its last event.
+                    let (at, pcpu) = (self.at(), PcpuId(thread.cpu));
+                    let [old, new] = [Runstate::Running; 2];
+                    self.put(Record::runstate(at, pcpu, thread.actor, old, new));
                 }
                 State::Is(Runstate::Runnable) if thread.is_vcpu => self.ready(place),
                 _ => {}
             }
         }
-        for place in 0..self.threads.groups().len() as u32 {
-            let first = self.threads.places().find(|thread| {
-                let thread = self.threads.get(*thread);
-                thread.group == place && thread.is_vcpu
-            });
-            if let (Some(since), Some(thread)) = (self.threads.group_at(place).skewed.take(), first)
+        // Any vcpu of a group that is skewed records for how long.
+        for place in self.threads.places() {
+            let thread = *self.threads.get(place);
+            if thread.is_vcpu
+                && let Some(since) = self.threads.group_at(thread.group).skewed.take()
             {
-                self.skew(thread, since);
+                self.skew(place, since);
             }
         }
     }

@@ -160,10 +160,9 @@ impl LinuxRecords {
         let Some(place) = self.place(cpu, tid, tasks) else {
             return;
         };
-        match self.threads.get(place).state {
-            State::Is(Runstate::Runnable) => self.queues(cpu, place, to as usize),
-            // It says so when it runs there.
-            _ => {}
+        // Others say so when they run there.
+        if self.threads.get(place).is(Runstate::Runnable) {
+            self.queues(cpu, place, to as usize);
         }
     }
 
