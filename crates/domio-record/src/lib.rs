@@ -30,6 +30,7 @@ mod guardian;
 mod host;
 mod live;
 mod processes;
+#[cfg(any(feature = "bpf", test))]
 mod raw;
 pub mod rights;
 mod tracefs;

@@ -230,19 +230,19 @@ impl Live {
             is_clean: true,
             ..Ended::default()
         };
-        let mut kernel = None;
-        match self.source {
+        let kernel = match self.source {
             #[cfg(feature = "bpf")]
             Source::Bpf(bpf) => {
                 let counts = bpf.counts();
                 (ended.refused, ended.lost) = (counts.refused, counts.lost);
-                kernel = Some(counts.ns);
+                Some(counts.ns)
             }
             Source::Tracefs(tracefs) => {
                 ended.refused = tracefs.refused();
                 ended.is_clean = tracefs.remove();
+                None
             }
-        }
+        };
         taken?;
         ended.cost = self.since.cost(kernel);
         Ok(ended)
