@@ -31,13 +31,14 @@ mod host;
 mod live;
 mod processes;
 #[cfg(any(feature = "bpf", test))]
+#[cfg(feature = "bpf")]
 mod raw;
 pub mod rights;
 mod tracefs;
 mod window;
 pub mod xen;
 
-use domio_linux::{Left, LinuxEvent as Event, LinuxWhat as What, Tasks, Tid};
+use domio_linux::{LinuxEvent as Event, LinuxWhat as What, Tasks, Tid};
 
 pub use cost::Cost;
 pub use error::RecordError;

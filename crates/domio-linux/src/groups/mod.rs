@@ -138,7 +138,11 @@ impl ThreadPart {
                 let is_it = pattern::matches(pattern, comm, &mut found);
                 let numbers = found.iter().filter_map(|text| text.parse::<u32>().ok());
                 let mut numbers = numbers.filter(|_| is_it);
-                if last { numbers.next_back() } else { numbers.next() }
+                if last {
+                    numbers.next_back()
+                } else {
+                    numbers.next()
+                }
             })
         };
         let any = |patterns: &[&str]| {

@@ -393,7 +393,9 @@ fn recorded(name: &str, [from, to]: [u64; 2]) -> Vec<(String, u64, u64)> {
 /// trace stands still while the kernel switches, so that the two differ a little.
 #[test]
 fn times_of_threads_are_those_of_schedstat() {
-    let recordings: [(&str, [u64; 2], &[(&str, u64, u64)]); 3] = [
+    /// A file, begin and end of the window, and what threads ran and waited in it.
+    type Known<'a> = (&'a str, [u64; 2], &'a [(&'a str, u64, u64)]);
+    let recordings: [Known<'_>; 3] = [
         (
             "cfs-v7.dat",
             [3_010_908_000, 13_010_927_237],
