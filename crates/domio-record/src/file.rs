@@ -29,6 +29,8 @@ pub struct RecordedHost {
     pub host: LinuxHost,
     /// The head of a trace of the records.
     pub header: TraceHeader,
+    /// Runs that ended without a recorded switch.
+    pub missing: u64,
 }
 
 impl LiveRecords {
@@ -109,6 +111,7 @@ impl LiveRecords {
             ended,
             host,
             header,
+            missing: records.missing(),
         })
     }
 }

@@ -30,8 +30,8 @@ pub struct Mon {
     /// Trace in domio's own format or of xentrace (- is standard input), scenario file, or name of
     /// a shipped scenario
     #[arg(value_name = "FILE|SCENARIO", value_hint = ValueHint::FilePath,
-        required = false, required_unless_present = "live", hide_default_value = true, default_value_if("live",
-        ArgPredicate::IsPresent, LIVE), add = Named::Scenario)]
+        required = false, required_unless_present = "live", hide_default_value = true,
+        default_value_if("live", ArgPredicate::IsPresent, LIVE), add = Named::Scenario)]
     pub source: String,
     /// Show this machine's guests, as they run: by BPF or tracefs, as domio record
     #[arg(long, conflicts_with_all = ["follow", "until_idle", "speed", "compatible", "cpu_hz",

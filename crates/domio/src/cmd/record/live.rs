@@ -61,6 +61,13 @@ pub fn run(args: &Record, global: &Global) -> anyhow::Result<Status> {
     output.finish()?;
     host.finish()?;
     tell(&written.recorded.ended);
+    if written.recorded.missing > 0 {
+        out::message(&format!(
+            "note: {} runs end without a recorded switch, at the next event of their CPU: the \
+             kernel does not trace the switches of some threads",
+            written.recorded.missing
+        ));
+    }
     Output::told(&path, &format!(" ({} records)", written.records));
     Output::told(&host_path, "");
     Ok(Status::Success)
