@@ -183,16 +183,9 @@ impl Linux {
                 continue;
             }
             let least = min_interval(self.span(cx, level, cpu).len());
-            let c = &mut self.cpus[at];
+            let interval = self.interval(cx, cpu, level, why);
+            let c = &self.cpus[at];
             let own = c.interval[level].clamp(least, least * INTERVALS_MAX);
-            let tick = self.rules.tick;
-            let ticks = match why {
-                // So that it is no multiple of that of a domain below.
-                Why::Busy => own * BUSY_FACTOR / tick - 1,
-                _ => own / tick,
-            };
-            let most = 100_000_000 * cx.online().len() as i64;
-            let interval = (ticks * tick).clamp(tick, most);
             if now >= c.balanced[level] + interval {
                 let moved = self.balance(cx, cpu, level, why);
                 let c = &mut self.cpus[at];
@@ -207,6 +200,21 @@ impl Linux {
         self.cpus[at].next_balance = next;
     }
 
+    /// How long `cpu` waits from one balancing of its domain `level` to the next.
+    fn interval(&self, cx: &Cx<'_>, cpu: u16, level: usize, why: Why) -> i64 {
+        let least = min_interval(self.span(cx, level, cpu).len());
+        let own = self.cpus[usize::from(cpu)].interval[level];
+        let own = own.clamp(least, least * INTERVALS_MAX);
+        let tick = self.rules.tick;
+        let ticks = match why {
+            // So that the interval is no multiple of that of a domain below.
+            Why::Busy => own * BUSY_FACTOR / tick - 1,
+            _ => own / tick,
+        };
+        let most = 100_000_000 * cx.online().len() as i64;
+        (ticks * tick).clamp(tick, most)
+    }
+
     /// `cpu` has nothing left to run. Returns whether something came.
     pub(super) fn pull_before_idling(&mut self, cx: &mut Cx<'_>, cpu: u16) -> bool {
         let at = usize::from(cpu);
@@ -214,6 +222,14 @@ impl Linux {
             return false;
         }
         self.cpus[at].idle_since = self.cpus[at].clock;
+        for level in 0..LEVELS {
+            if self.has_level(cx, level, cpu) {
+                // Idle pcpus balance sooner.
+                let soon = self.interval(cx, cpu, level, Why::Idle);
+                let c = &mut self.cpus[at];
+                c.next_balance = c.next_balance.min(c.balanced[level] + soon);
+            }
+        }
         if !self.overloaded {
             return false;
         }
