@@ -37,7 +37,7 @@ mod tracefs;
 mod window;
 pub mod xen;
 
-use domio_linux::{Left, LinuxEvent as Event, LinuxWhat as What, Tasks, Tid};
+use domio_linux::{LinuxEvent as Event, LinuxWhat as What, Tasks, Tid};
 
 pub use cost::Cost;
 pub use error::RecordError;
