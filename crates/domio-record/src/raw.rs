@@ -1,7 +1,8 @@
 //! The events that `bpf/record.bpf.c` writes to its ring buffer.
 
-use crate::{Event, Tasks, Tid, What};
 use domio_linux::Left;
+
+use crate::{Event, Tasks, Tid, What};
 
 /// Bytes of an event, of one with a name, and of one with a path.
 const EVENT: usize = 24;
