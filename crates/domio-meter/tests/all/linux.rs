@@ -389,13 +389,14 @@ fn recorded(name: &str, [from, to]: [u64; 2]) -> Vec<(String, u64, u64)> {
     found
 }
 
+/// A thread, how long it ran and how long it waited.
+type Thread = (&'static str, u64, u64);
+
 /// What `/proc/TID/schedstat` said at both ends of the same time: ran and waited. The clock of a
 /// trace stands still while the kernel switches, so that the two differ a little.
 #[test]
 fn times_of_threads_are_those_of_schedstat() {
-    /// A file, begin and end of the window, and what threads ran and waited in it.
-    type Known<'a> = (&'a str, [u64; 2], &'a [(&'a str, u64, u64)]);
-    let recordings: [Known<'_>; 3] = [
+    let recordings: [(&str, [u64; 2], &[Thread]); 3] = [
         (
             "cfs-v7.dat",
             [3_010_908_000, 13_010_927_237],
