@@ -48,16 +48,8 @@ fn texts_of_other_programs_are_named() {
         ),
         ("<?xml version='1.0'?>\n<network/>\n", "an XML file"),
         (
-            "bash  1234 [003] 12.345678: sched:sched_switch: prev_comm=bash\n",
-            "`perf script`",
-        ),
-        (
             "qemu 1234/1250 [001] 99.000001:   250000 cycles:  ffff\n",
             "`perf script`",
-        ),
-        (
-            "  bash-1234  [003] 12.345678: sched_switch: prev_comm=bash\n",
-            "ftrace",
         ),
         (
             "TIME(s)  COMM  PID  DISK  T  SECTOR  BYTES  LAT(ms)\n",
@@ -80,6 +72,13 @@ fn texts_of_other_programs_are_named() {
     ] {
         let told = told(text);
         assert!(told.contains(says), "{text}: {told}");
+    }
+    // Texts with events of the scheduler are traces of Linux.
+    for text in [
+        "bash  1234 [003] 12.345678: sched:sched_switch: prev_comm=bash\n",
+        "  bash-1234  [003] 12.345678: sched_switch: prev_comm=bash\n",
+    ] {
+        assert_eq!(InputKind::of(text.as_bytes()), InputKind::Trace, "{text}");
     }
     assert!(InputKind::of(b"Name ID Weight Cap\n").is_of_xl());
     for text in ["name = \"a [3] 1.5: x:\"\n", "<b>\n", "rw = 1\n"] {

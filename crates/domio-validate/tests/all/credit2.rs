@@ -76,7 +76,7 @@ fn recordings_under_other_schedulers_are_refused_with_what_to_do() {
             ],
         ),
         (
-            "cfs",
+            "fairest",
             [
                 "domio does not have",
                 "expected credit and credit2",

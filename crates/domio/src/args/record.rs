@@ -8,10 +8,9 @@ use std::path::PathBuf;
 
 pub(super) const RECORD_EXAMPLES: &str = "\
 Examples:
-  sudo domio record
-  sudo domio record --seconds 60 --output out/noon.domio
-  sudo domio record --tracefs --buffer 32MiB --output out/noon.domio
-  sudo domio record --xen --output out/host.bin
+  domio record --seconds 60 --output out/noon.domio
+  domio record --tracefs --buffer 32MiB --output out/noon.domio
+  domio record --xen --output out/host.bin
 
 BPF is used where kernel and rights allow it, otherwise tracefs; the command says which, and why.
 Needed are root, or the capabilities CAP_BPF and CAP_PERFMON. Ctrl-C ends the recording and keeps

@@ -180,7 +180,7 @@ const WITHOUT_EFFECT: &[(&[&str], &[&str])] = &[
     ),
     (
         &["mon", "burn7", "--interval", "500"],
-        &["--interval needs --log or --json"],
+        &["--interval needs --log, --json, --once or --listen"],
     ),
     (
         &[

@@ -74,10 +74,7 @@ fn a_trace_is_no_scenario_and_a_scenario_is_no_trace() {
 #[test]
 fn recordings_of_other_tools_are_named() {
     let folder = folder();
-    let files: [(&[u8], &str, &str); 7] = [
-        (b"PERFILE2\x68\0\0\0", "perf", "`perf script`"),
-        (b"\x17\x08\x44tracing6\0", "trace-cmd", "`trace-cmd report`"),
-        (b"# tracer: function\n#\n", "ftrace", "`xentrace`"),
+    let files: [(&[u8], &str, &str); 4] = [
         (b"\xd4\xc3\xb2\xa1\x02\0\x04\0", "packets", "`tcpdump -r`"),
         (
             b"\x7fELF\x02\x01\x01\0",
@@ -93,6 +90,21 @@ fn recordings_of_other_tools_are_named() {
             refuses(&folder, args, what);
             refuses(&folder, args, advice);
         }
+    }
+    // Traces of Linux, each without an event.
+    let traces: [(&[u8], &str); 3] = [
+        (b"PERFILE2\x68\0\0\0", "head of perf.data"),
+        (b"\x17\x08\x44tracing6\0", "head of trace.dat"),
+        (b"# tracer: function\n#\n", "without a line of an event"),
+    ];
+    for (bytes, wrong) in traces {
+        put(&folder, "given", bytes);
+        refuses(
+            &folder,
+            &["run", "given"],
+            "given is a trace, where a scenario",
+        );
+        refuses(&folder, &["trace", "summary", "given"], wrong);
     }
     let report = [
         "run",
