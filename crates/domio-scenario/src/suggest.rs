@@ -33,12 +33,10 @@ pub(crate) fn did_you_mean<'a>(
 
 /// Schedulers of Xen and others that people ask for and that are not modelled, with what is there
 /// instead.
-const UNMODELLED: [(&str, &str); 7] = [
+const UNMODELLED: [(&str, &str); 5] = [
     ("rt", "it is called rtds"),
     ("arinc653", "it is called arinc653"),
     ("arinc", "it is called arinc653"),
-    ("cfs", "round-robin takes turns with a fixed slice"),
-    ("eevdf", "round-robin takes turns with a fixed slice"),
     ("rr", "it is called round-robin"),
     ("fifo", "null lets each vcpu keep its pcpu"),
 ];

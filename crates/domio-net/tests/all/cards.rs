@@ -232,10 +232,12 @@ fn two_cards_in_one_driver_domain() {
         card(0, vec![vif(2, &[IN, ping(2)])]),
     ];
     let domains: Vec<_> = (0..3).map(|id| domain(id, 1)).collect();
-    let simulation = after(SECOND, 3, domains, &cards);
+    // How streams begin makes a difference for about a second.
+    let time = 4 * SECOND;
+    let simulation = after(time, 3, domains, &cards);
     let bytes = both(&simulation);
     // The driver domain takes 8 to 10 us a packet: both get what it can do, and as much each.
-    is_fast(bytes[0] + bytes[1], SECOND);
+    is_fast(bytes[0] + bytes[1], time);
     let (least, most) = (bytes[0].min(bytes[1]), bytes[0].max(bytes[1]));
     assert!(least * 10 > most * 7, "{bytes:?}");
     for network in simulation.host().devices() {

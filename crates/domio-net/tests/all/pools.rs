@@ -146,13 +146,13 @@ fn who_finds_no_page_has_a_grant() {
 }
 
 /// 2,000 datagrams of 1,042 bytes, by the Opteron's table: map and unmap are 1.1 us of each, and
-/// two hypercalls of 0.3 us of each batch, which is a packet here.
+/// two hypercalls of 0.3 us and a flush of the TLB of 2 us of each batch, which is a packet here.
 #[test]
 fn the_driver_domain_is_spared_what_grants_cost() {
     let work = |config| work_for(ran(guests(1, &[udp_out(2_000)], small(config)), 1), 1);
     let spared = work(SmallPackets::GRANTS) - work(POOL);
     let each = spared / 1_990;
-    assert!((1_600..=1_800).contains(&each), "{each} ns of a packet");
+    assert!((3_600..=3_800).contains(&each), "{each} ns of a packet");
 }
 
 /// Pairs may be fewer than vcpus, and more: two pairs of a vcpu share its softirq.

@@ -45,10 +45,10 @@ fn another_unit_of_a_parameter_is_converted() {
 
 #[test]
 fn a_policy_that_is_not_modelled_is_said_to_be_so() {
-    for name in ["EEVDF", "eevdf"] {
+    for name in ["FIFO", "fifo"] {
         let hint = hint(&change("\"credit\"", &format!("\"{name}\"")));
         assert!(
-            hint.starts_with("eevdf is not modelled; round-robin takes turns"),
+            hint.starts_with("fifo is not modelled; null lets each vcpu"),
             "{hint}"
         );
     }
