@@ -12,17 +12,6 @@ const XML: InputKind = InputKind::Foreign {
     what: "an XML file",
     advice: "no command reads XML; `domio scenario show` prints what a scenario looks like",
 };
-const PERF_SCRIPT: InputKind = InputKind::Foreign {
-    what: "an output of `perf script`",
-    advice: "no command reads it yet; of a disk's requests `domio trace summary` reads what \
-             blktrace, blkparse or ftrace (trace_pipe) wrote, of a hypervisor what `xentrace` \
-             recorded",
-};
-const FTRACE: InputKind = InputKind::Foreign {
-    what: "a text of Linux's ftrace",
-    advice: "of its events those of `block` alone are read, by `domio trace summary`; of a \
-             hypervisor domio reads what `xentrace` recorded",
-};
 const BIOSNOOP: InputKind = InputKind::Foreign {
     what: "an output of biosnoop",
     advice: "no command reads it yet; `domio trace summary` reads what blktrace, blkparse or \
@@ -140,7 +129,7 @@ fn of_line(line: &str) -> Option<InputKind> {
     of_events(&words)
 }
 
-/// A line of events: `bash  1234 [003]  12.345678:  sched:sched_switch: ...` of `perf script`,
+/// A line of events of Linux: `bash  1234 [003]  12.345678:  sched:sched_switch: ...` of `perf script`,
 /// `bash-1234  [003] d..2  12.345678: sched_switch: ...` of ftrace.
 fn of_events(words: &[&str]) -> Option<InputKind> {
     let is_number = |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit());
@@ -162,12 +151,6 @@ fn of_events(words: &[&str]) -> Option<InputKind> {
         return None;
     }
     let pid = before.rsplit_once('-').map(|(_, pid)| pid);
-    match (
-        is_number(before) || before.split('/').all(is_number),
-        pid.is_some_and(is_number),
-    ) {
-        (true, _) => Some(PERF_SCRIPT),
-        (false, true) => Some(FTRACE),
-        (false, false) => None,
-    }
+    let is_thread = is_number(before) || before.split('/').all(is_number);
+    (is_thread || pid.is_some_and(is_number)).then_some(InputKind::Trace)
 }

@@ -48,10 +48,6 @@ fn texts_of_other_programs_are_named() {
         ),
         ("<?xml version='1.0'?>\n<network/>\n", "an XML file"),
         (
-            "qemu 1234/1250 [001] 99.000001:   250000 cycles:  ffff\n",
-            "`perf script`",
-        ),
-        (
             "TIME(s)  COMM  PID  DISK  T  SECTOR  BYTES  LAT(ms)\n",
             "biosnoop",
         ),
@@ -73,9 +69,10 @@ fn texts_of_other_programs_are_named() {
         let told = told(text);
         assert!(told.contains(says), "{text}: {told}");
     }
-    // Texts with events of the scheduler are traces of Linux.
+    // Texts with events of ftrace and perf are traces of Linux.
     for text in [
         "bash  1234 [003] 12.345678: sched:sched_switch: prev_comm=bash\n",
+        "qemu 1234/1250 [001] 99.000001:   250000 cycles:  ffff\n",
         "  bash-1234  [003] 12.345678: sched_switch: prev_comm=bash\n",
     ] {
         assert_eq!(InputKind::of(text.as_bytes()), InputKind::Trace, "{text}");

@@ -91,10 +91,10 @@ fn near_words_are_found_and_far_ones_are_not() {
 #[test]
 fn what_is_not_modelled_is_said_so() {
     let told = |policy| domio_scenario::unmodelled_policy(policy);
-    let cfs = told("CFS").unwrap();
+    let fifo = told("FIFO").unwrap();
     assert!(
-        cfs.starts_with("cfs is not modelled; round-robin takes"),
-        "{cfs}"
+        fifo.starts_with("fifo is not modelled; null lets each vcpu"),
+        "{fifo}"
     );
     for (name, meant) in [
         ("ARINC-653", "did you mean `arinc653`?"),

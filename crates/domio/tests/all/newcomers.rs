@@ -66,8 +66,8 @@ fn values_of_flags_are_told_what_they_should_be() {
             "2.4GHz; the fraction begins",
         ),
         (
-            &["run", "burn7", "--policy", "CFS"],
-            "cfs is not modelled; round-robin takes turns",
+            &["run", "burn7", "--policy", "FIFO"],
+            "fifo is not modelled; null lets each vcpu keep its pcpu",
         ),
         (
             &["run", "burn7", "--policy", "Credit"],
