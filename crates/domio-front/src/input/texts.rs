@@ -129,8 +129,8 @@ fn of_line(line: &str) -> Option<InputKind> {
     of_events(&words)
 }
 
-/// A line of events of Linux: `bash  1234 [003]  12.345678:  sched:sched_switch: ...` of `perf script`,
-/// `bash-1234  [003] d..2  12.345678: sched_switch: ...` of ftrace.
+/// A line of events of Linux: `bash  1234 [003]  12.345678:  sched:sched_switch: ...` of
+/// `perf script`, `bash-1234  [003] d..2  12.345678: sched_switch: ...` of ftrace.
 fn of_events(words: &[&str]) -> Option<InputKind> {
     let is_number = |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit());
     let cpu = words.iter().position(|word| {
