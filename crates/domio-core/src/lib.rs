@@ -19,6 +19,7 @@ pub mod names;
 pub mod params;
 pub mod record;
 pub mod runstate;
+mod says;
 pub mod sink;
 pub mod table;
 pub mod time;

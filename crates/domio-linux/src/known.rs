@@ -55,6 +55,14 @@ fn is_unknown(comm: &[u8]) -> bool {
 }
 
 impl Known {
+    /// As [`Known::name`], if there is a name.
+    #[inline]
+    pub fn name_if(&mut self, tid: Tid, time: u64, comm: Option<&[u8]>) {
+        if let Some(comm) = comm {
+            self.name(tid, time, comm);
+        }
+    }
+
     /// `tid` is called `comm` at `time`. Names of earlier times than a known one are left out. The
     /// idle task has no name.
     #[inline]

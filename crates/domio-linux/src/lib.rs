@@ -38,6 +38,7 @@ pub use error::{LinuxError, LinuxErrorKind};
 pub use event::{Left, LinuxEvent, LinuxWhat, Tid};
 pub use live::LivePages;
 pub use open::recognise;
+pub use order::{EventWindow, InOrder};
 pub use reader::LinuxReader;
 pub use report::{FileDamage, LinuxFormat, LinuxLosses, LinuxRecording, SkippedParts};
 pub use tasks::{LinuxTask, Tasks};

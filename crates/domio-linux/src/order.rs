@@ -1,4 +1,4 @@
-//! Puts events in order that come almost in order.
+//! Puts events in order that come almost in order: of files, and of a recording that goes on.
 
 use std::collections::VecDeque;
 
@@ -8,8 +8,11 @@ use crate::LinuxEvent;
 const MOST: usize = 4 << 20;
 
 /// Holds events back until no earlier one can come.
-#[derive(Default)]
-pub(crate) struct Window {
+///
+/// A round takes all that the kernel had written. What comes in the next round was written after
+/// the take of this one began, and so is not earlier than the latest event of the round before.
+#[derive(Debug, Default)]
+pub struct EventWindow {
     /// Events that wait, in the order in which they came.
     waiting: Vec<LinuxEvent>,
     /// Events in the order of time.
@@ -20,7 +23,8 @@ pub(crate) struct Window {
     limit: u64,
 }
 
-impl Window {
+impl EventWindow {
+    /// Takes an event.
     #[inline]
     pub fn push(&mut self, event: LinuxEvent) {
         self.latest = self.latest.max(event.time);
@@ -31,7 +35,7 @@ impl Window {
     }
 
     /// A round has ended: no event that comes later is earlier than the latest one of the round
-    /// before.
+    /// before. Those up to there are ready.
     pub fn round(&mut self) {
         self.waiting.sort_by_key(|e| e.time);
         let n = self.waiting.partition_point(|e| e.time <= self.limit);
@@ -39,7 +43,7 @@ impl Window {
         self.limit = self.latest;
     }
 
-    /// No more events come.
+    /// No more events come: all are ready.
     pub fn finish(&mut self) {
         self.release(self.waiting.len());
     }
@@ -49,9 +53,27 @@ impl Window {
         self.ready.extend(self.waiting.drain(..n));
     }
 
+    /// The next event that is ready, in the order of time.
     #[inline]
     pub fn pop(&mut self) -> Option<LinuxEvent> {
         self.ready.pop_front()
+    }
+}
+
+/// Gives events that come too late to be put in order the time of the one before.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct InOrder {
+    latest: u64,
+}
+
+impl InOrder {
+    /// Whether `event` came too late, and got another time.
+    #[inline]
+    pub fn moves(&mut self, event: &mut LinuxEvent) -> bool {
+        let is_late = event.time < self.latest;
+        self.latest = self.latest.max(event.time);
+        event.time = self.latest;
+        is_late
     }
 }
 
@@ -69,7 +91,7 @@ mod tests {
         }
     }
 
-    fn popped(window: &mut Window) -> Vec<u64> {
+    fn popped(window: &mut EventWindow) -> Vec<u64> {
         std::iter::from_fn(|| window.pop())
             .map(|e| e.time)
             .collect()
@@ -77,7 +99,7 @@ mod tests {
 
     #[test]
     fn a_round_releases_what_no_later_event_can_precede() {
-        let mut window = Window::default();
+        let mut window = EventWindow::default();
         [10, 30, 20]
             .map(event)
             .into_iter()
@@ -92,8 +114,30 @@ mod tests {
     }
 
     #[test]
+    fn events_that_come_too_late_are_no_earlier_than_the_one_before() {
+        let mut window = EventWindow::default();
+        let mut order = InOrder::default();
+        let mut round = |times: &[u64]| -> Vec<(u64, bool)> {
+            times.iter().for_each(|time| window.push(event(*time)));
+            window.round();
+            let ready = std::iter::from_fn(|| window.pop());
+            ready
+                .map(|mut event| {
+                    let moved = order.moves(&mut event);
+                    (event.time, moved)
+                })
+                .collect()
+        };
+        assert!(round(&[10, 30, 20]).is_empty());
+        round(&[25, 40]);
+        assert_eq!(round(&[]), [(40, false)]);
+        // Earlier than what is out.
+        assert_eq!(round(&[35, 50]), [(40, true)]);
+    }
+
+    #[test]
     fn what_is_held_back_is_bounded() {
-        let mut window = Window::default();
+        let mut window = EventWindow::default();
         for time in (0..MOST as u64 + 2).rev() {
             window.push(event(time));
         }

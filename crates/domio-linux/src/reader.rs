@@ -9,6 +9,7 @@ use crate::error::{LinuxError, LinuxErrorKind, cut};
 use crate::input::Cut;
 use crate::known::Known;
 use crate::open::{self, Input};
+use crate::order::InOrder;
 use crate::report::{FileDamage, LinuxFormat, LinuxLosses, LinuxRecording};
 use crate::source::Source;
 use crate::{LinuxEvent, LinuxWhat, Tasks};
@@ -44,7 +45,7 @@ pub struct LinuxReader {
     packing: Cut,
     events: u64,
     of_scheduler: bool,
-    last: u64,
+    order: InOrder,
     done: bool,
 }
 
@@ -89,7 +90,7 @@ impl LinuxReader {
             packing,
             events: 0,
             of_scheduler: false,
-            last: 0,
+            order: InOrder::default(),
             done: false,
         })
     }
@@ -111,11 +112,7 @@ impl LinuxReader {
         }
         match self.source.next(&mut self.known) {
             Ok(Some(mut event)) => {
-                if event.time < self.last {
-                    event.time = self.last;
-                    self.known.damage.disorder += 1;
-                }
-                self.last = event.time;
+                self.known.damage.disorder += u64::from(self.order.moves(&mut event));
                 self.events += 1;
                 self.of_scheduler = self.of_scheduler || is_of_scheduler(event.what);
                 if let LinuxWhat::Lost { events } = event.what {

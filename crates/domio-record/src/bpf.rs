@@ -12,8 +12,8 @@ use libbpf_rs::{
 
 use crate::error::RecordError;
 use crate::raw;
-use crate::window::EventWindow;
 use crate::{Event, Tasks};
+use domio_linux::EventWindow;
 
 /// The program, made from `bpf/record.bpf.c` by `cargo xtask bpf`.
 const PROGRAM: &[u8] = include_bytes!("../bpf/record.bpf.o");
@@ -88,7 +88,7 @@ impl Bpf {
             .consume()
             .map_err(|error| refused("the ring buffer", &error))?;
         let mut taken = lock(&self.taken);
-        window.append(&mut taken.events);
+        taken.events.drain(..).for_each(|event| window.push(event));
         for bytes in taken.named.drain(..) {
             raw::learn(&bytes, &mut self.tasks);
         }

@@ -1,5 +1,5 @@
-//! LiveRecords what the scheduler of this machine's Linux does: who runs where, who wakes whom, and
-//! what interrupts take, as [`domio_linux`]'s events in the order of time.
+//! Records what the scheduler of this machine's Linux does: which thread runs where, who wakes whom,
+//! and what interrupts take, as [`domio_linux`]'s events in the order of time.
 //!
 //! [`Live::start`] switches recording on, by BPF where the kernel and the rights of the process
 //! allow it, otherwise by tracefs. [`Live::round`] hands out the events since the last round.
@@ -13,7 +13,6 @@
 //! | `raw.rs` | the events that the program writes |
 //! | `tracefs.rs` | the way by tracefs: an instance of its own |
 //! | `guardian.rs` | what removes things when this process has ended |
-//! | `window.rs` | events of all cpus in the order of time |
 //! | `processes.rs`, `host.rs` | what `/proc` and `/sys` say of threads, groups and the machine |
 //! | `file.rs` | events become records of a trace |
 //! | `rights.rs` | capabilities: which are missing, and how to give the others up |
@@ -31,11 +30,9 @@ mod host;
 mod live;
 mod processes;
 #[cfg(any(feature = "bpf", test))]
-#[cfg(feature = "bpf")]
 mod raw;
 pub mod rights;
 mod tracefs;
-mod window;
 pub mod xen;
 
 use domio_linux::{LinuxEvent as Event, LinuxWhat as What, Tasks, Tid};
@@ -46,4 +43,3 @@ pub use file::{LiveRecords, RecordedHost, TraceFile, Written};
 pub use guardian::Guardian;
 pub use host::host;
 pub use live::{Ended, Live, LiveOptions, Way};
-pub use window::EventWindow;

@@ -8,8 +8,8 @@ use std::time::Duration;
 use crate::cost::{Cost, Since};
 use crate::error::RecordError;
 use crate::tracefs::Tracefs;
-use crate::window::EventWindow;
 use crate::{Event, Tasks, What, processes, rights};
+use domio_linux::{EventWindow, InOrder};
 
 /// How events are taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,6 +66,8 @@ pub struct Live {
     way: Way,
     why: String,
     window: EventWindow,
+    order: InOrder,
+    disorder: u64,
     events: u64,
     lost: BTreeMap<u32, u64>,
     since: Since,
@@ -125,6 +127,8 @@ impl Live {
             way,
             why,
             window: EventWindow::default(),
+            order: InOrder::default(),
+            disorder: 0,
             events: 0,
             lost: BTreeMap::new(),
             since,
@@ -174,16 +178,18 @@ impl Live {
     pub fn round(&mut self, each: &mut dyn FnMut(&Event, &Tasks)) -> Result<(), RecordError> {
         std::thread::sleep(ROUND);
         self.take()?;
-        let mut window = std::mem::take(&mut self.window);
-        let tasks = self.tasks();
-        let mut events = 0;
-        window.round(&mut |event| {
-            events += 1;
-            each(&event, tasks);
-        });
-        self.window = window;
-        self.events += events;
+        self.window.round();
+        self.hand_out(each);
         Ok(())
+    }
+
+    /// Hands out what is ready.
+    fn hand_out(&mut self, each: &mut dyn FnMut(&Event, &Tasks)) {
+        while let Some(mut event) = self.window.pop() {
+            self.disorder += u64::from(self.order.moves(&mut event));
+            self.events += 1;
+            each(&event, self.tasks());
+        }
     }
 
     fn take(&mut self) -> Result<(), RecordError> {
@@ -215,18 +221,13 @@ impl Live {
             Source::Tracefs(tracefs) => tracefs.detach(),
         };
         let taken = detached.and_then(|()| self.take());
-        let mut window = std::mem::take(&mut self.window);
-        let tasks = self.tasks();
-        let mut events = self.events;
-        window.finish(&mut |event| {
-            events += 1;
-            each(&event, tasks);
-        });
+        self.window.finish();
+        self.hand_out(each);
         let mut ended = Ended {
-            events,
-            disorder: window.disorder(),
+            events: self.events,
+            disorder: self.disorder,
             lost: self.lost.clone(),
-            tasks: tasks.clone(),
+            tasks: self.tasks().clone(),
             is_clean: true,
             ..Ended::default()
         };

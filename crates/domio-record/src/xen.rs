@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::error::RecordError;
 use crate::guardian::Guardian;
 
-/// LiveRecords of the scheduler and of domains' runstates (`TRC_SCHED`).
+/// Records of the scheduler and of domains' runstates (`TRC_SCHED`).
 const SCHEDULER: &str = "0x0002f000";
 
 /// Bytes of a page of Xen.

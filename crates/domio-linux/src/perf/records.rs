@@ -7,7 +7,7 @@ use crate::bytes::{Endian, array, text};
 use crate::error::{LinuxError, cut, damaged};
 use crate::input::Flow;
 use crate::known::{IdMap, Known};
-use crate::order::Window;
+use crate::order::EventWindow;
 use crate::source::Source;
 use crate::tracefs::Decoder;
 use crate::{LinuxEvent, LinuxWhat, Tid};
@@ -57,7 +57,7 @@ pub(crate) struct Core {
     endian: Endian,
     attrs: Attrs,
     decoder: Option<Decoder>,
-    window: Window,
+    window: EventWindow,
     /// Paths of control groups by their number.
     cgroups: IdMap<u64, String>,
     /// Samples without time or cpu.
@@ -70,7 +70,7 @@ impl Core {
             endian,
             attrs,
             decoder,
-            window: Window::default(),
+            window: EventWindow::default(),
             cgroups: IdMap::default(),
             without_cpu: 0,
         }

@@ -170,9 +170,7 @@ impl<'a> Fields<'a> {
     /// A thread with its name.
     fn named(self, comm: &[u8], pid: &[u8], time: u64, known: &mut Known) -> Option<Tid> {
         let tid = Tid(self.small(pid)?);
-        if let Some(comm) = self.text(comm, pid) {
-            known.name(tid, time, comm);
-        }
+        known.name_if(tid, time, self.text(comm, pid));
         Some(tid)
     }
 

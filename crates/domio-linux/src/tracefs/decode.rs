@@ -222,6 +222,16 @@ impl Decoder {
     }
 }
 
+/// The number of a field, 0 where the description has no such field. None when the event is too
+/// short.
+#[inline]
+fn or_zero(field: Option<Number>, data: &[u8], endian: Endian) -> Option<i64> {
+    match field {
+        Some(field) => field.get(data, endian),
+        None => Some(0),
+    }
+}
+
 impl SwitchFields {
     #[inline]
     fn decode(
@@ -231,16 +241,11 @@ impl SwitchFields {
         time: u64,
         known: &mut Known,
     ) -> Option<LinuxWhat> {
-        let number = |field: Option<Number>| match field {
-            Some(field) => field.get(data, endian),
-            None => Some(0),
-        };
+        let number = |field| or_zero(field, data, endian);
         let prev = tid(self.prev.get(data, endian)?);
         let next = tid(self.next.get(data, endian)?);
         let name = |tid, comm: Option<Text>, known: &mut Known| {
-            if let Some(comm) = comm.and_then(|c| c.get(data, endian)) {
-                known.name(tid, time, comm);
-            }
+            known.name_if(tid, time, comm.and_then(|comm| comm.get(data, endian)));
         };
         name(prev, self.prev_comm, known);
         name(next, self.next_comm, known);
@@ -262,14 +267,9 @@ impl Layout {
         time: u64,
         known: &mut Known,
     ) -> Option<LinuxWhat> {
-        let number = |field: Option<Number>| match field {
-            Some(field) => field.get(data, endian),
-            None => Some(0),
-        };
+        let number = |field| or_zero(field, data, endian);
         let name = |tid, comm: Option<Text>, known: &mut Known| {
-            if let Some(comm) = comm.and_then(|c| c.get(data, endian)) {
-                known.name(tid, time, comm);
-            }
+            known.name_if(tid, time, comm.and_then(|comm| comm.get(data, endian)));
         };
         Some(match *self {
             Layout::Wake {

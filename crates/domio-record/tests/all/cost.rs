@@ -79,7 +79,7 @@ fn switches() -> u64 {
     line.unwrap().trim().parse().unwrap()
 }
 
-/// LiveRecords the load into a file, and prints what that took.
+/// Records the load into a file, and prints what that took.
 fn measure(way: Way) {
     let options = LiveOptions {
         way: Some(way),

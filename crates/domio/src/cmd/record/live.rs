@@ -11,7 +11,7 @@ use domio_record::{Ended, Live, LiveOptions, LiveRecords, TraceFile, Way, rights
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// LiveRecords, into a file.
+/// Records, into a file.
 pub fn run(args: &Record, global: &Global) -> anyhow::Result<Status> {
     rights::reduce()?;
     let is_xen = args.xen || (xen::is_dom0() && !args.bpf && !args.tracefs);

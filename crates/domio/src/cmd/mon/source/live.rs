@@ -9,7 +9,7 @@ use domio_monitor::feed::{Closing, Feed, IntervalEnd};
 use domio_record::{LiveOptions, LiveRecords, rights};
 use std::time::{Duration, Instant};
 
-/// LiveRecords of this machine.
+/// Records of this machine.
 pub struct LiveSource {
     records: LiveRecords,
     names: DomainNames,
