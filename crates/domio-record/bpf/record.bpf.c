@@ -154,6 +154,8 @@ static __always_inline void *room(struct count *count, u64 time, u64 size)
 {
 	void *room;
 
+	if (!count)
+		return 0;
 	if (count->pending)
 		report(count, time);
 	room = bpf_ringbuf_reserve(&events, size, 0);
@@ -203,11 +205,8 @@ static __always_inline int on_switch(struct task_struct *prev, struct task_struc
 {
 	u64 time = bpf_ktime_get_ns();
 	struct count *c = count();
-	struct event *event;
+	struct event *event = room(c, time, sizeof(*event));
 
-	if (!c)
-		return 0;
-	event = room(c, time, sizeof(*event));
 	if (!event)
 		return 0;
 	head(event, time, SWITCH, prev->pid, next->pid);
@@ -246,11 +245,8 @@ static __always_inline int on_wakeup(struct task_struct *task, u8 kind)
 {
 	u64 time = bpf_ktime_get_ns();
 	struct count *c = count();
-	struct event *event;
+	struct event *event = room(c, time, sizeof(*event));
 
-	if (!c)
-		return 0;
-	event = room(c, time, sizeof(*event));
 	if (!event)
 		return 0;
 	head(event, time, kind, task->pid, bpf_get_current_pid_tgid());
@@ -278,11 +274,8 @@ int do_migrate(u64 *ctx)
 	struct task_struct *task = (void *)ctx[0];
 	u64 time = bpf_ktime_get_ns();
 	struct count *c = count();
-	struct event *event;
+	struct event *event = room(c, time, sizeof(*event));
 
-	if (!c)
-		return 0;
-	event = room(c, time, sizeof(*event));
 	if (!event)
 		return 0;
 	head(event, time, MIGRATE, task->pid, ctx[1]);
@@ -297,11 +290,8 @@ static __always_inline int on_name(u8 kind, struct task_struct *task, struct tas
 {
 	u64 time = bpf_ktime_get_ns();
 	struct count *c = count();
-	struct named *named;
+	struct named *named = room(c, time, sizeof(*named));
 
-	if (!c)
-		return 0;
-	named = room(c, time, sizeof(*named));
 	if (!named)
 		return 0;
 	head(&named->event, time, kind, task->pid, parent->pid);
@@ -334,11 +324,8 @@ static __always_inline int simple(u8 kind, u32 a)
 {
 	u64 time = bpf_ktime_get_ns();
 	struct count *c = count();
-	struct event *event;
+	struct event *event = room(c, time, sizeof(*event));
 
-	if (!c)
-		return 0;
-	event = room(c, time, sizeof(*event));
 	if (!event)
 		return 0;
 	head(event, time, kind, a, bpf_get_current_pid_tgid());
@@ -385,11 +372,8 @@ int do_attach(u64 *ctx)
 	struct task_struct *task = (void *)ctx[2];
 	u64 time = bpf_ktime_get_ns();
 	struct count *c = count();
-	struct attached *attached;
+	struct attached *attached = room(c, time, sizeof(*attached));
 
-	if (!c)
-		return 0;
-	attached = room(c, time, sizeof(*attached));
 	if (!attached)
 		return 0;
 	head(&attached->event, time, ATTACH, task->pid, bpf_get_current_pid_tgid());

@@ -1,5 +1,5 @@
-//! Records what the scheduler of this machine's Linux does: which thread runs where, who wakes whom,
-//! and what interrupts take, as [`domio_linux`]'s events in the order of time.
+//! Records what the scheduler of this machine's Linux does: which thread runs where, who wakes
+//! whom, and what interrupts take, as [`domio_linux`]'s events in the order of time.
 //!
 //! [`Live::start`] switches recording on, by BPF where the kernel and the rights of the process
 //! allow it, otherwise by tracefs. [`Live::round`] hands out the events since the last round.
