@@ -154,11 +154,8 @@ impl Linux {
             return;
         }
         let now = self.cpus[usize::from(cpu)].clock;
-        let why = match self.is_idle(cpu) {
-            true => Why::Idle,
-            false => Why::Busy,
-        };
-        self.balance_domains(cx, cpu, now, why);
+        // A tick finds a thread.
+        self.balance_domains(cx, cpu, now, Why::Busy);
         if self.queues[usize::from(cpu)].threads < 2 {
             return;
         }
@@ -175,7 +172,7 @@ impl Linux {
         if now < self.cpus[at].next_balance {
             return;
         }
-        self.read_clock(cpu, now);
+        self.follow(cpu, now);
         self.fade(cpu, now);
         let mut next = now + 60_000_000_000;
         for level in 0..LEVELS {
@@ -364,7 +361,7 @@ impl Linux {
         let Some(source) = source else {
             return false;
         };
-        self.read_clock(source, self.cpus[usize::from(cpu)].clock);
+        self.follow(source, self.cpus[usize::from(cpu)].clock);
         let mut left = what;
         let mut moved = 0;
         let failed = self.cpus[usize::from(cpu)].failed[level];

@@ -148,9 +148,8 @@ impl Linux {
 
     /// Ends the throttling of `q`, whose group has time again.
     fn unthrottle(&mut self, cx: &mut Cx<'_>, q: u32) {
-        let now = self.now(cx);
         let cpu = self.queues[q as usize].cpu;
-        self.read_clock(cpu, now);
+        self.read_clock(cx, cpu);
         let (group, e) = (
             self.queues[q as usize].group,
             self.queues[q as usize].entity,
@@ -199,8 +198,8 @@ impl Linux {
             }
             cx.did(Work::Unpark, 1);
             match (cx.unpark(vcpu), self.entities[t as usize].on_queue) {
-                (false, true) => drop(self.dequeue_thread(cx, t, how::SLEEP | how::AT_ONCE)),
-                (true, false) => drop(self.enqueue_thread(cx, t, how::SLEEP)),
+                (false, true) => self.dequeue_thread(cx, t, how::SLEEP | how::AT_ONCE),
+                (true, false) => self.enqueue_thread(cx, t, how::SLEEP),
                 _ => {}
             }
         }
@@ -277,7 +276,6 @@ impl Linux {
         let overruns = (now - at) / bandwidth.period + 1;
         let waiting = !bandwidth.throttled.is_empty();
         bandwidth.pool = (bandwidth.pool + bandwidth.quota).min(bandwidth.quota + bandwidth.burst);
-        bandwidth.snap = bandwidth.pool;
         if bandwidth.quota == 0 || (bandwidth.unused && !waiting) {
             bandwidth.period_at = None;
             return;

@@ -73,8 +73,7 @@ impl Linux {
 
     /// Gives `e` its virtual time and its deadline on `q` (EEVDF).
     pub(super) fn place(&mut self, q: u32, e: u32, flags: u8) {
-        let mean = self.mean(q);
-        let weights = self.weights(q);
+        let (mean, weights) = self.mean(q);
         let base = self.tunables.base_slice;
         let place_lag = self.rules.place_lag && self.queues[q as usize].count > 0;
         let entity = &mut self.entities[e as usize];
@@ -220,7 +219,7 @@ impl Linux {
             let q = self.entities[e as usize].queue;
             let queue = &mut self.queues[q as usize];
             queue.delayed = queue.delayed.wrapping_add_signed(more);
-            if queue.throttled && !self.rules.throttles_threads {
+            if self.cuts_off(q) {
                 return;
             }
             e = self.entities[e as usize].parent;
@@ -292,7 +291,7 @@ impl Linux {
             self.place(q, e, 0);
             self.queues[q as usize].count += 1;
         } else {
-            let mean = self.mean(q);
+            let (mean, _) = self.mean(q);
             let lag = self.lag(q, e);
             if !runs {
                 self.unlink(q, e);

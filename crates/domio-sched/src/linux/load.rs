@@ -108,12 +108,6 @@ impl Linux {
         }
     }
 
-    /// The averages of the waker's pcpu follow the clock, which a wake-up reads first.
-    pub(super) fn update_waker(&mut self, cx: &Cx<'_>) {
-        let (here, now) = (cx.here().0, self.now(cx));
-        self.read_clock(here, now);
-    }
-
     /// What the thread `e` adds to the load of its pcpu.
     pub(super) fn thread_load(&self, e: u32) -> u64 {
         let entity = &self.entities[e as usize];

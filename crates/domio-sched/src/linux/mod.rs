@@ -43,6 +43,7 @@ mod tests;
 
 pub use params::{CFS, EEVDF, validate_domain};
 
+use crate::placement::allowed_from;
 use alloc::vec::Vec;
 use domio_contract::{Cx, Descriptor, Pause, Pick, Prev, Scheduler, StateRows, Wake};
 use domio_core::{DomainId, Instant, ParamValues, PcpuId, Topology, VcpuId};
@@ -152,7 +153,13 @@ impl Linux {
 
     /// The clock of `cpu` is read.
     #[inline]
-    fn read_clock(&mut self, cpu: u16, now: i64) {
+    fn read_clock(&mut self, cx: &Cx<'_>, cpu: u16) {
+        self.follow(cpu, self.now(cx));
+    }
+
+    /// The clock of `cpu` is at `now`, or later.
+    #[inline]
+    fn follow(&mut self, cpu: u16, now: i64) {
         let clock = &mut self.cpus[usize::from(cpu)].clock;
         *clock = now.max(*clock);
     }
@@ -173,13 +180,12 @@ impl Linux {
 
     /// Takes the thread `e`, which sleeps, waits or is throttled, from whatever queue it is on.
     fn take_off(&mut self, cx: &mut Cx<'_>, e: u32, flags: u8) {
-        let now = self.now(cx);
-        self.read_clock(self.queues[self.queue_of(e) as usize].cpu, now);
+        self.read_clock(cx, self.queues[self.queue_of(e) as usize].cpu);
         let entity = &self.entities[e as usize];
         match (entity.on_queue, entity.delayed) {
             (false, _) => {}
-            (true, true) => drop(self.dequeue_thread(cx, e, how::SLEEP | how::DELAYED)),
-            (true, false) => drop(self.dequeue_thread(cx, e, flags)),
+            (true, true) => self.dequeue_thread(cx, e, how::SLEEP | how::DELAYED),
+            (true, false) => self.dequeue_thread(cx, e, flags),
         }
     }
 
@@ -197,8 +203,7 @@ impl Linux {
 
     /// `e` wakes: it is queued on `cpu`, and may preempt whoever runs there.
     fn come(&mut self, cx: &mut Cx<'_>, e: u32, cpu: u16, flags: u8) {
-        let now = self.now(cx);
-        self.read_clock(cpu, now);
+        self.read_clock(cx, cpu);
         let q = self.queue_of(e);
         if flags & how::NEW != 0 {
             if self.multi {
@@ -360,9 +365,7 @@ impl Scheduler for Linux {
             // Whoever has time where it goes need not wait for the quota here. The host wakes it.
             let _ = cx.unpark(vcpu);
         }
-        let allowed = cx.hard(vcpu);
-        let pcpu = allowed.test_or_cycle(cx.vcpu(vcpu).pcpu);
-        let pcpu = pcpu.expect("the host keeps an allowed pcpu online");
+        let pcpu = allowed_from(cx, vcpu, Some(cx.vcpu(vcpu).pcpu));
         self.go_to(e, pcpu.0);
         pcpu
     }
@@ -381,7 +384,8 @@ impl Scheduler for Linux {
         let (moving, known) = (core::mem::take(&mut thread.moving), thread.known);
         let mut cpu = home;
         if self.multi && !moving && !cx.vcpu(vcpu).on_pcpu {
-            self.update_waker(cx);
+            // The waker's clock is read first.
+            self.read_clock(cx, cx.here().0);
             cpu = match known {
                 true => self.select(cx, vcpu, home),
                 false => self.select_new(cx, vcpu, home),
@@ -422,16 +426,14 @@ impl Scheduler for Linux {
         if self.queues[usize::from(cpu)].threads == 1 {
             return;
         }
-        let now = self.now(cx);
-        self.read_clock(cpu, now);
+        self.read_clock(cx, cpu);
         self.give_way(cx, e);
     }
 
     fn schedule(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, prev: Prev) -> Pick {
         let cpu = pcpu.0;
         if !self.cpus[pcpu.index()].skip_clock {
-            let now = self.now(cx);
-            self.read_clock(cpu, now);
+            self.read_clock(cx, cpu);
         }
         // What asks for a pass from here on is answered by this one.
         self.cpus[pcpu.index()].resched = true;
@@ -455,8 +457,7 @@ impl Scheduler for Linux {
     }
 
     fn timer(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, _: u8) -> Option<Instant> {
-        let now = self.now(cx);
-        self.read_clock(pcpu.0, now);
+        self.read_clock(cx, pcpu.0);
         let current = self.cpus[pcpu.index()].current;
         if current == NIL {
             self.cpus[pcpu.index()].ticks = false;
@@ -464,7 +465,7 @@ impl Scheduler for Linux {
         }
         self.tick_of(cx, current);
         self.balance_at_tick(cx, pcpu.0);
-        Some(self.next_tick(now))
+        Some(self.next_tick(self.now(cx)))
     }
 
     fn domain_timer(&mut self, cx: &mut Cx<'_>, domain: DomainId) -> Option<Instant> {
@@ -478,8 +479,7 @@ impl Scheduler for Linux {
             let home = cx.vcpu(vcpu).pcpu.0;
             self.go_to(e, home);
             if cx.is_current(vcpu) {
-                let now = self.now(cx);
-                self.read_clock(home, now);
+                self.read_clock(cx, home);
                 self.threads[vcpu.index()].known = true;
                 self.enqueue_thread(cx, e, how::SLEEP);
                 self.set_all(home, e);

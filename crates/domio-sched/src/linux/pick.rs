@@ -55,14 +55,15 @@ impl Linux {
                 current => current,
             };
         }
-        if current != NIL && !self.is_eligible(q, self.entities[current as usize].v) {
+        let eligible = self.eligible(q);
+        let eligible = |e: u32| eligible(self.entities[e as usize].v);
+        if current != NIL && !eligible(current) {
             current = NIL;
         }
         let protects = protects && (self.rules.vprot || self.rules.run_to_parity);
         if current != NIL && protects && self.is_protected(current) {
             return current;
         }
-        let eligible = |e: u32| self.is_eligible(q, self.entities[e as usize].v);
         let mut waiting = queue.waiting.iter();
         match waiting.find(|(_, e)| eligible(*e)) {
             None => current,

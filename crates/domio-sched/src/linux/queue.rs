@@ -2,7 +2,7 @@
 //! 3.4).
 
 use super::Linux;
-use super::state::NIL;
+use super::state::{NIL, Queue};
 use super::weights::{down, fair};
 use domio_contract::Cx;
 
@@ -103,9 +103,9 @@ impl Linux {
         }
     }
 
-    /// The weighted mean of the virtual times on `q`, from which sums are relative from now on
-    /// (EEVDF).
-    pub(super) fn mean(&mut self, q: u32) -> i64 {
+    /// The weighted mean of the virtual times on `q`, from which sums are relative from now on, and
+    /// the sum of the weights there without scale (EEVDF).
+    pub(super) fn mean(&mut self, q: u32) -> (i64, i64) {
         let (sum, weights) = self.sums(q);
         let queue = &mut self.queues[q as usize];
         if weights != 0 {
@@ -113,24 +113,26 @@ impl Linux {
             queue.zero = queue.zero.wrapping_add(ahead);
             queue.sum -= ahead * queue.weights;
         }
-        queue.zero
+        (queue.zero, weights)
     }
 
     /// Whether virtual time `v` is not after the exact mean of `q`.
     #[inline]
     pub(super) fn is_eligible(&self, q: u32, v: i64) -> bool {
-        let (sum, weights) = self.sums(q);
-        sum >= v.wrapping_sub(self.queues[q as usize].zero) * weights
+        self.eligible(q)(v)
     }
 
-    /// Sum of the weights on `q`, without scale.
-    pub(super) fn weights(&self, q: u32) -> i64 {
-        self.sums(q).1
+    /// Says of virtual times whether they are not after the exact mean of `q`.
+    #[inline]
+    pub(super) fn eligible(&self, q: u32) -> impl Fn(i64) -> bool + use<> {
+        let (sum, weights) = self.sums(q);
+        let zero = self.queues[q as usize].zero;
+        move |v| sum >= v.wrapping_sub(zero) * weights
     }
 
     /// What `e` on `q` is behind the mean (positive) or ahead, within limits.
     pub(super) fn lag(&mut self, q: u32, e: u32) -> i64 {
-        let mean = self.mean(q);
+        let (mean, _) = self.mean(q);
         let entity = &self.entities[e as usize];
         let limit = fair((2 * entity.slice).max(self.rules.tick), &entity.load);
         mean.wrapping_sub(entity.v).clamp(-limit, limit)
@@ -139,7 +141,8 @@ impl Linux {
     /// The shortest slice of all on `q`.
     pub(super) fn shortest_slice(&self, q: u32) -> i64 {
         let slice = |e: u32| self.entities[e as usize].slice;
-        if !self.custom_slices {
+        // CFS asks nobody for slices.
+        if !self.custom_slices || !self.rules.eevdf {
             return self.tunables.base_slice;
         }
         let waiting = self.queues[q as usize].waiting.iter().map(|(_, e)| *e);
@@ -181,10 +184,7 @@ impl Linux {
             }
         };
         if resched {
-            match self.rules.vprot {
-                true => self.resched_lazily(cx, cpu),
-                false => self.resched(cx, cpu),
-            }
+            self.resched_by_rule(cx, cpu);
             self.forget_buddy(e);
         }
     }
@@ -244,57 +244,32 @@ impl Linux {
         }
     }
 
-    /// `e` and all above are to run next.
-    pub(super) fn favour(&mut self, e: u32) {
+    /// `e` and all above are the buddies `of` their queues: those that run next, or those that ran
+    /// last and are to go on soon (CFS).
+    pub(super) fn favour(&mut self, e: u32, of: fn(&mut Queue) -> &mut u32) {
         let mut e = e;
         while e != NIL {
             let entity = &self.entities[e as usize];
             if !entity.on_queue || entity.idle {
                 return;
             }
-            self.queues[entity.queue as usize].next = e;
-            e = entity.parent;
-        }
-    }
-
-    /// `e` and all above ran last, and are to go on soon (CFS).
-    pub(super) fn favour_last(&mut self, e: u32) {
-        let mut e = e;
-        while e != NIL {
-            let entity = &self.entities[e as usize];
-            if !entity.on_queue || entity.idle {
-                return;
-            }
-            self.queues[entity.queue as usize].last = e;
+            *of(&mut self.queues[entity.queue as usize]) = e;
             e = entity.parent;
         }
     }
 
     /// `e` is not favoured or skipped any more.
     pub(super) fn forget_buddy(&mut self, e: u32) {
-        let q = self.entities[e as usize].queue as usize;
-        let (next, last, skip) = (
-            self.queues[q].next == e,
-            self.queues[q].last == e,
-            self.queues[q].skip == e,
-        );
-        for (is, which) in [(next, 0), (last, 1), (skip, 2)] {
-            if is {
-                self.forget_above(e, which);
-            }
-        }
+        self.forget_above(e, |queue| &mut queue.next);
+        self.forget_above(e, |queue| &mut queue.last);
+        self.forget_above(e, |queue| &mut queue.skip);
     }
 
-    fn forget_above(&mut self, e: u32, which: u8) {
+    fn forget_above(&mut self, e: u32, of: fn(&mut Queue) -> &mut u32) {
         let mut e = e;
         while e != NIL {
             let entity = &self.entities[e as usize];
-            let queue = &mut self.queues[entity.queue as usize];
-            let buddy = match which {
-                0 => &mut queue.next,
-                1 => &mut queue.last,
-                _ => &mut queue.skip,
-            };
+            let buddy = of(&mut self.queues[entity.queue as usize]);
             if *buddy != e {
                 return;
             }

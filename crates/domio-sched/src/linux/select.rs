@@ -53,13 +53,9 @@ impl Linux {
         }
         let mut target = previous;
         let near = cx.may_run_on(vcpu, PcpuId(waker)) && !self.is_wide(cx, waker, vcpu);
-        if near && waker != previous {
-            let around = (0..LEVELS).find(|l| {
-                self.has_level(cx, *l, waker) && self.span(cx, *l, waker).contains(PcpuId(previous))
-            });
-            if around.is_some() {
-                target = self.affine(cx, vcpu, waker, previous);
-            }
+        // A level has both of them where both are online.
+        if near && waker != previous && cx.online().contains(PcpuId(previous)) {
+            target = self.affine(cx, vcpu, waker, previous);
         }
         self.idle_sibling(cx, vcpu, previous, target)
     }

@@ -44,14 +44,13 @@ impl Linux {
 
     /// Puts `setting` into force for `group`.
     pub(super) fn set_group_to(&mut self, cx: &mut Cx<'_>, group: u32, setting: &GroupSetting) {
-        let now = self.now(cx);
         let g = &mut self.groups[group as usize];
         let idle_changes = g.idle != setting.idle;
         (g.shares, g.idle) = (setting.shares, setting.idle);
         let first = g.first;
         for cpu in 0..self.cpus.len() as u32 {
             let e = first + cpu;
-            self.read_clock(cpu as u16, now);
+            self.read_clock(cx, cpu as u16);
             if idle_changes {
                 self.entities[e as usize].idle = setting.idle;
                 let own = &self.queues[self.entities[e as usize].own as usize];
@@ -77,8 +76,7 @@ impl Linux {
         }
         let e = self.entity_of(vcpu);
         let cpu = self.queues[self.queue_of(e) as usize].cpu;
-        let now = self.now(cx);
-        self.read_clock(cpu, now);
+        self.read_clock(cx, cpu);
         if self.entities[e as usize].delayed {
             self.dequeue_thread(cx, e, how::SLEEP | how::DELAYED);
         }

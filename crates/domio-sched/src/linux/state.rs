@@ -195,8 +195,6 @@ pub(super) struct Bandwidth {
     pub burst: i64,
     /// What is left in this period.
     pub pool: i64,
-    /// What the pool was after it was last filled.
-    pub snap: i64,
     /// Nobody fetched anything in this period.
     pub unused: bool,
     /// When the timers of the period and of the slack expire.

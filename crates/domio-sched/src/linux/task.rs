@@ -41,10 +41,18 @@ impl Linux {
         }
     }
 
-    /// The thread `e` comes to its queue. Returns false when a group around it is throttled, so
-    /// that it does not reach the pcpu.
-    pub(super) fn enqueue_thread(&mut self, cx: &mut Cx<'_>, e: u32, flags: u8) -> bool {
-        self.enqueue_from(cx, e, flags, 1, i32::from(self.entities[e as usize].idle))
+    /// `threads`, of which `idlers` are for idle times, have come to `x` on `q`, or left it where
+    /// the numbers are negative. Returns whether those further up see it: `q` is not cut off.
+    fn pass_level(&mut self, q: u32, x: u32, threads: i32, idlers: &mut i32) -> bool {
+        *idlers = self.idlers_seen(x, threads, *idlers);
+        self.count_threads(q, threads, *idlers);
+        !self.cuts_off(q)
+    }
+
+    /// The thread `e` comes to its queue. Where a group around it is throttled it does not reach
+    /// the pcpu.
+    pub(super) fn enqueue_thread(&mut self, cx: &mut Cx<'_>, e: u32, flags: u8) {
+        self.enqueue_from(cx, e, flags, 1, i32::from(self.entities[e as usize].idle));
     }
 
     /// `e` comes to its queue with `threads` in it, and the groups around it where they are not
@@ -56,7 +64,7 @@ impl Linux {
         flags: u8,
         threads: i32,
         idlers: i32,
-    ) -> bool {
+    ) {
         let (mut x, mut flags, mut idlers) = (e, flags, idlers);
         let mut slice = None;
         while x != NIL {
@@ -73,10 +81,8 @@ impl Linux {
             }
             self.enqueue_entity(cx, q, x, flags);
             slice = Some(self.shortest_slice(q));
-            idlers = self.idlers_seen(x, threads, idlers);
-            self.count_threads(q, threads, idlers);
-            if self.cuts_off(q) {
-                return false;
+            if !self.pass_level(q, x, threads, &mut idlers) {
+                return;
             }
             flags = how::SLEEP;
             x = self.above(x);
@@ -89,23 +95,20 @@ impl Linux {
                 self.entities[x as usize].slice = shortest;
                 slice = Some(self.shortest_slice(q));
             }
-            idlers = self.idlers_seen(x, threads, idlers);
-            self.count_threads(q, threads, idlers);
-            if self.cuts_off(q) {
-                return false;
+            if !self.pass_level(q, x, threads, &mut idlers) {
+                return;
             }
             x = self.above(x);
         }
-        true
     }
 
-    /// The thread `e` leaves its queue. Returns false when it sleeps but stays there.
-    pub(super) fn dequeue_thread(&mut self, cx: &mut Cx<'_>, e: u32, flags: u8) -> bool {
+    /// The thread `e` leaves its queue, unless it sleeps and stays there.
+    pub(super) fn dequeue_thread(&mut self, cx: &mut Cx<'_>, e: u32, flags: u8) {
         let delayed = flags & how::DELAYED != 0;
         if delayed {
             self.count_delayed(e, -1);
         }
-        self.dequeue_from(cx, e, flags, 1, i32::from(self.entities[e as usize].idle))
+        self.dequeue_from(cx, e, flags, 1, i32::from(self.entities[e as usize].idle));
     }
 
     /// `e` leaves its queue with `threads` in it, and the groups around it that become empty.
@@ -116,8 +119,9 @@ impl Linux {
         flags: u8,
         threads: i32,
         idlers: i32,
-    ) -> bool {
-        let (mut x, mut flags, mut idlers) = (e, flags, idlers);
+    ) {
+        let (threads, mut idlers) = (-threads, -idlers);
+        let (mut x, mut flags) = (e, flags);
         let is_thread = self.entities[e as usize].vcpu.is_some();
         let sleeps = flags & how::SLEEP != 0 && (is_thread || flags & how::AT_ONCE == 0);
         let mut slice = self.tunables.base_slice;
@@ -125,22 +129,20 @@ impl Linux {
             let q = self.queue_of(x);
             if !self.dequeue_entity(cx, q, x, flags) {
                 if x == e {
-                    return false;
+                    return;
                 }
                 slice = self.shortest_slice(q);
                 break;
             }
-            idlers = self.idlers_seen(x, threads, idlers);
-            self.count_threads(q, -threads, -idlers);
-            if self.cuts_off(q) {
-                return true;
+            if !self.pass_level(q, x, threads, &mut idlers) {
+                return;
             }
             x = self.above(x);
             if self.queues[q as usize].load != 0 {
                 slice = self.shortest_slice(q);
                 // The pcpu rather stays with the group.
                 if sleeps && x != NIL && self.queues[q as usize].throttles == 0 {
-                    self.favour(x);
+                    self.favour(x, |queue| &mut queue.next);
                 }
                 break;
             }
@@ -154,14 +156,11 @@ impl Linux {
                 self.entities[x as usize].slice = slice;
                 slice = self.shortest_slice(q);
             }
-            idlers = self.idlers_seen(x, threads, idlers);
-            self.count_threads(q, -threads, -idlers);
-            if self.cuts_off(q) {
-                return true;
+            if !self.pass_level(q, x, threads, &mut idlers) {
+                return;
             }
             x = self.above(x);
         }
-        true
     }
 
     /// The tick finds `e` running.
@@ -266,7 +265,7 @@ impl Linux {
                 if eevdf {
                     self.unprotect(s);
                 }
-                self.resched_for_wake(cx, cpu);
+                self.resched_by_rule(cx, cpu);
             }
             return;
         }
@@ -284,12 +283,12 @@ impl Linux {
         if self.ahead(s, w) != 1 {
             return;
         }
-        self.favour(w);
+        self.favour(w, |queue| &mut queue.next);
         self.resched(cx, cpu);
         let crowded =
             self.queues[self.queue_of(current) as usize].count >= self.tunables.threads_in_latency;
         if crowded && self.entities[s as usize].vcpu.is_some() {
-            self.favour_last(s);
+            self.favour(s, |queue| &mut queue.last);
         }
     }
 
@@ -302,7 +301,7 @@ impl Linux {
                 self.unprotect(s);
             }
             if self.earliest(q, true) == w {
-                self.resched_for_wake(cx, cpu);
+                self.resched_by_rule(cx, cpu);
             }
             return;
         }
@@ -310,7 +309,7 @@ impl Linux {
             if shorter {
                 self.unprotect(s);
             }
-            self.resched_for_wake(cx, cpu);
+            self.resched_by_rule(cx, cpu);
         } else if shorter {
             let shortest = self.shortest_slice(q);
             let entity = &mut self.entities[s as usize];
@@ -348,7 +347,8 @@ impl Linux {
         entity.deadline = entity.deadline.wrapping_add(request);
     }
 
-    fn resched_for_wake(&mut self, cx: &mut Cx<'_>, cpu: u16) {
+    /// A pass is due on `cpu`, after a slice or for a thread that woke.
+    pub(super) fn resched_by_rule(&mut self, cx: &mut Cx<'_>, cpu: u16) {
         match self.rules.vprot {
             true => self.resched_lazily(cx, cpu),
             false => self.resched(cx, cpu),
