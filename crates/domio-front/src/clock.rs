@@ -21,10 +21,11 @@ pub fn find(path: &Path, tell: Tell<'_>) -> Option<u64> {
     if !path.is_file() {
         return None;
     }
-    let reader = TraceReader::new(Stream::open(path).ok()?, &ReadOptions::default()).ok()?;
-    if reader.format().has_times() {
+    let file = Stream::open(path).ok()?;
+    if file.format().is_none_or(Format::has_times) {
         return None;
     }
+    TraceReader::new(file, &ReadOptions::default()).ok()?;
     let name = path.display();
     let counts = |hz: u64| {
         format!(

@@ -9,6 +9,7 @@ pub use kind::{InputKind, begins_as_perfetto};
 pub use packed::Packing;
 
 use anyhow::bail;
+use domio_trace::Format;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -122,9 +123,9 @@ impl Stream {
         InputKind::of(&self.head)
     }
 
-    /// Whether it is a trace of Linux.
-    pub fn is_linux(&self) -> bool {
-        domio_linux::recognise(&self.head)
+    /// The format of the trace that it is, by its begin.
+    pub fn format(&self) -> Option<Format> {
+        Format::of(&self.head).ok()
     }
 
     /// How it is packed, if it is.

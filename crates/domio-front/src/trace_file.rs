@@ -138,7 +138,7 @@ pub fn reader<R: Read>(
     options: &ReadOptions,
     wrap: impl FnOnce(Stream) -> R,
 ) -> anyhow::Result<TraceReader<R>> {
-    if !file.is_linux() {
+    if file.format() != Some(Format::Linux) {
         return Ok(TraceReader::new(wrap(file), options)?);
     }
     // A recording of Linux has to be read here and there, which a file allows.

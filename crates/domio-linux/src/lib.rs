@@ -37,7 +37,7 @@ mod tracefs;
 pub use error::{LinuxError, LinuxErrorKind};
 pub use event::{Left, LinuxEvent, LinuxWhat, Tid};
 pub use live::LivePages;
-pub use open::recognise;
+pub use open::{is_gzip, is_zstd, recognise};
 pub use order::{EventWindow, InOrder};
 pub use reader::LinuxReader;
 pub use report::{FileDamage, LinuxFormat, LinuxLosses, LinuxRecording, SkippedParts};

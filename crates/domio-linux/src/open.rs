@@ -108,10 +108,24 @@ enum Packing {
     Atrace,
 }
 
+/// Whether a file that begins with `head` is packed with gzip (RFC 1952).
+pub fn is_gzip(head: &[u8]) -> bool {
+    matches!(head, [0x1f, 0x8b, ..])
+}
+
+/// Whether a file that begins with `head` is packed with zstd (RFC 8878). Parallel packers write a
+/// frame first that is to be skipped.
+pub fn is_zstd(head: &[u8]) -> bool {
+    matches!(
+        head,
+        [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..]
+    )
+}
+
 fn packing(head: &[u8]) -> Option<Packing> {
     match head {
-        [0x1f, 0x8b, ..] => Some(Packing::Gzip),
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Packing::Zstd),
+        _ if is_gzip(head) => Some(Packing::Gzip),
+        _ if is_zstd(head) => Some(Packing::Zstd),
         _ if head.starts_with(b"TRACE:\n\x78") => Some(Packing::Atrace),
         _ => None,
     }

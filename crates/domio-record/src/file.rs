@@ -6,7 +6,8 @@ use std::io::Write;
 use domio_core::{DomainId, Names, Record, Sink};
 use domio_linux::groups::{Groups, OwnRule};
 use domio_trace::{
-    DomainInfo, LinuxHost, LinuxRecords, ThreadName, TraceHeader, TraceWriter, trace_head,
+    DomainInfo, HostGroup, LinuxHost, LinuxRecords, ThreadName, TraceHeader, TraceWriter,
+    trace_head,
 };
 
 use crate::error::RecordError;
@@ -138,15 +139,10 @@ fn with_ended(mut now: LinuxHost, before: LinuxHost) -> LinuxHost {
 }
 
 fn domains(records: &LinuxRecords, host: &LinuxHost) -> Vec<DomainInfo> {
-    let weight = |name: &str| {
-        let mut groups = host.groups.iter();
-        let group = groups.find(|group| group.path.rsplit('/').next() == Some(name));
-        group.map_or(0, |group| group.weight)
-    };
     let domains = records.domains().map(|(id, name)| DomainInfo {
         id: id.0,
         name: name.to_owned(),
-        weight: weight(name),
+        weight: HostGroup::weight_of(&host.groups, name),
         ..DomainInfo::default()
     });
     domains.collect()

@@ -68,7 +68,7 @@ impl<R: Read> TraceReader<R> {
             .map_err(|e| TraceErrorKind::Io(e).at(0))?;
         let format = match options.format {
             Some(format) => format,
-            None => recognise(&start)?,
+            None => Format::of(&start)?,
         };
         let mut read = Cursor::new(start).chain(read);
         let old = |layout| OldRecords::new(layout, options).map(|r| Records::Old(r, format));
@@ -273,28 +273,35 @@ impl<R: Read> Iterator for TraceReader<R> {
     }
 }
 
-fn recognise(start: &[u8]) -> Result<Format, TraceError> {
-    if start.is_empty() {
-        return Err(TraceErrorKind::Empty.at(0));
-    }
-    let xentrace = CPU_CHANGE_HEADER.to_le_bytes();
-    // A shorter file is a cut one, which the format's reader tells better than "foreign".
-    if start[..start.len().min(MAGIC.len())] == MAGIC[..start.len().min(MAGIC.len())] {
-        return Ok(Format::Own);
-    }
-    if start[..start.len().min(4)] == xentrace[..start.len().min(4)] {
-        return Ok(Format::Xentrace);
-    }
-    // A Perfetto trace has no magic number: old xentrace files may begin with its first byte.
-    let is_linux = domio_linux::recognise(start);
-    if is_linux && start[0] != PERFETTO {
-        return Ok(Format::Linux);
-    }
-    match probe(start).map_err(|k| k.at(0))? {
-        Some(OldLayout::Lp64) => Ok(Format::Xentrace3Lp64),
-        Some(OldLayout::Ilp32) => Ok(Format::Xentrace3Ilp32),
-        None if is_linux => Ok(Format::Linux),
-        None => Err(foreign(start)),
+impl Format {
+    /// The format of a trace that begins with `start`, unpacked.
+    ///
+    /// # Errors
+    /// [`TraceErrorKind::Empty`] and [`TraceErrorKind::Foreign`] for what is not a trace, and what
+    /// is wrong with the start of one of Xen 3.0 and 3.1.
+    pub fn of(start: &[u8]) -> Result<Self, TraceError> {
+        if start.is_empty() {
+            return Err(TraceErrorKind::Empty.at(0));
+        }
+        let xentrace = CPU_CHANGE_HEADER.to_le_bytes();
+        // A shorter file is a cut one, which the format's reader tells better than "foreign".
+        if start[..start.len().min(MAGIC.len())] == MAGIC[..start.len().min(MAGIC.len())] {
+            return Ok(Format::Own);
+        }
+        if start[..start.len().min(4)] == xentrace[..start.len().min(4)] {
+            return Ok(Format::Xentrace);
+        }
+        // A Perfetto trace has no magic number: old xentrace files may begin with its first byte.
+        let is_linux = domio_linux::recognise(start);
+        if is_linux && start[0] != PERFETTO {
+            return Ok(Format::Linux);
+        }
+        match probe(start).map_err(|k| k.at(0))? {
+            Some(OldLayout::Lp64) => Ok(Format::Xentrace3Lp64),
+            Some(OldLayout::Ilp32) => Ok(Format::Xentrace3Ilp32),
+            None if is_linux => Ok(Format::Linux),
+            None => Err(foreign(start)),
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::texts;
 use domio_trace::block::recognise_block;
-use domio_trace::{PerfettoWriter, ReadOptions, TraceErrorKind, TraceReader};
+use domio_trace::{Format, PerfettoWriter, TraceError, TraceErrorKind};
 use std::ops::ControlFlow;
 
 /// What a file is.
@@ -109,15 +109,22 @@ impl InputKind {
             return PERFETTO;
         }
         // A text of ftrace may be about requests of a disk.
-        let is_block = domio_linux::recognise(head) && recognise_block(head).is_some();
-        if is_trace(head) && !is_block {
-            return InputKind::Trace;
+        let is_block = recognise_block(head).is_some();
+        match Format::of(head) {
+            Ok(Format::Linux) if is_block => {}
+            Ok(_) => return InputKind::Trace,
+            // A damaged trace is one all the same: only what is of no format is no trace.
+            Err(TraceError {
+                kind: TraceErrorKind::Foreign { .. } | TraceErrorKind::Empty,
+                ..
+            }) => {}
+            Err(_) => return InputKind::Trace,
         }
         match of_text(&String::from_utf8_lossy(head)) {
             InputKind::Unknown => {}
             kind => return kind,
         }
-        if recognise_block(head).is_some() {
+        if is_block {
             return InputKind::BlockTrace;
         }
         texts::foreign(&String::from_utf8_lossy(head))
@@ -126,18 +133,6 @@ impl InputKind {
     /// Whether it is what `xl` or `xm` printed of a host.
     pub fn is_of_xl(self) -> bool {
         self == texts::LISTS
-    }
-}
-
-/// Whether a file in a format of traces begins so. The head of a trace may be longer than what was
-/// looked at, and a damaged trace is one all the same: only what is of no format is no trace.
-fn is_trace(head: &[u8]) -> bool {
-    match TraceReader::new(head, &ReadOptions::default()) {
-        Ok(_) => true,
-        Err(error) => !matches!(
-            error.kind,
-            TraceErrorKind::Foreign { .. } | TraceErrorKind::Empty
-        ),
     }
 }
 

@@ -18,10 +18,8 @@ impl Packing {
     /// Of a file that begins with `head`; `None` when it is not packed.
     pub fn of(head: &[u8]) -> Option<Self> {
         match head {
-            [0x1f, 0x8b, ..] => Some(Packing::Gzip),
-            [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Packing::Zstd),
-            // What the parallel packers write first: a frame to be skipped.
-            [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Some(Packing::Zstd),
+            _ if domio_linux::is_gzip(head) => Some(Packing::Gzip),
+            _ if domio_linux::is_zstd(head) => Some(Packing::Zstd),
             _ => None,
         }
     }

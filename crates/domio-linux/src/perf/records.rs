@@ -109,8 +109,8 @@ impl Core {
         if let (Some(id), Some(tid)) = (sample.cgroup, event.current) {
             self.group(tid, id, known);
         }
-        match (sample.raw, &self.decoder) {
-            (Some(raw), Some(decoder)) => match decoder.decode(raw, time, known) {
+        if let (Some(raw), Some(decoder)) = (sample.raw, &self.decoder) {
+            match decoder.decode(raw, time, known) {
                 Some((current, what)) => {
                     event.current = current.or(event.current);
                     event.what = what;
@@ -118,10 +118,9 @@ impl Core {
                 None => known
                     .damage
                     .skip("samples without a description, or shorter than theirs", at),
-            },
-            _ => self.attrs.count(body, self.endian),
+            }
         }
-        if event.what == LinuxWhat::Other && sample.raw.is_some() {
+        if event.what == LinuxWhat::Other {
             self.attrs.count(body, self.endian);
         }
         self.window.push(event);

@@ -16,7 +16,6 @@ const BLOCK: usize = 128 << 10;
 /// What is missing at the end of a part.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Missing {
-    pub offset: u64,
     pub expected: u64,
     pub found: u64,
 }
@@ -61,7 +60,6 @@ impl Stream {
         };
         if end < whole && part.size > 0 {
             stream.missing = Some(Missing {
-                offset: part.offset,
                 expected: part.size,
                 found: end.saturating_sub(part.offset),
             });
@@ -206,7 +204,6 @@ impl Stream {
                 Err(error) if error.is_truncation() || self.missing.is_some() => {
                     self.chunks = 0;
                     self.missing.get_or_insert(Missing {
-                        offset: self.part.offset,
                         expected: self.part.size,
                         found: at - self.part.offset,
                     });

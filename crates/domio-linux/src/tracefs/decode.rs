@@ -147,8 +147,6 @@ pub fn small(n: i64) -> u32 {
 pub(crate) struct Decoder {
     endian: Endian,
     events: Vec<Option<Described>>,
-    /// Whether `sched_switch` is described.
-    pub has_switch: bool,
 }
 
 struct Described {
@@ -162,7 +160,6 @@ impl Decoder {
         Decoder {
             endian,
             events: Vec::new(),
-            has_switch: false,
         }
     }
 
@@ -178,7 +175,6 @@ impl Decoder {
             true => None,
             false => layout(format),
         };
-        self.has_switch |= matches!(layout, Some(Layout::Switch(_)));
         self.events[id] = Some(Described {
             name: format.name.clone(),
             current: Number::of(format, "common_pid"),

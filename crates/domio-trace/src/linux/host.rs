@@ -58,6 +58,15 @@ pub struct HostGroup {
     pub command: Option<String>,
 }
 
+impl HostGroup {
+    /// The weight of the group called `name` among `groups`, 0 when not known.
+    pub fn weight_of(groups: &[HostGroup], name: &str) -> u32 {
+        let of_name = |group: &&HostGroup| group.path.rsplit('/').next() == Some(name);
+        let mut known = groups.iter().filter(|group| group.weight > 0);
+        known.find(of_name).map_or(0, |group| group.weight)
+    }
+}
+
 /// A thread.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -6,7 +6,7 @@ use domio_core::{Instant, Names, Record, VcpuName};
 use domio_linux::groups::{Groups, OwnRule};
 use domio_linux::{LinuxError, LinuxErrorKind, LinuxReader};
 
-use super::{LinuxHost, LinuxRecords};
+use super::{HostGroup, LinuxHost, LinuxRecords};
 use crate::{DomainInfo, TraceError, TraceErrorKind, TraceHeader};
 
 /// What is known of a Linux host beside its trace.
@@ -23,7 +23,7 @@ pub(crate) struct LinuxTrace {
     reader: LinuxReader,
     records: LinuxRecords,
     header: TraceHeader,
-    weights: Vec<(String, u32)>,
+    groups: Vec<HostGroup>,
     handed: u64,
     last: Option<Instant>,
     /// What ends the trace, once all records before are handed out.
@@ -45,10 +45,7 @@ impl LinuxTrace {
 
     pub fn new(reader: LinuxReader, options: &LinuxOptions) -> Self {
         let host = options.host.clone().unwrap_or_default();
-        let weights = host.groups.iter().filter(|group| group.weight > 0);
-        let weights = weights
-            .map(|group| (group.path.clone(), group.weight))
-            .collect();
+        let groups = host.groups.clone();
         let about = reader.about();
         let kernel = about.kernel.clone().unwrap_or_else(|| host.kernel.clone());
         let header = TraceHeader {
@@ -64,7 +61,7 @@ impl LinuxTrace {
             reader,
             records: LinuxRecords::new(Groups::new(options.groups.clone()), host),
             header,
-            weights,
+            groups,
             handed: 0,
             last: None,
             error: None,
@@ -127,14 +124,10 @@ impl LinuxTrace {
     fn add_groups(&mut self) {
         let known = self.header.domains.len();
         for (id, name) in self.records.domains().skip(known) {
-            let group = self
-                .weights
-                .iter()
-                .find(|(path, _)| path.rsplit('/').next() == Some(name));
             self.header.domains.push(DomainInfo {
                 id: id.0,
                 name: name.to_owned(),
-                weight: group.map_or(0, |(_, weight)| *weight),
+                weight: HostGroup::weight_of(&self.groups, name),
                 ..DomainInfo::default()
             });
         }

@@ -16,8 +16,8 @@ use domio_replay::block::{BlockCsv, DiskCsv};
 use domio_report::summed::Summed;
 use domio_report::text;
 use domio_trace::{
-    CsvIntervals, CsvRecords, PerfettoWriter, Skipped, TraceError, TraceHeader, TraceWriter,
-    XentraceWriter,
+    CsvIntervals, CsvRecords, Format, PerfettoWriter, Skipped, TraceError, TraceHeader,
+    TraceWriter, XentraceWriter,
 };
 use std::io::{self, IsTerminal, Write};
 
@@ -148,12 +148,9 @@ fn write(
     global: &Global,
     output: &mut dyn Write,
 ) -> anyhow::Result<()> {
-    let how = args.input.linux.how(args.input.cpu_hz);
-    let options = how.options(&args.input.file, &global.parts, &|_| {})?;
-    let header = trace_file::whole_header(reader, &args.input.file, &options)?;
     match args.to {
         TraceFormat::Own => {
-            let header = header.unwrap_or_else(TraceHeader::default);
+            let header = header(reader, args, global)?.unwrap_or_default();
             let mut writer = TraceWriter::new(output, &header)?;
             copy(reader, &args.input, &mut writer)?;
             writer.finish()?;
@@ -171,6 +168,7 @@ fn write(
             writer.finish()?;
         }
         TraceFormat::Perfetto => {
+            let header = header(reader, args, global)?;
             let mut writer = PerfettoWriter::new(output, header.as_ref());
             copy(reader, &args.input, &mut writer)?;
             writer.finish()?;
@@ -195,13 +193,31 @@ fn write(
             writer.finish()?;
         }
         TraceFormat::Parquet => {
+            let header = header(reader, args, global)?;
             let mut writer = RecordTable::new(output, header.as_ref())?;
             copy(reader, &args.input, &mut writer)?;
             writer.finish()?;
         }
-        TraceFormat::CsvRequests => requests(reader, args, header.as_ref(), output)?,
+        TraceFormat::CsvRequests => {
+            let header = header(reader, args, global)?;
+            requests(reader, args, header.as_ref(), output)?;
+        }
     }
     Ok(())
+}
+
+/// The head of the trace, as it is at its end.
+fn header(
+    reader: &Reader,
+    args: &TraceConvert,
+    global: &Global,
+) -> anyhow::Result<Option<TraceHeader>> {
+    if reader.format() != Format::Linux {
+        return Ok(reader.header().cloned());
+    }
+    let how = args.input.linux.how(args.input.cpu_hz);
+    let options = how.options(&args.input.file, &global.parts, &|_| {})?;
+    trace_file::whole_header(reader, &args.input.file, &options)
 }
 
 /// Writes the requests of virtual disks.

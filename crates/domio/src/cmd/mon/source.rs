@@ -21,7 +21,7 @@ use domio_monitor::live::Records;
 use domio_run::{residence, simulate};
 use domio_scenario::{Built, Parts, Scenario};
 use domio_trace::order::ADVICE;
-use domio_trace::{TraceHeader, TraceReader};
+use domio_trace::{Format, TraceHeader, TraceReader};
 use growing::Growing;
 use indicatif::ProgressBarIter;
 use std::io::Read;
@@ -105,7 +105,7 @@ impl Source {
         let how = args.linux.how(args.cpu_hz);
         let options = how.options(path, &global.parts, &out::message)?;
         if args.follow {
-            if file.is_linux() {
+            if file.format() == Some(Format::Linux) {
                 bail!(
                     "{name} is a recording of Linux, which is whole when its recorder has ended; \
                      leave out --follow"
