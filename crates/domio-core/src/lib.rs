@@ -15,6 +15,7 @@ pub mod cpuset;
 pub mod figure;
 pub mod id;
 pub mod keys;
+mod mix;
 pub mod names;
 pub mod params;
 pub mod record;
@@ -33,6 +34,7 @@ pub use class::{
 pub use cpuset::{CpuSet, MAX_PCPUS};
 pub use figure::{Adds, Better, Felt, Figure, FigureKind, FigureOf, FigureTable, Tally};
 pub use id::{DomainId, PcpuId, VcpuId, VcpuName};
+pub use mix::mixed;
 pub use names::{ActorIndex, Names};
 pub use params::{Conflict, ParamError, ParamKind, ParamSpec, ParamValues};
 pub use record::{COMMON, FOREIGN, Kind, Record};

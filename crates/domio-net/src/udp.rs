@@ -1,7 +1,7 @@
 //! UDP traffic: a source with a fixed rate and size, and a sink that counts.
 
 use domio_core::{Duration, Instant};
-use domio_vmm::process::programs::lateness;
+use domio_vmm::process::programs::due_after;
 
 use crate::packet::{Body, FlowId, MESSAGE_BYTES_MAX, Numbered, Packet, Station};
 use crate::queue::{Accounted, Ledger};
@@ -16,7 +16,7 @@ pub struct UdpConfig {
     /// From one wake-up of the sender to the next: what falls due in between is sent then. Zero for
     /// a sender that sends each packet at its time.
     pub wake: Duration,
-    /// How late the sender is at most, by another time for each wake-up ([`lateness`]).
+    /// How late the sender is at most, by another time for each wake-up ([`due_after`]).
     pub jitter: Duration,
 }
 
@@ -76,13 +76,8 @@ impl UdpSource {
     /// When the next packet is due; never before it has begun and after it has ended.
     #[inline]
     pub fn due(&self) -> Instant {
-        let rate = u64::from(self.config.rate);
-        let (seconds, rest) = (self.sent / rate, self.sent % rate);
-        // `rest` has 32 bits and a second 30, so the product fits.
-        let fraction = Duration::from_nanos(rest * 1_000_000_000 / rate);
-        let after = Duration::from_secs(seconds) + fraction;
-        let after = after.next_multiple_of(self.config.wake);
-        let after = after + lateness(after, self.config.jitter);
+        let config = &self.config;
+        let after = due_after(self.sent, config.rate, config.wake, config.jitter);
         let due = self.start.map(|start| start + after);
         due.filter(|due| *due < self.until).unwrap_or(Instant::MAX)
     }

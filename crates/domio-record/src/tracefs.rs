@@ -59,26 +59,20 @@ impl Tracefs {
         remove_left_behind(&root, Path::new("/proc"));
         let instance = root.join("instances").join(name(Path::new("/proc")));
         fs::create_dir(&instance).map_err(|error| not_made(&instance, error))?;
-        let guardian = Guardian::of_instance(&instance);
-        let mut guardian = guardian.map_err(|error| {
+        let guardian = Guardian::of_instance(&instance).map_err(|error| {
             let _ = fs::remove_dir(&instance);
             RecordError::io("start /bin/sh, which removes the instance of tracefs")(error)
         })?;
-        match set_up(&instance, buffer, interrupts) {
-            Ok((pipes, pages)) => Ok(Tracefs {
-                page: vec![0; pages.page_size()],
-                made: Vec::new(),
-                instance,
-                pipes,
-                pages,
-                guardian: Some(guardian),
-            }),
-            Err(error) => {
-                let _ = guardian.ended();
-                drop(guardian);
-                Err(error)
-            }
-        }
+        // Without these the guardian goes, and the instance with it.
+        let (pipes, pages) = set_up(&instance, buffer, interrupts)?;
+        Ok(Tracefs {
+            page: vec![0; pages.page_size()],
+            made: Vec::new(),
+            instance,
+            pipes,
+            pages,
+            guardian: Some(guardian),
+        })
     }
 
     /// Takes all whole events that the kernel has written.

@@ -540,19 +540,15 @@ fn ends(
                 tcp(TcpEnd::client(near, REMOTE, u64::MAX).writes_when_told()),
             )
         }
-        FlowKind::Request(config) => {
+        FlowKind::Request(config) | FlowKind::Turns(config) => {
             let (far, near) = connections(config.tcp);
+            let client = match kind {
+                FlowKind::Turns(_) => TcpEnd::in_turns,
+                _ => TcpEnd::client,
+            };
             let server = TcpEnd::server(near, REMOTE, u64::MAX);
             (
-                tcp(TcpEnd::client(far, station, config.bytes)),
-                tcp(server.reads_when_told().writes_when_told()),
-            )
-        }
-        FlowKind::Turns(config) => {
-            let (far, near) = connections(config.tcp);
-            let server = TcpEnd::server(near, REMOTE, u64::MAX);
-            (
-                tcp(TcpEnd::in_turns(far, station, config.bytes)),
+                tcp(client(far, station, config.bytes)),
                 tcp(server.reads_when_told().writes_when_told()),
             )
         }

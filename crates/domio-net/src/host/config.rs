@@ -140,12 +140,8 @@ impl NetworkConfig {
                     let other = &self.vifs[usize::from(to)];
                     assert_ne!(vif.domain, other.domain, "a guest pings another one");
                 }
-                let has_local_end = !matches!(
-                    flow.kind,
-                    FlowKind::Web(_) | FlowKind::Request(_) | FlowKind::Turns(_)
-                );
                 assert!(
-                    has_local_end || self.local.is_none(),
+                    !flow.kind.asks() || self.local.is_none(),
                     "requests have a remote host"
                 );
             }
@@ -449,6 +445,14 @@ pub enum FlowKind {
 }
 
 impl FlowKind {
+    /// Whether a client on the remote host asks the guest, so that the flow needs that host.
+    pub fn asks(&self) -> bool {
+        matches!(
+            self,
+            FlowKind::Web(_) | FlowKind::Request(_) | FlowKind::Turns(_)
+        )
+    }
+
     /// Processes of the guest that take part ([`NetworkConfig::process`]); all of them are alike.
     pub fn processes(&self) -> u16 {
         match self {

@@ -5,8 +5,8 @@ use super::costs::{
 };
 use super::netback::{ASSIGNMENTS, NETBACKS, SMALL_PACKETS};
 use crate::host::{
-    Assignment, FlowConfig, FlowKind, LocalConfig, NetCosts, NetbackConfig, NetbackForm,
-    NetworkConfig, OtherPorts, RxMode, SmallPackets, VifConfig,
+    Assignment, FlowKind, LocalConfig, NetCosts, NetbackConfig, NetbackForm, NetworkConfig,
+    OtherPorts, RxMode, SmallPackets, VifConfig,
 };
 use crate::icmp::Ticks;
 use crate::link::{LinkConfig, Rate};
@@ -445,13 +445,7 @@ impl NetworkTable {
             return Some(None);
         }
         let mut flows = vifs.iter().flat_map(|vif| &vif.flows);
-        let asks = |flow: &FlowConfig| {
-            matches!(
-                flow.kind,
-                FlowKind::Web(_) | FlowKind::Request(_) | FlowKind::Turns(_)
-            )
-        };
-        if flows.any(asks) {
+        if flows.any(|flow| flow.kind.asks()) {
             table.tell(table.keys.misplaced(slot).says(
                 "the requests of `server`, `web` and `rr` come from the remote host",
                 "`stream`, `udp` and `ping` alone on the network",

@@ -6,6 +6,7 @@
 //! so that queues take turns (`ethtool_rxfh_indir_default`).
 
 use crate::packet::{Body, Packet};
+use domio_core::mixed;
 
 /// The queue, of `queues`, that takes `packet`: by addresses and ports where there are ports (TCP
 /// and UDP), by addresses where there are none (ICMP). The first takes what is no IP.
@@ -23,15 +24,6 @@ pub fn receive_queue(packet: &Packet, queues: u16) -> u16 {
     let addresses = u64::from(packet.from.0) << 48 | u64::from(packet.to.0) << 32;
     // A remainder below `queues` fits.
     (mixed(addresses | u64::from(ports)) % u64::from(queues)) as u16
-}
-
-/// Mixes the bits of `key`: the end of a step of SplitMix64 (Steele, Lea, Flood 2014), from the
-/// golden ratio on so that 0 is no fixed point.
-const fn mixed(key: u64) -> u64 {
-    let key = key.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let key = (key ^ key >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let key = (key ^ key >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-    key ^ key >> 31
 }
 
 #[cfg(test)]

@@ -339,7 +339,7 @@ impl Linux {
         let now = self.now(cx);
         let phase = match self.rules.eevdf {
             // Linux draws the phase when the group is created.
-            true => (super::mixed(u64::from(self.domains_of[group as usize])) % SPREAD) as i64,
+            true => (domio_core::mixed(u64::from(self.domains_of[group as usize])) % SPREAD) as i64,
             false => 0,
         };
         let cpus = self.cpus.len() as u32;

@@ -46,7 +46,7 @@ pub use params::{CFS, EEVDF, validate_domain};
 use crate::placement::allowed_from;
 use alloc::vec::Vec;
 use domio_contract::{Cx, Descriptor, Pause, Pick, Prev, Scheduler, StateRows, Wake};
-use domio_core::{DomainId, Instant, ParamValues, PcpuId, Topology, VcpuId};
+use domio_core::{DomainId, Instant, ParamValues, PcpuId, Topology, VcpuId, mixed};
 use entity::how;
 use params::{GroupSetting, Rules, ThreadSetting, Tunables};
 use state::{Bandwidth, Cpu, Entity, Group, NIL, Queue, Thread};
@@ -87,14 +87,6 @@ pub struct Linux {
     /// By socket: some core may idle as a whole, and how many pcpus a wake-up looks at.
     idle_cores: Vec<bool>,
     scan: Vec<u32>,
-}
-
-/// A number that looks random, made of `x`.
-pub(crate) fn mixed(x: u64) -> u64 {
-    let x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
 }
 
 impl Linux {

@@ -68,7 +68,7 @@ use crate::bus::owner::Owner;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt::Debug;
-use domio_core::{Duration, Instant};
+use domio_core::{Duration, Instant, mixed};
 use domio_sim::RandomStream;
 
 /// A process of a domain: a vcpu, and the number of the process there.
@@ -197,10 +197,7 @@ impl Prepare {
     /// Size of the file with this place among them (bytes): any one from the smallest to the
     /// largest, the same in each run.
     pub fn size(&self, place: u32) -> u64 {
-        let mut x = u64::from(place).wrapping_add(0x9e37_79b9_7f4a_7c15);
-        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        self.low + (x ^ (x >> 31)) % (self.high - self.low + 1)
+        self.low + mixed(u64::from(place)) % (self.high - self.low + 1)
     }
 }
 

@@ -218,8 +218,9 @@ const TEXTS: [(Why, [&str; 4]); 23] = [
             "queued",
             "queued",
             "woken, and the thread that ran kept the CPU until its turn was over",
-            "more weight for the group (`systemctl set-property UNIT CPUWeight=N`, `virsh schedinfo \
-             GUEST --set cpu_shares=N`), or a real-time class for the thread (`chrt -f -p 1 TID`)",
+            "more weight for the group (`systemctl set-property UNIT CPUWeight=N`, `virsh \
+             schedinfo GUEST --set cpu_shares=N`), or a real-time class for the thread (`chrt -f \
+             -p 1 TID`)",
         ],
     ),
     (
@@ -237,8 +238,8 @@ const TEXTS: [(Why, [&str; 4]); 23] = [
             "throttled",
             "throttled",
             "its group, or one above, had used up its limit for the period (`cpu.max`)",
-            "a larger limit (`systemctl set-property UNIT CPUQuota=P%`, `virsh schedinfo GUEST --set \
-             vcpu_quota=US`, `cpu.max` of the group), or none",
+            "a larger limit (`systemctl set-property UNIT CPUQuota=P%`, `virsh schedinfo GUEST \
+             --set vcpu_quota=US`, `cpu.max` of the group), or none",
         ],
     ),
     (
@@ -271,8 +272,9 @@ const TEXTS: [(Why, [&str; 4]); 23] = [
 ];
 
 /// What to try on a Linux host for a vcpu that has to leave its CPU.
-const MORE_OF_A_CPU: &str = "more weight for the group (`systemctl set-property UNIT CPUWeight=N`, `virsh schedinfo GUEST \
-     --set cpu_shares=N`), or CPUs of its own (`virsh vcpupin`, `taskset`)";
+const MORE_OF_A_CPU: &str = "more weight for the group (`systemctl set-property UNIT \
+     CPUWeight=N`, `virsh schedinfo GUEST --set cpu_shares=N`), or CPUs of its own (`virsh \
+     vcpupin`, `taskset`)";
 
 /// What to try on a Linux host, where that is not what Xen has.
 const LINUX_CURES: [(Why, &str); 2] = [

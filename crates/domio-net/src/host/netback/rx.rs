@@ -389,9 +389,10 @@ impl ToGuests {
         if batch.transfers > 0 {
             kernel.flush_tlbs();
         }
-        let grants = costs.grants.of(&batch) + self.page_cost(batch.transfers, costs);
+        let calls = costs.grants.of(&batch);
+        let grants = calls + self.page_cost(batch.transfers, costs);
         kernel.moves_pages(copied + grants);
-        config.under_grant_lock(costs.grants.of(&batch), kernel);
+        config.under_grant_lock(calls, kernel);
         own + grants
     }
 

@@ -28,8 +28,9 @@ pub(super) enum BitmapPass {
 impl BitmapPass {
     pub(super) fn new(form: ScanForm, width: Width) -> BitmapPass {
         match form {
-            ScanForm::Nesting => BitmapPass::Restart(Restart::new(true)),
-            ScanForm::Restart => BitmapPass::Restart(Restart::new(false)),
+            ScanForm::Nesting | ScanForm::Restart => {
+                BitmapPass::Restart(Restart::new(form.nests()))
+            }
             ScanForm::RoundRobin => BitmapPass::RoundRobin(RoundRobin::new(width)),
             ScanForm::Resume => BitmapPass::Resume(Resume::new(false)),
             ScanForm::ResumeMainline => BitmapPass::Resume(Resume::new(true)),

@@ -1,18 +1,23 @@
 //! A sender of datagrams.
 
 use crate::process::{Context, FileId, Op, Program, What};
-use domio_core::{Duration, Instant};
+use domio_core::{Duration, Instant, mixed};
 
-/// How late a sender is with what is due `after` its begin: from nothing to `most`, evenly
-/// distributed. The time is a hash of `after` alone (the end of `SplitMix64`), so that what is
-/// due together stays together, and a run needs no random stream for it.
-pub fn lateness(after: Duration, most: Duration) -> Duration {
-    let mut hash = after.as_nanos().wrapping_add(0x9E37_79B9_7F4A_7C15);
-    hash = (hash ^ (hash >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    hash = (hash ^ (hash >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    hash ^= hash >> 31;
-    let part = (u128::from(most.as_nanos()) * u128::from(hash)) >> 64;
-    Duration::from_nanos(part as u64)
+/// How long after its begin a sender of `rate` datagrams a second is due that has sent `sent`: at
+/// multiples of `wake` where that is not zero, and up to `jitter` late, evenly distributed. The
+/// delay is a hash of the time without delay, so that what is due together stays together, and a
+/// run needs no random stream for it.
+#[inline]
+pub fn due_after(sent: u64, rate: u32, wake: Duration, jitter: Duration) -> Duration {
+    let rate = u64::from(rate);
+    // A rest has 32 bits and a second 30, so the product fits.
+    let fraction = Duration::from_nanos(sent % rate * 1_000_000_000 / rate);
+    let after = (Duration::from_secs(sent / rate) + fraction).next_multiple_of(wake);
+    if jitter.is_zero() {
+        return after;
+    }
+    let part = (u128::from(jitter.as_nanos()) * u128::from(mixed(after.as_nanos()))) >> 64;
+    after + Duration::from_nanos(part as u64)
 }
 
 /// Sends datagrams of one size at a fixed rate, by the clock. A datagram that comes late does not
@@ -58,7 +63,7 @@ impl DatagramSender {
         }
     }
 
-    /// The same, whose wake-ups are late by up to `jitter` ([`lateness`]).
+    /// The same, whose wake-ups are late by up to `jitter` ([`due_after`]).
     #[must_use]
     pub fn late_by(self, jitter: Duration) -> Self {
         DatagramSender { jitter, ..self }
@@ -72,10 +77,7 @@ impl DatagramSender {
 
     /// When the next datagram is due.
     fn due(&self) -> Instant {
-        let (sent, rate) = (u128::from(self.sent), u128::from(self.rate));
-        let after = Duration::from_nanos((sent * 1_000_000_000 / rate) as u64);
-        let after = after.next_multiple_of(self.wake);
-        self.begin + after + lateness(after, self.jitter)
+        self.begin + due_after(self.sent, self.rate, self.wake, self.jitter)
     }
 }
 

@@ -30,7 +30,7 @@ mod web_worker;
 mod zip;
 
 pub use controller::ControllerProcess;
-pub use datagrams::{DatagramSender, lateness};
+pub use datagrams::{DatagramSender, due_after};
 pub use ffsb::{Ffsb, FfsbConfig, FfsbWeights};
 pub use file_copy::{CopyDirection, FileCopy};
 pub use fio::{Fio, FioConfig, FioFile, FioJob, FioLeftOut, FioNote, FioProblem};
