@@ -43,6 +43,8 @@ pub(super) struct Site {
     pub grant_lock: Option<KernelLock>,
     /// Netback copies small packets from guests.
     pub copies_small: bool,
+    /// The domain has ends of flows, whose packets are in no page of its own.
+    has_ends: bool,
     /// What the process that pings takes for a reply, at either end of the domain's interfaces: it
     /// polls, reads and asks again. Zero where kernels ping.
     pub ping: Duration,
@@ -97,6 +99,7 @@ impl Site {
             rx_mode: config.rx_mode,
             grant_lock: None,
             copies_small: config.is_of_linux_6(),
+            has_ends: config.local.is_some(),
             ping: config.local.map_or(Duration::ZERO, |local| {
                 let calls = config.costs.read_call * 2 + config.costs.write_call;
                 calls + local.ping_switch
@@ -114,6 +117,7 @@ impl Site {
             rx_mode: behind.rx_mode,
             grant_lock: None,
             copies_small: false,
+            has_ends: false,
             ping: Duration::ZERO,
             other_ports: behind.other_ports,
             uplink: Some(behind.uplink),
@@ -170,7 +174,7 @@ impl Site {
     fn is_foreign(&self, packet: &Packet) -> bool {
         match packet.from.0.checked_sub(1) {
             Some(vif) => self.inside.contains(&vif),
-            None => self.copies_small,
+            None => self.has_ends,
         }
     }
 
