@@ -343,7 +343,8 @@ keys! {
         num_dirs: u32 = int(1, 100_000), Need::Int(10), "Directories that files are spread over.";
         min_filesize: u64 = bytes(4096, FILE_MAX), Need::Word("10M"), "Smallest file.";
         max_filesize: u64 = bytes(4096, FILE_MAX), Need::Word("10M"), "Largest file.";
-        size_weight: String = text(), Need::Optional("any size between these"), "Sizes of files by weight, in place of the two before: `4K/33:8K/21:1M/2`.";
+        size_weight: String = text(), Need::Optional("any size between these"),
+            "Sizes of files by weight, in place of the two before: `4K/33:8K/21:1M/2`.";
         read_weight: u64 = int(0, 1_000_000), Need::Int(1), "How often a part of a file is read.";
         readall_weight: u64 = int(0, 1_000_000), Need::Int(0), "How often a whole file is read.";
         write_weight: u64 = int(0, 1_000_000), Need::Int(1), "How often a part of a file is \
