@@ -10,7 +10,7 @@ use domio_vmm::bus::{Attach, Blueprint, KernelLock, Softirq, SoftirqLine, TokenK
 use super::at_hand::Owed;
 use super::card::Card;
 use super::card_queue::CardQueue;
-use super::config::{FlowConfig, FlowKind, NetworkConfig, VifConfig};
+use super::config::{FlowConfig, FlowKind, NetworkConfig, StreamConfig, VifConfig};
 use super::driver::Driver;
 use super::guest::{Guest, Start};
 use super::line::Line;
@@ -97,14 +97,9 @@ impl Network {
         for ((i, vif), lines) in (0..).zip(&config.vifs).zip(lines) {
             parts.add_vif(i, vif, lines);
         }
-        for (flow, to) in core::mem::take(&mut parts.pinged) {
-            let peer = &mut parts.guests[usize::from(to)].stack.peer;
-            peer.add(flow, Service::Echo(Echo::new()));
-        }
         parts.files.extend((0..vifs).map(File::Listening));
-        let flows = parts.flows.len() as u32;
+        parts.add_others();
         let local = config.local.map(|_| {
-            parts.files.extend((0..flows).map(File::Local));
             let peer = core::mem::replace(&mut parts.remote, Peer::new(REMOTE));
             let timer = parts.attach.kernel_timer(OfTimer::Local.token(0));
             Local::new(peer, parts.flows.clone(), timer, config.vcpu)
@@ -222,8 +217,8 @@ struct Parts<'a, 'b> {
     guests: Vec<Guest>,
     /// The interface of each flow.
     flows: Vec<Ends>,
-    /// Pings between guests, and the interfaces that answer.
-    pinged: Vec<(FlowId, u16)>,
+    /// Ends of flows in the guests of other interfaces.
+    others: Vec<(FlowId, u16, Service)>,
     files: Vec<File>,
     webs: Vec<(u16, u16)>,
     clients: Vec<WebClient>,
@@ -251,7 +246,7 @@ impl<'a, 'b> Parts<'a, 'b> {
             vifs: Vec::new(),
             guests: Vec::new(),
             flows: Vec::new(),
-            pinged: Vec::new(),
+            others: Vec::new(),
             files: Vec::new(),
             webs: Vec::new(),
             clients: Vec::new(),
@@ -299,6 +294,9 @@ impl<'a, 'b> Parts<'a, 'b> {
                 FlowKind::PingGuest(ping, to) => {
                     self.add_ping(i, flow, (ping, to), &mut guest.stack);
                 }
+                FlowKind::StreamGuest(stream, to) => {
+                    self.add_stream(i, flow, (stream, to), &mut guest.stack);
+                }
                 kind => self.add_flow(i, flow, kind, &mut guest.stack),
             }
         }
@@ -345,9 +343,43 @@ impl<'a, 'b> Parts<'a, 'b> {
     ) {
         let ping = Ping::new(config, Station(i + 1), Station(to + 1), flow);
         stack.peer.add(flow, Service::Ping(ping));
-        self.pinged.push((flow, to));
+        self.others.push((flow, to, Service::Echo(Echo::new())));
         self.files.push(File::Flow(i, stack.sockets.len() as u16));
         stack.sockets.push(Socket::new(flow, Serves::Kernel));
+    }
+
+    /// Adds a stream from the guest of interface `i` to that of interface `to`.
+    fn add_stream(
+        &mut self,
+        i: u16,
+        flow: FlowId,
+        (config, to): (StreamConfig, u16),
+        stack: &mut Stack,
+    ) {
+        let (_, tcp) = with_offloads(&self.config.nic, config.tcp);
+        let connection = Connection::new(&tcp);
+        let reader = TcpEnd::server(connection.clone(), Station(i + 1), 0).reads_when_told();
+        let writer = TcpEnd::client(connection, Station(to + 1), u64::MAX).writes_when_told();
+        stack.peer.add(flow, Service::Tcp(Box::new(writer)));
+        self.others.push((flow, to, Service::Tcp(Box::new(reader))));
+        self.files.push(File::Flow(i, stack.sockets.len() as u16));
+        stack.sockets.push(Socket::new(flow, Serves::Process));
+    }
+
+    /// Adds the ends of flows that other guests have, and the sockets of all other ends in this
+    /// host.
+    fn add_others(&mut self) {
+        let first = self.files.len();
+        self.files
+            .extend((0..self.flows.len() as u32).map(File::Local));
+        for (flow, to, service) in core::mem::take(&mut self.others) {
+            let stack = &mut self.guests[usize::from(to)].stack;
+            if matches!(service, Service::Tcp(_)) {
+                self.files[first + flow.0 as usize] = File::Flow(to, stack.sockets.len() as u16);
+                stack.sockets.push(Socket::new(flow, Serves::Process));
+            }
+            stack.peer.add(flow, service);
+        }
     }
 
     /// Adds another flow of interface `i`.
@@ -475,7 +507,10 @@ fn front_lines(vif: u16, attach: &mut Attach<'_>) -> FrontLines {
 /// Whom the guest's socket of a flow serves.
 fn serves(kind: FlowKind) -> Serves {
     match kind {
-        FlowKind::StreamIn(_) | FlowKind::StreamOut(_) | FlowKind::Turns(_) => Serves::Process,
+        FlowKind::StreamIn(_)
+        | FlowKind::StreamOut(_)
+        | FlowKind::StreamGuest(..)
+        | FlowKind::Turns(_) => Serves::Process,
         FlowKind::Request(_) => Serves::Server,
         FlowKind::Ping(_)
         | FlowKind::PingGuest(..)
@@ -568,7 +603,9 @@ fn ends(
             Service::UdpSink(UdpSink::new()),
             Service::UdpSource(UdpSource::new(config, station, REMOTE, id)),
         ),
-        FlowKind::PingGuest(..) => unreachable!("a ping between guests has no remote end"),
+        FlowKind::PingGuest(..) | FlowKind::StreamGuest(..) => {
+            unreachable!("a flow between guests has no remote end")
+        }
         FlowKind::Web(_) => unreachable!("a web server has a client and a listener"),
     }
 }
