@@ -13,7 +13,7 @@ use domio_linux::{Left, LinuxEvent, LinuxWhat, Tasks, Tid};
 use super::class::{LINUX, Linux};
 use super::host::LinuxHost;
 use super::limits::Limit;
-use super::threads::{State, Threads};
+use super::threads::{LinuxThread, State, Threads};
 
 /// Most cpus of a host, as kernels are built ("NR_CPUS").
 const CPUS_MAX: u32 = 1 << 13;
@@ -119,6 +119,11 @@ impl LinuxRecords {
     /// name beside their number.
     pub fn labels(&self, tasks: &Tasks) -> Vec<(VcpuName, String)> {
         self.threads.labels(tasks)
+    }
+
+    /// Threads by the vcpu that they are in records.
+    pub fn threads(&self, tasks: &Tasks) -> Vec<LinuxThread> {
+        self.threads.known_threads(tasks)
     }
 
     /// Threads that there was no room for, or whose id no kernel gives.
