@@ -58,7 +58,8 @@ fn nice_5_has_a_tick_of_four() {
 }
 
 /// Vector 17: a sleeper with no lag wakes `us` after a hog began, which is alone. Whether it runs
-/// then, and virtual times and deadlines of the hog and the sleeper, from the hog's start, in microseconds.
+/// then, and virtual times and deadlines of the hog and the sleeper, from the hog's start, in
+/// microseconds.
 fn wakes_beside_a_hog(release: &str, us: u64) -> (bool, [i64; 4]) {
     let mut rig = eevdf_with(1, release, &[]);
     let [h, s] = pair(&mut rig);
