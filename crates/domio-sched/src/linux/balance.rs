@@ -14,7 +14,7 @@ const BUSY_FACTOR: i64 = 16;
 const INTERVALS_MAX: i64 = 2;
 
 /// Load of a part of a domain.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Load {
     load: u64,
     util: u64,
@@ -33,6 +33,15 @@ enum Kind {
 }
 
 impl Load {
+    fn add(&mut self, other: &Load) {
+        self.load += other.load;
+        self.util += other.util;
+        self.runnable += other.runnable;
+        self.threads += other.threads;
+        self.idle += other.idle;
+        self.pcpus += other.pcpus;
+    }
+
     fn kind(&self, pct: u64) -> Kind {
         let capacity = self.pcpus * 1024;
         let over = capacity * 100 < self.util * pct || capacity * pct < self.runnable * 100;
@@ -97,45 +106,21 @@ enum Why {
 }
 
 impl Linux {
-    /// The parts of domain `level` around `cpu`: the domains below, in ascending order.
-    pub(super) fn parts(
-        &self,
-        cx: &Cx<'_>,
-        level: usize,
-        cpu: u16,
-    ) -> impl Iterator<Item = CpuSet> + use<> {
-        let span = self.span(cx, level, cpu);
-        let topology = cx.topology();
-        let (core, socket) = (
-            topology.threads_per_core(),
-            topology.threads_per_core() * topology.cores_per_socket(),
-        );
-        let size = match level {
-            0 => 1,
-            1 => core,
-            _ => socket,
+    /// The first part of domain `level` of which something is in `rest`, a domain below: `rest` is
+    /// without it from then on. Parts come in ascending order.
+    pub(super) fn next_part(&self, cx: &Cx<'_>, level: usize, rest: &mut CpuSet) -> Option<CpuSet> {
+        let first = rest.first()?;
+        let part = match level {
+            0 => CpuSet::of(first),
+            level => self.span(cx, level - 1, first.0),
         };
-        let first = span.first().map_or(0, |c| c.index() / size);
-        let parts = span.iter().map(|c| c.index() / size).max().unwrap_or(0);
-        (first..=parts).filter_map(move |n| {
-            let part: CpuSet = (n * size..(n + 1) * size)
-                .map(|c| PcpuId(c as u16))
-                .collect();
-            let part = part & span;
-            (!part.is_empty()).then_some(part)
-        })
+        *rest &= !part;
+        Some(part)
     }
 
     /// The load of the pcpus in `part`.
     pub(super) fn load_of(&self, part: &CpuSet) -> Load {
-        let mut sum = Load {
-            load: 0,
-            util: 0,
-            runnable: 0,
-            threads: 0,
-            idle: 0,
-            pcpus: 0,
-        };
+        let mut sum = Load::default();
         for c in part.iter() {
             let queue = &self.queues[c.index()];
             sum.load += queue.average.load;
@@ -277,10 +262,11 @@ impl Linux {
         for c in span.iter() {
             self.update_queue(u32::from(c.0), now);
         }
-        let parts = self.parts(cx, level, cpu);
+        let (mut rest, mut all) = (span, Load::default());
         let (mut local, mut busiest) = (None, None::<(Load, CpuSet)>);
-        for part in parts {
+        while let Some(part) = self.next_part(cx, level, &mut rest) {
             let load = self.load_of(&part);
+            all.add(&load);
             cx.did(Work::Balance, part.len() as u32);
             if part.contains(PcpuId(cpu)) {
                 if !self.balances_for(&part, cpu, why) {
@@ -295,12 +281,11 @@ impl Linux {
                 busiest = Some((load, part));
             }
         }
-        self.note_scan(cx, level, cpu, &span);
+        self.note_scan(cx, level, cpu, &span, all.util);
         let (Some(local), Some((load, part))) = (local, busiest) else {
             return false;
         };
         let idle = why != Why::Busy;
-        let all = self.load_of(&span);
         let Some(what) = imbalance(&local, &load, &all, pct, idle, level) else {
             self.cpus[usize::from(cpu)].failed[level] = 0;
             return false;
@@ -317,10 +302,10 @@ impl Linux {
 
     /// At the level of the cache, computes how many pcpus a wake-up looks at; at the top, whether
     /// anybody waits at all.
-    fn note_scan(&mut self, cx: &Cx<'_>, level: usize, cpu: u16, span: &CpuSet) {
+    fn note_scan(&mut self, cx: &Cx<'_>, level: usize, cpu: u16, span: &CpuSet, util: u64) {
         if level == 1 {
             let size = span.len() as u64;
-            let util = self.load_of(span).util / size;
+            let util = util / size;
             let pct = IMBALANCE_PCT[1];
             let used = (util * util * pct * pct / (10_000 * 1024)).min(1024);
             let scan = (1024 - used) * size / 1024;

@@ -5,7 +5,7 @@ use super::weights::{IDLE_SHARES, Load, shares};
 use alloc::format;
 use domio_contract::{Conflict, Descriptor, Needs, Promises, ShareBy};
 use domio_core::ParamValues;
-use domio_core::params::{ByWord, Params as _, choice, flag, int};
+use domio_core::params::{ByWord, Params, choice, flag, int};
 
 const US: i64 = 1_000;
 const MS: i64 = 1_000_000;
@@ -44,6 +44,18 @@ struct Hz(i64);
 impl ByWord for Hz {
     const WORDS: &'static [&'static str] = &["100", "250", "300", "1000"];
     const ALL: &'static [Hz] = &[Hz(100), Hz(250), Hz(300), Hz(1000)];
+}
+
+impl Hz {
+    /// Length of a tick.
+    fn tick(self) -> i64 {
+        (1_000_000_000 + self.0 / 2) / self.0
+    }
+}
+
+/// `P` where nobody said anything.
+fn defaults<P: Params + for<'a> From<&'a ParamValues>>() -> P {
+    P::from(&ParamValues::defaults(P::SPECS))
 }
 
 /// Classes of threads (`SCHED_OTHER`, `SCHED_BATCH`, `SCHED_IDLE`).
@@ -274,71 +286,51 @@ pub(super) struct Rules {
 
 impl Rules {
     pub fn cfs(values: &ParamValues) -> Rules {
-        let p = CfsParams::from(values);
+        let (c, e) = (CfsParams::from(values), defaults::<EevdfParams>());
         Rules {
-            given: Tunables {
-                latency: p.sched_latency_ns,
-                min_granularity: p.min_granularity_ns,
-                wakeup_granularity: p.wakeup_granularity_ns,
-                base_slice: 0,
-                threads_in_latency: 0,
-            },
-            idle_min_granularity: p.idle_min_granularity_ns,
-            migration_cost: p.migration_cost_ns,
-            bandwidth_slice: p.bandwidth_slice_us * US,
-            gentle_fair_sleepers: p.gentle_fair_sleepers,
-            start_debit: p.start_debit,
-            wakeup_preemption: p.wakeup_preemption,
-            ni_random: p.ni_random,
-            ..Rules::of(p.release.0, p.hz)
+            release: c.release.0,
+            tick: c.hz.tick(),
+            migration_cost: c.migration_cost_ns,
+            bandwidth_slice: c.bandwidth_slice_us * US,
+            wakeup_preemption: c.wakeup_preemption,
+            ni_random: c.ni_random,
+            eevdf: false,
+            vprot: false,
+            throttles_threads: false,
+            ..Rules::of(&c, &e)
         }
     }
 
     pub fn eevdf(values: &ParamValues) -> Rules {
-        let p = EevdfParams::from(values);
-        let plain = Rules::of(p.release.0, p.hz);
-        Rules {
-            given: Tunables {
-                base_slice: p.base_slice_ns,
-                ..plain.given
-            },
-            migration_cost: p.migration_cost_ns,
-            bandwidth_slice: p.bandwidth_slice_us * US,
-            run_to_parity: p.run_to_parity,
-            preempt_short: p.preempt_short,
-            place_lag: p.place_lag,
-            delay_dequeue: p.delay_dequeue,
-            wakeup_preemption: p.wakeup_preemption,
-            ni_random: p.ni_random,
-            ..plain
-        }
+        Rules::of(&defaults(), &EevdfParams::from(values))
     }
 
-    fn of(release: Release, hz: Hz) -> Rules {
+    /// What either policy has alone, and the rest of EEVDF.
+    fn of(c: &CfsParams, e: &EevdfParams) -> Rules {
         Rules {
-            release,
-            tick: (1_000_000_000 + hz.0 / 2) / hz.0,
+            release: e.release.0,
+            tick: e.hz.tick(),
             given: Tunables {
-                latency: 0,
-                min_granularity: 0,
-                wakeup_granularity: 0,
-                base_slice: 0,
+                latency: c.sched_latency_ns,
+                min_granularity: c.min_granularity_ns,
+                wakeup_granularity: c.wakeup_granularity_ns,
+                base_slice: e.base_slice_ns,
                 threads_in_latency: 0,
             },
-            idle_min_granularity: 750_000,
-            migration_cost: 500_000,
-            bandwidth_slice: 5 * MS,
-            gentle_fair_sleepers: true,
-            start_debit: true,
-            wakeup_preemption: true,
-            run_to_parity: true,
-            preempt_short: true,
-            place_lag: true,
-            delay_dequeue: true,
-            ni_random: true,
-            eevdf: release >= Release::V6_12,
-            vprot: release >= Release::V6_18,
-            throttles_threads: release >= Release::V6_18,
+            idle_min_granularity: c.idle_min_granularity_ns,
+            migration_cost: e.migration_cost_ns,
+            bandwidth_slice: e.bandwidth_slice_us * US,
+            gentle_fair_sleepers: c.gentle_fair_sleepers,
+            start_debit: c.start_debit,
+            wakeup_preemption: e.wakeup_preemption,
+            run_to_parity: e.run_to_parity,
+            preempt_short: e.preempt_short,
+            place_lag: e.place_lag,
+            delay_dequeue: e.delay_dequeue,
+            ni_random: e.ni_random,
+            eevdf: true,
+            vprot: e.release.0 >= Release::V6_18,
+            throttles_threads: e.release.0 >= Release::V6_18,
         }
     }
 

@@ -205,7 +205,8 @@ impl Linux {
     fn idlest(&mut self, cx: &Cx<'_>, level: usize, cpu: u16, allowed: CpuSet) -> u16 {
         let mut best: Option<(super::balance::Load, CpuSet)> = None;
         let mut local = None;
-        for part in self.parts(cx, level, cpu) {
+        let mut rest = self.span(cx, level, cpu);
+        while let Some(part) = self.next_part(cx, level, &mut rest) {
             if !part.intersects(&allowed) {
                 continue;
             }
