@@ -49,7 +49,7 @@ fn accounts(path: &Path) -> BTreeMap<u32, Sums> {
         .map(|vcpu| (vcpu.name, vcpu.account))
         .collect();
     let mut found: BTreeMap<u32, Sums> = BTreeMap::new();
-    for (tid, vcpu) in records.threads() {
+    for (tid, vcpu) in records.thread_names() {
         let sums = found.entry(tid.0).or_default();
         if let Some(account) = of_vcpu.get(&vcpu) {
             sums.running += account.running;

@@ -13,7 +13,7 @@ use domio_linux::{Left, LinuxEvent, LinuxWhat, Tasks, Tid};
 use super::class::{LINUX, Linux};
 use super::host::LinuxHost;
 use super::limits::Limit;
-use super::threads::{State, Threads};
+use super::threads::{LinuxThread, State, Threads};
 
 /// Most cpus of a host, as kernels are built ("NR_CPUS").
 const CPUS_MAX: u32 = 1 << 13;
@@ -121,9 +121,14 @@ impl LinuxRecords {
         self.threads.labels(tasks)
     }
 
+    /// Threads by the vcpu that they are in records.
+    pub fn threads(&self, tasks: &Tasks) -> Vec<LinuxThread> {
+        self.threads.known_threads(tasks)
+    }
+
     /// Which thread each vcpu of the records stands for; one whose group has changed is several
     /// vcpus, and a vcpu that several threads were has the last.
-    pub fn threads(&self) -> impl Iterator<Item = (Tid, VcpuName)> {
+    pub fn thread_names(&self) -> impl Iterator<Item = (Tid, VcpuName)> {
         self.threads.named()
     }
 

@@ -57,7 +57,7 @@ impl LiveSource {
             }
             if records.actors() != actors {
                 actors = records.actors();
-                called.add_threads(records.threads());
+                called.add_threads(records.thread_names());
             }
         }
         let recorded = records.finish(&mut |names, record| feed.record(names, record))?;
