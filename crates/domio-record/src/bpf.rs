@@ -1,10 +1,9 @@
 //! The way by BPF: loads the program, and takes the events of its ring buffers.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::fd::{AsFd as _, AsRawFd as _};
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use libbpf_rs::btf::Btf;
 use libbpf_rs::{
@@ -55,7 +54,7 @@ pub(crate) struct Bpf {
     links: Vec<Link>,
     ring: RingBuffer<'static>,
     object: Object,
-    taken: Rc<RefCell<Taken>>,
+    taken: Arc<Mutex<Taken>>,
     tasks: Tasks,
 }
 
@@ -66,7 +65,7 @@ impl Bpf {
         libbpf_rs::set_print(Some((PrintLevel::Warn, |_, _| {})));
         let object =
             load(interrupts, true).or_else(|error| load(interrupts, false).map_err(|_| error))?;
-        let taken = Rc::new(RefCell::new(Taken::default()));
+        let taken = Arc::new(Mutex::new(Taken::default()));
         let ring = rings(&object, buffer, &taken)?;
         let mut links = Vec::new();
         for program in object.progs_mut() {
@@ -87,9 +86,9 @@ impl Bpf {
     /// Takes what is in the buffer.
     pub fn take(&mut self, window: &mut EventWindow) -> Result<(), RecordError> {
         // The callback puts events where they are wanted, without a list in between.
-        std::mem::swap(window, &mut self.taken.borrow_mut().window);
+        std::mem::swap(window, &mut lock(&self.taken).window);
         let consumed = self.ring.consume();
-        let mut taken = self.taken.borrow_mut();
+        let mut taken = lock(&self.taken);
         std::mem::swap(window, &mut taken.window);
         consumed.map_err(|error| refused("the ring buffers", &error))?;
         for bytes in taken.named.drain(..) {
@@ -116,7 +115,7 @@ impl Bpf {
     /// What the programs counted.
     pub fn counts(&self) -> Counts {
         let mut counts = Counts {
-            refused: self.taken.borrow().refused,
+            refused: lock(&self.taken).refused,
             ..Counts::default()
         };
         let map = self.object.maps().find(|map| map.name() == "counts");
@@ -150,6 +149,10 @@ pub(crate) struct Counts {
     pub ns: u64,
     /// Events that contradict their layout.
     pub refused: u64,
+}
+
+fn lock(taken: &Mutex<Taken>) -> std::sync::MutexGuard<'_, Taken> {
+    taken.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The error for something of libbpf.
@@ -224,7 +227,7 @@ const RING_MIN: u32 = 256 << 10;
 fn rings(
     object: &Object,
     buffer: u32,
-    taken: &Rc<RefCell<Taken>>,
+    taken: &Arc<Mutex<Taken>>,
 ) -> Result<RingBuffer<'static>, RecordError> {
     let failed = |error| refused("the ring buffers", &error);
     let map = object.maps().find(|map| map.name() == OsStr::new(RINGS));
@@ -248,10 +251,10 @@ fn rings(
     }
     let mut builder = RingBufferBuilder::new();
     for ring in &made {
-        let taken = Rc::clone(taken);
+        let taken = Arc::clone(taken);
         builder
             .add(ring, move |bytes| {
-                let taken = &mut *taken.borrow_mut();
+                let taken = &mut *lock(&taken);
                 match raw::decode(bytes) {
                     Some(event) => taken.window.push(event),
                     None => taken.refused += 1,

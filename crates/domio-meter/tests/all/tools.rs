@@ -50,9 +50,9 @@ fn accounts(path: &Path) -> BTreeMap<u32, Sums> {
         .map(|vcpu| (vcpu.name, vcpu.account))
         .collect();
     let mut found: BTreeMap<u32, Sums> = BTreeMap::new();
-    for (tid, vcpu) in records.thread_names() {
-        let sums = found.entry(tid.0).or_default();
-        if let Some(account) = of_vcpu.get(&vcpu) {
+    for thread in records.threads(reader.tasks()) {
+        let sums = found.entry(thread.tid).or_default();
+        if let Some(account) = of_vcpu.get(&thread.name) {
             sums.running += account.running;
             sums.runnable += account.runnable;
             sums.waited_after_wake += account.waited_after_wake;

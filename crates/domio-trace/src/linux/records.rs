@@ -126,12 +126,6 @@ impl LinuxRecords {
         self.threads.known_threads(tasks)
     }
 
-    /// Which thread each vcpu of the records stands for; one whose group has changed is several
-    /// vcpus, and a vcpu that several threads were has the last.
-    pub fn thread_names(&self) -> impl Iterator<Item = (Tid, VcpuName)> {
-        self.threads.named()
-    }
-
     /// Threads that there was no room for, or whose id no kernel gives.
     pub fn left_out(&self) -> u64 {
         self.threads.left_out

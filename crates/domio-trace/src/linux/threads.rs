@@ -511,12 +511,6 @@ impl Threads {
         threads.collect()
     }
 
-    /// The thread of each vcpu.
-    pub fn named(&self) -> impl Iterator<Item = (Tid, VcpuName)> {
-        let labels = self.labels.iter().flatten();
-        labels.map(|label| (label.tid, label.name))
-    }
-
     /// What threads are called beside those that execute the vcpu of their number.
     pub fn labels(&self, tasks: &Tasks) -> Vec<(VcpuName, String)> {
         let others = self.labels.iter().enumerate();
