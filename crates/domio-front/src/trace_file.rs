@@ -152,8 +152,8 @@ pub fn reader<R: Read>(
     Ok(TraceReader::linux(reader, options))
 }
 
-/// The head of the trace at `path`, as `reader` has it at its end: the groups and threads of a Linux
-/// trace are known when all of it was read, which happens here. Others have it at once.
+/// The head of the trace at `path`, as `reader` has it at its end: the groups and threads of a
+/// Linux trace are known when all of it was read, which happens here. Others have it at once.
 ///
 /// # Errors
 /// When the file cannot be read.

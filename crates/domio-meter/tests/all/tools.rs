@@ -1,6 +1,7 @@
-//! Sums of shipped recordings of Linux against those of the kernel's own tools: `perf sched timehist`,
-//! `perf sched latency` and `trace-cmd report`, on the same file. Where a tool is not installed, or
-//! cannot read the file, the test prints a line that begins with `SKIPPED`, and passes.
+//! Sums of shipped recordings of Linux against those of the kernel's own tools: `perf sched
+//! timehist`, `perf sched latency` and `trace-cmd report`, on the same file. Where a tool is not
+//! installed, or cannot read the file, the test prints a line that begins with `SKIPPED`, and
+//! passes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -190,8 +191,8 @@ fn delays_are_those_of_perf_sched_latency() {
         let own = ours
             .get(&tid)
             .unwrap_or_else(|| panic!("no thread {tid}: {line}"));
-        // `sched_waking` is all that the file has of wake-ups, and perf passes it over: its delays are
-        // those of threads that are preempted.
+        // `sched_waking` is all that the file has of wake-ups, and perf passes it over: its delays
+        // are those of threads that are preempted.
         if times < 10.0 || own.waited_after_wake * 100 > own.runnable {
             continue;
         }

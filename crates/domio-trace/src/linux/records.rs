@@ -335,8 +335,8 @@ impl LinuxRecords {
         }
     }
 
-    /// What is said of a thread in its first record: whether it executes a vcpu, and the cpus that it
-    /// may use.
+    /// What is said of a thread in its first record: whether it executes a vcpu, and the cpus that
+    /// it may use.
     fn introduce(&mut self, cpu: usize, place: usize, tasks: &Tasks) {
         if self.threads.get(place).is_vcpu {
             self.note(cpu, place, Linux::OfGuest, [0; 4]);
