@@ -93,7 +93,7 @@ fn need(outcome: &AdviceOutcome) -> String {
         false => format!("{who} is worst off: {} {worst}", outcome.title),
     };
     if let Some(cause) = outcome.cause {
-        said += &format!("; it waits mostly for \"{}\"", cause.name());
+        said += &format!("; the main cause is \"{}\"", cause.name());
     }
     if let Some(behind) = &outcome.behind {
         said += &format!(", and mostly behind {behind}");

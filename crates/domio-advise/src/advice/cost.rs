@@ -184,8 +184,9 @@ impl Objective {
         }
     }
 
-    /// The value of a figure that a domain had, and has no more, as no job ended and no wake-up ran:
-    /// nothing, or much longer times than `before`. Who does not want to run any more does not wait.
+    /// The value of a figure that a domain had, and has no more, as no job ended and no wake-up
+    /// ran: nothing, or much longer times than `before`. A domain that does not want to run any
+    /// more does not wait.
     fn gone(&self, before: f64) -> Option<f64> {
         const LONGER: f64 = 1_000.0;
         match self.judged {

@@ -135,7 +135,8 @@ rows! {
         pub difference: Estimate = fact("difference");
         /// Whether the difference is beyond its interval.
         pub proven: bool = fact("proven");
-        /// Whether the difference is large enough to be felt.
+        /// Whether the difference is large enough, and a domain in question feels some change for
+        /// the better.
         pub felt: bool = fact("felt");
         /// The domain that loses most; null for none.
         pub payer: Option<String> = fact("payer").title("pays most");
@@ -480,7 +481,7 @@ impl Reported<'_> {
         let helps = self.objective.cost(difference.mean) < 0.0;
         let proven = interval.is_some_and(|[low, high]| low > 0.0 || high < 0.0);
         let size = difference.mean.abs();
-        let felt = size >= self.objective.judged.floor()
+        let is_large = size >= self.objective.judged.floor()
             && size >= PART * from.abs().max(worst.mean.abs());
         let names: Vec<String> = host.guests.iter().map(|guest| guest.name.clone()).collect();
         let label = host.label(settings);
@@ -488,6 +489,10 @@ impl Reported<'_> {
             ("as it is".to_owned(), before.to_vec()),
             (label.clone(), samples.to_vec()),
         ];
+        let gains = gains::changes(self.measures, &names, &variants);
+        // A part of next to no time may be large, and nobody feels the difference.
+        let ours = |name: &String| self.objective.of.iter().any(|at| names[*at] == *name);
+        let felt = is_large && gains.iter().any(|g| g.gains && g.felt && ours(&g.domain));
         let changes = settings.iter().map(|(lever, to)| AdvisedChange {
             key: host.key(*lever),
             from: host
@@ -508,7 +513,7 @@ impl Reported<'_> {
             changes: changes.collect(),
             apply: commands(host, self.xen, settings, false),
             undo: commands(host, self.xen, settings, true),
-            gains: gains::changes(self.measures, &names, &variants),
+            gains,
         }
     }
 }

@@ -260,7 +260,7 @@ impl Start<'_> {
             return Vec::new();
         }
         let mut moves = Vec::new();
-        for times in [2, 4, 8, 16] {
+        for times in [2, 4, 8, 16, 64] {
             for group in ours {
                 moves.extend(self.each(group, "weight", |now| Some(now * times)));
             }

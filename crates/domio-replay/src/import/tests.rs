@@ -383,7 +383,7 @@ const SEEDS: [&str; 5] = [
     XML,
     XL,
     GROUPS,
-    "/usr/bin/qemu-kvm -name guest=a,b=c -smp 2,cores=2 -object iothread,id=x\\\n -netdev vhost=on",
+    "qemu-kvm -name guest=a,b=c -smp 2,cores=2 -object iothread,id=x\\\n -netdev vhost=on",
     "CPU(s): 8\nThread(s) per core: 2\nCore(s) per socket: 4\nSocket(s): 1\n",
 ];
 
@@ -394,7 +394,9 @@ proptest! {
     #[test]
     fn mutated_files_never_panic(
         seed in 0..SEEDS.len(),
-        changes in prop::collection::vec((any::<prop::sample::Index>(), 0..4_u8, any::<u8>()), 1..8),
+        changes in prop::collection::vec(
+            (any::<prop::sample::Index>(), 0..4_u8, any::<u8>()), 1..8
+        ),
     ) {
         let mut bytes = SEEDS[seed].as_bytes().to_vec();
         for (place, how, byte) in changes {

@@ -11,7 +11,6 @@ Examples:
   domio advise noisy-neighbour
   domio advise host.toml --for web --figure wake_p99_us --bound 10
   domio advise trace.bin --time-limit 600
-  domio advise linux-groups --evaluations 500 --json
 
 Settings of the host are tried: weights, caps and quotas, pins, slices, rate limits, reservations,
 dom0's vcpus, tunables of Linux. The search begins with what answers the causes of waits, as

@@ -8,7 +8,6 @@ Examples:
   domio scenario import web.xml db.xml capabilities.xml --output host.toml
   domio scenario import /etc/xen/web.cfg /etc/xen/db.cfg --pcpus 8 --release 4.17 -o host.toml
   domio scenario import /sys/fs/cgroup --pcpus 16 -o host.toml
-  ps -eo args | domio scenario import - lscpu.txt --json
 
 Files are recognised by what is in them: domains of libvirt (`virsh dumpxml GUEST`) and `virsh
 capabilities`, configurations of xl, control groups of version 2 (a folder, or what `grep . -r

@@ -12,7 +12,6 @@ pub(super) const SCENARIO_EXAMPLES: &str = "\
 Examples:
   domio scenario show burn7 > host.toml
   domio scenario from-trace trace.bin --sched-credit sched.txt --output host.toml
-  domio scenario from-lists host.txt --interval 10 --output host.toml
   domio scenario import web.xml capabilities.xml --output host.toml";
 
 /// Subcommands of `scenario`.

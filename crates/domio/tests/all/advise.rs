@@ -33,10 +33,22 @@ fn json_has_settings_with_commands_and_gains() {
     let best = &told["settings"][0];
     assert_eq!(best["advised"], true, "{best}");
     let keys = best["changes"].as_array().unwrap();
-    assert!(keys.iter().all(|change| change["from"] != change["to"]), "{best}");
-    assert!(best["difference"]["ci95"][1].as_f64().unwrap() < 0.0, "{best}");
+    assert!(
+        keys.iter().all(|change| change["from"] != change["to"]),
+        "{best}"
+    );
+    assert!(
+        best["difference"]["ci95"][1].as_f64().unwrap() < 0.0,
+        "{best}"
+    );
     assert!(!best["apply"].as_array().unwrap().is_empty(), "{best}");
-    assert!(best["gains"].as_array().unwrap().iter().any(|gain| gain["domain"] == "waker"));
+    assert!(
+        best["gains"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|gain| gain["domain"] == "waker")
+    );
     // What was kept is taken from the results, and changes nothing.
     let again = json_of(&folder, &[&args[..], &SHORT].concat());
     assert_eq!(told, again);
@@ -63,11 +75,17 @@ fn what_cannot_be_asked_is_refused() {
     let folder = folder();
     let refused = |args: &[&str], told: &str| {
         let command = domio(&folder).arg("advise").args(args).assert();
-        command.code(2).stderr(contains(told.to_owned()).and(contains("panic").not()));
+        command
+            .code(2)
+            .stderr(contains(told.to_owned()).and(contains("panic").not()));
     };
     let hz = ["noisy-neighbour", "--cpu-hz", "2GHz"];
     refused(&hz, "--cpu-hz is of xentrace files");
-    refused(&["noisy-neighbour", "--for", "wbe"], "there is no guest `wbe`; the host has web, batch");
-    refused(&["noisy-neighbour", "--figure", "speed"], "there is no figure `speed`");
+    let guest = ["noisy-neighbour", "--for", "wbe"];
+    refused(&guest, "there is no guest `wbe`; the host has web, batch");
+    refused(
+        &["noisy-neighbour", "--figure", "speed"],
+        "there is no figure `speed`",
+    );
     refused(&["pools-on-a-server"], "the host has pools of pcpus");
 }

@@ -54,30 +54,52 @@ fn a_folder_of_control_groups_is_read_as_its_listing_is() {
     fs::create_dir_all(group.join("libvirt/vcpu1")).unwrap();
     fs::write(group.join("cpu.weight"), "300\n").unwrap();
     fs::write(group.join("libvirt/vcpu1/cpuset.cpus"), "1\n").unwrap();
-    let told = json_of(&folder, &["scenario", "import", "cg", "--pcpus", "2", "--json"]);
+    let told = json_of(
+        &folder,
+        &["scenario", "import", "cg", "--pcpus", "2", "--json"],
+    );
     let text = told["text"].as_str().unwrap();
     let guest = "name = \"web\"\nid = 1\nvcpus = 2\nweight = 300\npin = [\"all\", \"1\"]\n";
     assert!(text.contains(guest), "{text}");
     assert_eq!(told["schema"], "domio/scenario-import/1");
     let taken = told["taken"].as_array().unwrap();
-    let weight = taken.iter().find(|note| note["what"] == "weight = 300 of web").unwrap();
-    assert_eq!((&weight["file"], &weight["line"]), (&"cg".into(), &1.into()));
+    let weight = taken
+        .iter()
+        .find(|note| note["what"] == "weight = 300 of web")
+        .unwrap();
+    assert_eq!(
+        (&weight["file"], &weight["line"]),
+        (&"cg".into(), &1.into())
+    );
     fs::create_dir(folder.path().join("empty")).unwrap();
     let empty = ["scenario", "import", "empty"];
-    domio(&folder).args(empty).assert().code(2).stderr(contains("no control groups"));
+    domio(&folder)
+        .args(empty)
+        .assert()
+        .code(2)
+        .stderr(contains("no control groups"));
 }
 
 #[test]
 fn what_is_wrong_has_file_and_line() {
     let folder = folder();
     let text = fs::read_to_string(given("db.cfg")).unwrap();
-    fs::write(folder.path().join("db.cfg"), text.replace("cap = 150", "cap = much")).unwrap();
+    fs::write(
+        folder.path().join("db.cfg"),
+        text.replace("cap = 150", "cap = much"),
+    )
+    .unwrap();
     domio(&folder)
         .args(["scenario", "import", "db.cfg"])
         .assert()
         .code(2)
-        .stderr(contains("db.cfg:8: \"much\"; expected cap: a whole number from 0 to 25600"));
+        .stderr(contains(
+            "db.cfg:8: \"much\"; expected cap: a whole number from 0 to 25600",
+        ));
     let files = [given("web.xml"), given("db.cfg")];
-    let mixed = domio(&folder).args(["scenario", "import"]).args(&files).assert();
+    let mixed = domio(&folder)
+        .args(["scenario", "import"])
+        .args(&files)
+        .assert();
     mixed.code(2).stderr(contains("give the files of one host"));
 }
