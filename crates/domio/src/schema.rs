@@ -34,7 +34,11 @@ const ANSWERS: &[fn() -> AnswerSpec] = &[
     results::prune_spec,
     || ComparedVariants::default().answer().spec,
     sweep::spec,
-    || Explanation::default().answer(|_| None, None, false).spec,
+    || {
+        Explanation::default()
+            .answer(|_| None, |_| None, None, false)
+            .spec
+    },
     || Calibration::default().answer().spec,
     advice::answers::spec,
     alert::spec,

@@ -66,6 +66,21 @@ pub(super) struct Thread {
     pub limit: u32,
 }
 
+/// A thread of a Linux trace, and the vcpu that it is in records.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LinuxThread {
+    /// The vcpu that it is in records.
+    pub name: VcpuName,
+    /// Its id.
+    pub tid: u32,
+    /// Its latest name.
+    pub comm: String,
+    /// Whether it executes the vcpu of a guest with this number.
+    pub is_vcpu: bool,
+    /// Its control group, where trace or file say so.
+    pub cgroup: Option<String>,
+}
+
 /// A group of threads: a domain.
 #[derive(Debug)]
 pub(super) struct Group {
@@ -461,6 +476,29 @@ impl Threads {
         let told = self.told(tasks, tid);
         self.host
             .allowed(self.by_tid.get(&tid), told.cgroup.as_deref())
+    }
+
+    /// Every thread that is an actor, with what is known of it. One that had another name or group
+    /// before is there once more.
+    pub fn known_threads(&self, tasks: &Tasks) -> Vec<LinuxThread> {
+        let labels = self.labels.iter().flatten();
+        let threads = labels.map(|label| {
+            let told = self.told(tasks, label.tid);
+            LinuxThread {
+                name: label.name,
+                tid: label.tid.0,
+                comm: label.comm.clone(),
+                is_vcpu: label.is_vcpu,
+                cgroup: told.cgroup,
+            }
+        });
+        threads.collect()
+    }
+
+    /// The thread of each vcpu.
+    pub fn named(&self) -> impl Iterator<Item = (Tid, VcpuName)> {
+        let labels = self.labels.iter().flatten();
+        labels.map(|label| (label.tid, label.name))
     }
 
     /// What threads are called beside those that execute the vcpu of their number.
