@@ -57,7 +57,10 @@ impl TraceHow {
     }
 
     /// What is known of the host of the trace at `path`.
-    fn host(&self, path: &Path) -> anyhow::Result<Option<LinuxHost>> {
+    ///
+    /// # Errors
+    /// When the file about the host cannot be read.
+    pub fn host(&self, path: &Path) -> anyhow::Result<Option<LinuxHost>> {
         let beside = || beside(path).into_iter().find(|path| path.is_file());
         let Some(path) = self.host.clone().or_else(beside) else {
             return Ok(None);

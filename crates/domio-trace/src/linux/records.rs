@@ -121,6 +121,11 @@ impl LinuxRecords {
         self.threads.labels(tasks)
     }
 
+    /// Release of the kernel as the file beside the trace says; empty when it does not.
+    pub fn kernel(&self) -> &str {
+        self.threads.kernel()
+    }
+
     /// Threads by the vcpu that they are in records.
     pub fn threads(&self, tasks: &Tasks) -> Vec<LinuxThread> {
         self.threads.known_threads(tasks)
@@ -357,6 +362,7 @@ impl LinuxRecords {
     #[inline]
     fn ranks(&mut self, cpu: usize, place: usize, prio: i16) {
         let rank = rank(prio);
+        self.threads.get_mut(place).prio = Some(prio);
         if self.threads.get(place).rank != rank {
             self.threads.get_mut(place).rank = rank;
             self.note(cpu, place, Linux::Rank, [u32::from(rank), 0, 0, 0]);

@@ -54,6 +54,8 @@ pub(super) struct Thread {
     pub woken: Option<u64>,
     /// Its rank as a record has said, [`Says::RANK`](domio_core::Says::RANK) before.
     pub rank: u8,
+    /// Its latest priority.
+    pub prio: Option<i16>,
     /// Number of the vcpu that it executes, if it does.
     pub is_vcpu: bool,
     /// Made while the trace lasts: its name and its group may not be final.
@@ -81,6 +83,9 @@ pub struct LinuxThread {
     pub is_vcpu: bool,
     /// Its control group, where trace or file say so.
     pub cgroup: Option<String>,
+    /// Its latest priority as the kernel counts them: 120 and the nice value, less than 100 in a
+    /// real-time class; `None` where it has ended, or no event has said.
+    pub prio: Option<i16>,
 }
 
 /// A group of threads: a domain.
@@ -494,6 +499,11 @@ impl Threads {
             .allowed(self.by_tid.get(&tid), told.cgroup.as_deref())
     }
 
+    /// Release of the kernel as the file beside the trace says.
+    pub fn kernel(&self) -> &str {
+        &self.host.kernel
+    }
+
     /// Every thread that is an actor, with what is known of it. One that had another name or group
     /// before is there once more.
     pub fn known_threads(&self, tasks: &Tasks) -> Vec<LinuxThread> {
@@ -506,6 +516,7 @@ impl Threads {
                 comm: label.comm.clone(),
                 is_vcpu: label.is_vcpu,
                 cgroup: told.cgroup,
+                prio: self.tids.get(label.tid).and_then(|at| self.list[at].prio),
             }
         });
         threads.collect()
@@ -564,6 +575,7 @@ impl Thread {
             home: u16::MAX,
             woken: None,
             rank: domio_core::Says::RANK,
+            prio: None,
             is_vcpu: false,
             young: false,
             checked: 0,
