@@ -57,7 +57,10 @@ impl TraceHow {
     }
 
     /// What is known of the host of the trace at `path`.
-    fn host(&self, path: &Path) -> anyhow::Result<Option<LinuxHost>> {
+    ///
+    /// # Errors
+    /// When the file about the host cannot be read.
+    pub fn host(&self, path: &Path) -> anyhow::Result<Option<LinuxHost>> {
         let beside = || beside(path).into_iter().find(|path| path.is_file());
         let Some(path) = self.host.clone().or_else(beside) else {
             return Ok(None);
@@ -149,8 +152,8 @@ pub fn reader<R: Read>(
     Ok(TraceReader::linux(reader, options))
 }
 
-/// The head of the trace at `path`, as `reader` has it at its end: the groups and threads of a Linux
-/// trace are known when all of it was read, which happens here. Others have it at once.
+/// The head of the trace at `path`, as `reader` has it at its end: the groups and threads of a
+/// Linux trace are known when all of it was read, which happens here. Others have it at once.
 ///
 /// # Errors
 /// When the file cannot be read.

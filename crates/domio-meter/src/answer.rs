@@ -74,8 +74,8 @@ rows! {
         runnable: u64 = sum("runnable_ns", "ns");
         /// Blocked.
         blocked: u64 = sum("blocked_ns", "ns");
-        /// Part of `blocked_ns`: it could not be interrupted (state D of Linux: it waited for a disk,
-        /// a lock of the kernel or memory); 0 on other hosts.
+        /// Part of `blocked_ns`: it could not be interrupted (state D of Linux: it waited for a
+        /// disk, a lock of the kernel or memory); 0 on other hosts.
         uninterruptible: u64 = sum("uninterruptible_ns", "ns");
         /// Paused, parked or not brought up.
         offline: u64 = sum("offline_ns", "ns");
@@ -149,7 +149,8 @@ impl Summary {
         self.answer_with_threads(name, |_| None, tsc_hz, truncated)
     }
 
-    /// The same of a Linux host, where `thread` gives the name of the thread that a vcpu stands for.
+    /// The same of a Linux host, where `thread` gives the name of the thread that a vcpu stands
+    /// for.
     pub fn answer_with_threads(
         &self,
         name: impl Fn(DomainId) -> Option<String>,

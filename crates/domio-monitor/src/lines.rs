@@ -70,8 +70,8 @@ rows! {
         waited: u64 = sum("waited_ns", "ns");
         /// Time blocked, in nanoseconds.
         blocked: u64 = sum("blocked_ns", "ns");
-        /// Part of it, in nanoseconds: it could not be interrupted (state D of Linux: it waited for a
-        /// disk, a lock of the kernel or memory); 0 on other hosts.
+        /// Part of it, in nanoseconds: it could not be interrupted (state D of Linux: it waited for
+        /// a disk, a lock of the kernel or memory); 0 on other hosts.
         uninterruptible: u64 = sum("uninterruptible_ns", "ns");
         /// Time parked, in nanoseconds: put to sleep while it ran or was runnable, by its cap or by
         /// a pause, or held back by its own budget.

@@ -4,8 +4,8 @@ use domio_core::{DomainId, VcpuName};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Names of domains and of a Linux host's threads, as far as the source tells them. Clones share the
-/// names: a source that learns of a domain while its records are shown adds it for all.
+/// Names of domains and of a Linux host's threads, as far as the source tells them. Clones share
+/// the names: a source that learns of a domain while its records are shown adds it for all.
 #[derive(Clone, Debug, Default)]
 pub struct DomainNames(Arc<Mutex<Known>>);
 

@@ -67,7 +67,7 @@ impl LiveRecords {
     }
 
     /// What threads are called so far, by the vcpu that they are in records.
-    pub fn threads(&self) -> Vec<(VcpuName, String)> {
+    pub fn thread_names(&self) -> Vec<(VcpuName, String)> {
         self.records.labels(self.live.tasks())
     }
 

@@ -13,7 +13,8 @@ pub struct Summed<'a> {
     pub summary: &'a Summary,
     /// Ids and names; a domain without a name is shown with its id.
     pub names: &'a [(DomainId, String)],
-    /// What threads of a Linux host are called, by the vcpu that they are in records, in that order.
+    /// What threads of a Linux host are called, by the vcpu that they are in records, in that
+    /// order.
     pub threads: &'a [(VcpuName, String)],
 }
 

@@ -162,6 +162,14 @@ impl<R: Read> TraceReader<R> {
         }
     }
 
+    /// Release of the kernel that a Linux trace, or the file beside it, says.
+    pub fn linux_kernel(&self) -> Option<&str> {
+        match &self.records {
+            Records::Linux(r) => r.kernel(),
+            Records::Own(_) | Records::Xentrace(_) | Records::Old(..) => None,
+        }
+    }
+
     /// The threads of a Linux trace, as far as it was read; none of other traces.
     pub fn linux_threads(&self) -> Vec<LinuxThread> {
         match &self.records {

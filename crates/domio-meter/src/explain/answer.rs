@@ -19,8 +19,8 @@ const DOC: &str = "What `domio explain --json` prints, of a scenario and of a tr
 
 impl Explanation {
     /// The explanation for programs. `name` gives the name of a domain, `thread` that of the thread
-    /// that a vcpu stands for, `places` is the host where that is known, and `truncated` says whether
-    /// the trace ends too early.
+    /// that a vcpu stands for, `places` is the host where that is known, and `truncated` says
+    /// whether the trace ends too early.
     pub fn answer(
         &self,
         name: impl Fn(DomainId) -> Option<String>,

@@ -1,6 +1,7 @@
-//! Sums of shipped recordings of Linux against those of the kernel's own tools: `perf sched timehist`,
-//! `perf sched latency` and `trace-cmd report`, on the same file. Where a tool is not installed, or
-//! cannot read the file, the test prints a line that begins with `SKIPPED`, and passes.
+//! Sums of shipped recordings of Linux against those of the kernel's own tools: `perf sched
+//! timehist`, `perf sched latency` and `trace-cmd report`, on the same file. Where a tool is not
+//! installed, or cannot read the file, the test prints a line that begins with `SKIPPED`, and
+//! passes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -49,9 +50,9 @@ fn accounts(path: &Path) -> BTreeMap<u32, Sums> {
         .map(|vcpu| (vcpu.name, vcpu.account))
         .collect();
     let mut found: BTreeMap<u32, Sums> = BTreeMap::new();
-    for (tid, vcpu) in records.thread_names() {
-        let sums = found.entry(tid.0).or_default();
-        if let Some(account) = of_vcpu.get(&vcpu) {
+    for thread in records.threads(reader.tasks()) {
+        let sums = found.entry(thread.tid).or_default();
+        if let Some(account) = of_vcpu.get(&thread.name) {
             sums.running += account.running;
             sums.runnable += account.runnable;
             sums.waited_after_wake += account.waited_after_wake;
@@ -190,8 +191,8 @@ fn delays_are_those_of_perf_sched_latency() {
         let own = ours
             .get(&tid)
             .unwrap_or_else(|| panic!("no thread {tid}: {line}"));
-        // `sched_waking` is all that the file has of wake-ups, and perf passes it over: its delays are
-        // those of threads that are preempted.
+        // `sched_waking` is all that the file has of wake-ups, and perf passes it over: its delays
+        // are those of threads that are preempted.
         if times < 10.0 || own.waited_after_wake * 100 > own.runnable {
             continue;
         }

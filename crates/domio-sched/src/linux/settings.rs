@@ -119,7 +119,7 @@ impl Linux {
     /// `group`, a domain's, is in `parent` from now on: its threads leave the queues, and come back
     /// where the group is new.
     pub(super) fn regroup(&mut self, cx: &mut Cx<'_>, group: u32, parent: u32) {
-        let members = core::mem::take(&mut self.groups[group as usize].members);
+        let members = self.groups[group as usize].members.clone();
         let mut queued = Vec::with_capacity(members.len());
         for &vcpu in &members {
             let e = self.entity_of(vcpu);
@@ -161,7 +161,6 @@ impl Linux {
             let e = self.entity_of(vcpu);
             self.entities[e as usize].depth = depth + 1;
         }
-        self.groups[group as usize].members = members;
         for (e, runs) in queued {
             self.put_in(cx, e, runs);
             if runs {

@@ -40,8 +40,8 @@ const SKEW: Tally = Tally::new("skew_ns", Adds::Spent(0));
 
 /// What a Linux host says beside runstates. Times are of the actor, a thread: interrupts and
 /// softirqs that were served in its time, its time in guest mode, and its polling instead of a
-/// sleep when its guest halts. Ready time and skew are recorded of threads that execute a vcpu. A thread
-/// that blocks in state D cannot be interrupted.
+/// sleep when its guest halts. Ready time and skew are recorded of threads that execute a vcpu. A
+/// thread that blocks in state D cannot be interrupted.
 pub static LINUX: Class = Class::new(
     "linux",
     &[

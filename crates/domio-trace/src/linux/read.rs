@@ -82,6 +82,11 @@ impl LinuxTrace {
         self.records.labels(self.reader.tasks())
     }
 
+    pub fn kernel(&self) -> Option<&str> {
+        let told = Some(self.records.kernel()).filter(|kernel| !kernel.is_empty());
+        self.reader.about().kernel.as_deref().or(told)
+    }
+
     pub fn threads(&self) -> Vec<LinuxThread> {
         self.records.threads(self.reader.tasks())
     }

@@ -121,15 +121,14 @@ impl LinuxRecords {
         self.threads.labels(tasks)
     }
 
+    /// Release of the kernel as the file beside the trace says; empty when it does not.
+    pub fn kernel(&self) -> &str {
+        self.threads.kernel()
+    }
+
     /// Threads by the vcpu that they are in records.
     pub fn threads(&self, tasks: &Tasks) -> Vec<LinuxThread> {
         self.threads.known_threads(tasks)
-    }
-
-    /// Which thread each vcpu of the records stands for; one whose group has changed is several
-    /// vcpus, and a vcpu that several threads were has the last.
-    pub fn thread_names(&self) -> impl Iterator<Item = (Tid, VcpuName)> {
-        self.threads.named()
     }
 
     /// Threads that there was no room for, or whose id no kernel gives.
@@ -330,8 +329,8 @@ impl LinuxRecords {
         }
     }
 
-    /// What is said of a thread in its first record: whether it executes a vcpu, and the cpus that it
-    /// may use.
+    /// What is said of a thread in its first record: whether it executes a vcpu, and the cpus that
+    /// it may use.
     fn introduce(&mut self, cpu: usize, place: usize, tasks: &Tasks) {
         if self.threads.get(place).is_vcpu {
             self.note(cpu, place, Linux::OfGuest, [0; 4]);
@@ -363,6 +362,7 @@ impl LinuxRecords {
     #[inline]
     fn ranks(&mut self, cpu: usize, place: usize, prio: i16) {
         let rank = rank(prio);
+        self.threads.get_mut(place).prio = Some(prio);
         if self.threads.get(place).rank != rank {
             self.threads.get_mut(place).rank = rank;
             self.note(cpu, place, Linux::Rank, [u32::from(rank), 0, 0, 0]);

@@ -303,7 +303,8 @@ const LINUX_MEANINGS: [(Why, &str); 5] = [
     ),
 ];
 
-/// Whether a host with this policy is a Linux host, whose CPUs do not idle beside threads that wait.
+/// Whether a host with this policy is a Linux host, whose CPUs do not idle beside threads that
+/// wait.
 fn is_linux(policy: Option<&Class>) -> bool {
     policy.is_some_and(|policy| policy.queue.never_idles)
 }
