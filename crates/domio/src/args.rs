@@ -37,6 +37,7 @@ pub use elevator::{Elevator, ElevatorReplay};
 pub use explain::Explain;
 pub use from_lists::ScenarioFromLists;
 pub use from_trace::ScenarioFromTrace;
+use help::FIRST_PAGE;
 pub use help::command;
 pub use how::How;
 pub use import::ScenarioImport;
@@ -169,25 +170,6 @@ impl Cli {
         Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
     }
 }
-
-/// What `domio` alone prints.
-const FIRST_PAGE: &str = "\
-domio, a laboratory for the scheduling of virtual machines
-
-Start here: domio demo
-
-A slow guest         explain, mon            which guests wait, behind whom, and the cure
-                     scenario from-lists     your host as a scenario, from what `xl` prints
-                     scenario import         the same, from libvirt, xl.cfg, cgroups, QEMU
-Another setting      run, compare, sweep     who gains and who pays, before you touch a host
-                     advise                  which setting helps, and the commands for it
-                     dom0-share, alert       how much dom0 needs, what allocations are worth
-Traces               trace, validate         read, convert and check; compare the model with them
-Research             reproduce, claim        what papers state, decided by simulation
-                     new, policy, elevator   write a new scheduler, elevator or device
-
-domio COMMAND --help has examples; domio help lists all commands and options.
-";
 
 /// When to do something that suits people more than programs.
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -1,6 +1,7 @@
 //! Advice in words, as a text for the terminal and as an answer for programs.
 
-use super::{AdviceOutcome, AdvisedSetting};
+use super::cost::WAITED;
+use super::outcome::{AdviceOutcome, AdvisedSetting};
 use domio_answer::{AnswerSpec, Answered, Cell, RowType, Sentence, Table, Tone};
 use domio_report::tables::{mean, name, number, text};
 use domio_report::text::View;
@@ -85,7 +86,7 @@ pub fn render(outcome: &AdviceOutcome, view: &View) -> String {
 fn need(outcome: &AdviceOutcome) -> String {
     let worst = value(outcome.worst.mean, &outcome.unit);
     let who = &outcome.worst_guest;
-    let mut said = match outcome.figure == super::WAITED {
+    let mut said = match outcome.figure == WAITED {
         true => format!(
             "{who} is worst off: a vcpu of {who} that wants to run waits for {} % of the time",
             written::short(outcome.worst.mean)

@@ -1,6 +1,6 @@
 //! What can be set on a host: levers, their present values, and keys of a scenario for them.
 
-use super::AdviceFault;
+use super::plan::AdviceFault;
 use domio_contract::Descriptor;
 use domio_core::{CpuSet, PcpuId};
 use domio_core::{ParamKind, ParamSpec, ParamValues};

@@ -1,7 +1,7 @@
 //! Replications of settings, counted and timed.
 
 use super::levers::{Host, Settings};
-use super::{AdviceFault, AdviceSource};
+use super::plan::{AdviceFault, AdviceSource};
 use domio_meter::Explanation;
 use domio_run::driver_work::OwnersOnly;
 use domio_run::{Replicator, RunFault, Sample, SampleJob, SampleKey, Subject};

@@ -4,10 +4,10 @@
 //! are compared by replications of the same numbers, which draw the same random numbers. The order
 //! of all that is done depends on samples alone, and never on time, which only ends the search.
 
-use super::AdviceFault;
 use super::cost::{Judgement, Objective};
 use super::levers::{Host, Lever, Settings, Value};
 use super::moves::{Start, Waits};
+use super::plan::AdviceFault;
 use super::runs::{Budget, Runs};
 use domio_core::accounted::SHARE;
 use domio_run::{Replicator, Sample};

@@ -1,5 +1,9 @@
+//! Advice against exhaustive sweeps, bounds and budgets.
+
+use super::cost::Objective;
 use super::*;
 use domio_run::replicator::OneByOne;
+use domio_scenario::ReplaySource;
 use domio_scenario::{NoReplay, example};
 
 fn scenario(text: &str) -> Scenario {

@@ -5,8 +5,8 @@
 //! has a group for each vcpu. On a host without one, groups with settings of their own are guests.
 
 use super::cpus::cpus;
+use super::found::{Guest, ImportError, ImportFiles, ImportPlace, Kind, Told, at, number};
 use super::xml::{PERIODS, QUOTAS, WEIGHTS};
-use super::{Guest, ImportError, ImportFiles, ImportPlace, Kind, Told, at, number};
 use std::collections::BTreeMap;
 
 /// Files that are looked at.
@@ -237,7 +237,7 @@ fn vcpus(
         let number = last(path)
             .strip_prefix("vcpu")
             .and_then(|n| n.parse::<u16>().ok());
-        let Some(vcpu) = number.filter(|n| i64::from(*n) < super::VCPUS_MAX) else {
+        let Some(vcpu) = number.filter(|n| i64::from(*n) < super::found::VCPUS_MAX) else {
             continue;
         };
         count = count.max(vcpu + 1);

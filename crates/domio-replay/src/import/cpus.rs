@@ -1,6 +1,6 @@
 //! Sets of pcpus as texts.
 
-use super::{ImportError, ImportPlace};
+use super::found::{ImportError, ImportPlace};
 use domio_core::cpuset::MAX_PCPUS;
 use std::collections::BTreeSet;
 

@@ -1,6 +1,6 @@
 //! What `lscpu` and `virsh nodeinfo` print of a host's processors.
 
-use super::{ImportError, ImportFiles, Told, at, number};
+use super::found::{ImportError, ImportFiles, Told, at, number};
 use domio_core::cpuset::MAX_PCPUS;
 
 /// Keys, in the words of both programs.

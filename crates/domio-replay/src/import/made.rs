@@ -1,6 +1,6 @@
 //! The scenario of what files say.
 
-use super::{
+use super::found::{
     Guest, ImportError, ImportFiles, ImportNote, ImportOptions, ImportPlace, ImportedHost, Kind,
 };
 use crate::draft::domain::{Domain, Setting, plain, unique};
@@ -347,9 +347,7 @@ impl Made<'_> {
             if words.iter().all(|word| word == "all") {
                 continue;
             }
-            let place = (0..vcpus)
-                .find_map(|vcpu| of(vcpu))
-                .map(|told| told.at.clone());
+            let place = (0..vcpus).find_map(of).map(|told| told.at.clone());
             if let Some(place) = place {
                 self.take(format!("{key} of {name}"), &place);
             }

@@ -1,7 +1,7 @@
 //! Command lines of QEMU (qemu(1)): of `ps`, of /proc/PID/cmdline, of a script.
 
 use super::cpus::cpus;
-use super::{ImportError, ImportFiles, ImportPlace, Kind, Told, at, number, vcpus};
+use super::found::{ImportError, ImportFiles, ImportPlace, Kind, Told, at, number, vcpus};
 
 /// Options without a value, so that what follows is no value of theirs.
 const FLAGS: [&str; 14] = [
@@ -205,8 +205,13 @@ fn smp_vcpus(value: &str, place: &ImportPlace) -> Result<Told<u16>, ImportError>
             None if n == 0 => return vcpus(part, place),
             Some(("cpus", n)) => return vcpus(n, place),
             Some(("sockets" | "dies" | "clusters" | "cores" | "threads", n)) => {
-                product *= number(n, (1, super::VCPUS_MAX), "a number of processors", place)?;
-                product = product.min(super::VCPUS_MAX + 1);
+                product *= number(
+                    n,
+                    (1, super::found::VCPUS_MAX),
+                    "a number of processors",
+                    place,
+                )?;
+                product = product.min(super::found::VCPUS_MAX + 1);
             }
             _ => {}
         }

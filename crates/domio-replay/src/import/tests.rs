@@ -1,3 +1,5 @@
+//! Files of each form, what is wrong with them, and mutations.
+
 use super::*;
 use proptest::prelude::*;
 

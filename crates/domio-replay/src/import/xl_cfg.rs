@@ -1,7 +1,7 @@
 //! Configurations of `xl` (xl.cfg(5)): one guest a file.
 
 use super::cpus::cpus;
-use super::{Guest, ImportError, ImportFiles, ImportPlace, Kind, Told, at, vcpus};
+use super::found::{Guest, ImportError, ImportFiles, ImportPlace, Kind, Told, at, vcpus};
 use std::collections::BTreeMap;
 
 /// Keys that such a file has, of which two tell.
@@ -118,7 +118,7 @@ pub(super) fn read(files: &mut ImportFiles, text: &str, file: &str) -> Result<()
         ("cap", "cap", (0, 25_600)),
     ] {
         if let Some((value, place)) = take(theirs) {
-            let n = super::number(&word(&value, &place)?, range, theirs, &place)?;
+            let n = super::found::number(&word(&value, &place)?, range, theirs, &place)?;
             guest.set(ours, n, &place);
         }
     }

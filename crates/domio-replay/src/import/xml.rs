@@ -1,7 +1,7 @@
 //! Domains of libvirt (<https://libvirt.org/formatdomain.html>), and its `capabilities`.
 
 use super::cpus::cpus;
-use super::{Guest, ImportError, ImportFiles, ImportPlace, Kind, Told, at, number, vcpus};
+use super::found::{Guest, ImportError, ImportFiles, ImportPlace, Kind, Told, at, number, vcpus};
 use roxmltree::{Document, Node, ParsingOptions};
 
 /// Most elements and texts of a file: `capabilities` of a large host has some ten thousand.
@@ -197,7 +197,7 @@ impl<'d> Reader<'_, 'd> {
             let expected = "`vcpu` and `cpuset`";
             return Err(ImportError::wrong(&place, "<vcpupin>", expected));
         };
-        let most = super::VCPUS_MAX - 1;
+        let most = super::found::VCPUS_MAX - 1;
         let vcpu = number(vcpu, (0, most), "the number of a vcpu", &place)? as u16;
         if let Some(value) = cpus(set, &place)? {
             guest.pins.entry(vcpu).or_insert(Told { value, at: place });

@@ -9,7 +9,7 @@
 //! | `kept`, `against` | results that were kept, and a comparison with them |
 //! | `machines` | claims on many machines |
 //! | `known` | columns of tables that are still to be made |
-//! | `from_trace`, `from_lists`, `import` | scenarios made of what was recorded, or of definitions |
+//! | `from_trace`, `from_lists`, `import` | scenarios made of traces, lists and definitions |
 //! | `pictures` | what is drawn |
 //! | `record_table` | records of a trace as a table |
 
