@@ -84,8 +84,18 @@ fn outputs_of_simulations() {
     let short = ["--cap", "50,90", "--set", "run.duration_s=0.3"];
     let tried = fits(&folder, "dom0-share", &[&tried[..], &short].concat());
     assert_eq!(tried["points"].as_array().unwrap().len(), 3);
-    let short = ["--evaluations", "60", "--set", "run.duration_s=0.3", "--json"];
-    let advised = fits(&folder, "advise", &[&["advise", "noisy-neighbour"][..], &short].concat());
+    let short = [
+        "--evaluations",
+        "60",
+        "--set",
+        "run.duration_s=0.3",
+        "--json",
+    ];
+    let advised = fits(
+        &folder,
+        "advise",
+        &[&["advise", "noisy-neighbour"][..], &short].concat(),
+    );
     assert!(!advised["settings"].as_array().unwrap().is_empty());
     let policies = ["--policy", "credit", "--policy", "null", "--json"];
     let compare = ["compare", "host.toml", "--replications", "2"];

@@ -1,6 +1,6 @@
 //! Arguments of `advise`.
 
-use super::Keeping;
+use super::keeping::Keeping;
 use super::named::Named;
 use super::values::{frequency, key_and_value, seed};
 use clap::{Args, ValueHint};
