@@ -88,7 +88,12 @@ impl Linux {
         }
         let queue = &self.queues[own as usize];
         let is_6_1 = self.rules.release == Release::V6_1;
-        if (is_6_1 && queue.throttles > 0) || queue.load == 0 {
+        let skips = match is_6_1 {
+            true => queue.throttles > 0,
+            // An empty group has no weight of its own there; a new thread in it is placed with this.
+            false => queue.load == 0,
+        };
+        if skips {
             return;
         }
         let group = &self.groups[queue.group as usize];
@@ -103,7 +108,8 @@ impl Linux {
             // Nothing is elsewhere.
             false => group.shares,
         };
-        if weight != self.entities[e as usize].load.weight {
+        // 6.1 charges whoever runs there even where the weight stays.
+        if is_6_1 || weight != self.entities[e as usize].load.weight {
             self.reweight(cx, e, Load::of(weight));
         }
     }

@@ -214,10 +214,11 @@ impl Linux {
         if self.queues[usize::from(cpu)].threads > 1 {
             self.overloaded = true;
         }
-        if self.queues[q as usize].throttles > 0 && !self.rules.throttles_threads {
-            return self.park(cx, e);
-        }
+        // A pcpu that idles looks for work even where the group has no time.
         self.preempt(cx, e);
+        if self.queues[q as usize].throttles > 0 && !self.rules.throttles_threads {
+            self.park(cx, e);
+        }
     }
 
     /// The next tick after `now`.

@@ -384,6 +384,7 @@ impl GroupSetting {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct ThreadSetting {
     pub load: Load,
+    pub nice: i64,
     pub class: Class,
     /// Nanoseconds; 0 for the base slice.
     pub slice: i64,
@@ -397,6 +398,7 @@ impl ThreadSetting {
                 Class::Idle => Load::idle(),
                 _ => Load::nice(p.nice),
             },
+            nice: p.nice,
             class: p.class,
             slice: p.slice_us * US,
         }

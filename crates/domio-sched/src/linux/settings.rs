@@ -3,7 +3,8 @@
 use super::Linux;
 use super::entity::how;
 use super::params::{Class, GroupSetting, ThreadSetting};
-use super::state::{Entity, Group, Queue};
+use super::state::{Bandwidth, Entity, Group, Queue};
+use super::weights::NICE_0;
 use domio_contract::Cx;
 use domio_core::{DomainId, VcpuId};
 
@@ -35,8 +36,13 @@ impl Linux {
                 .waiting
                 .reserve(group as usize + 1);
         }
+        let expires = self.phase_of(domain);
         self.groups.push(Group {
             first,
+            bandwidth: Bandwidth {
+                expires,
+                ..Bandwidth::default()
+            },
             ..self.groups[0].clone()
         });
         group
@@ -45,13 +51,10 @@ impl Linux {
     /// Puts `setting` into force for `group`.
     pub(super) fn set_group_to(&mut self, cx: &mut Cx<'_>, group: u32, setting: &GroupSetting) {
         let g = &mut self.groups[group as usize];
-        let idle_changes = g.idle != setting.idle;
-        (g.shares, g.idle) = (setting.shares, setting.idle);
-        let first = g.first;
-        for cpu in 0..self.cpus.len() as u32 {
-            let e = first + cpu;
-            self.read_clock(cx, cpu as u16);
-            if idle_changes {
+        if core::mem::replace(&mut g.idle, setting.idle) != setting.idle {
+            let first = g.first;
+            for cpu in 0..self.cpus.len() as u32 {
+                let e = first + cpu;
                 self.entities[e as usize].idle = setting.idle;
                 let own = &self.queues[self.entities[e as usize].own as usize];
                 let seen = own.threads - own.idlers;
@@ -63,9 +66,27 @@ impl Linux {
                     };
                 }
             }
-            self.update_group_weight(cx, e);
+            if !setting.idle {
+                // A group that is not idle any more has the usual weight until another is set.
+                self.set_shares(cx, group, NICE_0);
+            }
         }
+        self.set_shares(cx, group, setting.shares);
         self.set_quota(cx, group, setting);
+    }
+
+    /// `group` has these shares from now on.
+    fn set_shares(&mut self, cx: &mut Cx<'_>, group: u32, shares: u64) {
+        let g = &mut self.groups[group as usize];
+        if core::mem::replace(&mut g.shares, shares) == shares {
+            return;
+        }
+        let first = g.first;
+        for cpu in 0..self.cpus.len() as u32 {
+            self.read_clock(cx, cpu as u16);
+            self.update_load(cpu, first + cpu);
+            self.update_group_weight(cx, first + cpu);
+        }
     }
 
     /// Puts `setting` into force for `vcpu`: it leaves its queue and comes back.
@@ -93,14 +114,17 @@ impl Linux {
             return;
         }
         self.enqueue_thread(cx, e, 0);
-        let lighter = setting.load.weight < before.load.weight;
         if runs {
             self.set_all(cpu, e);
-            if lighter {
-                self.resched(cx, cpu);
-            }
-        } else if !self.cuts_off(self.queue_of(e)) {
-            self.preempt(cx, e);
+        }
+        // A class or a slice alone preempts nobody, and nor does whoever has the pcpu to itself.
+        if setting.nice == before.nice || self.queues[usize::from(cpu)].count == 1 {
+            return;
+        }
+        match runs {
+            true if setting.nice > before.nice => self.resched(cx, cpu),
+            true => {}
+            false => self.preempt(cx, e),
         }
     }
 
