@@ -119,10 +119,11 @@ int k_bandwidth(int group, i64 *out)
 int k_entity(int id, int cpu, i64 *out)
 {
 	struct sched_entity *se = id < GROUP_IDS ? &k_tasks[id]->se : k_groups[id - GROUP_IDS]->se[cpu];
+	// Releases differ in the weight and the slice of an empty group, which nothing reads.
+	int weighs = se->on_rq || entity_is_task(se);
 	int n = 0;
 
-	// Releases differ in the weight of an empty group, which nothing reads.
-	out[n++] = se->on_rq || entity_is_task(se) ? se->load.weight : 0;
+	out[n++] = weighs ? se->load.weight : 0;
 	out[n++] = se->on_rq;
 	out[n++] = se->vruntime;
 	out[n++] = se->sum_exec_runtime;
@@ -131,7 +132,7 @@ int k_entity(int id, int cpu, i64 *out)
 #if RELEASE >= 612
 	out[n++] = se->deadline;
 	out[n++] = se->on_rq ? 0 : se->vlag;
-	out[n++] = se->slice;
+	out[n++] = weighs ? se->slice : 0;
 	out[n++] = se->sched_delayed;
 #endif
 	n += average(&se->avg, out + n);

@@ -4,9 +4,11 @@
 #if RELEASE >= 612
 #define GLUE_SM_IDLE SM_IDLE
 #define glue_tick sched_tick
+#define glue_slice(p) ((p)->se.custom_slice ? (p)->se.slice : 0)
 #else
 #define GLUE_SM_IDLE SM_NONE
 #define glue_tick scheduler_tick
+#define glue_slice(p) slice
 #endif
 void glue_boot(void);
 extern struct task_struct *k_tasks[];

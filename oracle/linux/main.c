@@ -36,7 +36,7 @@ static const char *const AVERAGE[] = { "load_sum", "load_avg", "runnable", "util
 
 static int cpus, groups = 1, verbose;
 static char known[MAX_VCPUS];
-static i64 theirs[WORDS], ours[WORDS];
+static i64 theirs[WORDS], ours[WORDS], before[WORDS];
 static char labels[WORDS][48];
 static long operations;
 
@@ -177,8 +177,10 @@ int main(int argc, char **argv)
 		int n = state(0);
 
 		compared += n;
-		if (n == words && !memcmp(ours, theirs, n * sizeof(i64)))
+		if (n == words && !memcmp(ours, theirs, n * sizeof(i64))) {
+			memcpy(before, theirs, n * sizeof(i64));
 			continue;
+		}
 		state(1);
 		printf("differs after %ld operations\n", operations);
 		for (long i = operations - RECENT + 1; i <= operations; i++)
@@ -188,8 +190,11 @@ int main(int argc, char **argv)
 			printf("domio has %lld words, the kernel %d\n", words, n);
 		for (int i = 0; i < n && i < words; i++)
 			if (ours[i] != theirs[i])
-				printf("  %-36s domio %lld, kernel %lld (%+lld)\n", labels[i], ours[i], theirs[i],
-				       theirs[i] - ours[i]);
+				printf("  %-36s domio %lld, kernel %lld (%+lld), was %lld\n", labels[i], ours[i],
+				       theirs[i], theirs[i] - ours[i], before[i]);
+		if (verbose)
+			for (int i = 0; i < n; i++)
+				printf("    %-36s %lld was %lld\n", labels[i], theirs[i], before[i]);
 		return 1;
 	}
 	fprintf(stderr, "the operations end without an end\n");

@@ -19,6 +19,8 @@ pub(super) mod how {
     pub const DELAYED: u8 = 8;
     /// It comes from another pcpu.
     pub const MOVED: u8 = 16;
+    /// It leaves for no time at all, so that the least virtual time stays (CFS).
+    pub const SAVE: u8 = 32;
 }
 
 impl Linux {
@@ -198,7 +200,7 @@ impl Linux {
                 entity.delayed = false;
                 entity.lag = entity.lag.min(0);
             }
-        } else {
+        } else if flags & how::SAVE == 0 {
             self.update_min(q);
         }
         true

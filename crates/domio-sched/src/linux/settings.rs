@@ -104,7 +104,10 @@ impl Linux {
         let queued = self.entities[e as usize].on_queue;
         let runs = self.cpus[usize::from(cpu)].current == e;
         if queued {
-            self.dequeue_thread(cx, e, 0);
+            // `sched_setattr` with another class and priority is a move to Linux, a nice value
+            // alone is none.
+            let moves = setting.class != before.class && setting.nice != before.nice;
+            self.dequeue_thread(cx, e, if moves { 0 } else { how::SAVE });
             if runs {
                 self.put_all(cx, cpu);
             }

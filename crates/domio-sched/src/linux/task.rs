@@ -146,7 +146,7 @@ impl Linux {
                 }
                 break;
             }
-            flags = how::SLEEP;
+            flags = how::SLEEP | flags & how::SAVE;
         }
         while x != NIL {
             let q = self.queue_of(x);

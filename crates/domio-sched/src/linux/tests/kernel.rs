@@ -208,7 +208,7 @@ impl Linux {
                 true => 0,
                 false => e.lag,
             };
-            out.extend([e.deadline, lag, e.slice, i64::from(e.delayed)]);
+            out.extend([e.deadline, lag, if weighs { e.slice } else { 0 }, i64::from(e.delayed)]);
         }
         self.write_average(&e.average, out);
     }
