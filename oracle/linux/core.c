@@ -109,6 +109,7 @@ void k_thread(int vcpu, int group, int cpu)
 	sched_fork(0, p);
 	p->prio = p->normal_prio = DEFAULT_PRIO;
 	set_load_weight(p, false);
+	glue_new(p);
 	p->sched_task_group = k_groups[group];
 	__set_task_cpu(p, cpu);
 }

@@ -1,4 +1,27 @@
 // The kernel's fair.c, and a view of its state.
+#include <linux/rbtree_augmented.h>
+#ifdef MEND_SLICES
+// The kernel's tree of entities forgets the shortest slice of a part of the tree when that part is turned. With this it
+// does not.
+#undef RB_DECLARE_CALLBACKS
+#define RB_DECLARE_CALLBACKS(scope, name, type, field, key, compute)                            \
+	static void name##_propagate(struct rb_node *rb, struct rb_node *stop)                  \
+	{                                                                                       \
+		for (; rb != stop; rb = rb_parent(rb))                                          \
+			compute(rb_entry(rb, type, field), false);                              \
+	}                                                                                       \
+	static void name##_copy(struct rb_node *from, struct rb_node *to)                       \
+	{                                                                                       \
+		rb_entry(to, type, field)->key = rb_entry(from, type, field)->key;              \
+		rb_entry(to, type, field)->min_slice = rb_entry(from, type, field)->min_slice;  \
+	}                                                                                       \
+	static void name##_rotate(struct rb_node *from, struct rb_node *to)                     \
+	{                                                                                       \
+		name##_copy(from, to);                                                          \
+		compute(rb_entry(from, type, field), false);                                    \
+	}                                                                                       \
+	scope const struct rb_augment_callbacks name = { name##_propagate, name##_copy, name##_rotate }
+#endif
 #include "kernel/sched/fair.c"
 #include "kernel.h"
 #include "glue.h"

@@ -88,12 +88,9 @@ impl Linux {
         }
         let queue = &self.queues[own as usize];
         let is_6_1 = self.rules.release == Release::V6_1;
-        let skips = match is_6_1 {
-            true => queue.throttles > 0,
-            // An empty group has no weight of its own there; a new thread in it is placed with this.
-            false => queue.load == 0,
-        };
-        if skips {
+        let throttled = queue.throttles > 0 && !self.rules.throttles_threads;
+        // An empty group has no weight of its own in 6.1; a new thread in it is placed with this.
+        if throttled || (!is_6_1 && queue.load == 0) {
             return;
         }
         let group = &self.groups[queue.group as usize];

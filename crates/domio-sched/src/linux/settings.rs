@@ -98,14 +98,16 @@ impl Linux {
         let e = self.entity_of(vcpu);
         let cpu = self.queues[self.queue_of(e) as usize].cpu;
         self.read_clock(cx, cpu);
-        if self.entities[e as usize].delayed {
-            self.dequeue_thread(cx, e, how::SLEEP | how::DELAYED);
-        }
+        // Who sleeps on the queue goes on to do so.
+        let delayed = self.entities[e as usize].delayed;
         let queued = self.entities[e as usize].on_queue;
         let runs = self.cpus[usize::from(cpu)].current == e;
         if queued {
             // `sched_setattr` with another class and priority is a move to Linux, a nice value
             // alone is none.
+            if delayed {
+                self.count_delayed(e, -1);
+            }
             let moves = setting.class != before.class && setting.nice != before.nice;
             self.dequeue_thread(cx, e, if moves { 0 } else { how::SAVE });
             if runs {
@@ -117,6 +119,9 @@ impl Linux {
             return;
         }
         self.enqueue_thread(cx, e, 0);
+        if delayed {
+            self.count_delayed(e, 1);
+        }
         if runs {
             self.set_all(cpu, e);
         }
