@@ -134,11 +134,14 @@ void k_thread_set(int vcpu, int class, int nice, i64 slice)
 		.sched_runtime = slice,
 	};
 
+	static i64 slices[MAX_VCPUS];
+
 	// As renice does, and as chrt does.
-	if (k_tasks[vcpu]->policy == attr.sched_policy && glue_slice(k_tasks[vcpu]) == slice)
+	if (k_tasks[vcpu]->policy == attr.sched_policy && slices[vcpu] == slice)
 		set_user_nice(k_tasks[vcpu], nice);
 	else if (sched_setattr_nocheck(k_tasks[vcpu], &attr))
 		shim_bug("an attribute is refused", vcpu);
+	slices[vcpu] = slice;
 	deliver();
 }
 

@@ -4,12 +4,10 @@
 #if RELEASE >= 612
 #define GLUE_SM_IDLE SM_IDLE
 #define glue_tick sched_tick
-#define glue_slice(p) ((p)->se.custom_slice ? (p)->se.slice : 0)
 #define glue_new(p) ((p)->se.slice = sysctl_sched_base_slice)
 #else
 #define GLUE_SM_IDLE SM_NONE
 #define glue_tick scheduler_tick
-#define glue_slice(p) slice
 #define glue_new(p)
 #endif
 void glue_boot(void);

@@ -97,7 +97,15 @@ impl Linux {
         }
         let e = self.entity_of(vcpu);
         let cpu = self.queues[self.queue_of(e) as usize].cpu;
+        let only_slice = (before.class, before.nice) == (setting.class, setting.nice);
+        if only_slice && !self.rules.eevdf {
+            return;
+        }
         self.read_clock(cx, cpu);
+        // A slice that the thread has already changes nothing.
+        if only_slice && setting.slice == self.entities[e as usize].slice {
+            return;
+        }
         // Who sleeps on the queue goes on to do so.
         let delayed = self.entities[e as usize].delayed;
         let queued = self.entities[e as usize].on_queue;

@@ -406,7 +406,8 @@ fn script(seed: u64, seconds: u64, eevdf: bool, with: With) -> Script {
     let weights = [10, 20, 33, 34, 50, 100, 100, 100, 137, 200, 400, 1_000, 10_000];
     let idle_class = rng.one_in(4);
     let nices = rng.one_in(2);
-    let slices = eevdf && rng.one_in(2);
+    // Linux sets a slice and the idle class in two steps, each of which moves the thread.
+    let slices = eevdf && !idle_class && rng.one_in(2);
     let yields = rng.one_in(3);
     let limits = |rng: &mut Rng| {
         let period = *rng.pick(&[5_000, 10_000, 20_000, 50_000, 100_000, 33_333]);
