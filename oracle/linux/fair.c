@@ -34,8 +34,8 @@ static int id_of(struct sched_entity *se)
 		return NOBODY;
 	if (entity_is_task(se))
 		return task_of(se)->pid - 1000;
-	for (group = 1; k_groups[group]; group++)
-		if (group_cfs_rq(se)->tg == k_groups[group])
+	for (group = 1; group < MAX_GROUPS; group++)
+		if (k_groups[group] && group_cfs_rq(se)->tg == k_groups[group])
 			return GROUP_IDS + group;
 	return -2;
 }

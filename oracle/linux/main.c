@@ -34,8 +34,8 @@ static const char *const ENTITY[] = { "weight", "on queue", "v", "sum", "sum bef
 				      "slice", "delayed" };
 static const char *const AVERAGE[] = { "load_sum", "load_avg", "runnable", "util" };
 
-static int cpus, groups = 1, verbose;
-static char known[MAX_VCPUS];
+static int cpus, verbose;
+static char known[MAX_VCPUS], known_groups[MAX_GROUPS] = { 1 };
 static i64 theirs[WORDS], ours[WORDS], before[WORDS];
 static char labels[WORDS][48];
 static long operations;
@@ -85,7 +85,9 @@ static int state(int named)
 		snprintf(who, sizeof(who), "cpu %d", c);
 		n = named ? say(n, more, CPU, COUNT(CPU), who) : n + more;
 	}
-	for (int g = 0; g < groups; g++) {
+	for (int g = 0; g < MAX_GROUPS; g++) {
+		if (!known_groups[g])
+			continue;
 		for (int c = 0; c < cpus; c++) {
 			int more = k_queue(g, c, theirs + n);
 
@@ -129,7 +131,7 @@ static void carry_out(const i64 *op)
 
 	k_at(op[1], op[2]);
 	switch (op[0]) {
-	case GROUP: k_group(a[0], a[1]); groups = a[0] + 1; break;
+	case GROUP: k_group(a[0], a[1]); known_groups[a[0]] = 1; break;
 	case GROUP_SET: k_group_set(a[0], a[1], a[2], a[3], a[4], a[5], a[6]); break;
 	case THREAD: k_thread(a[0], a[1], a[2]); known[a[0]] = 1; break;
 	case THREAD_SET: k_thread_set(a[0], a[1], a[2], a[3]); break;

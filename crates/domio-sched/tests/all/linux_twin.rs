@@ -51,8 +51,13 @@ fn on_one_pcpu(mut script: Script) -> Script {
         }
     }
     let stays = |action: &Intervention| {
-        !matches!(action, Intervention::Offline(_) | Intervention::Online(_))
+        use Intervention::{Join, Offline, Online, SetGroup};
+        !matches!(action, Offline(_) | Online(_) | Join(..) | SetGroup(..))
     };
+    script.groups.clear();
+    for domain in &mut script.domains {
+        domain.group = None;
+    }
     script.actions.retain(|(_, action)| stays(action));
     script
 }

@@ -8,14 +8,14 @@ extern crate std;
 
 use super::super::params::Class;
 use super::super::state::{NIL, Queue};
-use super::super::{CFS, EEVDF, Linux};
+use super::super::{CFS, EEVDF, Linux, QUOTAS};
 use crate::conformance::rng::Rng;
 use crate::conformance::{Intervention, Script, ScriptStep, host};
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use domio_contract::{Cx, Descriptor, Pause, Pick, Prev, Scheduler, StateRows, Wake};
+use domio_contract::{Cx, Descriptor, GroupId, Pause, Pick, Prev, Scheduler, StateRows, Wake};
 use domio_core::{
     CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Topology, VcpuId,
 };
@@ -49,8 +49,8 @@ struct Recorder {
     /// The program has stopped reading: it found a difference.
     over: bool,
     words: Vec<i64>,
-    /// Groups that the program has.
-    groups: usize,
+    /// By group: the program has it.
+    groups: Vec<bool>,
 }
 
 impl Recorder {
@@ -80,7 +80,7 @@ impl Recorder {
             to: std::io::BufWriter::with_capacity(1 << 16, to),
             over: false,
             words: head,
-            groups: 1,
+            groups: Vec::from([true]),
         };
         recorder.write();
         recorder
@@ -97,6 +97,7 @@ impl Recorder {
         if self.over {
             return;
         }
+        self.groups.resize(self.inner.groups.len(), false);
         self.words
             .extend([op, self.inner.now(cx), i64::from(cx.here().0)]);
         self.words.extend(args);
@@ -109,21 +110,24 @@ impl Recorder {
         if self.over {
             return;
         }
+        self.groups.resize(self.inner.groups.len(), false);
         self.words
             .extend([op, self.inner.now(cx), i64::from(cx.here().0)]);
         self.words.extend(args);
         let at = self.words.len();
         self.words.push(0);
-        self.inner.write_state(&mut self.words);
+        self.inner.write_state(&self.groups, &mut self.words);
         self.words[at] = (self.words.len() - at - 1) as i64;
         self.write();
     }
 
-    /// Groups that are new to the program.
-    fn new_groups(&mut self, cx: &Cx<'_>) {
-        while self.groups < self.inner.groups.len() {
-            self.part(cx, op::GROUP, &[self.groups as i64, 0]);
-            self.groups += 1;
+    /// `group` is there, in the program as well.
+    fn ensure(&mut self, cx: &Cx<'_>, group: u32) {
+        self.groups.resize(self.inner.groups.len(), false);
+        if !core::mem::replace(&mut self.groups[group as usize], true) {
+            let parent = self.inner.groups[group as usize].parent;
+            self.part(cx, op::GROUP, &[i64::from(group), i64::from(parent)]);
+            self.group_set(cx, group, false);
         }
     }
 
@@ -137,7 +141,7 @@ impl Recorder {
             b.quota,
             b.period,
             b.burst,
-            self.inner.phase_of(DomainId(self.inner.domains_of[group as usize])),
+            self.inner.phase(group),
         ];
         match is_last {
             true => self.whole(cx, op::GROUP_SET, &args),
@@ -146,7 +150,7 @@ impl Recorder {
     }
 
     fn thread_set(&mut self, cx: &Cx<'_>, vcpu: VcpuId, is_last: bool) {
-        let s = self.inner.settings[vcpu.index()];
+        let s = self.inner.threads[vcpu.index()].setting;
         let class = match s.class {
             Class::Other => 0,
             Class::Batch => 1,
@@ -214,7 +218,7 @@ impl Linux {
     }
 
     /// The state, word by word as `main.c` has it.
-    fn write_state(&self, out: &mut Vec<i64>) {
+    fn write_state(&self, known: &[bool], out: &mut Vec<i64>) {
         let cpus = self.cpus.len();
         for c in &self.cpus {
             out.extend([
@@ -224,7 +228,7 @@ impl Linux {
                 i64::from(c.skip_clock),
             ]);
         }
-        for (g, group) in self.groups.iter().enumerate() {
+        for (g, group) in self.groups.iter().enumerate().filter(|(g, _)| known[*g]) {
             for cpu in 0..cpus {
                 let index = g * cpus + cpu;
                 let q = &self.queues[index];
@@ -266,7 +270,7 @@ impl Linux {
                 out.push(group.load);
             }
             for cpu in 0..cpus as u32 {
-                self.write_entity(group.first + cpu, out);
+                self.write_entity(self.queues[g * cpus + cpu as usize].entity, out);
             }
         }
         for t in self.threads.iter().filter(|t| t.entity != NIL) {
@@ -289,25 +293,48 @@ impl Scheduler for Recorder {
     }
 
     fn set_domain(&mut self, cx: &mut Cx<'_>, domain: DomainId, params: &ParamValues) {
-        let before = self.inner.settings.clone();
+        let before = self.inner.threads.clone();
         self.inner.set_domain(cx, domain, params);
-        self.new_groups(cx);
         let (group, _) = self.inner.domains[domain.index()].expect("it has a group");
         let members = self.inner.groups[group as usize].members.iter();
         let changed: Vec<VcpuId> = members
             .copied()
-            .filter(|v| before[v.index()] != self.inner.settings[v.index()])
+            .filter(|v| before[v.index()].setting != self.inner.threads[v.index()].setting)
             .collect();
-        self.group_set(cx, group, changed.is_empty());
+        // Before the domain has vcpus it may still get into a group.
+        if self.groups.get(group as usize) == Some(&true) {
+            self.group_set(cx, group, changed.is_empty());
+        }
         for (i, vcpu) in changed.iter().enumerate() {
             self.thread_set(cx, *vcpu, i + 1 == changed.len());
         }
     }
 
+    fn set_group(
+        &mut self,
+        cx: &mut Cx<'_>,
+        group: GroupId,
+        parent: Option<GroupId>,
+        params: &ParamValues,
+    ) {
+        self.inner.set_group(cx, group, parent, params);
+        let group = self.inner.named[group.index()];
+        match self.groups.get(group as usize) {
+            Some(true) => self.group_set(cx, group, true),
+            _ => self.ensure(cx, group),
+        }
+    }
+
+    fn join(&mut self, cx: &mut Cx<'_>, domain: DomainId, group: Option<GroupId>) {
+        let (own, _) = self.inner.domains[domain.index()].expect("it has a group");
+        assert!(self.inner.groups[own as usize].members.is_empty(), "no script moves domains");
+        self.inner.join(cx, domain, group);
+    }
+
     fn set_vcpu(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId, params: &ParamValues) {
-        let before = self.inner.settings[vcpu.index()];
+        let before = self.inner.threads[vcpu.index()].setting;
         self.inner.set_vcpu(cx, vcpu, params);
-        if before != self.inner.settings[vcpu.index()] {
+        if before != self.inner.threads[vcpu.index()].setting {
             self.thread_set(cx, vcpu, true);
         }
     }
@@ -315,8 +342,9 @@ impl Scheduler for Recorder {
     fn insert(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
         self.inner.insert(cx, vcpu);
         let e = self.inner.entity_of(vcpu);
-        let group = i64::from(self.inner.entities[e as usize].group);
-        self.part(cx, op::THREAD, &[i64::from(vcpu.0), group, 0]);
+        let group = self.inner.entities[e as usize].group;
+        self.ensure(cx, group);
+        self.part(cx, op::THREAD, &[i64::from(vcpu.0), i64::from(group), 0]);
         self.thread_set(cx, vcpu, false);
     }
 
@@ -356,6 +384,17 @@ impl Scheduler for Recorder {
 
     fn timer(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, slot: u8) -> Option<Instant> {
         let next = self.inner.timer(cx, pcpu, slot);
+        if slot == QUOTAS {
+            let named: Vec<u32> = self.inner.named.iter().copied().filter(|g| *g != NIL).collect();
+            for (i, group) in named.iter().enumerate() {
+                let args = [i64::from(*group)];
+                match i + 1 == named.len() {
+                    true => self.whole(cx, op::QUOTA, &args),
+                    false => self.part(cx, op::QUOTA, &args),
+                }
+            }
+            return next;
+        }
         self.whole(cx, op::TICK, &[i64::from(pcpu.0)]);
         next
     }
@@ -396,6 +435,7 @@ struct With {
     pcpus: u16,
     quotas: bool,
     changes: bool,
+    groups: bool,
 }
 
 fn script(seed: u64, seconds: u64, eevdf: bool, with: With) -> Script {
@@ -425,6 +465,21 @@ fn script(seed: u64, seconds: u64, eevdf: bool, with: With) -> Script {
             _ => ("nice", *rng.pick(&[-20, -10, -5, -1, 0, 1, 3, 5, 10, 19])),
         }
     };
+    let groups = match with.groups && rng.one_in(2) {
+        true => rng.between(1, 4),
+        false => 0,
+    };
+    for i in 0..groups {
+        let parent = (i > 0 && rng.one_in(2)).then(|| GroupId(rng.below(i) as u16));
+        let mut params = Vec::from([("weight", *rng.pick(&weights))]);
+        if idle_class && rng.one_in(4) {
+            params.push(("idle", 1));
+        }
+        if with.quotas && rng.one_in(3) {
+            params.extend(limits(&mut rng));
+        }
+        script.group(parent, &params);
+    }
     for _ in 0..rng.between(1, 6) {
         let mut params = Vec::new();
         if rng.one_in(2) {
@@ -437,6 +492,10 @@ fn script(seed: u64, seconds: u64, eevdf: bool, with: With) -> Script {
             params.extend(limits(&mut rng));
         }
         let domain = script.domain(&params);
+        if groups > 0 && !rng.one_in(4) {
+            let group = GroupId(rng.below(groups) as u16);
+            script.domains[domain.index()].group = Some(group);
+        }
         for _ in 0..rng.between(1, 3) {
             let mut steps = Vec::new();
             match rng.below(5) {
@@ -471,6 +530,17 @@ fn script(seed: u64, seconds: u64, eevdf: bool, with: With) -> Script {
             let at = Duration::from_nanos(rng.below(seconds * 1_000_000_000));
             let domain = DomainId(rng.below(script.domains.len() as u64) as u16);
             let vcpu = VcpuId(rng.below(script.vcpus.len() as u64) as u32);
+            if groups > 0 && rng.one_in(4) {
+                let group = GroupId(rng.below(groups) as u16);
+                let changes = match with.quotas && rng.one_in(2) {
+                    true => Vec::from(limits(&mut rng)),
+                    false => Vec::from([("weight", *rng.pick(&weights))]),
+                };
+                for (name, value) in changes {
+                    script.at(at, Intervention::SetGroup(group, name, value));
+                }
+                continue;
+            }
             match rng.below(5) {
                 0 if with.quotas => {
                     for (name, value) in limits(&mut rng) {
@@ -567,11 +637,12 @@ fn the_kernel_does_the_same() {
     let (program, release) = (var("", ""), var("_RELEASE", "6.1"));
     let (first, count) = (number("_FIRST", "1"), number("_COUNT", "20"));
     let seconds = number("_SECONDS", "10");
-    let words = var("_WITH", "quotas,changes");
+    let words = var("_WITH", "quotas,changes,groups");
     let with = With {
         pcpus: number("_PCPUS", "1") as u16,
         quotas: words.contains("quotas"),
         changes: words.contains("changes"),
+        groups: words.contains("groups"),
     };
     let (mut operations, mut compared, mut different) = (0, 0, Vec::new());
     for seed in first..first + count {

@@ -312,11 +312,14 @@ impl TwinLinux {
         self.enqueue(cx, e, "");
         if runs {
             self.set_all(e);
-            if self.se[e].weight < old {
-                self.resched(cx);
-            }
-        } else if !self.cut_off(self.se[e].group) {
+        }
+        if self.cut_off(self.se[e].group) {
+            self.park(cx, e);
+        } else if !runs {
             self.wakeup_preempt(cx, e);
+        }
+        if runs && self.se[e].weight < old {
+            self.resched(cx);
         }
     }
 
@@ -524,7 +527,8 @@ impl Scheduler for TwinLinux {
         if let Some(vcpu) = prev.vcpu {
             let e = self.of(vcpu);
             let pause = cx.vcpu(vcpu).pause;
-            if pause != Pause::NONE && self.se[e].on {
+            let held = pause.bits() == Pause::PARKED && !self.is_6_18();
+            if pause != Pause::NONE && !held && self.se[e].on {
                 let how = self.leaves(e, pause);
                 self.dequeue(cx, e, how);
             }
