@@ -36,6 +36,7 @@ static struct task_struct *new_task(void)
 	p->active_mm = &init_mm;
 	p->sched_class = &fair_sched_class;
 	p->sched_task_group = &root_task_group;
+	set_load_weight(p, false);
 	INIT_LIST_HEAD(&p->tasks);
 	raw_spin_lock_init(&p->pi_lock);
 	return p;
@@ -108,7 +109,6 @@ void k_thread(int vcpu, int group, int cpu)
 	p->pid = p->tgid = vcpu + 1000;
 	sched_fork(0, p);
 	p->prio = p->normal_prio = DEFAULT_PRIO;
-	set_load_weight(p, false);
 	glue_new(p);
 	p->sched_task_group = k_groups[group];
 	__set_task_cpu(p, cpu);

@@ -87,7 +87,7 @@ static int average(struct sched_avg *avg, i64 *out)
 {
 	int n = 0;
 
-	if (num_online_cpus() == 1)
+	if (num_online_cpus() == 1 || !shim_averages)
 		return 0;
 	out[n++] = avg->load_sum;
 	out[n++] = avg->load_avg;
@@ -134,8 +134,6 @@ int k_bandwidth(int group, i64 *out)
 	out[n++] = b->runtime;
 	out[n++] = b->period_active ? hrtimer_get_expires_ns(&b->period_timer) : -1;
 	out[n++] = hrtimer_is_queued(&b->slack_timer) ? hrtimer_get_expires_ns(&b->slack_timer) : -1;
-	if (num_online_cpus() > 1)
-		out[n++] = atomic_long_read(&tg->load_avg);
 	return n;
 }
 

@@ -8,6 +8,7 @@ enum { MAX_CPUS = 16, MAX_VCPUS = 256, MAX_GROUPS = 64, NOBODY = -1, GROUP_IDS =
 // shim.c
 extern i64 shim_now;
 extern int shim_cpu;
+extern int shim_averages;
 void deliver(void);
 
 // core.c

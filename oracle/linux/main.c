@@ -32,6 +32,7 @@ static const char *const QUEUE[] = { "count", "load", "current", "next", "thread
 static const char *const BANDWIDTH[] = { "shares", "pool", "period at", "slack at", "load" };
 static const char *const ENTITY[] = { "weight", "on queue", "v", "sum", "sum before", "exec start", "deadline", "lag",
 				      "slice", "delayed" };
+int shim_averages;
 static const char *const AVERAGE[] = { "load_sum", "load_avg", "runnable", "util" };
 
 static int cpus, verbose;
@@ -149,6 +150,7 @@ int main(int argc, char **argv)
 	static i64 recent[RECENT][16];
 	i64 head[20], op[16], words;
 
+	shim_averages = !!getenv("LINUX_ORACLE_AVERAGES");
 	verbose = argc > 1 && !strcmp(argv[1], "-v");
 	if (!read_words(head, 18) || head[0] != MAGIC || head[1] < 1 || head[1] > MAX_CPUS) {
 		fprintf(stderr, "these are no operations of domio's\n");

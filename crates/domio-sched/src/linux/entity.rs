@@ -44,7 +44,9 @@ impl Linux {
             slice = scale(slice, above.load.weight, &Load::of(load));
             x = above.parent;
         }
-        let least = match entity.idle && root.idlers != root.threads {
+        let own = &self.queues[entity.queue as usize];
+        let all_idle = own.threads > 0 && own.threads == own.idlers;
+        let least = match entity.idle && !all_idle {
             true => self.rules.idle_min_granularity,
             false => t.min_granularity,
         };

@@ -57,7 +57,10 @@ pub(super) struct Average {
 /// `sum` after `periods` more.
 fn decay(sum: u64, periods: u64) -> u64 {
     match periods {
-        0..=2016 => ((sum >> (periods / 32)) * DECAY[(periods % 32) as usize]) >> 32,
+        0..=2016 => {
+            let sum = u128::from(sum >> (periods / 32));
+            ((sum * u128::from(DECAY[(periods % 32) as usize])) >> 32) as u64
+        }
         _ => 0,
     }
 }

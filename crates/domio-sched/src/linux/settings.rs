@@ -101,6 +101,11 @@ impl Linux {
         if core::mem::replace(&mut g.shares, shares) == shares {
             return;
         }
+        self.share_anew(cx, group);
+    }
+
+    /// The weights of `group` and of all around it are computed anew.
+    fn share_anew(&mut self, cx: &mut Cx<'_>, group: u32) {
         for cpu in 0..self.cpus.len() as u16 {
             self.read_clock(cx, cpu);
             let mut x = self.queues[self.queue_on(group, cpu) as usize].entity;
@@ -174,6 +179,10 @@ impl Linux {
         for &vcpu in &members {
             let e = self.entity_of(vcpu);
             self.entities[e as usize].depth = depth + 1;
+        }
+        if members.is_empty() && self.groups[group as usize].shares != NICE_0 {
+            // A group that is made here and not moved is given its shares here.
+            self.share_anew(cx, group);
         }
         self.groups[group as usize].members = members;
         for (e, runs) in queued {

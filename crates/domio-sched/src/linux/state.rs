@@ -148,7 +148,7 @@ impl Group {
             parent,
             children: Vec::new(),
             depth,
-            shares: 0,
+            shares: NICE_0,
             idle: false,
             members: Vec::new(),
             load: 0,
