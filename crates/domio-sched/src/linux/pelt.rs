@@ -208,4 +208,16 @@ mod tests {
         };
         assert_eq!([10, 32, 100].map(idle_for), [832, 528, 129]);
     }
+
+    /// The heaviest thread's sums are beyond 32 bits.
+    #[test]
+    fn heavy_loads_decay_as_light_ones() {
+        let after = |load: u64| {
+            let mut average = Average::NOTHING;
+            average.advance(345 * MS, load, 1, true);
+            average.advance(377 * MS, 0, 0, false);
+            average.load_sum / load
+        };
+        assert_eq!(after(10 * 88_761).abs_diff(after(1)), 0);
+    }
 }

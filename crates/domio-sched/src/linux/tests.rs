@@ -4,6 +4,7 @@ mod bandwidth;
 mod cfs;
 mod eevdf;
 mod kernel;
+mod mended;
 mod pcpus;
 
 use super::state::NIL;

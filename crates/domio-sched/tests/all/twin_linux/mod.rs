@@ -72,7 +72,7 @@ struct Rq {
     quota: i128,
     period: i128,
     burst: i128,
-    phase: i128,
+    grid: i128,
     pool: i128,
     unused: bool,
     period_at: Option<i128>,
@@ -264,6 +264,7 @@ impl TwinLinux {
             return g + 1;
         }
         let g = self.rq.len();
+        let grid = self.phase(domain.0);
         self.se.push(Se {
             group: g,
             weight: 1 << 20,
@@ -277,6 +278,8 @@ impl TwinLinux {
             min_v: -(1 << 20),
             reference: -(1 << 20),
             inherited: (0, 0, 0),
+            shares: 1 << 20,
+            grid,
             ..Rq::default()
         });
         g
@@ -285,26 +288,23 @@ impl TwinLinux {
     /// Nice value, class and slice as a weight, a class and a slice.
     fn set_thread(&mut self, cx: &mut Cx<'_>, e: usize, setting: (i128, i128, i128)) {
         let before = self.se[e].setting;
-        // Of an idle thread the nice value says nothing.
-        let known = |s: (i128, i128, i128)| if s.1 == 2 { (0, s.1, s.2) } else { s };
-        let before = known(before);
-        let setting = known(setting);
         self.se[e].setting = setting;
-        if before == setting {
+        let only_slice = (before.0, before.1) == (setting.0, setting.1);
+        if before == setting || (only_slice && self.cfs()) {
             return;
         }
         self.read_clock(cx);
-        if self.se[e].delayed {
-            self.dequeue(cx, e, "sleep delayed");
+        if only_slice && setting.2 == self.se[e].slice {
+            return;
         }
         let (queued, runs) = (self.se[e].on, self.curr == Some(e));
         if queued {
-            self.dequeue(cx, e, "");
+            let moves = before.0 != setting.0 && before.1 != setting.1;
+            self.dequeue(cx, e, if moves { "" } else { "save" });
             if runs {
                 self.put_all(cx);
             }
         }
-        let old = self.se[e].weight;
         self.give(cx, e);
         if !queued {
             return;
@@ -313,12 +313,15 @@ impl TwinLinux {
         if runs {
             self.set_all(e);
         }
-        if self.cut_off(self.se[e].group) {
+        if self.cut_off(self.se[e].group) && !self.se[e].delayed {
             self.park(cx, e);
-        } else if !runs {
-            self.wakeup_preempt(cx, e);
         }
-        if runs && self.se[e].weight < old {
+        if before.0 == setting.0 || self.nr(0) == 1 {
+            return;
+        }
+        if !runs {
+            self.wakeup_preempt(cx, e);
+        } else if setting.0 > before.0 {
             self.resched(cx);
         }
     }
@@ -380,17 +383,28 @@ impl Scheduler for TwinLinux {
 
     fn set_domain(&mut self, cx: &mut Cx<'_>, domain: DomainId, params: &ParamValues) {
         let value = |name: &str| i128::from(params.by_name(name).expect("declared"));
+        let known = self.rq.len();
         let g = self.group_of(domain);
+        if self.rq.len() > known {
+            self.read_clock(cx);
+        }
         let idle = value("idle") == 1;
-        self.read_clock(cx);
-        self.rq[g].shares = match idle {
+        let shares = match idle {
             true => 3 << 10,
             false => ((value("weight") * 1024 + 50) / 100).clamp(2, 1 << 18) << 10,
         };
         let e = self.rq[g].entity;
-        self.se[e].idle = idle;
-        if !self.wrong(Mistake::WeightLate) {
-            self.update_group(cx, g);
+        let was_idle = core::mem::replace(&mut self.se[e].idle, idle);
+        // Of what was idle the weight is the usual one first.
+        let first = (was_idle && !idle).then_some(1 << 20);
+        for shares in first.into_iter().chain([shares]) {
+            if core::mem::replace(&mut self.rq[g].shares, shares) == shares {
+                continue;
+            }
+            self.read_clock(cx);
+            if !self.wrong(Mistake::WeightLate) {
+                self.update_group(cx, g);
+            }
         }
         let period = value("period_us") * 1000;
         let of_cap = (period / 100 * value("cap")).max(MS);
@@ -475,10 +489,9 @@ impl Scheduler for TwinLinux {
             self.se[e].known = true;
             self.enqueue(cx, e, how);
         }
+        self.wakeup_preempt(cx, e);
         if self.cut_off(self.se[e].group) {
             self.park(cx, e);
-        } else {
-            self.wakeup_preempt(cx, e);
         }
     }
 
@@ -500,13 +513,14 @@ impl Scheduler for TwinLinux {
         if self.threads(0).0 == 1 {
             return;
         }
-        self.read_clock(cx);
         self.clear_buddies(e);
         let q = self.q(e);
-        if !self.cfs() || !self.se[e].meek {
+        let batch = self.se[e].meek && !self.se[e].idle;
+        if !self.cfs() || !batch {
+            self.read_clock(cx);
             self.update_curr(cx, q);
+            self.skip_clock = true;
         }
-        self.skip_clock = true;
         if self.cfs() {
             for x in self.chain(e) {
                 let q = self.q(x);
