@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Names of the steps, in their order, and what each shows when it passes.
-pub const STEPS: [(&str, &str); 18] = [
+pub const STEPS: [(&str, &str); 19] = [
     ("gate", "everything that a change has to pass"),
     (
         "benches",
@@ -43,6 +43,10 @@ pub const STEPS: [(&str, &str); 18] = [
     (
         "oracle",
         "Xen 4.17's own schedulers make the same decisions, and broken ones are noticed",
+    ),
+    (
+        "oracle-linux",
+        "Linux' own fair.c of 6.1 and 6.12 goes through the same states, and broken ones are noticed",
     ),
     (
         "readers",
@@ -122,6 +126,9 @@ pub fn run(root: &Path, names: &[String]) -> Result<bool> {
             "recordings" => steps.push(Step::own(name, about, recordings)),
             "oracle" => steps.push(Step::own(name, about, |root| {
                 script(root, &["bash", "oracle/run.sh"])
+            })),
+            "oracle-linux" => steps.push(Step::own(name, about, |root| {
+                script(root, &["bash", "oracle/linux/run.sh"])
             })),
             "readers" => steps.push(Step::own(name, about, |root| {
                 script(root, &["bash", "crates/domio-answer/readers/run.sh"])

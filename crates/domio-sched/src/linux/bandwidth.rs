@@ -443,7 +443,9 @@ impl Linux {
         let now = self.now(cx);
         let bandwidth = &mut self.groups[group as usize].bandwidth;
         let is = setting.quota;
-        if (bandwidth.quota, bandwidth.period, bandwidth.burst) == (is, setting.period, setting.burst) {
+        if (bandwidth.quota, bandwidth.period, bandwidth.burst)
+            == (is, setting.period, setting.burst)
+        {
             return;
         }
         bandwidth.quota = is;

@@ -6,19 +6,19 @@
 
 extern crate std;
 
+mod scenarios;
+
 use super::super::params::Class;
 use super::super::state::{NIL, Queue};
-use super::super::{CFS, EEVDF, Linux, QUOTAS};
-use crate::conformance::rng::Rng;
-use crate::conformance::{Intervention, Script, ScriptStep, host};
+use super::super::{Linux, QUOTAS};
+use crate::conformance::host;
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use domio_contract::{Cx, Descriptor, GroupId, Pause, Pick, Prev, Scheduler, StateRows, Wake};
-use domio_core::{
-    CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Topology, VcpuId,
-};
+use domio_core::{DomainId, Instant, ParamValues, PcpuId, VcpuId};
+use scenarios::{With, policy, script};
 use std::io::Write as _;
 use std::process::{Child, Command, Stdio};
 
@@ -69,7 +69,12 @@ impl Recorder {
             i64::from(t.threads_in_latency),
         ]);
         let features = match r.eevdf {
-            true => [r.run_to_parity, r.preempt_short, r.place_lag, r.delay_dequeue],
+            true => [
+                r.run_to_parity,
+                r.preempt_short,
+                r.place_lag,
+                r.delay_dequeue,
+            ],
             false => [r.gentle_fair_sleepers, r.start_debit, true, true],
         };
         head.extend([r.wakeup_preemption, r.ni_random].map(i64::from));
@@ -213,7 +218,12 @@ impl Linux {
                 true => 0,
                 false => e.lag,
             };
-            out.extend([e.deadline, lag, if weighs { e.slice } else { 0 }, i64::from(e.delayed)]);
+            out.extend([
+                e.deadline,
+                lag,
+                if weighs { e.slice } else { 0 },
+                i64::from(e.delayed),
+            ]);
         }
         self.write_average(&e.average, out);
     }
@@ -325,7 +335,10 @@ impl Scheduler for Recorder {
 
     fn join(&mut self, cx: &mut Cx<'_>, domain: DomainId, group: Option<GroupId>) {
         let (own, _) = self.inner.domains[domain.index()].expect("it has a group");
-        assert!(self.inner.groups[own as usize].members.is_empty(), "no script moves domains");
+        assert!(
+            self.inner.groups[own as usize].members.is_empty(),
+            "no script moves domains"
+        );
         self.inner.join(cx, domain, group);
     }
 
@@ -383,7 +396,13 @@ impl Scheduler for Recorder {
     fn timer(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, slot: u8) -> Option<Instant> {
         let next = self.inner.timer(cx, pcpu, slot);
         if slot == QUOTAS {
-            let named: Vec<u32> = self.inner.named.iter().copied().filter(|g| *g != NIL).collect();
+            let named: Vec<u32> = self
+                .inner
+                .named
+                .iter()
+                .copied()
+                .filter(|g| *g != NIL)
+                .collect();
             for (i, group) in named.iter().enumerate() {
                 let args = [i64::from(*group)];
                 match i + 1 == named.len() {
@@ -414,189 +433,6 @@ impl Drop for Recorder {
         self.words.extend([op::END, 0, 0]);
         self.write();
     }
-}
-
-/// A random time in microseconds, of any order of magnitude from 10^1 to 10^`most`.
-fn some_time(rng: &mut Rng, most: u64) -> Duration {
-    let order = 10_u64.pow(rng.between(1, most) as u32);
-    let us = rng.between(order / 2, order * 3);
-    let extra = match rng.one_in(3) {
-        true => 0,
-        false => rng.below(1_000),
-    };
-    Duration::from_nanos(us * 1_000 + extra)
-}
-
-/// What scripts have.
-#[derive(Clone, Copy)]
-struct With {
-    pcpus: u16,
-    quotas: bool,
-    changes: bool,
-    groups: bool,
-    /// Vcpus of one domain are on several pcpus.
-    spread: bool,
-}
-
-fn script(seed: u64, seconds: u64, eevdf: bool, with: With) -> Script {
-    let mut rng = Rng::new(seed ^ 0x6b65_726e);
-    let topology = Topology::flat(with.pcpus).expect("a few pcpus");
-    let end = Instant::ZERO + Duration::from_millis(seconds * 1_000);
-    let mut script = Script::new("random", topology, end);
-    let weights = [10, 20, 33, 34, 50, 100, 100, 100, 137, 200, 400, 1_000, 10_000];
-    let idle_class = rng.one_in(4);
-    let nices = rng.one_in(2);
-    // Linux sets a slice and the idle class in two steps, each of which moves the thread.
-    let slices = eevdf && !idle_class && rng.one_in(2);
-    let yields = rng.one_in(3);
-    let limits = |rng: &mut Rng| {
-        let period = *rng.pick(&[5_000, 10_000, 20_000, 50_000, 100_000, 33_333]);
-        let quota = (period * rng.between(3, 140) as i64 / 100).max(1_000);
-        let burst = match rng.one_in(3) {
-            true => quota * rng.between(1, 100) as i64 / 100,
-            false => 0,
-        };
-        [("period_us", period), ("quota_us", quota), ("burst_us", burst)]
-    };
-    let thread = |rng: &mut Rng| -> (&'static str, i64) {
-        match rng.below(4) {
-            0 if idle_class => ("class", rng.below(3) as i64),
-            1 if slices => ("slice_us", *rng.pick(&[0, 100, 300, 1_000, 5_000, 100_000])),
-            _ => ("nice", *rng.pick(&[-20, -10, -5, -1, 0, 1, 3, 5, 10, 19])),
-        }
-    };
-    let groups = match with.groups && rng.one_in(2) {
-        true => rng.between(1, 4),
-        false => 0,
-    };
-    for i in 0..groups {
-        let parent = (i > 0 && rng.one_in(2)).then(|| GroupId(rng.below(i) as u16));
-        let mut params = Vec::from([("weight", *rng.pick(&weights))]);
-        if idle_class && rng.one_in(4) {
-            params.push(("idle", 1));
-        }
-        if with.quotas && rng.one_in(3) {
-            params.extend(limits(&mut rng));
-        }
-        script.group(parent, &params);
-    }
-    for _ in 0..rng.between(1, 6) {
-        let mut params = Vec::new();
-        if rng.one_in(2) {
-            params.push(("weight", *rng.pick(&weights)));
-        }
-        if idle_class && rng.one_in(4) {
-            params.push(("idle", 1));
-        }
-        if with.quotas && rng.one_in(2) {
-            params.extend(limits(&mut rng));
-        }
-        let domain = script.domain(&params);
-        if groups > 0 && !rng.one_in(4) {
-            let group = GroupId(rng.below(groups) as u16);
-            script.domains[domain.index()].group = Some(group);
-        }
-        let pcpu = PcpuId(rng.below(u64::from(with.pcpus)) as u16);
-        for _ in 0..rng.between(1, 3) {
-            let mut steps = Vec::new();
-            match rng.below(5) {
-                0 | 1 => steps.push(ScriptStep::Burn),
-                2 => {
-                    steps.push(ScriptStep::Run(some_time(&mut rng, 4)));
-                    steps.push(ScriptStep::Block(some_time(&mut rng, 4)));
-                }
-                _ => {
-                    for _ in 0..rng.between(1, 5) {
-                        steps.push(ScriptStep::Run(some_time(&mut rng, 4)));
-                        steps.push(match rng.below(6) {
-                            0 if yields => ScriptStep::Yield,
-                            _ => ScriptStep::Block(some_time(&mut rng, 5)),
-                        });
-                    }
-                }
-            }
-            let id = script.vcpu(domain, &steps);
-            let vcpu = &mut script.vcpus[id.index()];
-            if nices && rng.one_in(2) {
-                vcpu.params.push(thread(&mut rng));
-            }
-            if rng.one_in(3) {
-                vcpu.starts = Instant::ZERO + some_time(&mut rng, 6);
-            }
-            vcpu.hard = match with.spread {
-                true => CpuSet::of(PcpuId(rng.below(u64::from(with.pcpus)) as u16)),
-                false => CpuSet::of(pcpu),
-            };
-        }
-    }
-    if with.changes && rng.one_in(2) {
-        for _ in 0..rng.between(1, 40) {
-            let at = Duration::from_nanos(rng.below(seconds * 1_000_000_000));
-            let domain = DomainId(rng.below(script.domains.len() as u64) as u16);
-            let vcpu = VcpuId(rng.below(script.vcpus.len() as u64) as u32);
-            if groups > 0 && rng.one_in(4) {
-                let group = GroupId(rng.below(groups) as u16);
-                let changes = match with.quotas && rng.one_in(2) {
-                    true => Vec::from(limits(&mut rng)),
-                    false => Vec::from([("weight", *rng.pick(&weights))]),
-                };
-                for (name, value) in changes {
-                    script.at(at, Intervention::SetGroup(group, name, value));
-                }
-                continue;
-            }
-            match rng.below(5) {
-                0 if with.quotas => {
-                    for (name, value) in limits(&mut rng) {
-                        script.at(at, Intervention::Set(domain, name, value));
-                    }
-                }
-                1 if idle_class => {
-                    script.at(at, Intervention::Set(domain, "idle", rng.below(2) as i64));
-                }
-                2 if with.quotas => script.at(at, Intervention::Set(domain, "quota_us", 0)),
-                0..=2 => {
-                    script.at(at, Intervention::Set(domain, "weight", *rng.pick(&weights)));
-                }
-                _ => {
-                    let (name, value) = thread(&mut rng);
-                    script.at(at, Intervention::SetVcpu(vcpu, name, value));
-                }
-            }
-        }
-    }
-    script
-}
-
-fn policy(seed: u64, release: &str, pcpus: u16) -> Linux {
-    let topology = Topology::flat(pcpus).expect("a few pcpus");
-    let cfs = release == "6.1";
-    let descriptor = if cfs { &CFS } else { &EEVDF };
-    let mut params = ParamValues::defaults(descriptor.params);
-    params.choose("release", release).expect("a known release");
-    let mut rng = Rng::new(seed ^ 0x7061_7261);
-    if rng.one_in(2) {
-        for spec in descriptor.params {
-            let value = match spec.name {
-                "sched_latency_ns" => *rng.pick(&[0, 0, 1_000_000, 3_000_000]),
-                "base_slice_ns" => *rng.pick(&[0, 500_000, 1_000_000, 3_000_000]),
-                "wakeup_granularity_ns" => *rng.pick(&[0, 100_000, 3_000_000]),
-                "bandwidth_slice_us" => *rng.pick(&[1_000, 5_000, 20_000]),
-                "gentle_fair_sleepers" | "start_debit" | "wakeup_preemption"
-                | "run_to_parity" | "preempt_short" | "place_lag" | "delay_dequeue" => {
-                    i64::from(!rng.one_in(6))
-                }
-                _ => continue,
-            };
-            params.set(spec.name, value).expect("a value in range");
-        }
-    }
-    let mut policy = match cfs {
-        true => Linux::cfs(&params, &topology),
-        false => Linux::eevdf(&params, &topology),
-    };
-    policy.balances = false;
-    policy
 }
 
 /// Does one scenario on both sides. `Err`: what the program says of the difference.
@@ -641,6 +477,10 @@ fn the_kernel_does_the_same() {
     };
     let number = |name: &str, default: &str| var(name, default).parse::<u64>().expect("a number");
     let (program, release) = (var("", ""), var("_RELEASE", "6.1"));
+    if program.is_empty() {
+        // Among the other long tests: oracle/linux/run.sh has a step of its own.
+        return;
+    }
     let (first, count) = (number("_FIRST", "1"), number("_COUNT", "20"));
     let seconds = number("_SECONDS", "10");
     let words = var("_WITH", "quotas,changes,groups");

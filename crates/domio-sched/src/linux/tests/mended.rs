@@ -1,4 +1,4 @@
-//! What the comparison with the kernel's own code found (`oracle/linux`), each by a case of its own.
+//! What the comparison with the kernel's own code found (`oracle/linux`), each by its own case.
 
 use super::*;
 use domio_contract::Scheduler as _;

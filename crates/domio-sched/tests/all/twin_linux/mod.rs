@@ -586,17 +586,6 @@ impl Scheduler for TwinLinux {
     }
 }
 
-impl TwinLinux {
-    fn next_tick(&self, cx: &Cx<'_>) -> i128 {
-        let tick = self.tick();
-        let mut at = Self::now(cx) / tick * tick;
-        while at <= Self::now(cx) {
-            at += tick;
-        }
-        at
-    }
-}
-
 fn instant(at: i128) -> Instant {
     Instant::from_nanos(at as u64)
 }

@@ -30,8 +30,8 @@ impl TwinLinux {
 
     // ---- 1.7, 1.8 --------------------------------------------------------------------------
 
-    /// The weight of the group `g` is that of its shares; EEVDF leaves an empty group as it was. CFS
-    /// does this even where nothing changes.
+    /// The weight of the group `g` is that of its shares; EEVDF leaves an empty group as before.
+    /// CFS does this even where nothing changes.
     pub(super) fn update_group(&mut self, cx: &mut Cx<'_>, g: usize) {
         let e = self.rq[g].entity;
         let skips = self.cut_off(g) || (!self.cfs() && self.load(g) == 0);
