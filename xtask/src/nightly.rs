@@ -46,7 +46,7 @@ pub const STEPS: [(&str, &str); 19] = [
     ),
     (
         "oracle-linux",
-        "Linux' own fair.c of 6.1 and 6.12 goes through the same states, and broken ones are noticed",
+        "Linux' own fair.c goes through the same states, and broken ones are noticed",
     ),
     (
         "readers",
