@@ -41,6 +41,10 @@ pub const STEPS: [(&str, &str); 19] = [
         "every recording that ships agrees, and is searched dispatch by dispatch",
     ),
     (
+        "tools",
+        "sums of Linux recordings are those of perf and trace-cmd on the same files",
+    ),
+    (
         "oracle",
         "Xen 4.17's own schedulers make the same decisions, and broken ones are noticed",
     ),
@@ -81,6 +85,25 @@ pub const STEPS: [(&str, &str); 19] = [
         "no reader of foreign bytes panics or hangs, five minutes each",
     ),
 ];
+
+/// Compares sums with those of the kernel's tools, if they are there.
+fn tools(root: &Path) -> Result<Done> {
+    // `trace-cmd` fails whatever it is asked for without a file.
+    let is_there = |tool: &&str| Command::new(tool).arg("--version").output().is_ok();
+    let missing: Vec<&str> = ["perf", "trace-cmd"]
+        .into_iter()
+        .filter(|tool| !is_there(tool))
+        .collect();
+    if !missing.is_empty() {
+        let missing = missing.join(" and ");
+        return Ok(Done::LeftOut(format!(
+            "no {missing} here; `apt-get install linux-perf trace-cmd`"
+        )));
+    }
+    let line = "test --release --package domio-meter --test all -- tools:: --nocapture";
+    let args: Vec<String> = line.split(' ').map(str::to_owned).collect();
+    succeeds(root, &mut cargo_command(&args)).map(Done::Checked)
+}
 
 /// Runs the steps called `names`, or all of them when there are none; `false` when one fails.
 ///
@@ -124,6 +147,7 @@ pub fn run(root: &Path, names: &[String]) -> Result<bool> {
             "verdicts" => steps.push(Step::own(name, about, verdicts::run)),
             "survival" => steps.push(Step::own(name, about, survival::nightly)),
             "recordings" => steps.push(Step::own(name, about, recordings)),
+            "tools" => steps.push(Step::own(name, about, tools)),
             "oracle" => steps.push(Step::own(name, about, |root| {
                 script(root, &["bash", "oracle/run.sh"])
             })),

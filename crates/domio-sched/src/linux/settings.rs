@@ -138,7 +138,7 @@ impl Linux {
     /// `group`, a domain's, is in `parent` from now on: its threads leave the queues, and come back
     /// where the group is new.
     pub(super) fn regroup(&mut self, cx: &mut Cx<'_>, group: u32, parent: u32) {
-        let members = core::mem::take(&mut self.groups[group as usize].members);
+        let members = self.groups[group as usize].members.clone();
         let mut queued = Vec::with_capacity(members.len());
         for &vcpu in &members {
             let e = self.entity_of(vcpu);
@@ -184,7 +184,6 @@ impl Linux {
             // A group that is made here and not moved is given its shares here.
             self.share_anew(cx, group);
         }
-        self.groups[group as usize].members = members;
         for (e, runs) in queued {
             self.put_in(cx, e, runs);
             if runs {

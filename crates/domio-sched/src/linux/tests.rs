@@ -3,6 +3,7 @@
 mod bandwidth;
 mod cfs;
 mod eevdf;
+mod groups;
 mod kernel;
 mod mended;
 mod pcpus;

@@ -51,13 +51,8 @@ fn on_one_pcpu(mut script: Script) -> Script {
         }
     }
     let stays = |action: &Intervention| {
-        use Intervention::{Join, Offline, Online, SetGroup};
-        !matches!(action, Offline(_) | Online(_) | Join(..) | SetGroup(..))
+        !matches!(action, Intervention::Offline(_) | Intervention::Online(_))
     };
-    script.groups.clear();
-    for domain in &mut script.domains {
-        domain.group = None;
-    }
     script.actions.retain(|(_, action)| stays(action));
     script
 }

@@ -6,6 +6,7 @@
 //! devices there are.
 
 mod costs;
+mod linux_rig;
 mod opteron_242;
 mod xen_4_17_emulated;
 mod xeon_e5;
@@ -15,6 +16,7 @@ pub use costs::{
     CONTROLLER_COSTS, HOST_COSTS, HOST_KERNEL, all_of_host, all_of_kernel, controller_costs,
     host_costs, host_kernel,
 };
+pub use linux_rig::LINUX_RIG;
 pub use opteron_242::OPTERON_242;
 pub use xen_4_17_emulated::XEN_4_17_EMULATED;
 pub use xeon_e5::XEON_E5;
@@ -46,9 +48,10 @@ pub static IDEAL: Hardware = Hardware {
 };
 
 /// Every machine.
-pub static HARDWARE: [&Hardware; 5] = [
+pub static HARDWARE: [&Hardware; 6] = [
     &IDEAL,
     &XEN_4_17_EMULATED,
+    &LINUX_RIG,
     &OPTERON_242,
     &XEON_E5462,
     &XEON_E5,
