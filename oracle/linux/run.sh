@@ -22,7 +22,7 @@ broken() {
     case $1 in
     6.1) cat <<'B'
 credit s/thresh >>= 1;/thresh >>= 2;/
-granularity s/if \(vdiff > gran\)/if (vdiff >= gran + 1000)/
+granularity s/if \(vdiff > gran\)/if (vdiff > 2 * gran)/
 buddy s/if \(task_sleep \&\& se \&\& !throttled_hierarchy\(cfs_rq\)\)/if (0)/
 slack s/min_cfs_rq_runtime = 1 \* NSEC_PER_MSEC/min_cfs_rq_runtime = 2 * NSEC_PER_MSEC/
 B
