@@ -28,7 +28,7 @@ slack s/min_cfs_rq_runtime = 1 \* NSEC_PER_MSEC/min_cfs_rq_runtime = 2 * NSEC_PE
 B
         ;;
     6.12) cat <<'B'
-lag s/max_t\(u64, 2\*se->slice, TICK_NSEC\)/max_t(u64, 3*se->slice, TICK_NSEC)/
+lag s/max_t\(u64, 2\*se->slice, TICK_NSEC\)/max_t(u64, 2*se->slice, 2 * TICK_NSEC)/
 delay s/if \(sched_feat\(DELAY_ZERO\) \&\& se->vlag > 0\)/if (0)/
 buddy s/if \(task_sleep \&\& se \&\& !throttled_hierarchy\(cfs_rq\)\)/if (0)/
 slack s/min_cfs_rq_runtime = 1 \* NSEC_PER_MSEC/min_cfs_rq_runtime = 2 * NSEC_PER_MSEC/
