@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Names of the steps, in their order, and what each shows when it passes.
-pub const STEPS: [(&str, &str); 19] = [
+pub const STEPS: [(&str, &str); 20] = [
     ("gate", "everything that a change has to pass"),
     (
         "benches",
@@ -47,6 +47,10 @@ pub const STEPS: [(&str, &str); 19] = [
     (
         "oracle",
         "Xen 4.17's own schedulers make the same decisions, and broken ones are noticed",
+    ),
+    (
+        "oracle-linux",
+        "Linux' own fair.c goes through the same states, and broken ones are noticed",
     ),
     (
         "readers",
@@ -146,6 +150,9 @@ pub fn run(root: &Path, names: &[String]) -> Result<bool> {
             "tools" => steps.push(Step::own(name, about, tools)),
             "oracle" => steps.push(Step::own(name, about, |root| {
                 script(root, &["bash", "oracle/run.sh"])
+            })),
+            "oracle-linux" => steps.push(Step::own(name, about, |root| {
+                script(root, &["bash", "oracle/linux/run.sh"])
             })),
             "readers" => steps.push(Step::own(name, about, |root| {
                 script(root, &["bash", "crates/domio-answer/readers/run.sh"])

@@ -16,7 +16,8 @@ Tasks:
   nightly [STEP...]
                    what takes longer; or only the steps named gate,
                    benches, schemas, reference, portable, long, verdicts, survival, recordings,
-                   oracle, readers, python, page, xcollopts, outside, packages, release, fuzz
+                   oracle, oracle-linux, readers, python, page, xcollopts, outside, packages,
+                   release, fuzz
   tidy [--rules]   the project's own rules, see docs/ARCHITECTURE.md;
                    --rules lists them
   docs [--update]  runs every command that the documentation shows and compares

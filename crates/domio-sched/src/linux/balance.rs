@@ -135,7 +135,7 @@ impl Linux {
 
     /// The tick of `cpu`: balances what is due there, and for those that idle.
     pub(super) fn balance_at_tick(&mut self, cx: &mut Cx<'_>, cpu: u16) {
-        if !self.multi {
+        if !self.multi || !self.balances {
             return;
         }
         let now = self.cpus[usize::from(cpu)].clock;
@@ -200,7 +200,7 @@ impl Linux {
     /// `cpu` has nothing left to run. Returns whether something came.
     pub(super) fn pull_before_idling(&mut self, cx: &mut Cx<'_>, cpu: u16) -> bool {
         let at = usize::from(cpu);
-        if !self.multi || !self.cpus[at].online {
+        if !self.multi || !self.balances || !self.cpus[at].online {
             return false;
         }
         self.cpus[at].idle_since = self.cpus[at].clock;

@@ -9,6 +9,9 @@ use domio_core::{Instant, PcpuId};
 
 const MS: i64 = 1_000_000;
 
+/// Default period, over which the grids of groups are spread.
+const SPREAD: u64 = 100 * MS as u64;
+
 /// What a queue keeps when it becomes empty.
 const KEPT: i64 = MS;
 /// How long surplus waits until it is given to others.
@@ -17,9 +20,6 @@ const SLACK: i64 = 5 * MS;
 const PERIOD_NEAR: i64 = 7 * MS;
 /// What it gives is not given when the period ends within this.
 const PERIOD_NOW: i64 = 2 * MS;
-/// Default period, over which the grids of groups are spread.
-const SPREAD: u64 = 100 * MS as u64;
-
 impl Linux {
     /// The group of `q` used `delta` of its time.
     pub(super) fn charge_quota(&mut self, cx: &mut Cx<'_>, q: u32, delta: i64) {
@@ -45,7 +45,7 @@ impl Linux {
         let need = target - queue.remaining;
         let group = queue.group;
         let bandwidth = &mut self.groups[group as usize].bandwidth;
-        if bandwidth.period_at.is_none() {
+        if !bandwidth.periods {
             self.start_period(cx, group, now);
         }
         let bandwidth = &mut self.groups[group as usize].bandwidth;
@@ -289,7 +289,7 @@ impl Linux {
         queue.remaining -= surplus;
         let bandwidth = &mut self.groups[group as usize].bandwidth;
         bandwidth.pool += surplus;
-        let period_near = bandwidth.period_at.is_none_or(|at| at - now < PERIOD_NEAR);
+        let period_near = bandwidth.expires - now < PERIOD_NEAR;
         if bandwidth.pool > self.rules.bandwidth_slice
             && !bandwidth.throttled.is_empty()
             && bandwidth.slack_at.is_none()
@@ -303,16 +303,17 @@ impl Linux {
     /// The timer of `group` expired.
     pub(super) fn quota_timer(&mut self, cx: &mut Cx<'_>, group: u32) -> Option<Instant> {
         let now = self.now(cx);
-        let due = |at: Option<i64>| at.is_some_and(|at| at <= now);
-        if due(self.groups[group as usize].bandwidth.period_at) {
+        let bandwidth = &self.groups[group as usize].bandwidth;
+        if bandwidth.periods && bandwidth.expires <= now {
             self.period(cx, group, now);
         }
-        if due(self.groups[group as usize].bandwidth.slack_at) {
+        let slack_at = self.groups[group as usize].bandwidth.slack_at;
+        if slack_at.is_some_and(|at| at <= now) {
             let slice = self.rules.bandwidth_slice;
             let bandwidth = &mut self.groups[group as usize].bandwidth;
             bandwidth.slack_at = None;
-            let near = bandwidth.period_at.is_some_and(|at| at - now < PERIOD_NOW);
-            if !near && bandwidth.pool > slice {
+            let near = bandwidth.expires - now < PERIOD_NOW;
+            if !near && bandwidth.quota > 0 && bandwidth.pool > slice {
                 self.distribute(cx, group);
             }
         }
@@ -322,15 +323,18 @@ impl Linux {
     /// A period of `group` ends at `now`.
     fn period(&mut self, cx: &mut Cx<'_>, group: u32, now: i64) {
         let bandwidth = &mut self.groups[group as usize].bandwidth;
-        let at = bandwidth.period_at.expect("a period runs");
-        let overruns = (now - at) / bandwidth.period + 1;
-        let waiting = !bandwidth.throttled.is_empty();
-        bandwidth.pool = (bandwidth.pool + bandwidth.quota).min(bandwidth.quota + bandwidth.burst);
-        if bandwidth.quota == 0 || (bandwidth.unused && !waiting) {
-            bandwidth.period_at = None;
+        let overruns = (now - bandwidth.expires) / bandwidth.period + 1;
+        bandwidth.expires += overruns * bandwidth.period;
+        if bandwidth.quota == 0 {
+            bandwidth.periods = false;
             return;
         }
-        bandwidth.period_at = Some(at + overruns * bandwidth.period);
+        let waiting = !bandwidth.throttled.is_empty();
+        bandwidth.pool = (bandwidth.pool + bandwidth.quota).min(bandwidth.quota + bandwidth.burst);
+        if bandwidth.unused && !waiting {
+            bandwidth.periods = false;
+            return;
+        }
         bandwidth.unused = !waiting;
         if waiting {
             self.distribute(cx, group);
@@ -340,17 +344,20 @@ impl Linux {
 
     /// Starts the periods of `group` on their grid.
     fn start_period(&mut self, cx: &mut Cx<'_>, group: u32, now: i64) {
-        let phase = self.phase(group);
         let bandwidth = &mut self.groups[group as usize].bandwidth;
-        let since = (now - phase).rem_euclid(bandwidth.period);
-        bandwidth.period_at = Some(now - since + bandwidth.period);
+        let late = now - bandwidth.expires;
+        if late >= 0 {
+            bandwidth.expires += (late / bandwidth.period + 1) * bandwidth.period;
+        }
+        bandwidth.periods = true;
         self.arm(cx, group);
     }
 
     /// When the first of the timers of `group` expires.
     fn timer_of(&self, group: u32) -> Option<Instant> {
         let bandwidth = &self.groups[group as usize].bandwidth;
-        let first = match (bandwidth.period_at, bandwidth.slack_at) {
+        let period_at = bandwidth.periods.then_some(bandwidth.expires);
+        let first = match (period_at, bandwidth.slack_at) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         };
@@ -406,10 +413,11 @@ impl Linux {
             self.queues[q as usize].limited = false;
         }
         let bandwidth = &mut self.groups[group as usize].bandwidth;
-        if bandwidth.quota > 0 {
+        if bandwidth.quota > 0 || bandwidth.periods || bandwidth.slack_at.is_some() {
             let throttled = core::mem::take(&mut bandwidth.throttled);
             *bandwidth = super::state::Bandwidth {
                 throttled,
+                expires: bandwidth.expires,
                 ..super::state::Bandwidth::default()
             };
             self.arm(cx, group);
@@ -417,7 +425,7 @@ impl Linux {
     }
 
     /// Where the grid of periods of `group` begins.
-    fn phase(&self, group: u32) -> i64 {
+    pub(super) fn phase(&self, group: u32) -> i64 {
         // Linux draws the phase when the group is created.
         let number = match self.groups[group as usize].owner {
             Owner::Root => 0,
@@ -434,8 +442,10 @@ impl Linux {
     pub(super) fn set_quota(&mut self, cx: &mut Cx<'_>, group: u32, setting: &GroupSetting) {
         let now = self.now(cx);
         let bandwidth = &mut self.groups[group as usize].bandwidth;
-        let (was, is) = (bandwidth.quota, setting.quota);
-        if (was, bandwidth.period, bandwidth.burst) == (is, setting.period, setting.burst) {
+        let is = setting.quota;
+        if (bandwidth.quota, bandwidth.period, bandwidth.burst)
+            == (is, setting.period, setting.burst)
+        {
             return;
         }
         bandwidth.quota = is;
@@ -443,15 +453,8 @@ impl Linux {
         bandwidth.burst = setting.burst;
         if is > 0 {
             bandwidth.pool = (bandwidth.pool + is).min(is + setting.burst);
-            if bandwidth.period_at.is_none() {
+            if !bandwidth.periods {
                 self.start_period(cx, group, now);
-            }
-        } else {
-            bandwidth.period_at = None;
-            bandwidth.slack_at = None;
-            bandwidth.pool = 0;
-            if was > 0 {
-                self.arm(cx, group);
             }
         }
         for cpu in 0..self.cpus.len() as u16 {

@@ -19,6 +19,8 @@ pub(super) mod how {
     pub const DELAYED: u8 = 8;
     /// It comes from another pcpu.
     pub const MOVED: u8 = 16;
+    /// It leaves for no time at all, so that the least virtual time stays (CFS).
+    pub const SAVE: u8 = 32;
 }
 
 impl Linux {
@@ -42,7 +44,9 @@ impl Linux {
             slice = scale(slice, above.load.weight, &Load::of(load));
             x = above.parent;
         }
-        let least = match entity.idle && root.idlers != root.threads {
+        let own = &self.queues[entity.queue as usize];
+        let all_idle = own.threads > 0 && own.threads == own.idlers;
+        let least = match entity.idle && !all_idle {
             true => self.rules.idle_min_granularity,
             false => t.min_granularity,
         };
@@ -198,7 +202,7 @@ impl Linux {
                 entity.delayed = false;
                 entity.lag = entity.lag.min(0);
             }
-        } else {
+        } else if flags & how::SAVE == 0 {
             self.update_min(q);
         }
         true

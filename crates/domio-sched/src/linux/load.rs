@@ -88,7 +88,9 @@ impl Linux {
         }
         let queue = &self.queues[own as usize];
         let is_6_1 = self.rules.release == Release::V6_1;
-        if (is_6_1 && queue.throttles > 0) || queue.load == 0 {
+        let throttled = queue.throttles > 0 && !self.rules.throttles_threads;
+        // An empty group has no weight of its own in 6.1; a new thread in it is placed with this.
+        if throttled || (!is_6_1 && queue.load == 0) {
             return;
         }
         let group = &self.groups[queue.group as usize];
@@ -103,7 +105,8 @@ impl Linux {
             // Nothing is elsewhere.
             false => group.shares,
         };
-        if weight != self.entities[e as usize].load.weight {
+        // 6.1 charges whoever runs there even where the weight stays.
+        if is_6_1 || weight != self.entities[e as usize].load.weight {
             self.reweight(cx, e, Load::of(weight));
         }
     }

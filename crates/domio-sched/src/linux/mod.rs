@@ -67,6 +67,8 @@ pub struct Linux {
     tunables: Tunables,
     /// The host has several pcpus.
     multi: bool,
+    /// Pcpus take threads from each other: always, but where one looks at what else there is.
+    balances: bool,
     /// Some slice differs from the base slice.
     custom_slices: bool,
     /// Some pcpu had more than one thread when that was last looked at.
@@ -112,6 +114,7 @@ impl Linux {
             rules,
             tunables: rules.tunables(1),
             multi: pcpus > 1,
+            balances: true,
             custom_slices: false,
             overloaded: false,
             seed: 0,
@@ -211,10 +214,20 @@ impl Linux {
         if self.queues[usize::from(cpu)].threads > 1 {
             self.overloaded = true;
         }
-        if self.queues[q as usize].throttles > 0 && !self.rules.throttles_threads {
-            return self.park(cx, e);
-        }
+        // A pcpu that idles looks for work even where the group has no time.
         self.preempt(cx, e);
+        if self.queues[q as usize].throttles > 0 && !self.rules.throttles_threads {
+            self.park(cx, e);
+        }
+    }
+
+    /// Every pcpu learns of a new group, if there are more than `known`.
+    fn greet_groups(&mut self, cx: &Cx<'_>, known: usize) {
+        if self.groups.len() > known {
+            for cpu in 0..self.cpus.len() as u16 {
+                self.read_clock(cx, cpu);
+            }
+        }
     }
 
     /// The next tick after `now`.
@@ -276,7 +289,9 @@ impl Scheduler for Linux {
     }
 
     fn set_domain(&mut self, cx: &mut Cx<'_>, domain: DomainId, params: &ParamValues) {
+        let known = self.groups.len();
         let group = self.group_of(domain);
+        self.greet_groups(cx, known);
         let inherited = ThreadSetting::inherited(params);
         self.domains[domain.index()] = Some((group, inherited));
         self.set_group_to(cx, group, &GroupSetting::new(params));
@@ -293,7 +308,9 @@ impl Scheduler for Linux {
         parent: Option<GroupId>,
         params: &ParamValues,
     ) {
+        let known = self.groups.len();
         let group = self.named(group, parent);
+        self.greet_groups(cx, known);
         self.set_group_to(cx, group, &GroupSetting::new(params));
     }
 
@@ -385,8 +402,6 @@ impl Scheduler for Linux {
         let (moving, known) = (core::mem::take(&mut thread.moving), thread.known);
         let mut cpu = home;
         if self.multi && !moving && !cx.vcpu(vcpu).on_pcpu {
-            // The waker's clock is read first.
-            self.read_clock(cx, cx.here().0);
             cpu = match known {
                 true => self.select(cx, vcpu, home),
                 false => self.select_new(cx, vcpu, home),
@@ -427,7 +442,6 @@ impl Scheduler for Linux {
         if self.queues[usize::from(cpu)].threads == 1 {
             return;
         }
-        self.read_clock(cx, cpu);
         self.give_way(cx, e);
     }
 

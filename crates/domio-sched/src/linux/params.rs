@@ -399,6 +399,7 @@ impl GroupSetting {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct ThreadSetting {
     pub load: Load,
+    pub nice: i64,
     pub class: Class,
     /// Nanoseconds; 0 for the base slice.
     pub slice: i64,
@@ -411,6 +412,7 @@ impl ThreadSetting {
                 Class::Idle => Load::idle(),
                 _ => Load::nice(nice),
             },
+            nice,
             class,
             slice: slice_us * US,
         }

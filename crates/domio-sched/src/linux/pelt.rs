@@ -57,7 +57,10 @@ pub(super) struct Average {
 /// `sum` after `periods` more.
 fn decay(sum: u64, periods: u64) -> u64 {
     match periods {
-        0..=2016 => ((sum >> (periods / 32)) * DECAY[(periods % 32) as usize]) >> 32,
+        0..=2016 => {
+            let sum = u128::from(sum >> (periods / 32));
+            ((sum * u128::from(DECAY[(periods % 32) as usize])) >> 32) as u64
+        }
         _ => 0,
     }
 }
@@ -204,5 +207,17 @@ mod tests {
             average.util
         };
         assert_eq!([10, 32, 100].map(idle_for), [832, 528, 129]);
+    }
+
+    /// The heaviest thread's sums are beyond 32 bits.
+    #[test]
+    fn heavy_loads_decay_as_light_ones() {
+        let after = |load: u64| {
+            let mut average = Average::NOTHING;
+            average.advance(345 * MS, load, 1, true);
+            average.advance(377 * MS, 0, 0, false);
+            average.load_sum / load
+        };
+        assert_eq!(after(10 * 88_761).abs_diff(after(1)), 0);
     }
 }

@@ -47,7 +47,7 @@ impl Linux {
     /// Where `vcpu`, which wakes and was on `previous`, goes.
     pub(super) fn select(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId, previous: u16) -> u16 {
         let waker = cx.here().0;
-        self.note_wakee(waker, vcpu);
+        self.note_wakee(self.now(cx), waker, vcpu);
         if cx.hard(vcpu).len() == 1 {
             return cx.hard(vcpu).first().expect("one").0;
         }
@@ -61,13 +61,12 @@ impl Linux {
     }
 
     /// The thread on `waker` woke `vcpu`.
-    fn note_wakee(&mut self, waker: u16, vcpu: VcpuId) {
+    fn note_wakee(&mut self, now: i64, waker: u16, vcpu: VcpuId) {
         let current = self.cpus[usize::from(waker)].current;
         if current == NIL {
             return;
         }
         let by = self.entities[current as usize].vcpu.expect("a thread runs");
-        let now = self.cpus[usize::from(waker)].clock;
         let thread = &mut self.threads[by.index()];
         if now > thread.flips_at + 1_000_000_000 {
             thread.flips >>= 1;

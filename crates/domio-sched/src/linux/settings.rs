@@ -3,6 +3,7 @@
 use super::entity::how;
 use super::params::{Class, GroupSetting, ThreadSetting};
 use super::state::{Entity, Group, NIL, Owner, Queue};
+use super::weights::NICE_0;
 use super::{Linux, ROOT};
 use alloc::vec::Vec;
 use domio_contract::{Cx, GroupId};
@@ -60,6 +61,7 @@ impl Linux {
             self.queues.push(Queue::new(cpu, group, e));
         }
         self.groups.push(Group::new(owner, parent, depth + 1));
+        self.groups[group as usize].bandwidth.expires = self.phase(group);
         self.groups[parent as usize].children.push(group);
         self.make_room(parent);
         group
@@ -79,23 +81,40 @@ impl Linux {
     /// Puts `setting` into force for `group`.
     pub(super) fn set_group_to(&mut self, cx: &mut Cx<'_>, group: u32, setting: &GroupSetting) {
         let g = &mut self.groups[group as usize];
-        let idle_changes = g.idle != setting.idle;
-        (g.shares, g.idle) = (setting.shares, setting.idle);
-        for cpu in 0..self.cpus.len() as u16 {
-            self.read_clock(cx, cpu);
-            let e = self.queues[self.queue_on(group, cpu) as usize].entity;
-            if idle_changes {
+        if core::mem::replace(&mut g.idle, setting.idle) != setting.idle {
+            for cpu in 0..self.cpus.len() as u16 {
+                let e = self.queues[self.queue_on(group, cpu) as usize].entity;
                 self.set_idle(e, setting.idle);
             }
-            self.update_group_weight(cx, e);
-            let mut x = self.above(e);
+            if !setting.idle {
+                // A group that is not idle any more has the usual weight until another is set.
+                self.set_shares(cx, group, NICE_0);
+            }
+        }
+        self.set_shares(cx, group, setting.shares);
+        self.set_quota(cx, group, setting);
+    }
+
+    /// `group` has these shares from now on.
+    fn set_shares(&mut self, cx: &mut Cx<'_>, group: u32, shares: u64) {
+        let g = &mut self.groups[group as usize];
+        if core::mem::replace(&mut g.shares, shares) == shares {
+            return;
+        }
+        self.share_anew(cx, group);
+    }
+
+    /// The weights of `group` and of all around it are computed anew.
+    fn share_anew(&mut self, cx: &mut Cx<'_>, group: u32) {
+        for cpu in 0..self.cpus.len() as u16 {
+            self.read_clock(cx, cpu);
+            let mut x = self.queues[self.queue_on(group, cpu) as usize].entity;
             while x != NIL {
                 self.update_load(self.queue_of(x), x);
                 self.update_group_weight(cx, x);
                 x = self.above(x);
             }
         }
-        self.set_quota(cx, group, setting);
     }
 
     /// The group of `e` is one for idle times, or is not any more.
@@ -161,6 +180,10 @@ impl Linux {
             let e = self.entity_of(vcpu);
             self.entities[e as usize].depth = depth + 1;
         }
+        if members.is_empty() && self.groups[group as usize].shares != NICE_0 {
+            // A group that is made here and not moved is given its shares here.
+            self.share_anew(cx, group);
+        }
         for (e, runs) in queued {
             self.put_in(cx, e, runs);
             if runs {
@@ -214,19 +237,49 @@ impl Linux {
             return;
         }
         let e = thread.entity;
-        let queued = self.pull_out(cx, e);
-        self.give(cx, e, &setting);
-        let Some(runs) = queued else {
+        let cpu = self.queues[self.queue_of(e) as usize].cpu;
+        let only_slice = (before.class, before.nice) == (setting.class, setting.nice);
+        if only_slice && !self.rules.eevdf {
             return;
-        };
-        self.put_in(cx, e, runs);
-        let q = self.queue_of(e);
-        if !runs {
-            if self.queues[q as usize].throttles == 0 || self.rules.throttles_threads {
-                self.preempt(cx, e);
+        }
+        self.read_clock(cx, cpu);
+        // A slice that the thread has already changes nothing.
+        if only_slice && setting.slice == self.entities[e as usize].slice {
+            return;
+        }
+        let entity = &self.entities[e as usize];
+        let (queued, delayed) = (entity.on_queue, entity.delayed);
+        let runs = self.cpus[usize::from(cpu)].current == e;
+        if delayed {
+            // Who sleeps on the queue goes on to do so.
+            self.count_delayed(e, -1);
+        }
+        if queued {
+            // `sched_setattr` with another class and priority is a move to Linux, a nice value
+            // alone is none.
+            let moves = setting.class != before.class && setting.nice != before.nice;
+            self.dequeue_thread(cx, e, if moves { 0 } else { how::SAVE });
+            if runs {
+                self.put_all(cx, cpu);
             }
-        } else if setting.load.weight < before.load.weight {
-            self.resched(cx, self.queues[q as usize].cpu);
+        }
+        self.give(cx, e, &setting);
+        match (queued, delayed) {
+            (false, _) => return,
+            (true, false) => self.put_in(cx, e, runs),
+            (true, true) => {
+                self.enqueue_thread(cx, e, 0);
+                self.count_delayed(e, 1);
+            }
+        }
+        // A class or a slice alone preempts nobody, and nor does who has the pcpu to itself.
+        if setting.nice == before.nice || self.queues[usize::from(cpu)].count == 1 {
+            return;
+        }
+        match runs {
+            true if setting.nice > before.nice => self.resched(cx, cpu),
+            true => {}
+            false => self.preempt(cx, e),
         }
     }
 

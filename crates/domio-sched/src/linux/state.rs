@@ -148,7 +148,7 @@ impl Group {
             parent,
             children: Vec::new(),
             depth,
-            shares: 0,
+            shares: NICE_0,
             idle: false,
             members: Vec::new(),
             load: 0,
@@ -229,8 +229,11 @@ pub(super) struct Bandwidth {
     pub pool: i64,
     /// Nobody fetched anything in this period.
     pub unused: bool,
-    /// When the timers of the period and of the slack expire.
-    pub period_at: Option<i64>,
+    /// The timer of periods is set.
+    pub periods: bool,
+    /// When that timer expires, or would have: periods that begin anew stay on this grid.
+    pub expires: i64,
+    /// When the timer of the slack expires.
     pub slack_at: Option<i64>,
     /// Queues that wait for time, in the order in which they ran out.
     pub throttled: Vec<u32>,

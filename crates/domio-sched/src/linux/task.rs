@@ -133,7 +133,7 @@ impl Linux {
                 }
                 break;
             }
-            flags = how::SLEEP;
+            flags = how::SLEEP | flags & how::SAVE;
         }
         while x != NIL {
             let q = self.queue_of(x);
@@ -312,10 +312,13 @@ impl Linux {
         let q = self.queue_of(e);
         self.forget_buddy(e);
         let cpu = self.queues[q as usize].cpu;
-        if self.rules.eevdf || !self.entities[e as usize].meek {
+        let entity = &self.entities[e as usize];
+        // CFS charges whoever is of the batch class later.
+        if self.rules.eevdf || !entity.meek || entity.idle {
+            self.read_clock(cx, cpu);
             self.update_current(cx, q);
+            self.cpus[usize::from(cpu)].skip_clock = true;
         }
-        self.cpus[usize::from(cpu)].skip_clock = true;
         if !self.rules.eevdf {
             let mut x = e;
             while x != NIL {

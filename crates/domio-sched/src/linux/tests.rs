@@ -4,6 +4,8 @@ mod bandwidth;
 mod cfs;
 mod eevdf;
 mod groups;
+mod kernel;
+mod mended;
 mod pcpus;
 
 use super::state::NIL;

@@ -57,17 +57,21 @@ fn json_has_settings_with_commands_and_gains() {
 #[test]
 fn a_trace_leads_to_commands_for_its_guests() {
     let folder = folder();
-    let trace = "../../testdata/xen-traces/c1-burn7-periodic/trace.bin";
-    let trace = Path::new(env!("CARGO_MANIFEST_DIR")).join(trace);
-    let trace = trace.canonicalize().unwrap();
-    domio(&folder)
-        .arg("advise")
-        .arg(&trace)
-        .args(["--evaluations", "60", "--replications", "2", "--show", "2"])
-        .assert()
-        .success()
-        .stdout(contains("is worst off"))
-        .stdout(contains("settings were tried in"));
+    for trace in [
+        "xen-traces/c1-burn7-periodic/trace.bin",
+        "linux-traces/eevdf-weights-1-2-4/trace.dat",
+    ] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata");
+        let path = path.join(trace).canonicalize().unwrap();
+        domio(&folder)
+            .arg("advise")
+            .arg(&path)
+            .args(["--evaluations", "60", "--replications", "2", "--show", "2"])
+            .assert()
+            .success()
+            .stdout(contains("is worst off"))
+            .stdout(contains("settings were tried in"));
+    }
 }
 
 #[test]

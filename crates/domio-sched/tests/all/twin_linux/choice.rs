@@ -222,6 +222,15 @@ impl TwinLinux {
 
     // ---- 2.8, 2.9, 3.8 ------------------------------------------------------------------------
 
+    pub(super) fn next_tick(&self, cx: &Cx<'_>) -> i128 {
+        let tick = self.tick();
+        let mut at = Self::now(cx) / tick * tick;
+        while at <= Self::now(cx) {
+            at += tick;
+        }
+        at
+    }
+
     pub(super) fn tick_of(&mut self, cx: &mut Cx<'_>, e: usize) {
         for x in self.chain(e) {
             let q = self.q(x);

@@ -84,7 +84,7 @@ struct Rq {
     quota: i128,
     period: i128,
     burst: i128,
-    phase: i128,
+    grid: i128,
     pool: i128,
     unused: bool,
     period_at: Option<i128>,
@@ -318,7 +318,9 @@ impl Scheduler for TwinLinux {
 
     fn set_domain(&mut self, cx: &mut Cx<'_>, domain: DomainId, params: &ParamValues) {
         let value = |name: &str| i128::from(params.by_name(name).expect("declared"));
+        let known = self.rq.len();
         let g = self.group_of(domain);
+        self.greet(cx, known);
         self.set_group_to(cx, g, params);
         let setting = (value("nice"), value("class"), value("slice_us") * 1000);
         self.rq[g].inherited = setting;
@@ -334,8 +336,10 @@ impl Scheduler for TwinLinux {
         parent: Option<GroupId>,
         params: &ParamValues,
     ) {
+        let known = self.rq.len();
         let parent = parent.map_or(0, |p| self.group_called(Owner::Group(p.0), 0));
         let g = self.group_called(Owner::Group(group.0), parent);
+        self.greet(cx, known);
         self.set_group_to(cx, g, params);
     }
 
@@ -410,10 +414,9 @@ impl Scheduler for TwinLinux {
             self.se[e].known = true;
             self.enqueue(cx, e, how);
         }
+        self.wakeup_preempt(cx, e);
         if self.held(self.se[e].group) && !self.is_6_18() {
             self.park(cx, e);
-        } else {
-            self.wakeup_preempt(cx, e);
         }
     }
 
@@ -435,13 +438,14 @@ impl Scheduler for TwinLinux {
         if self.threads(0).0 == 1 {
             return;
         }
-        self.read_clock(cx);
         self.clear_buddies(e);
         let q = self.q(e);
-        if !self.cfs() || !self.se[e].meek {
+        let batch = self.se[e].meek && !self.se[e].idle;
+        if !self.cfs() || !batch {
+            self.read_clock(cx);
             self.update_curr(cx, q);
+            self.skip_clock = true;
         }
-        self.skip_clock = true;
         if self.cfs() {
             for x in self.chain(e) {
                 let q = self.q(x);
@@ -507,17 +511,6 @@ impl Scheduler for TwinLinux {
     fn domain_timer(&mut self, cx: &mut Cx<'_>, domain: DomainId) -> Option<Instant> {
         let g = self.group_of(domain);
         self.quota_timer(cx, g)
-    }
-}
-
-impl TwinLinux {
-    fn next_tick(&self, cx: &Cx<'_>) -> i128 {
-        let tick = self.tick();
-        let mut at = Self::now(cx) / tick * tick;
-        while at <= Self::now(cx) {
-            at += tick;
-        }
-        at
     }
 }
 

@@ -34,7 +34,7 @@ impl TwinLinux {
         }
         let need = target - self.rq[q].remaining;
         if self.rq[q].period_at.is_none() {
-            self.start_period(cx, q);
+            self.start_period(cx, q, self.clock);
         }
         let amount = need.min(self.rq[q].pool);
         if amount > 0 {
@@ -206,7 +206,7 @@ impl TwinLinux {
         let lot = self.lot();
         let clock = self.clock;
         let group = &mut self.rq[q];
-        let soon = group.period_at.is_none_or(|at| at - clock < 7 * MS);
+        let soon = group.grid - clock < 7 * MS;
         if group.pool > lot && group.throttled && group.slack_at.is_none() && !soon {
             group.slack_at = Some(clock + 5 * MS);
             self.arm(cx, q);
@@ -216,20 +216,21 @@ impl TwinLinux {
     /// 4.7.
     pub(super) fn quota_timer(&mut self, cx: &mut Cx<'_>, q: usize) -> Option<Instant> {
         let now = Self::now(cx);
-        if let Some(at) = self.rq[q].period_at
-            && at <= now
-        {
+        if self.rq[q].period_at.is_some_and(|at| at <= now) {
             let group = &mut self.rq[q];
+            while group.grid <= now {
+                group.grid += group.period;
+            }
+            if group.quota == 0 {
+                group.period_at = None;
+                return self.slack_timer(cx, q);
+            }
             group.pool = (group.pool + group.quota).min(group.quota + group.burst);
             let waits = group.throttled;
             if group.unused && !waits {
                 group.period_at = None;
             } else {
-                let mut next = at;
-                while next <= now {
-                    next += group.period;
-                }
-                group.period_at = Some(next);
+                group.period_at = Some(group.grid);
                 group.unused = !waits;
                 if waits {
                     self.distribute(cx, q);
@@ -237,10 +238,15 @@ impl TwinLinux {
                 }
             }
         }
+        self.slack_timer(cx, q)
+    }
+
+    fn slack_timer(&mut self, cx: &mut Cx<'_>, q: usize) -> Option<Instant> {
+        let now = Self::now(cx);
         if self.rq[q].slack_at.is_some_and(|at| at <= now) {
             self.rq[q].slack_at = None;
-            let near = self.rq[q].period_at.is_some_and(|at| at - now < 2 * MS);
-            if !near && self.rq[q].pool > self.lot() {
+            let near = self.rq[q].grid - now < 2 * MS;
+            if !near && self.rq[q].quota > 0 && self.rq[q].pool > self.lot() {
                 self.distribute(cx, q);
             }
         }
@@ -289,24 +295,34 @@ impl TwinLinux {
         self.due_of_groups().map(instant)
     }
 
-    fn start_period(&mut self, cx: &mut Cx<'_>, q: usize) {
+    fn start_period(&mut self, cx: &mut Cx<'_>, q: usize, clock: i128) {
         let group = &mut self.rq[q];
-        let mut at = group.phase;
-        while at <= self.clock {
-            at += group.period;
+        while group.grid <= clock {
+            group.grid += group.period;
         }
-        while at - group.period > self.clock {
-            at -= group.period;
-        }
-        group.period_at = Some(at);
+        group.period_at = Some(group.grid);
         self.arm(cx, q);
+    }
+
+    /// 4.7: where the grid of periods begins.
+    pub(super) fn phase(&self, owner: Owner) -> i128 {
+        let number = match owner {
+            Owner::Root => 0,
+            Owner::Domain(domain) => u64::from(domain),
+            Owner::Group(name) => u64::from(name) + 65_536,
+        };
+        match self.cfs() {
+            true => 0,
+            false => i128::from(phase(number) % 100_000_000),
+        }
     }
 
     pub(super) fn forget_quota(&mut self, cx: &mut Cx<'_>, q: usize) {
         if self.rq[q].throttled {
             self.unthrottle(cx, q);
         }
-        let had = self.rq[q].quota > 0;
+        let group = &self.rq[q];
+        let had = group.quota > 0 || group.period_at.is_some() || group.slack_at.is_some();
         let group = &mut self.rq[q];
         group.limited = false;
         if had {
@@ -326,33 +342,16 @@ impl TwinLinux {
         period: i128,
         burst: i128,
     ) {
-        let was = self.rq[q].quota;
         let group = &self.rq[q];
-        if (was, group.period, group.burst) == (quota, period, burst) {
+        if (group.quota, group.period, group.burst) == (quota, period, burst) {
             return;
         }
-        let number = match self.rq[q].owner {
-            Owner::Root => 0,
-            Owner::Domain(domain) => u64::from(domain),
-            Owner::Group(name) => u64::from(name) + 65_536,
-        };
-        let phase = match self.cfs() {
-            true => 0,
-            false => i128::from(phase(number) % 100_000_000),
-        };
-        self.read_clock(cx);
         let group = &mut self.rq[q];
         (group.quota, group.period, group.burst) = (quota, period, burst);
-        group.phase = phase;
         if quota > 0 {
             group.pool = (group.pool + quota).min(quota + burst);
             if group.period_at.is_none() {
-                self.start_period(cx, q);
-            }
-        } else {
-            (group.pool, group.period_at, group.slack_at) = (0, None, None);
-            if was > 0 {
-                self.arm(cx, q);
+                self.start_period(cx, q, Self::now(cx));
             }
         }
         self.rq[q].limited = quota > 0;

@@ -30,12 +30,14 @@ impl TwinLinux {
 
     // ---- 1.7, 1.8 --------------------------------------------------------------------------
 
-    /// The weight of the group `g` is that of its shares, while something is in it.
+    /// The weight of the group `g` is that of its shares; EEVDF leaves an empty group as before.
+    /// CFS does this even where nothing changes.
     pub(super) fn update_group(&mut self, cx: &mut Cx<'_>, g: usize) {
         let e = self.rq[g].entity;
-        let skips = self.cfs() && self.held(g);
+        let throttled = self.held(g) && !self.is_6_18();
+        let skips = throttled || (!self.cfs() && self.load(g) == 0);
         let shares = self.rq[g].shares;
-        if !skips && self.load(g) > 0 && self.se[e].weight != shares {
+        if !skips && (self.cfs() || self.se[e].weight != shares) {
             self.reweight(cx, e, shares);
         }
     }
@@ -232,8 +234,9 @@ impl TwinLinux {
     // ---- 2.4, 2.5, 3.5 ------------------------------------------------------------------------
 
     pub(super) fn slice(&self, e: usize) -> i128 {
-        let (mut nr, idle) = self.threads(0);
-        let all_idle = idle == nr;
+        let (mut nr, _) = self.threads(0);
+        let (own, idle) = self.threads(self.q(e));
+        let all_idle = own > 0 && idle == own;
         if !self.se[e].on {
             nr += 1;
         }
@@ -404,7 +407,9 @@ impl TwinLinux {
             self.update_group(cx, self.se[e].group);
         }
         if self.cfs() {
-            self.update_min(q);
+            if !how.contains("save") {
+                self.update_min(q);
+            }
         } else if how.contains("delayed") {
             self.se[e].delayed = false;
             self.se[e].lag = self.se[e].lag.min(0);
@@ -443,7 +448,10 @@ impl TwinLinux {
                 }
                 break;
             }
-            how = "sleep";
+            how = match how.contains("save") {
+                true => "sleep save",
+                false => "sleep",
+            };
         }
         for &x in &chain[i.min(chain.len())..] {
             if self.se[x].vcpu.is_none() {

@@ -17,6 +17,7 @@ impl TwinLinux {
             return g;
         }
         let g = self.rq.len();
+        let grid = self.phase(owner);
         let parent = match self.wrong(Mistake::GroupsFlat) {
             true => 0,
             false => parent,
@@ -35,25 +36,37 @@ impl TwinLinux {
             min_v: -(1 << 20),
             reference: -(1 << 20),
             inherited: (0, 0, 0),
+            shares: 1 << 20,
+            grid,
             ..Rq::default()
         });
         self.rq[parent].children.push(g);
         g
     }
 
+    /// A group that is new to the pcpu has it read its clock.
+    pub(super) fn greet(&mut self, cx: &Cx<'_>, known: usize) {
+        if self.rq.len() > known {
+            self.read_clock(cx);
+        }
+    }
+
     /// What domains and groups are told alike.
     pub(super) fn set_group_to(&mut self, cx: &mut Cx<'_>, g: usize, params: &ParamValues) {
         let value = |name: &str| i128::from(params.by_name(name).expect("declared"));
         let idle = value("idle") == 1;
-        self.read_clock(cx);
-        self.rq[g].shares = match idle {
+        let shares = match idle {
             true => 3 << 10,
             false => ((value("weight") * 1024 + 50) / 100).clamp(2, 1 << 18) << 10,
         };
         let e = self.rq[g].entity;
-        self.se[e].idle = idle;
-        if !self.wrong(Mistake::WeightLate) {
-            self.update_group(cx, g);
+        let was_idle = core::mem::replace(&mut self.se[e].idle, idle);
+        // Of what was idle the weight is the usual one first.
+        let first = (was_idle && !idle).then_some(1 << 20);
+        for shares in first.into_iter().chain([shares]) {
+            if core::mem::replace(&mut self.rq[g].shares, shares) != shares {
+                self.weigh_anew(cx, g);
+            }
         }
         let period = value("period_us") * 1000;
         let of_cap = (period / 100 * value("cap")).max(MS);
@@ -64,6 +77,17 @@ impl TwinLinux {
         };
         let burst = (value("burst_us") * 1000).min(quota);
         self.set_quota(cx, g, quota, period, burst);
+    }
+
+    /// Weights of `g` and of the groups around it.
+    fn weigh_anew(&mut self, cx: &mut Cx<'_>, g: usize) {
+        self.read_clock(cx);
+        if self.wrong(Mistake::WeightLate) {
+            return;
+        }
+        for x in self.chain(self.rq[g].entity) {
+            self.update_group(cx, self.se[x].group);
+        }
     }
 
     /// Takes the thread `e` off its queue; whether it was there and awake, and ran.
@@ -96,26 +120,35 @@ impl TwinLinux {
     /// Nice value, class and slice as a weight, a class and a slice.
     pub(super) fn set_thread(&mut self, cx: &mut Cx<'_>, e: usize, setting: (i128, i128, i128)) {
         let before = self.se[e].setting;
-        // Of an idle thread the nice value says nothing.
-        let known = |s: (i128, i128, i128)| if s.1 == 2 { (0, s.1, s.2) } else { s };
-        let before = known(before);
-        let setting = known(setting);
         self.se[e].setting = setting;
-        if before == setting {
+        let only_slice = (before.0, before.1) == (setting.0, setting.1);
+        if before == setting || (only_slice && self.cfs()) {
             return;
         }
-        let queued = self.pull_out(cx, e);
-        let old = self.se[e].weight;
+        self.read_clock(cx);
+        if only_slice && setting.2 == self.se[e].slice {
+            return;
+        }
+        let (queued, runs) = (self.se[e].on, self.curr == Some(e));
+        if queued {
+            let moves = before.0 != setting.0 && before.1 != setting.1;
+            self.dequeue(cx, e, if moves { "" } else { "save" });
+            if runs {
+                self.put_all(cx);
+            }
+        }
         self.give(cx, e);
-        let Some(runs) = queued else {
-            return;
-        };
-        self.put_in(cx, e, runs);
-        let held = self.held(self.se[e].group) && !self.is_6_18();
-        if !runs && !held {
-            self.wakeup_preempt(cx, e);
+        match (queued, self.se[e].delayed) {
+            (false, _) => return,
+            (true, true) => self.enqueue(cx, e, ""),
+            (true, false) => self.put_in(cx, e, runs),
         }
-        if runs && self.se[e].weight < old {
+        if before.0 == setting.0 || self.nr(0) == 1 {
+            return;
+        }
+        if !runs {
+            self.wakeup_preempt(cx, e);
+        } else if setting.0 > before.0 {
             self.resched(cx);
         }
     }
@@ -177,6 +210,9 @@ impl TwinLinux {
         self.se[own] = fresh;
         if self.wrong(Mistake::LagTakenAlong) {
             (self.se[own].lag, self.se[own].v) = lag;
+        }
+        if self.rq[g].members.is_empty() && self.rq[g].shares != 1 << 20 {
+            self.weigh_anew(cx, g);
         }
         for (e, runs) in queued {
             self.put_in(cx, e, runs);
