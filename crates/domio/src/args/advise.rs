@@ -30,8 +30,8 @@ setting helps or not.";
 /// Arguments of `advise`.
 #[derive(Debug, Args)]
 pub struct Advise {
-    /// Trace of a host of Xen or Linux, scenario file, or name of a shipped scenario; - is a scenario
-    /// on standard input
+    /// Trace of a host of Xen or Linux, scenario file, or name of a shipped scenario; - is a
+    /// scenario on standard input
     #[arg(
         value_name = "TRACE|SCENARIO",
         value_hint = ValueHint::FilePath,
