@@ -213,6 +213,11 @@ impl NetworkConfig {
         self.local.is_some_and(|local| local.of_linux_6)
     }
 
+    /// Whether threads take packets to guests.
+    pub(super) fn has_threads(&self) -> bool {
+        self.is_of_linux_6() || self.netback.form.vhost
+    }
+
     /// Number of the driver domain's own socket of the flow of number `flow`, where it has the
     /// other end ([`NetworkConfig::local`]).
     pub fn local_socket(&self, flow: u32) -> u32 {

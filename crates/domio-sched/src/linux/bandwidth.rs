@@ -5,7 +5,7 @@ use super::params::GroupSetting;
 use super::state::NIL;
 use super::{Linux, event};
 use domio_contract::{Cx, Work};
-use domio_core::{DomainId, Instant, PcpuId};
+use domio_core::{Instant, PcpuId};
 
 const MS: i64 = 1_000_000;
 
@@ -109,7 +109,7 @@ impl Linux {
             }
         }
         self.queues[q as usize].throttled = true;
-        let domain = DomainId(self.domains_of[group as usize]);
+        let domain = self.domain_of(group);
         event::throttled(cx, PcpuId(self.queues[q as usize].cpu), domain);
         if whole {
             for i in 0..self.groups[group as usize].members.len() {
@@ -163,7 +163,7 @@ impl Linux {
         self.queues[q as usize].throttles -= 1;
         let list = &mut self.groups[group as usize].bandwidth.throttled;
         list.retain(|other| *other != q);
-        event::unthrottled(cx, PcpuId(cpu), DomainId(self.domains_of[group as usize]));
+        event::unthrottled(cx, PcpuId(cpu), self.domain_of(group));
         if !whole {
             self.release(cx, q, group);
         }
@@ -307,7 +307,7 @@ impl Linux {
     }
 
     fn arm(&mut self, cx: &mut Cx<'_>, group: u32) {
-        let domain = DomainId(self.domains_of[group as usize]);
+        let domain = self.domain_of(group);
         match self.timer_of(group) {
             Some(at) => cx.set_domain_timer(domain, at.max(cx.now())),
             None => cx.stop_domain_timer(domain),
@@ -339,7 +339,7 @@ impl Linux {
         let now = self.now(cx);
         let phase = match self.rules.eevdf {
             // Linux draws the phase when the group is created.
-            true => (domio_core::mixed(u64::from(self.domains_of[group as usize])) % SPREAD) as i64,
+            true => (domio_core::mixed(u64::from(self.domain_of(group).0)) % SPREAD) as i64,
             false => 0,
         };
         let cpus = self.cpus.len() as u32;

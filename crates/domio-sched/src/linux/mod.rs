@@ -55,6 +55,9 @@ use weights::Load;
 /// Timer slot of the tick.
 pub const TICK: u8 = 0;
 
+/// The group of everything that is in no other: threads of the kernel.
+const ROOT: u32 = 0;
+
 /// The state of either policy.
 pub struct Linux {
     descriptor: &'static Descriptor,
@@ -75,13 +78,15 @@ pub struct Linux {
     queues: Vec<Queue>,
     /// The root, and those of domains.
     groups: Vec<Group>,
-    /// By group: its domain.
-    domains_of: Vec<u16>,
+    /// By group: its domain; none of the root.
+    domains_of: Vec<Option<DomainId>>,
     /// By domain: its group, and what its vcpus are given.
     domains: Vec<Option<(u32, ThreadSetting)>>,
     cpus: Vec<Cpu>,
     /// By vcpu.
     threads: Vec<Thread>,
+    /// By vcpu: the group of a thread of the host, which is not its domain's.
+    placed: Vec<Option<u32>>,
     /// By vcpu: what it is given.
     settings: Vec<ThreadSetting>,
     /// By socket: some core may idle as a whole, and how many pcpus a wake-up looks at.
@@ -122,10 +127,11 @@ impl Linux {
             free: Vec::new(),
             queues: (0..pcpus).map(|c| Queue::new(c as u16, 0, NIL)).collect(),
             groups: Vec::from([root]),
-            domains_of: Vec::from([0]),
+            domains_of: Vec::from([None]),
             domains: Vec::new(),
             cpus: alloc::vec![Cpu::ABSENT; pcpus],
             threads: Vec::new(),
+            placed: Vec::new(),
             settings: Vec::new(),
             idle_cores: alloc::vec![false; topology.sockets()],
             scan: alloc::vec![0; topology.sockets()],
@@ -281,8 +287,18 @@ impl Scheduler for Linux {
         self.set_group_to(cx, group, &GroupSetting::new(params));
         for i in 0..self.groups[group as usize].members.len() {
             let vcpu = self.groups[group as usize].members[i];
-            self.set_thread_to(cx, vcpu, inherited);
+            if cx.vcpu(vcpu).name.domain == domain {
+                self.set_thread_to(cx, vcpu, inherited);
+            }
         }
+    }
+
+    fn host_thread(&mut self, _: &mut Cx<'_>, vcpu: VcpuId, of: Option<DomainId>) {
+        let group = of.map_or(ROOT, |of| self.group_of(of));
+        if self.placed.len() <= vcpu.index() {
+            self.placed.resize(vcpu.index() + 1, None);
+        }
+        self.placed[vcpu.index()] = Some(group);
     }
 
     fn set_vcpu(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId, params: &ParamValues) {
@@ -296,14 +312,16 @@ impl Scheduler for Linux {
                 .resize(vcpu.index() + 1, ThreadSetting::unknown());
         }
         let domain = cx.vcpu(vcpu).name.domain;
-        let group = self.group_of(domain);
+        let own = self.group_of(domain);
+        let placed = self.placed.get(vcpu.index()).copied().flatten();
+        let group = placed.unwrap_or(own);
         let (_, setting) = self.domains[domain.index()].expect("it has a group");
         let cpus = self.cpus.len() as u32;
         let q = group * cpus;
         let entity = Entity {
             queue: q,
             parent: self.queues[q as usize].entity,
-            depth: 1,
+            depth: u8::from(group != ROOT),
             slice: self.tunables.base_slice,
             load: Load::nice(0),
             ..Entity::new(Some(vcpu), group)

@@ -4,6 +4,7 @@ use super::Linux;
 use super::entity::how;
 use super::params::{Class, GroupSetting, ThreadSetting};
 use super::state::{Entity, Group, Queue};
+use super::weights::shares;
 use domio_contract::Cx;
 use domio_core::{DomainId, VcpuId};
 
@@ -18,7 +19,7 @@ impl Linux {
         }
         let group = self.groups.len() as u32;
         self.domains[domain.index()] = Some((group, ThreadSetting::unknown()));
-        self.domains_of.push(domain.0);
+        self.domains_of.push(Some(domain));
         let first = self.entities.len() as u32;
         for cpu in 0..self.cpus.len() as u32 {
             let own = group * self.cpus.len() as u32 + cpu;
@@ -37,9 +38,19 @@ impl Linux {
         }
         self.groups.push(Group {
             first,
+            // Until the domain's own weight comes: threads that work for it may come before.
+            shares: shares(100),
             ..self.groups[0].clone()
         });
         group
+    }
+
+    /// The domain whose group `group` is.
+    ///
+    /// # Panics
+    /// For the root, which has no quota and no parameters.
+    pub(super) fn domain_of(&self, group: u32) -> DomainId {
+        self.domains_of[group as usize].expect("a group below the root")
     }
 
     /// Puts `setting` into force for `group`.

@@ -4,7 +4,7 @@ use super::Linux;
 use super::state::NIL;
 use domio_contract::StateRows;
 use domio_contract::state::About;
-use domio_core::{DomainId, PcpuId, VcpuId};
+use domio_core::{PcpuId, VcpuId};
 
 impl Linux {
     pub(super) fn describe(&self, out: &mut StateRows) {
@@ -29,7 +29,7 @@ impl Linux {
             }
         }
         for (g, group) in self.groups.iter().enumerate().skip(1) {
-            let domain = DomainId(self.domains_of[g]);
+            let domain = self.domain_of(g as u32);
             let row = out.row("", About::Domain(domain));
             row.say("d")
                 .tell("domain", "", domain.0)

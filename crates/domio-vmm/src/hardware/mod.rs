@@ -6,6 +6,7 @@
 //! devices there are.
 
 mod costs;
+mod kvm_2020;
 mod opteron_242;
 mod xen_4_17_emulated;
 mod xeon_e5;
@@ -15,6 +16,7 @@ pub use costs::{
     CONTROLLER_COSTS, HOST_COSTS, HOST_KERNEL, all_of_host, all_of_kernel, controller_costs,
     host_costs, host_kernel,
 };
+pub use kvm_2020::KVM_2020;
 pub use opteron_242::OPTERON_242;
 pub use xen_4_17_emulated::XEN_4_17_EMULATED;
 pub use xeon_e5::XEON_E5;
@@ -46,12 +48,13 @@ pub static IDEAL: Hardware = Hardware {
 };
 
 /// Every machine.
-pub static HARDWARE: [&Hardware; 5] = [
+pub static HARDWARE: [&Hardware; 6] = [
     &IDEAL,
     &XEN_4_17_EMULATED,
     &OPTERON_242,
     &XEON_E5462,
     &XEON_E5,
+    &KVM_2020,
 ];
 
 impl Hardware {

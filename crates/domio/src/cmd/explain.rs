@@ -178,7 +178,7 @@ fn of_scenario(args: &Explain, global: &Global) -> anyhow::Result<Status> {
         places: Some(residence::places(&built)),
         truncated: false,
         names,
-        threads: Vec::new(),
+        threads: simulate::threads(&built),
         name: scenario.name().to_owned(),
         title: title(&scenario),
         provenance: provenance(
@@ -373,7 +373,7 @@ impl Told {
         reads: Files,
     ) -> anyhow::Result<Status> {
         let asked = [&args.vcpus[..], &args.domains[..]];
-        explained::restrict(&mut self.explanation, &self.names, asked)?;
+        explained::restrict(&mut self.explanation, &self.names, &self.threads, asked)?;
         let places = self.places.as_ref();
         let explained = Explained::new(&self.explanation, &self.names);
         let explained = explained.with_threads(&self.threads).on(places);
