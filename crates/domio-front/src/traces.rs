@@ -1,6 +1,7 @@
 //! The traces that a scenario names, in files.
 
 use crate::input::Stream;
+use crate::trace_file::TraceHow;
 use domio_replay::{OpenTrace, RecordedDemands, Traces};
 use domio_scenario::{NoDemands, Scenario};
 use std::io::ErrorKind;
@@ -28,11 +29,16 @@ impl Traces for Folder {
             }
         };
         let hint = hint.to_owned();
+        let host = TraceHow::default().host(&path).map_err(|e| NoDemands {
+            why: format!("{e:#}"),
+            hint: "correct that file, or take it away".to_owned(),
+        })?;
         match Stream::open(&path) {
             Ok(file) => Ok(OpenTrace {
                 name,
                 read: Box::new(file),
                 hint,
+                host,
             }),
             Err(error) => Err(NoDemands {
                 why: match error.kind() {

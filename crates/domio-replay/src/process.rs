@@ -31,6 +31,9 @@ pub enum Arrival {
     /// then, the new work is added to it and the vcpu does not block in between.
     #[default]
     Outside,
+    /// From a job on another vcpu of the domain, whenever that is done
+    /// ([`ReplayProcess::kicking`]).
+    Kicked,
     /// From a timer that the guest sets when the earlier work is done, no nearer than `least`
     /// after that. When more than the next demand is due by then, all that are due, of this kind
     /// or ticks, are one; but a job that [spins](Demand::spin) sets its timer when it is done,
@@ -78,7 +81,7 @@ impl Demand {
     /// it comes whether that is done or not.
     pub fn after(&self, done: Instant) -> Option<Instant> {
         match self.arrival {
-            Arrival::Outside => None,
+            Arrival::Outside | Arrival::Kicked => None,
             Arrival::Timer { least } | Arrival::Loop { least } => Some(self.at.max(done + least)),
             Arrival::Tick { period, least, .. } => {
                 let period = period.as_nanos();
@@ -100,6 +103,12 @@ pub struct ReplayProcess {
     asleep: usize,
     /// When that comes; [`Instant::MAX`] if its timer is not set.
     wake_at: Instant,
+    /// Places of the demands after which another vcpu is woken, and the index of that vcpu.
+    kicks: Option<(Arc<[usize]>, u16)>,
+    /// The place of the demand that was done last.
+    last: usize,
+    /// Kicks that came while nothing waited for one.
+    kicked: u64,
 }
 
 impl ReplayProcess {
@@ -108,8 +117,30 @@ impl ReplayProcess {
         ReplayProcess {
             next: 0,
             asleep: 0,
-            wake_at: demands.first().map_or(Instant::MAX, |d| d.at),
+            wake_at: known_wake(&demands, 0),
+            kicks: None,
+            last: 0,
+            kicked: 0,
             demands,
+        }
+    }
+
+    /// The same, which wakes the vcpu with index `vcpu` after each demand at one of `places`.
+    #[must_use]
+    pub fn kicking(self, places: Arc<[usize]>, vcpu: u16) -> ReplayProcess {
+        ReplayProcess {
+            kicks: Some((places, vcpu)),
+            ..self
+        }
+    }
+
+    /// The next wake-up is now, if it waits for a kick and there was one.
+    fn take_kick(&mut self, now: Instant) {
+        let next = self.demands.get(self.asleep);
+        let waits = next.is_some_and(|d| d.arrival == Arrival::Kicked);
+        if waits && self.kicked > 0 && self.wake_at == Instant::MAX {
+            self.kicked -= 1;
+            self.wake_at = now;
         }
     }
 
@@ -131,7 +162,10 @@ impl JobPlan for ReplayProcess {
     }
 
     fn fresh(&self) -> Box<dyn JobPlan> {
-        Box::new(ReplayProcess::new(self.demands.clone()))
+        Box::new(ReplayProcess {
+            kicks: self.kicks.clone(),
+            ..ReplayProcess::new(self.demands.clone())
+        })
     }
 
     fn woken_by(&self) -> WokenBy {
@@ -151,7 +185,7 @@ impl JobPlan for ReplayProcess {
         let due = |i: usize| {
             demands
                 .get(i)
-                .is_some_and(|d| d.at <= now && d.arrival != Arrival::Outside && !d.in_turn())
+                .is_some_and(|d| d.at <= now && d.after(now).is_some() && !d.in_turn())
         };
         if !woken.in_turn() && due(self.asleep + 1) {
             while due(self.asleep) {
@@ -159,12 +193,14 @@ impl JobPlan for ReplayProcess {
             }
         }
         self.wake_at = known_wake(demands, self.asleep);
+        self.take_kick(now);
         (!busy).then(|| self.begin(at))
     }
 
     fn done(&mut self, now: Instant) -> Option<NewJob> {
         let demands = &self.demands;
         let mut done = Duration::ZERO;
+        self.last = self.next.saturating_sub(1);
         if self.next == self.asleep {
             if expired(demands, self.next, now) {
                 done = saved(&demands[self.next - 1], &demands[self.next], now);
@@ -191,6 +227,16 @@ impl JobPlan for ReplayProcess {
         };
         let work = job.work.saturating_sub(done).max(least);
         Some(NewJob { work, ..job })
+    }
+
+    fn kicks(&mut self) -> Option<u16> {
+        let (places, vcpu) = self.kicks.as_ref()?;
+        places.binary_search(&self.last).is_ok().then_some(*vcpu)
+    }
+
+    fn kicked(&mut self, now: Instant) {
+        self.kicked += 1;
+        self.take_kick(now);
     }
 }
 

@@ -1,17 +1,20 @@
 //! Demands of recorded vcpus, for scenarios that replay a trace.
 
 use crate::block::recorded_calls;
-use crate::demand::demands;
 use crate::demand::unseen::Unseen;
+use crate::demand::wakers::wakers;
+use crate::demand::{Recorded, demands_with};
 use crate::named::{NamedRecord, NamedRecords};
-use crate::process::ReplayProcess;
-use domio_core::{Class, DomainId, Kind, VcpuName};
+use crate::process::{Arrival, ReplayProcess};
+use domio_core::{Class, DomainId, Kind, Runstate, VcpuName};
 use domio_scenario::{
     InputFiles, NoDemands, RecordedCalls, RecordedRequests, Replay, ReplaySource, Scenario,
 };
 use domio_trace::block::BlockTraceError;
 use domio_trace::order::{ADVICE, in_order};
-use domio_trace::{ReadOptions, TraceError, TraceErrorKind, TraceReader};
+use domio_trace::{
+    Format, LinuxHost, LinuxOptions, ReadOptions, TraceError, TraceErrorKind, TraceReader,
+};
 use domio_vmm::Profile;
 use domio_vmm::config::Workload;
 use std::cell::RefCell;
@@ -36,6 +39,8 @@ pub struct OpenTrace<'a> {
     pub read: Box<dyn Read + 'a>,
     /// What to do when they cannot be read to the end: a sentence without a full stop.
     pub hint: String,
+    /// What is known of the host beside a trace of Linux.
+    pub host: Option<LinuxHost>,
 }
 
 /// Traces in memory, by name.
@@ -48,6 +53,7 @@ impl Traces for BTreeMap<String, Vec<u8>> {
                 name,
                 read: Box::new(&bytes[..]),
                 hint,
+                host: None,
             }),
             None => Err(NoDemands {
                 why: format!("there is no trace {name}"),
@@ -63,7 +69,7 @@ type Source = (String, Option<u64>);
 /// Largest job file (bytes).
 const JOB_FILE_MAX: u64 = 1 << 20;
 
-type ByVcpu = BTreeMap<VcpuName, ReplayProcess>;
+type ByVcpu = BTreeMap<VcpuName, Recorded>;
 
 /// Reads the traces that a scenario names, each once.
 pub struct RecordedDemands<T> {
@@ -86,11 +92,20 @@ impl<T: Traces> RecordedDemands<T> {
     }
 
     fn read(&self, trace: &str, tsc_hz: Option<u64>) -> Result<ByVcpu, NoDemands> {
-        let OpenTrace { name, read, hint } = self.traces.open(trace)?;
+        let OpenTrace {
+            name,
+            read,
+            hint,
+            host,
+        } = self.traces.open(trace)?;
         let failed = |e| refused(&name, &hint, &e);
         let options = ReadOptions {
             tsc_hz,
             classes: self.classes.clone(),
+            linux: LinuxOptions {
+                host,
+                ..LinuxOptions::default()
+            },
             ..ReadOptions::default()
         };
         let mut reader = TraceReader::new(read, &options).map_err(failed)?;
@@ -111,12 +126,15 @@ impl<T: Traces> RecordedDemands<T> {
             hint: ADVICE.to_owned(),
         })?;
         let begin = first.at;
-        let records: Vec<_> = records.into_iter().flat_map(as_xen_writes).collect();
-        let by_vcpu = demands(&records, begin, &self.profile, &Unseen::default());
-        Ok(by_vcpu
-            .into_iter()
-            .map(|(vcpu, recorded)| (vcpu, ReplayProcess::new(recorded.demands.into())))
-            .collect())
+        let is_linux = reader.format() == Format::Linux;
+        let records = records.into_iter().flat_map(as_xen_writes);
+        let records: Vec<_> = match is_linux {
+            true => records.filter_map(without_parking).collect(),
+            false => records.collect(),
+        };
+        let wakers = wakers(&records);
+        let (profile, unseen) = (&self.profile, Unseen::default());
+        Ok(demands_with(&records, begin, profile, &unseen, &wakers))
     }
 }
 
@@ -155,6 +173,37 @@ fn not_among(by_vcpu: &ByVcpu, vcpu: VcpuName) -> NoDemands {
     }
 }
 
+/// A record of Linux, where threads that are offline are stopped or have ended: they ask for
+/// nothing, as if they slept, and are not held back by a policy as on Xen.
+fn without_parking(record: NamedRecord) -> Option<NamedRecord> {
+    let Some((old, new)) = record.runstates() else {
+        return Some(record);
+    };
+    let asleep = |state| match state {
+        Runstate::Offline => Runstate::Blocked,
+        state => state,
+    };
+    let (was, is) = (asleep(old), asleep(new));
+    let changed = NamedRecord::runstate(record.at, record.pcpu, record.vcpu, was, is);
+    // A mark stays what it is.
+    (was != is || old == new).then_some(changed)
+}
+
+/// The process that asks for what `recorded` asked for, as `replay` has it.
+fn process(recorded: &Recorded, replay: &Replay) -> ReplayProcess {
+    let mut demands = recorded.demands.clone();
+    if !replay.kicked {
+        for demand in demands.iter_mut().filter(|d| d.arrival == Arrival::Kicked) {
+            demand.arrival = Arrival::Outside;
+        }
+    }
+    let process = ReplayProcess::new(demands.into());
+    match replay.kicks {
+        Some(vcpu) => process.kicking(recorded.kicks.clone().into(), vcpu),
+        None => process,
+    }
+}
+
 /// A switch as the two runstate changes that it stands for; other records as they are.
 fn as_xen_writes(record: NamedRecord) -> Vec<NamedRecord> {
     if !record.is(Kind::Switch) {
@@ -174,7 +223,7 @@ impl<T: Traces> ReplaySource for RecordedDemands<T> {
         match trace {
             Ok(demands) => demands
                 .get(&vcpu)
-                .map(|process| Workload::Jobs(Arc::new(process.clone())))
+                .map(|recorded| Workload::Jobs(Arc::new(process(recorded, replay))))
                 .ok_or_else(|| not_among(demands, vcpu)),
             Err(why) => Err(why.clone()),
         }
@@ -183,7 +232,9 @@ impl<T: Traces> ReplaySource for RecordedDemands<T> {
 
 impl<T: Traces> InputFiles for RecordedDemands<T> {
     fn job_file(&self, path: &str) -> Result<String, NoDemands> {
-        let OpenTrace { name, read, hint } = self.traces.open(path)?;
+        let OpenTrace {
+            name, read, hint, ..
+        } = self.traces.open(path)?;
         let mut text = String::new();
         let mut read = read.take(JOB_FILE_MAX + 1);
         let length = read.read_to_string(&mut text).map_err(|e| NoDemands {
@@ -204,7 +255,9 @@ impl<T: Traces> InputFiles for RecordedDemands<T> {
         path: &str,
         wanted: &RecordedRequests,
     ) -> Result<(Vec<RecordedCalls>, Vec<String>), NoDemands> {
-        let OpenTrace { name, read, hint } = self.traces.open(path)?;
+        let OpenTrace {
+            name, read, hint, ..
+        } = self.traces.open(path)?;
         recorded_calls(&name, read, wanted).map_err(|error| NoDemands {
             hint: match error {
                 BlockTraceError::Io(_) => hint,

@@ -311,3 +311,55 @@ fn a_tick_leaves_the_timer_of_a_job_that_spins_as_it_is() {
         ]
     );
 }
+
+#[test]
+fn a_vcpu_that_is_kicked_begins_when_the_other_has_come_so_far() {
+    let demand = |at, work, arrival| Demand {
+        at: at_us(at),
+        spin: Duration::ZERO,
+        work: us(work),
+        arrival,
+    };
+    // Two turns of 400 us, each with a kick after 300; the second comes before the first is done.
+    let turns = [(1_000, 300), (1_000, 100), (1_200, 300), (1_200, 100)];
+    let turns = turns.map(|(at, work)| demand(at, work, Arrival::Outside));
+    let waker = ReplayProcess::new(Arc::from(turns)).kicking(Arc::from([0, 2]), 1);
+    // Recorded at other times, and two more than there are kicks.
+    let works = [5_000, 5_100, 5_200, 5_300];
+    let works = works.map(|at| demand(at, 50, Arrival::Kicked));
+    let helper = ReplayProcess::new(Arc::from(works));
+    let tasks = [waker, helper].map(|process| Workload::Jobs(Arc::new(process)));
+    let config = HostConfig {
+        topology: Topology::flat(2).unwrap(),
+        version: XenVersion::V4_17,
+        profile: Profile::IDEAL,
+        domains: vec![DomainConfig {
+            id: DomainId(1),
+            name: "g".to_owned(),
+            params: ParamValues::defaults(&[]),
+            guest: GuestConfig::IDEAL,
+            vcpus: tasks.map(|task| VcpuConfig::anywhere([task])).into(),
+            start: Instant::ZERO,
+            stop: None,
+            kind: DomainKind::Guest,
+        }],
+        groups: vec![],
+        pools: Vec::new(),
+        actions: vec![],
+        controllers: vec![],
+    };
+    let policy = domio_sched::find("round-robin").unwrap();
+    let params = ParamValues::defaults(policy.descriptor.params);
+    let scheduler = (policy.make)(&params, &config.topology);
+    let mut simulation = Simulation::new(&config, scheduler, NamedRecords::default(), 0, 0);
+    let outcome = simulation.run(at_us(30_000));
+    assert!(matches!(outcome, Outcome::Completed { .. }), "{outcome}");
+    let records = simulation.into_sink().0;
+    let woken: Vec<u64> = records
+        .iter()
+        .filter(|r| r.is(Kind::Wake) && r.vcpu == VcpuName::new(DomainId(1), 1))
+        .map(|r| r.at.as_nanos() / 1_000)
+        .filter(|at| *at > 0)
+        .collect();
+    assert_eq!(woken, [1_300, 1_700]);
+}

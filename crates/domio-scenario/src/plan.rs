@@ -71,6 +71,10 @@ pub struct Replay {
     pub vcpu: u16,
     /// Counts a second of the trace's clock, where the scenario says so.
     pub hz: Option<u64>,
+    /// Index of the vcpu of its domain that it wakes where the recorded one woke another.
+    pub kicks: Option<u16>,
+    /// Whether another vcpu of its domain wakes it.
+    pub kicked: bool,
     /// Indices of the task in [`HostConfig::domains`], its vcpus and their tasks.
     pub(crate) at: (usize, usize, usize),
     pub(crate) span: Span,

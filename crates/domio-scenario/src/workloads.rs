@@ -5,8 +5,8 @@ use crate::limits::{MAX_DOMAIN_ID, MAX_VCPUS};
 use crate::plan::Replay;
 use domio_core::Duration;
 use domio_core::keys::{
-    Distribution, Given, JoinedWords, Key, KeyTable, KeyVariant, Keys, Need, WordList, WordOf, int,
-    lengths, text, time,
+    Distribution, Given, JoinedWords, Key, KeyTable, KeyVariant, Keys, Need, WordList, WordOf,
+    flag, int, lengths, text, time,
 };
 use domio_vmm::config::Workload;
 
@@ -186,8 +186,14 @@ keys! {
         trace_vcpu: u16 = int(0, MAX_VCPUS as i64 - 1), Need::Int(0),
             "Index of the recorded vcpu in it.";
         trace_hz: u64 = int(1, MAX_TRACE_HZ), Need::Optional("1000000000"),
-            "Counts a second of the clock of a recording of xentrace; traces of domio's own \
-             need none.";
+            "Counts a second of the clock of a recording of xentrace; traces of domio's own and \
+             of Linux need none.";
+        kicks_vcpu: u16 = int(0, MAX_VCPUS as i64 - 1), Need::Optional("none"),
+            "Index of the vcpu of this domain that is woken where the recorded vcpu woke another \
+             one: a vhost thread.";
+        kicked: bool = flag(), Need::Int(0),
+            "Whether another vcpu of this domain wakes this one (`kicks_vcpu`), and not the \
+             recorded times.";
     }
 }
 
@@ -198,6 +204,8 @@ fn replay(table: &dyn KeyTable) -> Option<Replay> {
         domain: keys.trace_domain.get()?,
         vcpu: keys.trace_vcpu.get()?,
         hz: keys.trace_hz.if_given()?,
+        kicks: keys.kicks_vcpu.if_given()?,
+        kicked: keys.kicked.get()?,
         at: (0, 0, 0),
         span: table.span(&keys.trace),
     })

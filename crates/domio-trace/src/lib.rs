@@ -45,7 +45,7 @@ pub use frequency::{Frequency, frequency};
 pub use going_on::{Going, GoingOn, Over};
 pub use header::{DomainInfo, ThreadName, TraceHeader, scenario_sha256};
 pub use intervals::{Interval, Intervals, VCPUS_MAX};
-pub use linux::{HostGroup, HostThread, LINUX, LinuxHost, LinuxOptions, LinuxRecords};
+pub use linux::{HostGroup, HostThread, LINUX, LinuxHost, LinuxOptions, LinuxRecords, LinuxThread};
 pub use losses::Losses;
 pub use merge::MergeStats;
 pub use open::TraceReader;

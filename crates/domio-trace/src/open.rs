@@ -8,7 +8,7 @@ use domio_core::{Names, Record, Sink, VcpuName};
 use domio_linux::LinuxReader;
 
 use crate::error::foreign;
-use crate::linux::LinuxTrace;
+use crate::linux::{LinuxThread, LinuxTrace};
 use crate::old::{OldLayout, OldRecords, probe};
 use crate::own::{MAGIC, OwnRecords};
 use crate::xentrace::{CPU_CHANGE_HEADER, XentraceRecords};
@@ -159,6 +159,22 @@ impl<R: Read> TraceReader<R> {
             Records::Linux(r) => r.labels(),
             Records::Own(r) => r.header().thread_names(),
             Records::Xentrace(_) | Records::Old(..) => Vec::new(),
+        }
+    }
+
+    /// Release of the kernel that a Linux trace, or the file beside it, says.
+    pub fn linux_kernel(&self) -> Option<&str> {
+        match &self.records {
+            Records::Linux(r) => r.kernel(),
+            Records::Own(_) | Records::Xentrace(_) | Records::Old(..) => None,
+        }
+    }
+
+    /// The threads of a Linux trace, as far as it was read; none of other traces.
+    pub fn linux_threads(&self) -> Vec<LinuxThread> {
+        match &self.records {
+            Records::Linux(r) => r.threads(),
+            Records::Own(_) | Records::Xentrace(_) | Records::Old(..) => Vec::new(),
         }
     }
 

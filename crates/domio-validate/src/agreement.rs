@@ -33,7 +33,8 @@ rows! {
     /// One domain of a recording.
     #[derive(Clone, PartialEq, Debug)]
     pub struct DomainAgreement {
-        /// Xen's domid.
+        /// Xen's domid. Of a Linux host, each thread of a machine has a place here, and its number
+        /// among all of them.
         pub id: DomainId = key("id");
         /// Its name.
         pub name: String = fact("name");

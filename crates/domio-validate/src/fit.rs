@@ -236,6 +236,7 @@ mod tests {
             description,
             records,
             truth: None,
+            linux: None,
         }
     }
 

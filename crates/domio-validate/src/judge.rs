@@ -1,6 +1,7 @@
 //! Which recordings can be judged, and how.
 
 use crate::agreement::{self, Agreement, usable};
+use crate::linux;
 use crate::net;
 use crate::policy::PolicyState;
 use crate::policy::credit::CreditState;
@@ -70,6 +71,9 @@ impl Agreement {
     /// # Errors
     /// [`RecordingError::Unusable`] when its description cannot be simulated.
     pub fn check(recording: &Recording) -> Result<Agreement, RecordingError> {
+        if let Some(described) = &recording.linux {
+            return linux::check(recording, described);
+        }
         let judge = usable(recording, judge(&recording.description))?;
         match (&recording.description.network, &recording.truth) {
             (Some(described), Some(truth)) => net::check(recording, described, truth),

@@ -18,6 +18,7 @@ pub mod ensemble;
 mod fit;
 pub mod judge;
 pub mod limits;
+pub mod linux;
 mod load;
 pub mod net;
 pub mod policy;

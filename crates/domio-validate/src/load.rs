@@ -3,7 +3,7 @@
 use crate::judge::{judge, judges};
 use crate::net::truth::Truth;
 use crate::recording::{Description, Recording, RecordingError};
-use crate::{fit, release};
+use crate::{fit, linux, release};
 use domio_core::cpuset::MAX_PCPUS;
 use domio_replay::NamedRecords;
 use domio_scenario::MAX_VCPUS;
@@ -60,7 +60,17 @@ const DESCRIPTION: &str = "scenario.json";
 const TRUTH: &str = "truth.json";
 
 /// What the file of a trace is called, as recorded and packed; the first that is there is read.
-const TRACES: [&str; 3] = ["trace.bin", "trace.bin.gz", "trace.bin.zst"];
+const TRACES: [&str; 9] = [
+    "trace.bin",
+    "trace.bin.gz",
+    "trace.bin.zst",
+    "trace.dat",
+    "trace.dat.gz",
+    "trace.dat.zst",
+    "perf.data",
+    "perf.data.gz",
+    "perf.data.zst",
+];
 
 /// How the file of a trace is opened, for whoever unpacks files that are packed.
 pub type OpenFile<'o> = &'o dyn Fn(&Path) -> io::Result<Box<dyn Read>>;
@@ -156,6 +166,9 @@ impl Recording {
         text: &[u8],
         trace: impl Read,
     ) -> Result<Recording, RecordingError> {
+        if linux::described::is_linux(text) {
+            return linux::read(name, [described, traced], text, trace);
+        }
         let description =
             Description::parse(text).map_err(|source| RecordingError::Description {
                 path: described,
@@ -188,6 +201,7 @@ impl Recording {
             description,
             records,
             truth: None,
+            linux: None,
         };
         recording.check()?;
         match fit::fit(&mut recording.description, &recording.records) {

@@ -1,5 +1,6 @@
 //! A recorded trace with the description of the host that it was recorded on.
 
+use crate::linux::described::DescribedLinux;
 use crate::net::described::DescribedNetwork;
 use crate::net::truth::Truth;
 use domio_core::Instant;
@@ -103,6 +104,8 @@ pub struct Recording {
     pub records: Vec<NamedRecord>,
     /// What was counted on its network, where one was recorded.
     pub truth: Option<Truth>,
+    /// The host, where it is one of Linux: then `description` has its cpus and scheduler alone.
+    pub linux: Option<DescribedLinux>,
 }
 
 /// Why a recording could not be used.
@@ -124,6 +127,19 @@ pub enum RecordingError {
         path.display()
     )]
     Description {
+        /// Which file.
+        path: PathBuf,
+        /// Where and why.
+        #[source]
+        source: serde_json::Error,
+    },
+    /// `scenario.json` of a Linux host is not what it should be.
+    #[error(
+        "{} is not a description of a recording of Linux; expected an object with kernel, \
+         scheduler, cpus, hz, window_ns and vms (name, cgroup, pid, weight, threads)",
+        path.display()
+    )]
+    DescriptionOfLinux {
         /// Which file.
         path: PathBuf,
         /// Where and why.

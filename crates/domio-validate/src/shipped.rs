@@ -7,25 +7,30 @@ use std::path::PathBuf;
 type Shipped = (&'static str, &'static [u8], &'static [u8]);
 
 macro_rules! shipped {
-    ($($name:literal),* $(,)?) => {
+    ($($folder:literal $name:literal $trace:literal),* $(,)?) => {
         &[$((
             $name,
-            include_bytes!(concat!("../recordings/", $name, "/scenario.json")),
-            include_bytes!(concat!("../recordings/", $name, "/trace.bin")),
+            include_bytes!(concat!("../", $folder, "/", $name, "/scenario.json")),
+            include_bytes!(concat!("../", $folder, "/", $name, "/", $trace)),
         )),*]
     };
 }
 
 static RECORDINGS: &[Shipped] = shipped![
-    "c1-burn7",
-    "c1-burn7-periodic",
-    "c1-cap30",
-    "c1-weights-1-2-4",
-    "c2-cap30",
-    "c2-weights-1-2-4",
+    "recordings" "c1-burn7" "trace.bin",
+    "recordings" "c1-burn7-periodic" "trace.bin",
+    "recordings" "c1-cap30" "trace.bin",
+    "recordings" "c1-weights-1-2-4" "trace.bin",
+    "recordings" "c2-cap30" "trace.bin",
+    "recordings" "c2-weights-1-2-4" "trace.bin",
+    "linux-recordings" "cfs-weights-1-2-4" "trace.dat",
+    "linux-recordings" "eevdf-quota-v6" "trace.dat.gz",
+    "linux-recordings" "eevdf-weights-1-2-4" "trace.dat",
+    "linux-recordings" "eevdf618-weights-1-2-4" "trace.dat",
 ];
 
-/// The names of all shipped recordings. They lie in the folder `testdata/xen-traces` too.
+/// The names of all shipped recordings: those of Xen, which lie in the folder
+/// `testdata/xen-traces` too, and then those of Linux, of `testdata/linux-traces`.
 pub fn names() -> impl Iterator<Item = &'static str> {
     RECORDINGS.iter().map(|(name, ..)| *name)
 }
@@ -47,16 +52,21 @@ pub fn recording(name: &str) -> Result<Recording, RecordingError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::load::OpenFile;
     use std::fs::File;
     use std::path::Path;
 
     #[test]
     fn every_recording_of_the_folder_ships_as_it_is() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/xen-traces");
-        let all = Recording::load_all(&folder, &|path| Ok(Box::new(File::open(path)?))).unwrap();
-        assert_eq!(all.len(), names().count());
-        for recorded in all {
-            let recorded = recorded.unwrap();
+        let testdata = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata");
+        let all = ["xen-traces", "linux-traces"].map(|folder| {
+            let open: OpenFile<'_> = &|path| Ok(Box::new(File::open(path)?));
+            Recording::load_all(&testdata.join(folder), open).unwrap()
+        });
+        let all: Vec<Recording> = all.into_iter().flatten().map(Result::unwrap).collect();
+        // That of two cpus is in the folder alone.
+        assert_eq!(all.len(), names().count() + 1);
+        for recorded in all.iter().filter(|r| r.name != "eevdf-2cpu-vhost") {
             let shipped = recording(&recorded.name).unwrap();
             assert_eq!(shipped.records, recorded.records);
             assert_eq!(shipped.description.pcpus, recorded.description.pcpus);

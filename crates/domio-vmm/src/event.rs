@@ -24,6 +24,13 @@ pub enum Event {
     GuestTick(VcpuId),
     /// The host-wide guest tick of Xen up to 3.0 on one pcpu.
     HostTick(PcpuId),
+    /// A job on a pcpu wakes a vcpu of its domain.
+    Kick {
+        /// Which vcpu.
+        vcpu: VcpuId,
+        /// Where the job was executed.
+        by: PcpuId,
+    },
     /// A timer of a device model fired, by its number on the bus.
     Device(u32),
     /// The next [`TimerHold`](crate::host::TimerHold) begins.

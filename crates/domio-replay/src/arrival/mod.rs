@@ -41,6 +41,7 @@ pub fn attributed(recorded: Recorded) -> Vec<Demand> {
     let Recorded {
         mut demands,
         mut blocks,
+        ..
     } = recorded;
     let wakes = demands.iter().skip(1).map(|d| d.at);
     let phase = tick_wake::phase(wakes.zip(blocks.iter().copied()));
@@ -213,6 +214,7 @@ mod tests {
         Recorded {
             demands: wakes.iter().map(demand).collect(),
             blocks: blocks.iter().map(|at| us(*at)).collect(),
+            kicks: Vec::new(),
         }
     }
 

@@ -12,9 +12,11 @@
 
 pub mod clock;
 pub mod unseen;
+pub mod wakers;
 
 use self::clock::Course;
 use self::unseen::Unseen;
+use self::wakers::Wakers;
 use crate::named::NamedRecord;
 use crate::private::{WrittenIn, written_in};
 use crate::process::{Arrival, Demand};
@@ -35,10 +37,23 @@ pub fn demands(
     profile: &Profile,
     unseen: &Unseen,
 ) -> BTreeMap<VcpuName, Recorded> {
+    demands_with(records, origin, profile, unseen, &Wakers::new())
+}
+
+/// As [`demands`], where vcpus wake others: the demand of a waker is cut where it does, and the
+/// demands of those that it wakes come [from there](Arrival::Kicked).
+pub fn demands_with(
+    records: &[NamedRecord],
+    origin: Instant,
+    profile: &Profile,
+    unseen: &Unseen,
+    wakers: &Wakers,
+) -> BTreeMap<VcpuName, Recorded> {
     let mut extraction = Extraction {
         origin,
         profile,
         unseen,
+        wakers,
         preempted: BTreeMap::new(),
         vcpus: BTreeMap::new(),
         pcpus: Vec::new(),
@@ -57,12 +72,15 @@ pub struct Recorded {
     /// When each was done and the vcpu blocked, by the same clock as the demands; without that of
     /// a last one that does not end.
     pub blocks: Vec<Instant>,
+    /// Places of the demands at the end of which it wakes the vcpu that works for it; ascending.
+    pub kicks: Vec<usize>,
 }
 
 struct Extraction<'a> {
     origin: Instant,
     profile: &'a Profile,
     unseen: &'a Unseen,
+    wakers: &'a Wakers,
     /// Vcpus that were preempted, whose kernel ticks come all the same: where, and when the next.
     preempted: BTreeMap<VcpuName, (PcpuId, Instant)>,
     vcpus: BTreeMap<VcpuName, VcpuCourse>,
@@ -85,6 +103,13 @@ struct VcpuCourse {
     /// When it ceased to execute last.
     ended: Instant,
     seen: bool,
+    /// Where it runs, or ran last.
+    on: PcpuId,
+    /// How much of the demand under way was executed when it woke the vcpu that works for it, and
+    /// when, each time.
+    woke: Vec<(Duration, Instant)>,
+    /// The demand under way is for the vcpu that woke it.
+    kicked: bool,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -103,6 +128,31 @@ struct PcpuCourse {
 }
 
 impl VcpuCourse {
+    /// The demand that came at `at` takes `work` in all: it is kept, in parts where it woke another
+    /// vcpu.
+    fn keep(&mut self, at: Instant, work: Duration, origin: Instant) {
+        let mut before = Duration::ZERO;
+        let kicked = core::mem::take(&mut self.kicked);
+        let first = self.done.demands.len();
+        for (executed, when) in core::mem::take(&mut self.woke) {
+            self.done.kicks.push(self.done.demands.len());
+            let part = executed.saturating_sub(before);
+            self.done.demands.push(demand(at, part, origin));
+            self.courses.push(Course::default());
+            let when = when.saturating_since(origin);
+            self.done.blocks.push(Instant::ZERO + when);
+            before = before.max(executed);
+        }
+        let rest = match work {
+            Duration::MAX => work,
+            work => work.saturating_sub(before),
+        };
+        self.done.demands.push(demand(at, rest, origin));
+        if kicked {
+            self.done.demands[first].arrival = Arrival::Kicked;
+        }
+    }
+
     /// Its guest executed for `time`, for the demand under way if there is one.
     fn works(&mut self, time: Duration) {
         if let Some((_, work)) = &mut self.open {
@@ -291,6 +341,7 @@ impl Extraction<'_> {
         let vcpu = self.vcpu(record.vcpu);
         match new {
             Runstate::Running => {
+                vcpu.on = record.pcpu;
                 if old != Runstate::Running {
                     vcpu.executes_from = Some(record.at);
                     vcpu.course.begin(record.at);
@@ -303,8 +354,13 @@ impl Extraction<'_> {
             Runstate::Blocked => {
                 if let Some((at, work)) = vcpu.open.take() {
                     let course = core::mem::take(&mut vcpu.course);
-                    vcpu.courses.push(course.ended(vcpu.ended));
-                    vcpu.done.demands.push(demand(at, work, origin));
+                    let course = match vcpu.woke.is_empty() {
+                        true => course.ended(vcpu.ended),
+                        // The rest of a demand in parts says nothing of its length.
+                        false => Course::default(),
+                    };
+                    vcpu.keep(at, work, origin);
+                    vcpu.courses.push(course);
                     let done = vcpu.ended.saturating_since(origin);
                     vcpu.done.blocks.push(Instant::ZERO + done);
                 }
@@ -312,7 +368,12 @@ impl Extraction<'_> {
             // A vcpu that was parked in its sleep is woken all the same.
             Runstate::Runnable | Runstate::Offline if old == Runstate::Blocked => {
                 let at = vcpu.woken.take().unwrap_or(record.at);
+                let begins = vcpu.open.is_none();
                 vcpu.open.get_or_insert((at, Duration::ZERO));
+                if begins {
+                    let kicked = self.woken_by_waker(record);
+                    self.vcpu(record.vcpu).kicked = kicked;
+                }
             }
             // Its policy has unparked it in a handler, whose time is counted elsewhere.
             Runstate::Runnable if old == Runstate::Offline => {
@@ -324,15 +385,32 @@ impl Extraction<'_> {
         }
     }
 
+    /// Whether the vcpu of `record` is woken by the one that it works for, which executes where the
+    /// record is from. That one keeps how far it had come.
+    fn woken_by_waker(&mut self, record: &NamedRecord) -> bool {
+        let Some(waker) = self.wakers.get(&record.vcpu).copied() else {
+            return false;
+        };
+        let waker = self.vcpu(waker);
+        let (Some(from), Some((_, work))) = (waker.executes_from, waker.open) else {
+            return false;
+        };
+        let here = waker.on == record.pcpu;
+        if here {
+            let executed = work + record.at.saturating_since(from);
+            waker.woke.push((executed, record.at));
+        }
+        here
+    }
+
     fn finish(self) -> BTreeMap<VcpuName, Recorded> {
         let origin = self.origin;
-        let ended = |vcpu: VcpuCourse| {
-            let mut done = vcpu.done;
-            clock::spin(&mut done.demands, &vcpu.courses);
+        let ended = |mut vcpu: VcpuCourse| {
+            clock::spin(&mut vcpu.done.demands, &vcpu.courses);
             if let Some((at, _)) = vcpu.open {
-                done.demands.push(demand(at, Duration::MAX, origin));
+                vcpu.keep(at, Duration::MAX, origin);
             }
-            done
+            vcpu.done
         };
         self.vcpus
             .into_iter()

@@ -6,7 +6,7 @@ pub(crate) mod write;
 
 use crate::xl::{ListedDomain, SchedText};
 use domain::{Domain, Setting};
-use domio_trace::TraceHeader;
+use domio_trace::{LinuxHost, LinuxThread, TraceHeader};
 use std::collections::BTreeMap;
 
 /// What a scenario is made of, and what its comments call the sources.
@@ -25,6 +25,19 @@ pub struct Sources {
     pub sched: Option<(SchedText, String)>,
     /// Domains, and the name of their file.
     pub list: Option<(BTreeMap<u16, ListedDomain>, String)>,
+    /// Of a trace of Linux: its threads and what is known of the host.
+    pub linux: Option<LinuxSources>,
+}
+
+/// What is known of a Linux host.
+#[derive(Clone, Debug, Default)]
+pub struct LinuxSources {
+    /// Release of the kernel, where trace or file say so.
+    pub kernel: Option<String>,
+    /// The threads of the trace.
+    pub threads: Vec<LinuxThread>,
+    /// What the file beside the trace says.
+    pub host: Option<LinuxHost>,
 }
 
 /// A scenario before it is written.
@@ -44,6 +57,8 @@ pub(crate) struct Draft {
     pub derived: Vec<String>,
     pub assumed: Vec<String>,
     pub unknown: Vec<String>,
+    /// What was read, and has no place in a scenario.
+    pub left_out: Vec<String>,
     /// Commands to try on the scenario.
     pub tries: Vec<String>,
     /// What was taken of settings, and from where.

@@ -10,10 +10,12 @@
 //! The trace shows pcpus, vcpus, the policy, slices and the rate limit. What `xl` or `xm` printed
 //! gives names, weights, caps, reservations, pins and soft affinity. What neither tells has a
 //! default, and the text says so. Rules are those of Xen 4.17, as those of every simulation are.
+//! Traces of Linux have control groups as domains, and threads as vcpus.
 
+mod linux;
 mod shown;
 
-pub use crate::draft::Sources;
+pub use crate::draft::{LinuxSources, Sources};
 pub use crate::xl::{ListedDomain, SchedDomain, SchedText, XlError, list, sched_text};
 pub use shown::Shown;
 
@@ -65,6 +67,10 @@ pub fn scenario(
         run: vec![("duration_s", seconds(length))],
         ..Draft::default()
     };
+    if let Some(host) = &sources.linux {
+        linux::fill(&mut draft, shown, sources, host);
+        return checked(&draft, sources, policies);
+    }
     let policy = policy(&mut draft, shown, sources, policies);
     let ids = ids(shown, sources);
     draft.pcpus = pcpus(&mut draft, shown, sources);
@@ -99,6 +105,16 @@ pub fn scenario(
         let compare = format!("domio compare THIS --set {key}=256 --set {key}=512");
         draft.tries.push(compare);
     }
+    say_sources(&mut draft, sources);
+    checked(&draft, sources, policies)
+}
+
+/// The text of `draft`, if it is a valid scenario.
+fn checked(
+    draft: &Draft,
+    sources: &Sources,
+    policies: &[Policy],
+) -> Result<String, FromTraceError> {
     let vcpus: usize = draft.domains.iter().map(|d| usize::from(d.vcpus)).sum();
     if vcpus > MAX_VCPUS {
         return Err(FromTraceError::Unusable(format!(
@@ -106,8 +122,7 @@ pub fn scenario(
              and no host has as many: the trace is damaged, record the host anew"
         )));
     }
-    say_sources(&mut draft, sources);
-    let text = write::text(&draft, &sources.command);
+    let text = write::text(draft, &sources.command);
     match Scenario::parse("the scenario", text.as_bytes(), policies) {
         Ok(_) => Ok(text),
         Err(errors) => Err(FromTraceError::Scenario(errors)),

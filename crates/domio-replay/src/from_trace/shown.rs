@@ -1,5 +1,7 @@
 //! What a trace shows of the host that a scenario needs.
 
+use crate::demand::wakers::WakerSearch;
+use crate::named::NamedRecord;
 use domio_core::{Kind, Names, Record, Says, Sink, VcpuName};
 use domio_scenario::MAX_VCPUS;
 use domio_trace::policy_of;
@@ -26,6 +28,8 @@ pub struct Shown {
     limits: BTreeMap<u64, u64>,
     /// By pcpu: how long who runs there has run when the rate limit let it continue.
     limited: BTreeMap<u16, u32>,
+    /// What each vcpu executed, and who wakes whom.
+    work: WakerSearch,
 }
 
 impl Shown {
@@ -47,6 +51,11 @@ impl Shown {
     /// Vcpus with a record of their runstate.
     pub fn vcpus(&self) -> &BTreeMap<VcpuName, ()> {
         &self.vcpus
+    }
+
+    /// What each vcpu executed, and who wakes whom.
+    pub fn work(&self) -> &WakerSearch {
+        &self.work
     }
 
     /// The policy that most private records are of.
@@ -98,6 +107,7 @@ fn count(counts: &mut BTreeMap<u64, u64>, value: u64) {
 
 impl Sink for Shown {
     fn record(&mut self, names: &Names, record: &Record) {
+        self.work.take(&NamedRecord::of(names, record));
         let at = record.at.as_nanos();
         let (first, last) = self.span.unwrap_or((at, at));
         self.span = Some((first.min(at), last.max(at)));

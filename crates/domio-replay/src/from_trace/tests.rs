@@ -1,11 +1,12 @@
 //! Scenarios of traces, and that they run.
 
 use super::*;
-use crate::RecordedDemands;
 use crate::draft::domain::{NAME_MAX, plain, unique};
+use crate::{OpenTrace, RecordedDemands, Traces};
 use domio_core::{ActorId, ClassId, DomainId, Names, NullSink, Record, Sink, VcpuName};
 use domio_run::simulate::simulate;
-use domio_trace::{ReadOptions, TraceReader};
+use domio_scenario::NoDemands;
+use domio_trace::{Format, LinuxHost, LinuxOptions, ReadOptions, TraceReader};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -270,5 +271,129 @@ fn what_shows_nothing_is_refused() {
     assert!(
         over.to_string().contains("make no valid scenario"),
         "{over}"
+    );
+}
+
+/// What the command line makes of the trace of Linux called `name`, and its bytes.
+fn of_linux(name: &str) -> (String, Vec<u8>, Option<LinuxHost>) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/linux");
+    let host = name.split('.').next().unwrap().to_owned() + ".host.json";
+    let host = LinuxHost::parse(&std::fs::read_to_string(folder.join(host)).unwrap()).unwrap();
+    let options = ReadOptions {
+        format: Some(Format::Linux),
+        linux: LinuxOptions {
+            host: Some(host.clone()),
+            ..LinuxOptions::default()
+        },
+        ..ReadOptions::default()
+    };
+    let bytes = std::fs::read(folder.join(name)).unwrap();
+    let mut reader = TraceReader::new(&bytes[..], &options).unwrap();
+    let mut shown = Shown::new();
+    reader.copy_to(&mut shown).unwrap();
+    let sources = Sources {
+        trace: name.to_owned(),
+        command: "domio scenario from-trace".to_owned(),
+        header: reader.header().cloned(),
+        linux: Some(LinuxSources {
+            kernel: reader.linux_kernel().map(str::to_owned),
+            threads: reader.linux_threads(),
+            host: Some(host.clone()),
+        }),
+        ..Sources::default()
+    };
+    let text = scenario(&shown, &sources, domio_sched::policies()).unwrap();
+    (text, bytes, Some(host))
+}
+
+/// One trace of Linux.
+struct OneTrace(Vec<u8>, Option<LinuxHost>);
+
+impl Traces for OneTrace {
+    fn open(&self, trace: &str) -> Result<OpenTrace<'_>, NoDemands> {
+        Ok(OpenTrace {
+            name: trace.to_owned(),
+            read: Box::new(&self.0[..]),
+            hint: String::new(),
+            host: self.1.clone(),
+        })
+    }
+}
+
+/// Shares and waits of every vcpu under `policy`, in percent, by the name of its domain and index.
+fn replayed(name: &str, policy: &str) -> BTreeMap<(String, u16), (f64, f64)> {
+    let (text, bytes, host) = of_linux(name);
+    let (before, after) = text.split_once("policy = \"").unwrap();
+    let after = after.split_once('"').unwrap().1;
+    let text = format!("{before}policy = \"{policy}\"{after}");
+    let parsed = Scenario::parse("s.toml", text.as_bytes(), domio_sched::policies()).unwrap();
+    let built = parsed
+        .build(&RecordedDemands::of(&parsed, OneTrace(bytes, host)))
+        .unwrap();
+    let summary = simulate(&built, 0, NullSink).unwrap().summary;
+    let mut found = BTreeMap::new();
+    for domain in &built.host.domains {
+        let seen = summary.domain(domain.id).unwrap();
+        for vcpu in &seen.vcpus {
+            let (ran, waited) = (vcpu.account.running, vcpu.account.runnable);
+            let figures = (summary.percent(ran), summary.percent(waited));
+            found.insert((domain.name.clone(), vcpu.name.index), figures);
+        }
+    }
+    found
+}
+
+#[test]
+fn a_linux_host_is_a_scenario_with_groups_as_domains() {
+    let (text, ..) = of_linux("vhost-v7.dat");
+    for line in [
+        "policy = \"eevdf\"",
+        "cores = 2",
+        "name = \"vm1\"",
+        "weight = 200",
+        "kicks_vcpu = 2",
+        "kicked = true",
+    ] {
+        assert!(text.contains(line), "no {line} in:\n{text}");
+    }
+    let (quotas, ..) = of_linux("quota-v6.dat.gz");
+    assert!(
+        quotas.contains("quota_us = 30000\nperiod_us = 100000"),
+        "{quotas}"
+    );
+    let (cfs, ..) = of_linux("cfs-v7.dat");
+    assert!(cfs.contains("policy = \"cfs\"\n"), "{cfs}");
+}
+
+#[test]
+fn a_replayed_linux_host_runs_as_the_recorded_one() {
+    let found = replayed("cfs-v7.dat", "cfs");
+    let of = |name: &str| found[&(name.to_owned(), 0)];
+    // What the kernel counted in 10 s (figures.json), of the 11.276 s of the trace.
+    let counted = [
+        ("vm1", 1.2846),
+        ("vm2", 2.5665),
+        ("vm3", 5.1332),
+        ("vm4", 1.0158),
+    ];
+    for (name, seconds) in counted {
+        let ran = seconds / 11.2756 * 100.0;
+        assert!((of(name).0 - ran).abs() < 0.1, "{name}: {ran} in {found:?}");
+    }
+    assert!(of("vm4").1 < 0.5, "who wakes runs at once: {:?}", of("vm4"));
+    let eevdf = replayed("cfs-v7.dat", "eevdf");
+    let waits = eevdf[&("vm4".to_owned(), 0)].1;
+    assert!(waits > 10.0, "there is no credit for sleepers: {waits}");
+}
+
+#[test]
+fn a_helper_follows_the_vcpu_that_wakes_it() {
+    // Under credit the vcpu runs at other times than in the recording, and the vhost thread too.
+    let found = replayed("vhost-v7.dat", "credit");
+    let of = |vcpu| found[&("vm1".to_owned(), vcpu)];
+    assert!((18.0..21.5).contains(&of(0).0), "the vcpu: {found:?}");
+    assert!(
+        (16.5..19.0).contains(&of(2).0),
+        "the vhost thread: {found:?}"
     );
 }

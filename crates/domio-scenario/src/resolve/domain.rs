@@ -277,6 +277,7 @@ fn host_threads(
         config,
         span,
         pool: 0,
+        group: None,
         parts,
         controlled,
     });
@@ -341,7 +342,7 @@ fn expand(
         }
         let (parts, controlled) = (body.parts.clone(), body.controlled.clone());
         let threads = body.threads.clone();
-        let pool = body.pool;
+        let (pool, in_group) = (body.pool, body.group);
         if pool > 0 && id == 0 {
             in_first_pool(cx, group, &name);
         }
@@ -357,6 +358,7 @@ fn expand(
             config,
             span: group.name_span,
             pool,
+            group: in_group,
             parts,
             controlled,
         });

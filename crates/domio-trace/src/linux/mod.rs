@@ -30,3 +30,4 @@ pub use host::{HostGroup, HostThread, LinuxHost};
 pub use read::LinuxOptions;
 pub(crate) use read::LinuxTrace;
 pub use records::LinuxRecords;
+pub use threads::LinuxThread;

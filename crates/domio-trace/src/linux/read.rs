@@ -6,7 +6,7 @@ use domio_core::{Instant, Names, Record, VcpuName};
 use domio_linux::groups::{Groups, OwnRule};
 use domio_linux::{LinuxError, LinuxErrorKind, LinuxReader};
 
-use super::{HostGroup, LinuxHost, LinuxRecords};
+use super::{HostGroup, LinuxHost, LinuxRecords, LinuxThread};
 use crate::{DomainInfo, TraceError, TraceErrorKind, TraceHeader};
 
 /// What is known of a Linux host beside its trace.
@@ -80,6 +80,15 @@ impl LinuxTrace {
 
     pub fn labels(&self) -> Vec<(VcpuName, String)> {
         self.records.labels(self.reader.tasks())
+    }
+
+    pub fn kernel(&self) -> Option<&str> {
+        let told = Some(self.records.kernel()).filter(|kernel| !kernel.is_empty());
+        self.reader.about().kernel.as_deref().or(told)
+    }
+
+    pub fn threads(&self) -> Vec<LinuxThread> {
+        self.records.threads(self.reader.tasks())
     }
 
     #[inline]

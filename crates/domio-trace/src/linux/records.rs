@@ -13,7 +13,7 @@ use domio_linux::{Left, LinuxEvent, LinuxWhat, Tasks, Tid};
 use super::class::{LINUX, Linux};
 use super::host::LinuxHost;
 use super::limits::Limit;
-use super::threads::{State, Threads};
+use super::threads::{LinuxThread, State, Threads};
 
 /// Most cpus of a host, as kernels are built ("NR_CPUS").
 const CPUS_MAX: u32 = 1 << 13;
@@ -119,6 +119,22 @@ impl LinuxRecords {
     /// name beside their number.
     pub fn labels(&self, tasks: &Tasks) -> Vec<(VcpuName, String)> {
         self.threads.labels(tasks)
+    }
+
+    /// Release of the kernel as the file beside the trace says; empty when it does not.
+    pub fn kernel(&self) -> &str {
+        self.threads.kernel()
+    }
+
+    /// Threads by the vcpu that they are in records.
+    pub fn threads(&self, tasks: &Tasks) -> Vec<LinuxThread> {
+        self.threads.known_threads(tasks)
+    }
+
+    /// Which thread each vcpu of the records stands for; one whose group has changed is several
+    /// vcpus, and a vcpu that several threads were has the last.
+    pub fn thread_names(&self) -> impl Iterator<Item = (Tid, VcpuName)> {
+        self.threads.named()
     }
 
     /// Threads that there was no room for, or whose id no kernel gives.
@@ -319,8 +335,12 @@ impl LinuxRecords {
         }
     }
 
-    /// What is said of a thread in its first record: its rank and the cpus that it may use.
+    /// What is said of a thread in its first record: whether it executes a vcpu, and the cpus that
+    /// it may use.
     fn introduce(&mut self, cpu: usize, place: usize, tasks: &Tasks) {
+        if self.threads.get(place).is_vcpu {
+            self.note(cpu, place, Linux::OfGuest, [0; 4]);
+        }
         if let Some((path, quota, period)) = self.threads.limit(tasks, place) {
             let known = self.limits.iter().position(|(other, _)| other == path);
             let path = path.to_owned();
@@ -348,6 +368,7 @@ impl LinuxRecords {
     #[inline]
     fn ranks(&mut self, cpu: usize, place: usize, prio: i16) {
         let rank = rank(prio);
+        self.threads.get_mut(place).prio = Some(prio);
         if self.threads.get(place).rank != rank {
             self.threads.get_mut(place).rank = rank;
             self.note(cpu, place, Linux::Rank, [u32::from(rank), 0, 0, 0]);
@@ -512,6 +533,8 @@ impl LinuxRecords {
             self.renew(cpu, from, left.wants_cpu(), tasks);
         } else if left_to == Runstate::Runnable && from != idle {
             self.why(cpu, from, to);
+        } else if left == Left::Uninterruptible && from != idle {
+            self.note(cpu, from, Linux::Uninterruptible, [0; 4]);
         }
     }
 

@@ -54,16 +54,38 @@ pub(super) struct Thread {
     pub woken: Option<u64>,
     /// Its rank as a record has said, [`Says::RANK`](domio_core::Says::RANK) before.
     pub rank: u8,
+    /// Its latest priority.
+    pub prio: Option<i16>,
     /// Number of the vcpu that it executes, if it does.
     pub is_vcpu: bool,
     /// Made while the trace lasts: its name and its group may not be final.
     pub young: bool,
     /// [`Tasks::changes`] when that was looked at.
     pub checked: u64,
+    /// The process that its group is known by.
+    process: Option<Tid>,
     /// Time in guest mode of this run.
     pub guest_mode: u64,
     /// Place of the limit that holds it back at times; `u32::MAX` for none.
     pub limit: u32,
+}
+
+/// A thread of a Linux trace, and the vcpu that it is in records.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LinuxThread {
+    /// The vcpu that it is in records.
+    pub name: VcpuName,
+    /// Its id.
+    pub tid: u32,
+    /// Its latest name.
+    pub comm: String,
+    /// Whether it executes the vcpu of a guest with this number.
+    pub is_vcpu: bool,
+    /// Its control group, where trace or file say so.
+    pub cgroup: Option<String>,
+    /// Its latest priority as the kernel counts them: 120 and the nice value, less than 100 in a
+    /// real-time class; `None` where it has ended, or no event has said.
+    pub prio: Option<i16>,
 }
 
 /// A group of threads: a domain.
@@ -107,6 +129,8 @@ pub(super) struct Threads {
     group_of: HashMap<String, u32>,
     /// Names that rules or control groups gave.
     by_rule: BTreeSet<String>,
+    /// [`Tasks::changes`] when the latest of these came.
+    ruled: u64,
     /// By actor; none of idle tasks.
     labels: Vec<Option<Label>>,
     /// How many there are.
@@ -120,6 +144,7 @@ pub(super) struct Threads {
 /// Where a thread belongs.
 struct Placed {
     group: u32,
+    process: Option<Tid>,
     part: ThreadPart,
     is_vcpu: bool,
 }
@@ -149,6 +174,7 @@ impl Threads {
             groups: Vec::new(),
             group_of: HashMap::new(),
             by_rule: BTreeSet::new(),
+            ruled: 0,
             labels: Vec::new(),
             labelled: 0,
             left_out: 0,
@@ -214,6 +240,7 @@ impl Threads {
             actor,
             group: placed.group,
             is_vcpu: placed.is_vcpu,
+            process: placed.process,
             checked: tasks.changes(),
             ..Thread::unheard()
         });
@@ -263,7 +290,14 @@ impl Threads {
     pub fn is_elsewhere(&mut self, tasks: &Tasks, place: usize) -> bool {
         let thread = self.list[place];
         self.list[place].checked = tasks.changes();
+        // Where nothing has changed that is known of it, no rule says anything else.
+        let of_process = thread.process.map_or(0, |process| tasks.changed(process));
+        let latest = tasks.changed(thread.tid).max(of_process).max(self.ruled);
+        if latest <= thread.checked {
+            return false;
+        }
         let placed = self.placed(tasks, thread.tid);
+        self.list[place].process = placed.process;
         let stays = (placed.group, placed.is_vcpu) == (thread.group, thread.is_vcpu);
         let comm = self.told(tasks, thread.tid).comm;
         if stays
@@ -287,6 +321,7 @@ impl Threads {
             actor,
             group: placed.group,
             is_vcpu: placed.is_vcpu,
+            process: placed.process,
             state: State::Unheard,
             rank: domio_core::Says::RANK,
             home: u16::MAX,
@@ -333,8 +368,8 @@ impl Threads {
         if !belongs.by_rule && self.by_rule.contains(&guest) {
             // A thread that has the name of a guest is not the guest's.
             guest += " (by name)";
-        } else if belongs.by_rule {
-            self.by_rule.insert(guest.clone());
+        } else if belongs.by_rule && self.by_rule.insert(guest.clone()) {
+            self.ruled = tasks.changes();
         }
         let group = self.group(&guest, None);
         let group = match works {
@@ -346,6 +381,7 @@ impl Threads {
         };
         Placed {
             group,
+            process: known.process,
             part,
             is_vcpu,
         }
@@ -463,6 +499,35 @@ impl Threads {
             .allowed(self.by_tid.get(&tid), told.cgroup.as_deref())
     }
 
+    /// Release of the kernel as the file beside the trace says.
+    pub fn kernel(&self) -> &str {
+        &self.host.kernel
+    }
+
+    /// Every thread that is an actor, with what is known of it. One that had another name or group
+    /// before is there once more.
+    pub fn known_threads(&self, tasks: &Tasks) -> Vec<LinuxThread> {
+        let labels = self.labels.iter().flatten();
+        let threads = labels.map(|label| {
+            let told = self.told(tasks, label.tid);
+            LinuxThread {
+                name: label.name,
+                tid: label.tid.0,
+                comm: label.comm.clone(),
+                is_vcpu: label.is_vcpu,
+                cgroup: told.cgroup,
+                prio: self.tids.get(label.tid).and_then(|at| self.list[at].prio),
+            }
+        });
+        threads.collect()
+    }
+
+    /// The thread of each vcpu.
+    pub fn named(&self) -> impl Iterator<Item = (Tid, VcpuName)> {
+        let labels = self.labels.iter().flatten();
+        labels.map(|label| (label.tid, label.name))
+    }
+
     /// What threads are called beside those that execute the vcpu of their number.
     pub fn labels(&self, tasks: &Tasks) -> Vec<(VcpuName, String)> {
         let others = self.labels.iter().enumerate();
@@ -516,9 +581,11 @@ impl Thread {
             home: u16::MAX,
             woken: None,
             rank: domio_core::Says::RANK,
+            prio: None,
             is_vcpu: false,
             young: false,
             checked: 0,
+            process: None,
             guest_mode: 0,
             limit: u32::MAX,
         }

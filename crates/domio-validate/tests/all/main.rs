@@ -2,5 +2,6 @@
 
 mod credit2;
 mod faults;
+mod linux;
 mod networks;
 mod recordings;

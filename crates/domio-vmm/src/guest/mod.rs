@@ -80,13 +80,18 @@ enum Level {
     Idle,
 }
 
-/// A job that was finished, for the trace.
+/// What follows a job that was finished.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Job {
-    /// Index of the task.
-    pub task: u8,
-    /// When it was released and what it took.
-    pub finished: Finished,
+pub enum Job {
+    /// The trace reports the job.
+    Report {
+        /// Index of the task.
+        task: u8,
+        /// When it was released and what it took.
+        finished: Finished,
+    },
+    /// The job wakes the processes of the domain's vcpu with this index.
+    Kicks(u16),
 }
 
 /// One vcpu's guest. What is looked at whenever it executes comes first, a cache line of it.
@@ -216,6 +221,15 @@ impl Guest {
     #[inline]
     pub(crate) fn disturb(&mut self) {
         self.steady = false;
+    }
+
+    /// A job on another vcpu of the domain wakes the processes here: an interrupt is delivered.
+    pub fn kicked(&mut self, now: Instant) {
+        for i in 0..self.tasks.len() {
+            self.tasks.edit(i).kicked(now);
+        }
+        self.find_task_wake();
+        self.interrupt();
     }
 
     /// Whether the last [`Guest::step`] holds until an interrupt: the guest executes without end

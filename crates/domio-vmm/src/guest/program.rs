@@ -38,7 +38,7 @@ impl Guest {
         drop(task);
         if let Next::Report(finished) = next {
             let task = index as u8;
-            jobs.push(Job { task, finished });
+            jobs.push(Job::Report { task, finished });
         }
         let asked = kernel.has_asked();
         self.find_task_wake();

@@ -36,7 +36,8 @@ impl Guest {
             match task.finish(now) {
                 AfterJob::Yield => return Step::Yield,
                 AfterJob::Program => return Step::Program,
-                AfterJob::Report(finished) => jobs.push(Job { task: 0, finished }),
+                AfterJob::Report(finished) => jobs.push(Job::Report { task: 0, finished }),
+                AfterJob::Kicks(vcpu) => jobs.push(Job::Kicks(vcpu)),
                 AfterJob::Quiet => {}
             }
             self.task_wake = self.tasks[0].wakes_at();
@@ -110,8 +111,9 @@ impl Guest {
                 AfterJob::Program => return Step::Program,
                 AfterJob::Report(finished) => {
                     let task = chosen as u8;
-                    jobs.push(Job { task, finished });
+                    jobs.push(Job::Report { task, finished });
                 }
+                AfterJob::Kicks(vcpu) => jobs.push(Job::Kicks(vcpu)),
                 AfterJob::Quiet => {}
             }
             self.find_task_wake();
@@ -142,13 +144,12 @@ impl Guest {
                 match after {
                     AfterJob::Yield => return Step::Yield,
                     AfterJob::Program => return Step::Program,
-                    AfterJob::Report(_) | AfterJob::Quiet => {}
-                }
-                if let AfterJob::Report(finished) = after {
-                    jobs.push(Job {
+                    AfterJob::Report(finished) => jobs.push(Job::Report {
                         task: chosen as u8,
                         finished,
-                    });
+                    }),
+                    AfterJob::Kicks(vcpu) => jobs.push(Job::Kicks(vcpu)),
+                    AfterJob::Quiet => {}
                 }
                 self.find_task_wake();
                 continue;

@@ -7,6 +7,7 @@
 
 mod costs;
 mod kvm_2020;
+mod linux_rig;
 mod opteron_242;
 mod xen_4_17_emulated;
 mod xeon_e5;
@@ -17,6 +18,7 @@ pub use costs::{
     host_costs, host_kernel,
 };
 pub use kvm_2020::KVM_2020;
+pub use linux_rig::LINUX_RIG;
 pub use opteron_242::OPTERON_242;
 pub use xen_4_17_emulated::XEN_4_17_EMULATED;
 pub use xeon_e5::XEON_E5;
@@ -48,9 +50,10 @@ pub static IDEAL: Hardware = Hardware {
 };
 
 /// Every machine.
-pub static HARDWARE: [&Hardware; 6] = [
+pub static HARDWARE: [&Hardware; 7] = [
     &IDEAL,
     &XEN_4_17_EMULATED,
+    &LINUX_RIG,
     &OPTERON_242,
     &XEON_E5462,
     &XEON_E5,

@@ -24,6 +24,12 @@ impl<S: Sink, D: Device> Host<S, D> {
         self.interrupt(queue, vcpu, pcpu, now);
     }
 
+    /// A job that was done on the pcpu `by` wakes `vcpu`. The time of the system call is the job's.
+    pub(super) fn kicked(&mut self, queue: &mut Queue, vcpu: VcpuId, by: PcpuId, now: Instant) {
+        self.xen.vcpus[vcpu].guest.kicked(now);
+        self.kick(queue, vcpu, by, now, Duration::ZERO);
+    }
+
     /// The periodic tick of `vcpu` is due.
     pub(super) fn guest_tick(&mut self, queue: &mut Queue, vcpu: VcpuId, now: Instant) {
         let pcpu = self.xen.policy.view(vcpu).pcpu;

@@ -184,6 +184,7 @@ impl<S: Sink, D: Device> Model for Host<S, D> {
             Event::Ipi(pcpu) => self.xen.raise(queue, pcpu, now, Cause::Ipi),
             Event::GuestTimer(vcpu) => self.guest_timer(queue, vcpu, now),
             Event::GuestTick(vcpu) => self.guest_tick(queue, vcpu, now),
+            Event::Kick { vcpu, by } => self.kicked(queue, vcpu, by, now),
             Event::HostTick(pcpu) => self.host_tick(queue, pcpu, now),
             Event::Device(token) => self.device_event(queue, token, now),
             Event::TimerHold => self.xen.pcpus.hold(queue),

@@ -4,14 +4,14 @@ use super::Host;
 use crate::bus::device::Device;
 use crate::bus::io::Io;
 use crate::bus::models::Bus;
-use crate::event::Queue;
-use crate::guest::Step;
+use crate::event::{Event, Queue};
+use crate::guest::{Job, Step};
 use crate::hypervisor::pcpu::Phase;
 use crate::hypervisor::vcpu::Vcpu;
 use crate::process::run::{Next, STEPS_WITHOUT_TIME};
 use alloc::boxed::Box;
 use alloc::format;
-use domio_core::{Duration, Instant, PcpuId, Sink, VcpuId};
+use domio_core::{Duration, Instant, PcpuId, Sink, VcpuId, VcpuName};
 
 impl<S: Sink, D: Device> Host<S, D> {
     /// Continues with the processes of `vcpu`, whose kernel has nothing to do.
@@ -38,10 +38,8 @@ impl<S: Sink, D: Device> Host<S, D> {
             if step != Step::Program {
                 v.set_timer::<D>(queue, now);
             }
-            if self.xen.trace.on() {
-                self.report_jobs(pcpu, vcpu, now);
-            } else {
-                self.jobs.clear();
+            if !self.jobs.is_empty() {
+                self.after_jobs(queue, pcpu, vcpu, now);
             }
             if self.xen.vcpus.roams
                 && self
@@ -147,13 +145,25 @@ impl<S: Sink, D: Device> Host<S, D> {
         self.xen.fault = Some(Box::new(domio_sim::StopCause::Stalled { what }));
     }
 
-    /// Writes the jobs that were finished in the step under way to the trace.
-    #[inline]
-    fn report_jobs(&mut self, pcpu: PcpuId, vcpu: VcpuId, now: Instant) {
+    /// What follows from the jobs that were finished in the step under way.
+    fn after_jobs(&mut self, queue: &mut Queue, pcpu: PcpuId, vcpu: VcpuId, now: Instant) {
+        let tracing = self.xen.trace.on();
         for job in self.jobs.drain(..) {
-            let (task, done) = (job.task, job.finished);
-            let trace = &mut self.xen.trace;
-            trace.job_done(now, pcpu, vcpu, task, done.turnaround, done.work);
+            match job {
+                Job::Report { task, finished } if tracing => {
+                    let trace = &mut self.xen.trace;
+                    trace.job_done(now, pcpu, vcpu, task, finished.turnaround, finished.work);
+                }
+                Job::Report { .. } => {}
+                Job::Kicks(index) => {
+                    let domain = self.xen.vcpus[vcpu].name.domain;
+                    let woken = self.xen.vcpus.find(VcpuName::new(domain, index));
+                    if let Some(vcpu) = woken {
+                        // The step under way comes first.
+                        queue.post(now, Event::Kick { vcpu, by: pcpu });
+                    }
+                }
+            }
         }
     }
 }

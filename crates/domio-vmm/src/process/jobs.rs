@@ -54,4 +54,17 @@ pub trait JobPlan: fmt::Debug + Send + Sync {
     /// The job under way is done at `now`: says which one follows immediately, and may plan another
     /// wake-up.
     fn done(&mut self, now: Instant) -> Option<NewJob>;
+
+    /// The vcpu of the domain that the job wakes which was [done](Self::done) last, by its index:
+    /// the plan there is [kicked](Self::kicked).
+    fn kicks(&mut self) -> Option<u16> {
+        None
+    }
+
+    /// A job on another vcpu of the domain, done at `now`, wakes this process. The plan puts the
+    /// wake-up that follows into [`wakes_at`](Self::wakes_at): not after `now`, if the process
+    /// sleeps.
+    fn kicked(&mut self, now: Instant) {
+        let _ = now;
+    }
 }

@@ -22,6 +22,8 @@ pub enum AfterJob {
     Report(Finished),
     /// Nobody waited for the job.
     Quiet,
+    /// The same, and the job wakes the process of another vcpu of the domain.
+    Kicks(u16),
     /// The task continues, and gives the vcpu away first.
     Yield,
     /// The task runs a program, whose next step needs more than a clock ([`Task::advance`]).
@@ -287,6 +289,14 @@ impl Task {
         }
     }
 
+    /// A job on another vcpu wakes the process.
+    pub fn kicked(&mut self, now: Instant) {
+        if let Plan::Jobs(jobs) = &mut self.plan {
+            jobs.kicked(now);
+            self.wake_at = jobs.wakes_at();
+        }
+    }
+
     #[inline]
     fn begin(&mut self, released: Instant, work: Duration) {
         self.released = released;
@@ -356,10 +366,11 @@ impl Task {
             Plan::Jobs(jobs) => {
                 let follows = jobs.done(now);
                 self.wake_at = jobs.wakes_at();
+                let kicks = jobs.kicks();
                 if let Some(job) = follows {
                     self.begin_planned(job);
                 }
-                return AfterJob::Quiet;
+                return kicks.map_or(AfterJob::Quiet, AfterJob::Kicks);
             }
             Plan::Burn | Plan::Idle | Plan::Elsewhere | Plan::Program(_) => {
                 return AfterJob::Quiet;

@@ -7,7 +7,7 @@ use domio_sim::RandomStream;
 use domio_vmm::config::{
     DomainConfig, GuestConfig, KernelCosts, KernelTick, TaskConfig, VcpuConfig, Workload,
 };
-use domio_vmm::guest::{Guest, Step};
+use domio_vmm::guest::{Guest, Job, Step};
 use domio_vmm::process::NewJob;
 
 fn task(priority: i8, workload: Workload) -> TaskConfig {
@@ -60,8 +60,11 @@ fn interrupts_run_before_softirqs_and_those_before_tasks() {
     assert!(jobs.is_empty());
     assert_eq!(guest.step(at_us(63), &mut jobs), Step::Block);
     assert_eq!(jobs.len(), 1);
-    assert_eq!(jobs[0].finished.turnaround, us(63));
-    assert_eq!(jobs[0].finished.work, us(50));
+    let Job::Report { finished, .. } = jobs[0] else {
+        panic!("a job is reported: {jobs:?}");
+    };
+    assert_eq!(finished.turnaround, us(63));
+    assert_eq!(finished.work, us(50));
 }
 
 #[test]

@@ -7,18 +7,21 @@ use std::path::PathBuf;
 pub(super) const EXAMPLES: &str = "\
 Examples:
   domio scenario from-trace trace.bin --output host.toml
+  domio scenario from-trace host.dat --output host.toml
   domio scenario from-trace trace.bin --sched-credit sched.txt --xl-list list.json -o host.toml
   domio compare host.toml --policy credit --policy round-robin
 
 Each vcpu of the scenario replays what the recorded one asked for. `xl sched-credit > sched.txt`
 gives weights, caps, slice and rate limit; `xl list -l > list.json` or `xl vcpu-list` gives names,
-vcpus, pins and soft affinity. The scenario's comments name the source of each value, and what is
+vcpus, pins and soft affinity. Of a trace of Linux the file NAME.host.json beside it gives control
+groups with weights and limits, affinity and topology; guests become domains, their threads vcpus.
+The scenario's comments name the source of each value, and what is
 assumed.";
 
 /// Arguments of `scenario from-trace`.
 #[derive(Debug, Args)]
 pub struct ScenarioFromTrace {
-    /// Trace in domio's own format or of xentrace; the format is recognised
+    /// Trace in domio's own format, of xentrace or of Linux; the format is recognised
     #[arg(value_name = "TRACE", value_hint = ValueHint::FilePath)]
     pub trace: PathBuf,
     /// Frequency of a xentrace file's time stamp counter, e.g. 2400000000 or 2.4GHz [default: the

@@ -7,7 +7,8 @@ use crate::out::{self, Status};
 use crate::shared::trace;
 use anyhow::{Context, anyhow, bail};
 use domio_front::scenarios::{self, ScenarioText};
-use domio_replay::from_trace::{self, FromTraceError, Shown, Sources, XlError};
+use domio_front::trace_file::TraceHow;
+use domio_replay::from_trace::{self, FromTraceError, LinuxSources, Shown, Sources, XlError};
 use domio_scenario::{Parts, Scenario};
 use domio_trace::Format;
 use domio_trace::order::ADVICE;
@@ -34,6 +35,13 @@ pub fn run(args: &ScenarioFromTrace, global: &Global) -> anyhow::Result<Status> 
     let sched = text_of(args.sched_credit.as_deref(), from_trace::sched_text)?;
     let list = text_of(args.xl_list.as_deref(), from_trace::list)?;
     let (shown, mut sources) = read_trace(args, global)?;
+    if sources.linux.is_some() && (sched.is_some() || list.is_some()) {
+        bail!(
+            "{} is a trace of Linux, and xl is of Xen; what is known of a Linux host is in the \
+             file NAME.host.json beside the trace",
+            args.trace.display()
+        );
+    }
     sources.sched = sched;
     sources.list = list;
     let text = made(args, &shown, &sources, &global.parts)?;
@@ -105,12 +113,22 @@ fn read_trace(args: &ScenarioFromTrace, global: &Global) -> anyhow::Result<(Show
         Some(_) => "--cpu-hz",
         None => "the trace or a file beside it",
     };
-    let hz = (reader.format() != Format::Own).then(|| (reader.tsc_hz(), from.to_owned()));
+    let counts = !matches!(reader.format(), Format::Own | Format::Linux);
+    let hz = counts.then(|| (reader.tsc_hz(), from.to_owned()));
+    let linux = match reader.format() {
+        Format::Linux => Some(LinuxSources {
+            kernel: reader.linux_kernel().map(str::to_owned),
+            threads: reader.linux_threads(),
+            host: TraceHow::default().host(&args.trace)?,
+        }),
+        _ => None,
+    };
     let sources = Sources {
         trace: replayed(&args.trace, args.output.as_deref())?,
         command: command(args),
         hz,
         header: reader.header().cloned(),
+        linux,
         ..Sources::default()
     };
     Ok((shown, sources))

@@ -234,6 +234,7 @@ mod tests {
             description: Description::parse(text.to_string().as_bytes()).unwrap(),
             records,
             truth: None,
+            linux: None,
         };
         let vcpu = |id, state| StartVcpu {
             name: guest(id),

@@ -1,0 +1,363 @@
+//! A scenario of a Linux host: guests and other control groups are domains, threads vcpus.
+
+use super::Shown;
+use crate::draft::domain::{Domain, Setting, plain, unique};
+use crate::draft::write::quoted;
+use crate::draft::{Draft, LinuxSources, Sources};
+use domio_core::VcpuName;
+use domio_trace::{HostGroup, LinuxThread};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What is appended to the name of a guest for its threads beside its vcpus.
+const HOST_PART: &str = ":host";
+
+/// Threads that executed a smaller part of the time are left out.
+const LEAST: f64 = 0.001;
+
+/// Guests, and what else there is: a group of threads.
+struct Guest<'a> {
+    name: String,
+    threads: Vec<&'a LinuxThread>,
+}
+
+/// Fills `draft` with the host of `sources`.
+pub(super) fn fill(draft: &mut Draft, shown: &Shown, sources: &Sources, host: &LinuxSources) {
+    policy(draft, host);
+    topology(draft, shown, sources, host);
+    let (guests, left_out) = guests(shown, sources, host);
+    let wakers = shown.work().wakers();
+    let mut names = BTreeSet::new();
+    for (i, guest) in guests.iter().enumerate() {
+        let own = own_groups(guest, &guests, host);
+        let id = i as u16 + 1;
+        let mut remarks = Vec::new();
+        let params = params(draft, &own, host, &mut remarks);
+        let name = unique(&plain(Some(&guest.name), id), id, &mut names);
+        if name != guest.name {
+            remarks.push(format!("It is called {:?}.", guest.name));
+        }
+        let vcpus: BTreeMap<VcpuName, u16> = (0..)
+            .zip(&guest.threads)
+            .map(|(vcpu, thread)| (thread.name, vcpu))
+            .collect();
+        let woken_by = |thread: VcpuName| {
+            let waker = wakers.get(&thread)?;
+            vcpus.get(waker).copied()
+        };
+        let mut own = BTreeMap::new();
+        let mut tasks = Vec::new();
+        for (vcpu, thread) in (0..).zip(&guest.threads) {
+            let settings = thread_settings(thread, host);
+            if !settings.is_empty() {
+                own.insert(vcpu, settings);
+            }
+            let mut task = task(thread, vcpu, sources);
+            let helper = vcpus
+                .iter()
+                .find(|(name, _)| woken_by(**name) == Some(vcpu));
+            if let Some((_, helper)) = helper {
+                task.push(("kicks_vcpu", helper.to_string()));
+            }
+            if woken_by(thread.name).is_some() {
+                task.push(("kicked", "true".to_owned()));
+            }
+            tasks.push(task);
+        }
+        let affinity = pins(draft, guest, host);
+        draft.domains.push(Domain {
+            id,
+            name,
+            vcpus: guest.threads.len() as u16,
+            params,
+            affinity,
+            own,
+            tasks,
+            remarks,
+        });
+    }
+    say(draft, host, left_out);
+    draft.tries.push(
+        "domio compare THIS --policy cfs --policy eevdf --policy credit --policy credit2 --policy \
+         rtds"
+            .to_owned(),
+    );
+    if let Some(first) = draft.domains.first() {
+        let key = format!("domain.{}.weight", first.name);
+        let compare = format!("domio compare THIS --set {key}=100 --set {key}=400");
+        draft.tries.push(compare);
+    }
+}
+
+/// The policy of the kernel, with the nearest release whose rules there are.
+fn policy(draft: &mut Draft, host: &LinuxSources) {
+    let known = host.kernel.as_deref().and_then(version);
+    let (policy, release, exact) = match known {
+        Some((major, minor)) if (major, minor) < (6, 6) => ("cfs", "6.1", (major, minor) == (6, 1)),
+        Some((major, minor)) if (major, minor) < (6, 17) => {
+            ("eevdf", "6.12", (major, minor) == (6, 12))
+        }
+        Some(version) => ("eevdf", "6.18", version == (6, 18)),
+        None => ("eevdf", "6.12", false),
+    };
+    let kernel = host.kernel.as_deref().unwrap_or("unknown");
+    match exact {
+        true => draft.derived.push(format!(
+            "the policy, {policy} {release}: the kernel is {kernel}"
+        )),
+        false => draft.assumed.push(format!(
+            "the policy is {policy} with the rules of {release}: the kernel is {kernel}"
+        )),
+    }
+    draft.policy = policy.to_owned();
+    // The other releases are the defaults of their policies.
+    if release == "6.18" {
+        draft.params.push(("release".to_owned(), quoted(release)));
+    }
+    draft.assumed.push(
+        "250 ticks a second and the kernel's own slices: set scheduler.hz and the others to the \
+         host's (`/sys/kernel/debug/sched`, `CONFIG_HZ`)"
+            .to_owned(),
+    );
+}
+
+/// The first two numbers of a release.
+fn version(kernel: &str) -> Option<(u32, u32)> {
+    let mut parts = kernel.split(|c: char| !c.is_ascii_digit());
+    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+}
+
+/// Sockets, cores and threads.
+fn topology(draft: &mut Draft, shown: &Shown, sources: &Sources, host: &LinuxSources) {
+    let header = sources.header.as_ref().map_or(0, |h| h.pcpus);
+    let cpus = u32::from(shown.pcpus()).max(header);
+    let cpus = u16::try_from(cpus).unwrap_or(u16::MAX);
+    draft.pcpus = cpus;
+    let (nodes, cores) = match &host.host {
+        Some(file) => (&file.nodes[..], &file.cores[..]),
+        None => (&[][..], &[][..]),
+    };
+    let count = |list: &[u32]| list.iter().collect::<BTreeSet<_>>().len() as u16;
+    let known = nodes.len() == usize::from(cpus) && cores.len() == usize::from(cpus);
+    let (sockets, all) = (count(nodes).max(1), count(cores).max(1));
+    // Cpus are numbered as domio's, thread by thread of a core and core by core of a socket.
+    let in_order = nodes.is_sorted() && cores.is_sorted();
+    let alike = all % sockets == 0 && cpus % all == 0;
+    let (sockets, cores, threads) = match known && in_order && alike {
+        true => (sockets, all / sockets, cpus / all),
+        false => (1, cpus, 1),
+    };
+    let plural = if cpus == 1 { "" } else { "s" };
+    match known && in_order && alike {
+        true => draft.derived.push(format!(
+            "{cpus} cpu{plural}, nodes and cores: the file beside the trace"
+        )),
+        false => {
+            draft.derived.push(format!("{cpus} cpu{plural}: the trace"));
+            draft.assumed.push(
+                "one socket of cores without threads: the topology is not known, or its cpus are \
+                 numbered in another order"
+                    .to_owned(),
+            );
+        }
+    }
+    draft.host = vec![
+        ("profile", "\"ideal\"".to_owned()),
+        ("sockets", sockets.to_string()),
+        ("cores", cores.to_string()),
+        ("threads", threads.to_string()),
+    ];
+}
+
+/// The groups of threads, and how many threads are left out. A guest's vcpus come first.
+fn guests<'a>(shown: &Shown, sources: &Sources, host: &'a LinuxSources) -> (Vec<Guest<'a>>, usize) {
+    let header = sources.header.iter().flat_map(|h| &h.domains);
+    let names: BTreeMap<u16, &str> = header.map(|d| (d.id, d.name.as_str())).collect();
+    let mut found: BTreeMap<&str, Vec<&LinuxThread>> = BTreeMap::new();
+    let mut order = Vec::new();
+    let mut left_out = 0;
+    for thread in &host.threads {
+        if !shown.vcpus().contains_key(&thread.name) {
+            continue;
+        }
+        if shown.work().share(thread.name) < LEAST {
+            left_out += 1;
+            continue;
+        }
+        let domain = thread.name.domain.0;
+        let name = names.get(&domain).copied().unwrap_or("threads");
+        let name = name.strip_suffix(HOST_PART).unwrap_or(name);
+        let threads = found.entry(name).or_default();
+        if threads.is_empty() {
+            order.push(name);
+        }
+        threads.push(thread);
+    }
+    let guests = order.into_iter().map(|name| {
+        let mut threads = found.remove(name).unwrap_or_default();
+        threads.sort_by_key(|thread| (!thread.is_vcpu, thread.name));
+        Guest {
+            name: name.to_owned(),
+            threads,
+        }
+    });
+    (guests.collect(), left_out)
+}
+
+/// The control groups that have threads of `guest` alone, the outermost first, with what is known
+/// of them.
+fn own_groups<'h>(
+    guest: &Guest<'_>,
+    guests: &[Guest<'_>],
+    host: &'h LinuxSources,
+) -> Vec<&'h HostGroup> {
+    let is_in = |thread: &&LinuxThread, path: &str| {
+        let cgroup = thread.cgroup.as_deref().unwrap_or("/");
+        let rest = cgroup.strip_prefix(path.trim_end_matches('/'));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let others = || {
+        let others = guests.iter().filter(|other| other.name != guest.name);
+        others.flat_map(|other| &other.threads)
+    };
+    let groups = host.host.iter().flat_map(|file| &file.groups);
+    let mut own: Vec<&HostGroup> = groups
+        .filter(|group| {
+            let path = group.path.as_str();
+            guest.threads.iter().all(|t| is_in(t, path)) && !others().any(|t| is_in(t, path))
+        })
+        .collect();
+    own.sort_by_key(|group| group.path.len());
+    own
+}
+
+/// Weight and limit of a guest's groups.
+fn params(
+    draft: &mut Draft,
+    own: &[&HostGroup],
+    host: &LinuxSources,
+    remarks: &mut Vec<String>,
+) -> Vec<Setting> {
+    let file = "the file beside the trace";
+    let mut params = Vec::new();
+    match own.iter().find(|group| group.weight > 0) {
+        Some(group) => {
+            draft.take("weights", file);
+            params.push(("weight", group.weight.clamp(1, 10_000).to_string()));
+        }
+        None => {
+            if host.host.is_some() {
+                remarks.push("Assumed: the default weight.".to_owned());
+            }
+            params.push(("weight", "100".to_owned()));
+        }
+    }
+    let limited = own
+        .iter()
+        .filter_map(|group| Some((group, group.quota_us?)));
+    if let Some((group, quota)) = limited.min_by_key(|(_, quota)| *quota) {
+        draft.take("limits", file);
+        params.push(("quota_us", quota.max(1_000).to_string()));
+        let period = group.period_us.unwrap_or(100_000).clamp(1_000, 1_000_000);
+        params.push(("period_us", period.to_string()));
+    }
+    params
+}
+
+/// What a thread has as its own.
+fn thread_settings(thread: &LinuxThread, host: &LinuxSources) -> Vec<Setting> {
+    let files = host.host.iter().flat_map(|file| &file.threads);
+    let told = files.into_iter().find(|told| told.tid == thread.tid);
+    let of_trace = thread.prio.filter(|prio| (100..140).contains(prio));
+    let nice = of_trace.map(|prio| i32::from(prio) - 120);
+    let nice = nice.or(told.map(|told| told.nice)).unwrap_or(0);
+    let mut settings = Vec::new();
+    if nice != 0 {
+        settings.push(("nice", nice.clamp(-20, 19).to_string()));
+    }
+    let class = told.map_or("", |told| told.policy.as_str());
+    if let Some(class) = [("SCHED_BATCH", "batch"), ("SCHED_IDLE", "idle")]
+        .into_iter()
+        .find_map(|(theirs, own)| (class == theirs).then_some(own))
+    {
+        settings.push(("class", quoted(class)));
+    }
+    settings
+}
+
+/// Which cpus the threads may use.
+fn pins(draft: &mut Draft, guest: &Guest<'_>, host: &LinuxSources) -> Vec<Setting> {
+    let Some(file) = &host.host else {
+        return Vec::new();
+    };
+    let lists = guest.threads.iter().map(|thread| {
+        let told = file.threads.iter().find(|told| told.tid == thread.tid);
+        let own = told.and_then(|told| told.cpus.clone());
+        let path = thread.cgroup.as_deref().unwrap_or("/");
+        let groups = file.groups.iter().filter(|group| {
+            let rest = path.strip_prefix(group.path.trim_end_matches('/'));
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        });
+        let nearest = groups.filter(|group| group.cpus.is_some());
+        let nearest = nearest.max_by_key(|group| group.path.len());
+        own.or(nearest.and_then(|group| group.cpus.clone()))
+    });
+    let lists: Vec<Option<String>> = lists.collect();
+    if lists.iter().all(Option::is_none) {
+        return Vec::new();
+    }
+    draft.take("affinity", "the file beside the trace");
+    let words = lists.iter().map(|list| match list {
+        Some(list) => quoted(&list.replace(' ', "")),
+        None => "\"all\"".to_owned(),
+    });
+    let words: Vec<String> = words.collect();
+    vec![("pin", format!("[{}]", words.join(", ")))]
+}
+
+/// The task that replays a thread.
+fn task(thread: &LinuxThread, vcpu: u16, sources: &Sources) -> Vec<Setting> {
+    let name = match thread.is_vcpu {
+        true => format!("v{}", thread.name.index),
+        false => plain(Some(&thread.comm), vcpu),
+    };
+    vec![
+        ("name", quoted(&name)),
+        ("workload", "\"replay\"".to_owned()),
+        ("vcpu", vcpu.to_string()),
+        ("trace", quoted(&sources.trace)),
+        ("trace_domain", thread.name.domain.0.to_string()),
+        ("trace_vcpu", thread.name.index.to_string()),
+    ]
+}
+
+/// What is from where, and what is assumed.
+fn say(draft: &mut Draft, host: &LinuxSources, left_out: usize) {
+    draft
+        .derived
+        .push("what each thread asks for: replayed from the trace".to_owned());
+    draft.say_taken();
+    if host.host.is_none() {
+        draft.unknown.push(
+            "weights, limits and affinity: a file NAME.host.json beside the trace (docs/linux.md)"
+                .to_owned(),
+        );
+    }
+    if left_out > 0 {
+        draft.assumed.push(format!(
+            "{left_out} threads that executed less than 0.1 % of the time are left out"
+        ));
+    }
+    draft.assumed.push(
+        "each guest is one control group below the root: groups within groups, and limits of \
+         single vcpus, are left out"
+            .to_owned(),
+    );
+    draft.assumed.push(
+        "threads outside of guests have a control group together by their name, with the weight \
+         of one"
+            .to_owned(),
+    );
+    draft.assumed.push(
+        "a kernel whose work takes no time: set host.profile to a machine like the host".to_owned(),
+    );
+}

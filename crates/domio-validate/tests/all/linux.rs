@@ -1,0 +1,113 @@
+//! Agreement with recordings of Linux kernels in an emulated machine (`testdata/linux-traces`).
+//!
+//! Goal: threads of the simulated host get and wait as those of the recorded one. Method:
+//! `Agreement::check` simulates each recording from an ensemble of start states. Wrong rules and
+//! wrong settings have to be noticed.
+
+use crate::faults::differences;
+use domio_validate::linux::described::{DescribedLinux, DescribedWork};
+use domio_validate::{Agreement, Judgement, Recording, shipped};
+use std::fs::File;
+use std::path::Path;
+
+fn with(name: &str, change: impl Fn(&mut DescribedLinux)) -> Recording {
+    let mut recording = shipped::recording(name).unwrap();
+    change(recording.linux.as_mut().expect("of a Linux host"));
+    recording
+}
+
+fn set(described: &mut DescribedLinux, name: &str, value: i64) {
+    described.params.insert(name.to_owned(), value.into());
+}
+
+/// A change of a description, and what has to differ.
+type Fault = (&'static str, fn(&mut DescribedLinux), &'static str);
+
+#[test]
+fn wrong_rules_and_settings_are_noticed() {
+    let faults: [Fault; 7] = [
+        (
+            "cfs-weights-1-2-4",
+            |d| d.vms[2].weight = Some(380),
+            "vm3:vcpu0 share",
+        ),
+        (
+            "cfs-weights-1-2-4",
+            |d| set(d, "wakeup_granularity_ns", 4_000_000),
+            "vm4:vcpu0 wake_to_run_us.p50",
+        ),
+        (
+            "cfs-weights-1-2-4",
+            |d| {
+                d.scheduler = "eevdf".to_owned();
+                d.kernel = "6.12.0".to_owned();
+            },
+            "vm4:vcpu0 wake_to_run_us.p50",
+        ),
+        (
+            "eevdf-weights-1-2-4",
+            |d| d.hz = 1000,
+            "vm4:vcpu0 wake_to_run_us.p50",
+        ),
+        (
+            "eevdf-weights-1-2-4",
+            |d| d.vms[3].weight = Some(400),
+            "vm4:vcpu0 waiting",
+        ),
+        (
+            "eevdf-quota-v6",
+            |d| d.vms[0].quota_us = Some(31_000),
+            "vm1:vcpu0 share",
+        ),
+        (
+            "eevdf-quota-v6",
+            |d| {
+                d.vms[2].threads[0].workload = DescribedWork::Periodic {
+                    period_us: 20_000,
+                    work_us: 2_600,
+                }
+            },
+            "vm3:vcpu0 share",
+        ),
+    ];
+    for (name, fault, expected) in faults {
+        let found = differences(&Agreement::check(&with(name, fault)).unwrap());
+        let has = found.iter().any(|found| found == expected);
+        assert!(has, "{name}: {expected} is not in {found:?}");
+    }
+}
+
+#[test]
+fn the_release_decides_which_rules_there_are() {
+    let refused = |kernel: &str| {
+        let mut text: serde_json::Value = serde_json::from_slice(
+            &std::fs::read(folder().join("eevdf-weights-1-2-4/scenario.json")).unwrap(),
+        )
+        .unwrap();
+        text["kernel"] = kernel.into();
+        let described: DescribedLinux = serde_json::from_value(text).unwrap();
+        domio_validate::linux::host::policy(&described).map(|policy| policy.descriptor.name)
+    };
+    assert_eq!(refused("6.12.117+deb13-cloud-amd64"), Ok("eevdf"));
+    assert_eq!(refused("6.18.15"), Ok("eevdf"));
+    let why = refused("7.3.4+deb13-cloud-amd64").unwrap_err();
+    assert!(why.contains("7.3.4") && why.contains("6.18"), "{why}");
+}
+
+fn folder() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/linux-traces")
+}
+
+#[test]
+fn two_cpus_and_a_vhost_thread_agree_in_what_can_be_judged() {
+    let path = folder().join("eevdf-2cpu-vhost");
+    let recording = Recording::load(&path, &|path| Ok(Box::new(File::open(path)?))).unwrap();
+    let agreement = Agreement::check(&recording).unwrap();
+    assert_eq!(differences(&agreement), [""; 0]);
+    assert_eq!(agreement.verdict, Judgement::Agrees);
+    let vhost = &agreement.domains[2];
+    assert_eq!(vhost.name, "vm1:vhost");
+    let judged = vhost.figures.iter();
+    let judged = judged.filter(|f| f.compared.verdict == Judgement::Agrees);
+    assert!(judged.count() >= 4, "{vhost:?}");
+}
