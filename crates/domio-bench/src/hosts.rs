@@ -8,7 +8,7 @@ use domio_meter::Sampler;
 use domio_sim::Outcome;
 use domio_trace::{TraceHeader, TraceWriter, XentraceWriter};
 use domio_vmm::config::{
-    Distribution, DomainConfig, GuestConfig, HostConfig, VcpuConfig, Workload,
+    Distribution, DomainConfig, DomainKind, GuestConfig, HostConfig, VcpuConfig, Workload,
 };
 use domio_vmm::{Profile, Simulation};
 
@@ -74,6 +74,7 @@ fn config(pcpus: u16, workloads: impl Iterator<Item = Workload>) -> HostConfig {
             vcpus: vec![VcpuConfig::anywhere([workload])],
             start: Instant::ZERO,
             stop: None,
+            kind: DomainKind::Guest,
         }
     };
     HostConfig {

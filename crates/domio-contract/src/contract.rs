@@ -4,6 +4,7 @@
 //!
 //! ```text
 //! set_group(g)  join(d, g)         groups of domains, for a policy that has them
+//! host_thread(v, of)               a vcpu that is a thread of the host
 //! set_domain(d)                    parameters of the domain, before its first vcpu
 //! charge(d)                        others have worked for d, at any time in its life
 //! packets(moved)                   a driver domain has moved packets of a guest, at any time
@@ -380,6 +381,13 @@ pub trait Scheduler: Send {
     /// domain's life. Default: nothing.
     fn join(&mut self, cx: &mut Cx<'_>, domain: DomainId, group: Option<GroupId>) {
         let _ = (cx, domain, group);
+    }
+
+    /// `vcpu`, which is inserted next, is a thread of the host and no guest's: one that works for
+    /// the guest `of`, whose weight and limits hold for the thread too, or (`None`) one of the
+    /// host's kernel, which no group limits. Default: nothing, so that it is a vcpu of its domain.
+    fn host_thread(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId, of: Option<DomainId>) {
+        let _ = (cx, vcpu, of);
     }
 
     /// Values of [`Descriptor::params`] in force (Xen's `XEN_SYSCTL_SCHEDOP_getinfo`); `None` from

@@ -388,6 +388,11 @@ impl Scheduler for Cores {
         self.ask(cx, |s, cx| s.join(cx, domain, group));
     }
 
+    fn host_thread(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId, of: Option<DomainId>) {
+        let unit = self.unit(cx, vcpu);
+        self.ask(cx, |s, cx| s.host_thread(cx, unit, of));
+    }
+
     fn params(&self) -> Option<&ParamValues> {
         self.inner.params()
     }

@@ -141,6 +141,10 @@ impl Scheduler for Pools {
         }
     }
 
+    fn host_thread(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId, of: Option<DomainId>) {
+        self.of(cx, vcpu, |s, cx| s.host_thread(cx, vcpu, of));
+    }
+
     fn params(&self) -> Option<&ParamValues> {
         self.pools[0].scheduler.params()
     }

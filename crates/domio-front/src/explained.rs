@@ -59,7 +59,7 @@ pub fn sum(
 }
 
 /// Restricts what is said to the vcpus and domains with these names, as tables show them (`web.0`,
-/// `web`); to all without any.
+/// `web`, and those of `threads`, in the order of their vcpus); to all without any.
 ///
 /// # Errors
 /// When there is no such vcpu or domain.

@@ -3,7 +3,7 @@
 use domio_core::{DomainId, Duration, Instant, Kind, ParamValues, Topology, VcpuName, XenVersion};
 use domio_replay::{Arrival, Demand, NamedRecord, NamedRecords, ReplayProcess};
 use domio_sim::{Outcome, RandomStream};
-use domio_vmm::config::{DomainConfig, GuestConfig, HostConfig, VcpuConfig, Workload};
+use domio_vmm::config::{DomainConfig, DomainKind, GuestConfig, HostConfig, VcpuConfig, Workload};
 use domio_vmm::guest::{Guest, Step};
 use domio_vmm::{Profile, Simulation};
 use std::sync::Arc;
@@ -31,6 +31,7 @@ fn run(workloads: Vec<Workload>) -> Simulation<NamedRecords> {
         vcpus: vec![VcpuConfig::anywhere([workload])],
         start: Instant::ZERO,
         stop: None,
+        kind: DomainKind::Guest,
     });
     let config = HostConfig {
         topology: Topology::flat(1).unwrap(),
@@ -340,6 +341,7 @@ fn a_vcpu_that_is_kicked_begins_when_the_other_has_come_so_far() {
             vcpus: tasks.map(|task| VcpuConfig::anywhere([task])).into(),
             start: Instant::ZERO,
             stop: None,
+            kind: DomainKind::Guest,
         }],
         groups: vec![],
         pools: Vec::new(),

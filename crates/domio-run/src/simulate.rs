@@ -6,11 +6,12 @@ use crate::replication::Replication;
 use crate::replicator::{Heard, WHOLE};
 use crate::sample::Sample;
 use crate::{driver_work, measure, residence};
-use domio_core::{DomainId, Duration, Instant, Names, Record, Sink};
+use domio_core::{DomainId, Duration, Instant, Names, Record, Sink, VcpuName};
 use domio_meter::{Meter, Summary};
 use domio_net::queue::DropPlace;
 use domio_scenario::{Built, ReplaySource, Scenario};
-use domio_trace::{DomainInfo, TraceHeader, scenario_sha256};
+use domio_trace::{DomainInfo, ThreadName, TraceHeader, scenario_sha256};
+use domio_vmm::config::DomainKind;
 use std::borrow::Cow;
 
 /// How many packets were dropped where.
@@ -224,6 +225,22 @@ pub fn domains(built: &Built) -> Vec<(DomainId, String)> {
     domains.map(|d| (d.id, d.name.clone())).collect()
 }
 
+/// What threads of the host are called that are no vcpus of guests, by the vcpu that stands for
+/// each and in that order.
+pub fn threads(built: &Built) -> Vec<(VcpuName, String)> {
+    let mut all = Vec::new();
+    for domain in &built.host.domains {
+        if let DomainKind::Threads(threads) = &domain.kind {
+            all.extend((0..).zip(threads).map(|(index, thread)| {
+                let vcpu = VcpuName::new(domain.id, index);
+                (vcpu, format!("{}.{}", domain.name, thread.name))
+            }));
+        }
+    }
+    all.sort_by_key(|(vcpu, _)| *vcpu);
+    all
+}
+
 /// The header of a trace of `scenario`: all that the run is a function of.
 pub fn trace_header(scenario: &Scenario, built: &Built, replication: u32) -> TraceHeader {
     let domains = built.host.domains.iter().map(|d| {
@@ -246,6 +263,14 @@ pub fn trace_header(scenario: &Scenario, built: &Built, replication: u32) -> Tra
         policy: built.policy.descriptor.name.to_owned(),
         pcpus: built.host.topology.pcpus() as u32,
         domains: domains.collect(),
+        threads: threads(built)
+            .into_iter()
+            .map(|(vcpu, name)| ThreadName {
+                domain: vcpu.domain.0,
+                vcpu: vcpu.index,
+                name,
+            })
+            .collect(),
         ..TraceHeader::default()
     }
 }
@@ -254,7 +279,7 @@ pub fn trace_header(scenario: &Scenario, built: &Built, replication: u32) -> Tra
 pub(crate) mod tests {
     use super::*;
     use crate::driver_work::OwnersOnly;
-    use domio_core::{NullSink, PcpuId, Runstate, VcpuName};
+    use domio_core::{NullSink, PcpuId, Runstate};
     use domio_meter::{DomainSummary, TraceChecker};
     use domio_scenario::NoReplay;
 

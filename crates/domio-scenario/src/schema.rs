@@ -12,7 +12,7 @@ use crate::amount::{MAX_TIME, UNITS};
 use crate::check::param_specs;
 use crate::check::words::{self, NAME_PATTERN};
 use crate::parts::Parts;
-use crate::resolve::{ACTION, DOMAIN, GROUP, POOL, ROOT, SCHEDULER, VCPU};
+use crate::resolve::{ACTION, DOMAIN, GROUP, KTHREAD, POOL, ROOT, SCHEDULER, THREAD, VCPU};
 use crate::walk;
 use domio_contract::Policy;
 use domio_core::cpuset::MAX_PCPUS;
@@ -44,7 +44,9 @@ pub fn schema(parts: impl Into<Parts>) -> Json {
         }
     }
     for policy in policies {
-        for section in [&SCHEDULER, &POOL, &GROUP, &DOMAIN, &VCPU, &ACTION] {
+        for section in [
+            &SCHEDULER, &POOL, &GROUP, &DOMAIN, &VCPU, &THREAD, &KTHREAD, &ACTION,
+        ] {
             let name = format!("{}-{}", name_of(section), policy.descriptor.name);
             definitions.insert(name, table(section, parts, Some(policy)));
         }
@@ -104,6 +106,7 @@ fn branch(policy: &Policy, policies: &[Policy]) -> Json {
                 "then": any(&DOMAIN),
                 "else": of(&DOMAIN),
             } },
+            "kthread": { "items": of(&KTHREAD) },
             "action": { "items": of(&ACTION) },
         } },
     })
@@ -140,6 +143,7 @@ fn table(section: &KeySection, parts: &Parts, policy: Option<&Policy>) -> Json {
     params_into(parts, specs, &mut properties);
     if let (KeyParams::Domain, Some(policy)) = (section.params, policy) {
         properties["vcpu"]["items"] = of_policy(&VCPU, policy);
+        properties["thread"]["items"] = of_policy(&THREAD, policy);
     }
     if section.params == KeyParams::Domain {
         // Which controllers there are takes another table to see.

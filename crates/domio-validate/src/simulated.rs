@@ -17,8 +17,8 @@ use domio_run::Replication;
 use domio_sched::find;
 use domio_vmm::Profile;
 use domio_vmm::config::{
-    Distribution, DomainConfig, GuestConfig, HostConfig, KernelTick, TaskConfig, VcpuConfig,
-    Workload,
+    Distribution, DomainConfig, DomainKind, GuestConfig, HostConfig, KernelTick, TaskConfig,
+    VcpuConfig, Workload,
 };
 use domio_vmm::host::{PcpuSnapshot, Snapshot, TimerHold, VcpuSnapshot};
 use std::collections::BTreeMap;
@@ -154,6 +154,7 @@ impl<P: PolicyState> SimulatedHost<P> {
                 vcpus,
                 start: Instant::ZERO,
                 stop: None,
+                kind: DomainKind::Guest,
             });
         }
         let config = HostConfig {

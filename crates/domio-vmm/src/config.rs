@@ -131,6 +131,79 @@ pub struct DomainConfig {
     pub start: Instant,
     /// When it is destroyed, if ever.
     pub stop: Option<Instant>,
+    /// What its vcpus are to the host.
+    pub kind: DomainKind,
+}
+
+/// What the vcpus of a domain are to its host.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum DomainKind {
+    /// Vcpus of a guest, which sleep when they halt.
+    Guest,
+    /// Vcpu threads of a guest of KVM: a thread polls before it sleeps.
+    Kvm(HaltPolling),
+    /// Threads of a host with KVM that are no vcpus of guests: each vcpu of the domain stands for
+    /// one, in this order.
+    Threads(Vec<KvmThread>),
+}
+
+/// A thread of a host with KVM.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KvmThread {
+    /// Its name, as Linux shows it.
+    pub name: String,
+    /// The guest that it works for, whose weight and limits hold for the thread too; `None` for a
+    /// thread of the host's kernel.
+    pub of: Option<DomainId>,
+}
+
+/// How KVM polls before the thread of a vcpu that halts sleeps: the parameters of its module
+/// (linux-spec 9.2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HaltPolling {
+    /// `halt_poll_ns`: the longest time; zero for no polling.
+    pub max: Duration,
+    /// `halt_poll_ns_grow`: by which factor the time grows.
+    pub grow: u32,
+    /// `halt_poll_ns_grow_start`: what it grows to at least.
+    pub grow_start: Duration,
+    /// `halt_poll_ns_shrink`: what it is divided by; 0: it begins anew.
+    pub shrink: u32,
+}
+
+impl HaltPolling {
+    /// The defaults on x86 since Linux 6.12. Linux 6.1 has `shrink` 0.
+    pub const X86: HaltPolling = HaltPolling {
+        max: Duration::from_micros(200),
+        grow: 2,
+        grow_start: Duration::from_micros(10),
+        shrink: 2,
+    };
+
+    /// How long the next halt polls, after one that polled for `window` at most and was over after
+    /// `halted`, its sleep included.
+    #[must_use]
+    pub fn next(&self, window: Duration, halted: Duration) -> Duration {
+        let window = window.min(self.max);
+        if halted <= window {
+            return window;
+        }
+        if !window.is_zero() && halted > self.max {
+            let less = match self.shrink {
+                0 => Duration::ZERO,
+                shrink => window / u64::from(shrink),
+            };
+            return match less < self.grow_start {
+                true => Duration::ZERO,
+                false => less,
+            };
+        }
+        if window < self.max && halted < self.max && self.grow > 0 {
+            let more = (window * u64::from(self.grow)).max(self.grow_start);
+            return more.min(self.max);
+        }
+        window
+    }
 }
 
 impl DomainConfig {

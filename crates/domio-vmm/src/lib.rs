@@ -77,7 +77,8 @@
 //!
 //! ```
 //! use domio_core::{DomainId, Duration, Instant, NullSink, ParamValues, Topology, XenVersion};
-//! use domio_vmm::config::{DomainConfig, GuestConfig, HostConfig, VcpuConfig, Workload};
+//! use domio_vmm::config::{DomainConfig, DomainKind, GuestConfig, HostConfig};
+//! use domio_vmm::config::{VcpuConfig, Workload};
 //! use domio_vmm::{Profile, Simulation};
 //!
 //! let policy = domio_sched::find("round-robin").unwrap();
@@ -90,6 +91,7 @@
 //!     vcpus: vec![VcpuConfig::anywhere([Workload::Burn])],
 //!     start: Instant::ZERO,
 //!     stop: None,
+//!     kind: DomainKind::Guest,
 //! };
 //! let scheduler = (policy.make)(&ParamValues::defaults(policy.descriptor.params), &topology);
 //! let config = HostConfig {

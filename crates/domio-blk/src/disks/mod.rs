@@ -97,6 +97,7 @@ where
     ) -> Option<DevicePart> {
         let disks = disks(cx, domain, tasks)?;
         Some(DevicePart {
+            threads: Vec::new(),
             ports: disks.len(),
             begins: Vec::new(),
             part: Rc::new(DomainDisks {

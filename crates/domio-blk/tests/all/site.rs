@@ -9,7 +9,8 @@ use domio_net::host::{Network, NetworkConfig};
 use domio_sim::Outcome;
 use domio_vmm::bus::{Device as _, Passed};
 use domio_vmm::config::{
-    DomainConfig, GuestConfig, HostConfig, KernelCosts, TaskConfig, VcpuConfig, Workload,
+    DomainConfig, DomainKind, GuestConfig, HostConfig, KernelCosts, TaskConfig, VcpuConfig,
+    Workload,
 };
 use domio_vmm::hardware::OPTERON_242;
 use domio_vmm::process::FileId;
@@ -98,6 +99,7 @@ pub fn domain(id: u16, vcpus: usize) -> DomainConfig {
         vcpus: vec![VcpuConfig::anywhere([]); vcpus],
         start: Instant::ZERO,
         stop: None,
+        kind: DomainKind::Guest,
     }
 }
 

@@ -27,7 +27,7 @@ use super::site::{CARD, Site};
 use super::socket::{File, Serves, Socket};
 use super::softnet::Softnet;
 use super::stack::Stack;
-use super::vif::Vif;
+use super::vif::{Injector, Vif};
 use super::web_client::WebClient;
 use super::web_server::WebServer;
 use super::{Event, Network};
@@ -73,8 +73,7 @@ impl Network {
         let sites = sites;
         let queues = config.nic.queues_on(config.card_vcpus);
         let polls = queues.min(config.card_vcpus.max(1));
-        let (back_lines, poll_lines) =
-            driver_lines(&sites, (polls, config.is_of_linux_6()), attach);
+        let (back_lines, poll_lines) = driver_lines(&sites, (polls, config.has_threads()), attach);
         let pirqs: Vec<u16> = (0..queues).map(|_| attach.pirq()).collect();
         let vifs = config.vifs.len() as u16;
         let lines: Vec<FrontLines> = (0..vifs).map(|vif| front_lines(vif, attach)).collect();
@@ -274,8 +273,15 @@ impl<'a, 'b> Parts<'a, 'b> {
         let pair = site.netback.pair_of(place, station.0, vif.pair);
         let back = first_backs(self.sites)[usize::from(number)] + pair;
         let way_out = (number, site.uplink);
-        self.vifs
-            .push(Vif::new(ends, way_out, back, &site.netback.small));
+        let mut v = Vif::new(ends, way_out, back, &site.netback.small);
+        if let Some(first) = site.netback.kworkers {
+            v.injector = Some(Injector {
+                work: self.attach.work(OfWork::Inject.token(i)),
+                first,
+                under_way: false,
+            });
+        }
+        self.vifs.push(v);
         let stack = Stack::new(ends, Peer::new(station), lines.timer, vif.vcpu);
         let mut guest = Guest::new(Netfront::new(vif, station, lines), stack, vif.vcpu);
         if let Some((number, site)) = (0..).zip(self.sites).find(|(_, s)| s.uplink == Some(i)) {

@@ -213,6 +213,11 @@ impl NetworkConfig {
         self.local.is_some_and(|local| local.of_linux_6)
     }
 
+    /// Whether threads take packets to guests.
+    pub(super) fn has_threads(&self) -> bool {
+        self.is_of_linux_6() || self.netback.form.vhost
+    }
+
     /// Number of the socket at the other end of the flow of number `flow`, where the driver domain
     /// ([`NetworkConfig::local`]) or another guest has that end.
     pub fn other_socket(&self, flow: u32) -> u32 {

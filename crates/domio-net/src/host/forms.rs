@@ -1,4 +1,4 @@
-//! Netbacks of Linux for Xen, by release: how they take packets for guests.
+//! Netbacks of Linux for Xen, by release, and vhost of KVM: how they take packets for guests.
 //!
 //! | Xen | copied before the page is transferred | without a buffer | free buffers |
 //! |---|---|---|---|
@@ -28,6 +28,9 @@ pub struct NetbackForm {
     /// Packets may be of several pages (`feature-sg`), so that buffers for the largest have to be
     /// free.
     pub fragments: bool,
+    /// It is vhost: a thread of the host takes packets in both directions, and copies whole packets
+    /// from the guest's memory and to it.
+    pub vhost: bool,
 }
 
 impl NetbackForm {
@@ -36,6 +39,7 @@ impl NetbackForm {
         copies_all: false,
         queue: 0,
         fragments: false,
+        vhost: false,
     };
 
     /// That of Xen 3.0.3.
@@ -54,6 +58,14 @@ impl NetbackForm {
     pub const V3_1: NetbackForm = NetbackForm {
         copies_all: true,
         ..NetbackForm::V3_0_4
+    };
+
+    /// vhost-net of KVM. Packets wait for a guest without buffers in the queue of its tap device
+    /// (`TUN_READQ_SIZE`).
+    pub const VHOST: NetbackForm = NetbackForm {
+        queue: 500,
+        vhost: true,
+        ..NetbackForm::V3_1
     };
 
     /// The one that came with Xen `version`.

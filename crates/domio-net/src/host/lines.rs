@@ -81,8 +81,10 @@ pub(super) enum OfWork {
     Boot,
     /// A backend: packets to guests.
     Rx,
+    /// An interface: interrupting the guest.
+    Inject,
 }
 
 impl TokenKind for OfWork {
-    const ALL: &'static [OfWork] = &[OfWork::Boot, OfWork::Rx];
+    const ALL: &'static [OfWork] = &[OfWork::Boot, OfWork::Rx, OfWork::Inject];
 }

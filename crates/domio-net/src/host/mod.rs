@@ -521,6 +521,10 @@ impl Device for Network {
                 guest.boot(site, v, kernel)
             }
             (OfWork::Rx, back) => self.back_rx(back, kernel),
+            (OfWork::Inject, vif) => {
+                let (site, v, _) = self.front(vif);
+                v.inject(&site.costs, kernel)
+            }
         }
     }
 

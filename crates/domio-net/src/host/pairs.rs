@@ -27,6 +27,9 @@ pub struct NetbackConfig {
     pub small: SmallPackets,
     /// How packets for guests are taken.
     pub form: NetbackForm,
+    /// The first of the driver domain's vcpus that stand for kworkers, one on each pcpu of the
+    /// host, where these interrupt guests for netback.
+    pub kworkers: Option<u16>,
 }
 
 /// Which pair serves an interface.
@@ -74,6 +77,7 @@ impl NetbackConfig {
             assign: Assignment::RoundRobin,
             small: SmallPackets::GRANTS,
             form: NetbackForm::V3_1,
+            kworkers: None,
         }
     }
 

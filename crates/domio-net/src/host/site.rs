@@ -58,6 +58,12 @@ pub(super) struct Site {
 }
 
 impl Site {
+    /// Whether netback copies a packet from a guest instead of mapping its pages; `small` says
+    /// whether the packet is small.
+    pub fn copies_out(&self, small: bool) -> bool {
+        self.netback.form.vhost || (self.copies_small && small)
+    }
+
     /// The last `grants` of the next piece of work are a call about grants.
     pub fn under_grant_lock(&self, grants: Duration, kernel: &mut KernelIo<'_, '_>) {
         if let Some(lock) = self.grant_lock

@@ -1,7 +1,7 @@
 //! A virtual interface: what netback and netfront share, and whose packets go through it.
 
-use domio_core::{DomainId, Duration};
-use domio_vmm::bus::{Counted, KernelIo, Owner, Passed, Progress};
+use domio_core::{DomainId, Duration, VcpuName};
+use domio_vmm::bus::{Counted, KernelIo, Owner, Passed, Progress, WorkItem};
 use domio_vmm::evtchn::Port;
 use domio_vmm::ring::{NET_RX, NET_TX, Ring};
 
@@ -38,6 +38,8 @@ pub(super) struct Vif {
     pub back_port: Option<Port>,
     /// Netfront's port, in the guest.
     pub front_port: Option<Port>,
+    /// What interrupts the guest in place of netback itself, if something does.
+    pub injector: Option<Injector>,
     /// Packets that netback took from the guest and put into its ring.
     pub counted: Counted,
     /// Packets that have reached the guest, and that netback has taken from it.
@@ -67,6 +69,7 @@ impl Vif {
             up: false,
             back_port: None,
             front_port: None,
+            injector: None,
             counted: Counted::default(),
             passed: Passed::default(),
         }
@@ -133,12 +136,48 @@ impl Vif {
         Progress::Run(costs.send_event, Owner::Domain(self.ends.guest))
     }
 
-    /// Netback sends the event to the guest.
+    /// Netback sends the event to the guest, or has it sent.
     pub fn notify_front(&self, kernel: &mut KernelIo<'_, '_>) {
+        match &self.injector {
+            None => self.interrupt(kernel),
+            Some(injector) => {
+                let worker = injector.first + kernel.io.on.0;
+                let worker = VcpuName::new(self.ends.driver, worker);
+                kernel.io.queue_work(worker, injector.work);
+            }
+        }
+    }
+
+    /// The event goes to the guest.
+    fn interrupt(&self, kernel: &mut KernelIo<'_, '_>) {
         if let Some(port) = self.back_port {
             kernel.send(port);
         }
     }
+
+    /// The work item of the injector begins or continues.
+    pub fn inject(&mut self, costs: &NetCosts, kernel: &mut KernelIo<'_, '_>) -> Progress {
+        let Some(injector) = &mut self.injector else {
+            return Progress::Done;
+        };
+        injector.under_way = !injector.under_way;
+        if injector.under_way {
+            return self.sending(costs);
+        }
+        self.interrupt(kernel);
+        Progress::Done
+    }
+}
+
+/// A work item of the host's kernel that interrupts the guest, on the pcpu on which vhost asks for
+/// it (`irqfd_inject`).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Injector {
+    pub work: WorkItem,
+    /// The kworker of pcpu 0, as a vcpu of the driver domain; those of the others follow.
+    pub first: u16,
+    /// The item's time is being spent.
+    pub under_way: bool,
 }
 
 /// By which interface a packet comes from a guest, or goes to one.

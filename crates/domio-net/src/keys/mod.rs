@@ -19,6 +19,7 @@ mod flow;
 mod flows;
 mod netback;
 mod network;
+mod other;
 mod side;
 mod traffic;
 mod vif;

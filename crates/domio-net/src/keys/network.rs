@@ -4,6 +4,7 @@ use super::costs::{
     NETWORK_CARD, NETWORK_COSTS, NETWORK_WRITERS, network_card, network_costs, network_writers,
 };
 use super::netback::{ASSIGNMENTS, NETBACKS, SMALL_PACKETS};
+use super::other::refuse;
 use crate::host::{
     Assignment, FlowKind, LocalConfig, NetCosts, NetbackConfig, NetbackForm, NetworkConfig,
     OtherPorts, RxMode, SmallPackets, VifConfig,
@@ -204,6 +205,8 @@ keys! {
             "Event channels of the driver domain for each guest before the interface's: console, \
              store and disks. With the width of words these decide which guests share a word, and \
              so how the scan treats them.";
+        irqfd: bool = word(&IRQFDS), Need::Word("direct"),
+            "Who interrupts a guest of KVM when vhost has packets for it.";
         card: Nested = nested(&NETWORK_CARD), Need::Optional("what `nic` says"),
             "How the card is set up.";
         costs: Nested = nested(&NETWORK_COSTS), Need::Optional("the profile's"),
@@ -220,6 +223,16 @@ static OTHER_ENDS: [WordOf<bool>; 2] = [
         true,
         "Processes of the driver domain, which take its time: traffic inside one host. Nothing \
          passes the card.",
+    ),
+];
+
+static IRQFDS: [WordOf<bool>; 2] = [
+    WordOf::new("direct", false, "The vhost thread: x86 with MSI-X."),
+    WordOf::new(
+        "kworker",
+        true,
+        "A work item of the kernel, on the pcpu of the vhost thread (`irqfd_inject`): interrupts \
+         that are levels, and s390.",
     ),
 ];
 
@@ -242,6 +255,17 @@ pub struct Driven {
     pub switch: Duration,
     /// The interfaces on it.
     pub vifs: Vec<VifConfig>,
+    /// The threads of a host with KVM that do the work of the driver domain's vcpus.
+    pub vhost: Option<VhostThreads>,
+}
+
+/// The threads that serve a network on a host with KVM, as vcpus of one domain.
+#[derive(Clone, Copy)]
+pub struct VhostThreads {
+    /// How many of the domain's vcpus there are up to the last vhost thread.
+    pub threads: u16,
+    /// The kworker of pcpu 0, where kworkers interrupt guests.
+    pub kworkers: Option<u16>,
 }
 
 impl NetworkTable {
@@ -258,6 +282,38 @@ impl NetworkTable {
     /// The key with the name of the network that leads outward.
     pub fn uplink(&self) -> &Slot<String> {
         &self.0.uplink
+    }
+
+    /// Whether kworkers interrupt guests.
+    pub fn has_kworkers(&self) -> bool {
+        self.0.irqfd.get() == Some(true)
+    }
+
+    /// Reports keys that the hypervisor does not have, KVM where `kvm` says so. Returns whether
+    /// there is none.
+    pub fn fits(&self, table: &mut KeyReader<'_>, kvm: bool) -> bool {
+        let keys = &self.0;
+        let of_xen = [
+            (keys.driver.given, keys.driver.name),
+            (keys.uplink.given, keys.uplink.name),
+            (keys.netback_threads.given, keys.netback_threads.name),
+            (keys.netback_pairs.given, keys.netback_pairs.name),
+            (keys.netback_assign.given, keys.netback_assign.name),
+            (keys.small_packets.given, keys.small_packets.name),
+            (keys.small_pool_pages.given, keys.small_pool_pages.name),
+            (keys.other_end.given, keys.other_end.name),
+            (keys.evtchn.given, keys.evtchn.name),
+            (keys.scan.given, keys.scan.name),
+            (keys.rx.given, keys.rx.name),
+            (keys.netback.given, keys.netback.name),
+            (keys.boot_ports.given, keys.boot_ports.name),
+            (keys.guest_ports.given, keys.guest_ports.name),
+        ];
+        let of_kvm = [(keys.irqfd.given, keys.irqfd.name)];
+        match kvm {
+            true => refuse(table, &of_xen, ["Xen", "KVM"]),
+            false => refuse(table, &of_kvm, ["KVM", "Xen"]),
+        }
     }
 
     /// Name and place of the first key that describes a card.
@@ -400,7 +456,10 @@ impl NetworkTable {
         });
         card.and(work).and(processes)?;
         self.remote_ticks(&mut vifs)?;
-        let form = keys.netback.or(NetbackForm::of(with.version?))?;
+        let form = match with.vhost {
+            Some(_) => NetbackForm::VHOST,
+            None => keys.netback.or(NetbackForm::of(with.version?))?,
+        };
         self.one_page(table, form, &mut nic)?;
         Some(NetworkConfig {
             driver: with.driver?,
@@ -420,8 +479,19 @@ impl NetworkTable {
             })?,
             grant_lock: with.version? < XenVersion::V4_2,
             vcpu: 0,
-            card_vcpus: with.driver_vcpus.max(1),
-            netback: self.netback(table, with.driver_vcpus, form, &vifs)?,
+            card_vcpus: match with.vhost {
+                // One thread polls the card.
+                Some(_) => 1,
+                None => with.driver_vcpus.max(1),
+            },
+            netback: match with.vhost {
+                Some(vhost) => NetbackConfig {
+                    form,
+                    kworkers: vhost.kworkers,
+                    ..NetbackConfig::spread(vhost.threads)
+                },
+                None => self.netback(table, with.driver_vcpus, form, &vifs)?,
+            },
             local: self.local(table, with.switch, &vifs)?,
             behind: Vec::new(),
             other_ports: OtherPorts {
@@ -493,6 +563,7 @@ impl NetworkTable {
                 pages: keys.small_pool_pages.get()?,
             },
             form,
+            kworkers: None,
         })
     }
 

@@ -4,16 +4,17 @@
 use super::chain::{self, Part, called, has_traffic};
 use super::costs::{NETWORK_COSTS, NETWORK_WRITERS};
 use super::flow::{Flow, flow};
-use super::network::{Driven, NETWORK, NetworkTable};
+use super::network::{Driven, NETWORK, NetworkTable, VhostThreads};
 use super::traffic::TRAFFIC;
 use super::vifs::{OfDomain, Vif, vifs};
-use crate::host::{NetCosts, NetworkConfig};
+use crate::host::{NetCosts, NetworkConfig, VifConfig};
 use crate::writers::WriterCosts;
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::rc::Rc;
 use alloc::string::String;
+use alloc::vec;
 use alloc::vec::Vec;
 use domio_core::keys::{
     Checker, Code, KeyReader, KeyTable, Keys, Mistake, Named, NamedTables, Need, Nested, Span,
@@ -21,10 +22,10 @@ use domio_core::keys::{
 };
 use domio_vmm::Hardware;
 use domio_vmm::bus::side::{
-    DeviceHost, DeviceKind, DevicePart, DeviceSide, DeviceTask, DeviceUsers, DeviceWork, Devices,
-    Equipped, Evtchn, Placing, who,
+    DeviceHost, DeviceKind, DevicePart, DeviceSide, DeviceTask, DeviceThread, DeviceUsers,
+    DeviceWork, Devices, Equipped, Evtchn, Placing, who,
 };
-use domio_vmm::config::KernelCosts;
+use domio_vmm::config::{DomainKind, KernelCosts, KvmThread};
 
 /// Networks, among the devices that scenarios can ask for.
 pub const fn networks<C: From<Box<NetworkConfig>>>() -> DeviceKind<C> {
@@ -98,11 +99,14 @@ impl Networks {
         let (mut vifs, mut all, mut good) = (Vec::new(), Vec::new(), true);
         for (i, vif) in own {
             let id = host.domains.all[i].config.id;
-            let config = vif.config(id, keys.rx_target(), |flow, to| {
+            let mut config = vif.config(id, keys.rx_target(), |flow, to| {
                 let place = other_end(cx, (flow, to), i, &places, host);
                 good &= place.is_some();
                 place
             });
+            if host.kvm {
+                config.pair = vhost_of(host, i);
+            }
             vifs.push(config);
             all.push((i, vif.span));
         }
@@ -123,9 +127,17 @@ impl Networks {
             chosen: table.place(slot.name).map(|place| place.value),
             all,
         };
+        let mut reader = KeyReader {
+            cx: &mut *cx,
+            keys: table,
+        };
+        let fits = keys.fits(&mut reader, host.kvm);
         // A name that is bad was told.
         let named = table.named(slot);
-        let driver = named.and_then(|named| host.domains.driver(cx, named.as_ref(), &users));
+        let driver = match host.kvm {
+            true => host.kernel.filter(|_| fits),
+            false => named.and_then(|named| host.domains.driver(cx, named.as_ref(), &users)),
+        };
         if vifs.is_empty() {
             if self.given {
                 cx.note(self.of_no_use(index));
@@ -137,9 +149,7 @@ impl Networks {
         }
         let config_of = |driver: usize| host.domains.all[driver].config;
         let vcpus = driver.map_or(1, |driver| config_of(driver).vcpus.len() as u16);
-        for (key, why) in keys.idle(&vifs, vcpus) {
-            cx.note(format!("`{key}` of [network] does nothing: {why}"));
-        }
+        idle_keys(cx, &keys, (&vifs, vcpus), host);
         let machine = host.machine?;
         let (costs, writers) = *known_costs.get_or_insert_with(|| costs(cx, machine));
         let with = Driven {
@@ -149,6 +159,7 @@ impl Networks {
             costs,
             writers,
             switch: KernelCosts::on(machine).switch,
+            vhost: host.kvm.then(|| vhost_threads(host, &keys, &vifs)),
             vifs,
         };
         let mut reader = KeyReader {
@@ -213,7 +224,17 @@ impl<C: From<Box<NetworkConfig>>> DeviceSide<C> for Networks {
         let vifs = vifs(cx, domain, &flows.collect::<Vec<_>>(), &self.names, asks)?;
         let flows = vifs.iter().flat_map(|vif| &vif.flows);
         let first = flows.filter_map(|flow| flow.configs.first());
+        let keys = self
+            .tables
+            .first()
+            .map(|table| NetworkTable::read(&**table));
+        let thread = DeviceThread {
+            name: "vhost",
+            kernel: &["napi/eth0"],
+            kworkers: keys.is_some_and(|keys| keys.has_kworkers()),
+        };
         Some(DevicePart {
+            threads: vec![thread; vifs.len()],
             ports: vifs.len(),
             begins: first.map(|f| ("a network workload", f.start)).collect(),
             part: Rc::new(vifs),
@@ -237,6 +258,61 @@ impl<C: From<Box<NetworkConfig>>> DeviceSide<C> for Networks {
             all: all.collect(),
             unused,
         }
+    }
+}
+
+/// The vhost thread of the domain with index `guest`, as a vcpu of the kernel's threads.
+fn vhost_of(host: &DeviceHost<'_>, guest: usize) -> Option<u16> {
+    let guest = host.domains.all[guest].config;
+    let is_it =
+        |thread: &KvmThread| thread.of == Some(guest.id) && thread.name.starts_with("vhost");
+    threads(host)
+        .iter()
+        .position(is_it)
+        .map(|place| place as u16)
+}
+
+/// The threads that serve `vifs` of a network with these `keys`.
+fn vhost_threads(host: &DeviceHost<'_>, keys: &NetworkTable, vifs: &[VifConfig]) -> VhostThreads {
+    let last = vifs.iter().filter_map(|vif| vif.pair).max();
+    let kworkers = keys.has_kworkers();
+    VhostThreads {
+        threads: last.unwrap_or(0) + 1,
+        kworkers: kworkers
+            .then(|| thread_called(host, "kworker/0:1"))
+            .flatten(),
+    }
+}
+
+/// What is declared in vain with `vifs`, and a driver domain of `vcpus` vcpus.
+fn idle_keys(
+    cx: &mut dyn Checker,
+    keys: &NetworkTable,
+    (vifs, vcpus): (&[VifConfig], u16),
+    host: &DeviceHost<'_>,
+) {
+    if host.kvm {
+        return;
+    }
+    for (key, why) in keys.idle(vifs, vcpus) {
+        cx.note(format!("`{key}` of [network] does nothing: {why}"));
+    }
+}
+
+/// The thread of the kernel called `name`, as a vcpu of those.
+fn thread_called(host: &DeviceHost<'_>, name: &str) -> Option<u16> {
+    let place = threads(host).iter().position(|thread| thread.name == name);
+    place.map(|place| place as u16)
+}
+
+/// The kernel's threads on a host with KVM.
+fn threads<'h>(host: &DeviceHost<'h>) -> &'h [KvmThread] {
+    match host
+        .kernel
+        .map(|kernel| &host.domains.all[kernel].config.kind)
+    {
+        Some(DomainKind::Threads(threads)) => threads,
+        _ => &[],
     }
 }
 

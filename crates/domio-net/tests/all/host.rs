@@ -17,7 +17,9 @@ use domio_net::peer::Service;
 use domio_net::queue::{Accounted as _, Ledger};
 use domio_net::udp::UdpConfig;
 use domio_net::writers::WriterCosts;
-use domio_vmm::config::{DomainConfig, GuestConfig, HostConfig, KernelCosts, VcpuConfig, Workload};
+use domio_vmm::config::{
+    DomainConfig, DomainKind, GuestConfig, HostConfig, KernelCosts, VcpuConfig, Workload,
+};
 use domio_vmm::evtchn::{Abi, ScanForm, Width};
 use domio_vmm::hardware::OPTERON_242;
 use domio_vmm::{Profile, Simulation};
@@ -98,6 +100,7 @@ fn domain(id: u16, policy: &str, guest: Option<&Guest>, vcpus: u16) -> DomainCon
         vcpus: vec![VcpuConfig::anywhere(burns.then_some(Workload::Burn)); vcpus.into()],
         start: Instant::ZERO,
         stop: stop.map(|after| Instant::ZERO + ms(after)),
+        kind: DomainKind::Guest,
     }
 }
 
@@ -260,6 +263,7 @@ fn netback() -> impl Strategy<Value = NetbackConfig> {
             assign,
             small,
             form,
+            kworkers: None,
         }
     })
 }

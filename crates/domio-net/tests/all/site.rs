@@ -19,7 +19,9 @@ use domio_net::udp::UdpConfig;
 use domio_net::writers::WriterCosts;
 use domio_sim::Outcome;
 use domio_vmm::bus::Assembly;
-use domio_vmm::config::{DomainConfig, GuestConfig, HostConfig, KernelCosts, VcpuConfig, Workload};
+use domio_vmm::config::{
+    DomainConfig, DomainKind, GuestConfig, HostConfig, KernelCosts, VcpuConfig, Workload,
+};
 use domio_vmm::hardware::{OPTERON_242, XEON_E5};
 use domio_vmm::{Profile, Simulation};
 
@@ -53,6 +55,7 @@ pub fn domain(id: u16, vcpus: usize) -> DomainConfig {
         vcpus: vec![VcpuConfig::anywhere([]); vcpus],
         start: Instant::ZERO,
         stop: None,
+        kind: DomainKind::Guest,
     }
 }
 

@@ -39,6 +39,8 @@ pub(crate) struct Known {
     pub controllers: Vec<&'static domio_contract::control::Entry>,
     /// Whether it names a controller that does not exist.
     pub strange_controller: bool,
+    /// How vcpus poll on a host with KVM; `None` on one with Xen.
+    pub kvm: Option<domio_vmm::config::HaltPolling>,
     /// The kinds of devices, which have read the tables of the host.
     pub devices: Rc<[Box<dyn DeviceSide<DeviceConfig>>]>,
 }
@@ -61,6 +63,7 @@ impl<'a> Cx<'a> {
             known: Known {
                 controllers: Vec::new(),
                 strange_controller: false,
+                kvm: None,
                 devices: Rc::new([]),
             },
             presumed: false,

@@ -3,7 +3,7 @@
 mod pcpu;
 mod vcpu;
 
-use super::body::on_host;
+use super::pins::on_host;
 use super::pool::InPools;
 use super::resolved::{Domain, Resolved};
 use super::shared::{Chosen, given, tell};

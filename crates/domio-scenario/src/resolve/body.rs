@@ -2,13 +2,14 @@
 
 use super::group;
 use super::guest::{GUEST, GUESTS, Os, guest};
+use super::pins::set_on_host;
 use super::pool::InPools;
 use super::resolved::Controlled;
 use super::shared::{GivenParams, given};
 use super::task::{self, TASK};
+use super::threads::{self, THREAD, Threads};
 use super::vcpus::{self, Own, VCPU};
 use super::work::{Task, Work};
-use crate::amount::show_pcpus;
 use crate::check::{Cx, Fields};
 use crate::devices::{DOMAIN_HEADER, OF_DOMAIN, around, count};
 use crate::limits::{MAX_DOMAIN_ID, MAX_VCPUS};
@@ -72,9 +73,11 @@ keys! {
 }
 
 keys! {
-    /// The key that comes after the tables of devices.
+    /// The keys that come after the tables of devices.
     struct TaskKey {
         task: Nested = nested_list(&TASK), Need::Optional("no task"), "Its tasks.";
+        thread: Nested = nested_list(&THREAD), Need::Optional("none beside its vcpus"),
+            "Threads of the host that work for it, with KVM.";
     }
 }
 
@@ -95,6 +98,8 @@ pub(super) struct Body {
     /// Vcpus that differ.
     pub own: Vec<Own>,
     pub tasks: Vec<Task>,
+    /// Threads of the host that work for it.
+    pub threads: Vec<Threads>,
     /// By kind of device: what the domain asks for.
     pub parts: Vec<DevicePart>,
     pub controlled: Vec<Option<Controlled>>,
@@ -103,6 +108,11 @@ pub(super) struct Body {
 }
 
 impl Body {
+    /// Threads of the host that are the vcpus of one domain, or work for it.
+    pub fn host_threads(&self) -> usize {
+        self.vcpus + self.threads.iter().map(Threads::count).sum::<usize>()
+    }
+
     /// Number of tasks of one domain; a device may count a task several times.
     pub fn tasks(&self) -> usize {
         self.tasks
@@ -156,9 +166,11 @@ pub(super) fn body_of(
         (Some(start), true) => stop_after(cx, fields, &keys.stop, start),
         _ => None,
     };
-    let slot = fields.read::<TaskKey>().task;
-    let tasks = task::tasks(cx, fields, &slot, vcpus);
-    let asks = fields.selected().or(fields.field(&slot));
+    let behind = fields.read::<TaskKey>();
+    let tasks = task::tasks(cx, fields, &behind.task, vcpus);
+    let slot = (&behind.thread, &THREAD);
+    let threads = threads::threads(cx, fields, slot, policy, topology);
+    let asks = fields.selected().or(fields.field(&behind.task));
     let asks = asks.map_or(fields.header, |f| f.key_span);
     let parts = parts(cx, fields, &tasks, asks);
     let controlled = controlled(cx, fields);
@@ -175,6 +187,7 @@ pub(super) fn body_of(
         soft: soft?,
         own: own?,
         tasks,
+        threads: threads?,
         parts: parts?,
         controlled,
         start: Instant::ZERO + start?,
@@ -183,7 +196,12 @@ pub(super) fn body_of(
 }
 
 /// By kind of device, what the domain of `fields` asks for with its `tasks`; `asks` is where.
-fn parts(cx: &mut Cx<'_>, fields: &Fields, tasks: &[Task], asks: Span) -> Option<Vec<DevicePart>> {
+pub(super) fn parts(
+    cx: &mut Cx<'_>,
+    fields: &Fields,
+    tasks: &[Task],
+    asks: Span,
+) -> Option<Vec<DevicePart>> {
     let sides = Rc::clone(&cx.known.devices);
     let parts = sides.iter().enumerate().map(|(kind, side)| {
         let own = tasks.iter().filter_map(|task| task.of_device(kind));
@@ -240,19 +258,6 @@ fn cap_reachable(cx: &mut Cx<'_>, fields: &Fields, vcpus: usize, params: &ParamV
     );
 }
 
-/// The set of pcpus at `slot`, every one of which must exist; all of them when it was not given.
-pub(super) fn on_host(
-    cx: &mut Cx<'_>,
-    fields: &Fields,
-    slot: &Slot<CpuSet>,
-    topology: Option<&Topology>,
-) -> Option<CpuSet> {
-    match slot.if_given()? {
-        Some(set) => set_on_host(cx, fields, slot, set, topology),
-        None => Some(CpuSet::ALL),
-    }
-}
-
 /// The sets of pcpus at `slot` for a domain with `vcpus` vcpus, where that is known.
 fn of_vcpus(
     cx: &mut Cx<'_>,
@@ -292,52 +297,6 @@ fn of_vcpus(
         .map(|set| set_on_host(cx, fields, slot, set, topology));
     let sets: Option<Vec<CpuSet>> = on_host.collect();
     sets.map(VcpuPins::Each)
-}
-
-/// `set`, which stands at `slot`, every pcpu of which must exist.
-fn set_on_host<T>(
-    cx: &mut Cx<'_>,
-    fields: &Fields,
-    slot: &Slot<T>,
-    set: CpuSet,
-    topology: Option<&Topology>,
-) -> Option<CpuSet> {
-    let all = topology?.all();
-    if set == CpuSet::ALL {
-        return Some(set);
-    }
-    // `all,^0` names pcpus that no host of this size has; a list of numbers does so by mistake.
-    let beyond = set & !all;
-    let relative = beyond == !all;
-    if !beyond.is_empty() && !relative {
-        let has = show_pcpus(&all);
-        cx.push(
-            Mistake::new(
-                Code::OutOfRange,
-                fields.span(slot),
-                format!("the host has no pcpu {}", show_pcpus(&beyond)),
-            )
-            .key(fields.path_of(slot))
-            .found(show_pcpus(&set))
-            .expected(format!("pcpus of the host: {has}"))
-            .hint("pcpus are counted from 0; [host] says how many there are"),
-        );
-        return None;
-    }
-    if (set & all).is_empty() {
-        cx.push(
-            Mistake::new(
-                Code::OutOfRange,
-                fields.span(slot),
-                "no pcpu of the host is left to run on",
-            )
-            .key(fields.path_of(slot))
-            .expected(format!("pcpus of the host: {}", show_pcpus(&all)))
-            .hint("\"all\" stands for every pcpu; `^` takes pcpus out"),
-        );
-        return None;
-    }
-    Some(if relative { set & all } else { set })
 }
 
 fn stop_after(

@@ -1,13 +1,14 @@
 //! `[[domain]]`: from tables to domains with vcpus and tasks.
 
-use super::body::{Body, DOMAIN, DomainKeys, body_of};
+use super::body::{self, Body, DOMAIN, DomainKeys, body_of};
 use super::names::Names;
 use super::pool::InPools;
 use super::resolved::{Domain, Resolved, emptiest, moves};
 use super::shared::{Chosen, MemberKey, tell};
+use super::threads::{Thread, Threads};
 use super::vcpus::Own;
 use super::work::Work;
-use super::{task, together};
+use super::{task, threads, together};
 use crate::check::{self, Cx, Fields};
 use crate::limits::{MAX_TASKS, MAX_VCPUS};
 use crate::parts::Parts;
@@ -17,8 +18,8 @@ use crate::value::{Node, Table};
 use domio_core::keys::Span;
 use domio_core::keys::{Code, Mistake};
 use domio_core::keys::{Nested, Slot, VcpuPins};
-use domio_core::{DomainId, Topology};
-use domio_vmm::config::{DomainConfig, TaskConfig, VcpuConfig, Workload};
+use domio_core::{CpuSet, DomainId, Instant, ParamValues, PcpuId, Topology};
+use domio_vmm::config::{DomainConfig, DomainKind, TaskConfig, VcpuConfig, Workload};
 
 /// One `[[domain]]` after its own checks.
 struct Group<'t> {
@@ -35,11 +36,22 @@ struct Group<'t> {
     body: Option<Body>,
 }
 
-/// The domains of the tables that `top` has at `slot`.
+impl Group<'_> {
+    /// Names of its members.
+    fn members(&self) -> Vec<String> {
+        match self.count {
+            Some(count) => (1..=count).map(|i| format!("{}{i}", self.name)).collect(),
+            None => vec![self.name.clone()],
+        }
+    }
+}
+
+/// The domains of the tables that `top` has at `slot`, with the threads of the host beside them;
+/// that of the kernel's threads, some of which are at `kthreads`, comes first.
 pub(super) fn domains(
     cx: &mut Cx<'_>,
     top: &Fields,
-    slot: &Slot<Nested>,
+    (slot, kthreads): (&Slot<Nested>, &Slot<Nested>),
     pools: InPools<'_>,
     topology: Option<&Topology>,
     members: &[MemberKey],
@@ -79,6 +91,16 @@ pub(super) fn domains(
             names.take_ids(cx, id, group.count.unwrap_or(1), group.id_span, &path);
         }
     }
+    let kernel = (top, kthreads);
+    let guests = kernel_threads(
+        cx,
+        kernel,
+        &groups,
+        &mut names,
+        &mut resolved,
+        pools,
+        topology,
+    );
     for group in &groups {
         expand(
             cx,
@@ -90,19 +112,191 @@ pub(super) fn domains(
             members,
         );
     }
+    name_guests(&guests, &mut resolved);
     for chosen in pools.all().filter(|_| resolved.complete) {
         let group_of = |d: &Domain| groups.iter().find(|g| g.name_span == d.span);
         together::agree(cx, chosen, &resolved, |domain| {
-            let group = group_of(domain).expect("every domain is of a group");
-            let given = group.body.as_ref().and_then(|b| b.given.clone());
+            // Threads of the kernel have no parameters that could be given.
+            let group = group_of(domain);
+            let given = group.and_then(|g| g.body.as_ref()?.given.clone());
             (
                 given.unwrap_or_default(),
-                group.node.span,
-                group.path.clone(),
+                group.map_or(domain.span, |g| g.node.span),
+                group.map_or_else(String::new, |g| g.path.clone()),
             )
         });
     }
     resolved
+}
+
+/// Begins with the domain of the kernel's threads: those at `slot` of `top`, and those that devices
+/// of the `groups` have. Returns the guest that each of these works for.
+fn kernel_threads(
+    cx: &mut Cx<'_>,
+    (top, slot): (&Fields, &Slot<Nested>),
+    groups: &[Group<'_>],
+    names: &mut Names,
+    resolved: &mut Resolved,
+    pools: InPools<'_>,
+    topology: Option<&Topology>,
+) -> Vec<Option<String>> {
+    let policy = pools.chosen(0).map(|chosen| chosen.policy);
+    let section = (slot, &threads::KTHREAD);
+    let Some(given) = threads::threads(cx, top, section, policy, topology) else {
+        resolved.complete = false;
+        return Vec::new();
+    };
+    let mut all: Vec<Thread> = Vec::new();
+    let mut guests: Vec<Option<String>> = Vec::new();
+    if cx.known.kvm.is_some() {
+        let pcpus = topology.map_or(0, |topology| topology.pcpus() as u16);
+        device_threads(groups, &given, pcpus, (&mut all, &mut guests));
+    }
+    let known: Vec<String> = all.iter().map(|thread| thread.name.clone()).collect();
+    threads::without_work(cx, &given, &known);
+    let own = given.iter().filter(|kind| kind.has_work());
+    all.extend(own.flat_map(|kind| kind.each(None)));
+    guests.resize(all.len(), None);
+    if !all.is_empty() {
+        let span = top.span(slot);
+        names.take(cx, threads::KERNEL, None, span, "kthread");
+        let alive = (Instant::ZERO, None);
+        host_threads(
+            cx,
+            (all, &given, threads::KERNEL),
+            span,
+            names,
+            resolved,
+            pools,
+            alive,
+        );
+    }
+    guests
+}
+
+/// Adds the threads that devices of the `groups` have, with the guest of each. `given` describe
+/// some of them.
+fn device_threads(
+    groups: &[Group<'_>],
+    given: &[Threads],
+    pcpus: u16,
+    (all, guests): (&mut Vec<Thread>, &mut Vec<Option<String>>),
+) {
+    let described = |own: &[Threads], name: &str, called: String| {
+        let found = own
+            .iter()
+            .find(|kind| kind.is_called(name) && !kind.has_work());
+        let found = found.and_then(|kind| kind.each(None).next());
+        let (hard, params) = found.map_or((CpuSet::ALL, None), |t| (t.hard, t.params));
+        Thread {
+            name: called,
+            of: None,
+            hard,
+            params,
+            tasks: Vec::new(),
+        }
+    };
+    let bodies = groups
+        .iter()
+        .filter_map(|group| Some((group, group.body.as_ref()?)));
+    let of_guests: Vec<_> = bodies
+        .flat_map(|(group, body)| {
+            let devices = body.parts.iter().flat_map(|part| &part.threads);
+            let devices: Vec<_> = devices.collect();
+            group.members().into_iter().flat_map(move |name| {
+                let own = devices.clone().into_iter();
+                own.map(move |device| (name.clone(), device, &body.threads))
+            })
+        })
+        .collect();
+    let mut kworkers = false;
+    for (_, device, _) in &of_guests {
+        kworkers |= device.kworkers;
+        for name in device.kernel {
+            if all.iter().all(|thread| thread.name != *name) {
+                all.push(described(given, name, (*name).to_owned()));
+                guests.push(None);
+            }
+        }
+    }
+    for (guest, device, own) in of_guests {
+        all.push(described(
+            own,
+            device.name,
+            format!("{}-{guest}", device.name),
+        ));
+        guests.push(Some(guest));
+    }
+    if kworkers {
+        for pcpu in 0..pcpus {
+            let name = format!("kworker/{pcpu}:1");
+            let mut thread = described(given, &name, name.clone());
+            thread.hard = CpuSet::of(PcpuId(pcpu));
+            all.push(thread);
+            guests.push(None);
+        }
+    }
+}
+
+/// Adds the domain of the threads `all`, asked for at `span`, some of which `given` describe. It
+/// has a name, and lives from a time on, to the end or another time.
+fn host_threads(
+    cx: &mut Cx<'_>,
+    (all, given, name): (Vec<Thread>, &[Threads], &str),
+    span: Span,
+    names: &mut Names,
+    resolved: &mut Resolved,
+    pools: InPools<'_>,
+    alive: (Instant, Option<Instant>),
+) {
+    let Some(chosen) = pools.chosen(0) else {
+        return;
+    };
+    let id = DomainId(names.free_id(name, span));
+    for kind in given {
+        if let Some(params) = kind.params()
+            && let Err(conflict) = (chosen.policy.validate_vcpu)(chosen.params, id, params)
+        {
+            tell(cx, conflict, &kind.given, kind.header, &kind.path);
+        }
+    }
+    let params = ParamValues::defaults(chosen.policy.descriptor.domain_params);
+    let config = threads::domain(all, (id, name.to_owned()), params, alive);
+    let nothing = check::absent(&DOMAIN, name, span);
+    let Some(parts) = body::parts(cx, &nothing, &[], span) else {
+        return;
+    };
+    let controlled = cx.known.controllers.iter().map(|_| None).collect();
+    let index = resolved.domains.len();
+    resolved
+        .by_name
+        .entry(name.to_owned())
+        .or_default()
+        .push(index);
+    resolved.domains.push(Domain {
+        config,
+        span,
+        pool: 0,
+        group: None,
+        parts,
+        controlled,
+    });
+}
+
+/// Threads of the kernel that work for a guest learn its id.
+fn name_guests(guests: &[Option<String>], resolved: &mut Resolved) {
+    let of = |guest: &Option<String>| {
+        let places = resolved.by_name.get(guest.as_ref()?)?;
+        Some(resolved.domains[*places.first()?].config.id)
+    };
+    let ids: Vec<Option<DomainId>> = guests.iter().map(of).collect();
+    if let Some(kernel) = resolved.domains.first_mut()
+        && let DomainKind::Threads(threads) = &mut kernel.config.kind
+    {
+        for (thread, id) in threads.iter_mut().zip(ids) {
+            thread.of = id;
+        }
+    }
 }
 
 /// Makes the members of `group`.
@@ -147,12 +341,16 @@ fn expand(
                 || !body.own.iter().all(|own| own.agrees(cx, chosen, id));
         }
         let (parts, controlled) = (body.parts.clone(), body.controlled.clone());
+        let threads = body.threads.clone();
         let (pool, in_group) = (body.pool, body.group);
         if pool > 0 && id == 0 {
             in_first_pool(cx, group, &name);
         }
         let pcpus = pools.pcpus(pool);
-        let mut config = config(body, DomainId(id), name, index, &mut resolved.replays);
+        let beside = format!("{name}:host");
+        let kind = cx.known.kvm.map_or(DomainKind::Guest, DomainKind::Kvm);
+        let named = (DomainId(id), name);
+        let mut config = config(body, named, kind, index, &mut resolved.replays);
         for vcpu in config.vcpus.iter_mut().filter(|_| !pools.pools.is_empty()) {
             vcpu.hard &= pcpus;
         }
@@ -164,9 +362,25 @@ fn expand(
             parts,
             controlled,
         });
+        let devices = resolved.domains[index].parts.iter();
+        let devices = devices.flat_map(|part| &part.threads);
+        let known: Vec<String> = devices.map(|device| device.name.to_owned()).collect();
+        threads::without_work(cx, &threads, &known);
+        let guest = &resolved.domains[index].config;
+        let (of, alive) = (Some(guest.id), (guest.start, guest.stop));
+        let own = threads.iter().filter(|kind| kind.has_work());
+        let own: Vec<Thread> = own.flat_map(|kind| kind.each(of)).collect();
+        if !own.is_empty() {
+            let all = (own, &*threads, &*beside);
+            host_threads(cx, all, group.name_span, names, resolved, pools, alive);
+        }
     }
     if group.count.is_some() {
-        let all = (first..resolved.domains.len()).collect();
+        let is_member = |i: &usize| {
+            let kind = &resolved.domains[*i].config.kind;
+            !matches!(kind, DomainKind::Threads(_))
+        };
+        let all = (first..resolved.domains.len()).filter(is_member).collect();
         resolved.by_name.entry(group.name.clone()).or_insert(all);
     }
 }
@@ -253,8 +467,8 @@ fn body(
 
 fn config(
     body: Body,
-    id: DomainId,
-    name: String,
+    (id, name): (DomainId, String),
+    kind: DomainKind,
     index: usize,
     replays: &mut Vec<Replay>,
 ) -> DomainConfig {
@@ -312,6 +526,7 @@ fn config(
         vcpus,
         start: body.start,
         stop: body.stop,
+        kind,
     }
 }
 
@@ -320,7 +535,10 @@ fn within_limits(cx: &mut Cx<'_>, groups: &[Group<'_>]) -> bool {
     let (mut vcpus, mut tasks) = (0usize, 0usize);
     for group in groups {
         let count = group.count.unwrap_or(1);
-        let (own_vcpus, own_tasks) = group.body.as_ref().map_or((1, 0), |b| (b.vcpus, b.tasks()));
+        let (own_vcpus, own_tasks) = group
+            .body
+            .as_ref()
+            .map_or((1, 0), |b| (b.host_threads(), b.tasks()));
         vcpus = vcpus.saturating_add(count.saturating_mul(own_vcpus));
         tasks = tasks.saturating_add(count.saturating_mul(own_tasks));
         let (what, found, most) = if vcpus > MAX_VCPUS {

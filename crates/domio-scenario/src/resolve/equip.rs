@@ -9,7 +9,7 @@ use domio_core::XenVersion;
 use domio_core::keys::{Code, Mistake};
 use domio_vmm::Hardware;
 use domio_vmm::bus::side::{DeviceHost, DeviceProcess, Equipped, Evtchn};
-use domio_vmm::config::{DomainConfig, KernelCosts, TaskConfig};
+use domio_vmm::config::{DomainConfig, DomainKind, KernelCosts, TaskConfig};
 use domio_vmm::evtchn::Abi;
 use std::rc::Rc;
 
@@ -24,11 +24,16 @@ pub(super) fn devices(
     resolved: &Resolved,
 ) -> (Vec<Device>, Vec<String>) {
     let (mut all, mut unused) = (Vec::new(), Vec::new());
+    if cx.known.kvm.is_some() {
+        without_threads(cx, resolved);
+    }
     for (kind, side) in Rc::clone(&cx.known.devices).iter().enumerate() {
         let host = DeviceHost {
             machine,
             version,
             domains: resolved.domains(),
+            kernel: resolved.kernel(),
+            kvm: cx.known.kvm.is_some(),
             parts: resolved.domains.iter().map(|d| &d.parts[kind]).collect(),
         };
         let own = side.devices(cx, &host);
@@ -36,6 +41,27 @@ pub(super) fn devices(
         unused.extend(own.unused);
     }
     (all, unused)
+}
+
+/// Reports devices that need a driver domain, which a host with KVM does not have.
+fn without_threads(cx: &mut Cx<'_>, resolved: &Resolved) {
+    let needs_domain = |domain: &&Domain| {
+        let mut parts = domain.parts.iter();
+        parts.any(|part| part.ports > 0 && part.threads.is_empty())
+    };
+    for domain in resolved.domains.iter().filter(needs_domain) {
+        let name = &domain.config.name;
+        let message = format!("a virtual disk of {name} needs a driver domain, which KVM has not");
+        cx.push(
+            Mistake::new(Code::Conflict, domain.span, message)
+                .key(format!("domain.{name}"))
+                .expected("no disk on a host with KVM, or `hypervisor = \"xen\"`")
+                .hint(
+                    "take the disk out; a [[domain.thread]] with the processor time of its I/O \
+                     thread stands for a disk here",
+                ),
+        );
+    }
 }
 
 /// Gives the domains with a part in `devices` their event channels (`default` where no device says
@@ -60,9 +86,14 @@ pub(super) fn equip(
                 continue;
             };
             told = told || !ports_suffice(cx, devices, i, domain, abi);
-            let guest = &mut resolved.domains[i].config.guest;
+            let config = &mut resolved.domains[i].config;
+            let is_host = matches!(config.kind, DomainKind::Threads(_));
+            let guest = &mut config.guest;
             guest.abi = abi;
-            guest.costs = kernel;
+            // A thread of the host is switched to, and nothing else: that is the host's cost.
+            if !is_host {
+                guest.costs = kernel;
+            }
         }
     }
     for (number, device) in (0..).zip(devices) {

@@ -1,5 +1,6 @@
 //! `[run]` and `[host]`: how long, and on which machine.
 
+use super::kvm::{KINDS, KVM, Kind};
 use crate::check::{self, Cx, Fields};
 use domio_core::cpuset::MAX_PCPUS;
 use domio_core::keys::{Code, Mistake};
@@ -38,6 +39,7 @@ keys! {
     pub(super) struct HostKeys {
         profile: String = word_text(Words::Profiles), Need::Word("ideal"),
             "Hardware profile: what the hypervisor's work costs.";
+        hypervisor: Kind = word(&KINDS), Need::Word("xen"), "What runs the guests.";
         xen: String = word_text(Words::Releases), Need::Word("4.17"),
             "Release of Xen whose host rules apply (softirq order, timers, trace order); 3.0 is \
              3.0.0 to 3.0.2, and 2.0 is like it. A point release has those of its release. \
@@ -54,6 +56,8 @@ keys! {
              that moves farther fetches its working set from memory (`socket_refill`).";
         sched_gran: Gran = word(&GRANS), Need::Word("cpu"),
             "What a policy schedules (`sched-gran` of Xen's command line).";
+        kvm: Nested = nested(&KVM), Need::Optional("the module's defaults"),
+            "Parameters of the module kvm, with `hypervisor = \"kvm\"`.";
         costs: Nested = nested(&HOST_COSTS), Need::Optional("the profile's"),
             "What the hypervisor's work costs.";
         kernel: Nested = nested(&HOST_KERNEL), Need::Optional("the profile's"),

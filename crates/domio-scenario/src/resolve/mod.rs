@@ -15,14 +15,18 @@ mod group;
 mod guard;
 pub(crate) mod guest;
 mod host;
+mod hypervisor;
+mod kvm;
 mod late;
 mod names;
+mod pins;
 mod pool;
 mod release;
 mod resolved;
 mod scheduler;
 mod shared;
 mod task;
+mod threads;
 mod together;
 mod unused;
 mod vary;
@@ -39,6 +43,7 @@ pub(crate) use scheduler::SCHEDULER;
 pub(crate) use shared::MemberKey;
 pub(crate) use task::DefaultNames;
 pub(crate) use task::TASK;
+pub(crate) use threads::{KTHREAD, THREAD};
 pub(crate) use vcpus::VCPU;
 
 use crate::check::{self, Cx, Fields};
@@ -92,6 +97,8 @@ keys! {
         controller: Nested = nested_list(&CONTROLLER), Need::Optional("nobody looks"),
             "Programs that observe the host at intervals, and change settings.";
         domain: Nested = nested_list(&DOMAIN), Need::Required, "The domains; at least one.";
+        kthread: Nested = nested_list(&KTHREAD), Need::Optional("none that needs time"),
+            "Threads of the kernel of a host with KVM.";
         action: Nested = nested_list(&ACTION), Need::Optional("nobody intervenes"),
             "Changes by an operator during the run.";
         vary: Nested = nested_list(&vary::VARY),
@@ -103,7 +110,7 @@ keys! {
 /// Sections in which a key that stands in the wrong one is looked for, the likeliest first.
 pub(crate) fn sections(parts: &Parts) -> Vec<&'static KeySection> {
     let first = [
-        &RUN, &HOST, &SCHEDULER, &POOL, &DOMAIN, &TASK, &VCPU, &GROUP,
+        &RUN, &HOST, &SCHEDULER, &POOL, &DOMAIN, &TASK, &VCPU, &GROUP, &THREAD,
     ];
     let of_devices = parts
         .kinds()
@@ -134,6 +141,11 @@ pub(crate) fn resolve(cx: &mut Cx<'_>, root: &Node, members: &[MemberKey]) -> Op
         release::has_policy(cx, &host, &host_keys, chosen.policy);
         release::without_effect(cx, table, chosen);
     }
+    let named = policy.as_ref().map(|(policy, _)| policy);
+    let slots = [&keys.scheduler, &keys.pool, &behind.controller];
+    if hypervisor::fits(cx, (&host, &host_keys), named, (&top, slots)) {
+        cx.known.kvm = kvm::halt_polling(cx, &host, &host_keys.kvm, named);
+    }
     let pools = pool::pools(cx, &top, &keys.pool, chosen, topology.as_ref());
     pool::fit(cx, &pools, (&host, &host_keys), (&top, &behind.controller));
     let groups = group::groups(cx, &top, &keys.group, chosen);
@@ -146,8 +158,8 @@ pub(crate) fn resolve(cx: &mut Cx<'_>, root: &Node, members: &[MemberKey]) -> Op
     let parts = cx.parts;
     let sides = parts.kinds().map(|kind| (kind.open)(cx, &top));
     cx.known.devices = sides.collect();
-    let slot = &behind.domain;
-    let mut resolved = domain::domains(cx, &top, slot, in_pools, topology.as_ref(), members);
+    let slots = (&behind.domain, &behind.kthread);
+    let mut resolved = domain::domains(cx, &top, slots, in_pools, topology.as_ref(), members);
     let (machine, version) = (host_keys.machine(), host_keys.version());
     let (devices, idle) = equip::devices(cx, (machine, version), &resolved);
     let kernel = host::kernel(cx, &host, &host_keys);

@@ -1,8 +1,8 @@
 //! `[[pool]]`: cpupools, each with pcpus and a policy of its own.
 
-use super::body::on_host;
 use super::group::Group;
 use super::host::HostKeys;
+use super::pins::on_host;
 use super::release::has_policy;
 use super::resolved::Resolved;
 use super::scheduler::params_agree;

@@ -5,7 +5,7 @@ use crate::plan::{Input, Replay};
 use domio_core::ParamValues;
 use domio_core::keys::Span;
 use domio_vmm::bus::side::{DevicePart, Domains, DriverMember};
-use domio_vmm::config::{DomainConfig, GuestConfig, ProcessOrder, VcpuConfig};
+use domio_vmm::config::{DomainConfig, DomainKind, GuestConfig, ProcessOrder, VcpuConfig};
 use std::collections::BTreeMap;
 
 /// A domain with what checking actions needs to know.
@@ -52,6 +52,13 @@ pub(super) struct Resolved {
 }
 
 impl Resolved {
+    /// Index of the domain of the kernel's threads, on a host with KVM that has some.
+    pub fn kernel(&self) -> Option<usize> {
+        let first = self.domains.first()?;
+        let is_host = matches!(first.config.kind, DomainKind::Threads(_));
+        is_host.then_some(0)
+    }
+
     /// The domains, as devices see them.
     pub fn domains(&self) -> Domains<'_> {
         let all = self.domains.iter().map(|domain| DriverMember {

@@ -1,6 +1,6 @@
 //! `[[domain.vcpu]]`: vcpus that differ from the others of their domain.
 
-use super::body::on_host;
+use super::pins::on_host;
 use super::pool::InPools;
 use super::shared::{Chosen, GivenParams, VCPUS_FROM_0, given, tell};
 use crate::check::{self, Cx, Fields};

@@ -209,7 +209,7 @@ error[unknown-key]: unknown key `wieght` in [[domain]]
   | ^^^^^^
   |
   = note: expected one of: name, id, count, vcpus, pin, soft, pool, group, vcpu, start_ms,
-          stop_ms, guest, workload, vif, disk, task, weight, cap
+          stop_ms, guest, workload, vif, disk, task, thread, weight, cap
   = help: did you mean `weight`?
 
 1 error

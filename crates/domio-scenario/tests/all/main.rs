@@ -18,6 +18,7 @@ mod guard;
 mod guard_properties;
 mod hints;
 mod inputs;
+mod kvm;
 mod limits;
 mod meant;
 mod mistakes;

@@ -70,6 +70,7 @@ impl DeviceSide<DeviceConfig> for Lamps {
             .filter_map(|table| Keyed::read(table).watts.get())
             .collect();
         Some(DevicePart {
+            threads: Vec::new(),
             part: Rc::new(bulbs),
             ports: 0,
             begins: Vec::new(),

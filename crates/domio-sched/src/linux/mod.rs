@@ -91,6 +91,8 @@ pub struct Linux {
     cpus: Vec<Cpu>,
     /// By vcpu.
     threads: Vec<Thread>,
+    /// By vcpu: the group of a thread of the host, which is not its domain's.
+    placed: Vec<Option<u32>>,
     /// By socket: some core may idle as a whole, and how many pcpus a wake-up looks at.
     idle_cores: Vec<bool>,
     scan: Vec<u32>,
@@ -127,6 +129,7 @@ impl Linux {
             domains: Vec::new(),
             cpus: alloc::vec![Cpu::ABSENT; pcpus],
             threads: Vec::new(),
+            placed: Vec::new(),
             idle_cores: alloc::vec![false; topology.sockets()],
             scan: alloc::vec![0; topology.sockets()],
         }
@@ -297,8 +300,18 @@ impl Scheduler for Linux {
         self.set_group_to(cx, group, &GroupSetting::new(params));
         for i in 0..self.groups[group as usize].members.len() {
             let vcpu = self.groups[group as usize].members[i];
-            self.set_thread_to(cx, vcpu, inherited);
+            if cx.vcpu(vcpu).name.domain == domain {
+                self.set_thread_to(cx, vcpu, inherited);
+            }
         }
+    }
+
+    fn host_thread(&mut self, _: &mut Cx<'_>, vcpu: VcpuId, of: Option<DomainId>) {
+        let group = of.map_or(ROOT, |of| self.group_of(of));
+        if self.placed.len() <= vcpu.index() {
+            self.placed.resize(vcpu.index() + 1, None);
+        }
+        self.placed[vcpu.index()] = Some(group);
     }
 
     fn set_group(
@@ -331,7 +344,9 @@ impl Scheduler for Linux {
             self.threads.resize(vcpu.index() + 1, Thread::absent());
         }
         let domain = cx.vcpu(vcpu).name.domain;
-        let group = self.group_of(domain);
+        let own = self.group_of(domain);
+        let placed = self.placed.get(vcpu.index()).copied().flatten();
+        let group = placed.unwrap_or(own);
         let (_, setting) = self.domains[domain.index()].expect("it has a group");
         let q = self.queue_on(group, 0);
         let entity = Entity {

@@ -5,7 +5,7 @@
 
 use super::params::ThreadSetting;
 use super::pelt::Average;
-use super::weights::{Load, NICE_0};
+use super::weights::{Load, NICE_0, shares};
 use alloc::vec::Vec;
 use domio_contract::GroupId;
 use domio_core::{DomainId, VcpuId};
@@ -148,6 +148,7 @@ impl Group {
             parent,
             children: Vec::new(),
             depth,
+            // Until the group's own weight comes: threads of the host may be in it before.
             shares: NICE_0,
             idle: false,
             members: Vec::new(),

@@ -10,7 +10,9 @@ use domio_core::{
 };
 use domio_replay::{NamedRecord, NamedRecords};
 use domio_run::Replication;
-use domio_vmm::config::{DomainConfig, GuestConfig, HostConfig, TaskConfig, VcpuConfig, Workload};
+use domio_vmm::config::{
+    DomainConfig, DomainKind, GuestConfig, HostConfig, TaskConfig, VcpuConfig, Workload,
+};
 use domio_vmm::hardware::LINUX_RIG;
 use domio_vmm::host::Snapshot;
 use std::collections::BTreeMap;
@@ -212,6 +214,7 @@ impl<'a> LinuxSimulation<'a> {
                 vcpus,
                 start: Instant::ZERO,
                 stop: None,
+                kind: DomainKind::Guest,
             });
         }
         Ok(domains)

@@ -17,8 +17,8 @@ use domio_net::udp::UdpConfig;
 use domio_net::writers::WriterCosts;
 use domio_sched::find;
 use domio_vmm::config::{
-    DomainConfig, GuestConfig, HostConfig, KernelCosts, ProcessOrder, TaskConfig, VcpuConfig,
-    Workload,
+    DomainConfig, DomainKind, GuestConfig, HostConfig, KernelCosts, ProcessOrder, TaskConfig,
+    VcpuConfig, Workload,
 };
 use domio_vmm::evtchn::Abi;
 use domio_vmm::hardware::XEN_4_17_EMULATED;
@@ -151,6 +151,7 @@ fn domain_config(
         vcpus: vec![vcpu; usize::from(domain.vcpus)],
         start: Instant::ZERO,
         stop: None,
+        kind: DomainKind::Guest,
     })
 }
 

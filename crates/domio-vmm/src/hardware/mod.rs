@@ -6,6 +6,7 @@
 //! devices there are.
 
 mod costs;
+mod kvm_2020;
 mod linux_rig;
 mod opteron_242;
 mod xen_4_17_emulated;
@@ -16,6 +17,7 @@ pub use costs::{
     CONTROLLER_COSTS, HOST_COSTS, HOST_KERNEL, all_of_host, all_of_kernel, controller_costs,
     host_costs, host_kernel,
 };
+pub use kvm_2020::KVM_2020;
 pub use linux_rig::LINUX_RIG;
 pub use opteron_242::OPTERON_242;
 pub use xen_4_17_emulated::XEN_4_17_EMULATED;
@@ -48,13 +50,14 @@ pub static IDEAL: Hardware = Hardware {
 };
 
 /// Every machine.
-pub static HARDWARE: [&Hardware; 6] = [
+pub static HARDWARE: [&Hardware; 7] = [
     &IDEAL,
     &XEN_4_17_EMULATED,
     &LINUX_RIG,
     &OPTERON_242,
     &XEON_E5462,
     &XEON_E5,
+    &KVM_2020,
 ];
 
 impl Hardware {

@@ -2,6 +2,7 @@
 
 use super::Host;
 use crate::bus::device::Device;
+use crate::config::DomainKind;
 use crate::event::{Event, Queue};
 use crate::guest::boot::boot;
 use crate::hypervisor::life::NewVcpu;
@@ -57,6 +58,15 @@ impl<S: Sink, D: Device> Host<S, D> {
             };
             let vcpu = self.xen.add_vcpu(queue, new, now);
             self.domains.all[index].vcpus.push(vcpu);
+            if let DomainKind::Kvm(rules) = config.kind {
+                self.xen.halt_polls.add(vcpu, rules);
+            }
+            if let DomainKind::Threads(threads) = &config.kind {
+                let of = threads[i].of;
+                self.xen.ask(queue, on, now, Cause::Operator, |s, cx| {
+                    s.host_thread(cx, vcpu, of)
+                });
+            }
             self.xen
                 .ask(queue, on, now, Cause::Operator, |s, cx| s.insert(cx, vcpu));
             self.xen.place(queue, vcpu, on, now);

@@ -43,7 +43,7 @@ impl<S: Sink, D: Device> Host<S, D> {
         let p = &mut self.xen.pcpus[pcpu];
         let time = now.since(p.exec_from);
         p.exec_from = now;
-        if !time.is_zero() {
+        if !core::mem::take(&mut p.polling) && !time.is_zero() {
             let work = self.xen.progress(pcpu, vcpu, time);
             self.xen.vcpus[vcpu].guest.executed(work);
         }

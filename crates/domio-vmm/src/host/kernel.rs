@@ -36,6 +36,9 @@ impl<S: Sink, D: Device> Host<S, D> {
             let guest = &mut self.xen.vcpus[vcpu].guest;
             let step = guest.step_kernel(devices, &mut io);
             self.write_device_records();
+            if step != KernelStep::Idle && self.xen.halt_polls.any() {
+                self.xen.halt_polls.over(vcpu, now);
+            }
             match step {
                 KernelStep::Run(time) => {
                     self.xen.vcpus[vcpu].set_timer::<D>(queue, now);

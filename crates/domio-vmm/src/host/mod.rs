@@ -58,6 +58,7 @@ use crate::config::HostConfig;
 use crate::event::Queue;
 use crate::guest::Job;
 use crate::hypervisor::Hypervisor;
+use crate::hypervisor::halt_polls::HaltPolls;
 use crate::hypervisor::pcpu::{Cause, Pcpus};
 use crate::hypervisor::policy::Policy;
 use crate::hypervisor::refills::Refills;
@@ -138,6 +139,7 @@ impl<S: Sink, D: Device> Host<S, D> {
                 siblings,
                 refills: Refills::new(&config.profile),
                 meetings: Meetings::default(),
+                halt_polls: HaltPolls::default(),
                 trace: Trace::new(sink, names, config.topology.pcpus(), classes),
                 fault: None,
             },

@@ -32,6 +32,9 @@ impl<S: Sink, D: Device> Host<S, D> {
             kernel_first = true;
             let v = &mut self.xen.vcpus[vcpu];
             let step = v.guest.step(now, &mut self.jobs);
+            if step != Step::Block && self.xen.halt_polls.any() {
+                self.xen.halt_polls.over(vcpu, now);
+            }
             if step != Step::Program {
                 v.set_timer::<D>(queue, now);
             }
@@ -59,6 +62,9 @@ impl<S: Sink, D: Device> Host<S, D> {
                     let left = self.xen.vcpus[vcpu].guest.enter_idle();
                     if !left.is_zero() {
                         self.xen.run_for(queue, (pcpu, vcpu), now, left);
+                        return;
+                    }
+                    if self.xen.halt_polls.any() && self.xen.polls(queue, pcpu, vcpu, now) {
                         return;
                     }
                     self.xen.block(queue, pcpu, vcpu, now);

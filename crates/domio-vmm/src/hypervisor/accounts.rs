@@ -39,6 +39,9 @@ impl<S: Sink> Hypervisor<S> {
             if let Some(vcpu) = self.policy.current(pcpu) {
                 let time = now.since(p.exec_from);
                 p.exec_from = now;
+                if p.polling {
+                    continue;
+                }
                 let work = self.progress(pcpu, vcpu, time);
                 self.vcpus[vcpu].guest.executed(work);
             }

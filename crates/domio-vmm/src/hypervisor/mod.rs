@@ -27,6 +27,7 @@
 //! | `refills` | `refills` | vcpus that have moved fetch their working sets again |
 //! | `siblings` | `siblings` | threads of a core that slow each other |
 //! | `meetings` | `together` | pcpus that wait for others to make a pass together |
+//! | `halt_polls` | `halt_polls` | vcpus of KVM guests that poll before they sleep |
 //! | `trace` | `trace` | records |
 //!
 //! | file | what happens |
@@ -37,6 +38,7 @@
 //! | `softirq` | from a cause to the pass: raising, IPIs, what puts a pass off |
 //! | `pass` | the scheduler pass and the context switch |
 //! | `block` | a vcpu blocks or yields |
+//! | `halt_poll` | a vcpu of a KVM guest polls |
 //! | `accounts` | accounts are brought up to date, and told |
 //! | `life` | vcpus come and go, pcpus go on and off |
 
@@ -44,6 +46,8 @@ mod accounts;
 mod block;
 mod domain_timer;
 mod effects;
+mod halt_poll;
+pub(crate) mod halt_polls;
 pub(crate) mod hold;
 pub(crate) mod life;
 pub(crate) mod pass;
@@ -68,6 +72,7 @@ use alloc::string::String;
 use domio_contract::{Cx, Scheduler};
 use domio_core::{Instant, PcpuId, Sink};
 use domio_sim::StopCause;
+use halt_polls::HaltPolls;
 use pcpu::{Cause, Pcpus};
 use policy::Policy;
 use refills::Refills;
@@ -97,6 +102,7 @@ pub(crate) struct Hypervisor<S: Sink> {
     pub siblings: Siblings,
     pub refills: Refills,
     pub meetings: Meetings,
+    pub halt_polls: HaltPolls,
     pub trace: Trace<S>,
     /// What ends the run.
     pub fault: Option<Box<StopCause>>,

@@ -59,6 +59,8 @@ pub(crate) struct Pcpu {
     pub handling: u8,
     /// The pcpu was taken offline and has to notify the policy once it idles.
     pub leaving: bool,
+    /// The current vcpu halts, and its thread polls (KVM).
+    pub polling: bool,
 
     pub policy: [TimerId; Cx::TIMER_SLOTS as usize],
     pub ipi: TimerId,
@@ -97,6 +99,7 @@ impl Pcpu {
             last_vcpu: None,
             host_ticks: 0,
             leaving: false,
+            polling: false,
             stage: queue.timer(Event::Stage(pcpu)),
             slice_timer: queue.timer(Event::Slice(pcpu)),
             done: queue.timer(Event::Done(pcpu)),

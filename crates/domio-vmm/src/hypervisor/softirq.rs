@@ -94,6 +94,10 @@ impl<S: Sink> Hypervisor<S> {
     /// Raises the scheduler softirq on `pcpu`, from code that runs there.
     #[inline(always)]
     pub fn raise(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant, cause: Cause) {
+        let cause = match self.pcpus[pcpu].polling {
+            true => self.stop_polling(queue, pcpu, now),
+            false => cause,
+        };
         let p = &mut self.pcpus[pcpu];
         match p.phase {
             Phase::Guest => {
@@ -129,6 +133,7 @@ impl<S: Sink> Hypervisor<S> {
         p.exec_from = Instant::MAX;
         queue.disarm(p.done);
         if let Some(vcpu) = self.policy.current(pcpu)
+            && !core::mem::take(&mut p.polling)
             && !time.is_zero()
         {
             let work = self.progress(pcpu, vcpu, time);

@@ -49,6 +49,10 @@ impl<S: Sink> Hypervisor<S> {
             } else {
                 self.apply_effects(queue, on, now, Cause::Wake);
             }
+            if self.halt_polls.any() {
+                let pcpu = self.policy.view(vcpu).pcpu;
+                self.end_poll(queue, pcpu, now);
+            }
         } else if !blocked && state == Runstate::Blocked {
             self.change(vcpu, Runstate::Offline, on, now);
         }

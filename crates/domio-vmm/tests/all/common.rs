@@ -6,7 +6,7 @@ use domio_core::{
 };
 use domio_vmm::Profile;
 use domio_vmm::config::{
-    Action, Distribution, DomainConfig, GuestConfig, HostConfig, VcpuConfig, Workload,
+    Action, Distribution, DomainConfig, DomainKind, GuestConfig, HostConfig, VcpuConfig, Workload,
 };
 use domio_vmm::process::{JobPlan, NewJob, WokenBy};
 use std::ops::Deref;
@@ -60,6 +60,7 @@ pub fn domain(id: u16, workload: Workload) -> DomainConfig {
         vcpus: vec![VcpuConfig::anywhere([workload])],
         start: Instant::ZERO,
         stop: None,
+        kind: DomainKind::Guest,
     }
 }
 

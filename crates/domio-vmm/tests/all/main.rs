@@ -10,6 +10,7 @@ mod costs;
 mod faults;
 mod golden;
 mod guests;
+mod halt_poll;
 mod hardware;
 mod invariants;
 mod life;

@@ -6,8 +6,8 @@ use domio_contract::Scheduler;
 use domio_core::{CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Topology, XenVersion};
 use domio_vmm::Profile;
 use domio_vmm::config::{
-    Action, Distribution, DomainConfig, GuestConfig, HostConfig, KernelCosts, KernelTick,
-    ProcessOrder, TaskConfig, VcpuConfig, Workload,
+    Action, Distribution, DomainConfig, DomainKind, GuestConfig, HostConfig, KernelCosts,
+    KernelTick, ProcessOrder, TaskConfig, VcpuConfig, Workload,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -191,6 +191,7 @@ fn domain() -> impl Strategy<Value = (DomainConfig, i64, i64)> {
             vcpus,
             start: life.map_or(Instant::ZERO, |(start, _)| Instant::ZERO + ms(start)),
             stop: life.map(|(start, length)| Instant::ZERO + ms(start + length)),
+            kind: DomainKind::Guest,
         };
         (domain, weight, cap)
     })

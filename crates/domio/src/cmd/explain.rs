@@ -178,7 +178,7 @@ fn of_scenario(args: &Explain, global: &Global) -> anyhow::Result<Status> {
         places: Some(residence::places(&built)),
         truncated: false,
         names,
-        threads: Vec::new(),
+        threads: simulate::threads(&built),
         name: scenario.name().to_owned(),
         title: title(&scenario),
         provenance: provenance(

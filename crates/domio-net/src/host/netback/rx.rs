@@ -3,7 +3,7 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use domio_core::{Duration, Instant};
+use domio_core::{Duration, Instant, VcpuName};
 use domio_vmm::bus::{KernelIo, Owner, PacketsMoved, Progress};
 use domio_vmm::grant::Batch;
 use domio_vmm::ring::NET_RX;
@@ -204,6 +204,10 @@ impl ToGuests {
     /// Packets wait for the tasklet, or for the thread that does its work.
     fn wake(&self, kernel: &mut KernelIo<'_, '_>) {
         match self.lines.rx_thread {
+            Some(thread) if self.form.vhost && self.vcpu != kernel.vcpu.index => {
+                let own = VcpuName::new(kernel.vcpu.domain, self.vcpu);
+                kernel.io.queue_work(own, thread);
+            }
             Some(thread) => kernel.queue_work(thread),
             None => kernel.schedule_on(self.vcpu, self.lines.rx_tasklet),
         }

@@ -188,7 +188,7 @@ impl FromGuests {
         let mut batch = Batch::new(config.driver);
         let mut answers = 0;
         for page in &self.answering {
-            let copied = config.copies_small && page.small;
+            let copied = config.copies_out(page.small);
             if !page.pooled && !copied {
                 batch.unmaps += u32::from(pages_out(page.slots));
             }
@@ -341,14 +341,17 @@ impl FromGuests {
         let (mut cost, mut copied) = (Duration::ZERO, Duration::ZERO);
         for (via, packet) in &self.batch {
             // Pages of the pool are mapped all the time.
-            let is_copied = config.copies_small && is_small(packet);
+            let is_copied = config.copies_out(is_small(packet));
             let pages = match via.pooled || is_copied {
                 true => 0,
                 false => pages_out(slots_out(packet)),
             };
             batch.maps += u32::from(pages);
-            let header = u64::from(packet.frame_bytes()).min(HEADER);
-            let copy = costs.copy(header);
+            let frame = u64::from(packet.frame_bytes());
+            let copy = costs.copy(match self.form.vhost {
+                true => frame,
+                false => frame.min(HEADER),
+            });
             let own = costs.back_tx + copy;
             cost += own;
             copied += copy;

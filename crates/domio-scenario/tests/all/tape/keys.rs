@@ -112,6 +112,7 @@ impl DeviceSide<DeviceConfig> for Side {
             }
         };
         Some(DevicePart {
+            threads: Vec::new(),
             part: Rc::new((length, tasks.to_vec())),
             ports: 0,
             begins: Vec::new(),

@@ -128,8 +128,21 @@ pub struct DevicePart {
     pub part: Rc<dyn Any>,
     /// Event channels that the domain needs for it.
     pub ports: usize,
+    /// The threads that a host with KVM has for it.
+    pub threads: Vec<DeviceThread>,
     /// When its workloads begin after the domain's start, each with what to call it.
     pub begins: Vec<(&'static str, Duration)>,
+}
+
+/// Threads of a host with KVM that a device has for a guest.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DeviceThread {
+    /// What the thread's name begins with ("vhost"); that of the guest follows.
+    pub name: &'static str,
+    /// Names of threads of the kernel that the device has on the host, whichever guests use it.
+    pub kernel: &'static [&'static str],
+    /// Whether there is a kworker on each pcpu as well.
+    pub kworkers: bool,
 }
 
 /// The host that devices come to.
@@ -140,6 +153,11 @@ pub struct DeviceHost<'h> {
     pub version: Option<XenVersion>,
     /// The domains.
     pub domains: Domains<'h>,
+    /// Index of the domain of the kernel's threads on a host with KVM, if there are any: where
+    /// devices that serve guests have their drivers.
+    pub kernel: Option<usize>,
+    /// Whether the host has KVM.
+    pub kvm: bool,
     /// By domain: what it asks for of the device.
     pub parts: Vec<&'h DevicePart>,
 }
