@@ -101,6 +101,7 @@ pub fn explain(bytes: &[u8], name: &str, cpu_hz: Option<u64>) -> Result<Told, St
     let summed = Summed {
         summary: &summary,
         names: &names,
+        threads: &reader.threads(),
     };
     let mut sections = explained.sections();
     sections.extend(observed::sections(&all.observer.finish(), &called));

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Names of the steps, in their order, and what each shows when it passes.
-pub const STEPS: [(&str, &str); 18] = [
+pub const STEPS: [(&str, &str); 19] = [
     ("gate", "everything that a change has to pass"),
     (
         "benches",
@@ -39,6 +39,10 @@ pub const STEPS: [(&str, &str); 18] = [
     (
         "recordings",
         "every recording that ships agrees, and is searched dispatch by dispatch",
+    ),
+    (
+        "tools",
+        "sums of Linux recordings are those of perf and trace-cmd on the same files",
     ),
     (
         "oracle",
@@ -77,6 +81,25 @@ pub const STEPS: [(&str, &str); 18] = [
         "no reader of foreign bytes panics or hangs, five minutes each",
     ),
 ];
+
+/// Compares sums with those of the kernel's tools, if they are there.
+fn tools(root: &Path) -> Result<Done> {
+    // `trace-cmd` fails whatever it is asked for without a file.
+    let is_there = |tool: &&str| Command::new(tool).arg("--version").output().is_ok();
+    let missing: Vec<&str> = ["perf", "trace-cmd"]
+        .into_iter()
+        .filter(|tool| !is_there(tool))
+        .collect();
+    if !missing.is_empty() {
+        let missing = missing.join(" and ");
+        return Ok(Done::LeftOut(format!(
+            "no {missing} here; `apt-get install linux-perf trace-cmd`"
+        )));
+    }
+    let line = "test --release --package domio-meter --test all -- tools:: --nocapture";
+    let args: Vec<String> = line.split(' ').map(str::to_owned).collect();
+    succeeds(root, &mut cargo_command(&args)).map(Done::Checked)
+}
 
 /// Runs the steps called `names`, or all of them when there are none; `false` when one fails.
 ///
@@ -120,6 +143,7 @@ pub fn run(root: &Path, names: &[String]) -> Result<bool> {
             "verdicts" => steps.push(Step::own(name, about, verdicts::run)),
             "survival" => steps.push(Step::own(name, about, survival::nightly)),
             "recordings" => steps.push(Step::own(name, about, recordings)),
+            "tools" => steps.push(Step::own(name, about, tools)),
             "oracle" => steps.push(Step::own(name, about, |root| {
                 script(root, &["bash", "oracle/run.sh"])
             })),

@@ -108,7 +108,7 @@ pub const BENCHES: &[Bench] = &[
         at_least: 0.25,
         floor: None,
     },
-    // The two policies decide about different things, one more often than the other.
+    // The policies decide about different things, some more often than others.
     Bench {
         name: "host-8cpu-credit2",
         unit: "decisions",
@@ -123,6 +123,22 @@ pub const BENCHES: &[Bench] = &[
             })
         },
         at_least: 0.7,
+        floor: None,
+    },
+    Bench {
+        name: "host-8cpu-eevdf",
+        unit: "decisions",
+        work: || {
+            times(HOST_RUNS, || {
+                hosts::run_untraced_under("eevdf", hosts::host(8), HOST_SECONDS).decisions
+            })
+        },
+        baseline: || {
+            times(HOST_RUNS, || {
+                hosts::run_untraced(&hosts::host(8), HOST_SECONDS).decisions
+            })
+        },
+        at_least: 0.5,
         floor: None,
     },
     Bench {

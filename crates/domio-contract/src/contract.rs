@@ -196,8 +196,8 @@ pub struct Promises {
     /// as it was last told, for itself or for its whole domain.
     pub reservations: bool,
     /// Burning domains share in proportion to the weights of their groups, at each level of the
-    /// tree, and a group stays under its `quota` (percent of one pcpu). The parameters are `weight`
-    /// and `quota` of groups.
+    /// tree, and a group stays under its `cap` (percent of one pcpu). The parameters are `weight`
+    /// and `cap` of groups.
     pub groups: bool,
 }
 

@@ -27,6 +27,9 @@ pub struct Policy {
     /// Checks, as `validate_domain`, the values of [`Descriptor::vcpu_params`] of a vcpu of the
     /// domain.
     pub validate_vcpu: ValidateOne,
+    /// Checks, as `validate_domain`, the values of [`Descriptor::group_params`] of a group, the
+    /// second argument.
+    pub validate_group: fn(&ParamValues, &ParamValues) -> Result<(), Conflict>,
     /// How it pays vcpus, of a policy that does so in credits, under values of
     /// [`Descriptor::params`].
     pub credits: Option<fn(&ParamValues) -> Credits>,
@@ -62,6 +65,7 @@ impl Policy {
             validate_domain: |_, _, _| Ok(()),
             validate_domains: |_, _| Ok(()),
             validate_vcpu: |_, _, _| Ok(()),
+            validate_group: |_, _| Ok(()),
             credits: None,
             releases: None,
         }

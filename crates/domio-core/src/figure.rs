@@ -169,6 +169,9 @@ pub enum FigureOf {
     /// Nanoseconds for which vcpus were offline that had been put to sleep while they ran or were
     /// runnable: parked by a cap, or paused.
     Parked,
+    /// Nanoseconds for which vcpus were blocked and could not be interrupted
+    /// ([`Says::Uninterruptible`](crate::Says::Uninterruptible)).
+    Uninterruptible,
     /// Times that a vcpu was put on a pcpu.
     Executions,
     /// Lengths of completed runs.

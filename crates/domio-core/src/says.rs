@@ -107,6 +107,12 @@ pub enum Says {
         /// A bit for each pcpu from there on.
         mask: u8,
     },
+    /// The actor, which is blocked, cannot be interrupted until it is runnable: it waits for a
+    /// disk, a lock of the kernel or memory, and not for something to do.
+    Uninterruptible,
+    /// The actor executes a vcpu of a guest. Actors of which no record says so are of the host
+    /// itself, where the class has such a record.
+    OfGuest,
 }
 
 impl Says {

@@ -60,6 +60,12 @@ impl CellSource {
         &self.base
     }
 
+    /// The demands of its replays, which are read once for all scenarios that differ from it in
+    /// other things than what the hypervisor's work takes.
+    pub fn demands(&self) -> impl ReplaySource + '_ {
+        Shared(&self.demands)
+    }
+
     /// Builds the first cell, and tries values of each axis beside the first ones of the others, so
     /// that what is wrong is told before anything is run.
     ///

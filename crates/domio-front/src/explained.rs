@@ -66,12 +66,13 @@ pub fn sum(
 pub fn restrict(
     explanation: &mut Explanation,
     names: &[(DomainId, String)],
+    threads: &[(VcpuName, String)],
     [vcpus, domains]: [&[String]; 2],
 ) -> anyhow::Result<()> {
     if vcpus.is_empty() && domains.is_empty() {
         return Ok(());
     }
-    let explained = Explained::new(explanation, names);
+    let explained = Explained::new(explanation, names).with_threads(threads);
     let all: Vec<VcpuName> = explanation.vcpus.iter().map(|vcpu| vcpu.name).collect();
     let of_vcpus = all.iter().map(|vcpu| (explained.vcpu(*vcpu), *vcpu));
     let of_vcpus: Vec<(String, VcpuName)> = of_vcpus.collect();

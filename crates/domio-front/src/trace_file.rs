@@ -10,7 +10,7 @@ use domio_linux::groups::OwnRule;
 use domio_scenario::Parts;
 use domio_trace::order::ADVICE;
 use domio_trace::{
-    Format, LinuxHost, LinuxOptions, ReadOptions, TraceError, TraceHeader, TraceReader,
+    Format, LinuxHost, LinuxOptions, ReadOptions, ThreadName, TraceError, TraceHeader, TraceReader,
 };
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -152,8 +152,8 @@ pub fn reader<R: Read>(
     Ok(TraceReader::linux(reader, options))
 }
 
-/// The head of the trace at `path`, as `reader` has it at its end: the groups of a Linux trace are
-/// known when all of it was read, which happens here. Others have it at once.
+/// The head of the trace at `path`, as `reader` has it at its end: the groups and threads of a
+/// Linux trace are known when all of it was read, which happens here. Others have it at once.
 ///
 /// # Errors
 /// When the file cannot be read.
@@ -168,7 +168,11 @@ pub fn whole_header<R: Read>(
     let mut first: TraceReader<Stream> = TraceReader::linux(LinuxReader::open(path)?, options);
     // Whatever is wrong with the file is said when it is read again.
     while let Ok(Some(_)) = first.next_record() {}
-    Ok(first.header().cloned())
+    let threads = first.threads();
+    Ok(first.header().cloned().map(|header| TraceHeader {
+        threads: ThreadName::all(threads),
+        ..header
+    }))
 }
 
 /// Hands all records of the trace `name` to `sink` and returns where the file ends too early, if it

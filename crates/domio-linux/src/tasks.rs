@@ -22,7 +22,8 @@ pub struct LinuxTask {
 /// Threads by id.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Tasks {
-    tasks: BTreeMap<Tid, LinuxTask>,
+    /// Each with the number of its latest change.
+    tasks: BTreeMap<Tid, (LinuxTask, u64)>,
     /// Raised by each change of a name, process or group.
     changes: u64,
 }
@@ -35,12 +36,12 @@ impl Tasks {
 
     /// The thread with id `tid`.
     pub fn get(&self, tid: Tid) -> Option<&LinuxTask> {
-        self.tasks.get(&tid)
+        self.tasks.get(&tid).map(|(task, _)| task)
     }
 
     /// All threads, by id.
     pub fn iter(&self) -> impl Iterator<Item = (Tid, &LinuxTask)> {
-        self.tasks.iter().map(|(tid, task)| (*tid, task))
+        self.tasks.iter().map(|(tid, (task, _))| (*tid, task))
     }
 
     /// How often anything was changed: a reader that sees the same number has seen all.
@@ -48,13 +49,19 @@ impl Tasks {
         self.changes
     }
 
+    /// [`Tasks::changes`] after the latest change of `tid`; 0 for one that is not known.
+    pub fn changed(&self, tid: Tid) -> u64 {
+        self.tasks.get(&tid).map_or(0, |(_, changed)| *changed)
+    }
+
     /// Changes what is known of `tid`, which is added when it is new.
     pub fn update(&mut self, tid: Tid, change: impl FnOnce(&mut LinuxTask)) {
-        let task = self.tasks.entry(tid).or_default();
+        let (task, changed) = self.tasks.entry(tid).or_default();
         let before = task.clone();
         change(task);
         if *task != before {
             self.changes += 1;
+            *changed = self.changes;
         }
     }
 }

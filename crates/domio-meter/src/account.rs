@@ -46,6 +46,8 @@ impl Window {
 pub(crate) struct Sums {
     /// By runstate number; time for which its own budget held it back counts as offline.
     pub(crate) state: [u64; 4],
+    /// Part of blocked: it could not be interrupted.
+    pub(crate) uninterruptible: u64,
     /// Runnable after blocked, after running, after offline or nothing known.
     pub(crate) waited_after_wake: u64,
     pub(crate) waited_after_preempt: u64,
@@ -80,6 +82,8 @@ pub(crate) struct VcpuBook {
     pub(crate) name: VcpuName,
     pub(crate) track: Track,
     pub(crate) budget: Budget,
+    /// It cannot be interrupted as long as it is blocked.
+    pub(crate) uninterruptible: bool,
     pub(crate) sums: Sums,
     pub(crate) residence: Residence,
     pub(crate) runs: Distribution,
@@ -92,6 +96,7 @@ impl VcpuBook {
             name,
             track: Track::new(),
             budget: Budget::default(),
+            uninterruptible: false,
             sums: Sums::default(),
             residence: Residence::default(),
             runs: Distribution::default(),
@@ -117,6 +122,12 @@ impl VcpuBook {
         }
         if is_parked(passed) {
             self.sums.parked += part;
+        }
+        if self.uninterruptible {
+            match passed.state {
+                Runstate::Blocked => self.sums.uninterruptible += part,
+                _ => self.uninterruptible = false,
+            }
         }
         if passed.state != Runstate::Running {
             return None;

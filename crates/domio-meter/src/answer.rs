@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use domio_answer::column::{by_name, column, count, fact};
 use domio_answer::{Answered, Cell, ColumnKind, Holds, Inner, Maybe, Table, rows};
-use domio_core::DomainId;
+use domio_core::{DomainId, VcpuName};
 
 use crate::{Account, DomainTally, DriverWork, Quantiles, Summary, TallyValue};
 
@@ -59,6 +59,9 @@ rows! {
     struct VcpuRow {
         /// Its index in the domain.
         index: u16 = key("index");
+        /// What the thread of a Linux host is called that the vcpu stands for; null for vcpus of
+        /// guests.
+        thread: Option<String> = fact("thread");
         account: AccountRow = fact("account");
     }
 
@@ -71,6 +74,9 @@ rows! {
         runnable: u64 = sum("runnable_ns", "ns");
         /// Blocked.
         blocked: u64 = sum("blocked_ns", "ns");
+        /// Part of `blocked_ns`: it could not be interrupted (state D of Linux: it waited for a
+        /// disk, a lock of the kernel or memory); 0 on other hosts.
+        uninterruptible: u64 = sum("uninterruptible_ns", "ns");
         /// Paused, parked or not brought up.
         offline: u64 = sum("offline_ns", "ns");
         /// Part of `offline_ns`: put to sleep while it ran or was runnable, by its cap or a pause,
@@ -140,6 +146,18 @@ impl Summary {
         tsc_hz: u64,
         truncated: bool,
     ) -> Answered {
+        self.answer_with_threads(name, |_| None, tsc_hz, truncated)
+    }
+
+    /// The same of a Linux host, where `thread` gives the name of the thread that a vcpu stands
+    /// for.
+    pub fn answer_with_threads(
+        &self,
+        name: impl Fn(DomainId) -> Option<String>,
+        thread: impl Fn(VcpuName) -> Option<String>,
+        tsc_hz: u64,
+        truncated: bool,
+    ) -> Answered {
         let competing = self.competing();
         let domains = self.domains.iter().map(|d| DomainRow {
             id: d.id,
@@ -150,6 +168,7 @@ impl Summary {
                 .iter()
                 .map(|v| VcpuRow {
                     index: v.name.index,
+                    thread: thread(v.name),
                     account: self.account(&v.account),
                 })
                 .collect(),
@@ -171,7 +190,7 @@ impl Summary {
             jain_over: competing,
             domains: domains.collect(),
         };
-        let mut answer = Answered::of("trace-summary", 4, DOC, &facts);
+        let mut answer = Answered::of("trace-summary", 5, DOC, &facts);
         let doc = "For whom driver domains worked, by id; of those that worked for others.";
         answer.derive_table("driver_work", doc, DriverWork::table(&self.driver_work));
         answer.derive_table("pcpus", "By number.", self.pcpu_table());
@@ -213,6 +232,7 @@ impl Summary {
             running: a.running,
             runnable: a.runnable,
             blocked: a.blocked,
+            uninterruptible: a.uninterruptible,
             offline: a.offline,
             parked: a.parked,
             unknown: a.unknown,

@@ -58,6 +58,7 @@ impl DomainSummary {
         let mut counted = table.figures.iter().flat_map(|figure| figure.of);
         counted.any(|counted| match counted {
             FigureOf::Tally(name) => self.tally(name).is_some(),
+            FigureOf::Uninterruptible => self.total.uninterruptible > 0,
             _ => true,
         })
     }
@@ -76,6 +77,7 @@ impl DomainSummary {
             FigureOf::Time(Runstate::Blocked) => account.blocked,
             FigureOf::Time(Runstate::Offline) => account.offline,
             FigureOf::Parked => account.parked,
+            FigureOf::Uninterruptible => account.uninterruptible,
             FigureOf::Executions => account.executions,
             FigureOf::Runs => account.runs.count,
             FigureOf::WakeToRun => account.wake_to_run.count,
@@ -91,7 +93,10 @@ impl DomainSummary {
             },
             FigureOf::Runs => Some(self.total.runs),
             FigureOf::WakeToRun => Some(self.total.wake_to_run),
-            FigureOf::Time(_) | FigureOf::Parked | FigureOf::Executions => None,
+            FigureOf::Time(_)
+            | FigureOf::Parked
+            | FigureOf::Uninterruptible
+            | FigureOf::Executions => None,
         }
     }
 }

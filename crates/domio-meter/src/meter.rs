@@ -1,6 +1,8 @@
 //! The meter: records in, figures out.
 
-use domio_core::{ActorId, DomainId, Instant, Kind, Names, PcpuId, Record, Runstate, Sink};
+use std::collections::BTreeSet;
+
+use domio_core::{ActorId, DomainId, Instant, Kind, Names, PcpuId, Record, Runstate, Says, Sink};
 use domio_trace::{Going, GoingOn, Ground, Over, StayPassed, Undeclared, VCPUS_MAX};
 
 use crate::account::{VcpuBook, Window};
@@ -64,6 +66,7 @@ pub struct Meter {
     work: WorkBooks,
     going_on: GoingOn,
     told: Told,
+    guests: BTreeSet<DomainId>,
     records: u64,
     lost_records: u64,
     ignored_records: u64,
@@ -116,6 +119,7 @@ impl Meter {
             work: WorkBooks::default(),
             going_on: GoingOn::new(),
             told: Told::default(),
+            guests: BTreeSet::new(),
             records: 0,
             lost_records: 0,
             ignored_records: 0,
@@ -265,6 +269,15 @@ impl Meter {
         if let Some(used_up) = budget::used_up(declared, record) {
             self.budget(record.actor, at, used_up);
         }
+        if let Some(book) = self.books.get_mut(record.actor.index()) {
+            match declared.says {
+                Says::Uninterruptible => book.uninterruptible = true,
+                Says::OfGuest => {
+                    self.guests.insert(book.name.domain);
+                }
+                _ => {}
+            }
+        }
         let is_known = |actor: ActorId| actor.index() < VCPUS_MAX && names.vcpu(actor).is_some();
         if BoostPlaces::is_of(declared)
             && is_known(record.actor)
@@ -390,6 +403,7 @@ impl Meter {
             boosts: boosted.then(|| self.boosts.on(PcpuId(i as u16))),
         });
         Summary {
+            guests: self.guests.into_iter().collect(),
             start: Instant::from_nanos(first.max(self.window.from)),
             end: Instant::from_nanos(end),
             runstates,
@@ -498,6 +512,7 @@ fn account(book: &mut VcpuBook) -> Account {
         running,
         runnable,
         blocked,
+        uninterruptible: sums.uninterruptible,
         offline,
         parked: sums.parked,
         unknown: sums.unknown,

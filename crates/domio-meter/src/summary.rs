@@ -34,6 +34,10 @@ pub struct Summary {
     pub driver_work: Vec<DriverWork>,
     /// By number.
     pub pcpus: Vec<PcpuSummary>,
+    /// The domains that are guests, by id, where the trace says so of any
+    /// ([`Says::OfGuest`](domio_core::Says::OfGuest)): the others are of the host itself. Without
+    /// any, all are guests but the control domain.
+    pub guests: Vec<DomainId>,
 }
 
 /// Figures of one vcpu or of all vcpus of a domain together.
@@ -46,6 +50,9 @@ pub struct Account {
     pub runnable: u64,
     /// Blocked.
     pub blocked: u64,
+    /// Part of it: it could not be interrupted
+    /// ([`Says::Uninterruptible`](domio_core::Says::Uninterruptible)).
+    pub uninterruptible: u64,
     /// Paused, parked or not brought up.
     pub offline: u64,
     /// Part of it: put to sleep while it ran or was runnable, by its cap or by a pause, or held
@@ -119,6 +126,7 @@ impl Account {
             (&mut self.running, other.running),
             (&mut self.runnable, other.runnable),
             (&mut self.blocked, other.blocked),
+            (&mut self.uninterruptible, other.uninterruptible),
             (&mut self.offline, other.offline),
             (&mut self.parked, other.parked),
             (&mut self.unknown, other.unknown),
@@ -171,6 +179,14 @@ impl Summary {
         ratio(count as f64 * times as f64, self.elapsed() as f64)
     }
 
+    /// Whether the domain is a guest.
+    fn is_guest(&self, id: DomainId) -> bool {
+        match self.guests.is_empty() {
+            false => self.guests.contains(&id),
+            true => ![DomainId(0), DomainId::IDLE].contains(&id),
+        }
+    }
+
     /// The guests that compete for processors: those of which a vcpu ran, waited or was held by the
     /// policy for at least nine tenths of the measured time. A guest that sleeps more gets what it
     /// asks for, and the control domain works for the others: their shares say nothing of
@@ -182,7 +198,7 @@ impl Summary {
             wanted > 0 && 10 * (wanted + u128::from(a.offline)) >= 9 * elapsed
         };
         let domains = self.domains.iter();
-        let guests = domains.filter(|d| ![DomainId(0), DomainId::IDLE].contains(&d.id));
+        let guests = domains.filter(|d| self.is_guest(d.id));
         let competing = guests.filter(|d| d.vcpus.iter().any(|v| wants(&v.account)));
         competing.map(|d| d.id).collect()
     }

@@ -8,7 +8,7 @@ use domio_meter::{Figures, IntervalSample, PacketWeight, QueueWait, Tells, charg
 /// Name, version and meaning of a line.
 const ANSWER: (&str, u32, &str) = (
     "mon",
-    3,
+    4,
     "One line of what `domio mon --json` prints: the figures of one interval.",
 );
 
@@ -48,6 +48,9 @@ rows! {
     struct VcpuLine {
         /// Number of the vcpu.
         vcpu: u16 = key("vcpu");
+        /// What the thread of a Linux host is called that the vcpu stands for; null for vcpus of
+        /// guests.
+        thread: Option<String> = fact("thread");
         /// Number of the pcpu: where it ran, or where it ran last when it waited or was blocked.
         pcpu: u16 = key("pcpu");
         /// Time that the figures are of, in nanoseconds.
@@ -67,6 +70,9 @@ rows! {
         waited: u64 = sum("waited_ns", "ns");
         /// Time blocked, in nanoseconds.
         blocked: u64 = sum("blocked_ns", "ns");
+        /// Part of it, in nanoseconds: it could not be interrupted (state D of Linux: it waited for
+        /// a disk, a lock of the kernel or memory); 0 on other hosts.
+        uninterruptible: u64 = sum("uninterruptible_ns", "ns");
         /// Time parked, in nanoseconds: put to sleep while it ran or was runnable, by its cap or by
         /// a pause, or held back by its own budget.
         parked: u64 = sum("parked_ns", "ns");
@@ -149,6 +155,7 @@ impl FiguresLine {
             allocated: f.allocated,
             waited: f.waited,
             blocked: f.blocked,
+            uninterruptible: f.uninterruptible,
             parked: f.parked,
             paused: f.paused,
             executions: f.executions,
@@ -171,6 +178,7 @@ pub fn line(names: &DomainNames, sample: &IntervalSample, weight: PacketWeight) 
         let parts = sample.parts.iter().filter(|p| p.vcpu.domain == domain.id);
         let vcpus = parts.map(|part| VcpuLine {
             vcpu: part.vcpu.index,
+            thread: names.thread(part.vcpu),
             pcpu: part.pcpu.0,
             passed: sample.passed(part.pcpu),
             figures: FiguresLine::new(&part.figures, sample.tells),

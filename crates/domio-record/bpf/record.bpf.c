@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: (Apache-2.0 OR MIT) OR GPL-2.0
 //
 // What `domio record` and `domio mon --live` run in the kernel: programs on the scheduler's and the
-// interrupts' trace points, which write compact events to one ring buffer.
+// interrupts' trace points, which write compact events to a ring buffer of their cpu.
 //
 // Checked in next to this file is record.bpf.o, made by `cargo xtask bpf`, so that users need no clang.
 // The definitions of the kernel below have the fields that are read, and no others: the loader finds
@@ -22,7 +22,11 @@ typedef u16 __be16;
 typedef u32 __be32;
 typedef u32 __wsum;
 
-enum bpf_map_type { BPF_MAP_TYPE_PERCPU_ARRAY = 6, BPF_MAP_TYPE_RINGBUF = 27 };
+enum bpf_map_type {
+	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
+	BPF_MAP_TYPE_RINGBUF = 27,
+};
 enum { BPF_RB_NO_WAKEUP = 1 };
 
 #include <bpf/bpf_helpers.h>
@@ -86,7 +90,6 @@ struct event {
 struct named {
 	struct event event;
 	u32 tgid;
-	u32 parent_tgid;
 	char comm[16];
 };
 
@@ -106,10 +109,18 @@ struct count {
 	u64 ns;       // nanoseconds that these took
 };
 
-struct {
+struct ring {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 8 << 20);
-} events SEC(".maps");
+	__uint(max_entries, 256 << 10);
+};
+
+// A ring buffer for each cpu: with one for all, cpus would wait for each other at every event.
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__array(values, struct ring);
+} rings SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -129,9 +140,9 @@ static __always_inline struct count *count(void)
 }
 
 // Writes what was lost before, if there is room.
-static __noinline void report(struct count *count, u64 time)
+static __always_inline void report(struct count *count, void *ring, u64 time)
 {
-	struct event *event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
+	struct event *event = bpf_ringbuf_reserve(ring, sizeof(*event), 0);
 
 	if (!event)
 		return;
@@ -152,13 +163,14 @@ static __noinline void report(struct count *count, u64 time)
 // little wrong, and events are not.
 static __always_inline void *room(struct count *count, u64 time, u64 size)
 {
-	void *room;
+	u32 cpu = bpf_get_smp_processor_id();
+	void *room, *ring = bpf_map_lookup_elem(&rings, &cpu);
 
-	if (!count)
+	if (!count || !ring)
 		return 0;
 	if (count->pending)
-		report(count, time);
-	room = bpf_ringbuf_reserve(&events, size, 0);
+		report(count, ring, time);
+	room = bpf_ringbuf_reserve(ring, size, 0);
 	if (!room) {
 		count->lost++;
 		count->pending++;
@@ -280,7 +292,6 @@ int do_migrate(u64 *ctx)
 		return 0;
 	head(event, time, MIGRATE, task->pid, ctx[1]);
 	event->word = cpu_of(task);
-	event->prio_a = prio(task);
 	submit(c, event, time);
 	return 0;
 }
@@ -295,9 +306,7 @@ static __always_inline int on_name(u8 kind, struct task_struct *task, struct tas
 	if (!named)
 		return 0;
 	head(&named->event, time, kind, task->pid, parent->pid);
-	named->event.prio_a = prio(task);
 	named->tgid = task->tgid;
-	named->parent_tgid = parent->tgid;
 	if (bpf_probe_read_kernel(named->comm, sizeof(named->comm), comm))
 		named->comm[0] = 0;
 	submit(c, named, time);

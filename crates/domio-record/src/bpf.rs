@@ -1,18 +1,19 @@
-//! The way by BPF: loads the program, and takes the events of its ring buffer.
+//! The way by BPF: loads the program, and takes the events of its ring buffers.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
+use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use libbpf_rs::btf::Btf;
 use libbpf_rs::{
-    Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, PrintLevel, RingBuffer,
-    RingBufferBuilder,
+    Link, MapCore, MapFlags, MapHandle, MapType, Object, ObjectBuilder, OpenObject, PrintLevel,
+    RingBuffer, RingBufferBuilder,
 };
 
+use crate::Tasks;
 use crate::error::RecordError;
 use crate::raw;
-use crate::{Event, Tasks};
 use domio_linux::EventWindow;
 
 /// The program, made from `bpf/record.bpf.c` by `cargo xtask bpf`.
@@ -37,10 +38,10 @@ const PROGRAMS: [(&str, &str, bool); 12] = [
 /// Stands for `do_switch_state` where `sched_switch` does not have the state (before Linux 5.18).
 const OLD_SWITCH: &str = "do_switch_plain";
 
-/// What the callback of the ring buffer fills.
+/// What the callback of the ring buffers fills.
 #[derive(Default)]
 struct Taken {
-    events: Vec<Event>,
+    window: EventWindow,
     /// Events with names and paths, in their bytes.
     named: Vec<Vec<u8>>,
     refused: u64,
@@ -58,14 +59,14 @@ pub(crate) struct Bpf {
 }
 
 impl Bpf {
-    /// Loads and attaches the programs, with a ring buffer of `buffer` bytes, a power of two.
+    /// Loads and attaches the programs, with ring buffers of `buffer` bytes in all.
     pub fn start(buffer: u32, interrupts: bool) -> Result<Bpf, RecordError> {
         // The error says what the kernel refuses; its log of a program would fill the terminal.
         libbpf_rs::set_print(Some((PrintLevel::Warn, |_, _| {})));
-        let object = load(buffer, interrupts, true)
-            .or_else(|error| load(buffer, interrupts, false).map_err(|_| error))?;
+        let object =
+            load(interrupts, true).or_else(|error| load(interrupts, false).map_err(|_| error))?;
         let taken = Arc::new(Mutex::new(Taken::default()));
-        let ring = ring(&object, Arc::clone(&taken))?;
+        let ring = rings(&object, buffer, &taken)?;
         let mut links = Vec::new();
         for program in object.progs_mut() {
             if program.autoload() {
@@ -84,11 +85,12 @@ impl Bpf {
 
     /// Takes what is in the buffer.
     pub fn take(&mut self, window: &mut EventWindow) -> Result<(), RecordError> {
-        self.ring
-            .consume()
-            .map_err(|error| refused("the ring buffer", &error))?;
+        // The callback puts events where they are wanted, without a list in between.
+        std::mem::swap(window, &mut lock(&self.taken).window);
+        let consumed = self.ring.consume();
         let mut taken = lock(&self.taken);
-        taken.events.drain(..).for_each(|event| window.push(event));
+        std::mem::swap(window, &mut taken.window);
+        consumed.map_err(|error| refused("the ring buffers", &error))?;
         for bytes in taken.named.drain(..) {
             raw::learn(&bytes, &mut self.tasks);
         }
@@ -165,7 +167,7 @@ fn refused(what: &str, error: &libbpf_rs::Error) -> RecordError {
 }
 
 /// Opens the object, leaves out what the kernel does not have, and loads the rest.
-fn load(buffer: u32, interrupts: bool, has_state: bool) -> Result<Object, RecordError> {
+fn load(interrupts: bool, has_state: bool) -> Result<Object, RecordError> {
     let failed = |error| refused("the BPF program", &error);
     let mut open = ObjectBuilder::default()
         .open_memory(PROGRAM)
@@ -184,7 +186,7 @@ fn load(buffer: u32, interrupts: bool, has_state: bool) -> Result<Object, Record
         }
         if is_needed {
             return Err(RecordError::Refused(format!(
-                "the kernel has no trace point {point} that BPF can use; Linux 5.8 or later is \
+                "the kernel has no trace point {point} that BPF can use; Linux 5.10 or later is \
                  needed"
             )));
         }
@@ -198,8 +200,9 @@ fn load(buffer: u32, interrupts: bool, has_state: bool) -> Result<Object, Record
         },
     );
     for mut map in open.maps_mut() {
-        if map.name() == OsStr::new("events") {
-            map.set_max_entries(buffer).map_err(failed)?;
+        if map.name() == OsStr::new(RINGS) {
+            let cpus = libbpf_rs::num_possible_cpus().map_err(failed)?;
+            map.set_max_entries(cpus as u32).map_err(failed)?;
         }
     }
     open.load().map_err(failed)
@@ -213,24 +216,55 @@ fn leave_out(open: &mut OpenObject, name: &str) {
     }
 }
 
-fn ring(object: &Object, taken: Arc<Mutex<Taken>>) -> Result<RingBuffer<'static>, RecordError> {
-    let failed = |error| refused("the ring buffer", &error);
-    let map = object.maps().find(|map| map.name() == OsStr::new("events"));
-    let map =
-        map.ok_or_else(|| RecordError::Refused("the BPF program has no buffer".to_owned()))?;
+/// The map of the ring buffers, by cpu.
+const RINGS: &str = "rings";
+
+/// The smallest ring buffer of a cpu: what a busy one writes in a few tenths of a second.
+const RING_MIN: u32 = 256 << 10;
+
+/// Gives each cpu a ring buffer, of `buffer` bytes in all but at least [`RING_MIN`] each, and reads
+/// them all into `taken`.
+fn rings(
+    object: &Object,
+    buffer: u32,
+    taken: &Arc<Mutex<Taken>>,
+) -> Result<RingBuffer<'static>, RecordError> {
+    let failed = |error| refused("the ring buffers", &error);
+    let map = object.maps().find(|map| map.name() == OsStr::new(RINGS));
+    let rings =
+        map.ok_or_else(|| RecordError::Refused("the BPF program has no buffers".to_owned()))?;
+    let cpus = rings.max_entries();
+    let size = (buffer / cpus.max(1)).max(RING_MIN).next_power_of_two();
+    let options = libbpf_rs::libbpf_sys::bpf_map_create_opts {
+        sz: size_of::<libbpf_rs::libbpf_sys::bpf_map_create_opts>() as _,
+        ..Default::default()
+    };
+    let mut made = Vec::new();
+    for cpu in 0..cpus {
+        let ring = MapHandle::create(MapType::RingBuf, Some("ring"), 0, 0, size, &options);
+        let ring = ring.map_err(failed)?;
+        let fd = ring.as_fd().as_raw_fd();
+        rings
+            .update(&cpu.to_ne_bytes(), &fd.to_ne_bytes(), MapFlags::ANY)
+            .map_err(failed)?;
+        made.push(ring);
+    }
     let mut builder = RingBufferBuilder::new();
-    builder
-        .add(&map, move |bytes| {
-            let taken = &mut *lock(&taken);
-            match raw::decode(bytes) {
-                Some(event) => taken.events.push(event),
-                None => taken.refused += 1,
-            }
-            if raw::is_named(bytes) {
-                taken.named.push(bytes.to_vec());
-            }
-            0
-        })
-        .map_err(failed)?;
+    for ring in &made {
+        let taken = Arc::clone(taken);
+        builder
+            .add(ring, move |bytes| {
+                let taken = &mut *lock(&taken);
+                match raw::decode(bytes) {
+                    Some(event) => taken.window.push(event),
+                    None => taken.refused += 1,
+                }
+                if raw::is_named(bytes) {
+                    taken.named.push(bytes.to_vec());
+                }
+                0
+            })
+            .map_err(failed)?;
+    }
     builder.build().map_err(failed)
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::Write;
 
-use domio_core::{DomainId, Names, Record, Sink};
+use domio_core::{DomainId, Names, Record, Sink, VcpuName};
 use domio_linux::groups::{Groups, OwnRule};
 use domio_trace::{
     DomainInfo, HostGroup, LinuxHost, LinuxRecords, ThreadName, TraceHeader, TraceWriter,
@@ -61,6 +61,16 @@ impl LiveRecords {
         self.records.groups()
     }
 
+    /// How many threads there are so far, and cpus.
+    pub fn actors(&self) -> usize {
+        self.records.names().actors().len()
+    }
+
+    /// What threads are called so far, by the vcpu that they are in records.
+    pub fn thread_names(&self) -> Vec<(VcpuName, String)> {
+        self.records.labels(self.live.tasks())
+    }
+
     /// Names of the groups so far, by the number of their domain.
     pub fn domains(&self) -> Vec<(DomainId, String)> {
         let domains = self.records.domains();
@@ -105,7 +115,7 @@ impl LiveRecords {
             policy: "linux".to_owned(),
             pcpus: host.cpus,
             domains: domains(&records, &host),
-            threads: threads(&records, &ended.tasks),
+            threads: ThreadName::all(records.labels(&ended.tasks)),
             ..TraceHeader::default()
         };
         Ok(RecordedHost {
@@ -146,16 +156,6 @@ fn domains(records: &LinuxRecords, host: &LinuxHost) -> Vec<DomainInfo> {
         ..DomainInfo::default()
     });
     domains.collect()
-}
-
-fn threads(records: &LinuxRecords, tasks: &Tasks) -> Vec<ThreadName> {
-    let labels = records.labels(tasks).into_iter();
-    let threads = labels.map(|(vcpu, name)| ThreadName {
-        domain: vcpu.domain.0,
-        vcpu: vcpu.index,
-        name,
-    });
-    threads.collect()
 }
 
 /// Bytes of a head that every recording has room for, and for each thread that there is.

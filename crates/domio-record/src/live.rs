@@ -34,7 +34,8 @@ impl fmt::Display for Way {
 pub struct LiveOptions {
     /// The way; `None` for BPF where that is allowed, and tracefs otherwise.
     pub way: Option<Way>,
-    /// Bytes of the kernel's buffer, for all cpus; BPF takes the next power of two.
+    /// Bytes of the kernel's buffer, for all cpus; BPF takes a power of two for each
+    /// cpu, of at least 256 KiB.
     pub buffer: u64,
     /// Whether interrupts and softirqs are recorded.
     pub interrupts: bool,
@@ -253,7 +254,7 @@ impl Live {
 #[cfg(feature = "bpf")]
 fn by_bpf(buffer: u64, options: &LiveOptions) -> Result<Source, RecordError> {
     rights::for_bpf()?;
-    let buffer = u32::try_from(buffer.next_power_of_two()).unwrap_or(1 << 30);
+    let buffer = u32::try_from(buffer).unwrap_or(1 << 30);
     let bpf = crate::bpf::Bpf::start(buffer, options.interrupts)?;
     Ok(Source::Bpf(Box::new(bpf)))
 }

@@ -4,9 +4,12 @@ use domio_linux::Left;
 
 use crate::{Event, Tasks, Tid, What};
 
-/// Bytes of an event, of one with a name, and of one with a path.
+/// Where the name of an event begins, behind the process.
+const NAME_AT: usize = 4;
+
+/// Bytes of an event, of one with a name, and of one with a path. The kernel fills up to eights.
 const EVENT: usize = 24;
-const NAMED: usize = EVENT + 8 + 16;
+const NAMED: usize = EVENT + NAME_AT + 16;
 const ATTACHED: usize = EVENT + 232;
 
 // The order of `enum kind`.
@@ -171,7 +174,7 @@ pub fn learn(bytes: &[u8], tasks: &mut Tasks) {
 /// A thread is new, made by `parent`, or has a new name.
 fn name(named: &[u8; NAMED], tid: Tid, parent: Option<Tid>, tasks: &mut Tasks) {
     let process = u32_at(named, EVENT).map(Tid);
-    let comm = text(&named[EVENT + 8..]);
+    let comm = text(&named[EVENT + NAME_AT..]);
     let cgroup = parent.and_then(|parent| tasks.get(parent)?.cgroup.clone());
     tasks.update(tid, |task| {
         task.comm = comm;
@@ -247,7 +250,6 @@ mod tests {
         tasks.update(Tid(5), |task| task.cgroup = Some("/vms/web".to_owned()));
         let mut fork = bytes(FORK, 0, [9, 5], 0, [121, 0]);
         fork.extend(9u32.to_ne_bytes());
-        fork.extend(5u32.to_ne_bytes());
         fork.extend(b"CPU 0/KVM\0\0\0\0\0\0\0");
         let made = What::Fork {
             parent: Tid(5),

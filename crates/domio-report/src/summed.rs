@@ -2,7 +2,7 @@
 
 use crate::{driver_work, tables, written};
 use domio_answer::{Answered, Cell, Column, Sentence, Table};
-use domio_core::{DomainId, Figure, FigureTable};
+use domio_core::{DomainId, Figure, FigureTable, VcpuName};
 use domio_meter::{DomainSummary, Summary};
 use domio_stats::drivers::DriverFigures;
 
@@ -13,6 +13,9 @@ pub struct Summed<'a> {
     pub summary: &'a Summary,
     /// Ids and names; a domain without a name is shown with its id.
     pub names: &'a [(DomainId, String)],
+    /// What threads of a Linux host are called, by the vcpu that they are in records, in that
+    /// order.
+    pub threads: &'a [(VcpuName, String)],
 }
 
 impl<'a> Summed<'a> {
@@ -20,7 +23,12 @@ impl<'a> Summed<'a> {
     /// that the file ends too early.
     pub fn answer(&self, tsc_hz: u64, truncated: bool) -> Answered {
         let name = |id: DomainId| self.told(id).map(str::to_owned);
-        let mut answer = self.summary.answer(name, tsc_hz, truncated);
+        let thread = |vcpu: VcpuName| {
+            let place = self.threads.binary_search_by_key(&vcpu, |(vcpu, _)| *vcpu);
+            Some(self.threads[place.ok()?].1.clone())
+        };
+        let summary = self.summary;
+        let mut answer = summary.answer_with_threads(name, thread, tsc_hz, truncated);
         answer.findings = self.findings().into_iter().map(Sentence::new).collect();
         answer
     }

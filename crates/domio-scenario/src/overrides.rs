@@ -32,10 +32,10 @@ impl Scenario {
     /// A key is a path: `run.duration_s`, `scheduler.tslice_ms`, `seed`, `domain.NAME.weight`
     /// (the name of a domain, of a group, or of one member of a group),
     /// `domain.NAME.task.TASK.period_ms` (name or index of the task), `action.INDEX.at_ms`,
-    /// `controller.NAME.interval_ms`, `pool.NAME.policy`; likewise the tables of devices where
-    /// there are several, for example `network.NAME.rate` and `domain.NAME.vif.INDEX.rate`. A value
-    /// is TOML; a string needs no quotes. A time replaces the same time in another unit, a workload
-    /// the old one with its keys.
+    /// `controller.NAME.interval_ms`, `pool.NAME.policy`, `group.NAME.weight`; likewise the tables
+    /// of devices where there are several, for example `network.NAME.rate` and
+    /// `domain.NAME.vif.INDEX.rate`. A value is TOML; a string needs no quotes. A time replaces the
+    /// same time in another unit, a workload the old one with its keys.
     ///
     /// Another `scheduler.policy` drops the parameters that it does not have, or whose values it
     /// does not allow, from the file and earlier overrides, with a notice.

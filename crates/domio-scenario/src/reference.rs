@@ -56,6 +56,14 @@ pub fn reference(parts: impl Into<Parts>, examples: &[(&str, &str)]) -> String {
                     line(page, "For each domain:");
                     params(page, descriptor.domain_params, "");
                 }
+                if !descriptor.group_params.is_empty() {
+                    let names = descriptor.group_params.iter();
+                    let names: Vec<_> = names.map(|s| format!("`{}`", s.name)).collect();
+                    line(
+                        page,
+                        &format!("For each group of domains: {}.", names.join(", ")),
+                    );
+                }
                 if !descriptor.vcpu_params.is_empty() {
                     let names = descriptor.vcpu_params.iter();
                     let names: Vec<_> = names.map(|s| format!("`{}`", s.name)).collect();

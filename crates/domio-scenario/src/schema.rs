@@ -12,7 +12,7 @@ use crate::amount::{MAX_TIME, UNITS};
 use crate::check::param_specs;
 use crate::check::words::{self, NAME_PATTERN};
 use crate::parts::Parts;
-use crate::resolve::{ACTION, DOMAIN, POOL, ROOT, SCHEDULER, VCPU};
+use crate::resolve::{ACTION, DOMAIN, GROUP, POOL, ROOT, SCHEDULER, VCPU};
 use crate::walk;
 use domio_contract::Policy;
 use domio_core::cpuset::MAX_PCPUS;
@@ -44,7 +44,7 @@ pub fn schema(parts: impl Into<Parts>) -> Json {
         }
     }
     for policy in policies {
-        for section in [&SCHEDULER, &POOL, &DOMAIN, &VCPU, &ACTION] {
+        for section in [&SCHEDULER, &POOL, &GROUP, &DOMAIN, &VCPU, &ACTION] {
             let name = format!("{}-{}", name_of(section), policy.descriptor.name);
             definitions.insert(name, table(section, parts, Some(policy)));
         }
@@ -63,7 +63,11 @@ fn asks_policy(parts: &Parts, section: &KeySection) -> bool {
     let asks = |params| {
         matches!(
             params,
-            KeyParams::Policy | KeyParams::Domain | KeyParams::Vcpu | KeyParams::Changeable
+            KeyParams::Policy
+                | KeyParams::Domain
+                | KeyParams::Vcpu
+                | KeyParams::Group
+                | KeyParams::Changeable
         )
     };
     asks(section.params) || parts.variants(section).iter().any(|v| asks(v.params))
@@ -94,6 +98,7 @@ fn branch(policy: &Policy, policies: &[Policy]) -> Json {
         "then": { "properties": {
             "scheduler": of(&SCHEDULER),
             "pool": { "items": any(&POOL) },
+            "group": { "items": of(&GROUP) },
             "domain": { "items": {
                 "if": elsewhere,
                 "then": any(&DOMAIN),

@@ -44,6 +44,8 @@ pub(crate) struct Rig<S> {
     pub policy: S,
     pub tables: Tables,
     pub now: Instant,
+    /// Time from what happens in [`Rig::run_to`] to the passes that are due by that.
+    pub path: Duration,
     /// By pcpu: when the slice ends.
     pub slices: Vec<Option<Instant>>,
     /// By pcpu: the policy's timers.
@@ -98,6 +100,7 @@ impl<S: Scheduler> Rig<S> {
             policy,
             tables: Tables::new(topology),
             now: Instant::ZERO,
+            path: Duration::ZERO,
             slices: alloc::vec![None; pcpus],
             timers: alloc::vec![[None; Cx::TIMER_SLOTS as usize]; pcpus],
             domain_timers: Vec::new(),
@@ -373,6 +376,9 @@ impl<S: Scheduler> Rig<S> {
                 if let Some(at) = self.call(|s, cx| s.domain_timer(cx, domain)) {
                     self.domain_timers.push((domain, at));
                 }
+            }
+            if !self.pending.is_empty() {
+                self.now += self.path;
             }
             self.settle();
         }

@@ -52,6 +52,18 @@ pub struct ThreadName {
     pub name: String,
 }
 
+impl ThreadName {
+    /// What threads are called, as a head has it.
+    pub fn all(threads: impl IntoIterator<Item = (VcpuName, String)>) -> Vec<ThreadName> {
+        let name = |(vcpu, name): (VcpuName, String)| ThreadName {
+            domain: vcpu.domain.0,
+            vcpu: vcpu.index,
+            name,
+        };
+        threads.into_iter().map(name).collect()
+    }
+}
+
 /// A domain as the header names it.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]

@@ -3,6 +3,7 @@
 //! Help (`--help`), man pages (`domio man`) and completions (`domio completions`) are made from it.
 //! Parsing only validates what can be judged without reading files.
 
+mod advise;
 mod alert;
 mod block;
 mod claims;
@@ -14,6 +15,7 @@ mod from_lists;
 mod from_trace;
 mod help;
 mod how;
+mod import;
 mod keeping;
 mod mon;
 mod named;
@@ -25,6 +27,7 @@ mod sweep;
 mod trace;
 mod values;
 
+pub use advise::Advise;
 pub use alert::{Alert, Dom0 as AlertDom0, Mode as AlertMode};
 pub use block::{BlockFormatArg, BlockRig, TraceCompare, TraceReplay};
 pub use claims::{ClaimCommand, ClaimList, ClaimShow, ClaimSurvival};
@@ -36,6 +39,7 @@ pub use from_lists::ScenarioFromLists;
 pub use from_trace::ScenarioFromTrace;
 pub use help::command;
 pub use how::How;
+pub use import::ScenarioImport;
 pub use keeping::{
     Keeping, Reporting, Results, ResultsDiff, ResultsList, ResultsMerge, ResultsPrune, ResultsShow,
 };
@@ -174,7 +178,9 @@ Start here: domio demo
 
 A slow guest         explain, mon            which guests wait, behind whom, and the cure
                      scenario from-lists     your host as a scenario, from what `xl` prints
+                     scenario import         the same, from libvirt, xl.cfg, cgroups, QEMU
 Another setting      run, compare, sweep     who gains and who pays, before you touch a host
+                     advise                  which setting helps, and the commands for it
                      dom0-share, alert       how much dom0 needs, what allocations are worth
 Traces               trace, validate         read, convert and check; compare the model with them
 Research             reproduce, claim        what papers state, decided by simulation
@@ -230,6 +236,9 @@ pub enum Command {
     /// Test how far what a domain gets is from what it was allocated (ALERT)
     #[command(after_long_help = alert::ALERT_EXAMPLES)]
     Alert(Alert),
+    /// Search settings that help the guest that is worst off, and print commands for them
+    #[command(after_long_help = advise::ADVISE_EXAMPLES)]
+    Advise(Box<Advise>),
     /// Report how much of the processor dom0 should get for a mix, and what a setting changes
     #[command(after_long_help = dom0_share::DOM0_SHARE_EXAMPLES)]
     Dom0Share(Dom0Share),

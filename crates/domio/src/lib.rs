@@ -129,6 +129,7 @@ fn run(cli: &Cli) -> anyhow::Result<Status> {
         Command::Record(args) => cmd::record::run(args, global),
         Command::Calibrate(args) => cmd::calibrate::run(args, global),
         Command::Alert(args) => cmd::alert::run(args, global),
+        Command::Advise(args) => cmd::advise::run(args, global),
         Command::Dom0Share(args) => cmd::dom0_share::run(args, global),
         Command::Results(command) => cmd::results::run(command, global),
         Command::Trace(command) => cmd::trace::run(command, global),

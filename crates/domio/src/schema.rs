@@ -6,10 +6,10 @@ use crate::cmd::elevator::ElevatorRow;
 use crate::cmd::policy::PolicyRow;
 use crate::cmd::{self, results, scenario, sweep};
 use crate::shared::block::{self, ComparedTraces, Replayed, SummedUp};
-use crate::shared::registered;
-use domio_advise::alert;
+use crate::shared::{import, registered};
 use domio_advise::calibrate::Calibration;
 use domio_advise::dom0_share::answers;
+use domio_advise::{advice, alert};
 use domio_answer::AnswerSpec;
 use domio_front::comparison::ComparedVariants;
 use domio_front::conformance::suite_answer;
@@ -34,8 +34,13 @@ const ANSWERS: &[fn() -> AnswerSpec] = &[
     results::prune_spec,
     || ComparedVariants::default().answer().spec,
     sweep::spec,
-    || Explanation::default().answer(|_| None, None, false).spec,
+    || {
+        Explanation::default()
+            .answer(|_| None, |_| None, None, false)
+            .spec
+    },
     || Calibration::default().answer().spec,
+    advice::answers::spec,
     alert::spec,
     answers::spec,
     domio_monitor::lines::spec,
@@ -55,6 +60,7 @@ const ANSWERS: &[fn() -> AnswerSpec] = &[
     registered::show_spec::<ElevatorRow>,
     scenario::check_spec,
     scenario::list_spec,
+    import::spec,
     || ScenarioText::default().answer().spec,
     cmd::schema::spec,
 ];

@@ -69,7 +69,7 @@ pub fn room_for<'p>(files: impl IntoIterator<Item = &'p Prepare>) -> Room {
         let sizes = (0..prepare.files).map(|place| taken_by(prepare.size(place)));
         room.bytes = sizes.fold(room.bytes, u64::saturating_add);
         room.files += u64::from(prepare.files);
-        directories = directories.max(u64::from(prepare.directories));
+        directories = directories.max(u64::from(prepare.directories.count()));
     }
     room.files += directories;
     room.bytes = room

@@ -10,7 +10,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 use domio_core::Duration;
 use domio_core::keys::{
-    Checker, KeyTable, Keys, Named, Need, Slot, Span, WordOf, bytes, flag, int, name, time, word,
+    Checker, Code, KeyTable, Keys, Named, Need, Slot, Span, WordOf, bytes, flag, int, name, text,
+    time, word,
 };
 use domio_vmm::bus::side::{DeviceProcess, DeviceTask, TaskInput};
 use domio_vmm::config::{TaskConfig, Workload};
@@ -18,7 +19,7 @@ use domio_vmm::process::programs::{
     CopyDirection, Ffsb, FfsbConfig, FfsbWeights, FileCopy, FioJob, PostMark, PostMarkConfig, Zip,
     ZipConfig,
 };
-use domio_vmm::process::{FileId, Prepare};
+use domio_vmm::process::{FileId, FileSizes, Prepare, WeightedSizes};
 
 /// What goes through a disk.
 #[derive(Clone)]
@@ -342,6 +343,8 @@ keys! {
         num_dirs: u32 = int(1, 100_000), Need::Int(10), "Directories that files are spread over.";
         min_filesize: u64 = bytes(4096, FILE_MAX), Need::Word("10M"), "Smallest file.";
         max_filesize: u64 = bytes(4096, FILE_MAX), Need::Word("10M"), "Largest file.";
+        size_weight: String = text(), Need::Optional("any size between these"),
+            "Sizes of files by weight, in place of the two before: `4K/33:8K/21:1M/2`.";
         read_weight: u64 = int(0, 1_000_000), Need::Int(1), "How often a part of a file is read.";
         readall_weight: u64 = int(0, 1_000_000), Need::Int(0), "How often a whole file is read.";
         write_weight: u64 = int(0, 1_000_000), Need::Int(1), "How often a part of a file is \
@@ -371,9 +374,13 @@ keys! {
     }
 }
 
-fn ffsb(_: &mut dyn Checker, table: &dyn KeyTable) -> Option<(DiskProgram, Slot<String>)> {
+fn ffsb(cx: &mut dyn Checker, table: &dyn KeyTable) -> Option<(DiskProgram, Slot<String>)> {
     let keys = FfsbKeys::read(table);
     let (low, high) = (keys.min_filesize.get()?, keys.max_filesize.get()?);
+    let sizes = match keys.size_weight.if_given()? {
+        None => FileSizes::Between(low, high.max(low)),
+        Some(text) => FileSizes::Weighted(weighted(cx, table, &keys, &text)?),
+    };
     let weights = FfsbWeights {
         read: keys.read_weight.get()?,
         readall: keys.readall_weight.get()?,
@@ -387,7 +394,7 @@ fn ffsb(_: &mut dyn Checker, table: &dyn KeyTable) -> Option<(DiskProgram, Slot<
         threads: keys.num_threads.get()?,
         files: keys.num_files.get()?,
         dirs: keys.num_dirs.get()?,
-        size: (low, high.max(low)),
+        sizes,
         weights,
         read_random: keys.read_random.get()?,
         read: (keys.read_size.get()?, keys.read_blocksize.get()?),
@@ -399,6 +406,29 @@ fn ffsb(_: &mut dyn Checker, table: &dyn KeyTable) -> Option<(DiskProgram, Slot<
         delay: keys.op_delay.get()?,
     };
     Some((DiskProgram::Ffsb(config), keys.device))
+}
+
+/// Sizes by weight, or what is wrong with the text.
+fn weighted(
+    cx: &mut dyn Checker,
+    table: &dyn KeyTable,
+    keys: &FfsbKeys,
+    text: &str,
+) -> Option<WeightedSizes> {
+    let key = &keys.size_weight;
+    match WeightedSizes::read(text) {
+        Ok(mix) => Some(mix),
+        Err(expected) => {
+            let problem = format!("`{text}` is no list of sizes by weight");
+            let hint = "4K/33:8K/21:1M/2 makes 33 files of 56 4 KiB large";
+            cx.tell(
+                table
+                    .wrong(Code::WrongType, key, text)
+                    .says(problem, expected, hint),
+            );
+            None
+        }
+    }
 }
 
 keys! {

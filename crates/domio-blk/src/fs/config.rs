@@ -54,6 +54,8 @@ pub struct FsConfig {
     pub prio: IoPrio,
     /// What calls cost.
     pub costs: FsCosts,
+    /// What random choices are made of.
+    pub seed: u64,
 }
 
 impl FsConfig {
@@ -79,6 +81,7 @@ impl FsConfig {
                 meta: Duration::ZERO,
                 bio: Duration::ZERO,
             },
+            seed: 0,
         }
     }
 

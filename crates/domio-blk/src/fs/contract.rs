@@ -17,10 +17,11 @@ use domio_core::Duration;
 /// What a process asks of a file system.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FileOp {
-    /// Makes an empty file in a directory (by number from 0). Returns the number of the file, from
-    /// 1; 0 when the disk is full.
+    /// Makes an empty file in a directory. Returns the number of the file, from 1; 0 when the disk
+    /// is full.
     Create {
-        /// Number of the directory.
+        /// Number of the directory: 0 is the root, odd numbers are directories in the root, even
+        /// ones are inside a directory of the root.
         directory: u32,
     },
     /// Removes a file. Returns 0.

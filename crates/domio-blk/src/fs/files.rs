@@ -2,8 +2,12 @@
 
 use super::cache::NONE;
 use super::layout::Layout;
+use super::orlov;
 use alloc::vec::Vec;
-use domio_core::Instant;
+use domio_core::{Instant, mixed};
+
+/// The directory that a file system begins with.
+const ROOT: u32 = 0;
 
 /// Blocks that an inode names itself: 48 KiB.
 const DIRECT: u64 = 12;
@@ -212,6 +216,18 @@ pub(super) struct Directory {
 }
 
 impl Directory {
+    /// An empty directory in `group`, with an inode and a block.
+    fn new(layout: &mut Layout, group: u32) -> Self {
+        layout.count_directory(group);
+        Directory {
+            group,
+            inode: layout.take_inode(group),
+            blocks: alloc::vec![layout.take_block(layout.first_goal(group, 0))],
+            entries: alloc::vec![0],
+            holder: NONE,
+        }
+    }
+
     /// The group that its files are made in, and its inode.
     pub fn place(&self) -> (u32, u32) {
         (self.group, self.inode)
@@ -222,49 +238,79 @@ impl Directory {
 pub(super) struct Files {
     files: Vec<Ext3File>,
     free: Vec<u32>,
-    directories: Vec<Directory>,
+    /// By number, [`None`] where no file has been made in them.
+    directories: Vec<Option<Directory>>,
+    /// The group of the directory that directories with even numbers are in, once that is made.
+    outer: Option<u32>,
+    /// What random choices are made of, and how many there were.
+    seed: u64,
+    draws: u64,
 }
 
 impl Files {
-    pub fn new() -> Self {
+    /// No file. `seed` decides the groups that directories of the root get.
+    pub fn new(seed: u64) -> Self {
         let mut meta = Ext3File::new(0, 0, 0);
         meta.exists = false;
         Files {
             files: alloc::vec![meta],
             free: Vec::new(),
             directories: Vec::new(),
+            outer: None,
+            seed,
+            draws: 0,
         }
     }
 
-    /// Directory `number`; directories are there before the first file in them, each in the next
-    /// group.
+    /// Directory `number`: 0 is the root, odd numbers are directories in the root, even ones are
+    /// inside one directory of the root. A directory is made when the first file in it is.
     pub fn directory(&mut self, layout: &mut Layout, number: u32) -> &mut Directory {
-        while self.directories.len() <= number as usize {
-            let first = layout.first_group();
-            let group = first + self.directories.len() as u32 % (layout.groups() - first);
-            let inode = layout.take_inode(group);
-            let block = layout.take_block(layout.first_goal(group, 0));
-            self.directories.push(Directory {
-                group,
-                inode,
-                blocks: alloc::vec![block],
-                entries: alloc::vec![0],
-                holder: NONE,
-            });
+        if self.directories.len() <= number as usize {
+            self.directories.resize_with(number as usize + 1, || None);
         }
-        &mut self.directories[number as usize]
+        if self.directories[number as usize].is_none() {
+            let group = self.group_for(layout, number);
+            self.directories[number as usize] = Some(Directory::new(layout, group));
+        }
+        self.at(number)
+    }
+
+    /// The group of a directory that is about to be made.
+    fn group_for(&mut self, layout: &mut Layout, number: u32) -> u32 {
+        if number == ROOT {
+            return 0;
+        }
+        if !number.is_multiple_of(2) {
+            return self.group_in_root(layout);
+        }
+        let parent = match self.outer {
+            Some(parent) => parent,
+            None => {
+                let group = self.group_in_root(layout);
+                Directory::new(layout, group);
+                *self.outer.insert(group)
+            }
+        };
+        orlov::beside(layout, parent)
+    }
+
+    fn group_in_root(&mut self, layout: &Layout) -> u32 {
+        self.draws += 1;
+        orlov::in_root(layout, mixed(self.seed ^ self.draws))
     }
 
     /// Directory `number`, which is there.
     pub fn at(&mut self, number: u32) -> &mut Directory {
-        &mut self.directories[number as usize]
+        let directory = self.directories[number as usize].as_mut();
+        directory.expect("the directory was made with the first file in it")
     }
 
+    fn made(&self, number: u32) -> Option<&Directory> {
+        self.directories.get(number as usize)?.as_ref()
+    }
     /// The task that changes a directory, which may be yet to come.
     pub fn directory_holder(&self, number: u32) -> u32 {
-        self.directories
-            .get(number as usize)
-            .map_or(NONE, |d| d.holder)
+        self.made(number).map_or(NONE, |d| d.holder)
     }
 
     /// The block of `directory` that the next entry goes to, and whether this block is new.
@@ -281,7 +327,9 @@ impl Files {
 
     /// A block of a directory.
     pub fn entry_block(&self, directory: u32, entry: usize) -> u32 {
-        self.directories[directory as usize].blocks[entry]
+        self.made(directory)
+            .expect("a file is in a directory")
+            .blocks[entry]
     }
 
     /// The block with the entry of `file`.
@@ -292,7 +340,7 @@ impl Files {
 
     /// Makes an empty file, with its entry in this block of the directory. Returns its number.
     pub fn create(&mut self, directory: u32, entry: usize, inode: u32) -> u32 {
-        self.directories[directory as usize].entries[entry] += 1;
+        self.at(directory).entries[entry] += 1;
         let file = Ext3File::new(directory, entry, inode);
         if let Some(number) = self.free.pop() {
             self.files[number as usize] = file;
@@ -305,7 +353,7 @@ impl Files {
     /// The name of `file` is gone.
     pub fn unlink(&mut self, file: u32) {
         let (directory, entry) = (self[file].directory, self[file].entry);
-        self.directories[directory as usize].entries[entry] -= 1;
+        self.at(directory).entries[entry] -= 1;
         self[file].exists = false;
     }
 

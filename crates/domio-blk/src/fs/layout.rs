@@ -103,6 +103,18 @@ impl Bitmap {
 struct Group {
     blocks: Bitmap,
     inodes: Bitmap,
+    directories: u32,
+}
+
+/// How full a group is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct GroupUse {
+    /// Free blocks.
+    pub blocks: u32,
+    /// Free inodes.
+    pub inodes: u32,
+    /// Directories whose inodes are in the group.
+    pub directories: u32,
 }
 
 /// The disk's map.
@@ -130,6 +142,7 @@ impl Layout {
             let mut group = Group {
                 blocks: Bitmap::new(GROUP_BLOCKS),
                 inodes: Bitmap::new(GROUP_INODES),
+                directories: 0,
             };
             let taken = match g {
                 0 => head + count.div_ceil(BLOCK_DESCRIPTORS),
@@ -169,9 +182,18 @@ impl Layout {
         self.blocks < NEEDED_BLOCKS || self.inodes == 0
     }
 
-    /// The first group that has room for data.
-    pub fn first_group(&self) -> u32 {
-        1 + self.journal.div_ceil(GROUP_BLOCKS)
+    /// What the choice of a group for a directory depends on, group by group.
+    pub(super) fn fullness(&self) -> impl ExactSizeIterator<Item = GroupUse> + '_ {
+        self.groups.iter().map(|group| GroupUse {
+            blocks: group.blocks.free,
+            inodes: group.inodes.free,
+            directories: group.directories,
+        })
+    }
+
+    /// One more directory is in `group`.
+    pub fn count_directory(&mut self, group: u32) {
+        self.groups[group as usize].directories += 1;
     }
 
     /// Number of groups.

@@ -23,7 +23,7 @@
 //! | `steps` | steps of tasks, sleeping and waking |
 //! | `call`, `read`, `write`, `remove` | the calls |
 //! | [`cache`], [`readahead`] | cached pages, and how many a read takes in |
-//! | [`layout`], [`files`] | what is where on the disk |
+//! | [`layout`], [`files`], [`orlov`] | what is where on the disk |
 //! | [`room`] | how much fits |
 //! | `lists` | files that several processes choose from |
 //! | `journal`, `dirty`, `flushers`, `limits` | transactions, dirty pages, jobs, limits |
@@ -47,6 +47,7 @@ pub mod keys;
 pub mod layout;
 mod limits;
 mod lists;
+pub mod orlov;
 mod pdflush;
 mod read;
 pub mod readahead;
@@ -152,7 +153,7 @@ impl FileSystem {
             congestion: QueueCongestion::default(),
             layout: Layout::new(blocks, journal),
             cache: Cache::new(pages),
-            files: Files::new(),
+            files: Files::new(config.seed),
             lists: FileLists::default(),
             journal: Journal::new(journal),
             dirty: Dirty::default(),

@@ -55,6 +55,8 @@ pub use config::{
 
 use crate::elevator::Submitter;
 use crate::fs::FsUse;
+use crate::fs::config::FsConfig;
+use alloc::format;
 use alloc::vec::Vec;
 use back::{Backlog, Thread};
 use class::Ends;
@@ -159,6 +161,9 @@ impl Split {
             }
             let front = Front::new((i, ends), layer, (BLOCK, attach.lock()), config.costs);
             let files = vbd.files.as_ref().map(|files| {
+                let stream = format!("ext3/{number}");
+                let seed = RandomStream::new(seed, replication, &stream).next_u64();
+                let files = &FsConfig { seed, ..*files };
                 let own = [0, 1, 2].map(|thread| OfWork::Files(thread).token(number));
                 Files::new(files, attach, own, OfTimer::Files.token(number))
             });

@@ -41,7 +41,7 @@ impl Mounted {
         let all = (0..prepare.files).map(|place| prepare.size(place));
         let mut behind: u64 = all.sum();
         for place in 0..prepare.files {
-            let directory = place % prepare.directories;
+            let directory = prepare.directories.number(place);
             let colour = if prepare.cached { 0 } else { place };
             let bytes = prepare.size(place);
             let file = self.fs.populate(directory, bytes, colour);

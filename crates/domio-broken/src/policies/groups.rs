@@ -20,7 +20,7 @@ const GROUP_PARAMS: &[ParamSpec] = &[
         "Weight beside what else is in the same group.",
     ),
     ParamSpec::int(
-        "quota",
+        "cap",
         "% of one pcpu",
         (1, 100_000),
         0,
@@ -227,7 +227,7 @@ impl Scheduler for Tree {
         let node = &mut self.groups[group.index()];
         node.parent = parent;
         let of = |name| params.by_name(name).expect("a parameter of groups") as u64;
-        (node.weight, node.quota) = (of("weight"), of("quota"));
+        (node.weight, node.quota) = (of("weight"), of("cap"));
     }
 
     fn join(&mut self, cx: &mut Cx<'_>, domain: DomainId, group: Option<GroupId>) {

@@ -95,6 +95,8 @@ pub enum KeyParams {
     Domain,
     /// Those that the policy has for each vcpu.
     Vcpu,
+    /// Those that the policy has for each group of domains.
+    Group,
     /// Those of the policy that can change in a run.
     Changeable,
     /// Those of the controller that the table names.

@@ -4,9 +4,8 @@ use super::kind::InputKind;
 
 const LIBVIRT: InputKind = InputKind::Foreign {
     what: "a domain of libvirt, in XML",
-    advice: "no command reads XML yet; write a [[domain]] with its vcpus, `weight`, `cap` and \
-             `pin`, or give what `xl list`, `vcpu-list`, `sched-credit2` and `info` print to \
-             `domio scenario from-lists`",
+    advice: "`domio scenario import` makes a scenario of it, and `domio run` and `explain` take \
+             that",
 };
 const XML: InputKind = InputKind::Foreign {
     what: "an XML file",

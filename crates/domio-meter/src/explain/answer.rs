@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use domio_answer::column::{fact, key, parts, sum};
 use domio_answer::{Answered, Cell, Column, ColumnKind, FieldType, Holds, RowType, Table, Value};
-use domio_core::{DomainId, Instant};
+use domio_core::{DomainId, Instant, VcpuName};
 
 use super::cause::{ItemQueue, ItemWaits};
 use super::result::{Explanation, VcpuWaits};
@@ -18,15 +18,17 @@ const DOC: &str = "What `domio explain --json` prints, of a scenario and of a tr
                    from the first record, or from the end of the warm-up. `domains` has the names.";
 
 impl Explanation {
-    /// The explanation for programs. `name` gives the name of a domain, `places` is the host where
-    /// that is known, and `truncated` says whether the trace ends too early.
+    /// The explanation for programs. `name` gives the name of a domain, `thread` that of the thread
+    /// that a vcpu stands for, `places` is the host where that is known, and `truncated` says
+    /// whether the trace ends too early.
     pub fn answer(
         &self,
         name: impl Fn(DomainId) -> Option<String>,
+        thread: impl Fn(VcpuName) -> Option<String>,
         places: Option<&HostPlaces>,
         truncated: bool,
     ) -> Answered {
-        let mut answer = Answered::of("explain", 6, DOC, self);
+        let mut answer = Answered::of("explain", 7, DOC, self);
         let truncation = fact("truncated").of(Holds::Flag);
         answer.derive(
             truncation.doc("Whether the file ends too early."),
@@ -42,7 +44,7 @@ impl Explanation {
         let doc = "Sums over the vcpus of each domain, by id.";
         answer.derive_table("domains", doc, table);
         let doc = "Waits of each vcpu, by name; idle vcpus left out.";
-        answer.derive_table("vcpus", doc, self.vcpus(places));
+        answer.derive_table("vcpus", doc, self.vcpus(thread, places));
         let doc = "Causes for which anybody lost time, the largest first, and what to try.";
         answer.derive_table("causes", doc, self.causes_in_words());
         let doc = "Packets and requests, by domain, class and device.";
@@ -67,9 +69,17 @@ impl Explanation {
     }
 
     /// Waits of vcpus, with the parts of them by cause, and where they ran.
-    fn vcpus(&self, places: Option<&HostPlaces>) -> Table {
+    fn vcpus(
+        &self,
+        thread: impl Fn(VcpuName) -> Option<String>,
+        places: Option<&HostPlaces>,
+    ) -> Table {
         let vcpus = || self.vcpus.iter();
         let mut table = Table::of("", vcpus());
+        let doc = "What the thread of a Linux host is called that the vcpu stands for; null for \
+                   vcpus of guests.";
+        let names = fact("thread").of(Holds::Text).optional().doc(doc);
+        table.derive(names, vcpus().map(|v| thread(v.name).into()));
         table.derive(runnable_ns(), vcpus().map(|v| v.runnable().into()));
         let causes = [key("cause").of(Holds::Text), time().optional()];
         let doc = "Parts of `runnable_ns` by cause, and `parked_ns` as the cause `parked`; null \
@@ -128,7 +138,7 @@ impl Explanation {
                 why.cell(),
                 why.name().into(),
                 ns.into(),
-                why.meaning().into(),
+                why.meaning(self.tells.policy).into(),
                 why.cure(self.tells.policy).into(),
             ]);
         }

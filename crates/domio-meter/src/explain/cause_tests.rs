@@ -578,7 +578,7 @@ proptest! {
         let us = Duration::from_micros;
         for window in [MapWindow::Worst, MapWindow::Between(us(0), us(100))] {
             let waiting = explained(&records, window);
-            serde_json::to_string(&waiting.answer(|_| None, None, false)).unwrap();
+            serde_json::to_string(&waiting.answer(|_| None, |_| None, None, false)).unwrap();
         }
     }
 }

@@ -87,6 +87,9 @@ rows! {
         pub residence: Residence = fact("residence");
         /// Time that it was blocked.
         pub blocked: u64 = sum("blocked_ns", "ns");
+        /// Part of it: it could not be interrupted (state D of Linux: it waited for a disk, a lock
+        /// of the kernel or memory); 0 on other hosts.
+        pub uninterruptible: u64 = sum("uninterruptible_ns", "ns");
         /// Time that it was offline after it had been put to sleep while it ran or was runnable,
         /// which credit and credit2 do to a vcpu whose cap is used up, and a toolstack that pauses
         /// its domain: Xen records no difference. And time that its own budget held it back.

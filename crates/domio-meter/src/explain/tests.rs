@@ -510,7 +510,7 @@ fn classes_of_one_guest_are_told_side_by_side() {
     // The packet's port was served first, at 210; the request's at 220.
     assert_eq!(requests.map(|(_, time)| time).sum::<u64>(), 10);
     assert!(both[1].times.keys().all(|(_, cause)| *cause != Cause::Scan));
-    let json = serde_json::to_value(explanation.answer(|_| None, None, false)).unwrap();
+    let json = serde_json::to_value(explanation.answer(|_| None, |_| None, None, false)).unwrap();
     let items = &json["items"];
     assert_eq!(items[0]["items"], "requests");
     assert_eq!(items[1]["waits"][0]["place"], "guest, out");
@@ -566,7 +566,7 @@ fn a_window_has_parts_of_waits_and_runs_are_told_apart() {
     sum.add(&cut);
     assert_eq!((sum.runs, sum.elapsed), (2, 1_700));
     assert_eq!(lengths(&sum)[..3], [(0, 600), (1, 600), (0, 200)]);
-    let json = serde_json::to_value(sum.answer(|_| None, None, false)).unwrap();
+    let json = serde_json::to_value(sum.answer(|_| None, |_| None, None, false)).unwrap();
     assert_eq!(json["worst_waits"][1]["run"], 1);
     assert_eq!(json["worst_waits"][0]["run"], 0);
 }

@@ -10,8 +10,8 @@ pub use sample::{
 use std::collections::VecDeque;
 
 use domio_core::{
-    ActorId, ClassId, DomainId, Duration, Instant, Kind, Names, PcpuId, Record, Runstate, Sink,
-    VcpuName,
+    ActorId, ClassId, DomainId, Duration, Instant, Kind, Names, PcpuId, Record, Runstate, Says,
+    Sink, VcpuName,
 };
 use domio_trace::{GoingOn, Ground, Over, StayPassed, TakenFor, Track, VCPUS_MAX};
 
@@ -83,6 +83,8 @@ struct Vcpu {
     /// Its figures there, in this interval.
     here: Figures,
     budget: Budget,
+    /// It cannot be interrupted as long as it is blocked.
+    uninterruptible: bool,
     /// What samples have of the time since its latest record.
     told: Figures,
     /// Time that it executed so far.
@@ -98,6 +100,7 @@ impl Vcpu {
             home: PcpuId(0),
             here: Figures::default(),
             budget: Budget::default(),
+            uninterruptible: false,
             told: Figures::default(),
             ran: 0,
         }
@@ -118,6 +121,9 @@ impl Vcpu {
                 };
                 passed.add_time((state, self.track.before()), length - held);
                 passed.parked += held;
+                if self.uninterruptible && state == Runstate::Blocked {
+                    passed.uninterruptible = length;
+                }
             }
         }
         self.here.add(&passed);
@@ -318,6 +324,12 @@ impl Sampler {
         }
         vcpu.here.add_time((passed.state, passed.after), length);
         vcpu.here.parked = vcpu.here.parked.saturating_add(held);
+        if vcpu.uninterruptible {
+            match passed.state {
+                Runstate::Blocked => vcpu.here.uninterruptible += length,
+                _ => vcpu.uninterruptible = false,
+            }
+        }
     }
 
     /// A record reports the time before the interval, which begins at `start`, something else than
@@ -528,6 +540,11 @@ impl Sampler {
                 let declared = names.declared(record);
                 if let Some(used_up) = declared.and_then(|d| budget::used_up(d, record)) {
                     self.budget(record, used_up);
+                }
+                if declared.is_some_and(|d| d.says == Says::Uninterruptible)
+                    && let Some(vcpu) = self.known(record.actor)
+                {
+                    vcpu.uninterruptible = true;
                 }
                 self.moved(names, record);
             }

@@ -18,6 +18,9 @@ pub struct Figures {
     pub waited: u64,
     /// Blocked.
     pub blocked: u64,
+    /// Part of it: it could not be interrupted
+    /// ([`Says::Uninterruptible`](domio_core::Says::Uninterruptible)).
+    pub uninterruptible: u64,
     /// Put to sleep while it ran or was runnable, by its cap or by a pause, or held back by its own
     /// budget, which was used up.
     pub parked: u64,
@@ -56,6 +59,7 @@ impl Figures {
             (&mut self.allocated, other.allocated),
             (&mut self.waited, other.waited),
             (&mut self.blocked, other.blocked),
+            (&mut self.uninterruptible, other.uninterruptible),
             (&mut self.parked, other.parked),
             (&mut self.paused, other.paused),
             (&mut self.unknown, other.unknown),
@@ -73,6 +77,7 @@ impl Figures {
             (&mut self.gotten, other.gotten),
             (&mut self.waited, other.waited),
             (&mut self.blocked, other.blocked),
+            (&mut self.uninterruptible, other.uninterruptible),
             (&mut self.parked, other.parked),
             (&mut self.paused, other.paused),
             (&mut self.unknown, other.unknown),

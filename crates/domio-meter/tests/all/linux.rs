@@ -4,7 +4,7 @@ use domio_core::{DomainId, Instant, Sink, VcpuName};
 use domio_linux::groups::Groups;
 use domio_linux::{Left, LinuxEvent, LinuxReader, LinuxWhat, Tasks, Tid};
 use domio_meter::{
-    Explainer, Explanation, MapWindow, Meter, Summary, TraceChecker, VcpuWaits, Why,
+    Explainer, Explanation, MapWindow, Meter, Sampler, Summary, TraceChecker, VcpuWaits, Why,
 };
 use domio_trace::{LinuxHost, LinuxOptions, LinuxRecords, ReadOptions, TraceReader};
 use proptest::prelude::*;
@@ -255,6 +255,62 @@ fn ready_time_and_what_was_taken_are_figures_of_guests() {
     assert_eq!(figure("waiting_pct"), Some(10.0));
     let db = summary.domains.iter().find(|d| d.id.0 == 2).unwrap();
     assert_eq!(summary.figure(db, "rdy_pct"), None, "it has not waited");
+}
+
+#[test]
+fn sleep_that_cannot_be_interrupted_is_apart() {
+    let events = [
+        at(0, 0, 10, LinuxWhat::Other),
+        switch(10 * MS, 0, 10, Left::Uninterruptible, 0),
+        wakeup(13 * MS, 0, 0, 10, 0),
+        switch(14 * MS, 0, 0, Left::Runnable, 10),
+        switch(20 * MS, 0, 10, Left::Sleeping, 0),
+        wakeup(50 * MS, 0, 0, 10, 0),
+        switch(50 * MS, 0, 0, Left::Runnable, 10),
+        switch(60 * MS, 0, 10, Left::Uninterruptible, 0),
+        at(62 * MS, 0, 0, LinuxWhat::Other),
+    ];
+    let web = VcpuName::new(DomainId(1), 0);
+    let explanation = explained(&events, LinuxHost::default());
+    let waits = explanation.vcpus.iter().find(|v| v.name == web).unwrap();
+    assert_eq!(
+        (waits.blocked, waits.uninterruptible),
+        (35 * MS, 5 * MS),
+        "3 ms, and 2 ms up to the end"
+    );
+    let (summary, _) = summary(&events);
+    let domain = summary.domains.iter().find(|d| d.id == web.domain).unwrap();
+    let total = &domain.total;
+    assert_eq!((total.blocked, total.uninterruptible), (35 * MS, 5 * MS));
+    let share = summary.figure(domain, "uninterruptible_pct").unwrap();
+    assert!((share - 500.0 / 62.0).abs() < 1e-9, "{share}");
+    // An interval of 12 ms has the part that lies within.
+    let mut sampler = Sampler::new(domio_core::Duration::from_millis(12));
+    feed(&events, LinuxHost::default(), &mut sampler);
+    let parts: Vec<u64> = sampler
+        .finish()
+        .map(|sample| sample.domain(web.domain).uninterruptible)
+        .collect();
+    assert_eq!(parts, [2, 1, 0, 0, 0, 2].map(|ms| ms * MS));
+}
+
+#[test]
+fn fairness_is_that_of_guests_and_not_of_groups_of_the_host() {
+    // The thread of the kernel competes as well.
+    let events = [
+        at(0, 0, 10, LinuxWhat::Other),
+        at(0, 1, 30, LinuxWhat::Other),
+        wakeup(0, 0, 10, 20, 0),
+        switch(10 * MS, 0, 10, Left::Runnable, 20),
+        switch(20 * MS, 0, 20, Left::Runnable, 10),
+        at(40 * MS, 0, 10, LinuxWhat::Other),
+        at(40 * MS, 1, 30, LinuxWhat::Other),
+    ];
+    let (summary, names) = summary(&events);
+    let named = |name: &str| names.iter().position(|n| n == name).unwrap() as u16;
+    let guests = [named("web"), named("db")].map(DomainId);
+    assert_eq!(summary.guests, guests);
+    assert_eq!(summary.competing(), guests);
 }
 
 fn any_event() -> impl Strategy<Value = (u64, u32, u32, u8, u32, u32)> {

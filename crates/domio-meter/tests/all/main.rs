@@ -15,6 +15,7 @@ mod one_answer;
 mod places;
 mod real_traces;
 mod same_figures;
+mod tools;
 mod unseen_switches;
 mod waiting;
 mod web;

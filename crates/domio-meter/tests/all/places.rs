@@ -77,7 +77,8 @@ fn a_place_that_nobody_knew_has_its_cause_and_its_culprit() {
     let beside = [(Some(DomainId(2)), 200), (Some(DomainId(1)), 100)];
     assert_eq!(one.beside(), BTreeMap::from(beside));
 
-    let json = serde_json::to_value(explained.answer(|_| None, None, false)).expect("JSON");
+    let json =
+        serde_json::to_value(explained.answer(|_| None, |_| None, None, false)).expect("JSON");
     let items = json["items"].as_array().expect("a list");
     let one = items.iter().find(|items| items["domain"] == 1);
     let one = one.expect("it has a job");

@@ -10,8 +10,9 @@ use domio_vmm::bus::{Attach, Blueprint, KernelLock, Softirq, SoftirqLine, TokenK
 use super::at_hand::Owed;
 use super::card::Card;
 use super::card_queue::CardQueue;
-use super::config::{FlowConfig, FlowKind, NetworkConfig, VifConfig};
+use super::config::{FlowConfig, FlowKind, NetworkConfig, StreamConfig, VifConfig};
 use super::driver::Driver;
+use super::ends::{ends, serves, with_offloads};
 use super::guest::{Guest, Start};
 use super::line::Line;
 use super::lines::{OfSoftirq, OfTasklet, OfTimer, OfWork};
@@ -35,12 +36,9 @@ use crate::class::RECORDS;
 use crate::icmp::{Echo, Ping, PingConfig};
 use crate::link::{Link, Loss};
 use crate::neighbor::{Neighbor, Timing};
-use crate::nic::NicConfig;
-use crate::offload::SEGMENTS_MAX;
 use crate::packet::{FlowId, Station};
 use crate::peer::{Peer, PeerTimer, PeerTimerKind, Service, TcpEnd};
-use crate::tcp::{Connection, TcpConfig, Timer};
-use crate::udp::{UdpSink, UdpSource};
+use crate::tcp::{Connection, Timer};
 use crate::web::{Client, Listener, WORKLOADS_MAX, WebConfig};
 
 impl Blueprint for NetworkConfig {
@@ -97,14 +95,9 @@ impl Network {
         for ((i, vif), lines) in (0..).zip(&config.vifs).zip(lines) {
             parts.add_vif(i, vif, lines);
         }
-        for (flow, to) in core::mem::take(&mut parts.pinged) {
-            let peer = &mut parts.guests[usize::from(to)].stack.peer;
-            peer.add(flow, Service::Echo(Echo::new()));
-        }
         parts.files.extend((0..vifs).map(File::Listening));
-        let flows = parts.flows.len() as u32;
+        parts.add_others();
         let local = config.local.map(|_| {
-            parts.files.extend((0..flows).map(File::Local));
             let peer = core::mem::replace(&mut parts.remote, Peer::new(REMOTE));
             let timer = parts.attach.kernel_timer(OfTimer::Local.token(0));
             Local::new(peer, parts.flows.clone(), timer, config.vcpu)
@@ -222,8 +215,8 @@ struct Parts<'a, 'b> {
     guests: Vec<Guest>,
     /// The interface of each flow.
     flows: Vec<Ends>,
-    /// Pings between guests, and the interfaces that answer.
-    pinged: Vec<(FlowId, u16)>,
+    /// Ends of flows in the guests of other interfaces.
+    others: Vec<(FlowId, u16, Service)>,
     files: Vec<File>,
     webs: Vec<(u16, u16)>,
     clients: Vec<WebClient>,
@@ -251,7 +244,7 @@ impl<'a, 'b> Parts<'a, 'b> {
             vifs: Vec::new(),
             guests: Vec::new(),
             flows: Vec::new(),
-            pinged: Vec::new(),
+            others: Vec::new(),
             files: Vec::new(),
             webs: Vec::new(),
             clients: Vec::new(),
@@ -299,6 +292,9 @@ impl<'a, 'b> Parts<'a, 'b> {
                 FlowKind::PingGuest(ping, to) => {
                     self.add_ping(i, flow, (ping, to), &mut guest.stack);
                 }
+                FlowKind::StreamGuest(stream, to) => {
+                    self.add_stream(i, flow, (stream, to), &mut guest.stack);
+                }
                 kind => self.add_flow(i, flow, kind, &mut guest.stack),
             }
         }
@@ -345,9 +341,43 @@ impl<'a, 'b> Parts<'a, 'b> {
     ) {
         let ping = Ping::new(config, Station(i + 1), Station(to + 1), flow);
         stack.peer.add(flow, Service::Ping(ping));
-        self.pinged.push((flow, to));
+        self.others.push((flow, to, Service::Echo(Echo::new())));
         self.files.push(File::Flow(i, stack.sockets.len() as u16));
         stack.sockets.push(Socket::new(flow, Serves::Kernel));
+    }
+
+    /// Adds a stream from the guest of interface `i` to that of interface `to`.
+    fn add_stream(
+        &mut self,
+        i: u16,
+        flow: FlowId,
+        (config, to): (StreamConfig, u16),
+        stack: &mut Stack,
+    ) {
+        let (_, tcp) = with_offloads(&self.config.nic, config.tcp);
+        let connection = Connection::new(&tcp);
+        let reader = TcpEnd::server(connection.clone(), Station(i + 1), 0).reads_when_told();
+        let writer = TcpEnd::client(connection, Station(to + 1), u64::MAX).writes_when_told();
+        stack.peer.add(flow, Service::Tcp(Box::new(writer)));
+        self.others.push((flow, to, Service::Tcp(Box::new(reader))));
+        self.files.push(File::Flow(i, stack.sockets.len() as u16));
+        stack.sockets.push(Socket::new(flow, Serves::Process));
+    }
+
+    /// Adds the ends of flows that other guests have, and the sockets of all other ends in this
+    /// host.
+    fn add_others(&mut self) {
+        let first = self.files.len();
+        self.files
+            .extend((0..self.flows.len() as u32).map(File::Local));
+        for (flow, to, service) in core::mem::take(&mut self.others) {
+            let stack = &mut self.guests[usize::from(to)].stack;
+            if matches!(service, Service::Tcp(_)) {
+                self.files[first + flow.0 as usize] = File::Flow(to, stack.sockets.len() as u16);
+                stack.sockets.push(Socket::new(flow, Serves::Process));
+            }
+            stack.peer.add(flow, service);
+        }
     }
 
     /// Adds another flow of interface `i`.
@@ -472,103 +502,9 @@ fn front_lines(vif: u16, attach: &mut Attach<'_>) -> FrontLines {
     }
 }
 
-/// Whom the guest's socket of a flow serves.
-fn serves(kind: FlowKind) -> Serves {
-    match kind {
-        FlowKind::StreamIn(_) | FlowKind::StreamOut(_) | FlowKind::Turns(_) => Serves::Process,
-        FlowKind::Request(_) => Serves::Server,
-        FlowKind::Ping(_)
-        | FlowKind::PingGuest(..)
-        | FlowKind::UdpIn(_)
-        | FlowKind::UdpOut(_)
-        | FlowKind::Web(_) => Serves::Kernel,
-    }
-}
-
 /// Timers that a flow of the remote host may have.
 const TIMERS: [PeerTimerKind; 3] = [
     PeerTimerKind::Next,
     PeerTimerKind::Tcp(Timer::Retransmit),
     PeerTimerKind::Tcp(Timer::DelayedAck),
 ];
-
-/// `tcp` as the kernels at both ends of a line have it, the remote host's and the guest's, if they
-/// have the offloads that `nic` says.
-fn with_offloads(nic: &NicConfig, tcp: TcpConfig) -> (TcpConfig, TcpConfig) {
-    let far = TcpConfig {
-        counts_segments: tcp.counts_segments || nic.tso || nic.gro,
-        ..tcp
-    };
-    let frame = if nic.tso { SEGMENTS_MAX } else { tcp.frame };
-    (far, TcpConfig { frame, ..far })
-}
-
-/// Both ends of a flow with the guest at `station`: the remote host's and the guest's.
-fn ends(
-    kind: FlowKind,
-    network: &NetworkConfig,
-    id: FlowId,
-    station: Station,
-) -> (Service, Service) {
-    let tcp = |end| Service::Tcp(Box::new(end));
-    let connections = |config| {
-        let (far, near) = with_offloads(&network.nic, config);
-        // The driver domain hands down as large frames as guests do: no line cuts them.
-        let far = if network.local.is_some() { near } else { far };
-        (Connection::new(&far), Connection::new(&near))
-    };
-    match kind {
-        FlowKind::StreamIn(config) => {
-            let (far, near) = connections(config.tcp);
-            let writer = TcpEnd::client(far, station, u64::MAX);
-            (
-                tcp(match network.local.is_some() {
-                    true => writer.writes_when_told(),
-                    false => writer.writes_in_pieces(config.piece),
-                }),
-                tcp(TcpEnd::server(near, REMOTE, 0).reads_when_told()),
-            )
-        }
-        FlowKind::StreamOut(config) => {
-            let (far, near) = connections(config.tcp);
-            let reader = TcpEnd::server(far, station, 0);
-            (
-                tcp(match network.local.is_some() {
-                    true => reader.reads_when_told(),
-                    false => reader,
-                }),
-                tcp(TcpEnd::client(near, REMOTE, u64::MAX).writes_when_told()),
-            )
-        }
-        FlowKind::Request(config) | FlowKind::Turns(config) => {
-            let (far, near) = connections(config.tcp);
-            let client = match kind {
-                FlowKind::Turns(_) => TcpEnd::in_turns,
-                _ => TcpEnd::client,
-            };
-            let server = TcpEnd::server(near, REMOTE, u64::MAX);
-            (
-                tcp(client(far, station, config.bytes)),
-                tcp(server.reads_when_told().writes_when_told()),
-            )
-        }
-        FlowKind::Ping(config) => {
-            let ping = Ping::new(config, REMOTE, station, id);
-            let turnaround = network.remote_writers.answer(config.bytes);
-            (
-                Service::Ping(ping.with_turnaround(turnaround)),
-                Service::Echo(Echo::new()),
-            )
-        }
-        FlowKind::UdpIn(config) => (
-            Service::UdpSource(UdpSource::new(config, REMOTE, station, id)),
-            Service::UdpSink(UdpSink::new()),
-        ),
-        FlowKind::UdpOut(config) => (
-            Service::UdpSink(UdpSink::new()),
-            Service::UdpSource(UdpSource::new(config, station, REMOTE, id)),
-        ),
-        FlowKind::PingGuest(..) => unreachable!("a ping between guests has no remote end"),
-        FlowKind::Web(_) => unreachable!("a web server has a client and a listener"),
-    }
-}

@@ -136,9 +136,9 @@ impl NetworkConfig {
                 "an interface is not in the driver domain"
             );
             for flow in &vif.flows {
-                if let FlowKind::PingGuest(_, to) = flow.kind {
+                if let Some(to) = flow.kind.guest() {
                     let other = &self.vifs[usize::from(to)];
-                    assert_ne!(vif.domain, other.domain, "a guest pings another one");
+                    assert_ne!(vif.domain, other.domain, "a flow has two guests");
                 }
                 assert!(
                     !flow.kind.asks() || self.local.is_none(),
@@ -164,7 +164,7 @@ impl NetworkConfig {
         let first = self.vifs.len() as u16;
         self.vifs.extend(inner.vifs.into_iter().map(|mut vif| {
             for flow in &mut vif.flows {
-                if let FlowKind::PingGuest(_, to) = &mut flow.kind {
+                if let FlowKind::PingGuest(_, to) | FlowKind::StreamGuest(_, to) = &mut flow.kind {
                     *to += first;
                 }
             }
@@ -213,10 +213,17 @@ impl NetworkConfig {
         self.local.is_some_and(|local| local.of_linux_6)
     }
 
-    /// Number of the driver domain's own socket of the flow of number `flow`, where it has the
-    /// other end ([`NetworkConfig::local`]).
-    pub fn local_socket(&self, flow: u32) -> u32 {
+    /// Number of the socket at the other end of the flow of number `flow`, where the driver domain
+    /// ([`NetworkConfig::local`]) or another guest has that end.
+    pub fn other_socket(&self, flow: u32) -> u32 {
         self.listening(self.vifs.len()) + flow
+    }
+
+    /// The interface whose guest has the other end of flow `flow` of interface `vif`; `None` where
+    /// the driver domain has it.
+    fn other_vif(&self, vif: usize, flow: usize) -> Option<&VifConfig> {
+        let to = self.vifs[vif].flows[flow].kind.guest()?;
+        Some(&self.vifs[usize::from(to)])
     }
 
     /// Gives `domains` the processes with which they take part in the flows
@@ -238,10 +245,15 @@ impl NetworkConfig {
     fn processes(&self, device: u16, domain: DomainId, start: Instant) -> Vec<(u16, TaskConfig)> {
         let mut processes = Vec::new();
         for (v, vif) in self.vifs.iter().enumerate() {
-            if self.local.is_some() && domain == self.driver {
-                let own =
-                    (0..vif.flows.len()).filter_map(|f| self.local_process(device, v, f, start));
-                processes.extend(own.map(|process| (self.vcpu, process)));
+            for f in 0..vif.flows.len() {
+                let (owner, vcpu) = match self.other_vif(v, f) {
+                    Some(vif) => (vif.domain, vif.vcpu),
+                    None => (self.driver, self.vcpu),
+                };
+                if owner == domain {
+                    let process = self.other_process(device, v, f, start);
+                    processes.extend(process.map(|process| (vcpu, process)));
+                }
             }
             if vif.domain != domain {
                 continue;
@@ -257,25 +269,28 @@ impl NetworkConfig {
         processes
     }
 
-    /// The driver domain's own process at the other end of flow `flow` of interface `vif`, if there
-    /// is one.
-    pub fn local_process(
+    /// The process of this host at the other end of flow `flow` of interface `vif`, if there is
+    /// one: the driver domain's own ([`NetworkConfig::local`]), or that of another guest.
+    pub fn other_process(
         &self,
         device: u16,
         vif: usize,
         flow: usize,
         start: Instant,
     ) -> Option<TaskConfig> {
-        let file = self.local_socket(self.socket(vif, flow));
+        let file = self.other_socket(self.socket(vif, flow));
         let socket = FileId { device, file };
         let flow = self.vifs[vif].flows[flow];
+        if self.local.is_none() && flow.kind.guest().is_none() {
+            return None;
+        }
         let begin = start + flow.start;
         let end = flow.stop.map_or(Instant::MAX, |stop| start + stop);
         let workload = match flow.kind {
             FlowKind::StreamIn(stream) => {
                 Workload::program(StreamWriter::new(socket, stream.piece, begin).until(end))
             }
-            FlowKind::StreamOut(stream) => {
+            FlowKind::StreamOut(stream) | FlowKind::StreamGuest(stream, _) => {
                 Workload::program(StreamReader::new(socket, stream.piece))
             }
             FlowKind::UdpIn(udp) => {
@@ -318,7 +333,7 @@ impl NetworkConfig {
             FlowKind::UdpIn(udp) if self.local.is_some() => {
                 Workload::program(StreamReader::new(socket, u32::from(udp.bytes.max(1))))
             }
-            FlowKind::StreamOut(stream) => {
+            FlowKind::StreamOut(stream) | FlowKind::StreamGuest(stream, _) => {
                 Workload::program(StreamWriter::new(socket, stream.piece, begin).until(end))
             }
             FlowKind::UdpOut(udp) => {
@@ -428,6 +443,9 @@ pub enum FlowKind {
     StreamIn(StreamConfig),
     /// TCP from the guest to the remote host, as fast as it goes.
     StreamOut(StreamConfig),
+    /// TCP from the guest to that of another interface of the network, by its place among all, as
+    /// fast as it goes.
+    StreamGuest(StreamConfig, u16),
     /// The remote host connects to the guest, sends so many bytes, and reads what comes.
     Request(RequestConfig),
     /// The remote host connects to the guest, and asks again whenever it has its answer.
@@ -445,6 +463,14 @@ pub enum FlowKind {
 }
 
 impl FlowKind {
+    /// The interface of the guest at the other end, if a guest has that end.
+    pub fn guest(&self) -> Option<u16> {
+        match self {
+            FlowKind::PingGuest(_, to) | FlowKind::StreamGuest(_, to) => Some(*to),
+            _ => None,
+        }
+    }
+
     /// Whether a client on the remote host asks the guest, so that the flow needs that host.
     pub fn asks(&self) -> bool {
         matches!(
@@ -458,6 +484,7 @@ impl FlowKind {
         match self {
             FlowKind::StreamIn(_)
             | FlowKind::StreamOut(_)
+            | FlowKind::StreamGuest(..)
             | FlowKind::UdpOut(_)
             | FlowKind::Turns(_) => 1,
             FlowKind::Ping(_)

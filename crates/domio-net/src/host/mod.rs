@@ -21,7 +21,7 @@
 //! | file | holds |
 //! |---|---|
 //! | [`mod@self`] | the model on the bus: what it is called for |
-//! | `build` | the model of a configuration; the processes that its flows need |
+//! | `build`, `ends` | the model of a configuration, both ends of its flows |
 //! | `at_hand` | what driver domains have yet to pass on, and owe for notifying the hypervisor |
 //! | `books` | where all packets are; statistics |
 //! | `outside` | the remote host |
@@ -64,6 +64,7 @@ mod card_queue;
 mod config;
 mod costs;
 mod driver;
+mod ends;
 mod forms;
 mod guest;
 mod handler;

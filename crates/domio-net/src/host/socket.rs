@@ -8,8 +8,8 @@
 //! Sockets are numbered over the whole network. The socket of a flow has the flow's number
 //! ([`NetworkConfig::socket`](super::NetworkConfig::socket)). Behind these comes one socket for
 //! each interface, which listens ([`NetworkConfig::listening`](super::NetworkConfig::listening)),
-//! and then the driver domain's own, where it has the other end of flows
-//! ([`NetworkConfig::local_socket`](super::NetworkConfig::local_socket)). A web server listens at
+//! and then those at the other ends of flows that the driver domain or another guest has
+//! ([`NetworkConfig::other_socket`](super::NetworkConfig::other_socket)). A web server listens at
 //! the socket of its flow; the numbers of its connections are far above.
 
 use alloc::collections::VecDeque;
@@ -130,6 +130,11 @@ impl Socket {
 
 /// The place of the socket of `flow`. The flows of an interface follow one another.
 pub(super) fn place_of(sockets: &[Socket], flow: FlowId) -> Option<u16> {
-    let place = flow.0.checked_sub(sockets.first()?.flow.0)?;
-    (place < sockets.len() as u32).then_some(place as u16)
+    let is_it = |socket: &Socket| socket.flow == flow;
+    let own = flow.0.wrapping_sub(sockets.first()?.flow.0) as usize;
+    match sockets.get(own).is_some_and(is_it) {
+        true => Some(own as u16),
+        // Other guests' flows are behind the own ones.
+        false => sockets.iter().rposition(is_it).map(|place| place as u16),
+    }
 }

@@ -234,11 +234,11 @@ pub(super) fn has_traffic(network: &NetworkConfig) -> bool {
 fn processes(
     device: u16,
     blueprint: &NetworkConfig,
-    flows: &[(usize, Instant, Vec<Flow>)],
+    flows_of: &[(usize, Instant, Vec<Flow>)],
     driver: usize,
 ) -> Vec<DeviceProcess> {
     let mut processes = Vec::new();
-    for (vif, (domain, start, flows)) in flows.iter().enumerate() {
+    for (vif, (domain, start, flows)) in flows_of.iter().enumerate() {
         let mut first = 0;
         for flow in flows {
             let alike = flow.configs.first().map_or(0, |f| f.kind.processes());
@@ -252,12 +252,16 @@ fn processes(
             };
             let placed = tasks.into_iter().map(|task| place(*domain, flow, task));
             processes.extend(placed);
-            if blueprint.local.is_some() {
-                let own = (first..first + flow.configs.len())
-                    .filter_map(|f| blueprint.local_process(device, vif, f, *start));
-                processes.extend(own.map(|task| DeviceProcess {
-                    domain: driver,
-                    vcpu: Some(usize::from(blueprint.vcpu)),
+            for f in first..first + flow.configs.len() {
+                let to = blueprint.vifs[vif].flows[f].kind.guest();
+                let (domain, vcpu) = match to.map(usize::from) {
+                    Some(to) => (flows_of[to].0, blueprint.vifs[to].vcpu),
+                    None => (driver, blueprint.vcpu),
+                };
+                let task = blueprint.other_process(device, vif, f, *start);
+                processes.extend(task.map(|task| DeviceProcess {
+                    domain,
+                    vcpu: Some(usize::from(vcpu)),
                     may_roam: true,
                     task,
                     input: None,

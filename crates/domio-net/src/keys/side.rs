@@ -296,7 +296,7 @@ fn other_end(
                 "the name of another domain",
             ),
             [only] if *only == from => (
-                "a domain does not ping itself".to_owned(),
+                "a domain at both ends of one flow".to_owned(),
                 "the name of another domain",
             ),
             [_] => (

@@ -133,18 +133,34 @@ keys! {
             "How far the retransmission timeout is above the round trip at least.";
         ack_delay: Duration = time("ms", 0), Need::TimeNs(40_000_000),
             "How long an acknowledgement waits for company; 0 for not at all.";
+        to: String = name(), Need::Optional("nobody: the remote host has the other end"),
+            "The domain that a guest with direction `out` sends to, through the bridge of the \
+             network that both have a vif on.";
     }
 }
 
 fn stream(table: &mut KeyReader<'_>) -> Option<Flows> {
     let keys = Stream::read(table);
+    if keys.to.given && keys.direction.get() == Some(Direction::In) {
+        let to = table
+            .keys
+            .texts(&keys.to)
+            .pop()
+            .map_or_else(String::new, |(_, to)| to);
+        table.tell(table.keys.wrong(Code::Conflict, &keys.to, to).says(
+            "a stream to another domain goes out of this one",
+            "`direction = \"out\"` beside `to`",
+            "for a stream into this domain, give the other domain the workload",
+        ));
+        return None;
+    }
     let when = When::read(table, &keys.begin, &keys.end)?;
     Some(Flows {
         configs: keys.kind().and_then(|kind| when.one(kind)),
         by_kernel: false,
         serving: None,
         network: keys.network,
-        to: None,
+        to: Some(keys.to).filter(|to| to.given),
     })
 }
 

@@ -58,16 +58,20 @@ impl Vif {
     ) -> VifConfig {
         let mut configs = |flow: &Flow| -> Vec<FlowConfig> {
             let other = flow.to.as_ref().map(|name| to(flow, name));
-            let pings = |config: &FlowConfig| match (config.kind, other) {
+            let between = |config: &FlowConfig| match (config.kind, other) {
                 // Something is wrong with the name, which was told.
                 (_, Some(None)) => None,
                 (FlowKind::Ping(ping), Some(Some(to))) => Some(FlowConfig {
                     kind: FlowKind::PingGuest(ping, to),
                     ..*config
                 }),
+                (FlowKind::StreamOut(stream), Some(Some(to))) => Some(FlowConfig {
+                    kind: FlowKind::StreamGuest(stream, to),
+                    ..*config
+                }),
                 _ => Some(*config),
             };
-            flow.configs.iter().filter_map(pings).collect()
+            flow.configs.iter().filter_map(between).collect()
         };
         VifConfig {
             domain,

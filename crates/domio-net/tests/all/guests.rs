@@ -4,7 +4,7 @@ use crate::site::*;
 use crate::told::Records;
 use domio_core::{DomainId, VcpuName};
 use domio_net::class::NetRecord;
-use domio_net::host::{FlowKind, NetworkConfig};
+use domio_net::host::{FlowKind, NetworkConfig, StreamConfig};
 use domio_net::icmp::{Pace, PingConfig};
 
 /// Guest 1 pings guest 2 each 10 ms, guest 3 pings guest 1 each 20 ms; nobody pings guest 4.
@@ -64,10 +64,37 @@ fn a_ping_ends_when_it_is_told_to() {
 }
 
 #[test]
-#[should_panic(expected = "a guest pings another one")]
+#[should_panic(expected = "a flow has two guests")]
 fn nobody_pings_itself() {
     let mut card = pinging();
     card.vifs[2].flows[0].kind = FlowKind::PingGuest(PingConfig::default(), 2);
     let domains = (0..=4).map(|id| domain(id, 1)).collect();
     after(10, 1, domains, &[card]);
+}
+
+/// Bytes that processes of guest `id` have read.
+fn read(records: &Records, id: u16) -> u64 {
+    let own = records.iter().filter(|record| {
+        record.is_net(NetRecord::Delivered) && record.vcpu == VcpuName::new(DomainId(id), 0)
+    });
+    own.map(|record| record.long()).sum()
+}
+
+/// Guest 1 sends to guest 3, which sends to guest 2: who is sent to, reads, and nobody else.
+#[test]
+fn a_stream_between_guests_is_read_by_the_one_that_is_sent_to() {
+    let to = |to| FlowKind::StreamGuest(StreamConfig::XEN_2_6_18, to);
+    let flows = [vec![to(2)], vec![], vec![to(1)]];
+    let vifs = (1..).zip(&flows).map(|(id, flows)| vif(id, flows));
+    let card = card(0, vifs.collect());
+    let mut domains: Vec<_> = (0..=3).map(|id| domain(id, 1)).collect();
+    card.equip(0, &mut domains);
+    let tasks = |id: usize| domains[id].vcpus[0].tasks.len();
+    assert_eq!([0, 1, 2, 3].map(tasks), [0, 1, 1, 2]);
+    let records = after(500, 5, domains, &[card]).into_sink();
+    records.are_true();
+    let [first, second, third] = [1, 2, 3].map(|id| read(&records, id));
+    assert_eq!(first, 0);
+    // A line of a gigabit would carry 62 MB.
+    assert!(second > 5_000_000 && third > 5_000_000, "{second} {third}");
 }

@@ -57,6 +57,8 @@ pub(crate) struct Draft {
     pub derived: Vec<String>,
     pub assumed: Vec<String>,
     pub unknown: Vec<String>,
+    /// What was read, and has no place in a scenario.
+    pub left_out: Vec<String>,
     /// Commands to try on the scenario.
     pub tries: Vec<String>,
     /// What was taken of settings, and from where.

@@ -13,6 +13,7 @@ pub(crate) fn text(draft: &Draft, command: &str) -> String {
     for (title, entries) in [
         ("Sources of the values:", &draft.derived),
         ("Assumed:", &draft.assumed),
+        ("Left out:", &draft.left_out),
         ("Not known, and what would show it:", &draft.unknown),
     ] {
         if !entries.is_empty() {

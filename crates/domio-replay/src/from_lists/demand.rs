@@ -124,7 +124,7 @@ fn told(used: &Used, by: By, vcpus: usize) -> String {
 }
 
 /// Tasks of vcpus that are so busy (thousandths), where a stretch of work is so long on average.
-fn tasks(loads: &[u64], work_us: u64) -> Vec<Vec<Setting>> {
+pub(crate) fn tasks(loads: &[u64], work_us: u64) -> Vec<Vec<Setting>> {
     let all_alike = loads.len() > 1 && loads.iter().all(|load| *load == loads[0]);
     let count = if all_alike { 1 } else { loads.len() };
     let mut tasks = Vec::new();

@@ -12,7 +12,7 @@
 
 #[cfg(test)]
 mod changes_tests;
-mod demand;
+pub(crate) mod demand;
 mod load;
 mod options;
 mod say;

@@ -63,7 +63,10 @@ impl<'a> Explained<'a> {
     /// The answer for programs; `truncated` says that a trace ends too early.
     pub fn answer(&self, truncated: bool) -> Answered {
         let name = |id: DomainId| self.told(id).map(str::to_owned);
-        let mut answer = self.explanation.answer(name, self.places, truncated);
+        let thread = |vcpu: VcpuName| self.thread(vcpu).map(str::to_owned);
+        let mut answer = self
+            .explanation
+            .answer(name, thread, self.places, truncated);
         answer.findings = self.findings().into_iter().map(Sentence::new).collect();
         answer
     }
@@ -82,11 +85,16 @@ impl<'a> Explained<'a> {
 
     /// Name of a vcpu.
     pub fn vcpu(&self, vcpu: VcpuName) -> String {
-        let thread = self.threads.binary_search_by_key(&vcpu, |(vcpu, _)| *vcpu);
-        match thread {
-            Ok(place) => self.threads[place].1.clone(),
-            Err(_) => vcpu.called(self.told(vcpu.domain)),
+        match self.thread(vcpu) {
+            Some(name) => name.to_owned(),
+            None => vcpu.called(self.told(vcpu.domain)),
         }
+    }
+
+    /// Name of the thread that a vcpu stands for.
+    fn thread(&self, vcpu: VcpuName) -> Option<&'a str> {
+        let place = self.threads.binary_search_by_key(&vcpu, |(vcpu, _)| *vcpu);
+        Some(self.threads[place.ok()?].1.as_str())
     }
 
     fn told(&self, id: DomainId) -> Option<&str> {

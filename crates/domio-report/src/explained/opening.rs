@@ -142,7 +142,11 @@ impl<'a> Explained<'a> {
         said += ".";
         if !explained.contains(&why) {
             explained.push(why);
-            said += &format!(" {}: {}.", capitalised(why.name()), why.meaning());
+            said += &format!(
+                " {}: {}.",
+                capitalised(why.name()),
+                why.meaning(self.explanation.tells.policy)
+            );
             if let Some(cure) = why.cure(self.explanation.tells.policy) {
                 // Commands of a Linux host name the guest.
                 let guest = self.domain(vcpu.name.domain);
@@ -240,11 +244,13 @@ impl<'a> Explained<'a> {
         let lines = self.lines(rows);
         let shown = || lines.iter().take(rows);
         let mut columns = vec![tables::name("vcpu"), share("runs"), share("waits")];
-        let (any_parked, any_unknown) = (
+        let (any_parked, any_uninterruptible, any_unknown) = (
             ranked.iter().any(|vcpu| vcpu.parked > 0),
+            ranked.iter().any(|vcpu| vcpu.uninterruptible > 0),
             ranked.iter().any(|vcpu| vcpu.unknown > 0),
         );
         columns.extend(any_parked.then(|| share("parked")));
+        columns.extend(any_uninterruptible.then(|| share("disk, lock")));
         columns.extend(any_unknown.then(|| share("unknown")));
         columns.push(tables::number("longest", "ns").of(Holds::Whole));
         columns.push(tables::name("largest cause"));
@@ -276,6 +282,7 @@ impl<'a> Explained<'a> {
                 part(vcpu.runnable()),
             ];
             row.extend(any_parked.then(|| part(vcpu.parked)));
+            row.extend(any_uninterruptible.then(|| part(vcpu.uninterruptible)));
             row.extend(any_unknown.then(|| part(vcpu.unknown)));
             row.push((vcpu.waits > 0).then_some(vcpu.longest).into());
             row.push(cause(0));

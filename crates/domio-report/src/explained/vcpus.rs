@@ -34,7 +34,7 @@ impl Explained<'_> {
         let policy = self.explanation.tells.policy;
         let found = self.found().into_iter();
         found
-            .map(|why| (why.name(), why.meaning(), why.cure(policy)))
+            .map(|why| (why.name(), why.meaning(policy), why.cure(policy)))
             .collect()
     }
 

@@ -78,7 +78,13 @@ fn in_short(explained: Explained<'_>, map: bool, view: &View) -> Vec<String> {
         let known = explained.worst().1;
         let causes = explained.overview_causes(rows, second).into_iter();
         let causes = causes.filter(|why| !known.contains(why)).take(MEANINGS);
-        let meaning = |why: Why| format!("{}: {}", why.name(), why.meaning());
+        let meaning = |why: Why| {
+            format!(
+                "{}: {}",
+                why.name(),
+                why.meaning(explained.explanation.tells.policy)
+            )
+        };
         parts.push(
             causes
                 .map(|why| folded(&meaning(why), view.width.into(), INDENT))

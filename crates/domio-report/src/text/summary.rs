@@ -47,7 +47,15 @@ mod tests {
         let mut summary = meter.finish();
         let web = [(DomainId(3), "web".to_owned())];
         let text_of = |summary: &Summary, names| {
-            strip_str(&render(Summed { summary, names }, &View::default())).to_string()
+            strip_str(&render(
+                Summed {
+                    summary,
+                    names,
+                    threads: &[],
+                },
+                &View::default(),
+            ))
+            .to_string()
         };
         let text = text_of(&summary, &web);
         assert!(text.contains("web") && text.contains("30 "), "{text}");

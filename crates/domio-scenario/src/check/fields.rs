@@ -58,6 +58,7 @@ pub(crate) fn param_specs(params: KeyParams, policy: Option<&Policy>) -> &'stati
         (KeyParams::Policy, Some(p)) => p.descriptor.params,
         (KeyParams::Domain, Some(p)) => p.descriptor.domain_params,
         (KeyParams::Vcpu, Some(p)) => p.descriptor.vcpu_params,
+        (KeyParams::Group, Some(p)) => p.descriptor.group_params,
         (KeyParams::Changeable, Some(p)) => p.descriptor.changeable,
         _ => &[],
     }
@@ -80,7 +81,11 @@ fn controlled(cx: &mut Cx<'_>, section: &KeySection, table: &Table) -> Vec<&'sta
                 None => Vec::new(),
             }
         }
-        KeyParams::None | KeyParams::Policy | KeyParams::Vcpu | KeyParams::Changeable => Vec::new(),
+        KeyParams::None
+        | KeyParams::Policy
+        | KeyParams::Vcpu
+        | KeyParams::Group
+        | KeyParams::Changeable => Vec::new(),
     }
 }
 

@@ -105,7 +105,11 @@ impl Fields {
                         specs.any(|s| s.name == written)
                     })
             }
-            KeyParams::None | KeyParams::Policy | KeyParams::Vcpu | KeyParams::Changeable => false,
+            KeyParams::None
+            | KeyParams::Policy
+            | KeyParams::Vcpu
+            | KeyParams::Group
+            | KeyParams::Changeable => false,
         }
     }
 

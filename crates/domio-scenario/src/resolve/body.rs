@@ -1,5 +1,6 @@
 //! What a `[[domain]]` says: its keys, and what all members of a group share.
 
+use super::group;
 use super::guest::{GUEST, GUESTS, Os, guest};
 use super::pool::InPools;
 use super::resolved::Controlled;
@@ -53,6 +54,8 @@ keys! {
             "Soft affinity of its vcpus: they prefer these. A list of texts has one a vcpu.";
         pool: String = name(), Need::Optional("`Pool-0`"),
             "The cpupool in which it runs: the name of a `[[pool]]`. `Domain-0` is in `Pool-0`.";
+        group: String = name(), Need::Optional("at the top"),
+            "The group in which it is: the name of a `[[group]]`.";
         vcpu: Nested = nested_list(&VCPU), Need::Optional("all are alike"),
             "Vcpus that differ from the others.";
         start: Duration = time("ms", 0), Need::TimeNs(0), "When it is created (hot add).";
@@ -85,6 +88,8 @@ pub(super) struct Body {
     pub vcpus: usize,
     /// Index of its pool.
     pub pool: usize,
+    /// Index of its group.
+    pub group: Option<usize>,
     pub hard: VcpuPins,
     pub soft: VcpuPins,
     /// Vcpus that differ.
@@ -121,6 +126,7 @@ pub(super) fn body_of(
 ) -> Option<Body> {
     let pool = pools.of_domain(cx, fields, &keys.pool);
     let policy = pools.chosen(pool.unwrap_or(0)).map(|c| c.policy);
+    let group = group::of_domain(cx, pools.groups, fields, &keys.group, pool);
     let vcpus = keys.vcpus.get();
     // Values that were refused are at their defaults, which may not go with the others.
     let all_good = cx.problems.none_at(&format!("{}.", fields.path));
@@ -164,6 +170,7 @@ pub(super) fn body_of(
         os: guest?,
         vcpus: vcpus?,
         pool: pool.filter(|_| reached)?,
+        group: group?,
         hard: hard?,
         soft: soft?,
         own: own?,

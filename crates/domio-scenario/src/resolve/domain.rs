@@ -147,7 +147,7 @@ fn expand(
                 || !body.own.iter().all(|own| own.agrees(cx, chosen, id));
         }
         let (parts, controlled) = (body.parts.clone(), body.controlled.clone());
-        let pool = body.pool;
+        let (pool, in_group) = (body.pool, body.group);
         if pool > 0 && id == 0 {
             in_first_pool(cx, group, &name);
         }
@@ -160,6 +160,7 @@ fn expand(
             config,
             span: group.name_span,
             pool,
+            group: in_group,
             parts,
             controlled,
         });

@@ -11,6 +11,7 @@ mod controller;
 mod cores;
 mod domain;
 mod equip;
+mod group;
 mod guard;
 pub(crate) mod guest;
 mod host;
@@ -31,6 +32,7 @@ mod work;
 pub(crate) use action::ACTION;
 pub(crate) use asked::CONTROLLER;
 pub(crate) use body::DOMAIN;
+pub(crate) use group::GROUP;
 pub(crate) use host::HOST;
 pub(crate) use pool::POOL;
 pub(crate) use scheduler::SCHEDULER;
@@ -79,6 +81,8 @@ keys! {
         scheduler: Nested = nested(&SCHEDULER), Need::Required, "The scheduling policy.";
         pool: Nested = nested_list(&POOL), Need::Optional("every pcpu is in `Pool-0`"),
             "Cpupools: pcpus with a policy of their own.";
+        group: Nested = nested_list(&GROUP), Need::Optional("every domain is at the top"),
+            "Groups of domains, one in another.";
     }
 }
 
@@ -98,7 +102,9 @@ keys! {
 
 /// Sections in which a key that stands in the wrong one is looked for, the likeliest first.
 pub(crate) fn sections(parts: &Parts) -> Vec<&'static KeySection> {
-    let first = [&RUN, &HOST, &SCHEDULER, &POOL, &DOMAIN, &TASK, &VCPU];
+    let first = [
+        &RUN, &HOST, &SCHEDULER, &POOL, &DOMAIN, &TASK, &VCPU, &GROUP,
+    ];
     let of_devices = parts
         .kinds()
         .flat_map(|kind| kind.of_domain.iter().chain(kind.of_host));
@@ -130,9 +136,11 @@ pub(crate) fn resolve(cx: &mut Cx<'_>, root: &Node, members: &[MemberKey]) -> Op
     }
     let pools = pool::pools(cx, &top, &keys.pool, chosen, topology.as_ref());
     pool::fit(cx, &pools, (&host, &host_keys), (&top, &behind.controller));
+    let groups = group::groups(cx, &top, &keys.group, chosen);
     let in_pools = InPools {
         first: chosen,
         pools: &pools,
+        groups: &groups,
     };
     let asked = asked::asked(cx, &top, &behind.controller);
     let parts = cx.parts;
@@ -168,13 +176,14 @@ pub(crate) fn resolve(cx: &mut Cx<'_>, root: &Node, members: &[MemberKey]) -> Op
     let vcpus = (&resolved, &*actions);
     let cores = cores::whole_cores(cx, (&host, &host_keys), topology.as_ref(), &pools, vcpus);
     let host_pools = pool::configs(&pools, &resolved);
+    let host_groups = group::configs(&groups, &resolved);
     let domains = resolved.domains.into_iter().map(|d| d.config).collect();
     let mut config = HostConfig {
         topology: topology?,
         version: version?,
         profile: priced?,
         domains,
-        groups: Vec::new(),
+        groups: host_groups,
         pools: host_pools,
         actions,
         controllers: Vec::new(),

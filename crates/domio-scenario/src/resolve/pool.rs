@@ -1,6 +1,7 @@
 //! `[[pool]]`: cpupools, each with pcpus and a policy of its own.
 
 use super::body::on_host;
+use super::group::Group;
 use super::host::HostKeys;
 use super::release::has_policy;
 use super::resolved::Resolved;
@@ -61,6 +62,7 @@ pub(super) struct InPools<'a> {
     /// What `[scheduler]` says.
     pub first: Option<Chosen<'a>>,
     pub pools: &'a [Pool],
+    pub groups: &'a [Group],
 }
 
 impl<'a> InPools<'a> {

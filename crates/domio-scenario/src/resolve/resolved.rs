@@ -14,6 +14,8 @@ pub(super) struct Domain {
     pub span: Span,
     /// Index of its pool, 0 for Pool-0.
     pub pool: usize,
+    /// Index of its group of domains.
+    pub group: Option<usize>,
     /// By kind of device: what it asks for.
     pub parts: Vec<DevicePart>,
     /// By controller: parameters that it has of the domain, if any were given.

@@ -208,7 +208,7 @@ error[unknown-key]: unknown key `wieght` in [[domain]]
 9 | wieght = 3
   | ^^^^^^
   |
-  = note: expected one of: name, id, count, vcpus, pin, soft, pool, vcpu, start_ms,
+  = note: expected one of: name, id, count, vcpus, pin, soft, pool, group, vcpu, start_ms,
           stop_ms, guest, workload, vif, disk, task, weight, cap
   = help: did you mean `weight`?
 

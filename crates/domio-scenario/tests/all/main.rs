@@ -13,6 +13,7 @@ mod decisions;
 mod determinism;
 mod devices;
 mod errors;
+mod groups;
 mod guard;
 mod guard_properties;
 mod hints;

@@ -106,11 +106,11 @@ fn groups_that_change() -> Script {
 /// A group with a quota that holds a group with another.
 fn quotas() -> Script {
     let mut s = on("quotas of groups on one pcpu", 1, ms(4000));
-    let outer = s.group(None, &[("quota", 50)]);
-    let inner = s.group(Some(outer), &[("quota", 20)]);
+    let outer = s.group(None, &[("cap", 50)]);
+    let inner = s.group(Some(outer), &[("cap", 20)]);
     s.burner_of(Some(inner));
     s.burner_of(Some(outer));
-    s.at(ms(1000), Intervention::SetGroup(outer, "quota", 30));
+    s.at(ms(1000), Intervention::SetGroup(outer, "cap", 30));
     s
 }
 

@@ -81,7 +81,7 @@ fn declared(rng: &mut Rng, policy: &Descriptor, script: &mut Script) {
     let listed = |spec: &&ParamSpec| {
         let lists = [POLICY_PARAMS, OWN_PARAMS].concat();
         let listed = lists.iter().any(|(name, _)| *name == spec.name);
-        listed || ["cap", "quota"].contains(&spec.name)
+        listed || spec.name == "cap"
     };
     let of = |specs: &'static [ParamSpec]| specs.iter().filter(|spec| !listed(spec));
     type Change = fn(&mut Rng, &Script, &'static str, i64) -> Intervention;
@@ -153,7 +153,7 @@ fn groups(rng: &mut Rng, script: &mut Script) {
     for i in 0..count {
         let parent = (i > 0 && rng.one_in(2)).then(|| GroupId(rng.below(i) as u16));
         let quota = if rng.one_in(3) { *rng.pick(CAPS) } else { 0 };
-        script.group(parent, &[("weight", *rng.pick(WEIGHTS)), ("quota", quota)]);
+        script.group(parent, &[("weight", *rng.pick(WEIGHTS)), ("cap", quota)]);
     }
     let any = |rng: &mut Rng| {
         let group = GroupId(rng.below(count) as u16);

@@ -177,19 +177,23 @@ impl Script {
         id
     }
 
-    /// Adds a group in `parent` with these parameters; ids count from 0.
+    /// Adds a group in `parent` with these parameters, and the usual weight if they have none; ids
+    /// count from 0.
     pub fn group(&mut self, parent: Option<GroupId>, params: &[(&'static str, i64)]) -> GroupId {
         let id = GroupId(self.groups.len() as u16);
+        let usual = ("weight", DEFAULT_WEIGHT);
+        let weighs = params.iter().any(|(name, _)| *name == usual.0);
+        let usual = (!weighs).then_some(usual);
         self.groups.push(ScriptGroup {
             parent,
-            params: params.to_vec(),
+            params: params.iter().copied().chain(usual).collect(),
         });
         id
     }
 
     /// Adds a domain to `group` with one vcpu that burns.
     pub fn burner_of(&mut self, group: Option<GroupId>) -> DomainId {
-        let domain = self.domain(&[]);
+        let domain = self.domain(&[("weight", DEFAULT_WEIGHT)]);
         self.domains[domain.index()].group = group;
         self.vcpu(domain, &[ScriptStep::Burn]);
         domain

@@ -11,9 +11,16 @@
 //! - vcpus earn from their creation on;
 //! - a pcpu takes work from idle peers as well, and idle pcpus are woken whatever the affinity.
 //!
+//! Two later states of the development tree are there as well (`changeset`): the one of 30 October
+//! 2006 counts ten credits a millisecond and boosts who wakes with credit; that of 1 November parks
+//! a capped vcpu only when its debt is over its part of the cap.
+//!
 //! Nothing here is in a hurry: queues are vectors.
 
-use super::params::{self, DESCRIPTOR, DomainParams, FIRST_CREDITS, Settings, validate_change};
+use super::params::{
+    self, CREDITS_PER_TICK, Changeset, DESCRIPTOR, DomainParams, FIRST_CREDITS, Params, Settings,
+    validate_change,
+};
 use super::{rows, state};
 use crate::placement;
 use alloc::format;
@@ -24,8 +31,6 @@ use domio_core::{CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Topol
 
 const TICK: Duration = Duration::from_millis(10);
 const SLICE: Duration = Duration::from_millis(30);
-/// What a tick costs whom it finds running.
-const CREDITS_PER_TICK: i64 = 10;
 const TICKS_PER_ACCOUNTING: u32 = 3;
 
 /// What this release is. It promises little: caps are rounded up to whole credits, pcpus idle for
@@ -47,6 +52,8 @@ enum Rank {
     Idle = -64,
     Over = -2,
     Under = -1,
+    /// Woke up with credit, and no tick has found the vcpu since; from 27 October 2006 on.
+    Boost = 0,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -84,6 +91,11 @@ pub struct FirstCredit {
     preempt: bool,
     /// Whether queues are by credit inside a priority (likewise).
     by_credit: bool,
+    /// Whether who wakes with credit is boosted.
+    boost: bool,
+    changeset: Changeset,
+    /// Credits of one pcpu for one accounting.
+    period: i64,
     vcpus: Vec<Option<Vcpu>>,
     domains: Vec<Domain>,
     /// Domains with vcpus that earn, in the order of accounting.
@@ -105,10 +117,18 @@ impl FirstCredit {
     /// The policy for a host of this shape. Parameters that this release lacks have no effect.
     pub fn new(params: &ParamValues, topology: &Topology) -> Self {
         let (_, settings) = Settings::new(params);
+        let changeset = Params::from(&params::repaired(params)).changeset;
+        let is_release = changeset == Changeset::Release;
         FirstCredit {
             params: params::repaired(params),
             preempt: settings.preempt,
             by_credit: settings.runq_sort,
+            boost: settings.boost && !is_release,
+            changeset,
+            period: match is_release {
+                true => FIRST_CREDITS,
+                false => CREDITS_PER_TICK * i64::from(TICKS_PER_ACCOUNTING),
+            },
             vcpus: Vec::new(),
             domains: Vec::new(),
             active: Vec::new(),
@@ -185,6 +205,12 @@ impl FirstCredit {
         if cx.is_current(vcpu) || self.is_queued(vcpu) {
             return;
         }
+        let v = self.vcpu_mut(vcpu);
+        let under = v.rank == Rank::Under;
+        if self.boost && under {
+            self.vcpu_mut(vcpu).rank = Rank::Boost;
+            super::event::boost_start(cx, cx.here(), vcpu);
+        }
         let pcpu = cx.vcpu(vcpu).pcpu;
         self.enqueue(pcpu, Some(vcpu));
         let here = cx.here();
@@ -219,11 +245,16 @@ impl FirstCredit {
 
     /// The tick found `vcpu` running on `pcpu`.
     fn debit(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, vcpu: VcpuId) {
-        self.vcpu_mut(vcpu).credit -= CREDITS_PER_TICK;
+        self.vcpu_mut(vcpu).credit -= self.period / i64::from(TICKS_PER_ACCOUNTING);
         if !self.earns(vcpu) {
             self.activate(vcpu);
             let count = self.count(vcpu);
             super::event::account_start(cx, pcpu, vcpu, count);
+        }
+        // Who is found here uses too much time for a boost.
+        if self.vcpu(vcpu).rank == Rank::Boost {
+            self.vcpu_mut(vcpu).rank = Rank::Under;
+            super::event::boost_end(cx, pcpu, vcpu);
         }
     }
 
@@ -242,7 +273,7 @@ impl FirstCredit {
             return;
         }
         let owed = (-self.balance).max(0);
-        let mut credit = FIRST_CREDITS * self.online + owed;
+        let mut credit = self.period * self.online + owed;
         let mut left = total;
         let mut someone_short = false;
         self.balance = 0;
@@ -250,12 +281,17 @@ impl FirstCredit {
             let domain = &self.domains[id.index()];
             let count = domain.active.len() as i64;
             left -= domain.weight;
-            let mut peak = count * FIRST_CREDITS + div_up(owed * domain.weight, total);
+            let mut peak = count * self.period + div_up(owed * domain.weight, total);
             if domain.cap != 0 {
-                peak = peak.min(div_up(domain.cap * FIRST_CREDITS, 100));
+                peak = peak.min(div_up(domain.cap * self.period, 100));
             }
             let mut fair = div_up(credit * domain.weight, total);
-            let capped = domain.cap != 0;
+            // How far in debt a vcpu of a capped domain is before it is parked.
+            let unparked = match domain.cap {
+                0 => i64::MAX,
+                _ if self.changeset < Changeset::November1 => 0,
+                cap => div_up(div_up(cap * self.period, 100), count),
+            };
             if fair < peak {
                 someone_short = true;
             } else {
@@ -270,24 +306,28 @@ impl FirstCredit {
             }
             let grant = div_up(fair, count);
             for vcpu in self.domains[id.index()].active.clone() {
-                self.grant(cx, here, vcpu, grant, capped);
+                self.grant(cx, here, vcpu, grant, unparked);
             }
         }
         self.epoch = self.epoch.wrapping_add(1);
     }
 
-    fn grant(&mut self, cx: &mut Cx<'_>, here: PcpuId, vcpu: VcpuId, grant: i64, capped: bool) {
+    fn grant(&mut self, cx: &mut Cx<'_>, here: PcpuId, vcpu: VcpuId, grant: i64, unparked: i64) {
+        let period = self.period;
         let v = self.vcpu_mut(vcpu);
         let earned = v.credit + grant;
-        v.credit = earned.max(-FIRST_CREDITS);
+        v.credit = earned.max(-period);
         v.rank = match earned < 0 {
-            true if capped => Rank::Parked,
+            true if earned < -unparked => Rank::Parked,
             true => Rank::Over,
             false => Rank::Under,
         };
-        // Credits that are taken away below still count.
-        self.balance += earned.max(-FIRST_CREDITS);
-        if earned > FIRST_CREDITS {
+        let is_rich = earned > period;
+        // In 3.0.3 credits that are taken away still count.
+        if !is_rich || self.changeset == Changeset::Release {
+            self.balance += earned.max(-period);
+        }
+        if is_rich {
             self.vcpu_mut(vcpu).credit = 0;
             self.deactivate(vcpu);
             let count = self.count(vcpu);
@@ -305,7 +345,7 @@ impl FirstCredit {
         let queue = core::mem::take(&mut self.pcpus[p].queue);
         let (mut first, rest): (Vec<Waiter>, Vec<Waiter>) = queue
             .into_iter()
-            .partition(|waiter| self.rank(*waiter) == Rank::Under);
+            .partition(|waiter| self.rank(*waiter) >= Rank::Under);
         first.extend(rest);
         self.pcpus[p].queue = first;
     }

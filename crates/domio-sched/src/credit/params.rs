@@ -5,7 +5,7 @@ use alloc::format;
 use core::fmt;
 use domio_contract::{Conflict, Credits, Descriptor, Dispatching, Needs, Promises, ShareBy};
 use domio_core::cpuset::MAX_PCPUS;
-use domio_core::params::{Params as _, choice, flag, int, version};
+use domio_core::params::{ByWord, Params as _, choice, flag, int, version};
 use domio_core::{Duration, ParamValues, XenVersion};
 
 /// Time slice of releases in which no operator can set another.
@@ -13,12 +13,35 @@ const TSLICE_MS: u64 = 30;
 /// Rate limit of releases in which zero stands for the default.
 const RATELIMIT_US: u64 = 1000;
 
+/// States of the first credit scheduler, in the order of their dates.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Changeset {
+    /// Xen 3.0.3, of 15 October 2006.
+    Release,
+    /// 87410b08dc: ten credits a millisecond. Since three days before (59f9d8ef44) a vcpu with
+    /// credit that wakes is boosted.
+    October30,
+    /// c62ecba43f: a vcpu is parked once its debt is over its part of the cap.
+    November1,
+}
+
+impl ByWord for Changeset {
+    const WORDS: &'static [&'static str] = &["release", "2006-10-30", "2006-11-01"];
+    const ALL: &'static [Changeset] = &[
+        Changeset::Release,
+        Changeset::October30,
+        Changeset::November1,
+    ];
+}
+
 params! {
     /// Parameters of the policy as a whole. What `xl sched-credit -s` changes can change in a run.
     pub(super) struct Params {
         version: XenVersion = version(XenVersion::V3_0_3, XenVersion::V4_20, XenVersion::V4_17),
             "Release of Xen whose rules apply (xen-spec 3.1 to 3.4); 3.0.3 is the first credit \
              scheduler of all, and 3.0.4 has the rules of 3.1.";
+        changeset: Changeset = choice(Changeset::Release as usize),
+            "State of the development tree between 3.0.3 and 3.0.4; with version 3.0.3 alone.";
         tslice_ms: u64 = int("ms", (1, 1000), TSLICE_MS as i64).changeable(),
             "Time slice and accounting period (sched_credit_tslice_ms; since 4.2, 30 before).";
         ratelimit_us: u64 = int("us", (100, 500_000), RATELIMIT_US as i64).or_zero().changeable(),
@@ -107,6 +130,11 @@ pub enum Invalid {
         /// The first release that has it.
         since: XenVersion,
     },
+    /// `changeset` is given, and `version` is not the release that it follows.
+    ChangesetOfAnother {
+        /// The release that was asked for.
+        version: XenVersion,
+    },
     /// This parameter is to change in a run, for which `version` has no call.
     FixedInVersion {
         /// The parameter.
@@ -121,6 +149,11 @@ pub enum Invalid {
 impl fmt::Display for Invalid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Invalid::ChangesetOfAnother { version } => write!(
+                f,
+                "changeset is a state of credit after Xen 3.0.3, and version is {version}: leave \
+                 changeset out, or set version to 3.0.3"
+            ),
             Invalid::RateLimitOverSlice {
                 ratelimit_us,
                 tslice_us,
@@ -178,6 +211,13 @@ impl From<Invalid> for Conflict {
                 expected: format!("version {since} or later"),
                 hint: "set it in [scheduler], or choose a later `version`",
             },
+            Invalid::ChangesetOfAnother { version } => Conflict {
+                param: "changeset",
+                with: "version",
+                problem: format!("Xen {version} is a release"),
+                expected: "version of 3.0.3".into(),
+                hint: "changesets are states of the development tree between 3.0.3 and 3.0.4",
+            },
             Invalid::RateLimitOverSlice {
                 ratelimit_us,
                 tslice_us,
@@ -214,6 +254,9 @@ pub fn validate(values: &ParamValues) -> Result<(), Invalid> {
                 since: began.since,
             });
         }
+    }
+    if version != XenVersion::V3_0_3 && params.changeset != Changeset::Release {
+        return Err(Invalid::ChangesetOfAnother { version });
     }
     let (ratelimit_us, tslice_us) = (params.ratelimit_us, params.tslice_ms * 1000);
     if version >= XenVersion::V4_2 && ratelimit_us > tslice_us {
@@ -289,6 +332,9 @@ pub(super) fn repaired(values: &ParamValues) -> ParamValues {
     for began in RELEASES.began.iter().filter(|b| lacks(b.since)) {
         repaired.reset(began.param);
     }
+    if params.version != XenVersion::V3_0_3 {
+        repaired.reset("changeset");
+    }
     let slice_us = params.tslice_ms * 1000;
     if !lacks(XenVersion::V4_2) && params.ratelimit_us > slice_us {
         let cut = repaired.set("ratelimit_us", slice_us as i64);
@@ -300,13 +346,16 @@ pub(super) fn repaired(values: &ParamValues) -> ParamValues {
 /// How vcpus are paid under `params`.
 pub fn credits(params: &ParamValues) -> Credits {
     let Params {
-        version, tslice_ms, ..
+        version,
+        changeset,
+        tslice_ms,
+        ..
     } = params.into();
     let tick = Duration::from_millis((CREDITS_PER_TICK / CREDITS_PER_MS) as u64);
     Credits {
         period: Duration::from_millis(tslice_ms),
         credits: match version {
-            XenVersion::V3_0_3 => FIRST_CREDITS,
+            XenVersion::V3_0_3 if changeset == Changeset::Release => FIRST_CREDITS,
             _ => CREDITS_PER_MS * tslice_ms as i64,
         },
         tick: (Rules::of(version).debit == Debit::Sampled).then_some(tick),

@@ -406,7 +406,7 @@ impl Linux {
                 return false;
             };
             let q = entity.queue;
-            let there = entity.group * self.cpus.len() as u32 + u32::from(cpu);
+            let there = self.queue_on(entity.group, cpu);
             if self.queues[q as usize].throttles > 0 || self.queues[there as usize].throttles > 0 {
                 return false;
             }
@@ -434,10 +434,9 @@ impl Linux {
 
     /// All threads that wait on `cpu`, group by group.
     fn waiting_on(&self, cpu: u16) -> impl Iterator<Item = u32> + '_ {
-        let cpus = self.cpus.len() as u32;
         let groups = 0..self.groups.len() as u32;
         groups.flat_map(move |g| {
-            let queue = &self.queues[(g * cpus + u32::from(cpu)) as usize];
+            let queue = &self.queues[self.queue_on(g, cpu) as usize];
             queue.waiting.iter().map(|(_, e)| *e)
         })
     }
@@ -465,15 +464,14 @@ impl Linux {
         }
         self.detach_load(e);
         let min_v = self.queues[old as usize].min_v;
-        let cpus = self.cpus.len() as u32;
+        let queue = self.queue_on(self.entities[e as usize].group, cpu);
         let entity = &mut self.entities[e as usize];
         if !entity.relative {
             entity.v = entity.v.wrapping_sub(min_v);
             entity.relative = true;
         }
-        entity.queue = entity.group * cpus + u32::from(cpu);
-        let queue = entity.queue as usize;
-        entity.parent = self.queues[queue].entity;
+        entity.queue = queue;
+        entity.parent = self.queues[queue as usize].entity;
         entity.exec_start = 0;
     }
 }

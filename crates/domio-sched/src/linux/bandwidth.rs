@@ -2,10 +2,10 @@
 
 use super::entity::how;
 use super::params::GroupSetting;
-use super::state::NIL;
-use super::{Linux, event};
+use super::state::{NIL, Owner};
+use super::{Linux, QUOTAS, event};
 use domio_contract::{Cx, Work};
-use domio_core::{DomainId, Instant, PcpuId};
+use domio_core::{Instant, PcpuId};
 
 const MS: i64 = 1_000_000;
 
@@ -85,43 +85,99 @@ impl Linux {
         if self.fetch(cx, q, 1) {
             return false;
         }
-        let (group, e) = (
-            self.queues[q as usize].group,
-            self.queues[q as usize].entity,
-        );
+        let group = self.queues[q as usize].group;
         self.groups[group as usize].bandwidth.throttled.push(q);
         let whole = !self.rules.throttles_threads;
-        self.queues[q as usize].throttles += 1;
+        self.count_throttles(q, 1);
         if whole {
-            let threads = self.queues[q as usize].threads as i32;
-            let idlers = self.queues[q as usize].idlers as i32;
-            let delayed = self.queues[q as usize].delayed as i32;
-            if self.entities[e as usize].on_queue {
-                if delayed > 0 {
-                    self.count_delayed(e, -delayed);
-                }
-                let slept = match self.entities[e as usize].delayed {
+            self.leave_above(cx, q);
+        }
+        self.queues[q as usize].throttled = true;
+        let owner = self.groups[group as usize].owner;
+        event::throttled(cx, PcpuId(self.queues[q as usize].cpu), owner);
+        if whole {
+            self.park_all(cx, q);
+        }
+        true
+    }
+
+    /// One group more or less around `q` and all below is throttled.
+    fn count_throttles(&mut self, q: u32, more: i32) {
+        let queue = &mut self.queues[q as usize];
+        queue.throttles = queue.throttles.wrapping_add_signed(more);
+        let (group, cpu) = (queue.group, queue.cpu);
+        for i in 0..self.groups[group as usize].children.len() {
+            let below = self.groups[group as usize].children[i];
+            self.count_throttles(self.queue_on(below, cpu), more);
+        }
+    }
+
+    /// All of `q` leaves the queues above, as the group has no time.
+    fn leave_above(&mut self, cx: &mut Cx<'_>, q: u32) {
+        let queue = &self.queues[q as usize];
+        let (threads, mut idlers) = (-(queue.threads as i32), -(queue.idlers as i32));
+        let (mut x, delayed) = (queue.entity, -(queue.delayed as i32));
+        let mut empties = true;
+        while x != NIL && self.entities[x as usize].on_queue {
+            let above = self.queue_of(x);
+            if empties {
+                let slept = match self.entities[x as usize].delayed {
                     true => how::DELAYED,
                     false => 0,
                 };
-                let flags = how::SLEEP | how::AT_ONCE | slept;
-                self.dequeue_from(cx, e, flags, threads, idlers);
+                // Nobody stays asleep on a queue here.
+                self.dequeue_entity(cx, above, x, how::SLEEP | how::AT_ONCE | slept);
+                empties = self.queues[above as usize].load == 0;
+            } else {
+                self.update_load(above, x);
+            }
+            self.pass_level(above, x, threads, &mut idlers);
+            self.count_sleepers(above, delayed);
+            x = self.above(x);
+        }
+    }
+
+    /// All of `q`, whose group has time again, comes back to the queues above, up to the next one
+    /// that has none.
+    fn come_above(&mut self, cx: &mut Cx<'_>, q: u32) {
+        let queue = &self.queues[q as usize];
+        let (threads, mut idlers) = (queue.threads as i32, queue.idlers as i32);
+        let (mut x, delayed) = (queue.entity, queue.delayed as i32);
+        let mut comes = true;
+        while x != NIL {
+            let above = self.queue_of(x);
+            if self.entities[x as usize].delayed && comes {
+                // It slept there.
+                self.dequeue_entity(cx, above, x, how::SLEEP | how::DELAYED);
+            }
+            comes &= !self.entities[x as usize].on_queue;
+            match comes {
+                true => self.enqueue_entity(cx, above, x, how::SLEEP),
+                false => self.update_load(above, x),
+            }
+            self.count_sleepers(above, delayed);
+            if !self.pass_level(above, x, threads, &mut idlers) {
+                return;
+            }
+            x = self.above(x);
+        }
+    }
+
+    /// The threads on `q` and below may not run.
+    fn park_all(&mut self, cx: &mut Cx<'_>, q: u32) {
+        let (group, cpu) = (self.queues[q as usize].group, self.queues[q as usize].cpu);
+        for i in 0..self.groups[group as usize].members.len() {
+            let vcpu = self.groups[group as usize].members[i];
+            let t = self.threads[vcpu.index()].entity;
+            let entity = &self.entities[t as usize];
+            if entity.queue == q && entity.on_queue && !entity.delayed {
+                self.park(cx, t);
             }
         }
-        self.queues[q as usize].throttled = true;
-        let domain = DomainId(self.domains_of[group as usize]);
-        event::throttled(cx, PcpuId(self.queues[q as usize].cpu), domain);
-        if whole {
-            for i in 0..self.groups[group as usize].members.len() {
-                let vcpu = self.groups[group as usize].members[i];
-                let t = self.threads[vcpu.index()].entity;
-                let entity = &self.entities[t as usize];
-                if entity.queue == q && entity.on_queue && !entity.delayed {
-                    self.park(cx, t);
-                }
-            }
+        for i in 0..self.groups[group as usize].children.len() {
+            let below = self.groups[group as usize].children[i];
+            self.park_all(cx, self.queue_on(below, cpu));
         }
-        true
     }
 
     /// The thread `e` may not run, as its group has no time.
@@ -150,47 +206,34 @@ impl Linux {
     fn unthrottle(&mut self, cx: &mut Cx<'_>, q: u32) {
         let cpu = self.queues[q as usize].cpu;
         self.read_clock(cx, cpu);
-        let (group, e) = (
-            self.queues[q as usize].group,
-            self.queues[q as usize].entity,
-        );
+        let group = self.queues[q as usize].group;
         let whole = !self.rules.throttles_threads;
         if whole {
             // Nothing goes further up yet.
-            self.release(cx, q, group);
+            self.release(cx, q, 1);
         }
         self.queues[q as usize].throttled = false;
-        self.queues[q as usize].throttles -= 1;
+        self.count_throttles(q, -1);
         let list = &mut self.groups[group as usize].bandwidth.throttled;
         list.retain(|other| *other != q);
-        event::unthrottled(cx, PcpuId(cpu), DomainId(self.domains_of[group as usize]));
+        event::unthrottled(cx, PcpuId(cpu), self.groups[group as usize].owner);
         if !whole {
-            self.release(cx, q, group);
+            self.release(cx, q, 0);
+        } else if self.queues[q as usize].count > 0 {
+            self.come_above(cx, q);
         }
-        if whole && self.queues[q as usize].count > 0 {
-            if self.entities[e as usize].on_queue {
-                // It slept on the queue when the group ran out of time.
-                self.dequeue_from(cx, e, how::SLEEP | how::DELAYED, 0, 0);
-            }
-            let threads = self.queues[q as usize].threads as i32;
-            let idlers = self.queues[q as usize].idlers as i32;
-            self.enqueue_from(cx, e, how::SLEEP, threads, idlers);
-            let delayed = self.queues[q as usize].delayed as i32;
-            if delayed > 0 {
-                self.count_delayed(e, delayed);
-            }
-        }
-        let root = &self.queues[usize::from(cpu)];
-        if self.cpus[usize::from(cpu)].current == NIL && root.count > 0 {
-            self.resched(cx, cpu);
-        }
+        self.resched_if_idle(cx, cpu);
     }
 
-    /// The threads of `q`, whose group has time again, are not parked any more: some run again, and
-    /// some have been stopped meanwhile.
-    fn release(&mut self, cx: &mut Cx<'_>, q: u32, group: u32) {
-        let members = core::mem::take(&mut self.groups[group as usize].members);
-        for &vcpu in &members {
+    /// The threads on `q` and below are not parked any more where no more than `throttles` groups
+    /// around them are throttled: some run again, and some have been stopped meanwhile.
+    pub(super) fn release(&mut self, cx: &mut Cx<'_>, q: u32, throttles: u32) {
+        if self.queues[q as usize].throttles > throttles {
+            return;
+        }
+        let (group, cpu) = (self.queues[q as usize].group, self.queues[q as usize].cpu);
+        for i in 0..self.groups[group as usize].members.len() {
+            let vcpu = self.groups[group as usize].members[i];
             let t = self.threads[vcpu.index()].entity;
             let here = self.entities[t as usize].queue == q;
             if !here || !core::mem::take(&mut self.threads[vcpu.index()].parked) {
@@ -202,8 +245,15 @@ impl Linux {
                 (true, false) => self.enqueue_thread(cx, t, how::SLEEP),
                 _ => {}
             }
+            if self.queues[q as usize].throttles > throttles {
+                // The first that came found no time.
+                return;
+            }
         }
-        self.groups[group as usize].members = members;
+        for i in 0..self.groups[group as usize].children.len() {
+            let below = self.groups[group as usize].children[i];
+            self.release(cx, self.queue_on(below, cpu), throttles);
+        }
     }
 
     /// Gives the pool of `group` to those who are out of time, a nanosecond more than they owe.
@@ -290,8 +340,9 @@ impl Linux {
 
     /// Starts the periods of `group` on their grid.
     fn start_period(&mut self, cx: &mut Cx<'_>, group: u32, now: i64) {
+        let phase = self.phase(group);
         let bandwidth = &mut self.groups[group as usize].bandwidth;
-        let since = (now - bandwidth.phase).rem_euclid(bandwidth.period);
+        let since = (now - phase).rem_euclid(bandwidth.period);
         bandwidth.period_at = Some(now - since + bandwidth.period);
         self.arm(cx, group);
     }
@@ -307,17 +358,48 @@ impl Linux {
     }
 
     fn arm(&mut self, cx: &mut Cx<'_>, group: u32) {
-        let domain = DomainId(self.domains_of[group as usize]);
+        let Owner::Domain(domain) = self.groups[group as usize].owner else {
+            return self.arm_named(cx);
+        };
         match self.timer_of(group) {
             Some(at) => cx.set_domain_timer(domain, at.max(cx.now())),
             None => cx.stop_domain_timer(domain),
         }
     }
 
+    /// When the first of the timers of groups of domains expires.
+    fn first_of_named(&self) -> Option<Instant> {
+        let named = self.named.iter().filter(|g| **g != NIL);
+        named.filter_map(|g| self.timer_of(*g)).min()
+    }
+
+    /// Sets the timer of groups of domains, on the first pcpu.
+    pub(super) fn arm_named(&mut self, cx: &mut Cx<'_>) {
+        let online = self.cpus.iter().position(|c| c.online);
+        let on = online.map_or(self.quotas_on, |c| c as u16);
+        if core::mem::replace(&mut self.quotas_on, on) != on {
+            cx.stop_timer(PcpuId(self.quotas_on), QUOTAS);
+        }
+        match self.first_of_named() {
+            Some(at) => cx.set_timer(PcpuId(on), QUOTAS, at.max(cx.now())),
+            None => cx.stop_timer(PcpuId(on), QUOTAS),
+        }
+    }
+
+    /// The timer of groups of domains expired.
+    pub(super) fn quotas_timer(&mut self, cx: &mut Cx<'_>) -> Option<Instant> {
+        for i in 0..self.named.len() {
+            if self.named[i] != NIL {
+                self.quota_timer(cx, self.named[i]);
+            }
+        }
+        self.first_of_named()
+    }
+
     /// The last thread of `group` is gone, and so is the group.
     pub(super) fn forget_quota(&mut self, cx: &mut Cx<'_>, group: u32) {
-        let cpus = self.cpus.len() as u32;
-        for q in group * cpus..(group + 1) * cpus {
+        for cpu in 0..self.cpus.len() as u16 {
+            let q = self.queue_on(group, cpu);
             if self.queues[q as usize].throttled {
                 self.unthrottle(cx, q);
             }
@@ -334,15 +416,23 @@ impl Linux {
         }
     }
 
+    /// Where the grid of periods of `group` begins.
+    fn phase(&self, group: u32) -> i64 {
+        // Linux draws the phase when the group is created.
+        let number = match self.groups[group as usize].owner {
+            Owner::Root => 0,
+            Owner::Domain(domain) => u64::from(domain.0),
+            Owner::Group(name) => u64::from(name.0) + (1 << 16),
+        };
+        match self.rules.eevdf {
+            true => (domio_core::mixed(number) % SPREAD) as i64,
+            false => 0,
+        }
+    }
+
     /// Puts the quota of `setting` into force for `group`.
     pub(super) fn set_quota(&mut self, cx: &mut Cx<'_>, group: u32, setting: &GroupSetting) {
         let now = self.now(cx);
-        let phase = match self.rules.eevdf {
-            // Linux draws the phase when the group is created.
-            true => (domio_core::mixed(u64::from(self.domains_of[group as usize])) % SPREAD) as i64,
-            false => 0,
-        };
-        let cpus = self.cpus.len() as u32;
         let bandwidth = &mut self.groups[group as usize].bandwidth;
         let (was, is) = (bandwidth.quota, setting.quota);
         if (was, bandwidth.period, bandwidth.burst) == (is, setting.period, setting.burst) {
@@ -351,7 +441,6 @@ impl Linux {
         bandwidth.quota = is;
         bandwidth.period = setting.period;
         bandwidth.burst = setting.burst;
-        bandwidth.phase = phase;
         if is > 0 {
             bandwidth.pool = (bandwidth.pool + is).min(is + setting.burst);
             if bandwidth.period_at.is_none() {
@@ -365,8 +454,8 @@ impl Linux {
                 self.arm(cx, group);
             }
         }
-        for cpu in 0..cpus {
-            let q = group * cpus + cpu;
+        for cpu in 0..self.cpus.len() as u16 {
+            let q = self.queue_on(group, cpu);
             let queue = &mut self.queues[q as usize];
             queue.limited = is > 0;
             queue.remaining = 0;

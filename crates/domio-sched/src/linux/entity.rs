@@ -212,13 +212,18 @@ impl Linux {
         }
     }
 
+    /// So many threads more or less on `q` and below sleep there.
+    pub(super) fn count_sleepers(&mut self, q: u32, more: i32) {
+        let queue = &mut self.queues[q as usize];
+        queue.delayed = queue.delayed.wrapping_add_signed(more);
+    }
+
     /// One thread more or less, in the queues from `e` up, sleeps on its queue.
     pub(super) fn count_delayed(&mut self, e: u32, more: i32) {
         let mut e = e;
         while e != NIL {
             let q = self.entities[e as usize].queue;
-            let queue = &mut self.queues[q as usize];
-            queue.delayed = queue.delayed.wrapping_add_signed(more);
+            self.count_sleepers(q, more);
             if self.cuts_off(q) {
                 return;
             }

@@ -147,9 +147,8 @@ impl Linux {
 
     /// What slept or left `cpu` fades from the averages there, and groups learn of that.
     pub(super) fn fade(&mut self, cpu: u16, now: i64) {
-        let cpus = self.cpus.len() as u32;
         for group in 1..self.groups.len() as u32 {
-            let q = group * cpus + u32::from(cpu);
+            let q = self.queue_on(group, cpu);
             let queue = &self.queues[q as usize];
             if queue.average.load > 0 || queue.contribution > 0 {
                 self.update_queue(q, now);

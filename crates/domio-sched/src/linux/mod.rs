@@ -41,19 +41,24 @@ mod weights;
 #[cfg(test)]
 mod tests;
 
-pub use params::{CFS, EEVDF, validate_domain};
+pub use params::{CFS, EEVDF, validate_group};
 
 use crate::placement::allowed_from;
 use alloc::vec::Vec;
-use domio_contract::{Cx, Descriptor, Pause, Pick, Prev, Scheduler, StateRows, Wake};
+use domio_contract::{Cx, Descriptor, GroupId, Pause, Pick, Prev, Scheduler, StateRows, Wake};
 use domio_core::{DomainId, Instant, ParamValues, PcpuId, Topology, VcpuId, mixed};
 use entity::how;
 use params::{GroupSetting, Rules, ThreadSetting, Tunables};
-use state::{Bandwidth, Cpu, Entity, Group, NIL, Queue, Thread};
+use state::{Cpu, Entity, Group, NIL, Owner, Queue, Thread};
 use weights::Load;
 
 /// Timer slot of the tick.
 pub const TICK: u8 = 0;
+/// Timer slot of the quotas of groups of domains, on the first pcpu.
+pub const QUOTAS: u8 = 1;
+
+/// The group of all that is in no other.
+const ROOT: u32 = 0;
 
 /// The state of either policy.
 pub struct Linux {
@@ -73,17 +78,17 @@ pub struct Linux {
     free: Vec<u32>,
     /// By group and pcpu: the root's come first.
     queues: Vec<Queue>,
-    /// The root, and those of domains.
+    /// The root, those of domains, and groups of domains.
     groups: Vec<Group>,
-    /// By group: its domain.
-    domains_of: Vec<u16>,
+    /// By id of a group of domains: the group; [`NIL`] for none.
+    named: Vec<u32>,
+    /// The pcpu whose timer is for the quotas of those.
+    quotas_on: u16,
     /// By domain: its group, and what its vcpus are given.
     domains: Vec<Option<(u32, ThreadSetting)>>,
     cpus: Vec<Cpu>,
     /// By vcpu.
     threads: Vec<Thread>,
-    /// By vcpu: what it is given.
-    settings: Vec<ThreadSetting>,
     /// By socket: some core may idle as a whole, and how many pcpus a wake-up looks at.
     idle_cores: Vec<bool>,
     scan: Vec<u32>,
@@ -102,14 +107,6 @@ impl Linux {
 
     fn new(descriptor: &'static Descriptor, rules: Rules, topology: &Topology) -> Linux {
         let pcpus = topology.pcpus();
-        let root = Group {
-            shares: 0,
-            idle: false,
-            first: NIL,
-            members: Vec::new(),
-            load: 0,
-            bandwidth: Bandwidth::default(),
-        };
         Linux {
             descriptor,
             rules,
@@ -121,12 +118,12 @@ impl Linux {
             entities: Vec::new(),
             free: Vec::new(),
             queues: (0..pcpus).map(|c| Queue::new(c as u16, 0, NIL)).collect(),
-            groups: Vec::from([root]),
-            domains_of: Vec::from([0]),
+            groups: Vec::from([Group::new(Owner::Root, ROOT, 0)]),
+            named: Vec::new(),
+            quotas_on: 0,
             domains: Vec::new(),
             cpus: alloc::vec![Cpu::ABSENT; pcpus],
             threads: Vec::new(),
-            settings: Vec::new(),
             idle_cores: alloc::vec![false; topology.sockets()],
             scan: alloc::vec![0; topology.sockets()],
         }
@@ -272,6 +269,10 @@ impl Scheduler for Linux {
         }
         self.cpus[pcpu.index()].online = false;
         self.follow_pcpus();
+        if self.quotas_on == pcpu.0 {
+            cx.stop_timer(pcpu, QUOTAS);
+            self.arm_named(cx);
+        }
     }
 
     fn set_domain(&mut self, cx: &mut Cx<'_>, domain: DomainId, params: &ParamValues) {
@@ -285,25 +286,41 @@ impl Scheduler for Linux {
         }
     }
 
+    fn set_group(
+        &mut self,
+        cx: &mut Cx<'_>,
+        group: GroupId,
+        parent: Option<GroupId>,
+        params: &ParamValues,
+    ) {
+        let group = self.named(group, parent);
+        self.set_group_to(cx, group, &GroupSetting::new(params));
+    }
+
+    fn join(&mut self, cx: &mut Cx<'_>, domain: DomainId, group: Option<GroupId>) {
+        let own = self.group_of(domain);
+        let parent = group.map_or(ROOT, |g| self.named[g.index()]);
+        if self.groups[own as usize].parent != parent {
+            self.regroup(cx, own, parent);
+        }
+    }
+
     fn set_vcpu(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId, params: &ParamValues) {
         self.set_thread_to(cx, vcpu, ThreadSetting::new(params));
     }
 
     fn insert(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
         if self.threads.len() <= vcpu.index() {
-            self.threads.resize(vcpu.index() + 1, Thread::ABSENT);
-            self.settings
-                .resize(vcpu.index() + 1, ThreadSetting::unknown());
+            self.threads.resize(vcpu.index() + 1, Thread::absent());
         }
         let domain = cx.vcpu(vcpu).name.domain;
         let group = self.group_of(domain);
         let (_, setting) = self.domains[domain.index()].expect("it has a group");
-        let cpus = self.cpus.len() as u32;
-        let q = group * cpus;
+        let q = self.queue_on(group, 0);
         let entity = Entity {
             queue: q,
             parent: self.queues[q as usize].entity,
-            depth: 1,
+            depth: self.groups[group as usize].depth,
             slice: self.tunables.base_slice,
             load: Load::nice(0),
             ..Entity::new(Some(vcpu), group)
@@ -319,25 +336,17 @@ impl Scheduler for Linux {
                 self.entities.len() as u32 - 1
             }
         };
-        self.threads[vcpu.index()] = Thread {
-            entity: e,
-            ..Thread::ABSENT
-        };
-        self.settings[vcpu.index()] = setting;
+        self.threads[vcpu.index()] = Thread::new(e, setting);
         self.give(cx, e, &setting);
         self.groups[group as usize].members.push(vcpu);
-        let members = self.groups[group as usize].members.len();
-        for q in q..q + cpus {
-            let waiting = &mut self.queues[q as usize].waiting;
-            waiting.reserve(members.saturating_sub(waiting.len()));
-        }
+        self.make_room(group);
     }
 
     fn remove(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
         let e = self.entity_of(vcpu);
         self.take_off(cx, e, how::SLEEP | how::AT_ONCE);
         self.detach_load(e);
-        self.threads[vcpu.index()] = Thread::ABSENT;
+        self.threads[vcpu.index()] = Thread::absent();
         self.free.push(e);
         let group = self.entities[e as usize].group;
         let members = &mut self.groups[group as usize].members;
@@ -432,7 +441,9 @@ impl Scheduler for Linux {
         if let Some(vcpu) = prev.vcpu {
             let e = self.entity_of(vcpu);
             let pause = cx.vcpu(vcpu).pause;
-            if pause != Pause::NONE && self.entities[e as usize].on_queue {
+            // Who is held back with the group stays on the group's queue.
+            let held = pause.bits() == Pause::PARKED && !self.rules.throttles_threads;
+            if pause != Pause::NONE && !held && self.entities[e as usize].on_queue {
                 let how = self.leaves(vcpu, pause);
                 self.dequeue_thread(cx, e, how);
             }
@@ -448,7 +459,10 @@ impl Scheduler for Linux {
         }
     }
 
-    fn timer(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, _: u8) -> Option<Instant> {
+    fn timer(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, slot: u8) -> Option<Instant> {
+        if slot == QUOTAS {
+            return self.quotas_timer(cx);
+        }
         self.read_clock(cx, pcpu.0);
         let current = self.cpus[pcpu.index()].current;
         if current == NIL {

@@ -134,25 +134,45 @@ const QUOTA_MAX_US: i64 = 1_000_000_000;
 params! {
     /// Parameters of a domain, which is a task group.
     struct DomainParams {
-        weight: i64 = int("", (1, 10_000), 100),
+        "weight" = int::<i64>("", (1, 10_000), 100),
             "Share of the domain beside others (cpu.weight).";
-        idle: bool = flag(false),
+        "idle" = flag(false),
             "Whether the domain runs only where nobody else wants to, almost (cpu.idle).";
-        cap: i64 = int("% of one pcpu", (0, 1_000_000), 0),
+        "cap" = int::<i64>("% of one pcpu", (0, 1_000_000), 0),
             "Most that the domain may have, 0 for no limit: a quota for its period (cpu.max).";
-        quota_us: i64 = int("us", (1_000, QUOTA_MAX_US), 0).or_zero(),
+        "quota_us" = int::<i64>("us", (1_000, QUOTA_MAX_US), 0).or_zero(),
             "Most that the domain may have in each period, 0 for no limit (cpu.max, first number).";
+        "period_us" = int::<i64>("us", (1_000, 1_000_000), 100_000),
+            "Period of the quota (cpu.max, second number).";
+        "burst_us" = int::<i64>("us", (0, QUOTA_MAX_US), 0),
+            "What may be saved of unused quota for later (cpu.max.burst).";
+        nice: i64 = int("", (-20, 19), 0),
+            "Nice value of all vcpus of the domain.";
+        class: Class = choice(0),
+            "Class of all vcpus of the domain: other (SCHED_OTHER), batch or idle.";
+        slice_us: i64 = int("us", (100, 100_000), 0).or_zero(),
+            "Length of a request of each vcpu, 0 for the base slice; without effect in cfs \
+             (sched_setattr, sched_runtime).";
+    }
+}
+
+params! {
+    /// Parameters of a group of domains, which is a task group around theirs.
+    struct GroupParams {
+        weight: i64 = int("", (1, 10_000), 100),
+            "Share of the group beside others (cpu.weight).";
+        idle: bool = flag(false),
+            "Whether the group runs only where nobody else wants to, almost (cpu.idle).";
+        cap: i64 = int("% of one pcpu", (0, 1_000_000), 0),
+            "Most that all in the group may have together, 0 for no limit: a quota for its period \
+             (cpu.max).";
+        quota_us: i64 = int("us", (1_000, QUOTA_MAX_US), 0).or_zero(),
+            "Most that all in the group may have together in each period, 0 for no limit \
+             (cpu.max, first number).";
         period_us: i64 = int("us", (1_000, 1_000_000), 100_000),
             "Period of the quota (cpu.max, second number).";
         burst_us: i64 = int("us", (0, QUOTA_MAX_US), 0),
             "What may be saved of unused quota for later (cpu.max.burst).";
-        "nice" = int::<i64>("", (-20, 19), 0),
-            "Nice value of all vcpus of the domain.";
-        "class" = choice::<Class>(0),
-            "Class of all vcpus of the domain: other (SCHED_OTHER), batch or idle.";
-        "slice_us" = int::<i64>("us", (100, 100_000), 0).or_zero(),
-            "Length of a request of each vcpu, 0 for the base slice; without effect in cfs \
-             (sched_setattr, sched_runtime).";
     }
 }
 
@@ -171,6 +191,7 @@ params! {
 
 const BOTH: Descriptor = Descriptor {
     domain_params: DomainParams::SPECS,
+    group_params: GroupParams::SPECS,
     vcpu_params: VcpuParams::SPECS,
     held_by: Some(ShareBy::Percent("cap")),
     shared_by: Some(ShareBy::Weight("weight")),
@@ -185,6 +206,7 @@ const BOTH: Descriptor = Descriptor {
         balances: true,
         weights: true,
         caps: true,
+        groups: true,
         // Nice values, idle classes and long periods keep others waiting for as long as they say.
         ..Promises::NOTHING
     },
@@ -357,8 +379,9 @@ pub(super) struct GroupSetting {
 }
 
 impl GroupSetting {
+    /// Of a domain or of a group of domains: both have these parameters.
     pub fn new(values: &ParamValues) -> GroupSetting {
-        let p = DomainParams::from(values);
+        let p = GroupParams::from(values);
         let period = p.period_us * US;
         // Where the two are given, the smaller one holds; whatever is too short is the shortest.
         let of_cap = (period / 100 * p.cap).max(MS);
@@ -390,21 +413,26 @@ pub(super) struct ThreadSetting {
 }
 
 impl ThreadSetting {
+    fn of(nice: i64, class: Class, slice_us: i64) -> ThreadSetting {
+        ThreadSetting {
+            load: match class {
+                Class::Idle => Load::idle(),
+                _ => Load::nice(nice),
+            },
+            class,
+            slice: slice_us * US,
+        }
+    }
+
     pub fn new(values: &ParamValues) -> ThreadSetting {
         let p = VcpuParams::from(values);
-        ThreadSetting {
-            load: match p.class {
-                Class::Idle => Load::idle(),
-                _ => Load::nice(p.nice),
-            },
-            class: p.class,
-            slice: p.slice_us * US,
-        }
+        ThreadSetting::of(p.nice, p.class, p.slice_us)
     }
 
     /// Of the vcpus of a domain with these values.
     pub fn inherited(domain: &ParamValues) -> ThreadSetting {
-        ThreadSetting::new(&BOTH.vcpu_values(domain))
+        let p = DomainParams::from(domain);
+        ThreadSetting::of(p.nice, p.class, p.slice_us)
     }
 
     pub fn unknown() -> ThreadSetting {
@@ -412,13 +440,13 @@ impl ThreadSetting {
     }
 }
 
-/// Checks what no single range can say of a domain: quotas of a millisecond at least, bursts within
-/// the quota.
+/// Checks what no single range can say of a domain or of a group of domains: quotas of a
+/// millisecond at least, bursts within the quota.
 ///
 /// # Errors
 /// What Linux refuses.
-pub fn validate_domain(values: &ParamValues) -> Result<(), Conflict> {
-    let p = DomainParams::from(values);
+pub fn validate_group(values: &ParamValues) -> Result<(), Conflict> {
+    let p = GroupParams::from(values);
     let of_cap = p.period_us * p.cap / 100;
     if p.cap > 0 && p.quota_us > 0 {
         return Err(Conflict {

@@ -1,13 +1,20 @@
-//! What operators set: groups of domains, threads of vcpus (linux-spec 1.5, 1.9, 3.11).
+//! What operators set: groups of domains, threads of vcpus (linux-spec 1.5, 1.9, 3.11, 8.1).
 
-use super::Linux;
 use super::entity::how;
 use super::params::{Class, GroupSetting, ThreadSetting};
-use super::state::{Entity, Group, Queue};
-use domio_contract::Cx;
+use super::state::{Entity, Group, NIL, Owner, Queue};
+use super::{Linux, ROOT};
+use alloc::vec::Vec;
+use domio_contract::{Cx, GroupId};
 use domio_core::{DomainId, VcpuId};
 
 impl Linux {
+    /// The queue of `group` on `cpu`.
+    #[inline]
+    pub(super) fn queue_on(&self, group: u32, cpu: u16) -> u32 {
+        group * self.cpus.len() as u32 + u32::from(cpu)
+    }
+
     /// The group of `domain`, which is made if there is none.
     pub(super) fn group_of(&mut self, domain: DomainId) -> u32 {
         if self.domains.len() <= domain.index() {
@@ -16,30 +23,57 @@ impl Linux {
         if let Some((group, _)) = self.domains[domain.index()] {
             return group;
         }
-        let group = self.groups.len() as u32;
+        let group = self.add_group(Owner::Domain(domain), ROOT);
         self.domains[domain.index()] = Some((group, ThreadSetting::unknown()));
-        self.domains_of.push(domain.0);
-        let first = self.entities.len() as u32;
-        for cpu in 0..self.cpus.len() as u32 {
-            let own = group * self.cpus.len() as u32 + cpu;
+        group
+    }
+
+    /// The group that is called `name`, in `parent` if it is new.
+    pub(super) fn named(&mut self, name: GroupId, parent: Option<GroupId>) -> u32 {
+        if self.named.len() <= name.index() {
+            self.named.resize(name.index() + 1, NIL);
+        }
+        if self.named[name.index()] == NIL {
+            let parent = parent.map_or(ROOT, |p| self.named[p.index()]);
+            self.named[name.index()] = self.add_group(Owner::Group(name), parent);
+        }
+        self.named[name.index()]
+    }
+
+    /// A new group in `parent`, with a queue and an entity on each pcpu.
+    fn add_group(&mut self, owner: Owner, parent: u32) -> u32 {
+        let group = self.groups.len() as u32;
+        let depth = self.groups[parent as usize].depth;
+        for cpu in 0..self.cpus.len() as u16 {
+            let queue = self.queue_on(parent, cpu);
             let entity = Entity {
-                queue: cpu,
-                own,
+                queue,
+                parent: self.queues[queue as usize].entity,
+                own: self.queue_on(group, cpu),
+                depth,
                 relative: false,
                 slice: self.tunables.base_slice,
                 ..Entity::new(None, group)
             };
+            let e = self.entities.len() as u32;
             self.entities.push(entity);
-            self.queues.push(Queue::new(cpu as u16, group, first + cpu));
-            self.queues[cpu as usize]
-                .waiting
-                .reserve(group as usize + 1);
+            self.queues.push(Queue::new(cpu, group, e));
         }
-        self.groups.push(Group {
-            first,
-            ..self.groups[0].clone()
-        });
+        self.groups.push(Group::new(owner, parent, depth + 1));
+        self.groups[parent as usize].children.push(group);
+        self.make_room(parent);
         group
+    }
+
+    /// The queues of `group` have room for all that is in it.
+    pub(super) fn make_room(&mut self, group: u32) {
+        let g = &self.groups[group as usize];
+        let all = g.children.len() + g.members.len();
+        for cpu in 0..self.cpus.len() as u16 {
+            let q = self.queue_on(group, cpu);
+            let waiting = &mut self.queues[q as usize].waiting;
+            waiting.reserve(all.saturating_sub(waiting.len()));
+        }
     }
 
     /// Puts `setting` into force for `group`.
@@ -47,60 +81,152 @@ impl Linux {
         let g = &mut self.groups[group as usize];
         let idle_changes = g.idle != setting.idle;
         (g.shares, g.idle) = (setting.shares, setting.idle);
-        let first = g.first;
-        for cpu in 0..self.cpus.len() as u32 {
-            let e = first + cpu;
-            self.read_clock(cx, cpu as u16);
+        for cpu in 0..self.cpus.len() as u16 {
+            self.read_clock(cx, cpu);
+            let e = self.queues[self.queue_on(group, cpu) as usize].entity;
             if idle_changes {
-                self.entities[e as usize].idle = setting.idle;
-                let own = &self.queues[self.entities[e as usize].own as usize];
-                let seen = own.threads - own.idlers;
-                if self.entities[e as usize].on_queue {
-                    let root = &mut self.queues[cpu as usize];
-                    root.idlers = match setting.idle {
-                        true => root.idlers + seen,
-                        false => root.idlers - seen,
-                    };
-                }
+                self.set_idle(e, setting.idle);
             }
             self.update_group_weight(cx, e);
+            let mut x = self.above(e);
+            while x != NIL {
+                self.update_load(self.queue_of(x), x);
+                self.update_group_weight(cx, x);
+                x = self.above(x);
+            }
         }
         self.set_quota(cx, group, setting);
     }
 
-    /// Puts `setting` into force for `vcpu`: it leaves its queue and comes back.
-    pub(super) fn set_thread_to(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId, setting: ThreadSetting) {
-        let before = core::mem::replace(&mut self.settings[vcpu.index()], setting);
-        if before == setting {
-            return;
+    /// The group of `e` is one for idle times, or is not any more.
+    fn set_idle(&mut self, e: u32, idle: bool) {
+        let own = &self.queues[self.entities[e as usize].own as usize];
+        let more = (own.threads - own.idlers) as i32;
+        let more = if idle { more } else { -more };
+        self.entities[e as usize].idle = idle;
+        let mut x = e;
+        while x != NIL && self.entities[x as usize].on_queue {
+            let queue = &mut self.queues[self.entities[x as usize].queue as usize];
+            queue.idlers = queue.idlers.wrapping_add_signed(more);
+            x = self.above(x);
+            if x != NIL && self.entities[x as usize].idle {
+                // All in it counts as such further up anyway.
+                return;
+            }
         }
-        let e = self.entity_of(vcpu);
+    }
+
+    /// `group`, a domain's, is in `parent` from now on: its threads leave the queues, and come back
+    /// where the group is new.
+    pub(super) fn regroup(&mut self, cx: &mut Cx<'_>, group: u32, parent: u32) {
+        let members = self.groups[group as usize].members.clone();
+        let mut queued = Vec::with_capacity(members.len());
+        for &vcpu in &members {
+            let e = self.entity_of(vcpu);
+            if let Some(runs) = self.pull_out(cx, e) {
+                queued.push((e, runs));
+            }
+        }
+        let old = core::mem::replace(&mut self.groups[group as usize].parent, parent);
+        self.groups[old as usize].children.retain(|g| *g != group);
+        self.groups[parent as usize].children.push(group);
+        self.make_room(parent);
+        let depth = self.groups[parent as usize].depth;
+        self.groups[group as usize].depth = depth + 1;
+        for cpu in 0..self.cpus.len() as u16 {
+            self.read_clock(cx, cpu);
+            let (q, above) = (self.queue_on(group, cpu), self.queue_on(parent, cpu));
+            let e = self.queues[q as usize].entity;
+            if self.entities[e as usize].on_queue {
+                // It slept there.
+                self.dequeue_from(cx, e, how::SLEEP | how::DELAYED, 0, 0);
+            }
+            self.detach_load(e);
+            let throttles = self.queues[above as usize].throttles;
+            let queue = &mut self.queues[q as usize];
+            queue.throttles = throttles + u32::from(queue.throttled);
+            self.entities[e as usize] = Entity {
+                queue: above,
+                parent: self.queues[above as usize].entity,
+                own: q,
+                depth,
+                idle: self.entities[e as usize].idle,
+                load: self.entities[e as usize].load,
+                relative: false,
+                slice: self.tunables.base_slice,
+                ..Entity::new(None, group)
+            };
+        }
+        for &vcpu in &members {
+            let e = self.entity_of(vcpu);
+            self.entities[e as usize].depth = depth + 1;
+        }
+        for (e, runs) in queued {
+            self.put_in(cx, e, runs);
+            if runs {
+                let cpu = self.queues[self.queue_of(e) as usize].cpu;
+                self.resched(cx, cpu);
+            }
+        }
+        for cpu in 0..self.cpus.len() as u16 {
+            let q = self.queue_on(group, cpu);
+            self.release(cx, q, 0);
+            self.resched_if_idle(cx, cpu);
+        }
+    }
+
+    /// Takes the thread `e` off its queue for a change. Returns, if it was there and awake, whether
+    /// it is the one that runs.
+    fn pull_out(&mut self, cx: &mut Cx<'_>, e: u32) -> Option<bool> {
         let cpu = self.queues[self.queue_of(e) as usize].cpu;
         self.read_clock(cx, cpu);
         if self.entities[e as usize].delayed {
             self.dequeue_thread(cx, e, how::SLEEP | how::DELAYED);
         }
-        let queued = self.entities[e as usize].on_queue;
-        let runs = self.cpus[usize::from(cpu)].current == e;
-        if queued {
-            self.dequeue_thread(cx, e, 0);
-            if runs {
-                self.put_all(cx, cpu);
-            }
+        if !self.entities[e as usize].on_queue {
+            return None;
         }
-        self.give(cx, e, &setting);
-        if !queued {
+        let runs = self.cpus[usize::from(cpu)].current == e;
+        self.dequeue_thread(cx, e, 0);
+        if runs {
+            self.put_all(cx, cpu);
+        }
+        Some(runs)
+    }
+
+    /// Undoes [`Linux::pull_out`].
+    fn put_in(&mut self, cx: &mut Cx<'_>, e: u32, runs: bool) {
+        self.enqueue_thread(cx, e, 0);
+        if runs {
+            self.set_all(self.queues[self.queue_of(e) as usize].cpu, e);
+        }
+        let throttled = self.queues[self.queue_of(e) as usize].throttles > 0;
+        if throttled && !self.rules.throttles_threads {
+            self.park(cx, e);
+        }
+    }
+
+    /// Puts `setting` into force for `vcpu`: it leaves its queue and comes back.
+    pub(super) fn set_thread_to(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId, setting: ThreadSetting) {
+        let thread = &mut self.threads[vcpu.index()];
+        let before = core::mem::replace(&mut thread.setting, setting);
+        if before == setting {
             return;
         }
-        self.enqueue_thread(cx, e, 0);
-        let lighter = setting.load.weight < before.load.weight;
-        if runs {
-            self.set_all(cpu, e);
-            if lighter {
-                self.resched(cx, cpu);
+        let e = thread.entity;
+        let queued = self.pull_out(cx, e);
+        self.give(cx, e, &setting);
+        let Some(runs) = queued else {
+            return;
+        };
+        self.put_in(cx, e, runs);
+        let q = self.queue_of(e);
+        if !runs {
+            if self.queues[q as usize].throttles == 0 || self.rules.throttles_threads {
+                self.preempt(cx, e);
             }
-        } else if !self.cuts_off(self.queue_of(e)) {
-            self.preempt(cx, e);
+        } else if setting.load.weight < before.load.weight {
+            self.resched(cx, self.queues[q as usize].cpu);
         }
     }
 

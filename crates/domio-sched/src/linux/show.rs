@@ -1,10 +1,10 @@
 //! The state as data.
 
 use super::Linux;
-use super::state::NIL;
+use super::state::{NIL, Owner};
 use domio_contract::StateRows;
 use domio_contract::state::About;
-use domio_core::{DomainId, PcpuId, VcpuId};
+use domio_core::{PcpuId, VcpuId};
 
 impl Linux {
     pub(super) fn describe(&self, out: &mut StateRows) {
@@ -28,13 +28,22 @@ impl Linux {
                 row.say(", runs vcpu ").tell("current", "", vcpu.0);
             }
         }
-        for (g, group) in self.groups.iter().enumerate().skip(1) {
-            let domain = DomainId(self.domains_of[g]);
-            let row = out.row("", About::Domain(domain));
-            row.say("d")
-                .tell("domain", "", domain.0)
-                .say(": shares ")
-                .tell("shares", "", group.shares >> 10);
+        for group in &self.groups {
+            let row = match group.owner {
+                Owner::Root => continue,
+                Owner::Domain(domain) => {
+                    let row = out.row("", About::Domain(domain));
+                    row.say("d").tell("domain", "", domain.0)
+                }
+                Owner::Group(name) => {
+                    let row = out.row("", About::Policy);
+                    row.say("g").tell("group", "", name.0)
+                }
+            };
+            row.say(": shares ").tell("shares", "", group.shares >> 10);
+            if let Owner::Group(parent) = self.groups[group.parent as usize].owner {
+                row.say(", in g").tell("parent", "", parent.0);
+            }
             let b = &group.bandwidth;
             if b.quota > 0 {
                 row.say(", quota ")

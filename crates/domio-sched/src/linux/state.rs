@@ -3,10 +3,12 @@
 //! Times are nanoseconds. Virtual times wrap, as the kernel's, and are compared by their
 //! difference.
 
+use super::params::ThreadSetting;
 use super::pelt::Average;
 use super::weights::{Load, NICE_0};
 use alloc::vec::Vec;
-use domio_core::VcpuId;
+use domio_contract::GroupId;
+use domio_core::{DomainId, VcpuId};
 
 /// No entity.
 pub(super) const NIL: u32 = u32::MAX;
@@ -139,6 +141,22 @@ pub(super) struct Queue {
     pub told_at: i64,
 }
 
+impl Group {
+    pub fn new(owner: Owner, parent: u32, depth: u8) -> Group {
+        Group {
+            owner,
+            parent,
+            children: Vec::new(),
+            depth,
+            shares: 0,
+            idle: false,
+            members: Vec::new(),
+            load: 0,
+            bandwidth: Bandwidth::default(),
+        }
+    }
+}
+
 impl Queue {
     pub fn new(cpu: u16, group: u32, entity: u32) -> Queue {
         Queue {
@@ -170,16 +188,30 @@ impl Queue {
     }
 }
 
-/// A task group: the root, or a domain.
+/// Whose a task group is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Owner {
+    /// Nobody's: the root.
+    Root,
+    Domain(DomainId),
+    Group(GroupId),
+}
+
+/// A task group: the root, a domain, or a group of domains.
 #[derive(Clone, Debug)]
 pub(super) struct Group {
+    pub owner: Owner,
+    /// The group that it is in; the root is in itself.
+    pub parent: u32,
+    /// Groups that are in it.
+    pub children: Vec<u32>,
+    /// Groups around its threads, itself included and the root not.
+    pub depth: u8,
     /// `cpu.weight` as it is stored.
     pub shares: u64,
     /// `cpu.idle`.
     pub idle: bool,
-    /// Its entity on pcpu 0; those of the others follow.
-    pub first: u32,
-    /// Its threads.
+    /// Its own threads, without those of groups in it.
     pub members: Vec<VcpuId>,
     /// Published averages of all pcpus.
     pub load: i64,
@@ -200,8 +232,6 @@ pub(super) struct Bandwidth {
     /// When the timers of the period and of the slack expire.
     pub period_at: Option<i64>,
     pub slack_at: Option<i64>,
-    /// Where the grid of periods begins.
-    pub phase: i64,
     /// Queues that wait for time, in the order in which they ran out.
     pub throttled: Vec<u32>,
 }
@@ -271,6 +301,8 @@ impl Cpu {
 pub(super) struct Thread {
     /// Its entity; [`NIL`] of a vcpu that is not there.
     pub entity: u32,
+    /// What it is given.
+    pub setting: ThreadSetting,
     /// Has woken before.
     pub known: bool,
     /// Is on its way to another pcpu, so that its next wake-up is none.
@@ -286,14 +318,21 @@ pub(super) struct Thread {
 }
 
 impl Thread {
-    pub const ABSENT: Thread = Thread {
-        entity: NIL,
-        known: false,
-        moving: false,
-        parked: false,
-        wakee: NIL,
-        flips: 0,
-        flips_at: 0,
-        recent: u16::MAX,
-    };
+    pub fn new(entity: u32, setting: ThreadSetting) -> Thread {
+        Thread {
+            entity,
+            setting,
+            known: false,
+            moving: false,
+            parked: false,
+            wakee: NIL,
+            flips: 0,
+            flips_at: 0,
+            recent: u16::MAX,
+        }
+    }
+
+    pub fn absent() -> Thread {
+        Thread::new(NIL, ThreadSetting::unknown())
+    }
 }

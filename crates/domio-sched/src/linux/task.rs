@@ -43,7 +43,7 @@ impl Linux {
 
     /// `threads`, of which `idlers` are for idle times, have come to `x` on `q`, or left it where
     /// the numbers are negative. Returns whether those further up see it: `q` is not cut off.
-    fn pass_level(&mut self, q: u32, x: u32, threads: i32, idlers: &mut i32) -> bool {
+    pub(super) fn pass_level(&mut self, q: u32, x: u32, threads: i32, idlers: &mut i32) -> bool {
         *idlers = self.idlers_seen(x, threads, *idlers);
         self.count_threads(q, threads, *idlers);
         !self.cuts_off(q)
@@ -52,20 +52,8 @@ impl Linux {
     /// The thread `e` comes to its queue. Where a group around it is throttled it does not reach
     /// the pcpu.
     pub(super) fn enqueue_thread(&mut self, cx: &mut Cx<'_>, e: u32, flags: u8) {
-        self.enqueue_from(cx, e, flags, 1, i32::from(self.entities[e as usize].idle));
-    }
-
-    /// `e` comes to its queue with `threads` in it, and the groups around it where they are not
-    /// queued.
-    pub(super) fn enqueue_from(
-        &mut self,
-        cx: &mut Cx<'_>,
-        e: u32,
-        flags: u8,
-        threads: i32,
-        idlers: i32,
-    ) {
-        let (mut x, mut flags, mut idlers) = (e, flags, idlers);
+        let mut idlers = i32::from(self.entities[e as usize].idle);
+        let (mut x, mut flags) = (e, flags);
         let mut slice = None;
         while x != NIL {
             let q = self.queue_of(x);
@@ -81,7 +69,7 @@ impl Linux {
             }
             self.enqueue_entity(cx, q, x, flags);
             slice = Some(self.shortest_slice(q));
-            if !self.pass_level(q, x, threads, &mut idlers) {
+            if !self.pass_level(q, x, 1, &mut idlers) {
                 return;
             }
             flags = how::SLEEP;
@@ -95,7 +83,7 @@ impl Linux {
                 self.entities[x as usize].slice = shortest;
                 slice = Some(self.shortest_slice(q));
             }
-            if !self.pass_level(q, x, threads, &mut idlers) {
+            if !self.pass_level(q, x, 1, &mut idlers) {
                 return;
             }
             x = self.above(x);
@@ -122,8 +110,7 @@ impl Linux {
     ) {
         let (threads, mut idlers) = (-threads, -idlers);
         let (mut x, mut flags) = (e, flags);
-        let is_thread = self.entities[e as usize].vcpu.is_some();
-        let sleeps = flags & how::SLEEP != 0 && (is_thread || flags & how::AT_ONCE == 0);
+        let sleeps = flags & how::SLEEP != 0;
         let mut slice = self.tunables.base_slice;
         while x != NIL {
             let q = self.queue_of(x);
@@ -360,6 +347,14 @@ impl Linux {
         let c = &mut self.cpus[usize::from(cpu)];
         if !core::mem::replace(&mut c.resched, true) {
             cx.tickle(domio_core::PcpuId(cpu));
+        }
+    }
+
+    /// A pass is due on `cpu` if that idles although something is queued there.
+    pub(super) fn resched_if_idle(&mut self, cx: &mut Cx<'_>, cpu: u16) {
+        let idles = self.cpus[usize::from(cpu)].current == NIL;
+        if idles && self.queues[usize::from(cpu)].count > 0 {
+            self.resched(cx, cpu);
         }
     }
 

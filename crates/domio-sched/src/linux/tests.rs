@@ -3,6 +3,7 @@
 mod bandwidth;
 mod cfs;
 mod eevdf;
+mod groups;
 mod pcpus;
 
 use super::state::NIL;

@@ -10,9 +10,15 @@ fn ms(n: u64) -> Duration {
 
 /// Runs `script`; when vcpu `watched` ran, in ms, the last run as far as the end.
 fn runs(script: &Script, watched: u32) -> Vec<(u64, u64)> {
+    runs_in("release", script, watched)
+}
+
+/// The same in a state of the development tree.
+fn runs_in(changeset: &str, script: &Script, watched: u32) -> Vec<(u64, u64)> {
     let credit = find("credit").expect("credit is in the registry");
     let mut params = ParamValues::defaults(credit.descriptor.params);
     params.choose("version", "3.0.3").expect("a release");
+    params.choose("changeset", changeset).expect("a state");
     let run = host::run(script, (credit.make)(&params, &script.topology)).expect("a script");
     let mut runs = Vec::new();
     let mut since = None;
@@ -74,20 +80,49 @@ fn without_a_cap_nobody_is_held_back() {
     );
 }
 
-/// A wake-up goes behind its equals: there is no boost.
+/// With 300 credits 11 % are 33, neither more nor less: -267 are paid by nine accountings, and the
+/// 30 that are left make it eight the next time.
+#[test]
+fn ten_credits_of_a_millisecond_are_fine_enough() {
+    let runs = runs_in("2006-10-30", &lone(11, ms(620)), 0);
+    assert_eq!(runs, [(0, 30), (300, 330), (570, 600)]);
+}
+
+/// A debt of 3 is less than the 33 of the cap: the vcpu runs when nobody else does.
+#[test]
+fn small_debts_park_nobody_since_november() {
+    let runs = runs_in("2006-11-01", &lone(11, ms(620)), 0);
+    assert_eq!(runs, [(0, 30), (270, 300), (540, 570)]);
+}
+
+#[test]
+fn changesets_belong_to_the_release_that_they_follow() {
+    let credit = find("credit").expect("credit is in the registry");
+    let mut params = ParamValues::defaults(credit.descriptor.params);
+    params.choose("changeset", "2006-10-30").expect("a state");
+    let refused = (credit.validate)(&params).expect_err("version is 4.17");
+    assert_eq!((refused.param, refused.with), ("changeset", "version"));
+    params.choose("version", "3.0.3").expect("a release");
+    assert!((credit.validate)(&params).is_ok());
+}
+
+/// A wake-up goes behind its equals: there is no boost in 3.0.3.
 #[test]
 fn waking_up_is_no_reason_to_preempt() {
     let topology = Topology::flat(1).expect("one pcpu");
     let mut script = Script::new("a sleeper", topology, Instant::ZERO + ms(60));
     let sleeper = script.domain(&[]);
-    let steps = [ScriptStep::Block(ms(5)), ScriptStep::Run(ms(1))];
+    let steps = [ScriptStep::Block(ms(12)), ScriptStep::Run(ms(1))];
     script.vcpu(sleeper, &steps);
     let burner = script.domain(&[]);
     script.vcpu(burner, &[ScriptStep::Burn]);
-    let runs = runs(&script, 0);
-    // It wakes at 5, when the burner has credit, and waits for the end of the burner's slice. That
+    let first = runs(&script, 0);
+    // It wakes at 12, when the burner has credit, and waits for the end of the burner's slice. That
     // is in debt from 30 on, and is preempted.
-    assert_eq!(runs[..3], [(0, 0), (30, 31), (36, 37)]);
+    assert_eq!(first[..3], [(0, 0), (30, 31), (43, 44)]);
+    // Boosted, it need not wait: the tick at 10 has ended the boost that the burner began with.
+    let boosted = runs_in("2006-10-30", &script, 0);
+    assert_eq!(boosted[..3], [(0, 0), (12, 13), (25, 26)]);
 }
 
 /// Who may run again is not told: the idle vcpu's slice has to end. Here it began 5 ms after an

@@ -84,6 +84,9 @@ fn outputs_of_simulations() {
     let short = ["--cap", "50,90", "--set", "run.duration_s=0.3"];
     let tried = fits(&folder, "dom0-share", &[&tried[..], &short].concat());
     assert_eq!(tried["points"].as_array().unwrap().len(), 3);
+    let short = ["--evaluations", "60", "--set", "run.duration_s=0.3", "--json"];
+    let advised = fits(&folder, "advise", &[&["advise", "noisy-neighbour"][..], &short].concat());
+    assert!(!advised["settings"].as_array().unwrap().is_empty());
     let policies = ["--policy", "credit", "--policy", "null", "--json"];
     let compare = ["compare", "host.toml", "--replications", "2"];
     let compared = fits(&folder, "compare", &[&compare[..], &policies].concat());
@@ -333,7 +336,7 @@ fn every_schema_is_listed_and_is_one() {
         .args(["schema", "trace summary"])
         .assert()
         .success()
-        .stdout(contains("domio/trace-summary/4"));
+        .stdout(contains("domio/trace-summary/5"));
     domio(&folder)
         .args(["schema", "rnu"])
         .assert()

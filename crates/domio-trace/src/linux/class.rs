@@ -21,6 +21,8 @@ pub(super) enum Linux {
     HaltPoll,
     Ready,
     Skew,
+    Uninterruptible,
+    OfGuest,
 }
 
 const fn declared(number: Linux, name: &'static str, fields: &'static [Field]) -> Declared {
@@ -38,7 +40,8 @@ const SKEW: Tally = Tally::new("skew_ns", Adds::Spent(0));
 
 /// What a Linux host says beside runstates. Times are of the actor, a thread: interrupts and
 /// softirqs that were served in its time, its time in guest mode, and its polling instead of a
-/// sleep when its guest halts. Ready time and skew are recorded of threads that execute a vcpu.
+/// sleep when its guest halts. Ready time and skew are recorded of threads that execute a vcpu. A
+/// thread that blocks in state D cannot be interrupted.
 pub static LINUX: Class = Class::new(
     "linux",
     &[
@@ -90,13 +93,15 @@ pub static LINUX: Class = Class::new(
         declared(Linux::HaltPoll, "halt-poll", TIME).tallies(&[POLL]),
         declared(Linux::Ready, "ready", TIME).tallies(&[READY]),
         declared(Linux::Skew, "skew", TIME).tallies(&[SKEW]),
+        declared(Linux::Uninterruptible, "uninterruptible", &[]).says(Says::Uninterruptible),
+        declared(Linux::OfGuest, "of-guest", &[]).says(Says::OfGuest),
     ],
 )
 .with_queue(QueueRules {
     never_idles: true,
     ..QueueRules::NONE
 })
-.with_tables(&[&READY_TIME, &TAKEN]);
+.with_tables(&[&READY_TIME, &TAKEN, &ASLEEP]);
 
 const OF_VCPUS: &str = "% of time";
 const OF_ONE: &str = "% of one pcpu";
@@ -164,6 +169,17 @@ static TAKEN: FigureTable = FigureTable {
     ],
 };
 
+/// Sleep that is no wait for a processor, and none for something to do either.
+static ASLEEP: FigureTable = FigureTable {
+    title: "waits for a disk, a lock or memory (state D)",
+    nearness: 0,
+    figures: &[share(
+        ("uninterruptible_pct", "in state D"),
+        &[FigureOf::Uninterruptible],
+    )
+    .only_some()],
+};
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -173,6 +189,6 @@ mod tests {
         for (i, record) in LINUX.records.iter().enumerate() {
             assert_eq!(usize::from(record.number), i, "{}", record.name);
         }
-        assert_eq!(LINUX.records.len(), Linux::Skew as usize + 1);
+        assert_eq!(LINUX.records.len(), Linux::OfGuest as usize + 1);
     }
 }

@@ -329,8 +329,12 @@ impl LinuxRecords {
         }
     }
 
-    /// What is said of a thread in its first record: its rank and the cpus that it may use.
+    /// What is said of a thread in its first record: whether it executes a vcpu, and the cpus that
+    /// it may use.
     fn introduce(&mut self, cpu: usize, place: usize, tasks: &Tasks) {
+        if self.threads.get(place).is_vcpu {
+            self.note(cpu, place, Linux::OfGuest, [0; 4]);
+        }
         if let Some((path, quota, period)) = self.threads.limit(tasks, place) {
             let known = self.limits.iter().position(|(other, _)| other == path);
             let path = path.to_owned();
@@ -523,6 +527,8 @@ impl LinuxRecords {
             self.renew(cpu, from, left.wants_cpu(), tasks);
         } else if left_to == Runstate::Runnable && from != idle {
             self.why(cpu, from, to);
+        } else if left == Left::Uninterruptible && from != idle {
+            self.note(cpu, from, Linux::Uninterruptible, [0; 4]);
         }
     }
 

@@ -48,7 +48,14 @@ impl Host {
         self.taken()
     }
 
+    /// What was taken, but for the records that say which threads are vcpus of guests.
     fn taken(&mut self) -> Vec<String> {
+        let mut lines = self.all_taken();
+        lines.retain(|line| !line.ends_with(" of-guest"));
+        lines
+    }
+
+    fn all_taken(&mut self) -> Vec<String> {
         let records: Vec<Record> = std::iter::from_fn(|| self.records.take()).collect();
         records.iter().map(|record| self.line(record)).collect()
     }
@@ -95,6 +102,32 @@ fn wakeup(tid: u32, target_cpu: u32) -> LinuxWhat {
         prio: 120,
         target_cpu,
     }
+}
+
+#[test]
+fn threads_of_vcpus_and_sleep_that_cannot_be_interrupted_are_said() {
+    let mut host = Host::new(&THREADS);
+    let mut at = |time, current, what| {
+        let event = LinuxEvent {
+            time,
+            cpu: 0,
+            current: Some(Tid(current)),
+            what,
+        };
+        host.records.event(&event, &host.tasks);
+        host.all_taken()
+    };
+    at(100, 0, LinuxWhat::Other);
+    let woken = at(200, 0, wakeup(10, 0));
+    assert_eq!(woken[1], "p0 d1v0 of-guest");
+    at(250, 0, switch(0, Left::Runnable, 10));
+    let left = at(300, 10, switch(10, Left::Uninterruptible, 0));
+    assert_eq!(left.last().unwrap(), "p0 d1v0 uninterruptible");
+    assert!(
+        !at(310, 0, wakeup(10, 0))
+            .iter()
+            .any(|l| l.contains("of-guest"))
+    );
 }
 
 #[test]

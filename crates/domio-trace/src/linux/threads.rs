@@ -62,6 +62,8 @@ pub(super) struct Thread {
     pub young: bool,
     /// [`Tasks::changes`] when that was looked at.
     pub checked: u64,
+    /// The process that its group is known by.
+    process: Option<Tid>,
     /// Time in guest mode of this run.
     pub guest_mode: u64,
     /// Place of the limit that holds it back at times; `u32::MAX` for none.
@@ -127,6 +129,8 @@ pub(super) struct Threads {
     group_of: HashMap<String, u32>,
     /// Names that rules or control groups gave.
     by_rule: BTreeSet<String>,
+    /// [`Tasks::changes`] when the latest of these came.
+    ruled: u64,
     /// By actor; none of idle tasks.
     labels: Vec<Option<Label>>,
     /// How many there are.
@@ -140,6 +144,7 @@ pub(super) struct Threads {
 /// Where a thread belongs.
 struct Placed {
     group: u32,
+    process: Option<Tid>,
     part: ThreadPart,
     is_vcpu: bool,
 }
@@ -169,6 +174,7 @@ impl Threads {
             groups: Vec::new(),
             group_of: HashMap::new(),
             by_rule: BTreeSet::new(),
+            ruled: 0,
             labels: Vec::new(),
             labelled: 0,
             left_out: 0,
@@ -234,6 +240,7 @@ impl Threads {
             actor,
             group: placed.group,
             is_vcpu: placed.is_vcpu,
+            process: placed.process,
             checked: tasks.changes(),
             ..Thread::unheard()
         });
@@ -283,7 +290,14 @@ impl Threads {
     pub fn is_elsewhere(&mut self, tasks: &Tasks, place: usize) -> bool {
         let thread = self.list[place];
         self.list[place].checked = tasks.changes();
+        // Where nothing has changed that is known of it, no rule says anything else.
+        let of_process = thread.process.map_or(0, |process| tasks.changed(process));
+        let latest = tasks.changed(thread.tid).max(of_process).max(self.ruled);
+        if latest <= thread.checked {
+            return false;
+        }
         let placed = self.placed(tasks, thread.tid);
+        self.list[place].process = placed.process;
         let stays = (placed.group, placed.is_vcpu) == (thread.group, thread.is_vcpu);
         let comm = self.told(tasks, thread.tid).comm;
         if stays
@@ -307,6 +321,7 @@ impl Threads {
             actor,
             group: placed.group,
             is_vcpu: placed.is_vcpu,
+            process: placed.process,
             state: State::Unheard,
             rank: domio_core::Says::RANK,
             home: u16::MAX,
@@ -353,8 +368,8 @@ impl Threads {
         if !belongs.by_rule && self.by_rule.contains(&guest) {
             // A thread that has the name of a guest is not the guest's.
             guest += " (by name)";
-        } else if belongs.by_rule {
-            self.by_rule.insert(guest.clone());
+        } else if belongs.by_rule && self.by_rule.insert(guest.clone()) {
+            self.ruled = tasks.changes();
         }
         let group = self.group(&guest, None);
         let group = match works {
@@ -366,6 +381,7 @@ impl Threads {
         };
         Placed {
             group,
+            process: known.process,
             part,
             is_vcpu,
         }
@@ -563,6 +579,7 @@ impl Thread {
             is_vcpu: false,
             young: false,
             checked: 0,
+            process: None,
             guest_mode: 0,
             limit: u32::MAX,
         }

@@ -128,6 +128,8 @@ enum SaysJson {
         first: u8,
         mask: u8,
     },
+    Uninterruptible,
+    OfGuest,
 }
 
 /// [`WaitsFor`] in a file.

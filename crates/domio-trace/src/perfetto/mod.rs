@@ -91,6 +91,8 @@ struct Packets {
     /// The latest event, which may get values of counters.
     held: Option<(Instant, TrackEvent)>,
     names: BTreeMap<DomainId, String>,
+    /// What threads of a Linux host are called, by the vcpu that they are in records.
+    called_threads: BTreeMap<VcpuName, String>,
     domains: BTreeSet<u16>,
     vcpus: BTreeMap<u32, Thread>,
     /// Whether a slice is open on the track of the pcpu; `None` before the track exists.
@@ -133,7 +135,7 @@ impl Thread {
 }
 
 impl<W: Write> PerfettoWriter<W> {
-    /// Starts a trace; names of domains are taken from `header`.
+    /// Starts a trace; names of domains and threads are taken from `header`.
     pub fn new(out: W, header: Option<&TraceHeader>) -> Self {
         PerfettoWriter {
             out,
@@ -189,6 +191,10 @@ impl Packets {
             buffer: Vec::new(),
             held: None,
             names: header.into_iter().flat_map(TraceHeader::names).collect(),
+            called_threads: header
+                .into_iter()
+                .flat_map(TraceHeader::thread_names)
+                .collect(),
             domains: BTreeSet::new(),
             vcpus: BTreeMap::new(),
             pcpus: Vec::new(),
@@ -322,6 +328,9 @@ impl Packets {
 
     /// Name for people, as tables and pictures have it.
     fn vcpu_name(&self, vcpu: VcpuName) -> String {
+        if let Some(name) = self.called_threads.get(&vcpu) {
+            return name.clone();
+        }
         vcpu.called(self.names.get(&vcpu.domain).map(String::as_str))
     }
 

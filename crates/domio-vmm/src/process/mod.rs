@@ -54,6 +54,7 @@
 //! | [`roam`] | on which vcpu a process executes |
 //! | `programs` | the programs that ship |
 
+mod files;
 mod jobs;
 pub mod order;
 pub mod programs;
@@ -62,6 +63,7 @@ pub(crate) mod run;
 mod running;
 pub(crate) mod task;
 
+pub use files::{Directories, FileSizes, WeightedSizes};
 pub use jobs::{JobPlan, NewJob, WokenBy};
 
 use crate::bus::owner::Owner;
@@ -133,11 +135,10 @@ pub enum What {
     /// of other kinds stay open.
     Close,
     /// Makes an empty file in a directory of the file system that the named file belongs to.
-    /// Returns
-    /// the number of the new file, which belongs to the same model; 0 where there is no file
-    /// system.
+    /// Returns the number of the new file, which belongs to the same model; 0 where there is no
+    /// file system.
     Create {
-        /// Number of the directory, from 0.
+        /// Number of the directory ([`Directories::number`]); 0 is the root.
         directory: u32,
     },
     /// Files that were in the file system before the process began, on the disk.
@@ -179,12 +180,10 @@ pub enum What {
 pub struct Prepare {
     /// How many, at least 1.
     pub files: u32,
-    /// Directories that they are spread over in turn, at least 1.
-    pub directories: u32,
-    /// Smallest size (bytes).
-    pub low: u64,
-    /// Largest size (bytes).
-    pub high: u64,
+    /// Directories that they are spread over in turn.
+    pub directories: Directories,
+    /// Their sizes.
+    pub sizes: FileSizes,
     /// Distinguishes files of one shape: processes with the same number find the same files.
     pub series: u32,
     /// Whether memory holds what making them has left there: their names and inodes, and the data
@@ -194,10 +193,9 @@ pub struct Prepare {
 }
 
 impl Prepare {
-    /// Size of the file with this place among them (bytes): any one from the smallest to the
-    /// largest, the same in each run.
+    /// Size of the file with this place among them (bytes), the same in each run.
     pub fn size(&self, place: u32) -> u64 {
-        self.low + mixed(u64::from(place)) % (self.high - self.low + 1)
+        self.sizes.drawn(mixed(u64::from(place)))
     }
 }
 

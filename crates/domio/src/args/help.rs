@@ -67,7 +67,7 @@ const LETTERS: [(&str, char); 6] = [
 const MANY: usize = 6;
 
 /// What a reader wants next, by command.
-const NEXT: [(&str, &str); 19] = [
+const NEXT: [(&str, &str); 20] = [
     (
         "domio",
         "domio run small-host simulates a host that ships with the program; \
@@ -103,6 +103,10 @@ const NEXT: [(&str, &str); 19] = [
     (
         "mon",
         "domio explain SCENARIO|TRACE shows behind whom a domain waited, and why.",
+    ),
+    (
+        "advise",
+        "domio compare SCENARIO --set KEY=VALUE shows all that a setting changes.",
     ),
     (
         "calibrate",

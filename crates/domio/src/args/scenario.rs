@@ -1,8 +1,9 @@
-//! Arguments of `scenario`; those of `scenario from-trace` and `from-lists` are in
-//! `from_trace.rs` and `from_lists.rs`.
+//! Arguments of `scenario`; those of `scenario from-trace`, `from-lists` and `import` are in
+//! `from_trace.rs`, `from_lists.rs` and `import.rs`.
 
 use super::from_lists::{self, ScenarioFromLists};
 use super::from_trace::{self, ScenarioFromTrace};
+use super::import::{self, ScenarioImport};
 use super::named::Named;
 use clap::{Args, Subcommand, ValueHint};
 use std::path::PathBuf;
@@ -11,7 +12,7 @@ pub(super) const SCENARIO_EXAMPLES: &str = "\
 Examples:
   domio scenario show burn7 > host.toml
   domio scenario from-trace trace.bin --sched-credit sched.txt --output host.toml
-  domio scenario from-lists host.txt --interval 10 --output host.toml";
+  domio scenario import web.xml capabilities.xml --output host.toml";
 
 /// Subcommands of `scenario`.
 #[derive(Debug, Subcommand)]
@@ -34,6 +35,9 @@ pub enum Scenario {
     /// Make a scenario of a host from what `xl` printed, without a trace
     #[command(after_long_help = from_lists::EXAMPLES)]
     FromLists(ScenarioFromLists),
+    /// Make a scenario of definitions of guests: libvirt, xl, control groups, QEMU
+    #[command(after_long_help = import::EXAMPLES)]
+    Import(ScenarioImport),
 }
 
 const SCENARIO_CHECK_EXAMPLES: &str = "\

@@ -179,7 +179,7 @@ fn explain(
 ) -> anyhow::Result<Step> {
     let mut explanation = explained::sum(scenario, built, 1, keeper, progress)?;
     let names = domains(built);
-    explained::restrict(&mut explanation, &names, [&[GUEST.to_owned()], &[]])?;
+    explained::restrict(&mut explanation, &names, &[], [&[GUEST.to_owned()], &[]])?;
     Ok(Step {
         title: "Why its web server waits",
         command: format!("domio explain {SCENARIO} --vcpu {GUEST}"),

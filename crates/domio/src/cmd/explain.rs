@@ -373,17 +373,16 @@ impl Told {
         reads: Files,
     ) -> anyhow::Result<Status> {
         let asked = [&args.vcpus[..], &args.domains[..]];
-        explained::restrict(&mut self.explanation, &self.names, asked)?;
+        explained::restrict(&mut self.explanation, &self.names, &self.threads, asked)?;
         let places = self.places.as_ref();
         let explained = Explained::new(&self.explanation, &self.names);
         let explained = explained.with_threads(&self.threads).on(places);
-        let (names, truncated) = (&self.names, self.truncated);
         let extent = match (args.long, args.map) {
             (true, _) => Extent::Long,
             (false, Some(_)) => Extent::WithMap,
             (false, None) => Extent::Short,
         };
-        let answer = || explained::answer(&self.explanation, names, places, truncated);
+        let answer = || explained.answer(self.truncated);
         match args.csv {
             true => out::csv(&answer().tables())?,
             false => out::answer(args.json, answer, || {

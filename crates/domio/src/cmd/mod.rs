@@ -1,5 +1,6 @@
 //! One file a command. Each takes its parsed arguments and returns how it ended.
 
+pub mod advise;
 pub mod alert;
 pub mod calibrate;
 pub mod claim;

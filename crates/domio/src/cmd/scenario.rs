@@ -4,7 +4,7 @@ use crate::args::{self, Global, ScenarioCheck, ScenarioList, ScenarioShow};
 use crate::input;
 use crate::out::{self, Status};
 use crate::shared::registered::Listing;
-use crate::shared::{from_lists, from_trace};
+use crate::shared::{from_lists, from_trace, import};
 use crate::traces;
 use anyhow::anyhow;
 use domio_answer::{AnswerSpec, rows};
@@ -65,6 +65,7 @@ pub fn run(command: &args::Scenario, global: &Global) -> anyhow::Result<Status> 
         args::Scenario::Show(args) => show(args, &global.parts),
         args::Scenario::FromTrace(args) => from_trace::run(args, global),
         args::Scenario::FromLists(args) => from_lists::run(args, global),
+        args::Scenario::Import(args) => import::run(args, global),
     }
 }
 

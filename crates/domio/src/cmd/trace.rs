@@ -86,6 +86,7 @@ fn summary(args: &TraceSummary, global: &Global) -> anyhow::Result<Status> {
     let summed = Summed {
         summary: &summary,
         names: &names,
+        threads: &reader.threads(),
     };
     out::answer(
         args.json,

@@ -9,7 +9,7 @@
 //! | `kept`, `against` | results that were kept, and a comparison with them |
 //! | `machines` | claims on many machines |
 //! | `known` | columns of tables that are still to be made |
-//! | `from_trace`, `from_lists` | scenarios made of what was recorded |
+//! | `from_trace`, `from_lists`, `import` | scenarios made of what was recorded, or of definitions |
 //! | `pictures` | what is drawn |
 //! | `record_table` | records of a trace as a table |
 
@@ -19,6 +19,7 @@ pub mod choice;
 pub mod from_lists;
 pub mod from_trace;
 pub mod host;
+pub mod import;
 pub mod kept;
 pub mod known;
 pub mod machines;

@@ -1,5 +1,6 @@
 //! The command line, as a person or a script uses it: one module a subject.
 
+mod advise;
 mod alert;
 mod block_traces;
 mod claims;
@@ -19,6 +20,7 @@ mod figures;
 mod files;
 mod frequency;
 mod from_lists;
+mod import;
 mod inputs;
 mod interrupts;
 mod long_traces;

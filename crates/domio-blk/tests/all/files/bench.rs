@@ -359,8 +359,8 @@ impl Bench {
                 if self.prepared.is_none() {
                     let all = 0..prepare.files;
                     let make = |i| {
-                        self.fs
-                            .populate(i % prepare.directories, prepare.size(i), i)
+                        let directory = prepare.directories.number(i);
+                        self.fs.populate(directory, prepare.size(i), i)
                     };
                     self.prepared = all.map(make).min();
                     self.fs.list(self.prepared.unwrap_or(0), prepare.files);

@@ -8,7 +8,7 @@ use domio_blk::fs::config::FsConfig;
 use domio_core::Duration;
 use domio_sim::RandomStream;
 use domio_vmm::process::programs::{Ffsb, FfsbConfig, FfsbWeights, PostMark, PostMarkConfig};
-use domio_vmm::process::{FileId, Program};
+use domio_vmm::process::{FileId, FileSizes, Program};
 use std::ops::RangeInclusive;
 
 const DISK: FileId = FileId { device: 0, file: 0 };
@@ -153,7 +153,7 @@ fn ffsb_reads_blocks_and_writes_blocks() {
     let mut bench = Bench::new(FsConfig::guest(8 << 30), "noop", Plain::Capped(300));
     let config = FfsbConfig {
         threads: 128,
-        size: (2 << 20, 3 << 20),
+        sizes: FileSizes::Between(2 << 20, 3 << 20),
         weights: FfsbWeights {
             read: 4,
             append: 1,

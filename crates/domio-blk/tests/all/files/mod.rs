@@ -6,6 +6,7 @@ mod blocks;
 mod figures;
 mod layout;
 mod order;
+mod orlov;
 mod page_cache;
 mod readahead;
 

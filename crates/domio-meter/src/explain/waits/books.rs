@@ -129,6 +129,8 @@ pub(super) struct Vcpu {
     pub rank: u64,
     /// Place of the set of pcpus that it may use; `None` where that is not known.
     pub may_use: Option<usize>,
+    /// It cannot be interrupted as long as it is blocked.
+    pub uninterruptible: bool,
     pub wait: Option<OpenWait>,
     pub sums: VcpuWaits,
 }
@@ -152,6 +154,7 @@ impl Vcpu {
             spent: false,
             rank: u64::from(Says::RANK),
             may_use: None,
+            uninterruptible: false,
             wait: None,
             sums: VcpuWaits {
                 name: who.name,
@@ -166,12 +169,18 @@ impl Vcpu {
         sums.seen += window.part(passed.from, passed.to);
         sums.unknown += window.part(passed.from, passed.known);
         let part = window.part(passed.known, passed.to);
+        self.uninterruptible &= passed.state == Runstate::Blocked;
         match passed.state {
             Runstate::Running => {
                 sums.running += part;
                 sums.residence.stay(self.track.pcpu(), part);
             }
-            Runstate::Blocked => sums.blocked += part,
+            Runstate::Blocked => {
+                sums.blocked += part;
+                if self.uninterruptible {
+                    sums.uninterruptible += part;
+                }
+            }
             Runstate::Offline if is_parked(passed) => sums.parked += part,
             Runstate::Offline => sums.paused += part,
             // Its parts are added when the wait is closed.

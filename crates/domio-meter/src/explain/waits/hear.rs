@@ -87,7 +87,13 @@ impl WaitBooks {
             Says::Ranks { rank } => self.ranks(actor, at, value(rank)),
             Says::Interrupted { time } => self.interrupted(at, pcpu, value(time)),
             Says::MayUse { first, mask } => self.may_use(actor, at, value(first), value(mask)),
+            Says::Uninterruptible => {
+                if let Some(vcpu) = self.known(actor) {
+                    vcpu.uninterruptible = true;
+                }
+            }
             Says::Nothing
+            | Says::OfGuest
             | Says::Moved { .. }
             | Says::Full { .. }
             | Says::Held { .. }

@@ -271,7 +271,7 @@ const TEXTS: [(Why, [&str; 4]); 23] = [
     ),
 ];
 
-/// What to try on a Linux host for a vcpu that has to leave its CPU.
+/// What to try on a Linux host for a thread that has to leave its CPU.
 const MORE_OF_A_CPU: &str = "more weight for the group (`systemctl set-property UNIT \
      CPUWeight=N`, `virsh schedinfo GUEST --set cpu_shares=N`), or CPUs of its own (`virsh \
      vcpupin`, `taskset`)";
@@ -281,6 +281,33 @@ const LINUX_CURES: [(Why, &str); 2] = [
     (Why::Preempted, MORE_OF_A_CPU),
     (Why::SliceOver, MORE_OF_A_CPU),
 ];
+
+/// What causes of all hosts mean on a Linux host, which has threads and CPUs.
+const LINUX_MEANINGS: [(Why, &str); 5] = [
+    (
+        Why::Pass,
+        "woken, waiting for the chosen CPU to leave its idle state and to run the scheduler",
+    ),
+    (
+        Why::Preempted,
+        "another thread took its CPU before its slice was over",
+    ),
+    (
+        Why::Displaced,
+        "it lost its CPU (its slice is not recorded)",
+    ),
+    (Why::Yielded, "it gave its CPU up by itself (yield)"),
+    (
+        Why::Released,
+        "it was stopped before, and no CPU had taken it yet",
+    ),
+];
+
+/// Whether a host with this policy is a Linux host, whose CPUs do not idle beside threads that
+/// wait.
+fn is_linux(policy: Option<&Class>) -> bool {
+    policy.is_some_and(|policy| policy.queue.never_idles)
+}
 
 /// Causes that only hosts have whose pcpus do not idle beside vcpus that wait.
 const OF_LINUX: [Why; 6] = [
@@ -295,7 +322,7 @@ const OF_LINUX: [Why; 6] = [
 impl Why {
     /// Whether a host with this policy may have the cause at all, by its kind.
     pub fn is_of(self, policy: Option<&Class>) -> bool {
-        !OF_LINUX.contains(&self) || policy.is_some_and(|policy| policy.queue.never_idles)
+        !OF_LINUX.contains(&self) || is_linux(policy)
     }
 
     /// All causes, in the order in which tables show them.
@@ -342,14 +369,16 @@ impl Why {
     }
 
     /// What the name means, for a legend.
-    pub fn meaning(self) -> &'static str {
-        self.text()[2]
+    pub fn meaning(self, policy: Option<&Class>) -> &'static str {
+        let of_linux = LINUX_MEANINGS.iter().find(|(why, _)| *why == self);
+        let of_linux = of_linux.filter(|_| is_linux(policy));
+        of_linux.map_or(self.text()[2], |(_, meaning)| *meaning)
     }
 
     /// What to try against waits of this cause under `policy`; `None` where nothing that an
     /// operator sets helps. Policies of reservations have neither weights nor slices to set.
     pub fn cure(self, policy: Option<&Class>) -> Option<&'static str> {
-        if policy.is_some_and(|policy| policy.queue.never_idles)
+        if is_linux(policy)
             && let Some((_, cure)) = LINUX_CURES.iter().find(|(why, _)| *why == self)
         {
             return Some(*cure);

@@ -75,7 +75,7 @@ impl Tree {
         };
         let group = |g: &crate::conformance::script::ScriptGroup| {
             let weight = value(&g.params, "weight").unwrap_or(DEFAULT_WEIGHT);
-            let quota = value(&g.params, "quota").unwrap_or(0);
+            let quota = value(&g.params, "cap").unwrap_or(0);
             (g.parent, weight as u64, quota as u64)
         };
         Tree {

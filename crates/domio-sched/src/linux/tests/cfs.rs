@@ -3,8 +3,9 @@
 use super::*;
 
 /// Two hogs in groups of their own.
-fn two_hogs(pcpus: u16, params: &[(&str, &str)], ms: u64) -> Vec<f64> {
+fn two_hogs(pcpus: u16, params: &[(&str, &str)], path_us: u64, ms: u64) -> Vec<f64> {
     let mut rig = cfs_with(pcpus, params);
+    rig.path = Duration::from_micros(path_us);
     for _ in 0..2 {
         let domain = rig.domain(&[]);
         let vcpu = rig.vcpu_within(domain, [P0].into_iter().collect());
@@ -17,9 +18,19 @@ fn two_hogs(pcpus: u16, params: &[(&str, &str)], ms: u64) -> Vec<f64> {
 /// Vectors 2 and 3, without costs of a switch.
 #[test]
 fn equal_hogs_take_turns_of_whole_ticks() {
-    assert_eq!(two_hogs(1, &[], 33), [4.0; 8]);
-    assert_eq!(two_hogs(1, &[("hz", "1000")], 31), [3.0; 10]);
-    assert_eq!(two_hogs(8, &[], 62), [12.0; 5]);
+    assert_eq!(two_hogs(1, &[], 0, 33), [4.0; 8]);
+    assert_eq!(two_hogs(1, &[("hz", "1000")], 0, 31), [3.0; 10]);
+    assert_eq!(two_hogs(8, &[], 0, 62), [12.0; 5]);
+}
+
+/// Vectors 2 and 3, with some us between a tick and the switch: the slice is not quite over at the
+/// tick at which it is without them. Nothing delays the first switch.
+#[test]
+fn a_late_switch_costs_another_tick() {
+    let fast = two_hogs(1, &[("hz", "1000")], 5, 40);
+    assert_eq!((fast[0], &fast[1..]), (3.005, &[4.0; 9][..]));
+    let eight = two_hogs(8, &[], 5, 100);
+    assert_eq!((eight[0], &eight[1..]), (12.005, &[16.0; 5][..]));
 }
 
 /// Vector 4: in one group, so that the nice values decide.

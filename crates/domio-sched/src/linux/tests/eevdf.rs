@@ -57,8 +57,10 @@ fn nice_5_has_a_tick_of_four() {
     }
 }
 
-/// Vector 17: a sleeper with no lag wakes `us` after a hog began, which is alone.
-fn wakes_beside_a_hog(release: &str, us: u64) -> bool {
+/// Vector 17: a sleeper with no lag wakes `us` after a hog began, which is alone. Whether it runs
+/// then, and virtual times and deadlines of the hog and the sleeper, from the hog's start, in
+/// microseconds.
+fn wakes_beside_a_hog(release: &str, us: u64) -> (bool, [i64; 4]) {
     let mut rig = eevdf_with(1, release, &[]);
     let [h, s] = pair(&mut rig);
     // Both have run before, so that nobody is new.
@@ -70,19 +72,30 @@ fn wakes_beside_a_hog(release: &str, us: u64) -> bool {
     rig.wake(h);
     rig.settle();
     let e = entity(&rig, h, false) as usize;
-    let (v, deadline) = (rig.policy.entities[e].v, rig.policy.entities[e].deadline);
-    assert_eq!(deadline - v, 700_000);
+    let (start, deadline) = (rig.policy.entities[e].v, rig.policy.entities[e].deadline);
+    assert_eq!(deadline - start, 700_000);
     rig.run_to(at_us(us));
     rig.wake(s);
+    let of = |v| {
+        let e = &rig.policy.entities[entity(&rig, v, false) as usize];
+        [e.v - start, e.deadline - start].map(|ns| ns / 1_000)
+    };
+    let [[a, b], [c, d]] = [h, s].map(of);
     rig.settle();
-    rig.current(P0) == Some(s)
+    let preempts = rig.current(P0) == Some(s);
+    if us < 700 {
+        rig.run_to(at(4));
+        assert_eq!(rig.current(P0), Some(s), "the tick has it run");
+    }
+    (preempts, [a, b, c, d])
 }
 
 #[test]
 fn a_hog_is_protected_within_its_first_request() {
-    assert!(!wakes_beside_a_hog("6.12", 300));
-    assert!(wakes_beside_a_hog("6.12", 2_000));
-    assert!(!wakes_beside_a_hog("6.12", 4_300));
+    let at = |us| wakes_beside_a_hog("6.12", us);
+    assert_eq!(at(300), (false, [300, 700, 300, 1_000]));
+    assert_eq!(at(2_000), (true, [2_000, 2_700, 2_000, 2_700]));
+    assert_eq!(at(4_300), (false, [4_300, 4_700, 4_300, 5_000]));
 }
 
 /// Vector 18: placing with lag, in the group of a hog.
@@ -175,7 +188,28 @@ fn who_wakes_while_it_sleeps_on_the_queue_keeps_its_place() {
     assert_eq!(rig.current(P0), Some(s));
 }
 
-/// Vector 20, as far as the range of the parameter goes: a shorter slice preempts a protected hog.
+/// Vector 20. What Linux cuts to 100 us or to 100 ms is no value of the parameter.
+#[test]
+fn a_slice_of_its_own_is_within_limits() {
+    let mut rig = eevdf_with(1, "6.12", &[]);
+    let [v, _] = pair(&mut rig);
+    for (us, ns) in [
+        (100, 100_000),
+        (3_000, 3 * MS),
+        (100_000, 100 * MS),
+        (0, 700_000),
+    ] {
+        set(&mut rig, v, "slice_us", us);
+        let e = entity(&rig, v, false) as usize;
+        assert_eq!(rig.policy.entities[e].slice, ns);
+    }
+    let mut values = ParamValues::defaults(EEVDF.vcpu_params);
+    for us in [50, 200_000] {
+        assert!(values.set("slice_us", us).is_err(), "{us}");
+    }
+}
+
+/// A shorter slice preempts a protected hog.
 #[test]
 fn a_short_slice_preempts() {
     for release in RELEASES {

@@ -97,7 +97,7 @@ impl TwinLinux {
                     if out && !self.is_6_18() {
                         continue 'again;
                     }
-                    aside |= out;
+                    aside |= out || self.held(q);
                 }
                 let next = self.rq[q].next;
                 let e = if self.cfs() {
@@ -127,7 +127,7 @@ impl TwinLinux {
                 return None;
             };
             self.switch(cx, e);
-            if aside && self.rq[self.se[e].group].throttled {
+            if aside && self.held(self.se[e].group) {
                 self.dequeue(cx, e, "sleep special");
                 self.park(cx, e);
                 continue;
@@ -194,14 +194,30 @@ impl TwinLinux {
         if curr == next {
             return;
         }
-        self.put(cx, curr);
-        if self.se[curr].group != self.se[next].group {
-            let (from, to) = (self.up(curr), self.up(next));
-            self.put(cx, from.expect("a group"));
-            self.set(to.expect("a group"));
+        let (s, w) = self.siblings(curr, next);
+        for x in self.chain(curr) {
+            self.put(cx, x);
+            if x == s {
+                break;
+            }
         }
-        self.set(next);
+        let to = self.chain(next);
+        let first = to.iter().position(|x| *x == w).expect("on the way up");
+        for x in to[..=first].iter().rev() {
+            self.set(*x);
+        }
         self.curr = Some(next);
+    }
+
+    /// Those of or around `a` and `b` that are on one queue.
+    fn siblings(&self, a: usize, b: usize) -> (usize, usize) {
+        let others = self.chain(b);
+        let beside = |x: usize| others.iter().copied().find(|y| self.q(*y) == self.q(x));
+        let mut pairs = self
+            .chain(a)
+            .into_iter()
+            .filter_map(|x| Some((x, beside(x)?)));
+        pairs.next().expect("the root is around both")
     }
 
     // ---- 2.8, 2.9, 3.8 ------------------------------------------------------------------------
@@ -244,7 +260,7 @@ impl TwinLinux {
         let Some(c) = self.curr else {
             return self.resched(cx);
         };
-        if c == p || self.rq[self.se[p].group].throttled || self.need {
+        if c == p || self.held(self.se[p].group) || self.need {
             return;
         }
         if self.cfs() && self.se[c].idle && !self.se[p].idle {
@@ -253,10 +269,7 @@ impl TwinLinux {
         if !self.flag("wakeup_preemption") || (self.cfs() && self.se[p].meek) {
             return;
         }
-        let (s, w) = match self.se[c].group == self.se[p].group {
-            true => (c, p),
-            false => (self.up(c).expect("a group"), self.up(p).expect("a group")),
-        };
+        let (s, w) = self.siblings(c, p);
         if self.se[s].idle != self.se[w].idle {
             if self.se[s].idle {
                 self.se[s].protected = self.se[s].v;

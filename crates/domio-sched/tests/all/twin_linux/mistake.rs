@@ -25,10 +25,18 @@ pub enum Mistake {
     TicksOffGrid,
     /// Changed weights of a group wait for its next wake-up.
     WeightLate,
+    /// A group in another counts as if it were beside it.
+    GroupsFlat,
+    /// Only a group's own threads are held back with it, and not those of groups in it.
+    HeldShallow,
+    /// A group that empties as a group in it has no more time may sleep on its queue.
+    SleepsAtQuota,
+    /// A domain that goes into another group keeps what it is ahead or behind.
+    LagTakenAlong,
 }
 
 impl Mistake {
-    pub const ALL: [Mistake; 11] = [
+    pub const ALL: [Mistake; 15] = [
         Mistake::ExactScaling,
         Mistake::LastOfEquals,
         Mistake::WholeCredit,
@@ -40,5 +48,9 @@ impl Mistake {
         Mistake::DebtForgiven,
         Mistake::TicksOffGrid,
         Mistake::WeightLate,
+        Mistake::GroupsFlat,
+        Mistake::HeldShallow,
+        Mistake::SleepsAtQuota,
+        Mistake::LagTakenAlong,
     ];
 }

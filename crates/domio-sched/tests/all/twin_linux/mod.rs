@@ -1,7 +1,7 @@
 //! The slow twin of CFS and EEVDF on one pcpu: linux-spec 0 to 4 as written there.
 //!
 //! The twin shares no code with the policies. Sums and orders are found by going through all, and
-//! numbers are large. Domains are groups, and everything is on two levels.
+//! numbers are large.
 //!
 //! A twin can be made with a [`Mistake`], to see that the comparison would notice one like that.
 
@@ -9,13 +9,13 @@ mod choice;
 mod mistake;
 mod quota;
 mod rules;
+mod settings;
 mod tables;
 
-use domio_contract::{Cx, Descriptor, Pause, Pick, Prev, Scheduler, Wake};
+use domio_contract::{Cx, Descriptor, GroupId, Pause, Pick, Prev, Scheduler, Wake};
 use domio_core::{DomainId, Instant, ParamValues, PcpuId, VcpuId};
 use domio_sched::find;
 pub use mistake::Mistake;
-use tables::{TABLE, inverse, table_inverse};
 
 const MS: i128 = 1_000_000;
 const CPU: PcpuId = PcpuId(0);
@@ -53,6 +53,15 @@ struct Se {
     setting: (i128, i128, i128),
 }
 
+/// Whose a group is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum Owner {
+    #[default]
+    Root,
+    Domain(u16),
+    Group(u16),
+}
+
 /// A queue: 0 is the root's, any other one a group's.
 #[derive(Clone, Debug, Default)]
 struct Rq {
@@ -64,7 +73,10 @@ struct Rq {
     min_v: i128,
     reference: i128,
     // Of groups.
-    domain: u16,
+    owner: Owner,
+    /// The queue around it: 0 is the root's.
+    parent: usize,
+    children: Vec<usize>,
     entity: usize,
     shares: i128,
     members: Vec<usize>,
@@ -197,18 +209,37 @@ impl TwinLinux {
     fn q(&self, e: usize) -> usize {
         match self.se[e].vcpu {
             Some(_) => self.se[e].group,
-            None => 0,
+            None => self.rq[self.se[e].group].parent,
         }
     }
 
     /// The entity above `e`.
     fn up(&self, e: usize) -> Option<usize> {
-        let of = |_| self.rq[self.se[e].group].entity;
-        self.se[e].vcpu.map(of)
+        let q = self.q(e);
+        (q > 0).then(|| self.rq[q].entity)
     }
 
     fn chain(&self, e: usize) -> Vec<usize> {
-        std::iter::once(e).chain(self.up(e)).collect()
+        std::iter::successors(Some(e), |e| self.up(*e)).collect()
+    }
+
+    /// Groups from `q` up that are throttled.
+    fn throttles(&self, q: usize) -> usize {
+        let up = |q: &usize| (*q > 0).then(|| self.rq[*q].parent);
+        let path = std::iter::successors(Some(q), up);
+        path.filter(|q| self.rq[*q].throttled).count()
+    }
+
+    /// Whether `q`, or a group around it, is throttled.
+    fn held(&self, q: usize) -> bool {
+        self.throttles(q) > 0
+    }
+
+    /// Entities that are on `q` or below it directly, in the order of their coming there.
+    fn below(&self, q: usize) -> Vec<usize> {
+        let groups = self.rq[q].children.iter().map(|g| self.rq[*g].entity);
+        let all = self.rq[q].members.iter().copied().chain(groups);
+        all.filter(|e| self.se[*e].on).collect()
     }
 
     /// The runner of `q`, if it is on the queue.
@@ -225,21 +256,14 @@ impl TwinLinux {
 
     /// Threads in `q` and below, and how many of them are for idle times.
     fn threads(&self, q: usize) -> (usize, usize) {
-        let on = |e: &usize| self.se[*e].on;
-        if q > 0 {
-            let members = self.rq[q].members.iter().copied().filter(|e| on(e));
-            let all: Vec<usize> = members.collect();
-            let idle = all.iter().filter(|e| self.se[**e].idle).count();
-            return (all.len(), idle);
-        }
         let mut sum = (0, 0);
-        for g in 1..self.rq.len() {
-            let e = self.rq[g].entity;
-            if on(&e) {
-                let (all, idle) = self.threads(g);
-                sum.0 += all;
-                sum.1 += if self.se[e].idle { all } else { idle };
-            }
+        for e in self.below(q) {
+            let (all, idle) = match self.se[e].vcpu {
+                Some(_) => (1, 0),
+                None => self.threads(self.se[e].group),
+            };
+            sum.0 += all;
+            sum.1 += if self.se[e].idle { all } else { idle };
         }
         sum
     }
@@ -256,89 +280,6 @@ impl TwinLinux {
             self.lazy = true;
             cx.tickle(CPU);
         }
-    }
-
-    fn group_of(&mut self, domain: DomainId) -> usize {
-        let of = |r: &Rq| r.domain == domain.0;
-        if let Some(g) = self.rq.iter().skip(1).position(of) {
-            return g + 1;
-        }
-        let g = self.rq.len();
-        self.se.push(Se {
-            group: g,
-            weight: 1 << 20,
-            inverse: inverse(1 << 20),
-            slice: self.base_slice(),
-            ..Se::default()
-        });
-        self.rq.push(Rq {
-            domain: domain.0,
-            entity: self.se.len() - 1,
-            min_v: -(1 << 20),
-            reference: -(1 << 20),
-            inherited: (0, 0, 0),
-            ..Rq::default()
-        });
-        g
-    }
-
-    /// Nice value, class and slice as a weight, a class and a slice.
-    fn set_thread(&mut self, cx: &mut Cx<'_>, e: usize, setting: (i128, i128, i128)) {
-        let before = self.se[e].setting;
-        // Of an idle thread the nice value says nothing.
-        let known = |s: (i128, i128, i128)| if s.1 == 2 { (0, s.1, s.2) } else { s };
-        let before = known(before);
-        let setting = known(setting);
-        self.se[e].setting = setting;
-        if before == setting {
-            return;
-        }
-        self.read_clock(cx);
-        if self.se[e].delayed {
-            self.dequeue(cx, e, "sleep delayed");
-        }
-        let (queued, runs) = (self.se[e].on, self.curr == Some(e));
-        if queued {
-            self.dequeue(cx, e, "");
-            if runs {
-                self.put_all(cx);
-            }
-        }
-        let old = self.se[e].weight;
-        self.give(cx, e);
-        if !queued {
-            return;
-        }
-        self.enqueue(cx, e, "");
-        if runs {
-            self.set_all(e);
-            if self.se[e].weight < old {
-                self.resched(cx);
-            }
-        } else if !self.cut_off(self.se[e].group) {
-            self.wakeup_preempt(cx, e);
-        }
-    }
-
-    fn give(&mut self, cx: &mut Cx<'_>, e: usize) {
-        let (nice, class, slice) = self.se[e].setting;
-        let weight = if class == 2 {
-            3
-        } else {
-            TABLE[(nice + 20) as usize]
-        };
-        if self.se[e].weight != weight << 10 {
-            self.reweight(cx, e, weight << 10);
-        }
-        // Tables of the kernel are rounded, not cut.
-        self.se[e].inverse = match class {
-            2 => 1431655765,
-            _ => table_inverse(weight),
-        };
-        self.se[e].idle = class == 2;
-        self.se[e].meek = class > 0;
-        self.se[e].custom = slice > 0;
-        self.se[e].slice = if slice > 0 { slice } else { self.base_slice() };
     }
 
     fn take_off(&mut self, cx: &mut Cx<'_>, e: usize, how: &str) {
@@ -378,31 +319,28 @@ impl Scheduler for TwinLinux {
     fn set_domain(&mut self, cx: &mut Cx<'_>, domain: DomainId, params: &ParamValues) {
         let value = |name: &str| i128::from(params.by_name(name).expect("declared"));
         let g = self.group_of(domain);
-        let idle = value("idle") == 1;
-        self.read_clock(cx);
-        self.rq[g].shares = match idle {
-            true => 3 << 10,
-            false => ((value("weight") * 1024 + 50) / 100).clamp(2, 1 << 18) << 10,
-        };
-        let e = self.rq[g].entity;
-        self.se[e].idle = idle;
-        if !self.wrong(Mistake::WeightLate) {
-            self.update_group(cx, g);
-        }
-        let period = value("period_us") * 1000;
-        let of_cap = (period / 100 * value("cap")).max(MS);
-        let quota = match (value("cap"), value("quota_us") * 1000) {
-            (0, quota) => quota,
-            (_, 0) => of_cap,
-            (_, quota) => of_cap.min(quota),
-        };
-        let burst = (value("burst_us") * 1000).min(quota);
-        self.set_quota(cx, g, quota, period, burst);
+        self.set_group_to(cx, g, params);
         let setting = (value("nice"), value("class"), value("slice_us") * 1000);
         self.rq[g].inherited = setting;
         for e in self.rq[g].members.clone() {
             self.set_thread(cx, e, setting);
         }
+    }
+
+    fn set_group(
+        &mut self,
+        cx: &mut Cx<'_>,
+        group: GroupId,
+        parent: Option<GroupId>,
+        params: &ParamValues,
+    ) {
+        let parent = parent.map_or(0, |p| self.group_called(Owner::Group(p.0), 0));
+        let g = self.group_called(Owner::Group(group.0), parent);
+        self.set_group_to(cx, g, params);
+    }
+
+    fn join(&mut self, cx: &mut Cx<'_>, domain: DomainId, group: Option<GroupId>) {
+        self.regroup(cx, domain, group);
     }
 
     fn set_vcpu(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId, params: &ParamValues) {
@@ -472,7 +410,7 @@ impl Scheduler for TwinLinux {
             self.se[e].known = true;
             self.enqueue(cx, e, how);
         }
-        if self.cut_off(self.se[e].group) {
+        if self.held(self.se[e].group) && !self.is_6_18() {
             self.park(cx, e);
         } else {
             self.wakeup_preempt(cx, e);
@@ -524,7 +462,8 @@ impl Scheduler for TwinLinux {
         if let Some(vcpu) = prev.vcpu {
             let e = self.of(vcpu);
             let pause = cx.vcpu(vcpu).pause;
-            if pause != Pause::NONE && self.se[e].on {
+            let held = pause.bits() == Pause::PARKED && !self.is_6_18();
+            if pause != Pause::NONE && !held && self.se[e].on {
                 let how = self.leaves(e, pause);
                 self.dequeue(cx, e, how);
             }
@@ -551,7 +490,10 @@ impl Scheduler for TwinLinux {
         }
     }
 
-    fn timer(&mut self, cx: &mut Cx<'_>, _: PcpuId, _: u8) -> Option<Instant> {
+    fn timer(&mut self, cx: &mut Cx<'_>, _: PcpuId, slot: u8) -> Option<Instant> {
+        if slot == 1 {
+            return self.groups_timer(cx);
+        }
         self.read_clock(cx);
         let e = self.curr.expect("ticks come where somebody runs");
         self.tick_of(cx, e);

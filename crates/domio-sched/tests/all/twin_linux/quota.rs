@@ -1,6 +1,6 @@
 //! Section 4: quotas.
 
-use super::{MS, Mistake, TwinLinux, instant};
+use super::{CPU, MS, Mistake, Owner, TwinLinux, instant};
 use domio_contract::Cx;
 use domio_core::{DomainId, Instant};
 
@@ -72,24 +72,64 @@ impl TwinLinux {
             self.rq[q].throttled = true;
             return true;
         }
-        let e = self.rq[q].entity;
-        if self.se[e].on {
-            // CFS skips the weights of what is throttled, which is marked before the walk.
-            let how = match self.se[e].delayed {
-                true => "sleep special delayed",
-                false => "sleep special",
-            };
-            let mark = self.cfs();
-            self.rq[q].throttled = mark;
-            self.dequeue(cx, e, how);
-        }
         self.rq[q].throttled = true;
+        self.leave(cx, q);
+        self.park_all(cx, q);
+        true
+    }
+
+    /// The group of `q` leaves the queues above, and so do groups that empty by that.
+    fn leave(&mut self, cx: &mut Cx<'_>, q: usize) {
+        let mut how = "sleep special";
+        for x in self.chain(self.rq[q].entity) {
+            if !self.se[x].on {
+                return;
+            }
+            let how = match self.se[x].delayed {
+                true => "sleep special delayed",
+                false => std::mem::replace(
+                    &mut how,
+                    match self.wrong(Mistake::SleepsAtQuota) {
+                        true => "sleep",
+                        false => "sleep special",
+                    },
+                ),
+            };
+            self.dequeue_entity(cx, x, how);
+            if self.load(self.q(x)) > 0 {
+                return;
+            }
+        }
+    }
+
+    /// The group of `q` comes back.
+    fn come(&mut self, cx: &mut Cx<'_>, q: usize) {
+        for x in self.chain(self.rq[q].entity) {
+            if self.se[x].delayed {
+                self.dequeue_entity(cx, x, "sleep delayed");
+            }
+            if self.se[x].on {
+                return;
+            }
+            self.enqueue_entity(cx, x, "sleep");
+            if self.cut_off(self.q(x)) {
+                return;
+            }
+        }
+    }
+
+    fn park_all(&mut self, cx: &mut Cx<'_>, q: usize) {
         for m in self.rq[q].members.clone() {
             if self.se[m].on && !self.se[m].delayed {
                 self.park(cx, m);
             }
         }
-        true
+        if self.wrong(Mistake::HeldShallow) {
+            return;
+        }
+        for c in self.rq[q].children.clone() {
+            self.park_all(cx, c);
+        }
     }
 
     pub(super) fn park(&mut self, cx: &mut Cx<'_>, e: usize) {
@@ -105,6 +145,26 @@ impl TwinLinux {
         if self.is_6_18() {
             self.rq[q].throttled = false;
         }
+        let others = usize::from(self.rq[q].throttled);
+        self.release(cx, q, others);
+        self.rq[q].throttled = false;
+        if !self.is_6_18() && self.nr(q) > 0 {
+            self.come(cx, q);
+        }
+        self.resched_if_idle(cx);
+    }
+
+    pub(super) fn resched_if_idle(&mut self, cx: &mut Cx<'_>) {
+        if self.curr.is_none() && self.nr(0) > 0 {
+            self.resched(cx);
+        }
+    }
+
+    /// Threads of `q` and below, where no more than `throttles` groups around are throttled.
+    pub(super) fn release(&mut self, cx: &mut Cx<'_>, q: usize, throttles: usize) {
+        if self.throttles(q) > throttles {
+            return;
+        }
         for m in self.rq[q].members.clone() {
             if !self.se[m].parked {
                 continue;
@@ -116,17 +176,12 @@ impl TwinLinux {
             } else if !runnable && self.se[m].on {
                 self.dequeue(cx, m, "sleep special");
             }
-        }
-        self.rq[q].throttled = false;
-        let e = self.rq[q].entity;
-        if !self.is_6_18() && self.nr(q) > 0 {
-            if self.se[e].on {
-                self.dequeue(cx, e, "sleep delayed");
+            if self.throttles(q) > throttles {
+                return;
             }
-            self.enqueue(cx, e, "sleep");
         }
-        if self.curr.is_none() && self.nr(0) > 0 {
-            self.resched(cx);
+        for c in self.rq[q].children.clone() {
+            self.release(cx, c, throttles);
         }
     }
 
@@ -198,11 +253,40 @@ impl TwinLinux {
     }
 
     fn arm(&mut self, cx: &mut Cx<'_>, q: usize) {
-        let domain = DomainId(self.rq[q].domain);
+        let Owner::Domain(domain) = self.rq[q].owner else {
+            match self.due_of_groups() {
+                Some(at) => cx.set_timer(CPU, 1, instant(at.max(Self::now(cx)))),
+                None => cx.stop_timer(CPU, 1),
+            }
+            return;
+        };
+        let domain = DomainId(domain);
         match self.due(q) {
             Some(at) => cx.set_domain_timer(domain, instant(at.max(Self::now(cx)))),
             None => cx.stop_domain_timer(domain),
         }
+    }
+
+    /// Groups of domains, in the order of their ids.
+    fn named(&self) -> Vec<usize> {
+        let id = |q: &usize| match self.rq[*q].owner {
+            Owner::Group(id) => Some(id),
+            _ => None,
+        };
+        let mut all: Vec<usize> = (0..self.rq.len()).filter(|q| id(q).is_some()).collect();
+        all.sort_by_key(id);
+        all
+    }
+
+    fn due_of_groups(&self) -> Option<i128> {
+        self.named().into_iter().filter_map(|q| self.due(q)).min()
+    }
+
+    pub(super) fn groups_timer(&mut self, cx: &mut Cx<'_>) -> Option<Instant> {
+        for q in self.named() {
+            self.quota_timer(cx, q);
+        }
+        self.due_of_groups().map(instant)
     }
 
     fn start_period(&mut self, cx: &mut Cx<'_>, q: usize) {
@@ -247,9 +331,14 @@ impl TwinLinux {
         if (was, group.period, group.burst) == (quota, period, burst) {
             return;
         }
+        let number = match self.rq[q].owner {
+            Owner::Root => 0,
+            Owner::Domain(domain) => u64::from(domain),
+            Owner::Group(name) => u64::from(name) + 65_536,
+        };
         let phase = match self.cfs() {
             true => 0,
-            false => i128::from(phase(u64::from(self.rq[q].domain)) % 100_000_000),
+            false => i128::from(phase(number) % 100_000_000),
         };
         self.read_clock(cx);
         let group = &mut self.rq[q];

@@ -33,7 +33,7 @@ impl TwinLinux {
     /// The weight of the group `g` is that of its shares, while something is in it.
     pub(super) fn update_group(&mut self, cx: &mut Cx<'_>, g: usize) {
         let e = self.rq[g].entity;
-        let skips = self.cfs() && self.rq[g].throttled;
+        let skips = self.cfs() && self.held(g);
         let shares = self.rq[g].shares;
         if !skips && self.load(g) > 0 && self.se[e].weight != shares {
             self.reweight(cx, e, shares);
@@ -41,31 +41,12 @@ impl TwinLinux {
     }
 
     pub(super) fn load(&self, q: usize) -> i128 {
-        match q {
-            0 => {
-                let groups = (1..self.rq.len()).map(|g| self.rq[g].entity);
-                let on = groups.filter(|e| self.se[*e].on);
-                on.map(|e| self.se[e].weight).sum()
-            }
-            g => {
-                let on = self.rq[g].members.iter().filter(|e| self.se[**e].on);
-                on.map(|e| self.se[*e].weight).sum()
-            }
-        }
+        self.below(q).into_iter().map(|e| self.se[e].weight).sum()
     }
 
     /// How many are on `q`.
     pub(super) fn nr(&self, q: usize) -> usize {
-        match q {
-            0 => {
-                let groups = (1..self.rq.len()).map(|g| self.rq[g].entity);
-                groups.filter(|e| self.se[*e].on).count()
-            }
-            g => {
-                let members = self.rq[g].members.iter();
-                members.filter(|e| self.se[**e].on).count()
-            }
-        }
+        self.below(q).len()
     }
 
     pub(super) fn reweight(&mut self, cx: &mut Cx<'_>, e: usize, weight: i128) {
@@ -317,22 +298,36 @@ impl TwinLinux {
 
     // ---- 2.6, 3.6 ----------------------------------------------------------------------------
 
-    fn enqueue_entity(&mut self, cx: &mut Cx<'_>, e: usize, how: &str) {
-        let q = self.q(e);
-        // On one pcpu nobody comes back to a queue while it is current there.
-        assert_ne!(self.rq[q].curr, Some(e), "queued while current");
-        self.update_curr(cx, q);
+    /// Virtual times of CFS that are relative are not any more.
+    fn renorm(&mut self, q: usize, e: usize) {
         if self.cfs() && self.se[e].relative {
             self.se[e].v += self.rq[q].min_v;
             self.se[e].relative = false;
         }
+    }
+
+    pub(super) fn enqueue_entity(&mut self, cx: &mut Cx<'_>, e: usize, how: &str) {
+        let q = self.q(e);
+        // A group comes back while it is current if a change of its thread found no time left.
+        let runs = self.rq[q].curr == Some(e);
+        if runs {
+            self.renorm(q, e);
+            if !self.cfs() {
+                self.place(q, e, how);
+            }
+        }
+        self.update_curr(cx, q);
+        self.renorm(q, e);
         if self.se[e].vcpu.is_none() {
             self.update_group(cx, self.se[e].group);
         }
-        if !self.cfs() || how.contains("new") || how.contains("sleep") {
+        let woken = how.contains("new") || how.contains("sleep");
+        if if self.cfs() { woken } else { !runs } {
             self.place(q, e, how);
         }
-        self.queue(q, e);
+        if !runs {
+            self.queue(q, e);
+        }
         self.se[e].on = true;
         if self.nr(q) == 1 {
             self.first_came(cx, q);
@@ -373,11 +368,14 @@ impl TwinLinux {
                 self.se[x].slice = shortest;
                 slice = Some(self.min_slice(self.q(x)));
             }
+            if self.cut_off(self.q(x)) {
+                return;
+            }
         }
     }
 
     /// Whether `e` left its queue.
-    fn dequeue_entity(&mut self, cx: &mut Cx<'_>, e: usize, how: &str) -> bool {
+    pub(super) fn dequeue_entity(&mut self, cx: &mut Cx<'_>, e: usize, how: &str) -> bool {
         let q = self.q(e);
         let sleeps = how.contains("sleep");
         self.update_curr(cx, q);
@@ -415,8 +413,7 @@ impl TwinLinux {
     }
 
     pub(super) fn dequeue(&mut self, cx: &mut Cx<'_>, e: usize, how: &str) {
-        let thread = self.se[e].vcpu.is_some();
-        let sleeps = how.contains("sleep") && (thread || !how.contains("special"));
+        let sleeps = how.contains("sleep");
         let chain = self.chain(e);
         let mut slice = self.base_slice();
         let mut how = how;
@@ -439,7 +436,7 @@ impl TwinLinux {
                 slice = self.min_slice(q);
                 if let Some(above) = chain.get(i)
                     && sleeps
-                    && !self.rq[q].throttled
+                    && !self.held(q)
                     && !self.wrong(Mistake::NoBuddy)
                 {
                     self.set_next_buddy(*above);
@@ -455,6 +452,9 @@ impl TwinLinux {
             if !self.cfs() {
                 self.se[x].slice = slice;
                 slice = self.min_slice(self.q(x));
+            }
+            if self.cut_off(self.q(x)) {
+                return;
             }
         }
     }

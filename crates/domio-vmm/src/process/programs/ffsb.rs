@@ -5,9 +5,9 @@
 //! joins the list when it has been written, one that is deleted leaves the list before. A
 //! deletion chooses a file that no thread reads or writes; an append counts as over once the file
 //! is open. How far a file goes is the file system's to say. Operations on directories alone
-//! (`meta`), `stat`, `open_close`, `writeall`, and sizes by weight are left out.
+//! (`meta`), `stat`, `open_close` and `writeall` are left out.
 
-use crate::process::{Context, FileId, Op, Prepare, Program, What};
+use crate::process::{Context, Directories, FileId, FileSizes, Op, Prepare, Program, What};
 use domio_core::{Duration, Instant};
 use domio_sim::RandomStream;
 
@@ -39,8 +39,8 @@ pub struct FfsbConfig {
     pub files: u32,
     /// Directories that files are spread over (`num_dirs`), at least 1.
     pub dirs: u32,
-    /// Smallest and largest size of a file (`min_filesize`, `max_filesize`; bytes).
-    pub size: (u64, u64),
+    /// Sizes of files (`min_filesize` and `max_filesize`, or `size_weight`).
+    pub sizes: FileSizes,
     /// Weights of operations (`read_weight` and the others).
     pub weights: FfsbWeights,
     /// Whether each block that is read is at a place of its own (`read_random`).
@@ -69,7 +69,7 @@ impl FfsbConfig {
         threads: 1,
         files: 1000,
         dirs: 10,
-        size: (10 << 20, 10 << 20),
+        sizes: FileSizes::Between(10 << 20, 10 << 20),
         weights: FfsbWeights {
             read: 1,
             readall: 0,
@@ -93,9 +93,8 @@ impl FfsbConfig {
     pub const fn prepare(&self) -> Prepare {
         Prepare {
             files: self.files,
-            directories: self.dirs,
-            low: self.size.0,
-            high: self.size.1,
+            directories: Directories::Inside(self.dirs),
+            sizes: self.sizes,
             series: 0,
             cached: self.cached,
         }
@@ -194,8 +193,7 @@ impl Ffsb {
     /// When blocks, files, directories or all weights are zero, or a file has no more than a block.
     #[track_caller]
     pub fn new(disk: FileId, config: FfsbConfig) -> Self {
-        let (low, high) = config.size;
-        assert!(low <= high, "sizes go from small to large");
+        let low = config.sizes.smallest();
         assert!(config.read.1 > 0 && config.write.1 > 0 && config.files > 0 && config.dirs > 0);
         assert!(
             low >= config.read.1.max(config.write.1),
@@ -302,9 +300,12 @@ impl Ffsb {
     }
 
     fn create(&mut self, syncs: bool) -> Op {
-        let (low, high) = self.config.size;
-        let bytes = low + self.random.below(high - low + 1);
-        let directory = self.random.below(u64::from(self.config.dirs)) as u32;
+        let bytes = match self.config.sizes {
+            FileSizes::Between(low, high) => low + self.random.below(high - low + 1),
+            sizes => sizes.drawn(self.random.next_u64()),
+        };
+        let place = self.random.below(u64::from(self.config.dirs)) as u32;
+        let directory = Directories::Inside(self.config.dirs).number(place);
         self.doing = Doing::Creating(bytes, syncs || self.config.fsync);
         self.disk.does(What::Create { directory })
     }

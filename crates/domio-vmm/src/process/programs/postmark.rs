@@ -1,7 +1,7 @@
 //! PostMark 1.53: small files that are read, appended to, created and deleted, as a mail server
 //! does (Katcher 1997; rules after its source, disk-spec 4.1).
 
-use crate::process::{Context, FileId, Op, Prepare, Program, What};
+use crate::process::{Context, Directories, FileId, FileSizes, Op, Prepare, Program, What};
 use alloc::vec::Vec;
 use domio_core::{Duration, Instant};
 use domio_sim::RandomStream;
@@ -48,13 +48,21 @@ impl PostMarkConfig {
         cached: false,
     };
 
+    /// The directories of all files: those in the one that PostMark is told to work in (`set
+    /// location`), the root of a disk of its own, or that one.
+    const fn directories(&self) -> Directories {
+        match self.subdirectories {
+            1 => Directories::Root,
+            count => Directories::InRoot(count),
+        }
+    }
+
     /// The files of the beginning, as they are where they are there before.
     pub const fn prepare(&self) -> Prepare {
         Prepare {
             files: self.files,
-            directories: self.subdirectories,
-            low: self.size.0,
-            high: self.size.1,
+            directories: self.directories(),
+            sizes: FileSizes::Between(self.size.0, self.size.1),
             series: 0,
             cached: self.cached,
         }
@@ -149,7 +157,8 @@ impl PostMark {
         let (low, high) = self.config.size;
         let bytes = low + self.random.below(high - low + 1);
         self.part = Part::Creating { bytes };
-        let directory = self.random.below(u64::from(self.config.subdirectories)) as u32;
+        let place = self.random.below(u64::from(self.config.subdirectories)) as u32;
+        let directory = self.config.directories().number(place);
         self.disk.does(What::Create { directory })
     }
 

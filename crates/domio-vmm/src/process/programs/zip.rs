@@ -1,7 +1,7 @@
 //! An archiver, as `zip -r` and `tar | gzip`: reads files one after the other, compresses what was
 //! read, and appends the result to an archive.
 
-use crate::process::{Context, FileId, Op, Prepare, Program, What};
+use crate::process::{Context, Directories, FileId, FileSizes, Op, Prepare, Program, What};
 use domio_core::{Duration, Instant};
 
 /// What is compressed, and what that takes.
@@ -38,9 +38,8 @@ impl ZipConfig {
     pub const fn prepare(&self) -> Prepare {
         Prepare {
             files: self.files,
-            directories: self.directories,
-            low: self.size.0,
-            high: self.size.1,
+            directories: Directories::Inside(self.directories),
+            sizes: FileSizes::Between(self.size.0, self.size.1),
             series: 0,
             cached: false,
         }

@@ -3,7 +3,7 @@
 use domio_core::Instant;
 use domio_sim::RandomStream;
 use domio_vmm::process::programs::{Ffsb, FfsbConfig, FfsbWeights};
-use domio_vmm::process::{Context, FileId, Op, Program, What};
+use domio_vmm::process::{Context, FileId, FileSizes, Op, Program, WeightedSizes, What};
 
 const DISK: FileId = FileId { device: 0, file: 0 };
 
@@ -53,8 +53,8 @@ fn run(config: FfsbConfig, steps: u32) -> Seen {
             }
             What::Write { offset, bytes } => {
                 assert!(bytes <= config.write.1);
-                let old = call.file.file < 10_000 && config.size.0 == config.size.1;
-                let end = if old { config.size.0 } else { SIZE };
+                let old = call.file.file < 10_000;
+                let end = one_size(&config).filter(|_| old).unwrap_or(SIZE);
                 seen.appends += u64::from(offset >= end);
                 seen.calls[1] += 1;
                 bytes
@@ -86,8 +86,8 @@ fn run(config: FfsbConfig, steps: u32) -> Seen {
                 seen.added += 1;
                 0
             }
-            What::Size if call.file.file < 10_000 && config.size.0 == config.size.1 => {
-                config.size.0
+            What::Size if call.file.file < 10_000 && one_size(&config).is_some() => {
+                one_size(&config).unwrap_or(0)
             }
             What::Size => SIZE,
             What::Remove => {
@@ -155,7 +155,7 @@ fn the_last_block_of_a_file_is_never_hit_at_random() {
     let config = FfsbConfig {
         read_random: true,
         alignio: true,
-        size: (16 << 10, 16 << 10),
+        sizes: FileSizes::Between(16 << 10, 16 << 10),
         weights: FfsbWeights {
             write: 0,
             ..FfsbConfig::DEFAULT.weights
@@ -182,7 +182,7 @@ fn threads_delete_files_of_the_list() {
             create_fsync: 4,
             delete: 1,
         },
-        size: (8 << 10 | 1, 16 << 10),
+        sizes: FileSizes::Between(8 << 10 | 1, 16 << 10),
         files: 20,
         ..FfsbConfig::DEFAULT
     };
@@ -239,4 +239,35 @@ fn appends_go_behind_the_end_of_prepared_files() {
     let [reads, writes, ..] = seen.calls;
     assert!((seen.appends * 2).abs_diff(writes) * 10 < writes);
     assert!((writes * 2).abs_diff(reads) * 10 < reads);
+}
+
+/// The size of all files, if they have one.
+fn one_size(config: &FfsbConfig) -> Option<u64> {
+    match config.sizes {
+        FileSizes::Between(low, high) => (low == high).then_some(low),
+        FileSizes::Weighted(_) => None,
+    }
+}
+
+/// FFSB makes files of the sizes that it was given, as often as their weights say.
+#[test]
+fn created_files_have_sizes_by_weight() {
+    let mix = WeightedSizes::read("4K/3:1M/1").unwrap();
+    let config = FfsbConfig {
+        sizes: FileSizes::Weighted(mix),
+        weights: FfsbWeights {
+            read: 0,
+            write: 0,
+            create: 1,
+            ..FfsbConfig::DEFAULT.weights
+        },
+        ..FfsbConfig::DEFAULT
+    };
+    let seen = run(config, 60_000);
+    let [_, writes, _, creates, _] = seen.calls;
+    // A file in four has 256 blocks, the others one.
+    let blocks = writes as f64 / creates as f64;
+    assert!((57.0..73.0).contains(&blocks), "{blocks} blocks a file");
+    let large = (0..1000).filter(|place| config.prepare().size(*place) > 4096);
+    assert!((210..290).contains(&large.count()));
 }

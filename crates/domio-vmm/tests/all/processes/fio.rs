@@ -2,7 +2,7 @@
 
 use domio_core::{Duration, Instant};
 use domio_vmm::process::programs::{Fio, FioConfig, FioFile};
-use domio_vmm::process::{Context, FileId, Op, Program, What};
+use domio_vmm::process::{Context, Directories, FileId, FileSizes, Op, Program, What};
 
 /// Calls of a process whose calls take 1 ms each, with the times (ms) at which they are made.
 fn run(config: FioConfig, index: u32) -> Vec<(u64, What)> {
@@ -81,7 +81,7 @@ fn clones_have_files_of_their_own_that_are_there_before() {
     let config = job("[j]\nbs=4k\nsize=8k\noffset=4k\noffset_increment=1m\nnumjobs=3\n");
     assert_eq!(config.end(), (2 << 20) + 12 * 1024);
     assert_eq!(
-        (config.prepare(1).files, config.prepare(1).high),
+        (config.prepare(1).files, config.prepare(1).size(0)),
         (3, config.end())
     );
     let disk = FileId { device: 2, file: 0 };
@@ -97,7 +97,11 @@ fn clones_have_files_of_their_own_that_are_there_before() {
         panic!("{call:?}");
     };
     assert_eq!((call.file, prepare.files, prepare.series), (disk, 3, 7));
-    assert_eq!((prepare.low, prepare.high), (config.end(), config.end()));
+    let alike = FileSizes::Between(config.end(), config.end());
+    assert_eq!(
+        (prepare.sizes, prepare.directories),
+        (alike, Directories::Root)
+    );
     cx.returned = 40;
     let Op::Call(call) = program.next(&cx) else {
         panic!("the job begins");

@@ -1,6 +1,7 @@
 //! Which process of a guest runs next and where, and the programs that ship, step by step.
 
 mod ffsb;
+mod files;
 mod fio;
 mod io_replay;
 mod order;

@@ -48,7 +48,9 @@ fn run(config: PostMarkConfig, steps: u32) -> Seen {
                 100
             }
             What::Create { directory } => {
-                assert!(directory < config.subdirectories);
+                let subdirectories = config.subdirectories;
+                assert!(directory == 0 || subdirectories > 1);
+                assert!(directory < 2 * subdirectories);
                 seen.next += 1;
                 seen.sizes.insert(1_000_000 + seen.next, 0);
                 u64::from(1_000_000 + seen.next)

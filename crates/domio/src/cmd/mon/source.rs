@@ -195,7 +195,9 @@ impl<R: Read> Trace<R> {
     fn names(&self) -> DomainNames {
         let header = self.header.as_ref();
         let domains = header.map_or(&[][..], |header| &header.domains);
-        DomainNames::new(domains.iter().map(|d| (DomainId(d.id), d.name.clone())))
+        let names = DomainNames::new(domains.iter().map(|d| (DomainId(d.id), d.name.clone())));
+        names.add_threads(header.into_iter().flat_map(TraceHeader::thread_names));
+        names
     }
 
     /// As [`Records::feed`]. Of a file that grows nobody expects that its last record is whole.

@@ -27,7 +27,7 @@ mod words;
 pub use job::{FioFile, FioJob, FioLeftOut, FioNote, FioProblem};
 pub use mix::BlockMix;
 
-use crate::process::{Context, FileId, Op, Prepare, Program, What};
+use crate::process::{Context, Directories, FileId, FileSizes, Op, Prepare, Program, What};
 use domio_core::{Duration, Instant};
 use domio_sim::RandomStream;
 
@@ -145,9 +145,8 @@ impl FioConfig {
         let bytes = self.end();
         Prepare {
             files: self.numjobs,
-            directories: 1,
-            low: bytes,
-            high: bytes,
+            directories: Directories::Root,
+            sizes: FileSizes::Between(bytes, bytes),
             series,
             cached: false,
         }

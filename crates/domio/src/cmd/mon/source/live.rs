@@ -47,7 +47,7 @@ impl LiveSource {
             names: called,
             length,
         } = self;
-        let (since, mut groups) = (Instant::now(), 0);
+        let (since, mut groups, mut actors) = (Instant::now(), 0, 0);
         let is_over = || length.is_some_and(|length| since.elapsed() >= length);
         while !feed.stopped() && !is_over() && !interrupt::has_ended_input() {
             records.round(&mut |names, record| feed.record(names, record))?;
@@ -55,9 +55,14 @@ impl LiveSource {
                 groups = records.groups();
                 called.add(records.domains());
             }
+            if records.actors() != actors {
+                actors = records.actors();
+                called.add_threads(records.thread_names());
+            }
         }
         let recorded = records.finish(&mut |names, record| feed.record(names, record))?;
         called.add(recorded.header.names());
+        called.add_threads(recorded.header.thread_names());
         let lost: u64 = recorded.ended.lost.values().sum();
         let mut told = feed.finish();
         if lost > 0 {

@@ -1,0 +1,306 @@
+//! Domains of libvirt (<https://libvirt.org/formatdomain.html>), and its `capabilities`.
+
+use super::cpus::cpus;
+use super::{Guest, ImportError, ImportFiles, ImportPlace, Kind, Told, at, number, vcpus};
+use roxmltree::{Document, Node, ParsingOptions};
+
+/// Most elements and texts of a file: `capabilities` of a large host has some ten thousand.
+const NODES_MAX: u32 = 1_000_000;
+
+/// Ranges of cgroup v2, within which libvirt keeps what it sets.
+pub(super) const WEIGHTS: (i64, i64) = (1, 10_000);
+pub(super) const PERIODS: (i64, i64) = (1_000, 1_000_000);
+pub(super) const QUOTAS: (i64, i64) = (1_000, 1_000_000_000);
+
+/// Shares that hosts with cgroup v1 give each guest.
+const V1_SHARES: i64 = 1_024;
+
+struct Reader<'r, 'd> {
+    files: &'r mut ImportFiles,
+    document: &'d Document<'d>,
+    file: &'r str,
+}
+
+pub(super) fn read(files: &mut ImportFiles, text: &str, file: &str) -> Result<(), ImportError> {
+    let options = ParsingOptions {
+        nodes_limit: NODES_MAX,
+        ..ParsingOptions::default()
+    };
+    let document = Document::parse_with_options(text, options).map_err(|error| {
+        let line = (error.pos().row as usize).max(1);
+        let found = text.lines().nth(line - 1).unwrap_or_default();
+        ImportError::wrong(&at(file, line), found, format!("XML ({error})"))
+    })?;
+    let mut reader = Reader {
+        files,
+        document: &document,
+        file,
+    };
+    let root = document.root_element();
+    if root.has_tag_name("capabilities") {
+        return reader.capabilities(root);
+    }
+    // Snapshots and states of domains have one within.
+    let domains: Vec<Node<'_, '_>> = match root.has_tag_name("domain") {
+        true => vec![root],
+        false => {
+            let all = root
+                .descendants()
+                .filter(|node| node.has_tag_name("domain"));
+            all.filter(|node| child(*node, "name").is_some()).collect()
+        }
+    };
+    if domains.is_empty() {
+        let found = format!("<{}>", root.tag_name().name());
+        let expected = "<domain>, as `virsh dumpxml GUEST` prints, or <capabilities>, as `virsh \
+                        capabilities` does";
+        return Err(ImportError::wrong(&reader.place(root), &found, expected));
+    }
+    domains
+        .into_iter()
+        .try_for_each(|domain| reader.domain(domain))
+}
+
+impl<'d> Reader<'_, 'd> {
+    fn place(&self, node: Node<'d, 'd>) -> ImportPlace {
+        let row = self.document.text_pos_at(node.range().start).row;
+        at(self.file, row as usize)
+    }
+
+    fn domain(&mut self, domain: Node<'d, 'd>) -> Result<(), ImportError> {
+        let place = self.place(domain);
+        let kind = match domain.attribute("type") {
+            Some("xen") => Kind::Xen,
+            Some("kvm" | "qemu") | None => Kind::Linux,
+            Some(other) => {
+                let expected = "a domain of type kvm, qemu or xen";
+                return Err(ImportError::wrong(&place, other, expected));
+            }
+        };
+        self.files.is_of(kind, &place)?;
+        let name = child(domain, "name").map(|name| text(name).to_owned());
+        let name = name.filter(|name| !name.is_empty()).ok_or_else(|| {
+            ImportError::wrong(&place, "<domain>", "a <name> in it, which names the guest")
+        })?;
+        let mut guest = self.files.guest(&name, &place).clone();
+        if let Some(node) = child(domain, "vcpu") {
+            self.vcpus(node, &mut guest)?;
+        }
+        if let Some(tune) = child(domain, "cputune") {
+            match kind {
+                Kind::Linux => self.tune(tune, &mut guest)?,
+                Kind::Xen => self.tune_xen(tune, &mut guest)?,
+            }
+        }
+        *self.files.guest(&name, &place) = guest;
+        self.rest(domain, &name);
+        Ok(())
+    }
+
+    fn vcpus(&mut self, node: Node<'d, 'd>, guest: &mut Guest) -> Result<(), ImportError> {
+        let place = self.place(node);
+        let most = text(node);
+        let now = node.attribute("current").unwrap_or(most);
+        if now != most {
+            let what = format!("{most} vcpus at most, of which {now} are plugged in");
+            self.files.leave_out(what, &place);
+        }
+        if guest.vcpus.is_none() {
+            guest.vcpus = Some(vcpus(now, &place)?);
+        }
+        if let Some(set) = node.attribute("cpuset")
+            && let Some(value) = cpus(set, &place)?
+            && guest.pin.is_none()
+        {
+            guest.pin = Some(Told { value, at: place });
+        }
+        Ok(())
+    }
+
+    /// `<cputune>` of KVM: control groups.
+    fn tune(&mut self, tune: Node<'d, 'd>, guest: &mut Guest) -> Result<(), ImportError> {
+        let mut per_vcpu = false;
+        for node in tune.children().filter(Node::is_element) {
+            let place = self.place(node);
+            let told = text(node);
+            match node.tag_name().name() {
+                "shares" => {
+                    let n = number(told, (1, 262_144), "shares", &place)?;
+                    if n >= V1_SHARES {
+                        let what = format!(
+                            "shares of {n} are `cpu.weight`, as on hosts with cgroup v2; on a host \
+                             with cgroup v1 1024 stand for a weight of 100"
+                        );
+                        self.files.assume(what, &place);
+                    }
+                    guest.set("weight", n.clamp(WEIGHTS.0, WEIGHTS.1), &place);
+                }
+                "global_period" => {
+                    guest.set(
+                        "period_us",
+                        number(told, PERIODS, "a period in us", &place)?,
+                        &place,
+                    );
+                }
+                "global_quota" => self.quota(told, 1, &place, guest)?,
+                "period" if child(tune, "global_quota").is_none() => {
+                    guest.set(
+                        "period_us",
+                        number(told, PERIODS, "a period in us", &place)?,
+                        &place,
+                    );
+                }
+                "quota" if child(tune, "global_quota").is_none() => {
+                    per_vcpu = true;
+                    let vcpus = guest.vcpus.as_ref().map_or(1, |told| i64::from(told.value));
+                    self.quota(told, vcpus, &place, guest)?;
+                }
+                "vcpupin" => self.vcpu_pin(node, guest)?,
+                "emulatorpin" | "iothreadpin" | "emulator_period" | "emulator_quota"
+                | "iothread_period" | "iothread_quota" | "emulatorsched" | "iothreadsched" => {
+                    let what = format!("<{}>: threads of QEMU", node.tag_name().name());
+                    self.files.leave_out(what, &place);
+                }
+                other => {
+                    let what = format!("<{other}>");
+                    self.files.leave_out(what, &place);
+                }
+            }
+        }
+        if per_vcpu && guest.vcpus.as_ref().is_some_and(|told| told.value > 1) {
+            let what = "a quota of each vcpu is one of the guest, so many times as large";
+            self.files.assume(what, &self.place(tune));
+        }
+        Ok(())
+    }
+
+    /// A quota of so many vcpus; what is not over 0 is none.
+    fn quota(
+        &mut self,
+        told: &str,
+        vcpus: i64,
+        place: &ImportPlace,
+        guest: &mut Guest,
+    ) -> Result<(), ImportError> {
+        let is_none = told.parse::<i128>().is_ok_and(|n| n <= 0);
+        let n = match is_none {
+            true => 0,
+            false => number(told, QUOTAS, "a quota in us, or -1 for none", place)?,
+        };
+        guest.set("quota_us", (n * vcpus).min(QUOTAS.1), place);
+        Ok(())
+    }
+
+    fn vcpu_pin(&mut self, node: Node<'d, 'd>, guest: &mut Guest) -> Result<(), ImportError> {
+        let place = self.place(node);
+        let (Some(vcpu), Some(set)) = (node.attribute("vcpu"), node.attribute("cpuset")) else {
+            let expected = "`vcpu` and `cpuset`";
+            return Err(ImportError::wrong(&place, "<vcpupin>", expected));
+        };
+        let most = super::VCPUS_MAX - 1;
+        let vcpu = number(vcpu, (0, most), "the number of a vcpu", &place)? as u16;
+        if let Some(value) = cpus(set, &place)? {
+            guest.pins.entry(vcpu).or_insert(Told { value, at: place });
+        }
+        Ok(())
+    }
+
+    /// `<cputune>` of Xen: a weight and pins.
+    fn tune_xen(&mut self, tune: Node<'d, 'd>, guest: &mut Guest) -> Result<(), ImportError> {
+        for node in tune.children().filter(Node::is_element) {
+            let place = self.place(node);
+            match node.tag_name().name() {
+                "shares" => {
+                    let n = number(text(node), (1, 65_535), "a weight", &place)?;
+                    guest.set("weight", n, &place);
+                }
+                "vcpupin" => self.vcpu_pin(node, guest)?,
+                other => {
+                    let what = format!("<{other}>, which Xen does not have");
+                    self.files.leave_out(what, &place);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What a scenario has no place for, or another one.
+    fn rest(&mut self, domain: Node<'d, 'd>, name: &str) {
+        let find = |tag: &str| {
+            domain
+                .descendants()
+                .filter(|n| n.has_tag_name(tag))
+                .collect()
+        };
+        let interfaces: Vec<Node<'_, '_>> = find("interface");
+        let disks: Vec<Node<'_, '_>> = find("disk");
+        for (nodes, what, instead) in [
+            (interfaces, "network interface", "`vif` of the domain"),
+            (disks, "disk", "`disk` of the domain"),
+        ] {
+            if let Some(first) = nodes.first() {
+                let plural = if nodes.len() == 1 { "" } else { "s" };
+                let what = format!("{} {what}{plural} of {name}: {instead}", nodes.len());
+                self.files.leave_out(what, &self.place(*first));
+            }
+        }
+        let threads = [
+            ("iothreads", "I/O threads"),
+            ("numatune", "memory of NUMA nodes"),
+            ("memtune", "limits of memory"),
+            ("blkiotune", "weights of disks"),
+            ("resource", "its partition of control groups"),
+        ];
+        for (tag, what) in threads {
+            if let Some(node) = child(domain, tag) {
+                self.files
+                    .leave_out(format!("<{tag}> of {name}: {what}"), &self.place(node));
+            }
+        }
+    }
+
+    /// The host's own description: its pcpus, and which of them share a core or a socket.
+    fn capabilities(&mut self, root: Node<'d, 'd>) -> Result<(), ImportError> {
+        let all = root.descendants().filter(|node| node.has_tag_name("cpu"));
+        let all = all.filter(|node| node.attribute("id").is_some());
+        let all: Vec<Node<'_, '_>> = all.collect();
+        let place = self.place(*all.first().unwrap_or(&root));
+        let most = domio_core::cpuset::MAX_PCPUS;
+        if all.is_empty() || all.len() > most {
+            let found = format!("{} <cpu> with an id", all.len());
+            let expected = format!("one for each pcpu, {most} at most");
+            return Err(ImportError::wrong(&place, &found, expected));
+        }
+        let distinct = |keys: &[&str]| {
+            let key = |node: &Node<'d, 'd>| -> Vec<&'d str> {
+                keys.iter()
+                    .map(|key| node.attribute(*key).unwrap_or_default())
+                    .collect()
+            };
+            all.iter()
+                .map(key)
+                .collect::<std::collections::BTreeSet<_>>()
+                .len() as u16
+        };
+        let pcpus = all.len() as u16;
+        let (sockets, cores) = (
+            distinct(&["socket_id"]),
+            distinct(&["socket_id", "core_id"]),
+        );
+        let machine = &mut self.files.machine;
+        machine.pcpus = Some(Told {
+            value: pcpus,
+            at: place,
+        });
+        machine.shape = Some([sockets, cores / sockets.max(1), pcpus / cores.max(1)]);
+        Ok(())
+    }
+}
+
+fn child<'d>(node: Node<'d, 'd>, name: &str) -> Option<Node<'d, 'd>> {
+    node.children().find(|child| child.has_tag_name(name))
+}
+
+fn text<'d>(node: Node<'d, 'd>) -> &'d str {
+    node.text().unwrap_or_default().trim()
+}

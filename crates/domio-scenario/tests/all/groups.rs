@@ -1,0 +1,106 @@
+//! `[[group]]`: groups of domains, one in another.
+
+use crate::common::parse;
+use domio_contract::GroupId;
+use domio_core::DomainId;
+use domio_scenario::Scenario;
+
+/// Two levels of groups.
+const BASE: &str = r#"
+run.duration_s = 1
+[scheduler]
+policy = "eevdf"
+[[group]]
+name = "machine"
+weight = 200
+[[group]]
+name = "gold"
+parent = "machine"
+cap = 50
+[[domain]]
+name = "a"
+group = "gold"
+workload = "burn"
+[[domain]]
+name = "b"
+count = 2
+group = "machine"
+workload = "burn"
+[[domain]]
+name = "c"
+workload = "burn"
+"#;
+
+fn text(from: &str, to: &str) -> String {
+    assert!(BASE.contains(from), "{from}");
+    BASE.replacen(from, to, 1)
+}
+
+fn good(text: &str) -> Scenario {
+    parse(text).unwrap_or_else(|e| panic!("{}", e.render(false)))
+}
+
+fn wrong(text: &str) -> String {
+    parse(text).expect_err("it is refused").render(false)
+}
+
+#[test]
+fn groups_have_parents_parameters_and_domains() {
+    let scenario = good(BASE);
+    let groups = &scenario.plan().host.groups;
+    assert_eq!(groups.len(), 2);
+    assert_eq!(
+        [groups[0].parent, groups[1].parent],
+        [None, Some(GroupId(0))]
+    );
+    assert_eq!(groups[0].params.by_name("weight"), Some(200));
+    assert_eq!(groups[1].params.by_name("cap"), Some(50));
+    assert_eq!(groups[0].domains, [DomainId(2), DomainId(3)]);
+    assert_eq!(groups[1].domains, [DomainId(1)]);
+}
+
+#[test]
+fn keys_of_groups_can_be_set() {
+    let scenario = good(BASE);
+    let scenario = scenario.with(&[("group.machine.weight", "700")]).unwrap();
+    let groups = &scenario.plan().host.groups;
+    assert_eq!(groups[0].params.by_name("weight"), Some(700));
+}
+
+#[test]
+fn a_group_comes_after_the_one_that_it_is_in() {
+    let text = wrong(&text(
+        "name = \"machine\"\n",
+        "name = \"machine\"\nparent = \"gold\"\n",
+    ));
+    assert!(text.contains("there is no group `gold` before"), "{text}");
+}
+
+#[test]
+fn names_are_known_and_unique() {
+    let unknown = wrong(&text("group = \"gold\"", "group = \"golt\""));
+    assert!(unknown.contains("there is no group `golt`"), "{unknown}");
+    assert!(unknown.contains("`gold`"), "{unknown}");
+    let twice = wrong(&text("name = \"gold\"", "name = \"machine\""));
+    assert!(twice.contains("there are two groups `machine`"), "{twice}");
+}
+
+#[test]
+fn what_linux_refuses_is_refused() {
+    let both = wrong(&text("cap = 50", "cap = 50\nquota_us = 20000"));
+    assert!(
+        both.contains("a cap of 50 % and a quota of 20000 us"),
+        "{both}"
+    );
+    let burst = wrong(&text("cap = 50", "burst_us = 1"));
+    assert!(burst.contains("burst_us"), "{burst}");
+}
+
+#[test]
+fn a_policy_without_groups_takes_none() {
+    let text = wrong(&text("policy = \"eevdf\"", "policy = \"round-robin\""));
+    assert!(
+        text.contains("round-robin has no groups of domains"),
+        "{text}"
+    );
+}
