@@ -5,7 +5,7 @@
 
 use super::params::ThreadSetting;
 use super::pelt::Average;
-use super::weights::{Load, NICE_0, shares};
+use super::weights::{Load, NICE_0};
 use alloc::vec::Vec;
 use domio_contract::GroupId;
 use domio_core::{DomainId, VcpuId};
