@@ -79,7 +79,7 @@ pub(crate) fn problem(text: &str, root: &Node) -> Option<Mistake> {
         .expected("a scenario: [run], [scheduler] and a [[domain]] for each guest of a host")
         .hint(format!(
             "write {domain} beside `run.duration_s = 10` and `scheduler.policy = \"credit\"`; \
-             `domio scenario import FILE` makes a whole one of one or several such files"
+             `domio scenario import FILE` makes a whole one"
         ));
     Some(problem)
 }

@@ -240,10 +240,10 @@ fn keys_of_the_other_hypervisor_are_refused() {
 const CANARIES: &str = "\
 kvm-quota db 6259294498
 kvm-quota db:host 1773568553
-kvm-starved-kworker kernel 1300490658
-kvm-starved-kworker server1 690598537
-kvm-starved-kworker server2 699477344
-kvm-starved-kworker server3 689716197
+kvm-starved-kworker kernel 1294262202
+kvm-starved-kworker server1 677120884
+kvm-starved-kworker server2 680289458
+kvm-starved-kworker server3 676970834
 kvm-emulator-threads rt 1213643303
 kvm-emulator-threads rt:host 300910667
 kvm-latency-guest batch1 993548831

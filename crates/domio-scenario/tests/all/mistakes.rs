@@ -61,7 +61,7 @@ fn an_unknown_key() {
             Code::UnknownKey,
             (8, 1),
             &[
-                "one of: policy, version, tslice_ms",
+                "one of: policy, version, changeset, tslice_ms",
                 "domio scenario schema",
             ],
         ),

@@ -54,7 +54,7 @@ fn a_ping_finds_the_interface_of_the_domain_that_it_names() {
 fn a_ping_to_nobody_is_a_mistake() {
     for (to, told) in [
         ("answers3", "there is no domain"),
-        ("asks", "a domain does not ping itself"),
+        ("asks", "a domain at both ends of one flow"),
         ("apart", "has no vif on the network"),
         ("answers", "is a group"),
     ] {

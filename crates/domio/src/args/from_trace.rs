@@ -6,7 +6,6 @@ use std::path::PathBuf;
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  domio scenario from-trace trace.bin --output host.toml
   domio scenario from-trace host.dat --output host.toml
   domio scenario from-trace trace.bin --sched-credit sched.txt --xl-list list.json -o host.toml
   domio compare host.toml --policy credit --policy round-robin
