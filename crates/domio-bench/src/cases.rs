@@ -125,8 +125,8 @@ pub const BENCHES: &[Bench] = &[
         at_least: 0.7,
         floor: None,
     },
-    // Events and not decisions: most ticks of EEVDF change nothing. Half of the time goes into averages of
-    // load, which ticks keep on several pcpus; 0.5 is the aim.
+    // Events and not decisions: most ticks of EEVDF change nothing. Half of the time goes into
+    // averages of load, which ticks keep on several pcpus; 0.5 is the aim.
     Bench {
         name: "host-8cpu-eevdf",
         unit: "events",
