@@ -1,10 +1,10 @@
 //! Networks behind each other: what the keys become, what is refused, and that each domain on the
 //! way works.
 
-use crate::common::{only, parse};
+use crate::common::{good, only};
 use crate::told::ran;
 use domio_core::DomainId;
-use domio_scenario::{Code, DeviceConfig, NoReplay, Scenario};
+use domio_scenario::{Code, DeviceConfig, NoReplay};
 use domio_vmm::bus::Device as _;
 
 const CHAIN: &str = r#"
@@ -32,10 +32,6 @@ name = "work"
 workload = "stream"
 network = "inner"
 "#;
-
-fn good(text: &str) -> Scenario {
-    parse(text).unwrap_or_else(|errors| panic!("{}", errors.render(false)))
-}
 
 fn change(old: &str, new: &str) -> String {
     let changed = CHAIN.replacen(old, new, 1);

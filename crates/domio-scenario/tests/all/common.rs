@@ -80,6 +80,22 @@ pub fn parse(text: &str) -> Result<Scenario, ScenarioErrors> {
     Scenario::parse("test.toml", text.as_bytes(), &policies()[..])
 }
 
+/// The scenario of `text`, which is right.
+pub fn good(text: &str) -> Scenario {
+    parse(text).unwrap_or_else(|e| panic!("{}", e.render(false)))
+}
+
+/// What is said of `text`, which is refused.
+pub fn wrong(text: &str) -> String {
+    parse(text).expect_err("it is refused").render(false)
+}
+
+/// `base` with the first `from` in it replaced by `to`.
+pub fn replaced(base: &str, from: &str, to: &str) -> String {
+    assert!(base.contains(from), "{from}");
+    base.replacen(from, to, 1)
+}
+
 /// As [`parse`], with `parts`.
 pub fn parse_with(text: &str, parts: &Parts) -> Result<Scenario, ScenarioErrors> {
     Scenario::parse("test.toml", text.as_bytes(), parts)

@@ -1,8 +1,8 @@
 //! `[[controller]]` and what domains have for controllers: what they become, what is refused.
 
-use crate::common::{only, parse, says};
+use crate::common::{good, only, says};
 use domio_core::{DomainId, Duration};
-use domio_scenario::{Code, Scenario};
+use domio_scenario::Code;
 use domio_vmm::config::{ControllerCosts, TaskConfig};
 use domio_vmm::hardware::OPTERON_242;
 
@@ -31,10 +31,6 @@ workload = "burn"
 fn change(from: &str, to: &str) -> String {
     assert!(BASE.contains(from), "{from}");
     BASE.replacen(from, to, 1)
-}
-
-fn good(text: &str) -> Scenario {
-    parse(text).unwrap_or_else(|e| panic!("{}", e.render(false)))
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Several networks, disks: what they become on the bus, what is refused, what they do.
 
-use crate::common::{only, parse, says};
+use crate::common::{good, only, says};
 use crate::told::{Told, run};
 use domio_blk::loopback::{DiskConfig, LoopbackConfig, LoopbackCosts};
 use domio_core::{DomainId, Duration, Instant, Kind};
@@ -53,10 +53,6 @@ disk = { kind = "loopback", size = "1M", backend = "storage" }
 fn change(from: &str, to: &str) -> String {
     assert!(BASE.contains(from), "{from}");
     BASE.replacen(from, to, 1)
-}
-
-fn good(text: &str) -> Scenario {
-    parse(text).unwrap_or_else(|e| panic!("{}", e.render(false)))
 }
 
 fn disks(scenario: &Scenario) -> Vec<LoopbackConfig> {

@@ -1,9 +1,8 @@
 //! `[[group]]`: groups of domains, one in another.
 
-use crate::common::parse;
+use crate::common::{good, replaced, wrong};
 use domio_contract::GroupId;
 use domio_core::DomainId;
-use domio_scenario::Scenario;
 
 /// Two levels of groups.
 const BASE: &str = r#"
@@ -32,16 +31,7 @@ workload = "burn"
 "#;
 
 fn text(from: &str, to: &str) -> String {
-    assert!(BASE.contains(from), "{from}");
-    BASE.replacen(from, to, 1)
-}
-
-fn good(text: &str) -> Scenario {
-    parse(text).unwrap_or_else(|e| panic!("{}", e.render(false)))
-}
-
-fn wrong(text: &str) -> String {
-    parse(text).expect_err("it is refused").render(false)
+    replaced(BASE, from, to)
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `[network]`, vifs and network workloads: what they become, what is refused.
 
-use crate::common::{errors, only, parse, says};
+use crate::common::{errors, good, only, says};
 use domio_core::{DomainId, Duration};
 use domio_net::host::{
     FlowKind, NetCosts, NetbackForm, NetworkConfig, RxMode, StreamConfig, VifRate,
@@ -38,10 +38,6 @@ workload = "burn"
 pub fn change(from: &str, to: &str) -> String {
     assert!(BASE.contains(from), "{from}");
     BASE.replacen(from, to, 1)
-}
-
-fn good(text: &str) -> Scenario {
-    parse(text).unwrap_or_else(|e| panic!("{}", e.render(false)))
 }
 
 fn network(text: &str) -> NetworkConfig {

@@ -1,8 +1,8 @@
 //! `[[pool]]`: what hosts are made of it, and what does not go together.
 
-use crate::common::parse;
+use crate::common::{good, replaced, wrong};
 use domio_core::{CpuSet, DomainId, PcpuId};
-use domio_scenario::{NoReplay, Scenario};
+use domio_scenario::NoReplay;
 
 /// Four pcpus, of which the second pool has two.
 const BASE: &str = r#"
@@ -32,16 +32,7 @@ task = [{ workload = "burn", vcpu = "all" }]
 "#;
 
 fn text(from: &str, to: &str) -> String {
-    assert!(BASE.contains(from), "{from}");
-    BASE.replacen(from, to, 1)
-}
-
-fn good(text: &str) -> Scenario {
-    parse(text).unwrap_or_else(|e| panic!("{}", e.render(false)))
-}
-
-fn wrong(text: &str) -> String {
-    parse(text).expect_err("it is refused").render(false)
+    replaced(BASE, from, to)
 }
 
 fn pcpus(numbers: impl IntoIterator<Item = u16>) -> CpuSet {

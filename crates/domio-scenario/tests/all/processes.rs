@@ -1,11 +1,10 @@
 //! The processes of network workloads: where they live, and who goes first.
 
-use crate::common::{only, parse, says};
+use crate::common::{good, only, says};
 use crate::told::run;
 use crate::traffic::mbps;
 use domio_core::{Duration, Kind};
 use domio_net::host::FlowKind;
-use domio_scenario::Scenario;
 
 /// A host with a driver domain and a guest that receives.
 const BASE: &str = r#"
@@ -24,10 +23,6 @@ workload = "stream"
 fn change(from: &str, to: &str) -> String {
     assert!(BASE.contains(from), "{from}");
     BASE.replacen(from, to, 1)
-}
-
-fn good(text: &str) -> Scenario {
-    parse(text).unwrap_or_else(|e| panic!("{}", e.render(false)))
 }
 
 #[test]

@@ -1,10 +1,9 @@
 //! Domains with several vcpus: where processes begin and which of them may move, and where policies
 //! without balancing place vcpus.
 
-use crate::common::parse;
+use crate::common::good;
 use crate::told::{Told, run};
 use domio_core::{Kind, VcpuName};
-use domio_scenario::Scenario;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A web server with six processes on three vcpus, under a policy that stands for POLICY.
@@ -40,10 +39,6 @@ task = [{ workload = "burn", vcpu = "all" }]
 fn text(policy: &str, from: &str, to: &str) -> String {
     assert!(BASE.contains(from), "{from}");
     BASE.replacen("POLICY", policy, 1).replacen(from, to, 1)
-}
-
-fn good(text: &str) -> Scenario {
-    parse(text).unwrap_or_else(|e| panic!("{}", e.render(false)))
 }
 
 /// By vcpu of the web server's guest: how many processes begin there, and how many may leave.
