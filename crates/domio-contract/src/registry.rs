@@ -27,6 +27,8 @@ pub struct Policy {
     /// Checks, as `validate_domain`, the values of [`Descriptor::vcpu_params`] of a vcpu of the
     /// domain.
     pub validate_vcpu: ValidateOne,
+    /// Checks all vcpus of a host together, once each has passed `validate_vcpu`.
+    pub validate_vcpus: ValidateVcpus,
     /// Checks, as `validate_domain`, the values of [`Descriptor::group_params`] of a group, the
     /// second argument.
     pub validate_group: fn(&ParamValues, &ParamValues) -> Result<(), Conflict>,
@@ -51,6 +53,12 @@ pub type ValidateChange = fn(&ParamValues, &ParamValues) -> Result<(), Conflict>
 pub type ValidateDomains =
     fn(&ParamValues, &[(DomainId, usize, &ParamValues)]) -> Result<(), (DomainId, Conflict)>;
 
+/// Checks whether values of [`Descriptor::vcpu_params`] of all vcpus of a host with so many pcpus,
+/// each with its domain, go together under values of [`Descriptor::params`]. An error names the
+/// domain that is to change. The policy copes with whatever this refuses.
+pub type ValidateVcpus =
+    fn(&ParamValues, usize, &[(DomainId, ParamValues)]) -> Result<(), (DomainId, Conflict)>;
+
 impl Policy {
     /// A policy whose values go together whenever each is in its range.
     pub const fn new(
@@ -65,6 +73,7 @@ impl Policy {
             validate_domain: |_, _, _| Ok(()),
             validate_domains: |_, _| Ok(()),
             validate_vcpu: |_, _, _| Ok(()),
+            validate_vcpus: |_, _, _| Ok(()),
             validate_group: |_, _| Ok(()),
             credits: None,
             releases: None,

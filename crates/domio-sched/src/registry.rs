@@ -78,6 +78,7 @@ const fn fair(
         validate: linux::validate,
         validate_domain: |_, _, v| linux::validate_domain(v),
         validate_vcpu: |_, _, v| linux::validate_vcpu(v),
+        validate_vcpus: linux::validate_vcpus,
         validate_group: |_, v| linux::validate_group(v),
         ..Policy::new(descriptor, make)
     }

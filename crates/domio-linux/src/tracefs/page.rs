@@ -166,3 +166,28 @@ impl PageCursor {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Five bits of the type, 27 of the time since the event before: type 1 has one word of data.
+    #[test]
+    fn an_event_begins_with_its_length_and_its_time() {
+        let layout = PageLayout {
+            endian: Endian::Little,
+            size: 24,
+            commit: (8, 8),
+            data: 16,
+        };
+        let head = [&1_000_u64.to_le_bytes()[..], &8_u64.to_le_bytes()].concat();
+        let event = [0x0000_0fe1_u32, 0x7465_7374].map(u32::to_le_bytes);
+        let block = [&head[..], &event.concat()].concat();
+        let mut cursor = PageCursor::default();
+        assert_eq!(cursor.start(&block, 0, &layout), Some(None));
+        let step = cursor.step(&block, layout.endian);
+        assert!(matches!(step, Step::Event(at) if at == (20..24)));
+        assert_eq!(cursor.time, 1_000 + 127);
+        assert!(matches!(cursor.step(&block, layout.endian), Step::End));
+    }
+}

@@ -329,7 +329,7 @@ impl<'a> Host<'a> {
 
     /// Says whether the parameters of all domains still go together, unless something was told
     /// about them or about this action.
-    fn domains_agree(&self, cx: &mut Cx<'_>, fields: &Fields) {
+    pub(super) fn domains_agree(&self, cx: &mut Cx<'_>, fields: &Fields) {
         let policy = self.policy_params.as_ref();
         if let Some(chosen) = self.chosen
             && self.resolved.complete
@@ -337,7 +337,14 @@ impl<'a> Host<'a> {
                 .iter()
                 .all(|path| cx.problems.none_at(path))
             && let policy = policy.unwrap_or(chosen.params)
-            && let Err((_, conflict)) = together::check(chosen, policy, self.resolved, &self.params)
+            && let pcpus = self.topology.pcpus()
+            && let Err((_, conflict)) = together::check(
+                chosen,
+                policy,
+                pcpus,
+                self.resolved,
+                (&self.params, &self.own),
+            )
         {
             tell(cx, conflict, &given(fields), fields.header, &fields.path);
         }

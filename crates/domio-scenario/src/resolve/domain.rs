@@ -115,14 +115,17 @@ pub(super) fn domains(
     name_guests(&guests, &mut resolved);
     for chosen in pools.all().filter(|_| resolved.complete) {
         let group_of = |d: &Domain| groups.iter().find(|g| g.name_span == d.span);
-        together::agree(cx, chosen, &resolved, |domain| {
-            // Threads of the kernel have no parameters that could be given.
+        let Some(pcpus) = topology.map(Topology::pcpus) else {
+            continue;
+        };
+        together::agree(cx, chosen, pcpus, &resolved, |domain| {
+            // Threads of the kernel have parameters of their own alone.
             let group = group_of(domain);
             let given = group.and_then(|g| g.body.as_ref()?.given.clone());
             (
                 given.unwrap_or_default(),
                 group.map_or(domain.span, |g| g.node.span),
-                group.map_or_else(String::new, |g| g.path.clone()),
+                group.map_or_else(|| "kthread".to_owned(), |g| g.path.clone()),
             )
         });
     }

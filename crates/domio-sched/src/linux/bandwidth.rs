@@ -1,9 +1,10 @@
 //! Quotas of groups (linux-spec 4).
 
 use super::entity::how;
+use super::event::Owner;
 use super::given::GroupSetting;
 use super::params::Level;
-use super::state::{NIL, Owner};
+use super::state::NIL;
 use super::{Linux, QUOTAS, event};
 use domio_contract::{Cx, Work};
 use domio_core::{Instant, PcpuId};

@@ -2,10 +2,9 @@
 //!
 //! Linux writes other events; numbers and words are domio's own.
 
-use super::state::Owner;
-use domio_contract::Cx;
+use domio_contract::{Cx, GroupId};
 use domio_core::class::{Class, Declared, Field, Unit};
-use domio_core::{PcpuId, VcpuId};
+use domio_core::{DomainId, PcpuId, VcpuId};
 
 const THROTTLED: u8 = 1;
 const UNTHROTTLED: u8 = 2;
@@ -29,6 +28,15 @@ pub static CFS: Class = Class::new("cfs", RECORDS);
 
 /// What [`Descriptor::class`](domio_contract::Descriptor::class) of eevdf says.
 pub static EEVDF: Class = Class::new("eevdf", RECORDS);
+
+/// Whose a task group is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Owner {
+    /// Nobody's: the root.
+    Root,
+    Domain(DomainId),
+    Group(GroupId),
+}
 
 /// The quota of `owner` is used up on `pcpu`.
 pub(super) fn throttled(cx: &mut Cx<'_>, pcpu: PcpuId, owner: Owner) {

@@ -1,12 +1,13 @@
 //! What operators give domains, groups and vcpus: values of the declared parameters in the kernel's
 //! units, and what Linux refuses of them.
 
+use super::cbs::Reservation;
 use super::params::{Class, DomainParams, GroupParams, LEAST_PERIOD_US, Level, MS, US, VcpuParams};
 use super::weights::{IDLE_SHARES, Load, shares};
 use alloc::format;
 use domio_contract::Conflict;
-use domio_core::ParamValues;
 use domio_core::params::Params;
+use domio_core::{DomainId, ParamValues};
 
 /// What the parameters of a domain say of its group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,14 +57,6 @@ pub(super) struct ThreadSetting {
     pub priority: u8,
     /// What it reserves in deadline, in nanoseconds; nothing elsewhere.
     pub reserves: Reservation,
-}
-
-/// Runtime, relative deadline and period of the class deadline, in nanoseconds.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Reservation {
-    pub runtime: i64,
-    pub deadline: i64,
-    pub period: i64,
 }
 
 impl ThreadSetting {
@@ -178,6 +171,50 @@ pub fn validate_domain(values: &ParamValues) -> Result<(), Conflict> {
     validate_group(values)
 }
 
+/// Checks whether all threads of the class deadline, on a host with so many pcpus, leave the part
+/// of each pcpu that is not theirs (admission, which Linux does for each root domain).
+///
+/// # Errors
+/// The domain with which they reserve too much.
+pub fn validate_vcpus(
+    policy: &ParamValues,
+    pcpus: usize,
+    vcpus: &[(DomainId, ParamValues)],
+) -> Result<(), (DomainId, Conflict)> {
+    let value = |name| policy.by_name(name).unwrap_or(-1);
+    let (runtime, period) = (value("sched_rt_runtime_us"), value("sched_rt_period_us"));
+    if runtime < 0 || period <= 0 {
+        return Ok(());
+    }
+    // In parts of 2^20 of a pcpu, as the kernel.
+    let most = (runtime << 20) / period * pcpus as i64;
+    let mut all = 0;
+    for (domain, values) in vcpus {
+        let r = ThreadSetting::new(values).reserves;
+        if r.period > 0 {
+            all += (r.runtime << 20) / r.period;
+        }
+        if all > most {
+            let pcpus_of = |parts: i64| parts as f64 / f64::from(1 << 20);
+            let conflict = Conflict {
+                param: "dl_runtime_us",
+                with: "class",
+                problem: format!(
+                    "with it the class deadline reserves {:.3} pcpus of {pcpus}",
+                    pcpus_of(all)
+                ),
+                expected: format!(
+                    "{:.3} at most: sched_rt_runtime_us of sched_rt_period_us on each",
+                    pcpus_of(most)
+                ),
+                hint: "a shorter dl_runtime_us or a longer dl_period_us; Linux refuses it as well",
+            };
+            return Err((*domain, conflict));
+        }
+    }
+    Ok(())
+}
+
 fn validate_thread(p: &VcpuParams) -> Result<(), Conflict> {
     if p.class.level() == Level::RealTime && p.rt_priority == 0 {
         return Err(Conflict {
@@ -185,7 +222,7 @@ fn validate_thread(p: &VcpuParams) -> Result<(), Conflict> {
             with: "rt_priority",
             problem: "fifo and rr need a priority".into(),
             expected: "rt_priority of 1 to 99".into(),
-            hint: "a thread of a higher rt_priority runs first; `chrt` and libvirt call it priority",
+            hint: "the higher rt_priority runs first; `chrt` and libvirt call it priority",
         });
     }
     if p.class.level() != Level::Deadline {

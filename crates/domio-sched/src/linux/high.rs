@@ -1,7 +1,7 @@
 //! Threads of the classes above fair: their queues on each pcpu, charging, ticks, preemption
 //! (linux-spec 0.8, 7.1 to 7.4).
 
-use super::deadline::Cbs;
+use super::cbs::Cbs;
 use super::entity::how;
 use super::given::ThreadSetting;
 use super::params::{Class, Level};

@@ -20,7 +20,7 @@
 //! | `bandwidth` | quotas |
 //! | `pelt`, `load` | decaying averages, and what follows from them |
 //! | `select`, `balance` | the pcpu of a thread that wakes; balancing |
-//! | `high`, `deadline` | threads of fifo, rr and deadline |
+//! | `high`, `deadline`, `cbs` | threads of fifo, rr and deadline |
 //! | `server` | what keeps those from starving the others |
 //! | `spread` | on which pcpus those run |
 //! | `settings` | what operators set, and groups |
@@ -28,6 +28,7 @@
 
 mod balance;
 mod bandwidth;
+mod cbs;
 mod deadline;
 mod entity;
 mod event;
@@ -50,7 +51,7 @@ mod weights;
 #[cfg(test)]
 mod tests;
 
-pub use given::{validate, validate_domain, validate_group, validate_vcpu};
+pub use given::{validate, validate_domain, validate_group, validate_vcpu, validate_vcpus};
 pub use params::{CFS, EEVDF};
 
 use crate::placement::allowed_from;
@@ -58,9 +59,10 @@ use alloc::vec::Vec;
 use domio_contract::{Cx, Descriptor, GroupId, Pause, Pick, Prev, Scheduler, StateRows, Wake};
 use domio_core::{DomainId, Instant, ParamValues, PcpuId, Topology, VcpuId, mixed};
 use entity::how;
+use event::Owner;
 use given::{GroupSetting, ThreadSetting};
 use params::{Rules, Tunables};
-use state::{Cpu, Entity, Group, High, NIL, Owner, Queue, Thread};
+use state::{Cpu, Entity, Group, High, NIL, Queue, Thread};
 use weights::Load;
 
 /// Timer slot of the tick.

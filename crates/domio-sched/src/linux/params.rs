@@ -139,7 +139,7 @@ params! {
         ni_random: bool = flag(true),
             "Whether a pcpu that runs out of work draws whether to look for more (NI_RANDOM).";
         sched_rt_runtime_us: i64 = int("us", (-1, 1_000_000), 950_000),
-            "Time in each sched_rt_period_us that threads of fifo and rr may have on a pcpu, -1 for no \
+            "Time in each sched_rt_period_us that fifo and rr may have on a pcpu, -1 for no \
              limit; also the part of the host that deadlines may reserve.";
         sched_rt_period_us: i64 = int("us", (1_000, 1_000_000), 1_000_000),
             "Period of sched_rt_runtime_us.";
@@ -184,8 +184,8 @@ params! {
         rr_timeslice_ms: i64 = int("ms", (1, 10_000), 100),
             "Quantum of threads of the class rr (sched_rr_timeslice_ms).";
         fair_server_runtime_us: i64 = int("us", (1, 1_000_000), 50_000).or_zero(),
-            "Time in each fair_server_period_us that threads of the fair class get on a pcpu beside \
-             those of higher classes, 0 for none (fair_server/cpuN/runtime).";
+            "Time in each fair_server_period_us that threads of the fair class get on a pcpu \
+             beside those of higher classes, 0 for none (fair_server/cpuN/runtime).";
         fair_server_period_us: i64 = int("us", (100, 4_000_000), 1_000_000),
             "Period of fair_server_runtime_us (fair_server/cpuN/period).";
     }
@@ -218,7 +218,8 @@ params! {
         nice: i64 = int("", (-20, 19), 0),
             "Nice value of all vcpus of the domain.";
         class: Class = choice(0),
-            "Class of all vcpus of the domain: other (SCHED_OTHER), batch, idle, fifo, rr or deadline.";
+            "Class of all vcpus of the domain: other (SCHED_OTHER), batch, idle, fifo, rr or \
+             deadline.";
         slice_us: i64 = int("us", (100, 100_000), 0).or_zero(),
             "Length of a request of each vcpu, 0 for the base slice; without effect in cfs \
              (sched_setattr, sched_runtime).";
@@ -227,8 +228,8 @@ params! {
         dl_runtime_us: i64 = int("us", (2, DEADLINE_MAX_US), 0).or_zero(),
             "Time that each vcpu reserves in each period, in the class deadline (sched_runtime).";
         dl_deadline_us: i64 = int("us", (2, DEADLINE_MAX_US), 0).or_zero(),
-            "Time from the begin of a period within which each vcpu gets that, in the class deadline; 0 \
-             for the period (sched_deadline).";
+            "Time from the begin of a period within which each vcpu gets that, in the class \
+             deadline; 0 for the period (sched_deadline).";
         dl_period_us: i64 = int("us", (LEAST_PERIOD_US, DEADLINE_MAX_US), 0).or_zero(),
             "Period, in the class deadline; 0 for the deadline (sched_period).";
     }
@@ -269,8 +270,8 @@ params! {
         dl_runtime_us: i64 = int("us", (2, DEADLINE_MAX_US), 0).or_zero(),
             "Time that the vcpu reserves in each period, in the class deadline (sched_runtime).";
         dl_deadline_us: i64 = int("us", (2, DEADLINE_MAX_US), 0).or_zero(),
-            "Time from the begin of a period within which the vcpu gets that, in the class deadline; 0 \
-             for the period (sched_deadline).";
+            "Time from the begin of a period within which the vcpu gets that, in the class \
+             deadline; 0 for the period (sched_deadline).";
         dl_period_us: i64 = int("us", (LEAST_PERIOD_US, DEADLINE_MAX_US), 0).or_zero(),
             "Period, in the class deadline; 0 for the deadline (sched_period).";
     }
@@ -453,7 +454,8 @@ impl Rules {
 
 /// The limit of `runtime` in `period`, both in microseconds; `None` where that is none.
 fn rt_runtime(runtime: i64, period: i64) -> Option<i64> {
-    (0..period).contains(&runtime).then_some(runtime * US)
+    // Linux does not throttle where there is nothing to have.
+    (1..period).contains(&runtime).then_some(runtime * US)
 }
 
 /// Shortest interval between two balancings of each domain of the topology, for so many pcpus in

@@ -2,8 +2,8 @@
 //! the fair server (since 6.12; 7.4).
 
 use super::Linux;
+use super::cbs::Reservation;
 use super::entity::how;
-use super::given::Reservation;
 use super::state::NIL;
 use domio_contract::{Cx, Work};
 
@@ -86,8 +86,8 @@ impl Linux {
         }
     }
 
-    /// The thread `e` is not held back any more. Returns whether it is runnable; if not, it is on no
-    /// queue from now on.
+    /// The thread `e` is not held back any more. Returns whether it is runnable; if not, it is on
+    /// no queue from now on.
     pub(super) fn unhold(&mut self, cx: &mut Cx<'_>, e: u32) -> bool {
         let vcpu = self.entities[e as usize].vcpu.expect("a thread");
         let thread = &mut self.threads[vcpu.index()];

@@ -1,9 +1,10 @@
 //! What operators set: groups of domains, threads of vcpus (linux-spec 1.5, 1.9, 3.11, 8.1).
 
 use super::entity::how;
+use super::event::Owner;
 use super::given::{GroupSetting, ThreadSetting};
 use super::params::{Class, Level};
-use super::state::{Entity, Group, NIL, Owner, Queue};
+use super::state::{Entity, Group, NIL, Queue};
 use super::weights::NICE_0;
 use super::{Linux, ROOT};
 use alloc::vec::Vec;

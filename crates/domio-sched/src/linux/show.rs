@@ -1,7 +1,9 @@
 //! The state as data.
 
 use super::Linux;
-use super::state::{NIL, Owner};
+use super::event::Owner;
+use super::params::Level;
+use super::state::NIL;
 use domio_contract::StateRows;
 use domio_contract::state::About;
 use domio_core::{PcpuId, VcpuId};
@@ -75,6 +77,19 @@ impl Linux {
                     .tell("deadline", "ns", entity.deadline)
                     .say(", lag ")
                     .tell("lag", "ns", entity.lag);
+            }
+            match entity.level {
+                Level::Fair => {}
+                Level::RealTime => {
+                    row.say(", priority ")
+                        .tell("rt_priority", "", u32::from(t.setting.priority));
+                }
+                Level::Deadline => {
+                    row.say(", runtime ")
+                        .tell("runtime", "ns", t.cbs.runtime)
+                        .say(" until ")
+                        .tell("until", "ns", t.cbs.deadline);
+                }
             }
             for (is, word) in [
                 (entity.on_queue, ", on the queue"),

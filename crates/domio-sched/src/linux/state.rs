@@ -3,14 +3,14 @@
 //! Times are nanoseconds. Virtual times wrap, as the kernel's, and are compared by their
 //! difference.
 
-use super::deadline::Cbs;
+use super::cbs::Cbs;
+use super::event::Owner;
 use super::given::ThreadSetting;
 use super::params::Level;
 use super::pelt::Average;
 use super::weights::{Load, NICE_0};
 use alloc::vec::Vec;
-use domio_contract::GroupId;
-use domio_core::{DomainId, VcpuId};
+use domio_core::VcpuId;
 
 /// No entity.
 pub(super) const NIL: u32 = u32::MAX;
@@ -192,15 +192,6 @@ impl Queue {
             told_at: 0,
         }
     }
-}
-
-/// Whose a task group is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Owner {
-    /// Nobody's: the root.
-    Root,
-    Domain(DomainId),
-    Group(GroupId),
 }
 
 /// A task group: the root, a domain, or a group of domains.

@@ -73,6 +73,7 @@ impl Host<'_> {
                 });
             }
         }
+        self.domains_agree(cx, fields);
     }
 
     /// Vcpus of the domain have its word for what it has parameters of.

@@ -3,6 +3,7 @@
 use super::*;
 use crate::linux::params::Class;
 use domio_contract::Scheduler;
+use domio_core::DomainId;
 
 const FIFO: i64 = Class::Fifo as i64;
 const RR: i64 = Class::RoundRobin as i64;
@@ -53,8 +54,8 @@ fn starved(mut rig: Rig<Linux>, ms: u64) -> Vec<(u64, u64)> {
     runs(&rig, below)
 }
 
-/// Vector 26. The limit is noticed at the first tick after it in 6.1, and what was too much is taken
-/// off the next period.
+/// Vector 26. The limit is noticed at the first tick after it in 6.1, and what was too much is
+/// taken off the next period.
 #[test]
 fn the_throttling_of_6_1_leaves_the_rest_of_each_second() {
     let fine = starved(cfs_with(1, &[("hz", "1000")]), 4_500);
@@ -68,7 +69,7 @@ fn the_throttling_of_6_1_leaves_the_rest_of_each_second() {
     assert_eq!(free, []);
 }
 
-/// Vector 26. The server begins again at the end of its first period, and later at the begin of each.
+/// Vector 26. The server begins again at the end of its first period, then at the begin of each.
 #[test]
 fn the_fair_server_runs_at_the_end_of_its_laxity_and_then_at_each_begin() {
     for release in ["6.12", "6.18"] {
@@ -475,4 +476,30 @@ fn who_is_gone_counts_no_more() {
         rig.run_to(at(2_000));
         assert_eq!(rig.timers[0], [None; 4], "{release}");
     }
+}
+
+/// Admission: what deadlines reserve of a host.
+#[test]
+fn deadlines_reserve_no_more_than_their_part_of_the_host() {
+    use crate::linux::validate_vcpus;
+    let of = |ms: i64| {
+        let reserves = [("dl_runtime_us", ms * 1_000), ("dl_period_us", 100_000)];
+        let values = values_of(&[&[("class", DEADLINE)][..], &reserves].concat());
+        (DomainId(ms as u16), values)
+    };
+    let fair = (DomainId(0), values_of(&[("dl_runtime_us", 1_000_000)]));
+    let check = |params: &[(&str, &str)], pcpus, vcpus: &[_]| {
+        let refused = validate_vcpus(&values(CFS.params, params), pcpus, vcpus).err();
+        refused.map(|(domain, _)| domain.0)
+    };
+    assert_eq!(check(&[], 1, &[of(60), fair, of(35)]), None);
+    assert_eq!(check(&[], 1, &[of(60), fair, of(36), of(1)]), Some(36));
+    assert_eq!(check(&[], 2, &[of(95), of(95)]), None);
+    assert_eq!(check(&[], 2, &[of(95), of(96)]), Some(96));
+    let half = [("sched_rt_runtime_us", "500000")];
+    assert_eq!(check(&half, 1, &[of(51)]), Some(51));
+    assert_eq!(
+        check(&[("sched_rt_runtime_us", "-1")], 1, &[of(60), of(60)]),
+        None
+    );
 }

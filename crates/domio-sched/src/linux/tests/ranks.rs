@@ -5,7 +5,7 @@ use super::*;
 use crate::conformance::host;
 use crate::conformance::rng::Rng;
 use crate::conformance::world::World;
-use crate::conformance::{Intervention, Script, random};
+use crate::conformance::{Intervention, Script, check_script, random};
 use crate::linux::given::ThreadSetting;
 use crate::linux::params::{Class, Level};
 use alloc::boxed::Box;
@@ -249,6 +249,31 @@ fn the_highest_runs_and_nobody_has_more_than_it_reserves() {
             if let Some(text) = wrong(&script, release, None) {
                 panic!("{release}, seed {seed}: {text}");
             }
+        }
+    }
+}
+
+/// The suite's own checkers, on the same scripts.
+#[test]
+fn the_suite_finds_nothing() {
+    for seed in 0..SEEDS / 2 {
+        let script = script(seed);
+        for release in ["6.1", "6.12"] {
+            let make = |topology: &Topology| Box::new(policy(release, topology)) as _;
+            let found = check_script(&make, &script, Some(seed));
+            let mut found = found.expect("a script that can be run");
+            // These promises are of the fair class. A group without time is not throttled where it
+            // waits under fifo, and cannot go where it is.
+            let capped = !script.groups.is_empty()
+                || script
+                    .domains
+                    .iter()
+                    .any(|d| script.param(d.id, "cap").is_some());
+            found.retain(|f| {
+                let is = |names: &[&str]| names.contains(&f.checker);
+                !is(&["weights", "caps", "groups"]) && !(capped && is(&["balances"]))
+            });
+            assert!(found.is_empty(), "{release}, seed {seed}: {found:?}");
         }
     }
 }
