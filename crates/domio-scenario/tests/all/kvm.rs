@@ -238,6 +238,10 @@ fn keys_of_the_other_hypervisor_are_refused() {
 /// Canaries: nanoseconds that the first four domains of each shipped scenario run in the first
 /// second.
 const CANARIES: &str = "\
+kvm-host batch1 3211156396
+kvm-host batch2 1410914655
+kvm-host batch3 448710493
+kvm-host db 1905169833
 kvm-quota db 6259294498
 kvm-quota db:host 1773568553
 kvm-starved-kworker kernel 1294262202
@@ -259,6 +263,7 @@ kvm-oversubscribed vm11 465496480
 #[test]
 fn shipped_scenarios_run_as_ever() {
     let names = [
+        "kvm-host",
         "kvm-quota",
         "kvm-starved-kworker",
         "kvm-emulator-threads",
