@@ -225,10 +225,11 @@ fn scopes_of_machines_are_guests() {
     let body = body(&imported);
     for part in [
         "[[group]]\nname = \"machine.slice\"\n\n",
-        "name = \"web-1\"\nid = 1\nvcpus = 2\ngroup = \"machine.slice\"\nburst_us = 5000\nperiod_us = 50000\n\
-         quota_us = 20000\nweight = 300\npin = [\"1\", \"2\"]",
+        "name = \"web-1\"\nid = 1\nvcpus = 2\ngroup = \"machine.slice\"\nburst_us = 5000\n\
+         period_us = 50000\nquota_us = 20000\nweight = 300\npin = [\"1\", \"2\"]",
         // 30 ms of each of two vcpus.
-        "name = \"batch\"\nid = 2\nvcpus = 2\ngroup = \"machine.slice\"\nperiod_us = 100000\nquota_us = 60000\n",
+        "name = \"batch\"\nid = 2\nvcpus = 2\ngroup = \"machine.slice\"\nperiod_us = 100000\n\
+         quota_us = 60000\n",
     ] {
         assert!(body.contains(part), "{part}: {body}");
     }
@@ -266,11 +267,13 @@ fn groups_around_guests_are_groups_of_the_scenario() {
     let imported = host(&[("groups", text)]);
     let body = body(&imported);
     for part in [
-        "[[group]]\nname = \"machine.slice\"\nperiod_us = 50000\nquota_us = 250000\nweight = 300\n\n",
+        "[[group]]\nname = \"machine.slice\"\nperiod_us = 50000\nquota_us = 250000\n\
+         weight = 300\n\n",
         "[[group]]\nname = \"machine-gold.slice\"\nparent = \"machine.slice\"\nidle = true\n\n",
         "[[group]]\nname = \"qemu.slice\"\nweight = 100\n\n",
         // A set of a group around the guest holds where the guest has none.
-        "name = \"web\"\nid = 1\nvcpus = 1\ngroup = \"machine-gold.slice\"\nweight = 50\npin = \"2-5\"\n",
+        "name = \"web\"\nid = 1\nvcpus = 1\ngroup = \"machine-gold.slice\"\nweight = 50\n\
+         pin = \"2-5\"\n",
         "name = \"db\"\nid = 2\nvcpus = 1\ngroup = \"machine.slice\"\npin = \"3\"\n",
         "name = \"qemu-system-x86\"\n  pin = \"2\"\n  workload = \"idle\"",
         "name = \"IO iothread1\"\n  pin = \"3\"\n  workload = \"idle\"",
