@@ -28,6 +28,7 @@ static EXAMPLES: &[(&str, &str)] = shipped![
     "kvm-starved-kworker",
     "kvm-emulator-threads",
     "kvm-latency-guest",
+    "kvm-disk",
     "kvm-oversubscribed",
     "hot-add",
     "maintenance",

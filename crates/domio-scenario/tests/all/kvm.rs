@@ -6,13 +6,13 @@ use domio_run::Replication;
 use domio_scenario::{NoReplay, Scenario, example};
 use std::collections::BTreeMap;
 
-fn parse(text: &str) -> Result<Scenario, String> {
+pub(super) fn parse(text: &str) -> Result<Scenario, String> {
     let policies = domio_sched::policies();
     Scenario::parse("kvm.toml", text.as_bytes(), policies).map_err(|errors| errors.render(false))
 }
 
 /// How long each domain of `scenario` runs in `seconds`.
-fn ran(scenario: &Scenario, seconds: u64) -> BTreeMap<String, Duration> {
+pub(super) fn ran(scenario: &Scenario, seconds: u64) -> BTreeMap<String, Duration> {
     let built = scenario.build(&NoReplay).expect("no recordings");
     let mut run = Replication::new(&built, 0, NullSink);
     let end = Instant::ZERO + Duration::from_secs(seconds);
@@ -254,6 +254,9 @@ kvm-oversubscribed vm1 896772080
 kvm-oversubscribed vm10 502947100
 kvm-oversubscribed vm10:host 4899400
 kvm-oversubscribed vm11 465496480
+kvm-disk db 3704109677
+kvm-disk db:host 295863523
+kvm-disk kernel 11300
 ";
 
 #[test]
@@ -264,6 +267,7 @@ fn shipped_scenarios_run_as_ever() {
         "kvm-emulator-threads",
         "kvm-latency-guest",
         "kvm-oversubscribed",
+        "kvm-disk",
     ];
     let mut found = String::new();
     for name in names {
@@ -277,7 +281,7 @@ fn shipped_scenarios_run_as_ever() {
 }
 
 /// What a guest received of its stream, in Mb/s, and pings that were answered: figures of `run`.
-fn figures(scenario: &Scenario) -> domio_run::Sample {
+pub(super) fn figures(scenario: &Scenario) -> domio_run::Sample {
     let built = scenario.build(&NoReplay).expect("no recordings");
     let sink = domio_run::driver_work::OwnersOnly;
     let (sample, _) = domio_run::simulate::measured(&built, 0, sink, &|_| {}).expect("it runs");
