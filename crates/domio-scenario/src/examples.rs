@@ -29,6 +29,7 @@ static EXAMPLES: &[(&str, &str)] = shipped![
     "kvm-starved-kworker",
     "kvm-emulator-threads",
     "kvm-latency-guest",
+    "kvm-disk",
     "kvm-oversubscribed",
     "hot-add",
     "maintenance",

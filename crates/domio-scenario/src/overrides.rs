@@ -3,7 +3,6 @@
 //! An override is one line of TOML, `key = value`, that is put into the document before it is
 //! checked again as a whole. So it gets the same validation, and its errors quote it.
 
-use crate::check;
 use crate::parts::Parts;
 use crate::problem::{Problems, ScenarioErrors};
 use crate::put::put;
@@ -11,9 +10,9 @@ use crate::resolve::{DOMAIN, DefaultNames, MemberKey, ROOT};
 use crate::scenario::{Draft, Scenario};
 use crate::source::Source;
 use crate::suggest::did_you_mean;
+use crate::swap::{Filter, called};
 use crate::value::{self, Entry, Node, Table, Value};
 use domio_contract::Policy;
-use domio_core::ParamSpec;
 use domio_core::keys::{Code, KeyKind, KeySection, Mistake, Span, list, quote};
 use std::sync::Arc;
 
@@ -319,19 +318,9 @@ fn is_list(parts: &Parts, section: &KeySection, key: &str, table: &mut Table) ->
 }
 
 /// The text at `key` of `table`, empty where there is none.
-fn text_at<'t>(table: &'t Table, key: &str) -> &'t str {
+pub(crate) fn text_at<'t>(table: &'t Table, key: &str) -> &'t str {
     let text = table.get(key).and_then(|e| e.node.as_text());
     text.unwrap_or("")
-}
-
-/// What messages call `table`, which is at `key`: its name, or the vcpus that it is of.
-fn called(table: &Table, key: &str) -> String {
-    let entry = table.get(if key == "vcpu" { "vcpu" } else { "name" });
-    match entry.map(|entry| &entry.node.value) {
-        Some(Value::Text(text)) => text.clone(),
-        Some(Value::Int(n)) => n.to_string(),
-        _ => String::new(),
-    }
 }
 
 /// Whether `table` is the action `word`.
@@ -346,86 +335,6 @@ fn is_bare_set(table: &Table) -> bool {
     is_set && table.entries.iter().all(|e| known(&e.key))
 }
 
-/// Takes parameters out that a new policy refuses.
-struct Filter<'a> {
-    sources: &'a [Arc<Source>],
-    parts: &'a Parts,
-    new: &'a Policy,
-    first_new: u32,
-    notices: &'a mut Vec<String>,
-}
-
-impl Filter<'_> {
-    fn table(
-        &mut self,
-        table: &mut Table,
-        was: &[ParamSpec],
-        is: &'static [ParamSpec],
-        place: &str,
-    ) {
-        table
-            .entries
-            .retain(|entry| self.keep(entry, was, is, place));
-    }
-
-    /// Groups of domains in `root`: all of them go where the new policy has none, and domains are
-    /// at the top.
-    fn groups(&mut self, root: &mut Table, (was, is): (&[ParamSpec], &'static [ParamSpec])) {
-        let names: Vec<String> = tables_mut(root, "group")
-            .iter()
-            .map(|group| text_at(group, "name").to_owned())
-            .collect();
-        if names.is_empty() {
-            return;
-        }
-        if !is.is_empty() {
-            for table in tables_mut(root, "group") {
-                let place = format!("group {}", text_at(table, "name"));
-                self.table(table, was, is, &place);
-            }
-            return;
-        }
-        root.remove("group");
-        for table in tables_mut(root, "domain") {
-            table.remove("group");
-        }
-        let policy = self.new.descriptor.name;
-        let (what, them) = match &names[..] {
-            [_] => ("the group", "is left out"),
-            _ => ("the groups", "are left out"),
-        };
-        let names = list(names.iter().map(String::as_str));
-        self.notices.push(format!(
-            "{what} {names} {them}, {policy} has no groups of domains: each domain competes at the \
-             top, with its own weight and limits alone"
-        ));
-    }
-
-    fn keep(
-        &mut self,
-        entry: &Entry,
-        was: &[ParamSpec],
-        is: &'static [ParamSpec],
-        place: &str,
-    ) -> bool {
-        let old = was.iter().any(|s| s.name == entry.key);
-        if !old || entry.key_span.source >= self.first_new {
-            return true;
-        }
-        let policy = self.new.descriptor.name;
-        let why = match is.iter().find(|s| s.name == entry.key) {
-            None => format!("{policy} has no such parameter"),
-            Some(spec) if !check::allows(self.sources, self.parts, spec, &entry.node) => {
-                format!("{policy} takes {}", spec.range())
-            }
-            Some(_) => return true,
-        };
-        self.notices
-            .push(format!("{place}: `{}` is left out, {why}", entry.key));
-        false
-    }
-}
-
 fn as_table_mut(node: &mut Node) -> Option<&mut Table> {
     match &mut node.value {
         Value::Table(t) => Some(t),
@@ -433,7 +342,7 @@ fn as_table_mut(node: &mut Node) -> Option<&mut Table> {
     }
 }
 
-fn tables_mut<'t>(root: &'t mut Table, key: &str) -> Vec<&'t mut Table> {
+pub(crate) fn tables_mut<'t>(root: &'t mut Table, key: &str) -> Vec<&'t mut Table> {
     match root.get_mut(key).map(|e| &mut e.node.value) {
         Some(Value::Array(items)) => items.iter_mut().filter_map(as_table_mut).collect(),
         _ => Vec::new(),

@@ -6,13 +6,13 @@ use domio_run::Replication;
 use domio_scenario::{NoReplay, Scenario, example};
 use std::collections::BTreeMap;
 
-fn parse(text: &str) -> Result<Scenario, String> {
+pub(super) fn parse(text: &str) -> Result<Scenario, String> {
     let policies = domio_sched::policies();
     Scenario::parse("kvm.toml", text.as_bytes(), policies).map_err(|errors| errors.render(false))
 }
 
 /// How long each domain of `scenario` runs in `seconds`.
-fn ran(scenario: &Scenario, seconds: u64) -> BTreeMap<String, Duration> {
+pub(super) fn ran(scenario: &Scenario, seconds: u64) -> BTreeMap<String, Duration> {
     let built = scenario.build(&NoReplay).expect("no recordings");
     let mut run = Replication::new(&built, 0, NullSink);
     let end = Instant::ZERO + Duration::from_secs(seconds);
@@ -238,10 +238,10 @@ fn keys_of_the_other_hypervisor_are_refused() {
 /// Canaries: nanoseconds that the first four domains of each shipped scenario run in the first
 /// second.
 const CANARIES: &str = "\
-kvm-host batch1 3211156396
-kvm-host batch2 1410914655
-kvm-host batch3 448710493
-kvm-host db 1905169833
+kvm-host batch1 1539402988
+kvm-host batch2 1776975285
+kvm-host batch3 1781432713
+kvm-host db 1743388682
 kvm-quota db 6259294498
 kvm-quota db:host 1773568553
 kvm-starved-kworker kernel 1294262202
@@ -258,6 +258,9 @@ kvm-oversubscribed vm1 896772080
 kvm-oversubscribed vm10 502947100
 kvm-oversubscribed vm10:host 4899400
 kvm-oversubscribed vm11 465496480
+kvm-disk db 3704109677
+kvm-disk db:host 295863523
+kvm-disk kernel 11300
 ";
 
 #[test]
@@ -269,6 +272,7 @@ fn shipped_scenarios_run_as_ever() {
         "kvm-emulator-threads",
         "kvm-latency-guest",
         "kvm-oversubscribed",
+        "kvm-disk",
     ];
     let mut found = String::new();
     for name in names {
@@ -282,7 +286,7 @@ fn shipped_scenarios_run_as_ever() {
 }
 
 /// What a guest received of its stream, in Mb/s, and pings that were answered: figures of `run`.
-fn figures(scenario: &Scenario) -> domio_run::Sample {
+pub(super) fn figures(scenario: &Scenario) -> domio_run::Sample {
     let built = scenario.build(&NoReplay).expect("no recordings");
     let sink = domio_run::driver_work::OwnersOnly;
     let (sample, _) = domio_run::simulate::measured(&built, 0, sink, &|_| {}).expect("it runs");
