@@ -24,6 +24,7 @@ static EXAMPLES: &[(&str, &str)] = shipped![
     "dom0-reservation",
     "borrowed-time",
     "linux-groups",
+    "kvm-host",
     "kvm-quota",
     "kvm-starved-kworker",
     "kvm-emulator-threads",

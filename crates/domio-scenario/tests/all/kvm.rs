@@ -238,6 +238,10 @@ fn keys_of_the_other_hypervisor_are_refused() {
 /// Canaries: nanoseconds that the first four domains of each shipped scenario run in the first
 /// second.
 const CANARIES: &str = "\
+kvm-host batch1 3211156396
+kvm-host batch2 1410914655
+kvm-host batch3 448710493
+kvm-host db 1905169833
 kvm-quota db 6259784219
 kvm-quota db:host 1774743028
 kvm-starved-kworker kernel 1268752606
@@ -262,6 +266,7 @@ kvm-disk kernel 11300
 #[test]
 fn shipped_scenarios_run_as_ever() {
     let names = [
+        "kvm-host",
         "kvm-quota",
         "kvm-starved-kworker",
         "kvm-emulator-threads",
