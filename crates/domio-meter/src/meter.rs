@@ -8,6 +8,7 @@ use domio_trace::{Going, GoingOn, Ground, Over, StayPassed, Undeclared, VCPUS_MA
 use crate::account::{VcpuBook, Window};
 use crate::boosts::{BoostCounts, BoostPlaces};
 use crate::budget;
+use crate::disks::DiskBooks;
 use crate::distribution::Distribution;
 use crate::summary::{Account, DomainSummary, PcpuSummary, Summary, VcpuSummary};
 use crate::tallies::TallyBooks;
@@ -64,6 +65,7 @@ pub struct Meter {
     boosts: BoostCounts,
     undeclared: Undeclared,
     work: WorkBooks,
+    disks: DiskBooks,
     going_on: GoingOn,
     told: Told,
     guests: BTreeSet<DomainId>,
@@ -117,6 +119,7 @@ impl Meter {
             boosts: BoostCounts::default(),
             undeclared: Undeclared::new(),
             work: WorkBooks::default(),
+            disks: DiskBooks::default(),
             going_on: GoingOn::new(),
             told: Told::default(),
             guests: BTreeSet::new(),
@@ -278,6 +281,8 @@ impl Meter {
                 _ => {}
             }
         }
+        let actor = names.vcpu(record.actor);
+        self.samples += self.disks.hear(declared, record, actor, self.window);
         let is_known = |actor: ActorId| actor.index() < VCPUS_MAX && names.vcpu(actor).is_some();
         if BoostPlaces::is_of(declared)
             && is_known(record.actor)
@@ -332,6 +337,7 @@ impl Meter {
                 .iter_mut()
                 .flat_map(|b| [&mut b.runs, &mut b.wake_to_run])
                 .chain(self.tallies.distributions())
+                .chain(self.disks.distributions())
                 .max_by_key(|d| d.stored())
                 .filter(|d| d.stored() >= worth);
             let Some(longest) = longest else {
@@ -415,6 +421,7 @@ impl Meter {
             tables,
             driver_work,
             pcpus: pcpus.collect(),
+            disks: self.disks.finish(),
         }
     }
 }
