@@ -3,6 +3,7 @@
 
 use memchr::{memchr_iter, memmem};
 
+use super::kernel::Kernel;
 use super::line::{Line, number, rfind};
 use crate::known::Known;
 use crate::tracefs::decode::{Wake, of_one_number};
@@ -304,6 +305,18 @@ fn left(state: &[u8], comm: &[u8]) -> Left {
 }
 
 fn switch(fields: &[u8], time: u64, known: &mut Known) -> Option<LinuxWhat> {
+    if let Some(switch) = Kernel(fields).switch() {
+        let left = left(switch.state, switch.prev_comm);
+        known.name(switch.prev, time, switch.prev_comm);
+        known.name(switch.next, time, switch.next_comm);
+        return Some(LinuxWhat::Switch {
+            prev: switch.prev,
+            prev_prio: switch.prev_prio,
+            left,
+            next: switch.next,
+            next_prio: switch.next_prio,
+        });
+    }
     let Some(fields) = fields.strip_prefix(b"prev_comm=") else {
         return plugin_switch(fields, time, known);
     };
@@ -390,6 +403,10 @@ fn plugin_switch(fields: &[u8], time: u64, known: &mut Known) -> Option<LinuxWha
 }
 
 fn wake(which: Wake, fields: Fields<'_>, time: u64, known: &mut Known) -> Option<LinuxWhat> {
+    if let Some((comm, tid, prio, cpu)) = Kernel(fields.0).wake() {
+        known.name(tid, time, comm);
+        return Some(which.what(tid, prio, cpu));
+    }
     if fields.0.starts_with(b"comm=") {
         let tid = fields.named(b"comm", b"pid", time, known)?;
         let prio = prio(fields.word(b"prio")?)?;
