@@ -16,7 +16,8 @@ use crate::told::Told;
 use crate::work::WorkBooks;
 
 /// Samples, over all vcpus, up to which every one is kept as it is: 32 Mi, 128 MiB of memory
-/// (256 MiB while a list grows). Beyond, the longest lists are turned into histograms that are
+/// (256 MiB while a list grows). Of samples that are few values, many times each, the values and
+/// their numbers are kept, and each counts as two samples. Beyond, the longest lists are turned into histograms that are
 /// right to 0.1 %, as long as a list is so long that its histogram is smaller.
 pub const EXACT_SAMPLES_MAX: usize = 32 << 20;
 
@@ -331,6 +332,14 @@ impl Meter {
     fn make_room(&mut self) {
         // A small bound is meant seriously, whatever it costs.
         let worth = WORTH_COMPRESSING.min(self.samples_max / 8 + 1);
+        // Lists are shorter than what was added to them where samples are counted.
+        let books = self.books.iter();
+        let own = books.map(|b| b.runs.stored() + b.wake_to_run.stored());
+        let others = self
+            .tallies
+            .distributions()
+            .chain(self.disks.distributions());
+        self.samples = own.sum::<usize>() + others.map(|d| d.stored()).sum::<usize>();
         while self.samples > self.samples_max {
             let longest = self
                 .books
