@@ -10,6 +10,7 @@
 //! | `class.rs` | what Linux reports beyond the common class, and the figures of it |
 //! | `read.rs` | a file as a stream of records |
 //! | `records.rs` | events become records |
+//! | `records/disks.rs` | requests of disks, and who waits for them |
 //! | `threads.rs` | threads and their groups |
 //! | `tids.rs` | threads by id |
 //! | `limits.rs` | when a limit of a group is used up |

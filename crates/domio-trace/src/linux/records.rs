@@ -1,5 +1,6 @@
 //! Events of a Linux trace, as records.
 
+mod disks;
 mod extra;
 mod wakes;
 
@@ -14,6 +15,8 @@ use super::class::{LINUX, Linux};
 use super::host::LinuxHost;
 use super::limits::Limit;
 use super::threads::{LinuxThread, State, Threads};
+use disks::Disks;
+pub(super) use disks::DoneRequest;
 
 /// Most cpus of a host, as kernels are built ("NR_CPUS").
 const CPUS_MAX: u32 = 1 << 13;
@@ -55,6 +58,7 @@ pub struct LinuxRecords {
     ignored: u64,
     ended: bool,
     limits: Vec<(String, Limit)>,
+    disks: Disks,
     /// When the first thread that a limit holds back may run again.
     next_end: u64,
 }
@@ -93,6 +97,7 @@ impl LinuxRecords {
             ignored: 0,
             ended: false,
             limits: Vec::new(),
+            disks: Disks::default(),
             next_end: u64::MAX,
         }
     }
@@ -228,6 +233,7 @@ impl LinuxRecords {
             }
             LinuxWhat::KvmExit { .. } => self.leaves_guest(cpu),
             LinuxWhat::KvmWakeup { ns, waited: false } => self.polled(cpu, ns),
+            LinuxWhat::Disk(request) => self.request(cpu, &request),
             LinuxWhat::KvmWakeup { waited: true, .. }
             | LinuxWhat::Exit { .. }
             | LinuxWhat::Runtime { .. }
@@ -394,6 +400,7 @@ impl LinuxRecords {
         }
         thread.state = State::Is(new);
         thread.since = now;
+        thread.uninterruptible = false;
         let [ran, runs] = [before, State::Is(new)].map(|s| s == State::Is(Runstate::Running));
         let thread = *thread;
         if ran != runs
@@ -528,6 +535,7 @@ impl LinuxRecords {
         } else if left_to == Runstate::Runnable && from != idle {
             self.why(cpu, from, to);
         } else if left == Left::Uninterruptible && from != idle {
+            self.threads.get_mut(from).uninterruptible = true;
             self.note(cpu, from, Linux::Uninterruptible, [0; 4]);
         }
     }
@@ -556,6 +564,8 @@ impl LinuxRecords {
         let cpu = &mut self.cpus[cpu];
         cpu.serves.clear();
         cpu.guest_since = None;
+        // Any of them may have been done.
+        self.disks = Disks::default();
         if let Some(place) = cpu.current.take() {
             self.forget(place);
         }

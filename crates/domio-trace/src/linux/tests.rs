@@ -1,5 +1,7 @@
 //! Records of events that are written down by hand.
 
+mod disks;
+
 use domio_core::{Kind, Record};
 use domio_linux::groups::Groups;
 use domio_linux::{Left, LinuxEvent, LinuxWhat, Tasks, Tid};

@@ -7,6 +7,7 @@ use domio_linux::groups::{Groups, HOST_PART, Known, Manager, ThreadPart};
 use domio_linux::{LinuxTask, Tasks, Tid};
 
 use super::host::{HostThread, LinuxHost};
+use super::records::DoneRequest;
 use super::tids::{TID_MAX, Tids};
 
 /// Most actors: a host has fewer threads at once, and the bound keeps a damaged file from taking
@@ -22,8 +23,9 @@ const GROUPS_MAX: usize = 1 << 14;
 /// Name of the group of the threads of further groups.
 const FURTHER: &str = "other groups";
 
-/// Name of the group of the kernel's own threads, which has the number 0.
+/// Name of the group of the kernel's own threads, which has the place [`OF_KERNEL`].
 const KERNEL: &str = "kernel";
+pub(super) const OF_KERNEL: u32 = 0;
 
 /// What is known of a thread's state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,6 +68,10 @@ pub(super) struct Thread {
     process: Option<Tid>,
     /// Time in guest mode of this run.
     pub guest_mode: u64,
+    /// It is blocked in state D.
+    pub uninterruptible: bool,
+    /// The request of its own that was done last.
+    pub request: Option<DoneRequest>,
     /// Place of the limit that holds it back at times; `u32::MAX` for none.
     pub limit: u32,
 }
@@ -100,6 +106,8 @@ pub(super) struct Group {
     pub waiting: u32,
     /// Since when one ran while another waited.
     pub skewed: Option<u64>,
+    /// The request of its threads that was done last.
+    pub request: Option<DoneRequest>,
     /// Numbers that are given away.
     taken: Vec<bool>,
     /// Actors of threads that have ended.
@@ -162,8 +170,8 @@ impl Threads {
             (tid, of_process)
         });
         let threads = host.by_tid().into_iter();
-        let threads = threads.map(|(tid, thread)| (tid, thread.clone()));
-        let by_tid = processes.chain(threads).collect();
+        let by_tid = processes.chain(threads.map(|(tid, thread)| (tid, thread.clone())));
+        let by_tid = by_tid.collect();
         let mut threads = Threads {
             rules,
             host,
@@ -389,9 +397,8 @@ impl Threads {
 
     /// What trace and file say of a thread.
     fn told(&self, tasks: &Tasks, tid: Tid) -> Told {
-        let (task, host) = (tasks.get(tid), self.by_tid.get(&tid));
-        let default = LinuxTask::default();
-        let task = task.unwrap_or(&default);
+        let (default, host) = (LinuxTask::default(), self.by_tid.get(&tid));
+        let task = tasks.get(tid).unwrap_or(&default);
         let comm = match (task.comm.is_empty(), host) {
             (true, Some(host)) => host.comm.clone(),
             _ => task.comm.clone(),
@@ -402,11 +409,14 @@ impl Threads {
             .parent
             .filter(|_| !matches!(ThreadPart::of(&comm), ThreadPart::Other));
         let process = process.or(parent.filter(|parent| parent.0 > 2));
+        let of_host = |what: fn(&HostThread) -> Option<String>| host.and_then(what);
         let cgroup = task.cgroup.clone();
-        let cgroup = cgroup.or_else(|| host.and_then(|host| host.cgroup.clone()));
+        let cgroup = cgroup.or_else(|| of_host(|host| host.cgroup.clone()));
         let of_group = cgroup.as_deref().and_then(|path| self.host.group(path));
-        let command = task.command.clone();
-        let command = command.or_else(|| host.and_then(|host| host.command.clone()));
+        let command = task
+            .command
+            .clone()
+            .or_else(|| of_host(|host| host.command.clone()));
         let command = command.or_else(|| of_group.and_then(|group| group.command.clone()));
         Told {
             comm,
@@ -433,6 +443,7 @@ impl Threads {
             running: 0,
             waiting: 0,
             skewed: None,
+            request: None,
             taken: Vec::new(),
             free: Vec::new(),
         });
@@ -494,9 +505,8 @@ impl Threads {
     /// Bits of the cpus that the thread in `place` may use, if not all.
     pub fn allowed(&self, tasks: &Tasks, place: usize) -> Option<Vec<u64>> {
         let tid = self.list[place].tid;
-        let told = self.told(tasks, tid);
-        self.host
-            .allowed(self.by_tid.get(&tid), told.cgroup.as_deref())
+        let (host, told) = (self.by_tid.get(&tid), self.told(tasks, tid));
+        self.host.allowed(host, told.cgroup.as_deref())
     }
 
     /// Release of the kernel as the file beside the trace says.
@@ -581,6 +591,8 @@ impl Thread {
             checked: 0,
             process: None,
             guest_mode: 0,
+            uninterruptible: false,
+            request: None,
             limit: u32::MAX,
         }
     }

@@ -139,10 +139,12 @@ fn each_request_is_answered_once() {
             assert_eq!(done as u64, expected, "{elevator}, guest {id}");
         }
         for told in records.iter() {
-            // A thread that runs the drive's queue hands commands of other guests on, too.
+            // A thread that runs the drive's queue hands commands of other guests on, too, and
+            // so does the kernel's `kblockd`.
             if let Some((served, _)) = told.record.done_for() {
                 assert!((1..=3).contains(&served.0), "{elevator}: {served}");
-                assert!(told.vcpu.expect("a vcpu").domain.0 > 10, "{elevator}");
+                let by = told.vcpu.expect("a vcpu").domain.0;
+                assert!(by > 10 || by == 0, "{elevator}: {by}");
             }
         }
     }
