@@ -82,6 +82,15 @@ impl LinuxTrace {
         self.records.labels(self.reader.tasks())
     }
 
+    #[inline]
+    pub fn has_news(&self) -> bool {
+        self.records.has_news()
+    }
+
+    pub fn take_news(&mut self) -> Vec<(VcpuName, String)> {
+        self.records.take_news(self.reader.tasks())
+    }
+
     pub fn kernel(&self) -> Option<&str> {
         let told = Some(self.records.kernel()).filter(|kernel| !kernel.is_empty());
         self.reader.about().kernel.as_deref().or(told)
