@@ -230,6 +230,7 @@ impl Draft {
         {
             filter.table(table, was.params, is.params, "[scheduler]");
         }
+        filter.groups(root, (was.group_params, is.group_params));
         // Pools with a policy of their own keep it, and their domains what it has for them.
         let own: Vec<String> = tables_mut(root, "pool")
             .iter()
@@ -247,6 +248,16 @@ impl Draft {
                 is.domain_params,
                 &format!("domain {name}"),
             );
+            for key in ["vcpu", "thread"] {
+                for inner in tables_mut(table, key) {
+                    let place = format!("domain {name}, {key} {}", called(inner, key));
+                    filter.table(inner, was.vcpu_params, is.vcpu_params, &place);
+                }
+            }
+        }
+        for table in tables_mut(root, "kthread") {
+            let place = format!("kthread {}", called(table, "kthread"));
+            filter.table(table, was.vcpu_params, is.vcpu_params, &place);
         }
         self.members.retain(|m| {
             filter.keep(
@@ -313,6 +324,16 @@ fn text_at<'t>(table: &'t Table, key: &str) -> &'t str {
     text.unwrap_or("")
 }
 
+/// What messages call `table`, which is at `key`: its name, or the vcpus that it is of.
+fn called(table: &Table, key: &str) -> String {
+    let entry = table.get(if key == "vcpu" { "vcpu" } else { "name" });
+    match entry.map(|entry| &entry.node.value) {
+        Some(Value::Text(text)) => text.clone(),
+        Some(Value::Int(n)) => n.to_string(),
+        _ => String::new(),
+    }
+}
+
 /// Whether `table` is the action `word`.
 fn is_do(table: &Table, word: &str) -> bool {
     table.get("do").and_then(|e| e.node.as_text()) == Some(word)
@@ -345,6 +366,39 @@ impl Filter<'_> {
         table
             .entries
             .retain(|entry| self.keep(entry, was, is, place));
+    }
+
+    /// Groups of domains in `root`: all of them go where the new policy has none, and domains are
+    /// at the top.
+    fn groups(&mut self, root: &mut Table, (was, is): (&[ParamSpec], &'static [ParamSpec])) {
+        let names: Vec<String> = tables_mut(root, "group")
+            .iter()
+            .map(|group| text_at(group, "name").to_owned())
+            .collect();
+        if names.is_empty() {
+            return;
+        }
+        if !is.is_empty() {
+            for table in tables_mut(root, "group") {
+                let place = format!("group {}", text_at(table, "name"));
+                self.table(table, was, is, &place);
+            }
+            return;
+        }
+        root.remove("group");
+        for table in tables_mut(root, "domain") {
+            table.remove("group");
+        }
+        let policy = self.new.descriptor.name;
+        let (what, them) = match &names[..] {
+            [_] => ("the group", "is left out"),
+            _ => ("the groups", "are left out"),
+        };
+        let names = list(names.iter().map(String::as_str));
+        self.notices.push(format!(
+            "{what} {names} {them}, {policy} has no groups of domains: each domain competes at the \
+             top, with its own weight and limits alone"
+        ));
     }
 
     fn keep(

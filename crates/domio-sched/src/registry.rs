@@ -75,7 +75,9 @@ const fn fair(
     make: fn(&ParamValues, &Topology) -> Box<dyn Scheduler>,
 ) -> Policy {
     Policy {
-        validate_domain: |_, _, v| linux::validate_group(v),
+        validate: linux::validate,
+        validate_domain: |_, _, v| linux::validate_domain(v),
+        validate_vcpu: |_, _, v| linux::validate_vcpu(v),
         validate_group: |_, v| linux::validate_group(v),
         ..Policy::new(descriptor, make)
     }

@@ -19,9 +19,13 @@ pub(super) struct Load {
     load: u64,
     util: u64,
     runnable: u64,
+    /// Threads of the fair class, and of all.
     threads: u64,
+    all: u64,
     idle: u64,
     pcpus: u64,
+    /// What the classes above fair leave, 1024 for each pcpu.
+    capacity: u64,
 }
 
 /// What a part of a domain is, the least loaded first.
@@ -38,18 +42,20 @@ impl Load {
         self.util += other.util;
         self.runnable += other.runnable;
         self.threads += other.threads;
+        self.all += other.all;
         self.idle += other.idle;
         self.pcpus += other.pcpus;
+        self.capacity += other.capacity;
     }
 
     fn kind(&self, pct: u64) -> Kind {
-        let capacity = self.pcpus * 1024;
+        let capacity = self.capacity;
         let over = capacity * 100 < self.util * pct || capacity * pct < self.runnable * 100;
-        if self.threads > self.pcpus && over {
+        if self.all > self.pcpus && over {
             return Kind::Overloaded;
         }
         let queues = capacity * pct < self.runnable * 100;
-        match self.threads < self.pcpus || (!queues && capacity * 100 > self.util * pct) {
+        match self.all < self.pcpus || (!queues && capacity * 100 > self.util * pct) {
             true => Kind::HasSpare,
             false => Kind::FullyBusy,
         }
@@ -57,7 +63,7 @@ impl Load {
 
     /// Load over capacity.
     fn average(&self) -> u64 {
-        self.load / self.pcpus
+        self.load * 1024 / self.capacity
     }
 
     /// Whether a new thread rather goes here than to `other`.
@@ -127,8 +133,10 @@ impl Linux {
             sum.util += queue.average.util;
             sum.runnable += queue.average.runnable;
             sum.threads += u64::from(queue.threads);
+            sum.all += u64::from(self.all_on(c.0));
             sum.idle += u64::from(self.is_idle(c.0));
             sum.pcpus += 1;
+            sum.capacity += self.capacity(c.0);
         }
         sum
     }
@@ -141,7 +149,7 @@ impl Linux {
         let now = self.cpus[usize::from(cpu)].clock;
         // A tick finds a thread.
         self.balance_domains(cx, cpu, now, Why::Busy);
-        if self.queues[usize::from(cpu)].threads < 2 {
+        if self.all_on(cpu) < 2 {
             return;
         }
         for c in cx.online().iter() {
@@ -237,7 +245,7 @@ impl Linux {
                 draws.ratio = draws.success;
                 (draws.calls, draws.success) = (draws.calls / 2, draws.success / 2);
             }
-            if moved || self.queues[at].threads > 0 {
+            if moved || self.all_on(cpu) > 0 {
                 break;
             }
         }
@@ -247,7 +255,7 @@ impl Linux {
     /// Whether `cpu` is the one that balances its part of the domain.
     fn balances_for(&self, part: &CpuSet, cpu: u16, why: Why) -> bool {
         if why == Why::NewIdle {
-            return self.queues[usize::from(cpu)].threads == 0;
+            return self.all_on(cpu) == 0;
         }
         let idle = part.iter().find(|c| self.is_idle(c.0));
         idle.or(part.first()).is_some_and(|c| c.0 == cpu)
@@ -261,6 +269,9 @@ impl Linux {
         let pct = IMBALANCE_PCT[level];
         for c in span.iter() {
             self.update_queue(u32::from(c.0), now);
+            if self.highs > 0 {
+                self.follow_high(c.0, now);
+            }
         }
         let (mut rest, mut all) = (span, Load::default());
         let (mut local, mut busiest) = (None, None::<(Load, CpuSet)>);
@@ -312,7 +323,7 @@ impl Linux {
             self.scan[cx.topology().socket_of(PcpuId(cpu))] = scan as u32;
         }
         if (level + 1..LEVELS).all(|l| !self.has_level(cx, l, cpu)) {
-            self.overloaded = span.iter().any(|c| self.queues[c.index()].threads > 1);
+            self.overloaded = span.iter().any(|c| self.all_on(c.0) > 1);
         }
     }
 
@@ -329,14 +340,17 @@ impl Linux {
         let mut source: Option<u16> = None;
         for c in part.iter() {
             let queue = &self.queues[c.index()];
-            if queue.threads < 2 {
+            if queue.threads == 0 || self.all_on(c.0) < 2 {
                 continue;
             }
             let busier = source.is_none_or(|s| {
                 let other = &self.queues[usize::from(s)];
                 match what {
                     Imbalance::Threads(_) => queue.threads > other.threads,
-                    Imbalance::Load(_) => queue.average.load > other.average.load,
+                    Imbalance::Load(_) => {
+                        let (own, its) = (self.capacity(c.0), self.capacity(s));
+                        queue.average.load * its > other.average.load * own
+                    }
                 }
             });
             if busier {
@@ -351,7 +365,7 @@ impl Linux {
         let mut moved = 0;
         let failed = self.cpus[usize::from(cpu)].failed[level];
         while moved < MOVES_MAX {
-            if why != Why::Busy && self.queues[usize::from(source)].threads <= 1 {
+            if why != Why::Busy && self.all_on(source) <= 1 {
                 break;
             }
             let Some(e) = self.candidate(cx, source, cpu, level, failed, left) else {
@@ -384,7 +398,7 @@ impl Linux {
         left: Imbalance,
     ) -> Option<u32> {
         let now = self.cpus[usize::from(source)].clock;
-        let busy = self.queues[usize::from(cpu)].threads > 0;
+        let busy = self.all_on(cpu) > 0;
         let may = |e: u32| {
             let entity = &self.entities[e as usize];
             let Some(vcpu) = entity.vcpu else {
@@ -466,7 +480,7 @@ fn is_busier(a: &Load, b: &Load, pct: u64) -> bool {
     let (kind, other) = (a.kind(pct), b.kind(pct));
     match (kind == other, kind) {
         (false, _) => kind > other,
-        (true, Kind::HasSpare) => a.idle < b.idle || (a.idle == b.idle && a.threads > b.threads),
+        (true, Kind::HasSpare) => a.idle < b.idle || (a.idle == b.idle && a.all > b.all),
         (true, _) => a.average() > b.average(),
     }
 }
@@ -492,8 +506,7 @@ fn imbalance(
     }
     let prefers_sibling = level < 2;
     if there != Kind::Overloaded {
-        let spreads =
-            prefers_sibling && here == Kind::HasSpare && busiest.threads > local.threads + 1;
+        let spreads = prefers_sibling && here == Kind::HasSpare && busiest.all > local.all + 1;
         let level_enough = busiest.pcpus > 1 && local.idle <= busiest.idle + 1;
         if !spreads && (!idle || level_enough || busiest.threads == 1) {
             return None;
@@ -501,7 +514,7 @@ fn imbalance(
     }
     if here == Kind::HasSpare {
         let count = match busiest.pcpus == 1 || prefers_sibling {
-            true => busiest.threads.saturating_sub(local.threads) >> 1,
+            true => busiest.all.saturating_sub(local.all) >> 1,
             false => local.idle.saturating_sub(busiest.idle) >> 1,
         };
         let count = match (count, there, idle) {
@@ -513,6 +526,6 @@ fn imbalance(
     if levels || b <= mean {
         return None;
     }
-    let load = ((b - mean) * busiest.pcpus).min((mean - a) * local.pcpus);
+    let load = ((b - mean) * busiest.capacity).min((mean - a) * local.capacity) / 1024;
     (load > 0).then_some(Imbalance::Load(load))
 }

@@ -1,7 +1,8 @@
 //! Quotas of groups (linux-spec 4).
 
 use super::entity::how;
-use super::params::GroupSetting;
+use super::given::GroupSetting;
+use super::params::Level;
 use super::state::{NIL, Owner};
 use super::{Linux, QUOTAS, event};
 use domio_contract::{Cx, Work};
@@ -131,7 +132,7 @@ impl Linux {
             } else {
                 self.update_load(above, x);
             }
-            self.pass_level(above, x, threads, &mut idlers);
+            self.pass_level(cx, above, x, threads, &mut idlers);
             self.count_sleepers(above, delayed);
             x = self.above(x);
         }
@@ -156,7 +157,7 @@ impl Linux {
                 false => self.update_load(above, x),
             }
             self.count_sleepers(above, delayed);
-            if !self.pass_level(above, x, threads, &mut idlers) {
+            if !self.pass_level(cx, above, x, threads, &mut idlers) {
                 return;
             }
             x = self.above(x);
@@ -170,7 +171,8 @@ impl Linux {
             let vcpu = self.groups[group as usize].members[i];
             let t = self.threads[vcpu.index()].entity;
             let entity = &self.entities[t as usize];
-            if entity.queue == q && entity.on_queue && !entity.delayed {
+            let fair = entity.level == Level::Fair;
+            if fair && entity.queue == q && entity.on_queue && !entity.delayed {
                 self.park(cx, t);
             }
         }
@@ -235,7 +237,8 @@ impl Linux {
         for i in 0..self.groups[group as usize].members.len() {
             let vcpu = self.groups[group as usize].members[i];
             let t = self.threads[vcpu.index()].entity;
-            let here = self.entities[t as usize].queue == q;
+            // Quotas are of the fair class alone.
+            let here = self.entities[t as usize].queue == q && !self.is_high(t);
             if !here || !core::mem::take(&mut self.threads[vcpu.index()].parked) {
                 continue;
             }

@@ -21,6 +21,10 @@ pub(super) mod how {
     pub const MOVED: u8 = 16;
     /// It leaves for no time at all, so that the least virtual time stays (CFS).
     pub const SAVE: u8 = 32;
+    /// It comes before its equals (fifo, rr).
+    pub const HEAD: u8 = 64;
+    /// It has been given another runtime (deadline).
+    pub const REPLENISHED: u8 = 128;
 }
 
 impl Linux {
@@ -54,7 +58,7 @@ impl Linux {
     }
 
     /// Gives `e` its virtual time on `q` (CFS).
-    fn place_cfs(&mut self, q: u32, e: u32, flags: u8) {
+    pub(super) fn place_cfs(&mut self, q: u32, e: u32, flags: u8) {
         let mut v = self.queues[q as usize].min_v;
         if flags & how::NEW != 0 {
             if self.rules.start_debit {

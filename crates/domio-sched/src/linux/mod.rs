@@ -10,6 +10,7 @@
 //! | page | holds |
 //! |---|---|
 //! | `params` | parameters, and the rules that follow from them |
+//! | `given` | what operators give, in the units of the kernel, and what is refused |
 //! | `weights` | nice values, shares, times scaled by weight |
 //! | `state` | private tables |
 //! | `queue` | who waits in which order, charging, means, eligibility |
@@ -19,21 +20,29 @@
 //! | `bandwidth` | quotas |
 //! | `pelt`, `load` | decaying averages, and what follows from them |
 //! | `select`, `balance` | the pcpu of a thread that wakes; balancing |
+//! | `high`, `deadline` | threads of fifo, rr and deadline |
+//! | `server` | what keeps those from starving the others |
+//! | `spread` | on which pcpus those run |
 //! | `settings` | what operators set, and groups |
 //! | `event`, `show` | private trace records; the state for people |
 
 mod balance;
 mod bandwidth;
+mod deadline;
 mod entity;
 mod event;
+mod given;
+mod high;
 mod load;
 mod params;
 mod pelt;
 mod pick;
 mod queue;
 mod select;
+mod server;
 mod settings;
 mod show;
+mod spread;
 mod state;
 mod task;
 mod weights;
@@ -41,21 +50,26 @@ mod weights;
 #[cfg(test)]
 mod tests;
 
-pub use params::{CFS, EEVDF, validate_group};
+pub use given::{validate, validate_domain, validate_group, validate_vcpu};
+pub use params::{CFS, EEVDF};
 
 use crate::placement::allowed_from;
 use alloc::vec::Vec;
 use domio_contract::{Cx, Descriptor, GroupId, Pause, Pick, Prev, Scheduler, StateRows, Wake};
 use domio_core::{DomainId, Instant, ParamValues, PcpuId, Topology, VcpuId, mixed};
 use entity::how;
-use params::{GroupSetting, Rules, ThreadSetting, Tunables};
-use state::{Cpu, Entity, Group, NIL, Owner, Queue, Thread};
+use given::{GroupSetting, ThreadSetting};
+use params::{Rules, Tunables};
+use state::{Cpu, Entity, Group, High, NIL, Owner, Queue, Thread};
 use weights::Load;
 
 /// Timer slot of the tick.
 pub const TICK: u8 = 0;
 /// Timer slot of the quotas of groups of domains, on the first pcpu.
 pub const QUOTAS: u8 = 1;
+
+/// Timer slot of the classes above fair.
+pub const HIGH: u8 = 2;
 
 /// The group of all that is in no other.
 const ROOT: u32 = 0;
@@ -89,6 +103,12 @@ pub struct Linux {
     /// By domain: its group, and what its vcpus are given.
     domains: Vec<Option<(u32, ThreadSetting)>>,
     cpus: Vec<Cpu>,
+    /// Threads of the classes above fair, runnable or not.
+    highs: u32,
+    /// By pcpu: what is above fair there.
+    high: Vec<High>,
+    /// When the period of fifo and rr ends; `None` while they do not run (6.1).
+    rt_period_at: Option<i64>,
     /// By vcpu.
     threads: Vec<Thread>,
     /// By vcpu: the group of a thread of the host, which is not its domain's.
@@ -128,6 +148,9 @@ impl Linux {
             quotas_on: 0,
             domains: Vec::new(),
             cpus: alloc::vec![Cpu::ABSENT; pcpus],
+            highs: 0,
+            high: alloc::vec![High::NOTHING; pcpus],
+            rt_period_at: None,
             threads: Vec::new(),
             placed: Vec::new(),
             idle_cores: alloc::vec![false; topology.sockets()],
@@ -201,7 +224,7 @@ impl Linux {
         self.read_clock(cx, cpu);
         let q = self.queue_of(e);
         if flags & how::NEW != 0 {
-            if self.multi {
+            if self.multi && !self.is_high(e) {
                 let average = self.first_average(q, e);
                 self.entities[e as usize].average = average;
             }
@@ -214,11 +237,14 @@ impl Linux {
         } else {
             self.enqueue_thread(cx, e, flags);
         }
-        if self.queues[usize::from(cpu)].threads > 1 {
+        if self.all_on(cpu) > 1 {
             self.overloaded = true;
         }
         // A pcpu that idles looks for work even where the group has no time.
         self.preempt(cx, e);
+        if self.is_high(e) {
+            return self.push_woken(cx, cpu, e);
+        }
         if self.queues[q as usize].throttles > 0 && !self.rules.throttles_threads {
             self.park(cx, e);
         }
@@ -275,7 +301,9 @@ impl Scheduler for Linux {
             clock: self.now(cx),
             ..Cpu::ABSENT
         };
+        self.high[pcpu.index()].idle_from = self.now(cx);
         self.follow_pcpus();
+        self.arm_all_high(cx);
     }
 
     fn pcpu_offline(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) {
@@ -283,8 +311,13 @@ impl Scheduler for Linux {
         if core::mem::take(&mut self.cpus[pcpu.index()].ticks) {
             cx.stop_timer(pcpu, TICK);
         }
+        if self.high[pcpu.index()].timer.is_some() {
+            cx.stop_timer(pcpu, HIGH);
+        }
+        self.high[pcpu.index()] = High::NOTHING;
         self.cpus[pcpu.index()].online = false;
         self.follow_pcpus();
+        self.arm_all_high(cx);
         if self.quotas_on == pcpu.0 {
             cx.stop_timer(pcpu, QUOTAS);
             self.arm_named(cx);
@@ -378,6 +411,9 @@ impl Scheduler for Linux {
         let e = self.entity_of(vcpu);
         self.take_off(cx, e, how::SLEEP | how::AT_ONCE);
         self.detach_load(e);
+        if self.is_high(e) {
+            self.set_level(cx, e, &ThreadSetting::unknown());
+        }
         self.threads[vcpu.index()] = Thread::absent();
         self.free.push(e);
         let group = self.entities[e as usize].group;
@@ -400,6 +436,9 @@ impl Scheduler for Linux {
         }
         let pcpu = allowed_from(cx, vcpu, Some(cx.vcpu(vcpu).pcpu));
         self.go_to(e, pcpu.0);
+        if self.has_deadline(e) {
+            self.arm_all_high(cx);
+        }
         pcpu
     }
 
@@ -418,6 +457,7 @@ impl Scheduler for Linux {
         let mut cpu = home;
         if self.multi && !moving && !cx.vcpu(vcpu).on_pcpu {
             cpu = match known {
+                _ if self.is_high(e) => self.select_high(cx, vcpu, home),
                 true => self.select(cx, vcpu, home),
                 false => self.select_new(cx, vcpu, home),
             };
@@ -430,6 +470,9 @@ impl Scheduler for Linux {
         if cpu != home {
             self.go_to(e, cpu);
             cx.move_to(vcpu, PcpuId(cpu));
+            if self.has_deadline(e) {
+                self.arm_all_high(cx);
+            }
             flags |= how::MOVED;
         }
         self.come(cx, e, cpu, flags);
@@ -454,7 +497,10 @@ impl Scheduler for Linux {
     fn yielded(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
         let e = self.entity_of(vcpu);
         let cpu = self.queues[self.queue_of(e) as usize].cpu;
-        if self.queues[usize::from(cpu)].threads == 1 {
+        if self.is_high(e) {
+            return self.yield_high(cx, cpu, e);
+        }
+        if self.all_on(cpu) == 1 {
             return;
         }
         self.give_way(cx, e);
@@ -471,7 +517,8 @@ impl Scheduler for Linux {
             let e = self.entity_of(vcpu);
             let pause = cx.vcpu(vcpu).pause;
             // Who is held back with the group stays on the group's queue.
-            let held = pause.bits() == Pause::PARKED && !self.rules.throttles_threads;
+            let held =
+                pause.bits() == Pause::PARKED && (!self.rules.throttles_threads || self.is_high(e));
             if pause != Pause::NONE && !held && self.entities[e as usize].on_queue {
                 let how = self.leaves(vcpu, pause);
                 self.dequeue_thread(cx, e, how);
@@ -492,13 +539,19 @@ impl Scheduler for Linux {
         if slot == QUOTAS {
             return self.quotas_timer(cx);
         }
+        if slot == HIGH {
+            return self.high_timer(cx, pcpu.0);
+        }
         self.read_clock(cx, pcpu.0);
         let current = self.cpus[pcpu.index()].current;
         if current == NIL {
             self.cpus[pcpu.index()].ticks = false;
             return None;
         }
-        self.tick_of(cx, current);
+        match self.is_high(current) {
+            true => self.tick_high(cx, pcpu.0, current),
+            false => self.tick_of(cx, current),
+        }
         self.balance_at_tick(cx, pcpu.0);
         Some(self.next_tick(self.now(cx)))
     }

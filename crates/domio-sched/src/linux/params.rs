@@ -1,14 +1,12 @@
 //! Parameters of both policies: their declarations, and the rules that follow from them.
 
 use super::state::LEVELS;
-use super::weights::{IDLE_SHARES, Load, shares};
-use alloc::format;
-use domio_contract::{Conflict, Descriptor, Needs, Promises, ShareBy};
+use domio_contract::{Descriptor, Needs, Promises, ShareBy};
 use domio_core::ParamValues;
 use domio_core::params::{ByWord, Params, choice, flag, int};
 
-const US: i64 = 1_000;
-const MS: i64 = 1_000_000;
+pub(super) const US: i64 = 1_000;
+pub(super) const MS: i64 = 1_000_000;
 
 /// Releases of Linux whose rules are modelled.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -51,6 +49,11 @@ impl Hz {
     fn tick(self) -> i64 {
         (1_000_000_000 + self.0 / 2) / self.0
     }
+
+    /// So many milliseconds in ticks, rounded up.
+    fn ticks_of(self, ms: i64) -> i64 {
+        (ms * self.0 + 999) / 1_000
+    }
 }
 
 /// `P` where nobody said anything.
@@ -58,17 +61,47 @@ fn defaults<P: Params + for<'a> From<&'a ParamValues>>() -> P {
     P::from(&ParamValues::defaults(P::SPECS))
 }
 
-/// Classes of threads (`SCHED_OTHER`, `SCHED_BATCH`, `SCHED_IDLE`).
+/// Classes of threads (`SCHED_OTHER`, `SCHED_BATCH`, `SCHED_IDLE`, `SCHED_FIFO`, `SCHED_RR`,
+/// `SCHED_DEADLINE`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Class {
     Other,
     Batch,
     Idle,
+    Fifo,
+    RoundRobin,
+    Deadline,
 }
 
 impl ByWord for Class {
-    const WORDS: &'static [&'static str] = &["other", "batch", "idle"];
-    const ALL: &'static [Class] = &[Class::Other, Class::Batch, Class::Idle];
+    const WORDS: &'static [&'static str] = &["other", "batch", "idle", "fifo", "rr", "deadline"];
+    const ALL: &'static [Class] = &[
+        Class::Other,
+        Class::Batch,
+        Class::Idle,
+        Class::Fifo,
+        Class::RoundRobin,
+        Class::Deadline,
+    ];
+}
+
+/// Classes of the kernel, the lowest first: fair is the one of `SCHED_OTHER`, `SCHED_BATCH` and
+/// `SCHED_IDLE`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Level {
+    Fair,
+    RealTime,
+    Deadline,
+}
+
+impl Class {
+    pub const fn level(self) -> Level {
+        match self {
+            Class::Other | Class::Batch | Class::Idle => Level::Fair,
+            Class::Fifo | Class::RoundRobin => Level::RealTime,
+            Class::Deadline => Level::Deadline,
+        }
+    }
 }
 
 /// Longest time that a tunable can be.
@@ -105,6 +138,13 @@ params! {
             "Whether threads that wake can preempt at all (WAKEUP_PREEMPTION).";
         ni_random: bool = flag(true),
             "Whether a pcpu that runs out of work draws whether to look for more (NI_RANDOM).";
+        sched_rt_runtime_us: i64 = int("us", (-1, 1_000_000), 950_000),
+            "Time in each sched_rt_period_us that threads of fifo and rr may have on a pcpu, -1 for no \
+             limit; also the part of the host that deadlines may reserve.";
+        sched_rt_period_us: i64 = int("us", (1_000, 1_000_000), 1_000_000),
+            "Period of sched_rt_runtime_us.";
+        rr_timeslice_ms: i64 = int("ms", (1, 10_000), 100),
+            "Quantum of threads of the class rr (sched_rr_timeslice_ms).";
     }
 }
 
@@ -137,15 +177,32 @@ params! {
             "Whether threads that wake can preempt at all (WAKEUP_PREEMPTION).";
         ni_random: bool = flag(true),
             "Whether a pcpu that runs out of work draws whether to look for more (NI_RANDOM).";
+        "sched_rt_runtime_us" = int::<i64>("us", (-1, 1_000_000), 950_000),
+            "Part of sched_rt_period_us that deadlines may reserve of the host, -1 for no limit.";
+        "sched_rt_period_us" = int::<i64>("us", (1_000, 1_000_000), 1_000_000),
+            "What sched_rt_runtime_us is a part of.";
+        rr_timeslice_ms: i64 = int("ms", (1, 10_000), 100),
+            "Quantum of threads of the class rr (sched_rr_timeslice_ms).";
+        fair_server_runtime_us: i64 = int("us", (1, 1_000_000), 50_000).or_zero(),
+            "Time in each fair_server_period_us that threads of the fair class get on a pcpu beside \
+             those of higher classes, 0 for none (fair_server/cpuN/runtime).";
+        fair_server_period_us: i64 = int("us", (100, 4_000_000), 1_000_000),
+            "Period of fair_server_runtime_us (fair_server/cpuN/period).";
     }
 }
+
+/// Shortest period of the class deadline in microseconds (`sched_deadline_period_min_us`).
+pub(super) const LEAST_PERIOD_US: i64 = 100;
+
+/// Longest runtime, deadline and period of the class deadline in microseconds (`2^22`).
+const DEADLINE_MAX_US: i64 = 4_194_304;
 
 /// Largest `cpu.max` in microseconds: more than all pcpus in the longest period.
 const QUOTA_MAX_US: i64 = 1_000_000_000;
 
 params! {
     /// Parameters of a domain, which is a task group.
-    struct DomainParams {
+    pub(super) struct DomainParams {
         "weight" = int::<i64>("", (1, 10_000), 100),
             "Share of the domain beside others (cpu.weight).";
         "idle" = flag(false),
@@ -161,16 +218,25 @@ params! {
         nice: i64 = int("", (-20, 19), 0),
             "Nice value of all vcpus of the domain.";
         class: Class = choice(0),
-            "Class of all vcpus of the domain: other (SCHED_OTHER), batch or idle.";
+            "Class of all vcpus of the domain: other (SCHED_OTHER), batch, idle, fifo, rr or deadline.";
         slice_us: i64 = int("us", (100, 100_000), 0).or_zero(),
             "Length of a request of each vcpu, 0 for the base slice; without effect in cfs \
              (sched_setattr, sched_runtime).";
+        rt_priority: i64 = int("", (1, 99), 0).or_zero(),
+            "Priority of each vcpu in the classes fifo and rr, 1 to 99 (sched_priority).";
+        dl_runtime_us: i64 = int("us", (2, DEADLINE_MAX_US), 0).or_zero(),
+            "Time that each vcpu reserves in each period, in the class deadline (sched_runtime).";
+        dl_deadline_us: i64 = int("us", (2, DEADLINE_MAX_US), 0).or_zero(),
+            "Time from the begin of a period within which each vcpu gets that, in the class deadline; 0 \
+             for the period (sched_deadline).";
+        dl_period_us: i64 = int("us", (LEAST_PERIOD_US, DEADLINE_MAX_US), 0).or_zero(),
+            "Period, in the class deadline; 0 for the deadline (sched_period).";
     }
 }
 
 params! {
     /// Parameters of a group of domains, which is a task group around theirs.
-    struct GroupParams {
+    pub(super) struct GroupParams {
         weight: i64 = int("", (1, 10_000), 100),
             "Share of the group beside others (cpu.weight).";
         idle: bool = flag(false),
@@ -190,14 +256,23 @@ params! {
 
 params! {
     /// Parameters of a vcpu, which is a thread.
-    struct VcpuParams {
+    pub(super) struct VcpuParams {
         nice: i64 = int("", (-20, 19), 0),
             "Nice value of the vcpu.";
         class: Class = choice(0),
-            "Class of the vcpu: other (SCHED_OTHER), batch or idle.";
+            "Class of the vcpu: other (SCHED_OTHER), batch, idle, fifo, rr or deadline.";
         slice_us: i64 = int("us", (100, 100_000), 0).or_zero(),
             "Length of a request of the vcpu, 0 for the base slice; without effect in cfs \
              (sched_setattr, sched_runtime).";
+        rt_priority: i64 = int("", (1, 99), 0).or_zero(),
+            "Priority of the vcpu in the classes fifo and rr, 1 to 99 (sched_priority).";
+        dl_runtime_us: i64 = int("us", (2, DEADLINE_MAX_US), 0).or_zero(),
+            "Time that the vcpu reserves in each period, in the class deadline (sched_runtime).";
+        dl_deadline_us: i64 = int("us", (2, DEADLINE_MAX_US), 0).or_zero(),
+            "Time from the begin of a period within which the vcpu gets that, in the class deadline; 0 \
+             for the period (sched_deadline).";
+        dl_period_us: i64 = int("us", (LEAST_PERIOD_US, DEADLINE_MAX_US), 0).or_zero(),
+            "Period, in the class deadline; 0 for the deadline (sched_period).";
     }
 }
 
@@ -282,6 +357,14 @@ pub(super) struct Rules {
     pub vprot: bool,
     /// Quotas take effect where a thread returns to user mode.
     pub throttles_threads: bool,
+    /// Time that fifo and rr may have on a pcpu in each period, without a limit `None` (6.1).
+    pub rt_runtime: Option<i64>,
+    pub rt_period: i64,
+    /// Quantum of rr in ticks.
+    pub rr_ticks: i64,
+    /// Time of the fair server in each of its periods, 0 for none (since 6.12).
+    pub server_runtime: i64,
+    pub server_period: i64,
 }
 
 impl Rules {
@@ -297,6 +380,10 @@ impl Rules {
             eevdf: false,
             vprot: false,
             throttles_threads: false,
+            rt_runtime: rt_runtime(c.sched_rt_runtime_us, c.sched_rt_period_us),
+            rt_period: c.sched_rt_period_us * US,
+            rr_ticks: c.hz.ticks_of(c.rr_timeslice_ms),
+            server_runtime: 0,
             ..Rules::of(&c, &e)
         }
     }
@@ -331,6 +418,11 @@ impl Rules {
             eevdf: true,
             vprot: e.release.0 >= Release::V6_18,
             throttles_threads: e.release.0 >= Release::V6_18,
+            rt_runtime: None,
+            rt_period: c.sched_rt_period_us * US,
+            rr_ticks: e.hz.ticks_of(e.rr_timeslice_ms),
+            server_runtime: e.fair_server_runtime_us * US,
+            server_period: e.fair_server_period_us * US,
         }
     }
 
@@ -359,124 +451,9 @@ impl Rules {
     }
 }
 
-/// What the parameters of a domain say of its group.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct GroupSetting {
-    pub shares: u64,
-    pub idle: bool,
-    /// Nanoseconds; 0 for none.
-    pub quota: i64,
-    pub period: i64,
-    pub burst: i64,
-}
-
-impl GroupSetting {
-    /// Of a domain or of a group of domains: both have these parameters.
-    pub fn new(values: &ParamValues) -> GroupSetting {
-        let p = GroupParams::from(values);
-        let period = p.period_us * US;
-        // Where the two are given, the smaller one holds; whatever is too short is the shortest.
-        let of_cap = (period / 100 * p.cap).max(MS);
-        let quota = match (p.cap, p.quota_us) {
-            (0, quota) => quota * US,
-            (_, 0) => of_cap,
-            (_, quota) => of_cap.min(quota * US),
-        };
-        GroupSetting {
-            shares: match p.idle {
-                true => IDLE_SHARES,
-                false => shares(p.weight),
-            },
-            idle: p.idle,
-            quota,
-            period,
-            burst: (p.burst_us * US).min(quota),
-        }
-    }
-}
-
-/// What the parameters of a vcpu say of its thread.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct ThreadSetting {
-    pub load: Load,
-    pub nice: i64,
-    pub class: Class,
-    /// Nanoseconds; 0 for the base slice.
-    pub slice: i64,
-}
-
-impl ThreadSetting {
-    fn of(nice: i64, class: Class, slice_us: i64) -> ThreadSetting {
-        ThreadSetting {
-            load: match class {
-                Class::Idle => Load::idle(),
-                _ => Load::nice(nice),
-            },
-            nice,
-            class,
-            slice: slice_us * US,
-        }
-    }
-
-    pub fn new(values: &ParamValues) -> ThreadSetting {
-        let p = VcpuParams::from(values);
-        ThreadSetting::of(p.nice, p.class, p.slice_us)
-    }
-
-    /// Of the vcpus of a domain with these values.
-    pub fn inherited(domain: &ParamValues) -> ThreadSetting {
-        let p = DomainParams::from(domain);
-        ThreadSetting::of(p.nice, p.class, p.slice_us)
-    }
-
-    pub fn unknown() -> ThreadSetting {
-        ThreadSetting::new(&ParamValues::defaults(VcpuParams::SPECS))
-    }
-}
-
-/// Checks what no single range can say of a domain or of a group of domains: quotas of a
-/// millisecond at least, bursts within the quota.
-///
-/// # Errors
-/// What Linux refuses.
-pub fn validate_group(values: &ParamValues) -> Result<(), Conflict> {
-    let p = GroupParams::from(values);
-    let of_cap = p.period_us * p.cap / 100;
-    if p.cap > 0 && p.quota_us > 0 {
-        return Err(Conflict {
-            param: "quota_us",
-            with: "cap",
-            problem: format!("a cap of {} % and a quota of {} us", p.cap, p.quota_us),
-            expected: "one of the two".into(),
-            hint: "the cap is a quota of so many percent of the period",
-        });
-    }
-    if p.cap > 0 && of_cap < 1_000 {
-        return Err(Conflict {
-            param: "cap",
-            with: "period_us",
-            problem: format!(
-                "{} % of a period of {} us is a quota of {of_cap} us",
-                p.cap, p.period_us
-            ),
-            expected: format!(
-                "a cap of {} at least",
-                (100_000 + p.period_us - 1) / p.period_us
-            ),
-            hint: "Linux takes no quota below 1 ms",
-        });
-    }
-    let quota = of_cap.max(p.quota_us);
-    if p.burst_us > quota {
-        return Err(Conflict {
-            param: "burst_us",
-            with: if p.cap > 0 { "cap" } else { "quota_us" },
-            problem: format!("a burst of {} us with a quota of {quota} us", p.burst_us),
-            expected: format!("burst_us of {quota} at most"),
-            hint: "Linux takes no burst above the quota",
-        });
-    }
-    Ok(())
+/// The limit of `runtime` in `period`, both in microseconds; `None` where that is none.
+fn rt_runtime(runtime: i64, period: i64) -> Option<i64> {
+    (0..period).contains(&runtime).then_some(runtime * US)
 }
 
 /// Shortest interval between two balancings of each domain of the topology, for so many pcpus in

@@ -2,6 +2,7 @@
 
 use super::Linux;
 use super::entity::how;
+use super::high::Turn;
 use super::queue::before;
 use super::state::NIL;
 use domio_contract::Cx;
@@ -156,6 +157,9 @@ impl Linux {
     /// All current entities of `cpu` stop being current, from the thread up.
     pub(super) fn put_all(&mut self, cx: &mut Cx<'_>, cpu: u16) {
         let mut x = core::mem::replace(&mut self.cpus[usize::from(cpu)].current, NIL);
+        if x != NIL && self.is_high(x) {
+            return self.put_high(cx, cpu, x);
+        }
         while x != NIL {
             self.put(cx, x);
             x = self.above(x);
@@ -184,6 +188,9 @@ impl Linux {
 
     /// The thread `e` and all around it become current on `cpu`, from the root down.
     pub(super) fn set_all(&mut self, cpu: u16, e: u32) {
+        if self.is_high(e) {
+            return self.set_high(cpu, e);
+        }
         self.set_below(NIL, e);
         self.cpus[usize::from(cpu)].current = e;
     }
@@ -203,7 +210,11 @@ impl Linux {
         if current == next {
             return;
         }
-        if next == NIL || current == NIL {
+        if self.highs > 0 {
+            self.note_idle_time(cpu, current, next);
+        }
+        let apart = |e: u32| e == NIL || self.is_high(e);
+        if apart(next) || apart(current) {
             self.put_all(cx, cpu);
             if next != NIL {
                 self.set_all(cpu, next);
@@ -230,9 +241,25 @@ impl Linux {
     /// The thread that runs on `cpu` from now on, after the levels have been switched; [`NIL`] for
     /// none.
     pub(super) fn pick_next(&mut self, cx: &mut Cx<'_>, cpu: u16) -> u32 {
+        let mut serves = true;
+        if self.highs > 0 {
+            self.leave_high(cx, cpu);
+        }
         loop {
+            if self.highs > 0
+                && let Turn::Thread(e) = self.turn(cpu, serves)
+            {
+                self.switch(cx, cpu, e);
+                self.push(cx, cpu);
+                return e;
+            }
             let (e, out_of_time) = self.pick_thread(cx, cpu);
             if e == NIL {
+                if self.highs > 0 && serves && self.high[usize::from(cpu)].serves {
+                    self.server_yields(cx, cpu);
+                    serves = false;
+                    continue;
+                }
                 if self.pull_before_idling(cx, cpu) {
                     continue;
                 }

@@ -165,6 +165,9 @@ impl Linux {
         entity.exec_start = clock;
         entity.sum += delta;
         entity.v = entity.v.wrapping_add(fair(delta, &entity.load));
+        if self.highs > 0 && self.entities[e as usize].vcpu.is_some() {
+            self.charge_server(cx, cpu, delta);
+        }
         if !self.rules.eevdf {
             self.update_min(q);
             return self.charge_quota(cx, q, delta);

@@ -31,13 +31,13 @@ impl Linux {
     #[inline]
     pub(super) fn is_idle(&self, cpu: u16) -> bool {
         let c = &self.cpus[usize::from(cpu)];
-        c.online && c.current == NIL && self.queues[usize::from(cpu)].threads == 0
+        c.online && c.current == NIL && self.all_on(cpu) == 0
     }
 
     /// Whether only threads for idle times are on `cpu`.
     fn is_idle_class(&self, cpu: u16) -> bool {
         let queue = &self.queues[usize::from(cpu)];
-        queue.threads > 0 && queue.threads == queue.idlers
+        queue.threads > 0 && queue.threads == queue.idlers && self.high_on(cpu) == 0
     }
 
     fn is_free(&self, cpu: u16) -> bool {
@@ -107,9 +107,9 @@ impl Linux {
         let e = self.threads[vcpu.index()].entity;
         let load = self.thread_load(e);
         let of = |cpu: u16| self.queues[usize::from(cpu)].average.load;
-        let here = (of(waker) + load) * 100;
+        let here = (of(waker) + load) * 100 * self.capacity(previous);
         let pct = 100 + (IMBALANCE_PCT[1] - 100) / 2;
-        let there = of(previous).saturating_sub(load) * pct;
+        let there = of(previous).saturating_sub(load) * pct * self.capacity(waker);
         match here < there {
             true => waker,
             false => previous,

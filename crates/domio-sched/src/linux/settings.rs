@@ -1,7 +1,8 @@
 //! What operators set: groups of domains, threads of vcpus (linux-spec 1.5, 1.9, 3.11, 8.1).
 
 use super::entity::how;
-use super::params::{Class, GroupSetting, ThreadSetting};
+use super::given::{GroupSetting, ThreadSetting};
+use super::params::{Class, Level};
 use super::state::{Entity, Group, NIL, Owner, Queue};
 use super::weights::NICE_0;
 use super::{Linux, ROOT};
@@ -224,7 +225,7 @@ impl Linux {
             self.set_all(self.queues[self.queue_of(e) as usize].cpu, e);
         }
         let throttled = self.queues[self.queue_of(e) as usize].throttles > 0;
-        if throttled && !self.rules.throttles_threads {
+        if throttled && !self.is_high(e) && !self.rules.throttles_threads {
             self.park(cx, e);
         }
     }
@@ -238,6 +239,10 @@ impl Linux {
         }
         let e = thread.entity;
         let cpu = self.queues[self.queue_of(e) as usize].cpu;
+        let fair = |s: &ThreadSetting| s.class.level() == Level::Fair;
+        if !fair(&before) || !fair(&setting) {
+            return self.change_class(cx, e, &before, &setting);
+        }
         let only_slice = (before.class, before.nice) == (setting.class, setting.nice);
         if only_slice && !self.rules.eevdf {
             return;
@@ -283,6 +288,78 @@ impl Linux {
         }
     }
 
+    /// The thread `e`, which had `before`, is of the class of `setting` from now on; one of the two
+    /// is above fair.
+    fn change_class(
+        &mut self,
+        cx: &mut Cx<'_>,
+        e: u32,
+        before: &ThreadSetting,
+        setting: &ThreadSetting,
+    ) {
+        let (old, new) = (before.class.level(), setting.class.level());
+        let cpu = self.queues[self.queue_of(e) as usize].cpu;
+        self.read_clock(cx, cpu);
+        if self.entities[e as usize].delayed {
+            self.dequeue_thread(cx, e, how::SLEEP | how::DELAYED);
+        }
+        // What held it back was of the old class.
+        let queued = self.unhold(cx, e);
+        let runs = self.cpus[usize::from(cpu)].current == e;
+        if self.entities[e as usize].on_queue {
+            self.dequeue_thread(cx, e, 0);
+        }
+        if runs {
+            self.put_all(cx, cpu);
+        }
+        if old == Level::Fair {
+            self.leave_fair(e);
+        }
+        self.give(cx, e, setting);
+        if old == Level::RealTime && new == Level::RealTime && setting.priority < before.priority {
+            // Whoever loses priority goes before its new equals.
+            self.enqueue_if(cx, e, queued, how::HEAD);
+        } else {
+            self.enqueue_if(cx, e, queued, 0);
+        }
+        if runs {
+            self.set_all(cpu, e);
+            self.resched(cx, cpu);
+        } else if self.entities[e as usize].on_queue {
+            self.preempt(cx, e);
+            if new > Level::Fair {
+                self.push(cx, cpu);
+            }
+        }
+        if old > new {
+            self.pull_high(cx, cpu);
+        }
+    }
+
+    fn enqueue_if(&mut self, cx: &mut Cx<'_>, e: u32, queued: bool, flags: u8) {
+        if queued {
+            self.enqueue_thread(cx, e, flags);
+            let throttled = self.queues[self.queue_of(e) as usize].throttles > 0;
+            if throttled && !self.is_high(e) && !self.rules.throttles_threads {
+                self.park(cx, e);
+            }
+        }
+    }
+
+    /// The thread `e`, which is on no queue, leaves the fair class.
+    fn leave_fair(&mut self, e: u32) {
+        self.detach_load(e);
+        let q = self.queue_of(e);
+        if !self.rules.eevdf && !self.entities[e as usize].relative {
+            // It sleeps: its virtual time is as of a wake-up now.
+            self.place_cfs(q, e, 0);
+            let min_v = self.queues[q as usize].min_v;
+            let entity = &mut self.entities[e as usize];
+            entity.v = entity.v.wrapping_sub(min_v);
+            entity.relative = true;
+        }
+    }
+
     /// Gives the thread `e`, which is on no queue, what `setting` says.
     pub(super) fn give(&mut self, cx: &mut Cx<'_>, e: u32, setting: &ThreadSetting) {
         if self.entities[e as usize].load != setting.load {
@@ -290,6 +367,9 @@ impl Linux {
         }
         self.custom_slices |= setting.slice > 0;
         let base = self.tunables.base_slice;
+        if self.is_high(e) || setting.class.level() != Level::Fair {
+            self.set_level(cx, e, setting);
+        }
         let entity = &mut self.entities[e as usize];
         entity.idle = setting.class == Class::Idle;
         entity.meek = setting.class != Class::Other;

@@ -3,7 +3,9 @@
 //! Times are nanoseconds. Virtual times wrap, as the kernel's, and are compared by their
 //! difference.
 
-use super::params::ThreadSetting;
+use super::deadline::Cbs;
+use super::given::ThreadSetting;
+use super::params::Level;
 use super::pelt::Average;
 use super::weights::{Load, NICE_0};
 use alloc::vec::Vec;
@@ -36,6 +38,8 @@ pub(super) struct Entity {
     pub idle: bool,
     /// Wakes without preempting anybody: batch or idle.
     pub meek: bool,
+    /// The class of a thread; fair of a group.
+    pub level: Level,
     /// Queued or running.
     pub on_queue: bool,
     /// Virtual time.
@@ -78,6 +82,7 @@ impl Entity {
             load: Load::of(NICE_0),
             idle: false,
             meek: false,
+            level: Level::Fair,
             on_queue: false,
             v: 0,
             relative: true,
@@ -139,6 +144,10 @@ pub(super) struct Queue {
     pub average: Average,
     pub contribution: i64,
     pub told_at: i64,
+    /// Threads have come or gone with their load since the group's entity learned of that.
+    pub moved: bool,
+    /// What they brought (positive) or took: their sums of load, without weights.
+    pub moved_sum: i64,
 }
 
 impl Group {
@@ -185,6 +194,8 @@ impl Queue {
             average: Average::NOTHING,
             contribution: 0,
             told_at: 0,
+            moved: false,
+            moved_sum: 0,
         }
     }
 }
@@ -300,6 +311,50 @@ impl Cpu {
     };
 }
 
+/// What waits and runs on a pcpu in the classes above fair.
+#[derive(Clone, Debug)]
+pub(super) struct High {
+    /// Threads of fifo and rr that are runnable, the running one included: the highest priority
+    /// first, of equals the first in line.
+    pub real_time: Vec<u32>,
+    /// Threads of the class deadline that have runtime left, the earliest deadline first.
+    pub deadline: Vec<u32>,
+    /// Time that fifo and rr had in this period (6.1), and whether that was all.
+    pub rt_time: i64,
+    pub rt_throttled: bool,
+    /// The fair server (since 6.12): on the queue of deadlines, and there at all.
+    pub server: Cbs,
+    pub serves: bool,
+    pub server_active: bool,
+    /// Until when idle time has been taken off the server's runtime.
+    pub idle_from: i64,
+    /// What its timer is set to.
+    pub timer: Option<i64>,
+    /// A preempted thread may go elsewhere as soon as it is off the pcpu.
+    pub push_at: Option<i64>,
+    /// How much of the pcpu the classes above fair use.
+    pub average: Average,
+    /// The pcpu that was last chosen of several alike.
+    pub turn: u16,
+}
+
+impl High {
+    pub const NOTHING: High = High {
+        real_time: Vec::new(),
+        deadline: Vec::new(),
+        rt_time: 0,
+        rt_throttled: false,
+        server: Cbs::NONE,
+        serves: false,
+        server_active: false,
+        idle_from: 0,
+        timer: None,
+        push_at: None,
+        average: Average::NOTHING,
+        turn: 0,
+    };
+}
+
 /// What the policy keeps for a vcpu beside its entity.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Thread {
@@ -319,6 +374,10 @@ pub(super) struct Thread {
     pub flips_at: i64,
     /// The pcpu that it used before.
     pub recent: u16,
+    /// Ticks that are left of its quantum (rr).
+    pub quantum: i64,
+    /// Its reservation (deadline).
+    pub cbs: Cbs,
 }
 
 impl Thread {
@@ -333,6 +392,8 @@ impl Thread {
             flips: 0,
             flips_at: 0,
             recent: u16::MAX,
+            quantum: 0,
+            cbs: Cbs::NONE,
         }
     }
 

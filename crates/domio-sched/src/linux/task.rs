@@ -43,15 +43,29 @@ impl Linux {
 
     /// `threads`, of which `idlers` are for idle times, have come to `x` on `q`, or left it where
     /// the numbers are negative. Returns whether those further up see it: `q` is not cut off.
-    pub(super) fn pass_level(&mut self, q: u32, x: u32, threads: i32, idlers: &mut i32) -> bool {
+    pub(super) fn pass_level(
+        &mut self,
+        cx: &mut Cx<'_>,
+        q: u32,
+        x: u32,
+        threads: i32,
+        idlers: &mut i32,
+    ) -> bool {
         *idlers = self.idlers_seen(x, threads, *idlers);
+        let before = self.queues[q as usize].threads;
         self.count_threads(q, threads, *idlers);
+        if self.highs > 0 && self.queues[q as usize].entity == NIL {
+            self.follow_fair(cx, self.queues[q as usize].cpu, before);
+        }
         !self.cuts_off(q)
     }
 
     /// The thread `e` comes to its queue. Where a group around it is throttled it does not reach
     /// the pcpu.
     pub(super) fn enqueue_thread(&mut self, cx: &mut Cx<'_>, e: u32, flags: u8) {
+        if self.is_high(e) {
+            return self.enqueue_high(cx, e, flags);
+        }
         let mut idlers = i32::from(self.entities[e as usize].idle);
         let (mut x, mut flags) = (e, flags);
         let mut slice = None;
@@ -69,7 +83,7 @@ impl Linux {
             }
             self.enqueue_entity(cx, q, x, flags);
             slice = Some(self.shortest_slice(q));
-            if !self.pass_level(q, x, 1, &mut idlers) {
+            if !self.pass_level(cx, q, x, 1, &mut idlers) {
                 return;
             }
             flags = how::SLEEP;
@@ -83,7 +97,7 @@ impl Linux {
                 self.entities[x as usize].slice = shortest;
                 slice = Some(self.shortest_slice(q));
             }
-            if !self.pass_level(q, x, 1, &mut idlers) {
+            if !self.pass_level(cx, q, x, 1, &mut idlers) {
                 return;
             }
             x = self.above(x);
@@ -92,6 +106,9 @@ impl Linux {
 
     /// The thread `e` leaves its queue, unless it sleeps and stays there.
     pub(super) fn dequeue_thread(&mut self, cx: &mut Cx<'_>, e: u32, flags: u8) {
+        if self.is_high(e) {
+            return self.dequeue_high(cx, e);
+        }
         let delayed = flags & how::DELAYED != 0;
         if delayed {
             self.count_delayed(e, -1);
@@ -121,7 +138,7 @@ impl Linux {
                 slice = self.shortest_slice(q);
                 break;
             }
-            if !self.pass_level(q, x, threads, &mut idlers) {
+            if !self.pass_level(cx, q, x, threads, &mut idlers) {
                 return;
             }
             x = self.above(x);
@@ -143,7 +160,7 @@ impl Linux {
                 self.entities[x as usize].slice = slice;
                 slice = self.shortest_slice(q);
             }
-            if !self.pass_level(q, x, threads, &mut idlers) {
+            if !self.pass_level(cx, q, x, threads, &mut idlers) {
                 return;
             }
             x = self.above(x);
@@ -206,7 +223,10 @@ impl Linux {
         if current == NIL {
             self.resched(cx, cpu);
         } else if current != e {
-            self.preempt_fair(cx, cpu, current, e);
+            match self.is_high(current) || self.is_high(e) {
+                true => self.preempt_high(cx, cpu, current, e),
+                false => self.preempt_fair(cx, cpu, current, e),
+            }
         }
         let on_queue = current == NIL || self.entities[current as usize].on_queue;
         let c = &mut self.cpus[usize::from(cpu)];

@@ -4,9 +4,11 @@ mod bandwidth;
 mod cfs;
 mod eevdf;
 mod groups;
+mod high;
 mod kernel;
 mod mended;
 mod pcpus;
+mod ranks;
 
 use super::state::NIL;
 use super::{CFS, EEVDF, Linux};

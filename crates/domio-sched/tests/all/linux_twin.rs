@@ -32,11 +32,29 @@ fn params(name: &str, release: &str, seed: u64) -> ParamValues {
             "bandwidth_slice_us" => *rng.pick(&[1_000, 5_000, 20_000]),
             "hz" | "release" | "min_granularity_ns" | "idle_min_granularity_ns" => continue,
             "migration_cost_ns" => continue,
+            // What the twin does not have.
+            name if ["sched_rt_", "rr_", "fair_server_"]
+                .iter()
+                .any(|p| name.starts_with(p)) =>
+            {
+                continue;
+            }
             _ => i64::from(!rng.one_in(4)),
         };
         params.set(spec.name, value).expect("a value in range");
     }
     params
+}
+
+/// Whether `action` gives nobody a class above fair, which the twin does not have.
+fn is_fair(action: &Intervention) -> bool {
+    match action {
+        Intervention::Set(_, name, value) | Intervention::SetVcpu(_, name, value) => {
+            let above = name.starts_with("dl_") || *name == "rt_priority";
+            !above && (*name != "class" || *value < 3)
+        }
+        _ => true,
+    }
 }
 
 /// `script` on a host of one pcpu.
@@ -51,7 +69,7 @@ fn on_one_pcpu(mut script: Script) -> Script {
         }
     }
     let stays = |action: &Intervention| {
-        !matches!(action, Intervention::Offline(_) | Intervention::Online(_))
+        !matches!(action, Intervention::Offline(_) | Intervention::Online(_)) && is_fair(action)
     };
     script.actions.retain(|(_, action)| stays(action));
     script

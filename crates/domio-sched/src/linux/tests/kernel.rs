@@ -160,6 +160,8 @@ impl Recorder {
             Class::Other => 0,
             Class::Batch => 1,
             Class::Idle => 2,
+            // The program has `fair.c` alone.
+            Class::Fifo | Class::RoundRobin | Class::Deadline => unreachable!("not drawn"),
         };
         let args = [i64::from(vcpu.0), class, s.nice, s.slice];
         match is_last {

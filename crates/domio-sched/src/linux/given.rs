@@ -1,0 +1,281 @@
+//! What operators give domains, groups and vcpus: values of the declared parameters in the kernel's
+//! units, and what Linux refuses of them.
+
+use super::params::{Class, DomainParams, GroupParams, LEAST_PERIOD_US, Level, MS, US, VcpuParams};
+use super::weights::{IDLE_SHARES, Load, shares};
+use alloc::format;
+use domio_contract::Conflict;
+use domio_core::ParamValues;
+use domio_core::params::Params;
+
+/// What the parameters of a domain say of its group.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct GroupSetting {
+    pub shares: u64,
+    pub idle: bool,
+    /// Nanoseconds; 0 for none.
+    pub quota: i64,
+    pub period: i64,
+    pub burst: i64,
+}
+
+impl GroupSetting {
+    /// Of a domain or of a group of domains: both have these parameters.
+    pub fn new(values: &ParamValues) -> GroupSetting {
+        let p = GroupParams::from(values);
+        let period = p.period_us * US;
+        // Where the two are given, the smaller one holds; whatever is too short is the shortest.
+        let of_cap = (period / 100 * p.cap).max(MS);
+        let quota = match (p.cap, p.quota_us) {
+            (0, quota) => quota * US,
+            (_, 0) => of_cap,
+            (_, quota) => of_cap.min(quota * US),
+        };
+        GroupSetting {
+            shares: match p.idle {
+                true => IDLE_SHARES,
+                false => shares(p.weight),
+            },
+            idle: p.idle,
+            quota,
+            period,
+            burst: (p.burst_us * US).min(quota),
+        }
+    }
+}
+
+/// What the parameters of a vcpu say of its thread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct ThreadSetting {
+    pub load: Load,
+    pub nice: i64,
+    pub class: Class,
+    /// Nanoseconds; 0 for the base slice.
+    pub slice: i64,
+    /// Priority in fifo and rr; 0 elsewhere.
+    pub priority: u8,
+    /// What it reserves in deadline, in nanoseconds; nothing elsewhere.
+    pub reserves: Reservation,
+}
+
+/// Runtime, relative deadline and period of the class deadline, in nanoseconds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Reservation {
+    pub runtime: i64,
+    pub deadline: i64,
+    pub period: i64,
+}
+
+impl ThreadSetting {
+    fn of(p: VcpuParams) -> ThreadSetting {
+        let priority = match p.class.level() {
+            // What no kernel takes is the least there is.
+            Level::RealTime => p.rt_priority.max(1) as u8,
+            _ => 0,
+        };
+        let reserves = match p.class.level() {
+            Level::Deadline => reservation(&p),
+            _ => Reservation::default(),
+        };
+        ThreadSetting {
+            load: match p.class {
+                Class::Idle => Load::idle(),
+                _ => Load::nice(p.nice),
+            },
+            nice: p.nice,
+            class: p.class,
+            slice: p.slice_us * US,
+            priority,
+            reserves,
+        }
+    }
+
+    pub fn new(values: &ParamValues) -> ThreadSetting {
+        ThreadSetting::of(VcpuParams::from(values))
+    }
+
+    /// Of the vcpus of a domain with these values.
+    pub fn inherited(domain: &ParamValues) -> ThreadSetting {
+        ThreadSetting::of(own(domain))
+    }
+
+    pub fn unknown() -> ThreadSetting {
+        ThreadSetting::new(&ParamValues::defaults(VcpuParams::SPECS))
+    }
+}
+
+/// What `domain` says of each of its vcpus.
+fn own(domain: &ParamValues) -> VcpuParams {
+    let p = DomainParams::from(domain);
+    VcpuParams {
+        nice: p.nice,
+        class: p.class,
+        slice_us: p.slice_us,
+        rt_priority: p.rt_priority,
+        dl_runtime_us: p.dl_runtime_us,
+        dl_deadline_us: p.dl_deadline_us,
+        dl_period_us: p.dl_period_us,
+    }
+}
+
+/// What a thread with these values reserves, in the shape in which it can be: the deadline is not
+/// after the period, and the runtime fits before it.
+fn reservation(p: &VcpuParams) -> Reservation {
+    let (deadline, period) = match (p.dl_deadline_us, p.dl_period_us) {
+        (0, period) => (period, period),
+        (deadline, 0) => (deadline, deadline),
+        both => both,
+    };
+    let period = period.max(LEAST_PERIOD_US);
+    let deadline = deadline.clamp(2, period);
+    Reservation {
+        runtime: p.dl_runtime_us.clamp(2, deadline) * US,
+        deadline: deadline * US,
+        period: period * US,
+    }
+}
+
+/// Checks what no single range can say of the policy: runtimes fit in their periods.
+///
+/// # Errors
+/// What Linux refuses.
+pub fn validate(values: &ParamValues) -> Result<(), Conflict> {
+    for (param, with) in [
+        ("sched_rt_runtime_us", "sched_rt_period_us"),
+        ("fair_server_runtime_us", "fair_server_period_us"),
+    ] {
+        let (Some(runtime), Some(period)) = (values.by_name(param), values.by_name(with)) else {
+            continue;
+        };
+        if runtime > period {
+            return Err(Conflict {
+                param,
+                with,
+                problem: format!("{runtime} us in each period of {period} us"),
+                expected: format!("{param} of {period} at most"),
+                hint: "the runtime is a part of the period",
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Checks what no single range can say of a vcpu: fifo and rr have a priority, and deadline a
+/// runtime that fits before the deadline, which is not after the period.
+///
+/// # Errors
+/// What Linux refuses.
+pub fn validate_vcpu(values: &ParamValues) -> Result<(), Conflict> {
+    validate_thread(&VcpuParams::from(values))
+}
+
+/// As [`validate_vcpu`], for what a domain says of all of its vcpus, and as [`validate_group`].
+///
+/// # Errors
+/// What Linux refuses.
+pub fn validate_domain(values: &ParamValues) -> Result<(), Conflict> {
+    validate_thread(&own(values))?;
+    validate_group(values)
+}
+
+fn validate_thread(p: &VcpuParams) -> Result<(), Conflict> {
+    if p.class.level() == Level::RealTime && p.rt_priority == 0 {
+        return Err(Conflict {
+            param: "class",
+            with: "rt_priority",
+            problem: "fifo and rr need a priority".into(),
+            expected: "rt_priority of 1 to 99".into(),
+            hint: "a thread of a higher rt_priority runs first; `chrt` and libvirt call it priority",
+        });
+    }
+    if p.class.level() != Level::Deadline {
+        return Ok(());
+    }
+    let period = match p.dl_period_us {
+        0 => p.dl_deadline_us,
+        period => period,
+    };
+    let deadline = match p.dl_deadline_us {
+        0 => period,
+        deadline => deadline,
+    };
+    if p.dl_runtime_us == 0 || period == 0 {
+        return Err(Conflict {
+            param: "class",
+            with: if period == 0 {
+                "dl_period_us"
+            } else {
+                "dl_runtime_us"
+            },
+            problem: "deadline needs a runtime and a period".into(),
+            expected: "dl_runtime_us and dl_period_us above 0".into(),
+            hint: "the thread gets dl_runtime_us in each dl_period_us",
+        });
+    }
+    if deadline > period || period < LEAST_PERIOD_US {
+        return Err(Conflict {
+            param: "dl_deadline_us",
+            with: "dl_period_us",
+            problem: format!("a deadline of {deadline} us in a period of {period} us"),
+            expected: format!(
+                "a deadline within the period, and that of {LEAST_PERIOD_US} us at least"
+            ),
+            hint: "without dl_deadline_us the deadline is the end of the period",
+        });
+    }
+    if p.dl_runtime_us > deadline {
+        return Err(Conflict {
+            param: "dl_runtime_us",
+            with: "dl_deadline_us",
+            problem: format!("{} us within {deadline} us", p.dl_runtime_us),
+            expected: format!("dl_runtime_us of {deadline} at most"),
+            hint: "the thread gets its runtime before the deadline",
+        });
+    }
+    Ok(())
+}
+
+/// Checks what no single range can say of a domain or of a group of domains: quotas of a
+/// millisecond at least, bursts within the quota.
+///
+/// # Errors
+/// What Linux refuses.
+pub fn validate_group(values: &ParamValues) -> Result<(), Conflict> {
+    let p = GroupParams::from(values);
+    let of_cap = p.period_us * p.cap / 100;
+    if p.cap > 0 && p.quota_us > 0 {
+        return Err(Conflict {
+            param: "quota_us",
+            with: "cap",
+            problem: format!("a cap of {} % and a quota of {} us", p.cap, p.quota_us),
+            expected: "one of the two".into(),
+            hint: "the cap is a quota of so many percent of the period",
+        });
+    }
+    if p.cap > 0 && of_cap < 1_000 {
+        return Err(Conflict {
+            param: "cap",
+            with: "period_us",
+            problem: format!(
+                "{} % of a period of {} us is a quota of {of_cap} us",
+                p.cap, p.period_us
+            ),
+            expected: format!(
+                "a cap of {} at least",
+                (100_000 + p.period_us - 1) / p.period_us
+            ),
+            hint: "Linux takes no quota below 1 ms",
+        });
+    }
+    let quota = of_cap.max(p.quota_us);
+    if p.burst_us > quota {
+        return Err(Conflict {
+            param: "burst_us",
+            with: if p.cap > 0 { "cap" } else { "quota_us" },
+            problem: format!("a burst of {} us with a quota of {quota} us", p.burst_us),
+            expected: format!("burst_us of {quota} at most"),
+            hint: "Linux takes no burst above the quota",
+        });
+    }
+    Ok(())
+}
