@@ -9,8 +9,8 @@ const DIGITS: u8 = 3;
 /// Longest sample that a histogram takes, 36 years; longer ones count as that long.
 const HISTOGRAM_MAX: u64 = 1 << 60;
 
-/// Samples from which a list is looked at: whether so many of them are alike that their numbers take
-/// less memory.
+/// Samples from which a list is looked at: whether so many of them are alike that their numbers
+/// take less memory.
 const COUNTED_FROM: usize = 1 << 16;
 
 /// Samples in nanoseconds: every one of them, or a histogram.

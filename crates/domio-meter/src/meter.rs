@@ -17,8 +17,9 @@ use crate::work::WorkBooks;
 
 /// Samples, over all vcpus, up to which every one is kept as it is: 32 Mi, 128 MiB of memory
 /// (256 MiB while a list grows). Of samples that are few values, many times each, the values and
-/// their numbers are kept, and each counts as two samples. Beyond, the longest lists are turned into histograms that are
-/// right to 0.1 %, as long as a list is so long that its histogram is smaller.
+/// their numbers are kept, and each counts as two samples. Beyond, the longest lists are turned
+/// into histograms that are right to 0.1 %, as long as a list is so long that its histogram is
+/// smaller.
 pub const EXACT_SAMPLES_MAX: usize = 32 << 20;
 
 /// Samples from which a list takes more memory than a histogram of any likely range (256 KiB).

@@ -1,5 +1,5 @@
-//! Fields of switches and wake-ups in the order in which the kernel prints them, in one go. Whatever
-//! looks otherwise is left to the ways that look for each key.
+//! Fields of switches and wake-ups in the order in which the kernel prints them, in one go.
+//! Whatever looks otherwise is left to the ways that look for each key.
 
 use super::line::{find, number};
 use crate::Tid;

@@ -13,10 +13,10 @@ use domio_linux::{Left, LinuxEvent, LinuxWhat, Tasks, Tid};
 
 use super::class::{LINUX, Linux};
 use super::host::LinuxHost;
+use super::label::LinuxThread;
 use super::limits::Limit;
-use super::threads::{LinuxThread, State, Threads};
-use disks::Disks;
-pub(super) use disks::DoneRequest;
+use super::requests::Disks;
+use super::threads::{State, Threads};
 
 /// Most cpus of a host, as kernels are built ("NR_CPUS").
 const CPUS_MAX: u32 = 1 << 13;
@@ -124,6 +124,18 @@ impl LinuxRecords {
     /// name beside their number.
     pub fn labels(&self, tasks: &Tasks) -> Vec<(VcpuName, String)> {
         self.threads.labels(tasks)
+    }
+
+    /// Whether [`LinuxRecords::take_news`] has anything to hand out.
+    #[inline]
+    pub fn has_news(&self) -> bool {
+        self.threads.has_news()
+    }
+
+    /// The part of [`LinuxRecords::labels`] that is new since this was asked last, or has changed:
+    /// for readers who show names while events come.
+    pub fn take_news(&mut self, tasks: &Tasks) -> Vec<(VcpuName, String)> {
+        self.threads.take_news(tasks)
     }
 
     /// Release of the kernel as the file beside the trace says; empty when it does not.

@@ -1,5 +1,7 @@
 //! The threads of a host and the groups that they belong to, as actors of a stream.
 
+mod labels;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use domio_core::{ActorId, DomainId, Names, PcpuId, Runstate, VcpuName};
@@ -7,7 +9,8 @@ use domio_linux::groups::{Groups, HOST_PART, Known, Manager, ThreadPart};
 use domio_linux::{LinuxTask, Tasks, Tid};
 
 use super::host::{HostThread, LinuxHost};
-use super::records::DoneRequest;
+use super::label::Label;
+use super::requests::DoneRequest;
 use super::tids::{TID_MAX, Tids};
 
 /// Most actors: a host has fewer threads at once, and the bound keeps a damaged file from taking
@@ -76,24 +79,6 @@ pub(super) struct Thread {
     pub limit: u32,
 }
 
-/// A thread of a Linux trace, and the vcpu that it is in records.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct LinuxThread {
-    /// The vcpu that it is in records.
-    pub name: VcpuName,
-    /// Its id.
-    pub tid: u32,
-    /// Its latest name.
-    pub comm: String,
-    /// Whether it executes the vcpu of a guest with this number.
-    pub is_vcpu: bool,
-    /// Its control group, where trace or file say so.
-    pub cgroup: Option<String>,
-    /// Its latest priority as the kernel counts them: 120 and the nice value, less than 100 in a
-    /// real-time class; `None` where it has ended, or no event has said.
-    pub prio: Option<i16>,
-}
-
 /// A group of threads: a domain.
 #[derive(Debug)]
 pub(super) struct Group {
@@ -112,15 +97,6 @@ pub(super) struct Group {
     taken: Vec<bool>,
     /// Actors of threads that have ended.
     free: Vec<ActorId>,
-}
-
-/// What a thread's actor is called.
-#[derive(Clone, Debug)]
-struct Label {
-    name: VcpuName,
-    tid: Tid,
-    comm: String,
-    is_vcpu: bool,
 }
 
 /// All of them.
@@ -143,6 +119,8 @@ pub(super) struct Threads {
     labels: Vec<Option<Label>>,
     /// How many there are.
     labelled: usize,
+    /// Places of those that nobody was told yet.
+    news: Vec<usize>,
     /// Threads that there was no room for.
     pub left_out: u64,
     /// Threads of vcpus of which nothing says whose they are.
@@ -185,6 +163,7 @@ impl Threads {
             ruled: 0,
             labels: Vec::new(),
             labelled: 0,
+            news: Vec::new(),
             left_out: 0,
             alone: 0,
         };
@@ -313,6 +292,7 @@ impl Threads {
             && let Some(Some(label)) = self.labels.get_mut(thread.actor.index())
         {
             label.comm = comm;
+            label.becomes_news(thread.actor, &mut self.news);
         }
         !stays
     }
@@ -460,6 +440,7 @@ impl Threads {
         if let Some(actor) = again {
             if let Some(Some(label)) = self.labels.get_mut(actor.index()) {
                 (label.tid, label.comm, label.is_vcpu) = (tid, comm, false);
+                label.becomes_news(actor, &mut self.news);
             }
             return actor;
         }
@@ -486,12 +467,14 @@ impl Threads {
         let name = VcpuName::new(group.id, number as u16);
         let actor = names.add_actor(name);
         self.labels.resize_with(actor.index() + 1, || None);
-        self.labels[actor.index()] = Some(Label {
+        let label = self.labels[actor.index()].insert(Label {
             name,
             tid,
             comm,
             is_vcpu: wanted == Some(number),
+            is_news: false,
         });
+        label.becomes_news(actor, &mut self.news);
         self.labelled += 1;
         actor
     }
@@ -512,56 +495,6 @@ impl Threads {
     /// Release of the kernel as the file beside the trace says.
     pub fn kernel(&self) -> &str {
         &self.host.kernel
-    }
-
-    /// Every thread that is an actor, with what is known of it. One that had another name or group
-    /// before is there once more.
-    pub fn known_threads(&self, tasks: &Tasks) -> Vec<LinuxThread> {
-        let labels = self.labels.iter().flatten();
-        let threads = labels.map(|label| {
-            let told = self.told(tasks, label.tid);
-            LinuxThread {
-                name: label.name,
-                tid: label.tid.0,
-                comm: label.comm.clone(),
-                is_vcpu: label.is_vcpu,
-                cgroup: told.cgroup,
-                prio: self.tids.get(label.tid).and_then(|at| self.list[at].prio),
-            }
-        });
-        threads.collect()
-    }
-
-    /// What threads are called beside those that execute the vcpu of their number.
-    pub fn labels(&self, tasks: &Tasks) -> Vec<(VcpuName, String)> {
-        let others = self.labels.iter().enumerate();
-        let others = others.filter_map(|(actor, label)| Some((actor, label.as_ref()?)));
-        let others = others.filter(|(_, label)| !label.is_vcpu);
-        let mut labels: Vec<(VcpuName, String)> = others
-            .map(|(actor, label)| {
-                let group = &self.groups[usize::from(label.name.domain.0)].name;
-                let Label { tid, comm, .. } = label;
-                // It may have another name by now.
-                let is_there = self
-                    .tids
-                    .get(*tid)
-                    .map(|place| self.list[place].actor.index());
-                let now = tasks.get(*tid).filter(|_| is_there == Some(actor));
-                let now = now.map(|task| &task.comm).filter(|comm| !comm.is_empty());
-                let comm = now.unwrap_or(comm);
-                let is_alone = *group == format!("{comm}-{tid}");
-                let number = comm.trim_end_matches(|c: char| c.is_ascii_digit());
-                let is_told = number.len() < comm.len() && number.ends_with(['-', '/', ':', ' ']);
-                let called = match is_told {
-                    _ if is_alone => return (label.name, group.clone()),
-                    true => comm.clone(),
-                    false => format!("{comm}-{tid}"),
-                };
-                (label.name, format!("{group}.{called}"))
-            })
-            .collect();
-        labels.sort_unstable();
-        labels
     }
 }
 

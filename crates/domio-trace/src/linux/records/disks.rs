@@ -1,17 +1,12 @@
 //! Requests of disks: how long each was in the queue and at the disk, and who waited for it.
 
-use std::collections::VecDeque;
-
 use domio_core::{PcpuId, Record};
-use domio_linux::{DiskId, DiskRequest, DiskStep, Tid};
+use domio_linux::{DiskRequest, DiskStep, Tid};
 
 use super::super::class::Linux;
+use super::super::requests::{Disks, DoneRequest, Extent, Piece, Request};
 use super::super::threads::OF_KERNEL;
 use super::LinuxRecords;
-
-/// Most requests, and pieces of which none was made yet, that are followed at once. The oldest ones
-/// beyond are given up: their ends were not recorded.
-const FOLLOWED_MAX: usize = 4096;
 
 /// A thread whose own request is done is woken within this time, in nanoseconds: by the interrupt,
 /// by a softirq, or by a thread that the kernel leaves the rest to.
@@ -21,113 +16,6 @@ const OWN_WITHIN: u64 = 1_000_000;
 /// cpu where it is done: as other causes of a wake-up are as likely, only the next thing that the
 /// cpu does counts.
 const GROUP_WITHIN: u64 = 100_000;
-
-/// A request that is done.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::linux) struct DoneRequest {
-    /// When it was asked for, as far as events say.
-    since: u64,
-    /// When it was done.
-    at: u64,
-    /// The cpu that said so.
-    cpu: usize,
-}
-
-/// A part of a disk.
-#[derive(Clone, Copy, Debug)]
-struct Extent {
-    disk: DiskId,
-    sector: u64,
-    sectors: u32,
-}
-
-impl Extent {
-    fn of(request: &DiskRequest) -> Self {
-        Extent {
-            disk: request.disk,
-            // A flush has no place; its begin and its end name different ones.
-            sector: if request.sectors > 0 {
-                request.sector
-            } else {
-                0
-            },
-            sectors: request.sectors,
-        }
-    }
-
-    fn holds(&self, sector: u64) -> bool {
-        sector.wrapping_sub(self.sector) < u64::from(self.sectors)
-    }
-}
-
-/// A piece that a thread asked for.
-#[derive(Clone, Copy, Debug)]
-struct Piece {
-    extent: Extent,
-    by: Tid,
-    at: u64,
-}
-
-/// A request.
-#[derive(Clone, Copy, Debug)]
-struct Request {
-    /// What is left of it.
-    extent: Extent,
-    /// Sectors of all of it.
-    whole: u32,
-    writes: bool,
-    by: Tid,
-    /// When it was asked for, or was first seen.
-    since: u64,
-    /// When it was queued, if that was seen.
-    queued: Option<u64>,
-    issued: Option<u64>,
-}
-
-/// What is under way.
-#[derive(Debug, Default)]
-pub(super) struct Disks {
-    pieces: VecDeque<Piece>,
-    requests: VecDeque<Request>,
-}
-
-impl Disks {
-    fn push<T>(all: &mut VecDeque<T>, new: T) {
-        if all.len() >= FOLLOWED_MAX {
-            all.pop_front();
-        }
-        all.push_back(new);
-    }
-
-    /// Takes the pieces that `extent` is made of; the first of them. A piece of a partition has
-    /// another number, and the sector of the disk.
-    fn take_pieces(&mut self, extent: Extent) -> Option<Piece> {
-        let mut first = None;
-        self.pieces.retain(|piece| {
-            let own = piece.extent;
-            let is_part = own.disk.major() == extent.disk.major()
-                && (extent.holds(own.sector) || own.sectors == 0 && extent.sectors == 0);
-            if is_part {
-                first = first.or(Some(*piece));
-            }
-            !is_part
-        });
-        first
-    }
-
-    /// The place of the request that `extent` is of, issued or not.
-    fn place(&self, extent: Extent, is_issued: bool) -> Option<usize> {
-        let is_it = |request: &Request| {
-            let own = request.extent;
-            request.issued.is_some() == is_issued
-                && own.disk == extent.disk
-                && (own.sector == extent.sector && (own.sectors > 0) == (extent.sectors > 0)
-                    // Another piece was merged in front.
-                    || !is_issued && extent.holds(own.sector))
-        };
-        self.requests.iter().position(is_it)
-    }
-}
 
 impl LinuxRecords {
     /// Takes a step of a request, which the current thread of `cpu` made or was interrupted by.
