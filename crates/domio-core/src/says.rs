@@ -110,6 +110,29 @@ pub enum Says {
     /// The actor, which is blocked, cannot be interrupted until it is runnable: it waits for a
     /// disk, a lock of the kernel or memory, and not for something to do.
     Uninterruptible,
+    /// The actor, which was blocked and is woken now, waited for requests of a disk.
+    WaitedForDisk {
+        /// For so many nanoseconds.
+        time: u8,
+    },
+    /// A request of the actor goes from the queue to the disk.
+    DiskQueued {
+        /// Number of the disk.
+        disk: u8,
+        /// Nanoseconds in the queue.
+        time: u8,
+    },
+    /// A request of the actor is done.
+    DiskDone {
+        /// Number of the disk.
+        disk: u8,
+        /// Nanoseconds at the disk.
+        time: u8,
+        /// Sectors of 512 bytes.
+        sectors: u8,
+        /// Whether data went to the disk.
+        writes: u8,
+    },
     /// The actor executes a vcpu of a guest. Actors of which no record says so are of the host
     /// itself, where the class has such a record.
     OfGuest,

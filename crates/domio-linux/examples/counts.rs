@@ -82,6 +82,7 @@ fn kind(what: LinuxWhat) -> &'static str {
         LinuxWhat::SoftirqRaise { .. }
         | LinuxWhat::SoftirqEntry { .. }
         | LinuxWhat::SoftirqExit { .. } => "softirq",
+        LinuxWhat::Disk(_) => "block",
         _ => "kvm and napi",
     }
 }

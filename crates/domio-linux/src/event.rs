@@ -46,6 +46,92 @@ impl Left {
     }
 }
 
+/// A block device by its number.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct DiskId(u32);
+
+impl DiskId {
+    /// Bits of the number within a driver, as the kernel keeps them.
+    const MINOR_BITS: u32 = 20;
+
+    /// The device with this number of the kernel, of which the lowest 20 bits tell devices of one
+    /// driver apart.
+    pub const fn of_kernel(number: u32) -> Self {
+        DiskId(number)
+    }
+
+    /// The device `minor` of the driver `major`.
+    pub const fn new(major: u32, minor: u32) -> Self {
+        DiskId(major << Self::MINOR_BITS | minor & ((1 << Self::MINOR_BITS) - 1))
+    }
+
+    /// The number of the kernel.
+    pub const fn number(self) -> u32 {
+        self.0
+    }
+
+    /// Number of the driver: a disk and its partitions have the same.
+    pub const fn major(self) -> u32 {
+        self.0 >> Self::MINOR_BITS
+    }
+}
+
+impl fmt::Display for DiskId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let minor = self.0 & ((1 << Self::MINOR_BITS) - 1);
+        write!(f, "{},{minor}", self.major())
+    }
+}
+
+/// Where a request of a block device is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum DiskStep {
+    /// `block_bio_queue`: the current thread asks for a piece, of which requests are made.
+    Bio,
+    /// `block_rq_insert`: in the queue of the scheduler of requests. Devices without a scheduler
+    /// have no such step.
+    Insert,
+    /// `block_rq_issue`: at the driver.
+    Issue,
+    /// `block_rq_complete`: done, or a part of it.
+    Complete,
+}
+
+impl DiskStep {
+    /// The step that the event of this name is.
+    pub fn of_event(name: &[u8]) -> Option<Self> {
+        Some(match name {
+            b"block_bio_queue" => DiskStep::Bio,
+            b"block_rq_insert" => DiskStep::Insert,
+            b"block_rq_issue" => DiskStep::Issue,
+            b"block_rq_complete" => DiskStep::Complete,
+            _ => return None,
+        })
+    }
+}
+
+/// A step of a request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DiskRequest {
+    /// What happened.
+    pub step: DiskStep,
+    /// The device. A piece of a partition has the partition's number, and its requests the disk's.
+    pub disk: DiskId,
+    /// Whether data go to the device; false for reads and for what moves no data.
+    pub writes: bool,
+    /// The first sector, of 512 bytes.
+    pub sector: u64,
+    /// Sectors; 0 of a flush.
+    pub sectors: u32,
+}
+
+impl DiskRequest {
+    /// Whether the marks of the kernel ("WS", "RA", "FF") say that data go to the device.
+    pub fn writes(marks: &[u8]) -> bool {
+        marks.contains(&b'W')
+    }
+}
+
 /// What happened.
 ///
 /// `prio` is the kernel's: 120 + nice, 99 - `rt_priority` of real-time threads, -1 for deadline.
@@ -183,6 +269,8 @@ pub enum LinuxWhat {
         /// Packets that were allowed.
         budget: u32,
     },
+    /// A step of a request of a block device.
+    Disk(DiskRequest),
     /// Events of this cpu are missing before this time.
     Lost {
         /// How many at least; 0 when the file does not say.
@@ -192,7 +280,7 @@ pub enum LinuxWhat {
     Other,
 }
 
-/// One event. 40 bytes, without a pointer: names are in [`Tasks`](crate::Tasks).
+/// One event. 48 bytes, without a pointer: names are in [`Tasks`](crate::Tasks).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LinuxEvent {
     /// Nanoseconds of the file's clock.

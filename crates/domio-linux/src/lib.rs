@@ -35,7 +35,7 @@ mod tracedat;
 mod tracefs;
 
 pub use error::{LinuxError, LinuxErrorKind};
-pub use event::{Left, LinuxEvent, LinuxWhat, Tid};
+pub use event::{DiskId, DiskRequest, DiskStep, Left, LinuxEvent, LinuxWhat, Tid};
 pub use live::LivePages;
 pub use open::{is_gzip, is_zstd, recognise};
 pub use order::{EventWindow, InOrder};

@@ -190,10 +190,12 @@ impl Summary {
             jain_over: competing,
             domains: domains.collect(),
         };
-        let mut answer = Answered::of("trace-summary", 5, DOC, &facts);
+        let mut answer = Answered::of("trace-summary", 6, DOC, &facts);
         let doc = "For whom driver domains worked, by id; of those that worked for others.";
         answer.derive_table("driver_work", doc, DriverWork::table(&self.driver_work));
         answer.derive_table("pcpus", "By number.", self.pcpu_table());
+        let doc = "The host's own disks of which requests are recorded, by number.";
+        answer.derive_table("disks", doc, Table::of("", &self.disks));
         let doc = "How evenly boosts are spread over pcpus: their mean by the largest number on \
                    one; null where the trace has none.";
         let balance = fact("boost_balance").optional();

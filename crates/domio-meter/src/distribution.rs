@@ -9,13 +9,136 @@ const DIGITS: u8 = 3;
 /// Longest sample that a histogram takes, 36 years; longer ones count as that long.
 const HISTOGRAM_MAX: u64 = 1 << 60;
 
+/// Samples from which a list is looked at: whether so many of them are alike that their numbers
+/// take less memory.
+const COUNTED_FROM: usize = 1 << 16;
+
 /// Samples in nanoseconds: every one of them, or a histogram.
 #[derive(Clone, Debug)]
 pub(crate) enum Distribution {
-    /// All samples; those above `u32::MAX` ns (4.3 s) apart, since nearly all are shorter.
-    Exact { short: Vec<u32>, long: Vec<u64> },
+    /// All samples.
+    Exact(Samples),
     /// Counts by size, right to 0.1 %.
     Histogram(Histogram<u64>),
+}
+
+/// Every sample. Texts have microseconds, so that their samples are few values, many times each.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Samples {
+    /// Those up to `u32::MAX` ns (4.3 s), which are nearly all.
+    short: Vec<u32>,
+    long: Vec<u64>,
+    /// Others up to `u32::MAX`, in ascending order, and how often each is there.
+    counted: Vec<(u32, u32)>,
+}
+
+impl Samples {
+    #[inline]
+    fn add(&mut self, ns: u64) {
+        match u32::try_from(ns) {
+            Ok(ns) => {
+                if self.short.len() == self.short.capacity() {
+                    self.grow();
+                }
+                self.short.push(ns);
+            }
+            Err(_) => self.long.push(ns),
+        }
+    }
+
+    /// The list of short ones is full: counts them, if that takes no more than half of the memory.
+    #[cold]
+    fn grow(&mut self) {
+        if self.short.len() >= COUNTED_FROM {
+            self.short.sort_unstable();
+            let counted = counted(&self.counted, alike(&self.short));
+            // A value and its number are as large as two samples.
+            let new = counted.len() - self.counted.len();
+            if 4 * new <= self.short.len() {
+                self.counted = counted;
+                self.short.clear();
+            }
+        }
+    }
+
+    /// Makes the list one in ascending order: those that are counted alone, or none of them.
+    fn sort(&mut self) {
+        match self.counted.is_empty() {
+            true => self.short.sort_unstable(),
+            false => {
+                self.short.sort_unstable();
+                self.counted = counted(&self.counted, alike(&self.short));
+                self.short.clear();
+            }
+        }
+        self.long.sort_unstable();
+    }
+
+    /// Values and how often each is there; in ascending order after [`Samples::sort`].
+    fn values(&self) -> impl Iterator<Item = (u64, u64)> {
+        let counted = self.counted.iter();
+        let counted = counted.map(|(ns, times)| (u64::from(*ns), u64::from(*times)));
+        let short = self.short.iter().map(|ns| (u64::from(*ns), 1));
+        counted
+            .chain(short)
+            .chain(self.long.iter().map(|ns| (*ns, 1)))
+    }
+
+    fn len(&self) -> usize {
+        let counted = self.counted.iter().map(|(_, times)| *times as usize);
+        counted.sum::<usize>() + self.short.len() + self.long.len()
+    }
+
+    /// The sample with this number in ascending order, after [`Samples::sort`].
+    fn nth(&self, i: usize) -> Option<u64> {
+        if self.counted.is_empty() {
+            return match self.short.get(i) {
+                Some(&ns) => Some(u64::from(ns)),
+                None => self.long.get(i - self.short.len()).copied(),
+            };
+        }
+        let mut left = i as u64;
+        let mut values = self.values();
+        values.find_map(|(ns, times)| {
+            let is_it = left < times;
+            left = left.saturating_sub(times);
+            is_it.then_some(ns)
+        })
+    }
+
+    fn merge(&mut self, other: &Samples) {
+        if !other.counted.is_empty() {
+            self.counted = counted(&self.counted, other.counted.iter().copied());
+        }
+        self.short.extend_from_slice(&other.short);
+        self.long.extend_from_slice(&other.long);
+    }
+}
+
+/// Values of a list in ascending order, and how often each is there.
+fn alike(sorted: &[u32]) -> impl Iterator<Item = (u32, u32)> {
+    let alike = sorted.chunk_by(|a, b| a == b);
+    alike.map(|alike| (alike[0], u32::try_from(alike.len()).unwrap_or(u32::MAX)))
+}
+
+/// Both together; values of each are in ascending order.
+fn counted(old: &[(u32, u32)], new: impl Iterator<Item = (u32, u32)>) -> Vec<(u32, u32)> {
+    let (mut old, mut new) = (old.iter().copied().peekable(), new.peekable());
+    let mut both: Vec<(u32, u32)> = Vec::new();
+    loop {
+        let is_old = match (old.peek(), new.peek()) {
+            (Some(a), Some(b)) => a.0 <= b.0,
+            (a, _) => a.is_some(),
+        };
+        let next = if is_old { old.next() } else { new.next() };
+        let Some((ns, times)) = next else {
+            return both;
+        };
+        match both.last_mut() {
+            Some(last) if last.0 == ns => last.1 = last.1.saturating_add(times),
+            _ => both.push((ns, times)),
+        }
+    }
 }
 
 rows! {
@@ -63,10 +186,7 @@ impl Quantiles {
 
 impl Default for Distribution {
     fn default() -> Self {
-        Distribution::Exact {
-            short: Vec::new(),
-            long: Vec::new(),
-        }
+        Distribution::Exact(Samples::default())
     }
 }
 
@@ -75,34 +195,33 @@ impl Distribution {
     #[inline]
     pub(crate) fn add(&mut self, ns: u64) -> bool {
         match self {
-            Distribution::Exact { short, long } => {
-                match u32::try_from(ns) {
-                    Ok(ns) => short.push(ns),
-                    Err(_) => long.push(ns),
-                }
+            Distribution::Exact(samples) => {
+                samples.add(ns);
                 true
             }
             Distribution::Histogram(h) => {
-                count(h, ns);
+                count(h, ns, 1);
                 false
             }
         }
     }
 
-    /// Samples that take memory of their own.
+    /// Samples that take memory of their own, or as many as take so much.
     pub(crate) fn stored(&self) -> usize {
         match self {
-            Distribution::Exact { short, long } => short.len() + long.len(),
+            Distribution::Exact(samples) => {
+                samples.short.len() + samples.long.len() + 2 * samples.counted.len()
+            }
             Distribution::Histogram(_) => 0,
         }
     }
 
     /// Gives up the samples for a histogram.
     pub(crate) fn compress(&mut self) {
-        if let Distribution::Exact { short, long } = self {
+        if let Distribution::Exact(samples) = self {
             let mut h = Histogram::new(DIGITS).expect("3 digits are legal");
-            for ns in short.iter().map(|&ns| u64::from(ns)).chain(long.drain(..)) {
-                count(&mut h, ns);
+            for (ns, times) in samples.values() {
+                count(&mut h, ns, times);
             }
             *self = Distribution::Histogram(h);
         }
@@ -114,29 +233,16 @@ impl Distribution {
             self.compress();
         }
         match (self, other) {
-            (
-                Distribution::Exact { short, long },
-                Distribution::Exact {
-                    short: other_short,
-                    long: other_long,
-                },
-            ) => {
-                short.extend_from_slice(other_short);
-                long.extend_from_slice(other_long);
-            }
+            (Distribution::Exact(samples), Distribution::Exact(other)) => samples.merge(other),
             (Distribution::Histogram(h), Distribution::Histogram(other)) => {
                 h.add(other).expect("histograms resize themselves");
             }
-            (Distribution::Histogram(h), Distribution::Exact { short, long }) => {
-                for ns in short
-                    .iter()
-                    .map(|&ns| u64::from(ns))
-                    .chain(long.iter().copied())
-                {
-                    count(h, ns);
+            (Distribution::Histogram(h), Distribution::Exact(samples)) => {
+                for (ns, times) in samples.values() {
+                    count(h, ns, times);
                 }
             }
-            (Distribution::Exact { .. }, Distribution::Histogram(_)) => {
+            (Distribution::Exact(_), Distribution::Histogram(_)) => {
                 unreachable!("compressed above")
             }
         }
@@ -147,14 +253,10 @@ impl Distribution {
     pub(crate) fn curve(&mut self, steps: usize) -> Option<Vec<f64>> {
         let share = |i: usize| i as f64 / steps.max(1) as f64;
         match self {
-            Distribution::Exact { short, long } => {
-                short.sort_unstable();
-                long.sort_unstable();
-                let last = (short.len() + long.len()).checked_sub(1)?;
-                let nth = |i: usize| match short.get(i) {
-                    Some(&ns) => f64::from(ns),
-                    None => long[i - short.len()] as f64,
-                };
+            Distribution::Exact(samples) => {
+                samples.sort();
+                let last = samples.len().checked_sub(1)?;
+                let nth = |i: usize| samples.nth(i).map_or(0.0, |ns| ns as f64);
                 let at = |i| {
                     let place = share(i) * last as f64;
                     let below = place.floor();
@@ -173,21 +275,19 @@ impl Distribution {
 
     pub(crate) fn quantiles(&mut self) -> Quantiles {
         match self {
-            Distribution::Exact { short, long } => {
-                short.sort_unstable();
-                long.sort_unstable();
-                let count = short.len() + long.len();
-                let nth = |i: usize| match short.get(i) {
-                    Some(&ns) => Some(u64::from(ns)),
-                    None => long.get(i - short.len()).copied(),
-                };
+            Distribution::Exact(samples) => {
+                samples.sort();
+                let count = samples.len();
+                let nth = |i: usize| samples.nth(i);
                 let at = |percent: usize| nth(percent * count / 100);
-                let sum: u128 = short.iter().map(|&ns| u128::from(ns)).sum::<u128>()
-                    + long.iter().map(|&ns| u128::from(ns)).sum::<u128>();
-                let mean = sum as f64 / count as f64;
+                let sum = |sum, (ns, times): (u64, u64)| sum + u128::from(ns) * u128::from(times);
+                let mean = samples.values().fold(0, sum) as f64 / count as f64;
                 let square = |ns: f64| (ns - mean) * (ns - mean);
-                let squares = short.iter().map(|&ns| square(f64::from(ns))).sum::<f64>()
-                    + long.iter().map(|&ns| square(ns as f64)).sum::<f64>();
+                // One after the other, as if each was there: sums of floating point depend on it.
+                let squares = samples.values().fold(0.0, |squares, (ns, times)| {
+                    let square = square(ns as f64);
+                    (0..times).fold(squares, |squares, _| squares + square)
+                });
                 Quantiles {
                     count: count as u64,
                     exact: true,
@@ -223,9 +323,9 @@ impl Distribution {
     }
 }
 
-fn count(histogram: &mut Histogram<u64>, ns: u64) {
+fn count(histogram: &mut Histogram<u64>, ns: u64, times: u64) {
     histogram
-        .record(ns.min(HISTOGRAM_MAX))
+        .record_n(ns.min(HISTOGRAM_MAX), times)
         .expect("the histogram resizes itself");
 }
 
@@ -280,6 +380,41 @@ mod tests {
         }
         let (a, b) = (exact.sd.unwrap(), rough.sd.unwrap());
         assert!((a - b).abs() <= a * 0.001, "{a} {b}");
+    }
+
+    /// Samples that are few values, and others that are not.
+    fn alike(n: u64, values: u64) -> impl Iterator<Item = u64> {
+        (0..n).map(move |i| (i * 7919 % values) * 1000 + (i % 50_000 == 0) as u64 * 6_000_000_000)
+    }
+
+    #[test]
+    fn samples_that_are_alike_are_counted_and_give_the_same_figures() {
+        let figures = |d: &mut Distribution| (d.quantiles(), d.curve(20));
+        let mut counted = of(alike(300_000, 5_000));
+        assert!(counted.stored() < 100_000, "{}", counted.stored());
+        let mut plain = Distribution::Exact(Samples {
+            short: Vec::with_capacity(400_000),
+            ..Samples::default()
+        });
+        alike(300_000, 5_000).for_each(|ns| {
+            plain.add(ns);
+        });
+        assert_eq!(plain.stored(), 300_000);
+        let expected = figures(&mut plain.clone());
+        assert_eq!(figures(&mut counted.clone()), expected);
+        let mut pooled = of(alike(300_000, 5_000));
+        pooled.merge(&counted);
+        plain.merge(&plain.clone());
+        assert_eq!(figures(&mut pooled), figures(&mut plain));
+        let mut rough = counted.clone();
+        rough.compress();
+        counted.merge(&rough);
+        assert_eq!(counted.quantiles().count, 600_000);
+        // Those that differ are kept one by one.
+        assert_eq!(
+            of((0..200_000).map(|i| i * 37 % 1_000_003)).stored(),
+            200_000
+        );
     }
 
     #[test]

@@ -52,6 +52,7 @@ mod boosts;
 mod budget;
 mod charge;
 mod check;
+mod disks;
 mod distribution;
 mod explain;
 mod figures;
@@ -68,6 +69,7 @@ mod xenbaked;
 pub use boosts::{BoostCounts, BoostPlaces, BoostSeen, balance_factor};
 pub use charge::{DriverUse, PacketCharge, PacketWeight, charges, split};
 pub use check::{CheckReport, TraceChecker, TraceFinding, TraceProblem};
+pub use disks::{DiskSummary, DiskUser};
 pub use distribution::Quantiles;
 pub use explain::{
     BEHIND_MAX, Cause, DomainWaits, Explainer, Explanation, ItemQueue, ItemWaits, LongWait,

@@ -8,6 +8,7 @@ use domio_trace::{Going, GoingOn, Ground, Over, StayPassed, Undeclared, VCPUS_MA
 use crate::account::{VcpuBook, Window};
 use crate::boosts::{BoostCounts, BoostPlaces};
 use crate::budget;
+use crate::disks::DiskBooks;
 use crate::distribution::Distribution;
 use crate::summary::{Account, DomainSummary, PcpuSummary, Summary, VcpuSummary};
 use crate::tallies::TallyBooks;
@@ -15,8 +16,10 @@ use crate::told::Told;
 use crate::work::WorkBooks;
 
 /// Samples, over all vcpus, up to which every one is kept as it is: 32 Mi, 128 MiB of memory
-/// (256 MiB while a list grows). Beyond, the longest lists are turned into histograms that are
-/// right to 0.1 %, as long as a list is so long that its histogram is smaller.
+/// (256 MiB while a list grows). Of samples that are few values, many times each, the values and
+/// their numbers are kept, and each counts as two samples. Beyond, the longest lists are turned
+/// into histograms that are right to 0.1 %, as long as a list is so long that its histogram is
+/// smaller.
 pub const EXACT_SAMPLES_MAX: usize = 32 << 20;
 
 /// Samples from which a list takes more memory than a histogram of any likely range (256 KiB).
@@ -64,6 +67,7 @@ pub struct Meter {
     boosts: BoostCounts,
     undeclared: Undeclared,
     work: WorkBooks,
+    disks: DiskBooks,
     going_on: GoingOn,
     told: Told,
     guests: BTreeSet<DomainId>,
@@ -117,6 +121,7 @@ impl Meter {
             boosts: BoostCounts::default(),
             undeclared: Undeclared::new(),
             work: WorkBooks::default(),
+            disks: DiskBooks::default(),
             going_on: GoingOn::new(),
             told: Told::default(),
             guests: BTreeSet::new(),
@@ -278,6 +283,8 @@ impl Meter {
                 _ => {}
             }
         }
+        let actor = names.vcpu(record.actor);
+        self.samples += self.disks.hear(declared, record, actor, self.window);
         let is_known = |actor: ActorId| actor.index() < VCPUS_MAX && names.vcpu(actor).is_some();
         if BoostPlaces::is_of(declared)
             && is_known(record.actor)
@@ -326,12 +333,21 @@ impl Meter {
     fn make_room(&mut self) {
         // A small bound is meant seriously, whatever it costs.
         let worth = WORTH_COMPRESSING.min(self.samples_max / 8 + 1);
+        // Lists are shorter than what was added to them where samples are counted.
+        let books = self.books.iter();
+        let own = books.map(|b| b.runs.stored() + b.wake_to_run.stored());
+        let others = self
+            .tallies
+            .distributions()
+            .chain(self.disks.distributions());
+        self.samples = own.sum::<usize>() + others.map(|d| d.stored()).sum::<usize>();
         while self.samples > self.samples_max {
             let longest = self
                 .books
                 .iter_mut()
                 .flat_map(|b| [&mut b.runs, &mut b.wake_to_run])
                 .chain(self.tallies.distributions())
+                .chain(self.disks.distributions())
                 .max_by_key(|d| d.stored())
                 .filter(|d| d.stored() >= worth);
             let Some(longest) = longest else {
@@ -415,6 +431,7 @@ impl Meter {
             tables,
             driver_work,
             pcpus: pcpus.collect(),
+            disks: self.disks.finish(),
         }
     }
 }

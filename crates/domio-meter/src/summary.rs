@@ -4,7 +4,7 @@ use domio_answer::rows;
 use domio_core::{DomainId, FigureTable, Instant, PcpuId, VcpuName};
 
 use crate::boosts::balance_factor;
-use crate::{DomainTally, DriverWork, Quantiles, Residence};
+use crate::{DiskSummary, DomainTally, DriverWork, Quantiles, Residence};
 
 /// The figures of a trace. Times are nanoseconds unless named otherwise.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -34,6 +34,8 @@ pub struct Summary {
     pub driver_work: Vec<DriverWork>,
     /// By number.
     pub pcpus: Vec<PcpuSummary>,
+    /// The host's own disks of which requests are recorded, by number.
+    pub disks: Vec<DiskSummary>,
     /// The domains that are guests, by id, where the trace says so of any
     /// ([`Says::OfGuest`](domio_core::Says::OfGuest)): the others are of the host itself. Without
     /// any, all are guests but the control domain.

@@ -5,10 +5,7 @@ use std::io::Write;
 
 use domio_core::{DomainId, Names, Record, Sink, VcpuName};
 use domio_linux::groups::{Groups, OwnRule};
-use domio_trace::{
-    DomainInfo, HostGroup, LinuxHost, LinuxRecords, ThreadName, TraceHeader, TraceWriter,
-    trace_head,
-};
+use domio_trace::{LinuxHost, LinuxRecords, ThreadName, TraceHeader, TraceWriter, trace_head};
 
 use crate::error::RecordError;
 use crate::live::{Ended, Live};
@@ -114,7 +111,7 @@ impl LiveRecords {
             scenario: format!("recording of Linux {} by {way}", host.kernel),
             policy: "linux".to_owned(),
             pcpus: host.cpus,
-            domains: domains(&records, &host),
+            domains: records.domain_infos(&host.groups).collect(),
             threads: ThreadName::all(records.labels(&ended.tasks)),
             ..TraceHeader::default()
         };
@@ -146,16 +143,6 @@ fn with_ended(mut now: LinuxHost, before: LinuxHost) -> LinuxHost {
         .extend(ended.filter(|group| !there.contains(&group.path)));
     now.groups.sort_by(|a, b| a.path.cmp(&b.path));
     now
-}
-
-fn domains(records: &LinuxRecords, host: &LinuxHost) -> Vec<DomainInfo> {
-    let domains = records.domains().map(|(id, name)| DomainInfo {
-        id: id.0,
-        name: name.to_owned(),
-        weight: HostGroup::weight_of(&host.groups, name),
-        ..DomainInfo::default()
-    });
-    domains.collect()
 }
 
 /// Bytes of a head that every recording has room for, and for each thread that there is.

@@ -1,10 +1,14 @@
 //! The summary of a trace: what it says in words, and as tables.
 
 use crate::{driver_work, tables, written};
-use domio_answer::{Answered, Cell, Column, Sentence, Table};
+use domio_answer::{Answered, Cell, Column, Holds, Sentence, Table};
 use domio_core::{DomainId, Figure, FigureTable, VcpuName};
-use domio_meter::{DomainSummary, Summary};
+use domio_meter::{DiskUser, DomainSummary, Quantiles, Summary};
 use domio_stats::drivers::DriverFigures;
+use std::collections::BTreeMap;
+
+/// Most threads in the table of who asked for requests of disks; JSON has all.
+const DISK_USERS: usize = 10;
 
 /// A summary with the names of the domains in it.
 #[derive(Clone, Copy, Debug)]
@@ -23,10 +27,7 @@ impl<'a> Summed<'a> {
     /// that the file ends too early.
     pub fn answer(&self, tsc_hz: u64, truncated: bool) -> Answered {
         let name = |id: DomainId| self.told(id).map(str::to_owned);
-        let thread = |vcpu: VcpuName| {
-            let place = self.threads.binary_search_by_key(&vcpu, |(vcpu, _)| *vcpu);
-            Some(self.threads[place.ok()?].1.clone())
-        };
+        let thread = |vcpu: VcpuName| self.thread(vcpu).map(str::to_owned);
         let summary = self.summary;
         let mut answer = summary.answer_with_threads(name, thread, tsc_hz, truncated);
         answer.findings = self.findings().into_iter().map(Sentence::new).collect();
@@ -67,7 +68,7 @@ impl<'a> Summed<'a> {
         format!("{} records in {seconds} s{lost}", self.summary.records)
     }
 
-    /// Domains, whom driver domains worked for, and pcpus.
+    /// Domains, whom driver domains worked for, disks, and pcpus.
     pub fn tables(&self) -> Vec<Table> {
         let summary = self.summary;
         let (accounted, others): (Vec<_>, Vec<_>) = summary
@@ -89,6 +90,7 @@ impl<'a> Summed<'a> {
             table.title = format!("Work of {} for others", work.driver).into();
             table
         }));
+        tables.extend(self.disks());
         tables.push(summary.pcpu_table().filled());
         tables.retain(|table| !table.is_empty());
         tables
@@ -107,6 +109,80 @@ impl<'a> Summed<'a> {
             }
         }
         table.filled()
+    }
+
+    /// Requests of the host's disks, of each disk, by domain, and by the threads that asked for
+    /// most.
+    fn disks(&self) -> [Table; 3] {
+        let disks = &self.summary.disks;
+        let amounts =
+            || [("requests", ""), ("data", "MB")].map(|(name, unit)| tables::number(name, unit));
+        let times = ["queue", "device"].into_iter().flat_map(|place| {
+            let percents = [50, 95, 99].into_iter();
+            percents.map(move |p| tables::number(format!("{place} p{p}"), "ns").of(Holds::Whole))
+        });
+        let columns = [tables::name("disk")]
+            .into_iter()
+            .chain(amounts())
+            .chain(times);
+        let mut of_disks = Table::new("Requests of disks", columns.collect::<Vec<Column>>());
+        let mut by_domain: BTreeMap<(DomainId, &str), (u64, u64)> = BTreeMap::new();
+        let mut users: Vec<(&str, &DiskUser)> = Vec::new();
+        for disk in disks {
+            let times = |of: &Quantiles| [of.p50, of.p95, of.p99].map(Cell::from);
+            let row = [Cell::text(disk.disk.clone())];
+            let row = row.into_iter().chain(done(disk.requests, disk.bytes));
+            of_disks.row(row.chain(times(&disk.queue.0)).chain(times(&disk.device.0)));
+            for user in &disk.users {
+                let sums = by_domain.entry((user.name.domain, &disk.disk)).or_default();
+                *sums = (sums.0 + user.requests, sums.1 + user.bytes);
+                users.push((&disk.disk, user));
+            }
+        }
+        let of_users = |title: &'static str, name| {
+            let names = [tables::name(name), tables::name("disk")];
+            Table::new(
+                title,
+                names.into_iter().chain(amounts()).collect::<Vec<_>>(),
+            )
+        };
+        let mut of_domains = of_users("Requests of disks, by domain", "domain");
+        for ((domain, disk), (requests, bytes)) in by_domain {
+            let names = [
+                self.asked(domain, || self.domain(domain)),
+                Cell::text(disk.to_owned()),
+            ];
+            of_domains.row(names.into_iter().chain(done(requests, bytes)));
+        }
+        let mut of_threads = of_users("Who asked for most", "thread");
+        users.sort_by_key(|(disk, user)| (u64::MAX - user.bytes, user.name, *disk));
+        for (disk, user) in users.into_iter().take(DISK_USERS) {
+            let told = || self.told(user.name.domain);
+            let name = || {
+                self.thread(user.name)
+                    .map_or_else(|| user.name.called(told()), str::to_owned)
+            };
+            let names = [
+                self.asked(user.name.domain, name),
+                Cell::text(disk.to_owned()),
+            ];
+            of_threads.row(names.into_iter().chain(done(user.requests, user.bytes)));
+        }
+        [of_disks.filled(), of_domains, of_threads]
+    }
+
+    /// Who asked for requests; the idle domain stands for what is not known.
+    fn asked(&self, domain: DomainId, name: impl Fn() -> String) -> Cell {
+        match domain {
+            DomainId::IDLE => Cell::from("unknown"),
+            _ => Cell::text(name()),
+        }
+    }
+
+    /// The name of the thread that `vcpu` stands for.
+    fn thread(&self, vcpu: VcpuName) -> Option<&'a str> {
+        let place = self.threads.binary_search_by_key(&vcpu, |(vcpu, _)| *vcpu);
+        Some(&self.threads[place.ok()?].1)
     }
 
     /// Domains of which records were lost, or contradict each other.
@@ -131,7 +207,14 @@ impl<'a> Summed<'a> {
     }
 
     fn told(&self, id: DomainId) -> Option<&str> {
-        let named = self.names.iter().find(|(d, _)| *d == id);
+        // Most hosts number their domains from 0 on.
+        let likely = self.names.get(usize::from(id.0)).filter(|(d, _)| *d == id);
+        let named = likely.or_else(|| self.names.iter().find(|(d, _)| *d == id));
         named.map(|(_, name)| &**name)
     }
+}
+
+/// Cells of a number of requests and their size.
+fn done(requests: u64, bytes: u64) -> [Cell; 2] {
+    [requests.into(), (bytes as f64 / 1e6).into()]
 }

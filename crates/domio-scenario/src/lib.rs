@@ -92,6 +92,7 @@ mod scenario;
 mod schema;
 mod source;
 mod suggest;
+mod swap;
 mod value;
 mod vary;
 mod walk;

@@ -3,7 +3,6 @@
 //! An override is one line of TOML, `key = value`, that is put into the document before it is
 //! checked again as a whole. So it gets the same validation, and its errors quote it.
 
-use crate::check;
 use crate::parts::Parts;
 use crate::problem::{Problems, ScenarioErrors};
 use crate::put::put;
@@ -11,9 +10,9 @@ use crate::resolve::{DOMAIN, DefaultNames, MemberKey, ROOT};
 use crate::scenario::{Draft, Scenario};
 use crate::source::Source;
 use crate::suggest::did_you_mean;
+use crate::swap::{Filter, called};
 use crate::value::{self, Entry, Node, Table, Value};
 use domio_contract::Policy;
-use domio_core::ParamSpec;
 use domio_core::keys::{Code, KeyKind, KeySection, Mistake, Span, list, quote};
 use std::sync::Arc;
 
@@ -230,6 +229,7 @@ impl Draft {
         {
             filter.table(table, was.params, is.params, "[scheduler]");
         }
+        filter.groups(root, (was.group_params, is.group_params));
         // Pools with a policy of their own keep it, and their domains what it has for them.
         let own: Vec<String> = tables_mut(root, "pool")
             .iter()
@@ -247,6 +247,16 @@ impl Draft {
                 is.domain_params,
                 &format!("domain {name}"),
             );
+            for key in ["vcpu", "thread"] {
+                for inner in tables_mut(table, key) {
+                    let place = format!("domain {name}, {key} {}", called(inner, key));
+                    filter.table(inner, was.vcpu_params, is.vcpu_params, &place);
+                }
+            }
+        }
+        for table in tables_mut(root, "kthread") {
+            let place = format!("kthread {}", called(table, "kthread"));
+            filter.table(table, was.vcpu_params, is.vcpu_params, &place);
         }
         self.members.retain(|m| {
             filter.keep(
@@ -308,7 +318,7 @@ fn is_list(parts: &Parts, section: &KeySection, key: &str, table: &mut Table) ->
 }
 
 /// The text at `key` of `table`, empty where there is none.
-fn text_at<'t>(table: &'t Table, key: &str) -> &'t str {
+pub(crate) fn text_at<'t>(table: &'t Table, key: &str) -> &'t str {
     let text = table.get(key).and_then(|e| e.node.as_text());
     text.unwrap_or("")
 }
@@ -325,53 +335,6 @@ fn is_bare_set(table: &Table) -> bool {
     is_set && table.entries.iter().all(|e| known(&e.key))
 }
 
-/// Takes parameters out that a new policy refuses.
-struct Filter<'a> {
-    sources: &'a [Arc<Source>],
-    parts: &'a Parts,
-    new: &'a Policy,
-    first_new: u32,
-    notices: &'a mut Vec<String>,
-}
-
-impl Filter<'_> {
-    fn table(
-        &mut self,
-        table: &mut Table,
-        was: &[ParamSpec],
-        is: &'static [ParamSpec],
-        place: &str,
-    ) {
-        table
-            .entries
-            .retain(|entry| self.keep(entry, was, is, place));
-    }
-
-    fn keep(
-        &mut self,
-        entry: &Entry,
-        was: &[ParamSpec],
-        is: &'static [ParamSpec],
-        place: &str,
-    ) -> bool {
-        let old = was.iter().any(|s| s.name == entry.key);
-        if !old || entry.key_span.source >= self.first_new {
-            return true;
-        }
-        let policy = self.new.descriptor.name;
-        let why = match is.iter().find(|s| s.name == entry.key) {
-            None => format!("{policy} has no such parameter"),
-            Some(spec) if !check::allows(self.sources, self.parts, spec, &entry.node) => {
-                format!("{policy} takes {}", spec.range())
-            }
-            Some(_) => return true,
-        };
-        self.notices
-            .push(format!("{place}: `{}` is left out, {why}", entry.key));
-        false
-    }
-}
-
 fn as_table_mut(node: &mut Node) -> Option<&mut Table> {
     match &mut node.value {
         Value::Table(t) => Some(t),
@@ -379,7 +342,7 @@ fn as_table_mut(node: &mut Node) -> Option<&mut Table> {
     }
 }
 
-fn tables_mut<'t>(root: &'t mut Table, key: &str) -> Vec<&'t mut Table> {
+pub(crate) fn tables_mut<'t>(root: &'t mut Table, key: &str) -> Vec<&'t mut Table> {
     match root.get_mut(key).map(|e| &mut e.node.value) {
         Some(Value::Array(items)) => items.iter_mut().filter_map(as_table_mut).collect(),
         _ => Vec::new(),

@@ -162,6 +162,17 @@ impl<R: Read> TraceReader<R> {
         }
     }
 
+    /// The part of [`TraceReader::threads`] of a Linux trace that is new since this was asked last,
+    /// or has changed: for readers who show names while they read. `None` without any, which takes
+    /// next to no time to find out. The domains in [`TraceReader::header`] have changed only then.
+    #[inline]
+    pub fn take_news(&mut self) -> Option<Vec<(VcpuName, String)>> {
+        match &mut self.records {
+            Records::Linux(r) if r.has_news() => Some(r.take_news()),
+            _ => None,
+        }
+    }
+
     /// Release of the kernel that a Linux trace, or the file beside it, says.
     pub fn linux_kernel(&self) -> Option<&str> {
         match &self.records {

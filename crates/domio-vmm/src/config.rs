@@ -157,6 +157,16 @@ pub struct KvmThread {
     pub of: Option<DomainId>,
 }
 
+impl KvmThread {
+    /// The main thread of QEMU, in which devices without an I/O thread are served.
+    pub const MAIN: &str = "qemu-system-x86";
+
+    /// Whether `name` is that of an I/O thread of QEMU (linux-spec 9.5).
+    pub fn is_io(name: &str) -> bool {
+        name.starts_with("IO ") || name.starts_with("iothread")
+    }
+}
+
 /// How KVM polls before the thread of a vcpu that halts sleeps: the parameters of its module
 /// (linux-spec 9.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -44,7 +44,8 @@ fn answers(why: Why) -> &'static [Family] {
         | Why::Released
         | Why::Before
         | Why::HigherClass
-        | Why::Interrupts => &[],
+        | Why::Interrupts
+        | Why::Disk => &[],
     }
 }
 

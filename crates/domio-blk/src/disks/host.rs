@@ -45,6 +45,8 @@ pub(super) struct HostDisks {
     names: TableNames,
     guests: Option<LayerConfig>,
     pool: PendingPool,
+    /// Where the text describes the pool.
+    pub blkback: Option<Span>,
 }
 
 /// What is under way on a disk of the host while virtual disks get their places.
@@ -81,6 +83,7 @@ impl HostDisks {
             names,
             guests,
             pool: pool(&*own).unwrap_or(PendingPool::XEN),
+            blkback: document.place(keys.blkback.name).map(|place| place.key),
         }
     }
 

@@ -6,6 +6,7 @@ use crate::split::SplitConfig;
 use crate::split::keys::{self as split, VbdAsked};
 use alloc::boxed::Box;
 use alloc::string::String;
+use alloc::vec::Vec;
 use domio_core::DomainId;
 use domio_core::keys::{KeyReader, KeySection, Slot, WordOf};
 use domio_vmm::Hardware;
@@ -20,6 +21,10 @@ pub(crate) struct DiskAsked {
     pub backend: Slot<String>,
     /// The key that names the disk of the host that it is a part of, if it is one.
     pub on: Option<Slot<String>>,
+    /// Keys that are given and that only Xen has.
+    pub of_xen: Vec<&'static str>,
+    /// The key that names the thread of QEMU that serves it, if there is one.
+    pub iothread: Option<Slot<String>>,
 }
 
 /// A disk of one domain, as its kind has read it.

@@ -5,6 +5,7 @@
 //! | `table` | `[domain.disk]`: the disks of a domain |
 //! | `kinds` | the kinds of disks, each with keys of its own |
 //! | `host` | `[[disk]]`, `[guests]`, `[blkback]`, and the place of each virtual disk |
+//! | `qemu` | which threads serve disks with KVM |
 //! | `room` | whether files of workloads fit on the disks |
 //! | `programs` | workloads that go through disks |
 //! | `inputs`, [`jobs`] | workloads that somebody wrote down or recorded elsewhere |
@@ -14,6 +15,7 @@ mod inputs;
 pub mod jobs;
 mod kinds;
 mod programs;
+mod qemu;
 mod room;
 mod table;
 
@@ -97,7 +99,7 @@ where
     ) -> Option<DevicePart> {
         let disks = disks(cx, domain, tasks)?;
         Some(DevicePart {
-            threads: Vec::new(),
+            threads: disks.iter().map(qemu::thread).collect(),
             ports: disks.len(),
             begins: Vec::new(),
             part: Rc::new(DomainDisks {
@@ -111,8 +113,13 @@ where
     fn devices(&self, cx: &mut dyn Checker, host: &DeviceHost<'_>) -> Devices<C> {
         let mut domains: Vec<DomainDisks> = host.parts().cloned().collect();
         self.0.place(cx, &mut domains);
-        let groups = groups(cx, host, &domains).into_iter();
-        let all = groups.map(|group| self.device(group, &domains)).collect();
+        let groups = match qemu::serve(cx, host, &self.0, &mut domains) {
+            true => groups(cx, host, &domains),
+            false => Vec::new(),
+        };
+        let groups = groups.into_iter();
+        let all = groups.map(|group| self.device(group, &domains, host));
+        let all = all.collect();
         let idle = domains.iter().zip(&host.domains.all);
         let idle = idle.filter(|(own, _)| !own.disks.is_empty() && own.tasks.is_empty());
         let names = idle.map(|(_, member)| member.config.name.as_str());
@@ -151,7 +158,10 @@ fn groups(cx: &mut dyn Checker, host: &DeviceHost<'_>, domains: &[DomainDisks]) 
             chosen: backend.map(|named| named.span),
             all: disks.iter().map(|(i, _, disk)| (*i, disk.span)).collect(),
         };
-        let found = host.domains.driver(cx, backend, &users);
+        let found = match host.kvm {
+            true => host.kernel,
+            false => host.domains.driver(cx, backend, &users),
+        };
         let (Some(found), Some(machine)) = (found, host.machine) else {
             continue;
         };
@@ -205,7 +215,7 @@ fn put(
 
 impl Disks {
     /// The device with these disks.
-    fn device<C>(&self, group: Group, domains: &[DomainDisks]) -> Equipped<C>
+    fn device<C>(&self, group: Group, domains: &[DomainDisks], host: &DeviceHost<'_>) -> Equipped<C>
     where
         C: From<Box<LoopbackConfig>> + From<Box<SplitConfig>>,
     {
@@ -215,11 +225,18 @@ impl Disks {
             users,
         } = group;
         let mut ports = users.len();
+        let mut threads: Vec<(usize, usize)> = Vec::new();
         let config = match device {
             DiskDevice::Loopback(config) => C::from(config),
             DiskDevice::Split(mut split) => {
                 self.0.equip(&mut split);
                 ports += split.disks.len();
+                split.kblockd = qemu::kblockd(host);
+                for (domain, place) in &users {
+                    let vbd = domains[*domain].disks[*place].part.vbd();
+                    let own = vbd.and_then(|vbd| host.domains.with_id(vbd.qemu()?.domain));
+                    threads.extend(own.map(|own| (own, 1)));
+                }
                 C::from(split)
             }
         };
@@ -240,7 +257,7 @@ impl Disks {
         }
         Equipped {
             config,
-            drivers: vec![(driver, ports)],
+            drivers: [(driver, ports)].into_iter().chain(threads).collect(),
             users: users.into_iter().map(|(user, _)| user).collect(),
             evtchn: Vec::new(),
             packets: false,

@@ -22,9 +22,9 @@ keys! {
 static DISK: KeySection = KeySection::plain(
     "[domain.disk]",
     "The virtual disk of a domain: a front-end in the guest, a ring, a back-end in a driver \
-     domain. What the work costs is the hardware profile's, as are the costs of the kernels \
-     of both domains. Blkfront works on vcpu 0 of the guest, blkback on vcpu 0 of the driver \
-     domain. A domain may have several: `disk = [{ ... }, { ... }]`.",
+     domain, or a thread of QEMU with KVM. What the work costs is the hardware profile's, as are \
+     the costs of the kernels of both domains. Blkfront works on vcpu 0 of the guest, blkback on \
+     vcpu 0 of the driver domain. A domain may have several: `disk = [{ ... }, { ... }]`.",
     DiskKeys::KEYS,
 )
 .by("kind", Words::Of(&KINDS));
@@ -63,6 +63,12 @@ pub(super) struct Disk {
     pub on: Option<Named>,
     /// What asks for it.
     pub span: Span,
+    /// Path of its table.
+    pub path: String,
+    /// Keys that are given and that only Xen has, and where.
+    pub of_xen: Vec<(&'static str, Span)>,
+    /// The thread of QEMU that serves it, if it is named, and where.
+    pub iothread: Option<(String, Span)>,
 }
 
 /// The disks that the domain of `table` has; `None` when something is wrong with one, or with what
@@ -129,8 +135,13 @@ pub(super) fn disks(
     good.then_some(disks)
 }
 
-/// The disk that `own` describes, which has `place` others before it, and where its size stands.
-fn one(cx: &mut dyn Checker, own: &dyn KeyTable, place: usize, span: Span) -> Option<(Disk, Span)> {
+/// The disk that `own` describes, which has `number` others before it, and where its size stands.
+fn one(
+    cx: &mut dyn Checker,
+    own: &dyn KeyTable,
+    number: usize,
+    span: Span,
+) -> Option<(Disk, Span)> {
     let keys = DiskKeys::read(own);
     let read = WordOf::find(&KINDS, own.word()?)?;
     let asked = read(&mut KeyReader { cx, keys: own });
@@ -138,11 +149,18 @@ fn one(cx: &mut dyn Checker, own: &dyn KeyTable, place: usize, span: Span) -> Op
         Some(slot) => own.named(slot)?,
         None => None,
     };
+    let iothread = match &asked.iothread {
+        Some(slot) if slot.given => Some((slot.get()?, own.span(slot))),
+        _ => None,
+    };
+    let of_xen = asked.of_xen.into_iter();
+    let place = |name| own.place(name).map_or(own.header(), |place| place.key);
+    let of_xen = of_xen.map(|name| (name, place(name))).collect();
     // More disks than letters have names of two.
     let letter = |n: usize| char::from(b'a' + (n % 26) as u8);
-    let by_place = match place {
-        0..26 => format!("xvd{}", letter(place)),
-        _ => format!("xvd{}{}", letter(place / 26 - 1), letter(place)),
+    let by_place = match number {
+        0..26 => format!("xvd{}", letter(number)),
+        _ => format!("xvd{}{}", letter(number / 26 - 1), letter(number)),
     };
     let disk = Disk {
         name: keys.name.or(by_place)?,
@@ -153,6 +171,9 @@ fn one(cx: &mut dyn Checker, own: &dyn KeyTable, place: usize, span: Span) -> Op
         on,
         part: asked.part?,
         span,
+        path: own.path().to_string(),
+        of_xen,
+        iothread,
     };
     Some((disk, own.span(&asked.size)))
 }

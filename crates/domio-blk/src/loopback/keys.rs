@@ -3,6 +3,7 @@
 use super::{DiskConfig, LoopbackConfig, LoopbackCosts};
 use crate::disks::{DiskAsked, DiskPart};
 use alloc::string::String;
+use alloc::vec;
 use alloc::vec::Vec;
 use domio_core::DomainId;
 use domio_core::keys::{Key, KeyReader, Keys, Need, bytes, domain_name};
@@ -59,6 +60,8 @@ pub(crate) fn asked(table: &mut KeyReader<'_>) -> DiskAsked {
         size,
         backend,
         on: None,
+        of_xen: vec!["kind"],
+        iothread: None,
     }
 }
 

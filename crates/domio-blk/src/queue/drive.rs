@@ -166,6 +166,11 @@ impl DiskQueue {
         }
     }
 
+    /// Nobody will run [`QueueWork::Unplug`], which was asked for: who submits takes the plug out.
+    pub fn needs_no_unplug(&mut self) {
+        self.core.began(QueueWork::Unplug);
+    }
+
     /// Work that was asked for runs.
     pub fn work(&mut self, now: Jiffies, work: QueueWork) {
         if !self.core.began(work) {

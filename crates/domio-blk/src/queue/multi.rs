@@ -59,6 +59,11 @@ impl Multi {
 }
 
 impl DiskQueue {
+    /// Whether the layer is the multi-queue one.
+    pub fn is_multi(&self) -> bool {
+        self.multi.is_some()
+    }
+
     fn multi(&mut self) -> &mut Multi {
         self.multi
             .as_mut()

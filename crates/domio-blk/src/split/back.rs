@@ -70,6 +70,16 @@ impl Thread {
     }
 }
 
+impl Thread {
+    /// It is gone. Returns the commands that it was handing on.
+    pub fn end(&mut self) -> Option<Issuing> {
+        match core::mem::replace(&mut self.at, Serving::Idle) {
+            Serving::Issuing(issuing, _) | Serving::Last(issuing) => Some(issuing),
+            _ => None,
+        }
+    }
+}
+
 /// A request of a guest that is under way in the driver domain.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pending {

@@ -310,7 +310,8 @@ pub static RECORDS: Class = Class::new(
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ends {
     pub guest: DomainId,
-    pub driver: DomainId,
+    /// The vcpu or thread that serves the disk.
+    pub driver: VcpuName,
     pub class: ClassId,
     /// Number of the disk of the host.
     pub device: u8,
@@ -325,7 +326,7 @@ impl Ends {
 
     /// The driver domain and the disk of the host, in a word.
     fn behind(self, io: &mut Io<'_>) -> u32 {
-        let driver = io.actor(VcpuName::new(self.driver, 0)).0;
+        let driver = io.actor(self.driver).0;
         assert!(driver < 1 << 24, "an actor has 24 bits");
         driver | u32::from(self.device) << 24
     }

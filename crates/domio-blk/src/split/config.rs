@@ -8,13 +8,18 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Debug;
-use domio_core::{DomainId, Duration};
+use domio_core::{DomainId, Duration, VcpuName};
+use domio_vmm::ring::BLOCK;
 
 /// Disks of the driver domain `driver`, and the virtual disks on them.
 #[derive(Clone, Debug)]
 pub struct SplitConfig {
-    /// The domain with the hardware and the back-ends.
+    /// The domain with the hardware and the back-ends; that of the kernel's threads on a host with
+    /// KVM.
     pub driver: DomainId,
+    /// The vcpu of `driver` on which the request layers of the disks have their timers and
+    /// `kblockd`.
+    pub kblockd: u16,
     /// What the work costs.
     pub costs: SplitCosts,
     /// What calls on guests' file systems cost.
@@ -192,7 +197,16 @@ pub enum BackKind {
         /// How many, at least 1.
         threads: u32,
     },
+    /// Virtio-blk of KVM: an I/O thread of QEMU, or its main thread, with asynchronous I/O past the
+    /// page cache (`aio=native`, `cache=none`); writes carry the sync flag.
+    Virtio {
+        /// The vcpu that stands for the thread.
+        thread: VcpuName,
+    },
 }
+
+/// Requests of a virtqueue (QEMU: `queue-size`), each in an indirect descriptor.
+const VIRTQUEUE: u32 = 128;
 
 impl BackKind {
     /// Most sectors and segments of a request of the front-end.
@@ -201,13 +215,37 @@ impl BackKind {
             // Eleven segments of a page.
             BackKind::Phy | BackKind::File | BackKind::TapAio => (88, 11),
             BackKind::Hosted { .. } => (1024, 128),
+            // `seg_max` of QEMU: two descriptors of the queue less.
+            BackKind::Virtio { .. } => ((VIRTQUEUE - 2) * 8, VIRTQUEUE - 2),
         }
+    }
+
+    /// Requests that the ring between guest and back-end holds.
+    pub(super) const fn ring(self) -> u32 {
+        match self {
+            BackKind::Virtio { .. } => VIRTQUEUE,
+            _ => BLOCK,
+        }
+    }
+
+    /// The thread of QEMU that serves the disk, if one does.
+    pub(super) const fn qemu(self) -> Option<VcpuName> {
+        match self {
+            BackKind::Virtio { thread } => Some(thread),
+            _ => None,
+        }
+    }
+
+    /// Whether a thread asks for notifications when the ring is empty after a batch, and not with
+    /// the response to the last request (QEMU: `virtio_blk_handle_vq`).
+    pub(super) const fn asks_after_batch(self) -> bool {
+        self.qemu().is_some()
     }
 
     /// Threads that serve a disk.
     pub(super) const fn threads(self) -> u32 {
         match self {
-            BackKind::Phy | BackKind::File | BackKind::TapAio => 1,
+            BackKind::Phy | BackKind::File | BackKind::TapAio | BackKind::Virtio { .. } => 1,
             BackKind::Hosted { threads } => threads,
         }
     }
@@ -217,6 +255,7 @@ impl BackKind {
         match self {
             BackKind::Phy | BackKind::File => None,
             BackKind::TapAio => Some(32),
+            BackKind::Virtio { .. } => Some(VIRTQUEUE),
             BackKind::Hosted { .. } => Some(1),
         }
     }

@@ -2,7 +2,8 @@
 //!
 //! Requests that the queue starts wait in `started` until whoever ran the queue has paid for the
 //! commands: [`Issuing`]. A command that the drive has finished raises the disk's interrupt, whose
-//! handler raises the block softirq; the softirq ends one command after the other.
+//! handler raises the block softirq; the softirq ends one command after the other. On a host with
+//! KVM the handler itself does that, in the time of the thread that the interrupt has hit.
 
 use super::layer::Layer;
 use crate::drive::{Command, Drive, FinishedCommand};
@@ -40,12 +41,13 @@ pub(super) struct HostDisk {
     drive: Box<dyn Drive>,
     driver: DomainId,
     timer: TimerId,
-    pub pirq: u16,
+    /// How completions reach the kernel.
+    pub completes: Completes,
     pub port: Option<Port>,
-    pub softirq: SoftirqLine,
     /// Whether the handler of the interrupt has been entered.
     pub entered: bool,
     pub ending: Ending,
+    pub hard: Hard,
     /// Guests' disks whose guests are to be notified.
     pub to_notify: VecDeque<usize>,
     /// Where `kblockd` is.
@@ -65,8 +67,26 @@ pub(super) struct HostDisk {
 pub(super) struct DiskLines {
     pub driver: DomainId,
     pub timer: TimerId,
-    pub pirq: u16,
-    pub softirq: SoftirqLine,
+    pub completes: Completes,
+}
+
+/// How the completions of a disk reach the kernel that has the disk.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Completes {
+    /// By an event channel to a driver domain, whose handler raises the softirq.
+    InDomain { pirq: u16, softirq: SoftirqLine },
+    /// By an interrupt of the host's own kernel ([`Hard`]), whose work is over when the timer
+    /// fires.
+    OnHost { timer: TimerId },
+}
+
+/// Where the interrupt of a disk is on a host with KVM.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Hard {
+    /// There is none.
+    Quiet,
+    /// The handler ends the first of the finished commands.
+    Ending,
 }
 
 impl HostDisk {
@@ -77,10 +97,10 @@ impl HostDisk {
             drive,
             driver: lines.driver,
             timer: lines.timer,
-            pirq: lines.pirq,
+            completes: lines.completes,
             port: None,
-            softirq: lines.softirq,
             entered: false,
+            hard: Hard::Quiet,
             ending: Ending::Next,
             to_notify: VecDeque::new(),
             kblockd: None,

@@ -13,7 +13,7 @@ use crate::fs::contract::{FsStep, QueueCongestion};
 use crate::queue::Submitted;
 use alloc::vec::Vec;
 use domio_core::Duration;
-use domio_vmm::bus::{KernelIo, KernelLock, Owner, Passed, Progress};
+use domio_vmm::bus::{Io, KernelIo, KernelLock, Owner, Passed, Progress};
 use domio_vmm::evtchn::Port;
 use domio_vmm::ring::Ring;
 
@@ -159,23 +159,17 @@ impl Front {
             };
             let fits = self.ring.put_request(entry);
             fits.expect("the queue starts no more than the ring holds");
-            self.moved(id, DiskPlace::GuestQueue, DiskPlace::Ring, kernel);
+            self.moved(id, DiskPlace::GuestQueue, DiskPlace::Ring, kernel.io);
             put += 1;
         }
         Pushing::Put(put)
     }
 
     /// Says that the pieces of a request go from one place to another.
-    pub fn moved(
-        &self,
-        id: RequestId,
-        from: DiskPlace,
-        to: DiskPlace,
-        kernel: &mut KernelIo<'_, '_>,
-    ) {
-        if kernel.io.stages() {
+    pub fn moved(&self, id: RequestId, from: DiskPlace, to: DiskPlace, io: &mut Io<'_>) {
+        if io.stages() {
             for tag in self.layer.queue.requests().tags(id) {
-                self.ends.moved(kernel.io, self.pieces.get(tag), from, to);
+                self.ends.moved(io, self.pieces.get(tag), from, to);
             }
         }
     }

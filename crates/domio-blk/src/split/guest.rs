@@ -9,6 +9,7 @@ use crate::elevator::{IoWay, Submitter};
 use crate::fs::contract::FIRST_PROCESS;
 use alloc::vec::Vec;
 use core::ops::Range;
+use domio_core::VcpuName;
 use domio_vmm::bus::{KernelIo, Owner, Progress};
 use domio_vmm::evtchn::Port;
 use domio_vmm::process::{Answer, Pid, What};
@@ -169,6 +170,13 @@ impl Vbd {
             taken: 0,
             calls: Calls::default(),
         }
+    }
+
+    /// The vcpu whose threads serve the disk; none for a thread of QEMU while the guest is not
+    /// there.
+    pub fn at(&self) -> Option<VcpuName> {
+        let stays = self.config.back.qemu().is_none();
+        (stays || self.back_port.is_some()).then_some(self.front.ends.driver)
     }
 
     /// A process calls the file `inode`, or continues with a call.

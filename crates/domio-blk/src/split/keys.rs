@@ -18,11 +18,11 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use domio_core::DomainId;
 use domio_core::keys::{
     Code, Given, Key, KeyReader, KeySection, Keys, Need, Nested, WordOf, Words, bytes, domain_name,
-    flag, int, name, nested, word, word_text,
+    flag, int, name, nested, text, word, word_text,
 };
+use domio_core::{DomainId, VcpuName};
 use domio_vmm::hardware::Hardware;
 
 /// Largest disk (bytes): a PiB.
@@ -215,6 +215,11 @@ keys! {
             "The file system on it, and the memory of the guest that caches files.";
         backend: String = domain_name(), Need::Optional("the domain with id 0"),
             "The driver domain that has the disk.";
+        iothread: String = text(),
+            Need::Optional("the first thread of the guest called `IO ...`, or else \
+                            `qemu-system-x86`"),
+            "With KVM: the thread of QEMU that serves the disk, the `name` of a \
+             `[[domain.thread]]` or `qemu-system-x86`.";
     }
 }
 
@@ -329,6 +334,16 @@ impl VbdAsked {
         self.back == BackKind::File
     }
 
+    /// `thread` of QEMU serves it.
+    pub fn serve_in(&mut self, thread: VcpuName) {
+        self.back = BackKind::Virtio { thread };
+    }
+
+    /// The thread of QEMU that serves it, if one does.
+    pub fn qemu(&self) -> Option<VcpuName> {
+        self.back.qemu()
+    }
+
     /// Whether it has its place.
     pub fn is_placed(&self) -> bool {
         self.placed.is_some()
@@ -355,16 +370,26 @@ pub(crate) const KEYS: &[Key] = VbdKeys::KEYS;
 
 /// What such a disk is, in sentences.
 pub(crate) const DOC: &str = "A part of a disk of the host (`[[disk]]`), through the request \
-    layers \
-     and elevators of guest and driver domain.";
+    layers and elevators of guest and driver domain; with KVM of guest and host, by virtio-blk.";
 
 /// What `table` asks for.
 pub(crate) fn asked(table: &mut KeyReader<'_>) -> DiskAsked {
     let keys = VbdKeys::read(&*table);
     let part = vbd(table, &keys).map(|asked| DiskPart::Split(Box::new(asked)));
+    let of_xen = [
+        (keys.path.given, keys.path.name),
+        (keys.threads.given, keys.threads.name),
+        (keys.cached.given, keys.cached.name),
+        (keys.backend.given, keys.backend.name),
+    ];
+    let of_xen = of_xen.into_iter();
     DiskAsked {
         part,
         size: keys.size,
+        of_xen: of_xen
+            .filter_map(|(given, name)| given.then_some(name))
+            .collect(),
+        iothread: Some(keys.iothread),
         backend: keys.backend,
         on: Some(keys.on),
     }
@@ -380,6 +405,7 @@ impl SplitConfig {
     pub(crate) fn on(machine: Option<&Hardware>, driver: DomainId) -> Self {
         SplitConfig {
             driver,
+            kblockd: 0,
             costs: machine.map_or(SplitCosts::FREE, SplitCosts::on),
             file_costs: machine.map_or(FsCosts::default(), file_costs),
             disks: Vec::new(),

@@ -5,9 +5,66 @@ use crate::queue::{DiskQueue, Ticks};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use domio_core::{Instant, VcpuName};
-use domio_vmm::bus::{Attach, KernelIo, KernelTimer, Token, WorkItem};
+use domio_vmm::bus::{Attach, Io, KernelIo, KernelTimer, Token, WorkItem};
 
-/// A request layer and its place in a kernel, on vcpu 0.
+/// Where a queue is run: in the kernel of a vcpu, or in an interrupt of the host's own kernel.
+pub(super) trait Site {
+    /// The time.
+    fn now(&self) -> Instant;
+
+    /// Sets `timer` of the kernel of `vcpu`.
+    fn set_timer(&mut self, vcpu: VcpuName, timer: KernelTimer, at: Option<Instant>);
+
+    /// Has a thread of `vcpu` do `item`.
+    fn queue_work(&mut self, vcpu: VcpuName, item: WorkItem);
+
+    /// Has `kblockd` of `vcpu` do `item`.
+    fn queue_kblockd(&mut self, vcpu: VcpuName, item: WorkItem);
+}
+
+impl Site for KernelIo<'_, '_> {
+    fn now(&self) -> Instant {
+        KernelIo::now(self)
+    }
+
+    fn set_timer(&mut self, vcpu: VcpuName, timer: KernelTimer, at: Option<Instant>) {
+        match vcpu.domain == self.vcpu.domain {
+            true => KernelIo::set_timer(self, timer, vcpu.index, at),
+            false => self.io.set_timer_on(vcpu, timer, at),
+        }
+    }
+
+    fn queue_work(&mut self, vcpu: VcpuName, item: WorkItem) {
+        match vcpu == self.vcpu {
+            true => KernelIo::queue_work(self, item),
+            false => self.io.queue_work(vcpu, item),
+        }
+    }
+
+    fn queue_kblockd(&mut self, vcpu: VcpuName, item: WorkItem) {
+        self.io.queue_work(vcpu, item);
+    }
+}
+
+impl Site for Io<'_> {
+    fn now(&self) -> Instant {
+        self.now
+    }
+
+    fn set_timer(&mut self, vcpu: VcpuName, timer: KernelTimer, at: Option<Instant>) {
+        self.set_timer_on(vcpu, timer, at);
+    }
+
+    fn queue_work(&mut self, vcpu: VcpuName, item: WorkItem) {
+        Io::queue_work(self, vcpu, item);
+    }
+
+    fn queue_kblockd(&mut self, vcpu: VcpuName, item: WorkItem) {
+        Io::queue_work(self, vcpu, item);
+    }
+}
+
+/// A request layer and its place in a kernel, on one vcpu.
 pub(super) struct Layer {
     pub queue: DiskQueue,
     ticks: Ticks,
@@ -22,6 +79,9 @@ pub(super) struct Layer {
     pub started: VecDeque<RequestId>,
     /// Submitters that may continue.
     pub woken: Vec<Submitter>,
+    /// Whether submitters empty their plugs of the multi-queue layer themselves, so that `kblockd`
+    /// has nothing to do for them.
+    pub unplugged_by_all: bool,
 }
 
 impl Layer {
@@ -44,6 +104,7 @@ impl Layer {
             work: VecDeque::new(),
             started: VecDeque::new(),
             woken: Vec::new(),
+            unplugged_by_all: false,
         }
     }
 
@@ -56,21 +117,26 @@ impl Layer {
 
     /// Carries out what the queue asks for: timers and work immediately; what is started or woken
     /// is left to the driver.
-    pub fn act(&mut self, kernel: &mut KernelIo<'_, '_>) {
+    pub fn act(&mut self, site: &mut impl Site) {
         while let Some(action) = self.queue.take_action() {
             match action {
                 QueueAction::Arm(timer, jiffy) => {
                     self.due[timer as usize] = Some(jiffy);
                     let at = self.ticks.begin(jiffy);
-                    kernel.set_timer(self.timers[timer as usize], 0, Some(at));
+                    site.set_timer(self.vcpu, self.timers[timer as usize], Some(at));
                 }
                 QueueAction::Cancel(timer) => {
                     self.due[timer as usize] = None;
-                    kernel.set_timer(self.timers[timer as usize], 0, None);
+                    site.set_timer(self.vcpu, self.timers[timer as usize], None);
+                }
+                QueueAction::Work(QueueWork::Unplug)
+                    if self.unplugged_by_all && self.queue.is_multi() =>
+                {
+                    self.queue.needs_no_unplug();
                 }
                 QueueAction::Work(work) => {
                     self.work.push_back(work);
-                    kernel.io.queue_work(self.vcpu, self.kblockd);
+                    site.queue_kblockd(self.vcpu, self.kblockd);
                 }
                 QueueAction::Start(rq) => self.started.push_back(rq),
                 QueueAction::Wake(submitter) => self.woken.push(submitter),

@@ -1,5 +1,5 @@
-//! What the kernels call the device for: tokens by kind of call. Timers of drives and softirqs are
-//! of disks alone, whose tokens are the numbers of the disks.
+//! What the kernels call the device for: tokens by kind of call. Softirqs are of disks
+//! alone, whose tokens are the numbers of the disks.
 
 use domio_vmm::bus::TokenKind;
 
@@ -16,6 +16,19 @@ pub(super) enum OfPort {
 
 impl TokenKind for OfPort {
     const ALL: &'static [OfPort] = &[OfPort::Front, OfPort::Back, OfPort::Disk];
+}
+
+/// What a timer of the world outside is of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum OfEvent {
+    /// A disk of the host: the drive.
+    Drive,
+    /// A disk of the host: the handler of its interrupt, in the host's own kernel.
+    Hard,
+}
+
+impl TokenKind for OfEvent {
+    const ALL: &'static [OfEvent] = &[OfEvent::Drive, OfEvent::Hard];
 }
 
 /// What a thread works on.

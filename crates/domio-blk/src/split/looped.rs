@@ -49,7 +49,7 @@ impl Split {
             let worker = &mut self.workers[w];
             worker.sleeps = false;
             kernel.queue_work(worker.item);
-            self.loop_moves(w, DiskPlace::Looping, kernel);
+            self.loop_moves(w, DiskPlace::Looping, kernel.io);
         }
         let Some(images) = &mut self.images[disk] else {
             return;
@@ -75,7 +75,7 @@ impl Split {
     pub(super) fn loop_takes(&mut self, vbd: usize, number: u32, kernel: &mut KernelIo<'_, '_>) {
         let id = self.backlog.get(number).entry.id;
         let front = &self.vbds[vbd].front;
-        front.moved(id, DiskPlace::Ring, DiskPlace::Loop, kernel);
+        front.moved(id, DiskPlace::Ring, DiskPlace::Loop, kernel.io);
         let of = |looped: &Loop| looped.vbd == vbd;
         let mut workers = self.workers.iter_mut();
         let worker = workers.find(|worker| worker.looped.as_ref().is_some_and(of));
@@ -96,7 +96,7 @@ impl Split {
     }
 
     /// The piece of a loop thread goes from where it is to `to`.
-    fn loop_moves(&mut self, w: usize, to: DiskPlace, kernel: &mut KernelIo<'_, '_>) {
+    fn loop_moves(&mut self, w: usize, to: DiskPlace, io: &mut Io<'_>) {
         let Some(looped) = &mut self.workers[w].looped else {
             return;
         };
@@ -104,7 +104,7 @@ impl Split {
         let from = core::mem::replace(&mut looped.place, to);
         if let Some(number) = looped.current.filter(|_| from != to) {
             let id = self.backlog.get(number).entry.id;
-            self.vbds[looped.vbd].front.moved(id, from, to, kernel);
+            self.vbds[looped.vbd].front.moved(id, from, to, io);
         }
     }
 
@@ -118,7 +118,7 @@ impl Split {
         let images = self.images[worker.disk].as_ref().expect(MOUNTED);
         match images.awaited(worker.task) {
             Some((tag, place)) => {
-                self.loop_moves(w, place, kernel);
+                self.loop_moves(w, place, kernel.io);
                 if let Some(looped) = &mut self.workers[w].looped {
                     looped.watched = (place == DiskPlace::HostQueue).then_some(tag);
                 }
@@ -150,16 +150,11 @@ impl Split {
                 self.vbds[vbd].front.ends.fills(kernel.io, pages);
             }
         }
-        self.loop_moves(w, DiskPlace::PageCache, kernel);
+        self.loop_moves(w, DiskPlace::PageCache, kernel.io);
     }
 
     /// The drive has a request of `disk`: pieces whose reads are in it are there.
-    pub(super) fn files_started(
-        &mut self,
-        disk: usize,
-        id: RequestId,
-        kernel: &mut KernelIo<'_, '_>,
-    ) {
+    pub(super) fn files_started(&mut self, disk: usize, id: RequestId, io: &mut Io<'_>) {
         let Some(images) = &mut self.images[disk] else {
             return;
         };
@@ -175,7 +170,7 @@ impl Split {
                 let own = self.workers[w].disk == disk;
                 let looped = self.workers[w].looped.as_ref().filter(|_| own);
                 if looped.is_some_and(|looped| looped.watched == Some(tag)) {
-                    self.loop_moves(w, DiskPlace::Drive, kernel);
+                    self.loop_moves(w, DiskPlace::Drive, io);
                 }
             }
         }
@@ -205,7 +200,7 @@ impl Split {
             looped.place = DiskPlace::Looping;
             let entry = self.backlog.get(number).entry;
             let front = &self.vbds[looped.vbd].front;
-            front.moved(entry.id, DiskPlace::Loop, DiskPlace::Looping, kernel);
+            front.moved(entry.id, DiskPlace::Loop, DiskPlace::Looping, kernel.io);
             let (file, offset) = (looped.file, entry.sector * 512);
             let bytes = u64::from(entry.sectors) * 512;
             let op = match entry.writes {
@@ -254,7 +249,7 @@ impl Split {
                     if !core::mem::take(&mut self.workers[w].woken) {
                         return Progress::Done;
                     }
-                    self.loop_moves(w, DiskPlace::Looping, kernel);
+                    self.loop_moves(w, DiskPlace::Looping, kernel.io);
                     let layer = &mut self.disks[disk].layer;
                     let now = layer.jiffies(kernel.now());
                     let became = layer.queue.resume(now, self.workers[w].submitter);
@@ -291,10 +286,10 @@ impl Split {
                 }
                 Working::Issuing(issuing) => {
                     self.workers[w].at = Working::Next;
-                    self.issue(disk, issuing, kernel);
+                    self.issue(disk, issuing, kernel.io);
                 }
                 Working::Answering(number) => {
-                    self.loop_moves(w, DiskPlace::Answering, kernel);
+                    self.loop_moves(w, DiskPlace::Answering, kernel.io);
                     let looped = self.workers[w].looped.as_mut();
                     let looped = looped.expect("a loop thread answers");
                     looped.current = None;
@@ -376,7 +371,7 @@ impl Split {
     fn loop_asks(&mut self, w: usize, kernel: &mut KernelIo<'_, '_>) {
         match self.workers[w].asks {
             _ if !self.workers[w].asleep => {}
-            IoWay::Read => self.loop_moves(w, DiskPlace::HostQueue, kernel),
+            IoWay::Read => self.loop_moves(w, DiskPlace::HostQueue, kernel.io),
             IoWay::Write => self.loop_stands(w, kernel),
         }
     }

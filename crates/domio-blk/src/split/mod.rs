@@ -8,8 +8,8 @@
 //! ```
 //!
 //! All work of the driver domain is done on its vcpu 0, each piece on behalf of a guest
-//! ([`Owner`]). Blkfront works on vcpu 0 of the guest; processes submit
-//! where they execute.
+//! ([`Owner`]). On a host with KVM a thread of QEMU does it, which the guest's kick wakes.
+//! Blkfront works on vcpu 0 of the guest; processes submit where they execute.
 //!
 //! A file of the device is `disk << 24 | inode`. Inode 0 is the disk itself, past the page cache;
 //! inodes from 1 on are files of the disk's file system.
@@ -28,6 +28,7 @@
 //! | `mounted` | a file system in a kernel, with its timer |
 //! | `image`, `looped` | disks that are files of the driver domain, and their threads |
 //! | `disk` | a disk of the host: queue, drive, interrupt |
+//! | `hardirq` | interrupts of disks on a host with KVM, and threads of QEMU |
 
 mod back;
 mod bio;
@@ -38,6 +39,7 @@ mod elevator_keys;
 mod files;
 mod front;
 mod guest;
+mod hardirq;
 mod image;
 pub mod keys;
 mod layer;
@@ -60,20 +62,19 @@ use alloc::format;
 use alloc::vec::Vec;
 use back::{Backlog, Thread};
 use class::Ends;
-use disk::{DiskLines, HostDisk};
+use disk::{Completes, DiskLines, HostDisk};
 use domio_core::{Class, DomainId, VcpuName};
 use domio_sim::RandomStream;
 use domio_vmm::bus::{
     Attach, Blueprint, Device, Io, KernelIo, Owner, Passed, Progress, Softirq, Token, TokenKind,
 };
 use domio_vmm::process::{Answer, Call, Interest, Pid};
-use domio_vmm::ring::BLOCK;
 use files::{Files, THREADS};
 use front::Front;
 use guest::Vbd;
 use image::{Images, Loop, Worker};
 use layer::Layer;
-use lines::{OfPort, OfTimer, OfWork};
+use lines::{OfEvent, OfPort, OfTimer, OfWork};
 
 /// Bits of a file's number below the number of the disk.
 const INODE: u32 = 24;
@@ -125,13 +126,23 @@ impl Split {
             let number = i as u16;
             let timers = [0, 1, 2].map(|timer| OfTimer::Disk(timer).token(number));
             let own = OfWork::Disk.token(number);
-            let vcpu = VcpuName::new(config.driver, 0);
-            let layer = Layer::new(queue, disk.layer.hz, vcpu, attach, (timers, own));
+            let vcpu = VcpuName::new(config.driver, config.kblockd);
+            let mut layer = Layer::new(queue, disk.layer.hz, vcpu, attach, (timers, own));
+            let timer = attach.timer(OfEvent::Drive.token(number));
+            layer.unplugged_by_all = config.vbds.iter().any(|vbd| vbd.back.qemu().is_some());
+            let completes = match layer.unplugged_by_all {
+                true => Completes::OnHost {
+                    timer: attach.timer(OfEvent::Hard.token(number)),
+                },
+                false => Completes::InDomain {
+                    pirq: attach.pirq(),
+                    softirq: attach.softirq(Softirq::Block, Token::from(number)),
+                },
+            };
             let lines = DiskLines {
                 driver: config.driver,
-                timer: attach.timer(Token::from(number)),
-                pirq: attach.pirq(),
-                softirq: attach.softirq(Softirq::Block, Token::from(number)),
+                timer,
+                completes,
             };
             disks.push(HostDisk::new(layer, drive, lines));
         }
@@ -141,7 +152,9 @@ impl Split {
             assert!(vbd.domain != config.driver, "a driver domain has no vbd");
             assert!(vbd.disk < disks.len(), "there is no disk {}", vbd.disk);
             // A virtual disk does not turn (`QUEUE_FLAG_VIRT`).
-            let queue = vbd.layer.make(vbd.back.request_limits(), BLOCK, false);
+            let queue = vbd
+                .layer
+                .make(vbd.back.request_limits(), vbd.back.ring(), false);
             let number = i as u16;
             let timers = [0, 1, 2].map(|timer| OfTimer::Guest(timer).token(number));
             let vcpu = VcpuName::new(vbd.domain, 0);
@@ -149,7 +162,7 @@ impl Split {
             let layer = Layer::new(queue, vbd.layer.hz, vcpu, attach, (timers, own));
             let ends = Ends {
                 guest: vbd.domain,
-                driver: config.driver,
+                driver: vbd.back.qemu().unwrap_or(VcpuName::new(config.driver, 0)),
                 class,
                 // More disks than a trace distinguishes count as the last one.
                 device: vbd.disk.min(u8::MAX.into()) as u8,
@@ -159,7 +172,12 @@ impl Split {
                 let item = attach.work(OfWork::Thread.token(t as u16));
                 threads.push(Thread::new(i, Submitter(t as u32), item));
             }
-            let front = Front::new((i, ends), layer, (BLOCK, attach.lock()), config.costs);
+            let front = Front::new(
+                (i, ends),
+                layer,
+                (vbd.back.ring(), attach.lock()),
+                config.costs,
+            );
             let files = vbd.files.as_ref().map(|files| {
                 let stream = format!("ext3/{number}");
                 let seed = RandomStream::new(seed, replication, &stream).next_u64();
@@ -256,24 +274,34 @@ impl Blueprint for SplitConfig {
 
 impl Device for Split {
     fn serves(&self, domain: DomainId) -> bool {
-        domain == self.driver || self.vbds.iter().any(|vbd| vbd.config.domain == domain)
+        self.drives(domain) || self.vbds.iter().any(|vbd| vbd.config.domain == domain)
     }
 
     fn drives(&self, domain: DomainId) -> bool {
-        domain == self.driver
+        let mut all = self.vbds.iter().filter_map(|vbd| vbd.config.back.qemu());
+        domain == self.driver || all.any(|thread| thread.domain == domain)
     }
 
     fn plug(&mut self, domain: DomainId, io: &mut Io<'_>) {
         if domain == self.driver {
             for (i, disk) in (0..).zip(&mut self.disks) {
-                let bound = io.bind_pirq(domain, disk.pirq, 0, OfPort::Disk.token(i));
-                disk.port = Some(bound.expect("a domain that boots has free ports"));
+                if let Completes::InDomain { pirq, .. } = disk.completes {
+                    let bound = io.bind_pirq(domain, pirq, 0, OfPort::Disk.token(i));
+                    disk.port = Some(bound.expect("a domain that boots has free ports"));
+                }
             }
             self.boot_files(io);
             return;
         }
+        if self.drives(domain) {
+            self.qemu_starts(domain, io);
+            return;
+        }
         for (i, vbd) in (0..).zip(&mut self.vbds) {
-            if vbd.config.domain == domain {
+            if vbd.config.domain == domain && vbd.config.back.qemu().is_some() {
+                // The thread that serves the disk comes next.
+                vbd.boot(io);
+            } else if vbd.config.domain == domain {
                 let front = io.offer(domain, self.driver, 0, OfPort::Front.token(i));
                 let front = front.expect("a guest that boots has free ports");
                 let back = io.connect(self.driver, domain, front, 0, OfPort::Back.token(i));
@@ -285,18 +313,25 @@ impl Device for Split {
     }
 
     fn unplug(&mut self, domain: DomainId, io: &mut Io<'_>) {
+        if self.drives(domain) {
+            self.qemu_ends(domain, io);
+            return;
+        }
         let own = self.vbds.iter_mut().filter(|v| v.config.domain == domain);
         for vbd in own {
             vbd.front.port = None;
             if let Some(back) = vbd.back_port.take() {
-                let closed = io.close(self.driver, back);
+                let closed = io.close(vbd.front.ends.driver.domain, back);
                 closed.expect("the port was bound when the guest came");
             }
         }
     }
 
     fn event(&mut self, token: Token, io: &mut Io<'_>) {
-        self.disks[token as usize].event(io);
+        match OfEvent::of(token) {
+            (OfEvent::Drive, disk) => self.drive_event(usize::from(disk), io),
+            (OfEvent::Hard, disk) => self.hard_done(usize::from(disk), io),
+        }
     }
 
     fn irq(&mut self, token: Token, kernel: &mut KernelIo<'_, '_>) -> Progress {

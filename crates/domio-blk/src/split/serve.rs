@@ -4,17 +4,18 @@ use super::Split;
 use super::back::{Pending, Serving, bio};
 use super::class::DiskPlace;
 use super::config::BackKind;
-use super::disk::{Ending, Issuing};
+use super::disk::{Completes, Ending, Issuing};
 use super::image::files_tag;
+use super::layer::Site;
 use crate::elevator::RequestId;
 use crate::queue::Submitted;
-use domio_core::Duration;
-use domio_vmm::bus::{KernelIo, Owner, Progress};
+use domio_core::{Duration, VcpuName};
+use domio_vmm::bus::{Io, KernelIo, Owner, Progress};
 
 impl Split {
     /// The virtual disk that a request of a disk's queue is for; none for what the driver domain's
     /// file system does for itself.
-    fn vbd_of(&self, disk: usize, id: RequestId) -> Option<usize> {
+    pub(super) fn vbd_of(&self, disk: usize, id: RequestId) -> Option<usize> {
         let rq = &self.disks[disk].layer.queue.requests()[id];
         match self.threads.get(rq.submitter.index()) {
             Some(thread) => Some(thread.vbd),
@@ -40,21 +41,36 @@ impl Split {
     }
 
     /// The queue of `disk` was run: timers and wake-ups, and the commands that are to be paid for.
-    pub(super) fn act(&mut self, disk: usize, kernel: &mut KernelIo<'_, '_>) -> Issuing {
+    pub(super) fn act(&mut self, disk: usize, site: &mut impl Site) -> Issuing {
         let disk = &mut self.disks[disk];
-        disk.layer.act(kernel);
-        for submitter in disk.layer.woken.drain(..) {
+        disk.layer.act(site);
+        let mut next = 0;
+        while let Some(&submitter) = disk.layer.woken.get(next) {
+            next += 1;
             let own = submitter.index();
-            let (woken, item) = match self.threads.get_mut(own) {
-                Some(thread) => (&mut thread.woken, thread.item),
+            let (woken, item, at) = match self.threads.get_mut(own) {
+                Some(thread) => (&mut thread.woken, thread.item, self.vbds[thread.vbd].at()),
                 None => {
                     let worker = &mut self.workers[own - self.threads.len()];
-                    (&mut worker.woken, worker.item)
+                    let at = Some(VcpuName::new(self.driver, 0));
+                    (&mut worker.woken, worker.item, at)
                 }
             };
-            *woken = true;
-            kernel.queue_work(item);
+            match at {
+                Some(at) => {
+                    *woken = true;
+                    site.queue_work(at, item);
+                }
+                // The thread has ended, and what it waited for is of no use.
+                None => {
+                    let now = disk.layer.jiffies(site.now());
+                    disk.layer.queue.resume(now, submitter);
+                    disk.layer.queue.unplug(now);
+                    disk.layer.act(site);
+                }
+            }
         }
+        disk.layer.woken.clear();
         disk.begin_paying()
     }
 
@@ -85,37 +101,37 @@ impl Split {
     }
 
     /// Hands commands on that are paid for.
-    pub(super) fn issue(&mut self, disk: usize, issuing: Issuing, kernel: &mut KernelIo<'_, '_>) {
+    pub(super) fn issue(&mut self, disk: usize, issuing: Issuing, io: &mut Io<'_>) {
         for _ in 0..issuing.0 {
-            let (id, depth) = self.disks[disk].issue(kernel.io);
+            let (id, depth) = self.disks[disk].issue(io);
             let requests = self.disks[disk].layer.queue.requests();
             let (sector, sectors) = (requests[id].sector, requests[id].sectors);
             if let Some(vbd) = self.vbd_of(disk, id) {
                 let ends = self.vbds[vbd].front.ends;
-                ends.started(kernel.io, depth, (sector, sectors));
+                ends.started(io, depth, (sector, sectors));
             }
-            self.files_started(disk, id, kernel);
-            self.moved(disk, id, DiskPlace::HostQueue, DiskPlace::Drive, kernel);
+            self.files_started(disk, id, io);
+            self.moved(disk, id, DiskPlace::HostQueue, DiskPlace::Drive, io);
         }
     }
 
     /// Says that all pieces in a request of a disk's queue go from one place to another.
-    fn moved(
+    pub(super) fn moved(
         &self,
         disk: usize,
         id: RequestId,
         from: DiskPlace,
         to: DiskPlace,
-        kernel: &mut KernelIo<'_, '_>,
+        io: &mut Io<'_>,
     ) {
-        if kernel.io.stages() {
+        if io.stages() {
             for tag in self.disks[disk].layer.queue.requests().tags(id) {
                 if files_tag(tag).is_some() {
                     continue;
                 }
                 let pending = self.backlog.get(tag as u32);
                 let front = &self.vbds[self.threads[pending.thread].vbd].front;
-                front.moved(pending.entry.id, from, to, kernel);
+                front.moved(pending.entry.id, from, to, io);
             }
         }
     }
@@ -164,11 +180,15 @@ impl Split {
                 }
                 Serving::Issuing(issuing, left) => {
                     self.threads[t].at = Serving::Batch(left);
-                    self.issue(disk, issuing, kernel);
+                    self.issue(disk, issuing, kernel.io);
                 }
                 Serving::Last(issuing) => {
                     self.threads[t].at = Serving::Idle;
-                    self.issue(disk, issuing, kernel);
+                    self.issue(disk, issuing, kernel.io);
+                    let vbd = &mut self.vbds[vbd];
+                    if vbd.config.back.asks_after_batch() {
+                        self.threads[t].wanted |= vbd.front.ring.final_check_for_requests();
+                    }
                 }
                 Serving::Answering(number) => {
                     let notifies = self.respond(number, kernel);
@@ -245,7 +265,7 @@ impl Split {
             return;
         }
         let (from, to) = (DiskPlace::Ring, DiskPlace::HostQueue);
-        vbd.front.moved(entry.id, from, to, kernel);
+        vbd.front.moved(entry.id, from, to, kernel.io);
         let bio = bio(&entry, &vbd.config, thread.submitter, number);
         let layer = &mut self.disks[vbd.config.disk].layer;
         let now = layer.jiffies(kernel.now());
@@ -278,7 +298,7 @@ impl Split {
         let v = own.vbd;
         let vbd = &mut self.vbds[v];
         let (from, to) = (DiskPlace::Answering, DiskPlace::Response);
-        vbd.front.moved(entry.id, from, to, kernel);
+        vbd.front.moved(entry.id, from, to, kernel.io);
         let ring = &mut vbd.front.ring;
         let put = ring.put_response(entry.id);
         put.expect("its request was taken");
@@ -289,6 +309,7 @@ impl Split {
         }
         let notifies = ring.push_responses() && vbd.back_port.is_some();
         let more = match vbd.taken {
+            _ if vbd.config.back.asks_after_batch() => false,
             0 => ring.final_check_for_requests(),
             _ => ring.requests() > 0,
         };
@@ -313,7 +334,9 @@ impl Split {
         let own = &mut self.disks[disk];
         own.entered = !own.entered;
         if !own.entered {
-            kernel.raise(own.softirq);
+            if let Completes::InDomain { softirq, .. } = own.completes {
+                kernel.raise(softirq);
+            }
             return Progress::Done;
         }
         let first = own.finished.front().map(|(id, _)| *id);
@@ -365,7 +388,7 @@ impl Split {
                 }
                 Ending::Issuing(issuing) => {
                     self.disks[disk].ending = Ending::Next;
-                    self.issue(disk, issuing, kernel);
+                    self.issue(disk, issuing, kernel.io);
                 }
             }
         }
@@ -384,7 +407,7 @@ impl Split {
     /// The I/O in a request of a disk's queue is over: blkback answers immediately, threads of
     /// processes when they execute.
     fn over(&mut self, disk: usize, id: RequestId, kernel: &mut KernelIo<'_, '_>) {
-        self.moved(disk, id, DiskPlace::Drive, DiskPlace::Answering, kernel);
+        self.moved(disk, id, DiskPlace::Drive, DiskPlace::Answering, kernel.io);
         let mut tags = core::mem::take(&mut self.tags);
         tags.extend(self.disks[disk].layer.queue.requests().tags(id));
         let mut of_files = false;
@@ -416,7 +439,7 @@ impl Split {
     /// The driver domain's `kblockd` works for a disk.
     pub(super) fn disk_kblockd(&mut self, disk: usize, kernel: &mut KernelIo<'_, '_>) -> Progress {
         if let Some(issuing) = self.disks[disk].kblockd.take() {
-            self.issue(disk, issuing, kernel);
+            self.issue(disk, issuing, kernel.io);
             return Progress::Done;
         }
         self.disks[disk].layer.kblockd(kernel);

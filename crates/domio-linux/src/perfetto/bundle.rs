@@ -5,7 +5,7 @@ use super::wire::{Fields, Value, numbers};
 use crate::known::Known;
 use crate::tracefs::decode::{Wake, prio, small, tid};
 use crate::tracefs::states::of_number;
-use crate::{LinuxEvent, LinuxWhat, Tid};
+use crate::{DiskId, DiskRequest, DiskStep, LinuxEvent, LinuxWhat, Tid};
 
 /// The thread that a cpu went to last, which compact switches leave out.
 pub type Running = Option<(Tid, i16)>;
@@ -131,6 +131,7 @@ fn what(
         26 => one(|vec| LinuxWhat::SoftirqRaise { vec }),
         36 => one(|irq| LinuxWhat::IrqEntry { irq }),
         37 => one(|irq| LinuxWhat::IrqExit { irq }),
+        45 | 119 | 125 | 126 => Some(LinuxWhat::Disk(request(id, data))),
         67 | 235..=239 => Some(of_thread(id, data, time, known)),
         376 => Some(LinuxWhat::KvmEntry { vcpu: 0 }),
         377 => one(|reason| LinuxWhat::KvmExit { reason }),
@@ -153,6 +154,27 @@ fn what(
         }
         327 => generic::what(data, time, known),
         _ => generics.what(id, data, time, known),
+    }
+}
+
+/// `block_rq_issue`, `block_bio_queue`, `block_rq_complete` and `block_rq_insert`. Devices have the
+/// numbers that programs know, of which bits 8 to 19 are the driver's.
+fn request(id: u32, data: &[u8]) -> DiskRequest {
+    let [_, disk, sector, sectors, fourth, fifth, ..] = parts(data);
+    let (step, marks) = match id {
+        45 => (DiskStep::Issue, fifth),
+        119 => (DiskStep::Bio, fourth),
+        125 => (DiskStep::Complete, fifth),
+        _ => (DiskStep::Insert, fifth),
+    };
+    let disk = disk.number();
+    let (major, minor) = (disk >> 8 & 0xfff, disk & 0xff | disk >> 12 & 0xf_ff00);
+    DiskRequest {
+        step,
+        disk: DiskId::new(major as u32, minor as u32),
+        writes: DiskRequest::writes(marks.bytes()),
+        sector: sector.number(),
+        sectors: u32::try_from(sectors.number()).unwrap_or(u32::MAX),
     }
 }
 

@@ -3,11 +3,12 @@
 
 use memchr::{memchr_iter, memmem};
 
+use super::kernel::Kernel;
 use super::line::{Line, number, rfind};
 use crate::known::Known;
 use crate::tracefs::decode::{Wake, of_one_number};
 use crate::tracefs::states;
-use crate::{Left, LinuxWhat, Tid};
+use crate::{DiskId, DiskRequest, DiskStep, Left, LinuxWhat, Tid};
 
 /// What happened; none if the fields of a known event cannot be read.
 pub fn what(line: &Line<'_>, known: &mut Known) -> Option<LinuxWhat> {
@@ -103,14 +104,22 @@ pub fn what(line: &Line<'_>, known: &mut Known) -> Option<LinuxWhat> {
             known.change(tid, |task| task.cgroup = Some(path));
             LinuxWhat::Attach { tid }
         }
-        name => match std::str::from_utf8(name).ok().and_then(of_one_number) {
-            Some((what, names)) => {
-                let value = names.iter().find_map(|n| fields.small(n.as_bytes()));
-                what(value?)
-            }
-            None => LinuxWhat::Other,
-        },
+        name => other(name, fields)?,
     })
+}
+
+/// Requests, and events of one number.
+fn other(name: &[u8], fields: Fields<'_>) -> Option<LinuxWhat> {
+    if let Some(step) = DiskStep::of_event(name) {
+        return Some(LinuxWhat::Disk(request(step, fields)?));
+    }
+    match std::str::from_utf8(name).ok().and_then(of_one_number) {
+        Some((what, names)) => {
+            let value = names.iter().find_map(|n| fields.small(n.as_bytes()));
+            Some(what(value?))
+        }
+        None => Some(LinuxWhat::Other),
+    }
 }
 
 /// Texts of the form `key=value key=value`, where values can have spaces and `=`.
@@ -240,6 +249,49 @@ fn prio(text: &[u8]) -> Option<i16> {
     }
 }
 
+/// A request of a block device: "8,0 WS 4096 () 1234 + 8 be,0,4 [dd]", or raw.
+fn request(step: DiskStep, fields: Fields<'_>) -> Option<DiskRequest> {
+    // Of a flush that is done the sector is the largest number.
+    let sector = |text| any_number(text).or((text.len() == 20).then_some(u64::MAX));
+    if let Some(disk) = fields.word(b"dev") {
+        return Some(DiskRequest {
+            step,
+            disk: device(disk)?,
+            writes: fields.word(b"rwbs").is_some_and(DiskRequest::writes),
+            sector: sector(fields.word(b"sector")?)?,
+            sectors: fields.small(b"nr_sector")?,
+        });
+    }
+    let mut words = fields.0.split(|b| *b == b' ').filter(|w| !w.is_empty());
+    let (disk, marks) = (words.next()?, words.next()?);
+    let mut first = words.next()?;
+    for word in words.by_ref() {
+        if word == b"+" {
+            break;
+        }
+        first = word;
+    }
+    Some(DiskRequest {
+        step,
+        disk: device(disk)?,
+        writes: DiskRequest::writes(marks),
+        sector: sector(first)?,
+        sectors: u32::try_from(number(words.next()?)?).ok()?,
+    })
+}
+
+/// A device: "8,0", or the kernel's number.
+fn device(text: &[u8]) -> Option<DiskId> {
+    let small = |text| u32::try_from(any_number(text)?).ok();
+    match text.iter().position(|b| *b == b',') {
+        Some(comma) => Some(DiskId::new(
+            small(&text[..comma])?,
+            small(&text[comma + 1..])?,
+        )),
+        None => small(text).map(DiskId::of_kernel),
+    }
+}
+
 /// The state of a thread that leaves.
 fn left(state: &[u8], comm: &[u8]) -> Left {
     if let Some(number) = any_number(state) {
@@ -253,6 +305,18 @@ fn left(state: &[u8], comm: &[u8]) -> Left {
 }
 
 fn switch(fields: &[u8], time: u64, known: &mut Known) -> Option<LinuxWhat> {
+    if let Some(switch) = Kernel(fields).switch() {
+        let left = left(switch.state, switch.prev_comm);
+        known.name(switch.prev, time, switch.prev_comm);
+        known.name(switch.next, time, switch.next_comm);
+        return Some(LinuxWhat::Switch {
+            prev: switch.prev,
+            prev_prio: switch.prev_prio,
+            left,
+            next: switch.next,
+            next_prio: switch.next_prio,
+        });
+    }
     let Some(fields) = fields.strip_prefix(b"prev_comm=") else {
         return plugin_switch(fields, time, known);
     };
@@ -339,6 +403,10 @@ fn plugin_switch(fields: &[u8], time: u64, known: &mut Known) -> Option<LinuxWha
 }
 
 fn wake(which: Wake, fields: Fields<'_>, time: u64, known: &mut Known) -> Option<LinuxWhat> {
+    if let Some((comm, tid, prio, cpu)) = Kernel(fields.0).wake() {
+        known.name(tid, time, comm);
+        return Some(which.what(tid, prio, cpu));
+    }
     if fields.0.starts_with(b"comm=") {
         let tid = fields.named(b"comm", b"pid", time, known)?;
         let prio = prio(fields.word(b"prio")?)?;
@@ -409,6 +477,26 @@ mod tests {
     }
 
     #[test]
+    fn requests_of_all_kernels_are_read() {
+        let expected = LinuxWhat::Disk(DiskRequest {
+            step: DiskStep::Issue,
+            disk: DiskId::new(8, 0),
+            writes: true,
+            sector: 1234,
+            sectors: 8,
+        });
+        for fields in [
+            "8,0 WS 4096 () 1234 + 8 be,0,4 [a + b]",
+            "8,0 W 4096 () 1234 + 8 [dd]",
+            "8,0 WS 0 (2a 00 00) 1234 + 8 [dd]",
+            "8,0 WS 1234 + 8 [dd]",
+            "dev=0x800000 sector=1234 nr_sector=8 bytes=4096 rwbs=WS comm=dd",
+        ] {
+            assert_eq!(of("block_rq_issue", fields), expected, "{fields}");
+        }
+    }
+
+    #[test]
     fn other_events_are_read() {
         for (name, fields, what) in [
             (
@@ -471,6 +559,17 @@ mod tests {
                     parent: Tid(7),
                     child: Tid(9),
                 },
+            ),
+            (
+                "block_rq_complete",
+                "8,1 FF () 18446744073709551615 + 0 [0]",
+                LinuxWhat::Disk(DiskRequest {
+                    step: DiskStep::Complete,
+                    disk: DiskId::new(8, 1),
+                    writes: false,
+                    sector: u64::MAX,
+                    sectors: 0,
+                }),
             ),
             (
                 "cgroup_attach_task",

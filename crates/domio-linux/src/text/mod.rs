@@ -1,6 +1,7 @@
 //! Text of `/sys/kernel/tracing/trace`, `trace-cmd report`, `perf script`, and systrace in HTML.
 
 mod fields;
+mod kernel;
 mod line;
 
 use std::collections::VecDeque;
@@ -21,6 +22,9 @@ const LONGEST: usize = 64 << 10;
 const MOST_FOREIGN: u64 = 1 << 20;
 const MOST_FOREIGN_HTML: u64 = 64 << 20;
 
+/// Threads that are kept in mind, so that nothing is looked up for most lines.
+const SEEN: usize = 256;
+
 struct TextReader {
     flow: Flow,
     html: bool,
@@ -34,6 +38,8 @@ struct TextReader {
     /// Cpus that have lost events since their last event, with how many.
     lost: Vec<(u32, u64)>,
     ready: VecDeque<LinuxEvent>,
+    /// Threads whose names are known, with their processes, by the lowest bits of their ids.
+    seen: Vec<(u32, u32)>,
     first_line: Option<String>,
     ended: bool,
 }
@@ -63,6 +69,7 @@ pub fn source(mut flow: Flow, known: &mut Known) -> Result<Box<dyn Source>, Linu
         without_cpu: 0,
         lost: Vec::new(),
         ready: VecDeque::new(),
+        seen: vec![(u32::MAX, u32::MAX); SEEN],
         first_line: None,
         ended: false,
     }))
@@ -169,11 +176,18 @@ impl TextReader {
         }
         let current = parts.tid.map(Tid);
         if let Some(tid) = current {
-            if !known.is_named(tid) && !parts.comm.starts_with(b":") {
-                known.name(tid, 0, parts.comm);
-            }
-            if let Some(process) = parts.process {
-                known.process(tid, Tid(process));
+            let this = (tid.0, parts.process.unwrap_or(u32::MAX));
+            let seen = &mut self.seen[tid.0 as usize % SEEN];
+            if *seen != this {
+                if !known.is_named(tid) && !parts.comm.starts_with(b":") {
+                    known.name(tid, 0, parts.comm);
+                }
+                if let Some(process) = parts.process {
+                    known.process(tid, Tid(process));
+                }
+                if known.is_named(tid) {
+                    *seen = this;
+                }
             }
         }
         let (what, whole) = match fields::what(&parts, known) {

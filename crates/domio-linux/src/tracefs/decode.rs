@@ -5,7 +5,7 @@ use super::format::EventFormat;
 use super::states::States;
 use crate::bytes::Endian;
 use crate::known::Known;
-use crate::{LinuxWhat, Tid};
+use crate::{DiskId, DiskRequest, DiskStep, LinuxWhat, Tid};
 
 /// The fields of the events that are of use.
 enum Layout {
@@ -61,6 +61,13 @@ enum Layout {
         pid: Number,
         comm: Option<Text>,
         path: Text,
+    },
+    Disk {
+        step: DiskStep,
+        disk: Number,
+        sector: Number,
+        sectors: Number,
+        marks: Option<Text>,
     },
     Other,
 }
@@ -342,6 +349,21 @@ impl Layout {
                 known.change(tid, |task| task.cgroup = Some(path));
                 LinuxWhat::Attach { tid }
             }
+            Layout::Disk {
+                step,
+                disk,
+                sector,
+                sectors,
+                marks,
+            } => LinuxWhat::Disk(DiskRequest {
+                step,
+                disk: DiskId::of_kernel(disk.get(data, endian)? as u32),
+                writes: marks
+                    .and_then(|marks| marks.get(data, endian))
+                    .is_some_and(DiskRequest::writes),
+                sector: sector.get(data, endian)? as u64,
+                sectors: small(sectors.get(data, endian)?),
+            }),
             Layout::Switch(_) | Layout::Other => LinuxWhat::Other,
         })
     }
@@ -362,6 +384,15 @@ fn layout(format: &EventFormat) -> Option<Layout> {
     };
     if let Some((what, names)) = of_one_number(&format.name) {
         return Some(Layout::One(what, names.iter().find_map(|n| number(n))));
+    }
+    if let Some(step) = DiskStep::of_event(format.name.as_bytes()) {
+        return Some(Layout::Disk {
+            step,
+            disk: number("dev")?,
+            sector: number("sector")?,
+            sectors: number("nr_sector")?,
+            marks: text("rwbs"),
+        });
     }
     match format.name.as_str() {
         "sched_switch" => Some(Layout::Switch(Box::new(SwitchFields {

@@ -28,7 +28,7 @@ impl Explanation {
         places: Option<&HostPlaces>,
         truncated: bool,
     ) -> Answered {
-        let mut answer = Answered::of("explain", 7, DOC, self);
+        let mut answer = Answered::of("explain", 8, DOC, self);
         let truncation = fact("truncated").of(Holds::Flag);
         answer.derive(
             truncation.doc("Whether the file ends too early."),
@@ -82,8 +82,9 @@ impl Explanation {
         table.derive(names, vcpus().map(|v| thread(v.name).into()));
         table.derive(runnable_ns(), vcpus().map(|v| v.runnable().into()));
         let causes = [key("cause").of(Holds::Text), time().optional()];
-        let doc = "Parts of `runnable_ns` by cause, and `parked_ns` as the cause `parked`; null \
-                   for causes that the trace could not show.";
+        let doc = "Parts of `runnable_ns` by cause, `parked_ns` as the cause `parked`, and \
+                   `disk_wait_ns` as the cause `disk`; null for causes that the trace could not \
+                   show.";
         let causes = parts("causes", causes).of(Holds::Rows).doc(doc);
         table.derive(causes, vcpus().map(|v| self.causes(v)));
         let ran = vcpus().map(|v| RanWhere::new(v.name, &v.residence, places).cells());

@@ -90,6 +90,9 @@ rows! {
         /// Part of it: it could not be interrupted (state D of Linux: it waited for a disk, a lock
         /// of the kernel or memory); 0 on other hosts.
         pub uninterruptible: u64 = sum("uninterruptible_ns", "ns");
+        /// Part of it: it ended when a request of a disk was done that the thread or its group had
+        /// made; 0 where requests are not recorded.
+        pub disk: u64 = sum("disk_wait_ns", "ns");
         /// Time that it was offline after it had been put to sleep while it ran or was runnable,
         /// which credit and credit2 do to a vcpu whose cap is used up, and a toolstack that pauses
         /// its domain: Xen records no difference. And time that its own budget held it back.
@@ -160,11 +163,13 @@ impl VcpuWaits {
         by_cause
     }
 
-    /// Time that it lost: what it was runnable for, by cause, and parked time. The largest first.
+    /// Time that it lost: what it was runnable for, by cause, parked time, and waits for disks. The
+    /// largest first.
     pub fn lost(&self) -> Vec<(Why, u64)> {
         let mut lost: Vec<(Why, u64)> = self.by_cause().into_iter().collect();
         lost.push((Why::Parked, self.parked - self.out_of_budget));
         lost.push((Why::Budget, self.out_of_budget));
+        lost.push((Why::Disk, self.disk));
         lost.retain(|(_, time)| *time > 0);
         lost.sort_by_key(|(why, time)| (u64::MAX - time, *why));
         lost

@@ -29,6 +29,8 @@ rows! {
         pub dispatches: bool = any("tells_dispatches");
         /// Whether there are records of which pcpus vcpus may use.
         pub affinity: bool = any("tells_affinity");
+        /// Whether there are records of requests of the host's disks.
+        pub disks: bool = any("tells_disks");
     }
 }
 
@@ -43,6 +45,7 @@ impl WaitTells {
         self.budgets |= matches!(declared.says, Says::Budget { .. });
         self.dispatches |= declared.says == Says::Dispatches;
         self.affinity |= matches!(declared.says, Says::MayUse { .. });
+        self.disks |= matches!(declared.says, Says::DiskDone { .. });
     }
 
     /// What a trace or another part of it tells, too.
@@ -123,6 +126,7 @@ impl WaitTells {
             Why::Woken | Why::Displaced | Why::Yielded | Why::Released | Why::Before => true,
             Why::Parked => true,
             Why::Affinity => self.affinity,
+            Why::Disk => self.disks,
             Why::Queued
             | Why::HigherClass
             | Why::Throttled
@@ -139,6 +143,7 @@ impl WaitTells {
             Why::Pass | Why::Preempted | Why::SliceOver | Why::Released | Why::Before
         );
         match why {
+            Why::Disk => self.disks,
             _ if self.never_idles() => of_linux || of_all,
             _ if of_linux => false,
             Why::Dispatching => self.dispatches,

@@ -9,6 +9,7 @@ mod competing;
 mod device;
 mod driver_work;
 mod linux;
+mod linux_disks;
 mod network;
 mod old_traces;
 mod one_answer;

@@ -23,7 +23,7 @@ use domio_core::keys::{
 use domio_vmm::Hardware;
 use domio_vmm::bus::side::{
     DeviceHost, DeviceKind, DevicePart, DeviceSide, DeviceTask, DeviceThread, DeviceUsers,
-    DeviceWork, Devices, Equipped, Evtchn, Placing, who,
+    DeviceWork, Devices, Equipped, Evtchn, Placing, ServingThread, who,
 };
 use domio_vmm::config::{DomainKind, KernelCosts, KvmThread};
 
@@ -229,7 +229,7 @@ impl<C: From<Box<NetworkConfig>>> DeviceSide<C> for Networks {
             .first()
             .map(|table| NetworkTable::read(&**table));
         let thread = DeviceThread {
-            name: "vhost",
+            serves: ServingThread::Kernel("vhost"),
             kernel: &["napi/eth0"],
             kworkers: keys.is_some_and(|keys| keys.has_kworkers()),
         };

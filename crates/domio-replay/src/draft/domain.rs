@@ -13,6 +13,8 @@ pub(crate) struct Domain {
     pub id: u16,
     pub name: String,
     pub vcpus: u16,
+    /// The group that it is in.
+    pub group: Option<String>,
     /// Keys of the policy, with their values in TOML.
     pub params: Vec<Setting>,
     /// Values of `pin` and `soft` in TOML; none where every pcpu is meant.
@@ -21,6 +23,20 @@ pub(crate) struct Domain {
     pub own: BTreeMap<u16, Vec<Setting>>,
     /// Its tasks, each with its keys.
     pub tasks: Vec<Vec<Setting>>,
+    /// Threads of the host that work for it, each with its keys.
+    pub threads: Vec<Vec<Setting>>,
+    /// Remarks above it.
+    pub remarks: Vec<String>,
+}
+
+/// A group of domains of a draft.
+#[derive(Debug)]
+pub(crate) struct Group {
+    pub name: String,
+    /// The one that it is in, which comes before.
+    pub parent: Option<String>,
+    /// Keys of the policy, with their values in TOML.
+    pub params: Vec<Setting>,
     /// Remarks above it.
     pub remarks: Vec<String>,
 }
@@ -148,10 +164,12 @@ pub(crate) fn domain(
         id,
         name,
         vcpus,
+        group: None,
         params,
         affinity: affinity.unwrap_or_default(),
         own: own.unwrap_or_default(),
         tasks,
+        threads: Vec::new(),
         remarks,
     }
 }

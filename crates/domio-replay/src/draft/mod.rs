@@ -5,7 +5,7 @@ pub(crate) mod domain;
 pub(crate) mod write;
 
 use crate::xl::{ListedDomain, SchedText};
-use domain::{Domain, Setting};
+use domain::{Domain, Group, Setting};
 use domio_trace::{LinuxHost, LinuxThread, TraceHeader};
 use std::collections::BTreeMap;
 
@@ -51,6 +51,8 @@ pub(crate) struct Draft {
     pub policy: String,
     /// Parameters of the policy, with their values in TOML.
     pub params: Vec<(String, String)>,
+    /// Groups of domains, each after the one that it is in.
+    pub groups: Vec<Group>,
     pub domains: Vec<Domain>,
     /// Sentences for the file's head: what is from where, what is assumed, and what nobody has
     /// told, with what would say.

@@ -1,7 +1,7 @@
 //! The text of a scenario of a real host.
 
 use super::Draft;
-use super::domain::Domain;
+use super::domain::{Domain, Group};
 
 /// Longest line of a comment.
 const WIDTH: usize = 96;
@@ -36,10 +36,27 @@ pub(crate) fn text(draft: &Draft, command: &str) -> String {
     for (name, value) in &draft.params {
         text += &format!("{name} = {value}\n");
     }
+    for group in &draft.groups {
+        self::group(&mut text, group);
+    }
     for domain in &draft.domains {
         self::domain(&mut text, domain);
     }
     text
+}
+
+fn group(text: &mut String, group: &Group) {
+    text.push('\n');
+    for remark in &group.remarks {
+        comment(text, "", remark);
+    }
+    *text += &format!("[[group]]\nname = {}\n", quoted(&group.name));
+    if let Some(parent) = &group.parent {
+        *text += &format!("parent = {}\n", quoted(parent));
+    }
+    for (name, value) in &group.params {
+        *text += &format!("{name} = {value}\n");
+    }
 }
 
 fn domain(text: &mut String, domain: &Domain) {
@@ -53,6 +70,9 @@ fn domain(text: &mut String, domain: &Domain) {
         domain.id,
         domain.vcpus
     );
+    if let Some(group) = &domain.group {
+        *text += &format!("group = {}\n", quoted(group));
+    }
     for (name, value) in domain.params.iter().chain(&domain.affinity) {
         *text += &format!("{name} = {value}\n");
     }
@@ -62,9 +82,11 @@ fn domain(text: &mut String, domain: &Domain) {
             *text += &format!("  {name} = {value}\n");
         }
     }
-    for task in &domain.tasks {
-        *text += "\n  [[domain.task]]\n";
-        for (key, value) in task {
+    let tasks = domain.tasks.iter().map(|keys| ("task", keys));
+    let threads = domain.threads.iter().map(|keys| ("thread", keys));
+    for (table, keys) in tasks.chain(threads) {
+        *text += &format!("\n  [[domain.{table}]]\n");
+        for (key, value) in keys {
             *text += &format!("  {key} = {value}\n");
         }
     }

@@ -1,6 +1,7 @@
 //! A scenario of a Linux host: guests and other control groups are domains, threads vcpus.
 
 use super::Shown;
+use super::tree::{self, Tree};
 use crate::draft::domain::{Domain, Setting, plain, unique};
 use crate::draft::write::quoted;
 use crate::draft::{Draft, LinuxSources, Sources};
@@ -26,12 +27,15 @@ pub(super) fn fill(draft: &mut Draft, shown: &Shown, sources: &Sources, host: &L
     topology(draft, shown, sources, host);
     let (guests, left_out) = guests(shown, sources, host);
     let wakers = shown.work().wakers();
+    let mut tree = Tree::default();
     let mut names = BTreeSet::new();
     for (i, guest) in guests.iter().enumerate() {
-        let own = own_groups(guest, &guests, host);
+        let place = place(guest, &guests);
+        let group = tree.around(draft, &place.around, host);
+        let own = place.own.and_then(|path| tree::of(host, path));
         let id = i as u16 + 1;
         let mut remarks = Vec::new();
-        let params = params(draft, &own, host, &mut remarks);
+        let params = params(draft, own, host, &mut remarks);
         let name = unique(&plain(Some(&guest.name), id), id, &mut names);
         if name != guest.name {
             remarks.push(format!("It is called {:?}.", guest.name));
@@ -68,13 +72,16 @@ pub(super) fn fill(draft: &mut Draft, shown: &Shown, sources: &Sources, host: &L
             id,
             name,
             vcpus: guest.threads.len() as u16,
+            group,
             params,
             affinity,
             own,
             tasks,
+            threads: Vec::new(),
             remarks,
         });
     }
+    tree.say(draft);
     say(draft, host, left_out);
     draft.tries.push(
         "domio compare THIS --policy cfs --policy eevdf --policy credit --policy credit2 --policy \
@@ -203,62 +210,79 @@ fn guests<'a>(shown: &Shown, sources: &Sources, host: &'a LinuxSources) -> (Vec<
     (guests.collect(), left_out)
 }
 
-/// The control groups that have threads of `guest` alone, the outermost first, with what is known
-/// of them.
-fn own_groups<'h>(
-    guest: &Guest<'_>,
-    guests: &[Guest<'_>],
-    host: &'h LinuxSources,
-) -> Vec<&'h HostGroup> {
-    let is_in = |thread: &&LinuxThread, path: &str| {
-        let cgroup = thread.cgroup.as_deref().unwrap_or("/");
-        let rest = cgroup.strip_prefix(path.trim_end_matches('/'));
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+/// Names of groups that libvirt makes below a guest's (`libvirt/vcpu0`).
+fn is_below_guest(name: &str) -> bool {
+    let numbered = |prefix: &str| {
+        let number = name.strip_prefix(prefix);
+        number.is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
     };
+    ["libvirt", "emulator"].contains(&name) || numbered("vcpu") || numbered("iothread")
+}
+
+/// The folder `path` and all around it, from the outermost one; the root is none.
+fn folders(path: &str) -> impl Iterator<Item = &str> {
+    let path = path.trim_end_matches('/');
+    let ends = path.match_indices('/').map(|(end, _)| end);
+    let ends = ends.chain([path.len()]).filter(|end| *end > 0);
+    ends.map(move |end| &path[..end])
+}
+
+/// Where the threads of a guest are in the tree of control groups.
+struct InTree<'a> {
+    /// The group of the guest alone; `None` where it has none.
+    own: Option<&'a str>,
+    /// The groups around that, or around its threads, the outermost first.
+    around: Vec<&'a str>,
+}
+
+/// The place of `guest`, which is that of its vcpus where it has some.
+fn place<'a>(guest: &Guest<'a>, guests: &[Guest<'_>]) -> InTree<'a> {
+    let has_vcpus = guest.threads.iter().any(|thread| thread.is_vcpu);
+    let counts = guest.threads.iter().filter(|t| t.is_vcpu || !has_vcpus);
+    let mut paths = counts.map(|thread| thread.cgroup.as_deref().unwrap_or("/"));
+    let first: Vec<&str> = folders(paths.next().unwrap_or("/")).collect();
+    let common = paths.fold(first, |common, path| {
+        let other: Vec<&str> = folders(path).collect();
+        let alike = common.iter().zip(&other).take_while(|(a, b)| a == b);
+        common[..alike.count()].to_vec()
+    });
+    let mut around = common;
+    let last = |path: &&str| path.rsplit('/').next().is_some_and(is_below_guest);
+    while around.len() > 1 && around.last().is_some_and(last) {
+        around.pop();
+    }
     let others = || {
         let others = guests.iter().filter(|other| other.name != guest.name);
         others.flat_map(|other| &other.threads)
     };
-    let groups = host.host.iter().flat_map(|file| &file.groups);
-    let mut own: Vec<&HostGroup> = groups
-        .filter(|group| {
-            let path = group.path.as_str();
-            guest.threads.iter().all(|t| is_in(t, path)) && !others().any(|t| is_in(t, path))
-        })
-        .collect();
-    own.sort_by_key(|group| group.path.len());
-    own
+    let own = around.last().copied();
+    let own = own.filter(|own| !others().any(|thread| is_in(thread, own)));
+    if own.is_some() {
+        around.pop();
+    }
+    InTree { own, around }
 }
 
-/// Weight and limit of a guest's groups.
+/// Whether `thread` is in the control group `path`, or in one below.
+fn is_in(thread: &LinuxThread, path: &str) -> bool {
+    let cgroup = thread.cgroup.as_deref().unwrap_or("/");
+    let rest = cgroup.strip_prefix(path.trim_end_matches('/'));
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Weight and limit of a guest, whose control group is `own`, as far as that is known.
 fn params(
     draft: &mut Draft,
-    own: &[&HostGroup],
+    own: Option<&HostGroup>,
     host: &LinuxSources,
     remarks: &mut Vec<String>,
 ) -> Vec<Setting> {
-    let file = "the file beside the trace";
-    let mut params = Vec::new();
-    match own.iter().find(|group| group.weight > 0) {
-        Some(group) => {
-            draft.take("weights", file);
-            params.push(("weight", group.weight.clamp(1, 10_000).to_string()));
+    let mut params = own.map_or_else(Vec::new, |group| tree::settings(draft, group));
+    if params.iter().all(|(key, _)| *key != "weight") {
+        if host.host.is_some() {
+            remarks.push("Assumed: the default weight.".to_owned());
         }
-        None => {
-            if host.host.is_some() {
-                remarks.push("Assumed: the default weight.".to_owned());
-            }
-            params.push(("weight", "100".to_owned()));
-        }
-    }
-    let limited = own
-        .iter()
-        .filter_map(|group| Some((group, group.quota_us?)));
-    if let Some((group, quota)) = limited.min_by_key(|(_, quota)| *quota) {
-        draft.take("limits", file);
-        params.push(("quota_us", quota.max(1_000).to_string()));
-        let period = group.period_us.unwrap_or(100_000).clamp(1_000, 1_000_000);
-        params.push(("period_us", period.to_string()));
+        params.insert(0, ("weight", "100".to_owned()));
     }
     params
 }
@@ -347,11 +371,9 @@ fn say(draft: &mut Draft, host: &LinuxSources, left_out: usize) {
             "{left_out} threads that executed less than 0.1 % of the time are left out"
         ));
     }
-    draft.assumed.push(
-        "each guest is one control group below the root: groups within groups, and limits of \
-         single vcpus, are left out"
-            .to_owned(),
-    );
+    draft
+        .assumed
+        .push("groups below a guest's, and limits of single vcpus, are left out".to_owned());
     draft.assumed.push(
         "threads outside of guests have a control group together by their name, with the weight \
          of one"

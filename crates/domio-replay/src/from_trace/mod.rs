@@ -14,6 +14,7 @@
 
 mod linux;
 mod shown;
+mod tree;
 
 pub use crate::draft::{LinuxSources, Sources};
 pub use crate::xl::{ListedDomain, SchedDomain, SchedText, XlError, list, sched_text};

@@ -6,7 +6,7 @@ use crate::{OpenTrace, RecordedDemands, Traces};
 use domio_core::{ActorId, ClassId, DomainId, Names, NullSink, Record, Sink, VcpuName};
 use domio_run::simulate::simulate;
 use domio_scenario::NoDemands;
-use domio_trace::{Format, LinuxHost, LinuxOptions, ReadOptions, TraceReader};
+use domio_trace::{Format, HostGroup, LinuxHost, LinuxOptions, ReadOptions, TraceReader};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -276,9 +276,18 @@ fn what_shows_nothing_is_refused() {
 
 /// What the command line makes of the trace of Linux called `name`, and its bytes.
 fn of_linux(name: &str) -> (String, Vec<u8>, Option<LinuxHost>) {
+    of_linux_with(name, |_| {})
+}
+
+/// The same with a file beside the trace that `change` has changed.
+fn of_linux_with(
+    name: &str,
+    change: impl FnOnce(&mut LinuxHost),
+) -> (String, Vec<u8>, Option<LinuxHost>) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/linux");
     let host = name.split('.').next().unwrap().to_owned() + ".host.json";
-    let host = LinuxHost::parse(&std::fs::read_to_string(folder.join(host)).unwrap()).unwrap();
+    let mut host = LinuxHost::parse(&std::fs::read_to_string(folder.join(host)).unwrap()).unwrap();
+    change(&mut host);
     let options = ReadOptions {
         format: Some(Format::Linux),
         linux: LinuxOptions {
@@ -323,10 +332,8 @@ impl Traces for OneTrace {
 /// Shares and waits of every vcpu under `policy`, in percent, by the name of its domain and index.
 fn replayed(name: &str, policy: &str) -> BTreeMap<(String, u16), (f64, f64)> {
     let (text, bytes, host) = of_linux(name);
-    let (before, after) = text.split_once("policy = \"").unwrap();
-    let after = after.split_once('"').unwrap().1;
-    let text = format!("{before}policy = \"{policy}\"{after}");
     let parsed = Scenario::parse("s.toml", text.as_bytes(), domio_sched::policies()).unwrap();
+    let parsed = parsed.with(&[("scheduler.policy", policy)]).unwrap();
     let built = parsed
         .build(&RecordedDemands::of(&parsed, OneTrace(bytes, host)))
         .unwrap();
@@ -363,6 +370,44 @@ fn a_linux_host_is_a_scenario_with_groups_as_domains() {
     );
     let (cfs, ..) = of_linux("cfs-v7.dat");
     assert!(cfs.contains("policy = \"cfs\"\n"), "{cfs}");
+}
+
+#[test]
+fn control_groups_around_guests_are_groups_of_the_scenario() {
+    let moved = |host: &mut LinuxHost| {
+        host.groups.push(HostGroup {
+            path: "/machine".to_owned(),
+            weight: 300,
+            quota_us: Some(90_000),
+            period_us: Some(100_000),
+            ..HostGroup::default()
+        });
+        // As libvirt has it: vcpus in groups of their own, below that of the guest.
+        for thread in &mut host.threads {
+            if thread.cgroup.as_deref() == Some("/machine/vm2") {
+                thread.cgroup = Some("/machine/gold.slice/vm2/libvirt/vcpu0".to_owned());
+            }
+        }
+        for group in &mut host.groups {
+            if group.path == "/machine/vm2" {
+                group.path = "/machine/gold.slice/vm2".to_owned();
+            }
+        }
+    };
+    let (text, ..) = of_linux_with("perf-sched.data.gz", moved);
+    for part in [
+        "# The control group \"/machine\".\n[[group]]\nname = \"machine\"\nweight = 300\n\
+         quota_us = 90000\nperiod_us = 100000\n",
+        "[[group]]\nname = \"gold.slice\"\nparent = \"machine\"\n\n",
+        "vcpus = 1\ngroup = \"machine\"\nweight = 100\n",
+        "vcpus = 1\ngroup = \"gold.slice\"\nweight = 200\n",
+        "# - groups around guests have the default weight where nothing says another one",
+    ] {
+        assert!(text.contains(part), "no {part} in:\n{text}");
+    }
+    // This trace has no groups of its own.
+    let (plain, ..) = of_linux_with("perf-sched.data.gz", |host| *host = LinuxHost::default());
+    assert!(!plain.contains("[[group]]"), "{plain}");
 }
 
 #[test]

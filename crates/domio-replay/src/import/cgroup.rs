@@ -2,10 +2,15 @@
 //! each file, `PATH:TEXT` (`Documentation/admin-guide/cgroup-v2.rst`).
 //!
 //! A guest is a scope of systemd-machined: `machine-qemu\x2d1\x2dweb.scope`, below which libvirt
-//! has a group for each vcpu. On a host without one, groups with settings of their own are guests.
+//! has a group for each vcpu, or one of Proxmox: `qemu.slice/100.scope`. On a host without one,
+//! groups with settings of their own are guests, if no such group is in them. Groups around guests
+//! are groups of the scenario.
 
 use super::cpus::cpus;
-use super::found::{Guest, ImportError, ImportFiles, ImportPlace, Kind, Told, at, number};
+use super::found::{
+    EMULATOR, Guest, ImportError, ImportFiles, ImportPlace, Kind, Slice, Told, at, io_thread,
+    number,
+};
 use super::xml::{PERIODS, QUOTAS, WEIGHTS};
 use std::collections::BTreeMap;
 
@@ -86,17 +91,68 @@ pub(super) fn read(files: &mut ImportFiles, text: &str, file: &str) -> Result<()
     let has_machines = !scopes.is_empty();
     let is_guest = |path: &str, group: &Group| match has_machines {
         true => machine(path).is_some(),
-        false => has_settings(group),
+        false => has_settings(group) && !has_settings_within(&groups, path),
     };
     for (path, group) in groups.iter().filter(|(path, group)| is_guest(path, group)) {
         let name = machine(path).unwrap_or_else(|| unescaped(last(path)));
         let mut guest = files.guest(&name, &group.at).clone();
         settings(files, group, &mut guest)?;
+        guest.slice = around(files, path, &groups)?;
+        if guest.pin.is_none() {
+            let slices = core::iter::successors(guest.slice, |at| files.slices[*at].parent);
+            let mut pins = slices.filter_map(|at| files.slices[at].settings.pin.clone());
+            guest.pin = pins.next();
+        }
         vcpus(files, path, &groups, &mut guest)?;
         *files.guest(&name, &group.at) = guest;
     }
     left_out(files, &groups, &scopes);
     Ok(())
+}
+
+/// Most groups around a guest that are taken: systemd nests fewer.
+const DEPTH_MAX: usize = 16;
+
+/// Index of the innermost group around `path`, all of which are noted. The root has no files of the
+/// controller.
+fn around(
+    files: &mut ImportFiles,
+    path: &str,
+    groups: &BTreeMap<&str, Group>,
+) -> Result<Option<usize>, ImportError> {
+    let mut parent = None;
+    let ends = path.match_indices('/').map(|(end, _)| &path[..end]);
+    let known = ends.filter_map(|outer| groups.get_key_value(outer));
+    let known = known.filter(|(_, group)| group.files.keys().any(|file| file.starts_with("cpu.")));
+    for (outer, group) in known.take(DEPTH_MAX) {
+        let before = files.slices.iter().position(|slice| slice.path == **outer);
+        let at = match before {
+            Some(at) => at,
+            None => {
+                let mut slice = Guest {
+                    at: group.at.clone(),
+                    ..Guest::default()
+                };
+                settings(files, group, &mut slice)?;
+                files.slices.push(Slice {
+                    path: (*outer).to_owned(),
+                    parent,
+                    settings: slice,
+                });
+                files.slices.len() - 1
+            }
+        };
+        parent = Some(at);
+    }
+    Ok(parent)
+}
+
+/// Whether a group within `path` has a setting that is no default.
+fn has_settings_within(groups: &BTreeMap<&str, Group>, path: &str) -> bool {
+    let below = format!("{path}/");
+    let within = groups.range(below.as_str()..);
+    let mut within = within.take_while(|(inner, _)| inner.starts_with(&below));
+    within.any(|(_, group)| has_settings(group))
 }
 
 fn last(path: &str) -> &str {
@@ -105,9 +161,12 @@ fn last(path: &str) -> &str {
 
 /// The name of the guest of which `path` is the scope.
 fn machine(path: &str) -> Option<String> {
-    let scope = last(path)
-        .strip_suffix(".scope")?
-        .strip_prefix("machine-")?;
+    let scope = last(path).strip_suffix(".scope")?;
+    let is_number = !scope.is_empty() && scope.bytes().all(|b| b.is_ascii_digit());
+    if is_number && path.rsplit('/').nth(1) == Some("qemu.slice") {
+        return Some(format!("vm{scope}"));
+    }
+    let scope = scope.strip_prefix("machine-")?;
     let name = unescaped(scope);
     // `qemu-1-web`: the driver and a number that grows with each start.
     let behind = name
@@ -189,13 +248,7 @@ fn settings(files: &mut ImportFiles, group: &Group, guest: &mut Guest) -> Result
                     at: place.clone(),
                 });
             }
-            _ if text.is_empty() => {}
-            _ => {
-                guest.pin = cpus(text, place)?.map(|value| Told {
-                    value,
-                    at: place.clone(),
-                });
-            }
+            _ => guest.pin = pin_of(group)?.or(guest.pin.take()),
         }
     }
     Ok(())
@@ -234,7 +287,20 @@ fn vcpus(
         if !path.starts_with(&below) {
             break;
         }
-        let number = last(path)
+        let folder = last(path);
+        let io = folder.strip_prefix("iothread").filter(|n| !n.is_empty());
+        let io = io.filter(|n| n.len() <= 5 && n.bytes().all(|b| b.is_ascii_digit()));
+        let thread = match folder {
+            "emulator" => Some(EMULATOR.to_owned()),
+            _ => io.map(|_| io_thread(folder)),
+        };
+        if let Some(thread) = thread {
+            let pin = pin_of(group)?;
+            let thread = guest.thread(&thread, &group.at);
+            thread.pin = pin.or(thread.pin.take());
+            continue;
+        }
+        let number = folder
             .strip_prefix("vcpu")
             .and_then(|n| n.parse::<u16>().ok());
         let Some(vcpu) = number.filter(|n| i64::from(*n) < super::found::VCPUS_MAX) else {
@@ -245,19 +311,8 @@ fn vcpus(
             let (quota, period) = maximum(&told.value, &told.at)?;
             of_each = of_each.or((quota > 0).then(|| (quota, period, told.at.clone())));
         }
-        if let Some(told) = group
-            .files
-            .get("cpuset.cpus")
-            .filter(|told| !told.value.is_empty())
-            && let Some(value) = cpus(&told.value, &told.at)?
-        {
-            guest.pins.insert(
-                vcpu,
-                Told {
-                    value,
-                    at: told.at.clone(),
-                },
-            );
+        if let Some(pin) = pin_of(group)? {
+            guest.pins.insert(vcpu, pin);
         }
     }
     if count > 0 {
@@ -291,7 +346,20 @@ fn vcpus(
     Ok(())
 }
 
-/// Groups with settings that no domain of the scenario has.
+/// The pcpus that `group` has as its own.
+fn pin_of(group: &Group) -> Result<Option<Told<Vec<u16>>>, ImportError> {
+    let told = group.files.get("cpuset.cpus");
+    let Some(told) = told.filter(|told| !told.value.is_empty()) else {
+        return Ok(None);
+    };
+    let value = cpus(&told.value, &told.at)?;
+    Ok(value.map(|value| Told {
+        value,
+        at: told.at.clone(),
+    }))
+}
+
+/// Groups with settings that neither a domain nor a group of the scenario has.
 fn left_out(files: &mut ImportFiles, groups: &BTreeMap<&str, Group>, scopes: &[&str]) {
     if scopes.is_empty() {
         return;
@@ -309,10 +377,9 @@ fn left_out(files: &mut ImportFiles, groups: &BTreeMap<&str, Group>, scopes: &[&
         let outer = scopes
             .iter()
             .any(|scope| scope.starts_with(&format!("{path}/")));
-        let what = match outer {
-            true => format!("settings of {path}, which has guests: a scenario has one level"),
-            false => format!("{path}, a group with settings that is no guest"),
-        };
-        files.leave_out(what, &group.at);
+        if !outer {
+            let what = format!("{path}, a group with settings that is no guest");
+            files.leave_out(what, &group.at);
+        }
     }
 }

@@ -78,6 +78,8 @@ pub struct ImportOptions {
     pub pcpus: Option<u16>,
     /// Release of Linux ("6.1", "6.12", "6.18") or of Xen ("4.17") of the host.
     pub release: Option<String>,
+    /// The machine that says what work costs; `None` for the usual one of the kind of host.
+    pub profile: Option<String>,
     /// How busy each vcpu is (%).
     pub load_pct: u16,
     /// Mean length of a stretch of work (us).
@@ -114,6 +116,39 @@ pub(super) struct Told<T> {
     pub(super) at: ImportPlace,
 }
 
+/// The thread in which QEMU has its event loop, as Linux shows the name of the program.
+pub(super) const EMULATOR: &str = "qemu-system-x86";
+
+/// The name of QEMU's I/O thread that is called `id`, as Linux shows it.
+pub(super) fn io_thread(id: &str) -> String {
+    const LONGEST: usize = 15;
+    let plain = |c: char| if c.is_ascii_graphic() { c } else { '-' };
+    let name = "IO ".chars().chain(id.trim().chars().map(plain));
+    name.take(LONGEST).collect()
+}
+
+/// A thread of QEMU beside the vcpus.
+#[derive(Clone, Debug)]
+pub(super) struct QemuThread {
+    /// As Linux shows it.
+    pub(super) name: String,
+    /// Where it was first found.
+    pub(super) at: ImportPlace,
+    /// Its own pcpus; those of the guest where there are none.
+    pub(super) pin: Option<Told<Vec<u16>>>,
+}
+
+/// A control group around guests.
+#[derive(Clone, Debug)]
+pub(super) struct Slice {
+    /// Its folder, as the listing has it.
+    pub(super) path: String,
+    /// Index of the one that it is in, which comes before.
+    pub(super) parent: Option<usize>,
+    /// Its numbers, whether it is idle, and its pcpus.
+    pub(super) settings: Guest,
+}
+
 /// A guest as files describe it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Guest {
@@ -131,6 +166,10 @@ pub(super) struct Guest {
     /// Pcpus that all vcpus prefer, and those of single ones.
     pub(super) soft: Option<Told<Vec<u16>>>,
     pub(super) softs: BTreeMap<u16, Told<Vec<u16>>>,
+    /// Threads of QEMU that files name.
+    pub(super) threads: Vec<QemuThread>,
+    /// Index of the control group that it is in.
+    pub(super) slice: Option<usize>,
 }
 
 /// What is known of the host's processors.
@@ -147,6 +186,7 @@ pub struct ImportFiles {
     pub(super) kind: Option<(Kind, ImportPlace)>,
     pub(super) machine: Machine,
     pub(super) guests: Vec<(String, Guest)>,
+    pub(super) slices: Vec<Slice>,
     pub(super) assumed: Vec<ImportNote>,
     pub(super) left_out: Vec<ImportNote>,
     /// Names of the files, in the order in which they were read.
@@ -261,5 +301,19 @@ impl Guest {
             value,
             at: place.clone(),
         });
+    }
+
+    /// QEMU's thread called `name`, which is new or known from another line.
+    pub(super) fn thread(&mut self, name: &str, place: &ImportPlace) -> &mut QemuThread {
+        let known = self.threads.iter().position(|thread| thread.name == name);
+        let known = known.unwrap_or_else(|| {
+            self.threads.push(QemuThread {
+                name: name.to_owned(),
+                at: place.clone(),
+                pin: None,
+            });
+            self.threads.len() - 1
+        });
+        &mut self.threads[known]
     }
 }

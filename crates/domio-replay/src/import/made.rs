@@ -3,11 +3,11 @@
 use super::found::{
     Guest, ImportError, ImportFiles, ImportNote, ImportOptions, ImportPlace, ImportedHost, Kind,
 };
-use crate::draft::domain::{Domain, Setting, plain, unique};
+use crate::draft::domain::{Domain, Group, Setting, plain, unique};
 use crate::draft::{Draft, write};
 use crate::from_lists::demand::tasks;
 use domio_contract::Policy;
-use domio_core::{ParamKind, XenVersion};
+use domio_core::{ParamKind, ParamSpec, XenVersion};
 use domio_scenario::{MAX_VCPUS, Scenario};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,6 +15,11 @@ use std::collections::{BTreeMap, BTreeSet};
 const LINUX: &str = "6.12";
 /// Likewise of Xen.
 const XEN: &str = "4.17";
+
+/// The machine of a host with KVM.
+const KVM_MACHINE: &str = "kvm-2020";
+/// The one of a host with Xen, whose work takes no time.
+const FREE: &str = "ideal";
 
 /// The text of a scenario of the host that `files` describe.
 ///
@@ -51,6 +56,8 @@ pub fn scenario(
     };
     made.machine()?;
     let policy = made.policy(*kind, policies)?;
+    made.profile(*kind);
+    made.slices(policy);
     let mut names = BTreeSet::new();
     for (n, (name, guest)) in files.guests.iter().enumerate() {
         // Domain 0 of Xen is not among them.
@@ -103,8 +110,9 @@ impl Made<'_> {
     fn machine(&mut self) -> Result<(), ImportError> {
         let guests = || self.files.guests.iter().map(|(_, guest)| guest);
         let sets = guests().flat_map(|guest| {
+            let threads = guest.threads.iter().filter_map(|t| t.pin.as_ref());
             let single = guest.pins.values().chain(guest.softs.values());
-            single.chain(&guest.pin).chain(&guest.soft)
+            threads.chain(single).chain(&guest.pin).chain(&guest.soft)
         });
         let last = sets.filter_map(|told| Some((*told.value.last()?, told.at.clone())));
         let last = last.max_by_key(|(last, _)| *last);
@@ -168,9 +176,6 @@ impl Made<'_> {
             Kind::Linux => LINUX,
             Kind::Xen => XEN,
         });
-        self.draft
-            .host
-            .insert(0, ("profile", "\"ideal\"".to_owned()));
         let (name, param) = match kind {
             Kind::Linux if release == "6.1" => ("cfs", "release"),
             Kind::Linux => ("eevdf", "release"),
@@ -182,7 +187,7 @@ impl Made<'_> {
                     ))
                 })?;
                 let xen = format!("\"{}\"", version.name());
-                self.draft.host.insert(1, ("xen", xen));
+                self.draft.host.insert(0, ("xen", xen));
                 match version < XenVersion::V4_12 {
                     true => ("credit", "version"),
                     false => ("credit2", "version"),
@@ -223,6 +228,68 @@ impl Made<'_> {
             self.unknown(format!("the release of the host: {command}, and --release"));
         }
         Ok(policy)
+    }
+
+    /// The hypervisor, and what its work costs.
+    fn profile(&mut self, kind: Kind) {
+        let usual = match kind {
+            Kind::Linux => KVM_MACHINE,
+            Kind::Xen => FREE,
+        };
+        let told = self.options.profile.as_deref();
+        let profile = ("profile", write::quoted(told.unwrap_or(usual)));
+        self.draft.host.insert(0, profile);
+        if kind == Kind::Linux {
+            let kvm = ("hypervisor", write::quoted("kvm"));
+            self.draft.host.insert(0, kvm);
+        }
+        if told.is_none() {
+            self.assume(match kind {
+                Kind::Linux => format!("costs of the machine {usual} (--profile)"),
+                Kind::Xen => "a hypervisor whose work takes no time (--profile)".to_owned(),
+            });
+        }
+    }
+
+    /// Control groups around guests.
+    fn slices(&mut self, policy: Option<&Policy>) {
+        let specs = policy.map_or(&[][..], |policy| policy.descriptor.group_params);
+        let mut names = BTreeSet::new();
+        for (n, slice) in self.files.slices.iter().enumerate() {
+            let told = slice.path.rsplit('/').next();
+            let n = u16::try_from(n + 1).unwrap_or(u16::MAX);
+            let name = unique(&plain(told, n), n, &mut names);
+            let mut remarks = Vec::new();
+            if told != Some(&name) {
+                remarks.push(format!("It is {:?}.", slice.path));
+            }
+            self.take(format!("group {name}"), &slice.settings.at);
+            let params = self.params(&slice.settings, &name, None, specs);
+            let parent = slice.parent.map(|at| self.draft.groups[at].name.clone());
+            self.draft.groups.push(Group {
+                name,
+                parent,
+                params,
+                remarks,
+            });
+        }
+    }
+
+    /// Threads of QEMU beside the vcpus of the guest `name`.
+    fn threads(&mut self, guest: &Guest, name: &str) -> Vec<Vec<Setting>> {
+        let mut tables = Vec::new();
+        for thread in &guest.threads {
+            self.take(format!("thread {:?} of {name}", thread.name), &thread.at);
+            let mut keys = vec![("name", write::quoted(&thread.name))];
+            let pin = thread.pin.as_ref().or(guest.pin.as_ref());
+            let words = pin.map(|told| words(&told.value, self.draft.pcpus));
+            if let Some(words) = words.filter(|words| words != "all") {
+                keys.push(("pin", write::quoted(&words)));
+            }
+            keys.push(("workload", write::quoted("idle")));
+            tables.push(keys);
+        }
+        tables
     }
 
     /// One guest.
@@ -266,7 +333,9 @@ impl Made<'_> {
                 });
             }
         }
-        let params = self.params(guest, &name, vcpus, policy);
+        let specs = policy.map_or(&[][..], |policy| policy.descriptor.domain_params);
+        let params = self.params(guest, &name, Some(vcpus), specs);
+        let threads = self.threads(guest, &name);
         let affinity = self.affinity(guest, &name, vcpus);
         let percent = self.options.load_pct;
         remarks.push(match percent {
@@ -278,28 +347,28 @@ impl Made<'_> {
             id,
             name,
             vcpus,
+            group: guest.slice.map(|at| self.draft.groups[at].name.clone()),
             params,
             affinity,
             own: BTreeMap::new(),
             tasks: tasks(&loads, self.options.work_us),
+            threads,
             remarks,
         });
         Ok(())
     }
 
-    /// Keys of the policy that files have.
+    /// Keys of the policy, of `specs`, that files have for a guest with so many vcpus, or for a
+    /// group.
     fn params(
         &mut self,
         guest: &Guest,
         name: &str,
-        vcpus: u16,
-        policy: Option<&Policy>,
+        vcpus: Option<u16>,
+        specs: &[ParamSpec],
     ) -> Vec<Setting> {
         let mut params: Vec<Setting> = Vec::new();
-        let has = |key: &str| {
-            let specs = policy.map_or(&[][..], |policy| policy.descriptor.domain_params);
-            specs.iter().any(|spec| spec.name == key)
-        };
+        let has = |key: &str| specs.iter().any(|spec| spec.name == key);
         let quota = guest.numbers.get("quota_us").map_or(0, |told| told.value);
         for (key, told) in &guest.numbers {
             let value = told.value;
@@ -308,7 +377,7 @@ impl Made<'_> {
             if needs_quota && quota == 0 {
                 continue;
             }
-            let most = 100 * i64::from(vcpus);
+            let most = vcpus.map_or(i64::MAX, |vcpus| 100 * i64::from(vcpus));
             let why = match *key {
                 // Xen takes such a cap, which has no effect.
                 "cap" if value > most => format!("its vcpus cannot use more than {most} %"),
@@ -376,7 +445,10 @@ impl Made<'_> {
         self.assume("no traffic and no disks");
         match kind {
             Kind::Linux => {
-                self.assume("threads of QEMU, vhost and the kernel take no time");
+                self.assume(
+                    "threads of QEMU that files name sleep, and no others are there: give their \
+                     tables a workload",
+                );
                 self.unknown(
                     "the load of the guests, and when they work: `domio record` or `perf sched \
                      record` (docs/linux.md)",
@@ -398,11 +470,11 @@ impl Made<'_> {
             .draft
             .domains
             .iter()
-            .map(|d| usize::from(d.vcpus))
+            .map(|d| usize::from(d.vcpus) + d.threads.len())
             .sum();
         if vcpus > MAX_VCPUS {
             return Err(ImportError::Unusable(format!(
-                "the guests have {vcpus} vcpus; a scenario has {MAX_VCPUS} at most"
+                "the guests have {vcpus} vcpus and threads; a scenario has {MAX_VCPUS} at most"
             )));
         }
         let sentence = |note: &ImportNote| match &note.place {

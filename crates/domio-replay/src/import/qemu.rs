@@ -1,7 +1,9 @@
 //! Command lines of QEMU (qemu(1)): of `ps`, of /proc/PID/cmdline, of a script.
 
 use super::cpus::cpus;
-use super::found::{ImportError, ImportFiles, ImportPlace, Kind, Told, at, number, vcpus};
+use super::found::{
+    ImportError, ImportFiles, ImportPlace, Kind, Told, at, io_thread, number, vcpus,
+};
 
 /// Options without a value, so that what follows is no value of theirs.
 const FLAGS: [&str; 14] = [
@@ -132,7 +134,8 @@ fn guest(
     files.is_of(Kind::Linux, place)?;
     let mut name = None;
     let mut smp = None;
-    let (mut threads, mut vhosts, mut others) = (0, 0, 0);
+    let mut threads = Vec::new();
+    let (mut vhosts, mut others) = (0, 0);
     let mut at = 0;
     while let Some(option) = options.get(at) {
         // Both `-smp` and `--smp`.
@@ -156,8 +159,7 @@ fn guest(
                     .map(str::to_owned);
             }
             ("-smp", Some(value)) => smp = Some(value),
-            // As JSON, too, whose quotes the shell has taken.
-            ("-object", Some(value)) if value.contains("iothread") => threads += 1,
+            ("-object", Some(value)) if value.contains("iothread") => threads.push(id(value)),
             ("-netdev", Some(value)) if value.contains("vhost") => vhosts += 1,
             _ => others += 1,
         }
@@ -182,19 +184,28 @@ fn guest(
         let at = place.clone();
         guest.pin.get_or_insert(Told { value, at });
     }
-    for (n, what) in [(threads, "I/O threads"), (vhosts, "vhost devices")] {
-        if n > 0 {
-            files.leave_out(
-                format!("{n} {what} of {name}: threads beside the vcpus"),
-                place,
-            );
-        }
+    for id in threads {
+        guest.thread(&io_thread(&id), place);
+    }
+    if vhosts > 0 {
+        let what = format!("{vhosts} vhost devices of {name}: `vif` of the domain has a thread");
+        files.leave_out(what, place);
     }
     if others > 0 {
         let what = format!("{others} further options of {name}: machine, memory and devices");
         files.leave_out(what, place);
     }
     Ok(())
+}
+
+/// The id of an object: `iothread,id=io0`, or `{"qom-type":"iothread","id":"io0"}`, of which the
+/// shell may have taken the quotes.
+fn id(object: &str) -> String {
+    let parts = object.split([',', '{', '}']);
+    let mut keys = parts.filter_map(|part| part.split_once(['=', ':']));
+    let bare = |text: &str| text.trim().trim_matches('"').to_owned();
+    let id = keys.find(|(key, _)| bare(key) == "id");
+    id.map_or_else(|| "iothread".to_owned(), |(_, id)| bare(id))
 }
 
 /// The vcpus of `-smp`: `4`, `cpus=4,...`, or the product of sockets, cores and threads.

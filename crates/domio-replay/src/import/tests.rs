@@ -8,6 +8,7 @@ fn options() -> ImportOptions {
         command: "domio scenario import FILES".to_owned(),
         pcpus: None,
         release: None,
+        profile: None,
         load_pct: 100,
         work_us: 2_000,
     }
@@ -71,12 +72,15 @@ fn a_domain_of_libvirt_becomes_a_guest() {
     let host = host(&[("web.xml", XML)]);
     let body = body(&host);
     for part in [
-        "cores = 4",
+        "hypervisor = \"kvm\"\nprofile = \"kvm-2020\"\ncores = 4",
         "policy = \"eevdf\"\nrelease = \"6.12\"",
         // Two vcpus of 25 ms each in 50 ms; vcpu 1 has the set of all.
         "name = \"web\"\nid = 1\nvcpus = 2\nperiod_us = 50000\nquota_us = 50000\nweight = 512\n\
          pin = [\"0-1\", \"all\"]",
         "workload = \"burn\"\n  vcpu = \"all\"",
+        // QEMU's threads; one without pcpus of its own has those of the guest.
+        "name = \"IO iothread1\"\n  workload = \"idle\"",
+        "name = \"qemu-system-x86\"\n  pin = \"3\"\n  workload = \"idle\"",
     ] {
         assert!(body.contains(part), "{part}: {body}");
     }
@@ -84,10 +88,8 @@ fn a_domain_of_libvirt_becomes_a_guest() {
         notes(&host.left_out),
         [
             "4 vcpus at most, of which 2 are plugged in web.xml:4",
-            "<emulatorpin>: threads of QEMU web.xml:11",
             "1 network interface of web: `vif` of the domain web.xml:15",
             "1 disk of web: `disk` of the domain web.xml:14",
-            "<iothreads> of web: I/O threads web.xml:5",
         ]
     );
     let taken = notes(&host.taken);
@@ -222,10 +224,12 @@ fn scopes_of_machines_are_guests() {
     let imported = host(&[("groups", GROUPS)]);
     let body = body(&imported);
     for part in [
-        "name = \"web-1\"\nid = 1\nvcpus = 2\nburst_us = 5000\nperiod_us = 50000\n\
-         quota_us = 20000\nweight = 300\npin = [\"1\", \"2\"]",
+        "[[group]]\nname = \"machine.slice\"\n\n",
+        "name = \"web-1\"\nid = 1\nvcpus = 2\ngroup = \"machine.slice\"\nburst_us = 5000\n\
+         period_us = 50000\nquota_us = 20000\nweight = 300\npin = [\"1\", \"2\"]",
         // 30 ms of each of two vcpus.
-        "name = \"batch\"\nid = 2\nvcpus = 2\nperiod_us = 100000\nquota_us = 60000\n",
+        "name = \"batch\"\nid = 2\nvcpus = 2\ngroup = \"machine.slice\"\nperiod_us = 100000\n\
+         quota_us = 60000\n",
     ] {
         assert!(body.contains(part), "{part}: {body}");
     }
@@ -242,6 +246,90 @@ fn scopes_of_machines_are_guests() {
         error.starts_with("f:5: \"many\"; expected `max` or a quota"),
         "{error}"
     );
+}
+
+#[test]
+fn groups_around_guests_are_groups_of_the_scenario() {
+    let text = r"/sys/fs/cgroup/cpuset.cpus.effective:0-7
+/sys/fs/cgroup/machine.slice/cpu.weight:300
+/sys/fs/cgroup/machine.slice/cpu.max:250000 50000
+/sys/fs/cgroup/machine.slice/cpuset.cpus:2-5
+/sys/fs/cgroup/machine.slice/machine-gold.slice/cpu.idle:1
+/sys/fs/cgroup/machine.slice/machine-gold.slice/machine-qemu\x2d1\x2dweb.scope/cpu.weight:50
+/sys/fs/cgroup/machine.slice/machine-qemu\x2d2\x2ddb.scope/cpuset.cpus:3
+/sys/fs/cgroup/machine.slice/machine-qemu\x2d2\x2ddb.scope/libvirt/emulator/cpuset.cpus:2
+/sys/fs/cgroup/machine.slice/machine-qemu\x2d2\x2ddb.scope/libvirt/iothread1/cpuset.cpus:
+/sys/fs/cgroup/machine.slice/machine-qemu\x2d2\x2ddb.scope/libvirt/vcpu0/cpuset.cpus:
+/sys/fs/cgroup/qemu.slice/cpu.weight:100
+/sys/fs/cgroup/qemu.slice/100.scope/cpu.weight:40
+/sys/fs/cgroup/system.slice/cpu.weight:20
+";
+    let imported = host(&[("groups", text)]);
+    let body = body(&imported);
+    for part in [
+        "[[group]]\nname = \"machine.slice\"\nperiod_us = 50000\nquota_us = 250000\n\
+         weight = 300\n\n",
+        "[[group]]\nname = \"machine-gold.slice\"\nparent = \"machine.slice\"\nidle = true\n\n",
+        "[[group]]\nname = \"qemu.slice\"\nweight = 100\n\n",
+        // A set of a group around the guest holds where the guest has none.
+        "name = \"web\"\nid = 1\nvcpus = 1\ngroup = \"machine-gold.slice\"\nweight = 50\n\
+         pin = \"2-5\"\n",
+        "name = \"db\"\nid = 2\nvcpus = 1\ngroup = \"machine.slice\"\npin = \"3\"\n",
+        "name = \"qemu-system-x86\"\n  pin = \"2\"\n  workload = \"idle\"",
+        "name = \"IO iothread1\"\n  pin = \"3\"\n  workload = \"idle\"",
+        "name = \"vm100\"\nid = 3\nvcpus = 1\ngroup = \"qemu.slice\"\nweight = 40\n",
+    ] {
+        assert!(body.contains(part), "{part}: {body}");
+    }
+    assert_eq!(
+        notes(&imported.left_out),
+        ["/sys/fs/cgroup/system.slice, a group with settings that is no guest groups:13"]
+    );
+    // Without machines the innermost groups with settings are guests.
+    let pods = "/sys/fs/cgroup/kubepods.slice/cpu.weight:80\n\
+                /sys/fs/cgroup/kubepods.slice/pod1.slice/cpu.weight:60\n\
+                /sys/fs/cgroup/kubepods.slice/pod1.slice/a.scope/cpu.max:50000 100000\n";
+    let body = self::body(&host(&[("pods", pods)]));
+    let guest = "name = \"a.scope\"\nid = 1\nvcpus = 1\ngroup = \"pod1.slice\"\nperiod_us";
+    for part in [guest, "parent = \"kubepods.slice\"\nweight = 60\n"] {
+        assert!(body.contains(part), "{part}: {body}");
+    }
+    assert_eq!(body.matches("[[domain]]").count(), 1, "{body}");
+}
+
+#[test]
+fn threads_of_qemu_have_the_numbers_that_libvirt_gives() {
+    let xml = XML.replace(
+        "<iothreads>1</iothreads>",
+        "<iothreads>3</iothreads><iothreadids><iothread id='2'/><iothread id='7'/></iothreadids>",
+    );
+    let xml = xml.replace(
+        "<emulatorpin cpuset='3'/>",
+        "<iothreadpin iothread='7' cpuset='0,2'/>",
+    );
+    let body = body(&host(&[("web.xml", &xml)]));
+    let threads: Vec<&str> = body.split("[[domain.thread]]").skip(1).collect();
+    let of = |name: &str, pin: &str| format!("\n  name = {name:?}\n{pin}  workload = \"idle\"\n");
+    let expected = [
+        of("IO iothread2", ""),
+        of("IO iothread7", "  pin = \"0,2\"\n"),
+        of("IO iothread1", ""),
+    ];
+    for (thread, expected) in threads.iter().zip(&expected) {
+        assert_eq!(thread.trim_end(), expected.trim_end(), "{body}");
+    }
+    assert_eq!(threads.len(), expected.len(), "{body}");
+    let error = refused(&xml.replace("iothread='7'", "iothread='x'"));
+    assert!(
+        error.contains("\"x\"; expected the number of an I/O thread"),
+        "{error}"
+    );
+    let asked = ImportOptions {
+        profile: Some("ideal".to_owned()),
+        ..options()
+    };
+    let free = made(&[("web.xml", &xml)], &asked).unwrap();
+    assert!(self::body(&free).contains("hypervisor = \"kvm\"\nprofile = \"ideal\""));
 }
 
 #[test]
@@ -285,15 +373,18 @@ fn command_lines_of_qemu_are_guests() {
         "{body}"
     );
     assert!(
+        body.contains("[[domain.thread]]\n  name = \"IO io1\"\n  workload"),
+        "{body}"
+    );
+    assert!(
         body.contains("name = \"vm2\"\nid = 2\nvcpus = 4\npin = \"2-3\"\n"),
         "{body}"
     );
     assert_eq!(
         notes(&imported.left_out),
         [
-            "1 I/O threads of web: threads beside the vcpus ps.txt:2",
             "2 further options of web: machine, memory and devices ps.txt:2",
-            "1 vhost devices of vm2: threads beside the vcpus ps.txt:4",
+            "1 vhost devices of vm2: `vif` of the domain has a thread ps.txt:4",
             "1 further options of vm2: machine, memory and devices ps.txt:4",
         ]
     );
@@ -381,10 +472,13 @@ fn a_release_chooses_the_rules() {
 }
 
 /// Parts of the files that are known, between which mutations take place.
-const SEEDS: [&str; 5] = [
+const SEEDS: [&str; 6] = [
     XML,
     XL,
     GROUPS,
+    "/a/m.slice/cpu.idle:1\n/a/m.slice/cpu.max:9000 90000\n/a/m.slice/q/cpuset.cpus:1\n\
+     /a/m.slice/machine-w.scope/libvirt/emulator/cpuset.cpus:2\n\
+     /a/m.slice/machine-w.scope/cpu.max.burst:3000",
     "qemu-kvm -name guest=a,b=c -smp 2,cores=2 -object iothread,id=x\\\n -netdev vhost=on",
     "CPU(s): 8\nThread(s) per core: 2\nCore(s) per socket: 4\nSocket(s): 1\n",
 ];

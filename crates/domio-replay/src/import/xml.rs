@@ -1,8 +1,12 @@
 //! Domains of libvirt (<https://libvirt.org/formatdomain.html>), and its `capabilities`.
 
 use super::cpus::cpus;
-use super::found::{Guest, ImportError, ImportFiles, ImportPlace, Kind, Told, at, number, vcpus};
+use super::found::{
+    EMULATOR, Guest, ImportError, ImportFiles, ImportPlace, Kind, Told, VCPUS_MAX, at, io_thread,
+    number, vcpus,
+};
 use roxmltree::{Document, Node, ParsingOptions};
+use std::collections::BTreeSet;
 
 /// Most elements and texts of a file: `capabilities` of a large host has some ten thousand.
 const NODES_MAX: u32 = 1_000_000;
@@ -86,6 +90,9 @@ impl<'d> Reader<'_, 'd> {
         if let Some(node) = child(domain, "vcpu") {
             self.vcpus(node, &mut guest)?;
         }
+        if kind == Kind::Linux {
+            self.io_threads(domain, &mut guest)?;
+        }
         if let Some(tune) = child(domain, "cputune") {
             match kind {
                 Kind::Linux => self.tune(tune, &mut guest)?,
@@ -113,6 +120,61 @@ impl<'d> Reader<'_, 'd> {
             && guest.pin.is_none()
         {
             guest.pin = Some(Told { value, at: place });
+        }
+        Ok(())
+    }
+
+    /// `<iothreads>` and `<iothreadids>`: threads with the lowest numbers that are free, and with
+    /// given ones.
+    fn io_threads(&mut self, domain: Node<'d, 'd>, guest: &mut Guest) -> Result<(), ImportError> {
+        let mut taken = BTreeSet::new();
+        let ids = child(domain, "iothreadids").into_iter();
+        for node in ids.flat_map(|ids| ids.children().filter(|n| n.has_tag_name("iothread"))) {
+            let id = self.io_thread(node, "id", guest)?;
+            taken.insert(id);
+        }
+        let Some(node) = child(domain, "iothreads") else {
+            return Ok(());
+        };
+        let place = self.place(node);
+        let count = number(text(node), (0, VCPUS_MAX), "a number of threads", &place)?;
+        for id in 1.. {
+            if taken.len() as i64 >= count {
+                break;
+            }
+            if taken.insert(id) {
+                guest.thread(&io_thread(&format!("iothread{id}")), &place);
+            }
+        }
+        Ok(())
+    }
+
+    /// The I/O thread whose number `node` has as `attribute`.
+    fn io_thread(
+        &mut self,
+        node: Node<'d, 'd>,
+        attribute: &str,
+        guest: &mut Guest,
+    ) -> Result<i64, ImportError> {
+        let place = self.place(node);
+        let id = node.attribute(attribute).unwrap_or_default();
+        let id = number(id, (1, 99_999), "the number of an I/O thread", &place)?;
+        guest.thread(&io_thread(&format!("iothread{id}")), &place);
+        Ok(id)
+    }
+
+    /// The pcpus of a thread of QEMU.
+    fn thread_pin(
+        &mut self,
+        node: Node<'d, 'd>,
+        thread: &str,
+        guest: &mut Guest,
+    ) -> Result<(), ImportError> {
+        let place = self.place(node);
+        let set = node.attribute("cpuset").unwrap_or_default();
+        let thread = guest.thread(thread, &place);
+        if let Some(value) = cpus(set, &place)? {
+            thread.pin.get_or_insert(Told { value, at: place });
         }
         Ok(())
     }
@@ -156,8 +218,13 @@ impl<'d> Reader<'_, 'd> {
                     self.quota(told, vcpus, &place, guest)?;
                 }
                 "vcpupin" => self.vcpu_pin(node, guest)?,
-                "emulatorpin" | "iothreadpin" | "emulator_period" | "emulator_quota"
-                | "iothread_period" | "iothread_quota" | "emulatorsched" | "iothreadsched" => {
+                "emulatorpin" => self.thread_pin(node, EMULATOR, guest)?,
+                "iothreadpin" => {
+                    let id = self.io_thread(node, "iothread", guest)?;
+                    self.thread_pin(node, &io_thread(&format!("iothread{id}")), guest)?;
+                }
+                "emulator_period" | "emulator_quota" | "iothread_period" | "iothread_quota"
+                | "emulatorsched" | "iothreadsched" => {
                     let what = format!("<{}>: threads of QEMU", node.tag_name().name());
                     self.files.leave_out(what, &place);
                 }
@@ -197,8 +264,7 @@ impl<'d> Reader<'_, 'd> {
             let expected = "`vcpu` and `cpuset`";
             return Err(ImportError::wrong(&place, "<vcpupin>", expected));
         };
-        let most = super::found::VCPUS_MAX - 1;
-        let vcpu = number(vcpu, (0, most), "the number of a vcpu", &place)? as u16;
+        let vcpu = number(vcpu, (0, VCPUS_MAX - 1), "the number of a vcpu", &place)? as u16;
         if let Some(value) = cpus(set, &place)? {
             guest.pins.entry(vcpu).or_insert(Told { value, at: place });
         }
@@ -245,7 +311,6 @@ impl<'d> Reader<'_, 'd> {
             }
         }
         let threads = [
-            ("iothreads", "I/O threads"),
             ("numatune", "memory of NUMA nodes"),
             ("memtune", "limits of memory"),
             ("blkiotune", "weights of disks"),

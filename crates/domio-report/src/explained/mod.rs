@@ -98,7 +98,9 @@ impl<'a> Explained<'a> {
     }
 
     fn told(&self, id: DomainId) -> Option<&str> {
-        let named = self.names.iter().find(|(d, _)| *d == id);
+        // Most hosts number their domains from 0 on.
+        let likely = self.names.get(usize::from(id.0)).filter(|(d, _)| *d == id);
+        let named = likely.or_else(|| self.names.iter().find(|(d, _)| *d == id));
         named.map(|(_, name)| &**name)
     }
 

@@ -59,16 +59,15 @@ impl<'a> Explained<'a> {
         }
     }
 
-    /// Time that the vcpu waited or was parked, in percent of the measured time.
+    /// Time that the vcpu lost, in percent of the measured time.
     fn lost_percent(&self, vcpu: &VcpuWaits) -> f64 {
-        percent(vcpu.runnable() + vcpu.parked, self.explanation.elapsed)
+        percent(lost(vcpu), self.explanation.elapsed)
     }
 
     /// The vcpus, those first that matter most: those that block and are woken before those that
     /// always compute, those that hardly wait last; among them by the time that each lost.
     pub fn ranked(&self) -> Vec<&'a VcpuWaits> {
         let mut ranked: Vec<&VcpuWaits> = self.explanation.vcpus.iter().collect();
-        let lost = |vcpu: &VcpuWaits| vcpu.runnable() + vcpu.parked;
         ranked.sort_by_key(|v| (self.concern(v), u64::MAX - lost(v), v.name));
         ranked
     }
@@ -98,7 +97,17 @@ impl<'a> Explained<'a> {
         let name = self.vcpu(vcpu.name);
         let of_all = |time| written::short(percent(time, whole));
         let (waited, parked) = (vcpu.runnable(), vcpu.parked);
+        let lost = vcpu.lost();
+        let is_disk = lost.first().is_some_and(|(why, _)| *why == Why::Disk);
         let mut said = match (waited > 0, parked > 0) {
+            _ if is_disk => {
+                let of_disk = of_all(vcpu.disk);
+                let said = format!("{name} waited for a disk {of_disk} % of the time");
+                match waited {
+                    0 => said,
+                    _ => said + &format!(", and for a CPU {} %", of_all(waited)),
+                }
+            }
             (true, true) => format!(
                 "{name} was parked {} % of the time, and waited {} %",
                 of_all(parked),
@@ -122,13 +131,12 @@ impl<'a> Explained<'a> {
             };
             format!(" (up to {length}{how}, at {} s{run})", self.moment(wait))
         });
-        let lost = vcpu.lost();
         let Some(&(why, time)) = lost.first() else {
             return said + ".";
         };
         // That a parked vcpu is parked has been said. Whatever holds it back, it is not a vcpu.
-        let is_held = matches!(why, Why::Parked | Why::Budget);
-        if why != Why::Parked {
+        let is_held = matches!(why, Why::Parked | Why::Budget | Why::Disk);
+        if !matches!(why, Why::Parked | Why::Disk) {
             let part = percent(time, waited + parked);
             said += &format!(", {part:.0} % of it for \"{}\"", why.name());
         }
@@ -244,13 +252,20 @@ impl<'a> Explained<'a> {
         let lines = self.lines(rows);
         let shown = || lines.iter().take(rows);
         let mut columns = vec![tables::name("vcpu"), share("runs"), share("waits")];
-        let (any_parked, any_uninterruptible, any_unknown) = (
-            ranked.iter().any(|vcpu| vcpu.parked > 0),
-            ranked.iter().any(|vcpu| vcpu.uninterruptible > 0),
-            ranked.iter().any(|vcpu| vcpu.unknown > 0),
-        );
+        let any = |time: fn(&VcpuWaits) -> u64| ranked.iter().any(|vcpu| time(vcpu) > 0);
+        // Sleep in state D, of which requests say what was for a disk.
+        let asleep = |vcpu: &VcpuWaits| vcpu.uninterruptible.saturating_sub(vcpu.disk);
+        let (any_parked, any_disk) = (any(|vcpu| vcpu.parked), any(|vcpu| vcpu.disk));
+        let any_asleep = ranked.iter().any(|vcpu| asleep(vcpu) > 0);
+        let any_unknown = any(|vcpu| vcpu.unknown);
         columns.extend(any_parked.then(|| share("parked")));
-        columns.extend(any_uninterruptible.then(|| share("disk, lock")));
+        columns.extend(any_disk.then(|| share("disk")));
+        let others = if any_disk {
+            "lock, other"
+        } else {
+            "disk, lock"
+        };
+        columns.extend(any_asleep.then(|| share(others)));
         columns.extend(any_unknown.then(|| share("unknown")));
         columns.push(tables::number("longest", "ns").of(Holds::Whole));
         columns.push(tables::name("largest cause"));
@@ -282,7 +297,8 @@ impl<'a> Explained<'a> {
                 part(vcpu.runnable()),
             ];
             row.extend(any_parked.then(|| part(vcpu.parked)));
-            row.extend(any_uninterruptible.then(|| part(vcpu.uninterruptible)));
+            row.extend(any_disk.then(|| part(vcpu.disk)));
+            row.extend(any_asleep.then(|| part(asleep(vcpu))));
             row.extend(any_unknown.then(|| part(vcpu.unknown)));
             row.push((vcpu.waits > 0).then_some(vcpu.longest).into());
             row.push(cause(0));
@@ -304,6 +320,11 @@ impl<'a> Explained<'a> {
         let all = self.explanation.lost().into_iter().map(|(why, _)| why);
         all.filter(|why| named.contains(why)).collect()
     }
+}
+
+/// Time that the vcpu waited for a pcpu or a disk, or was parked.
+fn lost(vcpu: &VcpuWaits) -> u64 {
+    vcpu.runnable() + vcpu.parked + vcpu.disk
 }
 
 /// A name with the part of `all` that it has.

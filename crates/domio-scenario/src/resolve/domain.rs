@@ -19,6 +19,7 @@ use domio_core::keys::Span;
 use domio_core::keys::{Code, Mistake};
 use domio_core::keys::{Nested, Slot, VcpuPins};
 use domio_core::{CpuSet, DomainId, Instant, ParamValues, PcpuId, Topology};
+use domio_vmm::bus::side::ServingThread;
 use domio_vmm::config::{DomainConfig, DomainKind, TaskConfig, VcpuConfig, Workload};
 
 /// One `[[domain]]` after its own checks.
@@ -223,12 +224,10 @@ fn device_threads(
         }
     }
     for (guest, device, own) in of_guests {
-        all.push(described(
-            own,
-            device.name,
-            format!("{}-{guest}", device.name),
-        ));
-        guests.push(Some(guest));
+        if let ServingThread::Kernel(name) = device.serves {
+            all.push(described(own, name, format!("{name}-{guest}")));
+            guests.push(Some(guest));
+        }
     }
     if kworkers {
         for pcpu in 0..pcpus {
@@ -366,13 +365,15 @@ fn expand(
             controlled,
         });
         let devices = resolved.domains[index].parts.iter();
-        let devices = devices.flat_map(|part| &part.threads);
-        let known: Vec<String> = devices.map(|device| device.name.to_owned()).collect();
-        threads::without_work(cx, &threads, &known);
+        let serving = devices.flat_map(|part| &part.threads).map(|d| &d.serves);
         let guest = &resolved.domains[index].config;
         let (of, alive) = (Some(guest.id), (guest.start, guest.stop));
-        let own = threads.iter().filter(|kind| kind.has_work());
-        let own: Vec<Thread> = own.flat_map(|kind| kind.each(of)).collect();
+        let own = match cx.known.kvm {
+            Some(_) => {
+                threads::of_guest(cx, (&threads, of), serving, (group.name_span, &group.path))
+            }
+            None => Vec::new(),
+        };
         if !own.is_empty() {
             let all = (own, &*threads, &*beside);
             host_threads(cx, all, group.name_span, names, resolved, pools, alive);

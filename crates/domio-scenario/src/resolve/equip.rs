@@ -51,14 +51,14 @@ fn without_threads(cx: &mut Cx<'_>, resolved: &Resolved) {
     };
     for domain in resolved.domains.iter().filter(needs_domain) {
         let name = &domain.config.name;
-        let message = format!("a virtual disk of {name} needs a driver domain, which KVM has not");
+        let message = format!("a device of {name} needs a driver domain, which KVM has not");
         cx.push(
             Mistake::new(Code::Conflict, domain.span, message)
                 .key(format!("domain.{name}"))
-                .expected("no disk on a host with KVM, or `hypervisor = \"xen\"`")
+                .expected("devices that KVM has, or `hypervisor = \"xen\"`")
                 .hint(
-                    "take the disk out; a [[domain.thread]] with the processor time of its I/O \
-                     thread stands for a disk here",
+                    "take the device out; a [[domain.thread]] with the processor time of the \
+                     thread that would serve it stands for a device here",
                 ),
         );
     }

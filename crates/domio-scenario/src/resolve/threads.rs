@@ -15,6 +15,7 @@ use domio_core::keys::{
     KeyParams, KeySection, Keys, Need, Nested, Slot, Words, int, pcpus, text, word_text,
 };
 use domio_core::{CpuSet, DomainId, Instant, ParamValues, Topology};
+use domio_vmm::bus::side::ServingThread;
 use domio_vmm::config::{
     DomainConfig, DomainKind, GuestConfig, KvmThread, TaskConfig, VcpuConfig, Workload,
 };
@@ -53,7 +54,7 @@ keys! {
             "Number of threads of this kind.";
         pin: CpuSet = pcpus(), Need::Optional("every pcpu"), "Pcpus that it may run on.";
         "workload" = word_text(Words::Workloads),
-            Need::Optional("only for a thread that a device has: `vhost`, `napi/eth0`"),
+            Need::Optional("only for a thread that a device has: `vhost`, `napi/eth0`, `IO ...`"),
             "What it does. Without a workload the table describes a thread that is there anyway.";
     }
 }
@@ -257,6 +258,68 @@ fn task((word, workload): &(&'static str, Workload)) -> TaskConfig {
         roams: false,
         workload: workload.clone(),
     }
+}
+
+/// The threads beside the vcpus of the guest `of`: those of `given` with work, and those `serving`
+/// its devices, some of which `given` describe. Reports threads that nothing is known of; the guest
+/// is at `place`.
+pub(super) fn of_guest<'s>(
+    cx: &mut Cx<'_>,
+    (given, of): (&[Threads], Option<DomainId>),
+    serving: impl Iterator<Item = &'s ServingThread>,
+    (span, path): (Span, &str),
+) -> Vec<Thread> {
+    let names = || {
+        given
+            .iter()
+            .flat_map(|kind| &kind.names)
+            .map(|name| &**name)
+    };
+    let (mut known, mut wanted) = (Vec::new(), Vec::new());
+    for serves in serving {
+        match serves.in_qemu(names()) {
+            Some(name) => wanted.push(name.to_owned()),
+            None => {
+                if let ServingThread::Kernel(name) = serves {
+                    known.push((*name).to_owned());
+                }
+            }
+        }
+    }
+    wanted.dedup();
+    known.extend(wanted.iter().cloned());
+    known.dedup();
+    without_work(cx, given, &known);
+    let is_own =
+        |kind: &&Threads| kind.has_work() || kind.names.iter().any(|name| wanted.contains(name));
+    let own = given.iter().filter(is_own);
+    let mut all: Vec<Thread> = own.flat_map(|kind| kind.each(of)).collect();
+    for name in wanted {
+        if all.iter().any(|thread| thread.name == name) {
+            continue;
+        }
+        if name == KvmThread::MAIN {
+            all.push(Thread {
+                name,
+                of,
+                hard: CpuSet::ALL,
+                params: None,
+                tasks: Vec::new(),
+            });
+            continue;
+        }
+        let mut expected: Vec<&str> = names().collect();
+        expected.push(KvmThread::MAIN);
+        let says = format!("the guest has no thread `{}`", quote(&name));
+        cx.push(
+            Mistake::new(Code::UnknownName, span, says)
+                .key(format!("{path}.disk.iothread"))
+                .found(quote(&name))
+                .expected(format!("one of: {}", expected.join(", ")))
+                .hint("add a [[domain.thread]] with that `name`"),
+        );
+    }
+    all
 }
 
 /// Reports those of `all` without work that no device has: `known` are the names of those that one

@@ -94,3 +94,36 @@ fn a_policy_without_groups_takes_none() {
         "{text}"
     );
 }
+
+#[test]
+fn another_policy_without_groups_drops_them_and_says_so() {
+    let text = text(
+        "[[group]]\nname = \"machine\"",
+        "[host]\nhypervisor = \"kvm\"\nprofile = \"kvm-2020\"\ncores = 2\n\
+         [[kthread]]\nname = \"kworker/0:1\"\nnice = 5\nworkload = \"idle\"\n\
+         [[group]]\nname = \"machine\"",
+    );
+    let text = text
+        + "[[domain]]\nname = \"d\"\nworkload = \"burn\"\n  [[domain.vcpu]]\n  vcpu = 0\n  \
+           nice = 3\n  [[domain.thread]]\n  name = \"IO io1\"\n  nice = -4\n  \
+           workload = \"idle\"\n";
+    let scenario = good(&text);
+    let credit = scenario.with(&[("scheduler.policy", "credit")]).unwrap();
+    assert_eq!(credit.plan().host.groups.len(), 0);
+    let told = credit.notices().join("\n");
+    for part in [
+        "the groups machine, gold are left out, credit has no groups of domains: each domain",
+        "domain d, vcpu 0: `nice` is left out, credit has no such parameter",
+        "domain d, thread IO io1: `nice` is left out",
+        "kthread kworker/0:1: `nice` is left out",
+    ] {
+        assert!(told.contains(part), "{told}");
+    }
+    // Another policy with groups has them all.
+    let cfs = scenario.with(&[("scheduler.policy", "cfs")]).unwrap();
+    assert_eq!(cfs.plan().host.groups.len(), 2);
+    assert_eq!(
+        cfs.plan().host.groups[1].domains,
+        scenario.plan().host.groups[1].domains
+    );
+}

@@ -6,13 +6,13 @@ use domio_run::Replication;
 use domio_scenario::{NoReplay, Scenario, example};
 use std::collections::BTreeMap;
 
-fn parse(text: &str) -> Result<Scenario, String> {
+pub(super) fn parse(text: &str) -> Result<Scenario, String> {
     let policies = domio_sched::policies();
     Scenario::parse("kvm.toml", text.as_bytes(), policies).map_err(|errors| errors.render(false))
 }
 
 /// How long each domain of `scenario` runs in `seconds`.
-fn ran(scenario: &Scenario, seconds: u64) -> BTreeMap<String, Duration> {
+pub(super) fn ran(scenario: &Scenario, seconds: u64) -> BTreeMap<String, Duration> {
     let built = scenario.build(&NoReplay).expect("no recordings");
     let mut run = Replication::new(&built, 0, NullSink);
     let end = Instant::ZERO + Duration::from_secs(seconds);
@@ -238,32 +238,41 @@ fn keys_of_the_other_hypervisor_are_refused() {
 /// Canaries: nanoseconds that the first four domains of each shipped scenario run in the first
 /// second.
 const CANARIES: &str = "\
-kvm-quota db 6259294498
-kvm-quota db:host 1773568553
-kvm-starved-kworker kernel 1294262202
-kvm-starved-kworker server1 677120884
-kvm-starved-kworker server2 680289458
-kvm-starved-kworker server3 676970834
-kvm-emulator-threads rt 1213643303
-kvm-emulator-threads rt:host 300910667
-kvm-latency-guest batch1 993548831
-kvm-latency-guest batch2 992228116
-kvm-latency-guest kernel 6600483
-kvm-latency-guest web 3622470
-kvm-oversubscribed vm1 896772080
-kvm-oversubscribed vm10 502947100
-kvm-oversubscribed vm10:host 4899400
-kvm-oversubscribed vm11 465496480
+kvm-host batch1 1539402988
+kvm-host batch2 1776975285
+kvm-host batch3 1781432713
+kvm-host db 1743388682
+kvm-quota db 6259784219
+kvm-quota db:host 1774743028
+kvm-starved-kworker kernel 1268752606
+kvm-starved-kworker server1 645850689
+kvm-starved-kworker server2 636669982
+kvm-starved-kworker server3 660559202
+kvm-emulator-threads rt 1213739524
+kvm-emulator-threads rt:host 301160303
+kvm-latency-guest batch1 993792598
+kvm-latency-guest batch2 996312119
+kvm-latency-guest kernel 6283543
+kvm-latency-guest web 3599140
+kvm-oversubscribed vm1 491696600
+kvm-oversubscribed vm10 532872880
+kvm-oversubscribed vm10:host 2847400
+kvm-oversubscribed vm11 479717780
+kvm-disk db 3704109677
+kvm-disk db:host 295863523
+kvm-disk kernel 11300
 ";
 
 #[test]
 fn shipped_scenarios_run_as_ever() {
     let names = [
+        "kvm-host",
         "kvm-quota",
         "kvm-starved-kworker",
         "kvm-emulator-threads",
         "kvm-latency-guest",
         "kvm-oversubscribed",
+        "kvm-disk",
     ];
     let mut found = String::new();
     for name in names {
@@ -277,7 +286,7 @@ fn shipped_scenarios_run_as_ever() {
 }
 
 /// What a guest received of its stream, in Mb/s, and pings that were answered: figures of `run`.
-fn figures(scenario: &Scenario) -> domio_run::Sample {
+pub(super) fn figures(scenario: &Scenario) -> domio_run::Sample {
     let built = scenario.build(&NoReplay).expect("no recordings");
     let sink = domio_run::driver_work::OwnersOnly;
     let (sample, _) = domio_run::simulate::measured(&built, 0, sink, &|_| {}).expect("it runs");

@@ -19,6 +19,7 @@ mod guard_properties;
 mod hints;
 mod inputs;
 mod kvm;
+mod kvm_disk;
 mod limits;
 mod meant;
 mod mistakes;

@@ -4,9 +4,19 @@
 use super::Linux;
 use super::params::Release;
 use super::pelt::Average;
-use super::state::NIL;
+use super::state::{NIL, Queue};
 use super::weights::{Load, down};
 use domio_contract::Cx;
+
+impl Queue {
+    /// Threads have come with this sum of load, or have left with it where it is negative.
+    fn note_moved(&mut self, sum: i64) {
+        if self.entity != NIL {
+            self.moved = true;
+            self.moved_sum += sum;
+        }
+    }
+}
 
 /// How often a queue tells its group of its load at most, since 6.7.
 const TELL_EVERY: i64 = 1_000_000;
@@ -31,15 +41,49 @@ impl Linux {
         if attached && entity.average.advance(now, load, runnable, runs) {
             entity.average.settle(down(entity.load.weight));
         }
-        let ended = self.update_queue(q, now);
+        let mut changed = self.update_queue(q, now);
         if !attached {
             let entity = &mut self.entities[e as usize];
             let weight = down(entity.load.weight);
             let queue = &mut self.queues[q as usize];
             queue.average.attach(weight, &mut entity.average);
+            let sum = entity.average.load_sum as i64;
+            queue.note_moved(sum);
+            changed = true;
         }
-        if ended || !attached {
+        if own != NIL {
+            changed |= self.follow_below(q, e);
+        }
+        if changed {
             self.tell_group(q, now);
+        }
+    }
+
+    /// The averages of the group `e`, and of its queue `q`, follow threads that have come to the
+    /// group on this pcpu or left it with their load. Returns whether there were any.
+    fn follow_below(&mut self, q: u32, e: u32) -> bool {
+        let entity = &mut self.entities[e as usize];
+        let own = &mut self.queues[entity.own as usize];
+        if !core::mem::take(&mut own.moved) {
+            return false;
+        }
+        let sum = core::mem::take(&mut own.moved_sum);
+        let (below, below_weight) = (own.average, down(own.load));
+        let queue = &mut self.queues[q as usize];
+        queue.note_moved(sum);
+        let weight = down(entity.load.weight);
+        queue
+            .average
+            .follow(weight, &mut entity.average, &below, below_weight, sum);
+        true
+    }
+
+    /// Those around `q` follow what has changed there.
+    fn follow_above(&mut self, q: u32) {
+        let mut x = self.queues[q as usize].entity;
+        while x != NIL {
+            self.update_load(self.queue_of(x), x);
+            x = self.above(x);
         }
     }
 
@@ -144,19 +188,36 @@ impl Linux {
             .average
             .detach(weight, &entity.average);
         entity.average.last = i64::MIN;
+        let sum = entity.average.load_sum as i64;
+        self.queues[q as usize].note_moved(-sum);
         let now = self.cpus[usize::from(self.queues[q as usize].cpu)].clock;
         self.tell_group(q, now);
+        self.follow_above(q);
     }
 
     /// What slept or left `cpu` fades from the averages there, and groups learn of that.
     pub(super) fn fade(&mut self, cpu: u16, now: i64) {
-        for group in 1..self.groups.len() as u32 {
-            let q = self.queue_on(group, cpu);
-            let queue = &self.queues[q as usize];
-            if queue.average.load > 0 || queue.contribution > 0 {
-                self.update_queue(q, now);
-                self.tell_group(q, now);
+        let deepest = self.groups.iter().map(|g| g.depth).max().unwrap_or(0);
+        for depth in (1..=deepest).rev() {
+            for group in 1..self.groups.len() as u32 {
+                if self.groups[group as usize].depth == depth {
+                    self.fade_group(self.queue_on(group, cpu), now);
+                }
             }
+        }
+    }
+
+    /// The same of `q`, a group's, and of the group's entity.
+    fn fade_group(&mut self, q: u32, now: i64) {
+        let queue = &self.queues[q as usize];
+        if queue.average.load > 0 || queue.contribution > 0 {
+            self.update_queue(q, now);
+            self.tell_group(q, now);
+        }
+        let queue = &self.queues[q as usize];
+        let average = &self.entities[queue.entity as usize].average;
+        if queue.moved || average.load > 0 || average.util > 0 {
+            self.update_load(self.queue_of(queue.entity), queue.entity);
         }
     }
 

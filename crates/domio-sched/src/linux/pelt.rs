@@ -176,6 +176,59 @@ impl Average {
         self.runnable_sum = self.runnable_sum.saturating_sub(other.runnable_sum);
         self.runnable_sum = self.runnable_sum.max(self.runnable * floor);
     }
+
+    /// The average of a queue follows that of `group`, an entity on it with this weight, which
+    /// follows that of its own queue `below` (with the weight `below_weight`): threads have come
+    /// there with the load `moved`, or have left with it.
+    pub fn follow(
+        &mut self,
+        weight: u64,
+        group: &mut Average,
+        below: &Average,
+        below_weight: u64,
+        moved: i64,
+    ) {
+        let divider = self.divider();
+        let floor = SUM_MAX - 1024;
+        let follow = |of: (&mut u64, &mut u64), to: u64, queue: (&mut u64, &mut u64)| {
+            if *of.0 == to {
+                return;
+            }
+            let sum = to * divider;
+            *queue.0 = (*queue.0 + to).saturating_sub(*of.0);
+            *queue.1 = (*queue.1 + sum).saturating_sub(*of.1);
+            *queue.1 = (*queue.1).max(*queue.0 * floor);
+            (*of.0, *of.1) = (to, sum);
+        };
+        follow(
+            (&mut group.util, &mut group.util_sum),
+            below.util,
+            (&mut self.util, &mut self.util_sum),
+        );
+        follow(
+            (&mut group.runnable, &mut group.runnable_sum),
+            below.runnable,
+            (&mut self.runnable, &mut self.runnable_sum),
+        );
+        let sum = match moved {
+            0 => return,
+            1.. => (group.load_sum + moved as u64).min(divider),
+            // What leaves need not have counted in full: the rest is the mean of who stays.
+            _ => group
+                .load_sum
+                .min(below.load_sum.checked_div(below_weight).unwrap_or(0)),
+        };
+        // Whoever runs is runnable.
+        let sum = sum.max(group.util_sum >> 10);
+        let load = weight * sum / divider;
+        if load == group.load {
+            return;
+        }
+        self.load = (self.load + load).saturating_sub(group.load);
+        self.load_sum = (self.load_sum + weight * sum).saturating_sub(weight * group.load_sum);
+        self.load_sum = self.load_sum.max(self.load * floor);
+        (group.load, group.load_sum) = (load, sum);
+    }
 }
 
 #[cfg(test)]

@@ -144,6 +144,10 @@ pub(super) struct Queue {
     pub average: Average,
     pub contribution: i64,
     pub told_at: i64,
+    /// Threads have come or gone with their load since the group's entity learned of that.
+    pub moved: bool,
+    /// What they brought (positive) or took: their sums of load, without weights.
+    pub moved_sum: i64,
 }
 
 impl Group {
@@ -190,6 +194,8 @@ impl Queue {
             average: Average::NOTHING,
             contribution: 0,
             told_at: 0,
+            moved: false,
+            moved_sum: 0,
         }
     }
 }

@@ -22,7 +22,7 @@ const OTHER_WAYS: [&str; 4] = ["isochronous-edf", "edf", "atropos", "short-resum
 
 /// Random scripts for each of them. The twin is slow, and the thousands of the long test found
 /// nothing that these do not.
-const SEEDS: u64 = 84;
+const SEEDS: u64 = 60;
 
 /// Fewer for the releases between the epochs, which have the rules of a neighbour.
 const SEEDS_BETWEEN: u64 = 21;

@@ -346,7 +346,7 @@ fn every_schema_is_listed_and_is_one() {
         .args(["schema", "trace summary"])
         .assert()
         .success()
-        .stdout(contains("domio/trace-summary/5"));
+        .stdout(contains("domio/trace-summary/6"));
     domio(&folder)
         .args(["schema", "rnu"])
         .assert()

@@ -23,6 +23,9 @@ pub(super) enum Linux {
     Skew,
     Uninterruptible,
     OfGuest,
+    DiskWait,
+    DiskQueued,
+    DiskDone,
 }
 
 const fn declared(number: Linux, name: &'static str, fields: &'static [Field]) -> Declared {
@@ -36,12 +39,14 @@ const SOFTIRQ: Tally = Tally::new("softirq_ns", Adds::Spent(1));
 const GUEST: Tally = Tally::new("guest_mode_ns", Adds::Spent(0));
 const POLL: Tally = Tally::new("halt_poll_ns", Adds::Spent(0));
 const READY: Tally = Tally::new("ready_ns", Adds::Spent(0));
+const DISK_WAIT: Tally = Tally::new("disk_wait_ns", Adds::Spent(0));
 const SKEW: Tally = Tally::new("skew_ns", Adds::Spent(0));
 
 /// What a Linux host says beside runstates. Times are of the actor, a thread: interrupts and
 /// softirqs that were served in its time, its time in guest mode, and its polling instead of a
 /// sleep when its guest halts. Ready time and skew are recorded of threads that execute a vcpu. A
-/// thread that blocks in state D cannot be interrupted.
+/// thread that blocks in state D cannot be interrupted. Requests of disks are of the thread that
+/// asked for them.
 pub static LINUX: Class = Class::new(
     "linux",
     &[
@@ -95,13 +100,41 @@ pub static LINUX: Class = Class::new(
         declared(Linux::Skew, "skew", TIME).tallies(&[SKEW]),
         declared(Linux::Uninterruptible, "uninterruptible", &[]).says(Says::Uninterruptible),
         declared(Linux::OfGuest, "of-guest", &[]).says(Says::OfGuest),
+        declared(Linux::DiskWait, "disk-wait", TIME)
+            .says(Says::WaitedForDisk { time: 0 })
+            .tallies(&[DISK_WAIT]),
+        declared(
+            Linux::DiskQueued,
+            "disk-queued",
+            &[
+                Field::word("disk", 0, Unit::Number),
+                Field::long("time", 1, Unit::Nanoseconds),
+            ],
+        )
+        .says(Says::DiskQueued { disk: 0, time: 1 }),
+        declared(
+            Linux::DiskDone,
+            "disk-done",
+            &[
+                Field::word("disk", 0, Unit::Number),
+                Field::long("time", 1, Unit::Nanoseconds),
+                Field::bits("sectors", 96, 31, Unit::Number),
+                Field::bits("writes", 127, 1, Unit::Flag),
+            ],
+        )
+        .says(Says::DiskDone {
+            disk: 0,
+            time: 1,
+            sectors: 2,
+            writes: 3,
+        }),
     ],
 )
 .with_queue(QueueRules {
     never_idles: true,
     ..QueueRules::NONE
 })
-.with_tables(&[&READY_TIME, &TAKEN, &ASLEEP]);
+.with_tables(&[&READY_TIME, &TAKEN, &ASLEEP, &FOR_DISKS]);
 
 const OF_VCPUS: &str = "% of time";
 const OF_ONE: &str = "% of one pcpu";
@@ -180,6 +213,17 @@ static ASLEEP: FigureTable = FigureTable {
     .only_some()],
 };
 
+/// The part of that sleep that ended with a request of the thread or its group.
+static FOR_DISKS: FigureTable = FigureTable {
+    title: "waits for a disk",
+    nearness: 0,
+    figures: &[share(
+        ("disk_wait_pct", "waiting for a disk"),
+        &[FigureOf::Tally(DISK_WAIT.name)],
+    )
+    .only_some()],
+};
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -189,6 +233,6 @@ mod tests {
         for (i, record) in LINUX.records.iter().enumerate() {
             assert_eq!(usize::from(record.number), i, "{}", record.name);
         }
-        assert_eq!(LINUX.records.len(), Linux::OfGuest as usize + 1);
+        assert_eq!(LINUX.records.len(), Linux::DiskDone as usize + 1);
     }
 }

@@ -10,16 +10,21 @@
 //! | `class.rs` | what Linux reports beyond the common class, and the figures of it |
 //! | `read.rs` | a file as a stream of records |
 //! | `records.rs` | events become records |
+//! | `records/disks.rs` | requests of disks become records, and who waits for them |
+//! | `requests.rs` | requests of disks that are under way |
 //! | `threads.rs` | threads and their groups |
+//! | `label.rs`, `threads/labels.rs` | what threads are called |
 //! | `tids.rs` | threads by id |
 //! | `limits.rs` | when a limit of a group is used up |
 //! | `host.rs` | the file beside a trace |
 
 mod class;
 mod host;
+mod label;
 mod limits;
 mod read;
 mod records;
+mod requests;
 #[cfg(test)]
 mod tests;
 mod threads;
@@ -27,7 +32,7 @@ mod tids;
 
 pub use class::LINUX;
 pub use host::{HostGroup, HostThread, LinuxHost};
+pub use label::LinuxThread;
 pub use read::LinuxOptions;
 pub(crate) use read::LinuxTrace;
 pub use records::LinuxRecords;
-pub use threads::LinuxThread;

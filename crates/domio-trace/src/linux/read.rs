@@ -18,6 +18,18 @@ pub struct LinuxOptions {
     pub host: Option<LinuxHost>,
 }
 
+impl LinuxRecords {
+    /// The domains so far as the head of a trace has them, with the weights of `groups`.
+    pub fn domain_infos(&self, groups: &[HostGroup]) -> impl Iterator<Item = DomainInfo> {
+        self.domains().map(|(id, name)| DomainInfo {
+            id: id.0,
+            name: name.to_owned(),
+            weight: HostGroup::weight_of(groups, name),
+            ..DomainInfo::default()
+        })
+    }
+}
+
 /// A trace of Linux that is being read.
 pub(crate) struct LinuxTrace {
     reader: LinuxReader,
@@ -82,6 +94,15 @@ impl LinuxTrace {
         self.records.labels(self.reader.tasks())
     }
 
+    #[inline]
+    pub fn has_news(&self) -> bool {
+        self.records.has_news()
+    }
+
+    pub fn take_news(&mut self) -> Vec<(VcpuName, String)> {
+        self.records.take_news(self.reader.tasks())
+    }
+
     pub fn kernel(&self) -> Option<&str> {
         let told = Some(self.records.kernel()).filter(|kernel| !kernel.is_empty());
         self.reader.about().kernel.as_deref().or(told)
@@ -132,14 +153,8 @@ impl LinuxTrace {
     #[cold]
     fn add_groups(&mut self) {
         let known = self.header.domains.len();
-        for (id, name) in self.records.domains().skip(known) {
-            self.header.domains.push(DomainInfo {
-                id: id.0,
-                name: name.to_owned(),
-                weight: HostGroup::weight_of(&self.groups, name),
-                ..DomainInfo::default()
-            });
-        }
+        let new = self.records.domain_infos(&self.groups).skip(known);
+        self.header.domains.extend(new);
     }
 
     /// What is to be said of the trace as far as it was read, a sentence each.

@@ -1,5 +1,6 @@
 //! Events of a Linux trace, as records.
 
+mod disks;
 mod extra;
 mod wakes;
 
@@ -12,8 +13,10 @@ use domio_linux::{Left, LinuxEvent, LinuxWhat, Tasks, Tid};
 
 use super::class::{LINUX, Linux};
 use super::host::LinuxHost;
+use super::label::LinuxThread;
 use super::limits::Limit;
-use super::threads::{LinuxThread, State, Threads};
+use super::requests::Disks;
+use super::threads::{State, Threads};
 
 /// Most cpus of a host, as kernels are built ("NR_CPUS").
 const CPUS_MAX: u32 = 1 << 13;
@@ -55,6 +58,7 @@ pub struct LinuxRecords {
     ignored: u64,
     ended: bool,
     limits: Vec<(String, Limit)>,
+    disks: Disks,
     /// When the first thread that a limit holds back may run again.
     next_end: u64,
 }
@@ -93,6 +97,7 @@ impl LinuxRecords {
             ignored: 0,
             ended: false,
             limits: Vec::new(),
+            disks: Disks::default(),
             next_end: u64::MAX,
         }
     }
@@ -119,6 +124,18 @@ impl LinuxRecords {
     /// name beside their number.
     pub fn labels(&self, tasks: &Tasks) -> Vec<(VcpuName, String)> {
         self.threads.labels(tasks)
+    }
+
+    /// Whether [`LinuxRecords::take_news`] has anything to hand out.
+    #[inline]
+    pub fn has_news(&self) -> bool {
+        self.threads.has_news()
+    }
+
+    /// The part of [`LinuxRecords::labels`] that is new since this was asked last, or has changed:
+    /// for readers who show names while events come.
+    pub fn take_news(&mut self, tasks: &Tasks) -> Vec<(VcpuName, String)> {
+        self.threads.take_news(tasks)
     }
 
     /// Release of the kernel as the file beside the trace says; empty when it does not.
@@ -228,6 +245,7 @@ impl LinuxRecords {
             }
             LinuxWhat::KvmExit { .. } => self.leaves_guest(cpu),
             LinuxWhat::KvmWakeup { ns, waited: false } => self.polled(cpu, ns),
+            LinuxWhat::Disk(request) => self.request(cpu, &request),
             LinuxWhat::KvmWakeup { waited: true, .. }
             | LinuxWhat::Exit { .. }
             | LinuxWhat::Runtime { .. }
@@ -394,6 +412,7 @@ impl LinuxRecords {
         }
         thread.state = State::Is(new);
         thread.since = now;
+        thread.uninterruptible = false;
         let [ran, runs] = [before, State::Is(new)].map(|s| s == State::Is(Runstate::Running));
         let thread = *thread;
         if ran != runs
@@ -528,6 +547,7 @@ impl LinuxRecords {
         } else if left_to == Runstate::Runnable && from != idle {
             self.why(cpu, from, to);
         } else if left == Left::Uninterruptible && from != idle {
+            self.threads.get_mut(from).uninterruptible = true;
             self.note(cpu, from, Linux::Uninterruptible, [0; 4]);
         }
     }
@@ -556,6 +576,8 @@ impl LinuxRecords {
         let cpu = &mut self.cpus[cpu];
         cpu.serves.clear();
         cpu.guest_since = None;
+        // Any of them may have been done.
+        self.disks = Disks::default();
         if let Some(place) = cpu.current.take() {
             self.forget(place);
         }

@@ -1,5 +1,7 @@
 //! Records of events that are written down by hand.
 
+mod disks;
+
 use domio_core::{Kind, Record};
 use domio_linux::groups::Groups;
 use domio_linux::{Left, LinuxEvent, LinuxWhat, Tasks, Tid};
@@ -128,6 +130,38 @@ fn threads_of_vcpus_and_sleep_that_cannot_be_interrupted_are_said() {
             .iter()
             .any(|l| l.contains("of-guest"))
     );
+}
+
+#[test]
+fn names_are_news_once_and_when_they_change() {
+    let mut host = Host::new(&THREADS);
+    assert!(!host.records.has_news());
+    host.at(100, 0, 31, LinuxWhat::Other);
+    assert!(host.records.has_news());
+    let news = host.records.take_news(&host.tasks);
+    assert_eq!(news, host.records.labels(&host.tasks));
+    assert_eq!(news[0].1, "cron.service.cron-31");
+    host.at(200, 0, 31, wakeup(10, 0));
+    let news = host.records.take_news(&host.tasks);
+    assert!(news.is_empty(), "a vcpu has no name of its own: {news:?}");
+    // A new thread gets its name when it has begun.
+    let (parent, child) = (Tid(31), Tid(40));
+    host.at(300, 0, 31, LinuxWhat::Fork { parent, child });
+    host.tasks
+        .update(child, |task| task.comm = "job".to_owned());
+    host.at(400, 0, 31, switch(31, Left::Sleeping, 40));
+    host.records.take_news(&host.tasks);
+    host.tasks
+        .update(child, |task| task.comm = "jobs".to_owned());
+    host.at(500, 0, 40, switch(40, Left::Sleeping, 0));
+    host.at(600, 0, 0, wakeup(40, 0));
+    let all = host.records.labels(&host.tasks);
+    let news = host.records.take_news(&host.tasks);
+    assert!(
+        !news.is_empty() && news.iter().all(|new| all.contains(new)),
+        "{news:?} {all:?}"
+    );
+    assert!(!host.records.has_news());
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The threads of a host and the groups that they belong to, as actors of a stream.
 
+mod labels;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use domio_core::{ActorId, DomainId, Names, PcpuId, Runstate, VcpuName};
@@ -7,6 +9,8 @@ use domio_linux::groups::{Groups, HOST_PART, Known, Manager, ThreadPart};
 use domio_linux::{LinuxTask, Tasks, Tid};
 
 use super::host::{HostThread, LinuxHost};
+use super::label::Label;
+use super::requests::DoneRequest;
 use super::tids::{TID_MAX, Tids};
 
 /// Most actors: a host has fewer threads at once, and the bound keeps a damaged file from taking
@@ -22,8 +26,9 @@ const GROUPS_MAX: usize = 1 << 14;
 /// Name of the group of the threads of further groups.
 const FURTHER: &str = "other groups";
 
-/// Name of the group of the kernel's own threads, which has the number 0.
+/// Name of the group of the kernel's own threads, which has the place [`OF_KERNEL`].
 const KERNEL: &str = "kernel";
+pub(super) const OF_KERNEL: u32 = 0;
 
 /// What is known of a thread's state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,26 +71,12 @@ pub(super) struct Thread {
     process: Option<Tid>,
     /// Time in guest mode of this run.
     pub guest_mode: u64,
+    /// It is blocked in state D.
+    pub uninterruptible: bool,
+    /// The request of its own that was done last.
+    pub request: Option<DoneRequest>,
     /// Place of the limit that holds it back at times; `u32::MAX` for none.
     pub limit: u32,
-}
-
-/// A thread of a Linux trace, and the vcpu that it is in records.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct LinuxThread {
-    /// The vcpu that it is in records.
-    pub name: VcpuName,
-    /// Its id.
-    pub tid: u32,
-    /// Its latest name.
-    pub comm: String,
-    /// Whether it executes the vcpu of a guest with this number.
-    pub is_vcpu: bool,
-    /// Its control group, where trace or file say so.
-    pub cgroup: Option<String>,
-    /// Its latest priority as the kernel counts them: 120 and the nice value, less than 100 in a
-    /// real-time class; `None` where it has ended, or no event has said.
-    pub prio: Option<i16>,
 }
 
 /// A group of threads: a domain.
@@ -100,19 +91,12 @@ pub(super) struct Group {
     pub waiting: u32,
     /// Since when one ran while another waited.
     pub skewed: Option<u64>,
+    /// The request of its threads that was done last.
+    pub request: Option<DoneRequest>,
     /// Numbers that are given away.
     taken: Vec<bool>,
     /// Actors of threads that have ended.
     free: Vec<ActorId>,
-}
-
-/// What a thread's actor is called.
-#[derive(Clone, Debug)]
-struct Label {
-    name: VcpuName,
-    tid: Tid,
-    comm: String,
-    is_vcpu: bool,
 }
 
 /// All of them.
@@ -135,6 +119,8 @@ pub(super) struct Threads {
     labels: Vec<Option<Label>>,
     /// How many there are.
     labelled: usize,
+    /// Places of those that nobody was told yet.
+    news: Vec<usize>,
     /// Threads that there was no room for.
     pub left_out: u64,
     /// Threads of vcpus of which nothing says whose they are.
@@ -162,8 +148,8 @@ impl Threads {
             (tid, of_process)
         });
         let threads = host.by_tid().into_iter();
-        let threads = threads.map(|(tid, thread)| (tid, thread.clone()));
-        let by_tid = processes.chain(threads).collect();
+        let by_tid = processes.chain(threads.map(|(tid, thread)| (tid, thread.clone())));
+        let by_tid = by_tid.collect();
         let mut threads = Threads {
             rules,
             host,
@@ -177,6 +163,7 @@ impl Threads {
             ruled: 0,
             labels: Vec::new(),
             labelled: 0,
+            news: Vec::new(),
             left_out: 0,
             alone: 0,
         };
@@ -305,6 +292,7 @@ impl Threads {
             && let Some(Some(label)) = self.labels.get_mut(thread.actor.index())
         {
             label.comm = comm;
+            label.becomes_news(thread.actor, &mut self.news);
         }
         !stays
     }
@@ -389,9 +377,8 @@ impl Threads {
 
     /// What trace and file say of a thread.
     fn told(&self, tasks: &Tasks, tid: Tid) -> Told {
-        let (task, host) = (tasks.get(tid), self.by_tid.get(&tid));
-        let default = LinuxTask::default();
-        let task = task.unwrap_or(&default);
+        let (default, host) = (LinuxTask::default(), self.by_tid.get(&tid));
+        let task = tasks.get(tid).unwrap_or(&default);
         let comm = match (task.comm.is_empty(), host) {
             (true, Some(host)) => host.comm.clone(),
             _ => task.comm.clone(),
@@ -402,11 +389,14 @@ impl Threads {
             .parent
             .filter(|_| !matches!(ThreadPart::of(&comm), ThreadPart::Other));
         let process = process.or(parent.filter(|parent| parent.0 > 2));
+        let of_host = |what: fn(&HostThread) -> Option<String>| host.and_then(what);
         let cgroup = task.cgroup.clone();
-        let cgroup = cgroup.or_else(|| host.and_then(|host| host.cgroup.clone()));
+        let cgroup = cgroup.or_else(|| of_host(|host| host.cgroup.clone()));
         let of_group = cgroup.as_deref().and_then(|path| self.host.group(path));
-        let command = task.command.clone();
-        let command = command.or_else(|| host.and_then(|host| host.command.clone()));
+        let command = task
+            .command
+            .clone()
+            .or_else(|| of_host(|host| host.command.clone()));
         let command = command.or_else(|| of_group.and_then(|group| group.command.clone()));
         Told {
             comm,
@@ -433,6 +423,7 @@ impl Threads {
             running: 0,
             waiting: 0,
             skewed: None,
+            request: None,
             taken: Vec::new(),
             free: Vec::new(),
         });
@@ -449,6 +440,7 @@ impl Threads {
         if let Some(actor) = again {
             if let Some(Some(label)) = self.labels.get_mut(actor.index()) {
                 (label.tid, label.comm, label.is_vcpu) = (tid, comm, false);
+                label.becomes_news(actor, &mut self.news);
             }
             return actor;
         }
@@ -475,12 +467,14 @@ impl Threads {
         let name = VcpuName::new(group.id, number as u16);
         let actor = names.add_actor(name);
         self.labels.resize_with(actor.index() + 1, || None);
-        self.labels[actor.index()] = Some(Label {
+        let label = self.labels[actor.index()].insert(Label {
             name,
             tid,
             comm,
             is_vcpu: wanted == Some(number),
+            is_news: false,
         });
+        label.becomes_news(actor, &mut self.news);
         self.labelled += 1;
         actor
     }
@@ -494,64 +488,13 @@ impl Threads {
     /// Bits of the cpus that the thread in `place` may use, if not all.
     pub fn allowed(&self, tasks: &Tasks, place: usize) -> Option<Vec<u64>> {
         let tid = self.list[place].tid;
-        let told = self.told(tasks, tid);
-        self.host
-            .allowed(self.by_tid.get(&tid), told.cgroup.as_deref())
+        let (host, told) = (self.by_tid.get(&tid), self.told(tasks, tid));
+        self.host.allowed(host, told.cgroup.as_deref())
     }
 
     /// Release of the kernel as the file beside the trace says.
     pub fn kernel(&self) -> &str {
         &self.host.kernel
-    }
-
-    /// Every thread that is an actor, with what is known of it. One that had another name or group
-    /// before is there once more.
-    pub fn known_threads(&self, tasks: &Tasks) -> Vec<LinuxThread> {
-        let labels = self.labels.iter().flatten();
-        let threads = labels.map(|label| {
-            let told = self.told(tasks, label.tid);
-            LinuxThread {
-                name: label.name,
-                tid: label.tid.0,
-                comm: label.comm.clone(),
-                is_vcpu: label.is_vcpu,
-                cgroup: told.cgroup,
-                prio: self.tids.get(label.tid).and_then(|at| self.list[at].prio),
-            }
-        });
-        threads.collect()
-    }
-
-    /// What threads are called beside those that execute the vcpu of their number.
-    pub fn labels(&self, tasks: &Tasks) -> Vec<(VcpuName, String)> {
-        let others = self.labels.iter().enumerate();
-        let others = others.filter_map(|(actor, label)| Some((actor, label.as_ref()?)));
-        let others = others.filter(|(_, label)| !label.is_vcpu);
-        let mut labels: Vec<(VcpuName, String)> = others
-            .map(|(actor, label)| {
-                let group = &self.groups[usize::from(label.name.domain.0)].name;
-                let Label { tid, comm, .. } = label;
-                // It may have another name by now.
-                let is_there = self
-                    .tids
-                    .get(*tid)
-                    .map(|place| self.list[place].actor.index());
-                let now = tasks.get(*tid).filter(|_| is_there == Some(actor));
-                let now = now.map(|task| &task.comm).filter(|comm| !comm.is_empty());
-                let comm = now.unwrap_or(comm);
-                let is_alone = *group == format!("{comm}-{tid}");
-                let number = comm.trim_end_matches(|c: char| c.is_ascii_digit());
-                let is_told = number.len() < comm.len() && number.ends_with(['-', '/', ':', ' ']);
-                let called = match is_told {
-                    _ if is_alone => return (label.name, group.clone()),
-                    true => comm.clone(),
-                    false => format!("{comm}-{tid}"),
-                };
-                (label.name, format!("{group}.{called}"))
-            })
-            .collect();
-        labels.sort_unstable();
-        labels
     }
 }
 
@@ -581,6 +524,8 @@ impl Thread {
             checked: 0,
             process: None,
             guest_mode: 0,
+            uninterruptible: false,
+            request: None,
             limit: u32::MAX,
         }
     }

@@ -130,6 +130,19 @@ enum SaysJson {
     },
     Uninterruptible,
     OfGuest,
+    WaitedForDisk {
+        time: u8,
+    },
+    DiskQueued {
+        disk: u8,
+        time: u8,
+    },
+    DiskDone {
+        disk: u8,
+        time: u8,
+        sectors: u8,
+        writes: u8,
+    },
 }
 
 /// [`WaitsFor`] in a file.

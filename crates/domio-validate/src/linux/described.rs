@@ -26,6 +26,25 @@ pub struct DescribedLinux {
     pub window_ns: [u64; 2],
     /// Virtual machines: processes in a control group each.
     pub vms: Vec<DescribedVm>,
+    /// Control groups around those of machines. One that is not here has the default settings.
+    #[serde(default)]
+    pub groups: Vec<DescribedGroup>,
+}
+
+/// A control group around those of machines of a [`DescribedLinux`].
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+pub struct DescribedGroup {
+    /// Path below the root ("/machine.slice").
+    pub path: String,
+    /// `cpu.weight`.
+    #[serde(default)]
+    pub weight: Option<i64>,
+    /// `cpu.max`, first number; null for no limit.
+    #[serde(default)]
+    pub quota_us: Option<i64>,
+    /// `cpu.max`, second number.
+    #[serde(default)]
+    pub period_us: Option<i64>,
 }
 
 /// A virtual machine of a [`DescribedLinux`].
@@ -199,6 +218,17 @@ impl DescribedLinux {
         if self.vms.iter().all(|vm| vm.threads.is_empty()) {
             return Err("no vm has a thread; list the threads in scenario.json".to_owned());
         }
+        for group in &self.groups {
+            let path = group.path.trim_end_matches('/');
+            let below = format!("{path}/");
+            let of = |vm: &DescribedVm| vm.cgroup.as_ref().is_some_and(|c| c.starts_with(&below));
+            if path.is_empty() || !self.vms.iter().any(of) {
+                return Err(format!(
+                    "groups: no vm has its control group in {path:?}; expected a group around one, \
+                     such as /machine.slice"
+                ));
+            }
+        }
         for vm in &self.vms {
             for thread in &vm.threads {
                 self.check_thread(vm, thread)?;
@@ -312,6 +342,8 @@ impl DescribedLinux {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use domio_contract::GroupId;
+    use domio_core::DomainId;
 
     fn described(kernel: &str) -> DescribedLinux {
         let text = format!(
@@ -327,6 +359,37 @@ mod tests {
         );
         assert!(is_linux(text.as_bytes()));
         serde_json::from_str(&text).unwrap()
+    }
+
+    #[test]
+    fn groups_around_machines_are_those_of_the_host() {
+        let mut host = described("6.12.1");
+        let mut names = |cgroup: &str, groups: &str| {
+            host.vms[0].cgroup = Some(cgroup.to_owned());
+            host.groups = serde_json::from_str(groups).unwrap();
+            host.check()?;
+            let policy = domio_sched::find("eevdf").unwrap();
+            super::super::tree::groups(&host, policy, &[(0, DomainId(5))])
+        };
+        let gold = r#"[{"path": "/m/gold", "weight": 40, "quota_us": 5000}]"#;
+        let groups = names("/m/gold/vm1", gold).unwrap();
+        assert_eq!(groups.len(), 2);
+        assert_eq!(
+            [groups[0].parent, groups[1].parent],
+            [None, Some(GroupId(0))]
+        );
+        assert_eq!(groups[0].params.by_name("weight"), Some(100));
+        assert_eq!(groups[1].params.by_name("weight"), Some(40));
+        assert_eq!(groups[1].params.by_name("quota_us"), Some(5_000));
+        assert_eq!(groups[1].domains, [DomainId(5)]);
+        assert!(names("/vm1", "[]").unwrap().is_empty());
+        let strange = names("/vm1", gold).unwrap_err();
+        assert!(
+            strange.contains("no vm has its control group in"),
+            "{strange}"
+        );
+        let wrong = names("/m/gold/vm1", &gold.replace("5000", "5")).unwrap_err();
+        assert!(wrong.starts_with("group /m/gold: "), "{wrong}");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::described::{DescribedLinux, DescribedThread, DescribedVm};
 use super::start::LinuxStart;
+use super::tree;
 use super::work::{Begin, RigWork};
 use crate::ensemble::{shuffled, stream};
 use domio_contract::{Policy, StateRows};
@@ -130,13 +131,17 @@ impl<'a> LinuxSimulation<'a> {
         groups
     }
 
+    /// The domain `group` of simulations that begin in `hidden`.
+    fn id(&self, hidden: &LinuxHidden, group: usize) -> DomainId {
+        DomainId(hidden.first + group as u16)
+    }
+
     /// The thread in `place` in simulations that begin in `hidden`.
     pub fn name(&self, hidden: &LinuxHidden, place: Place) -> VcpuName {
         let groups = self.groups().into_iter().enumerate();
         let mut found = groups.filter_map(|(group, places)| {
             let at = places.iter().position(|other| *other == place)?;
-            let domain = DomainId(hidden.first + group as u16);
-            Some(VcpuName::new(domain, at as u16))
+            Some(VcpuName::new(self.id(hidden, group), at as u16))
         });
         found.next().expect("every thread is in a group")
     }
@@ -152,12 +157,15 @@ impl<'a> LinuxSimulation<'a> {
     /// Why the run does not come to its end.
     pub fn run(&self, hidden: &LinuxHidden) -> Result<Vec<NamedRecord>, String> {
         let [from, to] = self.window(hidden);
+        let domains = self.groups().into_iter().enumerate();
+        let domains = domains.map(|(at, places)| (places[0].0, self.id(hidden, at)));
+        let domains: Vec<(usize, DomainId)> = domains.collect();
         let config = HostConfig {
             topology: self.topology.clone(),
             version: XenVersion::V4_17,
             profile: *LINUX_RIG.profile,
             domains: self.domains(hidden, from)?,
-            groups: Vec::new(),
+            groups: tree::groups(self.described, self.policy, &domains)?,
             pools: Vec::new(),
             actions: Vec::new(),
             controllers: Vec::new(),
@@ -207,7 +215,7 @@ impl<'a> LinuxSimulation<'a> {
             };
             let alone = vm.cgroup.is_none().then(|| &vm.threads[places[0].1]);
             domains.push(DomainConfig {
-                id: DomainId(hidden.first + i as u16),
+                id: self.id(hidden, i),
                 name,
                 params: self.group(vm, alone)?,
                 guest: GuestConfig::IDEAL,

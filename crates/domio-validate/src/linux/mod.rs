@@ -15,6 +15,7 @@ pub mod described;
 mod figures;
 pub mod host;
 pub mod start;
+mod tree;
 pub mod work;
 
 use self::described::DescribedLinux;

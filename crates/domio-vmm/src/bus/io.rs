@@ -157,6 +157,13 @@ impl Io<'_> {
         self.wires.far.push(Far::Work { vcpu, item });
     }
 
+    /// An interrupt handler of the host's own kernel takes `time` from whatever executes on the
+    /// pcpu that `vcpu` is on, or was on last: a host with KVM has handlers in the time of the
+    /// thread that they interrupt. A pcpu that idles loses nothing.
+    pub fn interrupt(&mut self, vcpu: VcpuName, time: Duration) {
+        self.wires.far.push(Far::Interrupt { vcpu, time });
+    }
+
     /// Schedules a tasklet on `vcpu`, from outside of the vcpu.
     pub fn schedule_on(&mut self, vcpu: VcpuName, tasklet: Tasklet) {
         let from = None;

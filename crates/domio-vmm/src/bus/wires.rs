@@ -8,7 +8,7 @@ use crate::evtchn::channels::{Channels, Sent};
 use crate::process::Pid;
 use alloc::vec::Vec;
 use domio_contract::{Dispatching, PacketsMoved};
-use domio_core::{ActorId, DomainId, Instant, Kind, Names, PcpuId, Record, VcpuName};
+use domio_core::{ActorId, DomainId, Duration, Instant, Kind, Names, PcpuId, Record, VcpuName};
 
 /// Something for the kernel of another vcpu: of the same domain, or of any domain from outside.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +38,8 @@ pub(crate) enum Far {
         /// The vcpu that sends an IPI; none for what comes from outside.
         from: Option<VcpuName>,
     },
+    /// An interrupt of the host takes time on the pcpu that a vcpu was on last.
+    Interrupt { vcpu: VcpuName, time: Duration },
     /// A lock is free for which vcpus of the domain spin.
     Unlocked { domain: DomainId, lock: KernelLock },
     /// Flushes the TLBs that have entries of the domain's, from one of its vcpus.

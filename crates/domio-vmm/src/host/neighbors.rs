@@ -88,6 +88,10 @@ impl<S: Sink, D: Device> Host<S, D> {
                     self.xen.vcpus[vcpu].guest.queue_work(item);
                     self.rouse(vcpu);
                 }
+                Far::Interrupt { vcpu, time } => {
+                    let on = self.xen.policy.view(self.xen.vcpus.called(vcpu)).pcpu;
+                    self.xen.steal(queue, on, now, time);
+                }
                 Far::Tasklet {
                     vcpu,
                     tasklet,

@@ -32,6 +32,9 @@ pub struct ScenarioImport {
     /// 4.17]
     #[arg(long, value_name = "RELEASE")]
     pub release: Option<String>,
+    /// Machine that says what work of the hypervisor costs [default: kvm-2020, or ideal for Xen]
+    #[arg(long, value_name = "NAME")]
+    pub profile: Option<String>,
     /// Load in percent of each vcpu; 100 takes all the time that it can get
     #[arg(
         long,

@@ -99,6 +99,7 @@ pub fn run(args: &ScenarioImport, global: &Global) -> anyhow::Result<Status> {
         command: command(args),
         pcpus: args.pcpus,
         release: args.release.clone(),
+        profile: args.profile.clone(),
         load_pct: args.load,
         work_us: args.work_us,
     };
@@ -180,6 +181,9 @@ fn command(args: &ScenarioImport) -> String {
     }
     if let Some(release) = &args.release {
         command += &format!(" --release {release}");
+    }
+    if let Some(profile) = &args.profile {
+        command += &format!(" --profile {profile}");
     }
     if args.load != 100 {
         command += &format!(" --load {}", args.load);

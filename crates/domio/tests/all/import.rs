@@ -23,14 +23,17 @@ fn definitions_lead_to_an_answer() {
         .assert()
         .success()
         .stdout(is_empty())
-        .stderr(contains("notice: left out: <emulatorpin>: threads of QEMU"))
+        .stderr(contains("notice: left out: 1 network interface of web"))
         .stderr(contains("notice: not known: the release of the host"))
         .stderr(contains("wrote host.toml"));
     let text = fs::read_to_string(folder.path().join("host.toml")).unwrap();
     for part in [
         "policy = \"eevdf\"",
-        "name = \"web\"\nid = 1\nvcpus = 2\nweight = 200\npin = [\"0-1\", \"2-3\"]\n",
-        "name = \"batch\"\nid = 2\nvcpus = 3\nperiod_us = 100000\nquota_us = 150000\n",
+        "hypervisor = \"kvm\"\nprofile = \"kvm-2020\"\n",
+        "[[group]]\nname = \"machine.slice\"\nweight = 400\n",
+        "vcpus = 2\ngroup = \"machine.slice\"\nweight = 200\npin = [\"0-1\", \"2-3\"]\n",
+        "name = \"qemu-system-x86\"\n  pin = \"3\"\n  workload = \"idle\"\n",
+        "vcpus = 3\ngroup = \"machine.slice\"\nperiod_us = 100000\nquota_us = 150000\n",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }

@@ -7,5 +7,6 @@ mod gone;
 mod loops;
 mod owners;
 mod places;
+mod qemu;
 mod site;
 mod slow;

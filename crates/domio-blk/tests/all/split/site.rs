@@ -175,6 +175,7 @@ pub fn disks(
     };
     SplitConfig {
         driver: DomainId(0),
+        kblockd: 0,
         costs: COSTS,
         file_costs: FsCosts::default(),
         disks: vec![HostDiskConfig {

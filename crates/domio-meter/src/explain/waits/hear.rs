@@ -92,8 +92,11 @@ impl WaitBooks {
                     vcpu.uninterruptible = true;
                 }
             }
+            Says::WaitedForDisk { time } => self.waited_for_disk(actor, at, value(time)),
             Says::Nothing
             | Says::OfGuest
+            | Says::DiskQueued { .. }
+            | Says::DiskDone { .. }
             | Says::Moved { .. }
             | Says::Full { .. }
             | Says::Held { .. }
@@ -163,6 +166,14 @@ impl WaitBooks {
         if self.list[slot].spent != spent {
             self.flush(slot, at);
             self.list[slot].spent = spent;
+        }
+    }
+
+    /// The sleep of the vcpu that ends at `at` was for a disk, for so long.
+    fn waited_for_disk(&mut self, actor: ActorId, at: u64, time: u64) {
+        let part = self.window.part(at.saturating_sub(time), at);
+        if let Some(vcpu) = self.known(actor) {
+            vcpu.sums.disk += part;
         }
     }
 

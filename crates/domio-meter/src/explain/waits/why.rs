@@ -55,6 +55,9 @@ pub enum Why {
     IdleElsewhere,
     /// Its pcpu served interrupts in the time of the one that ran.
     Interrupts,
+    /// It slept until a request of a disk was done (Linux's state D). It was not runnable, and no
+    /// wait has this cause; it is named where time that a thread lost is.
+    Disk,
 }
 
 texts! {
@@ -63,7 +66,7 @@ texts! {
 
 /// What there is to say of each cause: its key in JSON, its name in tables, what the name means,
 /// and what to try; no cure where nothing that is set helps.
-const TEXTS: [(Why, [&str; 4]); 23] = [
+const TEXTS: [(Why, [&str; 4]); 24] = [
     (
         Why::Pass,
         [
@@ -269,6 +272,17 @@ const TEXTS: [(Why, [&str; 4]); 23] = [
             "interrupts on other CPUs (`/proc/irq/N/smp_affinity_list`), fewer queues there",
         ],
     ),
+    (
+        Why::Disk,
+        [
+            "disk",
+            "waiting for a disk",
+            "asleep until a request was done that the thread or its group had made; a CPU would \
+             not have helped",
+            "fewer requests of others at that disk (`io.max`, `virsh blkdeviotune`), a faster \
+             disk, or more memory for its cache",
+        ],
+    ),
 ];
 
 /// What to try on a Linux host for a thread that has to leave its CPU.
@@ -310,13 +324,14 @@ fn is_linux(policy: Option<&Class>) -> bool {
 }
 
 /// Causes that only hosts have whose pcpus do not idle beside vcpus that wait.
-const OF_LINUX: [Why; 6] = [
+const OF_LINUX: [Why; 7] = [
     Why::Queued,
     Why::HigherClass,
     Why::Throttled,
     Why::Affinity,
     Why::IdleElsewhere,
     Why::Interrupts,
+    Why::Disk,
 ];
 
 impl Why {
@@ -326,7 +341,7 @@ impl Why {
     }
 
     /// All causes, in the order in which tables show them.
-    pub const ALL: [Why; 23] = [
+    pub const ALL: [Why; 24] = [
         Why::Pass,
         Why::RateLimit,
         Why::NotTickled,
@@ -350,6 +365,7 @@ impl Why {
         Why::Affinity,
         Why::IdleElsewhere,
         Why::Interrupts,
+        Why::Disk,
     ];
 
     /// Key, name, meaning and cure.

@@ -4,7 +4,7 @@
 use domio_core::{DomainId, PcpuId, Record, Runstate};
 
 use super::super::class::Linux;
-use super::super::threads::{Group, State};
+use super::super::threads::{Group, OF_KERNEL, State};
 use super::{GUEST_MODE_MAX, LIMITED_FROM, LinuxRecords, NESTED_MAX};
 
 impl LinuxRecords {
@@ -158,7 +158,7 @@ impl LinuxRecords {
         };
         let thread = self.threads.get(place);
         // Nothing is taken from the kernel's own threads, nor from one that came meanwhile.
-        let is_kernel = thread.group == 0;
+        let is_kernel = thread.group == OF_KERNEL;
         if ns == 0 || is_kernel || !thread.is(Runstate::Running) {
             return;
         }

@@ -121,6 +121,9 @@ impl LinuxRecords {
         if is_new {
             self.threads.get_mut(place).young = true;
         }
+        if thread.uninterruptible {
+            self.waited_for_disk(cpu, place);
+        }
         self.change(cpu, place, [old, Runstate::Runnable], tasks);
         self.ranks(cpu, place, prio);
         self.queues(cpu, place, target);

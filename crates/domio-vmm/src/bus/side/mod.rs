@@ -16,7 +16,7 @@ mod input;
 pub use driver::{DeviceUsers, Domains, DriverMember, who};
 pub use input::{InputFiles, NoDemands, RecordedCalls, RecordedRequests, TaskInput};
 
-use crate::config::TaskConfig;
+use crate::config::{KvmThread, TaskConfig};
 use crate::evtchn::Abi;
 use crate::hardware::Hardware;
 use alloc::boxed::Box;
@@ -137,12 +137,38 @@ pub struct DevicePart {
 /// Threads of a host with KVM that a device has for a guest.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DeviceThread {
-    /// What the thread's name begins with ("vhost"); that of the guest follows.
-    pub name: &'static str,
+    /// Which thread serves the guest.
+    pub serves: ServingThread,
     /// Names of threads of the kernel that the device has on the host, whichever guests use it.
     pub kernel: &'static [&'static str],
     /// Whether there is a kworker on each pcpu as well.
     pub kworkers: bool,
+}
+
+/// Which thread of a host with KVM serves a device of a guest.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ServingThread {
+    /// One beside those of the kernel, whose name begins with this ("vhost"); that of the guest
+    /// follows.
+    Kernel(&'static str),
+    /// The thread of QEMU with this name; without one the first I/O thread of the guest, or else
+    /// the main thread.
+    Qemu(Option<String>),
+}
+
+impl ServingThread {
+    /// Name of the thread of QEMU, which has the threads `all` for the guest; none where that is
+    /// beside the threads of the kernel.
+    pub fn in_qemu<'n>(&'n self, all: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+        match self {
+            ServingThread::Kernel(_) => None,
+            ServingThread::Qemu(Some(name)) => Some(name),
+            ServingThread::Qemu(None) => {
+                let first = all.into_iter().find(|name| KvmThread::is_io(name));
+                Some(first.unwrap_or(KvmThread::MAIN))
+            }
+        }
+    }
 }
 
 /// The host that devices come to.

@@ -21,7 +21,7 @@ use domio_monitor::live::Records;
 use domio_run::{residence, simulate};
 use domio_scenario::{Built, Parts, Scenario};
 use domio_trace::order::ADVICE;
-use domio_trace::{Format, TraceHeader, TraceReader};
+use domio_trace::{Format, TraceError, TraceHeader, TraceReader};
 use growing::Growing;
 use indicatif::ProgressBarIter;
 use std::io::Read;
@@ -44,8 +44,10 @@ pub enum Source {
 /// A trace that is being read.
 pub struct Trace<R> {
     reader: TraceReader<R>,
-    /// What is known of its domains before it is read.
-    header: Option<TraceHeader>,
+    /// What domains and threads are called, as far as it was read.
+    names: DomainNames,
+    /// Domains of the header whose names are among these.
+    domains: usize,
     name: String,
 }
 
@@ -121,22 +123,12 @@ impl Source {
             let file = Growing::new(file, args.until_idle.map(Duration::from_secs));
             let reader = TraceReader::new(file, &options).with_context(context)?;
             how.has_effect(reader.format(), &name)?;
-            let header = reader.header().cloned();
-            return Ok(Source::Growing(Trace {
-                reader,
-                header,
-                name,
-            }));
+            return Ok(Source::Growing(Trace::new(reader, name)));
         }
         let watched = |file| reading(global, file);
         let reader = trace_file::reader(path, file, &options, watched).with_context(context)?;
         how.has_effect(reader.format(), &name)?;
-        let header = trace_file::whole_header(&reader, path, &options).with_context(context)?;
-        Ok(Source::Trace(Trace {
-            reader,
-            header,
-            name,
-        }))
+        Ok(Source::Trace(Trace::new(reader, name)))
     }
 }
 
@@ -192,12 +184,46 @@ impl Records for Source {
 }
 
 impl<R: Read> Trace<R> {
+    fn new(reader: TraceReader<R>, name: String) -> Self {
+        let names = DomainNames::default();
+        names.add(reader.header().into_iter().flat_map(TraceHeader::names));
+        names.add_threads(reader.threads());
+        Trace {
+            domains: reader.header().map_or(0, |header| header.domains.len()),
+            reader,
+            names,
+            name,
+        }
+    }
+
     fn names(&self) -> DomainNames {
-        let header = self.header.as_ref();
-        let domains = header.map_or(&[][..], |header| &header.domains);
-        let names = DomainNames::new(domains.iter().map(|d| (DomainId(d.id), d.name.clone())));
-        names.add_threads(header.into_iter().flat_map(TraceHeader::thread_names));
-        names
+        self.names.clone()
+    }
+
+    /// Hands the records to `feed` until nobody wants more. Names of a Linux trace come as it is
+    /// read, before the records that need them.
+    fn hand_out<F: FnMut(IntervalEnd) -> bool>(
+        &mut self,
+        feed: &mut Feed<F>,
+    ) -> Result<(), TraceError> {
+        while !feed.stopped() {
+            let Some(record) = self.reader.next_record()? else {
+                break;
+            };
+            if let Some(threads) = self.reader.take_news() {
+                let domains = self
+                    .reader
+                    .header()
+                    .map_or(&[][..], |header| &header.domains);
+                let new = domains.iter().skip(self.domains);
+                self.names
+                    .add(new.map(|domain| (DomainId(domain.id), domain.name.clone())));
+                self.domains = domains.len();
+                self.names.add_threads(threads);
+            }
+            feed.record(self.reader.names(), &record);
+        }
+        Ok(())
     }
 
     /// As [`Records::feed`]. Of a file that grows nobody expects that its last record is whole.
@@ -207,13 +233,10 @@ impl<R: Read> Trace<R> {
         grows: bool,
     ) -> anyhow::Result<Closing> {
         let mut notes = Vec::new();
+        let read = self.hand_out(&mut feed);
         let name = &self.name;
-        let read = self.reader.each(&mut |names, record| {
-            feed.record(names, record);
-            !feed.stopped()
-        });
         match read {
-            Ok(_) => {}
+            Ok(()) => {}
             Err(error) if error.is_truncation() && (grows || error.records > 0) => {
                 if !grows {
                     notes.push(format!("warning: {name}: {error}; using what is there"));
