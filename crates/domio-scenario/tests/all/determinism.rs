@@ -102,7 +102,7 @@ fn repeats_and_differs(length: Length) {
 }
 
 #[test]
-fn every_shipped_scenario_repeats_itself_and_differs_where_something_is_drawn() {
+fn every_shipped_scenario_repeats_itself() {
     repeats_and_differs(Length::Short);
 }
 
