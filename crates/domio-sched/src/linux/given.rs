@@ -195,16 +195,19 @@ pub fn validate_vcpus(
             all += (r.runtime << 20) / r.period;
         }
         if all > most {
-            let pcpus_of = |parts: i64| parts as f64 / f64::from(1 << 20);
+            let pcpus_of = |parts: i64| {
+                let thousandths = (parts * 1_000) >> 20;
+                format!("{}.{:03}", thousandths / 1_000, thousandths % 1_000)
+            };
             let conflict = Conflict {
                 param: "dl_runtime_us",
                 with: "class",
                 problem: format!(
-                    "with it the class deadline reserves {:.3} pcpus of {pcpus}",
+                    "with it the class deadline reserves {} pcpus of {pcpus}",
                     pcpus_of(all)
                 ),
                 expected: format!(
-                    "{:.3} at most: sched_rt_runtime_us of sched_rt_period_us on each",
+                    "{} at most: sched_rt_runtime_us of sched_rt_period_us on each",
                     pcpus_of(most)
                 ),
                 hint: "a shorter dl_runtime_us or a longer dl_period_us; Linux refuses it as well",

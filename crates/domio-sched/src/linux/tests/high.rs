@@ -401,7 +401,8 @@ fn values_that_do_not_go_together_are_refused() {
     for params in fine {
         assert_eq!(validate_vcpu(&values_of(params)), Ok(()), "{params:?}");
     }
-    let wrong: [(&[(&str, i64)], &str, &str); 5] = [
+    type Wrong<'a> = (&'a [(&'a str, i64)], &'a str, &'a str);
+    let wrong: [Wrong<'_>; 5] = [
         (&[("class", FIFO)], "class", "rt_priority"),
         (
             &[("class", DEADLINE), ("dl_runtime_us", 500)],
