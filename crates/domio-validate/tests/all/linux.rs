@@ -109,5 +109,6 @@ fn two_cpus_and_a_vhost_thread_agree_in_what_can_be_judged() {
     assert_eq!(vhost.name, "vm1:vhost");
     let judged = vhost.figures.iter();
     let judged = judged.filter(|f| f.compared.verdict == Judgement::Agrees);
-    assert!(judged.count() >= 4, "{vhost:?}");
+    // With the groups around the machines p99 of the wake-ups has a range too wide to be judged.
+    assert!(judged.count() >= 3, "{vhost:?}");
 }
