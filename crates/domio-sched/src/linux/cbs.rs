@@ -4,6 +4,8 @@
 const SCALE: u32 = 10;
 /// Bits of the fraction of a density.
 const DENSITY: u32 = 20;
+/// A timer that is late by this much is not started.
+const LATE: i64 = 1_000;
 
 /// Runtime, relative deadline and period of the class deadline, in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -53,6 +55,16 @@ impl Cbs {
     /// When the period after that of the deadline begins.
     pub fn next_period(&self) -> i64 {
         self.deadline - self.reserves.deadline + self.reserves.period
+    }
+
+    /// Its timer is to fire at `at`, or now where that has just passed. Returns false where it is
+    /// too late for that.
+    pub fn set_timer(&mut self, at: i64, now: i64) -> bool {
+        let in_time = at - now > -LATE;
+        if in_time {
+            self.timer = Some(at.max(now));
+        }
+        in_time
     }
 
     /// All of the runtime, for a deadline that counts from `clock`.

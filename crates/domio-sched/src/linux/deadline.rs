@@ -7,9 +7,6 @@ use super::entity::how;
 use super::params::Level;
 use domio_contract::Cx;
 
-/// A timer that is late by this much is not started.
-const LATE: i64 = 1_000;
-
 impl Linux {
     #[inline]
     pub(super) fn cbs_mut(&mut self, e: u32) -> &mut Cbs {
@@ -74,13 +71,11 @@ impl Linux {
         let now = self.now(cx);
         let cpu = self.queues[self.queue_of(e) as usize].cpu;
         let cbs = self.cbs_mut(e);
-        let at = cbs.next_period();
-        if at - now <= -LATE {
-            return false;
+        let is_set = cbs.set_timer(cbs.next_period(), now);
+        if is_set {
+            self.arm_high(cx, cpu);
         }
-        cbs.timer = Some(at.max(now));
-        self.arm_high(cx, cpu);
-        true
+        is_set
     }
 
     /// The thread `e` of the class deadline, current on `cpu`, ran for `delta`.

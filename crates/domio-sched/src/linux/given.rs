@@ -114,17 +114,22 @@ fn own(domain: &ParamValues) -> VcpuParams {
 /// What a thread with these values reserves, in the shape in which it can be: the deadline is not
 /// after the period, and the runtime fits before it.
 fn reservation(p: &VcpuParams) -> Reservation {
-    let (deadline, period) = match (p.dl_deadline_us, p.dl_period_us) {
-        (0, period) => (period, period),
-        (deadline, 0) => (deadline, deadline),
-        both => both,
-    };
+    let (deadline, period) = deadline_and_period(p);
     let period = period.max(LEAST_PERIOD_US);
     let deadline = deadline.clamp(2, period);
     Reservation {
         runtime: p.dl_runtime_us.clamp(2, deadline) * US,
         deadline: deadline * US,
         period: period * US,
+    }
+}
+
+/// Deadline and period as given, in microseconds: each is that of the other where it is 0.
+fn deadline_and_period(p: &VcpuParams) -> (i64, i64) {
+    match (p.dl_deadline_us, p.dl_period_us) {
+        (0, period) => (period, period),
+        (deadline, 0) => (deadline, deadline),
+        both => both,
     }
 }
 
@@ -231,14 +236,7 @@ fn validate_thread(p: &VcpuParams) -> Result<(), Conflict> {
     if p.class.level() != Level::Deadline {
         return Ok(());
     }
-    let period = match p.dl_period_us {
-        0 => p.dl_deadline_us,
-        period => period,
-    };
-    let deadline = match p.dl_deadline_us {
-        0 => period,
-        deadline => deadline,
-    };
+    let (deadline, period) = deadline_and_period(p);
     if p.dl_runtime_us == 0 || period == 0 {
         return Err(Conflict {
             param: "class",

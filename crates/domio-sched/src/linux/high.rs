@@ -152,13 +152,7 @@ impl Linux {
             return self.enqueue_deadline(cx, e, flags);
         }
         let cpu = self.queues[self.queue_of(e) as usize].cpu;
-        let priority = self.priority(e);
-        let queue = &self.high[usize::from(cpu)].real_time;
-        let at = queue.partition_point(|other| {
-            let other = self.priority(*other);
-            other > priority || (other == priority && flags & how::HEAD == 0)
-        });
-        self.high[usize::from(cpu)].real_time.insert(at, e);
+        self.line_up(cpu, e, flags & how::HEAD != 0);
         self.entities[e as usize].on_queue = true;
         self.start_rt_period(cx);
         if self.high[usize::from(cpu)].rt_throttled {
@@ -173,10 +167,26 @@ impl Linux {
         }
         let cpu = self.queues[self.queue_of(e) as usize].cpu;
         self.charge_high(cx, cpu);
-        self.high[usize::from(cpu)]
-            .real_time
-            .retain(|other| *other != e);
+        self.step_out(cpu, e);
         self.entities[e as usize].on_queue = false;
+    }
+
+    /// The thread `e` of fifo or rr stands in line on `cpu`: before all of its priority, or behind
+    /// them.
+    fn line_up(&mut self, cpu: u16, e: u32, ahead: bool) {
+        let priority = self.priority(e);
+        let queue = &self.high[usize::from(cpu)].real_time;
+        let at = queue.partition_point(|other| {
+            let other = self.priority(*other);
+            other > priority || (other == priority && !ahead)
+        });
+        self.high[usize::from(cpu)].real_time.insert(at, e);
+    }
+
+    /// The thread `e` of fifo or rr leaves its place in the line on `cpu`.
+    fn step_out(&mut self, cpu: u16, e: u32) {
+        let queue = &mut self.high[usize::from(cpu)].real_time;
+        queue.retain(|other| *other != e);
     }
 
     /// Charges the current thread of `cpu` until now, if it is above fair.
@@ -310,16 +320,10 @@ impl Linux {
 
     /// The thread `e` of fifo or rr goes to the end of those of its priority.
     fn go_behind(&mut self, cpu: u16, e: u32) {
-        if !self.entities[e as usize].on_queue {
-            return;
+        if self.entities[e as usize].on_queue {
+            self.step_out(cpu, e);
+            self.line_up(cpu, e, false);
         }
-        let priority = self.priority(e);
-        self.high[usize::from(cpu)]
-            .real_time
-            .retain(|other| *other != e);
-        let queue = &self.high[usize::from(cpu)].real_time;
-        let at = queue.partition_point(|other| self.priority(*other) >= priority);
-        self.high[usize::from(cpu)].real_time.insert(at, e);
     }
 
     /// The thread `e`, which is above fair and runs, gives way.
@@ -348,20 +352,10 @@ impl Linux {
             && (self.is_pinned(cx, e) || self.lowest(cx, e).is_none())
             && !self.has_deadline(e)
         {
-            self.go_ahead(cpu, e);
+            self.step_out(cpu, e);
+            self.line_up(cpu, e, true);
             self.resched(cx, cpu);
         }
-    }
-
-    /// The thread `e` of fifo or rr goes before all of its priority.
-    fn go_ahead(&mut self, cpu: u16, e: u32) {
-        let priority = self.priority(e);
-        self.high[usize::from(cpu)]
-            .real_time
-            .retain(|other| *other != e);
-        let queue = &self.high[usize::from(cpu)].real_time;
-        let at = queue.partition_point(|other| self.priority(*other) > priority);
-        self.high[usize::from(cpu)].real_time.insert(at, e);
     }
 
     // ---- the timer ----------------------------------------------------------------------------

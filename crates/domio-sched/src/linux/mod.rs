@@ -247,9 +247,7 @@ impl Linux {
         if self.is_high(e) {
             return self.push_woken(cx, cpu, e);
         }
-        if self.queues[q as usize].throttles > 0 && !self.rules.throttles_threads {
-            self.park(cx, e);
-        }
+        self.park_with_group(cx, e);
     }
 
     /// Every pcpu learns of a new group, if there are more than `known`.

@@ -38,6 +38,8 @@ const DECAY: [u64; 32] = [
 
 /// What a load of 1 sums up to in the end.
 const SUM_MAX: u64 = 47_742;
+/// The same without the period that has begun: the least that sums are divided by.
+const SUM_FLOOR: u64 = SUM_MAX - 1024;
 
 /// Averages of an entity or a queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -92,7 +94,7 @@ impl Average {
     /// What the sums are divided by.
     #[inline]
     pub fn divider(&self) -> u64 {
-        SUM_MAX - 1024 + self.begun
+        SUM_FLOOR + self.begun
     }
 
     /// Time goes on to `now`, with these loads since the last update. Returns whether a period has
@@ -166,15 +168,14 @@ impl Average {
 
     /// Something with this weight and average leaves.
     pub fn detach(&mut self, weight: u64, other: &Average) {
-        let floor = SUM_MAX - 1024;
         self.load = self.load.saturating_sub(other.load);
         self.load_sum = self.load_sum.saturating_sub(weight * other.load_sum);
         self.util = self.util.saturating_sub(other.util);
         self.util_sum = self.util_sum.saturating_sub(other.util_sum);
-        self.util_sum = self.util_sum.max(self.util * floor);
+        self.util_sum = self.util_sum.max(self.util * SUM_FLOOR);
         self.runnable = self.runnable.saturating_sub(other.runnable);
         self.runnable_sum = self.runnable_sum.saturating_sub(other.runnable_sum);
-        self.runnable_sum = self.runnable_sum.max(self.runnable * floor);
+        self.runnable_sum = self.runnable_sum.max(self.runnable * SUM_FLOOR);
     }
 
     /// The average of a queue follows that of `group`, an entity on it with this weight, which
@@ -189,7 +190,6 @@ impl Average {
         moved: i64,
     ) {
         let divider = self.divider();
-        let floor = SUM_MAX - 1024;
         let follow = |of: (&mut u64, &mut u64), to: u64, queue: (&mut u64, &mut u64)| {
             if *of.0 == to {
                 return;
@@ -197,7 +197,7 @@ impl Average {
             let sum = to * divider;
             *queue.0 = (*queue.0 + to).saturating_sub(*of.0);
             *queue.1 = (*queue.1 + sum).saturating_sub(*of.1);
-            *queue.1 = (*queue.1).max(*queue.0 * floor);
+            *queue.1 = (*queue.1).max(*queue.0 * SUM_FLOOR);
             (*of.0, *of.1) = (to, sum);
         };
         follow(
@@ -226,7 +226,7 @@ impl Average {
         }
         self.load = (self.load + load).saturating_sub(group.load);
         self.load_sum = (self.load_sum + weight * sum).saturating_sub(weight * group.load_sum);
-        self.load_sum = self.load_sum.max(self.load * floor);
+        self.load_sum = self.load_sum.max(self.load * SUM_FLOOR);
         (group.load, group.load_sum) = (load, sum);
     }
 }

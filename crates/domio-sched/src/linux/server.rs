@@ -9,8 +9,6 @@ use domio_contract::{Cx, Work};
 
 /// The fair server's timer is not put off for less.
 const LEAST: i64 = 1_000_000;
-/// A timer that is late by this much is not started.
-const LATE: i64 = 1_000;
 
 impl Linux {
     // ---- throttling ---------------------------------------------------------------------------
@@ -177,12 +175,11 @@ impl Linux {
             true => server.deadline - server.runtime,
             false => server.next_period(),
         };
-        if at - now <= -LATE {
-            return false;
+        let is_set = server.set_timer(at, now);
+        if is_set {
+            self.arm_high(cx, cpu);
         }
-        server.timer = Some(at.max(now));
-        self.arm_high(cx, cpu);
-        true
+        is_set
     }
 
     /// The server is replenished, and waits for the end of the laxity where it was not needed.

@@ -225,6 +225,12 @@ impl Linux {
         if runs {
             self.set_all(self.queues[self.queue_of(e) as usize].cpu, e);
         }
+        self.park_with_group(cx, e);
+    }
+
+    /// The thread `e`, which has come to its queue, is held back where a group around it has no
+    /// time: all of its queue is, in releases that throttle queues.
+    pub(super) fn park_with_group(&mut self, cx: &mut Cx<'_>, e: u32) {
         let throttled = self.queues[self.queue_of(e) as usize].throttles > 0;
         if throttled && !self.is_high(e) && !self.rules.throttles_threads {
             self.park(cx, e);
@@ -317,11 +323,15 @@ impl Linux {
             self.leave_fair(e);
         }
         self.give(cx, e, setting);
-        if old == Level::RealTime && new == Level::RealTime && setting.priority < before.priority {
+        if queued {
             // Whoever loses priority goes before its new equals.
-            self.enqueue_if(cx, e, queued, how::HEAD);
-        } else {
-            self.enqueue_if(cx, e, queued, 0);
+            let real_time = (old, new) == (Level::RealTime, Level::RealTime);
+            let flags = match real_time && setting.priority < before.priority {
+                true => how::HEAD,
+                false => 0,
+            };
+            self.enqueue_thread(cx, e, flags);
+            self.park_with_group(cx, e);
         }
         if runs {
             self.set_all(cpu, e);
@@ -334,16 +344,6 @@ impl Linux {
         }
         if old > new {
             self.pull_high(cx, cpu);
-        }
-    }
-
-    fn enqueue_if(&mut self, cx: &mut Cx<'_>, e: u32, queued: bool, flags: u8) {
-        if queued {
-            self.enqueue_thread(cx, e, flags);
-            let throttled = self.queues[self.queue_of(e) as usize].throttles > 0;
-            if throttled && !self.is_high(e) && !self.rules.throttles_threads {
-                self.park(cx, e);
-            }
         }
     }
 
