@@ -63,13 +63,10 @@ impl Samples {
 
     /// Makes the list one in ascending order: those that are counted alone, or none of them.
     fn sort(&mut self) {
-        match self.counted.is_empty() {
-            true => self.short.sort_unstable(),
-            false => {
-                self.short.sort_unstable();
-                self.counted = counted(&self.counted, alike(&self.short));
-                self.short.clear();
-            }
+        self.short.sort_unstable();
+        if !self.counted.is_empty() {
+            self.counted = counted(&self.counted, alike(&self.short));
+            self.short.clear();
         }
         self.long.sort_unstable();
     }

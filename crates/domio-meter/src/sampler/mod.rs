@@ -2,6 +2,7 @@
 
 mod sample;
 mod stays;
+mod vcpu;
 
 pub use sample::{
     DomainSample, Figures, GuestTraffic, IntervalSample, Mending, Part, QueueWait, Tells, Totals,
@@ -13,13 +14,14 @@ use domio_core::{
     ActorId, ClassId, DomainId, Duration, Instant, Kind, Names, PcpuId, Record, Runstate, Says,
     Sink, VcpuName,
 };
-use domio_trace::{GoingOn, Ground, Over, StayPassed, TakenFor, Track, VCPUS_MAX};
+use domio_trace::{GoingOn, Ground, Over, StayPassed, VCPUS_MAX};
 
 use crate::account::Window;
-use crate::budget::{self, Budget};
+use crate::budget;
 use crate::moves::Move;
 use crate::work::Taken;
 use stays::Stays;
+use vcpu::Vcpu;
 
 /// Most intervals without a record that become samples of their own; a longer gap is one sample.
 /// Keeps a damaged time from making samples without end.
@@ -44,7 +46,7 @@ pub(crate) const GRANT_TRANSFER: u32 = 0x0010_f003;
 /// [`Sampler::finish`] for the last one.
 ///
 /// The first interval starts at the first record. What a vcpu did when follows from its records as
-/// [`Track`] has it; what a record reports the time before its interval is in
+/// [`Track`](domio_trace::Track) has it; what a record reports the time before its interval is in
 /// [`IntervalSample::mending`]. Unlike xenbaked, which closes a domain's books only when something
 /// happens to it, states count up to the edge of the interval; unlike XenMon's logs, a wake-up
 /// counts for its domain whichever pcpu recorded it. [`Baked`](crate::Baked) makes xenbaked's
@@ -70,73 +72,6 @@ pub struct Sampler {
     /// What the interval has, but for what vcpus have where they are.
     elsewhere: Totals,
     ready: VecDeque<IntervalSample>,
-}
-
-#[derive(Debug)]
-struct Vcpu {
-    name: VcpuName,
-    track: Track,
-    /// When it came into its state; when it was first seen in it, where that is not known.
-    entered: u64,
-    /// Where it ran last, or was first heard of.
-    home: PcpuId,
-    /// Its figures there, in this interval.
-    here: Figures,
-    budget: Budget,
-    /// It cannot be interrupted as long as it is blocked.
-    uninterruptible: bool,
-    /// What samples have of the time since its latest record.
-    told: Figures,
-    /// Time that it executed so far.
-    ran: u64,
-}
-
-impl Vcpu {
-    fn new(name: VcpuName) -> Self {
-        Vcpu {
-            name,
-            track: Track::new(),
-            entered: 0,
-            home: PcpuId(0),
-            here: Figures::default(),
-            budget: Budget::default(),
-            uninterruptible: false,
-            told: Figures::default(),
-            ran: 0,
-        }
-    }
-
-    /// Adds what passes from `from` up to `to`, as far as is known by now.
-    fn pass(&mut self, from: u64, to: u64) {
-        let from = from.max(self.track.since());
-        let length = to.saturating_sub(from);
-        let mut passed = Figures::default();
-        match self.track.taken_for() {
-            TakenFor::Unheard => {}
-            TakenFor::Unknown => passed.unknown = length,
-            TakenFor::State(state) => {
-                let held = match state {
-                    Runstate::Runnable => self.budget.take_until(from, to, since(0)),
-                    _ => 0,
-                };
-                passed.add_time((state, self.track.before()), length - held);
-                passed.parked += held;
-                if self.uninterruptible && state == Runstate::Blocked {
-                    passed.uninterruptible = length;
-                }
-            }
-        }
-        self.here.add(&passed);
-        self.told.add(&passed);
-    }
-
-    /// Whether it is in a run queue, and its policy would let it run. Idle vcpus are runnable, but
-    /// wait for nothing.
-    #[inline]
-    fn waits(&self) -> bool {
-        let runnable = self.track.taken_for() == TakenFor::State(Runstate::Runnable);
-        runnable && !self.name.is_idle() && !self.budget.is_used_up()
-    }
 }
 
 impl Sampler {

@@ -29,6 +29,9 @@ pub(crate) struct Domain {
     pub remarks: Vec<String>,
 }
 
+/// Most groups around a guest that are taken: systemd nests fewer, and what is deeper is left out.
+pub(crate) const GROUPS_AROUND_MAX: usize = 16;
+
 /// A group of domains of a draft.
 #[derive(Debug)]
 pub(crate) struct Group {

@@ -1,12 +1,9 @@
 //! Control groups around guests: groups of domains, one in another.
 
-use crate::draft::domain::{Group, Setting, plain, unique};
+use crate::draft::domain::{GROUPS_AROUND_MAX, Group, Setting, plain, unique};
 use crate::draft::{Draft, LinuxSources};
 use domio_trace::HostGroup;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Most groups around a guest: systemd nests fewer, and what is deeper is left out.
-const DEPTH_MAX: usize = 16;
 
 /// What is called the source of settings.
 const FILE: &str = "the file beside the trace";
@@ -30,7 +27,7 @@ impl Tree {
         host: &LinuxSources,
     ) -> Option<String> {
         let mut parent = None;
-        for path in around.iter().take(DEPTH_MAX) {
+        for path in around.iter().take(GROUPS_AROUND_MAX) {
             if let Some(name) = self.names.get(*path) {
                 parent = Some(name.clone());
                 continue;

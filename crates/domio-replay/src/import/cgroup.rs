@@ -12,6 +12,7 @@ use super::found::{
     number,
 };
 use super::xml::{PERIODS, QUOTAS, WEIGHTS};
+use crate::draft::domain::GROUPS_AROUND_MAX;
 use std::collections::BTreeMap;
 
 /// Files that are looked at.
@@ -110,9 +111,6 @@ pub(super) fn read(files: &mut ImportFiles, text: &str, file: &str) -> Result<()
     Ok(())
 }
 
-/// Most groups around a guest that are taken: systemd nests fewer.
-const DEPTH_MAX: usize = 16;
-
 /// Index of the innermost group around `path`, all of which are noted. The root has no files of the
 /// controller.
 fn around(
@@ -124,7 +122,7 @@ fn around(
     let ends = path.match_indices('/').map(|(end, _)| &path[..end]);
     let known = ends.filter_map(|outer| groups.get_key_value(outer));
     let known = known.filter(|(_, group)| group.files.keys().any(|file| file.starts_with("cpu.")));
-    for (outer, group) in known.take(DEPTH_MAX) {
+    for (outer, group) in known.take(GROUPS_AROUND_MAX) {
         let before = files.slices.iter().position(|slice| slice.path == **outer);
         let at = match before {
             Some(at) => at,
