@@ -63,6 +63,7 @@ void k_boot(int cpus)
 		init_idle(idlers[cpu], cpu);
 		cpu_rq(cpu)->balance_callback = NULL;
 		set_rq_online(cpu_rq(cpu));
+		update_rq_clock(cpu_rq(cpu));
 	}
 	shim_cpu = 0;
 	k_groups[0] = &root_task_group;
@@ -95,7 +96,7 @@ void k_group_set(int group, i64 shares, int idle, i64 quota, i64 period, i64 bur
 	if (!idle)
 		sched_group_set_shares(tg, shares);
 	if (!phased[group]++)
-		hrtimer_set_expires(&b->period_timer, phase);
+		hrtimer_set_expires(&b->period_timer, EPOCH + phase);
 	if (b->quota != limit || b->period != period || b->burst != burst)
 		if (tg_set_cfs_bandwidth(tg, period, limit, burst))
 			shim_bug("a quota is refused", group);
@@ -124,6 +125,27 @@ void k_move(int vcpu, int cpu)
 		__set_task_cpu(p, cpu);
 }
 
+#if RELEASE >= 612
+#define GIVEN_SLICE(p) ((p)->se.custom_slice ? (i64)(p)->se.slice : 0)
+#else
+#define GIVEN_SLICE(p) 0
+#endif
+
+// What a thread is given before it first wakes is what it is born with: it has no part in any queue yet.
+static void give_new(struct task_struct *p, int policy, int nice, i64 slice)
+{
+	if (p->policy != policy || p->static_prio != NICE_TO_PRIO(nice) || GIVEN_SLICE(p) != slice)
+		update_rq_clock(task_rq(p));
+	p->policy = policy;
+	p->prio = p->normal_prio = p->static_prio = NICE_TO_PRIO(nice);
+	set_load_weight(p, false);
+#if RELEASE >= 612
+	p->se.custom_slice = slice != 0;
+	p->se.slice = slice ? clamp_t(u64, slice, NSEC_PER_MSEC / 10, NSEC_PER_MSEC * 100) : sysctl_sched_base_slice;
+#endif
+	init_entity_runnable_average(&p->se);
+}
+
 void k_thread_set(int vcpu, int class, int nice, i64 slice)
 {
 	static const int policies[] = { SCHED_NORMAL, SCHED_BATCH, SCHED_IDLE };
@@ -136,8 +158,10 @@ void k_thread_set(int vcpu, int class, int nice, i64 slice)
 
 	static i64 slices[MAX_VCPUS];
 
+	if (READ_ONCE(k_tasks[vcpu]->__state) == TASK_NEW)
+		give_new(k_tasks[vcpu], policies[class], nice, slice);
 	// As renice does, and as chrt does.
-	if (k_tasks[vcpu]->policy == attr.sched_policy && slices[vcpu] == slice)
+	else if (k_tasks[vcpu]->policy == attr.sched_policy && slices[vcpu] == slice)
 		set_user_nice(k_tasks[vcpu], nice);
 	else if (sched_setattr_nocheck(k_tasks[vcpu], &attr))
 		shim_bug("an attribute is refused", vcpu);
@@ -219,7 +243,7 @@ int k_cpu(int cpu, i64 *out)
 	struct rq *rq = cpu_rq(cpu);
 	int n = 0;
 
-	out[n++] = rq->clock;
+	out[n++] = rq->clock - EPOCH;
 	out[n++] = rq->curr == rq->idle ? NOBODY : rq->curr->pid - 1000;
 	out[n++] = test_tsk_need_resched(rq->curr);
 	out[n++] = !!(rq->clock_update_flags & RQCF_REQ_SKIP);

@@ -90,6 +90,8 @@ static int average(struct sched_avg *avg, i64 *out)
 	if (num_online_cpus() == 1 || !shim_averages)
 		return 0;
 	out[n++] = avg->load_sum;
+	out[n++] = avg->runnable_sum;
+	out[n++] = avg->util_sum;
 	out[n++] = avg->load_avg;
 	out[n++] = avg->runnable_avg;
 	out[n++] = avg->util_avg;
@@ -132,8 +134,8 @@ int k_bandwidth(int group, i64 *out)
 
 	out[n++] = tg->shares;
 	out[n++] = b->runtime;
-	out[n++] = b->period_active ? hrtimer_get_expires_ns(&b->period_timer) : -1;
-	out[n++] = hrtimer_is_queued(&b->slack_timer) ? hrtimer_get_expires_ns(&b->slack_timer) : -1;
+	out[n++] = b->period_active ? hrtimer_get_expires_ns(&b->period_timer) - EPOCH : -1;
+	out[n++] = hrtimer_is_queued(&b->slack_timer) ? hrtimer_get_expires_ns(&b->slack_timer) - EPOCH : -1;
 	return n;
 }
 
@@ -149,13 +151,15 @@ int k_entity(int id, int cpu, i64 *out)
 	out[n++] = se->vruntime;
 	out[n++] = se->sum_exec_runtime;
 	out[n++] = se->prev_sum_exec_runtime;
-	out[n++] = se->exec_start;
+	out[n++] = se->exec_start ? se->exec_start - EPOCH : 0;
 #if RELEASE >= 612
 	out[n++] = se->deadline;
 	out[n++] = se->on_rq ? 0 : se->vlag;
 	out[n++] = weighs ? se->slice : 0;
 	out[n++] = se->sched_delayed;
 #endif
-	n += average(&se->avg, out + n);
+	static struct sched_avg none;
+	int is_new = entity_is_task(se) && READ_ONCE(task_of(se)->__state) == TASK_NEW;
+	n += average(is_new ? &none : &se->avg, out + n);
 	return n;
 }

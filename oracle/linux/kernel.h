@@ -5,6 +5,10 @@
 typedef long long i64;
 enum { MAX_CPUS = 16, MAX_VCPUS = 256, MAX_GROUPS = 64, NOBODY = -1, GROUP_IDS = 1000 };
 
+// Zero on domio's side. The kernel takes an average of time zero for one that has not been attached yet, as no host that
+// has booted has one. A multiple of ticks, of 2^20 ns, and of all periods of the scenarios.
+#define EPOCH 13653196800000000LL
+
 // shim.c
 extern i64 shim_now;
 extern int shim_cpu;

@@ -28,12 +28,12 @@ static const struct {
 enum { MAGIC = 0x6b65726e656c, WORDS = 65536, RECENT = 24 };
 static const char *const CPU[] = { "clock", "current", "resched", "skips the clock" };
 static const char *const QUEUE[] = { "count", "load", "current", "next", "threads", "V", "last", "skip", "idlers",
-				     "remaining", "throttled", "throttles", "load_sum", "load_avg", "runnable", "util" };
+				     "remaining", "throttled", "throttles", "load_sum", "runnable_sum", "util_sum", "load_avg", "runnable", "util" };
 static const char *const BANDWIDTH[] = { "shares", "pool", "period at", "slack at", "load" };
 static const char *const ENTITY[] = { "weight", "on queue", "v", "sum", "sum before", "exec start", "deadline", "lag",
 				      "slice", "delayed" };
 int shim_averages;
-static const char *const AVERAGE[] = { "load_sum", "load_avg", "runnable", "util" };
+static const char *const AVERAGE[] = { "load_sum", "runnable_sum", "util_sum", "load_avg", "runnable", "util" };
 
 static int cpus, verbose;
 static char known[MAX_VCPUS], known_groups[MAX_GROUPS] = { 1 };
@@ -130,7 +130,7 @@ static void carry_out(const i64 *op)
 {
 	const i64 *a = op + 3;
 
-	k_at(op[1], op[2]);
+	k_at(EPOCH + op[1], op[2]);
 	switch (op[0]) {
 	case GROUP: k_group(a[0], a[1]); known_groups[a[0]] = 1; break;
 	case GROUP_SET: k_group_set(a[0], a[1], a[2], a[3], a[4], a[5], a[6]); break;
@@ -158,6 +158,7 @@ int main(int argc, char **argv)
 	}
 	cpus = head[1];
 	shim_cpus(cpus);
+	k_at(EPOCH, 0);
 	k_boot(cpus);
 	k_tunables(head + 2);
 	k_features(head + 9);

@@ -43,6 +43,7 @@ for release in ${RELEASES:-6.1 6.12}; do
     "$here/build.sh" "$tree" "$release" "$folder"
     echo "linux-source-$release $(cat "$tree/complete")"
     compare "$release" "$release" "${COUNT:-200}" 1 quotas,changes,groups || failed=1
+    LINUX_ORACLE_AVERAGES=1 compare "$release" "$release" "$((${COUNT:-200} / 5))" 4 quotas,changes,groups || failed=1
     while read -r name expression; do
         AS=$name BREAK=$expression "$here/build.sh" "$tree" "$release" "$folder"
         if compare "$release-$name" "$release" 30 1 quotas,changes,groups >"$folder/$release-$name.log" 2>&1 </dev/null ||

@@ -231,7 +231,7 @@ pub enum Command {
     /// Summarise, convert, check, replay or compare traces, simulated or recorded
     #[command(subcommand, after_long_help = TRACE_EXAMPLES)]
     Trace(Trace),
-    /// Compare the model with recorded traces of a real Xen
+    /// Compare the model with recorded traces of real hosts, Xen and Linux
     #[command(after_long_help = VALIDATE_EXAMPLES)]
     Validate(Validate),
     /// Scheduling policies

@@ -166,7 +166,7 @@ impl Linux {
             return;
         }
         self.follow(cpu, now);
-        self.fade(cpu, now);
+        self.fade(cpu);
         let mut next = now + 60_000_000_000;
         for level in 0..LEVELS {
             if !self.has_level(cx, level, cpu) {

@@ -3,8 +3,9 @@
 use super::entity::how;
 use super::event::Owner;
 use super::given::GroupSetting;
-use super::params::Level;
+use super::params::{Level, Release};
 use super::state::NIL;
+use super::task::Crowd;
 use super::{Linux, QUOTAS, event};
 use domio_contract::{Cx, Work};
 use domio_core::{Instant, PcpuId};
@@ -106,19 +107,35 @@ impl Linux {
     /// One group more or less around `q` and all below is throttled.
     fn count_throttles(&mut self, q: u32, more: i32) {
         let queue = &mut self.queues[q as usize];
-        queue.throttles = queue.throttles.wrapping_add_signed(more);
+        let before = queue.throttles;
+        queue.throttles = before.wrapping_add_signed(more);
         let (group, cpu) = (queue.group, queue.cpu);
+        match (before, queue.throttles) {
+            // Where threads are put aside one by one, time goes on while some are there.
+            (0, 1) if !self.rules.throttles_threads || queue.count == 0 => self.stop_pelt(q),
+            (1, 0) => self.resume_pelt(q),
+            _ => {}
+        }
         for i in 0..self.groups[group as usize].children.len() {
             let below = self.groups[group as usize].children[i];
             self.count_throttles(self.queue_on(below, cpu), more);
         }
     }
 
+    /// All that is in `q` and below.
+    fn crowd_of(&self, q: u32) -> Crowd {
+        let queue = &self.queues[q as usize];
+        Crowd {
+            threads: queue.threads as i32,
+            idlers: queue.idlers as i32,
+            delayed: queue.delayed as i32,
+        }
+    }
+
     /// All of `q` leaves the queues above, as the group has no time.
     fn leave_above(&mut self, cx: &mut Cx<'_>, q: u32) {
-        let queue = &self.queues[q as usize];
-        let (threads, mut idlers) = (-(queue.threads as i32), -(queue.idlers as i32));
-        let (mut x, delayed) = (queue.entity, -(queue.delayed as i32));
+        let mut crowd = self.crowd_of(q).less();
+        let mut x = self.queues[q as usize].entity;
         let mut empties = true;
         while x != NIL && self.entities[x as usize].on_queue {
             let above = self.queue_of(x);
@@ -131,10 +148,10 @@ impl Linux {
                 self.dequeue_entity(cx, above, x, how::SLEEP | how::AT_ONCE | slept);
                 empties = self.queues[above as usize].load == 0;
             } else {
-                self.update_load(above, x);
+                self.update_load_quietly(above, x);
+                self.note_runnable(x);
             }
-            self.pass_level(cx, above, x, threads, &mut idlers);
-            self.count_sleepers(above, delayed);
+            self.pass_level(cx, above, x, &mut crowd);
             x = self.above(x);
         }
     }
@@ -142,9 +159,8 @@ impl Linux {
     /// All of `q`, whose group has time again, comes back to the queues above, up to the next one
     /// that has none.
     fn come_above(&mut self, cx: &mut Cx<'_>, q: u32) {
-        let queue = &self.queues[q as usize];
-        let (threads, mut idlers) = (queue.threads as i32, queue.idlers as i32);
-        let (mut x, delayed) = (queue.entity, queue.delayed as i32);
+        let mut crowd = self.crowd_of(q);
+        let mut x = self.queues[q as usize].entity;
         let mut comes = true;
         while x != NIL {
             let above = self.queue_of(x);
@@ -155,10 +171,12 @@ impl Linux {
             comes &= !self.entities[x as usize].on_queue;
             match comes {
                 true => self.enqueue_entity(cx, above, x, how::SLEEP),
-                false => self.update_load(above, x),
+                false => {
+                    self.update_load(above, x);
+                    self.note_runnable(x);
+                }
             }
-            self.count_sleepers(above, delayed);
-            if !self.pass_level(cx, above, x, threads, &mut idlers) {
+            if !self.pass_level(cx, above, x, &mut crowd) {
                 return;
             }
             x = self.above(x);
@@ -262,17 +280,35 @@ impl Linux {
 
     /// Gives the pool of `group` to those who are out of time, a nanosecond more than they owe.
     fn distribute(&mut self, cx: &mut Cx<'_>, group: u32) {
+        // Since 6.3 other pcpus do that on their own, when the one of the timer has done its part.
+        let in_turn = self.rules.release == Release::V6_1;
         let mut i = 0;
         while let Some(&q) = self.groups[group as usize].bandwidth.throttled.get(i) {
             let bandwidth = &mut self.groups[group as usize].bandwidth;
             if bandwidth.pool <= 0 {
-                return;
+                break;
             }
             let want = 1 - self.queues[q as usize].remaining;
             let amount = want.min(bandwidth.pool);
             bandwidth.pool -= amount;
             self.queues[q as usize].remaining += amount;
-            match self.queues[q as usize].remaining > 0 {
+            match in_turn && self.queues[q as usize].remaining > 0 {
+                true => self.unthrottle(cx, q),
+                false => i += 1,
+            }
+        }
+        if !in_turn {
+            let here = self.queue_on(group, cx.here().0);
+            self.unthrottle_those(cx, group, |q| q == here);
+            self.unthrottle_those(cx, group, |_| true);
+        }
+    }
+
+    /// Ends the throttling of the queues of `group` that have time again and that `which` takes.
+    fn unthrottle_those(&mut self, cx: &mut Cx<'_>, group: u32, which: impl Fn(u32) -> bool) {
+        let mut i = 0;
+        while let Some(&q) = self.groups[group as usize].bandwidth.throttled.get(i) {
+            match which(q) && self.queues[q as usize].remaining > 0 {
                 true => self.unthrottle(cx, q),
                 false => i += 1,
             }

@@ -125,6 +125,7 @@ impl Linux {
             self.make_absolute(e, min_v);
         }
         self.update_load(q, e);
+        self.note_runnable(e);
         self.update_group_weight(cx, e);
         if self.rules.eevdf && !runs {
             self.place(q, e, flags);
@@ -145,6 +146,9 @@ impl Linux {
         }
         self.entities[e as usize].on_queue = true;
         if first {
+            if self.rules.throttles_threads {
+                self.resume_pelt(q);
+            }
             self.check_quota_of_first(cx, q);
         }
     }
@@ -167,12 +171,13 @@ impl Linux {
                 && self.rules.delay_dequeue
                 && !self.is_eligible(q, self.entities[e as usize].v)
             {
-                self.update_load(q, e);
+                self.update_load_quietly(q, e);
                 self.delay(e);
                 return false;
             }
         }
         self.update_load(q, e);
+        self.note_runnable(e);
         if self.rules.eevdf {
             let lag = self.lag(q, e);
             let entity = &mut self.entities[e as usize];
@@ -192,19 +197,23 @@ impl Linux {
         let queue = &mut self.queues[q as usize];
         queue.load -= weight;
         queue.count -= 1;
+        let stops = self.rules.throttles_threads && queue.count == 0 && queue.throttles > 0;
         if !self.rules.eevdf && !sleeps {
             let min_v = queue.min_v;
             let entity = &mut self.entities[e as usize];
             entity.v = entity.v.wrapping_sub(min_v);
             entity.relative = true;
         }
+        if stops {
+            self.stop_pelt(q);
+        }
         self.return_slack(cx, q);
         self.update_group_weight(cx, e);
         if self.rules.eevdf {
             if flags & how::DELAYED != 0 {
                 let entity = &mut self.entities[e as usize];
-                entity.delayed = false;
                 entity.lag = entity.lag.min(0);
+                self.wake_delayed(e);
             }
         } else if flags & how::SAVE == 0 {
             self.update_min(q);
@@ -257,6 +266,12 @@ impl Linux {
                 self.link(q, e);
             }
         }
+        self.update_load_quietly(q, e);
+        self.wake_delayed(e);
+    }
+
+    /// `e` does not sleep on its queue any more.
+    fn wake_delayed(&mut self, e: u32) {
         self.entities[e as usize].delayed = false;
         if self.entities[e as usize].vcpu.is_some() {
             self.count_delayed(e, -1);
@@ -315,7 +330,6 @@ impl Linux {
             }
             let request = entity.deadline.wrapping_sub(mean);
             entity.deadline = mean.wrapping_add(rescale(request));
-            entity.protected_until = entity.v;
             self.change_load(q, e, load);
         }
         let queue = &mut self.queues[q as usize];
@@ -333,11 +347,9 @@ impl Linux {
             let new = super::weights::down(load.weight);
             let average = &mut entity.average;
             let queue = &mut self.queues[q as usize].average;
-            queue.load = queue.load.saturating_sub(average.load);
-            queue.load_sum = queue.load_sum.saturating_sub(old * average.load_sum);
+            queue.take_load(old, average);
             average.load = new * average.load_sum / average.divider();
-            queue.load += average.load;
-            queue.load_sum += new * average.load_sum;
+            queue.add_load(new, average);
         }
         self.entities[e as usize].load = load;
     }

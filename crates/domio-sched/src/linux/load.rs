@@ -22,21 +22,35 @@ impl Queue {
 const TELL_EVERY: i64 = 1_000_000;
 
 impl Linux {
-    /// The averages of `e` and of its queue follow the clock.
+    /// The averages of `e` and of its queue follow the clock, and the queue's group learns of that.
     pub(super) fn update_load(&mut self, q: u32, e: u32) {
-        if !self.multi {
-            return;
+        if self.multi && self.follow_load(q, e) {
+            self.tell_group(q);
         }
-        let now = self.cpus[usize::from(self.queues[q as usize].cpu)].clock;
-        let own = self.entities[e as usize].own;
+    }
+
+    /// The averages of `e` and of its queue follow the clock. The queue's group does not learn of
+    /// that, unless the entity is new there.
+    pub(super) fn update_load_quietly(&mut self, q: u32, e: u32) {
+        let attached = self.entities[e as usize].average.is_attached();
+        if self.multi && self.follow_load(q, e) && !attached {
+            self.tell_group(q);
+        }
+    }
+
+    /// The averages of `e` and of its queue follow the clock. Returns whether the queue's have
+    /// changed.
+    fn follow_load(&mut self, q: u32, e: u32) -> bool {
+        let now = self.pelt_clock(q);
         let runs = self.queues[q as usize].current == e;
-        let below = match own {
-            NIL => None,
-            own => Some(self.runnable(own)),
-        };
         let entity = &mut self.entities[e as usize];
+        let own = entity.own;
         let load = u64::from(entity.on_queue);
-        let runnable = below.unwrap_or(u64::from(entity.on_queue && !entity.delayed));
+        let runnable = match (entity.delayed, own) {
+            (true, _) => 0,
+            (false, NIL) => load,
+            (false, _) => u64::from(entity.runnable),
+        };
         let attached = entity.average.is_attached();
         if attached && entity.average.advance(now, load, runnable, runs) {
             entity.average.settle(down(entity.load.weight));
@@ -54,8 +68,43 @@ impl Linux {
         if own != NIL {
             changed |= self.follow_below(q, e);
         }
-        if changed {
-            self.tell_group(q, now);
+        changed
+    }
+
+    /// The time by which averages on `q` go: without that in which it was throttled.
+    #[inline]
+    pub(super) fn pelt_clock(&self, q: u32) -> i64 {
+        let queue = &self.queues[q as usize];
+        let clock = match queue.pelt_stopped {
+            true => queue.pelt_stopped_at,
+            false => self.cpus[usize::from(queue.cpu)].clock,
+        };
+        clock - queue.pelt_stopped_for
+    }
+
+    /// The averages on `q` stand still from now on, as it is throttled.
+    pub(super) fn stop_pelt(&mut self, q: u32) {
+        let queue = &mut self.queues[q as usize];
+        if !core::mem::replace(&mut queue.pelt_stopped, true) {
+            queue.pelt_stopped_at = self.cpus[usize::from(queue.cpu)].clock;
+        }
+    }
+
+    /// The averages on `q` go on.
+    pub(super) fn resume_pelt(&mut self, q: u32) {
+        let queue = &mut self.queues[q as usize];
+        if core::mem::take(&mut queue.pelt_stopped) {
+            let clock = self.cpus[usize::from(queue.cpu)].clock;
+            queue.pelt_stopped_for += clock - queue.pelt_stopped_at;
+        }
+    }
+
+    /// From now on the averages of the group `e` go by the threads that are in it now
+    /// (`se_update_runnable`).
+    pub(super) fn note_runnable(&mut self, e: u32) {
+        let own = self.entities[e as usize].own;
+        if self.multi && own != NIL {
+            self.entities[e as usize].runnable = self.runnable(own) as u32;
         }
     }
 
@@ -78,12 +127,24 @@ impl Linux {
         true
     }
 
-    /// Those around `q` follow what has changed there.
+    /// The entity of a new group, whose queue `q` is, counts among what is around the group.
+    pub(super) fn attach_group(&mut self, q: u32) {
+        let e = self.queues[q as usize].entity;
+        let above = self.queue_of(e);
+        self.update_load(above, e);
+        self.follow_above(above);
+    }
+
+    /// Those around `q`, up to one that is throttled, follow what has changed there.
     fn follow_above(&mut self, q: u32) {
-        let mut x = self.queues[q as usize].entity;
-        while x != NIL {
-            self.update_load(self.queue_of(x), x);
-            x = self.above(x);
+        let mut q = q;
+        while !self.cuts_off(q) {
+            let x = self.queues[q as usize].entity;
+            if x == NIL {
+                return;
+            }
+            q = self.queue_of(x);
+            self.update_load(q, x);
         }
     }
 
@@ -107,7 +168,8 @@ impl Linux {
     }
 
     /// The group of `q` learns of its load, if that has changed by more than a part in 64.
-    fn tell_group(&mut self, q: u32, now: i64) {
+    fn tell_group(&mut self, q: u32) {
+        let now = self.time;
         let queue = &mut self.queues[q as usize];
         if queue.entity == NIL {
             return;
@@ -181,7 +243,7 @@ impl Linux {
             return;
         }
         let q = self.queue_of(e);
-        self.update_load(q, e);
+        self.update_load_quietly(q, e);
         let entity = &mut self.entities[e as usize];
         let weight = down(entity.load.weight);
         self.queues[q as usize]
@@ -190,29 +252,28 @@ impl Linux {
         entity.average.last = i64::MIN;
         let sum = entity.average.load_sum as i64;
         self.queues[q as usize].note_moved(-sum);
-        let now = self.cpus[usize::from(self.queues[q as usize].cpu)].clock;
-        self.tell_group(q, now);
+        self.tell_group(q);
         self.follow_above(q);
     }
 
     /// What slept or left `cpu` fades from the averages there, and groups learn of that.
-    pub(super) fn fade(&mut self, cpu: u16, now: i64) {
+    pub(super) fn fade(&mut self, cpu: u16) {
         let deepest = self.groups.iter().map(|g| g.depth).max().unwrap_or(0);
         for depth in (1..=deepest).rev() {
             for group in 1..self.groups.len() as u32 {
                 if self.groups[group as usize].depth == depth {
-                    self.fade_group(self.queue_on(group, cpu), now);
+                    self.fade_group(self.queue_on(group, cpu));
                 }
             }
         }
     }
 
     /// The same of `q`, a group's, and of the group's entity.
-    fn fade_group(&mut self, q: u32, now: i64) {
+    fn fade_group(&mut self, q: u32) {
         let queue = &self.queues[q as usize];
         if queue.average.load > 0 || queue.contribution > 0 {
-            self.update_queue(q, now);
-            self.tell_group(q, now);
+            self.update_queue(q, self.pelt_clock(q));
+            self.tell_group(q);
         }
         let queue = &self.queues[q as usize];
         let average = &self.entities[queue.entity as usize].average;
@@ -226,9 +287,14 @@ impl Linux {
         let weight = down(self.entities[e as usize].load.weight);
         let queue = &self.queues[q as usize].average;
         let room = 1024_u64.saturating_sub(queue.util) / 2;
+        // 6.1 takes the weight with its ten more bits.
+        let scaled = match self.rules.release {
+            Release::V6_1 => self.entities[e as usize].load.weight,
+            _ => weight,
+        };
         let util = match queue.util {
             0 => room,
-            util => (util * weight / (queue.load + 1)).min(room),
+            util => (util * scaled / (queue.load + 1)).min(room),
         };
         Average {
             load: weight,

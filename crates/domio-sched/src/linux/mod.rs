@@ -89,6 +89,8 @@ pub struct Linux {
     custom_slices: bool,
     /// Some pcpu had more than one thread when that was last looked at.
     overloaded: bool,
+    /// When the operation that goes on takes place, whatever clocks of pcpus say.
+    time: i64,
     /// State of the generator of [`Linux::draw`].
     seed: u64,
     entities: Vec<Entity>,
@@ -141,6 +143,7 @@ impl Linux {
             balances: true,
             custom_slices: false,
             overloaded: false,
+            time: 0,
             seed: 0,
             entities: Vec::new(),
             free: Vec::new(),
@@ -174,7 +177,8 @@ impl Linux {
     /// The clock of `cpu` is read.
     #[inline]
     fn read_clock(&mut self, cx: &Cx<'_>, cpu: u16) {
-        self.follow(cpu, self.now(cx));
+        self.time = self.now(cx);
+        self.follow(cpu, self.time);
     }
 
     /// The clock of `cpu` is at `now`, or later.
@@ -357,6 +361,7 @@ impl Scheduler for Linux {
         let known = self.groups.len();
         let group = self.named(group, parent);
         self.greet_groups(cx, known);
+        self.settle(cx, group);
         self.set_group_to(cx, group, &GroupSetting::new(params));
     }
 
@@ -380,6 +385,7 @@ impl Scheduler for Linux {
         let own = self.group_of(domain);
         let placed = self.placed.get(vcpu.index()).copied().flatten();
         let group = placed.unwrap_or(own);
+        self.settle(cx, group);
         let (_, setting) = self.domains[domain.index()].expect("it has a group");
         let q = self.queue_on(group, 0);
         let entity = Entity {
@@ -508,6 +514,7 @@ impl Scheduler for Linux {
 
     fn schedule(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, prev: Prev) -> Pick {
         let cpu = pcpu.0;
+        self.time = self.now(cx);
         if !self.cpus[pcpu.index()].skip_clock {
             self.read_clock(cx, cpu);
         }

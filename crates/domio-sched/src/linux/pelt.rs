@@ -67,6 +67,13 @@ fn decay(sum: u64, periods: u64) -> u64 {
     }
 }
 
+/// `sum`, but no less than what an average of `average` takes. The kernel compares 32 bits of both
+/// (`max_t(u32, ...)`), so that sums of heavy weights lose what is above.
+fn at_least(sum: u64, average: u64) -> u64 {
+    let low = |x: u64| x & u64::from(u32::MAX);
+    low(sum).max(low(average * SUM_FLOOR))
+}
+
 impl Average {
     pub const NOTHING: Average = Average {
         last: 0,
@@ -157,25 +164,41 @@ impl Average {
         let divider = self.divider();
         other.util_sum = other.util * divider;
         other.runnable_sum = other.runnable * divider;
-        other.load_sum = other.load * divider / weight.max(1);
-        self.load += other.load;
-        self.load_sum += weight * other.load_sum;
+        let sum = other.load * divider;
+        other.load_sum = match weight < sum {
+            true => sum / weight,
+            // The kernel gives to those that have no load yet.
+            false => 1,
+        };
+        self.add_load(weight, other);
         self.util += other.util;
         self.util_sum += other.util_sum;
         self.runnable += other.runnable;
         self.runnable_sum += other.runnable_sum;
     }
 
-    /// Something with this weight and average leaves.
-    pub fn detach(&mut self, weight: u64, other: &Average) {
+    /// The load of something with this weight and average counts from now on.
+    pub fn add_load(&mut self, weight: u64, other: &Average) {
+        self.load += other.load;
+        self.load_sum += weight * other.load_sum;
+    }
+
+    /// The load of something with this weight and average does not count any more.
+    pub fn take_load(&mut self, weight: u64, other: &Average) {
         self.load = self.load.saturating_sub(other.load);
         self.load_sum = self.load_sum.saturating_sub(weight * other.load_sum);
+        self.load_sum = at_least(self.load_sum, self.load);
+    }
+
+    /// Something with this weight and average leaves.
+    pub fn detach(&mut self, weight: u64, other: &Average) {
+        self.take_load(weight, other);
         self.util = self.util.saturating_sub(other.util);
         self.util_sum = self.util_sum.saturating_sub(other.util_sum);
-        self.util_sum = self.util_sum.max(self.util * SUM_FLOOR);
+        self.util_sum = at_least(self.util_sum, self.util);
         self.runnable = self.runnable.saturating_sub(other.runnable);
         self.runnable_sum = self.runnable_sum.saturating_sub(other.runnable_sum);
-        self.runnable_sum = self.runnable_sum.max(self.runnable * SUM_FLOOR);
+        self.runnable_sum = at_least(self.runnable_sum, self.runnable);
     }
 
     /// The average of a queue follows that of `group`, an entity on it with this weight, which
@@ -197,7 +220,7 @@ impl Average {
             let sum = to * divider;
             *queue.0 = (*queue.0 + to).saturating_sub(*of.0);
             *queue.1 = (*queue.1 + sum).saturating_sub(*of.1);
-            *queue.1 = (*queue.1).max(*queue.0 * SUM_FLOOR);
+            *queue.1 = at_least(*queue.1, *queue.0);
             (*of.0, *of.1) = (to, sum);
         };
         follow(
@@ -226,7 +249,7 @@ impl Average {
         }
         self.load = (self.load + load).saturating_sub(group.load);
         self.load_sum = (self.load_sum + weight * sum).saturating_sub(weight * group.load_sum);
-        self.load_sum = self.load_sum.max(self.load * SUM_FLOOR);
+        self.load_sum = at_least(self.load_sum, self.load);
         (group.load, group.load_sum) = (load, sum);
     }
 }
@@ -272,5 +295,26 @@ mod tests {
             average.load_sum / load
         };
         assert_eq!(after(10 * 88_761).abs_diff(after(1)), 0);
+    }
+
+    /// What has no load yet counts with a sum of 1.
+    #[test]
+    fn who_comes_without_load_has_a_sum_of_one() {
+        let (mut queue, mut newcomer) = (Average::NOTHING, Average::ALONE);
+        queue.attach(1024, &mut newcomer);
+        assert_eq!((newcomer.load_sum, queue.load_sum), (1, 1024));
+    }
+
+    /// The kernel keeps 32 bits of a sum from which something is taken.
+    #[test]
+    fn sums_of_heavy_weights_lose_what_is_above_32_bits() {
+        let heavy = Average {
+            load: 100_000,
+            load_sum: 100_000 * 46_718,
+            ..Average::NOTHING
+        };
+        let mut queue = heavy;
+        queue.take_load(1, &Average::NOTHING);
+        assert_eq!(queue.load_sum, heavy.load_sum & 0xffff_ffff);
     }
 }

@@ -3,8 +3,10 @@
 use super::Linux;
 use super::entity::how;
 use super::high::Turn;
+use super::params::Release;
 use super::queue::before;
 use super::state::NIL;
+use super::task::Crowd;
 use domio_contract::Cx;
 
 impl Linux {
@@ -94,7 +96,7 @@ impl Linux {
             let flags = how::SLEEP | how::DELAYED;
             match self.entities[e as usize].vcpu {
                 Some(_) => self.dequeue_thread(cx, e, flags),
-                None => self.dequeue_from(cx, e, flags, 0, 0),
+                None => self.dequeue_from(cx, e, flags, Crowd::default()),
             };
             return NIL;
         }
@@ -149,7 +151,7 @@ impl Linux {
         self.throttle_if_due(cx, q);
         if self.entities[e as usize].on_queue {
             self.link(q, e);
-            self.update_load(q, e);
+            self.update_load_quietly(q, e);
         }
         self.queues[q as usize].current = NIL;
     }
@@ -241,6 +243,12 @@ impl Linux {
     /// The thread that runs on `cpu` from now on, after the levels have been switched; [`NIL`] for
     /// none.
     pub(super) fn pick_next(&mut self, cx: &mut Cx<'_>, cpu: u16) -> u32 {
+        let idles = self.cpus[usize::from(cpu)].current == NIL;
+        if idles && self.all_on(cpu) == 0 && self.rules.release >= Release::V6_12 {
+            // Who idles and has no threads looks for none (`SM_IDLE`), not even for groups that
+            // sleep on their queue.
+            return NIL;
+        }
         let mut serves = true;
         if self.highs > 0 {
             self.leave_high(cx, cpu);

@@ -195,7 +195,6 @@ impl Linux {
     /// Begins another request when the last one of `e` is over. Returns whether it is.
     fn renew_deadline(&mut self, e: u32) -> bool {
         let base = self.tunables.base_slice;
-        let vprot = self.rules.vprot;
         let entity = &mut self.entities[e as usize];
         if before(entity.v, entity.deadline) {
             return false;
@@ -204,10 +203,6 @@ impl Linux {
             entity.slice = base;
         }
         entity.deadline = entity.v.wrapping_add(fair(entity.slice, &entity.load));
-        if !vprot {
-            // Protection is for the deadline of the switch in, which is over.
-            entity.protected_until = entity.v;
-        }
         true
     }
 
@@ -215,13 +210,20 @@ impl Linux {
     #[inline]
     pub(super) fn is_protected(&self, e: u32) -> bool {
         let entity = &self.entities[e as usize];
-        before(entity.v, entity.protected_until)
+        match self.rules.vprot {
+            true => before(entity.v, entity.protected_until),
+            // For as long as it has the deadline of the switch in.
+            false => entity.deadline == entity.protected_until,
+        }
     }
 
     /// Ends the protection of `e`.
     pub(super) fn unprotect(&mut self, e: u32) {
         let entity = &mut self.entities[e as usize];
-        entity.protected_until = entity.v;
+        entity.protected_until = match self.rules.vprot {
+            true => entity.v,
+            false => entity.deadline.wrapping_add(1),
+        };
     }
 
     /// `e`, which is picked, is protected from now on (EEVDF).

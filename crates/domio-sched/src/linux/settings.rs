@@ -5,6 +5,7 @@ use super::event::Owner;
 use super::given::{GroupSetting, ThreadSetting};
 use super::params::{Class, Level};
 use super::state::{Entity, Group, NIL, Queue};
+use super::task::Crowd;
 use super::weights::NICE_0;
 use super::{Linux, ROOT};
 use alloc::vec::Vec;
@@ -100,10 +101,40 @@ impl Linux {
     /// `group` has these shares from now on.
     fn set_shares(&mut self, cx: &mut Cx<'_>, group: u32, shares: u64) {
         let g = &mut self.groups[group as usize];
-        if core::mem::replace(&mut g.shares, shares) == shares {
+        if core::mem::replace(&mut g.shares, shares) == shares || !g.settled {
             return;
         }
         self.share_anew(cx, group);
+    }
+
+    /// `group`, which is empty, is where it is to be, with the weight that it is to have: from now
+    /// on the groups around it know of it, as of one that Linux has just made.
+    pub(super) fn settle(&mut self, cx: &mut Cx<'_>, group: u32) {
+        if core::mem::replace(&mut self.groups[group as usize].settled, true) {
+            return;
+        }
+        for cpu in 0..self.cpus.len() as u16 {
+            self.read_clock(cx, cpu);
+            let q = self.queue_on(group, cpu);
+            self.attach_group(q);
+            self.inherit_throttles(q);
+        }
+        if self.groups[group as usize].shares != NICE_0 {
+            self.share_anew(cx, group);
+        }
+    }
+
+    /// `q`, whose group has come to where it is, is throttled as often as what is around.
+    fn inherit_throttles(&mut self, q: u32) {
+        let e = self.queues[q as usize].entity;
+        let around = self.queues[self.queue_of(e) as usize].throttles;
+        let queue = &mut self.queues[q as usize];
+        queue.throttles = around + u32::from(queue.throttled);
+        match queue.throttles {
+            0 => self.resume_pelt(q),
+            _ if !self.rules.throttles_threads || queue.count == 0 => self.stop_pelt(q),
+            _ => {}
+        }
     }
 
     /// The weights of `group` and of all around it are computed anew.
@@ -140,6 +171,7 @@ impl Linux {
     /// `group`, a domain's, is in `parent` from now on: its threads leave the queues, and come back
     /// where the group is new.
     pub(super) fn regroup(&mut self, cx: &mut Cx<'_>, group: u32, parent: u32) {
+        let settled = self.groups[group as usize].settled;
         let members = self.groups[group as usize].members.clone();
         let mut queued = Vec::with_capacity(members.len());
         for &vcpu in &members {
@@ -160,12 +192,11 @@ impl Linux {
             let e = self.queues[q as usize].entity;
             if self.entities[e as usize].on_queue {
                 // It slept there.
-                self.dequeue_from(cx, e, how::SLEEP | how::DELAYED, 0, 0);
+                self.dequeue_from(cx, e, how::SLEEP | how::DELAYED, Crowd::default());
             }
-            self.detach_load(e);
-            let throttles = self.queues[above as usize].throttles;
-            let queue = &mut self.queues[q as usize];
-            queue.throttles = throttles + u32::from(queue.throttled);
+            if settled {
+                self.detach_load(e);
+            }
             self.entities[e as usize] = Entity {
                 queue: above,
                 parent: self.queues[above as usize].entity,
@@ -177,14 +208,14 @@ impl Linux {
                 slice: self.tunables.base_slice,
                 ..Entity::new(None, group)
             };
+            if settled {
+                self.attach_group(q);
+                self.inherit_throttles(q);
+            }
         }
         for &vcpu in &members {
             let e = self.entity_of(vcpu);
             self.entities[e as usize].depth = depth + 1;
-        }
-        if members.is_empty() && self.groups[group as usize].shares != NICE_0 {
-            // A group that is made here and not moved is given its shares here.
-            self.share_anew(cx, group);
         }
         for (e, runs) in queued {
             self.put_in(cx, e, runs);
@@ -262,10 +293,6 @@ impl Linux {
         let entity = &self.entities[e as usize];
         let (queued, delayed) = (entity.on_queue, entity.delayed);
         let runs = self.cpus[usize::from(cpu)].current == e;
-        if delayed {
-            // Who sleeps on the queue goes on to do so.
-            self.count_delayed(e, -1);
-        }
         if queued {
             // `sched_setattr` with another class and priority is a move to Linux, a nice value
             // alone is none.
@@ -279,10 +306,8 @@ impl Linux {
         match (queued, delayed) {
             (false, _) => return,
             (true, false) => self.put_in(cx, e, runs),
-            (true, true) => {
-                self.enqueue_thread(cx, e, 0);
-                self.count_delayed(e, 1);
-            }
+            // Who sleeps on the queue goes on to do so.
+            (true, true) => self.enqueue_thread(cx, e, 0),
         }
         // A class or a slice alone preempts nobody, and nor does who has the pcpu to itself.
         if setting.nice == before.nice || self.queues[usize::from(cpu)].count == 1 {
@@ -363,9 +388,8 @@ impl Linux {
 
     /// Gives the thread `e`, which is on no queue, what `setting` says.
     pub(super) fn give(&mut self, cx: &mut Cx<'_>, e: u32, setting: &ThreadSetting) {
-        if self.entities[e as usize].load != setting.load {
-            self.reweight(cx, e, setting.load);
-        }
+        // Even where the weight stays, for then the averages are computed anew.
+        self.reweight(cx, e, setting.load);
         self.custom_slices |= setting.slice > 0;
         let base = self.tunables.base_slice;
         if self.is_high(e) || setting.class.level() != Level::Fair {

@@ -58,7 +58,7 @@ pub(super) struct Entity {
     pub custom_slice: bool,
     /// Sleeps, but stays on the queue until it is not ahead any more.
     pub delayed: bool,
-    /// Keeps its pcpu while `v` is before this.
+    /// Since 6.17: keeps its pcpu while `v` is before this. Before: while this is its deadline.
     pub protected_until: i64,
     /// Until when it was charged.
     pub exec_start: i64,
@@ -68,6 +68,8 @@ pub(super) struct Entity {
     pub sum_before: i64,
     /// Averages of its load.
     pub average: Average,
+    /// Of a group: threads in it that did not sleep when its average was last told.
+    pub runnable: u32,
 }
 
 impl Entity {
@@ -97,6 +99,7 @@ impl Entity {
             sum: 0,
             sum_before: 0,
             average: Average::ALONE,
+            runnable: 0,
         }
     }
 }
@@ -143,7 +146,12 @@ pub(super) struct Queue {
     /// Averages of its load, and what of it the group has been told.
     pub average: Average,
     pub contribution: i64,
+    /// When that was; long ago if never.
     pub told_at: i64,
+    /// The averages stand still, as it is throttled: since when, and how long before.
+    pub pelt_stopped: bool,
+    pub pelt_stopped_at: i64,
+    pub pelt_stopped_for: i64,
     /// Threads have come or gone with their load since the group's entity learned of that.
     pub moved: bool,
     /// What they brought (positive) or took: their sums of load, without weights.
@@ -160,6 +168,8 @@ impl Group {
             // Until the group's own weight comes: threads of the host may be in it before.
             shares: NICE_0,
             idle: false,
+            // The root has nothing around it.
+            settled: depth == 0,
             members: Vec::new(),
             load: 0,
             bandwidth: Bandwidth::default(),
@@ -193,7 +203,10 @@ impl Queue {
             throttles: 0,
             average: Average::NOTHING,
             contribution: 0,
-            told_at: 0,
+            told_at: i64::MIN / 2,
+            pelt_stopped: false,
+            pelt_stopped_at: 0,
+            pelt_stopped_for: 0,
             moved: false,
             moved_sum: 0,
         }
@@ -214,6 +227,8 @@ pub(super) struct Group {
     pub shares: u64,
     /// `cpu.idle`.
     pub idle: bool,
+    /// The groups around it know of it. One of a domain may still go into another group before.
+    pub settled: bool,
     /// Its own threads, without those of groups in it.
     pub members: Vec<VcpuId>,
     /// Published averages of all pcpus.

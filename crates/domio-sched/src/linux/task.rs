@@ -8,6 +8,27 @@ use super::state::NIL;
 use super::weights::fair;
 use domio_contract::Cx;
 
+/// Threads that come to the queues of a pcpu, or leave them where the numbers are negative.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Crowd {
+    pub threads: i32,
+    /// Those of them that are for idle times.
+    pub idlers: i32,
+    /// Those of them that sleep on their queue.
+    pub delayed: i32,
+}
+
+impl Crowd {
+    /// That it leaves.
+    pub fn less(self) -> Crowd {
+        Crowd {
+            threads: -self.threads,
+            idlers: -self.idlers,
+            delayed: -self.delayed,
+        }
+    }
+}
+
 impl Linux {
     /// The queue that `e` is on.
     #[inline]
@@ -26,13 +47,6 @@ impl Linux {
         self.queues[q as usize].throttled && !self.rules.throttles_threads
     }
 
-    /// `threads` of which `idlers` are for idle times come to `q` or leave it.
-    fn count_threads(&mut self, q: u32, threads: i32, idlers: i32) {
-        let queue = &mut self.queues[q as usize];
-        queue.threads = queue.threads.wrapping_add_signed(threads);
-        queue.idlers = queue.idlers.wrapping_add_signed(idlers);
-    }
-
     /// Threads for idle times among `threads` that are below `e`, seen from above it.
     fn idlers_seen(&self, e: u32, threads: i32, idlers: i32) -> i32 {
         match self.entities[e as usize].idle {
@@ -41,19 +55,21 @@ impl Linux {
         }
     }
 
-    /// `threads`, of which `idlers` are for idle times, have come to `x` on `q`, or left it where
-    /// the numbers are negative. Returns whether those further up see it: `q` is not cut off.
+    /// `crowd` has come to `x` on `q`, or has left it where the numbers are negative. Returns
+    /// whether those further up see it: `q` is not cut off.
     pub(super) fn pass_level(
         &mut self,
         cx: &mut Cx<'_>,
         q: u32,
         x: u32,
-        threads: i32,
-        idlers: &mut i32,
+        crowd: &mut Crowd,
     ) -> bool {
-        *idlers = self.idlers_seen(x, threads, *idlers);
+        crowd.idlers = self.idlers_seen(x, crowd.threads, crowd.idlers);
         let before = self.queues[q as usize].threads;
-        self.count_threads(q, threads, *idlers);
+        let queue = &mut self.queues[q as usize];
+        queue.threads = queue.threads.wrapping_add_signed(crowd.threads);
+        queue.idlers = queue.idlers.wrapping_add_signed(crowd.idlers);
+        self.count_sleepers(q, crowd.delayed);
         if self.highs > 0 && self.queues[q as usize].entity == NIL {
             self.follow_fair(cx, self.queues[q as usize].cpu, before);
         }
@@ -66,7 +82,7 @@ impl Linux {
         if self.is_high(e) {
             return self.enqueue_high(cx, e, flags);
         }
-        let mut idlers = i32::from(self.entities[e as usize].idle);
+        let mut crowd = self.alone(e, flags);
         let (mut x, mut flags) = (e, flags);
         let mut slice = None;
         while x != NIL {
@@ -83,7 +99,7 @@ impl Linux {
             }
             self.enqueue_entity(cx, q, x, flags);
             slice = Some(self.shortest_slice(q));
-            if !self.pass_level(cx, q, x, 1, &mut idlers) {
+            if !self.pass_level(cx, q, x, &mut crowd) {
                 return;
             }
             flags = how::SLEEP;
@@ -92,12 +108,13 @@ impl Linux {
         while x != NIL {
             let q = self.queue_of(x);
             self.update_load(q, x);
+            self.note_runnable(x);
             self.update_group_weight(cx, x);
             if let Some(shortest) = slice.filter(|_| self.rules.eevdf) {
                 self.entities[x as usize].slice = shortest;
                 slice = Some(self.shortest_slice(q));
             }
-            if !self.pass_level(cx, q, x, 1, &mut idlers) {
+            if !self.pass_level(cx, q, x, &mut crowd) {
                 return;
             }
             x = self.above(x);
@@ -109,23 +126,25 @@ impl Linux {
         if self.is_high(e) {
             return self.dequeue_high(cx, e);
         }
-        let delayed = flags & how::DELAYED != 0;
-        if delayed {
-            self.count_delayed(e, -1);
-        }
-        self.dequeue_from(cx, e, flags, 1, i32::from(self.entities[e as usize].idle));
+        let crowd = self.alone(e, flags).less();
+        self.dequeue_from(cx, e, flags, crowd);
     }
 
-    /// `e` leaves its queue with `threads` in it, and the groups around it that become empty.
-    pub(super) fn dequeue_from(
-        &mut self,
-        cx: &mut Cx<'_>,
-        e: u32,
-        flags: u8,
-        threads: i32,
-        idlers: i32,
-    ) {
-        let (threads, mut idlers) = (-threads, -idlers);
+    /// The thread `e` as a crowd, which comes or goes as `flags` say. Who goes to sleep, or is done
+    /// with it, counts as a sleeper where that is noted.
+    fn alone(&self, e: u32, flags: u8) -> Crowd {
+        let entity = &self.entities[e as usize];
+        Crowd {
+            threads: 1,
+            idlers: i32::from(entity.idle),
+            delayed: i32::from(entity.delayed && flags & (how::SLEEP | how::DELAYED) == 0),
+        }
+    }
+
+    /// `e` leaves its queue with `crowd` in it, which has negative numbers, and the groups around
+    /// it that become empty.
+    pub(super) fn dequeue_from(&mut self, cx: &mut Cx<'_>, e: u32, flags: u8, crowd: Crowd) {
+        let mut crowd = crowd;
         let (mut x, mut flags) = (e, flags);
         let sleeps = flags & how::SLEEP != 0;
         let mut slice = self.tunables.base_slice;
@@ -138,7 +157,7 @@ impl Linux {
                 slice = self.shortest_slice(q);
                 break;
             }
-            if !self.pass_level(cx, q, x, threads, &mut idlers) {
+            if !self.pass_level(cx, q, x, &mut crowd) {
                 return;
             }
             x = self.above(x);
@@ -155,12 +174,13 @@ impl Linux {
         while x != NIL {
             let q = self.queue_of(x);
             self.update_load(q, x);
+            self.note_runnable(x);
             self.update_group_weight(cx, x);
             if self.rules.eevdf {
                 self.entities[x as usize].slice = slice;
                 slice = self.shortest_slice(q);
             }
-            if !self.pass_level(cx, q, x, threads, &mut idlers) {
+            if !self.pass_level(cx, q, x, &mut crowd) {
                 return;
             }
             x = self.above(x);

@@ -74,8 +74,9 @@ pub fn run(args: &Demo, global: &Global) -> anyhow::Result<Status> {
 }
 
 /// How to continue with the user's host.
-const YOURS: [&str; 2] = [
-    "$ domio explain TRACE, of xentrace; $ domio scenario from-lists, of what `xl` prints",
+const YOURS: [&str; 3] = [
+    "$ domio explain TRACE, of xentrace, `perf sched record` or `trace-cmd`",
+    "$ domio scenario from-lists, of what `xl` prints; $ domio scenario import, of libvirt's XML",
     "docs/slow-guest.md leads from a symptom to a command.",
 ];
 

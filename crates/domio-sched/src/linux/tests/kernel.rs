@@ -200,7 +200,9 @@ impl Linux {
     fn write_average(&self, a: &super::super::pelt::Average, out: &mut Vec<i64>) {
         let averages = std::env::var("LINUX_ORACLE_AVERAGES").is_ok();
         if self.multi && averages {
-            out.extend([a.load_sum, a.load, a.runnable, a.util].map(|x| x as i64));
+            let sums = [a.load_sum, a.runnable_sum, a.util_sum];
+            out.extend(sums.map(|x| x as i64));
+            out.extend([a.load, a.runnable, a.util].map(|x| x as i64));
         }
     }
 

@@ -181,3 +181,39 @@ fn an_idle_thread_that_yields_is_charged() {
         assert_eq!(rig.policy.entities[e].sum, sum, "class {class}");
     }
 }
+
+/// A weight that changes by so little that the deadline stays does not end the protection (6.12).
+#[test]
+fn protection_lasts_as_long_as_the_deadline() {
+    let protected_after = |less: u64| {
+        let mut rig = eevdf_with(1, "6.12", &[]);
+        let v = hog(&mut rig, &[("weight", 10_000)]);
+        hog(&mut rig, &[]);
+        let e = entity(&rig, v, true);
+        assert!(rig.policy.is_protected(e));
+        let weight = rig.policy.entities[e as usize].load.weight - less;
+        let load = crate::linux::weights::Load::of(weight);
+        rig.call(|s, cx| s.reweight(cx, e, load));
+        rig.policy.is_protected(e)
+    };
+    assert_eq!([0, 1, 1 << 20].map(protected_after), [true, true, false]);
+}
+
+/// The averages of a group stand still while it has no time.
+#[test]
+fn throttled_time_is_not_in_the_averages() {
+    let mut rig = cfs_with(2, &[]);
+    let v = hog(&mut rig, &[("quota_us", 20_000), ("period_us", 100_000)]);
+    let q = rig.policy.queue_of(entity(&rig, v, false));
+    // Runs for 20 ms, and is throttled until 100 ms.
+    rig.run_to(at(21));
+    assert!(rig.policy.queues[q as usize].throttled);
+    let at_first = rig.policy.pelt_clock(q);
+    rig.run_to(at(99));
+    assert_eq!(rig.policy.pelt_clock(q), at_first);
+    rig.run_to(at(104));
+    assert!((20 * MS..26 * MS).contains(&rig.policy.pelt_clock(q)));
+    let load = rig.policy.queues[q as usize].average.load;
+    // A new thread counts in full. In 80 ms of sleep its load would fade to less than a fifth.
+    assert!(load > 1_000, "{load}");
+}
