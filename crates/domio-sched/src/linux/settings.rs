@@ -6,7 +6,7 @@ use super::given::{GroupSetting, ThreadSetting};
 use super::params::{Class, Level};
 use super::state::{Entity, Group, NIL, Queue};
 use super::weights::NICE_0;
-use super::{Linux, ROOT};
+use super::{Linux, ROOT, TREE};
 use alloc::vec::Vec;
 use domio_contract::{Cx, GroupId};
 use domio_core::{DomainId, VcpuId};
@@ -77,6 +77,11 @@ impl Linux {
             let q = self.queue_on(group, cpu);
             let waiting = &mut self.queues[q as usize].waiting;
             waiting.reserve(all.saturating_sub(waiting.len()));
+            if self.rules.release.is_flat() {
+                let tree = self.queue_on(TREE, cpu);
+                let waiting = &mut self.queues[tree as usize].waiting;
+                waiting.reserve(self.threads.len().saturating_sub(waiting.len()));
+            }
         }
     }
 
@@ -173,6 +178,7 @@ impl Linux {
                 depth,
                 idle: self.entities[e as usize].idle,
                 load: self.entities[e as usize].load,
+                effective: self.entities[e as usize].effective,
                 relative: false,
                 slice: self.tunables.base_slice,
                 ..Entity::new(None, group)
@@ -223,7 +229,7 @@ impl Linux {
     fn put_in(&mut self, cx: &mut Cx<'_>, e: u32, runs: bool) {
         self.enqueue_thread(cx, e, 0);
         if runs {
-            self.set_all(self.queues[self.queue_of(e) as usize].cpu, e);
+            self.set_all(cx, self.queues[self.queue_of(e) as usize].cpu, e, false);
         }
         self.park_with_group(cx, e);
     }
@@ -232,7 +238,7 @@ impl Linux {
     /// time: all of its queue is, in releases that throttle queues.
     pub(super) fn park_with_group(&mut self, cx: &mut Cx<'_>, e: u32) {
         let throttled = self.queues[self.queue_of(e) as usize].throttles > 0;
-        if throttled && !self.is_high(e) && !self.rules.throttles_threads {
+        if throttled && !self.is_high(e) && !self.rules.release.throttles_threads() {
             self.park(cx, e);
         }
     }
@@ -285,13 +291,13 @@ impl Linux {
             }
         }
         // A class or a slice alone preempts nobody, and nor does who has the pcpu to itself.
-        if setting.nice == before.nice || self.queues[usize::from(cpu)].count == 1 {
+        if setting.nice == before.nice || self.competitors(cpu) == 1 {
             return;
         }
         match runs {
             true if setting.nice > before.nice => self.resched(cx, cpu),
             true => {}
-            false => self.preempt(cx, e),
+            false => self.preempt(cx, e, false),
         }
     }
 
@@ -334,10 +340,10 @@ impl Linux {
             self.park_with_group(cx, e);
         }
         if runs {
-            self.set_all(cpu, e);
+            self.set_all(cx, cpu, e, false);
             self.resched(cx, cpu);
         } else if self.entities[e as usize].on_queue {
-            self.preempt(cx, e);
+            self.preempt(cx, e, false);
             if new > Level::Fair {
                 self.push(cx, cpu);
             }
@@ -363,8 +369,9 @@ impl Linux {
 
     /// Gives the thread `e`, which is on no queue, what `setting` says.
     pub(super) fn give(&mut self, cx: &mut Cx<'_>, e: u32, setting: &ThreadSetting) {
-        if self.entities[e as usize].load != setting.load {
-            self.reweight(cx, e, setting.load);
+        let load = self.rules.load(setting.load);
+        if self.entities[e as usize].load != load {
+            self.reweight(cx, e, load);
         }
         self.custom_slices |= setting.slice > 0;
         let base = self.tunables.base_slice;
