@@ -27,6 +27,7 @@ static RECORDINGS: &[Shipped] = shipped![
     "linux-recordings" "eevdf-quota-v6" "trace.dat.gz",
     "linux-recordings" "eevdf-weights-1-2-4" "trace.dat",
     "linux-recordings" "eevdf618-weights-1-2-4" "trace.dat",
+    "linux-recordings" "eevdf73-weights-1-2-4" "trace.dat",
 ];
 
 /// The names of all shipped recordings: those of Xen, which lie in the folder

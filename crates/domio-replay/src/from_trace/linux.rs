@@ -98,14 +98,8 @@ pub(super) fn fill(draft: &mut Draft, shown: &Shown, sources: &Sources, host: &L
 /// The policy of the kernel, with the nearest release whose rules there are.
 fn policy(draft: &mut Draft, host: &LinuxSources) {
     let known = host.kernel.as_deref().and_then(version);
-    let (policy, release, exact) = match known {
-        Some((major, minor)) if (major, minor) < (6, 6) => ("cfs", "6.1", (major, minor) == (6, 1)),
-        Some((major, minor)) if (major, minor) < (6, 17) => {
-            ("eevdf", "6.12", (major, minor) == (6, 12))
-        }
-        Some(version) => ("eevdf", "6.18", version == (6, 18)),
-        None => ("eevdf", "6.12", false),
-    };
+    let (policy, release) = nearest(known.unwrap_or((6, 12)));
+    let exact = known.is_some() && version(release) == known;
     let kernel = host.kernel.as_deref().unwrap_or("unknown");
     match exact {
         true => draft.derived.push(format!(
@@ -116,8 +110,8 @@ fn policy(draft: &mut Draft, host: &LinuxSources) {
         )),
     }
     draft.policy = policy.to_owned();
-    // The other releases are the defaults of their policies.
-    if release == "6.18" {
+    // These two are the defaults of their policies.
+    if !["6.1", "6.12"].contains(&release) {
         draft.params.push(("release".to_owned(), quoted(release)));
     }
     draft.assumed.push(
@@ -125,6 +119,20 @@ fn policy(draft: &mut Draft, host: &LinuxSources) {
          host's (`/sys/kernel/debug/sched`, `CONFIG_HZ`)"
             .to_owned(),
     );
+}
+
+/// The policy of a kernel, and the release whose rules are nearest to its own: of one between two,
+/// the earlier one, but 6.17 has the rules of 6.18 apart from quotas.
+fn nearest(version: (u32, u32)) -> (&'static str, &'static str) {
+    const FROM: [((u32, u32), &str, &str); 5] = [
+        ((7, 3), "eevdf", "7.3"),
+        ((7, 2), "eevdf", "7.2"),
+        ((7, 0), "eevdf", "7.0"),
+        ((6, 17), "eevdf", "6.18"),
+        ((6, 6), "eevdf", "6.12"),
+    ];
+    let found = FROM.iter().find(|(from, ..)| version >= *from);
+    found.map_or(("cfs", "6.1"), |(_, policy, release)| (policy, release))
 }
 
 /// The first two numbers of a release.
@@ -382,4 +390,35 @@ fn say(draft: &mut Draft, host: &LinuxSources, left_out: usize) {
     draft.assumed.push(
         "a kernel whose work takes no time: set host.profile to a machine like the host".to_owned(),
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kernel_has_the_nearest_rules() {
+        let of = |kernel: &str| nearest(version(kernel).unwrap()).1;
+        let kernels = [
+            "5.10.0",
+            "6.1.192",
+            "6.6.8",
+            "6.12.117+deb13-amd64",
+            "6.17.1",
+            "6.18.15",
+        ];
+        assert_eq!(
+            kernels.map(of),
+            ["6.1", "6.1", "6.12", "6.12", "6.18", "6.18"]
+        );
+        let later = [
+            "6.19.2",
+            "7.0.14",
+            "7.1.3",
+            "7.2.12",
+            "7.3.4-cloud-amd64",
+            "8.0",
+        ];
+        assert_eq!(later.map(of), ["6.18", "7.0", "7.0", "7.2", "7.3", "7.3"]);
+    }
 }

@@ -76,7 +76,8 @@ pub struct ImportOptions {
     pub command: String,
     /// Pcpus of the host.
     pub pcpus: Option<u16>,
-    /// Release of Linux ("6.1", "6.12", "6.18") or of Xen ("4.17") of the host.
+    /// Release of Linux ("6.1", "6.12", "6.18", "7.0", "7.2", "7.3") or of Xen ("4.17") of the
+    /// host.
     pub release: Option<String>,
     /// The machine that says what work costs; `None` for the usual one of the kind of host.
     pub profile: Option<String>,

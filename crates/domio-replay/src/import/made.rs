@@ -13,6 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The release of Linux whose rules hold where nothing says which one it is.
 const LINUX: &str = "6.12";
+/// All of them.
+const LINUX_RELEASES: [&str; 6] = ["6.1", "6.12", "6.18", "7.0", "7.2", "7.3"];
 /// Likewise of Xen.
 const XEN: &str = "4.17";
 
@@ -204,7 +206,7 @@ impl Made<'_> {
         };
         if !words.contains(&release) {
             let known = match kind {
-                Kind::Linux => "6.1, 6.12, 6.18".to_owned(),
+                Kind::Linux => LINUX_RELEASES.join(", "),
                 Kind::Xen => words.join(", "),
             };
             return Err(ImportError::Unusable(format!(

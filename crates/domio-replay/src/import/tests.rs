@@ -466,7 +466,12 @@ fn a_release_chooses_the_rules() {
             .unwrap()
             .contains("policy = \"credit\"\nversion = \"4.4\"")
     );
-    let told = "--release 5.0: there are the rules of 6.1, 6.12, 6.18";
+    assert!(
+        of("7.3", xml)
+            .unwrap()
+            .contains("policy = \"eevdf\"\nrelease = \"7.3\"")
+    );
+    let told = "--release 5.0: there are the rules of 6.1, 6.12, 6.18, 7.0, 7.2, 7.3";
     assert_eq!(of("5.0", xml).unwrap_err(), told);
     assert!(of("six", xl).unwrap_err().contains("no release of Xen"));
 }

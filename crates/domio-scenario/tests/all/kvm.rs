@@ -51,10 +51,11 @@ fn limited(policy: &str, quota_us: u64, thread: &str) -> String {
     )
 }
 
-const POLICIES: [&str; 3] = [
+const POLICIES: [&str; 4] = [
     r#"{ policy = "cfs" }"#,
     r#"{ policy = "eevdf", release = "6.12" }"#,
     r#"{ policy = "eevdf", release = "6.18" }"#,
+    r#"{ policy = "eevdf", release = "7.3" }"#,
 ];
 
 #[test]

@@ -1,7 +1,7 @@
 //! Balancing over the domains of the topology: by the tick, and before a pcpu idles (linux-spec 6).
 
 use super::params::{IMBALANCE_PCT, NICE_TRIES, min_interval};
-use super::state::{LEVELS, NIL};
+use super::state::{Draws, LEVELS, NIL};
 use super::{Linux, event};
 use domio_contract::{Cx, Work};
 use domio_core::{CpuSet, PcpuId};
@@ -229,7 +229,8 @@ impl Linux {
             }
             let draws = self.cpus[at].draws[level];
             let mut weight = 1;
-            if self.rules.ni_random {
+            let always = self.rules.ni_rate && draws.ratio >= Draws::ALWAYS;
+            if self.rules.ni_random && !always {
                 weight = 1 + draws.ratio;
                 if self.draw() % 1024 > u64::from(weight) {
                     continue;
@@ -243,6 +244,12 @@ impl Linux {
             }
             if draws.calls >= 1024 {
                 draws.ratio = draws.success;
+                if self.rules.ni_rate {
+                    let now = self.cpus[at].clock;
+                    let draws = &mut self.cpus[at].draws[level];
+                    draws.note_time(now);
+                }
+                let draws = &mut self.cpus[at].draws[level];
                 (draws.calls, draws.success) = (draws.calls / 2, draws.success / 2);
             }
             if moved || self.all_on(cpu) > 0 {
@@ -406,7 +413,9 @@ impl Linux {
             };
             let q = entity.queue;
             let there = self.queue_on(entity.group, cpu);
-            if self.queues[q as usize].throttles > 0 || self.queues[there as usize].throttles > 0 {
+            let here = self.queues[q as usize].throttles > 0;
+            let held = here && !self.rules.release.pulls_eligible();
+            if held || self.queues[there as usize].throttles > 0 {
                 return false;
             }
             if entity.delayed
@@ -423,12 +432,30 @@ impl Linux {
             if hot && failed <= NICE_TRIES[level] {
                 return false;
             }
+            if failed == 0 && self.would_stay_ahead(e, cpu) {
+                return false;
+            }
             match left {
                 Imbalance::Threads(_) => true,
                 Imbalance::Load(load) => self.thread_load(e).max(1) >> failed.min(63) <= load,
             }
         };
         self.waiting_on(source).find(|e| may(*e))
+    }
+
+    /// Whether `e`, which waits, is ahead where it is, and others are where it would go on `cpu`:
+    /// it is not pulled there in vain (7.0).
+    fn would_stay_ahead(&self, e: u32, cpu: u16) -> bool {
+        let release = self.rules.release;
+        if !release.pulls_eligible() || !self.rules.place_lag {
+            return false;
+        }
+        let entity = &self.entities[e as usize];
+        let there = match release.is_flat() {
+            true => self.competitors(cpu),
+            false => self.queues[self.queue_on(entity.group, cpu) as usize].count,
+        };
+        there > 0 && !self.is_eligible(self.line_of(e), entity.v)
     }
 
     /// All threads that wait on `cpu`, group by group.
@@ -449,7 +476,7 @@ impl Linux {
         cx.move_to(vcpu, PcpuId(cpu));
         self.enqueue_thread(cx, e, 0);
         if self.cpus[usize::from(cpu)].current != NIL {
-            self.preempt(cx, e);
+            self.preempt(cx, e, false);
         } else {
             self.resched(cx, cpu);
         }

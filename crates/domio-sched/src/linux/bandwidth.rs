@@ -3,7 +3,8 @@
 use super::entity::how;
 use super::event::Owner;
 use super::given::GroupSetting;
-use super::params::{Level, Release};
+use super::params::Level;
+use super::release::Release;
 use super::state::NIL;
 use super::task::Crowd;
 use super::{Linux, QUOTAS, event};
@@ -32,6 +33,10 @@ impl Linux {
         }
         queue.remaining -= delta;
         if queue.remaining > 0 || queue.throttled {
+            return;
+        }
+        if self.rules.release.throttles_at_charge() {
+            self.throttle(cx, q);
             return;
         }
         let (cpu, runs) = (queue.cpu, queue.current != NIL);
@@ -78,19 +83,25 @@ impl Linux {
             return;
         }
         self.charge_quota(cx, q, 0);
-        if self.queues[q as usize].remaining <= 0 {
+        let queue = &self.queues[q as usize];
+        if queue.remaining <= 0 && !queue.throttled {
             self.throttle(cx, q);
         }
     }
 
     /// Throttles `q`, unless there is time left for it after all.
     fn throttle(&mut self, cx: &mut Cx<'_>, q: u32) -> bool {
-        if self.fetch(cx, q, 1) {
+        let runs = self.rules.release.throttles_at_charge() && self.runner(q) != NIL;
+        let target = match runs {
+            true => self.rules.bandwidth_slice,
+            false => 1,
+        };
+        if self.fetch(cx, q, target) {
             return false;
         }
         let group = self.queues[q as usize].group;
         self.groups[group as usize].bandwidth.throttled.push(q);
-        let whole = !self.rules.throttles_threads;
+        let whole = !self.rules.release.throttles_threads();
         self.count_throttles(q, 1);
         if whole {
             self.leave_above(cx, q);
@@ -101,7 +112,38 @@ impl Linux {
         if whole {
             self.park_all(cx, q);
         }
+        if runs {
+            // Its thread leaves on its way to user mode.
+            self.resched_lazily(cx, self.queues[q as usize].cpu);
+        }
         true
+    }
+
+    /// Whether a group around the thread `e`, which has become current, has no time (7.2).
+    pub(super) fn has_no_time(&mut self, cx: &mut Cx<'_>, e: u32) -> bool {
+        if !self.rules.release.throttles_at_charge() {
+            return false;
+        }
+        let mut x = e;
+        while x != NIL {
+            let q = self.queue_of(x);
+            self.throttle_if_due(cx, q);
+            x = self.above(x);
+        }
+        self.queues[self.queue_of(e) as usize].throttles > 0
+    }
+
+    /// The thread that runs on `cpu` returns to user mode: where a group around it has been
+    /// throttled as its time was charged, it leaves (7.2).
+    pub(super) fn leave_at_return(&mut self, cx: &mut Cx<'_>, cpu: u16) {
+        let e = self.cpus[usize::from(cpu)].current;
+        if e == NIL || !self.rules.release.throttles_at_charge() || self.is_high(e) {
+            return;
+        }
+        let vcpu = self.entities[e as usize].vcpu.expect("a thread");
+        if self.entities[e as usize].on_queue && cx.vcpu(vcpu).runnable() {
+            self.put_aside(cx, e);
+        }
     }
 
     /// One group more or less around `q` and all below is throttled.
@@ -112,7 +154,9 @@ impl Linux {
         let (group, cpu) = (queue.group, queue.cpu);
         match (before, queue.throttles) {
             // Where threads are put aside one by one, time goes on while some are there.
-            (0, 1) if !self.rules.throttles_threads || queue.count == 0 => self.stop_pelt(q),
+            (0, 1) if !self.rules.release.throttles_threads() || queue.count == 0 => {
+                self.stop_pelt(q)
+            }
             (1, 0) => self.resume_pelt(q),
             _ => {}
         }
@@ -227,8 +271,15 @@ impl Linux {
     fn unthrottle(&mut self, cx: &mut Cx<'_>, q: u32) {
         let cpu = self.queues[q as usize].cpu;
         self.read_clock(cx, cpu);
+        if self.rules.release.throttles_at_charge() {
+            self.update_current(cx, q);
+            let queue = &self.queues[q as usize];
+            if queue.limited && queue.remaining <= 0 {
+                return;
+            }
+        }
         let group = self.queues[q as usize].group;
-        let whole = !self.rules.throttles_threads;
+        let whole = !self.rules.release.throttles_threads();
         if whole {
             // Nothing goes further up yet.
             self.release(cx, q, 1);
@@ -288,6 +339,11 @@ impl Linux {
             if bandwidth.pool <= 0 {
                 break;
             }
+            if self.rules.release.throttles_at_charge() && self.queues[q as usize].current != NIL {
+                self.read_clock(cx, self.queues[q as usize].cpu);
+                self.update_current(cx, q);
+            }
+            let bandwidth = &mut self.groups[group as usize].bandwidth;
             let want = 1 - self.queues[q as usize].remaining;
             let amount = want.min(bandwidth.pool);
             bandwidth.pool -= amount;
@@ -447,10 +503,10 @@ impl Linux {
     pub(super) fn forget_quota(&mut self, cx: &mut Cx<'_>, group: u32) {
         for cpu in 0..self.cpus.len() as u16 {
             let q = self.queue_on(group, cpu);
+            self.queues[q as usize].limited = false;
             if self.queues[q as usize].throttled {
                 self.unthrottle(cx, q);
             }
-            self.queues[q as usize].limited = false;
         }
         let bandwidth = &mut self.groups[group as usize].bandwidth;
         if bandwidth.quota > 0 || bandwidth.periods || bandwidth.slack_at.is_some() {
@@ -501,7 +557,7 @@ impl Linux {
             let q = self.queue_on(group, cpu);
             let queue = &mut self.queues[q as usize];
             queue.limited = is > 0;
-            queue.remaining = 0;
+            queue.remaining = i64::from(self.rules.release.keeps_a_nanosecond());
             if queue.throttled {
                 self.unthrottle(cx, q);
             }

@@ -117,7 +117,7 @@ impl Linux {
             return;
         }
         self.enqueue_deadline(cx, e, how::REPLENISHED);
-        self.preempt(cx, e);
+        self.preempt(cx, e, false);
         self.push(cx, cpu);
     }
 

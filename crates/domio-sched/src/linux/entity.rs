@@ -1,5 +1,4 @@
-//! One entity on one queue: placing, queueing, weights (linux-spec 1.6 to 1.8, 2.4 to 2.6, 3.5,
-//! 3.6).
+//! One entity on one queue: placing, queueing (linux-spec 2.4 to 2.6, 3.5, 3.6).
 
 use super::Linux;
 use super::queue::later;
@@ -82,23 +81,34 @@ impl Linux {
     /// Gives `e` its virtual time and its deadline on `q` (EEVDF).
     pub(super) fn place(&mut self, q: u32, e: u32, flags: u8) {
         let (mean, weights) = self.mean(q);
+        let own = self.weight_of(e);
         let base = self.tunables.base_slice;
         let place_lag = self.rules.place_lag && self.queues[q as usize].count > 0;
         let entity = &mut self.entities[e as usize];
         if !entity.custom_slice {
             entity.slice = base;
         }
-        let mut request = fair(entity.slice, &entity.load);
+        let mut request = fair(entity.slice, &entity.effective);
         let mut lag = 0;
         if place_lag {
-            let own = super::weights::down(entity.load.weight) as i64;
             // The lag is what it is to be once the entity counts in the mean.
-            lag = entity.lag.wrapping_mul(weights + own) / weights.max(1);
+            lag = match self.rules.release.is_exact() {
+                true => {
+                    let inflated = i128::from(entity.lag) * i128::from(weights + own);
+                    (inflated / i128::from(weights.max(1))) as i64
+                }
+                false => entity.lag.wrapping_mul(weights + own) / weights.max(1),
+            };
         }
         entity.v = mean.wrapping_sub(lag);
-        if entity.relative_deadline {
+        let relative = core::mem::take(&mut entity.relative_deadline);
+        if self.rules.release.is_exact() && own > weights {
+            // Sums are relative to where the heavier one is.
+            self.move_zero(q, -lag);
+        }
+        let entity = &mut self.entities[e as usize];
+        if relative {
             entity.deadline = entity.deadline.wrapping_add(entity.v);
-            entity.relative_deadline = false;
             return;
         }
         if flags & how::NEW != 0 {
@@ -146,7 +156,7 @@ impl Linux {
         }
         self.entities[e as usize].on_queue = true;
         if first {
-            if self.rules.throttles_threads {
+            if self.rules.release.throttles_threads() {
                 self.resume_pelt(q);
             }
             self.check_quota_of_first(cx, q);
@@ -172,6 +182,9 @@ impl Linux {
                 && !self.is_eligible(q, self.entities[e as usize].v)
             {
                 self.update_load_quietly(q, e);
+                if self.rules.release.records_lag_of_sleepers() {
+                    self.record_lag(q, e);
+                }
                 self.delay(e);
                 return false;
             }
@@ -179,9 +192,8 @@ impl Linux {
         self.update_load(q, e);
         self.note_runnable(e);
         if self.rules.eevdf {
-            let lag = self.lag(q, e);
+            self.record_lag(q, e);
             let entity = &mut self.entities[e as usize];
-            entity.lag = lag;
             if !sleeps {
                 entity.deadline = entity.deadline.wrapping_sub(entity.v);
                 entity.relative_deadline = true;
@@ -197,7 +209,8 @@ impl Linux {
         let queue = &mut self.queues[q as usize];
         queue.load -= weight;
         queue.count -= 1;
-        let stops = self.rules.throttles_threads && queue.count == 0 && queue.throttles > 0;
+        let stops =
+            self.rules.release.throttles_threads() && queue.count == 0 && queue.throttles > 0;
         if !self.rules.eevdf && !sleeps {
             let min_v = queue.min_v;
             let entity = &mut self.entities[e as usize];
@@ -222,7 +235,7 @@ impl Linux {
     }
 
     /// `e` sleeps from now on and stays on its queue.
-    fn delay(&mut self, e: u32) {
+    pub(super) fn delay(&mut self, e: u32) {
         self.entities[e as usize].delayed = true;
         if self.entities[e as usize].vcpu.is_some() {
             self.count_delayed(e, 1);
@@ -249,17 +262,26 @@ impl Linux {
     }
 
     /// `e`, which slept on its queue, is awake again.
-    pub(super) fn requeue_delayed(&mut self, e: u32) {
-        let q = self.entities[e as usize].queue;
-        let lag = self.lag(q, e);
-        self.entities[e as usize].lag = lag;
-        if lag > 0 {
+    pub(super) fn requeue_delayed(&mut self, cx: &mut Cx<'_>, e: u32) {
+        let q = self.line_of(e);
+        let moves = match self.rules.release.records_lag_of_sleepers() {
+            true => {
+                self.charge_runner(cx, q);
+                !self.record_lag(q, e)
+            }
+            // Before, whoever runs was not charged first.
+            false => {
+                let lag = self.lag(q, e);
+                self.entities[e as usize].lag = lag.min(0);
+                lag > 0
+            }
+        };
+        if moves {
             let runs = self.queues[q as usize].current == e;
             if !runs {
                 self.unlink(q, e);
             }
             self.queues[q as usize].count -= 1;
-            self.entities[e as usize].lag = 0;
             self.place(q, e, 0);
             self.queues[q as usize].count += 1;
             if !runs {
@@ -271,86 +293,10 @@ impl Linux {
     }
 
     /// `e` does not sleep on its queue any more.
-    fn wake_delayed(&mut self, e: u32) {
+    pub(super) fn wake_delayed(&mut self, e: u32) {
         self.entities[e as usize].delayed = false;
         if self.entities[e as usize].vcpu.is_some() {
             self.count_delayed(e, -1);
         }
-    }
-
-    /// `e` has this weight from now on.
-    pub(super) fn reweight(&mut self, cx: &mut Cx<'_>, e: u32, load: Load) {
-        let q = self.entities[e as usize].queue;
-        let (on_queue, old) = {
-            let entity = &self.entities[e as usize];
-            (entity.on_queue, entity.load.weight)
-        };
-        let runs = self.queues[q as usize].current == e;
-        let new = load.weight;
-        let rescale = |x: i64| (i128::from(x) * i128::from(old) / i128::from(new)) as i64;
-        if self.rules.eevdf && !on_queue {
-            let entity = &mut self.entities[e as usize];
-            entity.lag = rescale(entity.lag);
-            if self.rules.vprot && entity.relative_deadline {
-                entity.deadline = rescale(entity.deadline);
-            }
-        }
-        if !on_queue {
-            self.change_load(q, e, load);
-            return;
-        }
-        if runs || self.rules.eevdf {
-            self.update_current(cx, q);
-        }
-        if !self.rules.eevdf {
-            self.change_load(q, e, load);
-        } else if self.rules.vprot {
-            let lag = self.lag(q, e);
-            if !runs {
-                self.unlink(q, e);
-            }
-            self.queues[q as usize].count -= 1;
-            let entity = &mut self.entities[e as usize];
-            let request = entity.deadline.wrapping_sub(entity.v);
-            entity.lag = rescale(lag);
-            entity.deadline = rescale(request);
-            entity.relative_deadline = true;
-            self.change_load(q, e, load);
-            self.place(q, e, 0);
-            self.queues[q as usize].count += 1;
-        } else {
-            let (mean, _) = self.mean(q);
-            let lag = self.lag(q, e);
-            if !runs {
-                self.unlink(q, e);
-            }
-            let entity = &mut self.entities[e as usize];
-            if entity.v != mean {
-                entity.v = mean.wrapping_sub(rescale(lag));
-            }
-            let request = entity.deadline.wrapping_sub(mean);
-            entity.deadline = mean.wrapping_add(rescale(request));
-            self.change_load(q, e, load);
-        }
-        let queue = &mut self.queues[q as usize];
-        queue.load = queue.load - old + new;
-        if self.rules.eevdf && !runs {
-            self.link(q, e);
-        }
-    }
-
-    /// Sets the weight of `e`, and what its queue's averages hold of it.
-    fn change_load(&mut self, q: u32, e: u32, load: Load) {
-        let entity = &mut self.entities[e as usize];
-        if self.multi && entity.average.is_attached() {
-            let old = super::weights::down(entity.load.weight);
-            let new = super::weights::down(load.weight);
-            let average = &mut entity.average;
-            let queue = &mut self.queues[q as usize].average;
-            queue.take_load(old, average);
-            average.load = new * average.load_sum / average.divider();
-            queue.add_load(new, average);
-        }
-        self.entities[e as usize].load = load;
     }
 }

@@ -2,8 +2,9 @@
 //! 1.11). On a host of one pcpu no decision needs them.
 
 use super::Linux;
-use super::params::Release;
+use super::params::GroupMode;
 use super::pelt::Average;
+use super::release::Release;
 use super::state::{NIL, Queue};
 use super::weights::{Load, down};
 use domio_contract::Cx;
@@ -24,7 +25,7 @@ const TELL_EVERY: i64 = 1_000_000;
 impl Linux {
     /// The averages of `e` and of its queue follow the clock, and the queue's group learns of that.
     pub(super) fn update_load(&mut self, q: u32, e: u32) {
-        if self.multi && self.follow_load(q, e) {
+        if self.averages && self.follow_load(q, e) {
             self.tell_group(q);
         }
     }
@@ -33,7 +34,7 @@ impl Linux {
     /// that, unless the entity is new there.
     pub(super) fn update_load_quietly(&mut self, q: u32, e: u32) {
         let attached = self.entities[e as usize].average.is_attached();
-        if self.multi && self.follow_load(q, e) && !attached {
+        if self.averages && self.follow_load(q, e) && !attached {
             self.tell_group(q);
         }
     }
@@ -103,7 +104,7 @@ impl Linux {
     /// (`se_update_runnable`).
     pub(super) fn note_runnable(&mut self, e: u32) {
         let own = self.entities[e as usize].own;
-        if self.multi && own != NIL {
+        if self.averages && own != NIL {
             self.entities[e as usize].runnable = self.runnable(own) as u32;
         }
     }
@@ -178,11 +179,18 @@ impl Linux {
         if limited && now - queue.told_at < TELL_EVERY {
             return;
         }
+        let counts = self.rules.release.is_flat();
         let delta = queue.average.load as i64 - queue.contribution;
-        if delta.abs() > queue.contribution / 64 {
+        let runnable = queue.average.runnable as i64 - queue.runnable_contribution;
+        let differs = delta.abs() > queue.contribution / 64
+            || (counts && runnable.abs() > queue.runnable_contribution / 64);
+        if differs {
             queue.contribution += delta;
+            queue.runnable_contribution += runnable;
             queue.told_at = now;
-            self.groups[queue.group as usize].load += delta;
+            let group = &mut self.groups[queue.group as usize];
+            group.load += delta;
+            group.runnable += runnable;
         }
     }
 
@@ -194,27 +202,49 @@ impl Linux {
         }
         let queue = &self.queues[own as usize];
         let is_6_1 = self.rules.release == Release::V6_1;
-        let throttled = queue.throttles > 0 && !self.rules.throttles_threads;
+        let throttled = queue.throttles > 0 && !self.rules.release.throttles_threads();
         // An empty group has no weight of its own in 6.1; a new thread in it is placed with this.
         if throttled || (!is_6_1 && queue.load == 0) {
             return;
         }
+        let weight = self.group_weight(own);
+        // 6.1 charges whoever runs there even where the weight stays.
+        if is_6_1 || weight != self.entities[e as usize].load.weight {
+            self.reweight(cx, e, self.rules.load(Load::of(weight)));
+        }
+    }
+
+    /// The weight that the group of `q` is to have on this pcpu, and the most that is possible: its
+    /// shares, or a multiple of them (`cgroup_mode`).
+    fn group_weight(&self, q: u32) -> u64 {
+        let queue = &self.queues[q as usize];
         let group = &self.groups[queue.group as usize];
+        // Threads of the group that run or wait, on all pcpus.
+        let threads = || (group.runnable >> 10).max(1) as u64;
+        let pcpus = || self.cpus.iter().filter(|c| c.online).count().max(1) as u64;
+        let multiple = match self.rules.group_mode {
+            GroupMode::Up => return group.shares,
+            GroupMode::Smp => 1,
+            GroupMode::Concur => threads().min(pcpus()),
+            GroupMode::Tasks => threads(),
+            GroupMode::Max => pcpus(),
+        };
+        let shares = group.shares * multiple;
+        let most = match self.rules.group_mode {
+            GroupMode::Max => Load::nice(-20).weight,
+            _ => shares,
+        };
+        if !self.multi {
+            // Nothing is elsewhere.
+            return shares.min(most);
+        }
         let load = down(queue.load).max(queue.average.load) as i64;
         let all = group.load - queue.contribution + load;
-        let mut weight = group.shares as i64 * load;
+        let mut weight = shares as i64 * load;
         if all > 0 {
             weight /= all;
         }
-        let weight = match self.multi {
-            true => (weight as u64).clamp(2, group.shares),
-            // Nothing is elsewhere.
-            false => group.shares,
-        };
-        // 6.1 charges whoever runs there even where the weight stays.
-        if is_6_1 || weight != self.entities[e as usize].load.weight {
-            self.reweight(cx, e, Load::of(weight));
-        }
+        (weight as u64).clamp(2, most)
     }
 
     /// What the thread `e` adds to the load of its pcpu.
@@ -239,7 +269,7 @@ impl Linux {
 
     /// The thread `e` does not count on its pcpu any more.
     pub(super) fn detach_load(&mut self, e: u32) {
-        if !self.multi || !self.entities[e as usize].average.is_attached() {
+        if !self.averages || !self.entities[e as usize].average.is_attached() {
             return;
         }
         let q = self.queue_of(e);

@@ -1,4 +1,4 @@
-//! Linux: CFS of 6.1, and EEVDF of 6.12 and 6.18, as two policies of one engine.
+//! Linux: CFS of 6.1, and EEVDF of 6.12 to 7.3, as two policies of one engine.
 //!
 //! A domain is a task group, a vcpu a thread in it. Each pcpu has a queue of groups, and each group
 //! a queue of threads on each pcpu. CFS runs whoever has had the least virtual time, EEVDF the
@@ -10,13 +10,19 @@
 //! | page | holds |
 //! |---|---|
 //! | `params` | parameters, and the rules that follow from them |
+//! | `release` | which rules a release has |
 //! | `given` | what operators give, in the units of the kernel, and what is refused |
 //! | `weights` | nice values, shares, times scaled by weight |
 //! | `state` | private tables |
 //! | `queue` | who waits in which order, charging, means, eligibility |
-//! | `entity` | one entity on one queue: placing, coming, leaving, weights |
-//! | `task` | a thread on all levels, the tick, preemption by wake-ups |
+//! | `entity` | one entity on one queue: placing, coming, leaving |
+//! | `reweight` | a weight that changes |
+//! | `protect` | how long whoever runs keeps its pcpu |
+//! | `task` | a thread on all levels, the tick |
+//! | `waking` | preemption by wake-ups |
 //! | `pick` | who runs next, and the switch |
+//! | `flat` | the flat hierarchy of 7.3 |
+//! | `hrtick` | the timer at the end of a request |
 //! | `bandwidth` | quotas |
 //! | `pelt`, `load` | decaying averages, and what follows from them |
 //! | `select`, `balance` | the pcpu of a thread that wakes; balancing |
@@ -32,13 +38,18 @@ mod cbs;
 mod deadline;
 mod entity;
 mod event;
+mod flat;
 mod given;
 mod high;
+mod hrtick;
 mod load;
 mod params;
 mod pelt;
 mod pick;
+mod protect;
 mod queue;
+mod release;
+mod reweight;
 mod select;
 mod server;
 mod settings;
@@ -46,6 +57,7 @@ mod show;
 mod spread;
 mod state;
 mod task;
+mod waking;
 mod weights;
 
 #[cfg(test)]
@@ -61,7 +73,7 @@ use domio_core::{DomainId, Instant, ParamValues, PcpuId, Topology, VcpuId, mixed
 use entity::how;
 use event::Owner;
 use given::{GroupSetting, ThreadSetting};
-use params::{Rules, Tunables};
+use params::{GroupMode, Rules, Tunables};
 use state::{Cpu, Entity, Group, High, NIL, Queue, Thread};
 use weights::Load;
 
@@ -73,8 +85,14 @@ pub const QUOTAS: u8 = 1;
 /// Timer slot of the classes above fair.
 pub const HIGH: u8 = 2;
 
+/// Timer slot of the ends of requests.
+pub const HRTICK: u8 = 3;
+
 /// The group of all that is in no other.
 const ROOT: u32 = 0;
+/// In the flat hierarchy the queues of this group are the trees of the pcpus. It is in no other,
+/// and no other is in it.
+const TREE: u32 = 1;
 
 /// The state of either policy.
 pub struct Linux {
@@ -83,6 +101,8 @@ pub struct Linux {
     tunables: Tunables,
     /// The host has several pcpus.
     multi: bool,
+    /// Loads and threads are averaged.
+    averages: bool,
     /// Pcpus take threads from each other: always, but where one looks at what else there is.
     balances: bool,
     /// Some slice differs from the base slice.
@@ -135,11 +155,18 @@ impl Linux {
 
     fn new(descriptor: &'static Descriptor, rules: Rules, topology: &Topology) -> Linux {
         let pcpus = topology.pcpus();
+        let flat = rules.release.is_flat();
+        let roots = if flat { ROOT..TREE + 1 } else { ROOT..ROOT + 1 };
+        let queues = roots.clone().flat_map(|group| {
+            let cpus = 0..pcpus as u16;
+            cpus.map(move |cpu| Queue::new(cpu, group, NIL))
+        });
         Linux {
             descriptor,
             rules,
             tunables: rules.tunables(1),
             multi: pcpus > 1,
+            averages: pcpus > 1 || rules.group_mode == GroupMode::Tasks,
             balances: true,
             custom_slices: false,
             overloaded: false,
@@ -147,8 +174,8 @@ impl Linux {
             seed: 0,
             entities: Vec::new(),
             free: Vec::new(),
-            queues: (0..pcpus).map(|c| Queue::new(c as u16, 0, NIL)).collect(),
-            groups: Vec::from([Group::new(Owner::Root, ROOT, 0)]),
+            queues: queues.collect(),
+            groups: roots.map(|_| Group::new(Owner::Root, ROOT, 0)).collect(),
             named: Vec::new(),
             quotas_on: 0,
             domains: Vec::new(),
@@ -202,58 +229,6 @@ impl Linux {
         self.tunables = tunables;
     }
 
-    /// Takes the thread `e`, which sleeps, waits or is throttled, from whatever queue it is on.
-    fn take_off(&mut self, cx: &mut Cx<'_>, e: u32, flags: u8) {
-        self.read_clock(cx, self.queues[self.queue_of(e) as usize].cpu);
-        let entity = &self.entities[e as usize];
-        match (entity.on_queue, entity.delayed) {
-            (false, _) => {}
-            (true, true) => self.dequeue_thread(cx, e, how::SLEEP | how::DELAYED),
-            (true, false) => self.dequeue_thread(cx, e, flags),
-        }
-    }
-
-    /// How a thread leaves that is not runnable any more, for the reasons in `pause`.
-    fn leaves(&mut self, vcpu: VcpuId, pause: Pause) -> u8 {
-        if pause.bits() == Pause::MIGRATING {
-            self.threads[vcpu.index()].moving = true;
-            return 0;
-        }
-        match pause.bits() & !(Pause::BLOCKED | Pause::MIGRATING) {
-            0 => how::SLEEP,
-            _ => how::SLEEP | how::AT_ONCE,
-        }
-    }
-
-    /// `e` wakes: it is queued on `cpu`, and may preempt whoever runs there.
-    fn come(&mut self, cx: &mut Cx<'_>, e: u32, cpu: u16, flags: u8) {
-        self.read_clock(cx, cpu);
-        let q = self.queue_of(e);
-        if flags & how::NEW != 0 {
-            if self.multi && !self.is_high(e) {
-                let average = self.first_average(q, e);
-                self.entities[e as usize].average = average;
-            }
-            let vcpu = self.entities[e as usize].vcpu.expect("a thread");
-            self.threads[vcpu.index()].known = true;
-            self.threads[vcpu.index()].recent = cpu;
-        }
-        if self.entities[e as usize].delayed {
-            self.requeue_delayed(e);
-        } else {
-            self.enqueue_thread(cx, e, flags);
-        }
-        if self.all_on(cpu) > 1 {
-            self.overloaded = true;
-        }
-        // A pcpu that idles looks for work even where the group has no time.
-        self.preempt(cx, e);
-        if self.is_high(e) {
-            return self.push_woken(cx, cpu, e);
-        }
-        self.park_with_group(cx, e);
-    }
-
     /// Every pcpu learns of a new group, if there are more than `known`.
     fn greet_groups(&mut self, cx: &Cx<'_>, known: usize) {
         if self.groups.len() > known {
@@ -279,6 +254,7 @@ impl Linux {
                 c.ticks = false;
                 c.idle_since = c.clock;
                 cx.stop_timer(pcpu, TICK);
+                self.stop_hrtick(cx, cpu);
                 let core = *cx.topology().siblings(pcpu) & cx.online();
                 if core.len() > 1 && core.iter().all(|s| self.is_idle(s.0)) {
                     self.idle_cores[cx.topology().socket_of(pcpu)] = true;
@@ -315,6 +291,7 @@ impl Scheduler for Linux {
         if core::mem::take(&mut self.cpus[pcpu.index()].ticks) {
             cx.stop_timer(pcpu, TICK);
         }
+        self.stop_hrtick(cx, pcpu.0);
         if self.high[pcpu.index()].timer.is_some() {
             cx.stop_timer(pcpu, HIGH);
         }
@@ -393,7 +370,7 @@ impl Scheduler for Linux {
             parent: self.queues[q as usize].entity,
             depth: self.groups[group as usize].depth,
             slice: self.tunables.base_slice,
-            load: Load::nice(0),
+            load: self.rules.load(Load::nice(0)),
             ..Entity::new(Some(vcpu), group)
         };
         let e = match self.free.pop() {
@@ -520,12 +497,13 @@ impl Scheduler for Linux {
         }
         // What asks for a pass from here on is answered by this one.
         self.cpus[pcpu.index()].resched = true;
+        self.leave_at_return(cx, cpu);
         if let Some(vcpu) = prev.vcpu {
             let e = self.entity_of(vcpu);
             let pause = cx.vcpu(vcpu).pause;
             // Who is held back with the group stays on the group's queue.
-            let held =
-                pause.bits() == Pause::PARKED && (!self.rules.throttles_threads || self.is_high(e));
+            let held = pause.bits() == Pause::PARKED
+                && (!self.rules.release.throttles_threads() || self.is_high(e));
             if pause != Pause::NONE && !held && self.entities[e as usize].on_queue {
                 let how = self.leaves(vcpu, pause);
                 self.dequeue_thread(cx, e, how);
@@ -548,6 +526,10 @@ impl Scheduler for Linux {
         }
         if slot == HIGH {
             return self.high_timer(cx, pcpu.0);
+        }
+        if slot == HRTICK {
+            self.hrtick(cx, pcpu.0);
+            return None;
         }
         self.read_clock(cx, pcpu.0);
         let current = self.cpus[pcpu.index()].current;
@@ -577,7 +559,7 @@ impl Scheduler for Linux {
                 self.read_clock(cx, home);
                 self.threads[vcpu.index()].known = true;
                 self.enqueue_thread(cx, e, how::SLEEP);
-                self.set_all(home, e);
+                self.set_all(cx, home, e, true);
                 self.note_idle(cx, home, e);
             } else {
                 self.come(cx, e, home, how::NEW);

@@ -1,20 +1,14 @@
 //! Parameters of both policies: their declarations, and the rules that follow from them.
 
+use super::release::Release;
 use super::state::LEVELS;
+use super::weights::Load;
 use domio_contract::{Descriptor, Needs, Promises, ShareBy};
 use domio_core::ParamValues;
 use domio_core::params::{ByWord, Params, choice, flag, int};
 
 pub(super) const US: i64 = 1_000;
 pub(super) const MS: i64 = 1_000_000;
-
-/// Releases of Linux whose rules are modelled.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Release {
-    V6_1,
-    V6_12,
-    V6_18,
-}
 
 /// Releases with CFS.
 #[derive(Clone, Copy, Debug)]
@@ -30,9 +24,40 @@ impl ByWord for CfsRelease {
 struct EevdfRelease(Release);
 
 impl ByWord for EevdfRelease {
-    const WORDS: &'static [&'static str] = &["6.12", "6.18"];
-    const ALL: &'static [EevdfRelease] =
-        &[EevdfRelease(Release::V6_12), EevdfRelease(Release::V6_18)];
+    const WORDS: &'static [&'static str] = &["6.12", "6.18", "7.0", "7.2", "7.3"];
+    const ALL: &'static [EevdfRelease] = &[
+        EevdfRelease(Release::V6_12),
+        EevdfRelease(Release::V6_18),
+        EevdfRelease(Release::V7_0),
+        EevdfRelease(Release::V7_2),
+        EevdfRelease(Release::V7_3),
+    ];
+}
+
+/// How the weight of a group on each pcpu follows from its shares, since 7.3 (`cgroup_mode`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum GroupMode {
+    /// All of the shares on each pcpu.
+    Up,
+    /// The shares, divided by load; as all releases before have it.
+    Smp,
+    /// As many shares as pcpus run threads of the group, divided by load.
+    Concur,
+    /// As many shares as pcpus, divided by load.
+    Max,
+    /// As many shares as threads run, divided by load.
+    Tasks,
+}
+
+impl ByWord for GroupMode {
+    const WORDS: &'static [&'static str] = &["up", "smp", "concur", "max", "tasks"];
+    const ALL: &'static [GroupMode] = &[
+        GroupMode::Up,
+        GroupMode::Smp,
+        GroupMode::Concur,
+        GroupMode::Max,
+        GroupMode::Tasks,
+    ];
 }
 
 /// Ticks a second.
@@ -177,6 +202,15 @@ params! {
             "Whether threads that wake can preempt at all (WAKEUP_PREEMPTION).";
         ni_random: bool = flag(true),
             "Whether a pcpu that runs out of work draws whether to look for more (NI_RANDOM).";
+        hrtick: bool = flag(true),
+            "Whether a timer ends each request, and not the next tick: since 7.2, without effect \
+             before (HRTICK).";
+        ni_rate: bool = flag(true),
+            "Whether a pcpu that runs out of work looks for more the more often the longer ago it \
+             did: since 7.2, without effect before (NI_RATE).";
+        cgroup_mode: GroupMode = choice(2),
+            "How the weight of a group on each pcpu follows from its shares: since 7.3, without \
+             effect before (cgroup_mode).";
         "sched_rt_runtime_us" = int::<i64>("us", (-1, 1_000_000), 950_000),
             "Part of sched_rt_period_us that deadlines may reserve of the host, -1 for no limit.";
         "sched_rt_period_us" = int::<i64>("us", (1_000, 1_000_000), 1_000_000),
@@ -316,7 +350,7 @@ pub static EEVDF: Descriptor = Descriptor {
     name: "eevdf",
     summary: "Linux' scheduler since 6.6: the earliest eligible virtual deadline runs, in groups \
               with quotas",
-    source: "Linux 6.12 and 6.18, kernel/sched/fair.c",
+    source: "Linux 6.12 to 7.3, kernel/sched/fair.c",
     class: Some(&super::event::EEVDF),
     params: EevdfParams::SPECS,
     ..BOTH
@@ -329,6 +363,8 @@ pub(super) struct Tunables {
     pub min_granularity: i64,
     pub wakeup_granularity: i64,
     pub base_slice: i64,
+    /// The base slice of a host of one pcpu.
+    pub unscaled_slice: i64,
     /// Threads with which the latency is divided; with more, each has the shortest slice.
     pub threads_in_latency: u32,
 }
@@ -354,10 +390,10 @@ pub(super) struct Rules {
     pub ni_random: bool,
     /// EEVDF: deadlines decide.
     pub eevdf: bool,
-    /// Protection is a virtual time of its own, and whoever has none is resched at any update.
-    pub vprot: bool,
-    /// Quotas take effect where a thread returns to user mode.
-    pub throttles_threads: bool,
+    /// A timer ends requests.
+    pub hrtick: bool,
+    pub ni_rate: bool,
+    pub group_mode: GroupMode,
     /// Time that fifo and rr may have on a pcpu in each period, without a limit `None` (6.1).
     pub rt_runtime: Option<i64>,
     pub rt_period: i64,
@@ -379,8 +415,9 @@ impl Rules {
             wakeup_preemption: c.wakeup_preemption,
             ni_random: c.ni_random,
             eevdf: false,
-            vprot: false,
-            throttles_threads: false,
+            hrtick: false,
+            ni_rate: false,
+            group_mode: GroupMode::Smp,
             rt_runtime: rt_runtime(c.sched_rt_runtime_us, c.sched_rt_period_us),
             rt_period: c.sched_rt_period_us * US,
             rr_ticks: c.hz.ticks_of(c.rr_timeslice_ms),
@@ -403,6 +440,7 @@ impl Rules {
                 min_granularity: c.min_granularity_ns,
                 wakeup_granularity: c.wakeup_granularity_ns,
                 base_slice: e.base_slice_ns,
+                unscaled_slice: 0,
                 threads_in_latency: 0,
             },
             idle_min_granularity: c.idle_min_granularity_ns,
@@ -417,13 +455,25 @@ impl Rules {
             delay_dequeue: e.delay_dequeue,
             ni_random: e.ni_random,
             eevdf: true,
-            vprot: e.release.0 >= Release::V6_18,
-            throttles_threads: e.release.0 >= Release::V6_18,
+            hrtick: e.hrtick && e.release.0.has_hrtick(),
+            ni_rate: e.ni_rate && e.release.0.has_ni_rate(),
+            group_mode: match e.release.0.is_flat() {
+                true => e.cgroup_mode,
+                false => GroupMode::Smp,
+            },
             rt_runtime: None,
             rt_period: c.sched_rt_period_us * US,
             rr_ticks: e.hz.ticks_of(e.rr_timeslice_ms),
             server_runtime: e.fair_server_runtime_us * US,
             server_period: e.fair_server_period_us * US,
+        }
+    }
+
+    /// `load` as times are scaled by it.
+    pub fn load(&self, load: Load) -> Load {
+        match self.release.is_exact() {
+            true => load.exact(),
+            false => load,
         }
     }
 
@@ -447,6 +497,10 @@ impl Rules {
             min_granularity,
             wakeup_granularity: or(g.wakeup_granularity, MS),
             base_slice: or(g.base_slice, 700_000),
+            unscaled_slice: match g.base_slice {
+                0 => 700_000,
+                given => given / factor,
+            },
             threads_in_latency: threads as u32,
         }
     }

@@ -1,12 +1,10 @@
 //! Who runs next: the choice on each level, and the switch (linux-spec 0.7, 0.8, 2.7, 3.7).
 
 use super::Linux;
-use super::entity::how;
 use super::high::Turn;
-use super::params::Release;
 use super::queue::before;
+use super::release::{Buddy, Release};
 use super::state::NIL;
-use super::task::Crowd;
 use domio_contract::Cx;
 
 impl Linux {
@@ -60,10 +58,18 @@ impl Linux {
         }
         let eligible = self.eligible(q);
         let eligible = |e: u32| eligible(self.entities[e as usize].v);
+        let favours = match self.rules.release.buddy() {
+            Buddy::First => false,
+            Buddy::InChoice => true,
+            Buddy::WhileProtected => protects,
+        };
+        if favours && queue.next != NIL && eligible(queue.next) {
+            return queue.next;
+        }
         if current != NIL && !eligible(current) {
             current = NIL;
         }
-        let protects = protects && (self.rules.vprot || self.rules.run_to_parity);
+        let protects = protects && (self.rules.release.has_vprot() || self.rules.run_to_parity);
         if current != NIL && protects && self.is_protected(current) {
             return current;
         }
@@ -86,18 +92,15 @@ impl Linux {
         if !self.rules.eevdf {
             return self.least(q, self.runner(q));
         }
+        let first = self.rules.release.buddy() == Buddy::First;
         let next = self.queues[q as usize].next;
-        if next != NIL && self.is_eligible(q, self.entities[next as usize].v) {
+        if first && next != NIL && self.is_eligible(q, self.entities[next as usize].v) {
             // A buddy never sleeps on the queue.
             return next;
         }
         let e = self.earliest(q, true);
         if e != NIL && self.entities[e as usize].delayed {
-            let flags = how::SLEEP | how::DELAYED;
-            match self.entities[e as usize].vcpu {
-                Some(_) => self.dequeue_thread(cx, e, flags),
-                None => self.dequeue_from(cx, e, flags, Crowd::default()),
-            };
+            self.drop_sleeper(cx, e);
             return NIL;
         }
         e
@@ -106,6 +109,10 @@ impl Linux {
     /// Picks a thread for `cpu`; [`NIL`] when nobody can run. The second value says that a level on
     /// the way has no time left (6.18).
     fn pick_thread(&mut self, cx: &mut Cx<'_>, cpu: u16) -> (u32, bool) {
+        if self.rules.release.is_flat() {
+            return (self.pick_flat(cx, cpu), false);
+        }
+        let at_charge = self.rules.release.throttles_at_charge();
         'anew: loop {
             let mut q = u32::from(cpu);
             let mut out_of_time = false;
@@ -124,7 +131,9 @@ impl Linux {
                         continue 'anew;
                     }
                 }
-                if self.rules.throttles_threads {
+                if at_charge {
+                    // Whoever is out of time is known already, or will be as it becomes current.
+                } else if self.rules.release.throttles_threads() {
                     out_of_time |= self.throttle_if_due(cx, q);
                     out_of_time |= self.queues[q as usize].throttles > 0;
                 } else if self.rules.eevdf && self.throttle_if_due(cx, q) {
@@ -148,9 +157,13 @@ impl Linux {
         if self.entities[e as usize].on_queue {
             self.update_current(cx, q);
         }
-        self.throttle_if_due(cx, q);
+        if !self.rules.release.throttles_at_charge() {
+            self.throttle_if_due(cx, q);
+        }
         if self.entities[e as usize].on_queue {
-            self.link(q, e);
+            if !self.rules.release.is_flat() {
+                self.link(q, e);
+            }
             self.update_load_quietly(q, e);
         }
         self.queues[q as usize].current = NIL;
@@ -162,24 +175,27 @@ impl Linux {
         if x != NIL && self.is_high(x) {
             return self.put_high(cx, cpu, x);
         }
+        let e = x;
         while x != NIL {
             self.put(cx, x);
             x = self.above(x);
         }
+        if e != NIL && self.rules.release.is_flat() {
+            self.put_flat(e);
+        }
     }
 
-    /// `e` is current on its queue from now on.
-    fn set(&mut self, e: u32) {
-        self.forget_buddy(e);
+    /// `e` is current on its queue from now on. It was `picked`, or comes back after a change of
+    /// its settings.
+    fn set(&mut self, e: u32, picked: bool) {
         let q = self.queue_of(e);
-        if self.entities[e as usize].on_queue {
-            self.unlink(q, e);
-            self.update_load(q, e);
-            if self.rules.eevdf {
-                // The entity counts still among those of the queue.
-                self.queues[q as usize].current = e;
-                self.protect(q, e);
+        if self.rules.release.is_flat() {
+            if self.entities[e as usize].on_queue {
+                self.update_load(q, e);
             }
+        } else {
+            self.forget_buddy(e);
+            self.set_in_line(q, e, picked);
         }
         let clock = self.cpus[usize::from(self.queues[q as usize].cpu)].clock;
         self.queues[q as usize].current = e;
@@ -188,22 +204,48 @@ impl Linux {
         entity.sum_before = entity.sum;
     }
 
-    /// The thread `e` and all around it become current on `cpu`, from the root down.
-    pub(super) fn set_all(&mut self, cpu: u16, e: u32) {
+    /// `e`, which becomes current on `q`, waits there no more.
+    fn set_in_line(&mut self, q: u32, e: u32, picked: bool) {
+        if !self.entities[e as usize].on_queue {
+            return;
+        }
+        self.unlink(q, e);
+        self.update_load(q, e);
+        if self.rules.eevdf {
+            // The entity counts still among those of the queue.
+            self.queues[q as usize].current = e;
+            self.protect(q, e, picked);
+        }
+    }
+
+    /// The thread `e` and all around it become current on `cpu`, from the root down. It was
+    /// `picked`, or comes back after a change of its settings.
+    pub(super) fn set_all(&mut self, cx: &mut Cx<'_>, cpu: u16, e: u32, picked: bool) {
         if self.is_high(e) {
             return self.set_high(cpu, e);
         }
-        self.set_below(NIL, e);
+        self.set_below(NIL, e, picked);
+        self.enter(cx, cpu, e, picked);
+    }
+
+    /// The thread `e` of the fair class, all of whose levels are current, is current on `cpu`.
+    fn enter(&mut self, cx: &mut Cx<'_>, cpu: u16, e: u32, picked: bool) {
+        if self.rules.release.is_flat() {
+            self.set_flat(e, picked);
+        }
         self.cpus[usize::from(cpu)].current = e;
+        if self.rules.hrtick && self.entities[e as usize].on_queue {
+            self.start_hrtick(cx, cpu, e);
+        }
     }
 
     /// `e` and what is around it, up to `stop` and without it, become current.
-    fn set_below(&mut self, stop: u32, e: u32) {
+    fn set_below(&mut self, stop: u32, e: u32, picked: bool) {
         if e == stop || e == NIL {
             return;
         }
-        self.set_below(stop, self.above(e));
-        self.set(e);
+        self.set_below(stop, self.above(e), picked);
+        self.set(e, picked);
     }
 
     /// `cpu` goes from its current thread to `next`: only the levels that differ are touched.
@@ -219,7 +261,7 @@ impl Linux {
         if apart(next) || apart(current) {
             self.put_all(cx, cpu);
             if next != NIL {
-                self.set_all(cpu, next);
+                self.set_all(cx, cpu, next, true);
             }
             return;
         }
@@ -236,8 +278,11 @@ impl Linux {
             }
         }
         self.put(cx, a);
-        self.set_below(self.above(b), next);
-        self.cpus[usize::from(cpu)].current = next;
+        if self.rules.release.is_flat() {
+            self.put_flat(current);
+        }
+        self.set_below(self.above(b), next, true);
+        self.enter(cx, cpu, next, true);
     }
 
     /// The thread that runs on `cpu` from now on, after the levels have been switched; [`NIL`] for
@@ -275,7 +320,7 @@ impl Linux {
                 return NIL;
             }
             self.switch(cx, cpu, e);
-            if out_of_time && self.put_aside(cx, e) {
+            if (out_of_time || self.has_no_time(cx, e)) && self.put_aside(cx, e) {
                 continue;
             }
             return e;

@@ -22,9 +22,14 @@ pub(super) fn later(a: i64, b: i64) -> i64 {
 }
 
 impl Linux {
+    /// The weight of `e` in sums.
     #[inline]
-    fn weight_of(&self, e: u32) -> i64 {
-        down(self.entities[e as usize].load.weight) as i64
+    pub(super) fn weight_of(&self, e: u32) -> i64 {
+        let weight = self.entities[e as usize].effective.weight;
+        match self.rules.release.is_exact() {
+            true => weight as i64,
+            false => down(weight) as i64,
+        }
     }
 
     /// Puts `e` among those who wait on `q`, behind its equals.
@@ -116,6 +121,13 @@ impl Linux {
         (queue.zero, weights)
     }
 
+    /// Sums of `q` are relative to a point that is `ahead` of the last one from now on.
+    pub(super) fn move_zero(&mut self, q: u32, ahead: i64) {
+        let queue = &mut self.queues[q as usize];
+        queue.zero = queue.zero.wrapping_add(ahead);
+        queue.sum -= ahead * queue.weights;
+    }
+
     /// Whether virtual time `v` is not after the exact mean of `q`.
     #[inline]
     pub(super) fn is_eligible(&self, q: u32, v: i64) -> bool {
@@ -127,27 +139,65 @@ impl Linux {
     pub(super) fn eligible(&self, q: u32) -> impl Fn(i64) -> bool + use<> {
         let (sum, weights) = self.sums(q);
         let zero = self.queues[q as usize].zero;
-        move |v| sum >= v.wrapping_sub(zero) * weights
+        // Whole weights need more bits.
+        let exact = self.rules.release.is_exact();
+        move |v| {
+            let ahead = v.wrapping_sub(zero);
+            match exact {
+                true => i128::from(sum) >= i128::from(ahead) * i128::from(weights),
+                false => sum >= ahead * weights,
+            }
+        }
     }
 
     /// What `e` on `q` is behind the mean (positive) or ahead, within limits.
     pub(super) fn lag(&mut self, q: u32, e: u32) -> i64 {
         let (mean, _) = self.mean(q);
+        let longest = match self.rules.release.limits_lag_by_queue() {
+            true => self.longest_slice(q) + self.rules.tick,
+            false => (2 * self.entities[e as usize].slice).max(self.rules.tick),
+        };
         let entity = &self.entities[e as usize];
-        let limit = fair((2 * entity.slice).max(self.rules.tick), &entity.load);
+        let limit = fair(longest, &entity.effective);
         mean.wrapping_sub(entity.v).clamp(-limit, limit)
+    }
+
+    /// Records the lag of `e` on `q`. Of one that sleeps there, it is no less than it was when it
+    /// went to sleep, and not positive (7.2). Returns whether its virtual time agrees with that.
+    pub(super) fn record_lag(&mut self, q: u32, e: u32) -> bool {
+        let mut lag = self.lag(q, e);
+        let mean = self.queues[q as usize].zero;
+        let sleeper = self.rules.release.records_lag_of_sleepers();
+        let entity = &mut self.entities[e as usize];
+        if sleeper && entity.delayed {
+            lag = lag.max(entity.lag).min(0);
+        }
+        entity.lag = lag;
+        mean.wrapping_sub(lag) == entity.v
     }
 
     /// The shortest slice of all on `q`.
     pub(super) fn shortest_slice(&self, q: u32) -> i64 {
-        let slice = |e: u32| self.entities[e as usize].slice;
         // CFS asks nobody for slices.
         if !self.custom_slices || !self.rules.eevdf {
             return self.tunables.base_slice;
         }
+        self.slices(q).min().unwrap_or(self.tunables.base_slice)
+    }
+
+    /// The longest slice of all on `q`.
+    fn longest_slice(&self, q: u32) -> i64 {
+        match self.custom_slices {
+            true => self.slices(q).max().unwrap_or(0),
+            false => self.tunables.base_slice,
+        }
+    }
+
+    /// The slices of all on `q`.
+    fn slices(&self, q: u32) -> impl Iterator<Item = i64> + '_ {
         let waiting = self.queues[q as usize].waiting.iter().map(|(_, e)| *e);
         let all = waiting.chain(Some(self.runner(q)).filter(|e| *e != NIL));
-        all.map(slice).min().unwrap_or(self.tunables.base_slice)
+        all.map(|e| self.entities[e as usize].slice)
     }
 
     /// Charges whoever runs on `q` until now.
@@ -164,7 +214,10 @@ impl Linux {
         }
         entity.exec_start = clock;
         entity.sum += delta;
-        entity.v = entity.v.wrapping_add(fair(delta, &entity.load));
+        if self.rules.release.is_flat() {
+            return self.charge_flat(cx, q, e, delta);
+        }
+        entity.v = entity.v.wrapping_add(fair(delta, &entity.effective));
         if self.highs > 0 && self.entities[e as usize].vcpu.is_some() {
             self.charge_server(cx, cpu, delta);
         }
@@ -172,12 +225,18 @@ impl Linux {
             self.update_min(q);
             return self.charge_quota(cx, q, delta);
         }
-        let over = self.renew_deadline(e);
+        let over = self.renew_deadline(q, e);
         self.charge_quota(cx, q, delta);
+        self.check_request(cx, cpu, q, e, over);
+    }
+
+    /// Whether `e`, which runs on `q`, gives way; its request is `over` or not.
+    #[inline]
+    pub(super) fn check_request(&mut self, cx: &mut Cx<'_>, cpu: u16, q: u32, e: u32, over: bool) {
         if self.queues[q as usize].count == 1 {
             return;
         }
-        let resched = match (over, self.rules.vprot) {
+        let resched = match (over, self.rules.release.has_vprot()) {
             (true, _) => true,
             (false, true) => !self.is_protected(e),
             (false, false) => {
@@ -192,8 +251,9 @@ impl Linux {
         }
     }
 
-    /// Begins another request when the last one of `e` is over. Returns whether it is.
-    fn renew_deadline(&mut self, e: u32) -> bool {
+    /// Begins another request when the last one of `e` on `q` is over. Returns whether it is.
+    #[inline]
+    pub(super) fn renew_deadline(&mut self, q: u32, e: u32) -> bool {
         let base = self.tunables.base_slice;
         let entity = &mut self.entities[e as usize];
         if before(entity.v, entity.deadline) {
@@ -202,51 +262,12 @@ impl Linux {
         if !entity.custom_slice {
             entity.slice = base;
         }
-        entity.deadline = entity.v.wrapping_add(fair(entity.slice, &entity.load));
+        entity.deadline = entity.v.wrapping_add(fair(entity.slice, &entity.effective));
+        if self.rules.release.is_exact() {
+            // Whole weights leave less room for sums relative to an old mean.
+            self.mean(q);
+        }
         true
-    }
-
-    /// Whether `e`, which runs, keeps its pcpu.
-    #[inline]
-    pub(super) fn is_protected(&self, e: u32) -> bool {
-        let entity = &self.entities[e as usize];
-        match self.rules.vprot {
-            true => before(entity.v, entity.protected_until),
-            // For as long as it has the deadline of the switch in.
-            false => entity.deadline == entity.protected_until,
-        }
-    }
-
-    /// Ends the protection of `e`.
-    pub(super) fn unprotect(&mut self, e: u32) {
-        let entity = &mut self.entities[e as usize];
-        entity.protected_until = match self.rules.vprot {
-            true => entity.v,
-            false => entity.deadline.wrapping_add(1),
-        };
-    }
-
-    /// `e`, which is picked, is protected from now on (EEVDF).
-    pub(super) fn protect(&mut self, q: u32, e: u32) {
-        let shortest = match self.rules.vprot {
-            true => self.shortest_slice(q),
-            false => 0,
-        };
-        let (vprot, parity) = (self.rules.vprot, self.rules.run_to_parity);
-        let base = self.tunables.base_slice;
-        let entity = &mut self.entities[e as usize];
-        entity.protected_until = entity.deadline;
-        if !vprot {
-            return;
-        }
-        let until = match (parity, shortest < entity.slice) {
-            (true, false) => return,
-            (true, true) => entity.v.wrapping_add(fair(shortest, &entity.load)),
-            (false, _) => entity.v.wrapping_add(base),
-        };
-        if before(until, entity.protected_until) {
-            entity.protected_until = until;
-        }
     }
 
     /// `e` and all above are the buddies `of` their queues: those that run next, or those that ran
@@ -265,6 +286,13 @@ impl Linux {
 
     /// `e` is not favoured or skipped any more.
     pub(super) fn forget_buddy(&mut self, e: u32) {
+        if self.rules.release.is_flat() {
+            let tree = self.line_of(e) as usize;
+            if self.queues[tree].next == e {
+                self.queues[tree].next = NIL;
+            }
+            return;
+        }
         self.forget_above(e, |queue| &mut queue.next);
         self.forget_above(e, |queue| &mut queue.last);
         self.forget_above(e, |queue| &mut queue.skip);

@@ -7,7 +7,7 @@ use super::params::{Class, Level};
 use super::state::{Entity, Group, NIL, Queue};
 use super::task::Crowd;
 use super::weights::NICE_0;
-use super::{Linux, ROOT};
+use super::{Linux, ROOT, TREE};
 use alloc::vec::Vec;
 use domio_contract::{Cx, GroupId};
 use domio_core::{DomainId, VcpuId};
@@ -78,6 +78,11 @@ impl Linux {
             let q = self.queue_on(group, cpu);
             let waiting = &mut self.queues[q as usize].waiting;
             waiting.reserve(all.saturating_sub(waiting.len()));
+            if self.rules.release.is_flat() {
+                let tree = self.queue_on(TREE, cpu);
+                let waiting = &mut self.queues[tree as usize].waiting;
+                waiting.reserve(self.threads.len().saturating_sub(waiting.len()));
+            }
         }
     }
 
@@ -132,7 +137,7 @@ impl Linux {
         queue.throttles = around + u32::from(queue.throttled);
         match queue.throttles {
             0 => self.resume_pelt(q),
-            _ if !self.rules.throttles_threads || queue.count == 0 => self.stop_pelt(q),
+            _ if !self.rules.release.throttles_threads() || queue.count == 0 => self.stop_pelt(q),
             _ => {}
         }
     }
@@ -204,6 +209,7 @@ impl Linux {
                 depth,
                 idle: self.entities[e as usize].idle,
                 load: self.entities[e as usize].load,
+                effective: self.entities[e as usize].effective,
                 relative: false,
                 slice: self.tunables.base_slice,
                 ..Entity::new(None, group)
@@ -254,7 +260,7 @@ impl Linux {
     fn put_in(&mut self, cx: &mut Cx<'_>, e: u32, runs: bool) {
         self.enqueue_thread(cx, e, 0);
         if runs {
-            self.set_all(self.queues[self.queue_of(e) as usize].cpu, e);
+            self.set_all(cx, self.queues[self.queue_of(e) as usize].cpu, e, false);
         }
         self.park_with_group(cx, e);
     }
@@ -263,7 +269,7 @@ impl Linux {
     /// time: all of its queue is, in releases that throttle queues.
     pub(super) fn park_with_group(&mut self, cx: &mut Cx<'_>, e: u32) {
         let throttled = self.queues[self.queue_of(e) as usize].throttles > 0;
-        if throttled && !self.is_high(e) && !self.rules.throttles_threads {
+        if throttled && !self.is_high(e) && !self.rules.release.throttles_threads() {
             self.park(cx, e);
         }
     }
@@ -310,13 +316,13 @@ impl Linux {
             (true, true) => self.enqueue_thread(cx, e, 0),
         }
         // A class or a slice alone preempts nobody, and nor does who has the pcpu to itself.
-        if setting.nice == before.nice || self.queues[usize::from(cpu)].count == 1 {
+        if setting.nice == before.nice || self.competitors(cpu) == 1 {
             return;
         }
         match runs {
             true if setting.nice > before.nice => self.resched(cx, cpu),
             true => {}
-            false => self.preempt(cx, e),
+            false => self.preempt(cx, e, false),
         }
     }
 
@@ -359,10 +365,10 @@ impl Linux {
             self.park_with_group(cx, e);
         }
         if runs {
-            self.set_all(cpu, e);
+            self.set_all(cx, cpu, e, false);
             self.resched(cx, cpu);
         } else if self.entities[e as usize].on_queue {
-            self.preempt(cx, e);
+            self.preempt(cx, e, false);
             if new > Level::Fair {
                 self.push(cx, cpu);
             }
@@ -389,7 +395,8 @@ impl Linux {
     /// Gives the thread `e`, which is on no queue, what `setting` says.
     pub(super) fn give(&mut self, cx: &mut Cx<'_>, e: u32, setting: &ThreadSetting) {
         // Even where the weight stays, for then the averages are computed anew.
-        self.reweight(cx, e, setting.load);
+        let load = self.rules.load(setting.load);
+        self.reweight(cx, e, load);
         self.custom_slices |= setting.slice > 0;
         let base = self.tunables.base_slice;
         if self.is_high(e) || setting.class.level() != Level::Fair {

@@ -33,7 +33,11 @@ pub(super) struct Entity {
     pub own: u32,
     /// Entities above it.
     pub depth: u8,
+    /// Its weight among those around it in its group.
     pub load: Load,
+    /// The weight by which its virtual time passes: the same, but of a thread in the flat hierarchy
+    /// its part of the whole pcpu.
+    pub effective: Load,
     /// The class for idle times, or `cpu.idle` of a group.
     pub idle: bool,
     /// Wakes without preempting anybody: batch or idle.
@@ -82,6 +86,7 @@ impl Entity {
             own: NIL,
             depth: 0,
             load: Load::of(NICE_0),
+            effective: Load::of(NICE_0),
             idle: false,
             meek: false,
             level: Level::Fair,
@@ -146,6 +151,7 @@ pub(super) struct Queue {
     /// Averages of its load, and what of it the group has been told.
     pub average: Average,
     pub contribution: i64,
+    pub runnable_contribution: i64,
     /// When that was; long ago if never.
     pub told_at: i64,
     /// The averages stand still, as it is throttled: since when, and how long before.
@@ -172,6 +178,7 @@ impl Group {
             settled: depth == 0,
             members: Vec::new(),
             load: 0,
+            runnable: 0,
             bandwidth: Bandwidth::default(),
         }
     }
@@ -203,6 +210,7 @@ impl Queue {
             throttles: 0,
             average: Average::NOTHING,
             contribution: 0,
+            runnable_contribution: 0,
             told_at: i64::MIN / 2,
             pelt_stopped: false,
             pelt_stopped_at: 0,
@@ -231,8 +239,10 @@ pub(super) struct Group {
     pub settled: bool,
     /// Its own threads, without those of groups in it.
     pub members: Vec<VcpuId>,
-    /// Published averages of all pcpus.
+    /// Published averages of all pcpus: of load, and of threads that run or wait, in parts of 1024
+    /// (7.3).
     pub load: i64,
+    pub runnable: i64,
     pub bandwidth: Bandwidth,
 }
 
@@ -272,6 +282,8 @@ pub(super) struct Cpu {
     pub current: u32,
     /// The tick is set.
     pub ticks: bool,
+    /// The timer at the end of a request is set (7.2).
+    pub hrtick: bool,
     /// Since when it idles; 0 when not.
     pub idle_since: i64,
     /// When its domains are balanced next, by the tick.
@@ -293,6 +305,20 @@ pub(super) struct Draws {
     pub calls: u32,
     pub success: u32,
     pub ratio: u32,
+    /// When the ratio was last computed.
+    pub since: i64,
+}
+
+impl Draws {
+    /// The ratio at which nothing is drawn (`NI_RATE`).
+    pub const ALWAYS: u32 = 1024;
+
+    /// The ratio, which has just been computed, is the higher the longer ago it was before.
+    pub fn note_time(&mut self, now: i64) {
+        let elapsed = (now - self.since) >> 22;
+        self.since = now;
+        self.ratio = (i64::from(self.ratio) + elapsed).min(i64::from(Draws::ALWAYS)) as u32;
+    }
 }
 
 impl Cpu {
@@ -304,12 +330,14 @@ impl Cpu {
         lazy: false,
         current: NIL,
         ticks: false,
+        hrtick: false,
         idle_since: 0,
         next_balance: 0,
         draws: [Draws {
             calls: 512,
             success: 256,
             ratio: 512,
+            since: 0,
         }; LEVELS],
         balanced: [0; LEVELS],
         interval: [0; LEVELS],

@@ -1,12 +1,12 @@
-//! A thread on all levels: queueing and leaving, the tick, preemption by whoever wakes
-//! (linux-spec 2.6, 2.8, 2.9, 3.6, 3.8).
+//! A thread on all levels: queueing and leaving, the tick, giving way, asking for a pass
+//! (linux-spec 2.6, 2.8, 2.10, 3.6, 3.12).
 
 use super::Linux;
 use super::entity::how;
-use super::queue::before;
 use super::state::NIL;
 use super::weights::fair;
-use domio_contract::Cx;
+use domio_contract::{Cx, Pause};
+use domio_core::VcpuId;
 
 /// Threads that come to the queues of a pcpu, or leave them where the numbers are negative.
 #[derive(Clone, Copy, Debug, Default)]
@@ -44,7 +44,7 @@ impl Linux {
 
     /// Whether `q` is throttled as a whole, so that nothing below reaches the pcpu.
     pub(super) fn cuts_off(&self, q: u32) -> bool {
-        self.queues[q as usize].throttled && !self.rules.throttles_threads
+        self.queues[q as usize].throttled && !self.rules.release.throttles_threads()
     }
 
     /// Threads for idle times among `threads` that are below `e`, seen from above it.
@@ -82,6 +82,15 @@ impl Linux {
         if self.is_high(e) {
             return self.enqueue_high(cx, e, flags);
         }
+        match self.rules.release.is_flat() {
+            true => self.enqueue_flat(cx, e, flags),
+            false => self.enqueue_levels(cx, e, flags),
+        }
+        self.update_hrtick(cx, self.queues[self.queue_of(e) as usize].cpu);
+    }
+
+    /// The thread `e` of the fair class comes to the queue of each level.
+    fn enqueue_levels(&mut self, cx: &mut Cx<'_>, e: u32, flags: u8) {
         let mut crowd = self.alone(e, flags);
         let (mut x, mut flags) = (e, flags);
         let mut slice = None;
@@ -89,7 +98,7 @@ impl Linux {
             let q = self.queue_of(x);
             if self.entities[x as usize].on_queue {
                 if self.entities[x as usize].delayed {
-                    self.requeue_delayed(x);
+                    self.requeue_delayed(cx, x);
                 }
                 break;
             }
@@ -126,13 +135,27 @@ impl Linux {
         if self.is_high(e) {
             return self.dequeue_high(cx, e);
         }
-        let crowd = self.alone(e, flags).less();
-        self.dequeue_from(cx, e, flags, crowd);
+        match self.rules.release.is_flat() {
+            true => self.dequeue_flat(cx, e, flags),
+            false => {
+                let crowd = self.alone(e, flags).less();
+                self.dequeue_from(cx, e, flags, crowd);
+            }
+        }
+    }
+
+    /// `e`, which slept on its queue and would be picked, leaves for good.
+    pub(super) fn drop_sleeper(&mut self, cx: &mut Cx<'_>, e: u32) {
+        let flags = how::SLEEP | how::DELAYED;
+        match self.entities[e as usize].vcpu {
+            Some(_) => self.dequeue_thread(cx, e, flags),
+            None => self.dequeue_from(cx, e, flags, Crowd::default()),
+        }
     }
 
     /// The thread `e` as a crowd, which comes or goes as `flags` say. Who goes to sleep, or is done
     /// with it, counts as a sleeper where that is noted.
-    fn alone(&self, e: u32, flags: u8) -> Crowd {
+    pub(super) fn alone(&self, e: u32, flags: u8) -> Crowd {
         let entity = &self.entities[e as usize];
         Crowd {
             threads: 1,
@@ -187,8 +210,63 @@ impl Linux {
         }
     }
 
+    /// Takes the thread `e`, which sleeps, waits or is throttled, from whatever queue it is on.
+    pub(super) fn take_off(&mut self, cx: &mut Cx<'_>, e: u32, flags: u8) {
+        self.read_clock(cx, self.queues[self.queue_of(e) as usize].cpu);
+        let entity = &self.entities[e as usize];
+        match (entity.on_queue, entity.delayed) {
+            (false, _) => {}
+            (true, true) => self.dequeue_thread(cx, e, how::SLEEP | how::DELAYED),
+            (true, false) => self.dequeue_thread(cx, e, flags),
+        }
+    }
+
+    /// How a thread leaves that is not runnable any more, for the reasons in `pause`.
+    pub(super) fn leaves(&mut self, vcpu: VcpuId, pause: Pause) -> u8 {
+        if pause.bits() == Pause::MIGRATING {
+            self.threads[vcpu.index()].moving = true;
+            return 0;
+        }
+        match pause.bits() & !(Pause::BLOCKED | Pause::MIGRATING) {
+            0 => how::SLEEP,
+            _ => how::SLEEP | how::AT_ONCE,
+        }
+    }
+
+    /// `e` wakes: it is queued on `cpu`, and may preempt whoever runs there.
+    pub(super) fn come(&mut self, cx: &mut Cx<'_>, e: u32, cpu: u16, flags: u8) {
+        self.read_clock(cx, cpu);
+        let q = self.queue_of(e);
+        if flags & how::NEW != 0 {
+            if self.averages && !self.is_high(e) {
+                let average = self.first_average(q, e);
+                self.entities[e as usize].average = average;
+            }
+            let vcpu = self.entities[e as usize].vcpu.expect("a thread");
+            self.threads[vcpu.index()].known = true;
+            self.threads[vcpu.index()].recent = cpu;
+        }
+        if self.entities[e as usize].delayed {
+            self.requeue_delayed(cx, e);
+        } else {
+            self.enqueue_thread(cx, e, flags);
+        }
+        if self.all_on(cpu) > 1 {
+            self.overloaded = true;
+        }
+        // A pcpu that idles looks for work even where the group has no time.
+        self.preempt(cx, e, flags & how::NEW != 0);
+        if self.is_high(e) {
+            return self.push_woken(cx, cpu, e);
+        }
+        self.park_with_group(cx, e);
+    }
+
     /// The tick finds `e` running.
     pub(super) fn tick_of(&mut self, cx: &mut Cx<'_>, e: u32) {
+        if self.rules.release.is_flat() {
+            return self.tick_flat(cx, e);
+        }
         let mut x = e;
         while x != NIL {
             let q = self.queue_of(x);
@@ -224,139 +302,16 @@ impl Linux {
         }
     }
 
-    /// How far `a` is ahead of `b` (CFS): less than zero where it is behind, 1 where it is by more
-    /// than a granularity.
-    pub(super) fn ahead(&self, a: u32, b: u32) -> i32 {
-        let (a, b) = (&self.entities[a as usize], &self.entities[b as usize]);
-        let difference = a.v.wrapping_sub(b.v);
-        match difference {
-            ..=0 => -1,
-            d if d > fair(self.tunables.wakeup_granularity, &b.load) => 1,
-            _ => 0,
-        }
-    }
-
-    /// The thread `e` has come to the pcpu: is it to run at once?
-    pub(super) fn preempt(&mut self, cx: &mut Cx<'_>, e: u32) {
-        let cpu = self.queues[self.queue_of(e) as usize].cpu;
-        let current = self.cpus[usize::from(cpu)].current;
-        if current == NIL {
-            self.resched(cx, cpu);
-        } else if current != e {
-            match self.is_high(current) || self.is_high(e) {
-                true => self.preempt_high(cx, cpu, current, e),
-                false => self.preempt_fair(cx, cpu, current, e),
-            }
-        }
-        let on_queue = current == NIL || self.entities[current as usize].on_queue;
-        let c = &mut self.cpus[usize::from(cpu)];
-        if c.resched && on_queue {
-            c.skip_clock = true;
-        }
-    }
-
-    fn preempt_fair(&mut self, cx: &mut Cx<'_>, cpu: u16, current: u32, e: u32) {
-        let own = self.queue_of(e);
-        if self.queues[own as usize].throttles > 0 || self.cpus[usize::from(cpu)].resched {
-            return;
-        }
-        let (is_idle, wakes_meekly) = {
-            let (c, w) = (&self.entities[current as usize], &self.entities[e as usize]);
-            (c.idle && !w.idle, w.meek)
-        };
-        let eevdf = self.rules.eevdf;
-        if !eevdf && is_idle {
-            return self.resched(cx, cpu);
-        }
-        if !eevdf && wakes_meekly {
-            return;
-        }
-        if !self.rules.wakeup_preemption {
-            return;
-        }
-        // The two of one queue.
-        let (mut s, mut w) = (current, e);
-        while self.entities[s as usize].depth > self.entities[w as usize].depth {
-            s = self.above(s);
-        }
-        while self.entities[w as usize].depth > self.entities[s as usize].depth {
-            w = self.above(w);
-        }
-        while self.queue_of(s) != self.queue_of(w) {
-            (s, w) = (self.above(s), self.above(w));
-        }
-        let q = self.queue_of(s);
-        let idle = |e: u32| self.entities[e as usize].idle;
-        if idle(s) != idle(w) {
-            if idle(s) {
-                if eevdf {
-                    self.unprotect(s);
-                }
-                self.resched_by_rule(cx, cpu);
-            }
-            return;
-        }
-        if eevdf && wakes_meekly {
-            return;
-        }
-        self.update_current(cx, q);
-        match eevdf {
-            true => self.preempt_by_deadline(cx, cpu, q, s, w),
-            false => self.preempt_by_time(cx, cpu, current, s, w),
-        }
-    }
-
-    fn preempt_by_time(&mut self, cx: &mut Cx<'_>, cpu: u16, current: u32, s: u32, w: u32) {
-        if self.ahead(s, w) != 1 {
-            return;
-        }
-        self.favour(w, |queue| &mut queue.next);
-        self.resched(cx, cpu);
-        let crowded =
-            self.queues[self.queue_of(current) as usize].count >= self.tunables.threads_in_latency;
-        if crowded && self.entities[s as usize].vcpu.is_some() {
-            self.favour(s, |queue| &mut queue.last);
-        }
-    }
-
-    fn preempt_by_deadline(&mut self, cx: &mut Cx<'_>, cpu: u16, q: u32, s: u32, w: u32) {
-        let (a, b) = (&self.entities[s as usize], &self.entities[w as usize]);
-        let shorter = self.rules.preempt_short && b.slice < a.slice;
-        if !self.rules.vprot {
-            let sooner = before(b.deadline, a.deadline) || !self.is_eligible(q, a.v);
-            if shorter && self.is_eligible(q, b.v) && sooner {
-                self.unprotect(s);
-            }
-            if self.earliest(q, true) == w {
-                self.resched_by_rule(cx, cpu);
-            }
-            return;
-        }
-        if self.earliest(q, !shorter) == w {
-            if shorter {
-                self.unprotect(s);
-            }
-            self.resched_by_rule(cx, cpu);
-        } else if shorter {
-            let shortest = self.shortest_slice(q);
-            let entity = &mut self.entities[s as usize];
-            let until = entity.v.wrapping_add(fair(shortest, &entity.load));
-            if before(until, entity.protected_until) {
-                entity.protected_until = until;
-            }
-        }
-    }
-
     /// The thread `e`, which runs, gives way (linux-spec 2.10, 3.12).
     pub(super) fn give_way(&mut self, cx: &mut Cx<'_>, e: u32) {
-        let q = self.queue_of(e);
+        let q = self.line_of(e);
         self.forget_buddy(e);
         let cpu = self.queues[q as usize].cpu;
         let entity = &self.entities[e as usize];
         // CFS charges whoever is of the batch class later.
         if self.rules.eevdf || !entity.meek || entity.idle {
             self.read_clock(cx, cpu);
-            self.update_current(cx, q);
+            self.charge_runner(cx, q);
             self.cpus[usize::from(cpu)].skip_clock = true;
         }
         if !self.rules.eevdf {
@@ -368,18 +323,19 @@ impl Linux {
             }
             return;
         }
-        if !self.rules.vprot && !self.is_eligible(q, self.entities[e as usize].v) {
+        let always = self.rules.release.yields_always();
+        if !always && !self.is_eligible(q, self.entities[e as usize].v) {
             return;
         }
         let entity = &mut self.entities[e as usize];
         entity.v = entity.deadline;
-        let request = fair(entity.slice, &entity.load);
+        let request = fair(entity.slice, &entity.effective);
         entity.deadline = entity.deadline.wrapping_add(request);
     }
 
     /// A pass is due on `cpu`, after a slice or for a thread that woke.
     pub(super) fn resched_by_rule(&mut self, cx: &mut Cx<'_>, cpu: u16) {
-        match self.rules.vprot {
+        match self.rules.release.has_vprot() {
             true => self.resched_lazily(cx, cpu),
             false => self.resched(cx, cpu),
         }

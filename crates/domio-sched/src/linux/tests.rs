@@ -6,6 +6,7 @@ mod eevdf;
 mod groups;
 mod high;
 mod kernel;
+mod later;
 mod mended;
 mod pcpus;
 mod ranks;

@@ -62,8 +62,12 @@ const INVERSES: [u64; 40] = [
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Load {
     pub weight: u64,
+    /// [`EXACT`] where times are divided by the weight and not multiplied by an inverse (7.2).
     inverse: u64,
 }
+
+/// No inverse of a weight.
+const EXACT: u64 = 0;
 
 impl Load {
     /// A weight that is computed, such as that of a group or of a sum.
@@ -75,6 +79,14 @@ impl Load {
             x => 0xffff_ffff / x,
         };
         Load { weight, inverse }
+    }
+
+    /// The same weight, by which times are scaled without rounding.
+    pub fn exact(self) -> Load {
+        Load {
+            inverse: EXACT,
+            ..self
+        }
     }
 
     /// That of a thread with this nice value, -20 to 19.
@@ -104,9 +116,17 @@ pub(super) fn down(weight: u64) -> u64 {
     }
 }
 
-/// About `delta * weight / load`, as the kernel multiplies by a 32-bit inverse.
+/// About `delta * weight / load`, as the kernel multiplies by a 32-bit inverse, or exactly so.
 #[inline]
 pub(super) fn scale(delta: i64, weight: u64, load: &Load) -> i64 {
+    if load.inverse == EXACT {
+        // Of a request the product has 47 bits.
+        let product = i128::from(delta) * i128::from(weight);
+        return match i64::try_from(product) {
+            Ok(product) => product / load.weight as i64,
+            Err(_) => (product / i128::from(load.weight)) as i64,
+        };
+    }
     let mut factor = down(weight) * load.inverse;
     let mut shift = 32;
     let high = (factor >> 32) as u32;
@@ -151,6 +171,18 @@ mod tests {
             [6, 12, 18, 24].map(half),
             [2_999_998, 5_999_997, 8_999_995, 11_999_994]
         );
+    }
+
+    /// linux-spec 12, vectors 1 and 21, from 7.2 on.
+    #[test]
+    fn without_inverses_halves_are_halves() {
+        let two = Load::of(2 * NICE_0).exact();
+        let half = |ms: i64| scale(ms * MS, NICE_0, &two);
+        assert_eq!([6, 12, 18, 24].map(half), [3, 6, 9, 12].map(|ms| ms * MS));
+        let group = |weight| fair(700_000, &Load::of(shares(weight)).exact());
+        assert_eq!([200, 400].map(group), [350_000, 175_000]);
+        let nice = |nice| fair(700_000, &Load::nice(nice).exact());
+        assert_eq!([-20, 0, 19].map(nice), [8_075, 700_000, 47_786_666]);
     }
 
     /// linux-spec 12, vector 4, first part.

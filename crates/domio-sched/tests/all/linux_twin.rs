@@ -10,7 +10,14 @@ use domio_sched::conformance::{Intervention, Script, library, random};
 use domio_sched::find;
 
 /// Policies and their releases.
-const RELEASES: [(&str, &str); 3] = [("cfs", "6.1"), ("eevdf", "6.12"), ("eevdf", "6.18")];
+const RELEASES: [(&str, &str); 6] = [
+    ("cfs", "6.1"),
+    ("eevdf", "6.12"),
+    ("eevdf", "6.18"),
+    ("eevdf", "7.0"),
+    ("eevdf", "7.2"),
+    ("eevdf", "7.3"),
+];
 
 /// Random scripts for each release.
 const SEEDS: u64 = 150;
@@ -31,7 +38,9 @@ fn params(name: &str, release: &str, seed: u64) -> ParamValues {
             "wakeup_granularity_ns" => *rng.pick(&[0, 100_000, 3_000_000]),
             "bandwidth_slice_us" => *rng.pick(&[1_000, 5_000, 20_000]),
             "hz" | "release" | "min_granularity_ns" | "idle_min_granularity_ns" => continue,
-            "migration_cost_ns" => continue,
+            "migration_cost_ns" | "ni_rate" => continue,
+            // How many threads of a group run at a time, the twin does not know.
+            "cgroup_mode" => rng.below(4) as i64,
             // What the twin does not have.
             name if ["sched_rt_", "rr_", "fair_server_"]
                 .iter()
@@ -134,12 +143,31 @@ fn in_6_18() {
     agree("eevdf", "6.18", 0..SEEDS);
 }
 
+#[test]
+fn in_7_0() {
+    agree("eevdf", "7.0", 0..SEEDS);
+}
+
+#[test]
+fn in_7_2() {
+    agree("eevdf", "7.2", 0..SEEDS);
+}
+
+#[test]
+fn in_7_3() {
+    agree("eevdf", "7.3", 0..SEEDS);
+}
+
 /// Each broken copy differs on some script.
 #[test]
 fn every_mistake_is_noticed() {
     for mistake in Mistake::ALL {
+        let releases = match mistake.is_of_7() {
+            true => &RELEASES[3..],
+            false => &RELEASES[..3],
+        };
         let noticed = (0..2 * SEEDS).any(|seed| {
-            RELEASES.into_iter().any(|(name, release)| {
+            releases.iter().any(|&(name, release)| {
                 let params = params(name, release, seed);
                 difference(name, &script(name, seed), &params, Some(mistake)).is_some()
             })

@@ -301,8 +301,8 @@ pub fn policy(described: &DescribedLinux) -> Result<&'static Policy, String> {
     match params.choose("release", &release) {
         Ok(()) => Ok(policy),
         Err(_) => Err(format!(
-            "recorded on Linux {}, whose rules {name} does not have; recordings of 6.1 (cfs), 6.12 \
-             and 6.18 (eevdf) can be judged",
+            "recorded on Linux {}, whose rules {name} does not have; recordings of 6.1 (cfs), \
+             6.12, 6.18, 7.0, 7.2 and 7.3 (eevdf) can be judged",
             described.kernel
         )),
     }

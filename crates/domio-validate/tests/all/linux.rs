@@ -25,7 +25,25 @@ type Fault = (&'static str, fn(&mut DescribedLinux), &'static str);
 
 #[test]
 fn wrong_rules_and_settings_are_noticed() {
-    let faults: [Fault; 7] = [
+    let faults: [Fault; 10] = [
+        (
+            "eevdf73-weights-1-2-4",
+            |d| d.kernel = "7.0.14".to_owned(),
+            "vm4:vcpu0 wake_to_run_us.p50",
+        ),
+        (
+            "eevdf73-weights-1-2-4",
+            |d| {
+                let features = serde_json::json!(["NO_HRTICK"]);
+                d.params.insert("features".to_owned(), features);
+            },
+            "vm4:vcpu0 wake_to_run_us.p50",
+        ),
+        (
+            "eevdf73-weights-1-2-4",
+            |d| d.vms[2].weight = Some(380),
+            "vm3:vcpu0 share",
+        ),
         (
             "cfs-weights-1-2-4",
             |d| d.vms[2].weight = Some(380),
@@ -89,9 +107,13 @@ fn the_release_decides_which_rules_there_are() {
         domio_validate::linux::host::policy(&described).map(|policy| policy.descriptor.name)
     };
     assert_eq!(refused("6.12.117+deb13-cloud-amd64"), Ok("eevdf"));
-    assert_eq!(refused("6.18.15"), Ok("eevdf"));
-    let why = refused("7.3.4+deb13-cloud-amd64").unwrap_err();
-    assert!(why.contains("7.3.4") && why.contains("6.18"), "{why}");
+    for kernel in ["6.18.15", "7.0.14", "7.2.12", "7.3.4+deb13-cloud-amd64"] {
+        assert_eq!(refused(kernel), Ok("eevdf"), "{kernel}");
+    }
+    for kernel in ["6.17.13", "7.1.2", "7.4.0"] {
+        let why = refused(kernel).unwrap_err();
+        assert!(why.contains(kernel) && why.contains("7.0, 7.2"), "{why}");
+    }
 }
 
 fn folder() -> std::path::PathBuf {

@@ -28,8 +28,8 @@ pub struct ScenarioImport {
     /// Pcpus of the host, if no file shows them
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub pcpus: Option<u16>,
-    /// Release of Linux (6.1, 6.12, 6.18) or of Xen (e.g. 4.17) whose rules apply [default: 6.12 or
-    /// 4.17]
+    /// Release of Linux (6.1, 6.12, 6.18, 7.0, 7.2, 7.3) or of Xen (e.g. 4.17) whose rules apply
+    /// [default: 6.12 or 4.17]
     #[arg(long, value_name = "RELEASE")]
     pub release: Option<String>,
     /// Machine that says what work of the hypervisor costs [default: kvm-2020, or ideal for Xen]

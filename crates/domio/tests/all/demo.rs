@@ -17,7 +17,7 @@ fn the_demo_is_one_screen_and_a_page() {
         .stdout(starts_with("1. Another scheduler: who gains, who pays\n"))
         .stdout(contains("gains web: wake to run"))
         .stdout(contains("web.0 waited"))
-        .stdout(contains("10 of 10 recordings agree"))
+        .stdout(contains("11 of 11 recordings agree"))
         .stdout(contains("The claim holds."))
         .stderr("wrote out/demo.html\n");
     let text = String::from_utf8(shown.get_output().stdout.clone()).unwrap();

@@ -84,7 +84,7 @@ fn a_burst_is_saved_up() {
 /// Whoever wakes in a group without time waits for the period, and so does whoever was stopped.
 #[test]
 fn who_wakes_in_a_group_without_time_waits() {
-    for release in ["6.12", "6.18"] {
+    for release in ["6.12", "6.18", "7.0", "7.2", "7.3"] {
         let mut rig = eevdf_with(1, release, &[]);
         let domain = rig.domain(&[("quota_us", 10_000)]);
         let [a, b] = [(); 2].map(|()| rig.vcpu(domain));

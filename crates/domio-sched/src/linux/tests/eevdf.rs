@@ -1,9 +1,9 @@
-//! EEVDF of 6.12 and 6.18 (linux-spec 3; 12, vectors 15 to 20).
+//! EEVDF of 6.12 to 7.0 (linux-spec 3; 12, vectors 15 to 20).
 
 use super::*;
 use domio_contract::Scheduler as _;
 
-const RELEASES: [&str; 2] = ["6.12", "6.18"];
+const RELEASES: [&str; 3] = ["6.12", "6.18", "7.0"];
 
 /// Two vcpus of one group, so that only their own level decides.
 fn pair(rig: &mut Rig<Linux>) -> [VcpuId; 2] {

@@ -68,6 +68,8 @@ fn weights_divide_a_groups_part() {
         cfs_with(1, &[]),
         eevdf_with(1, "6.12", &[]),
         eevdf_with(1, "6.18", &[]),
+        eevdf_with(1, "7.2", &[]),
+        eevdf_with(1, "7.3", &[]),
     ] {
         set_group(&mut rig, 0, None, &[("weight", 700)]);
         let hogs = [100, 200, 400].map(|w| hog_in(&mut rig, MACHINE, &[("weight", w)]));
@@ -89,6 +91,8 @@ fn a_groups_quota_holds_all_below() {
         cfs_with(1, &[]),
         eevdf_with(1, "6.12", &[]),
         eevdf_with(1, "6.18", &[]),
+        eevdf_with(1, "7.2", &[]),
+        eevdf_with(1, "7.3", &[]),
     ] {
         set_group(&mut rig, 0, None, &[("cap", 30)]);
         set_group(&mut rig, 1, Some(MACHINE), &[]);
@@ -99,7 +103,7 @@ fn a_groups_quota_holds_all_below() {
         for ms in (4..4_000).step_by(4) {
             rig.run_to(at(ms));
             let of = |v: VcpuId| rig.policy.threads[v.index()].parked;
-            assert!(rig.policy.rules.throttles_threads || of(outer) == of(inner));
+            assert!(rig.policy.rules.release.throttles_threads() || of(outer) == of(inner));
             parked += usize::from(of(outer) && of(inner));
         }
         let ms = |v| rig.ran(v).as_nanos() as i64 / MS;
@@ -114,7 +118,12 @@ fn a_groups_quota_holds_all_below() {
 /// Quotas of a group and of one in it hold both.
 #[test]
 fn quotas_hold_at_any_level() {
-    for mut rig in [cfs_with(1, &[]), eevdf_with(1, "6.18", &[])] {
+    for mut rig in [
+        cfs_with(1, &[]),
+        eevdf_with(1, "6.18", &[]),
+        eevdf_with(1, "7.2", &[]),
+        eevdf_with(1, "7.3", &[]),
+    ] {
         set_group(&mut rig, 0, None, &[("cap", 50)]);
         let limited = hog_in(&mut rig, MACHINE, &[("cap", 10)]);
         let free = hog_in(&mut rig, MACHINE, &[]);
@@ -164,6 +173,8 @@ fn a_domain_goes_into_another_group() {
         cfs_with(1, &[]),
         eevdf_with(1, "6.12", &[]),
         eevdf_with(1, "6.18", &[]),
+        eevdf_with(1, "7.2", &[]),
+        eevdf_with(1, "7.3", &[]),
     ] {
         set_group(&mut rig, 0, None, &[("cap", 10)]);
         let v = hog_in(&mut rig, MACHINE, &[]);

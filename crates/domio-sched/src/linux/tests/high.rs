@@ -9,11 +9,12 @@ const FIFO: i64 = Class::Fifo as i64;
 const RR: i64 = Class::RoundRobin as i64;
 const DEADLINE: i64 = Class::Deadline as i64;
 
-fn releases(pcpus: u16, params: &[(&str, &str)]) -> [(&'static str, Rig<Linux>); 3] {
+fn releases(pcpus: u16, params: &[(&str, &str)]) -> [(&'static str, Rig<Linux>); 4] {
     [
         ("6.1", cfs_with(pcpus, params)),
         ("6.12", eevdf_with(pcpus, "6.12", params)),
         ("6.18", eevdf_with(pcpus, "6.18", params)),
+        ("7.3", eevdf_with(pcpus, "7.3", params)),
     ]
 }
 

@@ -69,7 +69,7 @@ fn who_wakes_goes_back_to_its_idle_pcpu() {
 /// A busy pcpu's waiting thread is pulled to one that idles.
 #[test]
 fn a_waiting_thread_is_pulled() {
-    for release in ["6.1", "6.12", "6.18"] {
+    for release in ["6.1", "6.12", "6.18", "7.3"] {
         let mut rig = match release {
             "6.1" => cfs_with(2, &[]),
             release => eevdf_with(2, release, &[]),
@@ -103,7 +103,7 @@ fn sleep_if_running(rig: &mut Rig<Linux>, vcpu: VcpuId) {
 /// any disturbance balancings fall into step with the turns, and move the same hog each time.
 #[test]
 fn three_hogs_share_two_pcpus() {
-    for release in ["6.1", "6.12", "6.18"] {
+    for release in ["6.1", "6.12", "6.18", "7.3"] {
         let mut rig = match release {
             "6.1" => cfs_with(2, &[]),
             release => eevdf_with(2, release, &[]),
@@ -129,7 +129,7 @@ fn three_hogs_share_two_pcpus() {
 /// threads of many guests spread from the start (`update_tg_cfs_load`).
 #[test]
 fn threads_of_groups_spread_from_the_start() {
-    for release in ["6.1", "6.12", "6.18"] {
+    for release in ["6.1", "6.12", "6.18", "7.3"] {
         let mut rig = match release {
             "6.1" => cfs_with(8, &[]),
             release => eevdf_with(8, release, &[]),

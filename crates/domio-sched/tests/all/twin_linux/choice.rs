@@ -50,13 +50,22 @@ impl TwinLinux {
         )
     }
 
-    fn pick_eevdf(&self, q: usize, protects: bool) -> Option<usize> {
+    pub(super) fn pick_eevdf(&self, q: usize, protects: bool) -> Option<usize> {
         let mut curr = self.runner(q);
-        if self.nr(q) == 1 {
-            return curr.or(self.rq[q].tree.first().copied());
+        let line = self.line(q);
+        if self.rivals(q) == 1 {
+            return curr.or(self.rq[line].tree.first().copied());
+        }
+        let favours = match self.since("7.2") {
+            true => protects,
+            false => self.since("7.0"),
+        };
+        let next = self.rq[line].next.filter(|_| favours);
+        if let Some(next) = next.filter(|n| self.eligible(q, self.se[*n].v)) {
+            return Some(next);
         }
         curr = curr.filter(|c| self.eligible(q, self.se[*c].v));
-        let parity = self.is_6_18() || self.flag("run_to_parity");
+        let parity = self.since("6.18") || self.flag("run_to_parity");
         if let Some(c) = curr
             && protects
             && parity
@@ -76,6 +85,9 @@ impl TwinLinux {
     }
 
     fn pick(&mut self, cx: &mut Cx<'_>) -> Option<(usize, bool)> {
+        if self.flat() {
+            return self.pick_flat(cx).map(|e| (e, false));
+        }
         'again: loop {
             let mut q = 0;
             let mut aside = false;
@@ -92,9 +104,9 @@ impl TwinLinux {
                         continue 'again;
                     }
                 }
-                if !self.cfs() {
+                if !self.cfs() && !self.since("7.2") {
                     let out = self.check_quota(cx, q);
-                    if out && !self.is_6_18() {
+                    if out && !self.since("6.18") {
                         continue 'again;
                     }
                     aside |= out || self.held(q);
@@ -102,7 +114,9 @@ impl TwinLinux {
                 let next = self.rq[q].next;
                 let e = if self.cfs() {
                     self.pick_cfs(q)
-                } else if let Some(next) = next.filter(|n| self.eligible(q, self.se[*n].v)) {
+                } else if let Some(next) =
+                    next.filter(|n| !self.since("7.0") && self.eligible(q, self.se[*n].v))
+                {
                     Some(next)
                 } else {
                     self.pick_eevdf(q, true)
@@ -127,6 +141,13 @@ impl TwinLinux {
                 return None;
             };
             self.switch(cx, e);
+            if self.since("7.2") {
+                for x in self.chain(e) {
+                    let q = self.q(x);
+                    self.check_quota(cx, q);
+                }
+            }
+            let aside = aside || self.since("7.2");
             if aside && self.held(self.se[e].group) {
                 self.dequeue(cx, e, "sleep special");
                 self.park(cx, e);
@@ -141,8 +162,10 @@ impl TwinLinux {
         if self.se[e].on {
             self.update_curr(cx, q);
         }
-        self.check_quota(cx, q);
-        if self.se[e].on {
+        if !self.since("7.2") {
+            self.check_quota(cx, q);
+        }
+        if self.se[e].on && !self.flat() {
             self.queue(q, e);
         }
         self.rq[q].curr = None;
@@ -153,25 +176,45 @@ impl TwinLinux {
             for x in self.chain(e) {
                 self.put(cx, x);
             }
+            self.back_to_tree(e);
         }
     }
 
-    fn set(&mut self, e: usize) {
+    fn set(&mut self, e: usize, picked: bool) {
         let q = self.q(e);
-        self.clear_buddies(e);
-        self.unqueue(q, e);
         self.rq[q].curr = Some(e);
         self.se[e].exec = self.clock;
         self.se[e].prev_sum = self.se[e].sum;
-        if self.cfs() {
+        if self.flat() {
+            return;
+        }
+        self.clear_buddies(e);
+        self.unqueue(q, e);
+        if !self.cfs() {
+            self.protect(q, e, picked);
+        }
+    }
+
+    pub(super) fn protect(&mut self, q: usize, e: usize, picked: bool) {
+        let picks_alone = self.since("7.0") && !self.wrong(Mistake::ProtectsRestored);
+        if picks_alone && !picked {
             return;
         }
         let d = self.se[e].d;
         self.se[e].protected = d;
-        if self.is_6_18() {
+        if self.since("6.18") {
             let shortest = self.min_slice(q);
             let v = self.se[e].v;
-            if !self.flag("run_to_parity") {
+            if self.since("7.3")
+                && self.flag("preempt_short")
+                && self.flag("run_to_parity")
+                && shortest < self.se[e].slice
+            {
+                let mean = self.mean_without(e);
+                self.se[e].protected = d.min(mean + 1);
+            } else if !self.flag("run_to_parity") && self.since("7.0") {
+                self.se[e].protected = self.unfair_end(e);
+            } else if !self.flag("run_to_parity") {
                 self.se[e].protected = d.min(v + self.base_slice());
             } else if shortest < self.se[e].slice {
                 self.se[e].protected = d.min(v + self.fair(shortest, e));
@@ -179,16 +222,22 @@ impl TwinLinux {
         }
     }
 
-    pub(super) fn set_all(&mut self, e: usize) {
+    pub(super) fn set_all(&mut self, cx: &mut Cx<'_>, e: usize, picked: bool) {
         for x in self.chain(e).into_iter().rev() {
-            self.set(x);
+            self.set(x, picked);
         }
+        self.becomes_current(cx, e, picked);
+    }
+
+    fn becomes_current(&mut self, cx: &mut Cx<'_>, e: usize, picked: bool) {
+        self.off_the_tree(e, picked);
         self.curr = Some(e);
+        self.start_hrtick(cx);
     }
 
     fn switch(&mut self, cx: &mut Cx<'_>, next: usize) {
         let Some(curr) = self.curr else {
-            self.set_all(next);
+            self.set_all(cx, next, true);
             return;
         };
         if curr == next {
@@ -203,10 +252,11 @@ impl TwinLinux {
         }
         let to = self.chain(next);
         let first = to.iter().position(|x| *x == w).expect("on the way up");
+        self.back_to_tree(curr);
         for x in to[..=first].iter().rev() {
-            self.set(*x);
+            self.set(*x, true);
         }
-        self.curr = Some(next);
+        self.becomes_current(cx, next, true);
     }
 
     /// Those of or around `a` and `b` that are on one queue.
@@ -238,6 +288,9 @@ impl TwinLinux {
             if self.se[x].vcpu.is_none() {
                 self.update_group(cx, self.se[x].group);
             }
+            if x == *self.chain(e).last().expect("itself at least") {
+                self.weigh_running(e);
+            }
             if !self.cfs() || self.nr(q) < 2 {
                 continue;
             }
@@ -258,18 +311,22 @@ impl TwinLinux {
         }
     }
 
-    pub(super) fn wakeup_preempt(&mut self, cx: &mut Cx<'_>, p: usize) {
-        self.check_preempt(cx, p);
+    pub(super) fn wakeup_preempt(&mut self, cx: &mut Cx<'_>, p: usize, new: bool) {
+        match (self.flat(), self.curr) {
+            (true, Some(c)) if c != p => self.check_preempt_flat(cx, c, p, new),
+            _ => self.check_preempt(cx, p, new),
+        }
         if self.need && self.curr.is_none_or(|c| self.se[c].on) {
             self.skip_clock = true;
         }
     }
 
-    fn check_preempt(&mut self, cx: &mut Cx<'_>, p: usize) {
+    fn check_preempt(&mut self, cx: &mut Cx<'_>, p: usize, new: bool) {
         let Some(c) = self.curr else {
             return self.resched(cx);
         };
-        if c == p || self.held(self.se[p].group) || self.need {
+        let held = self.held(self.se[p].group) && !self.since("7.0");
+        if c == p || held || self.need {
             return;
         }
         if self.cfs() && self.se[c].idle && !self.se[p].idle {
@@ -281,7 +338,7 @@ impl TwinLinux {
         let (s, w) = self.siblings(c, p);
         if self.se[s].idle != self.se[w].idle {
             if self.se[s].idle {
-                self.se[s].protected = self.se[s].v;
+                self.cancel(s);
                 self.resched_to_wake(cx);
             }
             return;
@@ -302,7 +359,7 @@ impl TwinLinux {
             return;
         }
         let short = self.flag("preempt_short") && self.se[w].slice < self.se[s].slice;
-        if !self.is_6_18() {
+        if !self.since("6.18") {
             let sooner = self.se[w].d < self.se[s].d || !self.eligible(q, self.se[s].v);
             if short && self.eligible(q, self.se[w].v) && sooner {
                 self.se[s].protected = self.se[s].v;
@@ -312,9 +369,24 @@ impl TwinLinux {
             }
             return;
         }
+        if self.since("7.0") {
+            if !short && ((new && !self.wrong(Mistake::NewPreempt)) || self.se[w].delayed) {
+                return;
+            }
+            if self.pick_awake(cx, q, !short) == Some(w) {
+                if short {
+                    self.cancel(s);
+                }
+                self.resched_lazily(cx);
+            } else if self.flag("run_to_parity") {
+                let until = self.se[s].v + self.fair(self.min_slice(q), s);
+                self.se[s].protected = self.se[s].protected.min(until);
+            }
+            return;
+        }
         if self.pick_eevdf(q, !short) == Some(w) {
             if short {
-                self.se[s].protected = self.se[s].v;
+                self.cancel(s);
             }
             self.resched_lazily(cx);
         } else if short {
@@ -323,8 +395,31 @@ impl TwinLinux {
         }
     }
 
+    /// Ends the protection of `e`.
+    pub(super) fn cancel(&mut self, e: usize) {
+        if !self.since("7.0") || self.se[e].v < self.se[e].protected {
+            self.se[e].protected = self.se[e].v;
+        }
+    }
+
+    /// The choice on `q`, in which nobody sleeps.
+    pub(super) fn pick_awake(
+        &mut self,
+        cx: &mut Cx<'_>,
+        q: usize,
+        protects: bool,
+    ) -> Option<usize> {
+        loop {
+            let e = self.pick_eevdf(q, protects)?;
+            if !self.se[e].delayed {
+                return Some(e);
+            }
+            self.dequeue(cx, e, "sleep delayed");
+        }
+    }
+
     fn resched_to_wake(&mut self, cx: &mut Cx<'_>) {
-        match self.is_6_18() {
+        match self.since("6.18") {
             true => self.resched_lazily(cx),
             false => self.resched(cx),
         }

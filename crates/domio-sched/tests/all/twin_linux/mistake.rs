@@ -33,10 +33,31 @@ pub enum Mistake {
     SleepsAtQuota,
     /// A domain that goes into another group keeps what it is ahead or behind.
     LagTakenAlong,
+    /// The lag with which a thread went to sleep on the queue does not matter (7.2).
+    SleepersLagForgotten,
+    /// A changed weight leaves the end of the protection as it is (7.0).
+    ProtectionUnscaled,
+    /// Who runs is protected anew when its settings change (7.0).
+    ProtectsRestored,
+    /// New threads preempt as all others (7.0).
+    NewPreempt,
+    /// Groups compete, and not their threads (7.3).
+    Nested,
+    /// The weights of threads in the flat hierarchy follow at once, whatever changes (7.3).
+    FreshWeights,
+    /// The timer at the end of a request is set again when the thread goes on (7.2).
+    TimerSetAgain,
+    /// A shorter slice preempts only when it is picked (7.3).
+    ShorterIsPicked,
 }
 
 impl Mistake {
-    pub const ALL: [Mistake; 15] = [
+    /// Whether it is of a rule that only releases since 7.0 have.
+    pub fn is_of_7(self) -> bool {
+        Mistake::ALL[15..].contains(&self)
+    }
+
+    pub const ALL: [Mistake; 23] = [
         Mistake::ExactScaling,
         Mistake::LastOfEquals,
         Mistake::WholeCredit,
@@ -52,5 +73,13 @@ impl Mistake {
         Mistake::HeldShallow,
         Mistake::SleepsAtQuota,
         Mistake::LagTakenAlong,
+        Mistake::SleepersLagForgotten,
+        Mistake::ProtectionUnscaled,
+        Mistake::ProtectsRestored,
+        Mistake::NewPreempt,
+        Mistake::Nested,
+        Mistake::FreshWeights,
+        Mistake::TimerSetAgain,
+        Mistake::ShorterIsPicked,
     ];
 }

@@ -5,7 +5,9 @@
 //!
 //! A twin can be made with a [`Mistake`], to see that the comparison would notice one like that.
 
+mod buddies;
 mod choice;
+mod flat;
 mod mistake;
 mod quota;
 mod rules;
@@ -28,6 +30,8 @@ struct Se {
     group: usize,
     weight: i128,
     inverse: i128,
+    /// The effective weight of a thread in the flat hierarchy.
+    effective: i128,
     idle: bool,
     meek: bool,
     on: bool,
@@ -108,7 +112,10 @@ pub struct TwinLinux {
     need: bool,
     lazy: bool,
     curr: Option<usize>,
+    /// The thread that has left the tree to run, in the flat hierarchy.
+    running: Option<usize>,
     ticks: bool,
+    hrtick: bool,
 }
 
 impl TwinLinux {
@@ -132,7 +139,9 @@ impl TwinLinux {
             need: false,
             lazy: false,
             curr: None,
+            running: None,
             ticks: false,
+            hrtick: false,
         }
     }
 
@@ -144,8 +153,21 @@ impl TwinLinux {
         self.release == "6.1"
     }
 
-    fn is_6_18(&self) -> bool {
-        self.release == "6.18"
+    /// Whether the release is this one or a later one.
+    fn since(&self, release: &str) -> bool {
+        const ALL: [&str; 6] = ["6.1", "6.12", "6.18", "7.0", "7.2", "7.3"];
+        let at = |wanted: &str| ALL.iter().position(|r| *r == wanted).expect("a release");
+        at(self.release) >= at(release)
+    }
+
+    /// 3.9: all threads are on the tree of the root's queue.
+    fn flat(&self) -> bool {
+        self.since("7.3") && !self.wrong(Mistake::Nested)
+    }
+
+    /// The queue whose tree has those that are on `q`.
+    fn line(&self, q: usize) -> usize {
+        if self.flat() { 0 } else { q }
     }
 
     fn param(&self, name: &str) -> i128 {
@@ -242,16 +264,28 @@ impl TwinLinux {
         all.filter(|e| self.se[*e].on).collect()
     }
 
-    /// The runner of `q`, if it is on the queue.
+    /// The runner of `q`, if it is on the queue; in the flat hierarchy the thread that runs.
     fn runner(&self, q: usize) -> Option<usize> {
-        self.rq[q].curr.filter(|e| self.se[*e].on)
+        let curr = match self.flat() {
+            true => self.running,
+            false => self.rq[q].curr,
+        };
+        curr.filter(|e| self.se[*e].on)
     }
 
-    /// All that are on `q`.
+    /// All that compete with those on `q`.
     fn all(&self, q: usize) -> Vec<usize> {
-        let mut all = self.rq[q].tree.clone();
+        let mut all = self.rq[self.line(q)].tree.clone();
         all.extend(self.runner(q));
         all
+    }
+
+    /// How many compete with those on `q`.
+    fn rivals(&self, q: usize) -> usize {
+        match self.flat() {
+            true => self.threads(0).0,
+            false => self.nr(q),
+        }
     }
 
     /// Threads in `q` and below, and how many of them are for idle times.
@@ -362,6 +396,7 @@ impl Scheduler for TwinLinux {
             group: g,
             weight: 1 << 20,
             inverse: 4194304,
+            effective: 1 << 20,
             relative: true,
             slice: self.base_slice(),
             setting,
@@ -401,9 +436,10 @@ impl Scheduler for TwinLinux {
         if self.se[e].on && !self.se[e].delayed {
             return;
         }
+        let new = !self.se[e].delayed && !self.se[e].known;
         self.read_clock(cx);
         if self.se[e].delayed {
-            self.requeue(e);
+            self.requeue(cx, e);
         } else {
             let how = match (self.se[e].moving, self.se[e].known) {
                 (_, false) => "new",
@@ -414,8 +450,8 @@ impl Scheduler for TwinLinux {
             self.se[e].known = true;
             self.enqueue(cx, e, how);
         }
-        self.wakeup_preempt(cx, e);
-        if self.held(self.se[e].group) && !self.is_6_18() {
+        self.wakeup_preempt(cx, e, new);
+        if self.held(self.se[e].group) && !self.since("6.18") {
             self.park(cx, e);
         }
     }
@@ -443,7 +479,7 @@ impl Scheduler for TwinLinux {
         let batch = self.se[e].meek && !self.se[e].idle;
         if !self.cfs() || !batch {
             self.read_clock(cx);
-            self.update_curr(cx, q);
+            self.update_runner(cx, q);
             self.skip_clock = true;
         }
         if self.cfs() {
@@ -451,7 +487,7 @@ impl Scheduler for TwinLinux {
                 let q = self.q(x);
                 self.rq[q].skip = Some(x);
             }
-        } else if self.is_6_18() || self.eligible(q, self.se[e].v) {
+        } else if self.release == "6.18" || self.eligible(q, self.se[e].v) {
             let request = self.fair(self.se[e].slice, e);
             self.se[e].v = self.se[e].d;
             self.se[e].d += request;
@@ -463,10 +499,11 @@ impl Scheduler for TwinLinux {
             self.read_clock(cx);
         }
         self.need = true;
+        self.return_to_user(cx);
         if let Some(vcpu) = prev.vcpu {
             let e = self.of(vcpu);
             let pause = cx.vcpu(vcpu).pause;
-            let held = pause.bits() == Pause::PARKED && !self.is_6_18();
+            let held = pause.bits() == Pause::PARKED && !self.since("6.18");
             if pause != Pause::NONE && !held && self.se[e].on {
                 let how = self.leaves(e, pause);
                 self.dequeue(cx, e, how);
@@ -487,6 +524,9 @@ impl Scheduler for TwinLinux {
         if next.is_none() && self.ticks {
             self.ticks = false;
             cx.stop_timer(CPU, 0);
+            if std::mem::take(&mut self.hrtick) {
+                cx.stop_timer(CPU, 3);
+            }
         }
         Pick {
             next: next.and_then(|e| self.se[e].vcpu),
@@ -499,6 +539,10 @@ impl Scheduler for TwinLinux {
             return self.groups_timer(cx);
         }
         self.read_clock(cx);
+        if slot == 3 {
+            self.hrtick_fires(cx);
+            return None;
+        }
         let e = self.curr.expect("ticks come where somebody runs");
         self.tick_of(cx, e);
         let at = match self.wrong(Mistake::TicksOffGrid) {

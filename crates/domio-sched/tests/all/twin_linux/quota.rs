@@ -1,7 +1,7 @@
 //! Section 4: quotas.
 
 use super::{CPU, MS, Mistake, Owner, TwinLinux, instant};
-use domio_contract::Cx;
+use domio_contract::{Cx, Pause};
 use domio_core::{DomainId, Instant};
 
 impl TwinLinux {
@@ -11,7 +11,7 @@ impl TwinLinux {
 
     /// Whether all of `q` is held back from the pcpu.
     pub(super) fn cut_off(&self, q: usize) -> bool {
-        self.rq[q].throttled && !self.is_6_18()
+        self.rq[q].throttled && !self.since("6.18")
     }
 
     /// 4.4.
@@ -21,6 +21,10 @@ impl TwinLinux {
         }
         self.rq[q].remaining -= delta;
         if self.rq[q].remaining > 0 || self.rq[q].throttled {
+            return;
+        }
+        if self.since("7.2") {
+            self.throttle(cx, q);
             return;
         }
         if !self.assign(cx, q, self.lot()) && self.rq[q].curr.is_some() {
@@ -58,18 +62,37 @@ impl TwinLinux {
             return;
         }
         self.charge(cx, q, 0);
-        if self.rq[q].remaining <= 0 {
+        if self.rq[q].remaining <= 0 && !self.rq[q].throttled {
             self.throttle(cx, q);
+        }
+    }
+
+    /// 4.9: the thread that runs leaves if a group around it has no time.
+    pub(super) fn return_to_user(&mut self, cx: &mut Cx<'_>) {
+        let Some(e) = self.curr.filter(|_| self.since("7.2")) else {
+            return;
+        };
+        let vcpu = self.se[e].vcpu.expect("a thread");
+        let runs = self.se[e].on && cx.vcpu(vcpu).pause == Pause::NONE;
+        if runs && self.held(self.se[e].group) {
+            self.dequeue(cx, e, "sleep special");
+            self.park(cx, e);
         }
     }
 
     /// 4.6, 4.9.
     fn throttle(&mut self, cx: &mut Cx<'_>, q: usize) -> bool {
-        if self.assign(cx, q, 1) {
+        let on = |e: Option<usize>| e.is_some_and(|e| self.se[e].on);
+        let runs = self.since("7.2") && on(self.rq[q].curr);
+        let target = if runs { self.lot() } else { 1 };
+        if self.assign(cx, q, target) {
             return false;
         }
-        if self.is_6_18() {
+        if self.since("6.18") {
             self.rq[q].throttled = true;
+            if runs {
+                self.resched_lazily(cx);
+            }
             return true;
         }
         self.rq[q].throttled = true;
@@ -142,13 +165,19 @@ impl TwinLinux {
     /// 4.8.
     fn unthrottle(&mut self, cx: &mut Cx<'_>, q: usize) {
         self.read_clock(cx);
-        if self.is_6_18() {
+        if self.since("7.2") {
+            self.update_curr(cx, q);
+            if self.rq[q].limited && self.rq[q].remaining <= 0 {
+                return;
+            }
+        }
+        if self.since("6.18") {
             self.rq[q].throttled = false;
         }
         let others = usize::from(self.rq[q].throttled);
         self.release(cx, q, others);
         self.rq[q].throttled = false;
-        if !self.is_6_18() && self.nr(q) > 0 {
+        if !self.since("6.18") && self.nr(q) > 0 {
             self.come(cx, q);
         }
         self.resched_if_idle(cx);
@@ -187,6 +216,10 @@ impl TwinLinux {
 
     fn distribute(&mut self, cx: &mut Cx<'_>, q: usize) {
         if self.rq[q].throttled && self.rq[q].pool > 0 {
+            if self.since("7.2") && self.rq[q].curr.is_some() {
+                self.read_clock(cx);
+                self.update_curr(cx, q);
+            }
             let want = 1 - self.rq[q].remaining;
             let amount = want.min(self.rq[q].pool);
             self.rq[q].pool -= amount;
@@ -318,13 +351,13 @@ impl TwinLinux {
     }
 
     pub(super) fn forget_quota(&mut self, cx: &mut Cx<'_>, q: usize) {
+        self.rq[q].limited = false;
         if self.rq[q].throttled {
             self.unthrottle(cx, q);
         }
         let group = &self.rq[q];
         let had = group.quota > 0 || group.period_at.is_some() || group.slack_at.is_some();
         let group = &mut self.rq[q];
-        group.limited = false;
         if had {
             (group.quota, group.period, group.burst) = (0, 0, 0);
             (group.pool, group.unused) = (0, false);
@@ -355,7 +388,7 @@ impl TwinLinux {
             }
         }
         self.rq[q].limited = quota > 0;
-        self.rq[q].remaining = 0;
+        self.rq[q].remaining = i128::from(self.since("7.0"));
         if self.rq[q].throttled {
             self.unthrottle(cx, q);
         }

@@ -8,7 +8,7 @@ impl TwinLinux {
     // ---- 1.4 -------------------------------------------------------------------------------
 
     fn calc_delta(&self, delta: i128, weight: i128, load: i128, inv: i128) -> i128 {
-        if self.wrong(Mistake::ExactScaling) {
+        if self.wrong(Mistake::ExactScaling) != self.since("7.2") {
             return delta * weight / load;
         }
         let mut factor = down(weight) * inv;
@@ -21,10 +21,25 @@ impl TwinLinux {
     }
 
     pub(super) fn fair(&self, delta: i128, e: usize) -> i128 {
-        let e = &self.se[e];
-        match e.weight {
+        match self.pace(e) {
             0x10_0000 => delta,
-            weight => self.calc_delta(delta, 1 << 20, weight, e.inverse),
+            weight => self.calc_delta(delta, 1 << 20, weight, self.se[e].inverse),
+        }
+    }
+
+    /// The weight by which the virtual time of `e` passes.
+    pub(super) fn pace(&self, e: usize) -> i128 {
+        match self.flat() {
+            true => self.se[e].effective,
+            false => self.se[e].weight,
+        }
+    }
+
+    /// The weight of `e` in sums (3.1).
+    fn counts(&self, e: usize) -> i128 {
+        match self.since("7.2") {
+            true => self.pace(e),
+            false => down(self.pace(e)),
         }
     }
 
@@ -34,9 +49,12 @@ impl TwinLinux {
     /// CFS does this even where nothing changes.
     pub(super) fn update_group(&mut self, cx: &mut Cx<'_>, g: usize) {
         let e = self.rq[g].entity;
-        let throttled = self.held(g) && !self.is_6_18();
+        let throttled = self.held(g) && !self.since("6.18");
         let skips = throttled || (!self.cfs() && self.load(g) == 0);
-        let shares = self.rq[g].shares;
+        let shares = match self.since("7.3") && self.params.word("cgroup_mode") == Some("max") {
+            true => self.rq[g].shares.min(88_761 << 10),
+            false => self.rq[g].shares,
+        };
         if !skips && (self.cfs() || self.se[e].weight != shares) {
             self.reweight(cx, e, shares);
         }
@@ -55,10 +73,14 @@ impl TwinLinux {
         let (q, old) = (self.q(e), self.se[e].weight);
         let scaled = |x: i128| x * old / weight;
         let runs = self.rq[q].curr == Some(e);
+        if self.flat() {
+            self.weigh(e, weight);
+            return;
+        }
         if !self.se[e].on {
             if !self.cfs() {
                 self.se[e].lag = scaled(self.se[e].lag);
-                if self.is_6_18() && self.se[e].relative_d {
+                if self.since("6.18") && self.se[e].relative_d {
                     self.se[e].d = scaled(self.se[e].d);
                 }
             }
@@ -72,7 +94,12 @@ impl TwinLinux {
             self.weigh(e, weight);
             return;
         }
-        if self.is_6_18() {
+        if self.since("7.0") {
+            self.scale_about_mean(q, e, old, weight);
+            self.weigh(e, weight);
+            return;
+        }
+        if self.since("6.18") {
             let lag = self.lag(q, e);
             self.unqueue(q, e);
             self.se[e].lag = scaled(lag);
@@ -115,16 +142,18 @@ impl TwinLinux {
     pub(super) fn queue(&mut self, q: usize, e: usize) {
         self.turn += 1;
         self.se[e].turn = self.turn;
-        self.rq[q].tree.push(e);
+        let line = self.line(q);
+        self.rq[line].tree.push(e);
     }
 
     pub(super) fn unqueue(&mut self, q: usize, e: usize) {
-        self.rq[q].tree.retain(|x| *x != e);
+        let line = self.line(q);
+        self.rq[line].tree.retain(|x| *x != e);
     }
 
     /// Those who wait, in the order of the tree.
     pub(super) fn sorted(&self, q: usize) -> Vec<usize> {
-        let mut all = self.rq[q].tree.clone();
+        let mut all = self.rq[self.line(q)].tree.clone();
         let cfs = self.cfs();
         let backwards = self.wrong(Mistake::LastOfEquals);
         all.sort_by_key(|e| {
@@ -150,6 +179,12 @@ impl TwinLinux {
         }
         self.se[e].exec = self.clock;
         self.se[e].sum += delta;
+        if self.flat() {
+            self.charge(cx, q, delta);
+            if self.se[e].vcpu.is_none() {
+                return;
+            }
+        }
         self.se[e].v += self.fair(delta, e);
         if self.cfs() {
             self.update_min(q);
@@ -163,19 +198,21 @@ impl TwinLinux {
             }
             self.se[e].d = self.se[e].v + self.fair(self.se[e].slice, e);
             over = true;
-            if !self.is_6_18() && !self.wrong(Mistake::AlwaysProtected) {
+            if !self.since("6.18") && !self.wrong(Mistake::AlwaysProtected) {
                 self.se[e].protected = self.se[e].v;
             }
             if self.wrong(Mistake::AlwaysProtected) {
                 self.se[e].protected = self.se[e].d;
             }
         }
-        self.charge(cx, q, delta);
-        if self.nr(q) == 1 {
+        if !self.flat() {
+            self.charge(cx, q, delta);
+        }
+        if self.rivals(q) == 1 {
             return;
         }
         let unprotected = self.se[e].v >= self.se[e].protected;
-        if self.is_6_18() {
+        if self.since("6.18") {
             if over || unprotected {
                 self.resched_lazily(cx);
                 self.clear_buddies(e);
@@ -198,30 +235,31 @@ impl TwinLinux {
 
     pub(super) fn mean(&mut self, q: usize) -> i128 {
         let all = self.all(q);
-        let weights: i128 = all.iter().map(|e| down(self.se[*e].weight)).sum();
+        let weights: i128 = all.iter().map(|e| self.counts(*e)).sum();
         if weights > 0 {
-            let sum: i128 = all
-                .iter()
-                .map(|e| self.se[*e].v * down(self.se[*e].weight))
-                .sum();
-            self.rq[q].reference = sum.div_euclid(weights);
+            let sum: i128 = all.iter().map(|e| self.se[*e].v * self.counts(*e)).sum();
+            let line = self.line(q);
+            self.rq[line].reference = sum.div_euclid(weights);
         }
-        self.rq[q].reference
+        self.rq[self.line(q)].reference
     }
 
     pub(super) fn eligible(&self, q: usize, v: i128) -> bool {
         let all = self.all(q);
-        let weights: i128 = all.iter().map(|e| down(self.se[*e].weight)).sum();
-        let sum: i128 = all
-            .iter()
-            .map(|e| self.se[*e].v * down(self.se[*e].weight))
-            .sum();
+        let weights: i128 = all.iter().map(|e| self.counts(*e)).sum();
+        let sum: i128 = all.iter().map(|e| self.se[*e].v * self.counts(*e)).sum();
         sum >= v * weights
     }
 
     pub(super) fn lag(&mut self, q: usize, e: usize) -> i128 {
         let lag = self.mean(q) - self.se[e].v;
-        let longest = (2 * self.se[e].slice).max(self.tick());
+        let longest = match self.since("7.0") {
+            true => {
+                let slices = self.all(q).into_iter().map(|e| self.se[e].slice);
+                slices.max().expect("it is there itself") + self.tick()
+            }
+            false => (2 * self.se[e].slice).max(self.tick()),
+        };
         let limit = self.fair(longest, e);
         lag.clamp(-limit, limit)
     }
@@ -279,12 +317,12 @@ impl TwinLinux {
         if !self.se[e].custom {
             self.se[e].slice = self.base_slice();
         }
-        let others = self.nr(q) - usize::from(self.se[e].on);
+        let others = self.rivals(q) - usize::from(self.se[e].on);
         let mut lag = 0;
         if others > 0 && self.flag("place_lag") && !self.wrong(Mistake::LagForgotten) {
             let all = self.all(q);
-            let weights: i128 = all.iter().map(|e| down(self.se[*e].weight)).sum();
-            lag = self.se[e].lag * (weights + down(self.se[e].weight)) / weights.max(1);
+            let weights: i128 = all.iter().map(|e| self.counts(*e)).sum();
+            lag = self.se[e].lag * (weights + self.counts(e)) / weights.max(1);
         }
         self.se[e].v = v - lag;
         if self.se[e].relative_d {
@@ -338,13 +376,22 @@ impl TwinLinux {
     }
 
     pub(super) fn enqueue(&mut self, cx: &mut Cx<'_>, e: usize, how: &str) {
+        if self.flat() {
+            self.enqueue_flat(cx, e, how);
+        } else {
+            self.enqueue_levels(cx, e, how);
+        }
+        self.start_hrtick_if_none(cx);
+    }
+
+    fn enqueue_levels(&mut self, cx: &mut Cx<'_>, e: usize, how: &str) {
         let mut how = how;
         let mut slice = None;
         let mut rest = Vec::new();
         for x in self.chain(e) {
             if !rest.is_empty() || self.se[x].on {
                 if rest.is_empty() && self.se[x].delayed {
-                    self.requeue(x);
+                    self.requeue(cx, x);
                 }
                 rest.push(x);
                 continue;
@@ -387,10 +434,13 @@ impl TwinLinux {
             let may_stay = sleeps && !how.contains("special") && !how.contains("delayed");
             let delays = self.flag("delay_dequeue") && !self.wrong(Mistake::NeverDelayed);
             if may_stay && delays && !self.eligible(q, self.se[e].v) {
+                if self.since("7.2") {
+                    self.note_lag(q, e);
+                }
                 self.se[e].delayed = true;
                 return false;
             }
-            self.se[e].lag = self.lag(q, e);
+            self.note_lag(q, e);
             if !sleeps {
                 self.se[e].d -= self.se[e].v;
                 self.se[e].relative_d = true;
@@ -418,6 +468,9 @@ impl TwinLinux {
     }
 
     pub(super) fn dequeue(&mut self, cx: &mut Cx<'_>, e: usize, how: &str) {
+        if self.flat() {
+            return self.dequeue_flat(cx, e, how);
+        }
         let sleeps = how.contains("sleep");
         let chain = self.chain(e);
         let mut slice = self.base_slice();
@@ -467,13 +520,21 @@ impl TwinLinux {
         }
     }
 
-    pub(super) fn requeue(&mut self, e: usize) {
+    pub(super) fn requeue(&mut self, cx: &mut Cx<'_>, e: usize) {
         let q = self.q(e);
-        self.se[e].lag = self.lag(q, e);
-        if self.se[e].lag > 0 {
-            let waits = self.rq[q].curr != Some(e);
+        let moves = if self.since("7.2") {
+            self.update_runner(cx, q);
+            self.note_lag(q, e);
+            self.mean(q) - self.se[e].lag != self.se[e].v
+        } else {
+            self.se[e].lag = self.lag(q, e);
+            let moves = self.se[e].lag > 0;
+            self.se[e].lag = self.se[e].lag.min(0);
+            moves
+        };
+        if moves {
+            let waits = self.runner(q) != Some(e);
             self.unqueue(q, e);
-            self.se[e].lag = 0;
             self.place(q, e, "");
             if waits {
                 self.queue(q, e);
@@ -482,40 +543,30 @@ impl TwinLinux {
         self.se[e].delayed = false;
     }
 
-    // ---- buddies -----------------------------------------------------------------------------
-
-    pub(super) fn set_next_buddy(&mut self, e: usize) {
-        for x in self.chain(e) {
-            if !self.se[x].on || self.se[x].idle {
-                return;
-            }
-            let q = self.q(x);
-            self.rq[q].next = Some(x);
+    /// 3.4, and 3.6 of those that sleep on the queue.
+    pub(super) fn note_lag(&mut self, q: usize, e: usize) {
+        let mut lag = self.lag(q, e);
+        if self.since("7.2") && self.se[e].delayed && !self.wrong(Mistake::SleepersLagForgotten) {
+            lag = lag.max(self.se[e].lag).min(0);
         }
+        self.se[e].lag = lag;
     }
 
-    pub(super) fn set_last_buddy(&mut self, e: usize) {
-        for x in self.chain(e) {
-            if !self.se[x].on || self.se[x].idle {
-                return;
-            }
-            let q = self.q(x);
-            self.rq[q].last = Some(x);
+    /// 1.8, 7.0: distances from the mean are scaled.
+    pub(super) fn scale_about_mean(&mut self, q: usize, e: usize, old: i128, new: i128) {
+        let v = self.mean(q);
+        let scaled = |x: i128| x * old / new;
+        let lag = scaled(self.lag(q, e));
+        let protected = self.runner(q) == Some(e) && self.se[e].v < self.se[e].protected;
+        if self.runner(q) != Some(e) {
+            self.unqueue(q, e);
+            self.queue(q, e);
         }
-    }
-
-    pub(super) fn clear_buddies(&mut self, e: usize) {
-        let buddies: [fn(&mut super::Rq) -> &mut Option<usize>; 3] =
-            [|r| &mut r.next, |r| &mut r.last, |r| &mut r.skip];
-        for buddy in buddies {
-            for x in self.chain(e) {
-                let q = self.q(x);
-                let buddy = buddy(&mut self.rq[q]);
-                if *buddy != Some(x) {
-                    break;
-                }
-                *buddy = None;
-            }
+        self.se[e].lag = lag;
+        self.se[e].d = v + scaled(self.se[e].d - v);
+        if protected && !self.wrong(Mistake::ProtectionUnscaled) {
+            self.se[e].protected = v + scaled(self.se[e].protected - v);
         }
+        self.se[e].v = v - lag;
     }
 }

@@ -110,9 +110,9 @@ impl TwinLinux {
     pub(super) fn put_in(&mut self, cx: &mut Cx<'_>, e: usize, runs: bool) {
         self.enqueue(cx, e, "");
         if runs {
-            self.set_all(e);
+            self.set_all(cx, e, false);
         }
-        if self.held(self.se[e].group) && !self.is_6_18() {
+        if self.held(self.se[e].group) && !self.since("6.18") {
             self.park(cx, e);
         }
     }
@@ -143,11 +143,11 @@ impl TwinLinux {
             (true, true) => self.enqueue(cx, e, ""),
             (true, false) => self.put_in(cx, e, runs),
         }
-        if before.0 == setting.0 || self.nr(0) == 1 {
+        if before.0 == setting.0 || self.rivals(0) == 1 {
             return;
         }
         if !runs {
-            self.wakeup_preempt(cx, e);
+            self.wakeup_preempt(cx, e, false);
         } else if setting.0 > before.0 {
             self.resched(cx);
         }
