@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use domio_trace::{HostGroup, HostThread, LinuxHost};
 
+use crate::mounts::mounts;
 use crate::processes::{Stat, cgroup, command, each_thread, line};
 
 /// Threads, control groups and cpus of this machine, as they are now.
@@ -86,19 +87,13 @@ fn topology(folder: &Path) -> (Vec<u32>, Vec<u32>) {
 /// Where control groups with the controller `cpu` are mounted, and whether as version 1.
 fn mounted(mountinfo: &str) -> Option<(PathBuf, bool)> {
     let mut unified = None;
-    for line in mountinfo.lines() {
-        let (before, after) = line.split_once(" - ")?;
-        let Some(place) = before.split(' ').nth(4) else {
-            continue;
-        };
-        let mut after = after.split(' ');
-        let kind = after.next().unwrap_or_default();
-        let options = after.nth(1).unwrap_or_default();
-        match kind {
-            "cgroup" if options.split(',').any(|option| option == "cpu") => {
-                return Some((PathBuf::from(place), true));
+    for mount in mounts(mountinfo) {
+        let place = PathBuf::from(mount.place);
+        match mount.kind {
+            "cgroup" if mount.options.split(',').any(|option| option == "cpu") => {
+                return Some((place, true));
             }
-            "cgroup2" => unified = Some((PathBuf::from(place), false)),
+            "cgroup2" => unified = Some((place, false)),
             _ => {}
         }
     }
