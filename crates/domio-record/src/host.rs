@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use domio_trace::{HostGroup, HostThread, LinuxHost};
 
 use crate::mounts::mounts;
-use crate::processes::{Stat, cgroup, command, each_thread, line};
+use crate::processes::{Stat, cgroup, command, each_thread, line, of_status};
 
 /// Threads, control groups and cpus of this machine, as they are now.
 pub fn host() -> LinuxHost {
@@ -26,7 +26,8 @@ pub fn host() -> LinuxHost {
             process: Some(process),
             comm: line(&folder.join("comm")).unwrap_or_default(),
             cgroup: line(&folder.join("cgroup")).and_then(|text| cgroup(&text)),
-            cpus: line(&folder.join("status")).and_then(|text| allowed(&text)),
+            cpus: line(&folder.join("status"))
+                .and_then(|text| Some(of_status(&text, "Cpus_allowed_list:")?.to_owned())),
             policy: stat.policy_name().to_owned(),
             nice: stat.nice,
             command: command.clone(),
@@ -45,14 +46,6 @@ pub fn host() -> LinuxHost {
         groups,
         threads,
     }
-}
-
-/// The cpus that a thread may use, from its file `status`.
-fn allowed(status: &str) -> Option<String> {
-    let list = status
-        .lines()
-        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
-    list.map(|list| list.trim().to_owned())
 }
 
 /// Of each cpu its core, unique on the machine, and its node.

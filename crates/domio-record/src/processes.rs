@@ -70,8 +70,13 @@ pub fn cgroup(text: &str) -> Option<String> {
 /// The process of a thread that is there.
 pub fn process(root: &Path, tid: Tid) -> Option<Tid> {
     let status = line(&root.join(tid.to_string()).join("status"))?;
-    let process = status.lines().find_map(|line| line.strip_prefix("Tgid:"))?;
-    process.trim().parse().ok().map(Tid)
+    of_status(&status, "Tgid:")?.parse().ok().map(Tid)
+}
+
+/// What a thread's file `status` has behind `key`.
+pub fn of_status<'a>(status: &'a str, key: &str) -> Option<&'a str> {
+    let value = status.lines().find_map(|line| line.strip_prefix(key));
+    value.map(str::trim)
 }
 
 /// What `stat` says of a thread.
