@@ -54,6 +54,27 @@ fn is_unknown(comm: &[u8]) -> bool {
     comm.is_empty() || comm == b"<...>" || (comm[0] == b'<' && comm.ends_with(b">"))
 }
 
+/// The first bytes of `comm` up to a zero, with zeros behind.
+#[inline]
+fn cut(comm: &[u8]) -> [u8; COMM] {
+    const ONES: u128 = u128::MAX / 0xff;
+    let bytes = match comm.first_chunk::<COMM>() {
+        Some(bytes) => *bytes,
+        None => {
+            let mut bytes = [0; COMM];
+            bytes[..comm.len()].copy_from_slice(comm);
+            bytes
+        }
+    };
+    let word = u128::from_le_bytes(bytes);
+    // The highest bit of each byte that is zero; above the lowest of these, of others as well.
+    let zeros = word.wrapping_sub(ONES) & !word & (ONES << 7);
+    match zeros {
+        0 => bytes,
+        _ => (word & ((1 << (zeros.trailing_zeros() & !7)) - 1)).to_le_bytes(),
+    }
+}
+
 impl Known {
     /// As [`Known::name`], if there is a name.
     #[inline]
@@ -70,10 +91,7 @@ impl Known {
         if tid == Tid::IDLE {
             return;
         }
-        let end = comm.iter().take(COMM).position(|b| *b == 0);
-        let comm = &comm[..end.unwrap_or(comm.len().min(COMM))];
-        let mut name = [0; COMM];
-        name[..comm.len()].copy_from_slice(comm);
+        let name = cut(comm);
         if let Some(known) = self.names.get_mut(&tid.0) {
             if known.time > time {
                 return;
@@ -134,5 +152,31 @@ impl Known {
     /// The file says `value` about `name`.
     pub fn note(&mut self, name: &str, value: impl Into<String>) {
         self.recording.notes.push((name.to_string(), value.into()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_end_at_the_first_zero() {
+        let long = b"0123456789abcdefgh";
+        for length in 0..=long.len() {
+            let comm = &long[..length];
+            let mut expected = [0; COMM];
+            let kept = length.min(COMM);
+            expected[..kept].copy_from_slice(&comm[..kept]);
+            assert_eq!(cut(comm), expected);
+            for end in 0..kept {
+                let mut garbage = comm.to_vec();
+                garbage[end] = 0;
+                // A byte of 1 above a zero borrows, and one of 0x80 has the highest bit.
+                garbage[end + 1..].fill(1 + 0x7f * (end as u8 & 1));
+                let mut expected = expected;
+                expected[end..].fill(0);
+                assert_eq!(cut(&garbage), expected, "{garbage:?}");
+            }
+        }
     }
 }

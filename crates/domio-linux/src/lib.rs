@@ -38,7 +38,7 @@ pub use error::{LinuxError, LinuxErrorKind};
 pub use event::{DiskId, DiskRequest, DiskStep, Left, LinuxEvent, LinuxWhat, Tid};
 pub use live::LivePages;
 pub use open::{is_gzip, is_zstd, recognise};
-pub use order::{EventWindow, InOrder};
+pub use order::InOrder;
 pub use reader::LinuxReader;
 pub use report::{FileDamage, LinuxFormat, LinuxLosses, LinuxRecording, SkippedParts};
 pub use tasks::{LinuxTask, Tasks};

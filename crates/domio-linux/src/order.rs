@@ -1,4 +1,4 @@
-//! Puts events in order that come almost in order: of files, and of a recording that goes on.
+//! Puts events in order that come almost in order.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ const MOST: usize = 4 << 20;
 /// A round takes all that the kernel had written. What comes in the next round was written after
 /// the take of this one began, and so is not earlier than the latest event of the round before.
 #[derive(Debug, Default)]
-pub struct EventWindow {
+pub(crate) struct EventWindow {
     /// Events that wait, in the order in which they came.
     waiting: Vec<LinuxEvent>,
     /// Events in the order of time.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: (Apache-2.0 OR MIT) OR GPL-2.0
 //
-// What `domio record` and `domio mon --live` run in the kernel: programs on the scheduler's and the
-// interrupts' trace points, which write compact events to a ring buffer of their cpu.
+// What `domio record` and `domio mon --live` run in the kernel: programs on trace points of the
+// scheduler, of interrupts and of block devices, which write compact events. These are collected in
+// a lot of their cpu, and a full lot goes to the ring buffer of the cpu. The reader looks at lots
+// that are not full by itself (`src/bpf.rs`), so that nothing in the kernel has to wake up for them.
 //
 // Checked in next to this file is record.bpf.o, made by `cargo xtask bpf`, so that users need no clang.
 // The definitions of the kernel below have the fields that are read, and no others: the loader finds
@@ -47,6 +49,42 @@ struct task_struct {
 	char comm[16];
 } READ;
 
+struct gendisk {
+	s32 major;
+	s32 first_minor;
+} READ;
+
+struct request_queue {
+	struct gendisk *disk;
+} READ;
+
+struct request {
+	struct request_queue *q;
+	u32 cmd_flags;
+	u32 __data_len;
+	u64 __sector;
+} READ;
+
+// Before Linux 5.17.
+struct request___disk {
+	struct gendisk *rq_disk;
+} READ;
+
+struct block_device {
+	u32 bd_dev;
+} READ;
+
+struct bvec_iter {
+	u64 bi_sector;
+	u32 bi_size;
+} READ;
+
+struct bio {
+	struct block_device *bi_bdev;
+	u32 bi_opf;
+	struct bvec_iter bi_iter;
+} READ;
+
 // Before Linux 5.16 on x86.
 struct task_struct___cpu {
 	u32 cpu;
@@ -72,7 +110,10 @@ enum kind {
 	IRQ_EXIT = 10,   // the same
 	SOFTIRQ_ENTRY = 11,
 	SOFTIRQ_EXIT = 12,
-	LOST = 13,       // a: events that had no room before this one
+	BIO = 13,        // struct disk; a: device, b: current, flags: data go to the device
+	INSERT = 14,     // the same
+	ISSUE = 15,
+	COMPLETE = 16,
 };
 
 struct event {
@@ -100,13 +141,34 @@ struct attached {
 	char path[PATH];
 };
 
+struct disk {
+	struct event event;
+	u64 sector;
+	u32 sectors;
+	u32 none;
+};
+
+// Events of a lot.
+#define LOT 64
+
+// Events of one cpu that are handed over together.
+struct lot {
+	u32 number;   // how many lots of this cpu were handed over or lost before
+	u32 used;     // events
+	u32 lost;     // events that had no room since the lot before
+	u32 none;
+	struct event events[LOT];
+};
+
 // Of each cpu.
-struct count {
-	u64 events;   // written
+struct cpu {
+	u64 events;   // written, or lost with their lot
 	u64 lost;     // without room
-	u64 pending;  // of these: not yet reported by an event of kind LOST
 	u64 timed;    // events whose writing was timed
 	u64 ns;       // nanoseconds that these took
+	u32 busy;     // a program writes to the lot
+	u32 untimed;  // events until the next one is timed
+	struct lot lot;
 };
 
 struct ring {
@@ -126,78 +188,127 @@ struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, u32);
-	__type(value, struct count);
-} counts SEC(".maps");
+	__type(value, struct cpu);
+} cpus SEC(".maps");
 
-// One of so many events is timed.
-#define TIMED 64
+// One of so many events is timed: no divisor of a lot, so that events of all places are. Known to
+// `src/bpf.rs`.
+#define TIMED 61
 
-static __always_inline struct count *count(void)
+#define barrier() asm volatile("" ::: "memory")
+
+static __always_inline struct cpu *own(void)
 {
 	u32 zero = 0;
 
-	return bpf_map_lookup_elem(&counts, &zero);
+	return bpf_map_lookup_elem(&cpus, &zero);
 }
 
-// Writes what was lost before, if there is room.
-static __always_inline void report(struct count *count, void *ring, u64 time)
-{
-	struct event *event = bpf_ringbuf_reserve(ring, sizeof(*event), 0);
-
-	if (!event)
-		return;
-	event->time = time;
-	event->cpu = bpf_get_smp_processor_id();
-	event->kind = LOST;
-	event->flags = 0;
-	event->a = count->pending > 0xffffffff ? 0xffffffff : count->pending;
-	event->b = 0;
-	event->word = 0;
-	event->prio_a = 0;
-	event->prio_b = 0;
-	count->pending = 0;
-	bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
-}
-
-// Room for an event of `size` bytes, or none. Interrupts may write in between: counts are then a
-// little wrong, and events are not.
-static __always_inline void *room(struct count *count, u64 time, u64 size)
+static __always_inline void *own_ring(void)
 {
 	u32 cpu = bpf_get_smp_processor_id();
-	void *room, *ring = bpf_map_lookup_elem(&rings, &cpu);
 
-	if (!count || !ring)
-		return 0;
-	if (count->pending)
-		report(count, ring, time);
-	room = bpf_ringbuf_reserve(ring, size, 0);
-	if (!room) {
-		count->lost++;
-		count->pending++;
-	}
-	return room;
+	return bpf_map_lookup_elem(&rings, &cpu);
 }
 
-static __always_inline void head(struct event *event, u64 time, u8 kind, u32 a, u32 b)
+static __always_inline void wrote(struct cpu *cpu, u64 time)
+{
+	cpu->events++;
+	if (cpu->untimed-- == 0) {
+		cpu->untimed = TIMED - 1;
+		cpu->ns += bpf_ktime_get_ns() - time;
+		cpu->timed++;
+	}
+}
+
+static __always_inline void lose(struct cpu *cpu, u32 events)
+{
+	cpu->lost += events;
+	cpu->lot.lost += events;
+}
+
+static __always_inline void hand_over(struct cpu *cpu)
+{
+	void *ring = own_ring();
+
+	if (ring && !bpf_ringbuf_output(ring, &cpu->lot, sizeof(cpu->lot), BPF_RB_NO_WAKEUP))
+		cpu->lot.lost = 0;
+	else
+		lose(cpu, LOT);
+	// A reader who sees the new number does not see the old events.
+	cpu->lot.used = 0;
+	barrier();
+	cpu->lot.number++;
+}
+
+static __always_inline void fill(struct event *event, u64 time, u8 kind, u8 flags, u32 a, u32 b,
+				 u16 word, u8 prio_a, u8 prio_b)
 {
 	event->time = time;
 	event->cpu = bpf_get_smp_processor_id();
 	event->kind = kind;
-	event->flags = 0;
+	event->flags = flags;
 	event->a = a;
 	event->b = b;
-	event->word = 0;
-	event->prio_a = 0;
-	event->prio_b = 0;
+	event->word = word;
+	event->prio_a = prio_a;
+	event->prio_b = prio_b;
 }
 
-static __always_inline void submit(struct count *count, void *event, u64 time)
+// Room of its own in the ring buffer, or none.
+static __always_inline void *room(struct cpu *cpu, u64 size)
+{
+	void *room, *ring = own_ring();
+
+	if (!cpu || !ring)
+		return 0;
+	room = bpf_ringbuf_reserve(ring, size, 0);
+	if (!room)
+		lose(cpu, 1);
+	return room;
+}
+
+static __always_inline void submit(struct cpu *cpu, void *event, u64 time)
 {
 	bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
-	if (count->events++ % TIMED == 0) {
-		count->ns += bpf_ktime_get_ns() - time;
-		count->timed++;
+	wrote(cpu, time);
+}
+
+// Writes an event. An interrupt may come anywhere in between, whose programs write and end before
+// this one goes on: where they find the lot in use, their events go to the ring buffer by
+// themselves. Counts may then be a little wrong, and events are not.
+static __always_inline int put(u64 time, u8 kind, u8 flags, u32 a, u32 b, u16 word, u8 prio_a,
+			       u8 prio_b)
+{
+	struct cpu *cpu = own();
+	struct event *event;
+	u32 used;
+
+	if (!cpu)
+		return 0;
+	if (cpu->busy) {
+		event = room(cpu, sizeof(*event));
+		if (!event)
+			return 0;
+		fill(event, time, kind, flags, a, b, word, prio_a, prio_b);
+		submit(cpu, event, time);
+		return 0;
 	}
+	cpu->busy = 1;
+	barrier();
+	used = cpu->lot.used;
+	barrier();
+	if (used < LOT) {
+		fill(&cpu->lot.events[used], time, kind, flags, a, b, word, prio_a, prio_b);
+		barrier();
+		cpu->lot.used = ++used;
+	}
+	if (used >= LOT)
+		hand_over(cpu);
+	barrier();
+	cpu->busy = 0;
+	wrote(cpu, time);
+	return 0;
 }
 
 static __always_inline u8 prio(struct task_struct *task)
@@ -215,19 +326,8 @@ static __always_inline u16 cpu_of(struct task_struct *task)
 static __always_inline int on_switch(struct task_struct *prev, struct task_struct *next, u32 state,
 				     u8 preempt)
 {
-	u64 time = bpf_ktime_get_ns();
-	struct count *c = count();
-	struct event *event = room(c, time, sizeof(*event));
-
-	if (!event)
-		return 0;
-	head(event, time, SWITCH, prev->pid, next->pid);
-	event->flags = preempt;
-	event->word = state;
-	event->prio_a = prio(prev);
-	event->prio_b = prio(next);
-	submit(c, event, time);
-	return 0;
+	return put(bpf_ktime_get_ns(), SWITCH, preempt, prev->pid, next->pid, state, prio(prev),
+		   prio(next));
 }
 
 // From Linux 5.18 on: the state is the one with which the thread called the scheduler.
@@ -255,17 +355,8 @@ int do_switch_plain(u64 *ctx)
 
 static __always_inline int on_wakeup(struct task_struct *task, u8 kind)
 {
-	u64 time = bpf_ktime_get_ns();
-	struct count *c = count();
-	struct event *event = room(c, time, sizeof(*event));
-
-	if (!event)
-		return 0;
-	head(event, time, kind, task->pid, bpf_get_current_pid_tgid());
-	event->word = cpu_of(task);
-	event->prio_a = prio(task);
-	submit(c, event, time);
-	return 0;
+	return put(bpf_ktime_get_ns(), kind, 0, task->pid, bpf_get_current_pid_tgid(), cpu_of(task),
+		   prio(task), 0);
 }
 
 SEC("tp_btf/sched_wakeup")
@@ -284,32 +375,24 @@ SEC("tp_btf/sched_migrate_task")
 int do_migrate(u64 *ctx)
 {
 	struct task_struct *task = (void *)ctx[0];
-	u64 time = bpf_ktime_get_ns();
-	struct count *c = count();
-	struct event *event = room(c, time, sizeof(*event));
 
-	if (!event)
-		return 0;
-	head(event, time, MIGRATE, task->pid, ctx[1]);
-	event->word = cpu_of(task);
-	submit(c, event, time);
-	return 0;
+	return put(bpf_ktime_get_ns(), MIGRATE, 0, task->pid, ctx[1], cpu_of(task), 0, 0);
 }
 
 static __always_inline int on_name(u8 kind, struct task_struct *task, struct task_struct *parent,
 				   const char *comm)
 {
 	u64 time = bpf_ktime_get_ns();
-	struct count *c = count();
-	struct named *named = room(c, time, sizeof(*named));
+	struct cpu *cpu = own();
+	struct named *named = room(cpu, sizeof(*named));
 
 	if (!named)
 		return 0;
-	head(&named->event, time, kind, task->pid, parent->pid);
+	fill(&named->event, time, kind, 0, task->pid, parent->pid, 0, 0, 0);
 	named->tgid = task->tgid;
 	if (bpf_probe_read_kernel(named->comm, sizeof(named->comm), comm))
 		named->comm[0] = 0;
-	submit(c, named, time);
+	submit(cpu, named, time);
 	return 0;
 }
 
@@ -331,15 +414,7 @@ int do_rename(u64 *ctx)
 
 static __always_inline int simple(u8 kind, u32 a)
 {
-	u64 time = bpf_ktime_get_ns();
-	struct count *c = count();
-	struct event *event = room(c, time, sizeof(*event));
-
-	if (!event)
-		return 0;
-	head(event, time, kind, a, bpf_get_current_pid_tgid());
-	submit(c, event, time);
-	return 0;
+	return put(bpf_ktime_get_ns(), kind, 0, a, bpf_get_current_pid_tgid(), 0, 0, 0);
 }
 
 SEC("tp_btf/sched_process_exit")
@@ -380,16 +455,85 @@ int do_attach(u64 *ctx)
 	const char *path = (const char *)ctx[1];
 	struct task_struct *task = (void *)ctx[2];
 	u64 time = bpf_ktime_get_ns();
-	struct count *c = count();
-	struct attached *attached = room(c, time, sizeof(*attached));
+	struct cpu *cpu = own();
+	struct attached *attached = room(cpu, sizeof(*attached));
 
 	if (!attached)
 		return 0;
-	head(&attached->event, time, ATTACH, task->pid, bpf_get_current_pid_tgid());
+	fill(&attached->event, time, ATTACH, 0, task->pid, bpf_get_current_pid_tgid(), 0, 0, 0);
 	if (bpf_probe_read_kernel_str(attached->path, PATH, path) < 0)
 		attached->path[0] = 0;
-	submit(c, attached, time);
+	submit(cpu, attached, time);
 	return 0;
+}
+
+// Operations of a request that write, and the first of those that are no read or write of sectors
+// but commands of a driver (`enum req_op`).
+#define OP_MASK 0xff
+#define OP_WRITE 1
+#define OP_DRIVER 32
+
+static __always_inline int on_disk(u8 kind, u32 dev, u32 op, u64 sector, u32 bytes)
+{
+	u64 time = bpf_ktime_get_ns();
+	struct cpu *cpu = own();
+	struct disk *disk = room(cpu, sizeof(*disk));
+
+	if (!disk)
+		return 0;
+	op &= OP_MASK;
+	fill(&disk->event, time, kind, op == OP_WRITE, dev, bpf_get_current_pid_tgid(), 0, 0, 0);
+	disk->sector = op >= OP_DRIVER ? 0 : sector;
+	disk->sectors = op >= OP_DRIVER ? 0 : bytes >> 9;
+	disk->none = 0;
+	submit(cpu, disk, time);
+	return 0;
+}
+
+static __always_inline int on_request(u8 kind, struct request *request, u32 bytes)
+{
+	struct gendisk *disk;
+	u32 dev = 0;
+
+	if (bpf_core_field_exists(((struct request___disk *)request)->rq_disk))
+		disk = ((struct request___disk *)request)->rq_disk;
+	else
+		disk = request->q->disk;
+	if (disk)
+		dev = disk->major << 20 | disk->first_minor;
+	return on_disk(kind, dev, request->cmd_flags, request->__sector, bytes);
+}
+
+// From Linux 5.12 on: trace points of block devices had another first argument before.
+SEC("tp_btf/block_bio_queue")
+int do_bio(u64 *ctx)
+{
+	struct bio *bio = (void *)ctx[0];
+
+	return on_disk(BIO, bio->bi_bdev->bd_dev, bio->bi_opf, bio->bi_iter.bi_sector,
+		       bio->bi_iter.bi_size);
+}
+
+SEC("tp_btf/block_rq_insert")
+int do_insert(u64 *ctx)
+{
+	struct request *request = (void *)ctx[0];
+
+	return on_request(INSERT, request, request->__data_len);
+}
+
+SEC("tp_btf/block_rq_issue")
+int do_issue(u64 *ctx)
+{
+	struct request *request = (void *)ctx[0];
+
+	return on_request(ISSUE, request, request->__data_len);
+}
+
+SEC("tp_btf/block_rq_complete")
+int do_complete(u64 *ctx)
+{
+	return on_request(COMPLETE, (void *)ctx[0], ctx[2]);
 }
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";

@@ -13,39 +13,17 @@ use libbpf_rs::{
 
 use crate::Tasks;
 use crate::error::RecordError;
-use crate::raw;
-use domio_linux::EventWindow;
+use crate::live::LiveOptions;
+use crate::lots::Taken;
+use crate::points::{POINTS, Part};
+use crate::raw::{self, LotHead};
+use crate::window::Window;
 
 /// The program, made from `bpf/record.bpf.c` by `cargo xtask bpf`.
 const PROGRAM: &[u8] = include_bytes!("../bpf/record.bpf.o");
 
-/// Programs with the trace points that they need; recording is of no use without the first ones.
-const PROGRAMS: [(&str, &str, bool); 12] = [
-    ("do_wakeup", "sched_wakeup", true),
-    ("do_wakeup_new", "sched_wakeup_new", true),
-    ("do_migrate", "sched_migrate_task", true),
-    ("do_fork", "sched_process_fork", true),
-    ("do_exit", "sched_process_exit", true),
-    ("do_rename", "task_rename", false),
-    ("do_attach", "cgroup_attach_task", false),
-    ("do_irq_entry", "irq_handler_entry", false),
-    ("do_irq_exit", "irq_handler_exit", false),
-    ("do_softirq_entry", "softirq_entry", false),
-    ("do_softirq_exit", "softirq_exit", false),
-    ("do_switch_state", "sched_switch", true),
-];
-
 /// Stands for `do_switch_state` where `sched_switch` does not have the state (before Linux 5.18).
 const OLD_SWITCH: &str = "do_switch_plain";
-
-/// What the callback of the ring buffers fills.
-#[derive(Default)]
-struct Taken {
-    window: EventWindow,
-    /// Events with names and paths, in their bytes.
-    named: Vec<Vec<u8>>,
-    refused: u64,
-}
 
 /// The loaded program. It is in the kernel as long as this value, and at most as long as the
 /// process: nothing of it is pinned.
@@ -59,14 +37,14 @@ pub(crate) struct Bpf {
 }
 
 impl Bpf {
-    /// Loads and attaches the programs, with ring buffers of `buffer` bytes in all.
-    pub fn start(buffer: u32, interrupts: bool) -> Result<Bpf, RecordError> {
+    /// Loads and attaches the programs.
+    pub fn start(options: &LiveOptions) -> Result<Bpf, RecordError> {
         // The error says what the kernel refuses; its log of a program would fill the terminal.
         libbpf_rs::set_print(Some((PrintLevel::Warn, |_, _| {})));
         let object =
-            load(interrupts, true).or_else(|error| load(interrupts, false).map_err(|_| error))?;
+            load(options, true).or_else(|error| load(options, false).map_err(|_| error))?;
         let taken = Arc::new(Mutex::new(Taken::default()));
-        let ring = rings(&object, buffer, &taken)?;
+        let ring = rings(&object, options.buffer, &taken)?;
         let mut links = Vec::new();
         for program in object.progs_mut() {
             if program.autoload() {
@@ -83,18 +61,64 @@ impl Bpf {
         })
     }
 
-    /// Takes what is in the buffer.
-    pub fn take(&mut self, window: &mut EventWindow) -> Result<(), RecordError> {
+    /// Takes what there is, up to now.
+    ///
+    /// Lots that are not full are looked at first. What has become full since is in the ring buffer
+    /// by the time that this is read, so that nothing is left out that was there at the begin.
+    pub fn take(&mut self, window: &mut Window) -> Result<(), RecordError> {
+        let looked = self.look()?;
         // The callback puts events where they are wanted, without a list in between.
         std::mem::swap(window, &mut lock(&self.taken).window);
         let consumed = self.ring.consume();
         let mut taken = lock(&self.taken);
+        for (cpu, head, lot) in &looked {
+            taken.lot(*cpu, *head, lot, false);
+        }
         std::mem::swap(window, &mut taken.window);
         consumed.map_err(|error| refused("the ring buffers", &error))?;
         for bytes in taken.named.drain(..) {
             raw::learn(&bytes, &mut self.tasks);
         }
         Ok(())
+    }
+
+    /// What is in lots that are not full.
+    ///
+    /// The programs go on meanwhile. An event is whole when it is counted: the count of one look is
+    /// taken with the events of the next look, if a third one finds that the lot is still the same.
+    fn look(&self) -> Result<Vec<(u32, LotHead, Vec<u8>)>, RecordError> {
+        let heads = self.of_cpus()?;
+        let events = self.of_cpus()?;
+        let after = self.of_cpus()?;
+        let mut lots = Vec::new();
+        for (cpu, (head, (events, after))) in heads
+            .into_iter()
+            .zip(events.into_iter().zip(after))
+            .enumerate()
+        {
+            let of = |bytes: &[u8]| LotHead::of(bytes.get(LOT_AT..).unwrap_or_default());
+            let (Some(head), Some(after)) = (of(&head), of(&after)) else {
+                continue;
+            };
+            if head.used > 0 && head.number == after.number {
+                let lot = events.get(LOT_AT..).unwrap_or_default().to_vec();
+                lots.push((cpu as u32, head, lot));
+            }
+        }
+        Ok(lots)
+    }
+
+    /// What the programs keep, of each cpu.
+    fn of_cpus(&self) -> Result<Vec<Vec<u8>>, RecordError> {
+        let map = self
+            .object
+            .maps()
+            .find(|map| map.name() == OsStr::new(CPUS));
+        let map =
+            map.ok_or_else(|| RecordError::Refused("the BPF program is damaged".to_owned()))?;
+        let of_cpus = map.lookup_percpu(&0u32.to_ne_bytes(), MapFlags::ANY);
+        let of_cpus = of_cpus.map_err(|error| refused("a look at its events", &error))?;
+        Ok(of_cpus.unwrap_or_default())
     }
 
     /// What is known of threads.
@@ -118,24 +142,19 @@ impl Bpf {
             refused: lock(&self.taken).refused,
             ..Counts::default()
         };
-        let map = self.object.maps().find(|map| map.name() == "counts");
-        let of_cpus = map.and_then(|map| {
-            map.lookup_percpu(&0u32.to_ne_bytes(), MapFlags::ANY)
-                .ok()
-                .flatten()
-        });
-        for (cpu, bytes) in of_cpus.unwrap_or_default().iter().enumerate() {
+        for (cpu, bytes) in self.of_cpus().unwrap_or_default().iter().enumerate() {
             let word = |n: usize| {
                 let bytes = bytes.get(8 * n..).and_then(|bytes| bytes.first_chunk());
                 bytes.map_or(0, |bytes| u64::from_ne_bytes(*bytes))
             };
-            let (events, lost, timed, ns) = (word(0), word(1), word(3), word(4));
+            let (events, lost, timed, ns) = (word(0), word(1), word(2), word(3));
             counts.events += events;
             if lost > 0 {
                 counts.lost.insert(cpu as u32, lost);
             }
             counts.ns += (ns as f64 * events as f64 / timed.max(1) as f64) as u64;
         }
+        lock(&self.taken).without_rescued(&mut counts.lost);
         counts
     }
 }
@@ -150,6 +169,10 @@ pub(crate) struct Counts {
     /// Events that contradict their layout.
     pub refused: u64,
 }
+
+/// The map of what the programs keep of each cpu, and where the lot is in its entry (`struct cpu`).
+const CPUS: &str = "cpus";
+const LOT_AT: usize = 40;
 
 fn lock(taken: &Mutex<Taken>) -> std::sync::MutexGuard<'_, Taken> {
     taken.lock().unwrap_or_else(PoisonError::into_inner)
@@ -167,7 +190,7 @@ fn refused(what: &str, error: &libbpf_rs::Error) -> RecordError {
 }
 
 /// Opens the object, leaves out what the kernel does not have, and loads the rest.
-fn load(interrupts: bool, has_state: bool) -> Result<Object, RecordError> {
+fn load(options: &LiveOptions, has_state: bool) -> Result<Object, RecordError> {
     let failed = |error| refused("the BPF program", &error);
     let mut open = ObjectBuilder::default()
         .open_memory(PROGRAM)
@@ -179,18 +202,18 @@ fn load(interrupts: bool, has_state: bool) -> Result<Object, RecordError> {
             .type_by_name::<libbpf_rs::btf::types::Typedef<'_>>(&name)
             .is_some()
     };
-    for (program, point, is_needed) in PROGRAMS {
-        let of_interrupts = program.contains("irq");
-        if has(point) && (interrupts || !of_interrupts) {
+    for point in POINTS {
+        let is_there = has(point.name) && (point.part != Part::Disks || has_disks(&kernel));
+        if is_there && options.wants(point.part) {
             continue;
         }
-        if is_needed {
+        if point.part == Part::Threads {
             return Err(RecordError::Refused(format!(
-                "the kernel has no trace point {point} that BPF can use; Linux 5.10 or later is \
-                 needed"
+                "the kernel has no trace point {} that BPF can use; Linux 5.10 or later is needed",
+                point.name
             )));
         }
-        leave_out(&mut open, program);
+        leave_out(&mut open, point.program);
     }
     leave_out(
         &mut open,
@@ -206,6 +229,16 @@ fn load(interrupts: bool, has_state: bool) -> Result<Object, RecordError> {
         }
     }
     open.load().map_err(failed)
+}
+
+/// Whether trace points of block devices have the arguments that the programs take: from Linux 5.12
+/// on, where a `struct bio` names its device as they expect.
+fn has_disks(kernel: &Btf<'_>) -> bool {
+    let bio = kernel.type_by_name::<libbpf_rs::btf::types::Struct<'_>>("bio");
+    bio.is_some_and(|bio| {
+        bio.iter()
+            .any(|member| member.name == Some(OsStr::new("bi_bdev")))
+    })
 }
 
 fn leave_out(open: &mut OpenObject, name: &str) {
@@ -226,7 +259,7 @@ const RING_MIN: u32 = 256 << 10;
 /// them all into `taken`.
 fn rings(
     object: &Object,
-    buffer: u32,
+    buffer: u64,
     taken: &Arc<Mutex<Taken>>,
 ) -> Result<RingBuffer<'static>, RecordError> {
     let failed = |error| refused("the ring buffers", &error);
@@ -234,7 +267,8 @@ fn rings(
     let rings =
         map.ok_or_else(|| RecordError::Refused("the BPF program has no buffers".to_owned()))?;
     let cpus = rings.max_entries();
-    let size = (buffer / cpus.max(1)).max(RING_MIN).next_power_of_two();
+    let each = u32::try_from(buffer / u64::from(cpus.max(1))).unwrap_or(1 << 30);
+    let size = each.max(RING_MIN).next_power_of_two();
     let options = libbpf_rs::libbpf_sys::bpf_map_create_opts {
         sz: size_of::<libbpf_rs::libbpf_sys::bpf_map_create_opts>() as _,
         ..Default::default()
@@ -250,18 +284,11 @@ fn rings(
         made.push(ring);
     }
     let mut builder = RingBufferBuilder::new();
-    for ring in &made {
+    for (cpu, ring) in (0..).zip(&made) {
         let taken = Arc::clone(taken);
         builder
             .add(ring, move |bytes| {
-                let taken = &mut *lock(&taken);
-                match raw::decode(bytes) {
-                    Some(event) => taken.window.push(event),
-                    None => taken.refused += 1,
-                }
-                if raw::is_named(bytes) {
-                    taken.named.push(bytes.to_vec());
-                }
+                lock(&taken).bytes(cpu, bytes);
                 0
             })
             .map_err(failed)?;

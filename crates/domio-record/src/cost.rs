@@ -7,7 +7,7 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 pub struct Cost {
     /// Processor time of this process.
     pub process: u64,
-    /// Time in the programs in the kernel, estimated from one event in 64; `None` for tracefs,
+    /// Time in the programs in the kernel, estimated from one event in 61; `None` for tracefs,
     /// whose part of the kernel is not measured.
     pub kernel: Option<u64>,
     /// Time that passed.

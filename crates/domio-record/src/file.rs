@@ -15,7 +15,6 @@ use crate::{Event, Tasks, host};
 pub struct LiveRecords {
     live: Live,
     records: LinuxRecords,
-    host: LinuxHost,
 }
 
 /// What is known when a recording has become records.
@@ -34,13 +33,8 @@ pub struct RecordedHost {
 impl LiveRecords {
     /// Of `live`, with rules of groups before those that are built in.
     pub fn new(live: Live, groups: Vec<OwnRule>) -> LiveRecords {
-        let host = host();
-        let records = LinuxRecords::new(Groups::new(groups), host.clone());
-        LiveRecords {
-            live,
-            records,
-            host,
-        }
+        let records = LinuxRecords::new(Groups::new(groups), live.host().clone());
+        LiveRecords { live, records }
     }
 
     /// What is recorded.
@@ -50,7 +44,7 @@ impl LiveRecords {
 
     /// What is known of the machine.
     pub fn host(&self) -> &LinuxHost {
-        &self.host
+        self.live.host()
     }
 
     /// How many groups there are so far.
@@ -94,12 +88,8 @@ impl LiveRecords {
         self,
         each: &mut dyn FnMut(&Names, &Record),
     ) -> Result<RecordedHost, RecordError> {
-        let LiveRecords {
-            live,
-            mut records,
-            host: before,
-        } = self;
-        let way = live.way();
+        let LiveRecords { live, mut records } = self;
+        let (way, before) = (live.way(), live.host().clone());
         let ended = live.finish(&mut |event: &Event, tasks: &Tasks| {
             records.event(event, tasks);
             hand_out(&mut records, each);
@@ -175,10 +165,10 @@ impl<W: Write> TraceFile<W> {
     /// # Errors
     /// When `out` cannot be written.
     pub fn new(records: LiveRecords, out: W) -> Result<TraceFile<W>, RecordError> {
-        let room = ROOM + ROOM_OF_THREAD * records.host.threads.len();
+        let room = ROOM + ROOM_OF_THREAD * records.host().threads.len();
         let header = TraceHeader {
             policy: "linux".to_owned(),
-            pcpus: records.host.cpus,
+            pcpus: records.host().cpus,
             ..TraceHeader::default()
         };
         let writer = TraceWriter::with_room(out, &header, room);

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use domio_trace::{HostGroup, HostThread, LinuxHost};
 
-use crate::processes::{Stat, cgroup, command, each_thread, line};
+use crate::mounts::mounts;
+use crate::processes::{Stat, cgroup, command, each_thread, line, of_status};
 
 /// Threads, control groups and cpus of this machine, as they are now.
 pub fn host() -> LinuxHost {
@@ -25,7 +26,8 @@ pub fn host() -> LinuxHost {
             process: Some(process),
             comm: line(&folder.join("comm")).unwrap_or_default(),
             cgroup: line(&folder.join("cgroup")).and_then(|text| cgroup(&text)),
-            cpus: line(&folder.join("status")).and_then(|text| allowed(&text)),
+            cpus: line(&folder.join("status"))
+                .and_then(|text| Some(of_status(&text, "Cpus_allowed_list:")?.to_owned())),
             policy: stat.policy_name().to_owned(),
             nice: stat.nice,
             command: command.clone(),
@@ -44,14 +46,6 @@ pub fn host() -> LinuxHost {
         groups,
         threads,
     }
-}
-
-/// The cpus that a thread may use, from its file `status`.
-fn allowed(status: &str) -> Option<String> {
-    let list = status
-        .lines()
-        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
-    list.map(|list| list.trim().to_owned())
 }
 
 /// Of each cpu its core, unique on the machine, and its node.
@@ -86,19 +80,13 @@ fn topology(folder: &Path) -> (Vec<u32>, Vec<u32>) {
 /// Where control groups with the controller `cpu` are mounted, and whether as version 1.
 fn mounted(mountinfo: &str) -> Option<(PathBuf, bool)> {
     let mut unified = None;
-    for line in mountinfo.lines() {
-        let (before, after) = line.split_once(" - ")?;
-        let Some(place) = before.split(' ').nth(4) else {
-            continue;
-        };
-        let mut after = after.split(' ');
-        let kind = after.next().unwrap_or_default();
-        let options = after.nth(1).unwrap_or_default();
-        match kind {
-            "cgroup" if options.split(',').any(|option| option == "cpu") => {
-                return Some((PathBuf::from(place), true));
+    for mount in mounts(mountinfo) {
+        let place = PathBuf::from(mount.place);
+        match mount.kind {
+            "cgroup" if mount.options.split(',').any(|option| option == "cpu") => {
+                return Some((place, true));
             }
-            "cgroup2" => unified = Some((PathBuf::from(place), false)),
+            "cgroup2" => unified = Some((place, false)),
             _ => {}
         }
     }

@@ -10,10 +10,13 @@
 //! |---|---|
 //! | `live.rs` | both ways behind one interface |
 //! | `bpf.rs`, `bpf/record.bpf.c` | the way by BPF (feature `bpf`): loading, and the program |
-//! | `raw.rs` | the events that the program writes |
+//! | `lots.rs`, `raw.rs` | lots of events of the program, and the events |
+//! | `window.rs` | the order of time across cpus |
+//! | `points.rs` | the trace points that are recorded |
 //! | `tracefs.rs` | the way by tracefs: an instance of its own |
 //! | `guardian.rs` | what removes things when this process has ended |
 //! | `processes.rs`, `host.rs` | what `/proc` and `/sys` say of threads, groups and the machine |
+//! | `mounts.rs` | what is mounted where |
 //! | `file.rs` | events become records of a trace |
 //! | `rights.rs` | capabilities: which are missing, and how to give the others up |
 //! | `xen.rs` | `xentrace`, on the dom0 of Xen |
@@ -28,11 +31,16 @@ mod file;
 mod guardian;
 mod host;
 mod live;
+#[cfg(feature = "bpf")]
+mod lots;
+mod mounts;
+mod points;
 mod processes;
 #[cfg(any(feature = "bpf", test))]
 mod raw;
 pub mod rights;
 mod tracefs;
+mod window;
 pub mod xen;
 
 use domio_linux::{LinuxEvent as Event, LinuxWhat as What, Tasks, Tid};

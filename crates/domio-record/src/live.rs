@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::Path;
 use std::time::Duration;
 
 use crate::cost::{Cost, Since};
 use crate::error::RecordError;
+use crate::points::Part;
 use crate::tracefs::Tracefs;
-use crate::{Event, Tasks, What, processes, rights};
-use domio_linux::{EventWindow, InOrder};
+use crate::window::Window;
+use crate::{Event, Tasks, What, host, processes, rights};
+use domio_linux::InOrder;
+use domio_trace::LinuxHost;
 
 /// How events are taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,18 +41,32 @@ pub struct LiveOptions {
     pub buffer: u64,
     /// Whether interrupts and softirqs are recorded.
     pub interrupts: bool,
+    /// Whether requests of disks are recorded.
+    pub disks: bool,
+}
+
+impl LiveOptions {
+    /// Whether trace points of a part are to be recorded.
+    pub(crate) fn wants(&self, part: Part) -> bool {
+        match part {
+            Part::Threads | Part::Names => true,
+            Part::Interrupts => self.interrupts,
+            Part::Disks => self.disks,
+        }
+    }
 }
 
 /// Smallest and largest buffer.
 const BUFFER: (u64, u64) = (64 << 10, 1 << 30);
 
 impl Default for LiveOptions {
-    /// Whatever is allowed, 8 MiB, with interrupts.
+    /// Whatever is allowed, 8 MiB, with interrupts and requests of disks.
     fn default() -> Self {
         LiveOptions {
             way: None,
             buffer: 8 << 20,
             interrupts: true,
+            disks: true,
         }
     }
 }
@@ -61,17 +77,37 @@ enum Source {
     Tracefs(Box<Tracefs>),
 }
 
+impl Source {
+    /// What is known of threads.
+    fn tasks(&self) -> &Tasks {
+        match self {
+            #[cfg(feature = "bpf")]
+            Source::Bpf(bpf) => bpf.tasks(),
+            Source::Tracefs(tracefs) => tracefs.tasks(),
+        }
+    }
+
+    fn tasks_mut(&mut self) -> &mut Tasks {
+        match self {
+            #[cfg(feature = "bpf")]
+            Source::Bpf(bpf) => bpf.tasks_mut(),
+            Source::Tracefs(tracefs) => tracefs.tasks_mut(),
+        }
+    }
+}
+
 /// A recording that goes on.
 pub struct Live {
     source: Source,
     way: Way,
     why: String,
-    window: EventWindow,
+    window: Window,
     order: InOrder,
     disorder: u64,
     events: u64,
     lost: BTreeMap<u32, u64>,
     since: Since,
+    host: LinuxHost,
 }
 
 /// What is known of a recording at its end.
@@ -104,16 +140,19 @@ impl Live {
     /// When no way is allowed: what is missing, and what to do.
     pub fn start(options: &LiveOptions) -> Result<Live, RecordError> {
         let since = Since::now();
-        let buffer = options.buffer.clamp(BUFFER.0, BUFFER.1);
+        let options = &LiveOptions {
+            buffer: options.buffer.clamp(BUFFER.0, BUFFER.1),
+            ..*options
+        };
         let (source, way, why) = match options.way {
-            Some(Way::Bpf) => (by_bpf(buffer, options)?, Way::Bpf, "as asked".to_owned()),
+            Some(Way::Bpf) => (by_bpf(options)?, Way::Bpf, "as asked".to_owned()),
             Some(Way::Tracefs) => {
-                let source = by_tracefs(buffer, options)?;
+                let source = by_tracefs(options)?;
                 (source, Way::Tracefs, "as asked".to_owned())
             }
-            None => match by_bpf(buffer, options) {
+            None => match by_bpf(options) {
                 Ok(source) => (source, Way::Bpf, "the kernel allows it".to_owned()),
-                Err(bpf) => match by_tracefs(buffer, options) {
+                Err(bpf) => match by_tracefs(options) {
                     Ok(source) => (source, Way::Tracefs, format!("BPF is not possible: {bpf}")),
                     Err(tracefs) => {
                         return Err(RecordError::Refused(format!(
@@ -127,21 +166,28 @@ impl Live {
             source,
             way,
             why,
-            window: EventWindow::default(),
+            window: Window::default(),
             order: InOrder::default(),
             disorder: 0,
             events: 0,
             lost: BTreeMap::new(),
             since,
+            host: LinuxHost::default(),
         };
         // After the events, so that no thread is missed in between.
-        processes::add(Path::new("/proc"), live.tasks_mut());
+        live.host = host();
+        processes::add(&live.host.threads, live.source.tasks_mut());
         Ok(live)
     }
 
     /// The way that was chosen.
     pub fn way(&self) -> Way {
         self.way
+    }
+
+    /// The machine, as it was when recording began.
+    pub fn host(&self) -> &LinuxHost {
+        &self.host
     }
 
     /// Why that way.
@@ -156,19 +202,7 @@ impl Live {
 
     /// What is known of threads.
     pub fn tasks(&self) -> &Tasks {
-        match &self.source {
-            #[cfg(feature = "bpf")]
-            Source::Bpf(bpf) => bpf.tasks(),
-            Source::Tracefs(tracefs) => tracefs.tasks(),
-        }
-    }
-
-    fn tasks_mut(&mut self) -> &mut Tasks {
-        match &mut self.source {
-            #[cfg(feature = "bpf")]
-            Source::Bpf(bpf) => bpf.tasks_mut(),
-            Source::Tracefs(tracefs) => tracefs.tasks_mut(),
-        }
+        self.source.tasks()
     }
 
     /// Waits a little, then hands out the events that are complete: those up to the round before,
@@ -186,11 +220,13 @@ impl Live {
 
     /// Hands out what is ready.
     fn hand_out(&mut self, each: &mut dyn FnMut(&Event, &Tasks)) {
-        while let Some(mut event) = self.window.pop() {
-            self.disorder += u64::from(self.order.moves(&mut event));
-            self.events += 1;
-            each(&event, self.tasks());
-        }
+        let tasks = self.source.tasks();
+        let (order, disorder, events) = (&mut self.order, &mut self.disorder, &mut self.events);
+        self.window.hand_out(&mut |mut event| {
+            *disorder += u64::from(order.moves(&mut event));
+            *events += 1;
+            each(&event, tasks);
+        });
     }
 
     fn take(&mut self) -> Result<(), RecordError> {
@@ -252,15 +288,13 @@ impl Live {
 }
 
 #[cfg(feature = "bpf")]
-fn by_bpf(buffer: u64, options: &LiveOptions) -> Result<Source, RecordError> {
+fn by_bpf(options: &LiveOptions) -> Result<Source, RecordError> {
     rights::for_bpf()?;
-    let buffer = u32::try_from(buffer).unwrap_or(1 << 30);
-    let bpf = crate::bpf::Bpf::start(buffer, options.interrupts)?;
-    Ok(Source::Bpf(Box::new(bpf)))
+    Ok(Source::Bpf(Box::new(crate::bpf::Bpf::start(options)?)))
 }
 
 #[cfg(not(feature = "bpf"))]
-fn by_bpf(_: u64, _: &LiveOptions) -> Result<Source, RecordError> {
+fn by_bpf(_: &LiveOptions) -> Result<Source, RecordError> {
     rights::for_bpf()?;
     Err(RecordError::Refused(
         "this program was built without BPF; the released program has it, and so has \
@@ -269,7 +303,6 @@ fn by_bpf(_: u64, _: &LiveOptions) -> Result<Source, RecordError> {
     ))
 }
 
-fn by_tracefs(buffer: u64, options: &LiveOptions) -> Result<Source, RecordError> {
-    let tracefs = Tracefs::start(buffer, options.interrupts)?;
-    Ok(Source::Tracefs(Box::new(tracefs)))
+fn by_tracefs(options: &LiveOptions) -> Result<Source, RecordError> {
+    Ok(Source::Tracefs(Box::new(Tracefs::start(options)?)))
 }

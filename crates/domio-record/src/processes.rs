@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use domio_trace::HostThread;
+
 use crate::{Tasks, Tid};
 
 /// Calls `each` with the process, the thread and the thread's folder, for all threads below `root`
@@ -32,27 +34,20 @@ pub fn line(path: &Path) -> Option<String> {
     Some(text.trim_end_matches('\n').to_owned())
 }
 
-/// Adds names, processes and control groups of all threads.
+/// Adds names, processes and control groups of threads that `/proc` has.
 ///
 /// What an event has said of a thread meanwhile is not changed: the event is newer than the
 /// thread's entry here or as new.
-pub fn add(root: &Path, tasks: &mut Tasks) {
-    each_thread(root, &mut |process, thread, folder| {
-        let tid = Tid(thread);
-        let known = tasks.get(tid);
-        if known.is_some_and(|task| task.process.is_some() && task.cgroup.is_some()) {
-            return;
-        }
-        let comm = line(&folder.join("comm"));
-        let cgroup = line(&folder.join("cgroup")).and_then(|text| cgroup(&text));
-        tasks.update(tid, |task| {
+pub fn add(threads: &[HostThread], tasks: &mut Tasks) {
+    for thread in threads {
+        tasks.update(Tid(thread.tid), |task| {
             if task.comm.is_empty() {
-                task.comm = comm.unwrap_or_default();
+                task.comm.clone_from(&thread.comm);
             }
-            task.process = task.process.or(Some(Tid(process)));
-            task.cgroup = task.cgroup.take().or(cgroup);
+            task.process = task.process.or(thread.process.map(Tid));
+            task.cgroup = task.cgroup.take().or_else(|| thread.cgroup.clone());
         });
-    });
+    }
 }
 
 /// The control group of a thread, from its file `cgroup`: the one of the controller `cpu`. Hosts
@@ -75,8 +70,13 @@ pub fn cgroup(text: &str) -> Option<String> {
 /// The process of a thread that is there.
 pub fn process(root: &Path, tid: Tid) -> Option<Tid> {
     let status = line(&root.join(tid.to_string()).join("status"))?;
-    let process = status.lines().find_map(|line| line.strip_prefix("Tgid:"))?;
-    process.trim().parse().ok().map(Tid)
+    of_status(&status, "Tgid:")?.parse().ok().map(Tid)
+}
+
+/// What a thread's file `status` has behind `key`.
+pub fn of_status<'a>(status: &'a str, key: &str) -> Option<&'a str> {
+    let value = status.lines().find_map(|line| line.strip_prefix(key));
+    value.map(str::trim)
 }
 
 /// What `stat` says of a thread.
@@ -161,14 +161,15 @@ mod tests {
     fn this_process_is_found() {
         let mut tasks = Tasks::new();
         let own = Tid(std::process::id());
-        add(Path::new("/proc"), &mut tasks);
+        let threads = crate::host().threads;
+        add(&threads, &mut tasks);
         let task = tasks.get(own).unwrap();
         assert_eq!(task.process, Some(own));
         assert!(!task.comm.is_empty());
         assert_eq!(process(Path::new("/proc"), own), Some(own));
         // What is known stays.
         tasks.update(own, |task| task.comm = "other".to_owned());
-        add(Path::new("/proc"), &mut tasks);
+        add(&threads, &mut tasks);
         assert_eq!(tasks.get(own).unwrap().comm, "other");
     }
 }

@@ -1,16 +1,25 @@
 //! The events that `bpf/record.bpf.c` writes to its ring buffer.
 
-use domio_linux::Left;
+use domio_linux::{DiskId, DiskRequest, DiskStep, Left};
 
 use crate::{Event, Tasks, Tid, What};
 
 /// Where the name of an event begins, behind the process.
 const NAME_AT: usize = 4;
 
-/// Bytes of an event, of one with a name, and of one with a path. The kernel fills up to eights.
+/// Bytes of an event, of one with a name, with a path, and with a place on a disk. The kernel fills
+/// up to eights.
 const EVENT: usize = 24;
 const NAMED: usize = EVENT + NAME_AT + 16;
 const ATTACHED: usize = EVENT + 232;
+const DISK: usize = EVENT + 16;
+
+/// Events of a lot, and the bytes before the first one.
+const LOT_EVENTS: usize = 64;
+const LOT_HEAD: usize = 16;
+
+/// Bytes of a lot.
+pub const LOT: usize = LOT_HEAD + LOT_EVENTS * EVENT;
 
 // The order of `enum kind`.
 const SWITCH: u8 = 1;
@@ -25,7 +34,10 @@ const IRQ_ENTRY: u8 = 9;
 const IRQ_EXIT: u8 = 10;
 const SOFTIRQ_ENTRY: u8 = 11;
 const SOFTIRQ_EXIT: u8 = 12;
-const LOST: u8 = 13;
+const BIO: u8 = 13;
+const INSERT: u8 = 14;
+const ISSUE: u8 = 15;
+const COMPLETE: u8 = 16;
 
 /// The state of a thread that leaves its cpu, from the bits of `task_struct` (`TASK_*` in
 /// `include/linux/sched.h`, the same from Linux 5.8 on). These are not the bits that trace points
@@ -77,10 +89,42 @@ fn prio(byte: u8) -> i16 {
     i16::from(byte) - 1
 }
 
+fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_ne_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
 /// Whether an event has a name or a path, for [`learn`].
-#[inline]
 pub fn is_named(bytes: &[u8]) -> bool {
-    bytes.len() > EVENT
+    matches!(bytes.get(10), Some(&(FORK | NAME | ATTACH)))
+}
+
+/// What a lot says of itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LotHead {
+    /// How many lots of its cpu were before.
+    pub number: u32,
+    /// How many events it has.
+    pub used: u32,
+    /// How many events there was no room for since the lot before.
+    pub lost: u32,
+}
+
+impl LotHead {
+    /// The head of a lot.
+    pub fn of(lot: &[u8]) -> Option<LotHead> {
+        Some(LotHead {
+            number: u32_at(lot, 0)?,
+            used: u32_at(lot, 4)?,
+            lost: u32_at(lot, 8)?,
+        })
+    }
+}
+
+/// The events of a lot from the one with number `from` to before the one with number `to`.
+pub fn of_lot(lot: &[u8], from: u32, to: u32) -> impl Iterator<Item = Option<Event>> {
+    let events = lot.get(LOT_HEAD..).unwrap_or_default().chunks_exact(EVENT);
+    let (from, to) = (from as usize, to as usize);
+    events.take(to).skip(from).map(decode)
 }
 
 /// Decodes an event. `None` for one that contradicts the layout.
@@ -134,12 +178,10 @@ pub fn decode(bytes: &[u8]) -> Option<Event> {
         IRQ_EXIT => What::IrqExit { irq: a },
         SOFTIRQ_ENTRY => What::SoftirqEntry { vec: a },
         SOFTIRQ_EXIT => What::SoftirqExit { vec: a },
-        LOST => {
-            current = None;
-            What::Lost {
-                events: u64::from(a),
-            }
-        }
+        BIO => What::Disk(disk(DiskStep::Bio, bytes)?),
+        INSERT => What::Disk(disk(DiskStep::Insert, bytes)?),
+        ISSUE => What::Disk(disk(DiskStep::Issue, bytes)?),
+        COMPLETE => What::Disk(disk(DiskStep::Complete, bytes)?),
         _ => return None,
     };
     Some(Event {
@@ -147,6 +189,19 @@ pub fn decode(bytes: &[u8]) -> Option<Event> {
         cpu,
         current,
         what,
+    })
+}
+
+/// The step of a request that an event of a disk is.
+#[cold]
+fn disk(step: DiskStep, bytes: &[u8]) -> Option<DiskRequest> {
+    let bytes: &[u8; DISK] = bytes.first_chunk()?;
+    Some(DiskRequest {
+        step,
+        disk: DiskId::of_kernel(u32_at(bytes, 12)?),
+        writes: bytes[11] != 0,
+        sector: u64_at(bytes, EVENT)?,
+        sectors: u32_at(bytes, EVENT + 8)?,
     })
 }
 
@@ -288,8 +343,7 @@ mod tests {
         assert!(decode(&event).is_none());
         assert!(decode(&event[..20]).is_none());
         learn(&event[..5], &mut Tasks::new());
-        let lost = one(&bytes(LOST, 0, [7, 0], 0, [0, 0]));
-        assert_eq!((lost.what, lost.current), (What::Lost { events: 7 }, None));
+        assert!(decode(&bytes(ISSUE, 0, [8, 0], 0, [0, 0])).is_none());
         let moved = one(&bytes(MIGRATE, 0, [7, 2], 1, [121, 0]));
         let expected = What::Migrate {
             tid: Tid(7),
@@ -297,5 +351,46 @@ mod tests {
             to: 2,
         };
         assert_eq!(moved.what, expected);
+    }
+
+    #[test]
+    fn a_request_is_decoded() {
+        let mut issue = bytes(ISSUE, 1, [8 << 20 | 3, 9], 0, [0, 0]);
+        issue.extend(4_096u64.to_ne_bytes());
+        issue.extend(16u32.to_ne_bytes());
+        issue.extend([0; 4]);
+        let event = one(&issue);
+        let expected = DiskRequest {
+            step: DiskStep::Issue,
+            disk: DiskId::new(8, 3),
+            writes: true,
+            sector: 4_096,
+            sectors: 16,
+        };
+        assert_eq!(event.what, What::Disk(expected));
+        assert_eq!((event.current, is_named(&issue)), (Some(Tid(9)), false));
+    }
+
+    #[test]
+    fn events_of_a_lot_are_those_asked_for() {
+        let mut lot = Vec::new();
+        for word in [5u32, 64, 2, 0] {
+            lot.extend(word.to_ne_bytes());
+        }
+        for tid in 0..64 {
+            lot.extend(bytes(EXIT, 0, [tid, 0], 0, [0, 0]));
+        }
+        assert_eq!(lot.len(), LOT);
+        let head = LotHead {
+            number: 5,
+            used: 64,
+            lost: 2,
+        };
+        assert_eq!(LotHead::of(&lot), Some(head));
+        let exits: Vec<_> = of_lot(&lot, 61, 64).flatten().map(|e| e.what).collect();
+        assert_eq!(exits, [61, 62, 63].map(|tid| What::Exit { tid: Tid(tid) }));
+        assert_eq!(of_lot(&lot, 3, 3).count(), 0);
+        assert_eq!(of_lot(&lot[..LOT_HEAD + EVENT + 1], 0, 64).count(), 1);
+        assert_eq!(LotHead::of(&lot[..7]), None);
     }
 }

@@ -6,6 +6,8 @@ use std::path::Path;
 use caps::{CapSet, Capability, CapsHashSet};
 
 use crate::error::RecordError;
+use crate::live::Way;
+use crate::processes::line;
 
 /// What recording needs before it has begun: the two of BPF, and files of any owner for the output
 /// and tracefs.
@@ -46,21 +48,32 @@ pub fn reduce() -> Result<(), RecordError> {
     keep(&NEEDED.into_iter().collect())
 }
 
-/// Gives up all capabilities of this thread and of those that it will start.
+/// Gives up what a recording that is on does not need. `CAP_BPF` stays for the way by BPF where the
+/// kernel asks for the capability at each look at what its programs keep; files of any owner stay
+/// with `names_files`, for output that gets its name in somebody else's folder.
 ///
 /// # Errors
 /// When the kernel does not allow that.
-pub fn give_up() -> Result<(), RecordError> {
-    keep(&CapsHashSet::default())
+pub fn reduce_to(way: Way, names_files: bool) -> Result<(), RecordError> {
+    let proc = Path::new("/proc/sys/kernel");
+    let read = |name: &str| line(&proc.join(name)).unwrap_or_default();
+    let looks =
+        way == Way::Bpf && looks_take_bpf(&read("osrelease"), &read("unprivileged_bpf_disabled"));
+    let held = [
+        (Capability::CAP_BPF, looks),
+        (Capability::CAP_DAC_OVERRIDE, names_files),
+    ];
+    let held = held.into_iter().filter(|(_, is_needed)| *is_needed);
+    keep(&held.map(|(capability, _)| capability).collect())
 }
 
-/// The same, apart from files of any owner, for output that gets its name in somebody else's
-/// folder.
-///
-/// # Errors
-/// When the kernel does not allow that.
-pub fn keep_files() -> Result<(), RecordError> {
-    keep(&[Capability::CAP_DAC_OVERRIDE].into_iter().collect())
+/// Whether a kernel wants `CAP_BPF` for each call of `bpf(2)`: before Linux 5.19, unless
+/// `kernel.unprivileged_bpf_disabled` is 0. Later ones want the capability for what is made.
+fn looks_take_bpf(release: &str, setting: &str) -> bool {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit());
+    let mut number = || numbers.next().and_then(|n| n.parse::<u32>().ok());
+    let version = (number().unwrap_or(0), number().unwrap_or(0));
+    version < (5, 19) && setting.trim() != "0"
 }
 
 /// Names of the capabilities that this thread has.
@@ -128,12 +141,26 @@ mod tests {
             reduce().unwrap();
             let reduced = held();
             assert!(reduced.len() <= before.min(NEEDED.len()), "{reduced:?}");
-            give_up().unwrap();
+            reduce_to(Way::Tracefs, false).unwrap();
             assert_eq!(held(), [""; 0]);
             let refused = for_bpf().map_err(|error| error.to_string());
             let refused = refused.unwrap_err();
             assert!(refused.contains("CAP_BPF") || refused.contains("/sys/kernel"));
         });
         thread.join().unwrap();
+    }
+
+    #[test]
+    fn kernels_that_ask_at_each_look_are_known() {
+        for (release, setting, expected) in [
+            ("5.10.0-28-amd64", "2", true),
+            ("5.15.0", "1", true),
+            ("5.15.0", "0", false),
+            ("5.19.1", "2", false),
+            ("6.1.0-18-amd64", "2", false),
+            ("", "", true),
+        ] {
+            assert_eq!(looks_take_bpf(release, setting), expected, "{release}");
+        }
     }
 }

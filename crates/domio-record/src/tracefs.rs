@@ -9,24 +9,11 @@ use domio_linux::LivePages;
 
 use crate::error::RecordError;
 use crate::guardian::Guardian;
+use crate::live::LiveOptions;
+use crate::mounts;
+use crate::points::{POINTS, Part};
 use crate::processes::{self, Stat, line};
 use crate::{Event, Tasks, Tid, What};
-
-/// What is recorded: system, event, whether recording is of no use without it.
-const EVENTS: [(&str, &str, bool); 12] = [
-    ("sched", "sched_switch", true),
-    ("sched", "sched_wakeup", true),
-    ("sched", "sched_wakeup_new", true),
-    ("sched", "sched_migrate_task", true),
-    ("sched", "sched_process_fork", true),
-    ("sched", "sched_process_exit", true),
-    ("task", "task_rename", false),
-    ("cgroup", "cgroup_attach_task", false),
-    ("irq", "irq_handler_entry", false),
-    ("irq", "irq_handler_exit", false),
-    ("irq", "softirq_entry", false),
-    ("irq", "softirq_exit", false),
-];
 
 /// `O_NONBLOCK`, which is the same on all architectures that Rust's standard library has but MIPS.
 const NONBLOCK: i32 = 0o4000;
@@ -53,8 +40,8 @@ pub(crate) struct Tracefs {
 }
 
 impl Tracefs {
-    /// Makes the instance and switches its events on. `buffer` is in bytes, for all cpus.
-    pub fn start(buffer: u64, interrupts: bool) -> Result<Tracefs, RecordError> {
+    /// Makes the instance and switches its events on.
+    pub fn start(options: &LiveOptions) -> Result<Tracefs, RecordError> {
         let root = mounted()?;
         remove_left_behind(&root, Path::new("/proc"));
         let instance = root.join("instances").join(name(Path::new("/proc")));
@@ -64,7 +51,7 @@ impl Tracefs {
             RecordError::io("start /bin/sh, which removes the instance of tracefs")(error)
         })?;
         // Without these the guardian goes, and the instance with it.
-        let (pipes, pages) = set_up(&instance, buffer, interrupts)?;
+        let (pipes, pages) = set_up(&instance, options)?;
         Ok(Tracefs {
             page: vec![0; pages.page_size()],
             made: Vec::new(),
@@ -166,13 +153,9 @@ fn mounted() -> Result<PathBuf, RecordError> {
 
 /// The same, from the text of `mountinfo`: its usual place before others.
 fn place(mounts: &str) -> Option<PathBuf> {
-    let of_line = |line: &str| {
-        let (before, after) = line.split_once(" - ")?;
-        let place = before.split(' ').nth(4)?;
-        after.starts_with("tracefs ").then(|| PathBuf::from(place))
-    };
-    let places = mounts.lines().filter_map(of_line);
-    places.min_by_key(|place| place != Path::new("/sys/kernel/tracing"))
+    let of_tracefs = mounts::mounts(mounts).filter(|mount| mount.kind == "tracefs");
+    let place = of_tracefs.min_by_key(|mount| mount.place != "/sys/kernel/tracing");
+    place.map(|mount| PathBuf::from(mount.place))
 }
 
 /// The name of this process's instance: a later process with the same id began at another time.
@@ -224,8 +207,7 @@ fn write(instance: &Path, name: &str, value: &str) -> Result<(), RecordError> {
 
 fn set_up(
     instance: &Path,
-    buffer: u64,
-    interrupts: bool,
+    options: &LiveOptions,
 ) -> Result<(Vec<(u32, File)>, LivePages), RecordError> {
     write(instance, "tracing_on", "0")?;
     // The clock of the way by BPF, in order across cpus.
@@ -237,14 +219,14 @@ fn set_up(
     };
     let mut pages = LivePages::new(&read(events.join("header_page"))?);
     let pipes = pipes(instance)?;
-    let kib = (buffer / 1024 / pipes.len().max(1) as u64).max(64);
+    let kib = (options.buffer / 1024 / pipes.len().max(1) as u64).max(64);
     write(instance, "buffer_size_kb", &kib.to_string())?;
-    for (system, name, is_needed) in EVENTS {
-        let folder = events.join(system).join(name);
-        if !is_needed && (!folder.is_dir() || (system == "irq" && !interrupts)) {
+    for point in POINTS {
+        let folder = events.join(point.system).join(point.name);
+        if !options.wants(point.part) || (point.part != Part::Threads && !folder.is_dir()) {
             continue;
         }
-        if !pages.describe(system, &read(folder.join("format"))?) {
+        if !pages.describe(point.system, &read(folder.join("format"))?) {
             return Err(RecordError::Refused(format!(
                 "{} has no description of the event; expected lines name:, ID: and field:",
                 folder.join("format").display()

@@ -33,6 +33,12 @@ impl Parts {
         }
     }
 
+    /// Without any, for another wait.
+    pub fn cleared(mut self) -> Self {
+        self.0.clear();
+        self
+    }
+
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
 
-use domio_record::{Live, LiveOptions, LiveRecords, TraceFile, Way};
+use domio_record::{LiveRecords, TraceFile, Way};
+
+use crate::start;
 
 /// Round trips of a pair in each slot: about 50,000 switches a second in all.
 const TRIPS: u32 = 210;
@@ -48,7 +50,8 @@ fn child_that_switches() {
     }
 }
 
-struct Load(Child);
+/// Many switches, until it is dropped.
+pub struct Load(Child);
 
 impl Drop for Load {
     fn drop(&mut self) {
@@ -57,7 +60,7 @@ impl Drop for Load {
     }
 }
 
-fn load() -> Load {
+pub fn load() -> Load {
     let child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "cost::child_that_switches"])
         .env(LOAD, "1")
@@ -81,17 +84,9 @@ fn switches() -> u64 {
 
 /// Records the load into a file, and prints what that took.
 fn measure(way: Way) {
-    let options = LiveOptions {
-        way: Some(way),
-        ..LiveOptions::default()
-    };
     let load = load();
-    let live = match Live::start(&options) {
-        Ok(live) => live,
-        Err(error) => {
-            println!("SKIPPED, this machine does not allow {way}: {error}");
-            return;
-        }
+    let Some(live) = start(way) else {
+        return;
     };
     let records = LiveRecords::new(live, Vec::new());
     let mut file = TraceFile::new(records, tempfile::tempfile().unwrap()).unwrap();

@@ -1,9 +1,9 @@
 //! Arguments of `domio record`.
 
 use super::Command;
+use super::trace::GuestRules;
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, ValueHint};
-use domio_linux::groups::OwnRule;
 use std::path::PathBuf;
 
 pub(super) const RECORD_EXAMPLES: &str = "\
@@ -37,7 +37,7 @@ pub struct Record {
     #[arg(long, group = "way")]
     pub tracefs: bool,
     /// Record the hypervisor by xentrace, in dom0 [default: in dom0]
-    #[arg(long, group = "way")]
+    #[arg(long, group = "way", conflicts_with = "groups")]
     pub xen: bool,
     /// Size of the kernel's buffer, e.g. 512KiB or 32MiB, 64KiB to 1GiB: of all cpus, with --xen of
     /// each
@@ -46,10 +46,11 @@ pub struct Record {
     /// Leave interrupts and softirqs out
     #[arg(long, conflicts_with = "xen")]
     pub no_interrupts: bool,
-    /// Threads that are a guest: NAME=FIELD:PATTERN with cgroup, command or comm, e.g.
-    /// '$1=cgroup:vms/*'
-    #[arg(long = "group", value_name = "RULE", conflicts_with = "xen")]
-    pub groups: Vec<OwnRule>,
+    /// Leave requests of disks out
+    #[arg(long, conflicts_with = "xen")]
+    pub no_disks: bool,
+    #[command(flatten)]
+    pub guests: GuestRules,
     /// Overwrite a file that is there
     #[arg(long)]
     pub force: bool,

@@ -48,13 +48,20 @@ pub struct TraceInput {
     pub linux: LinuxInput,
 }
 
-/// What is known of a Linux host beside its trace.
+/// Which threads of a Linux host are a guest.
 #[derive(Clone, Debug, Default, Args)]
-pub struct LinuxInput {
-    /// Threads of a Linux trace that are a guest: NAME=FIELD:PATTERN with cgroup, command or comm,
+pub struct GuestRules {
+    /// Threads of a Linux host that are a guest: NAME=FIELD:PATTERN with cgroup, command or comm,
     /// e.g. '$1=cgroup:vms/*'
     #[arg(long = "group", value_name = "RULE")]
     pub groups: Vec<OwnRule>,
+}
+
+/// What is known of a Linux host beside its trace.
+#[derive(Clone, Debug, Default, Args)]
+pub struct LinuxInput {
+    #[command(flatten)]
+    pub guests: GuestRules,
     /// File about the host of a Linux trace [default: NAME.host.json beside the trace]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub host: Option<PathBuf>,
@@ -65,14 +72,14 @@ impl LinuxInput {
     pub fn how(&self, cpu_hz: Option<u64>) -> TraceHow {
         TraceHow {
             cpu_hz,
-            groups: self.groups.clone(),
+            groups: self.guests.groups.clone(),
             host: self.host.clone(),
         }
     }
 
     /// The option that was given, if any.
     pub fn given(&self) -> Option<&'static str> {
-        match (self.groups.is_empty(), &self.host) {
+        match (self.guests.groups.is_empty(), &self.host) {
             (false, _) => Some("--group"),
             (true, Some(_)) => Some("--host"),
             (true, None) => None,

@@ -314,7 +314,7 @@ fn key_of_trace(args: &Explain) -> ReportKey {
     if let Some(host) = &args.linux.host {
         shown = shown.with("--host", host.display());
     }
-    for rule in &args.linux.groups {
+    for rule in &args.linux.guests.groups {
         shown = shown.with("--group", rule);
     }
     if let Some(hz) = args.cpu_hz {

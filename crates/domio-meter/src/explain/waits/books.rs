@@ -132,6 +132,8 @@ pub(super) struct Vcpu {
     /// It cannot be interrupted as long as it is blocked.
     pub uninterruptible: bool,
     pub wait: Option<OpenWait>,
+    /// Memory for the parts of its next wait.
+    pub spare: [Parts; 2],
     pub sums: VcpuWaits,
 }
 
@@ -156,6 +158,7 @@ impl Vcpu {
             may_use: None,
             uninterruptible: false,
             wait: None,
+            spare: Default::default(),
             sums: VcpuWaits {
                 name: who.name,
                 ..VcpuWaits::default()
@@ -219,11 +222,14 @@ impl Vcpu {
     /// Brings its wait, if it waits, up to `at`; what lies in `window` counts. Where the host
     /// `never_idles` ([`QueueRules`](domio_core::QueueRules)), time with an idle pcpu says more.
     pub fn flush(&mut self, at: u64, idled: Idled, window: Window, never_idles: bool) {
-        let Some(wait) = self.wait.take() else {
+        // Of what was brought up to there before, nothing is left to add.
+        let Some(wait) = self.wait.as_ref().filter(|wait| at != wait.flushed) else {
             return;
         };
-        let why = self.why(&wait);
-        let mut wait = wait;
+        let why = self.why(wait);
+        let Some(wait) = &mut self.wait else {
+            return;
+        };
         if at > wait.flushed {
             let part = window.part(wait.flushed, at);
             match why {
@@ -243,7 +249,6 @@ impl Vcpu {
             }
         }
         wait.idled = idled;
-        self.wait = Some(wait);
     }
 
     /// Whether it was woken with a credit that is told, and the policy has not even looked at that

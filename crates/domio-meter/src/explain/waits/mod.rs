@@ -41,7 +41,6 @@ use domio_answer::Maybe;
 use domio_core::{ActorId, DomainId, Instant, PcpuId, Record, Runstate, VcpuName};
 use domio_trace::{GoingOn, Ground, Over, StayPassed};
 
-use super::parts::Parts;
 use super::result::{Explanation, LongWait, Worst};
 use super::tells::WaitTells;
 use crate::account::Window;
@@ -295,14 +294,12 @@ impl WaitBooks {
         }
         self.idling.change(at, pcpu, before, vcpu);
         let runner = vcpu.and_then(|who| self.place(who.actor));
+        let rank = runner.map(|slot| self.list[slot].rank);
         let runner = runner.map(|slot| (slot, self.list[slot].queued, self.list[slot].boosted));
-        let rank = vcpu.and_then(|who| self.place(who.actor));
-        let rank = rank.map(|slot| self.list[slot].rank);
         let is_free = vcpu.is_some_and(|who| who.name.is_idle());
         let is_fifo = self.tells.is_fifo_with_boost();
         for slot in &waiters {
             let waiting = &mut self.list[*slot];
-            let idled = self.idling.until(at, waiting.may_use);
             let own_rank = waiting.rank;
             let may_conclude = is_fifo && !waiting.strays && waiting.boosted != Some(true);
             let queued = waiting.queued;
@@ -310,7 +307,6 @@ impl WaitBooks {
                 continue;
             };
             wait.behind = vcpu.map(|who| who.name).filter(|name| !name.is_idle());
-            wait.idled = idled;
             wait.ahead = None;
             wait.outranked = rank.is_some_and(|rank| rank < own_rank);
             (wait.is_free, wait.waking) = (is_free, 0);
@@ -490,6 +486,7 @@ impl WaitBooks {
                 wait.woken,
             );
         }
+        self.list[slot].spare = [wait.parts.cleared(), wait.whole.cleared()];
         true
     }
 
@@ -538,6 +535,7 @@ impl WaitBooks {
         }
         let is_seen = old != Runstate::Runnable;
         vcpu.queued = is_seen.then_some(at);
+        let [parts, whole] = core::mem::take(&mut vcpu.spare);
         vcpu.wait = Some(OpenWait {
             begin: is_seen.then_some(at),
             woken: old == Runstate::Blocked,
@@ -550,8 +548,8 @@ impl WaitBooks {
             waking: 0,
             behind,
             ahead: None,
-            parts: Parts::default(),
-            whole: Parts::default(),
+            parts,
+            whole,
             idle_elsewhere: 0,
             held: 0,
         });

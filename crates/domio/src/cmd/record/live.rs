@@ -39,8 +39,9 @@ pub fn run(args: &Record, global: &Global) -> anyhow::Result<Status> {
         },
         buffer: args.buffer,
         interrupts: !args.no_interrupts,
+        disks: !args.no_disks,
     };
-    let records = start(&options, args.groups.clone(), &[&path])?;
+    let records = start(&options, args.guests.groups.clone(), &[&path])?;
     let mut file = TraceFile::new(records, output)?;
     out::remark(&format!(
         "recording for {} s; Ctrl-C ends earlier",
@@ -82,11 +83,9 @@ pub fn start(
 ) -> anyhow::Result<LiveRecords> {
     let live = Live::start(options)?;
     out::remark(&format!("by {}: {}", live.way(), live.why()));
+    let way = live.way();
     let records = LiveRecords::new(live, groups);
-    match writes.iter().any(|path| is_foreign(path)) {
-        true => rights::keep_files()?,
-        false => rights::give_up()?,
-    }
+    rights::reduce_to(way, writes.iter().any(|path| is_foreign(path)))?;
     interrupt::listen();
     interrupt::ends_input();
     Ok(records)
@@ -125,7 +124,7 @@ pub fn tell(ended: &Ended) {
     out::message(&format!("{} events in {passed:.1} s, {lost}", ended.events));
     let percent = |ns: u64| 100.0 * ns as f64 / ended.cost.passed.max(1) as f64;
     let kernel = match ended.cost.kernel {
-        Some(ns) => format!("{:.2} % in the kernel, by one event in 64", percent(ns)),
+        Some(ns) => format!("{:.2} % in the kernel, by one event in 61", percent(ns)),
         None => "the kernel's part is not measured".to_owned(),
     };
     out::message(&format!(

@@ -24,7 +24,11 @@ impl LiveSource {
     /// When that is not allowed: what is missing, and what to do.
     pub fn open(args: &Mon, interval: u64) -> anyhow::Result<Self> {
         rights::reduce()?;
-        let records = start(&LiveOptions::default(), args.linux.groups.clone(), &[])?;
+        let records = start(
+            &LiveOptions::default(),
+            args.linux.guests.groups.clone(),
+            &[],
+        )?;
         Ok(LiveSource {
             records,
             names: DomainNames::default(),
