@@ -238,10 +238,10 @@ fn keys_of_the_other_hypervisor_are_refused() {
 /// Canaries: nanoseconds that the first four domains of each shipped scenario run in the first
 /// second.
 const CANARIES: &str = "\
-kvm-host batch1 1539402988
-kvm-host batch2 1776975285
-kvm-host batch3 1781432713
-kvm-host db 1743388682
+kvm-host batch1 1769077346
+kvm-host batch2 1749168833
+kvm-host batch3 1574947937
+kvm-host db 1826738719
 kvm-quota db 6259784219
 kvm-quota db:host 1774743028
 kvm-starved-kworker kernel 1268752606
@@ -261,6 +261,9 @@ kvm-oversubscribed vm11 479717780
 kvm-disk db 3704109677
 kvm-disk db:host 295863523
 kvm-disk kernel 11300
+kvm-softirq dns 899879705
+kvm-softirq game 482675620
+kvm-softirq kernel 206209520
 ";
 
 #[test]
@@ -273,6 +276,7 @@ fn shipped_scenarios_run_as_ever() {
         "kvm-latency-guest",
         "kvm-oversubscribed",
         "kvm-disk",
+        "kvm-softirq",
     ];
     let mut found = String::new();
     for name in names {
