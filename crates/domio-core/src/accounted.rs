@@ -27,6 +27,15 @@ pub const CORE_IDLE: &str = "core_idle_pct";
 /// Work that was lost to other threads of a core, in nanoseconds, as simulated hosts record it.
 pub const LOST_TO_SIBLINGS: Tally = Tally::new("lost_to_siblings", Adds::Spent(0));
 
+/// Time of a thread in which handlers of interrupts ran, in nanoseconds.
+pub const INTERRUPTS: Tally = Tally::new("irq_ns", Adds::Spent(INTERRUPTED));
+
+/// Time of a thread in which softirqs ran, in nanoseconds.
+pub const SOFTIRQS: Tally = Tally::new("softirq_ns", Adds::Spent(INTERRUPTED));
+
+/// Field of the records of either with that time.
+const INTERRUPTED: u8 = 1;
+
 /// From release to completion of a job, in nanoseconds.
 pub const JOB_TURNAROUND: Tally = Tally::new("job_turnaround", Adds::Sample(0));
 
@@ -123,5 +132,25 @@ pub static JOBS: FigureTable = FigureTable {
             "turnaround, p99",
             FigureKind::Quantile(99),
         ),
+    ],
+};
+
+/// Interrupts that are served in a thread's time and charged to the thread.
+pub static TAKEN: FigureTable = FigureTable {
+    title: "taken by interrupts",
+    nearness: 0,
+    figures: &[
+        Figure::new(
+            ("irq_pct", "interrupts", PERCENT),
+            FigureKind::Share,
+            &[FigureOf::Tally(INTERRUPTS.name)],
+        )
+        .better(Better::Lower, Felt::Cause(POINTS)),
+        Figure::new(
+            ("softirq_pct", "softirqs", PERCENT),
+            FigureKind::Share,
+            &[FigureOf::Tally(SOFTIRQS.name)],
+        )
+        .better(Better::Lower, Felt::Cause(POINTS)),
     ],
 };

@@ -30,6 +30,7 @@ static EXAMPLES: &[(&str, &str)] = shipped![
     "kvm-emulator-threads",
     "kvm-latency-guest",
     "kvm-disk",
+    "kvm-softirq",
     "kvm-oversubscribed",
     "hot-add",
     "maintenance",

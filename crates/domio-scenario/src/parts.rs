@@ -10,6 +10,7 @@ use domio_core::XenVersion;
 use domio_core::keys::{Key, KeySection, KeyVariant, TOP_LEVEL, Words};
 use domio_vmm::bus::side::DeviceKind;
 use domio_vmm::hardware::HARDWARE;
+use domio_vmm::taken::TAKEN_TIME;
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
@@ -215,7 +216,8 @@ impl Parts {
         let policies = self.policies().iter().filter_map(|p| p.descriptor.class);
         let devices = RECORDS.iter().copied().flatten();
         let added = self.0.devices.iter().filter_map(|entry| entry.records);
-        policies.chain(devices).chain(added).collect()
+        let host = [&TAKEN_TIME].into_iter();
+        policies.chain(host).chain(devices).chain(added).collect()
     }
 
     /// The words that a key takes, in the order in which lists show them, with the keys that come

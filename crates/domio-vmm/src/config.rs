@@ -5,6 +5,7 @@ use crate::evtchn::port::Width;
 use crate::evtchn::scan::form::ScanForm;
 use crate::process::{JobPlan, Program};
 use crate::profile::Profile;
+use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -135,6 +136,16 @@ pub struct DomainConfig {
     pub kind: DomainKind,
 }
 
+impl DomainConfig {
+    /// Whether softirqs of the host are left to one of its threads.
+    pub fn has_softirqs(&self) -> bool {
+        match &self.kind {
+            DomainKind::Threads(threads) => threads.iter().any(|one| one.softirqs.is_some()),
+            DomainKind::Guest | DomainKind::Kvm(_) => false,
+        }
+    }
+}
+
 /// What the vcpus of a domain are to its host.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum DomainKind {
@@ -155,11 +166,42 @@ pub struct KvmThread {
     /// The guest that it works for, whose weight and limits hold for the thread too; `None` for a
     /// thread of the host's kernel.
     pub of: Option<DomainId>,
+    /// It is the thread `ksoftirqd` of the pcpu that it is pinned to: interrupts for it, and their
+    /// softirqs, take the time of whatever runs there, and the thread does what is left of them.
+    pub softirqs: Option<HostSoftirqs>,
+}
+
+/// How softirqs of a host with KVM make way for others (linux-spec 9.7).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HostSoftirqs {
+    /// Length of a tick, more than zero: jiffies count ticks, all at multiples of this.
+    pub tick: Duration,
+    /// Softirqs that interrupts raise are left to the thread while the thread is runnable, as in
+    /// Linux 6.1; Linux 6.12 runs them when the interrupt ends all the same.
+    pub left_to_thread: bool,
+}
+
+impl HostSoftirqs {
+    /// For how many jiffies a run of softirqs begins again (`MAX_SOFTIRQ_TIME`): 2 ms, rounded up.
+    pub fn restart_ticks(&self) -> u64 {
+        2_000_000u64.div_ceil(self.tick.as_nanos().max(1))
+    }
+
+    /// The tick with which so many jiffies are over that are counted from `now` on.
+    pub fn ticks_after(&self, now: Instant, ticks: u64) -> Instant {
+        let tick = self.tick.as_nanos().max(1);
+        Instant::from_nanos((now.as_nanos() / tick + ticks) * tick)
+    }
 }
 
 impl KvmThread {
     /// The main thread of QEMU, in which devices without an I/O thread are served.
     pub const MAIN: &str = "qemu-system-x86";
+
+    /// Name of the thread that softirqs of `pcpu` are left to.
+    pub fn softirqd(pcpu: PcpuId) -> String {
+        format!("ksoftirqd/{}", pcpu.0)
+    }
 
     /// Whether `name` is that of an I/O thread of QEMU (linux-spec 9.5).
     pub fn is_io(name: &str) -> bool {

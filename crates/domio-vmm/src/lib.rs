@@ -137,6 +137,7 @@ pub use domio_core::DomainId;
 pub use hardware::Hardware;
 pub use host::Host;
 pub use hypervisor::siblings;
+pub use hypervisor::taken;
 pub use process::Finished;
 pub use profile::{PolicyCosts, Profile, TimerSoftirq};
 pub use simulation::Simulation;

@@ -6,10 +6,11 @@ use super::table::{Disk, DomainDisks};
 use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::String;
+use alloc::vec;
 use alloc::vec::Vec;
 use domio_core::VcpuName;
 use domio_core::keys::{Checker, Code, Mistake, Span};
-use domio_vmm::bus::side::{DeviceHost, DeviceThread, ServingThread};
+use domio_vmm::bus::side::{DeviceHost, DeviceThread, KernelThread, ServingThread};
 use domio_vmm::config::{DomainKind, KvmThread};
 
 /// The kernel's thread in which request layers of disks have their timers and `kblockd` (Linux:
@@ -20,7 +21,7 @@ const KBLOCKD: &str = "kworker/0:1H";
 pub(super) fn thread(disk: &Disk) -> DeviceThread {
     DeviceThread {
         serves: serving(disk),
-        kernel: &[KBLOCKD],
+        kernel: vec![KernelThread::Named(KBLOCKD)],
         kworkers: false,
     }
 }

@@ -54,6 +54,8 @@ fn card(guests: &[u16]) -> NetworkConfig {
         grant_lock: false,
         vcpu: 0,
         card_vcpus: 1,
+        card_at: Vec::new(),
+        softirqs: None,
         netback: NetbackConfig::ONE,
         local: None,
         behind: Vec::new(),

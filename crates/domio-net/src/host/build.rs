@@ -109,13 +109,17 @@ impl Network {
         let line = Line::new(Link::new(config.link), remote_card, arrivals);
         let of_queue = (0..).zip(xmit_locks).zip(pirqs.into_iter().zip(interrupts));
         let of_queue = of_queue.map(|((queue, lock), interrupt)| {
-            CardQueue::new(config.nic, (queue, queue % polls), interrupt, lock)
+            let driver = match &config.card_at[..] {
+                [] => queue % polls,
+                threads => threads[usize::from(queue) % threads.len()],
+            };
+            CardQueue::new(config.nic, (queue, driver), interrupt, lock)
         });
         let card = Card::new(of_queue.collect(), line, config.vcpu);
         let rates: Vec<_> = config.vifs.iter().map(|vif| vif.rate).collect();
         let (mut drivers, mut of_driver) = (Vec::new(), Vec::new());
         for (site, softirq) in poll_lines {
-            drivers.push(Driver::new(Softnet::new(softirq)));
+            drivers.push(Driver::new(Softnet::new(softirq), config.softirqs));
             of_driver.push(site);
         }
         let (mut backs, mut of_back) = (Vec::new(), Vec::new());

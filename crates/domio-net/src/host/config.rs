@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 use domio_core::{DomainId, Duration, Instant};
-use domio_vmm::config::{DomainConfig, TaskConfig, Workload};
+use domio_vmm::config::{DomainConfig, HostSoftirqs, TaskConfig, Workload};
 use domio_vmm::grant::PAGE_BYTES;
 use domio_vmm::process::FileId;
 use domio_vmm::process::programs::{
@@ -52,6 +52,13 @@ pub struct NetworkConfig {
     /// Vcpus of the driver domain from that one on, at least 1, among which the queues of the card
     /// take turns.
     pub card_vcpus: u16,
+    /// Those vcpus, counted from [`vcpu`](Self::vcpu), where they do not follow each other: the
+    /// threads of a host with KVM that poll the card, or that softirqs are left to. Empty for the
+    /// first ones.
+    pub card_at: Vec<u16>,
+    /// How softirqs that poll the card make way for others, where these run in the time of whoever
+    /// was interrupted; `None` where a vcpu of the driver domain does nothing else meanwhile.
+    pub softirqs: Option<HostSoftirqs>,
     /// How netback is set up there.
     pub netback: NetbackConfig,
     /// Ports of the driver domain that others use.

@@ -1,8 +1,9 @@
 //! `NetRx` in the driver domain: polls the card and the backlog, and takes packets through the
 //! bridge.
 
-use domio_core::Duration;
+use domio_core::{Duration, Instant};
 use domio_vmm::bus::{KernelIo, Owner, Progress};
+use domio_vmm::config::HostSoftirqs;
 
 use super::local::Local;
 use super::record;
@@ -19,6 +20,10 @@ use crate::queue::{Accounted, Ledger};
 const WEIGHT: u32 = 64;
 /// Packets of all devices in one run of the softirq (`netdev_budget`).
 const BUDGET: u32 = 300;
+
+/// Jiffies after which a run of the softirq makes way on a host with KVM
+/// (`netdev_budget_usecs`: 2 s / `HZ`).
+const POLL_TICKS: u64 = 2;
 
 /// A piece of work whose time is being spent.
 #[derive(Clone, Copy, Debug)]
@@ -65,13 +70,16 @@ pub(super) struct Driver {
     /// The poll under way has looked for packets that were sent (`tg3_poll` does so once).
     reaped: bool,
     piece: Option<Piece>,
+    /// On a host with KVM: how its softirqs make way, and when that of the run under way does.
+    host: Option<(HostSoftirqs, Instant)>,
 }
 
 impl Driver {
-    /// A vcpu that has nothing to do.
-    pub fn new(softnet: Softnet) -> Self {
+    /// A vcpu that has nothing to do, of a host whose softirqs make way as `rules` say.
+    pub fn new(softnet: Softnet, rules: Option<HostSoftirqs>) -> Self {
         Driver {
             softnet,
+            host: rules.map(|rules| (rules, Instant::ZERO)),
             quota: WEIGHT,
             budget: 0,
             reaped: false,
@@ -108,10 +116,13 @@ impl Driver {
             None => {
                 self.budget = BUDGET;
                 self.quota = WEIGHT;
+                if let Some((rules, until)) = &mut self.host {
+                    *until = rules.ticks_after(kernel.now(), POLL_TICKS);
+                }
             }
         }
         while let Some(polled) = self.softnet.poll.front().copied() {
-            if self.budget == 0 {
+            if self.is_over(kernel.now()) {
                 self.softnet.raise(kernel);
                 return Progress::Done;
             }
@@ -145,6 +156,15 @@ impl Driver {
         Progress::Done
     }
 
+    /// Whether the softirq makes way at `now`. Linux since 2.6.30 finishes the poll of a device
+    /// first, and looks at the time as well (`net_rx_action`).
+    fn is_over(&self, now: Instant) -> bool {
+        match self.host {
+            None => self.budget == 0,
+            Some((_, until)) => self.quota == WEIGHT && (self.budget == 0 || now >= until),
+        }
+    }
+
     /// The turn of the device that is polled is over, and it waits for the next.
     fn next_device(&mut self) {
         self.softnet.poll.rotate_left(1);
@@ -170,7 +190,10 @@ impl Driver {
             let time = ways.card.reap_cost((queue, sent), &ways.site.costs, kernel);
             return Some(Progress::Run(time, Owner::Shared));
         }
-        let most = self.quota.min(self.budget) as u16;
+        let most = match self.host {
+            None => self.quota.min(self.budget),
+            Some(_) => self.quota,
+        } as u16;
         let (packet, count) = ways.card.nic(queue).take_frame(now, most)?;
         let buffers = Buffers { queue, count };
         if let Some(ends) = receiver(ways.vifs, &packet) {
@@ -180,7 +203,7 @@ impl Driver {
             }
             record::moved(kernel.io, ends, &packet, InCard, DriverIn);
         }
-        self.budget -= u32::from(count);
+        self.budget = self.budget.saturating_sub(u32::from(count));
         self.quota -= u32::from(count);
         let rx = ways.site.costs.nic_rx * u64::from(count);
         if let Some(ends) = ways.turns_away(&packet, kernel) {
@@ -198,7 +221,7 @@ impl Driver {
         kernel: &mut KernelIo<'_, '_>,
     ) -> Option<Progress> {
         let (via, packet) = self.softnet.backlog.pop()?;
-        self.budget -= 1;
+        self.budget = self.budget.saturating_sub(1);
         self.quota -= 1;
         let taken = (Buffers::NONE, Duration::ZERO);
         Some(self.begin_forward((Origin::Guest(via), packet), taken, ways, kernel))
@@ -211,7 +234,7 @@ impl Driver {
         kernel: &mut KernelIo<'_, '_>,
     ) -> Option<Progress> {
         let packet = ways.local.as_deref_mut()?.queue.pop()?;
-        self.budget -= 1;
+        self.budget = self.budget.saturating_sub(1);
         self.quota -= 1;
         let sent = match packet.has_data() {
             true => ways.site.costs.stack_send,

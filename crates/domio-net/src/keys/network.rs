@@ -13,10 +13,12 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use domio_core::keys::{
-    Code, Given, KeyReader, KeySection, Keys, Need, Nested, Slot, WordOf, domain_name, int,
-    line_rate, name, nested, time, word,
+    Code, Given, KeyReader, KeySection, KeyTable, Keys, Need, Nested, Slot, WordOf, domain_name,
+    int, line_rate, name, nested, pcpus, time, word,
 };
-use domio_core::{DomainId, Duration, XenVersion};
+use domio_core::{CpuSet, DomainId, Duration, PcpuId, XenVersion};
+use domio_vmm::bus::side::KernelThread;
+use domio_vmm::config::HostSoftirqs;
 use domio_vmm::evtchn::{Abi, ScanForm, Width};
 
 /// Slowest line that can be asked for (bit/s): a full packet takes 12 s there.
@@ -202,6 +204,12 @@ keys! {
              so how the scan treats them.";
         irqfd: bool = word(&IRQFDS), Need::Word("direct"),
             "Who interrupts a guest of KVM when vhost has packets for it.";
+        napi: Napi = word(&NAPIS), Need::Word("softirq"),
+            "What polls the card on a host with KVM.";
+        irq_pcpus: CpuSet = pcpus(), Need::Optional("pcpu 0"),
+            "Pcpus that the interrupts of the card come to on a host with KVM \
+             (`/proc/irq/N/smp_affinity_list`): its queues take turns, and their softirqs run \
+             there.";
         card: Nested = nested(&NETWORK_CARD), Need::Optional("what `nic` says"),
             "How the card is set up.";
         costs: Nested = nested(&NETWORK_COSTS), Need::Optional("the profile's"),
@@ -231,6 +239,30 @@ static IRQFDS: [WordOf<bool>; 2] = [
     ),
 ];
 
+/// What polls a card on a host with KVM.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Napi {
+    /// Softirqs, and `ksoftirqd` what is left of them.
+    Softirq,
+    /// A thread.
+    Threaded,
+}
+
+static NAPIS: [WordOf<Napi>; 2] = [
+    WordOf::new(
+        "softirq",
+        Napi::Softirq,
+        "Softirqs on the pcpus of `irq_pcpus`, in the time of whatever runs there; the thread \
+         `ksoftirqd/N` does what is left. The default of Linux.",
+    ),
+    WordOf::new(
+        "threaded",
+        Napi::Threaded,
+        "The thread `napi/eth0`, which the scheduler treats as any other one \
+         (`/sys/class/net/eth0/threaded`).",
+    ),
+];
+
 /// What a table `[network]` says.
 pub struct NetworkTable(NetworkKeys);
 
@@ -255,12 +287,16 @@ pub struct Driven {
 }
 
 /// The threads that serve a network on a host with KVM, as vcpus of one domain.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct VhostThreads {
     /// How many of the domain's vcpus there are up to the last vhost thread.
     pub threads: u16,
     /// The kworker of pcpu 0, where kworkers interrupt guests.
     pub kworkers: Option<u16>,
+    /// The threads that poll the card, or that softirqs are left to.
+    pub card: Vec<u16>,
+    /// How softirqs make way, where they poll the card.
+    pub softirqs: Option<HostSoftirqs>,
 }
 
 impl NetworkTable {
@@ -284,6 +320,38 @@ impl NetworkTable {
         self.0.irqfd.get() == Some(true)
     }
 
+    /// The threads of a host with KVM that poll the card, or that softirqs are left to. `table` is
+    /// the one that was read.
+    pub fn card_threads(&self, table: &dyn KeyTable) -> KernelThread {
+        let keys = &self.0;
+        match keys.napi.get() {
+            Some(Napi::Threaded) => KernelThread::Named("napi/eth0"),
+            _ => KernelThread::Softirqs {
+                pcpus: self.irq_pcpus(),
+                key: table.path_of(&keys.irq_pcpus),
+                span: table.span(&keys.irq_pcpus),
+            },
+        }
+    }
+
+    fn irq_pcpus(&self) -> CpuSet {
+        let given = self.0.irq_pcpus.if_given().flatten();
+        given.unwrap_or(CpuSet::of(PcpuId(0)))
+    }
+
+    /// What to say of `irq_pcpus`, where the card's interrupts have no pcpus of their own.
+    pub fn irq_pcpus_of_no_use(&self) -> Option<String> {
+        let keys = &self.0;
+        let threaded = keys.napi.get() == Some(Napi::Threaded);
+        (threaded && keys.irq_pcpus.given).then(|| {
+            format!(
+                "`{}` of [network] does nothing with `napi = \"threaded\"`: the handler of the \
+                 card's interrupt is where the thread is",
+                keys.irq_pcpus.name
+            )
+        })
+    }
+
     /// Reports keys that the hypervisor does not have, KVM where `kvm` says so. Returns whether
     /// there is none.
     pub fn fits(&self, table: &mut KeyReader<'_>, kvm: bool) -> bool {
@@ -304,7 +372,11 @@ impl NetworkTable {
             (keys.boot_ports.given, keys.boot_ports.name),
             (keys.guest_ports.given, keys.guest_ports.name),
         ];
-        let of_kvm = [(keys.irqfd.given, keys.irqfd.name)];
+        let of_kvm = [
+            (keys.irqfd.given, keys.irqfd.name),
+            (keys.napi.given, keys.napi.name),
+            (keys.irq_pcpus.given, keys.irq_pcpus.name),
+        ];
         match kvm {
             true => refuse(table, &of_xen, ["Xen", "KVM"]),
             false => refuse(table, &of_kvm, ["KVM", "Xen"]),

@@ -23,7 +23,7 @@ use domio_core::keys::{
 use domio_vmm::Hardware;
 use domio_vmm::bus::side::{
     DeviceHost, DeviceKind, DevicePart, DeviceSide, DeviceTask, DeviceThread, DeviceUsers,
-    DeviceWork, Devices, Equipped, Evtchn, Placing, ServingThread, who,
+    DeviceWork, Devices, Equipped, Evtchn, KernelThread, Placing, ServingThread, who,
 };
 use domio_vmm::config::{DomainKind, KernelCosts, KvmThread};
 
@@ -159,7 +159,7 @@ impl Networks {
             costs,
             writers,
             switch: KernelCosts::on(machine).switch,
-            vhost: host.kvm.then(|| vhost_threads(host, &keys, &vifs)),
+            vhost: host.kvm.then(|| vhost_threads(host, (&keys, table), &vifs)),
             vifs,
         };
         let mut reader = KeyReader {
@@ -224,14 +224,14 @@ impl<C: From<Box<NetworkConfig>>> DeviceSide<C> for Networks {
         let vifs = vifs(cx, domain, &flows.collect::<Vec<_>>(), &self.names, asks)?;
         let flows = vifs.iter().flat_map(|vif| &vif.flows);
         let first = flows.filter_map(|flow| flow.configs.first());
-        let keys = self
-            .tables
-            .first()
-            .map(|table| NetworkTable::read(&**table));
+        let read = |table| NetworkTable::read(table);
+        let all = self.tables.iter().map(|table| (read(&**table), table));
         let thread = DeviceThread {
             serves: ServingThread::Kernel("vhost"),
-            kernel: &["napi/eth0"],
-            kworkers: keys.is_some_and(|keys| keys.has_kworkers()),
+            kernel: all
+                .map(|(keys, table)| keys.card_threads(&**table))
+                .collect(),
+            kworkers: (self.tables.first()).is_some_and(|table| read(&**table).has_kworkers()),
         };
         Some(DevicePart {
             threads: vec![thread; vifs.len()],
@@ -273,11 +273,27 @@ fn vhost_of(host: &DeviceHost<'_>, guest: usize) -> Option<u16> {
 }
 
 /// The threads that serve `vifs` of a network with these `keys`.
-fn vhost_threads(host: &DeviceHost<'_>, keys: &NetworkTable, vifs: &[VifConfig]) -> VhostThreads {
+fn vhost_threads(
+    host: &DeviceHost<'_>,
+    (keys, table): (&NetworkTable, &dyn KeyTable),
+    vifs: &[VifConfig],
+) -> VhostThreads {
     let last = vifs.iter().filter_map(|vif| vif.pair).max();
     let kworkers = keys.has_kworkers();
+    let card: Vec<u16> = match keys.card_threads(table) {
+        KernelThread::Named(name) => thread_called(host, name).into_iter().collect(),
+        KernelThread::Softirqs { pcpus, .. } => {
+            let all = pcpus.iter().map(KvmThread::softirqd);
+            all.filter_map(|name| thread_called(host, &name)).collect()
+        }
+    };
+    let first = card
+        .first()
+        .map(|thread| &threads(host)[usize::from(*thread)]);
     VhostThreads {
         threads: last.unwrap_or(0) + 1,
+        softirqs: first.and_then(|thread| thread.softirqs),
+        card,
         kworkers: kworkers
             .then(|| thread_called(host, "kworker/0:1"))
             .flatten(),
@@ -292,6 +308,9 @@ fn idle_keys(
     host: &DeviceHost<'_>,
 ) {
     if host.kvm {
+        if let Some(why) = keys.irq_pcpus_of_no_use() {
+            cx.note(why);
+        }
         return;
     }
     for (key, why) in keys.idle(vifs, vcpus) {

@@ -165,6 +165,8 @@ pub fn simulation(setup: &Setup) -> Simulation<Records, Network> {
         grant_lock: false,
         vcpu: 0,
         card_vcpus: setup.card_vcpus,
+        card_at: Vec::new(),
+        softirqs: None,
         netback: setup.netback,
         local: None,
         behind: Vec::new(),

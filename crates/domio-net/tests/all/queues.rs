@@ -60,6 +60,8 @@ fn card_of(nic: NicConfig, vcpus: u16, flows: &[FlowKind]) -> NetworkConfig {
         costs: NetCosts::on(&XEON_E5),
         rx_mode: RxMode::Copy,
         card_vcpus: vcpus,
+        card_at: Vec::new(),
+        softirqs: None,
         netback: NetbackConfig::spread(vcpus),
         ..card(0, (1..=GUESTS).map(guest).collect())
     }

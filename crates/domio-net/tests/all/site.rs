@@ -83,6 +83,8 @@ pub fn card(driver: u16, vifs: Vec<VifConfig>) -> NetworkConfig {
         grant_lock: false,
         vcpu: 0,
         card_vcpus: 1,
+        card_at: Vec::new(),
+        softirqs: None,
         netback: NetbackConfig::ONE,
         local: None,
         behind: Vec::new(),

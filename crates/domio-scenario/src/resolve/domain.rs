@@ -2,6 +2,7 @@
 
 use super::body::{self, Body, DOMAIN, DomainKeys, body_of};
 use super::names::Names;
+use super::pins::existing;
 use super::pool::InPools;
 use super::resolved::{Domain, Resolved, emptiest, moves};
 use super::shared::{Chosen, MemberKey, tell};
@@ -19,8 +20,8 @@ use domio_core::keys::Span;
 use domio_core::keys::{Code, Mistake};
 use domio_core::keys::{Nested, Slot, VcpuPins};
 use domio_core::{CpuSet, DomainId, Instant, ParamValues, PcpuId, Topology};
-use domio_vmm::bus::side::ServingThread;
-use domio_vmm::config::{DomainConfig, DomainKind, TaskConfig, VcpuConfig, Workload};
+use domio_vmm::bus::side::{KernelThread, ServingThread};
+use domio_vmm::config::{DomainConfig, DomainKind, KvmThread, TaskConfig, VcpuConfig, Workload};
 
 /// One `[[domain]]` after its own checks.
 struct Group<'t> {
@@ -153,8 +154,11 @@ fn kernel_threads(
     let mut all: Vec<Thread> = Vec::new();
     let mut guests: Vec<Option<String>> = Vec::new();
     if cx.known.kvm.is_some() {
-        let pcpus = topology.map_or(0, |topology| topology.pcpus() as u16);
-        device_threads(groups, &given, pcpus, (&mut all, &mut guests));
+        let out = (&mut all, &mut guests);
+        if device_threads(cx, groups, &given, topology, out).is_none() {
+            resolved.complete = false;
+            return Vec::new();
+        }
     }
     let known: Vec<String> = all.iter().map(|thread| thread.name.clone()).collect();
     threads::without_work(cx, &given, &known);
@@ -179,13 +183,14 @@ fn kernel_threads(
 }
 
 /// Adds the threads that devices of the `groups` have, with the guest of each. `given` describe
-/// some of them.
+/// some of them. `None` when something is wrong with one.
 fn device_threads(
+    cx: &mut Cx<'_>,
     groups: &[Group<'_>],
     given: &[Threads],
-    pcpus: u16,
+    topology: Option<&Topology>,
     (all, guests): (&mut Vec<Thread>, &mut Vec<Option<String>>),
-) {
+) -> Option<()> {
     let described = |own: &[Threads], name: &str, called: String| {
         let found = own
             .iter()
@@ -198,6 +203,7 @@ fn device_threads(
             hard,
             params,
             tasks: Vec::new(),
+            softirqs: false,
         }
     };
     let bodies = groups
@@ -214,11 +220,33 @@ fn device_threads(
         })
         .collect();
     let mut kworkers = false;
+    let mut seen: Vec<&KernelThread> = Vec::new();
     for (_, device, _) in &of_guests {
         kworkers |= device.kworkers;
-        for name in device.kernel {
-            if all.iter().all(|thread| thread.name != *name) {
-                all.push(described(given, name, (*name).to_owned()));
+        for thread in &device.kernel {
+            if seen.contains(&thread) {
+                continue;
+            }
+            seen.push(thread);
+            let own: Vec<(String, Option<PcpuId>)> = match thread {
+                KernelThread::Named(name) => vec![((*name).to_owned(), None)],
+                KernelThread::Softirqs { pcpus, key, span } => {
+                    let pcpus = existing(cx, *pcpus, (*span, key.clone()), topology)?;
+                    let pcpus = pcpus & topology?.all();
+                    let named = |pcpu| (KvmThread::softirqd(pcpu), Some(pcpu));
+                    pcpus.iter().map(named).collect()
+                }
+            };
+            for (name, pcpu) in own {
+                if all.iter().any(|thread| thread.name == name) {
+                    continue;
+                }
+                let mut thread = described(given, &name, name.clone());
+                if let Some(pcpu) = pcpu {
+                    thread.hard = CpuSet::of(pcpu);
+                    thread.softirqs = true;
+                }
+                all.push(thread);
                 guests.push(None);
             }
         }
@@ -230,7 +258,7 @@ fn device_threads(
         }
     }
     if kworkers {
-        for pcpu in 0..pcpus {
+        for pcpu in 0..topology.map_or(0, Topology::pcpus) as u16 {
             let name = format!("kworker/{pcpu}:1");
             let mut thread = described(given, &name, name.clone());
             thread.hard = CpuSet::of(PcpuId(pcpu));
@@ -238,6 +266,7 @@ fn device_threads(
             guests.push(None);
         }
     }
+    Some(())
 }
 
 /// Adds the domain of the threads `all`, asked for at `span`, some of which `given` describe. It
@@ -263,7 +292,8 @@ fn host_threads(
         }
     }
     let params = ParamValues::defaults(chosen.policy.descriptor.domain_params);
-    let config = threads::domain(all, (id, name.to_owned()), params, alive);
+    let with = (params, chosen.softirqs());
+    let config = threads::domain(all, (id, name.to_owned()), with, alive);
     let nothing = check::absent(&DOMAIN, name, span);
     let Some(parts) = body::parts(cx, &nothing, &[], span) else {
         return;

@@ -2,7 +2,7 @@
 
 use crate::amount::show_pcpus;
 use crate::check::{Cx, Fields};
-use domio_core::keys::{Code, Mistake, Slot};
+use domio_core::keys::{Code, Mistake, Slot, Span};
 use domio_core::{CpuSet, Topology};
 
 /// The set of pcpus at `slot`, every one of which must exist; all of them when it was not given.
@@ -26,6 +26,16 @@ pub(super) fn set_on_host<T>(
     set: CpuSet,
     topology: Option<&Topology>,
 ) -> Option<CpuSet> {
+    existing(cx, set, (fields.span(slot), fields.path_of(slot)), topology)
+}
+
+/// `set`, which the key `path` at `span` says, every pcpu of which must exist.
+pub(super) fn existing(
+    cx: &mut Cx<'_>,
+    set: CpuSet,
+    (span, path): (Span, String),
+    topology: Option<&Topology>,
+) -> Option<CpuSet> {
     let all = topology?.all();
     if set == CpuSet::ALL {
         return Some(set);
@@ -38,10 +48,10 @@ pub(super) fn set_on_host<T>(
         cx.push(
             Mistake::new(
                 Code::OutOfRange,
-                fields.span(slot),
+                span,
                 format!("the host has no pcpu {}", show_pcpus(&beyond)),
             )
-            .key(fields.path_of(slot))
+            .key(path)
             .found(show_pcpus(&set))
             .expected(format!("pcpus of the host: {has}"))
             .hint("pcpus are counted from 0; [host] says how many there are"),
@@ -52,10 +62,10 @@ pub(super) fn set_on_host<T>(
         cx.push(
             Mistake::new(
                 Code::OutOfRange,
-                fields.span(slot),
+                span,
                 "no pcpu of the host is left to run on",
             )
-            .key(fields.path_of(slot))
+            .key(path)
             .expected(format!("pcpus of the host: {}", show_pcpus(&all)))
             .hint("\"all\" stands for every pcpu; `^` takes pcpus out"),
         );

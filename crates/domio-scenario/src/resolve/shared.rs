@@ -4,9 +4,10 @@
 use crate::check::{Cx, Fields};
 use crate::value::Entry;
 use domio_contract::{Conflict, Policy};
-use domio_core::ParamValues;
 use domio_core::keys::Span;
 use domio_core::keys::{Code, Mistake, quote};
+use domio_core::{Duration, ParamValues};
+use domio_vmm::config::HostSoftirqs;
 
 /// What to say of a vcpu that a domain has not.
 pub(super) const VCPUS_FROM_0: &str =
@@ -27,6 +28,18 @@ pub(super) struct Chosen<'a> {
     pub params: &'a ParamValues,
     /// Index of its pool, 0 for Pool-0.
     pub pool: usize,
+}
+
+impl Chosen<'_> {
+    /// How softirqs make way on a host with KVM and this policy: by the tick of its kernel.
+    pub fn softirqs(&self) -> HostSoftirqs {
+        let hz: Option<u64> = self.params.word("hz").and_then(|word| word.parse().ok());
+        let hz = hz.unwrap_or(250).max(1);
+        HostSoftirqs {
+            tick: Duration::from_nanos((1_000_000_000 + hz / 2) / hz),
+            left_to_thread: self.policy.descriptor.name == "cfs",
+        }
+    }
 }
 
 /// Where each parameter was given.

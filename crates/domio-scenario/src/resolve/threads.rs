@@ -17,7 +17,8 @@ use domio_core::keys::{
 use domio_core::{CpuSet, DomainId, Instant, ParamValues, Topology};
 use domio_vmm::bus::side::ServingThread;
 use domio_vmm::config::{
-    DomainConfig, DomainKind, GuestConfig, KvmThread, TaskConfig, VcpuConfig, Workload,
+    DomainConfig, DomainKind, GuestConfig, HostSoftirqs, KvmThread, TaskConfig, VcpuConfig,
+    Workload,
 };
 
 /// Name of the domain of the kernel's threads.
@@ -226,6 +227,8 @@ pub(super) struct Thread {
     pub hard: CpuSet,
     pub params: Option<ParamValues>,
     pub tasks: Vec<TaskConfig>,
+    /// Softirqs of the pcpu that it is pinned to are left to it.
+    pub softirqs: bool,
 }
 
 impl Threads {
@@ -237,6 +240,7 @@ impl Threads {
             hard: self.hard,
             params: self.params,
             tasks: self.demand.iter().map(task).collect(),
+            softirqs: false,
         })
     }
 
@@ -305,6 +309,7 @@ pub(super) fn of_guest<'s>(
                 hard: CpuSet::ALL,
                 params: None,
                 tasks: Vec::new(),
+                softirqs: false,
             });
             continue;
         }
@@ -351,11 +356,12 @@ pub(super) fn without_work(cx: &mut Cx<'_>, all: &[Threads], known: &[String]) {
 }
 
 /// The domain of `threads`, which is called `name` and lives from `start` to `stop`. `params` are
-/// those that the policy has for domains, at their defaults.
+/// those that the policy has for domains, at their defaults; `softirqs` is how softirqs of the host
+/// make way.
 pub(super) fn domain(
     threads: Vec<Thread>,
     (id, name): (DomainId, String),
-    params: ParamValues,
+    (params, softirqs): (ParamValues, HostSoftirqs),
     (start, stop): (Instant, Option<Instant>),
 ) -> DomainConfig {
     let mut host = Vec::new();
@@ -363,6 +369,7 @@ pub(super) fn domain(
         host.push(KvmThread {
             name: thread.name,
             of: thread.of,
+            softirqs: thread.softirqs.then_some(softirqs),
         });
         VcpuConfig {
             hard: thread.hard,

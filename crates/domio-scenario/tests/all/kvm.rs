@@ -262,6 +262,9 @@ kvm-oversubscribed vm11 497288200
 kvm-disk db 3704109677
 kvm-disk db:host 295863523
 kvm-disk kernel 11300
+kvm-softirq dns 899879705
+kvm-softirq game 482675620
+kvm-softirq kernel 206209520
 ";
 
 #[test]
@@ -274,6 +277,7 @@ fn shipped_scenarios_run_as_ever() {
         "kvm-latency-guest",
         "kvm-oversubscribed",
         "kvm-disk",
+        "kvm-softirq",
     ];
     let mut found = String::new();
     for name in names {

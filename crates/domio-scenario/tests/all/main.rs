@@ -20,6 +20,7 @@ mod hints;
 mod inputs;
 mod kvm;
 mod kvm_disk;
+mod kvm_softirq;
 mod limits;
 mod meant;
 mod mistakes;

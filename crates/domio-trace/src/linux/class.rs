@@ -1,5 +1,6 @@
 //! What a Linux host reports beyond the records that every host has.
 
+use domio_core::accounted::{INTERRUPTS, SOFTIRQS, TAKEN};
 use domio_core::class::{Class, Declared, Field, QueueRules, Says, Unit, WaitsFor};
 use domio_core::figure::{Better, Felt, Figure, FigureKind, FigureOf, FigureTable, floor};
 use domio_core::{Adds, Tally};
@@ -34,8 +35,6 @@ const fn declared(number: Linux, name: &'static str, fields: &'static [Field]) -
 
 const TIME: &[Field] = &[Field::long("time", 0, Unit::Nanoseconds)];
 
-const IRQ: Tally = Tally::new("irq_ns", Adds::Spent(1));
-const SOFTIRQ: Tally = Tally::new("softirq_ns", Adds::Spent(1));
 const GUEST: Tally = Tally::new("guest_mode_ns", Adds::Spent(0));
 const POLL: Tally = Tally::new("halt_poll_ns", Adds::Spent(0));
 const READY: Tally = Tally::new("ready_ns", Adds::Spent(0));
@@ -83,7 +82,7 @@ pub static LINUX: Class = Class::new(
             ],
         )
         .says(Says::Interrupted { time: 1 })
-        .tallies(&[IRQ]),
+        .tallies(&[INTERRUPTS]),
         declared(
             Linux::Softirq,
             "softirq",
@@ -93,7 +92,7 @@ pub static LINUX: Class = Class::new(
             ],
         )
         .says(Says::Interrupted { time: 1 })
-        .tallies(&[SOFTIRQ]),
+        .tallies(&[SOFTIRQS]),
         declared(Linux::GuestMode, "guest-mode", TIME).tallies(&[GUEST]),
         declared(Linux::HaltPoll, "halt-poll", TIME).tallies(&[POLL]),
         declared(Linux::Ready, "ready", TIME).tallies(&[READY]),
@@ -179,26 +178,6 @@ static READY_TIME: FigureTable = FigureTable {
             &[FigureOf::Tally(POLL.name)],
         )
         .only_some(),
-    ],
-};
-
-/// Interrupts that are served in a thread's time and charged to the thread.
-static TAKEN: FigureTable = FigureTable {
-    title: "taken by interrupts",
-    nearness: 0,
-    figures: &[
-        Figure::new(
-            ("irq_pct", "interrupts", OF_ONE),
-            FigureKind::Share,
-            &[FigureOf::Tally(IRQ.name)],
-        )
-        .better(Better::Lower, Felt::Cause(floor::POINTS)),
-        Figure::new(
-            ("softirq_pct", "softirqs", OF_ONE),
-            FigureKind::Share,
-            &[FigureOf::Tally(SOFTIRQ.name)],
-        )
-        .better(Better::Lower, Felt::Cause(floor::POINTS)),
     ],
 };
 

@@ -216,6 +216,8 @@ fn network_config(
         grant_lock: false,
         vcpu: 0,
         card_vcpus: 1,
+        card_at: Vec::new(),
+        softirqs: None,
         netback: NetbackConfig::ONE,
         other_ports: OtherPorts::default(),
         local: Some(LocalConfig {

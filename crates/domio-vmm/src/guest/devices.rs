@@ -69,9 +69,9 @@ impl Guest {
     }
 
     /// The thread of the softirqs runs.
-    pub(crate) fn run_thread(&mut self) {
+    pub(crate) fn run_thread(&mut self, now: Instant) {
         if let Some(kernel) = &mut self.kernel {
-            kernel.run_thread();
+            kernel.run_thread(now);
         }
     }
 

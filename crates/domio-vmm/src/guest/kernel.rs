@@ -19,6 +19,7 @@
 //! (Linux 2.6.18 gives `keventd` a nice value of -5, and it sleeps nearly always).
 
 use super::kinds::KernelTimes;
+use super::limits::{HostNow, SoftirqLimits};
 use super::pending::Pending;
 use super::work::Work;
 use crate::bus::device::Device;
@@ -26,9 +27,9 @@ use crate::bus::io::{Io, KernelIo};
 use crate::bus::lines::{BusLine, SoftirqLine};
 use crate::bus::locks::KernelLock;
 use crate::bus::owner::{Owner, WorkServed};
-use crate::config::KernelCosts;
+use crate::config::{HostSoftirqs, KernelCosts};
 use crate::evtchn::port::Port;
-use domio_core::{Duration, VcpuName};
+use domio_core::{Duration, Instant, VcpuName};
 
 /// What driver code of this kernel may do.
 macro_rules! kernel_io {
@@ -40,9 +41,6 @@ macro_rules! kernel_io {
         }
     };
 }
-
-/// Rounds of softirqs before the thread takes over (Linux: `MAX_SOFTIRQ_RESTART`).
-const ROUNDS_MAX: u32 = 10;
 
 /// What runs with interrupts off.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -93,7 +91,7 @@ pub(crate) enum KernelStep {
 /// The kernel's work on one vcpu.
 #[derive(Clone, Debug)]
 pub(crate) struct Kernel {
-    vcpu: VcpuName,
+    pub(super) vcpu: VcpuName,
     costs: KernelCosts,
     timer_port: Port,
     /// Where other vcpus of the domain interrupt this one.
@@ -111,13 +109,13 @@ pub(crate) struct Kernel {
     /// The scan waits for them.
     softirqs_in_upcall: bool,
     soft: Soft,
-    rounds: u32,
+    pub(super) limits: SoftirqLimits,
     soft_work: Work,
     /// How much of a tasklet's piece is left for copies and grant operations.
     moving: Duration,
     /// The work item that a thread is at.
-    item: Option<BusLine>,
-    item_work: Work,
+    pub(super) item: Option<BusLine>,
+    pub(super) item_work: Work,
     pub(super) pending: Pending,
     /// A timer of this vcpu has expired and its softirq has not run.
     timer_due: bool,
@@ -126,7 +124,7 @@ pub(crate) struct Kernel {
     /// Whether the thread of the softirqs is a process like others, and has to wait for its turn.
     threads: bool,
     /// Softirqs were left to it.
-    left_over: bool,
+    pub(super) left_over: bool,
     /// It runs them.
     in_thread: bool,
     /// What is left of the way into idle, and whether that was gone, so that the hypercall that
@@ -164,7 +162,7 @@ impl Kernel {
             in_softirqs: false,
             softirqs_in_upcall: false,
             soft: Soft::Next,
-            rounds: 0,
+            limits: SoftirqLimits::OF_GUEST,
             soft_work: Work::default(),
             moving: Duration::ZERO,
             item: None,
@@ -183,12 +181,12 @@ impl Kernel {
         }
     }
 
-    /// When the first kernel timer is due; [`Instant::MAX`](domio_core::Instant::MAX) for never,
+    /// When the first kernel timer is due; [`Instant::MAX`] for never,
     /// or when one has expired already.
     #[inline]
-    pub fn next_timer(&self) -> domio_core::Instant {
+    pub fn next_timer(&self) -> Instant {
         if self.timer_due {
-            domio_core::Instant::MAX
+            Instant::MAX
         } else {
             self.pending.first_timer()
         }
@@ -261,6 +259,27 @@ impl Kernel {
         self.pending.is_empty() && !self.wake_tasks && self.item.is_none()
     }
 
+    /// It is the kernel of a host with KVM, and its softirqs follow `rules`.
+    pub fn set_rules(&mut self, rules: HostSoftirqs) {
+        self.limits = SoftirqLimits::of_host(rules);
+        self.threads = true;
+    }
+
+    /// How things are on the host from now on.
+    pub fn set_host_now(&mut self, now: HostNow) {
+        self.limits.set_now(now);
+    }
+
+    /// Whether a handler of an interrupt executes, and no softirq.
+    pub fn in_handler(&self) -> bool {
+        self.hard != Hard::None
+    }
+
+    /// Whether the thread of the softirqs has anything to do when it has its turn.
+    pub fn has_softirqs(&self) -> bool {
+        self.in_softirqs || self.pending.any()
+    }
+
     /// Whether the thread of the softirqs runs.
     #[inline]
     pub fn in_thread(&self) -> bool {
@@ -268,10 +287,10 @@ impl Kernel {
     }
 
     /// The thread of the softirqs has its turn.
-    pub fn run_thread(&mut self) {
+    pub fn run_thread(&mut self, now: Instant) {
         self.left_over = false;
         self.in_thread = true;
-        self.begin_softirqs(false);
+        self.begin_softirqs(false, now);
     }
 
     /// Whether the timer softirq has run since the last call.
@@ -329,7 +348,9 @@ impl Kernel {
         };
         work.executed(time);
         if self.owners {
-            *sum += time;
+            if !self.limits.in_time_of_others() {
+                *sum += time;
+            }
             if matches!(self.hard, Hard::Entry | Hard::HandlerEntry(..)) {
                 self.lead += time;
             } else {
@@ -370,7 +391,7 @@ impl Kernel {
                     self.step_softirqs(devices, io);
                 } else if self.pending.any() && !self.left_over {
                     // Raised by a process or by a thread, or left to a thread that does not wait.
-                    self.begin_softirqs(false);
+                    self.begin_softirqs(false, io.now);
                 } else if !self.step_item(devices, io) {
                     return KernelStep::Idle;
                 } else if self.item_goes_on(io) {
@@ -475,15 +496,18 @@ impl Kernel {
         // when it turns interrupts on.
         let _ = guest(io, self.vcpu).leave(port, self.vcpu.index);
         if !self.in_softirqs && self.pending.any() {
-            self.begin_softirqs(true);
+            match self.limits.leave_to_thread() {
+                true => self.left_over = true,
+                false => self.begin_softirqs(true, io.now),
+            }
         }
     }
 
     #[inline]
-    fn begin_softirqs(&mut self, in_upcall: bool) {
+    fn begin_softirqs(&mut self, in_upcall: bool, now: Instant) {
         self.in_softirqs = true;
         self.softirqs_in_upcall = in_upcall;
-        self.rounds = 0;
+        self.limits.begin(now);
     }
 
     /// The piece of softirq work before is done.
@@ -496,8 +520,7 @@ impl Kernel {
                     self.soft = Soft::NextTasklet;
                 }
                 Some(line) => self.soft = Soft::Driver(io.wires.lines.softirq(line)),
-                None if self.pending.any() && self.rounds < ROUNDS_MAX => {
-                    self.rounds += 1;
+                None if self.pending.any() && self.limits.another(io.now) => {
                     self.pending.begin_round();
                 }
                 None => {
@@ -547,37 +570,6 @@ impl Kernel {
                 }
             }
         }
-    }
-
-    /// Whether the thread that does work items executes next: what the piece before has sent or
-    /// raised goes first.
-    #[inline]
-    fn item_goes_on(&self, io: &Io<'_>) -> bool {
-        let raised = self.pending.any() && !self.left_over;
-        !self.item_work.left.is_zero() && !raised && !io.wires.has_sent()
-    }
-
-    /// Continues with a work item; false when there is none.
-    fn step_item<D: Device>(&mut self, devices: &mut [D], io: &mut Io<'_>) -> bool {
-        if !self.item_work.left.is_zero() {
-            return true;
-        }
-        if self.item.is_none() {
-            self.item = self
-                .pending
-                .next_work()
-                .map(|item| io.wires.lines.work(item));
-        }
-        let Some(line) = self.item else {
-            return false;
-        };
-        io.device = line.device;
-        let device = &mut devices[usize::from(line.device)];
-        let progress = device.work(line.token, &mut kernel_io!(self, io));
-        if !self.item_work.goes_on(progress, &mut self.pending) {
-            self.item = None;
-        }
-        true
     }
 }
 

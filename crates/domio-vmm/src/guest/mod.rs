@@ -27,8 +27,10 @@
 pub(crate) mod boot;
 mod devices;
 mod due;
+mod items;
 pub(crate) mod kernel;
 pub mod kinds;
+pub(crate) mod limits;
 pub mod pending;
 mod program;
 mod roam;

@@ -30,6 +30,10 @@ impl<S: Sink, D: Device> Host<S, D> {
     /// Finds out what `vcpu` executes next: its kernel goes before its processes.
     #[inline(always)]
     fn next_step(&mut self, queue: &mut Queue, pcpu: PcpuId, vcpu: VcpuId, now: Instant) {
+        if D::present() && self.xen.interrupts.any() && self.xen.interrupts.has(vcpu) {
+            self.softirq_thread(queue, pcpu, vcpu, now);
+            return;
+        }
         if D::present() && !self.kernel_is_quiet(vcpu) && self.step_kernel(queue, pcpu, vcpu, now) {
             return;
         }

@@ -105,6 +105,10 @@ impl<S: Sink, D: Device> Host<S, D> {
         now: Instant,
         cost: Duration,
     ) {
+        if D::present() && self.xen.interrupts.any() && self.xen.interrupts.has(vcpu) {
+            self.xen.interrupt_for(queue, vcpu, now);
+            return;
+        }
         if self.xen.policy.view(vcpu).pause.has(Pause::BLOCKED) {
             self.xen
                 .wake(queue, vcpu, on, now, domio_contract::Wake::Event);
@@ -114,8 +118,12 @@ impl<S: Sink, D: Device> Host<S, D> {
             self.xen.pcpus.put_off(queue, release, on, now, least);
         } else {
             let pcpu = self.xen.policy.view(vcpu).pcpu;
-            let executes = self.xen.policy.current(pcpu) == Some(vcpu)
-                && self.xen.pcpus[pcpu].phase == Phase::Guest;
+            let is_current = self.xen.policy.current(pcpu) == Some(vcpu);
+            let phase = self.xen.pcpus[pcpu].phase;
+            let executes = is_current && phase == Phase::Guest;
+            if is_current && phase == Phase::Interrupt {
+                self.xen.interrupts.ends_poll(pcpu);
+            }
             if executes {
                 let delay = if pcpu == on {
                     cost

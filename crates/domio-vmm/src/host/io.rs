@@ -4,6 +4,7 @@ use super::Host;
 use crate::bus::device::Device;
 use crate::bus::io::Io;
 use crate::bus::models::Bus;
+use crate::config::DomainKind;
 use crate::event::Queue;
 use crate::evtchn::binding::Virq;
 use crate::guest::kernel::Kernel;
@@ -36,7 +37,13 @@ impl<S: Sink, D: Device> Host<S, D> {
             for port in [Some(timer), ipi].into_iter().flatten() {
                 let _ = guest.unmask(port, name.index);
             }
-            let kernel = Kernel::new(name, config.costs, timer, ipi, self.bus.wires.owners);
+            let mut kernel = Kernel::new(name, config.costs, timer, ipi, self.bus.wires.owners);
+            if let DomainKind::Threads(threads) = &self.domains.all[index].config.kind
+                && let Some(rules) = threads[usize::from(name.index)].softirqs
+            {
+                kernel.set_rules(rules);
+                self.xen.interrupts.add(vcpu);
+            }
             self.xen.vcpus[vcpu].guest.set_kernel(kernel);
         }
         self.with_devices(queue, on, now, |devices, io| {

@@ -18,6 +18,7 @@
 //! | `execute` | guests execute |
 //! | `kernel` | kernels of guests with devices continue |
 //! | `processes` | processes of guests continue |
+//! | `hardirq` | interrupts and softirqs of the host's own kernel (KVM) |
 //! | `interrupt` | timers, ticks, interrupts and events reach guests |
 //! | `neighbors` | what vcpus of one domain have for each other |
 //! | `io` | domains are plugged in, devices act from outside of guests |
@@ -34,6 +35,7 @@ mod counting;
 mod domain;
 mod domains;
 mod execute;
+mod hardirq;
 mod inspect;
 mod interrupt;
 mod io;
@@ -59,6 +61,7 @@ use crate::event::Queue;
 use crate::guest::Job;
 use crate::hypervisor::Hypervisor;
 use crate::hypervisor::halt_polls::HaltPolls;
+use crate::hypervisor::interrupts::Interrupts;
 use crate::hypervisor::pcpu::{Cause, Pcpus};
 use crate::hypervisor::policy::Policy;
 use crate::hypervisor::refills::Refills;
@@ -128,6 +131,7 @@ impl<S: Sink, D: Device> Host<S, D> {
         let classes = Classes {
             policies: scheduler.classes(),
             slows: siblings.any(),
+            interrupts: config.domains.iter().any(|domain| domain.has_softirqs()),
         };
         Host {
             xen: Hypervisor {
@@ -140,6 +144,7 @@ impl<S: Sink, D: Device> Host<S, D> {
                 refills: Refills::new(&config.profile),
                 meetings: Meetings::default(),
                 halt_polls: HaltPolls::default(),
+                interrupts: Interrupts::default(),
                 trace: Trace::new(sink, names, config.topology.pcpus(), classes),
                 fault: None,
             },

@@ -127,6 +127,11 @@ impl<S: Sink, D: Device> Host<S, D> {
             if !self.xen.vcpus[vcpu].guest.spins_for(lock) {
                 continue;
             }
+            if let Some(pcpu) = self.xen.interrupts.place_of(vcpu) {
+                self.xen.vcpus[vcpu].guest.look_again(lock);
+                self.xen.interrupt_until(queue, pcpu, now);
+                continue;
+            }
             let pcpu = self.xen.policy.view(vcpu).pcpu;
             let p = &self.xen.pcpus[pcpu];
             let executes = self.xen.policy.current(pcpu) == Some(vcpu) && p.phase == Phase::Guest;

@@ -37,6 +37,7 @@ impl<S: Sink, D: Device> Host<S, D> {
                 let back = self.xen.switch_over(queue, pcpu, now);
                 self.go_back(queue, pcpu, back);
             }
+            Phase::Interrupt => self.interrupt_goes_on(queue, pcpu, now),
             Phase::Guest => unreachable!("{pcpu} has no stage to end"),
         }
     }
@@ -68,6 +69,12 @@ impl<S: Sink, D: Device> Host<S, D> {
     fn go_back(&mut self, queue: &mut Queue, pcpu: PcpuId, back: Back) {
         if let Some(vcpu) = back.ticked {
             self.give_tick(vcpu);
+        }
+        if self.xen.interrupts.any()
+            && let Some(thread) = self.xen.interrupt_due(pcpu)
+        {
+            self.interrupt_at(queue, pcpu, thread, back.to.map(|(_, from)| from));
+            return;
         }
         if let Some((vcpu, from)) = back.to {
             self.go_on(queue, pcpu, vcpu, from);

@@ -71,7 +71,7 @@ impl<S: Sink, D: Device> Host<S, D> {
                 }
                 Step::Yield => self.xen.yields(queue, pcpu, vcpu, now),
                 Step::Thread => {
-                    self.xen.vcpus[vcpu].guest.run_thread();
+                    self.xen.vcpus[vcpu].guest.run_thread(now);
                     continue;
                 }
                 Step::Program => match self.step_program(queue, pcpu, vcpu, now) {

@@ -9,6 +9,7 @@ impl<S: Sink> Hypervisor<S> {
     /// vcpu, a runstate record from its state to the same state.
     pub fn mark(&mut self, now: Instant) {
         self.execute_until(now);
+        self.tell_all_taken(now);
         for vcpu in self.vcpus.ids() {
             if !self.vcpus[vcpu].alive {
                 continue;

@@ -36,6 +36,7 @@ impl<S: Sink> Hypervisor<S> {
     #[cold]
     pub fn stop_polling(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) -> Cause {
         self.halt(queue, pcpu, now);
+        self.pcpus[pcpu].polling = false;
         if let Some(vcpu) = self.policy.current(pcpu) {
             self.policy.view_mut(vcpu).pause.set(Pause::BLOCKED);
             self.trace.happened(now, pcpu, Kind::Block, vcpu);

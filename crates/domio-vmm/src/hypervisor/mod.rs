@@ -39,6 +39,8 @@
 //! | `pass` | the scheduler pass and the context switch |
 //! | `block` | a vcpu blocks or yields |
 //! | `halt_poll` | a vcpu of a KVM guest polls |
+//! | `irq`, `interrupts` | interrupts of devices and softirqs take the time of who runs (KVM) |
+//! | `taken` | records of that time |
 //! | `accounts` | accounts are brought up to date, and told |
 //! | `life` | vcpus come and go, pcpus go on and off |
 
@@ -49,6 +51,8 @@ mod effects;
 mod halt_poll;
 pub(crate) mod halt_polls;
 pub(crate) mod hold;
+pub(crate) mod interrupts;
+mod irq;
 pub(crate) mod life;
 pub(crate) mod pass;
 pub(crate) mod pcpu;
@@ -60,6 +64,7 @@ pub(crate) mod served;
 pub mod siblings;
 mod softirq;
 mod speeds;
+pub mod taken;
 pub(crate) mod timer;
 pub(crate) mod together;
 pub(crate) mod trace;
@@ -73,6 +78,7 @@ use domio_contract::{Cx, Scheduler};
 use domio_core::{Instant, PcpuId, Sink};
 use domio_sim::StopCause;
 use halt_polls::HaltPolls;
+use interrupts::Interrupts;
 use pcpu::{Cause, Pcpus};
 use policy::Policy;
 use refills::Refills;
@@ -103,6 +109,7 @@ pub(crate) struct Hypervisor<S: Sink> {
     pub refills: Refills,
     pub meetings: Meetings,
     pub halt_polls: HaltPolls,
+    pub interrupts: Interrupts,
     pub trace: Trace<S>,
     /// What ends the run.
     pub fault: Option<Box<StopCause>>,

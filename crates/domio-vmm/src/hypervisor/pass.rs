@@ -236,6 +236,7 @@ impl<S: Sink> Hypervisor<S> {
             return Back::NOT_YET;
         }
         let Decided { next, worked, .. } = decided;
+        self.interrupts.take_awake(pcpu);
         let keep = self.release.profile.keep + worked;
         let p = &mut self.pcpus[pcpu];
         p.prev = next;
@@ -286,7 +287,10 @@ impl<S: Sink> Hypervisor<S> {
         if !self.takes(pcpu, prev, next) {
             return Back::NOT_YET;
         }
-        let cost = self.switch_cost(pcpu, prev, next) + worked;
+        let mut cost = self.switch_cost(pcpu, prev, next) + worked;
+        if self.interrupts.take_awake(pcpu) && prev.is_none() && next.is_some() {
+            cost = cost.saturating_sub(self.release.profile.idle_exit);
+        }
         if cost.is_zero() {
             self.switched(queue, pcpu, now, prev, next)
         } else {

@@ -19,6 +19,9 @@ pub enum Phase {
     Entering,
     /// The pass decided; the switch (or the return to the same vcpu) is under way.
     Switching,
+    /// Handlers of interrupts and softirqs of the host's kernel execute, in the time of the current
+    /// vcpu (KVM).
+    Interrupt,
 }
 
 /// Why a scheduler pass comes.
@@ -42,7 +45,7 @@ pub(crate) struct Pcpu {
     /// Time of the pass that switched the current vcpu in.
     pub entered: Instant,
     pub last_pass: Instant,
-    /// End of the phase `Entering` or `Switching`.
+    /// End of the phase `Entering` or `Switching`, or of a part of `Interrupt`.
     pub stage_at: Instant,
     /// Slice of the pick being carried out, `MAX` for none.
     pub slice: Duration,
@@ -51,7 +54,8 @@ pub(crate) struct Pcpu {
     pub slice_timer: TimerId,
     pub done: TimerId,
     pub phase: Phase,
-    /// The scheduler softirq is pending although a pass is under way: another pass follows.
+    /// The scheduler softirq is pending although a pass or an interrupt is under way: another pass
+    /// follows.
     pub again: bool,
     pub why: Stop,
     /// Policy timers that have expired and whose handlers are about to run, as bits: one for each

@@ -118,7 +118,7 @@ impl<S: Sink> Hypervisor<S> {
                     self.pcpus.put_off(queue, &self.release, pcpu, now, work);
                 }
             }
-            Phase::Switching => p.again = true,
+            Phase::Switching | Phase::Interrupt => p.again = true,
         }
     }
 
@@ -178,6 +178,7 @@ impl<S: Sink> Hypervisor<S> {
                 }
             }
             Phase::Switching => {}
+            Phase::Interrupt => self.interrupts.owe(pcpu, cost),
         }
     }
 }

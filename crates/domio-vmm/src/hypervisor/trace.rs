@@ -3,7 +3,9 @@
 //! The actors of a trace are the idle vcpus of all pcpus, and behind them the vcpus in the order of
 //! their creation.
 
+use crate::bus::lines::Softirq;
 use crate::hypervisor::siblings::SIBLINGS;
+use crate::hypervisor::taken::TAKEN_TIME;
 use alloc::vec::Vec;
 use domio_core::{
     ActorId, Class, ClassId, DomainId, Duration, Instant, Kind, Names, PcpuId, Record, Runstate,
@@ -20,6 +22,8 @@ pub(crate) struct Trace<S: Sink> {
     policies: Vec<Option<ClassId>>,
     /// The class of what threads of a core cost each other, where they do.
     siblings: Option<ClassId>,
+    /// The class of what interrupts take, where devices have any.
+    interrupts: Option<ClassId>,
     /// Number of the actor that the first vcpu is.
     vcpus: u32,
 }
@@ -39,6 +43,7 @@ impl<S: Sink> Trace<S> {
                 all.map(|class| class.map(|c| names.add_class(c))).collect()
             },
             siblings: classes.slows.then(|| names.add_class(&SIBLINGS)),
+            interrupts: classes.interrupts.then(|| names.add_class(&TAKEN_TIME)),
             vcpus: names.actors().len() as u32,
             names,
         }
@@ -183,6 +188,18 @@ impl<S: Sink> Trace<S> {
         self.write(Record::of(now, pcpu, (class, 0), actor, words));
     }
 
+    /// `vcpu` has lost `time` to interrupts: record `number` of their class.
+    pub fn taken(&mut self, now: Instant, pcpu: PcpuId, vcpu: VcpuId, number: u8, time: Duration) {
+        let Some(class) = self.interrupts else { return };
+        let (actor, ns) = (self.actor(vcpu), time.as_nanos());
+        let vector = match number {
+            0 => 0,
+            _ => Softirq::NetRx as u32,
+        };
+        let words = [vector, ns as u32, (ns >> 32) as u32, 0];
+        self.write(Record::of(now, pcpu, (class, number), actor, words));
+    }
+
     /// `vcpu` has worked for `domain` for `time`, where the trace is to say.
     pub fn served(
         &mut self,
@@ -205,6 +222,8 @@ pub(crate) struct Classes {
     pub policies: Vec<Option<&'static Class>>,
     /// Whether threads of a core slow each other.
     pub slows: bool,
+    /// Whether interrupts take the time of threads.
+    pub interrupts: bool,
 }
 
 /// A context switch, for the trace.

@@ -230,11 +230,13 @@ pub fn turnarounds(trace: &Trace, vcpu: VcpuName) -> Vec<u64> {
     own.filter_map(|r| Some(r.job()?.1 / 1_000)).collect()
 }
 
-/// Sum of the first fields of the records of `vcpu` that are called `name`.
+/// Sum of the last fields of the records of `vcpu` that are called `name`.
 pub fn sum_of(trace: &Trace, name: &str, vcpu: VcpuName) -> u64 {
     let own = trace.iter().filter(|r| r.kind().is_none());
     let own = own.filter(|r| trace.names.vcpu(r.actor) == Some(vcpu));
     let declared = own.map(|r| (r, trace.names.declared(r).expect("it is declared")));
     let named = declared.filter(|(_, declared)| declared.name == name);
-    named.map(|(r, declared)| declared.value(r, 0)).sum()
+    named
+        .map(|(r, declared)| declared.value(r, declared.fields.len() as u8 - 1))
+        .sum()
 }

@@ -12,6 +12,7 @@ mod golden;
 mod guests;
 mod halt_poll;
 mod hardware;
+mod host_softirqs;
 mod invariants;
 mod life;
 mod neighbors;

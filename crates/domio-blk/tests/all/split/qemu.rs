@@ -29,6 +29,7 @@ fn threads(id: u16, of: Option<u16>) -> DomainConfig {
         kind: DomainKind::Threads(vec![KvmThread {
             name: name.to_owned(),
             of: of.map(DomainId),
+            softirqs: None,
         }]),
         ..domain(id, 1)
     }

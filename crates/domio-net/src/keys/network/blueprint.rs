@@ -37,7 +37,7 @@ impl NetworkTable {
         });
         card.and(work).and(processes)?;
         self.remote_ticks(&mut vifs)?;
-        let form = match with.vhost {
+        let form = match &with.vhost {
             Some(_) => NetbackForm::VHOST,
             None => keys.netback.or(NetbackForm::of(with.version?))?,
         };
@@ -60,12 +60,16 @@ impl NetworkTable {
             })?,
             grant_lock: with.version? < XenVersion::V4_2,
             vcpu: 0,
-            card_vcpus: match with.vhost {
-                // One thread polls the card.
-                Some(_) => 1,
+            card_vcpus: match &with.vhost {
+                Some(threads) => (threads.card.len() as u16).max(1),
                 None => with.driver_vcpus.max(1),
             },
-            netback: match with.vhost {
+            card_at: match &with.vhost {
+                Some(threads) => threads.card.clone(),
+                None => Vec::new(),
+            },
+            softirqs: with.vhost.as_ref().and_then(|threads| threads.softirqs),
+            netback: match &with.vhost {
                 Some(vhost) => NetbackConfig {
                     form,
                     kworkers: vhost.kworkers,

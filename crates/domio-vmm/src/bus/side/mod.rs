@@ -26,7 +26,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::any::Any;
 use domio_core::keys::{Checker, Key, KeyTable, Slot, Span, WordList};
-use domio_core::{Duration, XenVersion};
+use domio_core::{CpuSet, Duration, XenVersion};
 
 /// A kind of device that scenarios can ask for.
 pub struct DeviceKind<C> {
@@ -139,10 +139,26 @@ pub struct DevicePart {
 pub struct DeviceThread {
     /// Which thread serves the guest.
     pub serves: ServingThread,
-    /// Names of threads of the kernel that the device has on the host, whichever guests use it.
-    pub kernel: &'static [&'static str],
+    /// Threads of the kernel that the device has on the host, whichever guests use it.
+    pub kernel: Vec<KernelThread>,
     /// Whether there is a kworker on each pcpu as well.
     pub kworkers: bool,
+}
+
+/// A thread of the kernel of a host with KVM that a device has.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum KernelThread {
+    /// The one of this name.
+    Named(&'static str),
+    /// `ksoftirqd` of each of these pcpus, to which the device's interrupts come.
+    Softirqs {
+        /// The pcpus.
+        pcpus: CpuSet,
+        /// Path of the key that says so, and where it is.
+        key: String,
+        /// Where that key is, or else the table.
+        span: Span,
+    },
 }
 
 /// Which thread of a host with KVM serves a device of a guest.
