@@ -2,9 +2,9 @@
 
 use super::entity::how;
 use super::event::Owner;
-use super::given::{GroupSetting, ThreadSetting};
+use super::given::{GroupSetting, Inside, ThreadSetting};
 use super::params::{Class, Level};
-use super::state::{Entity, Group, NIL, Queue};
+use super::state::{Domain, Entity, Group, NIL, Queue};
 use super::weights::NICE_0;
 use super::{Linux, ROOT};
 use alloc::vec::Vec;
@@ -23,12 +23,24 @@ impl Linux {
         if self.domains.len() <= domain.index() {
             self.domains.resize(domain.index() + 1, None);
         }
-        if let Some((group, _)) = self.domains[domain.index()] {
-            return group;
+        if let Some(known) = &self.domains[domain.index()] {
+            return known.group;
         }
         let group = self.add_group(Owner::Domain(domain), ROOT);
-        self.domains[domain.index()] = Some((group, ThreadSetting::unknown()));
+        self.domains[domain.index()] = Some(Domain {
+            group,
+            inherited: ThreadSetting::unknown(),
+            inside: Inside::unknown(),
+        });
         group
+    }
+
+    /// What is known of `domain`, which has a group.
+    #[inline]
+    pub(super) fn domain(&self, domain: DomainId) -> &Domain {
+        self.domains[domain.index()]
+            .as_ref()
+            .expect("it has a group")
     }
 
     /// The group that is called `name`, in `parent` if it is new.
@@ -44,7 +56,7 @@ impl Linux {
     }
 
     /// A new group in `parent`, with a queue and an entity on each pcpu.
-    fn add_group(&mut self, owner: Owner, parent: u32) -> u32 {
+    pub(super) fn add_group(&mut self, owner: Owner, parent: u32) -> u32 {
         let group = self.groups.len() as u32;
         let depth = self.groups[parent as usize].depth;
         for cpu in 0..self.cpus.len() as u16 {
@@ -60,7 +72,11 @@ impl Linux {
             };
             let e = self.entities.len() as u32;
             self.entities.push(entity);
-            self.queues.push(Queue::new(cpu, group, e));
+            self.queues.push(Queue {
+                // A group that is made where there is no time has none.
+                throttles: self.queues[queue as usize].throttles,
+                ..Queue::new(cpu, group, e)
+            });
         }
         self.groups.push(Group::new(owner, parent, depth + 1));
         self.groups[group as usize].bandwidth.expires = self.phase(group);
@@ -140,7 +156,7 @@ impl Linux {
     /// `group`, a domain's, is in `parent` from now on: its threads leave the queues, and come back
     /// where the group is new.
     pub(super) fn regroup(&mut self, cx: &mut Cx<'_>, group: u32, parent: u32) {
-        let members = self.groups[group as usize].members.clone();
+        let members = self.threads_in(group);
         let mut queued = Vec::with_capacity(members.len());
         for &vcpu in &members {
             let e = self.entity_of(vcpu);
@@ -154,33 +170,30 @@ impl Linux {
         self.make_room(parent);
         let depth = self.groups[parent as usize].depth;
         self.groups[group as usize].depth = depth + 1;
+        let all = self.groups_in(group);
+        for &g in &all[1..] {
+            let above = self.groups[g as usize].parent;
+            self.groups[g as usize].depth = self.groups[above as usize].depth + 1;
+        }
         for cpu in 0..self.cpus.len() as u16 {
             self.read_clock(cx, cpu);
-            let (q, above) = (self.queue_on(group, cpu), self.queue_on(parent, cpu));
-            let e = self.queues[q as usize].entity;
-            if self.entities[e as usize].on_queue {
-                // It slept there.
-                self.dequeue_from(cx, e, how::SLEEP | how::DELAYED, 0, 0);
+            // Whatever is inside leaves before what is around it.
+            for &g in all.iter().rev() {
+                let e = self.queues[self.queue_on(g, cpu) as usize].entity;
+                if self.entities[e as usize].on_queue {
+                    // It slept there.
+                    self.dequeue_from(cx, e, how::SLEEP | how::DELAYED, 0, 0);
+                }
+                self.detach_load(e);
             }
-            self.detach_load(e);
-            let throttles = self.queues[above as usize].throttles;
-            let queue = &mut self.queues[q as usize];
-            queue.throttles = throttles + u32::from(queue.throttled);
-            self.entities[e as usize] = Entity {
-                queue: above,
-                parent: self.queues[above as usize].entity,
-                own: q,
-                depth,
-                idle: self.entities[e as usize].idle,
-                load: self.entities[e as usize].load,
-                relative: false,
-                slice: self.tunables.base_slice,
-                ..Entity::new(None, group)
-            };
+            for &g in &all {
+                self.renew_entity(g, cpu);
+            }
         }
         for &vcpu in &members {
             let e = self.entity_of(vcpu);
-            self.entities[e as usize].depth = depth + 1;
+            let own = self.entities[e as usize].group;
+            self.entities[e as usize].depth = self.groups[own as usize].depth;
         }
         if members.is_empty() && self.groups[group as usize].shares != NICE_0 {
             // A group that is made here and not moved is given its shares here.
@@ -200,9 +213,30 @@ impl Linux {
         }
     }
 
+    /// The entity of `group` on `cpu`, which is on no queue, is a new one.
+    fn renew_entity(&mut self, group: u32, cpu: u16) {
+        let parent = self.groups[group as usize].parent;
+        let (q, above) = (self.queue_on(group, cpu), self.queue_on(parent, cpu));
+        let e = self.queues[q as usize].entity;
+        let throttles = self.queues[above as usize].throttles;
+        let queue = &mut self.queues[q as usize];
+        queue.throttles = throttles + u32::from(queue.throttled);
+        self.entities[e as usize] = Entity {
+            queue: above,
+            parent: self.queues[above as usize].entity,
+            own: q,
+            depth: self.groups[parent as usize].depth,
+            idle: self.entities[e as usize].idle,
+            load: self.entities[e as usize].load,
+            relative: false,
+            slice: self.tunables.base_slice,
+            ..Entity::new(None, group)
+        };
+    }
+
     /// Takes the thread `e` off its queue for a change. Returns, if it was there and awake, whether
     /// it is the one that runs.
-    fn pull_out(&mut self, cx: &mut Cx<'_>, e: u32) -> Option<bool> {
+    pub(super) fn pull_out(&mut self, cx: &mut Cx<'_>, e: u32) -> Option<bool> {
         let cpu = self.queues[self.queue_of(e) as usize].cpu;
         self.read_clock(cx, cpu);
         if self.entities[e as usize].delayed {
@@ -220,7 +254,7 @@ impl Linux {
     }
 
     /// Undoes [`Linux::pull_out`].
-    fn put_in(&mut self, cx: &mut Cx<'_>, e: u32, runs: bool) {
+    pub(super) fn put_in(&mut self, cx: &mut Cx<'_>, e: u32, runs: bool) {
         self.enqueue_thread(cx, e, 0);
         if runs {
             self.set_all(self.queues[self.queue_of(e) as usize].cpu, e);
@@ -348,7 +382,7 @@ impl Linux {
     }
 
     /// The thread `e`, which is on no queue, leaves the fair class.
-    fn leave_fair(&mut self, e: u32) {
+    pub(super) fn leave_fair(&mut self, e: u32) {
         self.detach_load(e);
         let q = self.queue_of(e);
         if !self.rules.eevdf && !self.entities[e as usize].relative {

@@ -33,10 +33,14 @@ pub enum Mistake {
     SleepsAtQuota,
     /// A domain that goes into another group keeps what it is ahead or behind.
     LagTakenAlong,
+    /// I/O threads are in the group of the emulator.
+    IothreadWithEmulator,
+    /// A thread that sleeps keeps its virtual time on its way to another group.
+    CarriedUnplaced,
 }
 
 impl Mistake {
-    pub const ALL: [Mistake; 15] = [
+    pub const ALL: [Mistake; 17] = [
         Mistake::ExactScaling,
         Mistake::LastOfEquals,
         Mistake::WholeCredit,
@@ -52,5 +56,7 @@ impl Mistake {
         Mistake::HeldShallow,
         Mistake::SleepsAtQuota,
         Mistake::LagTakenAlong,
+        Mistake::IothreadWithEmulator,
+        Mistake::CarriedUnplaced,
     ];
 }
