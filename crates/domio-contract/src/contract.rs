@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! set_group(g)  join(d, g)         groups of domains, for a policy that has them
-//! host_thread(v, of)               a vcpu that is a thread of the host
+//! host_thread(v, works)            a vcpu that is a thread of the host
 //! set_domain(d)                    parameters of the domain, before its first vcpu
 //! charge(d)                        others have worked for d, at any time in its life
 //! packets(moved)                   a driver domain has moved packets of a guest, at any time
@@ -233,6 +233,18 @@ impl fmt::Display for GroupId {
     }
 }
 
+/// What a thread of the host, which is no guest's vcpu, works for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WorksFor {
+    /// The host's kernel: no group limits it.
+    Kernel,
+    /// A guest: the emulator thread, a worker, a vhost thread. The guest's weight and limits hold
+    /// for the thread too.
+    Emulator(DomainId),
+    /// As `Emulator`, in the guest's I/O thread of this number.
+    Iothread(DomainId, u16),
+}
+
 /// Everything that is to be known about a policy without running it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Descriptor {
@@ -383,11 +395,10 @@ pub trait Scheduler: Send {
         let _ = (cx, domain, group);
     }
 
-    /// `vcpu`, which is inserted next, is a thread of the host and no guest's: one that works for
-    /// the guest `of`, whose weight and limits hold for the thread too, or (`None`) one of the
-    /// host's kernel, which no group limits. Default: nothing, so that it is a vcpu of its domain.
-    fn host_thread(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId, of: Option<DomainId>) {
-        let _ = (cx, vcpu, of);
+    /// `vcpu`, which is inserted next, is a thread of the host and no guest's vcpu; `works` says
+    /// for whom. Default: nothing, so that it is a vcpu of its domain.
+    fn host_thread(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId, works: WorksFor) {
+        let _ = (cx, vcpu, works);
     }
 
     /// Values of [`Descriptor::params`] in force (Xen's `XEN_SYSCTL_SCHEDOP_getinfo`); `None` from

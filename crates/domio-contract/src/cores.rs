@@ -11,7 +11,7 @@
 //! in Xen (`sched_slave()` of `sched/core.c`).
 
 use crate::contract::{
-    Conflict, Descriptor, GroupId, Needs, PacketsMoved, Pick, Prev, Scheduler, Stop, Wake,
+    Conflict, Descriptor, GroupId, Needs, PacketsMoved, Pick, Prev, Scheduler, Stop, Wake, WorksFor,
 };
 use crate::cx::{Cx, Effect, Pause, Tables};
 use alloc::boxed::Box;
@@ -388,9 +388,9 @@ impl Scheduler for Cores {
         self.ask(cx, |s, cx| s.join(cx, domain, group));
     }
 
-    fn host_thread(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId, of: Option<DomainId>) {
+    fn host_thread(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId, works: WorksFor) {
         let unit = self.unit(cx, vcpu);
-        self.ask(cx, |s, cx| s.host_thread(cx, unit, of));
+        self.ask(cx, |s, cx| s.host_thread(cx, unit, works));
     }
 
     fn params(&self) -> Option<&ParamValues> {

@@ -27,7 +27,7 @@ pub mod work;
 pub use allocation::{Credits, ShareBy};
 pub use contract::{
     Conflict, Descriptor, Dispatching, GroupId, Needs, PacketsMoved, Pick, Prev, Promises,
-    Scheduler, Stop, Wake,
+    Scheduler, Stop, Wake, WorksFor,
 };
 pub use cores::Cores;
 pub use cx::{Affinity, Cx, Effect, Pause, PcpuView, Tables, VcpuView};

@@ -6,7 +6,7 @@
 //! ([`Cx::here`]) may be another pool's: a wake-up comes from wherever the waker is, as in Xen.
 
 use crate::contract::{
-    Conflict, Descriptor, GroupId, Needs, PacketsMoved, Pick, Prev, Scheduler, Wake,
+    Conflict, Descriptor, GroupId, Needs, PacketsMoved, Pick, Prev, Scheduler, Wake, WorksFor,
 };
 use crate::cx::Cx;
 use crate::state::StateRows;
@@ -141,8 +141,8 @@ impl Scheduler for Pools {
         }
     }
 
-    fn host_thread(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId, of: Option<DomainId>) {
-        self.of(cx, vcpu, |s, cx| s.host_thread(cx, vcpu, of));
+    fn host_thread(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId, works: WorksFor) {
+        self.of(cx, vcpu, |s, cx| s.host_thread(cx, vcpu, works));
     }
 
     fn params(&self) -> Option<&ParamValues> {

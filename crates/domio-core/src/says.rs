@@ -46,6 +46,8 @@ pub enum Says {
     },
     /// The actor's own budget is filled up.
     Filled,
+    /// The actor is held back by the limit of a group inside its domain's, until it goes on.
+    HeldInside,
     /// An item of the actor's domain goes from one place to another.
     Moved {
         /// The place that it leaves.

@@ -26,6 +26,7 @@ static EXAMPLES: &[(&str, &str)] = shipped![
     "linux-groups",
     "kvm-host",
     "kvm-quota",
+    "kvm-libvirt-quota",
     "kvm-starved-kworker",
     "kvm-emulator-threads",
     "kvm-latency-guest",

@@ -9,9 +9,9 @@ use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use domio_contract::GroupId;
 use domio_contract::control::Entry;
 use domio_contract::control::accounting::SendWeight;
+use domio_contract::{GroupId, WorksFor};
 pub use domio_core::keys::Distribution;
 use domio_core::{CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Topology, XenVersion};
 
@@ -206,6 +206,20 @@ impl KvmThread {
     /// Whether `name` is that of an I/O thread of QEMU (linux-spec 9.5).
     pub fn is_io(name: &str) -> bool {
         name.starts_with("IO ") || name.starts_with("iothread")
+    }
+
+    /// What it works for. The number of an I/O thread is the one at the end of its name; without
+    /// such a number it is `place`, the place of the thread among those of its domain.
+    pub fn works(&self, place: usize) -> WorksFor {
+        let Some(guest) = self.of else {
+            return WorksFor::Kernel;
+        };
+        if !KvmThread::is_io(&self.name) {
+            return WorksFor::Emulator(guest);
+        }
+        let digits = self.name.trim_end_matches(|c: char| c.is_ascii_digit());
+        let number = self.name[digits.len()..].parse();
+        WorksFor::Iothread(guest, number.unwrap_or(place as u16))
     }
 }
 

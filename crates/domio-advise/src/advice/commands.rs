@@ -51,6 +51,13 @@ struct Told<'t> {
     tool: &'static str,
 }
 
+/// Quotas of libvirt's groups inside that of a guest, and what virsh calls them.
+const INSIDE: [(&str, &str); 3] = [
+    ("vcpu_quota_us", "vcpu_quota"),
+    ("emulator_quota_us", "emulator_quota"),
+    ("iothread_quota_us", "iothread_quota"),
+];
+
 /// What manages a group of Linux.
 enum Manager {
     /// A guest of libvirt.
@@ -223,6 +230,14 @@ impl Told<'_> {
                 ),
             };
             all.push(property(&manager, virsh, systemd));
+        }
+        for (param, virsh) in INSIDE.into_iter().filter(|(param, _)| is_set(param)) {
+            let n = match number(param) {
+                0 => -1,
+                n => n,
+            };
+            let name = self.name(at);
+            all.push(format!("virsh schedinfo {name} --live --set {virsh}={n}"));
         }
         if is_set("burst_us") {
             let (n, folder) = (number("burst_us"), self.folder(at));
@@ -426,6 +441,31 @@ mod tests {
                 "systemctl set-property --runtime batch.service CPUQuota=50%",
                 "systemctl set-property --runtime batch.service AllowedCPUs=",
             ]
+        );
+    }
+
+    #[test]
+    fn limits_inside_a_guest_are_those_of_virsh() {
+        let text = XEN.replace("\"credit\"", "\"eevdf\"").replace(
+            "vcpus = 2\n",
+            "vcpus = 2\nlayout = \"libvirt\"\nemulator_quota_us = 5000\n",
+        );
+        let host = host(&text);
+        let [apply, undo] = both(
+            &host,
+            &[
+                (Lever::Domain(0, "emulator_quota_us"), Value::Number(0)),
+                (Lever::Domain(0, "vcpu_quota_us"), Value::Number(40_000)),
+            ],
+        );
+        let command = |end: &str| format!("virsh schedinfo web --live --set {end}");
+        assert_eq!(
+            apply,
+            [command("vcpu_quota=40000"), command("emulator_quota=-1")]
+        );
+        assert_eq!(
+            undo,
+            [command("vcpu_quota=-1"), command("emulator_quota=5000")]
         );
     }
 

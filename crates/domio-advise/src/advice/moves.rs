@@ -34,7 +34,7 @@ fn answers(why: Why) -> &'static [Family] {
         Why::BoostAhead | Why::Preempted | Why::Displaced => {
             &[Family::Weight, Family::Pin, Family::RateLimit]
         }
-        Why::Cap | Why::Parked | Why::Throttled => &[Family::Limit],
+        Why::Cap | Why::Parked | Why::OwnGroup | Why::Throttled => &[Family::Limit],
         Why::Budget => &[Family::Reservation],
         Why::Affinity | Why::IdleElsewhere => &[Family::Pin],
         Why::Dispatching => &[Family::Pin, Family::Weight, Family::Vcpus],
@@ -280,7 +280,13 @@ impl Start<'_> {
         for group in ours {
             // Percent of what a limit is now; 0 for none.
             for percent in [125, 150, 200, 0] {
-                for param in ["cap", "quota_us"] {
+                for param in [
+                    "cap",
+                    "quota_us",
+                    "vcpu_quota_us",
+                    "emulator_quota_us",
+                    "iothread_quota_us",
+                ] {
                     let limited = |now: i64| (now > 0).then_some(now * percent / 100);
                     moves.extend(self.each(group, param, limited));
                 }

@@ -377,7 +377,8 @@ fn units(host: &Host, settings: &Settings) -> Vec<Vec<Lever>> {
     for (lever, value) in settings {
         // A quota and its period are one limit, pins of all domains one arrangement.
         let what = match Host::what(*lever) {
-            "quota_us" | "period_us" | "burst_us" => "limit",
+            "quota_us" | "period_us" | "burst_us" | "vcpu_quota_us" | "emulator_quota_us"
+            | "iothread_quota_us" => "limit",
             "budget_us" | "slice_us" => "reservation",
             what => what,
         };

@@ -99,6 +99,9 @@ rows! {
         pub parked: u64 = sum("parked_ns", "ns");
         /// Part of it: runnable, and its own budget was used up.
         pub out_of_budget: u64 = sum("out_of_budget_ns", "ns");
+        /// Part of it: the limit of a group inside its domain's held it back (`vcpuN`, `iothreadN`
+        /// or `emulator` of libvirt).
+        pub held_inside: u64 = sum("held_inside_ns", "ns");
         /// Other time that it was paused.
         pub paused: u64 = sum("paused_ns", "ns");
         /// Time of which records are missing or contradict each other.
@@ -167,7 +170,9 @@ impl VcpuWaits {
     /// largest first.
     pub fn lost(&self) -> Vec<(Why, u64)> {
         let mut lost: Vec<(Why, u64)> = self.by_cause().into_iter().collect();
-        lost.push((Why::Parked, self.parked - self.out_of_budget));
+        let rest = self.parked - self.out_of_budget - self.held_inside;
+        lost.push((Why::Parked, rest));
+        lost.push((Why::OwnGroup, self.held_inside));
         lost.push((Why::Budget, self.out_of_budget));
         lost.push((Why::Disk, self.disk));
         lost.retain(|(_, time)| *time > 0);

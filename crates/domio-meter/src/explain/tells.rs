@@ -67,7 +67,8 @@ impl WaitTells {
     /// Whether the policy's own records say anything of waits.
     pub fn understands_policy(self) -> bool {
         let records = self.policy.map_or(&[][..], |policy| policy.records);
-        records.iter().any(|record| record.says != Says::Nothing)
+        let of_waits = |says| !matches!(says, Says::Nothing | Says::HeldInside);
+        records.iter().any(|record| of_waits(record.says))
     }
 
     /// Whether the policy's queues have the order from which priorities can be concluded.
@@ -111,6 +112,12 @@ impl WaitTells {
         said.any(|says| matches!(says, Says::Budget { .. }))
     }
 
+    /// Whether the policy records whom groups inside of domains hold back.
+    fn could_tell_inside(self) -> bool {
+        let records = self.policy.map_or(&[][..], |policy| policy.records);
+        records.iter().any(|record| record.says == Says::HeldInside)
+    }
+
     /// Whether a wait could be told to be for `why`, if it was.
     pub fn told(self, why: Why) -> bool {
         match why {
@@ -125,6 +132,7 @@ impl WaitTells {
             Why::Preempted | Why::SliceOver => self.slices,
             Why::Woken | Why::Displaced | Why::Yielded | Why::Released | Why::Before => true,
             Why::Parked => true,
+            Why::OwnGroup => self.could_tell_inside(),
             Why::Affinity => self.affinity,
             Why::Disk => self.disks,
             Why::Queued
@@ -148,6 +156,7 @@ impl WaitTells {
             _ if of_linux => false,
             Why::Dispatching => self.dispatches,
             Why::Budget => self.could_tell_budgets(),
+            Why::OwnGroup => self.could_tell_inside(),
             _ if !self.understands_policy() => true,
             Why::BoostAhead => self.could().boosts,
             Why::Cap => self.could_tell_caps(),

@@ -25,6 +25,8 @@ pub(crate) struct Domain {
     pub tasks: Vec<Vec<Setting>>,
     /// Threads of the host that work for it, each with its keys.
     pub threads: Vec<Vec<Setting>>,
+    /// Its disks, each with its keys.
+    pub disks: Vec<Vec<Setting>>,
     /// Remarks above it.
     pub remarks: Vec<String>,
 }
@@ -173,6 +175,7 @@ pub(crate) fn domain(
         own: own.unwrap_or_default(),
         tasks,
         threads: Vec::new(),
+        disks: Vec::new(),
         remarks,
     }
 }

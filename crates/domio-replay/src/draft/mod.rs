@@ -53,6 +53,8 @@ pub(crate) struct Draft {
     pub params: Vec<(String, String)>,
     /// Groups of domains, each after the one that it is in.
     pub groups: Vec<Group>,
+    /// Disks of the host, each with its keys.
+    pub disks: Vec<Vec<Setting>>,
     pub domains: Vec<Domain>,
     /// Sentences for the file's head: what is from where, what is assumed, and what nobody has
     /// told, with what would say.

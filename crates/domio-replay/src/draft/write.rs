@@ -1,7 +1,7 @@
 //! The text of a scenario of a real host.
 
 use super::Draft;
-use super::domain::{Domain, Group};
+use super::domain::{Domain, Group, Setting};
 
 /// Longest line of a comment.
 const WIDTH: usize = 96;
@@ -35,6 +35,15 @@ pub(crate) fn text(draft: &Draft, command: &str) -> String {
     text += &format!("\n[scheduler]\npolicy = {}\n", quoted(&draft.policy));
     for (name, value) in &draft.params {
         text += &format!("{name} = {value}\n");
+    }
+    for disk in &draft.disks {
+        text += "\n[[disk]]\n";
+        for (key, value) in disk {
+            text += &format!("{key} = {value}\n");
+        }
+    }
+    if !draft.disks.is_empty() {
+        text += "\n[guests]\nelevator = \"none\"\n";
     }
     for group in &draft.groups {
         self::group(&mut text, group);
@@ -75,6 +84,18 @@ fn domain(text: &mut String, domain: &Domain) {
     }
     for (name, value) in domain.params.iter().chain(&domain.affinity) {
         *text += &format!("{name} = {value}\n");
+    }
+    let inline = |keys: &Vec<Setting>| {
+        let keys: Vec<String> = keys.iter().map(|(k, v)| format!("{k} = {v}")).collect();
+        format!("{{ {} }}", keys.join(", "))
+    };
+    match &domain.disks[..] {
+        [] => {}
+        [only] => *text += &format!("disk = {}\n", inline(only)),
+        all => {
+            let all: Vec<String> = all.iter().map(|d| format!("  {},\n", inline(d))).collect();
+            *text += &format!("disk = [\n{}]\n", all.concat());
+        }
     }
     for (vcpu, params) in &domain.own {
         *text += &format!("\n  [[domain.vcpu]]\n  vcpu = {vcpu}\n");

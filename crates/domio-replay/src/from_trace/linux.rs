@@ -1,6 +1,7 @@
 //! A scenario of a Linux host: guests and other control groups are domains, threads vcpus.
 
 use super::Shown;
+use super::inside::Inside;
 use super::tree::{self, Tree};
 use crate::draft::domain::{Domain, Setting, plain, unique};
 use crate::draft::write::quoted;
@@ -12,13 +13,13 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What is appended to the name of a guest for its threads beside its vcpus.
 const HOST_PART: &str = ":host";
 
-/// Threads that executed a smaller part of the time are left out.
+/// Threads that executed a smaller part of the time are left out, and those of the class stop.
 const LEAST: f64 = 0.001;
 
 /// Guests, and what else there is: a group of threads.
-struct Guest<'a> {
+pub(super) struct Guest<'a> {
     name: String,
-    threads: Vec<&'a LinuxThread>,
+    pub(super) threads: Vec<&'a LinuxThread>,
 }
 
 /// Fills `draft` with the host of `sources`.
@@ -32,10 +33,13 @@ pub(super) fn fill(draft: &mut Draft, shown: &Shown, sources: &Sources, host: &L
     for (i, guest) in guests.iter().enumerate() {
         let place = place(guest, &guests);
         let group = tree.around(draft, &place.around, host);
+        let inside = Inside::of(guest, place.own, host);
         let own = place.own.and_then(|path| tree::of(host, path));
         let id = i as u16 + 1;
         let mut remarks = Vec::new();
-        let params = params(draft, own, host, &mut remarks);
+        let mut params = params(draft, own, host, &mut remarks);
+        params.extend(inside.params(draft));
+        draft_rt(draft, guest);
         let name = unique(&plain(Some(&guest.name), id), id, &mut names);
         if name != guest.name {
             remarks.push(format!("It is called {:?}.", guest.name));
@@ -51,7 +55,8 @@ pub(super) fn fill(draft: &mut Draft, shown: &Shown, sources: &Sources, host: &L
         let mut own = BTreeMap::new();
         let mut tasks = Vec::new();
         for (vcpu, thread) in (0..).zip(&guest.threads) {
-            let settings = thread_settings(thread, host);
+            let mut settings = thread_settings(thread, host);
+            settings.extend(inside.seat(thread));
             if !settings.is_empty() {
                 own.insert(vcpu, settings);
             }
@@ -78,6 +83,7 @@ pub(super) fn fill(draft: &mut Draft, shown: &Shown, sources: &Sources, host: &L
             own,
             tasks,
             threads: Vec::new(),
+            disks: Vec::new(),
             remarks,
         });
     }
@@ -194,7 +200,8 @@ fn guests<'a>(shown: &Shown, sources: &Sources, host: &'a LinuxSources) -> (Vec<
         if !shown.vcpus().contains_key(&thread.name) {
             continue;
         }
-        if shown.work().share(thread.name) < LEAST {
+        // The kernel's own class, stop, is above all others.
+        if thread.comm.starts_with("migration/") || shown.work().share(thread.name) < LEAST {
             left_out += 1;
             continue;
         }
@@ -307,6 +314,16 @@ fn thread_settings(thread: &LinuxThread, host: &LinuxSources) -> Vec<Setting> {
         settings.push(("nice", nice.clamp(-20, 19).to_string()));
     }
     let class = told.map_or("", |told| told.policy.as_str());
+    let rt = thread.prio.and_then(rt_priority);
+    if let Some(priority) = rt {
+        let class = match class {
+            "SCHED_RR" => "rr",
+            _ => "fifo",
+        };
+        settings.push(("class", quoted(class)));
+        settings.push(("rt_priority", priority.to_string()));
+        return settings;
+    }
     if let Some(class) = [("SCHED_BATCH", "batch"), ("SCHED_IDLE", "idle")]
         .into_iter()
         .find_map(|(theirs, own)| (class == theirs).then_some(own))
@@ -314,6 +331,31 @@ fn thread_settings(thread: &LinuxThread, host: &LinuxSources) -> Vec<Setting> {
         settings.push(("class", quoted(class)));
     }
     settings
+}
+
+/// The priority in fifo or rr of a thread that the kernel counts as `prio`; none of the fair
+/// classes. What a thread of the class deadline reserves is not recorded: the highest one.
+fn rt_priority(prio: i16) -> Option<i16> {
+    match prio {
+        ..0 => Some(99),
+        0..100 => Some((99 - prio).max(1)),
+        _ => None,
+    }
+}
+
+/// Says what is taken and assumed of threads of `guest` above the fair classes.
+fn draft_rt(draft: &mut Draft, guest: &Guest<'_>) {
+    let prios = || guest.threads.iter().filter_map(|thread| thread.prio);
+    if prios().any(|prio| (0..100).contains(&prio)) {
+        draft.take("classes fifo and rr with their priorities", "the trace");
+    }
+    if prios().any(|prio| prio < 0) {
+        let what = "threads of the class deadline are of fifo with the priority 99: what they \
+                    reserve is not recorded";
+        if draft.assumed.iter().all(|said| said != what) {
+            draft.assumed.push(what.to_owned());
+        }
+    }
 }
 
 /// Which cpus the threads may use.
@@ -381,7 +423,7 @@ fn say(draft: &mut Draft, host: &LinuxSources, left_out: usize) {
     }
     draft
         .assumed
-        .push("groups below a guest's, and limits of single vcpus, are left out".to_owned());
+        .push("groups below a guest's that libvirt does not make are left out".to_owned());
     draft.assumed.push(
         "threads outside of guests have a control group together by their name, with the weight \
          of one"

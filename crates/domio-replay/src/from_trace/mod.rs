@@ -12,6 +12,7 @@
 //! default, and the text says so. Rules are those of Xen 4.17, as those of every simulation are.
 //! Traces of Linux have control groups as domains, and threads as vcpus.
 
+mod inside;
 mod linux;
 mod shown;
 mod tree;

@@ -6,7 +6,9 @@ use crate::{OpenTrace, RecordedDemands, Traces};
 use domio_core::{ActorId, ClassId, DomainId, Names, NullSink, Record, Sink, VcpuName};
 use domio_run::simulate::simulate;
 use domio_scenario::NoDemands;
-use domio_trace::{Format, HostGroup, LinuxHost, LinuxOptions, ReadOptions, TraceReader};
+use domio_trace::{
+    Format, HostGroup, HostThread, LinuxHost, LinuxOptions, ReadOptions, TraceReader,
+};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -297,7 +299,13 @@ fn of_linux_with(
         ..ReadOptions::default()
     };
     let bytes = std::fs::read(folder.join(name)).unwrap();
-    let mut reader = TraceReader::new(&bytes[..], &options).unwrap();
+    let text = of_linux_trace(name, &bytes, &host, &options);
+    (text, bytes, Some(host))
+}
+
+/// The same of the trace in `bytes`.
+fn of_linux_trace(name: &str, bytes: &[u8], host: &LinuxHost, options: &ReadOptions) -> String {
+    let mut reader = TraceReader::new(bytes, options).unwrap();
     let mut shown = Shown::new();
     reader.copy_to(&mut shown).unwrap();
     let sources = Sources {
@@ -311,8 +319,99 @@ fn of_linux_with(
         }),
         ..Sources::default()
     };
-    let text = scenario(&shown, &sources, domio_sched::policies()).unwrap();
-    (text, bytes, Some(host))
+    scenario(&shown, &sources, domio_sched::policies()).unwrap()
+}
+
+/// Threads of a guest of libvirt on a cpu: a vcpu, a vhost thread of fifo, an I/O thread of rr, a
+/// thread of the class deadline; and the kernel's own of the class stop.
+fn made_trace() -> String {
+    let threads = [
+        ("CPU 0/KVM", 222, 120),
+        ("vhost-219", 226, 98),
+        ("IO iothread1", 227, 49),
+        ("worker", 228, -1),
+        ("migration/0", 20, 0),
+    ];
+    let mut text = "cpus=1\n".to_owned();
+    let mut us = 1_000_000;
+    let mut before = ("swapper/0", 0, 120, "R");
+    for _ in 0..50 {
+        for (comm, tid, prio) in threads {
+            let (old, old_tid, old_prio, left) = before;
+            let state = if old_tid == 222 { "R" } else { left };
+            text += &format!(
+                "{old:>16}-{old_tid:<5} [000] {:5}.{:06}: sched_switch: prev_comm={old} \
+                 prev_pid={old_tid} prev_prio={old_prio} prev_state={state} ==> next_comm={comm} \
+                 next_pid={tid} next_prio={prio}\n",
+                us / 1_000_000,
+                us % 1_000_000,
+            );
+            us += 400;
+            before = (comm, tid, prio, "S");
+        }
+    }
+    text
+}
+
+/// Classes are those of the priorities in the trace, groups inside the guest's those of libvirt.
+#[test]
+fn classes_and_groups_of_libvirt_are_those_of_the_trace() {
+    let thread = |tid, comm: &str, group: &str, policy: &str| HostThread {
+        tid,
+        process: Some(219),
+        comm: comm.to_owned(),
+        cgroup: Some(format!(
+            "/machine.slice/machine-qemu\\x2d1\\x2dvm1.scope/libvirt/{group}"
+        )),
+        policy: policy.to_owned(),
+        ..HostThread::default()
+    };
+    let group = |path: &str, quota| HostGroup {
+        path: format!("/machine.slice/machine-qemu\\x2d1\\x2dvm1.scope{path}"),
+        quota_us: quota,
+        period_us: quota.map(|_| 50_000),
+        ..HostGroup::default()
+    };
+    let host = LinuxHost {
+        format: "domio-linux-host".to_owned(),
+        version: 1,
+        kernel: "6.12.1".to_owned(),
+        cpus: 1,
+        groups: vec![
+            group("", Some(90_000)),
+            group("/libvirt/vcpu0", Some(40_000)),
+            group("/libvirt/emulator", Some(5_000)),
+        ],
+        threads: vec![
+            thread(222, "CPU 0/KVM", "vcpu0", "SCHED_OTHER"),
+            thread(226, "vhost-219", "emulator", "SCHED_FIFO"),
+            thread(227, "IO iothread1", "iothread1", "SCHED_RR"),
+            thread(228, "worker", "emulator", "SCHED_DEADLINE"),
+        ],
+        ..LinuxHost::default()
+    };
+    let options = ReadOptions {
+        format: Some(Format::Linux),
+        linux: LinuxOptions {
+            host: Some(host.clone()),
+            ..LinuxOptions::default()
+        },
+        ..ReadOptions::default()
+    };
+    let text = of_linux_trace("made.txt", made_trace().as_bytes(), &host, &options);
+    for part in [
+        "[[group]]\nname = \"machine.slice\"\n",
+        "vcpus = 4\ngroup = \"machine.slice\"\nweight = 100\nquota_us = 90000\n\
+         period_us = 50000\nlayout = \"libvirt\"\nvcpu_quota_us = 40000\n\
+         vcpu_period_us = 50000\nemulator_quota_us = 5000\nemulator_period_us = 50000\n",
+        "vcpu = 1\n  class = \"fifo\"\n  rt_priority = 1\n  seat = \"emulator\"\n",
+        "vcpu = 2\n  class = \"rr\"\n  rt_priority = 50\n  seat = \"iothread\"\n",
+        "vcpu = 3\n  class = \"fifo\"\n  rt_priority = 99\n  seat = \"emulator\"\n",
+        "of the class deadline are of fifo with the priority 99",
+    ] {
+        assert!(text.contains(part), "no {part} in:\n{text}");
+    }
+    assert!(!text.contains("migration"), "{text}");
 }
 
 /// One trace of Linux.

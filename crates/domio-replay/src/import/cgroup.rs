@@ -280,7 +280,6 @@ fn vcpus(
 ) -> Result<(), ImportError> {
     let below = format!("{scope}/");
     let mut count = 0;
-    let mut of_each: Option<(i64, i64, ImportPlace)> = None;
     for (path, group) in groups.range(below.as_str()..) {
         if !path.starts_with(&below) {
             break;
@@ -293,6 +292,8 @@ fn vcpus(
             _ => io.map(|_| io_thread(folder)),
         };
         if let Some(thread) = thread {
+            let kind = if io.is_some() { 2 } else { 1 };
+            inside(files, group, guest, INSIDE[kind])?;
             let pin = pin_of(group)?;
             let thread = guest.thread(&thread, &group.at);
             thread.pin = pin.or(thread.pin.take());
@@ -305,10 +306,7 @@ fn vcpus(
             continue;
         };
         count = count.max(vcpu + 1);
-        if let Some(told) = group.files.get("cpu.max") {
-            let (quota, period) = maximum(&told.value, &told.at)?;
-            of_each = of_each.or((quota > 0).then(|| (quota, period, told.at.clone())));
-        }
+        inside(files, group, guest, INSIDE[0])?;
         if let Some(pin) = pin_of(group)? {
             guest.pins.insert(vcpu, pin);
         }
@@ -319,26 +317,51 @@ fn vcpus(
             .map_or_else(ImportPlace::default, |group| group.at.clone());
         guest.vcpus = Some(Told { value: count, at });
     }
-    let limited = guest
-        .numbers
-        .get("quota_us")
-        .is_some_and(|told| told.value > 0);
-    if let Some((quota, period, place)) = of_each.filter(|_| !limited) {
-        for (key, value) in [
-            ("quota_us", quota * i64::from(count.max(1))),
-            ("period_us", period),
-        ] {
-            guest.numbers.insert(
-                key,
-                Told {
-                    value: value.min(QUOTAS.1),
-                    at: place.clone(),
-                },
-            );
-        }
-        if count > 1 {
-            let what = "a quota of each vcpu is one of the guest, so many times as large";
-            files.assume(what, &place);
+    Ok(())
+}
+
+/// Keys for quota and period of libvirt's groups: vcpus, the emulator, I/O threads.
+const INSIDE: [[&str; 2]; 3] = [
+    ["vcpu_quota_us", "vcpu_period_us"],
+    ["emulator_quota_us", "emulator_period_us"],
+    ["iothread_quota_us", "iothread_period_us"],
+];
+
+/// What a group of libvirt inside that of `guest` says: the first of a kind says so for all.
+fn inside(
+    files: &mut ImportFiles,
+    group: &Group,
+    guest: &mut Guest,
+    keys: [&'static str; 2],
+) -> Result<(), ImportError> {
+    guest.libvirt.get_or_insert_with(|| group.at.clone());
+    let Some(told) = group.files.get("cpu.max") else {
+        return Ok(());
+    };
+    let is_first = guest.seen.insert(keys[0]);
+    let (quota, period) = maximum(&told.value, &told.at)?;
+    for (key, value) in keys.into_iter().zip([quota, period]) {
+        let value = Told {
+            value,
+            at: told.at.clone(),
+        };
+        match guest.numbers.get(key) {
+            Some(before) if before.value == value.value => {}
+            Some(before) if is_first => {
+                let what = format!(
+                    "{key} = {}: the control group has {}",
+                    before.value, value.value
+                );
+                files.leave_out(what, &before.at);
+                guest.numbers.insert(key, value);
+            }
+            Some(before) => {
+                let what = format!("{key} = {}: one before has {}", value.value, before.value);
+                files.leave_out(what, &value.at);
+            }
+            None => {
+                guest.numbers.insert(key, value);
+            }
         }
     }
     Ok(())

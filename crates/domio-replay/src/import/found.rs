@@ -1,7 +1,7 @@
 //! What files say of a host and its guests, with the places where they say so.
 
 use domio_scenario::ScenarioErrors;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Characters that are shown of what is not as it should be.
 const SHOWN: usize = 60;
@@ -139,6 +139,16 @@ pub(super) struct QemuThread {
     pub(super) pin: Option<Told<Vec<u16>>>,
 }
 
+/// A disk of virtio-blk.
+#[derive(Clone, Debug)]
+pub(super) struct QemuDisk {
+    /// In the guest; `None` for the next one that is free.
+    pub(super) name: Option<String>,
+    /// The thread that serves it, as Linux shows the name.
+    pub(super) thread: String,
+    pub(super) at: ImportPlace,
+}
+
 /// A control group around guests.
 #[derive(Clone, Debug)]
 pub(super) struct Slice {
@@ -156,8 +166,12 @@ pub(super) struct Guest {
     /// Where it was first found.
     pub(super) at: ImportPlace,
     pub(super) vcpus: Option<Told<u16>>,
+    /// Where it is seen that libvirt made groups for its threads, or makes them.
+    pub(super) libvirt: Option<ImportPlace>,
     /// Numbers by the key of a scenario: weight, cap, quota_us, period_us, burst_us.
     pub(super) numbers: BTreeMap<&'static str, Told<i64>>,
+    /// Keys of limits inside its group that a control group had.
+    pub(super) seen: BTreeSet<&'static str>,
     /// Whether its control group is idle.
     pub(super) idle: Option<Told<bool>>,
     /// Pcpus of all vcpus that have no set of their own.
@@ -169,6 +183,7 @@ pub(super) struct Guest {
     pub(super) softs: BTreeMap<u16, Told<Vec<u16>>>,
     /// Threads of QEMU that files name.
     pub(super) threads: Vec<QemuThread>,
+    pub(super) disks: Vec<QemuDisk>,
     /// Index of the control group that it is in.
     pub(super) slice: Option<usize>,
 }

@@ -55,6 +55,7 @@ pub fn scenario(
             left_out: files.left_out.clone(),
             ..ImportedHost::default()
         },
+        disks: 0,
     };
     made.machine()?;
     let policy = made.policy(*kind, policies)?;
@@ -79,11 +80,20 @@ fn shown(files: &[String]) -> String {
     }
 }
 
+/// The drive of the host, its model, and the size of a guest's disk on it.
+const DRIVE: &str = "nvme0n1";
+const DRIVE_MODEL: &str = "nvme";
+const DISK_SIZE: &str = "1G";
+/// Disks of that size for which it has room.
+const DISKS_MAX: usize = 200;
+
 struct Made<'f> {
     files: &'f ImportFiles,
     options: &'f ImportOptions,
     draft: Draft,
     host: ImportedHost,
+    /// Disks of guests so far.
+    disks: usize,
 }
 
 impl Made<'_> {
@@ -294,6 +304,52 @@ impl Made<'_> {
         tables
     }
 
+    /// Disks of the guest `name`, each a part of one drive of the host.
+    fn disks(&mut self, guest: &Guest, name: &str) -> Vec<Vec<Setting>> {
+        let mut names = BTreeSet::new();
+        let mut tables = Vec::new();
+        for (n, disk) in guest.disks.iter().enumerate() {
+            let n = u16::try_from(n + 1).unwrap_or(u16::MAX);
+            if self.disks >= DISKS_MAX {
+                self.host.left_out.push(ImportNote {
+                    what: format!("a disk of {name}: the drive has room for {DISKS_MAX}"),
+                    place: Some(disk.at.clone()),
+                });
+                continue;
+            }
+            if self.disks == 0 {
+                self.draft.disks.push(vec![
+                    ("name", write::quoted(DRIVE)),
+                    ("profile", write::quoted(DRIVE_MODEL)),
+                    ("elevator", write::quoted("none")),
+                ]);
+                self.assume(format!(
+                    "one drive, of the model {DRIVE_MODEL}; each disk of a guest is a part of it \
+                     of {DISK_SIZE}"
+                ));
+                self.unknown("the host's drives, and which disk is on which: `lsblk`, fio");
+            }
+            self.disks += 1;
+            // As Linux names them: vda, vdb and so on.
+            let letter = u32::from(n) + u32::from(b'a') - 1;
+            let next = char::from_u32(letter).filter(char::is_ascii_lowercase);
+            let next = next.map_or_else(|| format!("vd{n}"), |letter| format!("vd{letter}"));
+            let told = disk.name.as_deref().unwrap_or(&next);
+            let disk_name = unique(&plain(Some(told), n), n, &mut names);
+            self.take(
+                format!("disk {disk_name} of {name}, served by {:?}", disk.thread),
+                &disk.at,
+            );
+            tables.push(vec![
+                ("kind", write::quoted("vbd")),
+                ("name", write::quoted(&disk_name)),
+                ("size", write::quoted(DISK_SIZE)),
+                ("iothread", write::quoted(&disk.thread)),
+            ]);
+        }
+        tables
+    }
+
     /// One guest.
     fn guest(
         &mut self,
@@ -338,6 +394,7 @@ impl Made<'_> {
         let specs = policy.map_or(&[][..], |policy| policy.descriptor.domain_params);
         let params = self.params(guest, &name, Some(vcpus), specs);
         let threads = self.threads(guest, &name);
+        let disks = self.disks(guest, &name);
         let affinity = self.affinity(guest, &name, vcpus);
         let percent = self.options.load_pct;
         remarks.push(match percent {
@@ -355,6 +412,7 @@ impl Made<'_> {
             own: BTreeMap::new(),
             tasks: tasks(&loads, self.options.work_us),
             threads,
+            disks,
             remarks,
         });
         Ok(())
@@ -371,12 +429,18 @@ impl Made<'_> {
     ) -> Vec<Setting> {
         let mut params: Vec<Setting> = Vec::new();
         let has = |key: &str| specs.iter().any(|spec| spec.name == key);
-        let quota = guest.numbers.get("quota_us").map_or(0, |told| told.value);
+        let quota_of = |key: &str| guest.numbers.get(key).map_or(0, |told| told.value);
+        let quota = quota_of("quota_us");
+        if let Some(place) = guest.libvirt.as_ref().filter(|_| has("layout")) {
+            self.take(format!("layout = \"libvirt\" of {name}"), place);
+            params.push(("layout", write::quoted("libvirt")));
+        }
         for (key, told) in &guest.numbers {
             let value = told.value;
             // What belongs to a quota counts for nothing without one.
-            let needs_quota = ["period_us", "burst_us", "quota_us"].contains(key);
-            if needs_quota && quota == 0 {
+            let of = ["period_us", "burst_us", "quota_us"].into_iter();
+            let of = of.filter_map(|end| key.strip_suffix(end)).next();
+            if of.is_some_and(|of| quota_of(&format!("{of}quota_us")) == 0) {
                 continue;
             }
             let most = vcpus.map_or(i64::MAX, |vcpus| 100 * i64::from(vcpus));
@@ -444,7 +508,10 @@ impl Made<'_> {
             "each vcpu {what} (--load {})",
             self.options.load_pct
         ));
-        self.assume("no traffic and no disks");
+        match self.draft.disks.is_empty() {
+            true => self.assume("no traffic and no disks"),
+            false => self.assume("no traffic, and disks without requests"),
+        }
         match kind {
             Kind::Linux => {
                 self.assume(

@@ -2,7 +2,8 @@
 
 use super::cpus::cpus;
 use super::found::{
-    ImportError, ImportFiles, ImportPlace, Kind, Told, at, io_thread, number, vcpus,
+    EMULATOR, ImportError, ImportFiles, ImportPlace, Kind, QemuDisk, Told, at, io_thread, number,
+    vcpus,
 };
 
 /// Options without a value, so that what follows is no value of theirs.
@@ -135,6 +136,8 @@ fn guest(
     let mut name = None;
     let mut smp = None;
     let mut threads = Vec::new();
+    let mut disks = Vec::new();
+    let mut drives: Vec<&str> = Vec::new();
     let (mut vhosts, mut others) = (0, 0);
     let mut at = 0;
     while let Some(option) = options.get(at) {
@@ -160,6 +163,12 @@ fn guest(
             }
             ("-smp", Some(value)) => smp = Some(value),
             ("-object", Some(value)) if value.contains("iothread") => threads.push(id(value)),
+            ("-device", Some(value)) if value.contains("virtio-blk") => disks.push(Some(value)),
+            ("-drive", Some(value)) if key(value, "if").as_deref() == Some("virtio") => {
+                disks.push(None);
+                drives.push(value);
+            }
+            ("-drive" | "-blockdev", Some(value)) => drives.push(value),
             ("-netdev", Some(value)) if value.contains("vhost") => vhosts += 1,
             _ => others += 1,
         }
@@ -187,6 +196,26 @@ fn guest(
     for id in threads {
         guest.thread(&io_thread(&id), place);
     }
+    let is_new = guest.disks.is_empty();
+    for device in disks.iter().filter(|_| is_new) {
+        let thread = device.and_then(|device| key(device, "iothread"));
+        if let Some(id) = &thread {
+            guest.thread(&io_thread(id), place);
+        }
+        guest.disks.push(QemuDisk {
+            name: None,
+            thread: thread.map_or_else(|| EMULATOR.to_owned(), |id| io_thread(&id)),
+            at: place.clone(),
+        });
+    }
+    for drive in drives.iter().filter(|_| is_new) {
+        let aio = key(drive, "aio").filter(|aio| aio != "native");
+        if let Some(aio) = aio {
+            let of = key(drive, "id").or_else(|| key(drive, "node-name"));
+            let of = of.unwrap_or_else(|| "a drive".to_owned());
+            files.leave_out(format!("aio={aio} of {of} of {name}"), place);
+        }
+    }
     if vhosts > 0 {
         let what = format!("{vhosts} vhost devices of {name}: `vif` of the domain has a thread");
         files.leave_out(what, place);
@@ -201,11 +230,16 @@ fn guest(
 /// The id of an object: `iothread,id=io0`, or `{"qom-type":"iothread","id":"io0"}`, of which the
 /// shell may have taken the quotes.
 fn id(object: &str) -> String {
-    let parts = object.split([',', '{', '}']);
+    key(object, "id").unwrap_or_else(|| "iothread".to_owned())
+}
+
+/// The value of the key `wanted` of an option, in either notation.
+fn key(option: &str, wanted: &str) -> Option<String> {
+    let parts = option.split([',', '{', '}']);
     let mut keys = parts.filter_map(|part| part.split_once(['=', ':']));
     let bare = |text: &str| text.trim().trim_matches('"').to_owned();
-    let id = keys.find(|(key, _)| bare(key) == "id");
-    id.map_or_else(|| "iothread".to_owned(), |(_, id)| bare(id))
+    let found = keys.find(|(key, _)| bare(key) == wanted);
+    found.map(|(_, value)| bare(value))
 }
 
 /// The vcpus of `-smp`: `4`, `cpus=4,...`, or the product of sockets, cores and threads.

@@ -1,5 +1,7 @@
 //! Files of each form, what is wrong with them, and mutations.
 
+mod inside;
+
 use super::*;
 use proptest::prelude::*;
 
@@ -74,9 +76,9 @@ fn a_domain_of_libvirt_becomes_a_guest() {
     for part in [
         "hypervisor = \"kvm\"\nprofile = \"kvm-2020\"\ncores = 4",
         "policy = \"eevdf\"\nrelease = \"6.12\"",
-        // Two vcpus of 25 ms each in 50 ms; vcpu 1 has the set of all.
-        "name = \"web\"\nid = 1\nvcpus = 2\nperiod_us = 50000\nquota_us = 50000\nweight = 512\n\
-         pin = [\"0-1\", \"all\"]",
+        // Each vcpu has its own quota; vcpu 1 has the set of all.
+        "name = \"web\"\nid = 1\nvcpus = 2\nlayout = \"libvirt\"\nvcpu_period_us = 50000\n\
+         vcpu_quota_us = 25000\nweight = 512\npin = [\"0-1\", \"all\"]",
         "workload = \"burn\"\n  vcpu = \"all\"",
         // QEMU's threads; one without pcpus of its own has those of the guest.
         "name = \"IO iothread1\"\n  workload = \"idle\"",
@@ -89,7 +91,7 @@ fn a_domain_of_libvirt_becomes_a_guest() {
         [
             "4 vcpus at most, of which 2 are plugged in web.xml:4",
             "1 network interface of web: `vif` of the domain web.xml:15",
-            "1 disk of web: `disk` of the domain web.xml:14",
+            "1 disk of web: only virtio-blk is modelled web.xml:14",
         ]
     );
     let taken = notes(&host.taken);
@@ -225,11 +227,11 @@ fn scopes_of_machines_are_guests() {
     let body = body(&imported);
     for part in [
         "[[group]]\nname = \"machine.slice\"\n\n",
-        "name = \"web-1\"\nid = 1\nvcpus = 2\ngroup = \"machine.slice\"\nburst_us = 5000\n\
+        "name = \"web-1\"\nid = 1\nvcpus = 2\ngroup = \"machine.slice\"\n\
+         layout = \"libvirt\"\nburst_us = 5000\n\
          period_us = 50000\nquota_us = 20000\nweight = 300\npin = [\"1\", \"2\"]",
-        // 30 ms of each of two vcpus.
-        "name = \"batch\"\nid = 2\nvcpus = 2\ngroup = \"machine.slice\"\nperiod_us = 100000\n\
-         quota_us = 60000\n",
+        "name = \"batch\"\nid = 2\nvcpus = 2\ngroup = \"machine.slice\"\nlayout = \"libvirt\"\n\
+         vcpu_period_us = 100000\nvcpu_quota_us = 30000\n",
     ] {
         assert!(body.contains(part), "{part}: {body}");
     }
@@ -274,7 +276,8 @@ fn groups_around_guests_are_groups_of_the_scenario() {
         // A set of a group around the guest holds where the guest has none.
         "name = \"web\"\nid = 1\nvcpus = 1\ngroup = \"machine-gold.slice\"\nweight = 50\n\
          pin = \"2-5\"\n",
-        "name = \"db\"\nid = 2\nvcpus = 1\ngroup = \"machine.slice\"\npin = \"3\"\n",
+        "name = \"db\"\nid = 2\nvcpus = 1\ngroup = \"machine.slice\"\nlayout = \"libvirt\"\n\
+         pin = \"3\"\n",
         "name = \"qemu-system-x86\"\n  pin = \"2\"\n  workload = \"idle\"",
         "name = \"IO iothread1\"\n  pin = \"3\"\n  workload = \"idle\"",
         "name = \"vm100\"\nid = 3\nvcpus = 1\ngroup = \"qemu.slice\"\nweight = 40\n",
@@ -476,15 +479,21 @@ fn a_release_chooses_the_rules() {
     assert!(of("six", xl).unwrap_err().contains("no release of Xen"));
 }
 
+const DISKS: &str = "<domain type='kvm'><name>d</name><cputune><quota>9000</quota>\
+    <emulator_quota>5000</emulator_quota></cputune><disk><driver iothread='1' io='threads'/>\
+    <target dev='vda'/></disk><disk><target bus='virtio'/></disk></domain>";
+
 /// Parts of the files that are known, between which mutations take place.
-const SEEDS: [&str; 6] = [
+const SEEDS: [&str; 7] = [
     XML,
+    DISKS,
     XL,
     GROUPS,
     "/a/m.slice/cpu.idle:1\n/a/m.slice/cpu.max:9000 90000\n/a/m.slice/q/cpuset.cpus:1\n\
      /a/m.slice/machine-w.scope/libvirt/emulator/cpuset.cpus:2\n\
      /a/m.slice/machine-w.scope/cpu.max.burst:3000",
-    "qemu-kvm -name guest=a,b=c -smp 2,cores=2 -object iothread,id=x\\\n -netdev vhost=on",
+    "qemu-kvm -name guest=a,b=c -smp 2,cores=2 -object iothread,id=x\\\n -netdev vhost=on \
+     -drive if=virtio,aio=x -device virtio-blk-pci,iothread=y",
     "CPU(s): 8\nThread(s) per core: 2\nCore(s) per socket: 4\nSocket(s): 1\n",
 ];
 

@@ -2,8 +2,8 @@
 
 use super::cpus::cpus;
 use super::found::{
-    EMULATOR, Guest, ImportError, ImportFiles, ImportPlace, Kind, Told, VCPUS_MAX, at, io_thread,
-    number, vcpus,
+    EMULATOR, Guest, ImportError, ImportFiles, ImportPlace, Kind, QemuDisk, Told, VCPUS_MAX, at,
+    io_thread, number, vcpus,
 };
 use roxmltree::{Document, Node, ParsingOptions};
 use std::collections::BTreeSet;
@@ -91,7 +91,9 @@ impl<'d> Reader<'_, 'd> {
             self.vcpus(node, &mut guest)?;
         }
         if kind == Kind::Linux {
+            guest.libvirt.get_or_insert_with(|| place.clone());
             self.io_threads(domain, &mut guest)?;
+            self.disks(domain, &name, &mut guest)?;
         }
         if let Some(tune) = child(domain, "cputune") {
             match kind {
@@ -100,7 +102,7 @@ impl<'d> Reader<'_, 'd> {
             }
         }
         *self.files.guest(&name, &place) = guest;
-        self.rest(domain, &name);
+        self.rest(domain, &name, kind);
         Ok(())
     }
 
@@ -181,10 +183,18 @@ impl<'d> Reader<'_, 'd> {
 
     /// `<cputune>` of KVM: control groups.
     fn tune(&mut self, tune: Node<'d, 'd>, guest: &mut Guest) -> Result<(), ImportError> {
-        let mut per_vcpu = false;
         for node in tune.children().filter(Node::is_element) {
             let place = self.place(node);
             let told = text(node);
+            let limit = LIMITS.iter().find(|(name, ..)| node.has_tag_name(*name));
+            if let Some((_, key, is_quota)) = limit {
+                let value = match is_quota {
+                    true => quota(told, &place)?,
+                    false => number(told, PERIODS, "a period in us", &place)?,
+                };
+                guest.set(key, value, &place);
+                continue;
+            }
             match node.tag_name().name() {
                 "shares" => {
                     let n = number(told, (1, 262_144), "shares", &place)?;
@@ -197,34 +207,13 @@ impl<'d> Reader<'_, 'd> {
                     }
                     guest.set("weight", n.clamp(WEIGHTS.0, WEIGHTS.1), &place);
                 }
-                "global_period" => {
-                    guest.set(
-                        "period_us",
-                        number(told, PERIODS, "a period in us", &place)?,
-                        &place,
-                    );
-                }
-                "global_quota" => self.quota(told, 1, &place, guest)?,
-                "period" if child(tune, "global_quota").is_none() => {
-                    guest.set(
-                        "period_us",
-                        number(told, PERIODS, "a period in us", &place)?,
-                        &place,
-                    );
-                }
-                "quota" if child(tune, "global_quota").is_none() => {
-                    per_vcpu = true;
-                    let vcpus = guest.vcpus.as_ref().map_or(1, |told| i64::from(told.value));
-                    self.quota(told, vcpus, &place, guest)?;
-                }
                 "vcpupin" => self.vcpu_pin(node, guest)?,
                 "emulatorpin" => self.thread_pin(node, EMULATOR, guest)?,
                 "iothreadpin" => {
                     let id = self.io_thread(node, "iothread", guest)?;
                     self.thread_pin(node, &io_thread(&format!("iothread{id}")), guest)?;
                 }
-                "emulator_period" | "emulator_quota" | "iothread_period" | "iothread_quota"
-                | "emulatorsched" | "iothreadsched" => {
+                "emulatorsched" | "iothreadsched" => {
                     let what = format!("<{}>: threads of QEMU", node.tag_name().name());
                     self.files.leave_out(what, &place);
                 }
@@ -234,27 +223,50 @@ impl<'d> Reader<'_, 'd> {
                 }
             }
         }
-        if per_vcpu && guest.vcpus.as_ref().is_some_and(|told| told.value > 1) {
-            let what = "a quota of each vcpu is one of the guest, so many times as large";
-            self.files.assume(what, &self.place(tune));
-        }
         Ok(())
     }
 
-    /// A quota of so many vcpus; what is not over 0 is none.
-    fn quota(
+    /// Disks of virtio-blk: the thread that serves each, and what else is said of them.
+    fn disks(
         &mut self,
-        told: &str,
-        vcpus: i64,
-        place: &ImportPlace,
+        domain: Node<'d, 'd>,
+        name: &str,
         guest: &mut Guest,
     ) -> Result<(), ImportError> {
-        let is_none = told.parse::<i128>().is_ok_and(|n| n <= 0);
-        let n = match is_none {
-            true => 0,
-            false => number(told, QUOTAS, "a quota in us, or -1 for none", place)?,
-        };
-        guest.set("quota_us", (n * vcpus).min(QUOTAS.1), place);
+        // Another file has them already.
+        if !guest.disks.is_empty() {
+            return Ok(());
+        }
+        for node in domain.descendants().filter(is_virtio_disk) {
+            let place = self.place(node);
+            let target = child(node, "target").and_then(|target| target.attribute("dev"));
+            let mut thread = EMULATOR.to_owned();
+            if let Some(driver) = child(node, "driver") {
+                if driver.has_attribute("iothread") {
+                    let id = self.io_thread(driver, "iothread", guest)?;
+                    thread = io_thread(&format!("iothread{id}"));
+                }
+                for key in ["io", "cache", "queues"] {
+                    let Some(value) = driver.attribute(key) else {
+                        continue;
+                    };
+                    if (key, value) != ("cache", "none") && (key, value) != ("io", "native") {
+                        let of = target.unwrap_or("a disk");
+                        let what = format!("{key}={value} of {of} of {name}");
+                        self.files.leave_out(what, &self.place(driver));
+                    }
+                }
+                if child(driver, "iothreads").is_some() {
+                    let what = format!("several I/O threads of a disk of {name}: one serves it");
+                    self.files.leave_out(what, &self.place(driver));
+                }
+            }
+            guest.disks.push(QemuDisk {
+                name: target.map(str::to_owned),
+                thread,
+                at: place,
+            });
+        }
         Ok(())
     }
 
@@ -291,7 +303,7 @@ impl<'d> Reader<'_, 'd> {
     }
 
     /// What a scenario has no place for, or another one.
-    fn rest(&mut self, domain: Node<'d, 'd>, name: &str) {
+    fn rest(&mut self, domain: Node<'d, 'd>, name: &str, kind: Kind) {
         let find = |tag: &str| {
             domain
                 .descendants()
@@ -299,10 +311,15 @@ impl<'d> Reader<'_, 'd> {
                 .collect()
         };
         let interfaces: Vec<Node<'_, '_>> = find("interface");
-        let disks: Vec<Node<'_, '_>> = find("disk");
+        let mut disks: Vec<Node<'_, '_>> = find("disk");
+        disks.retain(|node| kind == Kind::Xen || !is_virtio_disk(node));
+        let disk_instead = match kind {
+            Kind::Xen => "`disk` of the domain",
+            Kind::Linux => "only virtio-blk is modelled",
+        };
         for (nodes, what, instead) in [
             (interfaces, "network interface", "`vif` of the domain"),
-            (disks, "disk", "`disk` of the domain"),
+            (disks, "disk", disk_instead),
         ] {
             if let Some(first) = nodes.first() {
                 let plural = if nodes.len() == 1 { "" } else { "s" };
@@ -360,6 +377,45 @@ impl<'d> Reader<'_, 'd> {
         machine.shape = Some([sockets, cores / sockets.max(1), pcpus / cores.max(1)]);
         Ok(())
     }
+}
+
+/// Elements of `<cputune>` that limit, the key for each, and whether that is a quota.
+const LIMITS: [(&str, &str, bool); 8] = [
+    ("global_period", "period_us", false),
+    ("global_quota", "quota_us", true),
+    ("period", "vcpu_period_us", false),
+    ("quota", "vcpu_quota_us", true),
+    ("emulator_period", "emulator_period_us", false),
+    ("emulator_quota", "emulator_quota_us", true),
+    ("iothread_period", "iothread_period_us", false),
+    ("iothread_quota", "iothread_quota_us", true),
+];
+
+/// A quota in us; what is not over 0 is none.
+fn quota(told: &str, place: &ImportPlace) -> Result<i64, ImportError> {
+    match told.parse::<i128>().is_ok_and(|n| n <= 0) {
+        true => Ok(0),
+        false => number(told, QUOTAS, "a quota in us, or -1 for none", place),
+    }
+}
+
+/// Whether `node` is a disk of virtio-blk.
+fn is_virtio_disk(node: &Node<'_, '_>) -> bool {
+    let Some(target) = child(*node, "target").filter(|_| node.has_tag_name("disk")) else {
+        return false;
+    };
+    let is_disk = node
+        .attribute("device")
+        .is_none_or(|device| device == "disk");
+    let by_name = || {
+        target
+            .attribute("dev")
+            .is_some_and(|dev| dev.starts_with("vd"))
+    };
+    is_disk
+        && target
+            .attribute("bus")
+            .map_or_else(by_name, |bus| bus == "virtio")
 }
 
 fn child<'d>(node: Node<'d, 'd>, name: &str) -> Option<Node<'d, 'd>> {

@@ -135,7 +135,7 @@ impl<'a> Explained<'a> {
             return said + ".";
         };
         // That a parked vcpu is parked has been said. Whatever holds it back, it is not a vcpu.
-        let is_held = matches!(why, Why::Parked | Why::Budget | Why::Disk);
+        let is_held = matches!(why, Why::Parked | Why::OwnGroup | Why::Budget | Why::Disk);
         if !matches!(why, Why::Parked | Why::Disk) {
             let part = percent(time, waited + parked);
             said += &format!(", {part:.0} % of it for \"{}\"", why.name());

@@ -77,6 +77,41 @@ fn threads_and_vcpus_of_a_guest_draw_on_one_quota() {
     }
 }
 
+/// Each I/O thread has 20 ms in 100, the vcpus have no limit, and what else works for the guest is
+/// in the emulator's group.
+#[test]
+fn quotas_of_libvirts_groups_hold_their_own_threads() {
+    let groups = "layout = \"libvirt\"\n iothread_quota_us = 20000\n emulator_quota_us = 50000";
+    for policy in POLICIES {
+        let text = limited(policy, 0, r#"workload = "burn""#).replace("quota_us = 0", groups);
+        let others = r#"
+        [[domain.thread]]
+        name = "worker"
+        count = 2
+        workload = "burn"
+        "#;
+        let ran = ran(&parse(&(text + others)).unwrap(), 2);
+        // Nine threads on eight pcpus, of which the limited ones have 110 ms in 100.
+        assert!(
+            ran["vm"] > Duration::from_millis(7_800),
+            "{policy}: {ran:?}"
+        );
+        let (due, slack) = (Duration::from_millis(2_200), Duration::from_millis(150));
+        let host = ran["vm:host"];
+        assert!(
+            host <= due + slack && host + slack >= due,
+            "{policy}: {host}"
+        );
+    }
+    let flat = limited(POLICIES[1], 0, r#"workload = "burn""#);
+    let flat = flat.replace("quota_us = 0", "vcpu_quota_us = 5000");
+    let refused = parse(&flat).unwrap_err();
+    assert!(
+        refused.contains("without a group that it could limit"),
+        "{refused}"
+    );
+}
+
 #[test]
 fn a_thread_without_a_quota_takes_no_time_from_vcpus_that_have_pcpus() {
     for policy in POLICIES {
@@ -245,6 +280,8 @@ kvm-host batch3 1076296858
 kvm-host db 1768441756
 kvm-quota db 6255832814
 kvm-quota db:host 1779067871
+kvm-libvirt-quota kernel 31872849
+kvm-libvirt-quota web 1142442599
 kvm-starved-kworker kernel 1236317336
 kvm-starved-kworker server1 595396625
 kvm-starved-kworker server2 602520294
@@ -272,6 +309,7 @@ fn shipped_scenarios_run_as_ever() {
     let names = [
         "kvm-host",
         "kvm-quota",
+        "kvm-libvirt-quota",
         "kvm-starved-kworker",
         "kvm-emulator-threads",
         "kvm-latency-guest",

@@ -6,7 +6,7 @@
 
 use alloc::vec::Vec;
 use core::fmt;
-use domio_contract::{GroupId, PacketsMoved, Pause, Pick, Prev, StateRows, Stop, Wake};
+use domio_contract::{GroupId, PacketsMoved, Pause, Pick, Prev, StateRows, Stop, Wake, WorksFor};
 use domio_core::{CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, VcpuId};
 
 /// One line of the log.
@@ -58,6 +58,7 @@ pub enum PolicyCall {
     SetVcpu(VcpuId, Option<Reserved>),
     SetGroup(GroupId),
     Join(DomainId, Option<GroupId>),
+    HostThread(VcpuId, WorksFor),
     SetParams(ParamChange),
     Charge(Charge),
     Packets(PacketsMoved),
@@ -308,6 +309,7 @@ impl fmt::Display for PolicyCall {
             PolicyCall::SetGroup(g) => write!(f, "set_group({g})"),
             PolicyCall::Join(d, Some(g)) => write!(f, "join({d}, {g})"),
             PolicyCall::Join(d, None) => write!(f, "join({d}, top)"),
+            PolicyCall::HostThread(v, works) => write!(f, "host_thread(v{}, {works:?})", v.0),
             PolicyCall::SetParams(change) => change.fmt(f),
             PolicyCall::Charge(charge) => charge.fmt(f),
             PolicyCall::Packets(PacketsMoved {

@@ -6,7 +6,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
-use domio_contract::{GroupId, PacketsMoved};
+use domio_contract::{GroupId, PacketsMoved, WorksFor};
 use domio_core::{CpuSet, DomainId, Duration, Instant, PcpuId, Topology, VcpuId, VcpuName};
 
 /// The weight that Xen gives a domain that says nothing.
@@ -48,6 +48,8 @@ pub struct ScriptVcpu {
     pub soft: CpuSet,
     /// Parameters of its own by name, as [`ScriptDomain::params`].
     pub params: Vec<(&'static str, i64)>,
+    /// What it works for, if it is a thread of the host; for policies that have groups.
+    pub works: Option<WorksFor>,
     /// What it does.
     pub steps: Vec<ScriptStep>,
 }
@@ -214,6 +216,7 @@ impl Script {
             hard: CpuSet::ALL,
             soft: CpuSet::ALL,
             params: Vec::new(),
+            works: None,
             steps: steps.to_vec(),
         });
         id

@@ -252,6 +252,11 @@ impl Linux {
         if !core::mem::replace(&mut thread.parked, true) {
             cx.park(vcpu);
             cx.did(Work::Park, 1);
+            let queue = &self.queues[self.queue_of(e) as usize];
+            let owner = self.groups[queue.group as usize].owner;
+            if queue.throttled && matches!(owner, Owner::Part(..)) {
+                event::held_inside(cx, vcpu);
+            }
         }
     }
 
@@ -397,7 +402,7 @@ impl Linux {
     }
 
     /// The timer of `group` expired.
-    pub(super) fn quota_timer(&mut self, cx: &mut Cx<'_>, group: u32) -> Option<Instant> {
+    fn quota_timer(&mut self, cx: &mut Cx<'_>, group: u32) {
         let now = self.now(cx);
         let bandwidth = &self.groups[group as usize].bandwidth;
         if bandwidth.periods && bandwidth.expires <= now {
@@ -413,7 +418,6 @@ impl Linux {
                 self.distribute(cx, group);
             }
         }
-        self.timer_of(group)
     }
 
     /// A period of `group` ends at `now`.
@@ -461,12 +465,30 @@ impl Linux {
     }
 
     fn arm(&mut self, cx: &mut Cx<'_>, group: u32) {
-        let Owner::Domain(domain) = self.groups[group as usize].owner else {
-            return self.arm_named(cx);
+        let domain = match self.groups[group as usize].owner {
+            Owner::Domain(domain) | Owner::Part(domain, _) => domain,
+            Owner::Root | Owner::Group(_) => return self.arm_named(cx),
         };
-        match self.timer_of(group) {
+        match self.timer_of_domain(self.domain(domain).group) {
             Some(at) => cx.set_domain_timer(domain, at.max(cx.now())),
             None => cx.stop_domain_timer(domain),
+        }
+    }
+
+    /// When the first of the timers of `group`, a domain's, and of the groups in it expires.
+    pub(super) fn timer_of_domain(&self, group: u32) -> Option<Instant> {
+        let below = self.groups[group as usize].children.iter();
+        let below = below.filter_map(|g| self.timer_of_domain(*g));
+        self.timer_of(group).into_iter().chain(below).min()
+    }
+
+    /// The timer of `group`, a domain's, and of the groups in it expired: those around others come
+    /// first.
+    pub(super) fn domain_quotas_timer(&mut self, cx: &mut Cx<'_>, group: u32) {
+        self.quota_timer(cx, group);
+        for i in 0..self.groups[group as usize].children.len() {
+            let below = self.groups[group as usize].children[i];
+            self.domain_quotas_timer(cx, below);
         }
     }
 
@@ -527,6 +549,7 @@ impl Linux {
             Owner::Root => 0,
             Owner::Domain(domain) => u64::from(domain.0),
             Owner::Group(name) => u64::from(name.0) + (1 << 16),
+            Owner::Part(domain, part) => u64::from(domain.0) | (part.number() + 2) << 16,
         };
         match self.rules.eevdf {
             true => (domio_core::mixed(number) % SPREAD) as i64,

@@ -2,8 +2,11 @@
 //! units, and what Linux refuses of them.
 
 use super::cbs::Reservation;
-use super::params::{Class, DomainParams, GroupParams, LEAST_PERIOD_US, Level, MS, US, VcpuParams};
-use super::weights::{IDLE_SHARES, Load, shares};
+use super::event::Part;
+use super::params::{
+    Class, DomainParams, GroupParams, LEAST_PERIOD_US, Layout, Level, MS, US, VcpuParams,
+};
+use super::weights::{IDLE_SHARES, Load, NICE_0, shares};
 use alloc::format;
 use domio_contract::Conflict;
 use domio_core::params::Params;
@@ -21,6 +24,15 @@ pub(super) struct GroupSetting {
 }
 
 impl GroupSetting {
+    /// The usual weight, and no limit.
+    const PLAIN: GroupSetting = GroupSetting {
+        shares: NICE_0,
+        idle: false,
+        quota: 0,
+        period: 100 * MS,
+        burst: 0,
+    };
+
     /// Of a domain or of a group of domains: both have these parameters.
     pub fn new(values: &ParamValues) -> GroupSetting {
         let p = GroupParams::from(values);
@@ -41,6 +53,47 @@ impl GroupSetting {
             quota,
             period,
             burst: (p.burst_us * US).min(quota),
+        }
+    }
+}
+
+/// What the parameters of a domain say of the groups inside its own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Inside {
+    pub layout: Layout,
+    vcpu: GroupSetting,
+    emulator: GroupSetting,
+    iothread: GroupSetting,
+}
+
+impl Inside {
+    pub fn new(domain: &ParamValues) -> Inside {
+        let p = DomainParams::from(domain);
+        let limited = |quota: i64, period: i64| GroupSetting {
+            quota: quota * US,
+            period: period * US,
+            ..GroupSetting::PLAIN
+        };
+        Inside {
+            layout: p.layout,
+            vcpu: limited(p.vcpu_quota_us, p.vcpu_period_us),
+            emulator: limited(p.emulator_quota_us, p.emulator_period_us),
+            iothread: limited(p.iothread_quota_us, p.iothread_period_us),
+        }
+    }
+
+    /// Of a domain of which nothing has been told.
+    pub fn unknown() -> Inside {
+        Inside::new(&ParamValues::defaults(DomainParams::SPECS))
+    }
+
+    /// What the group `part` is given.
+    pub fn of(&self, part: Part) -> &GroupSetting {
+        match part {
+            Part::Libvirt => &GroupSetting::PLAIN,
+            Part::Emulator => &self.emulator,
+            Part::Vcpu(_) => &self.vcpu,
+            Part::Iothread(_) => &self.iothread,
         }
     }
 }
@@ -173,7 +226,32 @@ pub fn validate_vcpu(values: &ParamValues) -> Result<(), Conflict> {
 /// What Linux refuses.
 pub fn validate_domain(values: &ParamValues) -> Result<(), Conflict> {
     validate_thread(&own(values))?;
+    validate_inside(&DomainParams::from(values))?;
     validate_group(values)
+}
+
+/// Quotas of groups inside a domain's need these groups.
+fn validate_inside(p: &DomainParams) -> Result<(), Conflict> {
+    if p.layout == Layout::Libvirt {
+        return Ok(());
+    }
+    for (param, quota) in [
+        ("vcpu_quota_us", p.vcpu_quota_us),
+        ("emulator_quota_us", p.emulator_quota_us),
+        ("iothread_quota_us", p.iothread_quota_us),
+    ] {
+        if quota > 0 {
+            return Err(Conflict {
+                param,
+                with: "layout",
+                problem: format!("{param} of {quota} without a group that it could limit"),
+                expected: "layout = \"libvirt\"".into(),
+                hint: "without libvirt all threads of a guest are in one group, which quota_us \
+                       limits",
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Checks whether all threads of the class deadline, on a host with so many pcpus, leave the part

@@ -1,9 +1,9 @@
 //! Linux: CFS of 6.1, and EEVDF of 6.12 to 7.3, as two policies of one engine.
 //!
-//! A domain is a task group, a vcpu a thread in it. Each pcpu has a queue of groups, and each group
-//! a queue of threads on each pcpu. CFS runs whoever has had the least virtual time, EEVDF the
-//! earliest virtual deadline of those that are not ahead. Decisions fall at ticks, at wake-ups and
-//! where threads stop; a pick has no slice.
+//! A domain is a task group, a vcpu a thread in it, or in a group of its own inside that. Each pcpu
+//! has a queue of groups, and each group a queue of threads on each pcpu. CFS runs whoever has had
+//! the least virtual time, EEVDF the earliest virtual deadline of those that are not ahead.
+//! Decisions fall at ticks, at wake-ups and where threads stop; a pick has no slice.
 //!
 //! The pages follow linux-spec; names are the kernel's where an operator sees them.
 //!
@@ -30,6 +30,7 @@
 //! | `server` | what keeps those from starving the others |
 //! | `spread` | on which pcpus those run |
 //! | `settings` | what operators set, and groups |
+//! | `inside` | groups inside that of a domain |
 //! | `event`, `show` | private trace records; the state for people |
 
 mod balance;
@@ -42,6 +43,7 @@ mod flat;
 mod given;
 mod high;
 mod hrtick;
+mod inside;
 mod load;
 mod params;
 mod pelt;
@@ -68,13 +70,15 @@ pub use params::{CFS, EEVDF};
 
 use crate::placement::allowed_from;
 use alloc::vec::Vec;
-use domio_contract::{Cx, Descriptor, GroupId, Pause, Pick, Prev, Scheduler, StateRows, Wake};
+use domio_contract::{
+    Cx, Descriptor, GroupId, Pause, Pick, Prev, Scheduler, StateRows, Wake, WorksFor,
+};
 use domio_core::{DomainId, Instant, ParamValues, PcpuId, Topology, VcpuId, mixed};
 use entity::how;
 use event::Owner;
-use given::{GroupSetting, ThreadSetting};
+use given::{GroupSetting, Inside, ThreadSetting};
 use params::{GroupMode, Rules, Tunables};
-use state::{Cpu, Entity, Group, High, NIL, Queue, Thread};
+use state::{Cpu, Domain, Entity, Group, High, NIL, Queue, Thread};
 use weights::Load;
 
 /// Timer slot of the tick.
@@ -124,8 +128,8 @@ pub struct Linux {
     named: Vec<u32>,
     /// The pcpu whose timer is for the quotas of those.
     quotas_on: u16,
-    /// By domain: its group, and what its vcpus are given.
-    domains: Vec<Option<(u32, ThreadSetting)>>,
+    /// By domain: its group, and what is given to what is in it.
+    domains: Vec<Option<Domain>>,
     cpus: Vec<Cpu>,
     /// Threads of the classes above fair, runnable or not.
     highs: u32,
@@ -135,8 +139,8 @@ pub struct Linux {
     rt_period_at: Option<i64>,
     /// By vcpu.
     threads: Vec<Thread>,
-    /// By vcpu: the group of a thread of the host, which is not its domain's.
-    placed: Vec<Option<u32>>,
+    /// By vcpu: what a thread of the host works for.
+    placed: Vec<Option<WorksFor>>,
     /// By socket: some core may idle as a whole, and how many pcpus a wake-up looks at.
     idle_cores: Vec<bool>,
     scan: Vec<u32>,
@@ -310,22 +314,25 @@ impl Scheduler for Linux {
         let group = self.group_of(domain);
         self.greet_groups(cx, known);
         let inherited = ThreadSetting::inherited(params);
-        self.domains[domain.index()] = Some((group, inherited));
+        self.domains[domain.index()] = Some(Domain {
+            group,
+            inherited,
+            inside: Inside::new(params),
+        });
         self.set_group_to(cx, group, &GroupSetting::new(params));
-        for i in 0..self.groups[group as usize].members.len() {
-            let vcpu = self.groups[group as usize].members[i];
+        self.arrange(cx, domain);
+        for vcpu in self.threads_in(group) {
             if cx.vcpu(vcpu).name.domain == domain {
                 self.set_thread_to(cx, vcpu, inherited);
             }
         }
     }
 
-    fn host_thread(&mut self, _: &mut Cx<'_>, vcpu: VcpuId, of: Option<DomainId>) {
-        let group = of.map_or(ROOT, |of| self.group_of(of));
+    fn host_thread(&mut self, _: &mut Cx<'_>, vcpu: VcpuId, works: WorksFor) {
         if self.placed.len() <= vcpu.index() {
             self.placed.resize(vcpu.index() + 1, None);
         }
-        self.placed[vcpu.index()] = Some(group);
+        self.placed[vcpu.index()] = Some(works);
     }
 
     fn set_group(
@@ -351,6 +358,7 @@ impl Scheduler for Linux {
     }
 
     fn set_vcpu(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId, params: &ParamValues) {
+        self.set_seat(cx, vcpu, params);
         self.set_thread_to(cx, vcpu, ThreadSetting::new(params));
     }
 
@@ -359,11 +367,9 @@ impl Scheduler for Linux {
             self.threads.resize(vcpu.index() + 1, Thread::absent());
         }
         let domain = cx.vcpu(vcpu).name.domain;
-        let own = self.group_of(domain);
-        let placed = self.placed.get(vcpu.index()).copied().flatten();
-        let group = placed.unwrap_or(own);
-        self.settle(cx, group);
-        let (_, setting) = self.domains[domain.index()].expect("it has a group");
+        self.group_of(domain);
+        let group = self.seat(cx, vcpu);
+        let setting = self.domain(domain).inherited;
         let q = self.queue_on(group, 0);
         let entity = Entity {
             queue: q,
@@ -402,9 +408,7 @@ impl Scheduler for Linux {
         let group = self.entities[e as usize].group;
         let members = &mut self.groups[group as usize].members;
         members.retain(|other| *other != vcpu);
-        if members.is_empty() {
-            self.forget_quota(cx, group);
-        }
+        self.left(cx, group);
     }
 
     fn pick_pcpu(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) -> PcpuId {
@@ -546,8 +550,9 @@ impl Scheduler for Linux {
     }
 
     fn domain_timer(&mut self, cx: &mut Cx<'_>, domain: DomainId) -> Option<Instant> {
-        let (group, _) = (*self.domains.get(domain.index())?)?;
-        self.quota_timer(cx, group)
+        let group = (*self.domains.get(domain.index())?)?.group;
+        self.domain_quotas_timer(cx, group);
+        self.timer_of_domain(group)
     }
 
     fn resume(&mut self, cx: &mut Cx<'_>, runnable: &[VcpuId], _: &StateRows) {

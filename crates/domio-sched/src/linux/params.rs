@@ -110,6 +110,33 @@ impl ByWord for Class {
     ];
 }
 
+/// Groups inside a domain's group.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Layout {
+    /// None.
+    Flat,
+    /// Those of libvirt: `libvirt/vcpuN`, `libvirt/iothreadN`, `libvirt/emulator`.
+    Libvirt,
+}
+
+impl ByWord for Layout {
+    const WORDS: &'static [&'static str] = &["flat", "libvirt"];
+    const ALL: &'static [Layout] = &[Layout::Flat, Layout::Libvirt];
+}
+
+/// Which group inside that of its domain a vcpu is in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Seat {
+    Vcpu,
+    Emulator,
+    Iothread,
+}
+
+impl ByWord for Seat {
+    const WORDS: &'static [&'static str] = &["vcpu", "emulator", "iothread"];
+    const ALL: &'static [Seat] = &[Seat::Vcpu, Seat::Emulator, Seat::Iothread];
+}
+
 /// Classes of the kernel, the lowest first: fair is the one of `SCHED_OTHER`, `SCHED_BATCH` and
 /// `SCHED_IDLE`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -249,6 +276,25 @@ params! {
             "Period of the quota (cpu.max, second number).";
         "burst_us" = int::<i64>("us", (0, QUOTA_MAX_US), 0),
             "What may be saved of unused quota for later (cpu.max.burst).";
+        layout: Layout = choice(0),
+            "Groups inside the domain's: flat, none (QEMU alone, Proxmox); libvirt, one of weight \
+             100 for each vcpu (vcpuN), for each I/O thread (iothreadN), and for all others \
+             (emulator).";
+        vcpu_quota_us: i64 = int("us", (1_000, QUOTA_MAX_US), 0).or_zero(),
+            "Most that each vcpu may have in each period, 0 for no limit; with layout libvirt \
+             (cpu.max of vcpuN; quota of libvirt's cputune).";
+        vcpu_period_us: i64 = int("us", (1_000, 1_000_000), 100_000),
+            "Period of vcpu_quota_us (period of libvirt's cputune).";
+        emulator_quota_us: i64 = int("us", (1_000, QUOTA_MAX_US), 0).or_zero(),
+            "Most that the emulator thread, workers and vhost threads may have together in each \
+             period, 0 for no limit; with layout libvirt (cpu.max of emulator; emulator_quota).";
+        emulator_period_us: i64 = int("us", (1_000, 1_000_000), 100_000),
+            "Period of emulator_quota_us (emulator_period).";
+        iothread_quota_us: i64 = int("us", (1_000, QUOTA_MAX_US), 0).or_zero(),
+            "Most that each I/O thread may have in each period, 0 for no limit; with layout \
+             libvirt (cpu.max of iothreadN; iothread_quota).";
+        iothread_period_us: i64 = int("us", (1_000, 1_000_000), 100_000),
+            "Period of iothread_quota_us (iothread_period).";
         nice: i64 = int("", (-20, 19), 0),
             "Nice value of all vcpus of the domain.";
         class: Class = choice(0),
@@ -308,6 +354,10 @@ params! {
              deadline; 0 for the period (sched_deadline).";
         dl_period_us: i64 = int("us", (LEAST_PERIOD_US, DEADLINE_MAX_US), 0).or_zero(),
             "Period, in the class deadline; 0 for the deadline (sched_period).";
+        "seat" = choice::<Seat>(0),
+            "Group of the vcpu with layout libvirt: its own (libvirt/vcpuN), the emulator's, or \
+             one of its own with the limits of I/O threads; for recorded threads that are vcpus \
+             here.";
     }
 }
 

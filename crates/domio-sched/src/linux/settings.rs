@@ -2,9 +2,9 @@
 
 use super::entity::how;
 use super::event::Owner;
-use super::given::{GroupSetting, ThreadSetting};
+use super::given::{GroupSetting, Inside, ThreadSetting};
 use super::params::{Class, Level};
-use super::state::{Entity, Group, NIL, Queue};
+use super::state::{Domain, Entity, Group, NIL, Queue};
 use super::task::Crowd;
 use super::weights::NICE_0;
 use super::{Linux, ROOT, TREE};
@@ -24,12 +24,24 @@ impl Linux {
         if self.domains.len() <= domain.index() {
             self.domains.resize(domain.index() + 1, None);
         }
-        if let Some((group, _)) = self.domains[domain.index()] {
-            return group;
+        if let Some(known) = &self.domains[domain.index()] {
+            return known.group;
         }
         let group = self.add_group(Owner::Domain(domain), ROOT);
-        self.domains[domain.index()] = Some((group, ThreadSetting::unknown()));
+        self.domains[domain.index()] = Some(Domain {
+            group,
+            inherited: ThreadSetting::unknown(),
+            inside: Inside::unknown(),
+        });
         group
+    }
+
+    /// What is known of `domain`, which has a group.
+    #[inline]
+    pub(super) fn domain(&self, domain: DomainId) -> &Domain {
+        self.domains[domain.index()]
+            .as_ref()
+            .expect("it has a group")
     }
 
     /// The group that is called `name`, in `parent` if it is new.
@@ -45,7 +57,7 @@ impl Linux {
     }
 
     /// A new group in `parent`, with a queue and an entity on each pcpu.
-    fn add_group(&mut self, owner: Owner, parent: u32) -> u32 {
+    pub(super) fn add_group(&mut self, owner: Owner, parent: u32) -> u32 {
         let group = self.groups.len() as u32;
         let depth = self.groups[parent as usize].depth;
         for cpu in 0..self.cpus.len() as u16 {
@@ -61,7 +73,11 @@ impl Linux {
             };
             let e = self.entities.len() as u32;
             self.entities.push(entity);
-            self.queues.push(Queue::new(cpu, group, e));
+            self.queues.push(Queue {
+                // A group that is made where there is no time has none.
+                throttles: self.queues[queue as usize].throttles,
+                ..Queue::new(cpu, group, e)
+            });
         }
         self.groups.push(Group::new(owner, parent, depth + 1));
         self.groups[group as usize].bandwidth.expires = self.phase(group);
@@ -112,12 +128,13 @@ impl Linux {
         self.share_anew(cx, group);
     }
 
-    /// `group`, which is empty, is where it is to be, with the weight that it is to have: from now
-    /// on the groups around it know of it, as of one that Linux has just made.
+    /// `group`, which is empty, is where it is to be, with the weight that it is to have, and so are
+    /// those around it: from now on these know of it, as of one that Linux has just made.
     pub(super) fn settle(&mut self, cx: &mut Cx<'_>, group: u32) {
         if core::mem::replace(&mut self.groups[group as usize].settled, true) {
             return;
         }
+        self.settle(cx, self.groups[group as usize].parent);
         for cpu in 0..self.cpus.len() as u16 {
             self.read_clock(cx, cpu);
             let q = self.queue_on(group, cpu);
@@ -177,7 +194,7 @@ impl Linux {
     /// where the group is new.
     pub(super) fn regroup(&mut self, cx: &mut Cx<'_>, group: u32, parent: u32) {
         let settled = self.groups[group as usize].settled;
-        let members = self.groups[group as usize].members.clone();
+        let members = self.threads_in(group);
         let mut queued = Vec::with_capacity(members.len());
         for &vcpu in &members {
             let e = self.entity_of(vcpu);
@@ -191,37 +208,37 @@ impl Linux {
         self.make_room(parent);
         let depth = self.groups[parent as usize].depth;
         self.groups[group as usize].depth = depth + 1;
+        let all = self.groups_in(group);
+        for &g in &all[1..] {
+            let above = self.groups[g as usize].parent;
+            self.groups[g as usize].depth = self.groups[above as usize].depth + 1;
+        }
         for cpu in 0..self.cpus.len() as u16 {
             self.read_clock(cx, cpu);
-            let (q, above) = (self.queue_on(group, cpu), self.queue_on(parent, cpu));
-            let e = self.queues[q as usize].entity;
-            if self.entities[e as usize].on_queue {
-                // It slept there.
-                self.dequeue_from(cx, e, how::SLEEP | how::DELAYED, Crowd::default());
+            // Whatever is inside leaves before what is around it.
+            for &g in all.iter().rev() {
+                let e = self.queues[self.queue_on(g, cpu) as usize].entity;
+                if self.entities[e as usize].on_queue {
+                    // It slept there.
+                    self.dequeue_from(cx, e, how::SLEEP | how::DELAYED, Crowd::default());
+                }
+                if settled {
+                    self.detach_load(e);
+                }
             }
-            if settled {
-                self.detach_load(e);
-            }
-            self.entities[e as usize] = Entity {
-                queue: above,
-                parent: self.queues[above as usize].entity,
-                own: q,
-                depth,
-                idle: self.entities[e as usize].idle,
-                load: self.entities[e as usize].load,
-                effective: self.entities[e as usize].effective,
-                relative: false,
-                slice: self.tunables.base_slice,
-                ..Entity::new(None, group)
-            };
-            if settled {
-                self.attach_group(q);
-                self.inherit_throttles(q);
+            for &g in &all {
+                self.renew_entity(g, cpu);
+                if settled {
+                    let q = self.queue_on(g, cpu);
+                    self.attach_group(q);
+                    self.inherit_throttles(q);
+                }
             }
         }
         for &vcpu in &members {
             let e = self.entity_of(vcpu);
-            self.entities[e as usize].depth = depth + 1;
+            let own = self.entities[e as usize].group;
+            self.entities[e as usize].depth = self.groups[own as usize].depth;
         }
         for (e, runs) in queued {
             self.put_in(cx, e, runs);
@@ -237,9 +254,28 @@ impl Linux {
         }
     }
 
+    /// The entity of `group` on `cpu`, which is on no queue, is a new one.
+    fn renew_entity(&mut self, group: u32, cpu: u16) {
+        let parent = self.groups[group as usize].parent;
+        let (q, above) = (self.queue_on(group, cpu), self.queue_on(parent, cpu));
+        let e = self.queues[q as usize].entity;
+        self.entities[e as usize] = Entity {
+            queue: above,
+            parent: self.queues[above as usize].entity,
+            own: q,
+            depth: self.groups[parent as usize].depth,
+            idle: self.entities[e as usize].idle,
+            load: self.entities[e as usize].load,
+            effective: self.entities[e as usize].effective,
+            relative: false,
+            slice: self.tunables.base_slice,
+            ..Entity::new(None, group)
+        };
+    }
+
     /// Takes the thread `e` off its queue for a change. Returns, if it was there and awake, whether
     /// it is the one that runs.
-    fn pull_out(&mut self, cx: &mut Cx<'_>, e: u32) -> Option<bool> {
+    pub(super) fn pull_out(&mut self, cx: &mut Cx<'_>, e: u32) -> Option<bool> {
         let cpu = self.queues[self.queue_of(e) as usize].cpu;
         self.read_clock(cx, cpu);
         if self.entities[e as usize].delayed {
@@ -257,7 +293,7 @@ impl Linux {
     }
 
     /// Undoes [`Linux::pull_out`].
-    fn put_in(&mut self, cx: &mut Cx<'_>, e: u32, runs: bool) {
+    pub(super) fn put_in(&mut self, cx: &mut Cx<'_>, e: u32, runs: bool) {
         self.enqueue_thread(cx, e, 0);
         if runs {
             self.set_all(cx, self.queues[self.queue_of(e) as usize].cpu, e, false);
@@ -379,7 +415,7 @@ impl Linux {
     }
 
     /// The thread `e`, which is on no queue, leaves the fair class.
-    fn leave_fair(&mut self, e: u32) {
+    pub(super) fn leave_fair(&mut self, e: u32) {
         self.detach_load(e);
         let q = self.queue_of(e);
         if !self.rules.eevdf && !self.entities[e as usize].relative {

@@ -1,11 +1,11 @@
 //! The state as data.
 
 use super::Linux;
-use super::event::Owner;
+use super::event::{Owner, Part};
 use super::params::Level;
 use super::state::NIL;
 use domio_contract::StateRows;
-use domio_contract::state::About;
+use domio_contract::state::{About, StateRow};
 use domio_core::{PcpuId, VcpuId};
 
 impl Linux {
@@ -36,6 +36,11 @@ impl Linux {
                 Owner::Domain(domain) => {
                     let row = out.row("", About::Domain(domain));
                     row.say("d").tell("domain", "", domain.0)
+                }
+                Owner::Part(domain, part) => {
+                    let row = out.row("", About::Domain(domain));
+                    row.say("d").tell("domain", "", domain.0);
+                    describe_part(row, part)
                 }
                 Owner::Group(name) => {
                     let row = out.row("", About::Policy);
@@ -101,5 +106,15 @@ impl Linux {
                 }
             }
         }
+    }
+}
+
+/// The name of `part`, after that of its domain.
+fn describe_part(row: &mut StateRow, part: Part) -> &mut StateRow {
+    match part {
+        Part::Libvirt => row.say("/libvirt"),
+        Part::Emulator => row.say("/emulator"),
+        Part::Vcpu(n) => row.say("/vcpu").tell("vcpu", "", n),
+        Part::Iothread(n) => row.say("/iothread").tell("iothread", "", n),
     }
 }

@@ -5,8 +5,8 @@
 
 use super::cbs::Cbs;
 use super::event::Owner;
-use super::given::ThreadSetting;
-use super::params::Level;
+use super::given::{Inside, ThreadSetting};
+use super::params::{Level, Seat};
 use super::pelt::Average;
 use super::weights::{Load, NICE_0};
 use alloc::vec::Vec;
@@ -221,7 +221,7 @@ impl Queue {
     }
 }
 
-/// A task group: the root, a domain, or a group of domains.
+/// A task group: the root, a domain, a part of one, or a group of domains.
 #[derive(Clone, Debug)]
 pub(super) struct Group {
     pub owner: Owner,
@@ -244,6 +244,16 @@ pub(super) struct Group {
     pub load: i64,
     pub runnable: i64,
     pub bandwidth: Bandwidth,
+}
+
+/// A domain.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Domain {
+    pub group: u32,
+    /// What its vcpus are given.
+    pub inherited: ThreadSetting,
+    /// Groups inside its own.
+    pub inside: Inside,
 }
 
 /// `cpu.max` of a group.
@@ -396,6 +406,8 @@ pub(super) struct Thread {
     pub entity: u32,
     /// What it is given.
     pub setting: ThreadSetting,
+    /// Its group inside that of its domain.
+    pub seat: Seat,
     /// Has woken before.
     pub known: bool,
     /// Is on its way to another pcpu, so that its next wake-up is none.
@@ -419,6 +431,7 @@ impl Thread {
         Thread {
             entity,
             setting,
+            seat: Seat::Vcpu,
             known: false,
             moving: false,
             parked: false,

@@ -5,6 +5,7 @@ mod cfs;
 mod eevdf;
 mod groups;
 mod high;
+mod inside;
 mod kernel;
 mod later;
 mod mended;

@@ -4,7 +4,8 @@
 
 use crate::beside::Beside;
 use crate::twin_linux::{Mistake, TwinLinux};
-use domio_core::{CpuSet, ParamValues, Topology};
+use domio_contract::WorksFor;
+use domio_core::{CpuSet, DomainId, Duration, ParamValues, Topology, VcpuId};
 use domio_sched::conformance::rng::Rng;
 use domio_sched::conformance::{Intervention, Script, library, random};
 use domio_sched::find;
@@ -86,7 +87,56 @@ fn on_one_pcpu(mut script: Script) -> Script {
 
 fn script(name: &str, seed: u64) -> Script {
     let policy = find(name).expect("a policy of that name");
-    on_one_pcpu(random::script_for(policy.descriptor, seed))
+    let mut script = on_one_pcpu(random::script_for(policy.descriptor, seed));
+    inside(&mut script, &mut Rng::new(seed ^ 0x6c69_6276));
+    script
+}
+
+/// Groups inside those of domains, in half of the scripts: quotas of them, threads of the host, and
+/// changes of all that.
+fn inside(script: &mut Script, rng: &mut Rng) {
+    if rng.one_in(2) {
+        return;
+    }
+    let domains = script.domains.len() as u64;
+    let param = |rng: &mut Rng| {
+        let quota = *rng.pick(&[1_000, 3_000, 5_000, 10_000, 30_000, 0]);
+        let period = *rng.pick(&[4_000, 10_000, 20_000, 100_000]);
+        *rng.pick(&[
+            ("layout", 0),
+            ("layout", 1),
+            ("vcpu_quota_us", quota),
+            ("vcpu_period_us", period),
+            ("emulator_quota_us", quota),
+            ("emulator_period_us", period),
+            ("iothread_quota_us", quota),
+            ("quota_us", quota),
+        ])
+    };
+    for domain in &mut script.domains {
+        domain.params.push(("layout", i64::from(!rng.one_in(3))));
+        for _ in 0..rng.below(4) {
+            domain.params.push(param(rng));
+        }
+    }
+    for vcpu in &mut script.vcpus {
+        let guest = DomainId(rng.below(domains) as u16);
+        vcpu.works = match rng.below(8) {
+            0 | 1 => Some(WorksFor::Emulator(guest)),
+            2 | 3 => Some(WorksFor::Iothread(guest, rng.between(1, 2) as u16)),
+            4 => Some(WorksFor::Kernel),
+            _ => None,
+        };
+    }
+    for _ in 0..rng.below(6) {
+        let at = Duration::from_millis(rng.below(script.end.as_nanos() / 1_000_000));
+        let (name, value) = param(rng);
+        let domain = DomainId(rng.below(domains) as u16);
+        script.at(at, Intervention::Set(domain, name, value));
+        let vcpu = VcpuId(rng.below(script.vcpus.len() as u64) as u32);
+        let seat = rng.below(3) as i64;
+        script.at(at, Intervention::SetVcpu(vcpu, "seat", seat));
+    }
 }
 
 /// Runs both; `None` when they agree, else a report for people.

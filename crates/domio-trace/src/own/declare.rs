@@ -95,6 +95,7 @@ enum SaysJson {
         left: u8,
     },
     Filled,
+    HeldInside,
     Moved {
         from: u8,
         to: u8,

@@ -89,15 +89,21 @@ pub struct DescribedThread {
     /// Nice value.
     #[serde(default)]
     pub nice: i64,
-    /// `normal`, `batch`, `idle` or `fifo`.
+    /// `normal`, `batch`, `idle`, `fifo` or `rr`.
     #[serde(default)]
     pub policy: String,
+    /// Its priority in the classes fifo and rr, 1 where nothing is said.
+    #[serde(default)]
+    pub rt_priority: Option<i64>,
     /// Its affinity; null for all.
     #[serde(default)]
     pub cpus: Option<String>,
-    /// Limit of its own control group.
+    /// Limit of its own control group: `cpu.max`, first number; null for no limit.
     #[serde(default)]
     pub quota_us: Option<i64>,
+    /// `cpu.max`, second number.
+    #[serde(default)]
+    pub period_us: Option<i64>,
     /// What it does.
     pub workload: DescribedWork,
 }
@@ -159,6 +165,33 @@ pub enum DescribedWork {
         /// Work each time.
         work_us: u64,
     },
+}
+
+impl DescribedVm {
+    /// Whether each thread has a control group of its own in that of the machine.
+    pub fn has_inner_groups(&self) -> bool {
+        self.threaded && self.cgroup.is_some()
+    }
+
+    /// The different limits of threads in groups of their own, each `None` or quota and period, in
+    /// the order of the threads.
+    pub fn limits(&self) -> Vec<Option<(i64, i64)>> {
+        let mut limits = Vec::new();
+        for thread in self.threads.iter().filter(|_| self.has_inner_groups()) {
+            let limit = thread.limit();
+            if !limits.contains(&limit) {
+                limits.push(limit);
+            }
+        }
+        limits
+    }
+}
+
+impl DescribedThread {
+    /// Quota and period of its own group in microseconds.
+    pub fn limit(&self) -> Option<(i64, i64)> {
+        Some((self.quota_us?, self.period_us.unwrap_or(100_000)))
+    }
 }
 
 fn one() -> u64 {
@@ -230,6 +263,14 @@ impl DescribedLinux {
             }
         }
         for vm in &self.vms {
+            let limits = vm.limits().len();
+            if limits > 2 {
+                return Err(format!(
+                    "threads of {} have {limits} different limits in groups of their own; two can \
+                     be simulated, one of which may be none",
+                    vm.name
+                ));
+            }
             for thread in &vm.threads {
                 self.check_thread(vm, thread)?;
             }
@@ -239,16 +280,16 @@ impl DescribedLinux {
 
     fn check_thread(&self, vm: &DescribedVm, thread: &DescribedThread) -> Result<(), String> {
         let name = format!("{}:{}", vm.name, thread.name);
-        if thread.policy == "fifo" {
+        if thread.policy == "deadline" {
             return Err(format!(
-                "{name} is in a real-time class, which neither cfs nor eevdf has here; record \
-                 without"
+                "{name} is in the class deadline, whose reservation is not recorded; record without"
             ));
         }
-        if thread.quota_us.is_some() {
+        if thread.quota_us.is_some() && !vm.has_inner_groups() {
             return Err(format!(
-                "{name} has a limit of its own, in a control group within that of the vm; limits \
-                 of whole vms can be simulated"
+                "{name} has a limit of its own, and {} has no control group for each thread \
+                 (`threaded`)",
+                vm.name
             ));
         }
         if let Some(on) = thread.workload.channel() {
@@ -412,9 +453,21 @@ mod tests {
         let mut alone = described("6.1");
         alone.vms[0].threads.pop();
         assert!(alone.check().unwrap_err().contains("expected one other"));
-        let mut fifo = described("6.1");
-        fifo.vms[0].threads[0].policy = "fifo".to_owned();
-        assert!(fifo.check().unwrap_err().contains("real-time class"));
+        let mut deadline = described("6.1");
+        deadline.vms[0].threads[0].policy = "deadline".to_owned();
+        assert!(deadline.check().unwrap_err().contains("not recorded"));
+        let mut alone = described("6.1");
+        alone.vms[0].threads[0].quota_us = Some(5_000);
+        assert!(alone.check().unwrap_err().contains("`threaded`"));
+        alone.vms[0].threaded = true;
+        assert_eq!(alone.check(), Ok(()));
+        let third = alone.vms[0].threads[1].clone();
+        alone.vms[0].threads.push(DescribedThread {
+            quota_us: Some(7_000),
+            workload: DescribedWork::Burn,
+            ..third
+        });
+        assert!(alone.check().unwrap_err().contains("3 different limits"));
         let mut window = described("6.1");
         window.window_ns = [5, 5];
         assert!(window.check().unwrap_err().contains("window_ns"));

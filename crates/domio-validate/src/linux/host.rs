@@ -246,6 +246,22 @@ impl<'a> LinuxSimulation<'a> {
         put("weight", vm.weight.or(alone.map(|weight| weight as i64)))?;
         put("quota_us", vm.quota_us)?;
         put("period_us", vm.period_us)?;
+        // Each thread has its own group: those of the first limit are as vcpus there, those of the
+        // second as I/O threads.
+        let keys = [
+            ["vcpu_quota_us", "vcpu_period_us"],
+            ["iothread_quota_us", "iothread_period_us"],
+        ];
+        for (keys, limit) in keys.into_iter().zip(vm.limits()) {
+            if let Some((quota, period)) = limit {
+                put(keys[0], Some(quota))?;
+                put(keys[1], Some(period))?;
+            }
+        }
+        if vm.has_inner_groups() {
+            let layout = values.choose("layout", "libvirt");
+            layout.map_err(|e| format!("vm {}: {e}", vm.name))?;
+        }
         Ok(values)
     }
 
@@ -260,6 +276,21 @@ impl<'a> LinuxSimulation<'a> {
         values.set("nice", thread.nice).map_err(|e| failed(&e))?;
         if let class @ ("batch" | "idle") = thread.policy.as_str() {
             values.choose("class", class).map_err(|e| failed(&e))?;
+        }
+        if let class @ ("fifo" | "rr") = thread.policy.as_str() {
+            values.choose("class", class).map_err(|e| failed(&e))?;
+            let priority = thread.rt_priority.unwrap_or(1);
+            values
+                .set("rt_priority", priority)
+                .map_err(|e| failed(&e))?;
+        }
+        if vm
+            .limits()
+            .iter()
+            .position(|limit| *limit == thread.limit())
+            == Some(1)
+        {
+            values.choose("seat", "iothread").map_err(|e| failed(&e))?;
         }
         let mut hard = self.topology.all();
         for list in [&vm.cpus, &thread.cpus].into_iter().flatten() {

@@ -237,9 +237,10 @@ fn remarks(described: &DescribedLinux, start: &LinuxStart) -> Vec<String> {
                 .to_owned(),
         );
     }
-    if described.vms.iter().any(|vm| vm.threaded) {
+    if described.vms.iter().any(|vm| vm.has_inner_groups()) {
         remarks.push(
-            "threads with a control group of their own are simulated in that of their machine"
+            "threads with a control group of their own have it within another one without \
+             settings, as libvirt makes them"
                 .to_owned(),
         );
     }

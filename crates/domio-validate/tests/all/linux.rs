@@ -25,7 +25,7 @@ type Fault = (&'static str, fn(&mut DescribedLinux), &'static str);
 
 #[test]
 fn wrong_rules_and_settings_are_noticed() {
-    let faults: [Fault; 10] = [
+    let faults: [Fault; 12] = [
         (
             "eevdf73-weights-1-2-4",
             |d| d.kernel = "7.0.14".to_owned(),
@@ -73,6 +73,19 @@ fn wrong_rules_and_settings_are_noticed() {
             "vm4:vcpu0 waiting",
         ),
         (
+            "eevdf-weights-1-2-4",
+            |d| d.vms[3].threads[0].policy = "fifo".to_owned(),
+            "vm4:vcpu0 waiting",
+        ),
+        (
+            "eevdf-weights-1-2-4",
+            |d| {
+                d.vms[2].threaded = true;
+                d.vms[2].threads[0].quota_us = Some(20_000);
+            },
+            "vm3:vcpu0 share",
+        ),
+        (
             "eevdf-quota-v6",
             |d| d.vms[0].quota_us = Some(31_000),
             "vm1:vcpu0 share",
@@ -93,6 +106,24 @@ fn wrong_rules_and_settings_are_noticed() {
         let has = found.iter().any(|found| found == expected);
         assert!(has, "{name}: {expected} is not in {found:?}");
     }
+}
+
+/// A group of its own for the only thread of each machine changes nothing.
+#[test]
+fn a_group_for_each_thread_leaves_shares_and_waits_as_they_are() {
+    let threaded = with("eevdf-weights-1-2-4", |d| {
+        d.vms.iter_mut().for_each(|vm| vm.threaded = true);
+    });
+    let agreement = Agreement::check(&threaded).unwrap();
+    assert_eq!(differences(&agreement), [""; 0]);
+    assert!(
+        agreement
+            .remarks
+            .iter()
+            .any(|r| r.contains("a control group of their own")),
+        "{:?}",
+        agreement.remarks
+    );
 }
 
 #[test]

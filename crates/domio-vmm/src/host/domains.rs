@@ -62,9 +62,9 @@ impl<S: Sink, D: Device> Host<S, D> {
                 self.xen.halt_polls.add(vcpu, rules);
             }
             if let DomainKind::Threads(threads) = &config.kind {
-                let of = threads[i].of;
+                let works = threads[i].works(i);
                 self.xen.ask(queue, on, now, Cause::Operator, |s, cx| {
-                    s.host_thread(cx, vcpu, of)
+                    s.host_thread(cx, vcpu, works)
                 });
             }
             self.xen

@@ -125,6 +125,8 @@ pub(super) struct Vcpu {
     pub budget: Option<i64>,
     /// Its own budget is used up, and not filled up yet.
     pub spent: bool,
+    /// The limit of a group inside its domain's holds it back.
+    pub held_inside: bool,
     /// See [`Says::Ranks`](domio_core::Says::Ranks).
     pub rank: u64,
     /// Place of the set of pcpus that it may use; `None` where that is not known.
@@ -154,6 +156,7 @@ impl Vcpu {
             credit_at: 0,
             budget: None,
             spent: false,
+            held_inside: false,
             rank: u64::from(Says::RANK),
             may_use: None,
             uninterruptible: false,
@@ -184,7 +187,12 @@ impl Vcpu {
                     sums.uninterruptible += part;
                 }
             }
-            Runstate::Offline if is_parked(passed) => sums.parked += part,
+            Runstate::Offline if is_parked(passed) => {
+                sums.parked += part;
+                if self.held_inside {
+                    sums.held_inside += part;
+                }
+            }
             Runstate::Offline => sums.paused += part,
             // Its parts are added when the wait is closed.
             Runstate::Runnable if passed.sure => {}

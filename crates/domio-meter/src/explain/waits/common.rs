@@ -59,6 +59,7 @@ impl WaitBooks {
             vcpu.credit = None;
             vcpu.budget = None;
             vcpu.spent = false;
+            vcpu.held_inside = false;
             vcpu.slice = None;
         }
     }

@@ -80,6 +80,11 @@ impl WaitBooks {
                 self.spent(actor, at, spent);
             }
             Says::Filled => self.spent(actor, at, false),
+            Says::HeldInside => {
+                if let Some(vcpu) = self.known(actor) {
+                    vcpu.held_inside = true;
+                }
+            }
             Says::Waits(what) => self.waits_for(actor, at, what),
             Says::QueuesOn { pcpu: queue } => {
                 self.queues_on(actor, at, PcpuId(value(queue) as u16));

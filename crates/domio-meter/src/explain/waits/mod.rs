@@ -424,6 +424,9 @@ impl WaitBooks {
         self.flush(slot, at);
         self.list[slot].book(passed, self.window);
         let ended = self.close(slot, at, new, passed.sure);
+        if new == Runstate::Running || (old == Runstate::Offline && !is_mark) {
+            self.list[slot].held_inside = false;
+        }
         if new == Runstate::Running {
             if !is_mark {
                 let slice = self.pcpu(pcpu).slice.take();

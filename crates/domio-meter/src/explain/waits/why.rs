@@ -43,6 +43,8 @@ pub enum Why {
     /// It was parked by its cap, or paused: offline, and not runnable. No wait has this cause; it
     /// is named where time that a vcpu lost is.
     Parked,
+    /// As `Parked`, by the limit of a group inside its domain's (libvirt's on Linux).
+    OwnGroup,
     /// It was woken, and the one that ran went on: its turn had not come (Linux).
     Queued,
     /// One of a higher class ran: real time, deadline, or stop (Linux).
@@ -66,7 +68,7 @@ texts! {
 
 /// What there is to say of each cause: its key in JSON, its name in tables, what the name means,
 /// and what to try; no cure where nothing that is set helps.
-const TEXTS: [(Why, [&str; 4]); 24] = [
+const TEXTS: [(Why, [&str; 4]); 25] = [
     (
         Why::Pass,
         [
@@ -216,6 +218,16 @@ const TEXTS: [(Why, [&str; 4]); 24] = [
         ],
     ),
     (
+        Why::OwnGroup,
+        [
+            "own_group",
+            "own group",
+            "held back by the quota of its own group in the guest's (`vcpuN`, `iothreadN` or \
+             `emulator` of libvirt)",
+            "a larger `vcpu_quota_us`, `iothread_quota_us` or `emulator_quota_us`, or none",
+        ],
+    ),
+    (
         Why::Queued,
         [
             "queued",
@@ -341,7 +353,7 @@ impl Why {
     }
 
     /// All causes, in the order in which tables show them.
-    pub const ALL: [Why; 24] = [
+    pub const ALL: [Why; 25] = [
         Why::Pass,
         Why::RateLimit,
         Why::NotTickled,
@@ -359,6 +371,7 @@ impl Why {
         Why::Dispatching,
         Why::Budget,
         Why::Parked,
+        Why::OwnGroup,
         Why::Queued,
         Why::HigherClass,
         Why::Throttled,

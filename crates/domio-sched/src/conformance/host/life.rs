@@ -23,6 +23,7 @@ impl Host<'_> {
         let Affinity { hard, soft } = self.tables.affinity[v.index()];
         // Its pcpus may have gone since the script was written.
         self.set_affinity(v, self.widened(hard), soft);
+        self.tell_work(v);
         self.call(|s, cx| s.insert(cx, v), |()| PolicyCall::Insert(v));
         self.ask_for_pcpu(v);
         self.first_words_of(v);

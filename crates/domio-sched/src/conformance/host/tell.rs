@@ -80,6 +80,17 @@ impl Host<'_> {
         }
     }
 
+    /// What `v` works for, if it is a thread of the host.
+    pub(super) fn tell_work(&mut self, v: VcpuId) {
+        let has_groups = !self.policy.descriptor().group_params.is_empty();
+        if let Some(works) = self.script.vcpus[v.index()].works.filter(|_| has_groups) {
+            self.call(
+                |s, cx| s.host_thread(cx, v, works),
+                |()| PolicyCall::HostThread(v, works),
+            );
+        }
+    }
+
     /// What is known of `domain` before its first vcpu.
     pub(super) fn first_words(&mut self, domain: DomainId) {
         let declared = self.script.domains.iter().find(|d| d.id == domain);

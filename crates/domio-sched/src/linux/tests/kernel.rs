@@ -307,7 +307,7 @@ impl Scheduler for Recorder {
     fn set_domain(&mut self, cx: &mut Cx<'_>, domain: DomainId, params: &ParamValues) {
         let before = self.inner.threads.clone();
         self.inner.set_domain(cx, domain, params);
-        let (group, _) = self.inner.domains[domain.index()].expect("it has a group");
+        let group = self.inner.domain(domain).group;
         let members = self.inner.groups[group as usize].members.iter();
         let changed: Vec<VcpuId> = members
             .copied()
@@ -338,7 +338,7 @@ impl Scheduler for Recorder {
     }
 
     fn join(&mut self, cx: &mut Cx<'_>, domain: DomainId, group: Option<GroupId>) {
-        let (own, _) = self.inner.domains[domain.index()].expect("it has a group");
+        let own = self.inner.domain(domain).group;
         assert!(
             self.inner.groups[own as usize].members.is_empty(),
             "no script moves domains"
@@ -422,7 +422,7 @@ impl Scheduler for Recorder {
 
     fn domain_timer(&mut self, cx: &mut Cx<'_>, domain: DomainId) -> Option<Instant> {
         let next = self.inner.domain_timer(cx, domain);
-        let (group, _) = self.inner.domains[domain.index()].expect("it has a group");
+        let group = self.inner.domain(domain).group;
         self.whole(cx, op::QUOTA, &[i64::from(group)]);
         next
     }

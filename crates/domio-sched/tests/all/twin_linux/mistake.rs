@@ -33,6 +33,10 @@ pub enum Mistake {
     SleepsAtQuota,
     /// A domain that goes into another group keeps what it is ahead or behind.
     LagTakenAlong,
+    /// I/O threads are in the group of the emulator.
+    IothreadWithEmulator,
+    /// A thread that sleeps keeps its virtual time on its way to another group.
+    CarriedUnplaced,
     /// The lag with which a thread went to sleep on the queue does not matter (7.2).
     SleepersLagForgotten,
     /// A changed weight leaves the end of the protection as it is (7.0).
@@ -54,10 +58,10 @@ pub enum Mistake {
 impl Mistake {
     /// Whether it is of a rule that only releases since 7.0 have.
     pub fn is_of_7(self) -> bool {
-        Mistake::ALL[15..].contains(&self)
+        Mistake::ALL[17..].contains(&self)
     }
 
-    pub const ALL: [Mistake; 23] = [
+    pub const ALL: [Mistake; 25] = [
         Mistake::ExactScaling,
         Mistake::LastOfEquals,
         Mistake::WholeCredit,
@@ -73,6 +77,8 @@ impl Mistake {
         Mistake::HeldShallow,
         Mistake::SleepsAtQuota,
         Mistake::LagTakenAlong,
+        Mistake::IothreadWithEmulator,
+        Mistake::CarriedUnplaced,
         Mistake::SleepersLagForgotten,
         Mistake::ProtectionUnscaled,
         Mistake::ProtectsRestored,

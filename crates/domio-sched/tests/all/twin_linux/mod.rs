@@ -8,15 +8,17 @@
 mod buddies;
 mod choice;
 mod flat;
+mod inside;
 mod mistake;
 mod quota;
 mod rules;
 mod settings;
 mod tables;
 
-use domio_contract::{Cx, Descriptor, GroupId, Pause, Pick, Prev, Scheduler, Wake};
+use domio_contract::{Cx, Descriptor, GroupId, Pause, Pick, Prev, Scheduler, Wake, WorksFor};
 use domio_core::{DomainId, Instant, ParamValues, PcpuId, VcpuId};
 use domio_sched::find;
+use inside::Name;
 pub use mistake::Mistake;
 
 const MS: i128 = 1_000_000;
@@ -55,6 +57,8 @@ struct Se {
     moving: bool,
     parked: bool,
     setting: (i128, i128, i128),
+    /// Of vcpus: 0 for a group of its own, 1 for the emulator's, 2 for that of an I/O thread.
+    seat: i128,
 }
 
 /// Whose a group is.
@@ -64,6 +68,8 @@ enum Owner {
     Root,
     Domain(u16),
     Group(u16),
+    /// A group inside that of a domain, by its name.
+    Inside(u16, Name),
 }
 
 /// A queue: 0 is the root's, any other one a group's.
@@ -85,6 +91,8 @@ struct Rq {
     shares: i128,
     members: Vec<usize>,
     inherited: (i128, i128, i128),
+    /// What a domain was told last; nothing of others.
+    told: Option<ParamValues>,
     quota: i128,
     period: i128,
     burst: i128,
@@ -100,6 +108,8 @@ struct Rq {
 
 /// Either policy.
 pub struct TwinLinux {
+    /// Threads of the host, and what they work for.
+    works: Vec<(VcpuId, WorksFor)>,
     name: &'static str,
     params: ParamValues,
     release: &'static str,
@@ -127,6 +137,7 @@ impl TwinLinux {
             ..Rq::default()
         };
         TwinLinux {
+            works: Vec::new(),
             name,
             params: *params,
             release,
@@ -358,9 +369,19 @@ impl Scheduler for TwinLinux {
         self.set_group_to(cx, g, params);
         let setting = (value("nice"), value("class"), value("slice_us") * 1000);
         self.rq[g].inherited = setting;
-        for e in self.rq[g].members.clone() {
-            self.set_thread(cx, e, setting);
+        self.rq[g].told = Some(*params);
+        self.arrange(cx, g);
+        for e in self.all_threads(g) {
+            let vcpu = self.se[e].vcpu.expect("a thread");
+            if cx.vcpu(vcpu).name.domain == domain {
+                self.set_thread(cx, e, setting);
+            }
         }
+    }
+
+    fn host_thread(&mut self, _: &mut Cx<'_>, vcpu: VcpuId, works: WorksFor) {
+        self.works.retain(|(v, _)| *v != vcpu);
+        self.works.push((vcpu, works));
     }
 
     fn set_group(
@@ -385,12 +406,20 @@ impl Scheduler for TwinLinux {
         let value = |name: &str| i128::from(params.by_name(name).expect("declared"));
         let setting = (value("nice"), value("class"), value("slice_us") * 1000);
         let e = self.of(vcpu);
+        if core::mem::replace(&mut self.se[e].seat, value("seat")) != value("seat") {
+            let (from, to) = (self.se[e].group, self.place_of(cx, vcpu));
+            if from != to {
+                self.carry(cx, e, to);
+                self.emptied(cx, from);
+            }
+        }
         self.set_thread(cx, e, setting);
     }
 
     fn insert(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
-        let g = self.group_of(cx.vcpu(vcpu).name.domain);
-        let setting = self.rq[g].inherited;
+        let of_domain = self.group_of(cx.vcpu(vcpu).name.domain);
+        let setting = self.rq[of_domain].inherited;
+        let g = self.place_of(cx, vcpu);
         self.se.push(Se {
             vcpu: Some(vcpu),
             group: g,
@@ -413,9 +442,7 @@ impl Scheduler for TwinLinux {
         self.se[e].vcpu = None;
         let g = self.se[e].group;
         self.rq[g].members.retain(|m| *m != e);
-        if self.rq[g].members.is_empty() {
-            self.forget_quota(cx, g);
-        }
+        self.emptied(cx, g);
     }
 
     fn pick_pcpu(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) -> PcpuId {
@@ -554,7 +581,8 @@ impl Scheduler for TwinLinux {
 
     fn domain_timer(&mut self, cx: &mut Cx<'_>, domain: DomainId) -> Option<Instant> {
         let g = self.group_of(domain);
-        self.quota_timer(cx, g)
+        self.domain_timers(cx, g);
+        self.due_of_domain(g).map(instant)
     }
 }
 

@@ -247,7 +247,7 @@ impl TwinLinux {
     }
 
     /// 4.7.
-    pub(super) fn quota_timer(&mut self, cx: &mut Cx<'_>, q: usize) -> Option<Instant> {
+    pub(super) fn quota_timer(&mut self, cx: &mut Cx<'_>, q: usize) {
         let now = Self::now(cx);
         if self.rq[q].period_at.is_some_and(|at| at <= now) {
             let group = &mut self.rq[q];
@@ -274,7 +274,7 @@ impl TwinLinux {
         self.slack_timer(cx, q)
     }
 
-    fn slack_timer(&mut self, cx: &mut Cx<'_>, q: usize) -> Option<Instant> {
+    fn slack_timer(&mut self, cx: &mut Cx<'_>, q: usize) {
         let now = Self::now(cx);
         if self.rq[q].slack_at.is_some_and(|at| at <= now) {
             self.rq[q].slack_at = None;
@@ -283,7 +283,19 @@ impl TwinLinux {
                 self.distribute(cx, q);
             }
         }
-        self.due(q).map(instant)
+    }
+
+    /// Timers of a domain's group, and then of those inside.
+    pub(super) fn domain_timers(&mut self, cx: &mut Cx<'_>, q: usize) {
+        self.quota_timer(cx, q);
+        for inner in self.rq[q].children.clone() {
+            self.domain_timers(cx, inner);
+        }
+    }
+
+    pub(super) fn due_of_domain(&self, q: usize) -> Option<i128> {
+        let all = self.groups_below(q).into_iter();
+        all.filter_map(|q| self.due(q)).min()
     }
 
     fn due(&self, q: usize) -> Option<i128> {
@@ -292,7 +304,7 @@ impl TwinLinux {
     }
 
     fn arm(&mut self, cx: &mut Cx<'_>, q: usize) {
-        let Owner::Domain(domain) = self.rq[q].owner else {
+        let (Owner::Domain(domain) | Owner::Inside(domain, _)) = self.rq[q].owner else {
             match self.due_of_groups() {
                 Some(at) => cx.set_timer(CPU, 1, instant(at.max(Self::now(cx)))),
                 None => cx.stop_timer(CPU, 1),
@@ -300,7 +312,8 @@ impl TwinLinux {
             return;
         };
         let domain = DomainId(domain);
-        match self.due(q) {
+        let of_domain = self.group_of(domain);
+        match self.due_of_domain(of_domain) {
             Some(at) => cx.set_domain_timer(domain, instant(at.max(Self::now(cx)))),
             None => cx.stop_domain_timer(domain),
         }
@@ -343,6 +356,7 @@ impl TwinLinux {
             Owner::Root => 0,
             Owner::Domain(domain) => u64::from(domain),
             Owner::Group(name) => u64::from(name) + 65_536,
+            Owner::Inside(domain, name) => u64::from(domain) + 65_536 * (2 + name.number()),
         };
         match self.cfs() {
             true => 0,

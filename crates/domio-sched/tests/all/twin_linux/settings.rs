@@ -182,36 +182,42 @@ impl TwinLinux {
             return;
         }
         let mut queued = Vec::new();
-        for e in self.rq[g].members.clone() {
+        let inside = self.groups_below(g);
+        for e in self.all_threads(g) {
             if let Some(runs) = self.pull_out(cx, e) {
                 queued.push((e, runs));
             }
         }
-        let own = self.rq[g].entity;
         self.read_clock(cx);
-        if self.se[own].on {
-            // It slept on its queue.
-            self.dequeue(cx, own, "sleep delayed");
+        for g in inside.iter().rev() {
+            let own = self.rq[*g].entity;
+            if self.se[own].on {
+                // It slept on its queue.
+                self.dequeue(cx, own, "sleep delayed");
+            }
         }
         let old = self.rq[g].parent;
         self.rq[old].children.retain(|c| *c != g);
         self.rq[parent].children.push(g);
         self.rq[g].parent = parent;
-        let before = &self.se[own];
-        let fresh = Se {
-            group: g,
-            weight: before.weight,
-            inverse: before.inverse,
-            idle: before.idle,
-            slice: self.base_slice(),
-            ..Se::default()
-        };
-        let lag = (before.lag, before.v);
-        self.se[own] = fresh;
-        if self.wrong(Mistake::LagTakenAlong) {
-            (self.se[own].lag, self.se[own].v) = lag;
+        for g in inside {
+            let own = self.rq[g].entity;
+            let before = &self.se[own];
+            let fresh = Se {
+                group: g,
+                weight: before.weight,
+                inverse: before.inverse,
+                idle: before.idle,
+                slice: self.base_slice(),
+                ..Se::default()
+            };
+            let lag = (before.lag, before.v);
+            self.se[own] = fresh;
+            if self.wrong(Mistake::LagTakenAlong) {
+                (self.se[own].lag, self.se[own].v) = lag;
+            }
         }
-        if self.rq[g].members.is_empty() && self.rq[g].shares != 1 << 20 {
+        if self.all_threads(g).is_empty() && self.rq[g].shares != 1 << 20 {
             self.weigh_anew(cx, g);
         }
         for (e, runs) in queued {
