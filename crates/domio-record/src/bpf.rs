@@ -13,8 +13,8 @@ use libbpf_rs::{
 
 use crate::Tasks;
 use crate::error::RecordError;
-use crate::live::LiveOptions;
 use crate::lots::Taken;
+use crate::options::LiveOptions;
 use crate::points::{POINTS, Part};
 use crate::raw::{self, LotHead};
 use crate::window::Window;

@@ -34,6 +34,7 @@ mod live;
 #[cfg(feature = "bpf")]
 mod lots;
 mod mounts;
+mod options;
 mod points;
 mod processes;
 #[cfg(any(feature = "bpf", test))]
@@ -50,4 +51,5 @@ pub use error::RecordError;
 pub use file::{LiveRecords, RecordedHost, TraceFile, Written};
 pub use guardian::Guardian;
 pub use host::host;
-pub use live::{Ended, Live, LiveOptions, Way};
+pub use live::{Ended, Live};
+pub use options::{LiveOptions, Way};

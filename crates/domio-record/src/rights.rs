@@ -6,7 +6,7 @@ use std::path::Path;
 use caps::{CapSet, Capability, CapsHashSet};
 
 use crate::error::RecordError;
-use crate::live::Way;
+use crate::options::Way;
 use crate::processes::line;
 
 /// What recording needs before it has begun: the two of BPF, and files of any owner for the output

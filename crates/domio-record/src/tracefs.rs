@@ -9,8 +9,8 @@ use domio_linux::LivePages;
 
 use crate::error::RecordError;
 use crate::guardian::Guardian;
-use crate::live::LiveOptions;
 use crate::mounts;
+use crate::options::LiveOptions;
 use crate::points::{POINTS, Part};
 use crate::processes::{self, Stat, line};
 use crate::{Event, Tasks, Tid, What};

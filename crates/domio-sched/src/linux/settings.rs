@@ -128,8 +128,8 @@ impl Linux {
         self.share_anew(cx, group);
     }
 
-    /// `group`, which is empty, is where it is to be, with the weight that it is to have, and so are
-    /// those around it: from now on these know of it, as of one that Linux has just made.
+    /// `group`, which is empty, is where it is to be, with the weight that it is to have, and so
+    /// are those around it: from now on these know of it, as of one that Linux has just made.
     pub(super) fn settle(&mut self, cx: &mut Cx<'_>, group: u32) {
         if core::mem::replace(&mut self.groups[group as usize].settled, true) {
             return;
