@@ -120,10 +120,12 @@ impl Linux {
     }
 
     /// Whether a group around the thread `e`, which has become current, has no time (7.2).
+    #[inline]
     pub(super) fn has_no_time(&mut self, cx: &mut Cx<'_>, e: u32) -> bool {
-        if !self.rules.release.throttles_at_charge() {
-            return false;
-        }
+        self.rules.release.throttles_at_charge() && self.is_out_of_time(cx, e)
+    }
+
+    fn is_out_of_time(&mut self, cx: &mut Cx<'_>, e: u32) -> bool {
         let mut x = e;
         while x != NIL {
             let q = self.queue_of(x);
@@ -135,9 +137,16 @@ impl Linux {
 
     /// The thread that runs on `cpu` returns to user mode: where a group around it has been
     /// throttled as its time was charged, it leaves (7.2).
+    #[inline]
     pub(super) fn leave_at_return(&mut self, cx: &mut Cx<'_>, cpu: u16) {
+        if self.rules.release.throttles_at_charge() {
+            self.leave_if_throttled(cx, cpu);
+        }
+    }
+
+    fn leave_if_throttled(&mut self, cx: &mut Cx<'_>, cpu: u16) {
         let e = self.cpus[usize::from(cpu)].current;
-        if e == NIL || !self.rules.release.throttles_at_charge() || self.is_high(e) {
+        if e == NIL || self.is_high(e) {
             return;
         }
         let vcpu = self.entities[e as usize].vcpu.expect("a thread");

@@ -16,10 +16,14 @@ const LEAST: i64 = 10_000;
 
 impl Linux {
     /// A thread came to `cpu`: the request of the running one may end by a timer from now on.
+    #[inline]
     pub(super) fn update_hrtick(&mut self, cx: &mut Cx<'_>, cpu: u16) {
+        if !self.rules.hrtick {
+            return;
+        }
         let c = &self.cpus[usize::from(cpu)];
         let current = c.current;
-        if self.rules.hrtick && !c.hrtick && current != NIL && !self.is_high(current) {
+        if !c.hrtick && current != NIL && !self.is_high(current) {
             self.start_hrtick(cx, cpu, current);
         }
     }
