@@ -274,14 +274,14 @@ fn keys_of_the_other_hypervisor_are_refused() {
 /// Canaries: nanoseconds that the first four domains of each shipped scenario run in the first
 /// second.
 const CANARIES: &str = "\
-kvm-host batch1 2079332597
-kvm-host batch2 1902932498
-kvm-host batch3 1076296858
-kvm-host db 1768441756
+kvm-host batch1 1966299766
+kvm-host batch2 2082487148
+kvm-host batch3 1013916351
+kvm-host db 1832684761
 kvm-quota db 6255832814
 kvm-quota db:host 1779067871
-kvm-libvirt-quota kernel 31872849
-kvm-libvirt-quota web 1142442599
+kvm-libvirt-quota kernel 19856450
+kvm-libvirt-quota web 1142572469
 kvm-starved-kworker kernel 1236317336
 kvm-starved-kworker server1 595396625
 kvm-starved-kworker server2 602520294
