@@ -9,8 +9,9 @@ const MOST: usize = 4 << 20;
 
 /// Holds events back until no earlier one can come.
 ///
-/// A round takes all that the kernel had written. What comes in the next round was written after
-/// the take of this one began, and so is not earlier than the latest event of the round before.
+/// `perf record` takes in rounds all that the kernel had written. What comes in the next round was
+/// written after the take of this one began, and so is not earlier than the latest event of the
+/// round before.
 #[derive(Debug, Default)]
 pub(crate) struct EventWindow {
     /// Events that wait, in the order in which they came.

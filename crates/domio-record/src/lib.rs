@@ -9,6 +9,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `live.rs` | both ways behind one interface |
+//! | `options.rs` | what a recording is asked for |
 //! | `bpf.rs`, `bpf/record.bpf.c` | the way by BPF (feature `bpf`): loading, and the program |
 //! | `lots.rs`, `raw.rs` | lots of events of the program, and the events |
 //! | `window.rs` | the order of time across cpus |

@@ -4,7 +4,6 @@ use super::entity::how;
 use super::event::Owner;
 use super::given::GroupSetting;
 use super::params::Level;
-use super::release::Release;
 use super::state::NIL;
 use super::task::Crowd;
 use super::{Linux, QUOTAS, event};
@@ -345,8 +344,7 @@ impl Linux {
 
     /// Gives the pool of `group` to those who are out of time, a nanosecond more than they owe.
     fn distribute(&mut self, cx: &mut Cx<'_>, group: u32) {
-        // Since 6.3 other pcpus do that on their own, when the one of the timer has done its part.
-        let in_turn = self.rules.release == Release::V6_1;
+        let in_turn = self.rules.release.unthrottles_in_turn();
         let mut i = 0;
         while let Some(&q) = self.groups[group as usize].bandwidth.throttled.get(i) {
             let bandwidth = &mut self.groups[group as usize].bandwidth;

@@ -4,7 +4,6 @@
 use super::Linux;
 use super::params::GroupMode;
 use super::pelt::Average;
-use super::release::Release;
 use super::state::{NIL, Queue};
 use super::weights::{Load, down};
 use domio_contract::Cx;
@@ -175,7 +174,7 @@ impl Linux {
         if queue.entity == NIL {
             return;
         }
-        let limited = self.rules.release >= Release::V6_12;
+        let limited = self.rules.release.tells_groups_rarely();
         if limited && now - queue.told_at < TELL_EVERY {
             return;
         }
@@ -201,15 +200,15 @@ impl Linux {
             return;
         }
         let queue = &self.queues[own as usize];
-        let is_6_1 = self.rules.release == Release::V6_1;
+        let always = self.rules.release.reweights_always();
         let throttled = queue.throttles > 0 && !self.rules.release.throttles_threads();
         // An empty group has no weight of its own in 6.1; a new thread in it is placed with this.
-        if throttled || (!is_6_1 && queue.load == 0) {
+        if throttled || (!always && queue.load == 0) {
             return;
         }
         let weight = self.group_weight(own);
         // 6.1 charges whoever runs there even where the weight stays.
-        if is_6_1 || weight != self.entities[e as usize].load.weight {
+        if always || weight != self.entities[e as usize].load.weight {
             self.reweight(cx, e, self.rules.load(Load::of(weight)));
         }
     }
@@ -240,11 +239,12 @@ impl Linux {
         }
         let load = down(queue.load).max(queue.average.load) as i64;
         let all = group.load - queue.contribution + load;
-        let mut weight = shares as i64 * load;
+        // Many threads of heavy groups are beyond 64 bits in the modes of 7.3.
+        let mut weight = i128::from(shares) * i128::from(load);
         if all > 0 {
-            weight /= all;
+            weight /= i128::from(all);
         }
-        (weight as u64).clamp(2, most)
+        weight.clamp(2, i128::from(most)) as u64
     }
 
     /// What the thread `e` adds to the load of its pcpu.
@@ -318,9 +318,9 @@ impl Linux {
         let queue = &self.queues[q as usize].average;
         let room = 1024_u64.saturating_sub(queue.util) / 2;
         // 6.1 takes the weight with its ten more bits.
-        let scaled = match self.rules.release {
-            Release::V6_1 => self.entities[e as usize].load.weight,
-            _ => weight,
+        let scaled = match self.rules.release.starts_busy() {
+            true => self.entities[e as usize].load.weight,
+            false => weight,
         };
         let util = match queue.util {
             0 => room,

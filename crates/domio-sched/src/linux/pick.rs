@@ -3,7 +3,7 @@
 use super::Linux;
 use super::high::Turn;
 use super::queue::before;
-use super::release::{Buddy, Release};
+use super::release::Buddy;
 use super::state::NIL;
 use domio_contract::Cx;
 
@@ -289,7 +289,7 @@ impl Linux {
     /// none.
     pub(super) fn pick_next(&mut self, cx: &mut Cx<'_>, cpu: u16) -> u32 {
         let idles = self.cpus[usize::from(cpu)].current == NIL;
-        if idles && self.all_on(cpu) == 0 && self.rules.release >= Release::V6_12 {
+        if idles && self.all_on(cpu) == 0 && self.rules.release.idles_without_a_look() {
             // Who idles and has no threads looks for none (`SM_IDLE`), not even for groups that
             // sleep on their queue.
             return NIL;

@@ -52,6 +52,36 @@ pub(super) enum Waking {
 }
 
 impl Release {
+    /// A group learns of a queue's load at most once a millisecond (1.6).
+    #[inline]
+    pub fn tells_groups_rarely(self) -> bool {
+        self >= Release::V6_12
+    }
+
+    /// The weight of a group is set wherever it is computed, also of an empty group and where the
+    /// weight stays (1.7).
+    #[inline]
+    pub fn reweights_always(self) -> bool {
+        self == Release::V6_1
+    }
+
+    /// The utilisation of a new thread goes by its weight with ten more bits.
+    pub fn starts_busy(self) -> bool {
+        self == Release::V6_1
+    }
+
+    /// The timer of a quota ends the throttling of all queues itself, in turn. Later releases have
+    /// other pcpus do that on their own, when the timer's own has done its part (4.8).
+    pub fn unthrottles_in_turn(self) -> bool {
+        self == Release::V6_1
+    }
+
+    /// A pass on a pcpu that idles and has no threads looks for none (`SM_IDLE`).
+    #[inline]
+    pub fn idles_without_a_look(self) -> bool {
+        self >= Release::V6_12
+    }
+
     /// Protection is a virtual time of its own, and whoever has none is resched at any update; that
     /// is lazy.
     #[inline]
