@@ -76,7 +76,8 @@ pub fn run(args: &Demo, global: &Global) -> anyhow::Result<Status> {
 /// How to continue with the user's host.
 const YOURS: [&str; 3] = [
     "$ domio explain TRACE, of xentrace, `perf sched record` or `trace-cmd`",
-    "$ domio scenario from-lists, of what `xl` prints; $ domio scenario import, of libvirt's XML",
+    "without a trace: `domio scenario from-lists` of what `xl` prints, `domio scenario import` of \
+     libvirt's XML",
     "docs/slow-guest.md leads from a symptom to a command.",
 ];
 
@@ -207,7 +208,7 @@ fn validate(progress: &dyn ProgressListener) -> anyhow::Result<Step> {
         lines.extend(agreements.iter().flat_map(validated::remarks));
     }
     Ok(Step {
-        title: "Recordings of a real Xen against simulations",
+        title: "Recordings of real hosts against simulations",
         command: "domio validate".to_owned(),
         lines,
     })
@@ -252,7 +253,7 @@ fn shown(scenario: &Scenario, sections: Vec<Section>) -> ReportData {
         name: "demo".to_owned(),
         title: "domio: which guests run, which wait, and why".to_owned(),
         lead: "A laboratory for the scheduling of virtual machines: a small host under two \
-               schedulers, why its web server waits, recordings of a real Xen, and a published \
+               schedulers, why its web server waits, recordings of real hosts, and a published \
                finding."
             .to_owned(),
         papers: Vec::new(),
