@@ -31,9 +31,11 @@ fn definitions_lead_to_an_answer() {
         "policy = \"eevdf\"",
         "hypervisor = \"kvm\"\nprofile = \"kvm-2020\"\n",
         "[[group]]\nname = \"machine.slice\"\nweight = 400\n",
-        "vcpus = 2\ngroup = \"machine.slice\"\nlayout = \"libvirt\"\nweight = 200\npin = [\"0-1\", \"2-3\"]\n",
+        "vcpus = 2\ngroup = \"machine.slice\"\nlayout = \"libvirt\"\n\
+         weight = 200\npin = [\"0-1\", \"2-3\"]\n",
         "name = \"qemu-system-x86\"\n  pin = \"3\"\n  workload = \"idle\"\n",
-        "vcpus = 3\ngroup = \"machine.slice\"\nlayout = \"libvirt\"\nperiod_us = 100000\nquota_us = 150000\n",
+        "vcpus = 3\ngroup = \"machine.slice\"\nlayout = \"libvirt\"\n\
+         period_us = 100000\nquota_us = 150000\n",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
@@ -62,7 +64,8 @@ fn a_folder_of_control_groups_is_read_as_its_listing_is() {
         &["scenario", "import", "cg", "--pcpus", "2", "--json"],
     );
     let text = told["text"].as_str().unwrap();
-    let guest = "name = \"web\"\nid = 1\nvcpus = 2\nlayout = \"libvirt\"\nweight = 300\npin = [\"all\", \"1\"]\n";
+    let guest = "name = \"web\"\nid = 1\nvcpus = 2\nlayout = \"libvirt\"\nweight = 300\n\
+                 pin = [\"all\", \"1\"]\n";
     assert!(text.contains(guest), "{text}");
     assert_eq!(told["schema"], "domio/scenario-import/1");
     let taken = told["taken"].as_array().unwrap();
