@@ -189,3 +189,26 @@ fn threads_of_one_pcpu_are_bound_to_it() {
         }
     }
 }
+
+#[test]
+fn the_release_says_whether_softirqs_are_left_to_ksoftirqd() {
+    let rules = |policy: &str| {
+        let threads = kernel(&small(policy, ""));
+        threads
+            .iter()
+            .find_map(|(.., rules)| *rules)
+            .expect("a ksoftirqd")
+    };
+    let of = |tick_us, left_to_thread| HostSoftirqs {
+        tick: Duration::from_micros(tick_us),
+        left_to_thread,
+    };
+    assert_eq!(rules(r#"{ policy = "cfs" }"#), of(4_000, true));
+    assert_eq!(rules(r#"{ policy = "cfs", hz = "1000" }"#), of(1_000, true));
+    assert_eq!(
+        rules(r#"{ policy = "eevdf", hz = "100" }"#),
+        of(10_000, false)
+    );
+    // Without releases, and without a tick of its own.
+    assert_eq!(rules(r#"{ policy = "round-robin" }"#), of(4_000, false));
+}
