@@ -241,8 +241,14 @@ pub enum WorksFor {
     /// A guest: the emulator thread, a worker, a vhost thread. The guest's weight and limits hold
     /// for the thread too.
     Emulator(DomainId),
-    /// As `Emulator`, in the guest's I/O thread of this number.
-    Iothread(DomainId, u16),
+    /// As `Emulator`, in the guest's I/O thread of this number: up to 65535 that in its name, from
+    /// [`WorksFor::UNNUMBERED`] on one for a thread without a number.
+    Iothread(DomainId, u32),
+}
+
+impl WorksFor {
+    /// The first number of I/O threads whose names have none; there are 65536 of these numbers.
+    pub const UNNUMBERED: u32 = 1 << 16;
 }
 
 /// Everything that is to be known about a policy without running it.

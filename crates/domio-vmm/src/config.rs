@@ -208,9 +208,10 @@ impl KvmThread {
         name.starts_with("IO ") || name.starts_with("iothread")
     }
 
-    /// What it works for. The number of an I/O thread is the one at the end of its name; without
-    /// such a number it is `place`, the place of the thread among those of its domain.
-    pub fn works(&self, place: usize) -> WorksFor {
+    /// What it works for. The number of an I/O thread is the one at the end of its name. Without
+    /// such a number, or with one over 65535, the number follows from `place`, the place of the
+    /// thread among those of its domain: no name has that one.
+    pub fn works(&self, place: u16) -> WorksFor {
         let Some(guest) = self.of else {
             return WorksFor::Kernel;
         };
@@ -218,8 +219,9 @@ impl KvmThread {
             return WorksFor::Emulator(guest);
         }
         let digits = self.name.trim_end_matches(|c: char| c.is_ascii_digit());
-        let number = self.name[digits.len()..].parse();
-        WorksFor::Iothread(guest, number.unwrap_or(place as u16))
+        let number = self.name[digits.len()..].parse().map(u16::into);
+        let other = WorksFor::UNNUMBERED + u32::from(place);
+        WorksFor::Iothread(guest, number.unwrap_or(other))
     }
 }
 

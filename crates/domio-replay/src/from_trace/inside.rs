@@ -75,13 +75,12 @@ impl<'a> Inside<'a> {
         draft.take("groups inside those of guests", "the trace");
         params.push(("layout", quoted("libvirt")));
         for ((_, [quota, period], _), group) in KINDS.into_iter().zip(self.limits) {
-            let Some(us) = group.and_then(|group| group.quota_us) else {
+            let Some((group, us)) = group.and_then(|group| Some((group, group.quota_us?))) else {
                 continue;
             };
             draft.take("limits", "the file beside the trace");
-            params.push((quota, us.max(1_000).to_string()));
-            let of = group.and_then(|group| group.period_us).unwrap_or(100_000);
-            params.push((period, of.clamp(1_000, 1_000_000).to_string()));
+            params.push((quota, tree::quota_of(us)));
+            params.push((period, tree::period_of(group)));
         }
         params
     }

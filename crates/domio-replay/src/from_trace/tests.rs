@@ -412,6 +412,24 @@ fn classes_and_groups_of_libvirt_are_those_of_the_trace() {
         assert!(text.contains(part), "no {part} in:\n{text}");
     }
     assert!(!text.contains("migration"), "{text}");
+    // Limits of the kernel that keys do not have: each is the nearest one of the key.
+    let mut wide = host;
+    let limits = [(u64::MAX, 2_000_000), (2_000_000_000, 1), (1, u64::MAX)];
+    for (group, (quota, period)) in wide.groups.iter_mut().zip(limits) {
+        (group.quota_us, group.period_us) = (Some(quota), Some(period));
+    }
+    let options = ReadOptions {
+        linux: LinuxOptions {
+            host: Some(wide.clone()),
+            ..LinuxOptions::default()
+        },
+        ..options
+    };
+    let text = of_linux_trace("made.txt", made_trace().as_bytes(), &wide, &options);
+    let due = "quota_us = 1000000000\nperiod_us = 1000000\nlayout = \"libvirt\"\n\
+               vcpu_quota_us = 1000000000\nvcpu_period_us = 1000\nemulator_quota_us = 1000\n\
+               emulator_period_us = 1000000\n";
+    assert!(text.contains(due), "no {due} in:\n{text}");
 }
 
 /// One trace of Linux.

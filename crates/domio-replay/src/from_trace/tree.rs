@@ -2,6 +2,7 @@
 
 use crate::draft::domain::{GROUPS_AROUND_MAX, Group, Setting, plain, unique};
 use crate::draft::{Draft, LinuxSources};
+use crate::import::{PERIODS, QUOTAS};
 use domio_trace::HostGroup;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -75,9 +76,21 @@ pub(super) fn settings(draft: &mut Draft, group: &HostGroup) -> Vec<Setting> {
     }
     if let Some(quota) = group.quota_us {
         draft.take("limits", FILE);
-        params.push(("quota_us", quota.max(1_000).to_string()));
-        let period = group.period_us.unwrap_or(100_000).clamp(1_000, 1_000_000);
-        params.push(("period_us", period.to_string()));
+        params.push(("quota_us", quota_of(quota)));
+        params.push(("period_us", period_of(group)));
     }
     params
+}
+
+/// A quota of so many us as the value of a key, within the range of the key.
+pub(super) fn quota_of(us: u64) -> String {
+    let (least, most) = QUOTAS;
+    us.clamp(least as u64, most as u64).to_string()
+}
+
+/// The period of the quota of `group` in us, as the value of a key, within the range of the key.
+pub(super) fn period_of(group: &HostGroup) -> String {
+    let (least, most) = PERIODS;
+    let period = group.period_us.unwrap_or(100_000);
+    period.clamp(least as u64, most as u64).to_string()
 }

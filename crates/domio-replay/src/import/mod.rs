@@ -27,6 +27,8 @@ mod xml;
 pub use found::{ImportError, ImportFiles, ImportNote, ImportOptions, ImportPlace, ImportedHost};
 pub use made::scenario;
 
+pub(crate) use xml::{PERIODS, QUOTAS};
+
 use found::at;
 
 impl ImportFiles {

@@ -13,8 +13,8 @@ const NODES_MAX: u32 = 1_000_000;
 
 /// Ranges of cgroup v2, within which libvirt keeps what it sets.
 pub(super) const WEIGHTS: (i64, i64) = (1, 10_000);
-pub(super) const PERIODS: (i64, i64) = (1_000, 1_000_000);
-pub(super) const QUOTAS: (i64, i64) = (1_000, 1_000_000_000);
+pub(crate) const PERIODS: (i64, i64) = (1_000, 1_000_000);
+pub(crate) const QUOTAS: (i64, i64) = (1_000, 1_000_000_000);
 
 /// Shares that hosts with cgroup v1 give each guest.
 const V1_SHARES: i64 = 1_024;

@@ -243,7 +243,7 @@ fn device_threads(
                 }
                 let mut thread = described(given, &name, name.clone());
                 if let Some(pcpu) = pcpu {
-                    thread.hard = CpuSet::of(pcpu);
+                    threads::bind(cx, given, &mut thread, pcpu)?;
                     thread.softirqs = true;
                 }
                 all.push(thread);
@@ -261,7 +261,7 @@ fn device_threads(
         for pcpu in 0..topology.map_or(0, Topology::pcpus) as u16 {
             let name = format!("kworker/{pcpu}:1");
             let mut thread = described(given, &name, name.clone());
-            thread.hard = CpuSet::of(PcpuId(pcpu));
+            threads::bind(cx, given, &mut thread, PcpuId(pcpu))?;
             all.push(thread);
             guests.push(None);
         }

@@ -30,14 +30,20 @@ pub(super) struct Chosen<'a> {
     pub pool: usize,
 }
 
+/// Ticks a second of a kernel whose policy has no key `hz`: the default of Linux (`CONFIG_HZ_250`
+/// in `kernel/Kconfig.hz`), and of the policies that have the key.
+const HZ: u64 = 250;
+
 impl Chosen<'_> {
-    /// How softirqs make way on a host with KVM and this policy: by the tick of its kernel.
+    /// How softirqs make way on a host with KVM and this policy. The kernel's tick is that of its
+    /// `hz`; the rules are those of Linux 6.1 where that is the `release` of the policy, and those
+    /// of 6.12 under another release and under a policy without releases.
     pub fn softirqs(&self) -> HostSoftirqs {
         let hz: Option<u64> = self.params.word("hz").and_then(|word| word.parse().ok());
-        let hz = hz.unwrap_or(250).max(1);
+        let hz = hz.unwrap_or(HZ).max(1);
         HostSoftirqs {
             tick: Duration::from_nanos((1_000_000_000 + hz / 2) / hz),
-            left_to_thread: self.policy.descriptor.name == "cfs",
+            left_to_thread: self.params.word("release") == Some("6.1"),
         }
     }
 }

@@ -14,7 +14,7 @@ use domio_core::keys::{Code, Mistake, Span, quote};
 use domio_core::keys::{
     KeyParams, KeySection, Keys, Need, Nested, Slot, Words, int, pcpus, text, word_text,
 };
-use domio_core::{CpuSet, DomainId, Instant, ParamValues, Topology};
+use domio_core::{CpuSet, DomainId, Instant, ParamValues, PcpuId, Topology};
 use domio_vmm::bus::side::ServingThread;
 use domio_vmm::config::{
     DomainConfig, DomainKind, GuestConfig, HostSoftirqs, KvmThread, TaskConfig, VcpuConfig,
@@ -65,6 +65,8 @@ keys! {
 pub(super) struct Threads {
     names: Vec<String>,
     hard: CpuSet,
+    /// Where `pin` was given.
+    pinned: Option<Span>,
     params: Option<ParamValues>,
     /// What they do, and the word for that; nothing for a thread that a device has.
     demand: Option<(&'static str, Workload)>,
@@ -166,6 +168,7 @@ fn one(
     Some(Threads {
         names,
         hard: hard?,
+        pinned: keys.pin.if_given()?.map(|_| own.span(&keys.pin)),
         params,
         demand,
         given: given(own),
@@ -353,6 +356,39 @@ pub(super) fn without_work(cx: &mut Cx<'_>, all: &[Threads], known: &[String]) {
             ),
         );
     }
+}
+
+/// Binds `thread`, which the kernel has for `pcpu`, to that pcpu. `None` when one of `given` has a
+/// pin for it that says anything else.
+pub(super) fn bind(
+    cx: &mut Cx<'_>,
+    given: &[Threads],
+    thread: &mut Thread,
+    pcpu: PcpuId,
+) -> Option<()> {
+    let bound = CpuSet::of(pcpu);
+    let name = &thread.name;
+    let mut kinds = given.iter().filter(|kind| !kind.has_work());
+    let described = kinds.find(|kind| kind.is_called(name));
+    if let Some(kind) = described
+        && let Some(span) = kind.pinned
+        && kind.hard != bound
+    {
+        let message = format!("the kernel binds the thread `{name}` to pcpu {}", pcpu.0);
+        cx.push(
+            Mistake::new(Code::Conflict, span, message)
+                .key(format!("{}.pin", kind.path))
+                .found(quote(cx.text(span)))
+                .expected(format!("no `pin`, or pcpu {} alone", pcpu.0))
+                .hint(
+                    "take `pin` away: `ksoftirqd/N` and `kworker/N:1` run on pcpu N; `irq_pcpus` \
+                     in [network] says which pcpus have interrupts and softirqs",
+                ),
+        );
+        return None;
+    }
+    thread.hard = bound;
+    Some(())
 }
 
 /// The domain of `threads`, which is called `name` and lives from `start` to `stop`. `params` are

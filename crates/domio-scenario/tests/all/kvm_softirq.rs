@@ -1,8 +1,9 @@
 //! Hosts with KVM whose card is polled by softirqs: whose time these take, and what helps.
 
 use crate::kvm::{figures, parse, ran};
-use domio_core::Duration;
-use domio_scenario::{Scenario, example};
+use domio_core::{CpuSet, Duration, PcpuId};
+use domio_scenario::{NoReplay, Scenario, example};
+use domio_vmm::config::{DomainKind, HostSoftirqs};
 
 /// The shipped scenario for a short time, with `overrides`.
 fn shipped(overrides: &[(&str, &str)]) -> Scenario {
@@ -124,4 +125,90 @@ fn pcpus_of_interrupts_exist_and_are_of_kvm() {
     assert!(found.contains("irq_pcpus"), "{found}");
     // All pcpus: the card has a queue for each.
     parse(&text(kvm, "irq_pcpus = \"all\"\nnic = \"i40e\"")).unwrap();
+}
+
+/// A guest with a network, whose interrupts come to both pcpus, under `policy`.
+fn small(policy: &str, tail: &str) -> String {
+    format!(
+        r#"
+        run.duration_s = 1
+        host = {{ hypervisor = "kvm", cores = 2 }}
+        scheduler = {policy}
+        network = {{ irq_pcpus = "0-1", nic = "i40e", irqfd = "kworker" }}
+        [[domain]]
+        name = "b"
+        workload = "ping"
+        {tail}
+        "#
+    )
+}
+
+/// The threads of the kernel, with where they may run and how softirqs are left to them.
+fn kernel(text: &str) -> Vec<(String, CpuSet, Option<HostSoftirqs>)> {
+    let built = parse(text)
+        .unwrap()
+        .build(&NoReplay)
+        .expect("no recordings");
+    let kernel = built.host.domains.iter().find(|d| d.name == "kernel");
+    let kernel = kernel.expect("the card has threads");
+    let DomainKind::Threads(threads) = &kernel.kind else {
+        panic!("threads of the kernel are threads");
+    };
+    let all = threads.iter().zip(&kernel.vcpus);
+    all.map(|(t, vcpu)| (t.name.clone(), vcpu.hard, t.softirqs))
+        .collect()
+}
+
+#[test]
+fn threads_of_one_pcpu_are_bound_to_it() {
+    let kthread = |name: &str, rest: &str| format!("[[kthread]]\nname = \"{name}\"\n{rest}");
+    let eevdf = r#"{ policy = "eevdf" }"#;
+    let pins = [
+        "pin = \"1\"",
+        "pin = \"0-1\"",
+        "pin = \"all\"",
+        "pin = \"all,^0\"",
+    ];
+    for name in ["ksoftirqd/0", "kworker/0:1"] {
+        for pin in pins {
+            let found = parse(&small(eevdf, &kthread(name, pin))).expect_err("it is refused");
+            for part in [
+                &*format!("the kernel binds the thread `{name}` to pcpu 0"),
+                pin,
+                "no `pin`, or pcpu 0 alone",
+                "take `pin` away",
+            ] {
+                assert!(found.contains(part), "{part}:\n{found}");
+            }
+        }
+        for fine in ["pin = \"0\"", "nice = 5"] {
+            let threads = kernel(&small(eevdf, &kthread(name, fine)));
+            let own = threads.iter().find(|(own, ..)| own == name);
+            let hard = own.map(|(_, hard, _)| *hard);
+            assert_eq!(hard, Some(CpuSet::of(PcpuId(0))), "{threads:?}");
+        }
+    }
+}
+
+#[test]
+fn the_release_says_whether_softirqs_are_left_to_ksoftirqd() {
+    let rules = |policy: &str| {
+        let threads = kernel(&small(policy, ""));
+        threads
+            .iter()
+            .find_map(|(.., rules)| *rules)
+            .expect("a ksoftirqd")
+    };
+    let of = |tick_us, left_to_thread| HostSoftirqs {
+        tick: Duration::from_micros(tick_us),
+        left_to_thread,
+    };
+    assert_eq!(rules(r#"{ policy = "cfs" }"#), of(4_000, true));
+    assert_eq!(rules(r#"{ policy = "cfs", hz = "1000" }"#), of(1_000, true));
+    assert_eq!(
+        rules(r#"{ policy = "eevdf", hz = "100" }"#),
+        of(10_000, false)
+    );
+    // Without releases, and without a tick of its own.
+    assert_eq!(rules(r#"{ policy = "round-robin" }"#), of(4_000, false));
 }

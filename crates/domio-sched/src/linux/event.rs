@@ -2,7 +2,7 @@
 //!
 //! Linux writes other events; numbers and words are domio's own.
 
-use domio_contract::{Cx, GroupId};
+use domio_contract::{Cx, GroupId, WorksFor};
 use domio_core::class::{Class, Declared, Field, Says, Unit};
 use domio_core::{DomainId, PcpuId, VcpuId};
 
@@ -70,10 +70,20 @@ pub(super) enum Part {
     Libvirt,
     Emulator,
     Vcpu(u16),
-    Iothread(u16),
+    /// That of an I/O thread, by its number; from [`Part::SEATED`] on that of a vcpu.
+    Iothread(u32),
 }
 
 impl Part {
+    /// The first number of vcpus with the seat of an I/O thread, past the numbers of all threads
+    /// of the host.
+    const SEATED: u32 = WorksFor::UNNUMBERED + (1 << 16);
+
+    /// The group of the vcpu number `index`, whose seat is that of an I/O thread.
+    pub fn of_seated(index: u16) -> Part {
+        Part::Iothread(Part::SEATED + u32::from(index))
+    }
+
     /// A number for it, which no other part of the domain has.
     pub fn number(self) -> u64 {
         match self {
@@ -109,7 +119,7 @@ fn note(cx: &mut Cx<'_>, pcpu: PcpuId, owner: Owner, after: u8) {
                     cx.note(pcpu, VCPU_THROTTLED + after, None, &[domain, u32::from(n)]);
                 }
                 Part::Iothread(n) => {
-                    let words = [domain, u32::from(n)];
+                    let words = [domain, n];
                     cx.note(pcpu, IOTHREAD_THROTTLED + after, None, &words);
                 }
                 _ => cx.note(pcpu, EMULATOR_THROTTLED + after, None, &[domain]),

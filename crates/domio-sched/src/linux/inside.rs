@@ -47,7 +47,7 @@ impl Linux {
                 let part = match self.threads[vcpu.index()].seat {
                     Seat::Vcpu => Part::Vcpu(name.index),
                     Seat::Emulator => Part::Emulator,
-                    Seat::Iothread => Part::Iothread(name.index),
+                    Seat::Iothread => Part::of_seated(name.index),
                 };
                 (name.domain, part)
             }

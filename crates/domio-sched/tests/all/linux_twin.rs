@@ -123,7 +123,7 @@ fn inside(script: &mut Script, rng: &mut Rng) {
         let guest = DomainId(rng.below(domains) as u16);
         vcpu.works = match rng.below(8) {
             0 | 1 => Some(WorksFor::Emulator(guest)),
-            2 | 3 => Some(WorksFor::Iothread(guest, rng.between(1, 2) as u16)),
+            2 | 3 => Some(WorksFor::Iothread(guest, rng.between(1, 2) as u32)),
             4 => Some(WorksFor::Kernel),
             _ => None,
         };

@@ -47,8 +47,9 @@ impl<S: Sink, D: Device> Host<S, D> {
         let online = pool & tables.online;
         tables.any_pcpu = self.domains.draw_pcpu(&config.name, &online);
         for (i, settings) in config.vcpus.iter().enumerate() {
+            let name = VcpuName::new(config.id, i as u16);
             let new = NewVcpu {
-                name: VcpuName::new(config.id, i as u16),
+                name,
                 guest: boot(&config, i, booted, self.domains.seeds()),
                 affinity: Affinity {
                     hard: settings.hard & pool,
@@ -62,7 +63,7 @@ impl<S: Sink, D: Device> Host<S, D> {
                 self.xen.halt_polls.add(vcpu, rules);
             }
             if let DomainKind::Threads(threads) = &config.kind {
-                let works = threads[i].works(i);
+                let works = threads[i].works(name.index);
                 self.xen.ask(queue, on, now, Cause::Operator, |s, cx| {
                     s.host_thread(cx, vcpu, works)
                 });

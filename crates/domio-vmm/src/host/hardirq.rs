@@ -132,6 +132,12 @@ impl<S: Sink, D: Device> Host<S, D> {
         vcpu: VcpuId,
         now: Instant,
     ) {
+        if self.xen.interrupts.place_of(vcpu).is_some() {
+            // The thread has left a pcpu where its kernel still is in an interrupt. The end of the
+            // interrupt wakes the thread if softirqs are left.
+            self.xen.block(queue, pcpu, vcpu, now);
+            return;
+        }
         let called = self.is_called(vcpu);
         let kernel = self.xen.vcpus[vcpu].guest.kernel_mut();
         let left = kernel.is_some_and(|kernel| kernel.has_softirqs());

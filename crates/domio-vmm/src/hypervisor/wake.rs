@@ -2,6 +2,7 @@
 
 use super::Hypervisor;
 use crate::event::Queue;
+use crate::hypervisor::interrupts::Interrupt;
 use crate::hypervisor::pcpu::Cause;
 use domio_contract::{Affinity, Effect, Pause, Wake, Work};
 use domio_core::{CpuSet, Instant, Kind, PcpuId, Runstate, Sink, VcpuId, XenVersion};
@@ -100,6 +101,11 @@ impl<S: Sink> Hypervisor<S> {
             self.wake(queue, vcpu, on, now, Wake::Migrate);
         } else if self.vcpus[vcpu].state == Runstate::Runnable {
             self.change(vcpu, Runstate::Offline, on, now);
+        }
+        // An interrupt that waits for a pcpu comes to the one where its thread is now.
+        let waits = |own: &mut Interrupt| own.due && own.on.is_none();
+        if self.interrupts.of(vcpu).is_some_and(waits) {
+            self.interrupt_for(queue, vcpu, now);
         }
     }
 

@@ -6,7 +6,7 @@ use domio_core::{CpuSet, DomainId, Duration, Instant, ParamValues, XenVersion};
 use domio_sim::TimerId;
 use domio_vmm::Simulation;
 use domio_vmm::bus::{Attach, Device, Io, KernelIo, Owner, Progress, Softirq, SoftirqLine, Token};
-use domio_vmm::config::{DomainKind, HostSoftirqs, KvmThread, Workload};
+use domio_vmm::config::{Action, DomainKind, HostSoftirqs, KvmThread, Workload};
 use domio_vmm::evtchn::Port;
 
 /// The domain of the kernel's threads.
@@ -75,13 +75,18 @@ impl Device for Card {
 }
 
 /// A case: when interrupts come, what each asks for.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 struct Case {
     interrupts: Vec<u64>,
     runs: u32,
     takes: u64,
     tick_us: u64,
     left_to_thread: bool,
+    /// What the operator does, and the number of pcpus.
+    actions: Vec<(Instant, Action)>,
+    pcpus: u16,
+    /// What a switch takes (us).
+    switch: u64,
 }
 
 impl Case {
@@ -92,12 +97,15 @@ impl Case {
             takes,
             tick_us,
             left_to_thread: false,
+            actions: Vec::new(),
+            pcpus: 1,
+            switch: 0,
         }
     }
 }
 
 /// When runs ended; how long the thread of the softirqs ran; what records say was taken (ns), with
-/// one pcpu, two guests that compute without end, and turns of 10 ms.
+/// two guests that compute without end on the first pcpu, and turns of 10 ms.
 fn run(case: &Case) -> (Vec<u64>, Duration, [u64; 2]) {
     let rules = HostSoftirqs {
         tick: us(case.tick_us),
@@ -111,9 +119,11 @@ fn run(case: &Case) -> (Vec<u64>, Duration, [u64; 2]) {
         of: None,
         softirqs: Some(rules),
     }]);
-    let guests = [2, 3].map(|id| domain(id, Workload::Burn));
+    let guests = [2, 3].map(|id| pinned(domain(id, Workload::Burn), P0));
     let domains = [kernel].into_iter().chain(guests).collect();
-    let host = host(1, XenVersion::V4_17, domains);
+    let mut host = host(case.pcpus, XenVersion::V4_17, domains);
+    host.actions.clone_from(&case.actions);
+    host.profile.switch = us(case.switch);
     let policy = domio_sched::find("round-robin").expect("a shipped policy");
     let mut params = ParamValues::defaults(policy.descriptor.params);
     params.set("tslice_ms", 10).expect("a parameter of it");
@@ -247,6 +257,58 @@ fn the_thread_that_waits_has_softirqs_left_to_it_in_6_1_and_not_in_6_12() {
     };
     assert_eq!(before_its_turn(true), 10);
     assert_eq!(before_its_turn(false), 20);
+}
+
+/// The thread of the softirqs, which is runnable, leaves a pcpu whose interrupt its kernel is in,
+/// and has its turn elsewhere before the interrupt is over.
+#[test]
+fn a_kernel_in_an_interrupt_does_not_run_on_another_pcpu_as_well() {
+    let leave = at_us(5_050);
+    let (there, back) = (pin(KERNEL.0, P1), pin(KERNEL.0, P0));
+    // How many of the ten runs in the second interrupt there are: a pcpu that goes off has a pass
+    // to come, for which softirqs make way.
+    let cases = [
+        (vec![(leave, Action::PcpuOffline(P0))], 3),
+        (vec![(leave, there.clone())], 10),
+        // There and back again in one softirq.
+        (vec![(leave, there), (at_us(5_090), back)], 10),
+    ];
+    for (actions, second) in cases {
+        let case = Case {
+            // The first leaves twenty runs to the thread, which waits for its turn.
+            interrupts: vec![1_000, 5_000],
+            actions,
+            pcpus: 2,
+            ..Case::new(1_000, 20, 4_000)
+        };
+        let (ended, thread, [_, softirq]) = run(&case);
+        assert_eq!(ended.len(), 60, "{case:?}");
+        // One run after the other, whatever the pcpu.
+        let apart = ended.windows(2).map(|two| two[1] - two[0]);
+        assert!(apart.min() >= Some(20), "{case:?}: {ended:?}");
+        let taken = 10 + second;
+        assert_eq!(ended[taken - 1], 5_000 + 20 * second as u64, "{case:?}");
+        assert_eq!(softirq, 20_000 * taken as u64, "{case:?}");
+        assert_eq!(thread, us(20 * (60 - taken as u64)), "{case:?}");
+    }
+}
+
+/// An interrupt that comes in a switch begins on the pcpu to which its thread goes meanwhile, even
+/// though that one idles and has no pass.
+#[test]
+fn an_interrupt_that_waits_for_its_pcpu_follows_its_thread() {
+    let case = Case {
+        // The first turn is over at 10 ms and 20 us.
+        interrupts: vec![10_030],
+        actions: vec![(at_us(10_035), pin(KERNEL.0, P1))],
+        pcpus: 2,
+        runs: 5,
+        switch: 20,
+        ..Case::new(1_000, 20, 4_000)
+    };
+    let (ended, _, [_, softirq]) = run(&case);
+    assert_eq!(ended, [10_055, 10_075, 10_095, 10_115, 10_135]);
+    assert_eq!(softirq, 0, "the pcpu was idle");
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod halt_poll;
 mod hardware;
 mod host_softirqs;
 mod invariants;
+mod kvm_threads;
 mod life;
 mod neighbors;
 mod pools;

@@ -2,7 +2,7 @@
 
 use super::*;
 use domio_contract::{Scheduler as _, WorksFor};
-use domio_core::DomainId;
+use domio_core::{DomainId, ParamValues};
 
 /// A policy with groups, on so many pcpus, of each release.
 fn rigs(pcpus: u16) -> [Rig<Linux>; 3] {
@@ -94,6 +94,26 @@ fn quotas_hold_their_own_group_alone() {
         assert!(of(&rig, 10).iter().all(|words| *words == [d, 1]));
         assert!([6, 8, 10].iter().all(|n| !of(&rig, *n).is_empty()));
         assert!(of(&rig, 1).is_empty(), "the guest has no quota of its own");
+    }
+}
+
+/// A vcpu with the seat of an I/O thread, and I/O threads with the number of the vcpu or with none
+/// in their names, have a group each: each has a quota of its own.
+#[test]
+fn a_vcpu_seated_as_an_io_thread_shares_no_group_with_one() {
+    for mut rig in rigs(1) {
+        let guest = rig.domain(&[LIBVIRT, ("iothread_quota_us", 10_000)]);
+        let host = rig.domain(&[]);
+        let vcpu = burner(&mut rig, guest);
+        let mut seat = ParamValues::defaults(rig.policy.descriptor().vcpu_params);
+        seat.set("seat", 2).expect("a parameter of it");
+        rig.call(|s, cx| s.set_vcpu(cx, vcpu, &seat));
+        let numbers = [0, WorksFor::UNNUMBERED, WorksFor::UNNUMBERED + 65_535];
+        let all = numbers.map(|n| thread(&mut rig, host, WorksFor::Iothread(guest, n)));
+        rig.run_to(at(4_000));
+        for v in [vcpu].into_iter().chain(all) {
+            near(ms(&rig, v), 400);
+        }
     }
 }
 

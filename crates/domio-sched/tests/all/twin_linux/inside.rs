@@ -10,7 +10,7 @@ pub(super) enum Name {
     Libvirt,
     Emulator,
     Vcpu(u16),
-    Iothread(u16),
+    Iothread(u32),
 }
 
 impl Name {
@@ -68,7 +68,8 @@ impl TwinLinux {
                 let name = match known.next().map_or(0, |e| e.seat) {
                     0 => Name::Vcpu(vcpus_own.index),
                     1 => Name::Emulator,
-                    _ => Name::Iothread(vcpus_own.index),
+                    // Past those of threads: 65536 in names, 65536 without names.
+                    _ => Name::Iothread(131_072 + u32::from(vcpus_own.index)),
                 };
                 (vcpus_own.domain, name)
             }
