@@ -21,7 +21,7 @@ const RELEASES: [(&str, &str); 6] = [
 ];
 
 /// Random scripts for each release.
-const SEEDS: u64 = 150;
+const SEEDS: u64 = 100;
 
 fn params(name: &str, release: &str, seed: u64) -> ParamValues {
     let policy = find(name).expect("a policy of that name");
