@@ -93,7 +93,7 @@ impl Linux {
     }
 
     /// Computes the effective weight of the thread `e`, which runs, anew.
-    fn refresh_weight(&mut self, e: u32) {
+    pub(super) fn refresh_weight(&mut self, e: u32) {
         let part = self.part_of_pcpu(e);
         if part != self.entities[e as usize].effective.weight {
             let tree = self.line_of(e);
@@ -263,21 +263,6 @@ impl Linux {
         if queued {
             self.refresh_weight(e);
             self.protect(tree, e, picked);
-        }
-    }
-
-    /// The tick finds the thread `e` running.
-    pub(super) fn tick_flat(&mut self, cx: &mut Cx<'_>, e: u32) {
-        let mut x = e;
-        while x != NIL {
-            let q = self.queue_of(x);
-            self.update_current(cx, q);
-            self.update_load(q, x);
-            self.update_group_weight(cx, x);
-            x = self.above(x);
-        }
-        if self.entities[e as usize].on_queue {
-            self.refresh_weight(e);
         }
     }
 }

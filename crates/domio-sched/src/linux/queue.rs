@@ -112,13 +112,10 @@ impl Linux {
     /// the sum of the weights there without scale (EEVDF).
     pub(super) fn mean(&mut self, q: u32) -> (i64, i64) {
         let (sum, weights) = self.sums(q);
-        let queue = &mut self.queues[q as usize];
         if weights != 0 {
-            let ahead = sum.div_euclid(weights);
-            queue.zero = queue.zero.wrapping_add(ahead);
-            queue.sum -= ahead * queue.weights;
+            self.move_zero(q, sum.div_euclid(weights));
         }
-        (queue.zero, weights)
+        (self.queues[q as usize].zero, weights)
     }
 
     /// Sums of `q` are relative to a point that is `ahead` of the last one from now on.

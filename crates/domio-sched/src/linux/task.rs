@@ -264,9 +264,6 @@ impl Linux {
 
     /// The tick finds `e` running.
     pub(super) fn tick_of(&mut self, cx: &mut Cx<'_>, e: u32) {
-        if self.rules.release.is_flat() {
-            return self.tick_flat(cx, e);
-        }
         let mut x = e;
         while x != NIL {
             let q = self.queue_of(x);
@@ -277,6 +274,9 @@ impl Linux {
                 self.check_slice(cx, q, x);
             }
             x = self.above(x);
+        }
+        if self.rules.release.is_flat() && self.entities[e as usize].on_queue {
+            self.refresh_weight(e);
         }
     }
 
